@@ -1,0 +1,20 @@
+"""Builds the optional C runtime; everything else about the project is in pyproject.toml."""
+
+import glob
+
+import numpy
+from setuptools import Extension, setup
+
+setup(
+    ext_modules=[
+        Extension(
+            "theano.native._runtime",
+            sources=sorted(glob.glob("theano/native/runtime/*.c")),
+            depends=sorted(glob.glob("theano/native/runtime/*.h")),
+            include_dirs=["theano/native/runtime", numpy.get_include()],
+            extra_compile_args=["-std=gnu11", "-O3", "-fno-math-errno", "-Wall", "-Wextra", "-fvisibility=hidden"],
+            extra_link_args=["-pthread"],
+            optional=True,
+        )
+    ]
+)

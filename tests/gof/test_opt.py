@@ -1,0 +1,591 @@
+"""Rewriting machinery: global and local optimizers, patterns, navigators, equilibrium, merging."""
+
+import io
+import logging
+import pickle
+
+import pytest
+from theano import gof
+from theano.configparser import change_flags
+from theano.gof.graph import Apply
+from theano.gof.opt import (
+    EquilibriumOptimizer,
+    FromFunctionOptimizer,
+    LocalOptGroup,
+    LocalOptimizer,
+    MergeOptimizer,
+    NavigatorOptimizer,
+    OpKeyOptimizer,
+    OpRemove,
+    OpSub,
+    Optimizer,
+    PatternSub,
+    SeqOptimizer,
+    TopoOptimizer,
+    check_stack_trace,
+    copy_stack_trace,
+    in2out,
+    inplace_optimizer,
+    is_same_graph_with_merge,
+    local_optimizer,
+    optimizer,
+    out2in,
+    pre_constant_merge,
+    pre_greedy_local_optimizer,
+)
+from theano.scalar import add, float64, identity, mul, neg, sub, true_div
+from theano.scalar.basic import ScalarConstant
+
+
+@pytest.fixture
+def xyz():
+    return float64("x"), float64("y"), float64("z")
+
+
+def constant(value):
+    return ScalarConstant(float64, float(value))
+
+
+def graph(inputs, *outputs):
+    return gof.FunctionGraph(list(inputs), list(outputs))
+
+
+def deep_chain(x, n):
+    for _ in range(n):
+        x = neg(x)
+    return x
+
+
+class TestGlobal:
+    def test_optimize_adds_requirements_before_it_applies(self, xyz):
+        calls = []
+
+        class Recorder(Optimizer):
+            def add_requirements(self, fgraph):
+                calls.append("requirements")
+
+            def apply(self, fgraph):
+                calls.append("apply")
+
+        Recorder().optimize(graph(xyz, neg(xyz[0])))
+        assert calls == ["requirements", "apply"]
+
+    def test_function_becomes_optimizer(self, xyz):
+        seen = []
+        opt = optimizer(lambda fgraph: seen.append(fgraph))
+        fgraph = graph(xyz, neg(xyz[0]))
+        opt.optimize(fgraph)
+        assert seen == [fgraph] and isinstance(opt, FromFunctionOptimizer)
+
+    def test_inplace_optimizer_attaches_destroy_handler(self, xyz):
+        fgraph = graph(xyz, neg(xyz[0]))
+        inplace_optimizer(lambda fgraph: None).optimize(fgraph)
+        assert fgraph.destroy_handler is not None
+
+    def test_sequence_runs_in_order_and_profiles(self, xyz):
+        order = []
+        seq = SeqOptimizer([optimizer(lambda f: order.append(1)), optimizer(lambda f: order.append(2))])
+        prof = seq.optimize(graph(xyz, neg(xyz[0])))
+        stream = io.StringIO()
+        seq.print_profile(stream, prof)
+        assert order == [1, 2]
+        assert "for 1/1 nodes before/after optimization" in stream.getvalue()
+        merged = SeqOptimizer.merge_profile(prof, prof)
+        assert merged[4] == 2 and len(merged[1]) == 2
+
+    @pytest.mark.parametrize("how", ["ignore", "warn"])
+    def test_sequence_goes_on_after_a_failure(self, xyz, how):
+        def fail(fgraph):
+            raise RuntimeError("on purpose")
+
+        ran = []
+        seq = SeqOptimizer([optimizer(fail), optimizer(lambda f: ran.append(1))], failure_callback=SeqOptimizer.warn)
+        logging.getLogger("theano.gof.opt").disabled = True
+        try:
+            with change_flags(on_opt_error=how):
+                seq.optimize(graph(xyz, neg(xyz[0])))
+        finally:
+            logging.getLogger("theano.gof.opt").disabled = False
+        assert ran == [1]
+
+    def test_sequence_raises_if_told_to(self, xyz):
+        def fail(fgraph):
+            raise RuntimeError("on purpose")
+
+        logging.getLogger("theano.gof.opt").disabled = True
+        try:
+            with change_flags(on_opt_error="raise"), pytest.raises(RuntimeError, match="on purpose"):
+                SeqOptimizer([optimizer(fail)], failure_callback=SeqOptimizer.warn).optimize(graph(xyz, neg(xyz[0])))
+        finally:
+            logging.getLogger("theano.gof.opt").disabled = False
+
+
+class TestLocalOptimizerDecorator:
+    def test_tracks_and_transform(self, xyz):
+        @local_optimizer([neg])
+        def opt(node):
+            return [node.inputs[0]]
+
+        x = xyz[0]
+        assert isinstance(opt, LocalOptimizer)
+        assert opt.tracks() == [neg]
+        assert opt.transform(neg(x).owner) == [x]
+        assert str(opt) == "opt"
+
+    def test_none_tracks_everything(self):
+        assert local_optimizer(None)(lambda node: None).tracks() is None
+
+    @pytest.mark.parametrize("tracks", [[], ["neg"], [int]])
+    def test_wrong_tracks_are_refused(self, tracks):
+        with pytest.raises(ValueError):
+            local_optimizer(tracks)(lambda node: None)
+
+    def test_requirements_are_called(self, xyz):
+        called = []
+        opt = local_optimizer([neg], requirements=[called.append])(lambda node: None)
+        fgraph = graph(xyz, neg(xyz[0]))
+        TopoOptimizer(opt).optimize(fgraph)
+        assert called == [fgraph]
+
+    def test_inplace_requires_the_destroy_handler(self, xyz):
+        fgraph = graph(xyz, neg(xyz[0]))
+        TopoOptimizer(local_optimizer([neg], inplace=True)(lambda node: None)).optimize(fgraph)
+        assert fgraph.destroy_handler is not None
+
+
+class TestPatterns:
+    def test_op_sub(self, xyz):
+        x, y, z = xyz
+        fgraph = graph(xyz, sub(add(x, y), add(add(x, z), z)))
+        TopoOptimizer(OpSub(add, mul)).optimize(fgraph)
+        assert str(fgraph) == "[sub(mul(x, y), mul(mul(x, z), z))]"
+
+    def test_op_sub_keeps_tags(self, xyz):
+        x, y, _ = xyz
+        out = add(x, y)
+        out.tag.mark = "here"
+        (new,) = OpSub(add, mul).transform(out.owner)
+        assert new.tag.mark == "here" and new.owner.op == mul
+
+    def test_op_remove(self, xyz):
+        x, y, _ = xyz
+        fgraph = graph(xyz, add(identity(x), identity(identity(y))))
+        TopoOptimizer(OpRemove(identity)).optimize(fgraph)
+        assert str(fgraph) == "[add(x, y)]"
+
+    def test_repeated_variable_must_match_twice(self, xyz):
+        x, y, _ = xyz
+        fgraph = graph(xyz, add(mul(x, y), mul(y, y)))
+        TopoOptimizer(PatternSub((mul, "a", "a"), (neg, "a"))).optimize(fgraph)
+        assert str(fgraph) == "[add(mul(x, y), neg(y))]"
+
+    def test_nested_pattern_and_constant(self, xyz):
+        x, y, _ = xyz
+        fgraph = graph(xyz, sub(add(x, constant(2)), y), sub(add(x, constant(3)), y))
+        TopoOptimizer(PatternSub((sub, (add, "a", 2.0), "b"), (mul, "b", "a"))).optimize(fgraph)
+        assert str(fgraph.outputs[0].owner) == "mul(y, x)"
+        assert fgraph.outputs[1].owner.op == sub
+
+    def test_constraint(self, xyz):
+        x, y, _ = xyz
+        pattern = PatternSub((neg, {"pattern": "a", "constraint": lambda v: v.name == "x"}), "a")
+        fgraph = graph(xyz, neg(x), neg(y))
+        TopoOptimizer(pattern).optimize(fgraph)
+        assert str(fgraph) == "[x, neg(y)]"
+
+    @pytest.mark.parametrize("allowed", [False, True])
+    def test_inner_part_used_elsewhere(self, xyz, allowed):
+        x, _, _ = xyz
+        inner = neg(x)
+        fgraph = graph(xyz, neg(inner), inner)
+        TopoOptimizer(PatternSub((neg, (neg, "a")), "a", allow_multiple_clients=allowed)).optimize(fgraph)
+        assert (fgraph.outputs[0] is fgraph.inputs[0]) == allowed
+
+    def test_skip_identities(self, xyz):
+        x, _, _ = xyz
+
+        def skip(var):
+            return var.owner.inputs[0] if var.owner is not None and var.owner.op == identity else None
+
+        fgraph = graph(xyz, neg(identity(neg(x))))
+        TopoOptimizer(PatternSub((neg, (neg, "a")), "a", skip_identities_fn=skip)).optimize(fgraph)
+        assert fgraph.outputs[0] is fgraph.inputs[0]
+
+    def test_get_nodes_starts_at_clients(self, xyz):
+        x, _, _ = xyz
+        pattern = PatternSub(
+            (neg, (identity, "a")),
+            "a",
+            tracks=[identity],
+            get_nodes=lambda node: [client for client, _ in node.outputs[0].clients],
+        )
+        fgraph = graph(xyz, neg(identity(x)))
+        EquilibriumOptimizer([pattern], max_use_ratio=5).optimize(fgraph)
+        assert fgraph.outputs[0] is fgraph.inputs[0]
+
+    def test_needs_an_op_to_start_with(self):
+        with pytest.raises(TypeError):
+            PatternSub("x", "y")
+
+    def test_text(self):
+        assert str(PatternSub((true_div, (mul, "x", "y"), "y"), "x")) == "true_div(mul(x, y), y) -> x"
+        assert str(PatternSub((neg, "x"), "x", name="drop")) == "drop"
+
+
+class TestNavigators:
+    @pytest.mark.parametrize("order", ["in_to_out", "out_to_in"])
+    def test_order(self, xyz, order):
+        seen = []
+
+        @local_optimizer(None)
+        def look(node):
+            seen.append(node.op)
+
+        x, y, _ = xyz
+        TopoOptimizer(look, order=order).optimize(graph(xyz, neg(add(x, mul(y, y)))))
+        assert seen == ([mul, add, neg] if order == "in_to_out" else [neg, add, mul])
+
+    def test_profile(self, xyz):
+        x, y, z = xyz
+        fgraph = graph(xyz, add(z, mul(true_div(mul(y, x), y), true_div(z, x))))
+        opt = TopoOptimizer(PatternSub((true_div, (mul, "y", "x"), "y"), "x"))
+        prof = opt.optimize(fgraph)
+        assert prof[:4] == (opt, 1, 5, 3)
+        stream = io.StringIO()
+        opt.print_profile(stream, prof)
+        assert "nb_node (start, end, changed) (5, 3, 1)" in stream.getvalue()
+
+    def test_new_nodes_are_looked_at(self, xyz):
+        x, _, _ = xyz
+        opts = LocalOptGroup(OpSub(neg, identity), OpRemove(identity))
+        fgraph = graph(xyz, neg(x))
+        TopoOptimizer(opts).optimize(fgraph)
+        assert fgraph.outputs[0] is fgraph.inputs[0]
+
+    def test_new_nodes_may_be_ignored(self, xyz):
+        x, _, _ = xyz
+        opts = LocalOptGroup(OpSub(neg, identity), OpRemove(identity))
+        fgraph = graph(xyz, neg(x))
+        TopoOptimizer(opts, ignore_newtrees=True).optimize(fgraph)
+        assert str(fgraph) == "[identity(x)]"
+
+    def test_wrong_order(self):
+        with pytest.raises(ValueError):
+            TopoOptimizer(OpSub(add, mul), order="sideways")
+
+    def test_groups(self, xyz):
+        x, y, _ = xyz
+        for make in (in2out, out2in):
+            fgraph = graph(xyz, add(identity(x), neg(neg(y))))
+            make(OpRemove(identity), PatternSub((neg, (neg, "a")), "a"), name="both").optimize(fgraph)
+            assert str(fgraph) == "[add(x, y)]"
+
+    def test_op_key_optimizer(self, xyz):
+        x, y, _ = xyz
+        fgraph = graph(xyz, add(neg(x), neg(neg(y))))
+        OpKeyOptimizer(OpRemove(neg)).optimize(fgraph)
+        assert str(fgraph) == "[add(x, y)]"
+        with pytest.raises(TypeError):
+            OpKeyOptimizer(local_optimizer(None)(lambda node: None))
+
+    def test_dict_replaces_other_variables(self, xyz):
+        x, y, _ = xyz
+
+        @local_optimizer([add])
+        def push(node):
+            for client, _ in node.outputs[0].clients:
+                if client != "output" and client.op == neg:
+                    return {client.outputs[0]: mul(*node.inputs)}
+
+        fgraph = graph(xyz, neg(add(x, y)), neg(x))
+        TopoOptimizer(push).optimize(fgraph)
+        assert str(fgraph) == "[mul(x, y), neg(x)]"
+
+    def test_dict_with_remove(self, xyz):
+        x, _, _ = xyz
+
+        @local_optimizer([neg])
+        def drop(node):
+            return {node.outputs[0]: node.inputs[0], "remove": [node.outputs[0]]}
+
+        fgraph = graph(xyz, neg(x))
+        TopoOptimizer(drop).optimize(fgraph)
+        assert fgraph.outputs[0] is fgraph.inputs[0]
+
+    @pytest.mark.parametrize(
+        "proposal, error", [(3, TypeError), ([None, None], ValueError), ([None], ValueError)]
+    )
+    def test_wrong_proposals(self, xyz, proposal, error):
+        opt = local_optimizer([neg])(lambda node: proposal)
+        with pytest.raises(error):
+            TopoOptimizer(opt).optimize(graph(xyz, neg(xyz[0])))
+
+    def test_failure_callback(self, xyz):
+        @local_optimizer([neg])
+        def fail(node):
+            raise RuntimeError("on purpose")
+
+        failures = []
+        TopoOptimizer(fail, failure_callback=lambda exc, *rest: failures.append(exc)).optimize(graph(xyz, neg(xyz[0])))
+        assert [str(exc) for exc in failures] == ["on purpose"]
+        with change_flags(on_opt_error="raise"), pytest.raises(RuntimeError):
+            logging.getLogger("theano.gof.opt").disabled = True
+            try:
+                TopoOptimizer(fail, failure_callback=NavigatorOptimizer.warn).optimize(graph(xyz, neg(xyz[0])))
+            finally:
+                logging.getLogger("theano.gof.opt").disabled = False
+
+
+class TestGroup:
+    def test_apply_all(self, xyz):
+        x, _, _ = xyz
+        opts = [OpSub(neg, identity), OpSub(identity, neg)]
+        assert LocalOptGroup(*opts).transform(neg(x).owner)[0].owner.op == identity
+        chain = LocalOptGroup(OpSub(add, mul), OpSub(mul, sub), apply_all_opts=True)
+        assert chain.transform(add(x, x).owner)[0].owner.op == sub
+
+    def test_tracks_all_members(self):
+        assert LocalOptGroup(OpSub(add, mul), OpRemove(neg)).tracks() == [add, neg]
+
+    def test_profile(self, xyz):
+        group = LocalOptGroup(OpSub(add, mul), profile=True)
+        group.transform(add(*xyz[:2]).owner)
+        assert list(group.applied_true.values()) == [1]
+        stream = io.StringIO()
+        group.print_profile(
+            stream, (group.time_opts, group.process_count, group.applied_true, group.node_created)
+        )
+        assert "add -> mul" in stream.getvalue()
+
+
+class TestEquilibrium:
+    def test_until_nothing_changes(self, xyz):
+        x, y, z = xyz
+        opts = [
+            PatternSub((sub, "x", "y"), (add, "x", (neg, "y"))),
+            PatternSub((neg, (neg, "x")), "x"),
+            PatternSub((neg, (add, "x", "y")), (add, (neg, "x"), (neg, "y"))),
+        ]
+        fgraph = graph(xyz, sub(x, sub(y, sub(z, x))))
+        EquilibriumOptimizer(opts, max_use_ratio=10).optimize(fgraph)
+        assert str(fgraph) == "[add(x, add(neg(y), add(z, neg(x))))]"
+
+    def test_endless_rewriting_is_stopped(self, xyz):
+        opts = [OpSub(neg, identity), OpSub(identity, neg)]
+        messages = []
+        handler = logging.Handler()
+        handler.emit = lambda record: messages.append(record.getMessage())
+        logger = logging.getLogger("theano.gof.opt")
+        logger.addHandler(handler)
+        try:
+            with change_flags(on_opt_error="warn"):
+                EquilibriumOptimizer(opts, max_use_ratio=2).optimize(graph(xyz, neg(xyz[0])))
+        finally:
+            logger.removeHandler(handler)
+        assert any("max'ed out by" in message for message in messages)
+
+    def test_ratio_is_required(self):
+        with pytest.raises(ValueError):
+            EquilibriumOptimizer([OpSub(add, mul)])
+
+    def test_global_final_and_cleanup_optimizers(self, xyz):
+        x, y, _ = xyz
+        calls = []
+
+        def note(name):
+            class Note(Optimizer):
+                def apply(self, fgraph):
+                    calls.append(name)
+
+            return Note()
+
+        fgraph = graph(xyz, add(neg(neg(x)), neg(neg(x)), y))
+        EquilibriumOptimizer(
+            [PatternSub((neg, (neg, "a")), (identity, "a")), note("global")],
+            max_use_ratio=10,
+            final_optimizers=[note("final")],
+            cleanup_optimizers=[MergeOptimizer()],
+        ).optimize(fgraph)
+        assert calls[:2] == ["global", "final"]
+        assert len(fgraph.apply_nodes) == 2
+
+    def test_tracks_by_class_and_for_all(self, xyz):
+        x, y, _ = xyz
+        seen = {"class": 0, "all": 0, "other": 0}
+
+        def count(key, tracks):
+            def opt(node):
+                seen[key] += 1
+
+            return local_optimizer(tracks)(opt)
+
+        opts = [count("class", [type(add)]), count("all", None), count("other", [mul])]
+        EquilibriumOptimizer(opts, max_use_ratio=10).optimize(graph(xyz, neg(add(x, y))))
+        assert seen == {"class": 1, "all": 2, "other": 0}
+
+    def test_profile_text(self, xyz):
+        opt = EquilibriumOptimizer([PatternSub((neg, (neg, "a")), "a", name="local_neg_neg")], max_use_ratio=10)
+        opt.name = "tidy"
+        fgraph = graph(xyz, deep_chain(xyz[0], 4))
+        prof = opt.optimize(fgraph)
+        stream = io.StringIO()
+        opt.print_profile(stream, prof)
+        text = stream.getvalue()
+        assert "EquilibriumOptimizer      tidy" in text
+        assert "('local_neg_neg', 2)" in text
+        merged = EquilibriumOptimizer.merge_profile(prof, prof)
+        assert merged[3][0] == 8 and sum(merged[8].values()) == 0
+
+    def test_change_deep_below_the_pattern_is_noticed(self, xyz):
+        # The inner rewrite happens after the outer node was looked at.
+        x, y, _ = xyz
+        opts = [
+            PatternSub((mul, (add, (neg, (true_div, "a", "b")), "b"), "b"), "a"),
+            PatternSub((identity, (identity, "a")), (true_div, "a", "a")),
+            PatternSub((true_div, "a", "a"), (true_div, "a", constant(2))),
+        ]
+        two = constant(2)
+        fgraph = graph(xyz, mul(add(neg(identity(identity(x))), two), two))
+        EquilibriumOptimizer(opts, max_use_ratio=10, cleanup_optimizers=[MergeOptimizer()]).optimize(fgraph)
+        assert fgraph.outputs[0] is fgraph.inputs[0]
+
+    def test_long_chain_needs_no_recursion_and_few_passes(self, xyz):
+        fgraph = graph(xyz, deep_chain(xyz[0], 20000))
+        prof = EquilibriumOptimizer([PatternSub((neg, (neg, "a")), "a")], max_use_ratio=10).optimize(fgraph)
+        assert fgraph.outputs[0] is fgraph.inputs[0]
+        assert len(prof[1]) <= 4
+
+
+class TestMerge:
+    def test_equal_nodes(self, xyz):
+        x, y, _ = xyz
+        fgraph = graph(xyz, true_div(mul(add(y, x), x), add(y, x)))
+        prof = MergeOptimizer().optimize(fgraph)
+        assert str(fgraph) == "[true_div(mul(*1 -> add(y, x), x), *1)]"
+        assert (prof[0], *prof[2:]) == (0, None, None, {}, 1, 0)
+
+    def test_whole_trees(self, xyz):
+        x, y, z = xyz
+
+        def tree():
+            return mul(add(neg(x), y), neg(z))
+
+        fgraph = graph(xyz, sub(tree(), tree()))
+        MergeOptimizer().optimize(fgraph)
+        assert len(fgraph.apply_nodes) == 5
+
+    def test_order_of_inputs_matters(self, xyz):
+        x, y, _ = xyz
+        fgraph = graph(xyz, mul(add(x, y), add(y, x)))
+        MergeOptimizer().optimize(fgraph)
+        assert len(fgraph.apply_nodes) == 3
+
+    def test_constants(self, xyz):
+        x, _, _ = xyz
+        fgraph = graph(xyz, add(mul(x, constant(2)), mul(x, constant(2)), mul(x, constant(3))))
+        prof = MergeOptimizer().optimize(fgraph)
+        assert len(fgraph.apply_nodes) == 3 and prof[-1] == 1
+
+    def test_names_are_kept(self, xyz):
+        x, y, _ = xyz
+        first, second = add(x, y), add(x, y)
+        second.name = "sum"
+        fgraph = graph(xyz, mul(first, second))
+        MergeOptimizer().optimize(fgraph)
+        assert fgraph.outputs[0].owner.inputs[0].name == "sum"
+
+    def test_merges_what_changed_since(self, xyz):
+        x, y, z = xyz
+        fgraph = graph(xyz, sub(neg(add(x, y)), neg(add(x, z))))
+        opt = MergeOptimizer()
+        opt.optimize(fgraph)
+        assert len(fgraph.apply_nodes) == 5
+        fgraph.replace(fgraph.inputs[2], fgraph.inputs[1])
+        opt.optimize(fgraph)
+        assert str(fgraph) == "[sub(*1 -> neg(add(x, y)), *1)]"
+
+    def test_same_op_with_other_props_is_not_merged(self, xyz):
+        class Scaled(gof.Op):
+            __props__ = ("factor",)
+
+            def __init__(self, factor):
+                self.factor = factor
+
+            def make_node(self, x):
+                return Apply(self, [x], [x.type()])
+
+        x = xyz[0]
+        fgraph = graph(xyz, add(Scaled(1)(x), Scaled(2)(x), Scaled(1)(x)))
+        MergeOptimizer().optimize(fgraph)
+        assert len(fgraph.apply_nodes) == 3
+
+    def test_same_graph(self, xyz):
+        x, y, z = xyz
+        assert is_same_graph_with_merge(neg(add(x, y)), neg(add(x, y)))
+        assert not is_same_graph_with_merge(neg(add(x, y)), neg(add(y, x)))
+        assert is_same_graph_with_merge(neg(add(x, y)), neg(add(x, z)), givens={z: y})
+
+    def test_pre_constant_merge(self, xyz):
+        x = xyz[0]
+        (out,) = pre_constant_merge([add(mul(x, constant(2)), constant(2))])
+        assert out.owner.inputs[1] is out.owner.inputs[0].owner.inputs[1]
+
+    def test_long_chains(self, xyz):
+        x = xyz[0]
+        fgraph = graph(xyz, add(deep_chain(x, 5000), deep_chain(x, 5000)))
+        MergeOptimizer().optimize(fgraph)
+        assert len(fgraph.apply_nodes) == 5001
+
+
+class TestOutsideGraphs:
+    def test_greedy(self, xyz):
+        x, y, _ = xyz
+        out = pre_greedy_local_optimizer(
+            [PatternSub((neg, (neg, "a")), "a"), OpRemove(identity)], add(neg(identity(neg(x))), y)
+        )
+        assert str(out.owner) == "add(x, y)"
+
+
+class TestStackTraces:
+    def test_rewrites_keep_them(self, xyz):
+        x, y, _ = xyz
+        fgraph = graph(xyz, add(neg(neg(x)), y))
+        TopoOptimizer(PatternSub((add, "a", "b"), (mul, "a", "b"))).optimize(fgraph)
+        assert check_stack_trace(fgraph, ops_to_check="all")
+
+    def test_missing_ones_are_found(self, xyz):
+        x, y, _ = xyz
+        fgraph = graph(xyz, add(x, y))
+        out = fgraph.outputs[0]
+        out.tag.trace = []
+        assert not check_stack_trace(fgraph, ops_to_check=add, bug_print="ignore")
+        with pytest.raises(Exception, match="Empty stack trace"):
+            check_stack_trace(fgraph)
+        copy_stack_trace(neg(x), out)
+        assert check_stack_trace(fgraph, ops_to_check=[type(add)])
+
+    def test_bad_arguments(self, xyz):
+        fgraph = graph(xyz, add(*xyz[:2]))
+        with pytest.raises(ValueError):
+            check_stack_trace(fgraph, ops_to_check="some")
+        with pytest.raises(ValueError):
+            check_stack_trace(fgraph, bug_print="shout")
+        with pytest.raises(ValueError):
+            check_stack_trace(3)
+
+
+def test_summaries_name_every_part(xyz):
+    @local_optimizer([neg])
+    def local_named(node):
+        return None
+
+    seq = SeqOptimizer([in2out(local_named), EquilibriumOptimizer([local_named], max_use_ratio=1)])
+    stream = io.StringIO()
+    seq.print_summary(stream)
+    text = stream.getvalue()
+    assert text.count("local_named") == 2 and "TopoOptimizer" in text and "EquilibriumOptimizer" in text
+
+
+def test_classes_pickle_by_their_documented_path():
+    opt = pickle.loads(pickle.dumps(MergeOptimizer()))
+    assert type(opt) is MergeOptimizer and MergeOptimizer.__module__ == "theano.gof.opt"

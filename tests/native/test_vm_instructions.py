@@ -1,0 +1,534 @@
+"""Every instruction of the virtual machine against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from vm_tools import integer, make, run, runtime, tensor
+
+DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
+SETTINGS = settings(max_examples=60, deadline=None)
+
+
+def sample(shape, dtype="float64", seed=0):
+    values = np.random.default_rng(seed).integers(0, 100, size=shape)
+    return values.astype(dtype)
+
+
+def variants(x):
+    """The same values in other memory layouts."""
+    yield x
+    yield np.asfortranarray(x)
+    if x.ndim:
+        wide = np.repeat(x, 2, axis=-1)
+        yield wide[..., ::2]
+        yield np.ascontiguousarray(x[..., ::-1])[..., ::-1]
+
+
+class TestViews:
+    def test_dimshuffle(self):
+        x = sample((2, 3, 1))
+        out = run("dimshuffle", [x], [tensor("float64", 4)], ((1, "x", 0, -1),))
+        assert_array_equal(out, x.transpose(1, 0, 2).reshape(3, 1, 2, 1))
+        assert np.shares_memory(out, x)
+
+    def test_dimshuffle_refuses_to_drop_a_long_dimension(self):
+        with pytest.raises(ValueError, match="dropped"):
+            run("dimshuffle", [sample((2, 3))], [tensor("float64", 1)], ((1,),))
+
+    def test_dimshuffle_of_a_scalar(self):
+        assert_array_equal(run("dimshuffle", [np.array(3.0)], [tensor("float64", 2)], ((-1, -1),)), [[3.0]])
+
+    @SETTINGS
+    @given(st.data())
+    def test_subtensor_is_numpys_indexing(self, data):
+        shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=4))
+        x = sample(shape, "int32")
+        index = data.draw(hnp.basic_indices(shape, allow_ellipsis=False, allow_newaxis=True))
+        index = index if isinstance(index, tuple) else (index,)
+        entries, cells, used = [], [], 0
+
+        def entry(value):
+            if value is None or not data.draw(st.booleans()):
+                return value
+            cells.append(np.array(value, dtype=data.draw(st.sampled_from(["int64", "int32"]))))
+            return ("i", len(cells))
+
+        for i in index:
+            if i is None:
+                entries.append(None)
+            elif isinstance(i, slice):
+                entries.append(("s", entry(i.start), entry(i.stop), entry(i.step)))
+            else:
+                entries.append(entry(int(i)))
+            used += i is not None
+        expected = np.asarray(x[index])
+        out = run("subtensor", [x, *cells], [tensor("int32", expected.ndim)], (tuple(entries),))
+        assert_array_equal(out, expected)
+
+    def test_subtensor_out_of_bounds(self):
+        with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 3"):
+            run("subtensor", [sample((3,)), integer(3)], [tensor("float64", 0)], ((("i", 1),),))
+
+    def test_zero_step(self):
+        with pytest.raises(ValueError, match="step"):
+            run("subtensor", [sample((3,))], [tensor("float64", 1)], ((("s", None, None, 0),),))
+
+    @SETTINGS
+    @given(st.data())
+    def test_reshape(self, data):
+        shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
+        x = sample(shape, "int16")
+        order = data.draw(st.permutations(range(len(shape))))
+        x = x.transpose(order)
+        if x.ndim and data.draw(st.booleans()):
+            x = x[::-1]
+        target = [x.size]
+        for _ in range(data.draw(st.integers(0, 2))):
+            divisors = [d for d in range(1, 5) if target[-1] % d == 0]
+            d = data.draw(st.sampled_from(divisors))
+            target[-1:] = [d, target[-1] // d]
+        if x.size and data.draw(st.booleans()):
+            target[data.draw(st.integers(0, len(target) - 1))] = -1
+        out = run("reshape", [x, np.array(target, "int64")], [tensor("int16", len(target))], (len(target),))
+        assert_array_equal(out, x.reshape(target))
+
+    def test_reshape_makes_a_view_where_it_can(self):
+        x = sample((4, 6))[:, ::2]
+        out = run("reshape", [x, integer([2, 2, 3])], [tensor("float64", 3)], (3,))
+        assert np.shares_memory(out, x)
+
+    @pytest.mark.parametrize("shape", [[4, 2], [-1, -1], [-1, 4], [-2, -3]])
+    def test_reshape_refuses(self, shape):
+        with pytest.raises(ValueError, match=r"Cannot reshape input of shape \(2, 3\) to shape"):
+            run("reshape", [sample((2, 3)), integer(shape)], [tensor("float64", 2)], (2,))
+
+    def test_reshape_checks_the_length(self):
+        with pytest.raises(ValueError, match="length 1, expected 2"):
+            run("reshape", [sample((2, 3)), integer([6])], [tensor("float64", 2)], (2,))
+
+    def test_specify_shape(self):
+        x = sample((2, 3))
+        assert_array_equal(run("specify_shape", [x, integer([2, 3])], [tensor("float64", 2)]), x)
+        with pytest.raises(AssertionError, match=r"Got shape \(2, 3\), expected \(2, 4\)"):
+            run("specify_shape", [x, integer([2, 4])], [tensor("float64", 2)])
+
+    def test_rebroadcast(self):
+        x = sample((1, 3))
+        assert_array_equal(run("rebroadcast", [x], [tensor("float64", 2)], ((0, True), (1, False))), x)
+        with pytest.raises(ValueError, match="Dimension 1 in Rebroadcast's input was supposed to be 1"):
+            run("rebroadcast", [x], [tensor("float64", 2)], ((1, True),))
+
+    @pytest.mark.parametrize("offset", [-5, -1, 0, 2, 7])
+    def test_diagonal(self, offset):
+        x = sample((3, 4, 5))
+        out = run("diagonal", [x], [tensor("float64", 2)], (offset, 0, 2))
+        assert_array_equal(out, np.diagonal(x, offset, 0, 2))
+
+    def test_view_and_scalar(self):
+        x = sample((2, 3))
+        assert run("view", [x], [tensor("float64", 2)]) is not None
+        assert run("scalar", [np.array(2.5)], [tensor("float64", 0)]) == 2.5
+
+    def test_assertion(self):
+        x = sample((2,))
+        assert_array_equal(run("assert_op", [x, np.array(True)], [tensor("float64", 1)], ("no",)), x)
+        with pytest.raises(AssertionError, match="it is not so"):
+            run("assert_op", [x, np.array(False)], [tensor("float64", 1)], ("it is not so",))
+
+
+class TestAllocation:
+    def test_shape(self):
+        x = sample((2, 0, 3))
+        assert_array_equal(run("shape", [x], [tensor("int64", 1)]), [2, 0, 3])
+        assert run("shape_i", [x], [tensor("int64", 0)], (2,)) == 3
+
+    def test_makevector(self):
+        out = run("makevector", [integer(1), np.array(2.5), np.array(3, "int8")], [tensor("float64", 1)])
+        assert_array_equal(out, [1, 2.5, 3])
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_alloc(self, dtype):
+        value = sample((1, 3), dtype) + np.array(1, dtype)
+        out = run("alloc", [value, integer(2), integer(4), integer(3)], [tensor(dtype, 3)])
+        assert_array_equal(out, np.broadcast_to(value, (2, 4, 3)))
+        zero = run("alloc", [np.array(0, dtype), integer(5)], [tensor(dtype, 1)])
+        assert_array_equal(zero, np.zeros(5, dtype))
+
+    def test_alloc_refuses(self):
+        with pytest.raises(ValueError, match=r"could not broadcast input array from shape \(2,\) into shape \(3,\)"):
+            run("alloc", [sample((2,)), integer(3)], [tensor("float64", 1)])
+        with pytest.raises(ValueError, match="negative dimensions"):
+            run("alloc", [np.array(1.0), integer(-1)], [tensor("float64", 1)])
+
+    def test_too_large(self):
+        with pytest.raises(MemoryError):
+            run("alloc_empty", [integer(2**40), integer(2**40)], [tensor("float64", 2)])
+
+    @pytest.mark.parametrize(
+        "start, stop, step, dtype",
+        [
+            (0, 5, 1, "int64"),
+            (5, 0, -2, "int32"),
+            (5, 5, 1, "int8"),
+            (3, 9, -1, "int64"),
+            (0.0, 1.0, 0.1, "float64"),
+            (0.0, 1.0, 0.3, "float32"),
+            (1.0, -2.0, -0.25, "float64"),
+            (0, 7, 2, "float16"),
+            (0, 7, 3, "complex64"),
+            (-(2**62), 2**62, 2**60, "int64"),
+        ],
+    )
+    def test_arange(self, start, stop, step, dtype):
+        cast = "float64" if isinstance(step, float) else "int64"
+        kind = dtype if dtype == "float32" else cast
+        ends = [np.array(v, kind) for v in (start, stop, step)]
+        out = run("arange", ends, [tensor(dtype, 1)])
+        expected = np.arange(*[e[()] for e in ends], dtype=dtype)
+        assert out.shape == expected.shape
+        assert_allclose(out, expected, rtol=1e-6 if dtype != "float64" else 1e-15, atol=1e-15)
+
+    def test_arange_refuses_a_zero_step(self):
+        with pytest.raises(ZeroDivisionError):
+            run("arange", [integer(0), integer(5), integer(0)], [tensor("int64", 1)])
+
+    @pytest.mark.parametrize("n, m, k", [(3, 3, 0), (2, 5, 1), (5, 2, -3), (0, 3, 0), (3, 3, 9)])
+    def test_eye(self, n, m, k):
+        for dtype in ("float32", "int8", "complex128", "bool"):
+            out = run("eye", [integer(n), integer(m), integer(k)], [tensor(dtype, 2)])
+            assert_array_equal(out, np.eye(n, m, k, dtype=dtype))
+
+    @pytest.mark.parametrize("offset", [-2, 0, 1])
+    def test_diag(self, offset):
+        x = sample((3,))
+        assert_array_equal(run("alloc_diag", [x], [tensor("float64", 2)], (offset,)), np.diag(x, offset))
+
+    @pytest.mark.parametrize("to", DTYPES)
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_cast(self, dtype, to):
+        x = sample((3, 4), dtype)
+        out = run("cast_copy", [x], [tensor(to, 2)])
+        real = x.real if np.iscomplexobj(x) and not to.startswith("complex") else x
+        assert out.dtype == to
+        assert_array_equal(out, real.astype(to))
+
+    def test_half_rounds_as_numpy(self):
+        bits = np.arange(2**16, dtype="uint16").view("float16")
+        wide = run("cast_copy", [bits], [tensor("float32", 1)])
+        assert_array_equal(wide, bits.astype("float32"))
+        random = np.random.default_rng(0).integers(0, 2**32, 20000, dtype="uint32").view("float32")
+        near = (bits.astype("float64") * (1 + 2.0**-11)).astype("float32")
+        for values in (random, near, np.float32([65519.9, 65520, 1e-8, 2.0**-25, 6e-8])):
+            with np.errstate(all="ignore"):
+                expected = values.astype("float16")
+            assert_array_equal(run("cast_copy", [values], [tensor("float16", 1)]), expected)
+
+
+class TestCopies:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_copy_of_any_layout(self, dtype):
+        x = sample((3, 4, 5), dtype)
+        for y in variants(x):
+            out = run("copy", [y], [tensor(dtype, 3)])
+            assert_array_equal(out, x)
+            assert not np.shares_memory(out, y)
+            assert out.flags.c_contiguous
+
+    def test_large_transposition(self):
+        x = np.random.default_rng(0).normal(size=(300, 200, 3))
+        out = run("copy", [x.transpose(2, 1, 0)], [tensor("float64", 3)])
+        assert_array_equal(out, x.transpose(2, 1, 0))
+
+    def test_objects(self):
+        value = {"a": [1]}
+        shallow = make("copy", [("object",)], [("object",)]).call([value])[0]
+        deep = make("deepcopy", [("object",)], [("object",)]).call([value])[0]
+        assert shallow == deep == value
+        assert shallow["a"] is value["a"]
+        assert deep["a"] is not value["a"]
+
+
+class TestJoin:
+    @SETTINGS
+    @given(st.data())
+    def test_join(self, data):
+        shape = list(data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4)))
+        axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+        dtype = data.draw(st.sampled_from(DTYPES))
+        parts = []
+        for k in range(data.draw(st.integers(1, 4))):
+            shape[axis] = data.draw(st.integers(0, 3))
+            parts.append(data.draw(st.sampled_from(list(variants(sample(shape, dtype, k))))))
+        out_spec = [tensor(dtype, len(shape))]
+        expected = np.concatenate(parts, axis)
+        assert_array_equal(run("join", parts, out_spec, (axis,)), expected)
+        assert_array_equal(run("join", [integer(axis), *parts], out_spec, (None,)), expected)
+
+    def test_join_refuses(self):
+        with pytest.raises(ValueError, match="along dimension 0, the array at index 0 has size 2 and the array at index 1"):
+            run("join", [sample((2, 3)), sample((4, 3))], [tensor("float64", 2)], (1,))
+        with pytest.raises(IndexError, match="Join axis 2 out of bounds"):
+            run("join", [integer(2), sample((2, 3))], [tensor("float64", 2)], (None,))
+
+    def test_split(self):
+        x = sample((2, 6, 3))
+        outs = [tensor("float64", 3)] * 3
+        for views in (False, True):
+            parts = run("split", [x, integer([1, 0, 5])], outs, (1, 3, views))
+            for part, expected in zip(parts, np.split(x, [1, 1], 1), strict=True):
+                assert_array_equal(part, expected)
+            assert np.shares_memory(parts[2], x) == views
+        parts = run("split", [x, integer(-1), integer([1, 1, 1])], outs, (None, 3))
+        assert_array_equal(parts[2], x[..., 2:])
+
+    def test_split_refuses(self):
+        outs = [tensor("float64", 1)] * 2
+        with pytest.raises(ValueError, match="sum to 4, expected 3"):
+            run("split", [sample((3,)), integer([2, 2])], outs, (0, 2))
+        with pytest.raises(ValueError, match="negative number of elements"):
+            run("split", [sample((3,)), integer([4, -1])], outs, (0, 2))
+        with pytest.raises(ValueError, match="len_splits"):
+            run("split", [sample((3,)), integer([1, 1, 1])], outs, (0, 2))
+
+
+class TestIndexing:
+    @pytest.mark.parametrize("inplace", [False, True])
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_inc_subtensor(self, dtype, inplace):
+        for set_it in (False, True):
+            x, y = sample((4, 5), dtype), sample((2, 1), dtype, 1)
+            expected = x.copy()
+            view = expected[1::2, ::-2]
+            view[...] = y if set_it else view + y
+            index = (("s", 1, None, ("i", 2)), ("s", None, None, -2))
+            out = run("inc_subtensor", [x, y, integer(2)], [tensor(dtype, 2)], (index, set_it, inplace))
+            assert_array_equal(out, expected)
+            assert (out is x) == inplace
+
+    def test_inc_subtensor_of_overlapping_memory(self):
+        x = np.arange(6.0)
+        run("inc_subtensor", [x, x[:-1]], [tensor("float64", 1)], ((("s", 1, None, None),), True, True))
+        assert_array_equal(x, [0, 0, 1, 2, 3, 4])
+
+    def test_inc_subtensor_refuses(self):
+        x = np.zeros((4, 5))
+        with pytest.raises(ValueError, match=r"could not broadcast input array from shape \(3,\) into shape \(5,\)"):
+            run("inc_subtensor", [x, np.ones(3)], [tensor("float64", 2)], ((1,), False, True))
+        with pytest.raises(IndexError):
+            run("inc_subtensor", [x, np.ones(5)], [tensor("float64", 2)], ((4,), False, True))
+        assert not x.any()
+
+    @SETTINGS
+    @given(st.data())
+    def test_take(self, data):
+        shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=5))
+        dtype = data.draw(st.sampled_from(DTYPES))
+        x = data.draw(st.sampled_from(list(variants(sample(shape, dtype)))))
+        n = shape[0]
+        index_dtype = data.draw(st.sampled_from(["int8", "int32", "int64", "uint8", "uint64"]))
+        low = 0 if index_dtype.startswith("u") else -n
+        index = np.array(data.draw(st.lists(st.integers(low, n - 1), max_size=6)), dtype=index_dtype)
+        assert_array_equal(run("take", [x, index], [tensor(dtype, len(shape))], (0,)), x[index.astype("int64")])
+
+    @pytest.mark.parametrize("mode, name", [(1, "wrap"), (2, "clip")])
+    def test_take_modes(self, mode, name):
+        x, index = sample((3, 2)), integer([-7, -1, 0, 2, 3, 11])
+        assert_array_equal(run("take", [x, index], [tensor("float64", 2)], (mode,)), x.take(index, 0, mode=name))
+
+    def test_take_refuses(self):
+        with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 3"):
+            run("take", [sample((3, 2)), integer([0, 3])], [tensor("float64", 2)], (0,))
+
+    @pytest.mark.parametrize("inplace", [False, True])
+    @pytest.mark.parametrize("dtype", ["float32", "int64", "complex64", "float16"])
+    def test_inc_take(self, dtype, inplace):
+        index = integer([2, -1, 2, 0])
+        for y in (sample((4, 3), dtype, 1), sample((1, 3), dtype, 2), sample((), dtype, 3)):
+            for set_it in (False, True):
+                x = sample((5, 3), dtype)
+                expected = x.copy()
+                if set_it:
+                    expected[index] = y
+                else:
+                    np.add.at(expected, index, y)
+                out = run("inc_take", [x, y, index], [tensor(dtype, 2)], (set_it, inplace))
+                assert_array_equal(out, expected)
+                assert (out is x) == inplace
+
+    def test_inc_take_checks_before_it_writes(self):
+        x = np.zeros((3, 2))
+        with pytest.raises(IndexError):
+            run("inc_take", [x, np.ones((2, 2)), integer([0, 7])], [tensor("float64", 2)], (False, True))
+        assert not x.any()
+
+    @pytest.mark.parametrize("axes", [(0,), (1,), (0, 1), (1, 2), (0, 2), (0, 1, 2), (1, 3), (3,)])
+    def test_advanced_subtensor(self, axes):
+        x = sample((3, 4, 5, 2))
+        rng = np.random.default_rng(0)
+        shapes = [(2, 3), (3,), (2, 1)]
+        index = [integer(rng.integers(-x.shape[a], x.shape[a], size=s)) for a, s in zip(axes, shapes, strict=False)]
+        full = [slice(None)] * 4
+        for a, i in zip(axes, index, strict=True):
+            full[a] = i
+        expected = x[tuple(full)]
+        out = run("advanced_subtensor", [x, *index], [tensor("float64", expected.ndim)], (axes,))
+        assert_array_equal(out, expected)
+        for y in (sample(expected.shape, seed=3), np.array(2.0)):
+            for set_it in (False, True):
+                changed = x.copy()
+                if set_it:
+                    changed[tuple(full)] = y
+                else:
+                    np.add.at(changed, tuple(full), y)
+                if set_it and y.ndim:
+                    continue  # the order of repeated assignments is not NumPy's promise
+                out = run("advanced_inc", [x, y, *index], [tensor("float64", 4)], (axes, set_it, False))
+                assert_allclose(out, changed)
+
+    def test_advanced_subtensor_refuses(self):
+        x = sample((3, 4))
+        with pytest.raises(IndexError, match="could not be broadcast"):
+            run("advanced_subtensor", [x, integer([0, 1]), integer([0, 1, 2])], [tensor("float64", 1)], ((0, 1),))
+        with pytest.raises(IndexError, match="index 4 is out of bounds for axis 1 with size 4"):
+            run("advanced_subtensor", [x, integer([0, 1]), integer([0, 4])], [tensor("float64", 1)], ((0, 1),))
+
+    def test_check_index(self):
+        x = sample((2, 3))
+        for bad in (integer([0, 3]), integer([-1, 0])):
+            with pytest.raises(ValueError, match="y_i value out of bounds"):
+                make("check_index", [bad, x], [], (1, "y_i value out of bounds")).call([bad, x])
+        assert make("check_index", [integer([0, 2]), x], [], (1, "no")).call([integer([0, 2]), x]) == []
+
+
+def matrices(dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-5, 5, size=(4, 6)).astype(dtype)
+    if dtype.startswith("complex"):
+        x += 1j * rng.integers(-5, 5, size=x.shape).astype(dtype)
+    return x
+
+
+@pytest.fixture(params=["blas", "loops"])
+def products(request):
+    """All products with the BLAS that was found, and with the runtime's own loops."""
+    from theano.native.blas_library import load_blas
+
+    if request.param == "loops":
+        runtime.blas_set({}, "none")
+        yield request.param
+        load_blas()
+    else:
+        load_blas()
+        yield request.param
+
+
+@pytest.mark.usefixtures("products")
+class TestProducts:
+    @pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+    def test_dot(self, dtype):
+        x, y = matrices(dtype), matrices(dtype, 1).T
+        for a in variants(x):
+            for b in variants(np.ascontiguousarray(y)):
+                assert_array_equal(run("dot", [a, b], [tensor(dtype, 2)]), x @ y)
+            assert_array_equal(run("dot", [a, y[:, 0]], [tensor(dtype, 1)]), x @ y[:, 0])
+            assert_array_equal(run("dot", [y[0], a], [tensor(dtype, 1)]), y[0] @ x)
+            assert_array_equal(run("dot", [a[0], y[:, 1]], [tensor(dtype, 0)]), x[0] @ y[:, 1])
+
+    def test_strides_that_blas_cannot_take(self):
+        x, y = np.arange(24.0).reshape(4, 6), np.arange(30.0).reshape(6, 5)
+        steps = np.broadcast_to(np.arange(6.0), (4, 6))
+        for a in (x[::-1], x[:, ::-1], steps, np.repeat(x, 2, 1)[:, ::2]):
+            assert_array_equal(run("dot", [a, y], [tensor("float64", 2)]), a @ y)
+            assert_array_equal(run("dot", [a, y[::-1, 1]], [tensor("float64", 1)]), a @ y[::-1, 1])
+        ones = np.broadcast_to(np.array(1.0), (6,))
+        assert_array_equal(run("dot", [x, ones], [tensor("float64", 1)]), x @ ones)
+        assert_array_equal(run("dot", [ones, ones], [tensor("float64", 0)]), 6)
+
+    @pytest.mark.parametrize("m, n, k", [(0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 1, 1), (1, 4, 3), (4, 1, 3), (3, 4, 1)])
+    def test_degenerate_shapes(self, m, n, k):
+        x, y, z = np.ones((m, k)), np.ones((k, n)), np.full((m, n), 2.0)
+        assert_array_equal(run("dot", [x, y], [tensor("float64", 2)]), x @ y)
+        out = run("gemm", [z, np.array(3.0), x, y, np.array(0.5)], [tensor("float64", 2)], (False,))
+        assert_array_equal(out, 3 * (x @ y) + 1)
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+    @pytest.mark.parametrize("inplace", [False, True])
+    def test_gemm(self, dtype, inplace):
+        x, y = matrices(dtype), np.ascontiguousarray(matrices(dtype, 1).T)
+        for alpha, beta in [(1, 1), (2, 0), (-0.5, 3)]:
+            scale = [np.array(v, dtype) for v in (alpha, beta)]
+            expected = alpha * (x @ y) + beta * np.full((4, 4), 2, dtype)
+            for layout in range(4):
+                z = list(variants(np.full((4, 4), 2, dtype)))[layout]
+                out = run("gemm", [z, scale[0], x, y, scale[1]], [tensor(dtype, 2)], (inplace,))
+                assert_allclose(out, expected, rtol=1e-6)
+                assert np.shares_memory(out, z) == inplace
+                assert inplace or (z == 2).all()
+                twice = run("dot22scalar", [x, y, scale[0]], [tensor(dtype, 2)])
+                assert_allclose(twice, alpha * (x @ y), rtol=1e-6)
+
+    def test_gemm_with_beta_zero_does_not_read_nan(self):
+        z, one, zero = np.full((2, 2), np.nan), np.array(1.0), np.array(0.0)
+        out = run("gemm", [z, one, np.eye(2), np.eye(2), zero], [tensor("float64", 2)], (True,))
+        assert_array_equal(out, np.eye(2))
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+    @pytest.mark.parametrize("inplace", [False, True])
+    def test_gemv_and_ger(self, dtype, inplace):
+        a = matrices(dtype)
+        x, y = a[0] + 1, a[:, 0] - 2
+        alpha, beta = np.array(2, dtype), np.array(3, dtype)
+        for m in variants(a):
+            target = y.copy()
+            out = run("gemv", [target, alpha, m, x[::-1], beta], [tensor(dtype, 1)], (inplace,))
+            assert_allclose(out, 2 * (a @ x[::-1]) + 3 * y, rtol=1e-6)
+            assert (out is target) == inplace
+            matrix = m.copy(order="K")
+            out = run("ger", [matrix, alpha, y, x], [tensor(dtype, 2)], (inplace,))
+            assert_allclose(out, a + 2 * np.outer(y, x), rtol=1e-6)
+            assert (out is matrix) == inplace
+
+    def test_batched_dot(self):
+        rng = np.random.default_rng(0)
+        x, y = rng.normal(size=(3, 2, 4)).astype("float32"), rng.normal(size=(3, 4, 5)).astype("float32")
+        assert_allclose(run("batched_dot", [x, y], [tensor("float32", 3)]), x @ y, rtol=1e-5)
+        assert_allclose(run("batched_dot", [x[:, 0], y], [tensor("float32", 2)]), (x[:, :1] @ y)[:, 0], rtol=1e-5)
+        last = run("batched_dot", [x, y[..., 0]], [tensor("float32", 2)])
+        assert_allclose(last, (x @ y[..., :1])[..., 0], rtol=1e-5)
+
+    def test_shape_mismatch(self):
+        x, y = np.ones((2, 3)), np.ones((4, 5))
+        with pytest.raises(ValueError, match=r"x has 3 cols \(and 2 rows\) but y has 4 rows \(and 5 cols\)"):
+            run("dot", [x, y], [tensor("float64", 2)])
+        with pytest.raises(ValueError, match="not aligned"):
+            run("dot", [x, y[:, 0]], [tensor("float64", 1)])
+        z, one = np.ones((2, 2)), np.array(1.0)
+        with pytest.raises(ValueError, match=r"accumulator has shape \(2, 2\), the product \(2, 5\)"):
+            run("gemm", [z, one, x, np.ones((3, 5)), one], [tensor("float64", 2)], (True,))
+        with pytest.raises(TypeError, match="one dtype"):
+            run("dot", [x, np.ones((3, 2), "float32")], [tensor("float64", 2)])
+
+
+def test_bad_library_flags():
+    from theano.native.blas_library import find_blas
+
+    with pytest.raises(OSError, match="no_such_blas"):
+        find_blas("-lno_such_blas")
+
+
+def test_scipys_blas_is_found_and_works():
+    from theano.native import blas_library
+
+    found = blas_library._from_scipy()
+    assert found is not None
+    runtime.blas_set(found[1], found[0])
+    try:
+        x = np.arange(12.0, dtype="float32").reshape(3, 4)
+        assert_array_equal(run("dot", [x, x.T], [tensor("float32", 2)]), x @ x.T)
+        assert runtime.blas_name() == "SciPy's cython_blas"
+    finally:
+        blas_library.load_blas()

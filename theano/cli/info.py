@@ -1,0 +1,90 @@
+"""`theano info`: what a bug report needs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+
+
+def _versions() -> list[tuple[str, str]]:
+    rows = [("python", sys.version.split()[0]), ("platform", platform.platform())]
+    for name in ("Theano", "numpy", "scipy", "ziglang", "pydot", "matplotlib"):
+        try:
+            rows.append((name, importlib.metadata.version(name)))
+        except importlib.metadata.PackageNotFoundError:
+            rows.append((name, "not installed"))
+    return rows
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _engine() -> list[tuple[str, str]]:
+    from theano.native import cache, compiler
+    from theano.native.fastcall import _runtime
+
+    rows = [("processor", _processor()), ("cores", str(os.cpu_count()))]
+    if _runtime is None:
+        rows.append(("runtime", "not available: functions run on NumPy"))
+    else:
+        rows += [("runtime", _runtime.__file__), ("threads", str(compiler.thread_count()))]
+    found = compiler.find_compiler()
+    rows.append(("compiler", "none" if found is None else " ".join(found.command)))
+    rows.append(("BLAS", _blas()))
+    count = len(cache.list_entries())
+    rows.append(("cache", f"{cache.cache_directory()} ({count} libraries, {cache.cache_size() / 1e6:.1f} MB)"))
+    return rows
+
+
+def _blas() -> str:
+    from theano.configparser import config
+    from theano.native.fastcall import _runtime
+
+    if config.blas.ldflags:
+        return f"blas.ldflags = {config.blas.ldflags}"
+    try:
+        from theano.native.blas import scipy_blas_path
+    except ImportError:
+        return "SciPy's" if _runtime is not None else "NumPy's"
+    return f"SciPy's, {scipy_blas_path()}"
+
+
+def _value(flag: str) -> str:
+    from theano.configdefaults import config
+
+    value = config
+    for part in flag.split("."):
+        value = getattr(value, part)
+    return str(value)
+
+
+def info() -> int:
+    """Print versions, the engine's state, and every flag with where its value came from; returns the exit status."""
+    from rich.console import Console
+    from rich.table import Table
+
+    import theano
+    from theano.configparser import _config_var_list, flag_source
+
+    console = Console(soft_wrap=True)
+    console.print(f"Theano {theano.__version__}, {os.path.dirname(theano.__file__)}")
+    for title, rows in (("versions", _versions()), ("engine", _engine())):
+        table = Table(title=title, title_justify="left", show_header=False)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+    flags = Table("flag", "value", "from", title="flags in force", title_justify="left")
+    for param in sorted(_config_var_list, key=lambda p: p.fullname):
+        flags.add_row(param.fullname, _value(param.fullname), flag_source(param.fullname))
+    console.print(flags)
+    return 0

@@ -1,0 +1,186 @@
+"""Which variables of a graph share memory, and the copies and guards that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from theano import gof
+from theano.gof import Variable
+
+__all__ = [
+    "AliasedMemoryError",
+    "Supervisor",
+    "alias_root",
+    "infer_reuse_pattern",
+    "insert_deepcopy",
+    "view_tree_set",
+]
+
+
+class AliasedMemoryError(Exception):
+    """Memory is aliased that should not be."""
+
+
+def _aliased_inputs(variable: Variable) -> list[Variable]:
+    """Return the variables that `variable` is a view of or is computed in the memory of."""
+    node = variable.owner
+    if node is None:
+        return []
+    positions: list[int] = []
+    for maps in ("view_map", "destroy_map"):
+        positions.extend((getattr(node.op, maps, None) or {}).get(variable.index, ()))
+    return [node.inputs[i] for i in positions]
+
+
+def alias_root(v: Variable) -> Variable:
+    """Return the variable whose memory `v` uses, following views and in-place operations upwards.
+
+    Parameters
+    ----------
+    v : Variable
+        A variable of a graph.
+
+    Returns
+    -------
+    Variable
+        The first variable of the chain; `v` itself if it is no view.
+
+    Raises
+    ------
+    NotImplementedError
+        If a variable of the chain shares memory with several inputs.
+    """
+    sources = _aliased_inputs(v)
+    while sources:
+        if len(sources) > 1:
+            raise NotImplementedError(f"{v} is a view or a destroyed version of more than one input.")
+        v = sources[0]
+        sources = _aliased_inputs(v)
+    return v
+
+
+def _alias_roots(variable: Variable) -> list[Variable]:
+    """Return all the variables whose memory `variable` may use, in a fixed order."""
+    roots: dict[Variable, None] = {}
+    seen = {variable}
+    stack = [variable]
+    while stack:
+        current = stack.pop()
+        sources = _aliased_inputs(current)
+        if not sources:
+            roots[current] = None
+        for source in sources:
+            if source not in seen:
+                seen.add(source)
+                stack.append(source)
+    return list(roots)
+
+
+def view_tree_set(v: Variable, treeset: set[Variable]) -> None:
+    """Add to `treeset` the variable `v` and everything that is a view of it.
+
+    Parameters
+    ----------
+    v : Variable
+        A variable of a FunctionGraph.
+    treeset : set of Variable
+        The set to complete.
+    """
+    stack = [v]
+    treeset.add(v)
+    while stack:
+        for client, position in stack.pop().clients:
+            if client == "output":
+                continue
+            for maps in ("view_map", "destroy_map"):
+                for output_index, input_indices in getattr(client.op, maps, {}).items():
+                    output = client.outputs[output_index]
+                    if position in input_indices and output not in treeset:
+                        treeset.add(output)
+                        stack.append(output)
+
+
+def infer_reuse_pattern(fgraph: gof.FunctionGraph, outputs_to_disown: Iterable[Variable]) -> set[Variable]:
+    """Return the variables whose storage may not be reused, because outputs may be aliased to it.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+        The graph.
+    outputs_to_disown : iterable of Variable
+        Outputs that the caller will own.
+
+    Returns
+    -------
+    set of Variable
+        The outputs and what they are views of, without inputs and constants.
+    """
+    aliased: set[Variable] = set()
+    for output in outputs_to_disown:
+        for root in _alias_roots(output):
+            view_tree_set(root, aliased)
+    return {v for v in aliased if v.owner is not None}
+
+
+class Supervisor(gof.Feature):
+    """Forbid the destruction of variables: of inputs that are not mutable, and of outputs.
+
+    Parameters
+    ----------
+    protected : iterable of Variable
+        The inputs to protect.
+    """
+
+    def __init__(self, protected: Iterable[Variable]):
+        self.protected = list(protected)
+
+    def validate(self, fgraph: gof.FunctionGraph) -> bool:
+        """Raise InconsistencyError if a protected variable is destroyed."""
+        if not getattr(fgraph, "destroyers", None):
+            return True
+        for variable in self.protected:
+            if fgraph.destroyers(variable):
+                raise gof.InconsistencyError(f"Trying to destroy a protected Variable: {variable}")
+        for variable in fgraph.outputs:
+            if fgraph.destroyers(variable):
+                raise gof.InconsistencyError(f"Trying to destroy an output: {variable}")
+        return True
+
+
+def insert_deepcopy(fgraph: gof.FunctionGraph, wrapped_inputs: list[Any], wrapped_outputs: list[Any]) -> None:
+    """Insert copies so that no two outputs, and no output and input, share memory unless that is allowed.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+        The optimized graph.
+    wrapped_inputs, wrapped_outputs : list of In, list of Out
+        Their descriptions; where both ends of an alias have ``borrow``, the
+        output becomes a view instead of a copy. An input that is destroyed may
+        be returned as it is.
+    """
+    from theano.compile.ops import deep_copy_op, view_op
+
+    reason = "insert_deepcopy"
+    position_of = {variable: index for index, variable in enumerate(fgraph.inputs)}
+    destroyers = getattr(fgraph, "destroyers", None)
+    roots_of = [_alias_roots(output) for output in fgraph.outputs]
+    last_with_root: dict[Variable, int] = {}
+    for index, roots in enumerate(roots_of):
+        for root in roots:
+            last_with_root[root] = index
+
+    for index, roots in enumerate(roots_of):
+        borrows = wrapped_outputs[index].borrow
+        other_ends = []
+        for root in roots:
+            last = last_with_root[root]
+            if last > index:
+                other_ends.append(wrapped_outputs[last].borrow)
+            elif root.owner is None and not (destroyers and destroyers(root)):
+                position = position_of.get(root)
+                other_ends.append(position is None or getattr(wrapped_inputs[position], "borrow", False))
+        if other_ends:
+            op = view_op if borrows and all(other_ends) else deep_copy_op
+            fgraph.change_input("output", index, op(fgraph.outputs[index]), reason=reason)

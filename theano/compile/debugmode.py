@@ -1,0 +1,603 @@
+"""A mode that checks everything: :class:`DebugMode`."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import logging
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from theano import gof
+from theano.compile.aliasing import insert_deepcopy
+from theano.compile.debug_errors import (
+    BadDestroyMap,
+    BadOptimization,
+    BadThunkOutput,
+    BadViewMap,
+    DebugModeError,
+    InvalidValueError,
+    StochasticOrder,
+    char_from_number,
+    str_diagnostic,
+)
+from theano.compile.debug_tracker import EquivalenceTracker
+from theano.compile.function_module import FunctionMaker, std_fgraph
+from theano.compile.mode import Mode
+from theano.configparser import change_flags, config
+from theano.gof.link import Container, LocalLinker, map_storage, raise_with_op
+from theano.gof.utils import MethodNotDefined
+
+__all__ = [
+    "BadDestroyMap",
+    "BadOptimization",
+    "BadThunkOutput",
+    "BadViewMap",
+    "DebugMode",
+    "DebugModeError",
+    "InvalidValueError",
+    "StochasticOrder",
+    "char_from_number",
+    "str_diagnostic",
+]
+
+_logger = logging.getLogger("theano.compile.debugmode")
+
+_PREALLOCATED_KINDS = ("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size")
+
+
+def _values_are_close(variable: Any, a: Any, b: Any) -> bool:
+    compare = getattr(variable.tag, "values_eq_approx", None) or variable.type.values_eq_approx
+    return bool(compare(a, b))
+
+
+def _is_uninitialized(node: Any) -> bool:
+    return node is not None and type(node.op).__name__ in ("AllocEmpty", "GpuAllocEmpty")
+
+
+def _is_finite(value: Any) -> bool:
+    if hasattr(value, "tocsr") and hasattr(value, "data"):
+        value = value.data
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc":
+        return bool(np.isfinite(value).all())
+    return True
+
+
+def _may_share_memory(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return bool(a.size and b.size and np.may_share_memory(a, b))
+    parts = [
+        [x] if isinstance(x, np.ndarray) else list(x) if isinstance(x, list) else
+        [getattr(x, name) for name in ("data", "indices", "indptr") if isinstance(getattr(x, name, None), np.ndarray)]
+        for x in (a, b)
+    ]  # fmt: skip
+    if isinstance(a, list) and a is b:
+        return True
+    return any(
+        isinstance(p, np.ndarray) and isinstance(q, np.ndarray) and _may_share_memory(p, q)
+        for p, q in itertools.product(*parts)
+    )
+
+
+def _copy_of(value: Any) -> Any:
+    """Return an independent copy; unlike deepcopy it keeps 0-d arrays arrays."""
+    if isinstance(value, np.ndarray):
+        # Strides may matter to the code that is tested.
+        return value.copy(order="K")
+    return copy.deepcopy(value)
+
+
+class _Evaluation:
+    """One run of a function: every variable that was ever in its graph gets a value, and all are compared."""
+
+    def __init__(self, linker: DebugLinker, storage_map: dict[Any, list[Any]], order: list[Any]):
+        self.mode = linker.mode
+        self.linker = linker
+        self.storage_map = storage_map
+        self.order = order
+        self.values: dict[Any, Any] = {}
+
+    def run(self) -> None:
+        storage_map, values = self.storage_map, self.values
+        leaves = [v for v in storage_map if v.owner is None]
+        for variable in leaves:
+            value = storage_map[variable][0]
+            if value is not None or not hasattr(variable.type, "dtype"):
+                self._check_type(variable, value, None, "Graph input")
+            values[variable] = value
+        try:
+            for node, py_thunk, c_thunk in self.order:
+                self._run_node(node, py_thunk, c_thunk)
+            self._compare_replaced()
+        finally:
+            for variable in leaves:
+                storage_map[variable][0] = values[variable]
+        for variable in self.linker.fgraph.outputs:
+            storage_map[variable][0] = values[variable]
+
+    def _check_type(self, variable: Any, value: Any, node: Any, hint: str) -> None:
+        if not variable.type.is_valid_value(value):
+            raise InvalidValueError(
+                variable,
+                value,
+                client_node=node,
+                hint=hint,
+                specific_hint=str(variable.type.value_validity_msg(value)),
+            )
+
+    def _load_inputs(self, node: Any) -> list[Any]:
+        values = []
+        for variable in dict.fromkeys(node.inputs):
+            self.storage_map[variable][0] = _copy_of(self.values[variable])
+        for variable in node.inputs:
+            values.append(self.storage_map[variable][0])
+        return values
+
+    def _run_node(self, node: Any, py_thunk: Any, c_thunk: Any) -> None:
+        done = False
+        for name, thunk in (("perform", py_thunk), ("c_code", c_thunk)):
+            if thunk is None:
+                continue
+            inputs = self._load_inputs(node)
+            for variable in node.outputs:
+                self.storage_map[variable][0] = None
+            try:
+                thunk()
+            except (NotImplementedError, MethodNotDefined) as error:
+                if name == "perform" and c_thunk is not None:
+                    continue
+                raise_with_op(node, thunk, storage_map=self.storage_map)
+                raise error
+            except Exception:
+                raise_with_op(node, thunk, storage_map=self.storage_map)
+            self._check_outputs(node, name)
+            self._check_inputs(node, inputs, name)
+            self._check_views(node)
+            if not done:
+                for variable in node.outputs:
+                    self.values[variable] = _copy_of(self.storage_map[variable][0])
+            else:
+                self._compare_outputs(node, "perform", "c_code")
+            done = True
+            self._try_preallocated(node, thunk, name)
+        for variable in (*node.inputs, *node.outputs):
+            self.storage_map[variable][0] = None
+
+    def _check_outputs(self, node: Any, name: str) -> None:
+        for variable in node.outputs:
+            value = self.storage_map[variable][0]
+            self._check_type(variable, value, node, f"{name} output")
+            if self.mode.check_isfinite and not _is_uninitialized(node) and not _is_finite(value):
+                raise InvalidValueError(
+                    variable, value, client_node=node, hint=f"{name} output", specific_hint="non-finite elements"
+                )
+
+    def _check_inputs(self, node: Any, inputs: list[Any], name: str) -> None:
+        destroyed = {i for indices in getattr(node.op, "destroy_map", {}).values() for i in indices}
+        for index, (variable, value) in enumerate(zip(node.inputs, inputs)):
+            if index in destroyed or any(node.inputs[i] is variable for i in destroyed):
+                continue
+            before = self.values[variable]
+            if not _same_value(variable, before, value):
+                raise BadDestroyMap(node, index, before, value, name)
+        if config.DebugMode.warn_input_not_reused:
+            self._warn_not_reused(node, inputs)
+
+    def _warn_not_reused(self, node: Any, inputs: list[Any]) -> None:
+        for kind in ("destroy_map", "view_map"):
+            for out, sources in getattr(node.op, kind, {}).items():
+                value = self.storage_map[node.outputs[out]][0]
+                if len(sources) != 1 or not isinstance(value, np.ndarray) or value.size == 0:
+                    continue
+                source = inputs[sources[0]]
+                if isinstance(source, np.ndarray) and not _may_share_memory(value, source):
+                    if kind == "view_map" and type(node.op).__name__ in ("OutputGuard",):
+                        continue
+                    _logger.warning(
+                        "Op %s claims in its %s to work inplace on input %d, but output %d did not reuse its memory",
+                        node, kind, sources[0], out,
+                    )  # fmt: skip
+
+    def _check_views(self, node: Any) -> None:
+        storage_map = self.storage_map
+        view_map = getattr(node.op, "view_map", {})
+        destroy_map = getattr(node.op, "destroy_map", {})
+        for oi, output in enumerate(node.outputs):
+            value = storage_map[output][0]
+            declared = {*view_map.get(oi, ()), *destroy_map.get(oi, ())}
+            declared_variables = [node.inputs[i] for i in declared]
+            undeclared = [
+                ii
+                for ii, source in enumerate(node.inputs)
+                if _may_share_memory(value, storage_map[source][0])
+                and not any(source is other for other in declared_variables)
+            ]
+            if undeclared:
+                raise BadViewMap(node, oi, value, undeclared)
+            if not getattr(output, "clients", None):
+                continue
+            for oj, other in enumerate(node.outputs):
+                if oj == oi or not getattr(other, "clients", None):
+                    continue
+                if not _may_share_memory(value, storage_map[other][0]):
+                    continue
+                common = declared & {*view_map.get(oj, ()), *destroy_map.get(oj, ())}
+                if not common:
+                    raise BadViewMap(node, oi, value, out_alias_idx=[oj])
+
+    def _compare_outputs(self, node: Any, first: str, second: str) -> None:
+        if _is_uninitialized(node):
+            return
+        for variable in node.outputs:
+            expected, value = self.values[variable], self.storage_map[variable][0]
+            if not _values_are_close(variable, expected, value):
+                inputs = [self.values[v] for v in node.inputs]
+                raise BadThunkOutput(variable, first, expected, second, value, inputs_val=inputs)
+            self._check_strides(node, variable, expected, value)
+
+    def _check_strides(self, node: Any, variable: Any, expected: Any, value: Any) -> None:
+        if not self.mode.require_matching_strides or not isinstance(expected, np.ndarray):
+            return
+        strides = [
+            [s for s, n in zip(getattr(v, "strides", ()), getattr(v, "shape", ())) if n > 1] for v in (expected, value)
+        ]
+        if strides[0] != strides[1] and "c_code" in self.linker.compared:
+            message = f"Strides of the outputs of perform and c_code differ for {variable}: {strides} ({node})"
+            if self.mode.require_matching_strides == 2:
+                raise DebugModeError(message)
+            _logger.debug(message)
+
+    def _try_preallocated(self, node: Any, thunk: Any, name: str) -> None:
+        flag = self.mode.check_preallocated_output
+        wanted = (config.DebugMode.check_preallocated_output if flag is None else flag).split(":")
+        kinds = [kind for kind in _PREALLOCATED_KINDS if kind in wanted or "ALL" in wanted]
+        if not kinds or _is_uninitialized(node):
+            return
+        in_place = {*getattr(node.op, "view_map", {}), *getattr(node.op, "destroy_map", {})}
+        outputs = [v for i, v in enumerate(node.outputs) if i not in in_place and hasattr(v.type, "broadcastable")]
+        if not outputs:
+            return
+        for kind, buffers in self._buffers(kinds, outputs):
+            self._load_inputs(node)
+            for variable in node.outputs:
+                self.storage_map[variable][0] = buffers.get(variable)
+            try:
+                thunk()
+            except Exception:
+                raise_with_op(node, thunk, storage_map=self.storage_map)
+            self._check_outputs(node, f"{name} with preallocated output ({kind})")
+            self._compare_outputs(node, "Reference value", f"{name} with preallocated output ({kind})")
+
+    def _buffers(self, kinds: list[str], outputs: list[Any]) -> Iterator[tuple[str, dict[Any, Any]]]:
+        """Yield memory of all kinds that an Op may find in its output storage."""
+        reference = {v: np.asarray(self.values[v]) for v in outputs if isinstance(self.values[v], np.ndarray)}
+        if not reference:
+            return
+
+        def fill(buffer: np.ndarray) -> np.ndarray:
+            buffer[...] = np.asarray(-1).astype(buffer.dtype)
+            return buffer
+
+        for kind in kinds:
+            if kind in ("initial", "previous"):
+                yield kind, {v: value.copy() for v, value in reference.items()}
+            elif kind in ("c_contiguous", "f_contiguous"):
+                order = kind[0].upper()
+                yield kind, {v: fill(np.empty(r.shape, r.dtype, order=order)) for v, r in reference.items()}
+            elif kind == "strided":
+                yield from self._strided_buffers(reference, fill)
+            else:
+                yield from self._wrong_size_buffers(reference, fill)
+
+    def _strided_buffers(self, reference: dict[Any, np.ndarray], fill: Any) -> Iterator[tuple[str, dict[Any, Any]]]:
+        max_ndim = max(value.ndim for value in reference.values())
+        checked = min(max_ndim, config.DebugMode.check_preallocated_output_ndim)
+        if not checked:
+            return
+        for steps in itertools.product((1, -1, 2), repeat=checked):
+            if all(step == 1 for step in steps):
+                continue
+            buffers = {}
+            for variable, value in reference.items():
+                own = (1,) * max(value.ndim - checked, 0) + steps[checked - min(value.ndim, checked) :]
+                own = own[: value.ndim]
+                big = fill(np.empty([n * abs(s) for n, s in zip(value.shape, own)], value.dtype))
+                buffers[variable] = big[tuple(slice(None, None, s) for s in own)]
+            yield f"strided{steps}", buffers
+
+    def _wrong_size_buffers(self, reference: dict[Any, np.ndarray], fill: Any) -> Iterator[tuple[str, dict[Any, Any]]]:
+        for name, change in (("smaller", -1), ("bigger", 1)):
+            max_ndim = max(value.ndim for value in reference.values())
+            for dim in range(max_ndim):
+                buffers = {}
+                for variable, value in reference.items():
+                    broadcastable = variable.type.broadcastable
+                    shape = [
+                        max(n + change, 0) if i == dim and not broadcastable[i] else n
+                        for i, n in enumerate(value.shape)
+                    ]
+                    buffers[variable] = fill(np.empty(shape, value.dtype))
+                yield f"wrong_size {name} {dim}", buffers
+
+    def _compare_replaced(self) -> None:
+        tracker = self.linker.tracker
+        for node, _, _ in self.order:
+            for new in node.outputs:
+                for reason, old, old_graph, new_graph in tracker.reasons.get(new, ()):
+                    if old not in self.values or _is_uninitialized(old.owner) or _is_uninitialized(node):
+                        continue
+                    problem = None
+                    if old.type != new.type:
+                        problem = "types differ"
+                    elif not _values_are_close(new, self.values[new], self.values[old]):
+                        problem = "values differ"
+                    if problem:
+                        raise BadOptimization(
+                            old, new, self.values[old], self.values[new], reason, old_graph, new_graph
+                        )
+
+
+def _same_value(variable: Any, before: Any, after: Any) -> bool:
+    if isinstance(before, np.ndarray) and isinstance(after, np.ndarray):
+        if before.dtype != after.dtype or before.shape != after.shape:
+            return False
+        return np.array_equal(before, after, equal_nan=before.dtype.kind in "fc")
+    if before is after:
+        return True
+    try:
+        return bool(variable.type.values_eq(before, after))
+    except Exception:
+        # A value that cannot be compared cannot be found to have changed.
+        return True
+
+
+class DebugLinker(LocalLinker):
+    """Evaluates every variable that was ever in the graph of a function, in Python and in C, and checks all.
+
+    Parameters
+    ----------
+    mode : DebugMode
+        The mode, with its options.
+    """
+
+    def __init__(self, mode: DebugMode):
+        super().__init__(allow_gc=False)
+        self.mode = mode
+        self.fgraph: Any = None
+        self.no_recycling: list[Any] = []
+        self.compared = ("perform", "c_code")
+
+    def clone(self, allow_gc: Any = None) -> DebugLinker:
+        """Return a linker of the same mode, without graph."""
+        return type(self)(self.mode)
+
+    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> DebugLinker:
+        """Take a graph; a linker that has one already gives it to a clone."""
+        if self.fgraph is not None and self.fgraph is not fgraph:
+            return self.clone().accept(fgraph, no_recycling, profile)
+        self.fgraph = fgraph
+        self.no_recycling = list(no_recycling or ())
+        return self
+
+    def make_all(
+        self, profiler: Any = None, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None
+    ) -> Any:
+        fgraph = self.fgraph
+        tracker = getattr(fgraph, "equivalence_tracker", None)
+        if tracker is None:
+            tracker = EquivalenceTracker()
+            fgraph.attach_feature(tracker)
+        self.tracker = tracker
+        wanted = [*fgraph.outputs, *tracker.all_variables_ever]
+        order = gof.graph.io_toposort(fgraph.inputs, wanted)
+        input_storage, output_storage, storage_map = map_storage(
+            fgraph, order, input_storage, output_storage, storage_map
+        )
+        thunks = [self._thunks(node, storage_map) for node in order]
+        evaluation_order = list(zip(order, *zip(*thunks))) if thunks else []
+
+        def run() -> None:
+            _Evaluation(self, storage_map, evaluation_order).run()
+
+        run.storage_map = storage_map  # type: ignore[attr-defined]
+        run.allow_gc = False  # type: ignore[attr-defined]
+        return (
+            run,
+            [Container(v, s) for v, s in zip(fgraph.inputs, input_storage)],
+            [Container(v, s, readonly=True) for v, s in zip(fgraph.outputs, output_storage)],
+            [thunk for pair in thunks for thunk in pair if thunk is not None],
+            order,
+        )
+
+    def _thunks(self, node: Any, storage_map: dict[Any, list[Any]]) -> tuple[Any, Any]:
+        """Return what computes a node in Python and in C, None for what there is not or is not wanted."""
+        compute_map = {v: [True] for v in (*node.inputs, *node.outputs)}
+        mode, op = self.mode, node.op
+        c_thunk = py_thunk = None
+        debug = hasattr(op, "debug_perform")
+        if mode.check_c_code and config.cxx and not debug:
+            c_thunk = _compiled_thunk(node, storage_map, compute_map)
+        if mode.check_py_code or c_thunk is None or debug:
+            py_thunk = _python_thunk(node, storage_map, compute_map, debug)
+            if py_thunk is None and c_thunk is None:
+                c_thunk = node.op.make_thunk(node, storage_map, compute_map, [])
+        for thunk in (c_thunk, py_thunk):
+            if thunk is not None:
+                thunk.inputs = [storage_map[v] for v in node.inputs]
+                thunk.outputs = [storage_map[v] for v in node.outputs]
+        return py_thunk, c_thunk
+
+
+def _compiled_thunk(node: Any, storage_map: Any, compute_map: Any) -> Any:
+    from theano.native.assemble import node_thunk
+    from theano.native.linker import runs_natively
+    from theano.native.program import find_lowering
+
+    if find_lowering(node.op) is not None:
+        return node_thunk(node, storage_map, compute_map) if runs_natively() else None
+    if not node.op._has_c_code(node):
+        return None
+    try:
+        node.op.prepare_node(node, storage_map=storage_map, compute_map=compute_map, impl="c")
+        return node.op.make_c_thunk(node, storage_map, compute_map, no_recycling=[])
+    except (NotImplementedError, MethodNotDefined):
+        return None
+
+
+def _python_thunk(node: Any, storage_map: Any, compute_map: Any, debug: bool) -> Any:
+    from theano.gof.op import PureOp
+
+    op = node.op
+    custom = type(op).make_thunk is not gof.Op.make_thunk
+    perform = getattr(op.perform, "__func__", op.perform)
+    if not custom and not debug and perform is PureOp.perform:
+        return None
+    op.prepare_node(node, storage_map=storage_map, compute_map=compute_map, impl="py")
+    if custom:
+        thunk = op.make_thunk(node, storage_map, compute_map, [], impl="py")
+        return _forced(thunk) if getattr(thunk, "lazy", False) else thunk
+    return op.make_py_thunk(node, storage_map, compute_map, no_recycling=[], debug=debug)
+
+
+def _forced(thunk: Any) -> Any:
+    """Return a thunk that runs a lazy one to the end; all inputs are there."""
+
+    def run() -> None:
+        while thunk():
+            pass
+
+    return run
+
+
+class DebugFunctionMaker(FunctionMaker):
+    """Optimizes a graph several times, to see whether the same happens each time."""
+
+    def _prepare(self, inputs: Any, outputs: Any, accept_inplace: bool) -> Any:
+        first = None
+        mode = self.mode
+        for attempt in range(max(1, mode.stability_patience)):
+            fgraph, additional = std_fgraph(inputs, outputs, accept_inplace)
+            tracker = EquivalenceTracker()
+            fgraph.attach_feature(tracker)
+            fgraph.equivalence_tracker = tracker
+            fgraph.name = self.name
+            flags = {
+                "compute_test_value": config.compute_test_value_opt,
+                "traceback.limit": config.traceback.compile_limit,
+            }
+            with change_flags(**flags):
+                mode.optimizer(fgraph)
+                insert_deepcopy(fgraph, inputs, [*outputs, *additional])
+            if first is None:
+                first = fgraph, additional
+            else:
+                _compare_events(first[0].equivalence_tracker, tracker, attempt)
+        return first
+
+
+def _compare_events(first: EquivalenceTracker, other: EquivalenceTracker, attempt: int) -> None:
+    a, b = first.event_list, other.event_list
+    if a == b:
+        return
+    print("WARNING: Optimization process is unstable...", file=sys.stderr)
+    lines = [f"The optimization did something else when it was repeated (attempt {attempt + 1})."]
+    for index, (x, y) in enumerate(itertools.zip_longest(a, b)):
+        if x is None or y is None or x != y:
+            lines.append(f"The first difference is event {index}:")
+            lines.append(f"  first   : {x}")
+            lines.append(f"  repeated: {y}")
+            break
+    raise StochasticOrder("\n".join(lines))
+
+
+class DebugMode(Mode):
+    """Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+
+    Parameters
+    ----------
+    optimizer : Optimizer, Query or str
+        As for :class:`Mode`.
+    stability_patience : int, optional
+        How often the optimization is repeated, to see whether it always does
+        the same.
+    check_c_code, check_py_code : bool, optional
+        Whether to run compiled code and ``perform``; if both run, the results
+        are compared.
+    check_isfinite : bool, optional
+        Whether NaN and infinity are errors.
+    require_matching_strides : {0, 1, 2}, optional
+        Whether different strides of the results of both ways are ignored,
+        noted, or an error.
+    linker : None
+        Ignored; the mode has its own linker.
+    check_preallocated_output : str, optional
+        Kinds of memory to offer for outputs, see
+        ``config.DebugMode.check_preallocated_output``.
+
+    Raises
+    ------
+    BadThunkOutput, BadOptimization, BadDestroyMap, BadViewMap, InvalidValueError
+        When a function of this mode is called.
+    StochasticOrder
+        When it is compiled.
+    """
+
+    stability_patience = config.DebugMode.patience
+    check_c_code = config.DebugMode.check_c
+    check_py_code = config.DebugMode.check_py
+    check_isfinite = config.DebugMode.check_finite
+    require_matching_strides = config.DebugMode.check_strides
+    check_preallocated_output: str | None = None
+
+    def __init__(
+        self,
+        optimizer: Any = "fast_run",
+        stability_patience: int | None = None,
+        check_c_code: bool | None = None,
+        check_py_code: bool | None = None,
+        check_isfinite: bool | None = None,
+        require_matching_strides: int | None = None,
+        linker: Any = None,
+        check_preallocated_output: str | None = None,
+    ):
+        self._options = {
+            "stability_patience": stability_patience,
+            "check_c_code": check_c_code,
+            "check_py_code": check_py_code,
+            "check_isfinite": check_isfinite,
+            "check_preallocated_output": check_preallocated_output,
+            "require_matching_strides": require_matching_strides,
+        }
+        super().__init__(optimizer=optimizer, linker=DebugLinker(self))
+        for name, value in self._options.items():
+            if value is not None:
+                setattr(self, name, value)
+        if not (self.check_c_code or self.check_py_code):
+            raise ValueError("DebugMode has to check at least one of c and py code")
+
+    def function_maker(
+        self, i: Any, o: Any, m: Any, *args: Any, **kwargs: Any
+    ) -> DebugFunctionMaker:
+        """Make the maker of functions of this mode."""
+        return DebugFunctionMaker(i, o, self, *args, **kwargs)
+
+    def __getstate__(self) -> Any:
+        return dict(self._options, optimizer=self.provided_optimizer)
+
+    def __setstate__(self, state: Any) -> None:
+        if isinstance(state, dict):
+            self.__init__(**state)  # type: ignore[misc]
+        else:
+            super().__setstate__(state)
+
+    def __str__(self) -> str:
+        return f"DebugMode(linker={self.provided_linker}, optimizer={self.provided_optimizer})"
+
+    def clone(self, link_kwargs: dict[str, Any] | None = None, optimizer: Any = "", **kwargs: Any) -> DebugMode:
+        """Return a mode with the same options and another optimizer."""
+        if isinstance(optimizer, str) and optimizer == "":
+            optimizer = self.provided_optimizer
+        return type(self)(optimizer=optimizer, **self._options)

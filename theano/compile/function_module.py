@@ -1,0 +1,539 @@
+"""Compiled functions: :class:`FunctionMaker`, which builds them, and :func:`orig_function`."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+from theano import gof
+from theano.compile.aliasing import (
+    AliasedMemoryError,
+    Supervisor,
+    alias_root,
+    infer_reuse_pattern,
+    insert_deepcopy,
+    view_tree_set,
+)
+from theano.compile.function_object import DUPLICATE, Function, get_info_on_inputs
+from theano.compile.io import In, SymbolicInput, SymbolicOutput
+from theano.configparser import change_flags, config
+from theano.gof import Constant, Container, Variable
+from theano.gof.compilelock import compile_lock
+
+__all__ = [
+    "DUPLICATE",
+    "AliasedMemoryError",
+    "Function",
+    "FunctionMaker",
+    "Supervisor",
+    "UnusedInputError",
+    "alias_root",
+    "check_equal",
+    "convert_function_input",
+    "fgraph_updated_vars",
+    "get_info_on_inputs",
+    "infer_reuse_pattern",
+    "insert_deepcopy",
+    "orig_function",
+    "register_checker",
+    "std_fgraph",
+    "view_tree_set",
+]
+
+
+class UnusedInputError(Exception):
+    """An input of a function is not used to compute its outputs or updates."""
+
+
+def std_fgraph(
+    input_specs: list[SymbolicInput], output_specs: list[SymbolicOutput], accept_inplace: bool = False
+) -> tuple[gof.FunctionGraph, list[SymbolicOutput]]:
+    """Make the FunctionGraph of a function, with the features that every function needs.
+
+    The graph is cloned; updates become outputs after the given ones.
+
+    Parameters
+    ----------
+    input_specs : list of In
+        Descriptions of the inputs.
+    output_specs : list of Out
+        Descriptions of the outputs.
+    accept_inplace : bool
+        Whether the graph may already have operations that destroy inputs.
+
+    Returns
+    -------
+    fgraph : FunctionGraph
+        The graph.
+    additional_outputs : list of Out
+        Descriptions of the outputs that are updates.
+
+    Raises
+    ------
+    TypeError
+        If the graph works in place and `accept_inplace` is False.
+    """
+    updates = []
+    update_mapping = {}
+    out_index = len(output_specs)
+    for in_index, spec in enumerate(input_specs):
+        if spec.update is not None:
+            updates.append(spec.update)
+            update_mapping[out_index] = in_index
+            out_index += 1
+
+    inputs = [spec.variable for spec in input_specs]
+    outputs = [spec.variable for spec in output_specs] + updates
+    fgraph = gof.FunctionGraph(inputs, outputs, update_mapping=update_mapping)
+
+    for node in fgraph.apply_nodes:
+        if getattr(node.op, "destroy_map", None):
+            if not accept_inplace:
+                raise TypeError("Graph must not contain inplace operations", node, node.op)
+            fgraph.attach_feature(gof.DestroyHandler())
+            break
+
+    destroyers = getattr(fgraph, "destroyers", None)
+    protected = [
+        variable
+        for spec, variable in zip(input_specs, fgraph.inputs)
+        if not (spec.mutable or (destroyers and destroyers(variable)))
+    ]
+    fgraph.attach_feature(Supervisor(protected))
+    for feature in std_fgraph.features:
+        fgraph.attach_feature(feature())
+    return fgraph, [SymbolicOutput(update, borrow=False) for update in updates]
+
+
+std_fgraph.features = [gof.toolbox.PreserveVariableAttributes]
+
+
+def fgraph_updated_vars(fgraph: gof.FunctionGraph, expanded_inputs: list[SymbolicInput]) -> dict[Variable, Variable]:
+    """Return the map from updated inputs of a function's graph to the outputs that update them.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+        The graph of a function, whose last outputs are the updates.
+    expanded_inputs : list of In
+        The descriptions of its inputs.
+
+    Returns
+    -------
+    dict
+        Input variables with the variables of their new values.
+    """
+    if len(fgraph.inputs) != len(expanded_inputs):
+        raise ValueError("There must be as many descriptions as inputs", len(expanded_inputs), len(fgraph.inputs))
+    updated = [i for i, spec in enumerate(expanded_inputs) if spec.update is not None]
+    first = len(fgraph.outputs) - len(updated)
+    return {fgraph.inputs[i]: fgraph.outputs[first + k] for k, i in enumerate(updated)}
+
+
+#: Functions with a say about every new function before it is optimized, see :func:`register_checker`.
+_checkers: list[Any] = []
+
+
+def register_checker(checker: Any) -> None:
+    """Register a function that is called with each new FunctionMaker's graph; it may raise.
+
+    Parameters
+    ----------
+    checker : callable
+        Called as ``checker(inputs, outputs)`` with the variables of the graph.
+    """
+    _checkers.append(checker)
+
+
+def check_equal(x: Any, y: Any) -> bool:
+    """Return whether two values are equal, for scalars and for arrays alike."""
+    try:
+        return bool((x == y).all())
+    except AttributeError:
+        return bool(x == y)
+
+
+class FunctionMaker:
+    """Optimizes and links a graph, and creates functions from the result.
+
+    Parameters
+    ----------
+    inputs : list of In
+        Descriptions of the inputs; an element may also be anything that
+        :func:`convert_function_input` takes.
+    outputs : Variable, Out, list of them or None
+        What to compute. Not a list: the function returns a single value.
+    mode : Mode or str, optional
+        How to optimize and link.
+    accept_inplace : bool
+        Whether the graph may already have operations that work in place.
+    function_builder : callable
+        Class of the functions to create.
+    profile : ProfileStats, optional
+        Where to collect timings.
+    on_unused_input : {'raise', 'warn', 'ignore'}, optional
+        What to do about an input that is not used.
+    fgraph : FunctionGraph, optional
+        A graph that is optimized already, for `inputs` and `outputs`.
+    output_keys : list of str, optional
+        Names of the outputs, for functions that return a dictionary.
+    name : str, optional
+        Name of the function.
+
+    Attributes
+    ----------
+    fgraph : FunctionGraph
+        The optimized graph.
+    mode : Mode
+        The mode.
+    linker : Linker
+        The linker, which has accepted the graph.
+    """
+
+    def __init__(
+        self,
+        inputs: list[Any],
+        outputs: Any,
+        mode: Any = None,
+        accept_inplace: bool = False,
+        function_builder: type[Function] = Function,
+        profile: Any = None,
+        on_unused_input: str | None = None,
+        fgraph: gof.FunctionGraph | None = None,
+        output_keys: list[str] | None = None,
+        name: str | None = None,
+    ):
+        from theano.compile.mode import get_mode
+
+        mode = get_mode(mode)
+        if getattr(mode, "profile", None):
+            if profile not in (None, False):
+                raise TypeError("profile passed via both mode and constructor")
+            profile = mode.profile
+        self.profile = profile
+
+        unpack_single, return_none = True, outputs is None
+        if outputs is None:
+            outputs, unpack_single = [], False
+        elif isinstance(outputs, (list, tuple)):
+            unpack_single = False
+        else:
+            outputs = [outputs]
+        outputs = [self.wrap_out(output) for output in outputs]
+        inputs = [self.wrap_in(spec) for spec in inputs]
+
+        on_unused_input = _unused_policy(on_unused_input)
+        _check_inputs_are_used(
+            inputs,
+            [output.variable for output in outputs] + [i.update for i in inputs if i.update is not None],
+            on_unused_input,
+        )
+
+        self.name = name
+        self.mode = mode
+        self.inputs = inputs
+        self.expanded_inputs = inputs
+        self.outputs = outputs
+        self.unpack_single = unpack_single
+        self.return_none = return_none
+        self.accept_inplace = accept_inplace
+        self.function_builder = function_builder
+        self.on_unused_input = on_unused_input
+        self.output_keys = output_keys
+        self.indices = [[spec, None, [spec]] for spec in inputs]
+        self.required = [spec.value is None for spec in inputs]
+        # A default without an update is put back after each call.
+        self.refeed = [
+            spec.value is not None and not isinstance(spec.value, Container) and spec.update is None
+            for spec in inputs
+        ]
+
+        with compile_lock():
+            if fgraph is None:
+                fgraph, additional = self._prepare(inputs, outputs, accept_inplace)
+            else:
+                updates = [spec.update for spec in inputs if spec.update is not None]
+                additional = [SymbolicOutput(update, borrow=False) for update in updates]
+                fgraph.profile = None
+            self.fgraph = fgraph
+            self._link(fgraph, mode.linker, outputs + additional)
+
+    @staticmethod
+    def wrap_in(spec: Any) -> SymbolicInput:
+        """Return the description of an input."""
+        return convert_function_input(spec)
+
+    @staticmethod
+    def wrap_out(output: Any) -> SymbolicOutput:
+        """Return the description of an output.
+
+        Raises
+        ------
+        TypeError
+            If `output` is neither a Variable nor an Out.
+        """
+        if isinstance(output, SymbolicOutput):
+            return output
+        if isinstance(output, Variable):
+            return SymbolicOutput(output)
+        raise TypeError(f"Unknown output type: {type(output)} ({output})")
+
+    def _prepare(
+        self, inputs: list[SymbolicInput], outputs: list[SymbolicOutput], accept_inplace: bool
+    ) -> tuple[gof.FunctionGraph, list[SymbolicOutput]]:
+        """Make the optimized graph; return it with the descriptions of the outputs that are updates."""
+        profile = self.profile
+        fgraph, additional = std_fgraph(inputs, outputs, accept_inplace)
+        fgraph.profile = profile
+        fgraph.name = self.name
+        for checker in _checkers:
+            checker(fgraph.inputs, fgraph.outputs)
+        optimizer = self.mode.optimizer
+        # Test values were computed for the user's graph; what rewrites add needs them
+        # only when that is asked for.
+        flags = {
+            "compute_test_value": config.compute_test_value_opt,
+            "traceback.limit": config.traceback.compile_limit,
+        }
+        with change_flags(**flags):
+            start = time.perf_counter()
+            before = len(fgraph.apply_nodes)
+            optimizer_profile = optimizer(fgraph)
+            elapsed = time.perf_counter() - start
+            insert_deepcopy(fgraph, inputs, outputs + additional)
+        if profile:
+            profile.optimizer_time += elapsed
+            profile.nb_nodes_before = before
+            if config.profile_optimizer:
+                profile.optimizer_profile = (optimizer, optimizer_profile)
+        return fgraph, additional
+
+    def _link(self, fgraph: gof.FunctionGraph, linker: Any, outputs: list[SymbolicOutput]) -> None:
+        if not hasattr(linker, "accept"):
+            raise ValueError("'linker' parameter of FunctionMaker should be a Linker with an accept method", linker)
+        no_borrow = [variable for variable, spec in zip(fgraph.outputs, outputs) if not spec.borrow]
+        if no_borrow:
+            self.linker = linker.accept(
+                fgraph, no_recycling=infer_reuse_pattern(fgraph, no_borrow), profile=self.profile
+            )
+        else:
+            self.linker = linker.accept(fgraph, profile=self.profile)
+        if hasattr(linker, "accept_var_updates"):
+            # Lets a virtual machine write updates itself.
+            self.linker.accept_var_updates(fgraph_updated_vars(fgraph, self.expanded_inputs))
+
+    def create(
+        self, input_storage: list[Any] | None = None, trustme: bool = False, storage_map: dict | None = None
+    ) -> Function:
+        """Create a function.
+
+        Parameters
+        ----------
+        input_storage : list, optional
+            For each input its default value, a Container or shared variable
+            whose storage to use, or None.
+        trustme : bool
+            Disables some checks.
+        storage_map : dict, optional
+            Storage to use for given variables of the graph.
+
+        Returns
+        -------
+        Function
+            A new function; its default values are its own.
+        """
+        if input_storage is None:
+            input_storage = [None] * len(self.inputs)
+        storage_lists = []
+        defaults = []
+        for spec, required, refeed, given in zip(self.inputs, self.required, self.refeed, input_storage):
+            if isinstance(given, Variable):
+                given = given.container
+            if isinstance(given, Container):
+                storage_lists.append(given.storage)
+                value = None if getattr(spec, "shared", False) else given.storage[0]
+            else:
+                value = given
+                storage_lists.append([None])
+            defaults.append((required, refeed, None if required else value))
+
+        with compile_lock():
+            start = time.perf_counter()
+            fn, in_containers, out_containers = self.linker.make_thunk(
+                input_storage=storage_lists, storage_map=storage_map
+            )
+            elapsed = time.perf_counter() - start
+        if self.profile:
+            self.profile.linker_time += elapsed
+
+        function = self.function_builder(
+            fn,
+            in_containers,
+            out_containers,
+            self.indices,
+            self.outputs,
+            defaults,
+            self.unpack_single,
+            self.return_none,
+            self.output_keys,
+            self,
+            name=self.name,
+        )
+        function.profile = self.profile
+        return function
+
+
+def orig_function(
+    inputs: list[Any],
+    outputs: Any,
+    mode: Any = None,
+    accept_inplace: bool = False,
+    name: str | None = None,
+    profile: Any = None,
+    on_unused_input: str | None = None,
+    output_keys: list[str] | None = None,
+) -> Function:
+    """Compile descriptions of inputs and outputs to a function.
+
+    Parameters
+    ----------
+    inputs : list of In
+        Descriptions of the inputs, also of the shared ones.
+    outputs : Variable, Out, list of them or None
+        What to compute.
+    mode : str or Mode, optional
+        How to optimize and link.
+    accept_inplace, name, profile, on_unused_input, output_keys
+        As for :class:`FunctionMaker`.
+
+    Returns
+    -------
+    Function
+        The compiled function.
+    """
+    from theano.compile.mode import get_mode
+
+    start = time.perf_counter()
+    mode = get_mode(mode)
+    inputs = [convert_function_input(spec) for spec in inputs]
+    defaults = [getattr(spec, "value", None) for spec in inputs]
+    maker_class = getattr(mode, "function_maker", FunctionMaker)
+    maker = maker_class(
+        inputs,
+        outputs,
+        mode,
+        accept_inplace=accept_inplace,
+        profile=profile,
+        on_unused_input=on_unused_input,
+        output_keys=output_keys,
+        name=name,
+    )
+    function = maker.create(defaults)
+    if profile:
+        profile.compile_time += time.perf_counter() - start
+        profile.nb_nodes = len(function.maker.fgraph.apply_nodes)
+    function.name = name
+    function.maker.fgraph.name = name
+    return function
+
+
+def convert_function_input(spec: Any) -> SymbolicInput:
+    """Return the description of an input that is given by one of the shortcuts.
+
+    Parameters
+    ----------
+    spec : Variable, In or tuple
+        ``r``, ``(name, r)``, ``(r, value)``, ``((r, update), value)``,
+        ``(name, r, value)`` or ``(name, (r, update), value)``.
+
+    Returns
+    -------
+    In
+        The description.
+
+    Raises
+    ------
+    TypeError
+        For anything else, and for constants.
+    """
+    if isinstance(spec, SymbolicInput):
+        return spec
+    if isinstance(spec, Constant):
+        raise TypeError(f"A Constant instance is not a legal function input: {spec}")
+    if isinstance(spec, Variable):
+        return In(spec)
+    if not isinstance(spec, (list, tuple)):
+        raise TypeError(f"Unknown input type: {type(spec)} ({spec}), expected Variable, In or tuple")
+
+    if not spec:
+        raise TypeError(f"Nonsensical input specification: {spec}")
+    parts = list(spec)
+    if isinstance(parts[0], str):
+        name, *parts = parts
+        if len(parts) not in (1, 2):
+            raise TypeError(f"Invalid input syntax: {spec} (check documentation or use an In instance)")
+    else:
+        name = None
+        if len(parts) != 2:
+            raise TypeError(f"Invalid input syntax: {spec} (check documentation or use an In instance)")
+    variable, value = parts if len(parts) == 2 else (parts[0], None)
+    update = None
+    if isinstance(variable, (list, tuple)):
+        if len(variable) != 2:
+            raise TypeError(f"Expected two elements (variable, update) in {variable}, in the input {spec}")
+        variable, update = variable
+        if value is None:
+            raise TypeError(f"An input with an update needs a value: {spec}")
+    if isinstance(variable, Constant):
+        raise TypeError(f"A Constant instance is not a legal function input: {variable}")
+    if isinstance(value, Variable) and not hasattr(value, "container"):
+        raise TypeError(f"The default value of an input must be a value, not the variable {value}, in {spec}")
+    if isinstance(variable, SymbolicInput):
+        raise TypeError(f"An input description cannot be part of a tuple: {spec}")
+    if not isinstance(variable, Variable):
+        raise TypeError(f"Unknown input type: {type(variable)} ({spec}), expected Variable, In or tuple")
+    return In(variable, name=name, value=value, update=update)
+
+
+def _unused_policy(on_unused_input: str | None) -> str:
+    policy = config.on_unused_input if on_unused_input is None else on_unused_input
+    if policy not in ("raise", "warn", "ignore"):
+        raise ValueError(
+            f"Invalid value for keyword on_unused_input of theano.function: '{policy}'.\n"
+            "Valid values are 'raise', 'warn', and 'ignore'."
+        )
+    return policy
+
+
+def _check_inputs_are_used(inputs: list[SymbolicInput], outputs: list[Variable], policy: str) -> None:
+    """Raise or warn about inputs that none of `outputs` needs.
+
+    An input that an implicit or shared value fills is no mistake of the caller.
+    """
+    if policy == "ignore":
+        return
+    candidates = [spec for spec in inputs if not getattr(spec, "shared", False)]
+    if not candidates:
+        return
+    blockers = [spec.variable for spec in inputs]
+    used = set(gof.graph.ancestors(outputs, blockers=blockers))
+    for spec in candidates:
+        if spec.variable in used or spec.update is not None:
+            continue
+        message = (
+            f"theano.function was asked to create a function computing outputs given certain inputs, but the provided "
+            f"input variable at index {inputs.index(spec)} is not part of the computational graph needed to compute "
+            f"the outputs: {spec.variable}.\n"
+        )
+        if policy == "warn":
+            warnings.warn(
+                message + "To make this warning into an error, you can pass the parameter on_unused_input='raise' to "
+                "theano.function. To disable it completely, use on_unused_input='ignore'.",
+                stacklevel=6,
+            )
+        else:
+            raise UnusedInputError(
+                message + "To make this error into a warning, you can pass the parameter on_unused_input='warn' to "
+                "theano.function. To disable it completely, use on_unused_input='ignore'."
+            )

@@ -1,0 +1,200 @@
+"""Descriptions of the inputs and outputs of a compiled function: :class:`In` and :class:`Out`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano import gof
+from theano.gof.link import Container
+
+__all__ = ["In", "Out", "SymbolicInput", "SymbolicOutput"]
+
+
+class SymbolicInput:
+    """What a function has to know about one of its inputs, without any value.
+
+    Parameters
+    ----------
+    variable : Variable
+        Receives the argument; it is never computed from its owner.
+    name : object, optional
+        Key of the input. A string allows passing it as a keyword.
+    update : Variable, optional
+        Expression whose value replaces the input's stored value after each call.
+    mutable : bool, optional
+        Whether the compiled function may overwrite the argument. Defaults to
+        True exactly when there is an update.
+    strict : bool
+        Whether an argument has to be of the exact type of `variable`.
+    allow_downcast : bool, optional
+        True lets arguments be cast even when precision is lost, False never,
+        None only Python floats to floatX. Ignored when `strict`.
+    autoname : bool
+        Whether the name of `variable` stands in for a missing `name`.
+    implicit : bool
+        Whether callers are forbidden to pass a value.
+    """
+
+    def __init__(
+        self,
+        variable: gof.Variable,
+        name: Any = None,
+        update: gof.Variable | None = None,
+        mutable: bool | None = None,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        autoname: bool = True,
+        implicit: bool = False,
+    ):
+        if not isinstance(variable, gof.Variable):
+            raise TypeError(f"An input's variable must be a Variable instance, got {variable!r}")
+        if not isinstance(autoname, bool):
+            raise TypeError(f"autoname must be a bool, got {autoname!r}")
+        if update is not None and not isinstance(update, gof.Variable):
+            update = variable.type.filter_variable(update)
+        self.variable = variable
+        self.name = variable.name if autoname and name is None else name
+        self.update = update
+        self.mutable = mutable if mutable is not None else update is not None
+        self.strict = strict
+        self.allow_downcast = allow_downcast
+        self.implicit = implicit
+
+    def __str__(self) -> str:
+        if self.update is not None:
+            return f"In({self.variable} -> {self.update})"
+        return f"In({self.variable})"
+
+    __repr__ = __str__
+
+
+class In(SymbolicInput):
+    """An input of a compiled function, with everything a caller may choose about it.
+
+    Parameters
+    ----------
+    variable : Variable
+        Receives the argument; it is never computed from its owner.
+    name : object, optional
+        Key of the input. A string allows passing it as a keyword.
+    value : object or Container, optional
+        Default value. Without `update` it lasts for one call; with an `update`
+        the stored value persists from call to call. A Container is used as
+        the storage of the input itself.
+    update : Variable, optional
+        Expression whose value replaces the stored value after each call.
+    mutable : bool, optional
+        Whether the compiled function may overwrite the argument. Defaults to
+        True exactly when there is an update.
+    strict : bool
+        Whether an argument has to be of the exact type of `variable`.
+    allow_downcast : bool, optional
+        True lets arguments be cast even when precision is lost, False never,
+        None only Python floats to floatX. Ignored when `strict`.
+    autoname : bool
+        Whether the name of `variable` stands in for a missing `name`.
+    implicit : bool, optional
+        Whether callers are forbidden to pass a value. By default True exactly
+        when `value` is a Container.
+    borrow : bool, optional
+        Whether an output may be aliased to the argument. Defaults to `mutable`.
+    shared : bool
+        Whether the input stands for a shared variable.
+
+    Raises
+    ------
+    TypeError
+        If `implicit` is True and there is no value.
+    AssertionError
+        If the input is mutable and `borrow` is False.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> x, s = T.dscalars('x', 's')
+    >>> add = theano.function([x, theano.In(s, value=10.0, update=s + x)], s)
+    >>> float(add(5)), float(add[s])
+    (10.0, 15.0)
+    """
+
+    def __init__(
+        self,
+        variable: gof.Variable,
+        name: Any = None,
+        value: Any = None,
+        update: gof.Variable | None = None,
+        mutable: bool | None = None,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        autoname: bool = True,
+        implicit: bool | None = None,
+        borrow: bool | None = None,
+        shared: bool = False,
+    ):
+        may_mutate = mutable if mutable is not None else update is not None
+        if borrow is None:
+            borrow = may_mutate
+        if may_mutate and not borrow:
+            raise AssertionError(
+                f"The input for variable {variable} (name={name}) has mutable=True and borrow=False, which exclude "
+                "each other: an input that may be overwritten may also be aliased (borrow=True)."
+            )
+        if implicit is None:
+            implicit = isinstance(value, Container)
+        super().__init__(
+            variable=variable,
+            name=name,
+            update=update,
+            mutable=mutable,
+            strict=strict,
+            allow_downcast=allow_downcast,
+            autoname=autoname,
+            implicit=implicit,
+        )
+        if self.implicit and value is None:
+            raise TypeError(f"An implicit input must have a default value (variable {variable}, name {self.name})")
+        self.value = value
+        self.borrow = borrow
+        self.shared = shared
+
+
+class SymbolicOutput:
+    """An output of a compiled function.
+
+    Parameters
+    ----------
+    variable : Variable
+        The expression to compute.
+    borrow : bool
+        Whether the returned object may be the function's own storage, which
+        a later call may overwrite.
+    """
+
+    def __init__(self, variable: gof.Variable, borrow: bool = False):
+        self.variable = variable
+        self.borrow = borrow
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.variable},{self.borrow})"
+
+    __repr__ = __str__
+
+
+class Out(SymbolicOutput):
+    """An output of a compiled function, with the option to return internal storage.
+
+    Parameters
+    ----------
+    variable : Variable
+        The expression to compute.
+    borrow : bool
+        Whether the returned object may be the function's own storage, which
+        a later call may overwrite.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> x = T.dvector('x')
+    >>> theano.function([x], theano.Out(x + x, borrow=True))([1, 2])
+    array([2., 4.])
+    """

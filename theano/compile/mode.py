@@ -1,0 +1,519 @@
+"""Modes: how a graph is optimized and what evaluates it.
+
+:data:`optdb` is the database of all rewrites, in the order of their positions:
+
+======  =========================  ==========================================
+0       merge1                     merge equal computations
+0.6     useless                    remove operations without effect
+0.65    merge1.1
+1       canonicalize               simplify
+1.2     merge1.2
+1.5     stabilize                  replace numerically unstable expressions
+2       specialize                 faster special cases
+3       uncanonicalize             faster cases that break the canonical form
+48.6    specialize_device          cases that depend on the device
+49      merge2
+49.4    add_no_output_from_inplace on demand
+49.5    add_destroy_handler        in-place operations are allowed from here on
+100     merge3
+======  =========================  ==========================================
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import Any
+
+from theano import gof
+from theano.compile.aliasing import Supervisor
+from theano.configparser import config
+from theano.gof.link import PerformLinker
+from theano.gof.vm import VM_Linker
+from theano.native.linker import NativeLinker
+
+__all__ = [
+    "FAST_COMPILE",
+    "FAST_RUN",
+    "OPT_FAST_COMPILE",
+    "OPT_FAST_COMPILE_GPU",
+    "OPT_FAST_RUN",
+    "OPT_FAST_RUN_STABLE",
+    "OPT_MERGE",
+    "OPT_NONE",
+    "OPT_O2",
+    "OPT_O3",
+    "OPT_STABILIZE",
+    "OPT_UNSAFE",
+    "AddDestroyHandler",
+    "AddFeatureOptimizer",
+    "AddNoOutputFromInplace",
+    "Mode",
+    "PrintCurrentFunctionGraph",
+    "get_default_mode",
+    "get_mode",
+    "optdb",
+    "predefined_linkers",
+    "predefined_modes",
+    "predefined_optimizers",
+    "register_OutputGuard_c_code",
+    "register_linker",
+    "register_mode",
+    "register_optimizer",
+]
+
+
+predefined_linkers: dict[str, Any] = {
+    "py": PerformLinker(),
+    "c": NativeLinker(allow_gc=False),
+    "c|py": NativeLinker(allow_gc=True),
+    "c|py_nogc": NativeLinker(allow_gc=False),
+    "vm": VM_Linker(use_cloop=False),
+    "cvm": NativeLinker(),
+    "vm_nogc": VM_Linker(allow_gc=False, use_cloop=False),
+    "cvm_nogc": NativeLinker(allow_gc=False),
+}
+
+
+def register_linker(name: str, linker: Any) -> None:
+    """Add a linker that :class:`Mode` can take by name.
+
+    Parameters
+    ----------
+    name : str
+        A name that is not taken.
+    linker : Linker
+        The linker.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    if name in predefined_linkers:
+        raise ValueError(f"Linker name already taken: {name}")
+    predefined_linkers[name] = linker
+
+
+# Rewrites that make sense only for compiled code are left out when there is no compiler.
+_exclude = [] if config.cxx else ["cxx_only"]
+OPT_NONE = gof.Query(include=[], exclude=_exclude)
+OPT_MERGE = gof.Query(include=["merge"], exclude=_exclude)
+OPT_FAST_RUN = gof.Query(include=["fast_run"], exclude=_exclude)
+OPT_FAST_RUN_STABLE = OPT_FAST_RUN.requiring("stable")
+OPT_FAST_COMPILE_GPU = gof.Query(include=["fast_compile", "gpuarray"], exclude=_exclude)
+OPT_FAST_COMPILE = gof.Query(include=["fast_compile"], exclude=_exclude)
+OPT_STABILIZE = gof.Query(include=["fast_run"], exclude=_exclude)
+OPT_STABILIZE.position_cutoff = 1.5000001
+OPT_O2 = OPT_FAST_COMPILE.including("fusion")
+OPT_O3 = OPT_FAST_RUN.excluding("inplace")
+OPT_UNSAFE = OPT_O3.including("local_remove_all_assert")
+for _name, _query in (
+    ("OPT_NONE", OPT_NONE),
+    ("OPT_MERGE", OPT_MERGE),
+    ("OPT_FAST_RUN", OPT_FAST_RUN),
+    ("OPT_FAST_RUN_STABLE", OPT_FAST_RUN_STABLE),
+    ("OPT_FAST_COMPILE_GPU", OPT_FAST_COMPILE_GPU),
+    ("OPT_FAST_COMPILE", OPT_FAST_COMPILE),
+    ("OPT_STABILIZE", OPT_STABILIZE),
+    ("OPT_O2", OPT_O2),
+    ("OPT_O3", OPT_O3),
+    ("OPT_UNSAFE", OPT_UNSAFE),
+):
+    _query.name = _name
+
+predefined_optimizers: dict[str | None, Any] = {
+    None: OPT_NONE,
+    "None": OPT_NONE,
+    "merge": OPT_MERGE,
+    "o4": OPT_FAST_RUN,
+    "o3": OPT_O3,
+    "o2": OPT_O2,
+    "o1": OPT_FAST_COMPILE,
+    "unsafe": OPT_UNSAFE,
+    "fast_compile": OPT_FAST_COMPILE,
+    "fast_run": OPT_FAST_RUN,
+    "fast_run_stable": OPT_FAST_RUN_STABLE,
+    "fast_compile_gpu": OPT_FAST_COMPILE_GPU,
+    "stabilize": OPT_STABILIZE,
+    "Stabilization": OPT_STABILIZE,
+}
+
+
+def register_optimizer(name: str, opt: Any) -> None:
+    """Add an optimizer that :class:`Mode` can take by name.
+
+    Parameters
+    ----------
+    name : str
+        A name that is not taken.
+    opt : Optimizer or Query
+        The optimizer.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    if name in predefined_optimizers:
+        raise ValueError(f"Optimizer name already taken: {name}")
+    predefined_optimizers[name] = opt
+
+
+def register_OutputGuard_c_code(type: Any) -> None:
+    """Say that OutputGuard supports a Type in C; it needs nothing for that here."""
+
+
+class AddDestroyHandler(gof.Optimizer):
+    """Attach the DestroyHandler: later optimizers may put in operations that work in place.
+
+    Outputs and inputs that are not mutable are protected by the graph's Supervisor.
+    """
+
+    def apply(self, fgraph: gof.FunctionGraph) -> None:
+        """Check that something protects the inputs."""
+        if not any(isinstance(feature, Supervisor) for feature in fgraph._features):
+            warnings.warn(
+                f"A Supervisor feature is missing from {fgraph}: nothing keeps in-place operations from destroying "
+                "its inputs and outputs.",
+                stacklevel=3,
+            )
+
+    def add_requirements(self, fgraph: gof.FunctionGraph) -> None:
+        super().add_requirements(fgraph)
+        fgraph.attach_feature(gof.DestroyHandler())
+
+
+class AddFeatureOptimizer(gof.Optimizer):
+    """Attach a feature to the graph at a certain place of the sequence of rewrites.
+
+    Parameters
+    ----------
+    feature : Feature
+        The feature.
+    """
+
+    def __init__(self, feature: Any):
+        self.feature = feature
+
+    def add_requirements(self, fgraph: gof.FunctionGraph) -> None:
+        super().add_requirements(fgraph)
+        fgraph.attach_feature(self.feature)
+
+    def apply(self, fgraph: gof.FunctionGraph) -> None:
+        """Do nothing: attaching is all."""
+
+
+class AddNoOutputFromInplace(gof.Optimizer):
+    """Forbid that later rewrites compute outputs of the function in the memory of something else."""
+
+    def add_requirements(self, fgraph: gof.FunctionGraph) -> None:
+        super().add_requirements(fgraph)
+        fgraph.attach_feature(gof.toolbox.NoOutputFromInplace())
+
+    def apply(self, fgraph: gof.FunctionGraph) -> None:
+        """Do nothing: attaching is all."""
+
+
+class PrintCurrentFunctionGraph(gof.Optimizer):
+    """Print the graph as it is at a certain place of the sequence of rewrites.
+
+    Parameters
+    ----------
+    header : str
+        Printed before the graph.
+    """
+
+    def __init__(self, header: str):
+        self.header = header
+
+    def apply(self, fgraph: gof.FunctionGraph) -> None:
+        """Print the graph with debugprint."""
+        from theano.printing import debugprint
+
+        print("PrintCurrentFunctionGraph:", self.header)
+        debugprint(fgraph.outputs)
+
+
+optdb = gof.SequenceDB()
+optdb.register("merge1", gof.MergeOptimizer(), 0, "fast_run", "fast_compile", "merge")
+# Removes nodes only; nothing here may need shapes, which are known from position 1 on.
+local_useless = gof.optdb.LocalGroupDB(apply_all_opts=True, profile=True)
+optdb.register(
+    "useless",
+    gof.optdb.TopoDB(local_useless, failure_callback=gof.opt.NavigatorOptimizer.warn_inplace),
+    0.6,
+    "fast_run",
+    "fast_compile",
+)
+optdb.register("merge1.1", gof.MergeOptimizer(), 0.65, "fast_run", "fast_compile", "merge")
+optdb.register("canonicalize", gof.EquilibriumDB(ignore_newtrees=False), 1, "fast_run", "fast_compile", "canonicalize_db")
+optdb["canonicalize"].register("merge", gof.MergeOptimizer(), "fast_run", "fast_compile", cleanup=True)
+optdb.register("merge1.2", gof.MergeOptimizer(), 1.2, "fast_run", "fast_compile", "merge")
+optdb.register("Print1.21", PrintCurrentFunctionGraph("Post-canonicalize"), 1.21)
+optdb.register("stabilize", gof.EquilibriumDB(), 1.5, "fast_run")
+optdb.register("Print1.51", PrintCurrentFunctionGraph("Post-stabilize"), 1.51)
+optdb.register("specialize", gof.EquilibriumDB(), 2, "fast_run", "fast_compile_gpu")
+optdb.register("uncanonicalize", gof.EquilibriumDB(), 3, "fast_run")
+optdb.register("specialize_device", gof.EquilibriumDB(), 48.6, "fast_compile", "fast_run")
+optdb.register("merge2", gof.MergeOptimizer(), 49, "fast_run", "merge")
+optdb.register("add_no_output_from_inplace", AddNoOutputFromInplace(), 49.4)
+optdb.register("add_destroy_handler", AddDestroyHandler(), 49.5, "fast_run", "inplace")
+optdb.register("merge3", gof.MergeOptimizer(), 100, "fast_run", "merge")
+
+
+class Mode:
+    """An optimizer, which transforms graphs, and a linker, which evaluates them.
+
+    Parameters
+    ----------
+    linker : Linker or str, optional
+        What evaluates the graph: ``'cvm'``, ``'cvm_nogc'``, ``'c|py'``,
+        ``'c|py_nogc'``, ``'c'`` (the native engine), ``'vm'``, ``'vm_nogc'``,
+        ``'py'`` (Python), or a linker. ``config.linker`` by default.
+    optimizer : Optimizer, Query or str, optional
+        What transforms the graph: ``'fast_run'``, ``'fast_compile'``, ``'o4'`` to
+        ``'o1'``, ``'unsafe'``, ``'merge'``, None, a query of
+        :data:`optdb`, or an optimizer. ``config.optimizer`` by default.
+
+    Examples
+    --------
+    >>> import theano
+    >>> mode = theano.Mode(linker='py', optimizer='fast_compile').excluding('fusion')
+    """
+
+    def __init__(self, linker: Any = None, optimizer: Any = "default"):
+        if linker is None:
+            linker = config.linker
+        if isinstance(optimizer, str) and optimizer == "default":
+            optimizer = config.optimizer
+        self.__setstate__((linker, optimizer))
+        self.call_time = 0
+        self.fn_time = 0
+
+    def __getstate__(self) -> tuple[Any, Any]:
+        return self.provided_linker, self.provided_optimizer
+
+    def __setstate__(self, state: tuple[Any, Any]) -> None:
+        linker, optimizer = state
+        self.provided_linker = linker
+        self.provided_optimizer = optimizer
+        if isinstance(linker, str) or linker is None:
+            try:
+                linker = predefined_linkers[linker]
+            except KeyError:
+                names = ", ".join(map(repr, predefined_linkers))
+                raise ValueError(f"No linker is called {linker!r}. There are {names}.") from None
+        self.linker = linker
+        if isinstance(optimizer, str) or optimizer is None:
+            try:
+                optimizer = predefined_optimizers[optimizer]
+            except KeyError:
+                names = ", ".join(repr(name) for name in predefined_optimizers if name)
+                raise ValueError(f"No optimizer is called {optimizer!r}. There are {names}.") from None
+        if isinstance(optimizer, gof.Query):
+            self.provided_optimizer = optimizer
+        self._optimizer = optimizer
+        self.call_time = 0
+        self.fn_time = 0
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}(linker = {self.provided_linker}, optimizer = {self.provided_optimizer})"
+
+    def _get_optimizer(self) -> Any:
+        if isinstance(self._optimizer, gof.Query):
+            return optdb.query(self._optimizer)
+        return self._optimizer
+
+    @property
+    def optimizer(self) -> Any:
+        """The optimizer; a new one each time if the mode was made from a query."""
+        return self._get_optimizer()
+
+    def get_linker_optimizer(self, linker: Any, optimizer: Any) -> tuple[Any, Any]:
+        """Return the linker and the optimizer or query that names stand for."""
+        if isinstance(linker, str) or linker is None:
+            linker = predefined_linkers[linker]
+        if isinstance(optimizer, str) or optimizer is None:
+            optimizer = predefined_optimizers[optimizer]
+        return linker, optimizer
+
+    def including(self, *tags: str) -> Mode:
+        """Return a mode like this one that also applies the rewrites with any of the tags."""
+        _, optimizer = self.get_linker_optimizer(self.provided_linker, self.provided_optimizer)
+        return self.clone(optimizer=optimizer.including(*tags))
+
+    def excluding(self, *tags: str) -> Mode:
+        """Return a mode like this one that applies no rewrite with any of the tags."""
+        _, optimizer = self.get_linker_optimizer(self.provided_linker, self.provided_optimizer)
+        return self.clone(optimizer=optimizer.excluding(*tags))
+
+    def requiring(self, *tags: str) -> Mode:
+        """Return a mode like this one that applies only rewrites that have all the tags."""
+        _, optimizer = self.get_linker_optimizer(self.provided_linker, self.provided_optimizer)
+        return self.clone(optimizer=optimizer.requiring(*tags))
+
+    def register(self, *optimizations: tuple[Any, float]) -> Mode:
+        """Return a mode like this one with further optimizers.
+
+        Parameters
+        ----------
+        *optimizations
+            Pairs of an optimizer and its position in :data:`optdb`.
+
+        Returns
+        -------
+        Mode
+            The new mode.
+        """
+        _, optimizer = self.get_linker_optimizer(self.provided_linker, self.provided_optimizer)
+        return self.clone(optimizer=optimizer.register(*optimizations))
+
+    def clone(self, link_kwargs: dict[str, Any] | None = None, optimizer: Any = "", **kwargs: Any) -> Mode:
+        """Return a copy of the mode.
+
+        Parameters
+        ----------
+        link_kwargs : dict, optional
+            Options for a copy of the linker.
+        optimizer : Optimizer, Query or str
+            The optimizer of the copy; by default that of this mode.
+
+        Returns
+        -------
+        Mode
+            The copy.
+        """
+        linker = self.linker.clone(**link_kwargs) if link_kwargs else self.provided_linker
+        if isinstance(optimizer, str) and optimizer == "":
+            optimizer = self.provided_optimizer
+        return type(self)(linker=linker, optimizer=optimizer, **kwargs)
+
+
+# Names documented as modes; get_mode makes the ones that are missing here when they are asked for.
+FAST_COMPILE = Mode(VM_Linker(use_cloop=False, c_thunks=False), "fast_compile")
+FAST_RUN = Mode("cvm" if config.cxx else "vm", "fast_run")
+
+predefined_modes: dict[str, Mode] = {"FAST_COMPILE": FAST_COMPILE, "FAST_RUN": FAST_RUN}
+
+_defaults = threading.local()
+
+
+def _make_debug_mode() -> Mode:
+    from theano.compile.debugmode import DebugMode
+
+    return DebugMode(optimizer=config.optimizer)
+
+
+def _make_nan_guard_mode() -> Mode:
+    from theano.compile.nanguardmode import NanGuardMode
+
+    return NanGuardMode(True, True, True, optimizer=config.optimizer)
+
+
+_modes_by_need = {
+    "DEBUGMODE": _make_debug_mode,
+    "DEBUG_MODE": _make_debug_mode,
+    "NANGUARDMODE": _make_nan_guard_mode,
+}
+
+
+def _make_default_mode(name: str) -> Mode:
+    """Make the mode that ``config.mode`` names, with the flags that act on the default mode."""
+    if name == "Mode":
+        mode = Mode(linker=config.linker, optimizer=config.optimizer)
+    elif name.upper() in _modes_by_need:
+        mode = _modes_by_need[name.upper()]()
+    else:
+        mode = _predefined(name)
+    for flag, method in (
+        (config.optimizer_excluding, "excluding"),
+        (config.optimizer_including, "including"),
+        (config.optimizer_requiring, "requiring"),
+    ):
+        tags = [tag for tag in flag.split(":") if tag]
+        if tags:
+            mode = getattr(mode, method)(*tags)
+    return mode
+
+
+def _predefined(name: str) -> Mode:
+    try:
+        return predefined_modes[name]
+    except KeyError:
+        names = ", ".join([*predefined_modes, "DebugMode", "NanGuardMode"])
+        raise Exception(f"No predefined mode exists for string: {name}. There are {names}.") from None
+
+
+def get_mode(orig_string: Any) -> Any:
+    """Return the mode that something given as ``mode`` stands for.
+
+    Parameters
+    ----------
+    orig_string : str, Mode or None
+        A mode, the name of one, or None for the default.
+
+    Returns
+    -------
+    Mode
+        The mode.
+
+    Raises
+    ------
+    Exception
+        If no mode has the name.
+    """
+    if orig_string is None:
+        return get_default_mode()
+    if not isinstance(orig_string, str):
+        return orig_string
+    if orig_string.upper() in _modes_by_need:
+        return _modes_by_need[orig_string.upper()]()
+    if orig_string == "Mode":
+        return get_default_mode()
+    return _predefined(orig_string)
+
+
+def get_default_mode() -> Mode:
+    """Return the mode of functions that are compiled without one, from the flags as they are now."""
+    key = (
+        config.mode,
+        config.linker,
+        config.optimizer,
+        config.optimizer_excluding,
+        config.optimizer_including,
+        config.optimizer_requiring,
+    )
+    cached = getattr(_defaults, "mode", None)
+    if cached is None or cached[0] != key:
+        name = config.mode
+        flags = any(key[3:])
+        cached = (key, _predefined(name) if name in predefined_modes and not flags else _make_default_mode(name))
+        _defaults.mode = cached
+    return cached[1]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "instantiated_default_mode":
+        return get_default_mode()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def register_mode(name: str, mode: Mode) -> None:
+    """Add a mode that can be given by name.
+
+    Parameters
+    ----------
+    name : str
+        A name that is not taken.
+    mode : Mode
+        The mode.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    if name in predefined_modes:
+        raise ValueError(f"Mode name already taken: {name}")
+    predefined_modes[name] = mode

@@ -1,0 +1,211 @@
+"""A mode that refuses NaN, infinity and very large numbers: :class:`NanGuardMode`."""
+
+from __future__ import annotations
+
+import logging
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+from theano.compile.mode import Mode
+from theano.configparser import config
+from theano.gof.vm import VM_Linker
+
+__all__ = ["NanGuardMode", "contains_inf", "contains_nan", "flatten"]
+
+_logger = logging.getLogger("theano.compile.nanguardmode")
+
+#: Numbers above this are "big".
+BIG = 1e10
+
+
+def flatten(l: Any) -> list[Any]:
+    """Return the elements of nested lists, tuples and the values of dictionaries as one list.
+
+    Parameters
+    ----------
+    l : object
+        Anything; what is no collection becomes a list of one.
+
+    Returns
+    -------
+    list
+        The elements.
+    """
+    result: list[Any] = []
+    stack = [l]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            stack.extend(reversed(list(item.values())))
+        elif isinstance(item, (list, tuple)):
+            stack.extend(reversed(item))
+        else:
+            result.append(item)
+    return result
+
+
+def _array_of(value: Any, var: Any = None) -> np.ndarray | None:
+    """Return the numbers of a value, or None if it cannot hold NaN or infinity, or is random state."""
+    if isinstance(value, (np.random.Generator, np.random.RandomState, slice)) or value is None:
+        return None
+    if var is not None and getattr(var.tag, "is_rng", False):
+        return None
+    if hasattr(value, "data") and hasattr(value, "tocsr"):
+        value = value.data
+    if not isinstance(value, (np.ndarray, np.generic, float, complex)):
+        return None
+    value = np.asarray(value)
+    return value if value.dtype.kind in "fc" and value.size else None
+
+
+def contains_nan(arr: Any, node: Any = None, var: Any = None) -> bool:
+    """Return whether a value holds NaN.
+
+    Parameters
+    ----------
+    arr : object
+        A value; what is no array of floats holds none.
+    node : Apply, optional
+        The node that computed it.
+    var : Variable, optional
+        The variable it belongs to.
+
+    Returns
+    -------
+    bool
+        Whether it does.
+    """
+    array = _array_of(arr, var)
+    return array is not None and bool(np.isnan(array).any())
+
+
+def contains_inf(arr: Any, node: Any = None, var: Any = None) -> bool:
+    """Return whether a value holds infinity; the parameters are those of :func:`contains_nan`."""
+    array = _array_of(arr, var)
+    return array is not None and bool(np.isinf(array).any())
+
+
+def _contains_big(arr: Any, var: Any = None) -> bool:
+    array = _array_of(arr, var)
+    if array is None:
+        return False
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool((np.abs(array) > BIG).any())
+
+
+class NanGuardMode(Mode):
+    """Raise AssertionError as soon as a node or an input yields an abnormal value.
+
+    Parameters
+    ----------
+    nan_is_error : bool, optional
+        Whether NaN is an error; ``config.NanGuardMode.nan_is_error`` by default.
+    inf_is_error : bool, optional
+        Whether infinity is an error; ``config.NanGuardMode.inf_is_error`` by
+        default.
+    big_is_error : bool, optional
+        Whether a number of magnitude above 1e10 is an error;
+        ``config.NanGuardMode.big_is_error`` by default.
+    optimizer : Optimizer, Query or str, optional
+        As for :class:`Mode`.
+    linker : None
+        Ignored; the mode has its own linker.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> x = T.dvector('x')
+    >>> mode = theano.compile.nanguardmode.NanGuardMode(nan_is_error=True)
+    >>> f = theano.function([x], x * 2, mode=mode)
+    >>> f([1.0])
+    array([2.])
+    """
+
+    def __init__(
+        self,
+        nan_is_error: bool | None = None,
+        inf_is_error: bool | None = None,
+        big_is_error: bool | None = None,
+        optimizer: Any = "default",
+        linker: Any = None,
+    ):
+        flags = config.NanGuardMode
+        self.nan_is_error = flags.nan_is_error if nan_is_error is None else nan_is_error
+        self.inf_is_error = flags.inf_is_error if inf_is_error is None else inf_is_error
+        self.big_is_error = flags.big_is_error if big_is_error is None else big_is_error
+        if isinstance(optimizer, str) and optimizer == "default":
+            optimizer = config.optimizer
+        own = VM_Linker(callback=self._check_node, callback_input=self._check_input)
+        super().__init__(own, optimizer=optimizer)
+
+    def __getstate__(self) -> Any:
+        return {
+            "nan_is_error": self.nan_is_error,
+            "inf_is_error": self.inf_is_error,
+            "big_is_error": self.big_is_error,
+            "optimizer": self.provided_optimizer,
+        }
+
+    def __setstate__(self, state: Any) -> None:
+        if isinstance(state, dict):
+            self.__init__(**state)  # type: ignore[misc]
+        else:
+            super().__setstate__(state)
+
+    def clone(self, link_kwargs: dict[str, Any] | None = None, optimizer: Any = "", **kwargs: Any) -> NanGuardMode:
+        """Return a mode with the same flags and another optimizer."""
+        if isinstance(optimizer, str) and optimizer == "":
+            optimizer = self.provided_optimizer
+        return type(self)(self.nan_is_error, self.inf_is_error, self.big_is_error, optimizer=optimizer)
+
+    def _check_node(self, node: Any, thunk: Any, storage_map: dict, compute_map: dict) -> None:
+        for variable in node.outputs:
+            if compute_map[variable][0]:
+                self._check(storage_map[variable][0], node, variable)
+
+    def _check_input(self, variable: Any, value: Any) -> None:
+        self._check(value, None, variable)
+
+    def _check(self, value: Any, node: Any, variable: Any) -> None:
+        allowed = getattr(variable.tag, "nan_guard_mode_check", True) is False
+        if allowed or (node is not None and _is_uninitialized(node)):
+            return
+        problems = []
+        if self.nan_is_error and contains_nan(value, node, variable):
+            problems.append("NaN detected")
+        if self.inf_is_error and contains_inf(value, node, variable):
+            problems.append("Inf detected")
+        if self.big_is_error and _contains_big(value, variable):
+            problems.append("Big value detected")
+        if problems:
+            self._complain(problems, value, node, variable)
+
+    def _complain(self, problems: list[str], value: Any, node: Any, variable: Any) -> None:
+        from theano.printing import debugprint
+
+        text = StringIO()
+        print(", ".join(problems), file=text)
+        if node is None:
+            print(f"NanGuardMode found an error in an input of the graph: {variable}", file=text)
+        else:
+            print("NanGuardMode found an error in the output of a node in this variable:", file=text)
+            print(debugprint(variable, file="str"), file=text)
+            print(f"Node: {node}", file=text)
+        if getattr(value, "size", 100) < 10:
+            print(f"Value: {value}", file=text)
+        message = text.getvalue()
+        action = config.NanGuardMode.action
+        if action == "raise":
+            raise AssertionError(message)
+        _logger.error(message)
+        if action == "pdb":
+            import pdb
+
+            pdb.set_trace()
+
+
+def _is_uninitialized(node: Any) -> bool:
+    """Whether a node allocates memory that something later fills."""
+    return type(node.op).__name__ in ("AllocEmpty", "GpuAllocEmpty")

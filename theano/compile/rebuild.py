@@ -1,0 +1,232 @@
+"""Cloning of the user's graph for a function: substitutions, shared variables and their updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from theano.compile.io import Out, SymbolicOutput
+from theano.compile.sharedvalue import SharedVariable
+from theano.gof import Constant, Variable
+
+__all__ = ["iter_over_pairs", "rebuild_collect_shared"]
+
+
+def iter_over_pairs(pairs: Any) -> Iterable[tuple[Any, Any]]:
+    """Return the pairs of a dictionary, or of something that iterates over pairs."""
+    return pairs.items() if isinstance(pairs, dict) else pairs
+
+
+class _GraphRebuilder:
+    """State of one cloning: old to new variables, shared variables met and their updates."""
+
+    def __init__(self, rebuild_strict: bool, copy_inputs_over: bool, no_default_updates: Any):
+        self.rebuild_strict = rebuild_strict
+        self.copy_inputs_over = copy_inputs_over
+        self.no_default_updates = no_default_updates
+        self.clone_d: dict[Any, Any] = {}
+        self.update_d: dict[SharedVariable, Variable] = {}
+        self.update_expr: list[tuple[SharedVariable, Variable]] = []
+        self.shared_inputs: list[SharedVariable] = []
+        self._shared_seen: set[SharedVariable] = set()
+
+    def clone(self, variable: Variable) -> Variable:
+        """Return the clone of a variable, cloning its ancestors first where needed."""
+        clone_d = self.clone_d
+        if variable in clone_d:
+            return clone_d[variable]
+        stack = [variable]
+        while stack:
+            current = stack[-1]
+            if current in clone_d:
+                stack.pop()
+                continue
+            node = current.owner
+            if node is None:
+                self._clone_leaf(current)
+                stack.pop()
+                continue
+            if node not in clone_d:
+                pending = [i for i in node.inputs if i not in clone_d]
+                if pending:
+                    pending.reverse()
+                    stack.extend(pending)
+                    continue
+                new_node = node.clone_with_new_inputs(
+                    [clone_d[i] for i in node.inputs], strict=self.rebuild_strict
+                )
+                clone_d[node] = new_node
+                for old, new in zip(node.outputs, new_node.outputs):
+                    clone_d.setdefault(old, new)
+            stack.pop()
+        return clone_d[variable]
+
+    def add_shared(self, variable: SharedVariable) -> None:
+        if variable not in self._shared_seen:
+            self._shared_seen.add(variable)
+            self.shared_inputs.append(variable)
+
+    def add_update(self, target: SharedVariable, expression: Variable) -> None:
+        self.update_d[target] = expression
+        self.update_expr.append((target, expression))
+
+    def _clone_leaf(self, variable: Variable) -> None:
+        clone_d = self.clone_d
+        if isinstance(variable, SharedVariable):
+            self.add_shared(variable)
+            if self._wants_default_update(variable):
+                update = variable.default_update
+                try:
+                    update = variable.type.filter_variable(update, allow_convert=False)
+                except TypeError as error:
+                    raise TypeError(
+                        "An update must have the same type as the original shared variable",
+                        variable,
+                        variable.type,
+                        update,
+                    ) from error
+                if variable not in self.update_d:
+                    self.add_update(variable, update)
+        # A constant that lives in a FunctionGraph belongs to that graph.
+        in_fgraph = isinstance(variable, Constant) and hasattr(variable, "fgraph")
+        if not self.copy_inputs_over or in_fgraph:
+            clone_d[variable] = variable.clone()
+        else:
+            clone_d[variable] = variable
+
+    def _wants_default_update(self, variable: SharedVariable) -> bool:
+        if getattr(variable, "default_update", None) is None:
+            return False
+        skip = self.no_default_updates
+        if isinstance(skip, (list, tuple, set, frozenset)):
+            return not any(variable is other for other in skip)
+        return not skip
+
+
+def _check_update(target: Any, expression: Any) -> Variable:
+    """Return the update expression as a variable of the target's type."""
+    try:
+        filtered = target.type.filter_variable(expression, allow_convert=False)
+    except TypeError as error:
+        message = (
+            "An update must have the same type as the original shared variable "
+            f"(shared_var={target}, shared_var.type={target.type}, update_val={expression}, "
+            f"update_val.type={getattr(expression, 'type', None)})."
+        )
+        advice = (
+            "If the difference is related to the broadcast pattern, you can call the "
+            "tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) function to remove broadcastable dimensions."
+        )
+        raise TypeError(message, advice) from error
+    if filtered.type != target.type:
+        raise TypeError(f"The update of {target} has type {filtered.type} instead of {target.type}.")
+    return filtered
+
+
+def rebuild_collect_shared(
+    outputs: Any,
+    inputs: list[Variable] | None = None,
+    replace: Any = None,
+    updates: Any = None,
+    rebuild_strict: bool = True,
+    copy_inputs_over: bool = True,
+    no_default_updates: bool | list[Variable] = False,
+) -> tuple[list[Variable], Any, list[Any]]:
+    """Clone the graph of a function and collect its shared variables.
+
+    Parameters
+    ----------
+    outputs : Variable, Out, list, dict or None
+        Expressions to compute.
+    inputs : list of Variable, optional
+        Inputs of the function.
+    replace : dict or iterable of pairs, optional
+        Variables to replace, with their replacements.
+    updates : dict or iterable of pairs, optional
+        Shared variables with the expressions of their new values.
+    rebuild_strict : bool
+        Whether replacements must keep the types.
+    copy_inputs_over : bool
+        Whether the clone uses the same leaves instead of clones of them.
+    no_default_updates : bool or list of Variable
+        Shared variables whose ``default_update`` is not wanted; True for all.
+
+    Returns
+    -------
+    inputs : list of Variable
+        The inputs of the clone.
+    outputs : object
+        The outputs of the clone, in the form of `outputs`.
+    other : list
+        ``[clone_d, update_d, update_expr, shared_inputs]``: the map from old to
+        new variables, the updates as dictionary and as list of pairs, and the
+        shared variables that the graph needs.
+
+    Raises
+    ------
+    TypeError
+        If an output, an update or a substitution is of the wrong kind or type.
+    ValueError
+        If a shared variable has two updates.
+    AssertionError
+        If a substitution depends on another one.
+    """
+    rebuilder = _GraphRebuilder(rebuild_strict, copy_inputs_over, no_default_updates)
+    clone_d = rebuilder.clone_d
+
+    # Explicit updates are known before the graph is walked, so that they win
+    # over the default ones.
+    pairs = [] if updates is None else list(iter_over_pairs(updates))
+    for target, expression in pairs:
+        if not isinstance(target, SharedVariable):
+            raise TypeError("update target must be a SharedVariable", target)
+        if target in rebuilder.update_d:
+            raise ValueError(
+                "this shared variable already has an update expression", (target, rebuilder.update_d[target])
+            )
+        rebuilder.add_update(target, _check_update(target, expression))
+
+    replacements = [] if replace is None else [(old, new) for old, new in iter_over_pairs(replace)]
+    for old, _ in replacements:
+        if not isinstance(old, Variable):
+            raise TypeError("given keys must be Variable", old)
+    for old, new in replacements:
+        if not isinstance(new, Variable):
+            from theano.compile.sharedvalue import shared
+
+            new = shared(new)
+        if old in clone_d:
+            raise AssertionError(
+                "The substitutions of 'givens' or 'replace' must be independent: no new variable may depend on an "
+                f"old one, as in givens={{a: b, b: a + 1}}. Here {old}, which is to be replaced by {new}, is used "
+                "to compute the replacement of another variable."
+            )
+        clone_d[old] = rebuilder.clone(new)
+
+    input_variables = [rebuilder.clone(v) for v in inputs or []]
+    cloned_outputs = _clone_outputs(rebuilder, outputs)
+
+    # The list grows while updates bring in shared variables with default updates.
+    for target, expression in rebuilder.update_expr:
+        rebuilder.update_d[target] = rebuilder.clone(expression)
+        rebuilder.add_shared(target)
+
+    other = [clone_d, rebuilder.update_d, rebuilder.update_expr, rebuilder.shared_inputs]
+    return input_variables, cloned_outputs, other
+
+
+def _clone_outputs(rebuilder: _GraphRebuilder, outputs: Any) -> Any:
+    def one(output: Any) -> Any:
+        if isinstance(output, Variable):
+            return rebuilder.clone(output)
+        if isinstance(output, SymbolicOutput):
+            return Out(rebuilder.clone(output.variable), borrow=output.borrow)
+        if isinstance(output, (list, tuple)):
+            return [one(item) for item in output]
+        raise TypeError("Outputs must be theano Variable or Out instances. Received", output, "of type", type(output))
+
+    if outputs is None:
+        return []
+    if isinstance(outputs, dict):
+        return {key: one(value) for key, value in outputs.items()}
+    return one(outputs)

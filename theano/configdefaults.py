@@ -1,0 +1,737 @@
+"""The table of all flags of Theano.
+
+Each entry is the flag's name, what it does, and the parameter that holds its default and its check.  Flags of
+technology that is gone keep their names, so that old configuration files go on working; what they say is that they
+have no effect.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import numpy as np
+
+from theano.configparser import (
+    AddConfigVar,
+    BoolParam,
+    ConfigParam,
+    ContextsParam,
+    DeviceParam,
+    EnumStr,
+    FloatParam,
+    IntParam,
+    StrParam,
+    TheanoConfigParser,
+    TheanoConfigWarning,
+    config,
+    unknown_flags,
+)
+
+__all__ = ["config", "default_compiledir", "default_cxx", "short_platform"]
+
+NO_EFFECT = "This flag has no effect: "
+
+
+def _positive(i: int) -> bool:
+    return i > 0
+
+
+def _not_negative(i: int) -> bool:
+    return i >= 0
+
+
+def short_platform() -> str:
+    """Return the platform without the details of its release that change with every update.
+
+    Examples
+    --------
+    >>> isinstance(short_platform(), str)
+    True
+    """
+    import platform
+
+    release = platform.release()
+    digits = release.split("-")[0]
+    text = platform.platform()
+    return text.replace(release, ".".join(digits.split(".")[:2])).replace(" ", "_")
+
+
+class _CompiledirWords(dict):
+    # The keys of compiledir_format, each computed when it is used: some of them are slow to find out.
+    keys_ = (
+        "platform",
+        "processor",
+        "python_version",
+        "python_bitwidth",
+        "python_int_bitwidth",
+        "theano_version",
+        "numpy_version",
+        "gxx_version",
+        "hostname",
+        "device",
+        "short_platform",
+    )
+
+    def __missing__(self, key: str) -> str:
+        import platform
+
+        if key == "platform":
+            return platform.platform()
+        if key == "short_platform":
+            return short_platform()
+        if key == "processor":
+            return platform.machine()
+        if key == "python_version":
+            return platform.python_version()
+        if key in ("python_bitwidth", "python_int_bitwidth"):
+            return "64" if sys.maxsize > 2**32 else "32"
+        if key == "hostname":
+            return platform.node()
+        if key == "device":
+            return config.device
+        if key == "numpy_version":
+            return np.__version__
+        if key == "theano_version":
+            import theano
+
+            return theano.__version__
+        if key == "gxx_version":
+            return _compiler_version()
+        raise KeyError(key)
+
+
+def _compiler_version() -> str:
+    if not config.cxx:
+        return "none"
+    import subprocess
+
+    try:
+        done = subprocess.run([config.cxx, "-dumpversion"], capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip().split("\n")[0]
+
+
+def default_cxx() -> str:
+    """Return the full path of the C++ compiler, or an empty string where there is none."""
+    from shutil import which
+
+    names = ("clang++", "g++") if sys.platform == "darwin" else ("g++", "clang++", "c++")
+    for name in names:
+        path = which(name)
+        if path:
+            return path
+    return ""
+
+
+def _default_base_compiledir() -> str:
+    if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
+        return os.path.join(os.environ["LOCALAPPDATA"], "Theano")
+    return os.path.join(os.path.expanduser("~"), ".theano")
+
+
+def default_compiledir() -> str:
+    """Return ``base_compiledir/compiledir_format``, the format's keys filled in."""
+    text = config.compiledir_format % _CompiledirWords()
+    return os.path.join(config.base_compiledir, text.replace(" ", "_").replace("(", "_").replace(")", "_"))
+
+
+def _format_of_compiledir(text: str) -> str:
+    try:
+        text % _CompiledirWords.fromkeys(_CompiledirWords.keys_, "x")
+    except (KeyError, ValueError, TypeError):
+        raise ValueError(f"it may use the keys {', '.join(_CompiledirWords.keys_)}") from None
+    return text
+
+
+def _directory(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _directory_made(path: str) -> str:
+    # Made at the first use; where that cannot be done, those that write there say so or go elsewhere.
+    path = _directory(path)
+    try:
+        os.makedirs(path, 0o770, exist_ok=True)
+    except OSError:
+        pass
+    return path
+
+
+def _is_debugmode_kinds(text: str) -> bool:
+    kinds = ("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size", "ALL", "")
+    return all(kind in kinds for kind in text.split(":"))
+
+
+def _default_threads_env(value: object) -> int:
+    n = int(value)  # type: ignore[call-overload]
+    if n < 0:
+        raise ValueError("it must be 0 (all cores) or the number of threads")
+    return n
+
+
+def _default_threads() -> int:
+    # The first number of OMP_NUM_THREADS ("4" or the nested form "4,2").
+    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(first) if first.isdigit() else 0
+
+
+def _rseed(value: object) -> object:
+    if value in ("random", "None", None):
+        return None
+    return int(value)  # type: ignore[call-overload]
+
+
+def _add(name: str, param: ConfigParam, doc: str, in_c_key: bool = True) -> None:
+    AddConfigVar(name, doc, param, in_c_key=in_c_key)
+
+
+def _add_numbers(add=_add) -> None:
+    add(
+        "floatX",
+        EnumStr("float64", "float32", "float16"),
+        "The dtype of tensor.matrix(), tensor.vector() and the like, and of Python floats. "
+        "float16 is supported to a limited extent.",
+    )
+    add(
+        "warn_float64",
+        EnumStr("ignore", "warn", "raise", "pdb"),
+        "What to do when a tensor variable of dtype float64 is created.",
+        False,
+    )
+    add(
+        "cast_policy",
+        EnumStr("custom", "numpy+floatX"),
+        "How the dtypes of constants and of results of arithmetic are found: Theano's own rules ('custom') or an "
+        "approximation of NumPy's that prefers floatX to float64 ('numpy+floatX').",
+    )
+    add(
+        "int_division",
+        EnumStr("int", "raise", "floatX"),
+        "What x / y gives where both are integers, for the classic division operator: an integer, a number of dtype "
+        "floatX, or an error.",
+        False,
+    )
+    add(
+        "deterministic",
+        EnumStr("default", "more"),
+        "With 'more', prefer implementations whose results do not vary from run to run, even where they are slower.",
+        False,
+    )
+
+
+def _add_devices(add=_add) -> None:
+    gone = NO_EFFECT + "the old CUDA back-end does not exist any more. "
+    add("device", DeviceParam("cpu", allow_override=False), "The default device of computations, in lower case.", False)
+    add(
+        "force_device",
+        BoolParam(False, allow_override=False),
+        "Raise an error when the device cannot be used, instead of warning and falling back to the CPU.",
+        False,
+    )
+    add(
+        "init_gpu_device",
+        DeviceParam("", allow_override=False),
+        "Initialize this GPU without moving computations to it; device must be cpu.",
+        False,
+    )
+    add("contexts", ContextsParam(), "The names of GPU contexts: name->device;name->device.", False)
+    add("print_active_device", BoolParam(True, allow_override=False), "Print the device when the GPU is initialized.")
+    add("enable_initial_driver_test", BoolParam(True, allow_override=False), gone, False)
+    add(
+        "gpuarray.preallocate",
+        FloatParam(0, allow_override=False),
+        "GPU memory to allocate at the start: below 0 disables the allocation cache, 0 to 1 is a fraction of the "
+        "memory, above 1 a number of megabytes.",
+        False,
+    )
+    add("gpuarray.sched", EnumStr("default", "multi", "single"), "The stream mode with which a context is made.")
+    add("gpuarray.single_stream", BoolParam(True), "Use one stream on the GPU.", False)
+    add(
+        "gpuarray.cache_path",
+        StrParam(lambda: os.path.join(config.compiledir, "gpuarray_kernels"), allow_override=False),
+        "The directory of compiled GPU kernels.",
+        False,
+    )
+    add("cuda.root", StrParam(lambda: os.environ.get("CUDA_ROOT", "")), "The directory of CUDA.", False)
+    add("cuda.include_path", StrParam(""), "The directory of the CUDA headers.", False)
+    add("cuda.enabled", BoolParam(True), gone, False)
+    add("nvcc.flags", StrParam(""), "Extra flags of the CUDA compiler.")
+    add("nvcc.compiler_bindir", StrParam(""), "The directory of the CUDA compiler's host compiler.", False)
+    add("nvcc.fastmath", BoolParam(False), "Allow the CUDA compiler fast, less exact mathematics (may make NaN).")
+    add("lib.cnmem", FloatParam(0), gone + "See gpuarray.preallocate.", False)
+    add("cublas.lib", StrParam("cublas"), gone, False)
+    add("pycuda.init", BoolParam(False), gone, False)
+    add("gpuelemwise.sync", BoolParam(True), gone, False)
+    add(
+        "experimental.unpickle_gpu_on_cpu",
+        BoolParam(False),
+        "Read pickled GPU arrays as NumPy arrays. This loses what only the GPU can tell.",
+        False,
+    )
+
+
+def _add_gpu_libraries(add=_add) -> None:
+    fwd = (
+        "small",
+        "none",
+        "large",
+        "fft",
+        "fft_tiling",
+        "winograd",
+        "winograd_non_fused",
+        "guess_once",
+        "guess_on_shape_change",
+        "time_once",
+        "time_on_shape_change",
+    )
+    timing = ("guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change")
+    add(
+        "dnn.enabled",
+        EnumStr("auto", "True", "False", "no_check"),
+        "Whether to use cuDNN: if it is there, always, never, or without checking.",
+        False,
+    )
+    add("dnn.base_path", StrParam(""), "The directory of cuDNN.", False)
+    add("dnn.include_path", StrParam(""), "The directory of the cuDNN header.", False)
+    add("dnn.library_path", StrParam(""), "The directory of the cuDNN library.", False)
+    add("dnn.bin_path", StrParam(""), "The directory of the cuDNN program library (Windows).", False)
+    add("dnn.conv.workmem", _deprecated_choice("dnn.conv.algo_fwd"), "Deprecated: use dnn.conv.algo_fwd.", False)
+    add(
+        "dnn.conv.workmem_bwd",
+        _deprecated_choice("dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data"),
+        "Deprecated: use dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data.",
+        False,
+    )
+    add("dnn.conv.algo_fwd", EnumStr(*fwd), "The algorithm of cuDNN's forward convolution.", False)
+    add(
+        "dnn.conv.algo_bwd",
+        _deprecated_choice("dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data"),
+        "Deprecated: use dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data.",
+        False,
+    )
+    add(
+        "dnn.conv.algo_bwd_filter",
+        EnumStr("none", "deterministic", "fft", "small", "winograd_non_fused", "fft_tiling", *timing),
+        "The algorithm of cuDNN's gradient with respect to the filters.",
+        False,
+    )
+    add(
+        "dnn.conv.algo_bwd_data",
+        EnumStr("none", "deterministic", "fft", "fft_tiling", "winograd", "winograd_non_fused", *timing),
+        "The algorithm of cuDNN's gradient with respect to the images.",
+        False,
+    )
+    add(
+        "dnn.conv.precision",
+        EnumStr("as_input_f32", "as_input", "float16", "float32", "float64"),
+        "The precision in which cuDNN computes convolutions.",
+        False,
+    )
+    add("magma.enabled", BoolParam(False), "Use MAGMA for matrix computations on the GPU.", False)
+    add("magma.include_path", StrParam(""), "The directory of the MAGMA headers.", False)
+    add("magma.library_path", StrParam(""), "The directory of the MAGMA library.", False)
+    add("ctc.root", StrParam(""), "The directory of warp-ctc (with build, lib or lib64, and include).", False)
+
+
+def _deprecated_choice(instead: str) -> ConfigParam:
+    def refuse(value: str) -> str:
+        if value:
+            raise ValueError(f"this flag does not exist any more, use {instead}")
+        return value
+
+    return ConfigParam("", refuse)
+
+
+def _add_modes(add=_add) -> None:
+    add(
+        "mode",
+        EnumStr("Mode", "DebugMode", "FAST_RUN", "NanGuardMode", "FAST_COMPILE", "DEBUG_MODE"),
+        "The default compilation mode.",
+        False,
+    )
+    add(
+        "linker",
+        EnumStr("cvm", "c|py", "py", "c", "c|py_nogc", "vm", "vm_nogc", "cvm_nogc", "NanGuardMode", "DebugMode"),
+        "The default linker of mode Mode: 'cvm' (with 'c|py' and 'c') runs native code, 'vm' and 'py' run Op by Op in "
+        "Python; '_nogc' keeps intermediate results between calls.",
+        False,
+    )
+    add(
+        "optimizer",
+        EnumStr(
+            "fast_run", "merge", "fast_compile", "None", "o1", "o2", "o3", "o4", "unsafe", "stabilize"
+        ),
+        "The default optimizer of mode Mode.",
+        False,
+    )
+    add("optimizer_verbose", BoolParam(False), "Print every optimization that is applied.", False)
+    add("optimizer_verbose_ignore", StrParam(""), "Optimizations not to print, separated by commas.", False)
+    for word, what in (
+        ("excluding", "exclude from"),
+        ("including", "include in"),
+        ("requiring", "require in"),
+    ):
+        add(
+            f"optimizer_{word}",
+            StrParam("", allow_override=False),
+            f"Tags of optimizations to {what} the default mode, separated by ':'.",
+            False,
+        )
+    add(
+        "on_opt_error",
+        EnumStr("warn", "raise", "pdb", "ignore"),
+        "What to do when an optimization crashes: skip it with a warning, raise, start pdb, or skip it silently.",
+        False,
+    )
+    add(
+        "assert_no_cpu_op",
+        EnumStr("ignore", "warn", "raise", "pdb"),
+        "What to do when a compiled graph has an Op that runs on the CPU.",
+        False,
+    )
+    add(
+        "on_shape_error",
+        EnumStr("warn", "raise"),
+        "What to do when the inference of a shape raises: warn and use a default, or raise.",
+        False,
+    )
+    add("on_unused_input", EnumStr("raise", "warn", "ignore"), "What function() does with an unused input.", False)
+    add("allow_gc", BoolParam(True), "Free intermediate results as soon as they are not needed any more.", False)
+    add(
+        "cycle_detection",
+        EnumStr("regular", "fast"),
+        "'fast' finds fewer in-place operations and compiles faster.",
+        False,
+    )
+    add(
+        "check_stack_trace",
+        EnumStr("off", "log", "warn", "raise"),
+        "What to do with a variable that an optimization made without a stack trace.",
+        False,
+    )
+    add("check_input", BoolParam(True), "Whether C code checks its inputs.", True)
+    add("cache_optimizations", BoolParam(False), NO_EFFECT + "graphs are optimized anew for each function.", False)
+    add("optdb.position_cutoff", FloatParam(float("inf")), "Where to stop among the optimizations of optdb.", False)
+    add(
+        "optdb.max_use_ratio",
+        FloatParam(8.0),
+        "The number of times that an equilibrium optimizer may apply one optimization, per node of the graph.",
+        False,
+    )
+    add("metaopt.verbose", IntParam(0, lambda i: i in (0, 1, 2), allowed="0, 1 or 2"), "How much it prints.", False)
+    add("metaopt.optimizer_excluding", StrParam(""), "Tags to exclude from the meta-optimizer, with ':'.", False)
+    add("metaopt.optimizer_including", StrParam(""), "Tags to include in the meta-optimizer, with ':'.", False)
+    add("vm.lazy", EnumStr("None", "True", "False", in_c_key=False), "Whether the VM evaluates lazily.", False)
+    add(
+        "reoptimize_unpickled_function",
+        BoolParam(False),
+        "Optimize the graph of a function again when it is unpickled.",
+        False,
+    )
+    add("unpickle_function", BoolParam(True), "Replace unpickled functions by None if False.", False)
+    add("pickle_test_value", BoolParam(True), "Keep test values when variables are pickled.", False)
+    add("scan.allow_gc", BoolParam(False), "Free intermediate results inside scan.", False)
+    add("scan.allow_output_prealloc", BoolParam(True), "Let scan allocate the memory of its outputs ahead.", False)
+    add("scan.debug", BoolParam(False), "Print extra information about scan.", False)
+
+
+def _add_engine(add=_add) -> None:
+    add(
+        "threads",
+        ConfigParam(_default_threads, _default_threads_env),
+        "The number of threads of native code: 0 means all cores. The default is OMP_NUM_THREADS, if set. "
+        "Results do not depend on it.",
+        False,
+    )
+    add("openmp", BoolParam(False), "Whether Ops with OpenMP code use it by default.", False)
+    add(
+        "openmp_elemwise_minsize",
+        IntParam(200000, _not_negative, allowed="a number of elements"),
+        "The least size of a vector for which OpenMP is used.",
+        False,
+    )
+    add(
+        "cxx",
+        StrParam(default_cxx),
+        "The C++ compiler; if empty, no code is compiled and everything runs on NumPy.",
+        False,
+    )
+    add("gcc.cxxflags", StrParam(""), "Extra parameters of the compiler.")
+    add("lib.amdlibm", BoolParam(False), "Link against AMD's libm.")
+    add(
+        "blas.ldflags",
+        StrParam(""),
+        "What links against a Fortran BLAS of level 3. If empty, the BLAS that SciPy brings is used.",
+    )
+    add("blas.check_openmp", BoolParam(True), NO_EFFECT + "nothing links against an OpenMP library.", False)
+    add(
+        "base_compiledir",
+        ConfigParam(_default_base_compiledir, _directory, allow_override=False),
+        "The directory of all compilation directories.",
+        False,
+    )
+    add(
+        "compiledir_format",
+        ConfigParam(
+            "compiledir_%(platform)s-%(processor)s-%(python_version)s-%(python_bitwidth)s",
+            _format_of_compiledir,
+            allow_override=False,
+        ),
+        "The subdirectory of base_compiledir for this platform; available keys: "
+        + ", ".join(_CompiledirWords.keys_)
+        + ".",
+        False,
+    )
+    add(
+        "compiledir",
+        ConfigParam(default_compiledir, _directory_made, allow_override=False),
+        "The directory of compiled code for this platform.",
+        False,
+    )
+    add("nocleanup", BoolParam(False), "Keep source files whose compilation failed.", False)
+    add("compile.wait", IntParam(5, _positive, allow_override=False, allowed="a positive integer"),
+        "The seconds between two attempts to take the lock of the compilation directory.", False)  # fmt: skip
+    add(
+        "compile.timeout",
+        IntParam(lambda: config.compile.wait * 24, _not_negative, allow_override=False, allowed="a number of seconds"),
+        "The seconds after which a lock that nobody refreshes is taken over.",
+        False,
+    )
+    add("cmodule.warn_no_version", BoolParam(False), "Warn about Ops whose C code has no version.", False)
+    add("cmodule.remove_gxx_opt", BoolParam(False), "Compile without -O, to debug compiled code.")
+    add("cmodule.compilation_warning", BoolParam(False), "Print the compiler's warnings.", False)
+    add("cmodule.preload_cache", BoolParam(False, allow_override=False), NO_EFFECT + "code is loaded when used.", False)
+    add(
+        "cmodule.age_thresh_use",
+        IntParam(60 * 60 * 24 * 24, allow_override=False),
+        "The seconds after which unused compiled code may be removed.",
+        False,
+    )
+    add("cmodule.debug", BoolParam(False), "Define the macro DEBUG in compiled C code.", True)
+    add("cmodule.mac_framework_link", StrParam(""), "Flags of frameworks to link on a Mac.", True)
+    add("conv.assert_shape", BoolParam(False), "AbstractConv Ops check the shapes that the user gave.", False)
+    add(
+        "experimental.local_alloc_elemwise_assert",
+        BoolParam(True),
+        "Assert that shapes agree where the removal of an alloc would hide it.",
+        False,
+    )
+    add("experimental.local_alloc_elemwise", BoolParam(True), "Remove allocs at the inputs of elementwise Ops.", False)
+    add("tensor.local_elemwise_fusion", BoolParam(True), "Fuse elementwise Ops in FAST_RUN.", False)
+    add(
+        "tensor.insert_inplace_optimizer_validate_nb",
+        IntParam(-1),
+        "After how many in-place replacements the graph is validated; -1 chooses.",
+        False,
+    )
+
+
+def _add_profiling(add=_add) -> None:
+    add("profile", BoolParam(False), "Profile functions and print the result at exit.", False)
+    add("profile_memory", BoolParam(False), "Profile memory as well.", False)
+    add("profile_optimizer", BoolParam(False), "Profile the optimization of graphs as well.", False)
+    for name, default, doc in (
+        ("n_apply", 20, "The number of Apply nodes to print."),
+        ("n_ops", 20, "The number of Ops to print."),
+        ("output_line_width", 512, "The greatest width of a line."),
+        ("min_memory_size", 1024, "Leave out Apply nodes whose outputs have fewer bytes than this."),
+    ):
+        add(f"profiling.{name}", IntParam(default, _not_negative, allowed="an integer of at least 0"), doc, False)
+    add("profiling.time_thunks", BoolParam(True), "Time each thunk.", False)
+    add("profiling.min_peak_memory", BoolParam(False), "Print the least peak of memory that is possible.", False)
+    add("profiling.destination", StrParam("stderr"), "Where it is printed: stderr, stdout, or the name of a file.", False)
+    add("profiling.debugprint", BoolParam(False), "Print the graphs of the profiled functions.", False)
+    add("profiling.ignore_first_call", BoolParam(False), "Leave out the first call of a function.", False)
+    add("print_global_stats", BoolParam(False), "Print the time spent compiling and running, at exit.", False)
+
+
+def _add_debugging(add=_add) -> None:
+    kinds = ("off", "ignore", "warn", "raise", "pdb")
+    add(
+        "compute_test_value",
+        EnumStr(*kinds),
+        "Run each Op on test values while the graph is built. What to do where they are missing.",
+        False,
+    )
+    add("compute_test_value_opt", EnumStr(*kinds), "The same while graphs are optimized.", False)
+    add("print_test_value", BoolParam(False), "Print the test value of variables as well.", False)
+    add("exception_verbosity", EnumStr("low", "high"), "How fully errors describe Apply nodes.", False)
+    add("traceback.limit", IntParam(8), "The number of stack levels of the user's code kept on variables.", False)
+    add(
+        "traceback.compile_limit",
+        IntParam(0),
+        "The number of stack levels kept on variables that are made during compilation; above 0 keeps Theano's own.",
+        False,
+    )
+    add(
+        "DebugMode.patience",
+        IntParam(10, _positive, allowed="a positive integer"),
+        "How often a graph is optimized to see whether the result is always the same.",
+        False,
+    )
+    add("DebugMode.check_c", BoolParam(True), "Run compiled implementations.", False)
+    add("DebugMode.check_py", BoolParam(True), "Run Python implementations.", False)
+    add("DebugMode.check_finite", BoolParam(True), "Complain about NaN and infinity.", False)
+    add(
+        "DebugMode.check_strides",
+        IntParam(1, lambda i: i in (0, 1, 2), allowed="0, 1 or 2"),
+        "Compare the strides of both implementations: 0 no, 1 warn, 2 raise.",
+        False,
+    )
+    add("DebugMode.warn_input_not_reused", BoolParam(True), "Warn where an in-place Op did not reuse its input.", False)
+    add(
+        "DebugMode.check_preallocated_output",
+        StrParam("", _is_debugmode_kinds, allowed="a ':'-separated list of initial, previous, c_contiguous, "
+                 "f_contiguous, strided, wrong_size, ALL"),
+        "Kinds of memory given to Ops for their outputs, separated by ':'.",
+        False,
+    )  # fmt: skip
+    add(
+        "DebugMode.check_preallocated_output_ndim",
+        IntParam(4, _positive, allowed="a positive integer"),
+        "In how many dimensions all combinations of strides are tried.",
+        False,
+    )
+    for name in ("nan", "inf", "big"):
+        add(f"NanGuardMode.{name}_is_error", BoolParam(True), f"Whether NanGuardMode raises on a {name} value.", False)
+    seterr = ("ignore", "warn", "raise", "call", "print", "log", "None")
+    doc = "numpy.seterr for "
+    add("numpy.seterr_all", EnumStr(*seterr, allow_override=False), doc + "all errors.", False)
+    for name, error in (
+        ("divide", "division by zero"),
+        ("over", "overflow"),
+        ("under", "underflow"),
+        ("invalid", "invalid operations"),
+    ):
+        add(
+            f"numpy.seterr_{name}",
+            EnumStr("None", *seterr[:-1], allow_override=False),
+            doc + error + "; 'None' means as seterr_all.",
+            False,
+        )
+    add(
+        "unittests.rseed",
+        ConfigParam(666, _rseed),
+        "The seed of random numbers in tests: a number or 'random'.",
+        False,
+    )
+    add(
+        "tensor.cmp_sloppy",
+        IntParam(0, lambda i: i in (0, 1, 2), allowed="0, 1 or 2"),
+        "How loosely results are compared: 0 is strict, 2 is loosest.",
+        False,
+    )
+
+
+_VERSIONS = (
+    "0.8",
+    "None",
+    "all",
+    *("0.3", "0.4", "0.4.1", "0.5", "0.6", "0.7", "0.8.1", "0.8.2", "0.9", "0.10", "1.0", "1.0.1", "1.0.2"),
+    *("1.0.3", "1.0.4", "1.0.5", "2.0"),
+)
+
+# The bugs of old releases that a warning can be asked for, each with the release that fixed it.
+_OLD_BUGS = {
+    "argmax_pushdown_bug": "0.3",
+    "gpusum_01_011_0111_bug": "0.4",
+    "sum_sum_bug": "0.4",
+    "sum_div_dimshuffle_bug": "0.4",
+    "subtensor_merge_bug": "0.5",
+    "gpu_set_subtensor1": "0.6",
+    "vm_gc_bug": "0.4.1",
+    "signal_conv2d_interface": "0.7",
+    "reduce_join": "0.7",
+    "inc_set_subtensor1": "0.7",
+    "round": "0.9",
+    "inc_subtensor1_opt": "0.10",
+}
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _warn_default(fixed: str) -> bool:
+    since = config.warn.ignore_bug_before
+    if since == "None":
+        return True
+    if since == "all":
+        return False
+    return _version(fixed) >= _version(since)
+
+
+def _add_warnings(add=_add) -> None:
+    add(
+        "warn.ignore_bug_before",
+        EnumStr(*_VERSIONS, allow_override=False),
+        "Do not warn about bugs fixed before this release: 'None' warns of all, 'all' of none.",
+        False,
+    )
+    for name, fixed in _OLD_BUGS.items():
+        add(
+            f"warn.{name}",
+            BoolParam(_warn_default(fixed)),
+            f"Warn where a bug that was fixed in release {fixed} would have given another result.",
+            False,
+        )
+    add("warn.identify_1pexp_bug", BoolParam(_warn_default("0.4.1")), "As the other flags of this section.", False)
+
+
+def _warn_of_unknown_flags() -> None:
+    for name, where, suggestion in unknown_flags():
+        TheanoConfigWarning.warn(f"{where} sets {name!r}: there is no such flag, it has no effect.{suggestion}")
+
+
+def _check_device() -> None:
+    for flag in ("device", "init_gpu_device"):
+        value = getattr(config, flag)
+        if value.startswith("opencl"):
+            problem = f"{flag}={value}: OpenCL devices are not supported any more; use 'cpu' or 'cuda'."
+        elif value.startswith("cuda") and not _cuda_is_available():
+            problem = f"{flag}={value}: no CUDA back-end is available in this installation."
+        else:
+            continue
+        if config.force_device:
+            raise RuntimeError(problem + " (force_device=True forbids to fall back to the CPU.)")
+        TheanoConfigWarning.warn(problem + " Computations run on the CPU.")
+
+
+def _cuda_is_available() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("theano.native.cuda") is not None if find_spec("theano.native") else False
+
+
+def numpy_seterr() -> dict[str, str]:
+    """Return the arguments with which the flags ``numpy.seterr_*`` ask `numpy.seterr` to be called.
+
+    Returns
+    -------
+    dict
+        Without what is to stay as it is.
+    """
+    flags = config.numpy
+    wanted = {name: getattr(flags, f"seterr_{name}") for name in ("divide", "over", "under", "invalid")}
+    default = flags.seterr_all
+    wanted = {k: default if v == "None" else v for k, v in wanted.items()}
+    return {k: v for k, v in wanted.items() if v != "None"}
+
+
+def _declare() -> None:
+    _add_numbers()
+    _add_devices()
+    _add_modes()
+    _add_engine()
+    _add_gpu_libraries()
+    _add_profiling()
+    _add_debugging()
+    _add_warnings()
+    _warn_of_unknown_flags()
+    _check_device()
+    np.seterr(**numpy_seterr())
+
+
+_declare()

@@ -1,0 +1,758 @@
+"""The machinery of Theano's flags.
+
+A flag is a :class:`ConfigParam` that `AddConfigVar` hangs on the configuration under a dotted name.  Its value
+comes, in falling precedence, from an assignment to ``theano.config.<name>``, from the environment variable
+``THEANO_FLAGS``, from the files that ``THEANORC`` names, and from its default.  The flags themselves are declared in
+`theano.configdefaults`.
+
+Reading a flag is one look-up in an instance dictionary: it happens for every node that is built.  A flag leaves that
+dictionary only while its value is not settled (a default that is computed on demand) or while some thread has it
+changed by :class:`change_flags`, whose effect is confined to the thread that entered it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+__all__ = [
+    "AddConfigVar",
+    "BoolParam",
+    "ConfigParam",
+    "ContextsParam",
+    "DeviceParam",
+    "EnumStr",
+    "FloatParam",
+    "IntParam",
+    "StrParam",
+    "TheanoConfigParser",
+    "TheanoConfigWarning",
+    "TypedParam",
+    "change_flags",
+    "config",
+    "fetch_val_for_key",
+    "flag_source",
+    "get_config_hash",
+    "parse_config_string",
+]
+
+
+class TheanoConfigWarning(Warning):
+    """Something in ``THEANO_FLAGS`` or in a ``.theanorc`` file has no effect."""
+
+    @classmethod
+    def warn(cls, message: str, stacklevel: int = 0) -> None:
+        """Issue `message` as a warning of this class."""
+        warnings.warn(message, cls, stacklevel=stacklevel + 3)
+
+
+_UNSET: Any = object()
+_lock = threading.RLock()
+_local = threading.local()
+# Every declared flag, in the order of declaration.
+_config_var_list: list[ConfigParam] = []
+
+
+def _split_flags(text: str) -> list[str]:
+    # A comma inside quotes belongs to the value; a quote that is never closed is an ordinary character, so that a
+    # path such as /home/o'neil needs no escaping.
+    parts: list[str] = []
+    current: list[str] = []
+    i, n = 0, len(text)
+    while i < n:
+        c = text[i]
+        if c == "\\" and i + 1 < n and text[i + 1] in ",\"'":
+            current.append(text[i + 1])
+            i += 2
+            continue
+        if c in "\"'" and (not current or current[-1] in "= "):
+            end = text.find(c, i + 1)
+            if end >= 0:
+                current.append(text[i + 1 : end])
+                i = end + 1
+                continue
+        if c == ",":
+            parts.append("".join(current))
+            current = []
+        else:
+            current.append(c)
+        i += 1
+    parts.append("".join(current))
+    return [p.strip() for p in parts if p.strip()]
+
+
+def parse_config_string(config_string: str, issue_warnings: bool = True) -> dict[str, str]:
+    """Parse the comma-separated ``key=value`` pairs of ``THEANO_FLAGS``.
+
+    Parameters
+    ----------
+    config_string
+        The text.  Of a key that comes several times the right-most value counts.
+    issue_warnings
+        Whether a piece without ``=`` is warned about; it is skipped in any case.
+
+    Returns
+    -------
+    dict
+        From flag name to the text of its value.
+
+    Examples
+    --------
+    >>> parse_config_string("floatX=float32,scan.allow_gc=True,floatX=float64")
+    {'floatX': 'float64', 'scan.allow_gc': 'True'}
+    """
+    result: dict[str, str] = {}
+    for piece in _split_flags(config_string):
+        key, sep, value = piece.partition("=")
+        if not sep:
+            if issue_warnings:
+                TheanoConfigWarning.warn(f"THEANO_FLAGS: {piece!r} is not of the form name=value; it is ignored", 1)
+            continue
+        result[key.strip()] = value.strip()
+    return result
+
+
+def config_files_from_theanorc() -> list[str]:
+    """Return the paths that ``THEANORC`` names, or the default ones; later files win."""
+    default = os.pathsep.join(["~/.theanorc", "~/.theanorc.txt"] if sys.platform == "win32" else ["~/.theanorc"])
+    paths = os.environ.get("THEANORC", default).split(os.pathsep)
+    return [os.path.expanduser(p) for p in paths if p]
+
+
+def _read_theanorc() -> dict[str, tuple[str, str]]:
+    # full name -> (value, file).  The parser of the standard library is imported only when there is a file.
+    found: dict[str, tuple[str, str]] = {}
+    files = [f for f in config_files_from_theanorc() if os.path.isfile(f)]
+    if not files:
+        return found
+    from configparser import ConfigParser, Error
+
+    words = {k: os.environ.get(k, "") for k in ("USER", "LSCRATCH", "TMPDIR", "TEMP", "TMP")}
+    words["PID"] = str(os.getpid())
+    for path in files:
+        parser = ConfigParser(strict=False, allow_no_value=True, defaults=None, interpolation=None)
+        parser.optionxform = str  # type: ignore[method-assign, assignment]
+        try:
+            parser.read(path, encoding="utf-8")
+        except (Error, UnicodeDecodeError, OSError) as e:
+            TheanoConfigWarning.warn(f"{path}: cannot be read as a configuration file and is ignored: {e}", 1)
+            continue
+        for section in parser.sections():
+            for key, value in parser.items(section):
+                if value is None:
+                    TheanoConfigWarning.warn(f"{path}: [{section}] {key} has no value; it is ignored", 1)
+                    continue
+                name = key if section == "global" else f"{section}.{key}"
+                if name != "compiledir_format":
+                    for word, text in words.items():
+                        value = value.replace(f"%({word})s", text)
+                found[name] = (value.strip(), path)
+    return found
+
+
+THEANO_FLAGS_DICT = parse_config_string(os.environ.get("THEANO_FLAGS", ""))
+THEANORC_DICT = _read_theanorc()
+
+
+def _fetch(key: str) -> tuple[Any, str]:
+    if key in THEANO_FLAGS_DICT:
+        return THEANO_FLAGS_DICT[key], "THEANO_FLAGS"
+    if key in THEANORC_DICT:
+        return THEANORC_DICT[key]
+    return _UNSET, "default"
+
+
+def fetch_val_for_key(key: str, delete_key: bool = False) -> str:
+    """Return the text that ``THEANO_FLAGS`` or a ``THEANORC`` file gives for a flag.
+
+    Parameters
+    ----------
+    key
+        The flag's full dotted name.
+    delete_key
+        Whether to forget the text afterwards.
+
+    Raises
+    ------
+    KeyError
+        Neither gives it a value.
+    """
+    value, _ = _fetch(key)
+    if value is _UNSET:
+        raise KeyError(key)
+    if delete_key:
+        THEANO_FLAGS_DICT.pop(key, None)
+        THEANORC_DICT.pop(key, None)
+    return value
+
+
+def _suggest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    known = list(known)
+    close = get_close_matches(name, known, n=3, cutoff=0.6)
+    if not close:
+        tail = name.rpartition(".")[2].lower()
+        close = [k for k in known if k.rpartition(".")[2].lower() == tail][:3]
+    return f" Did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+
+
+class ConfigParam:
+    """One flag.
+
+    Parameters
+    ----------
+    default
+        The value, or a function without arguments that computes it the first time it is asked for.
+    filter : callable, optional
+        Takes what the user gave (text, if it came from the environment or a file) and returns the value, or raises
+        ValueError.
+    allow_override
+        Whether the flag may be assigned to once Theano is imported.
+    """
+
+    fullname: str | None = None
+    doc: str = ""
+    in_c_key: bool = True
+
+    def __init__(self, default: Any, filter: Callable[[Any], Any] | None = None, allow_override: bool = True):
+        self.default = default
+        self.filter = filter
+        self.allow_override = allow_override
+        self.source = "default"
+        self._base: Any = _UNSET
+        self._active = 0
+        self._owner: TheanoConfigParser | None = None
+        self._key = ""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody gave this flag a value."""
+        return self.source == "default"
+
+    def convert(self, value: Any) -> Any:
+        """Check `value`; a ValueError or TypeError of the filter comes out as a ValueError that names the flag."""
+        if self.filter is None:
+            return value
+        try:
+            return self.filter(value)
+        except (ValueError, TypeError) as e:
+            raise ValueError(f"Invalid value ({value!r}) for configuration flag {self.fullname!r}: {e}") from None
+
+    def describe(self) -> str:
+        """What values are allowed, in words."""
+        return self.__class__.__name__
+
+    def _settle(self) -> Any:
+        # The value apart from what change_flags does; call with the lock held.
+        if self._base is _UNSET:
+            text, source = _fetch(self.fullname or "")
+            if text is not _UNSET:
+                try:
+                    self._base = self.convert(text)
+                except ValueError as e:
+                    raise ValueError(f"{e} (set in {source})") from None
+                self.source = source
+            else:
+                value = self.default() if callable(self.default) else self.default
+                self._base = value if value is None else self.convert(value)
+        return self._base
+
+    @property
+    def val(self) -> Any:
+        """The value in force in this thread."""
+        if self._active:
+            stack = getattr(_local, "stacks", {}).get(self)
+            if stack:
+                return stack[-1]
+        with _lock:
+            value = self._settle()
+            if not self._active and self._owner is not None:
+                self._owner.__dict__[self._key] = value
+            return value
+
+    def set(self, value: Any) -> None:
+        """Assign to the flag (within a `change_flags` block: until the block ends).
+
+        Raises
+        ------
+        ValueError
+            The value is not allowed.
+        AttributeError
+            The flag cannot be changed once Theano is imported.
+        """
+        if not self.allow_override:
+            raise AttributeError(
+                f"The configuration flag {self.fullname!r} cannot be modified during the program execution; "
+                f"set it in THEANO_FLAGS or in a .theanorc file (refused value: {value!r})."
+            )
+        value = self.convert(value)
+        stack = getattr(_local, "stacks", {}).get(self) if self._active else None
+        if stack:
+            stack[-1] = value
+            return
+        with _lock:
+            self._base = value
+            self.source = "assignment"
+            if not self._active and self._owner is not None:
+                self._owner.__dict__[self._key] = value
+
+    def __get__(self, cls: Any, type_: Any = None, delete_key: bool = False) -> Any:
+        return self if cls is None else self.val
+
+    def __set__(self, cls: Any, val: Any) -> None:
+        self.set(val)
+
+    def _push(self, value: Any) -> list:
+        stacks = getattr(_local, "stacks", None)
+        if stacks is None:
+            stacks = _local.stacks = {}
+        stack = stacks.setdefault(self, [])
+        with _lock:
+            self._active += 1
+            if self._owner is not None:
+                self._owner.__dict__.pop(self._key, None)
+        stack.append(value)
+        return stack
+
+    def _pop(self, stack: list) -> None:
+        stack.pop()
+        with _lock:
+            self._active -= 1
+            if not self._active and self._base is not _UNSET and self._owner is not None:
+                self._owner.__dict__[self._key] = self._base
+
+
+class EnumStr(ConfigParam):
+    """A flag that takes one of a few strings.
+
+    Parameters
+    ----------
+    default : str or callable
+    *options : str
+        The other allowed values.
+    allow_override : bool
+    in_c_key : bool
+    """
+
+    def __init__(self, default: Any, *options: str, **kwargs: Any):
+        self.default = default
+        first = () if callable(default) else (default,)
+        self.all = tuple(dict.fromkeys(first + options))
+        in_c_key = kwargs.pop("in_c_key", None)
+        super().__init__(default, self._check, **kwargs)
+        if in_c_key is not None:
+            self.in_c_key = in_c_key
+
+    def _check(self, value: Any) -> str:
+        if isinstance(value, str) and value in self.all:
+            return value
+        if value is None and "None" in self.all:
+            return "None"
+        raise ValueError(f"valid options are {', '.join(repr(o) for o in self.all)}")
+
+    def describe(self) -> str:
+        return "{" + ", ".join(repr(o) for o in self.all) + "}"
+
+    def __str__(self) -> str:
+        return f"{self.fullname} ({self.describe()}) "
+
+
+class TypedParam(ConfigParam):
+    """A flag converted by `mytype`.
+
+    Parameters
+    ----------
+    default
+    mytype : callable
+        Converts what the user gave.
+    is_valid : callable, optional
+        Takes the converted value and says whether it is allowed.
+    allow_override : bool
+    """
+
+    def __init__(
+        self,
+        default: Any,
+        mytype: Callable[[Any], Any],
+        is_valid: Callable[[Any], bool] | None = None,
+        allow_override: bool = True,
+        allowed: str = "",
+    ):
+        self.mytype = mytype
+        self.is_valid = is_valid
+        self.allowed = allowed or getattr(mytype, "__name__", str(mytype))
+        super().__init__(default, self._check, allow_override=allow_override)
+
+    def _check(self, value: Any) -> Any:
+        try:
+            result = self.mytype(value)
+        except (ValueError, TypeError):
+            raise ValueError(f"it must be {self.allowed}") from None
+        if self.is_valid is not None and not self.is_valid(result):
+            raise ValueError(f"it must be {self.allowed}")
+        return result
+
+    def describe(self) -> str:
+        return f"<{self.allowed}>"
+
+    def __str__(self) -> str:
+        return f"{self.fullname} ({self.describe()}) "
+
+
+def _to_str(value: Any) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _to_bool(value: Any) -> bool:
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word in ("true", "1", "t", "yes", "on"):
+            return True
+        if word in ("false", "0", "f", "no", "off"):
+            return False
+        raise ValueError(value)
+    if value in (True, False):
+        return bool(value)
+    raise ValueError(value)
+
+
+def _to_int(value: Any) -> int:
+    result = int(value)
+    if isinstance(value, float) and value != result:
+        raise ValueError(value)
+    return result
+
+
+def StrParam(
+    default: Any, is_valid: Callable[[str], bool] | None = None, allow_override: bool = True, allowed: str = "a string"
+) -> TypedParam:
+    """Make a flag that holds text."""
+    return TypedParam(default, _to_str, is_valid, allow_override, allowed)
+
+
+def IntParam(
+    default: Any,
+    is_valid: Callable[[int], bool] | None = None,
+    allow_override: bool = True,
+    allowed: str = "an integer",
+) -> TypedParam:
+    """Make a flag that holds an integer."""
+    return TypedParam(default, _to_int, is_valid, allow_override, allowed)
+
+
+def FloatParam(
+    default: Any, is_valid: Callable[[float], bool] | None = None, allow_override: bool = True, allowed: str = "a number"
+) -> TypedParam:
+    """Make a flag that holds a floating-point number."""
+    return TypedParam(default, float, is_valid, allow_override, allowed)
+
+
+def BoolParam(
+    default: Any, is_valid: Callable[[bool], bool] | None = None, allow_override: bool = True
+) -> TypedParam:
+    """Make a flag that is True or False (``true``, ``1``, ``false`` and ``0`` are understood)."""
+    return TypedParam(default, _to_bool, is_valid, allow_override, "True or False")
+
+
+class DeviceParam(ConfigParam):
+    """A flag that names a device: ``cpu``, ``cuda``, ``cuda0``, ``opencl0:1`` ..."""
+
+    def __init__(self, default: str, *options: str, **kwargs: Any):
+        self.default = default
+        super().__init__(default, self._check, kwargs.pop("allow_override", False))
+
+    def _check(self, value: Any) -> str:
+        if isinstance(value, str):
+            if value == self.default or value == "cpu" or value.startswith(("cuda", "opencl")):
+                return value
+            if value.startswith("gpu"):
+                raise ValueError(
+                    "devices named 'gpu*' belonged to the old GPU back-end, which is gone; use 'cuda', 'cuda0', ..."
+                )
+        raise ValueError("valid options are 'cpu', 'cuda', 'cuda0', 'cuda1', ..., 'opencl0:0', 'opencl0:1', ...")
+
+    def describe(self) -> str:
+        return "{" + repr(self.default) + ", 'opencl*', 'cuda*'}"
+
+    def __str__(self) -> str:
+        return f"{self.fullname} ({self.describe()}) "
+
+
+class ContextsParam(ConfigParam):
+    """A flag that maps names to devices: ``name->device;name->device``."""
+
+    def __init__(self) -> None:
+        super().__init__("", self._check, allow_override=False)
+
+    @staticmethod
+    def _check(value: Any) -> str:
+        if value == "":
+            return value
+        for item in value.split(";"):
+            name, sep, device = item.partition("->")
+            if not sep or "->" in device:
+                raise ValueError("the form is 'name->device;name->device'")
+            if name.strip() == "cpu" or name.strip().startswith(("cuda", "opencl")):
+                raise ValueError(f"cannot use {name!r} as the name of a context: it is the name of a device")
+        return value
+
+    def describe(self) -> str:
+        return "<name->device;name->device>"
+
+    def __str__(self) -> str:
+        return f"{self.fullname} ({self.describe()}) "
+
+
+class TheanoConfigParser:
+    """The configuration, or one section of it: its attributes are the flags and the sections.
+
+    Printing it lists every flag with what is allowed, its documentation and its value.
+    """
+
+    def __init__(self, prefix: str = ""):
+        d = self.__dict__
+        d["_prefix"] = prefix
+        d["_params"] = {}
+        d["_sections"] = {}
+        d["_all"] = []
+
+    def __getattr__(self, name: str) -> Any:
+        # Only reached for what is not in the instance dictionary.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        param = self.__dict__["_params"].get(name)
+        if param is not None:
+            return param.val
+        full = self.__dict__["_prefix"] + name
+        raise AttributeError(f"There is no configuration flag {full!r}.{_suggest(full, _known_names())}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        param = self._params.get(name)
+        if param is not None:
+            param.set(value)
+            return
+        full = self._prefix + name
+        if name in self._sections:
+            raise AttributeError(f"{full!r} is a section of the configuration; assign to one of its flags.")
+        raise AttributeError(
+            f"There is no configuration flag {full!r} (refused value: {value!r}).{_suggest(full, _known_names())}"
+        )
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"The configuration flag {self._prefix + name!r} cannot be deleted.")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self._params, *self._sections})
+
+    def __str__(self) -> str:
+        lines = []
+        for param in self._all or _flags_under(self._prefix):
+            lines.append(f"{param.fullname} ({param.describe()}) ")
+            lines.append(f"    Doc:  {param.doc}")
+            lines.append(f"    Value:  {param.val}")
+            lines.append("")
+        return "\n".join(lines) + "\n"
+
+    def __reduce__(self) -> tuple:
+        return _config_section, (self._prefix,)
+
+    def change_flags(self, args: Mapping | Iterable = (), **kwargs: Any) -> change_flags:
+        """Return a context manager (or decorator) that changes flags for a while; see :class:`change_flags`."""
+        prefix = self._prefix
+        return change_flags({prefix + k: v for k, v in {**dict(args), **kwargs}.items()})
+
+
+config = TheanoConfigParser()
+
+
+def _config_section(prefix: str) -> TheanoConfigParser:
+    section = config
+    for part in prefix.split(".")[:-1]:
+        section = getattr(section, part)
+    return section
+
+
+def _flags_under(prefix: str) -> list[ConfigParam]:
+    return [p for p in _config_var_list if p.fullname and p.fullname.startswith(prefix)]
+
+
+def _known_names() -> list[str]:
+    return [p.fullname for p in _config_var_list if p.fullname]
+
+
+def AddConfigVar(
+    name: str, doc: str, configparam: ConfigParam, root: TheanoConfigParser = config, in_c_key: bool = True
+) -> None:
+    """Declare a flag.
+
+    Parameters
+    ----------
+    name
+        Its dotted name; the parts before the last are sections, made when they are new.
+    doc
+        What it does.
+    configparam
+        Its default and its check.
+    root
+        The configuration or section that `name` starts from.
+    in_c_key
+        Whether compiled C code depends on it.
+
+    Raises
+    ------
+    AttributeError
+        The name is taken.
+    ValueError
+        ``THEANO_FLAGS`` or a ``THEANORC`` file gives it a value that is not allowed.
+
+    Examples
+    --------
+    >>> AddConfigVar("mylib.depth", "How deep.", IntParam(3))
+    >>> config.mylib.depth
+    3
+    """
+    with _lock:
+        *sections, key = name.split(".")
+        owner = root
+        for part in sections:
+            sub = owner._sections.get(part)
+            if sub is None:
+                if part in owner._params:
+                    raise AttributeError(f"{owner._prefix + part!r} is a flag; it cannot hold the flag {name!r}.")
+                sub = TheanoConfigParser(f"{owner._prefix}{part}.")
+                owner._sections[part] = sub
+                owner.__dict__[part] = sub
+            owner = sub
+        if key in owner._params or key in owner._sections or hasattr(TheanoConfigParser, key):
+            raise AttributeError(f"The name {owner._prefix + key!r} is already taken.")
+        configparam.fullname = owner._prefix + key
+        configparam.doc = doc
+        if "in_c_key" not in configparam.__dict__:
+            configparam.in_c_key = in_c_key
+        configparam._owner = owner
+        configparam._key = key
+        text, _ = _fetch(configparam.fullname)
+        if text is not _UNSET or not callable(configparam.default):
+            owner.__dict__[key] = configparam._settle()
+        owner._params[key] = configparam
+        _config_var_list.append(configparam)
+
+
+def _find_param(name: str) -> ConfigParam:
+    owner = config
+    *sections, key = name.split(".")
+    for part in sections:
+        owner = owner._sections.get(part)
+        if owner is None:
+            break
+    param = owner._params.get(key) if owner is not None else None
+    if param is None:
+        raise AttributeError(f"There is no configuration flag {name!r}.{_suggest(name, _known_names())}")
+    return param
+
+
+def flag_source(name: str) -> str:
+    """Say where the value of a flag comes from.
+
+    Parameters
+    ----------
+    name
+        The flag's full dotted name.
+
+    Returns
+    -------
+    str
+        ``'default'``, ``'THEANO_FLAGS'``, the path of a configuration file, ``'assignment'`` or ``'change_flags'``.
+    """
+    param = _find_param(name)
+    if param._active and getattr(_local, "stacks", {}).get(param):
+        return "change_flags"
+    return param.source
+
+
+def unknown_flags() -> list[tuple[str, str, str]]:
+    """List what the environment or a file sets although no flag has that name.
+
+    Returns
+    -------
+    list of (name, where it is set, a suggestion)
+    """
+    known = set(_known_names())
+    given = [(k, "THEANO_FLAGS") for k in THEANO_FLAGS_DICT] + [(k, f) for k, (_, f) in THEANORC_DICT.items()]
+    return [(k, where, _suggest(k, known)) for k, where in given if k not in known]
+
+
+def get_config_hash() -> str:
+    """Return a digest of the flags that compiled code depends on."""
+    flags = sorted((p.fullname or "", str(p.val)) for p in _config_var_list if p.in_c_key)
+    return hashlib.sha256(repr(flags).encode()).hexdigest()
+
+
+class change_flags:
+    """Change flags within a block or during the calls of a function.
+
+    The change is seen by the thread that makes it only.
+
+    Parameters
+    ----------
+    args : mapping or iterable of pairs, optional
+        Flags and values; the form for dotted names.
+    **kwargs
+        Flags and values.
+
+    Raises
+    ------
+    AttributeError
+        There is no such flag, or it cannot be modified during the program execution.
+    ValueError
+        A value is not allowed.
+
+    Examples
+    --------
+    >>> with change_flags({"scan.allow_gc": True}, floatX="float32"):
+    ...     config.floatX
+    'float32'
+    >>> @change_flags(compute_test_value="off")
+    ... def build():
+    ...     return config.compute_test_value
+    >>> build()
+    'off'
+    """
+
+    def __init__(self, args: Mapping | Iterable = (), **kwargs: Any):
+        confs = {**dict(args), **kwargs}
+        self.confs: dict[ConfigParam, Any] = {}
+        self._entered: list[list[tuple[ConfigParam, list]]] = []
+        for name, value in confs.items():
+            param = _find_param(name)
+            if not param.allow_override:
+                raise AttributeError(
+                    f"The configuration flag {name!r} cannot be modified during the program execution "
+                    f"(refused value: {value!r})."
+                )
+            self.confs[param] = param.convert(value)
+
+    def __call__(self, f: Callable) -> Callable:
+        pairs = [(p.fullname, v) for p, v in self.confs.items()]
+
+        @functools.wraps(f)
+        def with_flags(*args: Any, **kwargs: Any) -> Any:
+            with change_flags(pairs):
+                return f(*args, **kwargs)
+
+        return with_flags
+
+    def __enter__(self) -> change_flags:
+        self._entered.append([(param, param._push(value)) for param, value in self.confs.items()])
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        for param, stack in reversed(self._entered.pop()):
+            param._pop(stack)

@@ -1,0 +1,80 @@
+"""The graph: variables, operations, their types, rewrites and linkers.
+
+This package knows nothing of tensors.  A graph is made of `Variable`, `Constant` and `Apply` (`theano.gof.graph`);
+an `Op` says what a node computes and a `Type` what values a variable takes; a `FunctionGraph` is the graph of one
+function, which rewrites (`theano.gof.opt`) change and a linker (`theano.gof.link`) makes runnable.
+"""
+
+from typing import Any
+
+from theano.gof import graph, utils  # isort: skip
+from theano.gof.graph import Apply, Constant, Variable, view_roots
+from theano.gof.utils import MethodNotDefined, hashtype, object2
+
+from theano.gof import op, type  # isort: skip
+from theano.gof.op import Op, PureOp, ops_with_inner_function
+from theano.gof.type import CEnumType, EnumList, EnumType, Generic, Type, generic
+
+from theano.gof import fg, toolbox  # isort: skip
+from theano.gof.fg import CachedConstantError, FunctionGraph, InconsistencyError, MissingInputError
+from theano.gof.toolbox import (
+    Bookkeeper,
+    Feature,
+    History,
+    NodeFinder,
+    NoOutputFromInplace,
+    PrintListener,
+    ReplacementDidntRemovedError,
+    ReplaceValidate,
+    Validator,
+)
+
+from theano.gof import destroyhandler, null_type, params_type, unify  # isort: skip
+from theano.gof.destroyhandler import DestroyHandler
+from theano.gof.params_type import Params, ParamsType
+
+from theano.gof import link, opt, optdb, vm  # isort: skip
+from theano.gof.link import Container, Linker, LocalLinker, PerformLinker, WrapLinker, WrapLinkerMany
+from theano.gof.opt import (
+    CheckStackTraceOptimization,
+    EquilibriumOptimizer,
+    LocalOptGroup,
+    LocalOptimizer,
+    MergeOptimizer,
+    NavigatorOptimizer,
+    OpKeyOptimizer,
+    OpRemove,
+    OpSub,
+    Optimizer,
+    PatternSub,
+    SeqOptimizer,
+    TopoOptimizer,
+    inplace_optimizer,
+    local_optimizer,
+    optimizer,
+)
+from theano.gof.optdb import DB, EquilibriumDB, LocalGroupDB, ProxyDB, Query, SequenceDB
+
+# What is imported when it is first asked for: name -> (module, attribute).
+_lazy_names = {
+    "COp": ("theano.gof.cop", "COp"),
+    "OpenMPOp": ("theano.gof.cop", "OpenMPOp"),
+    "CLinker": ("theano.gof.cc", "CLinker"),
+    "DualLinker": ("theano.gof.cc", "DualLinker"),
+    "HideC": ("theano.gof.cc", "HideC"),
+    "OpWiseCLinker": ("theano.gof.cc", "OpWiseCLinker"),
+}
+_lazy_modules = {"cc", "cmodule", "callcache", "compiledir", "compilelock", "cop", "cutils", "sched"}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _lazy_names:
+        module, attribute = _lazy_names[name]
+        value = getattr(importlib.import_module(module), attribute)
+        globals()[name] = value
+        return value
+    if name in _lazy_modules:
+        return importlib.import_module(f"theano.gof.{name}")
+    raise AttributeError(f"module 'theano.gof' has no attribute {name!r}")

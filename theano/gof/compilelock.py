@@ -1,0 +1,40 @@
+"""The lock that is held while a function is optimized and linked.
+
+Programs are compiled by one thread at a time. Processes need no lock among
+each other: what they share, the cache of compiled kernels, is written by
+atomic renaming.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+__all__ = ["compile_lock", "get_lock", "lock_ctx", "release_lock"]
+
+_lock = threading.RLock()
+
+
+@contextlib.contextmanager
+def compile_lock() -> Iterator[None]:
+    """Hold the compile lock of this process; a thread may take it several times."""
+    with _lock:
+        yield
+
+
+@contextlib.contextmanager
+def lock_ctx(lock_dir: str | None = None, keep_lock: bool = False, **kwargs: object) -> Iterator[None]:
+    """Hold the compile lock. The arguments name and tune a lock directory, which there no longer is."""
+    with _lock:
+        yield
+
+
+def get_lock(lock_dir: str | None = None, **kwargs: object) -> None:
+    """Take the compile lock; the arguments are accepted and ignored."""
+    _lock.acquire()
+
+
+def release_lock() -> None:
+    """Give back the compile lock taken by :func:`get_lock`."""
+    _lock.release()

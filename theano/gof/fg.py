@@ -1,0 +1,676 @@
+"""The graph of a function: a set of nodes between inputs and outputs that can be changed under observation."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from time import perf_counter
+from typing import Any
+
+from theano.configdefaults import config
+from theano.gof import flat, graph, toolbox
+from theano.gof.clients import ClientList
+from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.utils import get_variable_trace_string
+
+__all__ = [
+    "CachedConstantError",
+    "FunctionGraph",
+    "InconsistencyError",
+    "MissingInputError",
+]
+
+
+class CachedConstantError(Exception):
+    """A graph that was to be used without being cloned holds a constant that other graphs hold as well."""
+
+
+class InconsistencyError(Exception):
+    """A change of a graph would make it invalid."""
+
+
+class MissingInputError(Exception):
+    """A variable without a value is needed that is not among the inputs.
+
+    Parameters
+    ----------
+    *args
+    variable : Variable, optional
+        What is missing; the message tells where it was made.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        self.variable = kwargs.pop("variable", None)
+        if kwargs:
+            raise TypeError(f"unexpected keyword arguments: {list(kwargs)}")
+        if self.variable is not None:
+            trace = get_variable_trace_string(self.variable)
+            if trace:
+                args += (trace,)
+        super().__init__(*args)
+
+    def __str__(self) -> str:
+        return "\n".join(str(a) for a in self.args)
+
+    def __reduce__(self) -> tuple:
+        return self.__class__, self.args
+
+
+class _Clients(list):
+    # The clients of one variable.  A long list finds what it removes by its position, and puts the last in its place.
+    __slots__ = ("_places",)
+
+    def append(self, client: tuple) -> None:
+        list.append(self, client)
+        places = getattr(self, "_places", None)
+        if places is not None:
+            places[client] = len(self) - 1
+
+    def remove(self, client: tuple) -> None:
+        if len(self) < 64:
+            list.remove(self, client)
+            self._places = None
+            return
+        places = getattr(self, "_places", None)
+        place = places.get(client) if places is not None else None
+        if place is None or place >= len(self) or self[place] != client:
+            places = self._places = {c: i for i, c in enumerate(self)}
+            place = places.get(client)
+            if place is None:
+                raise ValueError(f"{client} is not a client")
+        del places[client]
+        last = self.pop()
+        if place < len(self):
+            self[place] = last
+            places[last] = place
+
+    def __reduce__(self) -> tuple:
+        return list, (list(self),)
+
+
+class FunctionGraph:
+    """A graph between inputs and outputs, whose changes are told to features.
+
+    All variables that the outputs depend on are inputs, constants, or computed from these.  A variable or node belongs
+    to one FunctionGraph at most; while it does, ``variable.clients`` lists who takes it: pairs of a node and the number
+    of its input, or of the word ``'output'`` and the number of the graph's output.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Variable
+    features : list of Feature, optional
+        To be attached at once.
+    clone : bool
+        Whether to work on a copy of the graph.
+    update_mapping : dict, optional
+        From the number of an output that is a shared variable's new value to the number of that variable's input.
+
+    Raises
+    ------
+    MissingInputError
+        The outputs depend on a variable that is no input.
+    CachedConstantError
+        Without cloning, the graph holds a constant that is shared with other graphs.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dvectors("x", "y")
+    >>> fg = FunctionGraph([x, y], [(x + y) * 2])
+    >>> [str(node.op) for node in fg.toposort() if len(node.inputs) > 1]
+    ['Elemwise{add,no_inplace}', 'Elemwise{mul,no_inplace}']
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        features: Iterable | None = None,
+        clone: bool = True,
+        update_mapping: dict | None = None,
+    ):
+        if clone:
+            inputs, outputs = graph.clone(inputs, outputs)
+        self.execute_callbacks_time = 0.0
+        self.execute_callbacks_times: dict = {}
+        self._features: list = []
+        self._callbacks: dict = {}
+        self._version = 0
+        self._sorted: tuple | None = None
+        self.apply_nodes: set = set()
+        self.variables: set = set()
+        self.inputs: Any = list(inputs)
+        self.outputs: Any = list(outputs)
+        self.update_mapping = update_mapping
+        self.profile = None
+        for var in self.inputs:
+            if var.owner is not None:
+                raise ValueError(
+                    "One of the provided inputs is the output of an already existing node. If that is okay, either "
+                    "discard that input's owner or use graph.clone."
+                )
+            self._setup_variable(var)
+            self.variables.add(var)
+        for var in self.outputs:
+            self._import_variable(var, "init")
+        for i, var in enumerate(self.outputs):
+            var.clients.append(("output", i))
+        for feature in features or ():
+            self.attach_feature(feature)
+        self.attach_feature(toolbox.ReplaceValidate())
+
+    def _setup_variable(self, var: Variable) -> None:
+        if getattr(var, "cached", False):
+            raise CachedConstantError(
+                "You manually constructed a FunctionGraph, but you passed it a graph that has a cached constant. This "
+                "should not happen: clone the graph before building the FunctionGraph.",
+                var,
+            )
+        other = getattr(var, "fgraph", None)
+        if other is not None and other is not self and var in other.variables:
+            raise Exception(f"{var} is already owned by another fgraph")
+        var.fgraph = self
+        var.clients = ClientList()
+
+    def _setup_node(self, node: Apply) -> None:
+        other = getattr(node, "fgraph", None)
+        if other is not None and other is not self and node in other.apply_nodes:
+            raise Exception(f"{node} is already owned by another fgraph")
+        op = node.op
+        for name in ("view_map", "destroy_map"):
+            numbers = getattr(op, name, None)
+            if numbers and not all(isinstance(v, (list, tuple)) for v in numbers.values()):
+                raise Exception(
+                    f"Op '{op}' have a bad {name} '{numbers}', the values must be tuples or lists."
+                )
+        node.fgraph = self
+        node.deps = {}
+
+    def disown(self) -> None:
+        """Free all variables and nodes, so that they can go into another FunctionGraph; this one becomes unusable."""
+        for node in self.apply_nodes:
+            node.__dict__.pop("fgraph", None)
+            node.__dict__.pop("deps", None)
+        for var in self.variables:
+            var.__dict__.pop("fgraph", None)
+            var.__dict__.pop("clients", None)
+        self.apply_nodes = set()
+        self.variables = set()
+        self.inputs = None
+        self.outputs = None
+        self.profile = None
+        self.update_mapping = None
+        self._sorted = None
+
+    def clients(self, r: Variable) -> list:
+        """Return who takes a variable: a list of ``(node, i)`` and ``('output', i)``."""
+        return r.clients
+
+    def add_input(self, var: Variable) -> None:
+        """Add an input that the graph does not use yet."""
+        if var in self.inputs:
+            return
+        self.inputs.append(var)
+        if getattr(var, "fgraph", None) is not self:
+            self._setup_variable(var)
+        self.variables.add(var)
+
+    def _import_variable(self, var: Variable, reason: Any) -> None:
+        owner = var.owner
+        if owner is not None:
+            if owner not in self.apply_nodes:
+                self._import_nodes(owner, reason)
+        elif var not in self.variables:
+            if not isinstance(var, Constant) and var not in self.inputs:
+                raise MissingInputError("Undeclared input", variable=var)
+            self._setup_variable(var)
+            self.variables.add(var)
+
+    def _import_nodes(self, start: Apply, reason: Any) -> None:
+        # What is new, each node after those it needs; nothing is changed before all of it is known to fit.
+        present = self.apply_nodes
+        variables = self.variables
+        new_nodes: list = []
+        seen: set = set()
+        stack = [(start, iter(start.inputs))]
+        while stack:
+            node, rest = stack[-1]
+            for var in rest:
+                owner = var.owner
+                if owner is None:
+                    if var not in variables and not isinstance(var, Constant) and var not in self.inputs:
+                        self._raise_missing(node, var)
+                elif owner not in present and owner not in seen:
+                    stack.append((owner, iter(owner.inputs)))
+                    break
+            else:
+                stack.pop()
+                if node not in seen:
+                    seen.add(node)
+                    new_nodes.append(node)
+        self._version += 1
+        for node in new_nodes:
+            self._setup_node(node)
+            present.add(node)
+            for out in node.outputs:
+                self._setup_variable(out)
+                variables.add(out)
+            for i, var in enumerate(node.inputs):
+                if var not in variables:
+                    self._setup_variable(var)
+                    variables.add(var)
+                var.clients.append((node, i))
+            self.execute_callbacks("on_import", node, reason)
+
+    def _raise_missing(self, node: Apply, var: Variable) -> None:
+        if config.exception_verbosity == "high":
+            what = f"{node.op}, with the inputs {node.inputs}"
+        else:
+            what = str(node)
+        raise MissingInputError(
+            f"Input {node.inputs.index(var)} of the graph (indices start from 0), used to compute {what}, was not "
+            f"provided and not given a value. Use the Theano flag exception_verbosity='high', for more information on "
+            f"this error.",
+            variable=var,
+        )
+
+    def _remove_client(self, var: Variable, client: tuple, reason: Any) -> None:
+        pending = [(var, client)]
+        while pending:
+            var, client = pending.pop()
+            var.clients.remove(client)
+            if var.clients:
+                continue
+            node = var.owner
+            if node is None:
+                if var not in self.inputs:
+                    self.variables.discard(var)
+                    var.__dict__.pop("fgraph", None)
+                continue
+            if node not in self.apply_nodes or any(out.clients for out in node.outputs):
+                continue
+            self.apply_nodes.remove(node)
+            self.variables.difference_update(node.outputs)
+            self.execute_callbacks("on_prune", node, reason)
+            pending.extend((v, (node, i)) for i, v in enumerate(node.inputs))
+
+    def change_input(self, node: Any, i: int, new_r: Variable, reason: Any = None) -> None:
+        """Give a node another variable as its `i`-th input, and tell the features.
+
+        Parameters
+        ----------
+        node : Apply or 'output'
+            With ``'output'``, the graph's `i`-th output is changed.
+        i : int
+        new_r : Variable
+            Of the same type as the old one.
+        reason : optional
+            What the features are told as the reason.
+
+        Raises
+        ------
+        TypeError
+            The types differ.
+        MissingInputError
+            `new_r` depends on something that is no input.
+        """
+        is_output = node == "output"
+        if not is_output and getattr(node, "fgraph", None) is not self:
+            raise Exception(f"Cannot operate on {node} because it does not belong to this FunctionGraph")
+        place = self.outputs if is_output else node.inputs
+        r = place[i]
+        if r.type is not new_r.type and not r.type == new_r.type:
+            raise TypeError(
+                "The type of the replacement must be the same as the type of the original Variable.",
+                r,
+                new_r,
+                r.type,
+                new_r.type,
+                str(reason),
+            )
+        if r is new_r:
+            return
+        self._import_variable(new_r, reason)
+        self._version += 1
+        place[i] = new_r
+        new_r.clients.append((node, i))
+        self._remove_client(r, (node, i), reason)
+        self.execute_callbacks("on_change_input", node, i, r, new_r, reason=reason)
+
+    def replace(self, r: Variable, new_r: Variable, reason: Any = None, verbose: bool | None = None) -> None:
+        """Put `new_r` wherever the graph has `r`.
+
+        Parameters
+        ----------
+        r, new_r : Variable
+            Of the same type, or `new_r` of one that converts to it.
+        reason : optional
+            What the features are told as the reason.
+        verbose : bool, optional
+            Whether to print the replacement; by default as ``config.optimizer_verbose`` says.
+
+        Raises
+        ------
+        TypeError
+            The types do not fit.
+        """
+        if verbose is None:
+            verbose = config.optimizer_verbose
+        if verbose and str(reason) not in config.optimizer_verbose_ignore.split(","):
+            print(reason, r, new_r)
+        if getattr(r, "fgraph", self) is not self:
+            raise Exception(f"Cannot replace {r} because it does not belong to this FunctionGraph", str(reason))
+        if r.type is not new_r.type and r.type != new_r.type:
+            converted = r.type.convert_variable(new_r)
+            if converted is None or converted.type != r.type:
+                raise TypeError(
+                    "The type of the replacement must be compatible with the type of the original Variable.",
+                    r,
+                    new_r,
+                    r.type,
+                    new_r.type,
+                    str(reason),
+                )
+            new_r = converted
+        if r not in self.variables:
+            # A rewrite of a node with several outputs replaces them one by one, and may have pruned this one.
+            return
+        if config.compute_test_value != "off":
+            _compare_test_values(r, new_r, reason)
+        for node, i in list(r.clients):
+            self.change_input(node, i, new_r, reason=reason)
+
+    def replace_all(self, pairs: Iterable[tuple], reason: Any = None) -> None:
+        """Make several replacements, one after another.
+
+        Parameters
+        ----------
+        pairs : iterable of (Variable, Variable)
+        reason : optional
+        """
+        for r, new_r in pairs:
+            self.replace(r, new_r, reason=reason)
+
+    def attach_feature(self, feature: Any) -> None:
+        """Add a feature, whose ``on_attach`` is called.
+
+        Where that raises `AlreadyThere`, nothing happens.
+        """
+        if feature in self._features:
+            return
+        attach = getattr(feature, "on_attach", None)
+        if attach is not None:
+            try:
+                attach(self)
+            except toolbox.AlreadyThere:
+                return
+        self.execute_callbacks_times.setdefault(feature, 0.0)
+        self._features.append(feature)
+        self._features_changed()
+
+    def remove_feature(self, feature: Any) -> None:
+        """Remove a feature, whose ``on_detach`` is called."""
+        try:
+            self._features.remove(feature)
+        except ValueError:
+            return
+        self._features_changed()
+        detach = getattr(feature, "on_detach", None)
+        if detach is not None:
+            detach(self)
+
+    def _features_changed(self) -> None:
+        self._callbacks = {}
+        self._sorted = None
+
+    def _methods(self, name: str) -> list[tuple]:
+        # The features that define a callback, other than by the default that does nothing.
+        methods = self._callbacks.get(name)
+        if methods is None:
+            default = getattr(toolbox.Feature, name, None)
+            methods = []
+            for feature in self._features:
+                method = getattr(feature, name, None)
+                if method is not None and getattr(method, "__func__", method) is not default:
+                    methods.append((feature, method))
+            self._callbacks[name] = methods
+        return methods
+
+    def execute_callbacks(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Call ``feature.name(self, *args, **kwargs)`` for each feature that has such a method."""
+        methods = self._methods(name)
+        if not methods:
+            return
+        start = perf_counter()
+        times = self.execute_callbacks_times
+        before = start
+        for feature, method in methods:
+            method(self, *args, **kwargs)
+            now = perf_counter()
+            times[feature] = times.get(feature, 0.0) + now - before
+            before = now
+        self.execute_callbacks_time += before - start
+
+    def collect_callbacks(self, name: str, *args: Any) -> dict:
+        """Return what ``feature.name(*args)`` returns, for each feature that has such a method."""
+        found = {}
+        for feature in self._features:
+            method = getattr(feature, name, None)
+            if method is not None:
+                found[feature] = method(*args)
+        return found
+
+    def orderings(self) -> OrderedDict:
+        """Return which nodes must come before which others for other reasons than that these take their outputs.
+
+        Returns
+        -------
+        OrderedDict
+            From a node to the list of nodes before it, as the features' `orderings` say.
+
+        Raises
+        ------
+        TypeError
+            A feature returned something whose order is not fixed.
+        """
+        merged: OrderedDict = OrderedDict()
+        for feature, method in self._methods("orderings"):
+            found = method(self)
+            if not isinstance(found, dict):
+                raise TypeError(
+                    f"Non-deterministic return value from {feature}.orderings. Nondeterministic object is {found}"
+                )
+            for node, before in found.items():
+                if isinstance(before, (set, frozenset)):
+                    raise TypeError(
+                        f"Non-deterministic return value from {feature}.orderings. Nondeterministic object is {before}"
+                    )
+                merged.setdefault(node, []).extend(before)
+        return merged
+
+    def toposort(self) -> list[Apply]:
+        """Return the nodes, each after those whose outputs it takes and those that `orderings` puts before it.
+
+        Raises
+        ------
+        ValueError
+            There is a cycle.
+        """
+        ords = self.orderings()
+        if self._sorted is not None and self._sorted[0] == self._version and self._sorted[1] == ords:
+            return list(self._sorted[2])
+        order = list(self.apply_nodes) if len(self.apply_nodes) < 2 else graph.io_toposort(
+            self.inputs, self.outputs, ords
+        )  # fmt: skip
+        self._sorted = (self._version, ords, order)
+        return list(order)
+
+    def check_integrity(self) -> None:
+        """Check that what is known about the graph agrees with it.
+
+        Raises
+        ------
+        Exception
+            It does not.
+        """
+        nodes = graph.ops(self.inputs, self.outputs)
+        if self.apply_nodes != nodes:
+            raise Exception(
+                "The nodes are inappropriately cached. missing, in excess: ",
+                nodes.difference(self.apply_nodes),
+                self.apply_nodes.difference(nodes),
+            )
+        clients_of: dict = {}
+        for node in nodes:
+            if getattr(node, "fgraph", None) is not self:
+                raise Exception("Node should belong to the FunctionGraph.", node)
+            for i, var in enumerate(node.inputs):
+                if getattr(var, "fgraph", None) is not self:
+                    raise Exception("Input of node should belong to the FunctionGraph.", var, (node, i))
+                known = clients_of.get(var)
+                if known is None:
+                    known = clients_of[var] = set(var.clients)
+                if (node, i) not in known:
+                    raise Exception("Inconsistent clients list.", (node, i), var.clients)
+        variables = set(graph.variables(self.inputs, self.outputs))
+        if self.variables != variables:
+            raise Exception(
+                "The variables are inappropriately cached. missing, in excess: ",
+                variables.difference(self.variables),
+                self.variables.difference(variables),
+            )
+        for var in variables:
+            if (
+                var.owner is None
+                and not isinstance(var, Constant)
+                and var not in self.inputs
+            ):  # fmt: skip
+                raise Exception("Undeclared input.", var)
+            if getattr(var, "fgraph", None) is not self:
+                raise Exception("Variable should belong to the FunctionGraph.", var)
+            for node, i in var.clients:
+                if node == "output":
+                    if self.outputs[i] is not var:
+                        raise Exception("Inconsistent clients list.", var, self.outputs[i])
+                    continue
+                if node not in nodes:
+                    raise Exception("Client not in FunctionGraph.", var, (node, i))
+                if node.inputs[i] is not var:
+                    raise Exception("Inconsistent clients list.", var, node.inputs[i])
+
+    def __str__(self) -> str:
+        return f"[{', '.join(graph.as_string(self.inputs, self.outputs))}]"
+
+    __repr__ = __str__
+
+    def clone(self, check_integrity: bool = True, attach_feature: bool = True) -> FunctionGraph:
+        """Return a copy of the graph.
+
+        Parameters
+        ----------
+        check_integrity : bool
+            Whether both graphs are checked.
+        attach_feature : bool
+            Whether the features are attached to the copy.
+        """
+        return self.clone_get_equiv(check_integrity, attach_feature)[0]
+
+    def clone_get_equiv(self, check_integrity: bool = True, attach_feature: bool = True) -> tuple:
+        """Return a copy of the graph, and what became of each variable and node.
+
+        Parameters
+        ----------
+        check_integrity, attach_feature : bool
+            As for `clone`.
+
+        Returns
+        -------
+        FunctionGraph, dict
+        """
+        equiv = graph.clone_get_equiv(self.inputs, self.outputs)
+        if check_integrity:
+            self.check_integrity()
+        new = self.__class__([equiv[i] for i in self.inputs], [equiv[o] for o in self.outputs], clone=False)
+        new.update_mapping = self.update_mapping
+        if check_integrity:
+            new.check_integrity()
+        if attach_feature:
+            for feature in self._features:
+                copy_feature = getattr(feature, "clone", None)
+                new.attach_feature(copy_feature() if copy_feature is not None else feature)
+        return new, equiv
+
+    def _contents(self) -> dict:
+        state = dict(self.__dict__)
+        for feature in self._features:
+            for name in getattr(feature, "pickle_rm_attr", ()):
+                state.pop(name, None)
+        for name in ("execute_callbacks_times", "_callbacks", "_sorted", "variables", "apply_nodes"):
+            state.pop(name, None)
+        order = graph.io_toposort(self.inputs, self.outputs) if self.outputs is not None else []
+        state["_order"] = order
+        state["_clients"] = [(var, list(var.clients)) for var in _in_order(self, order)]
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        state = dict(state)
+        order = state.pop("_order")
+        clients = state.pop("_clients")
+        self.__dict__.update(state)
+        self.execute_callbacks_times = {}
+        self._callbacks = {}
+        self._sorted = None
+        self.apply_nodes = set(order)
+        self.variables = {var for var, _ in clients}
+        for node in order:
+            node.fgraph = self
+            node.deps = {}
+        for var, takers in clients:
+            var.fgraph = self
+            var.clients = _Clients(tuple(c) for c in takers)
+        for feature in self._features:
+            restore = getattr(feature, "unpickle", None)
+            if restore is not None:
+                restore(self)
+
+    def __reduce__(self) -> tuple:
+        starts = [out.owner for out in self.outputs or () if out.owner is not None]
+        return _new_fgraph, (type(self), flat.Flat(starts)), self._contents()
+
+    def __deepcopy__(self, memo: dict) -> FunctionGraph:
+        new = memo[id(self)] = self.__class__.__new__(self.__class__)
+        for out in self.outputs or ():
+            deepcopy(out, memo)
+        new.__setstate__(deepcopy(self._contents(), memo))
+        return new
+
+
+def _new_fgraph(cls: type, nodes: list) -> Any:
+    return cls.__new__(cls)
+
+
+def _in_order(fgraph: FunctionGraph, order: list) -> list:
+    found = dict.fromkeys(fgraph.inputs or ())
+    for node in order:
+        found.update(dict.fromkeys(node.inputs))
+        found.update(dict.fromkeys(node.outputs))
+    found.update(dict.fromkeys(fgraph.outputs or ()))
+    return list(found)
+
+
+def _compare_test_values(r: Variable, new_r: Variable, reason: Any) -> None:
+    from theano.gof.op import get_test_value
+
+    try:
+        shapes = [getattr(get_test_value(v), "shape", None) for v in (r, new_r)]
+    except AttributeError:
+        return
+    if shapes[0] != shapes[1]:
+        raise AssertionError(
+            f"The replacement variable has a test value with a shape different from the original variable's test "
+            f"value. Original: {shapes[0]}, new: {shapes[1]}",
+            r,
+            new_r,
+            str(reason),
+        )

@@ -1,0 +1,451 @@
+"""The graph: variables, constants and the applications of Ops that link them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from itertools import count
+from typing import Any
+
+from theano.configdefaults import config
+from theano.gof import flat
+from theano.gof.traverse import (
+    ancestors,
+    as_string,
+    clone,
+    clone_get_equiv,
+    default_leaf_formatter,
+    default_node_formatter,
+    general_toposort,
+    inputs,
+    io_connection_pattern,
+    io_toposort,
+    is_in_ancestors,
+    is_same_graph,
+    list_of_nodes,
+    op_as_string,
+    ops,
+    orphans,
+    stack_search,
+    variables,
+    variables_and_orphans,
+    view_roots,
+)
+from theano.gof.utils import MethodNotDefined, add_tag_trace, get_variable_trace_string, scratchpad
+
+__all__ = [
+    "Apply",
+    "Constant",
+    "NoParams",
+    "Node",
+    "Variable",
+    "add_tag_trace",
+    "ancestors",
+    "as_string",
+    "clone",
+    "clone_get_equiv",
+    "default_leaf_formatter",
+    "default_node_formatter",
+    "general_toposort",
+    "get_variable_trace_string",
+    "inputs",
+    "io_connection_pattern",
+    "io_toposort",
+    "is_in_ancestors",
+    "is_same_graph",
+    "list_of_nodes",
+    "nodes_constructed",
+    "op_as_string",
+    "ops",
+    "orphans",
+    "stack_search",
+    "variables",
+    "variables_and_orphans",
+    "view_roots",
+]
+
+# What says that an Op takes no parameters: None is a possible parameter.
+NoParams = object()
+
+# Functions that are told of each new variable, by thread.
+_observers: dict[int, list[Callable]] = {}
+
+
+class Node:
+    """A node of a graph: a `Variable` or an `Apply`."""
+
+    def get_parents(self) -> list:
+        """Return the nodes that this one is computed from, as a new list."""
+        raise NotImplementedError()
+
+
+class Apply(Node):
+    """The application of an Op to input variables, which gives output variables.
+
+    Parameters
+    ----------
+    op : Op
+        What computes the outputs.
+    inputs : list of Variable
+    outputs : list of Variable
+        Variables without an owner: they get this node as theirs.
+
+    Raises
+    ------
+    TypeError
+        Inputs and outputs are not lists of variables.
+    ValueError
+        An output belongs to another node.
+
+    Notes
+    -----
+    Usually an instance is made by `Op.make_node`.
+    """
+
+    def __init__(self, op: Any, inputs: Sequence, outputs: Sequence):
+        self.op = op
+        self.tag = scratchpad()
+        if not isinstance(inputs, (list, tuple)):
+            raise TypeError("The inputs of an Apply must be a list or tuple")
+        if not isinstance(outputs, (list, tuple)):
+            raise TypeError("The output of an Apply must be a list or tuple")
+        for input in inputs:
+            if not isinstance(input, Variable):
+                raise TypeError(f"The 'inputs' argument to Apply must contain Variable instances, not {input}")
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        for i, output in enumerate(outputs):
+            if not isinstance(output, Variable):
+                raise TypeError(f"The 'outputs' argument to Apply must contain Variable instances, not {output}")
+            if output.owner is None:
+                if isinstance(output, Constant):
+                    raise ValueError("Constant instances cannot have an owner.")
+                output.owner = self
+                output.index = i
+            elif output.owner is not self or output.index != i:
+                raise ValueError("All output variables passed to Apply must belong to it.")
+
+    def run_params(self) -> Any:
+        """Return the Op's parameters for this node, or `NoParams` where it has none."""
+        get_params = getattr(self.op, "get_params", None)
+        if get_params is None:
+            return NoParams
+        try:
+            return get_params(self)
+        except MethodNotDefined:
+            return NoParams
+
+    def default_output(self) -> Variable:
+        """Return the output that stands for the node where one variable is wanted.
+
+        Raises
+        ------
+        AttributeError
+            There are several outputs and the Op's `default_output` does not say which.
+        """
+        do = getattr(self.op, "default_output", None)
+        if do is None:
+            if len(self.outputs) == 1:
+                return self.outputs[0]
+            raise AttributeError(f"{self.op}.default_output should be an output index.")
+        if not isinstance(do, int):
+            raise AttributeError(f"{self.op}.default_output should be an int or long")
+        if do < 0 or do >= len(self.outputs):
+            raise AttributeError(f"{self.op}.default_output is out of range.")
+        return self.outputs[do]
+
+    out = property(default_output, doc="Alias of default_output().")
+
+    def __str__(self) -> str:
+        return op_as_string(self.inputs, self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __asapply__(self) -> Apply:
+        return self
+
+    def clone(self) -> Apply:
+        """Return a new node with the same Op and inputs and with cloned outputs."""
+        new = self.__class__(self.op, self.inputs, [output.clone() for output in self.outputs])
+        new.tag = copy(self.tag)
+        return new
+
+    def clone_with_new_inputs(self, inputs: Sequence, strict: bool = True) -> Apply:
+        """Return a node of the same Op on other inputs.
+
+        Parameters
+        ----------
+        inputs : list of Variable
+            One for each input.
+        strict : bool
+            Whether each must have the type of the input it replaces, or be converted to it without loss.
+            Otherwise an input may change its type, and `Op.make_node` makes new outputs.
+
+        Raises
+        ------
+        TypeError
+            `strict`, and a type does not fit.
+        """
+        assert isinstance(inputs, (list, tuple))
+        remake_node = False
+        new_inputs = list(inputs)
+        for i, (curr, new) in enumerate(zip(self.inputs, inputs, strict=True)):
+            if curr.type is not new.type and not curr.type == new.type:
+                if strict:
+                    new_inputs[i] = curr.type.filter_variable(new)
+                else:
+                    remake_node = True
+        if remake_node:
+            new_node = self.op.make_node(*new_inputs)
+            new_node.tag = copy(self.tag).__update__(new_node.tag)
+        else:
+            new_node = self.__class__(self.op, new_inputs, [output.clone() for output in self.outputs])
+            new_node.tag = copy(self.tag)
+        return new_node
+
+    def get_parents(self) -> list:
+        return list(self.inputs)
+
+    nin = property(lambda self: len(self.inputs), doc="The number of inputs.")
+    nout = property(lambda self: len(self.outputs), doc="The number of outputs.")
+    params_type = property(lambda self: self.op.params_type, doc="The type of the Op's parameters.")
+
+    def __getstate__(self) -> dict:
+        return flat.apply_state(self)
+
+    def __setstate__(self, state: Any) -> None:
+        flat.set_apply_state(self, state)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        return flat.reduce_apply(self)
+
+    def __deepcopy__(self, memo: dict) -> Apply:
+        return flat.deepcopy_node(self, memo)
+
+    def __copy__(self) -> Apply:
+        new = self.__class__.__new__(self.__class__)
+        new.__dict__.update(self.__dict__)
+        return new
+
+
+class Variable(Node):
+    """A node of a graph that stands for a value.
+
+    Parameters
+    ----------
+    type : Type
+        What values it can take.
+    owner : Apply, optional
+        The node that computes it.
+    index : int, optional
+        Which of the owner's outputs it is.
+    name : str, optional
+        For printing and debugging.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> a, b = T.scalar("a"), T.scalar("b")
+    >>> c = a + b
+    >>> c.owner.inputs == [a, b], c.owner.outputs[c.index] is c
+    (True, True)
+    """
+
+    __count__ = count(0)
+
+    def __init__(self, type: Any, owner: Apply | None = None, index: int | None = None, name: str | None = None):
+        self.tag = scratchpad()
+        self.type = type
+        if owner is not None and not isinstance(owner, Apply):
+            raise TypeError("owner must be an Apply instance", owner)
+        self.owner = owner
+        if index is not None and not isinstance(index, int):
+            raise TypeError("index must be an int", index)
+        self.index = index
+        if name is not None and not isinstance(name, str):
+            raise TypeError("name must be a string", name)
+        self.name = name
+        self.auto_name = f"auto_{next(self.__count__)}"
+        if _observers:
+            Variable.notify_construction_observers(self)
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        if self.owner is not None:
+            op = self.owner.op
+            if self.index == getattr(op, "default_output", None):
+                return f"{op}.out"
+            return f"{op}.{self.index}"
+        return f"<{self.type}>"
+
+    def __repr__(self, firstPass: bool = True) -> str:
+        if not (firstPass and config.print_test_value):
+            return str(self)
+        from theano.gof.op import get_test_value
+
+        parts = [str(self)]
+        try:
+            parts.append(str(get_test_value(self)))
+        except AttributeError:
+            pass
+        return "\n".join(parts)
+
+    def clone(self) -> Variable:
+        """Return a new variable of the same type, name and tag, without an owner."""
+        cp = self.__class__(self.type, None, None, self.name)
+        if self.tag.__dict__:
+            cp.tag = copy(self.tag)
+        return cp
+
+    def __lt__(self, other: Any) -> Any:
+        raise NotImplementedError(f"Subclasses of Variable must provide __lt__: {type(self).__name__}")
+
+    def __le__(self, other: Any) -> Any:
+        raise NotImplementedError(f"Subclasses of Variable must provide __le__: {type(self).__name__}")
+
+    def __gt__(self, other: Any) -> Any:
+        raise NotImplementedError(f"Subclasses of Variable must provide __gt__: {type(self).__name__}")
+
+    def __ge__(self, other: Any) -> Any:
+        raise NotImplementedError(f"Subclasses of Variable must provide __ge__: {type(self).__name__}")
+
+    def get_parents(self) -> list:
+        return [self.owner] if self.owner is not None else []
+
+    def eval(self, inputs_to_values: dict | None = None) -> Any:
+        """Compute the variable's value.
+
+        Parameters
+        ----------
+        inputs_to_values : dict, optional
+            The values of the variables that it depends on.
+
+        Returns
+        -------
+        The value, as a function of Theano returns it.
+
+        Notes
+        -----
+        A function is compiled for each set of inputs and kept with the variable.
+
+        Examples
+        --------
+        >>> import theano.tensor as T
+        >>> x, y = T.dscalars("x", "y")
+        >>> float((x + y).eval({x: 16.5, y: 12.0}))
+        28.5
+        """
+        inputs_to_values = {} if inputs_to_values is None else inputs_to_values
+        cache = self.__dict__.setdefault("_fn_cache", {})
+        inputs = tuple(sorted(inputs_to_values, key=id))
+        fn = cache.get(inputs)
+        if fn is None:
+            import theano
+
+            fn = cache[inputs] = theano.function(inputs, self)
+        return fn(*[inputs_to_values[param] for param in inputs])
+
+    @classmethod
+    def append_construction_observer(cls, observer: Callable) -> None:
+        """Call `observer` with each variable that this thread makes from now on."""
+        _observers.setdefault(threading.get_ident(), []).append(observer)
+
+    @classmethod
+    def remove_construction_observer(cls, observer: Callable) -> None:
+        """Undo `append_construction_observer`."""
+        me = threading.get_ident()
+        _observers[me].remove(observer)
+        if not _observers[me]:
+            del _observers[me]
+
+    @classmethod
+    def notify_construction_observers(cls, instance: Variable) -> None:
+        """Tell the observers of this thread of a new variable."""
+        for observer in tuple(_observers.get(threading.get_ident(), ())):
+            observer(instance)
+
+    def __getstate__(self) -> dict:
+        return flat.variable_state(self)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        return flat.reduce_variable(self)
+
+    def __deepcopy__(self, memo: dict) -> Variable:
+        return flat.deepcopy_node(self, memo)
+
+    def __copy__(self) -> Variable:
+        new = self.__class__.__new__(self.__class__)
+        new.__dict__.update(self.__dict__)
+        new.__dict__.pop("_fn_cache", None)
+        return new
+
+
+class Constant(Variable):
+    """A variable whose value is known when the graph is built and never changes.
+
+    Parameters
+    ----------
+    type : Type
+    data
+        The value; the type filters it.
+    name : str, optional
+    """
+
+    def __init__(self, type: Any, data: Any, name: str | None = None):
+        Variable.__init__(self, type, None, None, name)
+        self.data = type.filter(data)
+        add_tag_trace(self)
+
+    def equals(self, other: Any) -> bool:
+        """Return whether `other` is a constant of the same type and value."""
+        return isinstance(other, Constant) and self.signature() == other.signature()
+
+    def signature(self) -> Any:
+        """Return what is equal exactly for constants that can be merged."""
+        return (self.type, self.data)
+
+    def merge_signature(self) -> Any:
+        """Return the signature by which graphs merge constants."""
+        return self.signature()
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        text = str(self.data)
+        if len(text) > 20:
+            text = text[:10].strip() + "..." + text[-10:].strip()
+        return f"Constant{{{text}}}"
+
+    def clone(self) -> Constant:
+        """Return a new constant that shares the data, which never change."""
+        cp = self.__class__(self.type, self.data, self.name)
+        cp.tag = copy(self.tag)
+        return cp
+
+    value = property(lambda self: self.data, doc="The data, which cannot be replaced.")
+
+
+@contextlib.contextmanager
+def nodes_constructed() -> Iterator[list]:
+    """Collect the variables that are made within the block, by the thread that runs it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> with nodes_constructed() as new:
+    ...     y = x * x
+    >>> y in new
+    True
+    """
+    new_nodes: list = []
+    observer = new_nodes.append
+    Variable.append_construction_observer(observer)
+    try:
+        yield new_nodes
+    finally:
+        Variable.remove_construction_observer(observer)

@@ -1,0 +1,513 @@
+"""Operations: what an Apply node computes, how, and with which gradient."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano.configdefaults import config
+from theano.gof.c_interface import CLinkerObject, CLinkerOp
+from theano.gof.graph import Apply, Constant, NoParams, Variable
+from theano.gof.meta import MetaObject
+from theano.gof.utils import MethodNotDefined, _raw_stack, add_tag_trace, get_variable_trace_string
+
+__all__ = [
+    "COp",
+    "CLinkerObject",
+    "CLinkerOp",
+    "Op",
+    "OpenMPOp",
+    "PureOp",
+    "apply_meth",
+    "debug_assert",
+    "debug_error_message",
+    "get_debug_values",
+    "get_test_value",
+    "missing_test_message",
+    "ops_with_inner_function",
+]
+
+
+class PureOp(MetaObject):
+    """An operation that can be applied to variables.
+
+    A subclass defines `make_node` (or ``itypes`` and ``otypes``) and `perform`, and may define the methods ``grad`` (or
+    `L_op`), `R_op`, ``infer_shape(node, input_shapes)``, ``connection_pattern(node)``, ``flops(inputs, outputs)`` and
+    ``debug_perform(node, inputs, output_storage)``, and the attributes ``view_map`` and ``destroy_map``: dictionaries
+    from the number of an output to the list of the numbers of the inputs that it is a view of, or that are overwritten
+    to compute it.
+
+    Attributes
+    ----------
+    default_output : int, optional
+        The output that a call of the Op returns; by default all.
+    """
+
+    default_output: int | None = None
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return a node that applies the Op to `inputs`.
+
+        The default works for an Op with ``itypes`` and ``otypes``.
+
+        Parameters
+        ----------
+        *inputs
+            Variables, or what can be made into constants.
+
+        Returns
+        -------
+        Apply
+
+        Raises
+        ------
+        NotImplementedError
+            The Op has no ``itypes`` and ``otypes``.
+        ValueError, TypeError
+            The number of inputs, or the type of one, does not fit.
+        """
+        itypes = getattr(self, "itypes", None)
+        otypes = getattr(self, "otypes", None)
+        if itypes is None:
+            raise NotImplementedError(
+                f"You can either define itypes and otypes, or implement make_node ({type(self).__name__} has neither)"
+            )
+        if otypes is None:
+            raise NotImplementedError(
+                f"You can either define itypes and otypes, or implement make_node ({type(self).__name__} has no otypes)"
+            )
+        if len(inputs) != len(itypes):
+            raise ValueError(f"We expected {len(itypes)} inputs but got {len(inputs)}.")
+        variables = [_as_variable(x, t) for x, t in zip(inputs, itypes, strict=True)]
+        for i, (var, type_) in enumerate(zip(variables, itypes, strict=True)):
+            if var.type != type_:
+                raise TypeError(
+                    f"We expected inputs of types {list(itypes)} but got types {[v.type for v in variables]} "
+                    f"(input {i} of {self})"
+                )
+        return Apply(self, variables, [o() for o in otypes])
+
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Apply the Op and return its output.
+
+        Parameters
+        ----------
+        *inputs
+            For `make_node`.
+        **kwargs
+            For `make_node`, and `return_list`: whether a list is returned even for one output.
+
+        Returns
+        -------
+        Variable or list of Variable
+            The default output, the only output, or all.
+        """
+        return_list = kwargs.pop("return_list", False)
+        node = self.make_node(*inputs, **kwargs)
+        outputs = node.outputs
+        limit = config.traceback.limit
+        if limit:
+            trace = None
+            for out in outputs:
+                own = out.tag.__dict__
+                if "trace" not in own:
+                    if trace is None:
+                        trace = _raw_stack(limit, sys._getframe(1))
+                    own["trace"] = trace
+        if config.compute_test_value != "off":
+            from theano.gof.test_values import compute_test_values
+
+            compute_test_values(node)
+        do = self.default_output
+        if do is not None:
+            return [outputs[do]] if return_list else outputs[do]
+        if return_list:
+            return list(outputs)
+        if len(outputs) == 1:
+            return outputs[0]
+        return outputs
+
+    # Old code calls this name; the trace goes to the thing's tag.
+    add_tag_trace = staticmethod(add_tag_trace)
+
+    def L_op(self, inputs: Sequence, outputs: Sequence, output_grads: Sequence) -> Any:
+        """Return the gradient of a scalar with respect to the inputs, given that with respect to the outputs.
+
+        The default calls ``grad(inputs, output_grads)``.
+        """
+        return self.grad(inputs, output_grads)
+
+    def R_op(self, inputs: Sequence, eval_points: Sequence) -> Any:
+        """Return the product of the Jacobian with `eval_points` (one for each input; None means zero).
+
+        Raises
+        ------
+        NotImplementedError
+            The Op does not define it.
+        """
+        raise NotImplementedError(
+            f"{self} of class {self.__class__.__name__} does not implement R_op. If this is a theano op, report it as "
+            "missing; if it is your own op, implement the R_op method."
+        )
+
+    def perform(self, node: Apply, inputs: Sequence, output_storage: Sequence, params: Any = None) -> None:
+        """Compute the outputs.  Required, unless there is C code.
+
+        Parameters
+        ----------
+        node : Apply
+        inputs : list
+            Values of the inputs; they must not be changed, but for those that ``destroy_map`` names.
+        output_storage : list of list
+            For each output a list of one element: to be set to the value.  It may hold an earlier value, whose memory
+            can be used again.
+        params
+            Passed only to Ops with parameters.
+        """
+        raise MethodNotDefined(
+            "perform",
+            type(self),
+            self.__class__.__name__,
+            "Did you used Theano flags mode=FAST_COMPILE? You can use optimizer=fast_compile instead.",
+        )
+
+    def do_constant_folding(self, node: Apply) -> bool:
+        """Return whether the node may be computed when the graph is compiled, if all its inputs are constants."""
+        return True
+
+
+def _as_variable(x: Any, type_: Any) -> Any:
+    if isinstance(x, Variable):
+        return x
+    converter = getattr(type_, "as_variable", None)
+    if converter is not None:
+        return converter(x)
+    import theano.tensor as tensor
+
+    return tensor.as_tensor_variable(x)
+
+
+class Op(PureOp, CLinkerOp):
+    """An operation, with its C interface: the base class of Ops.
+
+    Examples
+    --------
+    >>> import theano
+    >>> class Double(Op):
+    ...     __props__ = ()
+    ...     def make_node(self, x):
+    ...         return theano.Apply(self, [x], [x.type()])
+    ...     def perform(self, node, inputs, output_storage):
+    ...         output_storage[0][0] = inputs[0] * 2
+    ...     def grad(self, inputs, output_grads):
+    ...         return [output_grads[0] * 2]
+    >>> x = theano.tensor.dvector("x")
+    >>> theano.function([x], Double()(x))([1.0, 2.0])
+    array([2., 4.])
+    """
+
+    _op_use_c_code = True
+
+    def __init__(self, use_c_code: Any = True):
+        self._op_use_c_code = use_c_code
+
+    def get_params(self, node: Apply) -> Any:
+        """Return the Op's parameters for a node.
+
+        The default collects them from the Op's attributes where ``params_type`` is a `ParamsType`.
+
+        Raises
+        ------
+        MethodNotDefined
+            The Op has no parameters.
+        AttributeError
+            An attribute is missing.
+        """
+        params_type = getattr(self, "params_type", None)
+        if params_type is not None:
+            from theano.gof.params_type import ParamsType
+
+            if isinstance(params_type, ParamsType):
+                missing = [field for field in params_type.fields if not hasattr(self, field)]
+                if missing:
+                    raise AttributeError(
+                        f"{self}: params_type has the fields {missing}, but the Op has no attributes of these names; "
+                        "set them or override get_params."
+                    )
+                return params_type.get_params(self)
+        raise MethodNotDefined("get_params", type(self), self.__class__.__name__)
+
+    def prepare_node(self, node: Apply, storage_map: dict | None, compute_map: dict | None, impl: str | None) -> None:
+        """Do what is needed before a thunk of the node is made.
+
+        Parameters
+        ----------
+        node : Apply
+        storage_map, compute_map : dict or None
+        impl : {'c', 'py', None}
+            Which implementation the thunk will use.
+        """
+
+    def make_thunk(
+        self, node: Apply, storage_map: dict, compute_map: dict, no_recycling: Any, impl: str | None = None
+    ) -> Callable:
+        """Return a function without arguments that computes the node.
+
+        Parameters
+        ----------
+        node : Apply
+        storage_map : dict
+            From each variable to the list of one element that holds its value.
+        compute_map : dict
+            From each variable to a list of one element: whether its value has been computed.
+        no_recycling : collection of Variable
+            Outputs whose earlier values must not be used again.
+        impl : {'c', 'py', None}
+            Which implementation to use; None means C code where there is any.
+
+        Returns
+        -------
+        callable
+            With the attributes `inputs`, `outputs` (the storage) and `lazy` (False; a lazy thunk returns the numbers
+            of the inputs that it still needs).
+        """
+        if impl == "c" or (impl is None and self._has_c_code(node)):
+            self.prepare_node(node, storage_map=storage_map, compute_map=compute_map, impl="c")
+            try:
+                return self.make_c_thunk(node, storage_map, compute_map, no_recycling)
+            except (NotImplementedError, MethodNotDefined):
+                if impl == "c":
+                    raise
+        self.prepare_node(node, storage_map=storage_map, compute_map=compute_map, impl="py")
+        return self.make_py_thunk(node, storage_map, compute_map, no_recycling)
+
+    def _has_c_code(self, node: Apply) -> bool:
+        # Whether it is worth asking for C code at all; looked up on the instance, which may carry its own.
+        if not config.cxx or not self._op_use_c_code:
+            return False
+        code = self.c_code
+        return getattr(code, "__func__", code) is not CLinkerOp.c_code
+
+    def make_c_thunk(self, node: Apply, storage_map: dict, compute_map: dict, no_recycling: Any) -> Callable:
+        """Return a function without arguments that computes the node by its C code.
+
+        Raises
+        ------
+        NotImplementedError, MethodNotDefined
+            There is no C code for this node.
+        """
+        if not getattr(self, "_f16_ok", False):
+            for var in (*node.inputs, *node.outputs):
+                if getattr(var.type, "dtype", None) == "float16":
+                    warnings.warn(f"Disabling C code for {self} due to unsupported float16", stacklevel=2)
+                    raise NotImplementedError("float16")
+        from theano.gof.cc import CLinker
+        from theano.gof.fg import FunctionGraph
+
+        ins = [storage_map[r] for r in node.inputs]
+        outs = [storage_map[r] for r in node.outputs]
+        graph = FunctionGraph(node.inputs, node.outputs)
+        keep = [new for new, old in zip(graph.outputs, node.outputs, strict=True) if old in no_recycling]
+        linker = CLinker().accept(graph, no_recycling=keep)
+        run, in_filters, out_filters = linker.make_thunk(input_storage=ins, output_storage=outs)
+        computed = [compute_map[r] for r in node.outputs] if compute_map is not None else []
+
+        def rval() -> None:
+            run()
+            for flag in computed:
+                flag[0] = True
+
+        if hasattr(run, "cthunk"):
+            rval.cthunk = run.cthunk
+        rval.inputs = ins
+        rval.outputs = outs
+        rval.lazy = False
+        return rval
+
+    def make_py_thunk(
+        self, node: Apply, storage_map: dict, compute_map: dict, no_recycling: Any, debug: bool = False
+    ) -> Callable:
+        """Return a function without arguments that computes the node by `perform`.
+
+        Parameters
+        ----------
+        node, storage_map, compute_map, no_recycling
+            As for `make_thunk`.
+        debug : bool
+            Whether to use ``debug_perform`` where the Op has it.
+        """
+        ins = [storage_map[r] for r in node.inputs]
+        outs = [storage_map[r] for r in node.outputs]
+        computed = [compute_map[r] for r in node.outputs] if compute_map is not None else []
+        perform = self.debug_perform if debug and hasattr(self, "debug_perform") else self.perform
+        params = node.run_params()
+        if params is NoParams:
+            extra: tuple = ()
+        else:
+            extra = (node.params_type.filter(params),)
+
+        def rval() -> Any:
+            r = perform(node, [x[0] for x in ins], outs, *extra)
+            for flag in computed:
+                flag[0] = True
+            return r
+
+        rval.inputs = ins
+        rval.outputs = outs
+        rval.perform = perform
+        rval.lazy = False
+        return rval
+
+    def __getstate__(self) -> dict:
+        state = dict(self.__dict__)
+        state.pop("_thunk_cache", None)
+        return state
+
+
+def get_test_value(v: Any) -> Any:
+    """Return the test value of a variable.
+
+    Parameters
+    ----------
+    v : Variable, or what can be made into a tensor constant
+
+    Returns
+    -------
+    The value of a constant or shared variable, else ``v.tag.test_value`` as the variable's type filters it.
+
+    Raises
+    ------
+    AttributeError
+        There is none.
+    """
+    if not isinstance(v, Variable):
+        import theano.tensor as tensor
+
+        v = tensor.as_tensor_variable(v)
+    if isinstance(v, Constant):
+        return v.value
+    from theano.compile.sharedvalue import SharedVariable
+
+    if isinstance(v, SharedVariable):
+        return v.get_value(borrow=True, return_internal_type=True)
+    if hasattr(v.tag, "test_value"):
+        value = v.tag.test_value
+        try:
+            return v.type.filter(value)
+        except Exception as e:
+            hint = (
+                f"For compute_test_value, one input test value does not have the requested type.\n"
+                f"{get_variable_trace_string(v)}\nThe error when converting the test value to that variable type:\n{e}"
+            )
+            e.args = (hint, *e.args[1:])
+            raise
+    raise AttributeError(f"{v} has no test value {get_variable_trace_string(v)}")
+
+
+PureOp._get_test_value = staticmethod(get_test_value)
+
+
+def missing_test_message(msg: str) -> None:
+    """Say that a test value is missing, in the way that ``config.compute_test_value`` asks for.
+
+    Parameters
+    ----------
+    msg : str
+
+    Raises
+    ------
+    AttributeError
+        It asks to raise.
+    """
+    action = config.compute_test_value
+    if action == "raise":
+        raise AttributeError(msg)
+    if action == "warn":
+        warnings.warn(msg, stacklevel=2)
+    else:
+        assert action in ("ignore", "off")
+
+
+def debug_error_message(msg: str) -> None:
+    """Say that something is wrong with test values, in the way that ``config.compute_test_value`` asks for.
+
+    Raises
+    ------
+    ValueError
+        It asks to raise, or to ignore missing values only.
+    """
+    action = config.compute_test_value
+    if action in ("raise", "ignore"):
+        raise ValueError(msg)
+    warnings.warn(msg, stacklevel=2)
+
+
+def debug_assert(condition: Any, msg: str | None = None) -> None:
+    """Check a condition on test values."""
+    if not condition:
+        debug_error_message(msg if msg is not None else "debug_assert failed")
+
+
+def get_debug_values(*args: Any) -> list[tuple]:
+    """Return the test values of some variables, for an Op that checks them when it is applied.
+
+    Parameters
+    ----------
+    *args : Variable
+
+    Returns
+    -------
+    list
+        Empty where a value is missing or test values are off; else it holds one tuple of all values.
+
+    Raises
+    ------
+    ValueError
+        A value is missing and ``config.compute_test_value`` is ``'raise'``.
+    """
+    if config.compute_test_value == "off":
+        return []
+    values = []
+    for i, arg in enumerate(args):
+        try:
+            values.append(get_test_value(arg))
+        except AttributeError:
+            if getattr(arg, "name", None) is not None:
+                missing_test_message(f"Argument {i} ('{arg.name}') has no test value")
+            else:
+                missing_test_message(f"Argument {i} has no test value")
+            return []
+    return [tuple(values)]
+
+
+# From the class of an Op that runs a compiled function of its own to the name of the attribute that holds it.
+ops_with_inner_function: dict[type, str] = {}
+
+
+def copy_test_value(value: Any) -> Any:
+    """Return a copy of a value that an in-place Op may overwrite."""
+    return value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value)
+
+
+def apply_meth(tag: str) -> Callable:
+    """Return a method that returns the sections of a COp's code files of one kind, specialized to a node."""
+    from theano.gof.cop import section_method
+
+    return section_method(tag)
+
+
+def __getattr__(name: str) -> Any:
+    # COp reads files and OpenMPOp tries the compiler: few programs need them.
+    if name in ("COp", "OpenMPOp", "get_io_macros", "get_sub_macros", "lquote_macro"):
+        from theano.gof import cop
+
+        value = getattr(cop, name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+

@@ -1,0 +1,96 @@
+"""Optimizers: what rewrites a graph.
+
+Global optimizers (`Optimizer`) change a whole `FunctionGraph`; local ones (`LocalOptimizer`)
+propose replacements for the outputs of one Apply node and are applied by a navigator. The
+classes live in :mod:`theano.gof.rewriting`, one kind a file.
+"""
+
+from __future__ import annotations
+
+from theano.gof.graph import is_same_graph
+from theano.gof.rewriting.base import (
+    FromFunctionOptimizer,
+    Optimizer,
+    SeqOptimizer,
+    inplace_optimizer,
+    optimizer,
+)
+from theano.gof.rewriting.equilibrium import EquilibriumOptimizer
+from theano.gof.rewriting.local import (
+    FromFunctionLocalOptimizer,
+    GraphToGPULocalOptGroup,
+    LocalMetaOptimizer,
+    LocalOptGroup,
+    LocalOptimizer,
+    local_optimizer,
+)
+from theano.gof.rewriting.merge import (
+    MergeFeature,
+    MergeOptimizer,
+    is_same_graph_with_merge,
+    pre_constant_merge,
+)
+from theano.gof.rewriting.navigate import (
+    ChangeTracker,
+    NavigatorOptimizer,
+    OpKeyOptimizer,
+    TopoOptimizer,
+    Updater,
+    in2out,
+    out2in,
+    pre_greedy_local_optimizer,
+    topogroup_optimizer,
+)
+from theano.gof.rewriting.pattern import OpRemove, OpSub, PatternSub
+from theano.gof.rewriting.traces import (
+    CheckStackTraceFeature,
+    CheckStackTraceOptimization,
+    check_stack_trace,
+    copy_stack_trace,
+)
+
+merge_optimizer = MergeOptimizer()
+
+__all__ = [
+    "ChangeTracker",
+    "CheckStackTraceFeature",
+    "CheckStackTraceOptimization",
+    "EquilibriumOptimizer",
+    "FromFunctionLocalOptimizer",
+    "FromFunctionOptimizer",
+    "GraphToGPULocalOptGroup",
+    "LocalMetaOptimizer",
+    "LocalOptGroup",
+    "LocalOptimizer",
+    "MergeFeature",
+    "MergeOptimizer",
+    "NavigatorOptimizer",
+    "OpKeyOptimizer",
+    "OpRemove",
+    "OpSub",
+    "Optimizer",
+    "PatternSub",
+    "SeqOptimizer",
+    "TopoOptimizer",
+    "Updater",
+    "check_stack_trace",
+    "copy_stack_trace",
+    "in2out",
+    "inplace_optimizer",
+    "is_same_graph",
+    "is_same_graph_with_merge",
+    "local_optimizer",
+    "merge_optimizer",
+    "optimizer",
+    "out2in",
+    "pre_constant_merge",
+    "pre_greedy_local_optimizer",
+    "topogroup_optimizer",
+]
+
+# The documented home is this module: reprs and pickles name it.
+for _name in __all__:
+    _obj = globals()[_name]
+    if getattr(_obj, "__module__", "").startswith("theano.gof.rewriting."):
+        _obj.__module__ = __name__
+del _name, _obj

@@ -1,0 +1,469 @@
+"""Databases of optimizers, from which a `Query` selects by name and tag."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
+
+from theano.configdefaults import config
+from theano.gof import opt
+from theano.misc.ordered_set import OrderedSet
+
+
+class DB:
+    """A collection of optimizers and databases, each with a name and any number of tags.
+
+    The name counts as a tag; so do the name of the database and the name of the object's class.
+    """
+
+    def __init__(self) -> None:
+        # Tag or name -> the objects that have it, in the order of registration.
+        self.__db__: dict[str, OrderedSet] = {}
+        self._names: set[str] = set()
+        self.name: str | None = None
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def register(self, name: str, obj: Any, *tags: str, **kwargs: Any) -> None:
+        """Add an optimizer or a database.
+
+        Parameters
+        ----------
+        name : str
+            Neither the name nor a tag of something that is there already.
+        obj : Optimizer, LocalOptimizer or DB
+        *tags : str
+        use_db_name_as_tag : bool
+            Whether the name of this database is a tag of `obj`, default True.
+
+        Raises
+        ------
+        TypeError
+            When `obj` is none of the above.
+        ValueError
+            When `name` is a tag or name, or a tag is a name, of another object.
+        """
+        use_db_name_as_tag = kwargs.pop("use_db_name_as_tag", True)
+        if kwargs:
+            raise TypeError(f"register() got unexpected keyword arguments {sorted(kwargs)}")
+        if not isinstance(obj, (DB, opt.Optimizer, opt.LocalOptimizer)):
+            raise TypeError("Object cannot be registered in OptDB", obj)
+        if name in self.__db__:
+            raise ValueError(
+                "The name of the object cannot be an existing tag or the name of another existing object.", obj, name
+            )
+        if use_db_name_as_tag and self.name is not None:
+            tags = (*tags, self.name)
+        obj.name = name
+        self.__db__[name] = OrderedSet([obj])
+        self._names.add(name)
+        class_name = obj.__class__.__name__
+        if class_name not in self._names:
+            self.__db__.setdefault(class_name, OrderedSet()).add(obj)
+        self.add_tags(name, *tags)
+
+    def add_tags(self, name: str, *tags: str) -> None:
+        """Give the object registered as `name` more tags."""
+        obj = self[name]
+        for tag in tags:
+            if tag == name:
+                continue
+            if tag in self._names:
+                raise ValueError("The tag of the object collides with a name.", obj, tag)
+            self.__db__.setdefault(tag, OrderedSet()).add(obj)
+
+    def remove_tags(self, name: str, *tags: str) -> None:
+        """Take tags from the object registered as `name`."""
+        obj = self[name]
+        for tag in tags:
+            if tag in self._names:
+                raise ValueError("The tag of the object collides with a name.", obj, tag)
+            if tag in self.__db__ and obj in self.__db__[tag]:
+                self.__db__[tag].discard(obj)
+
+    def __query__(self, q: Query) -> OrderedSet:
+        """Return the objects that `q` selects, databases already replaced by what they give."""
+        chosen: dict[Any, None] = {}
+        for tag in q.include:
+            chosen.update(dict.fromkeys(self.__db__.get(tag, ())))
+        for tag in q.require:
+            having = set(self.__db__.get(tag, ()))
+            chosen = {obj: None for obj in chosen if obj in having}
+        for tag in q.exclude:
+            for obj in self.__db__.get(tag, ()):
+                chosen.pop(obj, None)
+        result = OrderedSet()
+        for obj in chosen:
+            if isinstance(obj, DB):
+                sub = q.subquery.get(obj.name, q)
+                if sub:
+                    replacement = obj.query(sub)
+                    replacement.name = obj.name
+                    result.add(replacement)
+            else:
+                result.add(obj)
+        return result
+
+    def query(self, *tags: Any, **kwtags: Any) -> Any:
+        """Build what the query selects.
+
+        Parameters
+        ----------
+        *tags : Query, or str
+            Strings are tags preceded by '+' (include), '&' (require) or '-' (exclude).
+        **kwtags : Query
+            Queries for the sub-databases of these names.
+
+        Returns
+        -------
+        object
+            Depends on the database: an `Optimizer`, a `LocalOptimizer` or a set of them.
+
+        Raises
+        ------
+        TypeError
+            When a `Query` is given together with something else.
+        """
+        return self.__query__(parse_query(tags, kwtags))
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            found = self.__db__[name]
+        except KeyError:
+            raise KeyError(f"Nothing registered for '{name}'") from None
+        if len(found) > 1:
+            raise ValueError(f"More than one match for {name} (please use query)")
+        for obj in found:
+            return obj
+        raise KeyError(f"Nothing registered for '{name}'")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.__db__
+
+    def print_summary(self, stream: TextIO = sys.stdout) -> None:
+        """Write the names and tags in this database."""
+        print(f"{self.__class__.__name__} (id {id(self)})", file=stream)
+        print("  names", sorted(self._names), file=stream)
+        print("  db", {tag: [str(obj.name) for obj in objs] for tag, objs in self.__db__.items()}, file=stream)
+
+
+def parse_query(tags: tuple, kwtags: dict) -> Query:
+    """Make a `Query` of the arguments of `DB.query`."""
+    if tags and isinstance(tags[0], Query):
+        if len(tags) > 1 or kwtags:
+            raise TypeError(
+                "If the first argument to query is a Query, there should be no other arguments.", tags, kwtags
+            )
+        return tags[0]
+    sorted_tags: dict[str, list[str]] = {"+": [], "&": [], "-": []}
+    for tag in tags:
+        if not isinstance(tag, str) or tag[:1] not in sorted_tags:
+            raise ValueError("Query tags must be strings that start with '+', '&' or '-'", tag)
+        sorted_tags[tag[0]].append(tag[1:])
+    return Query(
+        include=OrderedSet(sorted_tags["+"]),
+        require=OrderedSet(sorted_tags["&"]),
+        exclude=OrderedSet(sorted_tags["-"]),
+        subquery=kwtags,
+    )
+
+
+class Query:
+    """What to take out of a database.
+
+    Parameters
+    ----------
+    include : iterable of str
+        Objects with one of these tags are taken,
+    require : iterable of str, optional
+        of them only those with all of these tags,
+    exclude : iterable of str, optional
+        and none of these.
+    subquery : dict, optional
+        Maps names of sub-databases to the query they get instead of this one.
+    position_cutoff : float, optional
+        Leave out of a `SequenceDB` what has a position at or above it; default
+        `config.optdb.position_cutoff`.
+    extra_optimizations : list, optional
+        Pairs (optimizer, position) added to a `SequenceDB`'s.
+    """
+
+    def __init__(
+        self,
+        include: Iterable[str],
+        require: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        subquery: dict[str, Query] | None = None,
+        position_cutoff: float | None = None,
+        extra_optimizations: Iterable[Any] | None = None,
+    ):
+        self.include = OrderedSet(include)
+        self.require = OrderedSet(require or ())
+        self.exclude = OrderedSet(exclude or ())
+        self.subquery: dict[str, Query] = subquery or {}
+        self.position_cutoff: float = (
+            float(config.optdb.position_cutoff) if position_cutoff is None else position_cutoff
+        )
+        self.extra_optimizations: list[Any] = list(extra_optimizations or ())
+        self.name: str | None = None
+
+    def __str__(self) -> str:
+        return (
+            f"Query{{inc={list(self.include)},ex={list(self.exclude)},require={list(self.require)},"
+            f"subquery={self.subquery},position_cutoff={self.position_cutoff:f},"
+            f"extra_opts={self.extra_optimizations}}}"
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self.__dict__.setdefault("extra_optimizations", [])
+        self.__dict__.setdefault("name", None)
+
+    def _derived(self, **changes: Any) -> Query:
+        new = copy.copy(self)
+        new.name = None
+        new.__dict__.update(changes)
+        return new
+
+    def including(self, *tags: str) -> Query:
+        """Return this query with `tags` included too."""
+        return self._derived(include=OrderedSet([*self.include, *tags]))
+
+    def excluding(self, *tags: str) -> Query:
+        """Return this query with `tags` excluded too."""
+        return self._derived(exclude=OrderedSet([*self.exclude, *tags]))
+
+    def requiring(self, *tags: str) -> Query:
+        """Return this query with `tags` required too."""
+        return self._derived(require=OrderedSet([*self.require, *tags]))
+
+    def register(self, *optimizations: Any) -> Query:
+        """Return this query with more pairs (optimizer, position)."""
+        return self._derived(extra_optimizations=[*self.extra_optimizations, *optimizations])
+
+
+class EquilibriumDB(DB):
+    """Local (and global) optimizers, queried to an `EquilibriumOptimizer`.
+
+    Parameters
+    ----------
+    ignore_newtrees, tracks_on_change_inputs : bool
+        For the `EquilibriumOptimizer`.
+    """
+
+    def __init__(self, ignore_newtrees: bool = True, tracks_on_change_inputs: bool = False):
+        super().__init__()
+        self.ignore_newtrees = ignore_newtrees
+        self.tracks_on_change_inputs = tracks_on_change_inputs
+        self.__final__: dict[str, bool] = {}
+        self.__cleanup__: dict[str, bool] = {}
+
+    def register(self, name: str, obj: Any, *tags: str, **kwtags: Any) -> None:
+        """Add an optimizer; see `DB.register`.
+
+        Parameters
+        ----------
+        final_opt : bool
+            Apply it at the end of each pass only (global optimizers).
+        cleanup : bool
+            Apply it after global optimizers and at the end of each pass (global optimizers).
+        """
+        final_opt = kwtags.pop("final_opt", False)
+        cleanup = kwtags.pop("cleanup", False)
+        if final_opt and cleanup:
+            raise ValueError("an optimizer is either final or for cleanup, not both", name)
+        super().register(name, obj, *tags, **kwtags)
+        self.__final__[name] = final_opt
+        self.__cleanup__[name] = cleanup
+
+    def query(self, *tags: Any, **kwtags: Any) -> Any:
+        q = parse_query(tags, kwtags)
+        selected = self.__query__(q)
+        final = [obj for obj in selected if self.__final__.get(obj.name, False)]
+        cleanup = [obj for obj in selected if self.__cleanup__.get(obj.name, False)]
+        special = set(final) | set(cleanup)
+        return opt.EquilibriumOptimizer(
+            [obj for obj in selected if obj not in special],
+            max_use_ratio=config.optdb.max_use_ratio,
+            ignore_newtrees=self.ignore_newtrees,
+            tracks_on_change_inputs=self.tracks_on_change_inputs,
+            failure_callback=opt.NavigatorOptimizer.warn_inplace,
+            final_optimizers=final,
+            cleanup_optimizers=cleanup,
+        )
+
+
+class SequenceDB(DB):
+    """Optimizers with positions, queried to a `SeqOptimizer`.
+
+    Parameters
+    ----------
+    failure_callback : callable
+        For the `SeqOptimizer`.
+    """
+
+    seq_opt = opt.SeqOptimizer
+
+    def __init__(self, failure_callback: Callable = opt.SeqOptimizer.warn):
+        super().__init__()
+        self.__position__: dict[str, float] = {}
+        self.failure_callback = failure_callback
+
+    def register(self, name: str, obj: Any, position: float | str, *tags: str, **kwargs: Any) -> None:  # type: ignore[override]
+        """Add an optimizer at a position; see `DB.register`.
+
+        Parameters
+        ----------
+        position : float or 'last'
+            Where it runs: in ascending order, equal positions by name.
+        """
+        super().register(name, obj, *tags, **kwargs)
+        if position == "last":
+            position = max(self.__position__.values(), default=-1) + 1
+        elif isinstance(position, str):
+            raise TypeError(f"the position must be a number or 'last', not {position!r}")
+        self.__position__[name] = float(position)
+
+    def _ordered(self, q: Query, cutoff: float) -> list[Any]:
+        position = dict(self.__position__)
+        selected = list(self.__query__(q))
+        for extra in q.extra_optimizations:
+            obj, place = extra
+            if isinstance(obj, DB):
+                sub = q.subquery.get(obj.name or "", q)
+                replacement = obj.query(sub)
+                replacement.name = obj.name
+                obj = replacement
+            name = obj.name or str(obj)
+            obj.name = name
+            position[name] = place
+            selected.append(obj)
+        kept = [obj for obj in selected if position[obj.name] < cutoff]
+        kept.sort(key=lambda obj: (position[obj.name], obj.name))
+        return kept
+
+    def query(self, *tags: Any, **kwtags: Any) -> Any:
+        cutoff = kwtags.pop("position_cutoff", None)
+        q = parse_query(tags, kwtags)
+        if cutoff is None:
+            cutoff = q.position_cutoff if tags and isinstance(tags[0], Query) else config.optdb.position_cutoff
+        result = self.seq_opt(self._ordered(q, cutoff), failure_callback=self.failure_callback)
+        result.name = q.name
+        return result
+
+    def print_summary(self, stream: TextIO = sys.stdout) -> None:
+        print(f"{self.__class__.__name__} (id {id(self)})", file=stream)
+        positions = sorted(self.__position__.items(), key=lambda item: (item[1], item[0]))
+        print("  position", positions, file=stream)
+        print("  names", sorted(self._names), file=stream)
+        print("  db", {tag: [str(obj.name) for obj in objs] for tag, objs in self.__db__.items()}, file=stream)
+
+    def __str__(self) -> str:
+        from io import StringIO
+
+        stream = StringIO()
+        self.print_summary(stream)
+        return stream.getvalue()
+
+
+class LocalGroupDB(DB):
+    """Local optimizers, queried to a `LocalOptGroup`, in the order of their positions.
+
+    Parameters
+    ----------
+    apply_all_opts, profile : bool
+        For the `LocalOptGroup`.
+    local_opt : type
+        What the query builds.
+    """
+
+    def __init__(
+        self, apply_all_opts: bool = False, profile: bool = False, local_opt: Callable = opt.LocalOptGroup
+    ):
+        super().__init__()
+        self.failure_callback: Callable | None = None
+        self.apply_all_opts = apply_all_opts
+        self.profile = profile
+        self.__position__: dict[str, float] = {}
+        self.local_opt = local_opt
+        self.__name__ = ""
+
+    def register(self, name: str, obj: Any, *tags: str, **kwargs: Any) -> None:
+        """Add a local optimizer; see `DB.register`.
+
+        Parameters
+        ----------
+        position : float or 'last'
+            Where it is tried; default 'last'.
+        """
+        position = kwargs.pop("position", "last")
+        super().register(name, obj, *tags, **kwargs)
+        if position == "last":
+            position = max(self.__position__.values(), default=-1) + 1
+        elif isinstance(position, str):
+            raise TypeError(f"the position must be a number or 'last', not {position!r}")
+        self.__position__[name] = float(position)
+
+    def query(self, *tags: Any, **kwtags: Any) -> Any:
+        selected = list(self.__query__(parse_query(tags, kwtags)))
+        selected.sort(key=lambda obj: (self.__position__[obj.name], obj.name))
+        return self.local_opt(*selected, apply_all_opts=self.apply_all_opts, profile=self.profile)
+
+
+class TopoDB(DB):
+    """Queries another database and wraps the local optimizer it gives into a `TopoOptimizer`.
+
+    Parameters
+    ----------
+    db : DB
+    order, ignore_newtrees, failure_callback
+        For the `TopoOptimizer`.
+    """
+
+    def __init__(
+        self,
+        db: DB,
+        order: str = "in_to_out",
+        ignore_newtrees: bool = False,
+        failure_callback: Callable | None = None,
+    ):
+        super().__init__()
+        self.db = db
+        self.order = order
+        self.ignore_newtrees = ignore_newtrees
+        self.failure_callback = failure_callback
+
+    def query(self, *tags: Any, **kwtags: Any) -> Any:
+        return opt.TopoOptimizer(
+            self.db.query(*tags, **kwtags),
+            self.order,
+            self.ignore_newtrees,
+            self.failure_callback,
+        )
+
+
+class ProxyDB(DB):
+    """Another database under a second name, so that it can be registered several times.
+
+    Parameters
+    ----------
+    db : DB
+    """
+
+    def __init__(self, db: DB):
+        if not isinstance(db, DB):
+            raise TypeError("", db)
+        super().__init__()
+        self.db = db
+
+    def query(self, *tags: Any, **kwtags: Any) -> Any:
+        return self.db.query(*tags, **kwtags)

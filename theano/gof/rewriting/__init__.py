@@ -1,0 +1,1 @@
+"""Graph rewriting: the optimizers that :mod:`theano.gof.opt` gathers, one kind a file."""

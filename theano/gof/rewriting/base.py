@@ -1,0 +1,380 @@
+"""Global optimizers: the base class, sequences of optimizers and optimizers made from functions."""
+
+from __future__ import annotations
+
+import logging
+import pdb
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TextIO
+
+from theano.configdefaults import config
+
+_logger = logging.getLogger("theano.gof.opt")
+
+
+def optimizer_label(opt: Any) -> str:
+    """Return the name under which `opt` appears in summaries, profiles and messages."""
+    return getattr(opt, "name", None) or getattr(opt, "__name__", None) or str(opt)
+
+
+def validate_seconds(fgraph) -> float:
+    """Seconds that `fgraph` spent in `validate` so far, 0 when it is not profiled."""
+    profile = getattr(fgraph, "profile", None)
+    return profile.validate_time if profile else 0.0
+
+
+def callback_seconds(fgraph) -> float:
+    """Seconds that `fgraph` spent in the callbacks of its features so far."""
+    return getattr(fgraph, "execute_callbacks_time", 0.0)
+
+
+def callback_table(fgraph) -> dict:
+    """Seconds spent so far in each feature's callbacks."""
+    return dict(getattr(fgraph, "execute_callbacks_times", {}))
+
+
+def table_difference(after: dict, before: dict) -> dict:
+    """Entries of `after` that grew since `before`, as the amount of growth."""
+    return {key: value - before.get(key, 0) for key, value in after.items() if value != before.get(key, 0)}
+
+
+class Optimizer:
+    """A global optimization: changes a whole `FunctionGraph` in place.
+
+    Subclasses implement `apply` and, if they need features of the graph,
+    `add_requirements`. Users call `optimize`.
+
+    Examples
+    --------
+    >>> from theano import gof
+    >>> class Nothing(gof.Optimizer):
+    ...     def apply(self, fgraph):
+    ...         pass
+    """
+
+    name: str | None = None
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def apply(self, fgraph) -> Any:
+        """Change `fgraph`; may assume that `add_requirements` was called on it.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+
+        Returns
+        -------
+        object
+            A profile that `print_profile` understands, or None.
+        """
+
+    def optimize(self, fgraph, *args: Any, **kwargs: Any) -> Any:
+        """Call `add_requirements` and then `apply`.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+
+        Returns
+        -------
+        object
+            What `apply` returned.
+        """
+        self.add_requirements(fgraph)
+        return self.apply(fgraph, *args, **kwargs)
+
+    def __call__(self, fgraph) -> Any:
+        """Same as `optimize`."""
+        return self.optimize(fgraph)
+
+    def add_requirements(self, fgraph) -> None:
+        """Attach to `fgraph` the features that `apply` relies on."""
+
+    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+        """Write one line for this optimizer and, below it, those of its parts.
+
+        Parameters
+        ----------
+        stream : file-like
+        level : int
+            Indentation.
+        depth : int
+            How many levels of parts to show; -1 shows all of them.
+        """
+        name = getattr(self, "name", None)
+        print(f"{' ' * level}{self.__class__.__name__} {name} id={id(self)}", file=stream)
+
+    @staticmethod
+    def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
+        """Write the profile that `apply` returned; nothing when there is none."""
+        if prof is not None:
+            raise NotImplementedError("The function print_profile must be overridden if the optimizer return a profile.")
+
+
+class FromFunctionOptimizer(Optimizer):
+    """A global optimizer whose `apply` is the function `fn(fgraph)`."""
+
+    def __init__(self, fn: Callable[..., Any], requirements: Iterable[Callable[[Any], Any]] = ()):
+        self.fn = fn
+        self.apply = fn  # type: ignore[method-assign]
+        self.requirements = tuple(requirements)
+        self.__name__ = getattr(fn, "__name__", "")
+        self.__doc__ = getattr(fn, "__doc__", None)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(self) is type(other) and self.fn is other.fn)  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self.fn)
+
+    def __str__(self) -> str:
+        return self.__name__
+
+    def __reduce__(self):
+        return (type(self), (self.fn, self.requirements))
+
+    def add_requirements(self, fgraph) -> None:
+        for require in self.requirements:
+            require(fgraph)
+
+    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+        print(f"{' ' * level}{self.apply} id={id(self)}", file=stream)
+
+
+def optimizer(f: Callable[..., Any]) -> FromFunctionOptimizer:
+    """Make a global `Optimizer` of a function of a `FunctionGraph`.
+
+    Examples
+    --------
+    >>> from theano.gof.opt import optimizer
+    >>> @optimizer
+    ... def count_nodes(fgraph):
+    ...     fgraph.n_seen = len(fgraph.apply_nodes)
+    """
+    result = FromFunctionOptimizer(f)
+    result.__name__ = f.__name__
+    return result
+
+
+def attach_destroy_handler(fgraph) -> None:
+    """Requirement of inplace optimizers: the graph has a `DestroyHandler`."""
+    from theano.gof.destroyhandler import DestroyHandler
+
+    if not getattr(fgraph, "destroy_handler", None):
+        fgraph.attach_feature(DestroyHandler())
+
+
+def inplace_optimizer(f: Callable[..., Any]) -> FromFunctionOptimizer:
+    """Like `optimizer`, for functions that need the graph to have a `DestroyHandler`."""
+    result = FromFunctionOptimizer(f, (attach_destroy_handler,))
+    result.__name__ = f.__name__
+    return result
+
+
+class SeqOptimizer(Optimizer, list):
+    """Apply a list of global optimizers one after another.
+
+    Parameters
+    ----------
+    *opts : Optimizer
+        The optimizers, or one list of them.
+    failure_callback : callable, optional
+        Called as ``failure_callback(exception, self, optimizer)`` when one raises;
+        without it the exception passes.
+    """
+
+    def __init__(self, *opts: Any, **kw: Any):
+        if len(opts) == 1 and isinstance(opts[0], (list, tuple)):
+            opts = tuple(opts[0])
+        list.__init__(self, opts)
+        self.failure_callback = kw.pop("failure_callback", None)
+        self.name = kw.pop("name", None)
+        if kw:
+            raise TypeError(f"unexpected keyword arguments: {sorted(kw)}")
+
+    @staticmethod
+    def warn(exc: BaseException, self: SeqOptimizer, optimizer: Optimizer) -> None:
+        """Failure callback that obeys `config.on_opt_error`."""
+        if config.on_opt_error == "ignore":
+            return
+        _logger.error("SeqOptimizer apply %s", optimizer)
+        _logger.error("Traceback:")
+        _logger.error(traceback.format_exc())
+        if config.on_opt_error == "raise":
+            raise exc
+        if config.on_opt_error == "pdb":
+            pdb.post_mortem(sys.exc_info()[2])
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __str__(self) -> str:
+        return f"SeqOpt({list.__str__(self)})"
+
+    def __repr__(self) -> str:
+        return list.__repr__(self)
+
+    def add_requirements(self, fgraph) -> None:
+        for opt in self:
+            opt.add_requirements(fgraph)
+
+    def apply(self, fgraph) -> Any:
+        times: list[float] = []
+        sub_profs: list[Any] = []
+        sub_validate_time: list[float] = []
+        nb_nodes: list[tuple[int, int]] = []
+        nb_before = len(fgraph.apply_nodes)
+        validate_start = validate_seconds(fgraph)
+        callback_start = callback_seconds(fgraph)
+        table_start = callback_table(fgraph)
+        for opt in self:
+            n_start = len(fgraph.apply_nodes)
+            v_start = validate_seconds(fgraph)
+            start = time.perf_counter()
+            sub_prof = None
+            try:
+                sub_prof = opt.optimize(fgraph)
+            except AssertionError:
+                # An assertion is a check of the rewriter itself; hiding it would hide a wrong graph.
+                raise
+            except Exception as exc:
+                if self.failure_callback is None:
+                    raise
+                self.failure_callback(exc, self, opt)
+            times.append(time.perf_counter() - start)
+            sub_profs.append(sub_prof)
+            sub_validate_time.append(validate_seconds(fgraph) - v_start)
+            nb_nodes.append((n_start, len(fgraph.apply_nodes)))
+        validate_time = validate_seconds(fgraph) - validate_start if getattr(fgraph, "profile", None) else None
+        return (
+            self,
+            times,
+            validate_time,
+            callback_seconds(fgraph) - callback_start,
+            nb_before,
+            len(fgraph.apply_nodes),
+            sub_profs,
+            sub_validate_time,
+            nb_nodes,
+            table_difference(callback_table(fgraph), table_start),
+        )
+
+    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+        super().print_summary(stream, level, depth)
+        if depth != 0:
+            for opt in self:
+                opt.print_summary(stream, level=level + 2, depth=depth - 1)
+
+    @staticmethod
+    def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
+        (
+            opts,
+            times,
+            validate_time,
+            callback_time,
+            nb_before,
+            nb_after,
+            sub_profs,
+            sub_validate_time,
+            nb_nodes,
+            callbacks_time,
+        ) = prof
+        blanc = "    " * level
+        print(blanc, "SeqOptimizer", end=" ", file=stream)
+        label = getattr(opts, "name", None) or getattr(opts, "__name__", None)
+        if label:
+            print(label, end="  ", file=stream)
+        print(f"time {sum(times):.3f}s for {nb_before}/{nb_after} nodes before/after optimization", file=stream)
+        if validate_time is not None:
+            print(blanc, f"  {validate_time:.3f}s for fgraph.validate()", file=stream)
+        print(blanc, f"  {callback_time:.3f}s for callback", file=stream)
+        for key, value in sorted(callbacks_time.items(), key=lambda item: -item[1]):
+            if value > 0:
+                print(blanc, f"      {optimizer_label(key)}, {value:f}s", file=stream)
+        if level == 0:
+            print(blanc, "time      - (name, class, index) - validate time", file=stream)
+        rows = []
+        for i, (opt, seconds) in enumerate(zip(opts, times)):
+            rows.append((seconds, opt, i, sub_validate_time[i], sub_profs[i]))
+        rows.sort(key=lambda row: -row[0])
+        for seconds, opt, i, v_time, sub_prof in rows:
+            print(
+                blanc,
+                f"  {seconds:f}s - {(optimizer_label(opt), opt.__class__.__name__, i)} - {v_time:.3f}s",
+                file=stream,
+            )
+            if sub_prof is not None:
+                opt.print_profile(stream, sub_prof, level=level + 1)
+        print(file=stream)
+
+    @staticmethod
+    def merge_profile(prof1: Any, prof2: Any) -> Any:
+        """Combine two profiles of sequences, adding up what belongs to the same optimizer.
+
+        Returns
+        -------
+        tuple
+            A profile that `print_profile` prints.
+        """
+        merged = SeqOptimizer()
+        times: list[float] = []
+        nb_nodes: list[tuple[int, int]] = []
+        sub_profs: list[Any] = []
+        sub_validate: list[float] = []
+        position: dict[Any, int] = {}
+        for prof in (prof1, prof2):
+            for opt, seconds, nodes, sub, v_time in zip(prof[0], prof[1], prof[8], prof[6], prof[7]):
+                key = opt.name or opt
+                at = position.get(key)
+                if at is None:
+                    position[key] = len(merged)
+                    merged.append(opt)
+                    times.append(seconds)
+                    nb_nodes.append(nodes)
+                    sub_profs.append(sub)
+                    sub_validate.append(v_time)
+                    continue
+                times[at] += seconds
+                nb_nodes[at] = (nb_nodes[at][0] + nodes[0], nb_nodes[at][1] + nodes[1])
+                sub_validate[at] += v_time
+                merge = getattr(opt, "merge_profile", None)
+                if sub_profs[at] is None:
+                    sub_profs[at] = sub
+                elif sub is not None and merge is not None:
+                    sub_profs[at] = merge(sub_profs[at], sub)
+        names = [getattr(prof[0], "name", None) for prof in (prof1, prof2)]
+        merged.name = names[0] if names[0] == names[1] else " & ".join(str(n) for n in names if n) or None
+        validate = None if prof1[2] is None and prof2[2] is None else (prof1[2] or 0.0) + (prof2[2] or 0.0)
+        callbacks = dict(prof1[9])
+        for key, value in prof2[9].items():
+            callbacks[key] = callbacks.get(key, 0) + value
+        return (
+            merged,
+            times,
+            validate,
+            prof1[3] + prof2[3],
+            prof1[4] + prof2[4],
+            prof1[5] + prof2[5],
+            sub_profs,
+            sub_validate,
+            nb_nodes,
+            callbacks,
+        )
+
+
+def flatten_optimizers(opts: Sequence[Any]) -> list[Any]:
+    """`opts` itself, or the list that it holds as its only element."""
+    if len(opts) == 1 and isinstance(opts[0], (list, tuple)):
+        return list(opts[0])
+    return list(opts)

@@ -1,0 +1,518 @@
+"""The equilibrium optimizer: applies local and global optimizers until none changes the graph."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
+
+from theano.configdefaults import config
+from theano.gof import toolbox
+from theano.gof.graph import io_toposort
+from theano.gof.rewriting.base import Optimizer, optimizer_label
+from theano.gof.rewriting.local import LocalOptimizer, TrackIndex
+from theano.gof.rewriting.navigate import ChangeTracker, NavigatorOptimizer
+
+_logger = logging.getLogger("theano.gof.opt")
+
+# How far above a change nodes are looked at again: a pattern sees that many Ops below its root.
+_PATTERN_HEIGHT = 3
+# Beyond the direct clients, a variable with more clients than this does not spread a change.
+_SPREAD_LIMIT = 64
+# Up to this many nodes the equilibrium is checked by looking at every node once more, which
+# finds what optimizers that look further than _PATTERN_HEIGHT could still do.
+_VERIFY_LIMIT = 1000
+
+
+class _Worklist(toolbox.Feature):
+    """The nodes that changed, or that lie near a change, since they were last looked at."""
+
+    def __init__(self) -> None:
+        # Node -> how far the change that put it here may still spread.
+        self.dirty: dict[Any, int] = {}
+        self.rank: dict[Any, tuple[float, int]] = {}
+        self.current_rank: float = 0.0
+        self.serial = 0
+        self.nb_imported = 0
+
+    def start(self, nodes: Sequence[Any]) -> None:
+        """Begin with `nodes`, given in topological order."""
+        self.dirty = dict.fromkeys(nodes, _PATTERN_HEIGHT)
+        for i, node in enumerate(nodes):
+            self.rank[node] = (float(i), 0)
+
+    def take(self) -> list[Any]:
+        """Empty the worklist; returns its nodes, those next to the inputs first."""
+        nodes = list(self.dirty)
+        self.dirty = {}
+        nodes.sort(key=self.rank.__getitem__)
+        return nodes
+
+    def mark(self, node: Any, height: int = _PATTERN_HEIGHT) -> None:
+        """Put `node` and the nodes up to `height` above it on the list."""
+        dirty = self.dirty
+        level = [node]
+        while level:
+            above = []
+            for one in level:
+                if dirty.get(one, -1) >= height:
+                    continue
+                if one not in self.rank:
+                    self.rank[one] = (self.current_rank, 0)
+                dirty[one] = height
+                if height == 0:
+                    continue
+                for output in one.outputs:
+                    clients = output.clients
+                    if len(clients) > _SPREAD_LIMIT and height < _PATTERN_HEIGHT:
+                        continue
+                    above.extend(client for client, _ in clients if client != "output")
+            level = above
+            height -= 1
+
+    def on_import(self, fgraph, node, reason) -> None:
+        self.nb_imported += 1
+        self.serial += 1
+        self.rank[node] = (self.current_rank, self.serial)
+        self.dirty[node] = 0
+        # Optimizers may look at the clients of a node.
+        for var in node.inputs:
+            if var.owner is not None and var.owner not in self.dirty:
+                self.dirty[var.owner] = 0
+                self.rank.setdefault(var.owner, (self.current_rank, 0))
+
+    def on_prune(self, fgraph, node, reason) -> None:
+        self.dirty.pop(node, None)
+        self.rank.pop(node, None)
+        for var in node.inputs:
+            self._lost_client(var, node)
+
+    def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
+        if node != "output":
+            self.mark(node)
+        if new_r.owner is not None:
+            self.mark(new_r.owner, 0)
+        self._lost_client(r, None)
+
+    def _lost_client(self, var: Any, lost: Any) -> None:
+        owner = var.owner
+        if owner is None or owner not in self.rank:
+            return
+        self.dirty.setdefault(owner, 0)
+        # An optimizer may insist on a variable having a single client; `lost` may still be among them.
+        clients = var.clients
+        if len(clients) <= 2:
+            remaining = [client for client, _ in clients if client is not lost]
+            if len(remaining) == 1 and remaining[0] != "output" and remaining[0] in self.rank:
+                self.dirty.setdefault(remaining[0], 0)
+
+
+class EquilibriumOptimizer(NavigatorOptimizer):
+    """Apply optimizers until none of them changes the graph any more.
+
+    The first pass offers every node, from the outputs to the inputs, to the local optimizers
+    that track its Op. Later passes look again only at nodes that changed or that lie near a
+    change. Global optimizers run at the start of each pass if the graph changed since they
+    last ran.
+
+    Parameters
+    ----------
+    optimizers : list of Optimizer or LocalOptimizer
+    failure_callback : callable, optional
+        See `NavigatorOptimizer`.
+    ignore_newtrees : bool
+        Look at nodes that a replacement brings in during the next pass only, not at once.
+    tracks_on_change_inputs : bool
+        Look at nodes whose inputs were replaced at once, not during the next pass only.
+    max_use_ratio : float
+        An optimizer that changes the graph more than this number times the number of nodes
+        ends the process, with an error in the log.
+    final_optimizers : list of Optimizer, optional
+        Applied at the end of each pass.
+    cleanup_optimizers : list of Optimizer, optional
+        Applied after the global optimizers, and at the end of each pass.
+
+    Examples
+    --------
+    >>> from theano import gof
+    >>> from theano.gof.opt import EquilibriumOptimizer, PatternSub
+    >>> from theano.scalar import float64, neg
+    >>> x = float64('x')
+    >>> graph = gof.FunctionGraph([x], [neg(neg(neg(neg(x))))])
+    >>> opt = EquilibriumOptimizer([PatternSub((neg, (neg, 'x')), 'x')], max_use_ratio=10)
+    >>> _ = opt.optimize(graph)
+    >>> len(graph.apply_nodes)
+    0
+    """
+
+    def __init__(
+        self,
+        optimizers: Sequence[Any],
+        failure_callback: Callable | None = None,
+        ignore_newtrees: bool = True,
+        tracks_on_change_inputs: bool = False,
+        max_use_ratio: float | None = None,
+        final_optimizers: Sequence[Any] | None = None,
+        cleanup_optimizers: Sequence[Any] | None = None,
+    ):
+        super().__init__(None, ignore_newtrees=ignore_newtrees, failure_callback=failure_callback)
+        if max_use_ratio is None:
+            raise ValueError("EquilibriumOptimizer needs max_use_ratio")
+        self.max_use_ratio = max_use_ratio
+        self.tracks_on_change_inputs = tracks_on_change_inputs
+        self.index = TrackIndex()
+        self.global_optimizers: list[Any] = []
+        self.final_optimizers: list[Any] = list(final_optimizers or ())
+        self.cleanup_optimizers: list[Any] = list(cleanup_optimizers or ())
+        for opt in optimizers:
+            if isinstance(opt, LocalOptimizer):
+                self.index.add(opt)
+            else:
+                self.global_optimizers.append(opt)
+
+    @property
+    def local_optimizers_map(self) -> dict[Any, list[Any]]:
+        """Local optimizers by the Op or Op class that they track."""
+        return self.index.by_op
+
+    @property
+    def local_optimizers_all(self) -> list[Any]:
+        """Local optimizers that track every Op."""
+        return self.index.everywhere
+
+    def get_local_optimizers(self) -> list[Any]:
+        """Return all local optimizers, each once."""
+        return self.index.all()
+
+    def add_requirements(self, fgraph) -> None:
+        super().add_requirements(fgraph)
+        for opt in self.get_local_optimizers():
+            opt.add_requirements(fgraph)
+        for opt in self.global_optimizers + self.final_optimizers + self.cleanup_optimizers:
+            opt.add_requirements(fgraph)
+
+    def apply(self, fgraph, start_from: Any = None) -> Any:
+        run = _Run(self, fgraph, start_from if start_from is not None else fgraph.outputs)
+        return run.to_equilibrium()
+
+    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+        name = getattr(self, "name", None)
+        print(f"{' ' * level}{self.__class__.__name__} {name} id={id(self)}", file=stream)
+        if depth == 0:
+            return
+        groups = (self.global_optimizers, self.get_local_optimizers(), self.final_optimizers, self.cleanup_optimizers)
+        for opts in groups:
+            for opt in opts:
+                opt.print_summary(stream, level=level + 2, depth=depth - 1)
+
+    @staticmethod
+    def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
+        (
+            opt,
+            loop_timing,
+            loop_process_count,
+            (start_nb_nodes, end_nb_nodes, max_nb_nodes),
+            global_opt_timing,
+            nb_nodes,
+            time_opts,
+            io_toposort_timing,
+            node_created,
+            global_sub_profs,
+            final_sub_profs,
+            cleanup_sub_profs,
+        ) = prof
+        blanc = "    " * level
+        names = " ".join(str(part) for part in (getattr(opt, "name", ""), getattr(opt, "__name__", "")) if part)
+        global_opts = set(opt.global_optimizers) | set(opt.final_optimizers) | set(opt.cleanup_optimizers)
+        local_time = sum(seconds for o, seconds in time_opts.items() if o not in global_opts)
+        print(blanc, f"EquilibriumOptimizer      {names}", file=stream)
+        print(blanc, f"  time {sum(loop_timing):.3f}s for {len(loop_timing)} passes", file=stream)
+        print(blanc, f"  nb nodes (start, end,  max) {start_nb_nodes} {end_nb_nodes} {max_nb_nodes}", file=stream)
+        print(blanc, f"  time io_toposort {sum(io_toposort_timing):.3f}s", file=stream)
+        print(blanc, f"  time in local optimizers {local_time:.3f}s", file=stream)
+        print(blanc, f"  time in global optimizers {sum(global_opt_timing):.3f}s", file=stream)
+        for i, seconds in enumerate(loop_timing):
+            counts = sorted(loop_process_count[i].items(), key=lambda item: (-item[1], optimizer_label(item[0])))
+            shown = " ".join(str((optimizer_label(o), count)) for o, count in counts[:5])
+            if len(counts) > 5:
+                shown += " ..."
+            print(
+                blanc,
+                f"  {i:2d} - {seconds:.3f}s {sum(loop_process_count[i].values())} "
+                f"({global_opt_timing[i]:.3f}s in global opts, {io_toposort_timing[i]:.3f}s io_toposort) - "
+                f"{nb_nodes[i]} nodes - {shown}",
+                file=stream,
+            )
+        totals: dict[Any, int] = {}
+        for counts_of_pass in loop_process_count:
+            for o, count in counts_of_pass.items():
+                totals[o] = totals.get(o, 0) + count
+        used = sorted((o for o in time_opts if totals.get(o)), key=lambda o: -time_opts[o])
+        if used:
+            print(blanc, "  times - times applied - nb node created - name:", file=stream)
+            for o in used:
+                print(
+                    blanc,
+                    f"  {time_opts[o]:.3f}s - {totals[o]} - {node_created.get(o, 0)} - {optimizer_label(o)}",
+                    file=stream,
+                )
+        unused = sorted((o for o in time_opts if not totals.get(o)), key=lambda o: -time_opts[o])
+        if unused:
+            print(
+                blanc,
+                f"  {sum(time_opts[o] for o in unused):.3f}s - in {len(unused)} optimization that were not used "
+                "(display only those with a runtime > 0)",
+                file=stream,
+            )
+            for o in unused:
+                if time_opts[o] > 0:
+                    print(blanc, f"    {time_opts[o]:.3f}s - {optimizer_label(o)}", file=stream)
+        print(file=stream)
+        passes = (
+            ("Global optimizers", opt.global_optimizers, global_sub_profs),
+            ("Final optimizers", opt.final_optimizers, final_sub_profs),
+            ("Cleanup optimizers", opt.cleanup_optimizers, cleanup_sub_profs),
+        )
+        for title, opts, sub_profs in passes:
+            merged: dict[Any, Any] = {}
+            for of_pass in sub_profs:
+                for o, sub in zip(opts, of_pass):
+                    if sub is None:
+                        continue
+                    merge = getattr(o, "merge_profile", None)
+                    merged[o] = merge(merged[o], sub) if o in merged and merge else sub
+            if merged:
+                print(blanc, f"{title}", file=stream)
+                for o, sub in merged.items():
+                    o.print_profile(stream, sub, level=level + 1)
+
+    @staticmethod
+    def merge_profile(prof1: Any, prof2: Any) -> Any:
+        """Combine the profiles of two equilibrium optimizers, pass by pass."""
+        locals_ = list(dict.fromkeys(prof1[0].get_local_optimizers() + prof2[0].get_local_optimizers()))
+        globals_ = list(dict.fromkeys(prof1[0].global_optimizers + prof2[0].global_optimizers))
+        finals = list(dict.fromkeys(prof1[0].final_optimizers + prof2[0].final_optimizers))
+        cleanups = list(dict.fromkeys(prof1[0].cleanup_optimizers + prof2[0].cleanup_optimizers))
+        merged = EquilibriumOptimizer(
+            locals_ + globals_, max_use_ratio=1, final_optimizers=finals, cleanup_optimizers=cleanups
+        )
+        merged.name = (
+            prof1[0].name if prof1[0].name == prof2[0].name else f"{prof1[0].name} & {prof2[0].name}"
+        )
+
+        def add_lists(a: list, b: list) -> list:
+            n = max(len(a), len(b))
+            return [(a[i] if i < len(a) else 0) + (b[i] if i < len(b) else 0) for i in range(n)]
+
+        def add_tables(a: dict, b: dict) -> dict:
+            result = dict(a)
+            for key, value in b.items():
+                result[key] = result.get(key, 0) + value
+            return result
+
+        n_passes = max(len(prof1[2]), len(prof2[2]))
+        counts = [
+            add_tables(
+                prof1[2][i] if i < len(prof1[2]) else {},
+                prof2[2][i] if i < len(prof2[2]) else {},
+            )
+            for i in range(n_passes)
+        ]
+
+        def align(prof: Any, which: int, mine: list, all_opts: list) -> list:
+            return [[dict(zip(mine, row)).get(o) for o in all_opts] for row in prof[which]]
+
+        subs = [
+            align(prof1, which, getattr(prof1[0], attr), all_opts)
+            + align(prof2, which, getattr(prof2[0], attr), all_opts)
+            for which, attr, all_opts in (
+                (9, "global_optimizers", globals_),
+                (10, "final_optimizers", finals),
+                (11, "cleanup_optimizers", cleanups),
+            )
+        ]
+        return (
+            merged,
+            add_lists(prof1[1], prof2[1]),
+            counts,
+            (prof1[3][0] + prof2[3][0], prof1[3][1] + prof2[3][1], max(prof1[3][2], prof2[3][2])),
+            add_lists(prof1[4], prof2[4]),
+            add_lists(prof1[5], prof2[5]),
+            add_tables(prof1[6], prof2[6]),
+            add_lists(prof1[7], prof2[7]),
+            add_tables(prof1[8], prof2[8]),
+            *subs,
+        )
+
+
+class _Run:
+    """One application of an `EquilibriumOptimizer` to one graph."""
+
+    def __init__(self, navigator: EquilibriumOptimizer, fgraph: Any, start_from: Any):
+        self.nav = navigator
+        self.fgraph = fgraph
+        self.start_from = start_from
+        self.tracker = ChangeTracker()
+        self.work = _Worklist()
+        self.timed = bool(getattr(fgraph, "profile", None)) or config.profile_optimizer
+        self.uses: dict[Any, int] = {}
+        self.time_opts: dict[Any, float] = {}
+        self.node_created: dict[Any, int] = {}
+        self.aborted_by: Any = None
+        self.max_nodes = len(fgraph.apply_nodes)
+        self.sort_time = 0.0
+
+    def to_equilibrium(self) -> Any:
+        fgraph, nav, work = self.fgraph, self.nav, self.work
+        start_nb_nodes = len(fgraph.apply_nodes)
+        loop_timing: list[float] = []
+        loop_counts: list[dict[Any, int]] = []
+        global_timing: list[float] = []
+        sort_timing: list[float] = []
+        nb_nodes: list[int] = []
+        global_profs: list[list[Any]] = []
+        final_profs: list[list[Any]] = []
+        cleanup_profs: list[list[Any]] = []
+        fgraph.attach_feature(self.tracker)
+        fgraph.attach_feature(work)
+        try:
+            self._look_at_everything()
+            verified = False
+            graph_changed = True
+            while True:
+                start = time.perf_counter()
+                before = len(fgraph.apply_nodes)
+                counts: dict[Any, int] = {}
+                sort_timing.append(self.sort_time)
+                self.sort_time = 0.0
+                seconds_global = 0.0
+                if graph_changed:
+                    profs, seconds = self._run_global(nav.global_optimizers, counts)
+                    seconds_global += seconds
+                    global_profs.append(profs)
+                    if any(counts.values()):
+                        seconds_global += self._run_global(nav.cleanup_optimizers, counts)[1]
+                graph_changed = bool(counts)
+                graph_changed |= self._run_local(counts)
+                if graph_changed or not loop_timing:
+                    profs, seconds = self._run_global(nav.final_optimizers, counts)
+                    final_profs.append(profs)
+                    seconds_global += seconds
+                    profs, seconds = self._run_global(nav.cleanup_optimizers, counts)
+                    cleanup_profs.append(profs)
+                    seconds_global += seconds
+                loop_timing.append(time.perf_counter() - start)
+                loop_counts.append(counts)
+                global_timing.append(seconds_global)
+                nb_nodes.append(before)
+                self.max_nodes = max(self.max_nodes, len(fgraph.apply_nodes))
+                if self.aborted_by is not None:
+                    break
+                if counts:
+                    graph_changed = True
+                    verified = False
+                    continue
+                if verified or len(loop_timing) == 1 or len(fgraph.apply_nodes) > _VERIFY_LIMIT:
+                    break
+                verified = True
+                self._look_at_everything()
+        finally:
+            fgraph.remove_feature(work)
+            fgraph.remove_feature(self.tracker)
+        if self.aborted_by is not None:
+            message = (
+                f"EquilibriumOptimizer max'ed out by '{optimizer_label(self.aborted_by)}'. You can safely raise the "
+                f"current threshold of {nav.max_use_ratio:f} with the theano flag 'optdb.max_use_ratio'."
+            )
+            if config.on_opt_error == "raise":
+                raise AssertionError(message)
+            _logger.error(message)
+        for opt in [*nav.get_local_optimizers(), *nav.global_optimizers]:
+            self.time_opts.setdefault(opt, 0.0)
+        return (
+            nav,
+            loop_timing,
+            loop_counts,
+            (start_nb_nodes, len(fgraph.apply_nodes), self.max_nodes),
+            global_timing,
+            nb_nodes,
+            self.time_opts,
+            sort_timing,
+            self.node_created,
+            global_profs,
+            final_profs,
+            cleanup_profs,
+        )
+
+    def _look_at_everything(self) -> None:
+        start = time.perf_counter()
+        self.work.start(io_toposort(self.fgraph.inputs, self.start_from))
+        self.sort_time += time.perf_counter() - start
+
+    def _run_global(self, opts: list[Optimizer], counts: dict[Any, int]) -> tuple[list[Any], float]:
+        profs = []
+        start = time.perf_counter()
+        for opt in opts:
+            self.tracker.reset()
+            imported = self.tracker.nb_imported
+            opt_start = time.perf_counter()
+            profs.append(opt.apply(self.fgraph))
+            self.time_opts[opt] = self.time_opts.get(opt, 0.0) + time.perf_counter() - opt_start
+            if self.tracker.changed:
+                self._count(opt, counts, self.tracker.nb_imported - imported)
+        return profs, time.perf_counter() - start
+
+    def _count(self, opt: Any, counts: dict[Any, int], created: int) -> None:
+        counts[opt] = counts.get(opt, 0) + 1
+        self.uses[opt] = self.uses.get(opt, 0) + 1
+        self.node_created[opt] = self.node_created.get(opt, 0) + created
+        self.max_nodes = max(self.max_nodes, len(self.fgraph.apply_nodes))
+        if self.uses[opt] > self.nav.max_use_ratio * max(self.max_nodes, 1):
+            self.aborted_by = opt
+
+    def _run_local(self, counts: dict[Any, int]) -> bool:
+        """Offer the nodes of the worklist to the local optimizers; says whether the graph changed."""
+        nav, fgraph, work, tracker = self.nav, self.fgraph, self.work, self.tracker
+        apply_nodes = fgraph.apply_nodes
+        find, process, rank = nav.index.find, nav.process_node, work.rank
+        timed, time_opts, clock = self.timed, self.time_opts, time.perf_counter
+        queue = work.take()
+        at_once = not nav.ignore_newtrees or nav.tracks_on_change_inputs
+        changed = False
+        while queue:
+            node = queue.pop()
+            if node not in apply_nodes:
+                continue
+            work.current_rank = rank[node][0]
+            for lopt in find(node.op):
+                imported = work.nb_imported
+                if timed:
+                    start = clock()
+                    applied = process(fgraph, node, lopt)
+                    time_opts[lopt] = time_opts.get(lopt, 0.0) + clock() - start
+                else:
+                    applied = process(fgraph, node, lopt)
+                if not applied:
+                    continue
+                changed = True
+                self._count(lopt, counts, work.nb_imported - imported)
+                if self.aborted_by is not None:
+                    return changed
+                if at_once:
+                    queue.extend(self._at_once(node))
+                if node not in apply_nodes:
+                    break
+        return changed or tracker.changed and bool(counts)
+
+    def _at_once(self, current: Any) -> list[Any]:
+        """Take from the worklist what has to be looked at in this pass already."""
+        work = self.work
+        if self.nav.tracks_on_change_inputs and not self.nav.ignore_newtrees:
+            return work.take()
+        new = [node for node in work.dirty if (work.rank[node][1] > 0) != self.nav.tracks_on_change_inputs]
+        for node in new:
+            del work.dirty[node]
+        new.sort(key=work.rank.__getitem__)
+        return [node for node in new if node is not current]

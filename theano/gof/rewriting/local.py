@@ -1,0 +1,435 @@
+"""Local optimizers: rewrites of one Apply node, and groups of them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
+
+import numpy as np
+
+from theano.gof.op import PureOp
+from theano.gof.rewriting.base import attach_destroy_handler, flatten_optimizers, optimizer_label
+from theano.gof.utils import AbstractFunctionError, copy_stack_trace
+
+
+class LocalOptimizer:
+    """A rewrite of a single Apply node.
+
+    A subclass implements `transform` and, so that it is only offered nodes that it may
+    change, `tracks`. A navigator such as `TopoOptimizer` or an `EquilibriumOptimizer`
+    applies it to the nodes of a graph.
+    """
+
+    name: str | None = None
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def tracks(self) -> Any:
+        """Return the Ops and Op classes whose nodes this optimizer may change; None means all."""
+        return None
+
+    def transform(self, node) -> Any:
+        """Propose a replacement for the outputs of `node`.
+
+        Parameters
+        ----------
+        node : Apply
+
+        Returns
+        -------
+        False, None, list or dict
+            False or None: nothing to do. A list: one variable per output of `node`, None for an
+            unused output. A dict: maps variables to replacements; the key ``'remove'`` may hold
+            variables that must have left the graph after the change.
+        """
+        raise AbstractFunctionError(type(self), "transform")
+
+    def add_requirements(self, fgraph) -> None:
+        """Attach to `fgraph` the features that `transform` relies on."""
+
+    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+        """Write a line that names this optimizer."""
+        print(f"{' ' * level}{self.__class__.__name__} id={id(self)}", file=stream)
+
+
+class FromFunctionLocalOptimizer(LocalOptimizer):
+    """A local optimizer whose `transform` is the function `fn(node)`."""
+
+    def __init__(self, fn: Callable[..., Any], tracks: Any = None, requirements: Iterable[Callable] = ()):
+        self.fn = fn
+        self.transform = fn  # type: ignore[method-assign]
+        self._tracks = tracks
+        self.requirements = tuple(requirements)
+        self.__name__ = getattr(fn, "__name__", "")
+        self.__doc__ = getattr(fn, "__doc__", None)
+
+    def __str__(self) -> str:
+        return getattr(self, "__name__", "<FromFunctionLocalOptimizer instance>")
+
+    def tracks(self) -> Any:
+        return self._tracks
+
+    def add_requirements(self, fgraph) -> None:
+        for require in self.requirements:
+            require(fgraph)
+
+    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+        print(f"{' ' * level}{self.transform} id={id(self)}", file=stream)
+
+
+def local_optimizer(
+    tracks: Any, inplace: bool = False, requirements: Iterable[Callable] | None = None
+) -> Callable[[Callable], FromFunctionLocalOptimizer]:
+    """Decorator that makes a `LocalOptimizer` of a function of an Apply node.
+
+    Parameters
+    ----------
+    tracks : list or None
+        Ops and Op classes whose nodes the function may change; None means every node.
+    inplace : bool
+        The function may insert Ops that destroy their inputs.
+    requirements : list of callables, optional
+        Each is called with the FunctionGraph before the optimizer is used on it.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Raises
+    ------
+    ValueError
+        When `tracks` is empty or has something that is neither an Op nor an Op class.
+
+    Examples
+    --------
+    >>> from theano.gof import local_optimizer
+    >>> from theano.scalar import neg
+    >>> @local_optimizer([neg])
+    ... def local_neg_neg(node):
+    ...     inner = node.inputs[0].owner
+    ...     if node.op == neg and inner and inner.op == neg:
+    ...         return [inner.inputs[0]]
+    """
+    needed = tuple(requirements or ())
+    if inplace:
+        needed += (attach_destroy_handler,)
+
+    def decorate(f: Callable) -> FromFunctionLocalOptimizer:
+        if tracks is not None:
+            if len(tracks) == 0:
+                raise ValueError("Use None instead of an empty list to apply to all nodes.", f.__module__, f.__name__)
+            for track in tracks:
+                is_class = isinstance(track, type) and issubclass(track, PureOp)
+                if not is_class and not isinstance(track, PureOp):
+                    raise ValueError("Tracks are op classes or instances", f.__module__, f.__name__)
+        result = FromFunctionLocalOptimizer(f, tracks, needed)
+        result.__name__ = f.__name__
+        result.__module__ = f.__module__
+        return result
+
+    return decorate
+
+
+class TrackIndex:
+    """Finds the local optimizers that track a node's Op, by Op instance and Op class.
+
+    Lookups are remembered per Op object, so that asking again costs one dictionary access.
+    """
+
+    def __init__(self) -> None:
+        self.everywhere: list[LocalOptimizer] = []
+        self.by_op: dict[Any, list[LocalOptimizer]] = {}
+        self._found: dict[int, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
+
+    def add(self, opt: LocalOptimizer) -> None:
+        """Index `opt` by what it tracks."""
+        tracked = opt.tracks()
+        if tracked is None:
+            self.everywhere.append(opt)
+        else:
+            for key in tracked:
+                opts = self.by_op.setdefault(key, [])
+                if opt not in opts:
+                    opts.append(opt)
+        self._found.clear()
+
+    def find(self, op: Any) -> tuple[LocalOptimizer, ...]:
+        """Return the optimizers for nodes of `op`: by class, then by instance, then those for all."""
+        # The Op is kept beside the result: its id stays taken while the entry lives.
+        hit = self._found.get(id(op))
+        if hit is not None:
+            return hit[1]
+        result: dict[LocalOptimizer, None] = {}
+        result.update(dict.fromkeys(self.by_op.get(type(op), ())))
+        try:
+            result.update(dict.fromkeys(self.by_op.get(op, ())))
+        except TypeError:
+            # An Op that cannot be hashed cannot be tracked by instance.
+            pass
+        result.update(dict.fromkeys(self.everywhere))
+        if len(self._found) > 20000:
+            self._found.clear()
+        found = tuple(result)
+        self._found[id(op)] = (op, found)
+        return found
+
+    def all(self) -> list[LocalOptimizer]:
+        """Return every optimizer once, in the order of indexing."""
+        result: dict[LocalOptimizer, None] = dict.fromkeys(self.everywhere)
+        for opts in self.by_op.values():
+            result.update(dict.fromkeys(opts))
+        return list(result)
+
+
+class LocalOptGroup(LocalOptimizer):
+    """Several local optimizers as one: the first that changes the node wins.
+
+    Parameters
+    ----------
+    *optimizers : LocalOptimizer
+        Tried in this order.
+    apply_all_opts : bool
+        Go on with the replacement of the node until no optimizer changes it.
+    profile : bool
+        Count and time each optimizer.
+    """
+
+    def __init__(self, *optimizers: Any, **kwargs: Any):
+        self.apply_all_opts: bool = kwargs.pop("apply_all_opts", False)
+        self.profile: bool = kwargs.pop("profile", False)
+        if kwargs:
+            raise TypeError(f"unexpected keyword arguments: {sorted(kwargs)}")
+        self.opts: list[Any] = flatten_optimizers(optimizers)
+        self.reentrant = any(getattr(opt, "reentrant", True) for opt in self.opts)
+        self.retains_inputs = all(getattr(opt, "retains_inputs", False) for opt in self.opts)
+        self.index = TrackIndex()
+        self.process_count: dict[Any, int] = {}
+        self.applied_true: dict[Any, int] = {}
+        self.node_created: dict[Any, int] = {}
+        self.time_opts: dict[Any, float] = {}
+        for opt in self.opts:
+            self.index.add(opt)
+            for table in (self.process_count, self.applied_true, self.node_created):
+                table[opt] = 0
+            self.time_opts[opt] = 0.0
+        # The order in which the group was given decides, not what each member tracks.
+        self._rank = {opt: i for i, opt in enumerate(self.opts)}
+        self._ordered: dict[int, tuple[Any, list[Any]]] = {}
+
+    def __str__(self) -> str:
+        return getattr(
+            self, "__name__", f"<theano.gof.opt.LocalOptGroup instance>{[str(opt) for opt in self.opts]}"
+        )
+
+    def tracks(self) -> Any:
+        tracked: list[Any] = []
+        for opt in self.opts:
+            part = opt.tracks()
+            if part is None:
+                return None
+            tracked.extend(part)
+        return tracked
+
+    def _candidates(self, op: Any) -> list[Any]:
+        hit = self._ordered.get(id(op))
+        if hit is None:
+            if len(self._ordered) > 20000:
+                self._ordered.clear()
+            hit = (op, sorted(self.index.find(op), key=self._rank.__getitem__))
+            self._ordered[id(op)] = hit
+        return hit[1]
+
+    def _try(self, opt: Any, node: Any) -> Any:
+        return opt.transform(node)
+
+    def transform(self, node) -> Any:
+        if not self.opts:
+            return None
+        result: Any = None
+        while True:
+            found = False
+            for opt in self._candidates(node.op):
+                start = time.perf_counter()
+                new = self._try(opt, node)
+                if self.profile:
+                    self.time_opts[opt] += time.perf_counter() - start
+                    self.process_count[opt] += 1
+                if not new:
+                    continue
+                if self.profile:
+                    self.applied_true[opt] += 1
+                    self.node_created[opt] += len(self._created(node, new))
+                result = new
+                found = True
+                break
+            if not found or not self.apply_all_opts or isinstance(result, dict):
+                return result
+            if len(result) != 1 or result[0] is None or result[0].owner is None:
+                return result
+            copy_stack_trace(node.outputs, result)
+            node = result[0].owner
+
+    @staticmethod
+    def _created(node: Any, new: Any) -> list[Any]:
+        from theano.gof.graph import ops
+
+        variables = [var for var in (new.values() if isinstance(new, dict) else new) if hasattr(var, "owner")]
+        return list(ops(node.inputs, variables))
+
+    def add_requirements(self, fgraph) -> None:
+        for opt in self.opts:
+            opt.add_requirements(fgraph)
+
+    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+        super().print_summary(stream, level, depth)
+        if depth != 0:
+            for opt in self.opts:
+                opt.print_summary(stream, level=level + 2, depth=depth - 1)
+
+    @staticmethod
+    def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
+        """Write times, uses and changes of each optimizer of a profiled group."""
+        time_opts, process_count, applied_true, node_created = prof[:4]
+        blanc = "    " * int(level)
+        print(blanc, "LocalOptGroup", file=stream)
+        print(blanc, "---------------------", file=stream)
+        print(blanc, "  time taken - times applied - times tried - name - node_created:", file=stream)
+        for opt in sorted(time_opts, key=lambda opt: -time_opts[opt]):
+            if process_count[opt]:
+                print(
+                    blanc,
+                    f"  {time_opts[opt]:.3f}s - {applied_true[opt]} - {process_count[opt]} - "
+                    f"{optimizer_label(opt)} - {node_created[opt]}",
+                    file=stream,
+                )
+        print(file=stream)
+
+
+class GraphToGPULocalOptGroup(LocalOptGroup):
+    """Groups of optimizers with the signature ``transform(op, context_name, inputs, outputs)``."""
+
+    def __init__(self, *optimizers: Any, **kwargs: Any):
+        super().__init__(*optimizers, **kwargs)
+        if self.apply_all_opts:
+            raise ValueError("GraphToGPULocalOptGroup does not support apply_all_opts")
+
+    def transform(self, op, context_name, inputs, outputs) -> Any:  # type: ignore[override]
+        for opt in self._candidates(op):
+            new = opt.transform(op, context_name, inputs, outputs)
+            if new:
+                return new
+        return None
+
+
+class LocalMetaOptimizer(LocalOptimizer):
+    """Choose among local optimizers by timing what they propose.
+
+    Each registered optimizer proposes a replacement; every proposal is compiled and run on
+    test inputs, and the fastest is used. `provide_inputs` makes the inputs when the variables
+    have no test value.
+    """
+
+    def __init__(self) -> None:
+        from theano.configdefaults import config
+
+        self.verbose: int = config.metaopt.verbose
+        self.track_dict: dict[Any, list[Any]] = {}
+        self.tag_dict: dict[str, list[Any]] = {}
+        self._tracks: list[Any] = []
+        self.optimizers: list[Any] = []
+
+    def register(self, optimizer: Any, tag_list: Iterable[str] = ()) -> None:
+        """Add an optimizer to those that are compared."""
+        self.optimizers.append(optimizer)
+        for op in optimizer.tracks() or ():
+            self.track_dict.setdefault(op, []).append(optimizer)
+            if op not in self._tracks:
+                self._tracks.append(op)
+        for tag in tag_list:
+            self.tag_dict.setdefault(tag, []).append(optimizer)
+
+    def tracks(self) -> Any:
+        return self._tracks or None
+
+    def get_opts(self, node) -> list[Any]:
+        """Return the optimizers that may change `node`."""
+        return self.track_dict.get(type(node.op), []) or self.optimizers
+
+    def provide_inputs(self, node, inputs) -> dict:
+        """Return a dict of test values (arrays) for those of `inputs` that have none."""
+        raise NotImplementedError
+
+    def _test_inputs(self, node) -> dict | None:
+        import theano
+
+        givens: dict = {}
+        missing = []
+        for var in node.inputs:
+            value = getattr(var.tag, "test_value", None)
+            if value is None and hasattr(var, "get_value"):
+                value = var.get_value(borrow=True)
+            if value is None and hasattr(var, "data"):
+                value = var.data
+            if value is None:
+                missing.append(var)
+            else:
+                givens[var] = theano.shared(var.type.filter(value), var.name, borrow=True)
+        if missing:
+            try:
+                provided = self.provide_inputs(node, missing)
+            except NotImplementedError:
+                return None
+            for var in missing:
+                if var not in provided:
+                    return None
+                value = provided[var]
+                givens[var] = value if hasattr(value, "type") else theano.shared(var.type.filter(value), var.name)
+        return givens
+
+    def time_call(self, fn: Callable[[], Any]) -> float:
+        """Seconds that one call of `fn` takes."""
+        start = time.perf_counter()
+        fn()
+        return time.perf_counter() - start
+
+    def transform(self, node) -> Any:
+        import theano
+
+        if self._tracks and type(node.op) not in self._tracks and node.op not in self._tracks:
+            return None
+        givens = self._test_inputs(node)
+        if givens is None:
+            if self.verbose > 0:
+                print(f"{self}: cannot meta-optimize {node}, not every input has a test value")
+            return None
+        best: Any = None
+        best_time = np.inf
+        for opt in self.get_opts(node):
+            proposal = opt.transform(node)
+            if not proposal:
+                continue
+            try:
+                fn = theano.function([], list(proposal), givens=givens, on_unused_input="ignore")
+                fn.trust_input = True
+                seconds = min(self.time_call(fn), self.time_call(fn))
+            except Exception as exc:
+                if self.verbose > 0:
+                    print(f"* {opt}: exception {exc!r}")
+                continue
+            if self.verbose > 1:
+                print(f"* {opt}: {seconds:.5g} sec")
+            if seconds < best_time:
+                best, best_time = proposal, seconds
+        if self.verbose > 0 and best is not None:
+            print(f"= {best_time:.5g} sec for {best}")
+        return best
+
+    def __str__(self) -> str:
+        return type(self).__name__

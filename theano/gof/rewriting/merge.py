@@ -1,0 +1,415 @@
+"""Merging: identical computations and equal constants become one."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from theano.gof import toolbox
+from theano.gof.graph import Constant, Variable, io_toposort
+from theano.gof.rewriting.base import (
+    Optimizer,
+    callback_seconds,
+    callback_table,
+    table_difference,
+    validate_seconds,
+)
+from theano.gof.utils import MethodNotDefined
+
+_REASON = "MergeOptimizer"
+
+
+def is_assert(node: Any) -> bool:
+    """Say whether `node` applies an Op that returns its first input after checking the others."""
+    return node is not None and getattr(node.op, "_assert_like", False)
+
+
+def _strip_assert(var: Variable) -> Variable:
+    """The variable that an assertion (or several on top of each other) returns."""
+    while is_assert(var.owner):
+        var = var.owner.inputs[0]
+    return var
+
+
+class MergeFeature(toolbox.Feature):
+    """Keeps track of which nodes and constants of a graph may be merged.
+
+    A table maps what identifies a node - its Op and its inputs, assertions on them left
+    aside - to the nodes that have it. Nodes whose entry may be stale wait in `pending`, so
+    that `MergeOptimizer` looks only at what changed since it last ran.
+    """
+
+    def __init__(self) -> None:
+        self.pending: dict[Any, None] = {}
+        self.pending_constants: dict[Constant, None] = {}
+        self.table: dict[Any, dict[Any, None]] = {}
+        self.key_of: dict[Any, Any] = {}
+        self.constant_of: dict[Any, Constant] = {}
+        self.signature_of: dict[Constant, Any] = {}
+        # Pairs that could not be merged: trying again would fail again.
+        self.refused: set[tuple[int, int]] = set()
+        self._refused_nodes: list[Any] = []
+
+    def on_attach(self, fgraph) -> None:
+        if hasattr(fgraph, "merge_feature"):
+            raise toolbox.AlreadyThere("MergeFeature is already attached to the graph")
+        fgraph.merge_feature = self
+        self.__init__()  # type: ignore[misc]
+        for node in fgraph.toposort():
+            self.on_import(fgraph, node, "on_attach")
+        for var in fgraph.outputs:
+            self._see(var)
+
+    def clone(self) -> MergeFeature:
+        return type(self)()
+
+    def on_detach(self, fgraph) -> None:
+        if getattr(fgraph, "merge_feature", None) is self:
+            del fgraph.merge_feature
+
+    def on_import(self, fgraph, node, reason) -> None:
+        for var in node.inputs:
+            self._see(var)
+        self.pending[node] = None
+
+    def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
+        self._see(new_r)
+        if node != "output":
+            self.pending[node] = None
+            # What is keyed by the variable below an assertion changes with the assertion.
+            if is_assert(node):
+                for output in node.outputs:
+                    for client, _ in output.clients:
+                        if client != "output":
+                            self.pending[client] = None
+
+    def on_prune(self, fgraph, node, reason) -> None:
+        self.pending.pop(node, None)
+        self._forget(node)
+        for var in node.inputs:
+            if isinstance(var, Constant) and len(getattr(var, "clients", ())) <= 0:
+                self._forget_constant(var)
+
+    def _see(self, var: Variable) -> None:
+        if isinstance(var, Constant) and var not in self.signature_of:
+            self.pending_constants[var] = None
+
+    def _forget(self, node: Any) -> None:
+        key = self.key_of.pop(node, None)
+        if key is not None:
+            bucket = self.table.get(key)
+            if bucket is not None:
+                bucket.pop(node, None)
+                if not bucket:
+                    del self.table[key]
+
+    def _forget_constant(self, var: Constant) -> None:
+        self.pending_constants.pop(var, None)
+        signature = self.signature_of.pop(var, None)
+        if signature is not None and self.constant_of.get(signature) is var:
+            del self.constant_of[signature]
+
+    def constant_replacement(self, var: Constant) -> Constant | None:
+        """Return the constant known to equal `var`, after noting `var` when there is none."""
+        try:
+            signature = (var.type, var.merge_signature())
+            known = self.constant_of.get(signature)
+        except (MethodNotDefined, NotImplementedError, TypeError):
+            return None
+        if known is None:
+            self.constant_of[signature] = var
+            self.signature_of[var] = signature
+            return None
+        if known is var:
+            return None
+        return known
+
+    def candidates(self, node: Any) -> list[Any]:
+        """Return the nodes that compute what `node` computes, after noting `node` in the table."""
+        self._forget(node)
+        try:
+            # Variables are compared by identity, so they serve as they are.
+            key = (node.op, *[_strip_assert(var) for var in node.inputs])
+            bucket = self.table.setdefault(key, {})
+        except TypeError:
+            # An Op that cannot be hashed is never equal to another.
+            return []
+        found = [other for other in bucket if other is not node] if bucket else []
+        bucket[node] = None
+        self.key_of[node] = key
+        return found
+
+    def refuse(self, node: Any, other: Any) -> None:
+        """Never propose to merge these two again."""
+        self.refused.add((id(node), id(other)))
+        self._refused_nodes.append((node, other))
+
+
+class MergeOptimizer(Optimizer):
+    """Make one of all Apply nodes with equal Ops and the same inputs, and of equal constants.
+
+    ``f(x), f(x) -> y, y`` where ``y = f(x)``.
+
+    Two nodes that differ by an `Assert` on some input merge too: the result keeps the
+    assertions of both.
+
+    Examples
+    --------
+    >>> from theano import gof
+    >>> from theano.gof.opt import MergeOptimizer
+    >>> from theano.scalar import float64, add, mul
+    >>> x, y = float64('x'), float64('y')
+    >>> graph = gof.FunctionGraph([x, y], [mul(add(x, y), add(x, y))])
+    >>> _ = MergeOptimizer().optimize(graph)
+    >>> len(graph.apply_nodes)
+    2
+    """
+
+    def add_requirements(self, fgraph) -> None:
+        if not hasattr(fgraph, "replace_validate"):
+            fgraph.attach_feature(toolbox.ReplaceValidate())
+        if not hasattr(fgraph, "merge_feature"):
+            fgraph.attach_feature(MergeFeature())
+
+    def apply(self, fgraph) -> Any:
+        feature = fgraph.merge_feature
+        start = time.perf_counter()
+        validate_start = validate_seconds(fgraph)
+        callback_start = callback_seconds(fgraph)
+        table_start = callback_table(fgraph)
+        counts = {"fail": 0, "merged": 0, "constant": 0}
+        while feature.pending or feature.pending_constants:
+            self._merge_constants(fgraph, feature, counts)
+            self._merge_nodes(fgraph, feature, counts)
+        if getattr(fgraph, "profile", None):
+            validate_time = validate_seconds(fgraph) - validate_start
+            callback_time = callback_seconds(fgraph) - callback_start
+            callbacks_time = table_difference(callback_table(fgraph), table_start)
+        else:
+            validate_time = callback_time = None
+            callbacks_time = {}
+        feature.refused.clear()
+        feature._refused_nodes.clear()
+        return (
+            counts["fail"],
+            time.perf_counter() - start,
+            validate_time,
+            callback_time,
+            callbacks_time,
+            counts["merged"],
+            counts["constant"],
+        )
+
+    def _merge_constants(self, fgraph, feature: MergeFeature, counts: dict) -> None:
+        waiting, feature.pending_constants = feature.pending_constants, {}
+        for var in waiting:
+            known = feature.constant_replacement(var)
+            if known is None or not var.clients:
+                continue
+            if not getattr(known, "clients", None):
+                # The known one has left the graph.
+                feature._forget_constant(known)
+                feature.constant_replacement(var)
+                continue
+            if var.name and not known.name:
+                known.name = var.name
+            if self._replace(fgraph, [(var, known)], counts):
+                counts["constant"] += 1
+
+    def _merge_nodes(self, fgraph, feature: MergeFeature, counts: dict) -> None:
+        waiting, feature.pending = feature.pending, {}
+        for node in waiting:
+            if node not in fgraph.apply_nodes:
+                continue
+            for other in feature.candidates(node):
+                if (id(node), id(other)) in feature.refused or other not in fgraph.apply_nodes:
+                    continue
+                if len(other.outputs) != len(node.outputs) or any(
+                    mine.type != its.type for mine, its in zip(node.outputs, other.outputs)
+                ):
+                    continue
+                if self._merge_pair(fgraph, feature, node, other, counts):
+                    counts["merged"] += 1
+                    break
+                feature.refuse(node, other)
+                feature.refuse(other, node)
+
+    def _merge_pair(self, fgraph, feature: MergeFeature, node: Any, other: Any, counts: dict) -> bool:
+        """Merge `node` and `other`, which are equal but for assertions on their inputs."""
+        from_other = from_node = False
+        for mine, its in zip(node.inputs, other.inputs):
+            if mine is its:
+                continue
+            if is_assert(mine.owner) and is_assert(its.owner):
+                from_other = from_node = True
+            elif is_assert(mine.owner):
+                from_node = True
+            else:
+                from_other = True
+        if from_node and from_other:
+            return self._merge_assertions(fgraph, node, other, counts)
+        # The one with the assertions stays.
+        keep, drop = (node, other) if from_node else (other, node)
+        attempts = [(keep, drop)] if from_node or from_other else [(keep, drop), (drop, keep)]
+        for kept, dropped in attempts:
+            pairs = list(zip(dropped.outputs, kept.outputs))
+            if any(old in _ancestor_outputs(kept) for old in dropped.outputs) and (from_node or from_other):
+                return False
+            for old, new in pairs:
+                if old.name and not new.name:
+                    new.name = old.name
+            if self._replace(fgraph, pairs, counts):
+                return True
+        return False
+
+    def _merge_assertions(self, fgraph, node: Any, other: Any, counts: dict) -> bool:
+        inputs = []
+        for mine, its in zip(node.inputs, other.inputs):
+            if mine is its:
+                inputs.append(mine)
+                continue
+            conditions: dict[Variable, None] = {}
+            asserting = None
+            for var in (mine, its):
+                while is_assert(var.owner):
+                    asserting = asserting or var.owner
+                    conditions.update(dict.fromkeys(var.owner.inputs[1:]))
+                    var = var.owner.inputs[0]
+            if asserting is None or len(conditions) == len(asserting.inputs) - 1 and mine.owner is asserting:
+                inputs.append(mine)
+            else:
+                inputs.append(asserting.op(var, *conditions))
+        merged = node.op(*inputs, return_list=True)
+        pairs = list(zip(node.outputs, merged)) + list(zip(other.outputs, merged))
+        return self._replace(fgraph, pairs, counts)
+
+    @staticmethod
+    def _replace(fgraph, pairs: list, counts: dict) -> bool:
+        from theano.gof.fg import InconsistencyError
+
+        try:
+            fgraph.replace_all_validate(pairs, reason=_REASON)
+        except InconsistencyError:
+            counts["fail"] += 1
+            return False
+        return True
+
+    @staticmethod
+    def print_profile(stream: Any, prof: Any, level: int = 0) -> None:
+        nb_fail, replace_time, validate_time, callback_time, callbacks_time, nb_merged, nb_constant = prof
+        validate_time = validate_time or 0.0
+        callback_time = callback_time or 0.0
+        blanc = "    " * level
+        print(blanc, "MergeOptimizer", file=stream)
+        print(
+            blanc,
+            f"  nb fail={nb_fail:5d} merged={nb_merged:5d} constant={nb_constant:5d}",
+            file=stream,
+        )
+        print(
+            blanc,
+            f"  time replace={replace_time:2.2f} validate={validate_time:2.2f} callback={callback_time:2.2f}",
+            file=stream,
+        )
+        if callback_time > 1:
+            print(blanc, "  callbacks_time", file=stream)
+            for key, value in sorted(callbacks_time.items(), key=lambda item: item[1]):
+                if value > 0:
+                    print(blanc, "     ", key, value, file=stream)
+
+    @staticmethod
+    def merge_profile(prof1: Any, prof2: Any) -> Any:
+        """Add up two profiles of merge optimizers."""
+
+        def add(a: float | None, b: float | None) -> float | None:
+            return None if a is None and b is None else (a or 0.0) + (b or 0.0)
+
+        callbacks = dict(prof1[4])
+        for key, value in prof2[4].items():
+            callbacks[key] = callbacks.get(key, 0) + value
+        return (
+            prof1[0] + prof2[0],
+            prof1[1] + prof2[1],
+            add(prof1[2], prof2[2]),
+            add(prof1[3], prof2[3]),
+            callbacks,
+            prof1[5] + prof2[5],
+            prof1[6] + prof2[6],
+        )
+
+
+def _ancestor_outputs(node: Any, limit: int = 1000) -> set[Variable]:
+    """Variables that `node` depends on, at most about `limit` of them."""
+    seen: set[Variable] = set()
+    stack = list(node.inputs)
+    while stack and len(seen) < limit:
+        var = stack.pop()
+        if var in seen:
+            continue
+        seen.add(var)
+        if var.owner is not None:
+            stack.extend(var.owner.inputs)
+    return seen
+
+
+def is_same_graph_with_merge(var1: Variable, var2: Variable, givens: Any = None) -> bool:
+    """Say whether two variables are computed by the same graph, by merging a copy of both.
+
+    Parameters
+    ----------
+    var1, var2 : Variable
+    givens : list of pairs, tuple of pairs or dict, optional
+        Variables to replace in the graphs before they are compared.
+
+    Returns
+    -------
+    bool
+    """
+    from theano.gof.fg import FunctionGraph
+    from theano.gof.graph import clone_get_equiv
+    from theano.gof.graph import inputs as graph_inputs
+
+    replacements = dict(givens or {})
+    roots = [var1, var2, *replacements.values()]
+    copies = clone_get_equiv(graph_inputs(roots), roots, copy_inputs=True, copy_orphans=True)
+    inputs = [copies[var] for var in graph_inputs(roots) if not isinstance(var, Constant)]
+    fgraph = FunctionGraph(inputs, [copies[var1], copies[var2]], clone=False)
+    for to_replace, replace_by in replacements.items():
+        old = copies.get(to_replace)
+        if old in fgraph.variables:
+            fgraph.replace(old, copies[replace_by])
+    MergeOptimizer().optimize(fgraph)
+    return fgraph.outputs[0] is fgraph.outputs[1]
+
+
+def pre_constant_merge(vars: list[Variable]) -> list[Variable]:
+    """Unify equal constants in the graphs of `vars`.
+
+    Works on graphs that belong to no `FunctionGraph`; the inputs of their Apply nodes
+    are changed in place.
+
+    Parameters
+    ----------
+    vars : list of Variable
+
+    Returns
+    -------
+    list of Variable
+        `vars`, with constants among them unified too.
+    """
+    known: dict[Any, Variable] = {}
+
+    def unify(var: Variable) -> Variable:
+        if not isinstance(var, Constant):
+            return var
+        try:
+            return known.setdefault((var.type, var.merge_signature()), var)
+        except (MethodNotDefined, NotImplementedError, TypeError):
+            return var
+
+    for node in io_toposort([], vars):
+        if hasattr(node, "fgraph"):
+            continue
+        for i, var in enumerate(node.inputs):
+            node.inputs[i] = unify(var)
+    return [unify(var) for var in vars]

@@ -1,0 +1,471 @@
+"""Navigators: global optimizers that apply a local optimizer to the nodes of a graph."""
+
+from __future__ import annotations
+
+import logging
+import pdb
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from theano.configdefaults import config
+from theano.gof import toolbox
+from theano.gof.graph import Variable, io_toposort
+from theano.gof.rewriting.base import Optimizer, callback_seconds, optimizer_label
+from theano.gof.rewriting.local import LocalOptGroup
+
+_logger = logging.getLogger("theano.gof.opt")
+
+
+class ChangeTracker(toolbox.Feature):
+    """Notes whether a graph changed and how many nodes were brought into it."""
+
+    def __init__(self) -> None:
+        self.changed = False
+        self.nb_imported = 0
+
+    def on_import(self, fgraph, node, reason) -> None:
+        self.nb_imported += 1
+        self.changed = True
+
+    def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
+        self.changed = True
+
+    def reset(self) -> None:
+        """Forget the changes seen so far."""
+        self.changed = False
+
+    def on_attach(self, fgraph) -> None:
+        fgraph.change_tracker = self
+
+    def on_detach(self, fgraph) -> None:
+        if getattr(fgraph, "change_tracker", None) is self:
+            del fgraph.change_tracker
+
+
+class Updater(toolbox.Feature):
+    """Passes the events of a graph on to functions."""
+
+    def __init__(self, importer: Callable | None, pruner: Callable | None, chin: Callable | None, name: str | None):
+        self.importer = importer
+        self.pruner = pruner
+        self.chin = chin
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"Updater{{{self.name}}}" if self.name else "Updater"
+
+    def on_import(self, fgraph, node, reason) -> None:
+        if self.importer is not None:
+            self.importer(node)
+
+    def on_prune(self, fgraph, node, reason) -> None:
+        if self.pruner is not None:
+            self.pruner(node)
+
+    def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
+        if self.chin is not None:
+            self.chin(node, i, r, new_r, reason)
+
+
+class NavigatorOptimizer(Optimizer):
+    """Base of the optimizers that apply a local optimizer to many nodes.
+
+    Parameters
+    ----------
+    local_opt : LocalOptimizer or None
+        None if the subclass chooses the optimizer for each node.
+    ignore_newtrees : bool or 'auto'
+        Do not look at nodes that a replacement brings in. 'auto' does as ``not local_opt.reentrant``.
+    failure_callback : callable, optional
+        Called as ``failure_callback(exception, navigator, pairs, local_opt, node)`` with the
+        replacements that failed; without it the exception passes.
+    """
+
+    @staticmethod
+    def warn(exc: BaseException, nav: Any, repl_pairs: Any, local_opt: Any, node: Any) -> None:
+        """Failure callback that obeys `config.on_opt_error`."""
+        if config.on_opt_error == "ignore":
+            return
+        _logger.error("Optimization failure due to: %s", local_opt)
+        _logger.error("node: %s", node)
+        _logger.error("TRACEBACK:")
+        _logger.error(traceback.format_exc())
+        if config.on_opt_error == "pdb":
+            pdb.post_mortem(sys.exc_info()[2])
+        elif isinstance(exc, AssertionError) or config.on_opt_error == "raise":
+            raise exc
+
+    @staticmethod
+    def warn_inplace(exc: BaseException, nav: Any, repl_pairs: Any, local_opt: Any, node: Any) -> None:
+        """Like `warn`, but an `InconsistencyError` only means that the replacement was not possible."""
+        from theano.gof.fg import InconsistencyError
+
+        if isinstance(exc, InconsistencyError):
+            return
+        NavigatorOptimizer.warn(exc, nav, repl_pairs, local_opt, node)
+
+    @staticmethod
+    def warn_ignore(exc: BaseException, nav: Any, repl_pairs: Any, local_opt: Any, node: Any) -> None:
+        """Failure callback that ignores the failure."""
+
+    def __init__(
+        self, local_opt: Any, ignore_newtrees: bool | str = "auto", failure_callback: Callable | None = None
+    ):
+        self.local_opt = local_opt
+        if ignore_newtrees == "auto":
+            self.ignore_newtrees = not getattr(local_opt, "reentrant", True)
+        else:
+            self.ignore_newtrees = bool(ignore_newtrees)
+        self.failure_callback = failure_callback
+
+    def attach_updater(
+        self,
+        fgraph: Any,
+        importer: Callable | None,
+        pruner: Callable | None,
+        chin: Callable | None = None,
+        name: str | None = None,
+    ) -> Updater | None:
+        """Have functions called when nodes enter, leave or change.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        importer, pruner : callable or None
+            Called with the node. `importer` is not used when new trees are ignored.
+        chin : callable, optional
+            Called as ``chin(node, i, r, new_r, reason)``.
+        name : str, optional
+
+        Returns
+        -------
+        Updater or None
+            What `detach_updater` takes.
+        """
+        if self.ignore_newtrees:
+            importer = None
+        if importer is None and pruner is None and chin is None:
+            return None
+        updater = Updater(importer, pruner, chin, name)
+        fgraph.attach_feature(updater)
+        return updater
+
+    def detach_updater(self, fgraph: Any, updater: Updater | None) -> None:
+        """Undo `attach_updater`."""
+        if updater is not None:
+            fgraph.remove_feature(updater)
+
+    def process_node(self, fgraph: Any, node: Any, lopt: Any = None) -> bool:
+        """Apply the local optimizer to `node` and make the replacement it proposes.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        node : Apply
+        lopt : LocalOptimizer, optional
+            Instead of `self.local_opt`.
+
+        Returns
+        -------
+        bool
+            Whether the graph changed.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When the proposal is not of the documented form.
+        """
+        lopt = lopt or self.local_opt
+        try:
+            proposed = lopt.transform(node)
+        except Exception as exc:
+            if self.failure_callback is None:
+                raise
+            self.failure_callback(exc, self, [(out, None) for out in node.outputs], lopt, node)
+            return False
+        if proposed is False or proposed is None:
+            return False
+        remove: list[Variable] = []
+        if isinstance(proposed, dict):
+            proposed = dict(proposed)
+            remove = list(proposed.pop("remove", ()))
+            old_vars: list[Variable] = list(proposed)
+            new_vars = list(proposed.values())
+        elif isinstance(proposed, (tuple, list)):
+            old_vars = node.outputs
+            new_vars = list(proposed)
+        else:
+            raise TypeError(
+                f"Optimizer {lopt} gave wrong type of replacement. Expected list or tuple. Got {proposed!r}"
+            )
+        if len(old_vars) != len(new_vars):
+            raise ValueError(f"Optimizer {lopt} gave wrong number of replacements")
+        pairs = []
+        for old, new in zip(old_vars, new_vars):
+            if new is None:
+                if old.clients:
+                    raise ValueError(f"Optimizer {lopt} tried to remove a Variable that is used: {old}")
+            elif new is not old:
+                pairs.append((old, new))
+        if not pairs:
+            return False
+        try:
+            if remove:
+                fgraph.replace_all_validate_remove(pairs, reason=lopt, remove=remove)
+            else:
+                fgraph.replace_all_validate(pairs, reason=lopt)
+            return True
+        except Exception as exc:
+            # The replacement was undone; a different one may still work elsewhere.
+            if self.failure_callback is None:
+                raise
+            self.failure_callback(exc, self, pairs, lopt, node)
+            return False
+
+    def add_requirements(self, fgraph) -> None:
+        if not hasattr(fgraph, "replace_validate"):
+            fgraph.attach_feature(toolbox.ReplaceValidate())
+        if self.local_opt is not None:
+            self.local_opt.add_requirements(fgraph)
+
+    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+        print(f"{' ' * level}{self.__class__.__name__} id={id(self)}", file=stream)
+        if depth != 0 and self.local_opt is not None:
+            self.local_opt.print_summary(stream, level=level + 2, depth=depth - 1)
+
+
+class TopoOptimizer(NavigatorOptimizer):
+    """Apply a local optimizer to all nodes once, in (or against) topological order.
+
+    Parameters
+    ----------
+    local_opt : LocalOptimizer
+    order : {'in_to_out', 'out_to_in'}
+        Whether nodes near the inputs or near the outputs come first.
+    ignore_newtrees : bool
+        Do not look at nodes that a replacement brings in.
+    failure_callback : callable, optional
+        See `NavigatorOptimizer`.
+
+    Notes
+    -----
+    `optimize` returns ``(self, n_changed, n_nodes_before, n_nodes_after, seconds to sort,
+    seconds in the loop, seconds in callbacks)``.
+    """
+
+    def __init__(
+        self,
+        local_opt: Any,
+        order: str = "in_to_out",
+        ignore_newtrees: bool | str = False,
+        failure_callback: Callable | None = None,
+    ):
+        if order not in ("in_to_out", "out_to_in"):
+            raise ValueError("order must be 'out_to_in' or 'in_to_out'")
+        self.order = order
+        super().__init__(local_opt, ignore_newtrees, failure_callback)
+
+    def apply(self, fgraph, start_from: Any = None) -> Any:
+        """Apply the local optimizer to the nodes that compute `start_from` (default: the outputs)."""
+        start = time.perf_counter()
+        callback_start = callback_seconds(fgraph)
+        nodes = io_toposort(fgraph.inputs, start_from if start_from is not None else fgraph.outputs)
+        sort_time = time.perf_counter() - start
+        nb_before = len(nodes)
+        queue = deque(reversed(nodes) if self.order == "in_to_out" else nodes)
+        # New nodes are looked at next, whatever the order.
+        updater = self.attach_updater(fgraph, queue.append, None, name=optimizer_label(self))
+        apply_nodes = fgraph.apply_nodes
+        changed = 0
+        start = time.perf_counter()
+        try:
+            while queue:
+                node = queue.pop()
+                if node in apply_nodes:
+                    changed += self.process_node(fgraph, node)
+        finally:
+            self.detach_updater(fgraph, updater)
+        loop_time = time.perf_counter() - start
+        return (
+            self,
+            changed,
+            nb_before,
+            len(fgraph.apply_nodes),
+            sort_time,
+            loop_time,
+            callback_seconds(fgraph) - callback_start,
+        )
+
+    @staticmethod
+    def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
+        if prof is None:
+            return
+        opt, changed, nb_start, nb_end, sort_time, loop_time, callback_time = prof
+        blanc = "    " * level
+        print(blanc, "TopoOptimizer", end=" ", file=stream)
+        print(blanc, getattr(opt, "name", None) or getattr(opt, "__name__", ""), file=stream)
+        print(blanc, "  nb_node (start, end, changed)", (nb_start, nb_end, changed), file=stream)
+        print(blanc, "  init io_toposort", sort_time, file=stream)
+        print(blanc, "  loop time", loop_time, file=stream)
+        print(blanc, "  callback_time", callback_time, file=stream)
+        if isinstance(opt.local_opt, LocalOptGroup) and opt.local_opt.profile:
+            group = opt.local_opt
+            group.print_profile(
+                stream,
+                (group.time_opts, group.process_count, group.applied_true, group.node_created),
+                level=level + 1,
+            )
+
+    @staticmethod
+    def merge_profile(prof1: Any, prof2: Any) -> Any:
+        """Add up two profiles of the same optimizer."""
+        return (prof1[0], *[a + b for a, b in zip(prof1[1:], prof2[1:])])
+
+    def __str__(self) -> str:
+        return getattr(self, "__name__", "<TopoOptimizer instance>")
+
+
+def topogroup_optimizer(order: str, *local_opts: Any, **kwargs: Any) -> TopoOptimizer:
+    """Apply a group of local optimizers to all nodes in the given order.
+
+    Parameters
+    ----------
+    order : {'in_to_out', 'out_to_in'}
+    *local_opts : LocalOptimizer
+    name : str, optional
+        Name of the result; by default that of the single optimizer.
+    **kwargs
+        For `TopoOptimizer`.
+
+    Returns
+    -------
+    TopoOptimizer
+    """
+    name = kwargs.pop("name", None)
+    if len(local_opts) > 1:
+        local_opt: Any = LocalOptGroup(*local_opts)
+    else:
+        (local_opt,) = local_opts
+        if not name:
+            name = getattr(local_opt, "__name__", None)
+    kwargs.setdefault("failure_callback", TopoOptimizer.warn_inplace)
+    result = TopoOptimizer(local_opt, order=order, **kwargs)
+    if name:
+        result.__name__ = name
+    return result
+
+
+def in2out(*local_opts: Any, **kwargs: Any) -> TopoOptimizer:
+    """`topogroup_optimizer` from the inputs to the outputs."""
+    return topogroup_optimizer("in_to_out", *local_opts, **kwargs)
+
+
+def out2in(*local_opts: Any, **kwargs: Any) -> TopoOptimizer:
+    """`topogroup_optimizer` from the outputs to the inputs."""
+    return topogroup_optimizer("out_to_in", *local_opts, **kwargs)
+
+
+class OpKeyOptimizer(NavigatorOptimizer):
+    """Apply a local optimizer to the nodes of the Op that its `op_key` names.
+
+    Parameters
+    ----------
+    local_opt : LocalOptimizer
+        Must have a method `op_key`, as `OpSub`, `OpRemove` and `PatternSub` have.
+    ignore_newtrees, failure_callback
+        See `NavigatorOptimizer`.
+    """
+
+    def __init__(
+        self, local_opt: Any, ignore_newtrees: bool | str = False, failure_callback: Callable | None = None
+    ):
+        if not hasattr(local_opt, "op_key"):
+            raise TypeError("LocalOptimizer for OpKeyOptimizer must have an 'op_key' method.")
+        super().__init__(local_opt, ignore_newtrees, failure_callback)
+
+    def apply(self, fgraph) -> None:
+        op = self.local_opt.op_key()
+        keys = list(op) if isinstance(op, (list, tuple)) else [op]
+        queue: list[Any] = []
+        for key in keys:
+            queue.extend(fgraph.get_nodes(key))
+
+        def importer(node: Any) -> None:
+            if node.op in keys:
+                queue.append(node)
+
+        updater = self.attach_updater(fgraph, importer, None, name=optimizer_label(self))
+        try:
+            while queue:
+                node = queue.pop()
+                if node in fgraph.apply_nodes:
+                    self.process_node(fgraph, node)
+        finally:
+            self.detach_updater(fgraph, updater)
+
+    def add_requirements(self, fgraph) -> None:
+        super().add_requirements(fgraph)
+        if not hasattr(fgraph, "get_nodes"):
+            fgraph.attach_feature(toolbox.NodeFinder())
+
+
+def pre_greedy_local_optimizer(list_optimizations: list[Any], out: Variable) -> Variable:
+    """Apply local optimizers to the graph of `out`, which belongs to no `FunctionGraph`.
+
+    Inputs of Apply nodes are replaced in place, so only optimizers that do not need
+    features of a `FunctionGraph` may be given (constant folding, say).
+
+    Parameters
+    ----------
+    list_optimizations : list of LocalOptimizer
+    out : Variable
+
+    Returns
+    -------
+    Variable
+        `out` or what replaces it.
+    """
+    replaced: dict[Variable, Variable] = {}
+
+    def rewrite(node: Any) -> None:
+        for opt in list_optimizations:
+            tracked = opt.tracks()
+            if tracked is not None and node.op not in tracked and type(node.op) not in tracked:
+                continue
+            new = opt.transform(node)
+            if new is False or new is None:
+                continue
+            if isinstance(new, dict):
+                replaced.update((old, var) for old, var in new.items() if old != "remove")
+            else:
+                replaced.update((old, var) for old, var in zip(node.outputs, new) if var is not None)
+            fresh = [var.owner for var in (new.values() if isinstance(new, dict) else new) if var.owner]
+            for other in fresh:
+                if other is not node and node.outputs[0] not in other.inputs:
+                    visit(other)
+            return
+
+    def visit(node: Any) -> None:
+        for i, var in enumerate(node.inputs):
+            new = resolve(var)
+            if new is not var:
+                node.inputs[i] = new
+        rewrite(node)
+
+    def resolve(var: Variable) -> Variable:
+        seen = {var}
+        while var in replaced:
+            var = replaced[var]
+            if var in seen:
+                break
+            seen.add(var)
+        return var
+
+    for node in io_toposort([], [out]):
+        if not hasattr(node, "fgraph"):
+            visit(node)
+    return resolve(out)

@@ -1,0 +1,72 @@
+"""Running nodes on test values while a graph is built."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from theano.configdefaults import config
+from theano.gof.op import copy_test_value, get_test_value
+from theano.gof.utils import MethodNotDefined
+
+__all__ = ["compute_test_values"]
+
+
+def compute_test_values(node: Any) -> None:
+    """Compute the outputs of a node from the test values of its inputs, and keep them in the outputs' tags.
+
+    Where an input has no test value, ``config.compute_test_value`` says what happens.
+
+    Parameters
+    ----------
+    node : Apply
+
+    Raises
+    ------
+    ValueError
+        A test value is missing and the flag is ``'raise'``.
+    """
+    storage_map: dict = {}
+    compute_map: dict = {}
+    for i, var in enumerate(node.inputs):
+        try:
+            storage_map[var] = [get_test_value(var)]
+            compute_map[var] = [True]
+        except AttributeError as e:
+            _missing(node, i, var, e)
+            return
+    # What the Op destroys must not be the user's value.
+    for numbers in (getattr(node.op, "destroy_map", None) or {}).values():
+        for i in numbers:
+            storage = storage_map[node.inputs[i]]
+            storage[0] = copy_test_value(storage[0])
+    for out in node.outputs:
+        storage_map[out] = [None]
+        compute_map[out] = [False]
+    try:
+        thunk = node.op.make_thunk(node, storage_map, compute_map, no_recycling=[], impl="py")
+        needed = thunk()
+    except MethodNotDefined:
+        thunk = node.op.make_thunk(node, storage_map, compute_map, no_recycling=[])
+        needed = thunk()
+    while needed:
+        # A lazy thunk asks for its inputs one after another; here they are all known.
+        needed = thunk()
+    for out in node.outputs:
+        out.tag.test_value = storage_map[out][0]
+
+
+def _missing(node: Any, i: int, var: Any, error: AttributeError) -> None:
+    action = config.compute_test_value
+    if action == "ignore":
+        return
+    detail = str(error)
+    text = f"Cannot compute test value: input {i} ({var}) of Op {node} missing default value. {detail}"
+    if action == "raise":
+        raise ValueError(text)
+    if action == "warn":
+        warnings.warn(text, stacklevel=4)
+    elif action == "pdb":
+        import pdb
+
+        pdb.post_mortem(error.__traceback__)

@@ -1,0 +1,494 @@
+"""Features of FunctionGraphs: they watch a graph's changes, and offer services on it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from theano.configdefaults import config
+from theano.gof import graph
+
+__all__ = [
+    "AlreadyThere",
+    "Bookkeeper",
+    "Feature",
+    "GetCheckpoint",
+    "History",
+    "NoOutputFromInplace",
+    "NodeFinder",
+    "PreserveNames",
+    "PreserveVariableAttributes",
+    "PrintListener",
+    "ReplaceValidate",
+    "ReplacementDidntRemovedError",
+    "Validator",
+]
+
+
+class AlreadyThere(Exception):
+    """Raised by ``on_attach`` where the graph has such a feature already: it is not attached."""
+
+
+class ReplacementDidntRemovedError(Exception):
+    """A replacement was to remove a variable from the graph and did not."""
+
+
+class Feature:
+    """The base class of features.  Its callbacks do nothing.
+
+    `reason` is what the author of a change gave as its reason: a rewrite, a text or None.
+    """
+
+    #: Attributes that the feature puts on a graph and that are not pickled with it.
+    pickle_rm_attr: tuple = ()
+
+    def on_attach(self, fgraph: Any) -> None:
+        """Called when the feature is attached.
+
+        Put methods on the graph here.  Raise `AlreadyThere` if the graph has the feature already.
+        """
+
+    def on_detach(self, fgraph: Any) -> None:
+        """Called when the feature is removed.  Remove what `on_attach` put on the graph."""
+
+    def on_import(self, fgraph: Any, node: Any, reason: Any) -> None:
+        """Called when a node has been added to the graph, after those that it needs."""
+
+    def on_prune(self, fgraph: Any, node: Any, reason: Any) -> None:
+        """Called when a node has been removed from the graph."""
+
+    def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
+        """Called when ``node.inputs[i]`` (or, if `node` is ``'output'``, an output) has been changed from r to new_r."""
+
+    def orderings(self, fgraph: Any) -> OrderedDict:
+        """Return which nodes must come before which others: from a node to the list of those before it."""
+        return OrderedDict()
+
+    def clone(self) -> Any:
+        """Return what is attached to a copy of the graph; the feature itself, if it can serve several."""
+        return self
+
+
+class Bookkeeper(Feature):
+    """A feature that is told of the nodes that are there when it is attached or removed as if they came or went."""
+
+    def on_attach(self, fgraph: Any) -> None:
+        for node in graph.io_toposort(fgraph.inputs, fgraph.outputs):
+            self.on_import(fgraph, node, "on_attach")
+
+    def on_detach(self, fgraph: Any) -> None:
+        for node in graph.io_toposort(fgraph.inputs, fgraph.outputs):
+            self.on_prune(fgraph, node, "Bookkeeper.detach")
+
+
+class GetCheckpoint:
+    """What `History` puts on a graph as ``checkpoint``."""
+
+    def __init__(self, history: History, fgraph: Any):
+        self.history = history
+        self.fgraph = fgraph
+
+    def __call__(self) -> int:
+        return self.history._mark(self.fgraph)
+
+
+class History(Feature):
+    """Remembers the changes of a graph, so that they can be undone.
+
+    It puts on the graph ``checkpoint()``, which returns a mark, and ``revert(mark)``, which undoes everything since.
+    Any mark can be reverted to, as long as no earlier one has been.
+    """
+
+    pickle_rm_attr = ("checkpoint", "revert")
+
+    def __init__(self) -> None:
+        self.history: dict = {}
+
+    def on_attach(self, fgraph: Any) -> None:
+        if hasattr(fgraph, "checkpoint") or hasattr(fgraph, "revert"):
+            raise AlreadyThere("History feature is already present or in conflict with another plugin.")
+        self.history[fgraph] = []
+        fgraph.checkpoint = GetCheckpoint(self, fgraph)
+        fgraph.revert = partial(self.revert, fgraph)
+
+    def unpickle(self, fgraph: Any) -> None:
+        """Put the methods back on a graph that was unpickled."""
+        self.history[fgraph] = []
+        fgraph.checkpoint = GetCheckpoint(self, fgraph)
+        fgraph.revert = partial(self.revert, fgraph)
+
+    def on_detach(self, fgraph: Any) -> None:
+        del fgraph.checkpoint
+        del fgraph.revert
+        del self.history[fgraph]
+
+    def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
+        changes = self.history[fgraph]
+        if changes is not None:
+            changes.append((node, i, r, reason))
+
+    def _mark(self, fgraph: Any) -> int:
+        return len(self.history[fgraph])
+
+    def revert(self, fgraph: Any, checkpoint: int) -> None:
+        """Undo the changes since `checkpoint`, the last first."""
+        changes = self.history[fgraph]
+        self.history[fgraph] = None
+        try:
+            while len(changes) > checkpoint:
+                node, i, r, reason = changes.pop()
+                fgraph.change_input(node, i, r, reason=("Revert", reason))
+        finally:
+            self.history[fgraph] = changes
+
+    def __getstate__(self) -> dict:
+        state = dict(self.__dict__)
+        state["history"] = {}
+        return state
+
+
+class Validator(Feature):
+    """Asks the graph's features whether it is valid.
+
+    It puts on the graph ``validate()``, which raises what a feature's ``validate`` raises (`InconsistencyError`), and
+    ``consistent()``, which returns whether it raises nothing.
+    """
+
+    pickle_rm_attr = ("validate", "consistent")
+
+    def on_attach(self, fgraph: Any) -> None:
+        if hasattr(fgraph, "validate"):
+            raise AlreadyThere("Validator feature is already present or in conflict with another plugin.")
+        # Bound methods of the graph, so that they can be called without arguments.
+        fgraph.validate = partial(self.validate_, fgraph)
+        fgraph.consistent = partial(self.consistent_, fgraph)
+
+    def unpickle(self, fgraph: Any) -> None:
+        """Put the methods back on a graph that was unpickled."""
+        fgraph.validate = partial(self.validate_, fgraph)
+        fgraph.consistent = partial(self.consistent_, fgraph)
+
+    def on_detach(self, fgraph: Any) -> None:
+        del fgraph.validate
+        del fgraph.consistent
+
+    def validate_(self, fgraph: Any) -> Any:
+        """Ask all features; raise what the first that is not content raises."""
+        start = time.perf_counter()
+        try:
+            fgraph.execute_callbacks("validate")
+        except Exception as e:
+            if config.optimizer_verbose:
+                frame = inspect.currentframe()
+                caller = frame.f_back.f_back if frame is not None and frame.f_back is not None else None
+                where = caller.f_code.co_name if caller is not None else "?"
+                print(f"validate failed on node in {where}. Reason: {e}", file=sys.stdout)
+            raise
+        if fgraph.profile:
+            fgraph.profile.validate_time += time.perf_counter() - start
+        return None
+
+    def consistent_(self, fgraph: Any) -> bool:
+        """Return whether all features are content."""
+        try:
+            fgraph.validate()
+            return True
+        except Exception:
+            return False
+
+
+class ReplaceValidate(History, Validator):
+    """Makes replacements that are undone where they leave the graph invalid.
+
+    It puts on the graph, besides what `History` and `Validator` do, ``replace_validate(r, new_r, reason=None)``,
+    ``replace_all_validate(pairs, reason=None)`` and ``replace_all_validate_remove(pairs, remove, reason=None)``.
+    """
+
+    pickle_rm_attr = (
+        "replace_validate",
+        "replace_all_validate",
+        "replace_all_validate_remove",
+        *History.pickle_rm_attr,
+        *Validator.pickle_rm_attr,
+    )
+
+    def on_attach(self, fgraph: Any) -> None:
+        for attr in ("replace_validate", "replace_all_validate", "replace_all_validate_remove"):
+            if hasattr(fgraph, attr):
+                raise AlreadyThere("ReplaceValidate feature is already present or in conflict with another plugin.")
+        # A graph may have one of the two features on its own; this one then takes its place.
+        for feature in [f for f in fgraph._features if type(f) in (History, Validator)]:
+            fgraph.remove_feature(feature)
+        History.on_attach(self, fgraph)
+        Validator.on_attach(self, fgraph)
+        self._put(fgraph)
+
+    def _put(self, fgraph: Any) -> None:
+        fgraph.replace_validate = partial(self.replace_validate, fgraph)
+        fgraph.replace_all_validate = partial(self.replace_all_validate, fgraph)
+        fgraph.replace_all_validate_remove = partial(self.replace_all_validate_remove, fgraph)
+
+    def unpickle(self, fgraph: Any) -> None:
+        """Put the methods back on a graph that was unpickled."""
+        History.unpickle(self, fgraph)
+        Validator.unpickle(self, fgraph)
+        self._put(fgraph)
+
+    def on_detach(self, fgraph: Any) -> None:
+        History.on_detach(self, fgraph)
+        Validator.on_detach(self, fgraph)
+        del fgraph.replace_validate
+        del fgraph.replace_all_validate
+        del fgraph.replace_all_validate_remove
+
+    def clone(self) -> ReplaceValidate:
+        return self.__class__()
+
+    def replace_validate(self, fgraph: Any, r: Any, new_r: Any, reason: Any = None) -> None:
+        """Replace `r` by `new_r`, or raise and leave the graph as it was."""
+        self.replace_all_validate(fgraph, [(r, new_r)], reason=reason)
+
+    def replace_all_validate(
+        self, fgraph: Any, replacements: Iterable[tuple], reason: Any = None, verbose: bool | None = None
+    ) -> Any:
+        """Make several replacements, or raise and leave the graph as it was.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        replacements : iterable of (Variable, Variable)
+        reason : optional
+        verbose : bool, optional
+            Whether to print the replacements.
+
+        Returns
+        -------
+        The checkpoint before the replacements.
+        """
+        chk = fgraph.checkpoint()
+        for r, new_r in replacements:
+            try:
+                fgraph.replace(r, new_r, reason=reason, verbose=False)
+            except Exception as e:
+                text = str(e)
+                mismatch = (
+                    "The type of the replacement must be the same",
+                    "does not belong to this FunctionGraph",
+                    "maximum recursion depth exceeded",
+                )
+                if not any(m in text for m in mismatch):
+                    import logging
+
+                    logging.getLogger("theano.gof.toolbox").error(
+                        "%s: replace(%s, %s, %s) raised %s", type(e).__name__, r, new_r, reason, text
+                    )
+                fgraph.revert(chk)
+                raise
+        try:
+            fgraph.validate()
+        except Exception as e:
+            fgraph.revert(chk)
+            if verbose is None:
+                verbose = config.optimizer_verbose
+            if verbose:
+                print("validate failed on", reason, e)
+            raise
+        if verbose is None:
+            verbose = config.optimizer_verbose
+        if verbose:
+            ignored = config.optimizer_verbose_ignore.split(",")
+            if str(reason) not in ignored:
+                for r, new_r in replacements:
+                    print(reason, r, new_r)
+        return chk
+
+    def replace_all_validate_remove(
+        self, fgraph: Any, replacements: Iterable[tuple], remove: Iterable, reason: Any = None, warn: bool = True
+    ) -> None:
+        """As `replace_all_validate`, and check that the nodes in `remove` are gone.
+
+        Raises
+        ------
+        ReplacementDidntRemovedError
+            One is still there; the graph is left as it was.
+        """
+        chk = fgraph.replace_all_validate(list(replacements), reason=reason)
+        self._check_removed(fgraph, chk, remove, reason, warn)
+
+    def _check_removed(self, fgraph: Any, chk: Any, remove: Iterable, reason: Any, warn: bool) -> None:
+        for rm in remove:
+            if rm in fgraph.apply_nodes or rm in fgraph.variables:
+                fgraph.revert(chk)
+                if warn:
+                    out = sys.stderr
+                    out.write(
+                        "WARNING: An optimization wanted to replace a Variable in the graph, but the replacement for "
+                        "it doesn't remove it. We disabled the optimization. Your function runs correctly, but it "
+                        "would be appreciated if you submit this problem.\n"
+                        f"{reason}\n"
+                    )
+                raise ReplacementDidntRemovedError()
+
+    def __getstate__(self) -> dict:
+        return History.__getstate__(self)
+
+
+class NodeFinder(Bookkeeper):
+    """Knows the nodes of each Op.  It puts on the graph ``get_nodes(op)``."""
+
+    pickle_rm_attr = ("get_nodes",)
+
+    def __init__(self) -> None:
+        self.d: dict = {}
+        self.fgraph: Any = None
+
+    def on_attach(self, fgraph: Any) -> None:
+        if self.fgraph is not None:
+            raise Exception("A NodeFinder instance can only serve one FunctionGraph.")
+        if hasattr(fgraph, "get_nodes"):
+            raise AlreadyThere("NodeFinder is already present or in conflict with another plugin.")
+        self.fgraph = fgraph
+        fgraph.get_nodes = partial(self.query, fgraph)
+        Bookkeeper.on_attach(self, fgraph)
+
+    def unpickle(self, fgraph: Any) -> None:
+        """Put the method back on a graph that was unpickled."""
+        fgraph.get_nodes = partial(self.query, fgraph)
+
+    def clone(self) -> NodeFinder:
+        return self.__class__()
+
+    def on_detach(self, fgraph: Any) -> None:
+        if self.fgraph is not fgraph:
+            raise Exception("This NodeFinder instance was not attached to the provided fgraph.")
+        self.fgraph = None
+        self.d = {}
+        del fgraph.get_nodes
+
+    def on_import(self, fgraph: Any, node: Any, reason: Any) -> None:
+        try:
+            self.d.setdefault(node.op, {})[node] = None
+        except TypeError:
+            # An Op that cannot be hashed cannot be asked for either.
+            return
+
+    def on_prune(self, fgraph: Any, node: Any, reason: Any) -> None:
+        try:
+            nodes = self.d[node.op]
+        except (TypeError, KeyError):
+            return
+        nodes.pop(node, None)
+        if not nodes:
+            del self.d[node.op]
+
+    def query(self, fgraph: Any, op: Any) -> list:
+        """Return the nodes of `op`, in the order in which they came.
+
+        Raises
+        ------
+        TypeError
+            The Op cannot be hashed.
+        """
+        try:
+            return list(self.d.get(op, ()))
+        except TypeError:
+            raise TypeError(f"{op} in unhashable and cannot be queried by the optimizer") from None
+
+
+class PrintListener(Feature):
+    """Prints what happens to a graph.
+
+    Parameters
+    ----------
+    active : bool
+    """
+
+    def __init__(self, active: bool = True):
+        self.active = active
+
+    def on_attach(self, fgraph: Any) -> None:
+        if self.active:
+            print("-- attaching to: ", fgraph)
+
+    def on_detach(self, fgraph: Any) -> None:
+        if self.active:
+            print("-- detaching from: ", fgraph)
+
+    def on_import(self, fgraph: Any, node: Any, reason: Any) -> None:
+        if self.active:
+            print(f"-- importing: {node}, reason: {reason}")
+
+    def on_prune(self, fgraph: Any, node: Any, reason: Any) -> None:
+        if self.active:
+            print(f"-- pruning: {node}, reason: {reason}")
+
+    def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
+        if self.active:
+            print(f"-- changing ({node}.inputs[{i}]) from {r} to {new_r}")
+
+
+class PreserveNames(Feature):
+    """Gives the name of a variable that is replaced to its replacement, if that has none."""
+
+    def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
+        if r.name is not None and new_r.name is None:
+            new_r.name = r.name
+
+
+class PreserveVariableAttributes(Feature):
+    """Gives the name, and the tag `nan_guard_mode_check`, of a variable that is replaced to its replacement."""
+
+    def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
+        if r.name is not None and new_r.name is None:
+            new_r.name = r.name
+        check = r.tag.__dict__.get("nan_guard_mode_check")
+        if check and not new_r.tag.__dict__.get("nan_guard_mode_check"):
+            new_r.tag.nan_guard_mode_check = check
+
+
+class NoOutputFromInplace(Feature):
+    """Refuses to let in-place Ops compute outputs of the graph.
+
+    Parameters
+    ----------
+    first_output_idx : int
+        The first output that is protected.
+    last_output_idx : int, optional
+        The end of those that are protected; None means all.
+    """
+
+    def __init__(self, first_output_idx: int = 0, last_output_idx: int | None = None):
+        self.first_idx = first_output_idx
+        self.last_idx = last_output_idx
+
+    def validate(self, fgraph: Any) -> bool:
+        """Raise InconsistencyError if a protected output is computed in place."""
+        if not hasattr(fgraph, "destroyers"):
+            return True
+        from theano.gof.fg import InconsistencyError
+
+        for out in fgraph.outputs[self.first_idx : self.last_idx]:
+            node = out.owner
+            if node is None:
+                continue
+            destroy_map = getattr(node.op, "destroy_map", None)
+            if destroy_map and destroy_map.get(out.index):
+                raise InconsistencyError(f"A function graph Feature has requested (probably for efficiency reasons) "
+                                         f"that outputs of the graph be prevented from being the result of in-place "
+                                         f"operations. This has prevented output {out} from being computed by "
+                                         f"modifying another variable in-place.")  # fmt: skip
+        return True
+
+
+def __getattr__(name: str) -> Any:
+    if name == "BadOptimization":
+        from theano.compile.debugmode import BadOptimization
+
+        return BadOptimization
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+

@@ -1,0 +1,704 @@
+"""Ways through a graph: searching, sorting, cloning, comparing and describing it.
+
+Nothing here recurses over the depth of a graph, and everything takes time in proportion to its size.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+
+def stack_search(
+    start: deque, expand: Callable[[Any], Sequence | None], mode: str = "bfs", build_inv: bool = False
+) -> Any:
+    """Search through a graph.
+
+    Parameters
+    ----------
+    start : deque
+        The nodes to start from.  It is empty at the end.
+    expand : callable
+        Returns the nodes to go on to from a node, or None.  It is called once for each node.
+    mode : {'bfs', 'dfs'}
+        Breadth first or depth first.
+    build_inv : bool
+        Whether to return the inverse of `expand` as well.
+
+    Returns
+    -------
+    list, or (list, dict)
+        The nodes in the order in which they were visited, each once.  With `build_inv`, also a dictionary from a
+        node to the list of those from which `expand` leads to it.
+
+    Raises
+    ------
+    ValueError
+        There is no such mode.
+    """
+    if mode not in ("bfs", "dfs"):
+        raise ValueError(f"mode should be bfs or dfs, not {mode!r}")
+    pop = start.popleft if mode == "bfs" else start.pop
+    order: list = []
+    seen: set[int] = set()
+    inverse: dict = {}
+    while start:
+        node = pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        order.append(node)
+        further = expand(node)
+        if further:
+            if build_inv:
+                for other in further:
+                    inverse.setdefault(other, []).append(node)
+            start.extend(further)
+    return (order, inverse) if build_inv else order
+
+
+def ancestors(variable_list: Iterable, blockers: Iterable | None = None) -> list:
+    """Return the variables that some variables are computed from, and these themselves.
+
+    Parameters
+    ----------
+    variable_list : iterable of Variable
+    blockers : iterable of Variable, optional
+        Variables to stop at; they are included, what is behind them is not.
+
+    Returns
+    -------
+    list of Variable
+        Each once, in the order of a search depth first from left to right.
+    """
+    stop = set(blockers) if blockers else ()
+    stack = list(variable_list)
+    seen = set()
+    order = []
+    while stack:
+        var = stack.pop()
+        if var in seen:
+            continue
+        seen.add(var)
+        order.append(var)
+        owner = var.owner
+        if owner is not None and var not in stop:
+            stack.extend(reversed(owner.inputs))
+    return order
+
+
+def inputs(variable_list: Iterable, blockers: Iterable | None = None) -> list:
+    """Return the variables without an owner that some variables are computed from.
+
+    Parameters
+    ----------
+    variable_list : iterable of Variable
+    blockers : iterable of Variable, optional
+        Variables behind which there is no search.
+
+    Returns
+    -------
+    list of Variable
+    """
+    return [var for var in ancestors(variable_list, blockers) if var.owner is None]
+
+
+def variables_and_orphans(i: Iterable, o: Iterable) -> tuple[list, list]:
+    """Return the variables between inputs and outputs, and the orphans among them.
+
+    Parameters
+    ----------
+    i, o : iterable of Variable
+        Inputs and outputs; the search does not go behind the inputs.
+
+    Returns
+    -------
+    variables, orphans : list of Variable
+        Inputs, outputs and orphans are among the variables.
+    """
+    i = set(i)
+    vars = [var for var in ancestors(reversed(list(o)), i)]
+    have = set(vars)
+    vars += [var for var in i if var not in have]
+    return vars, [var for var in vars if var.owner is None and var not in i]
+
+
+def variables(i: Iterable, o: Iterable) -> list:
+    """Return the variables between inputs and outputs, these included.
+
+    Parameters
+    ----------
+    i, o : iterable of Variable
+
+    Returns
+    -------
+    list of Variable
+    """
+    return variables_and_orphans(i, o)[0]
+
+
+def orphans(i: Iterable, o: Iterable) -> list:
+    """Return the variables without an owner that the outputs need and that are no inputs.
+
+    Parameters
+    ----------
+    i, o : iterable of Variable
+
+    Returns
+    -------
+    list of Variable
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> orphans([x], [x + y])
+    [y]
+    """
+    return variables_and_orphans(i, o)[1]
+
+
+def _nodes_between(i: Iterable, o: Iterable) -> dict:
+    stop = set(i)
+    stack = [var.owner for var in o if var not in stop and var.owner is not None]
+    found: dict = {}
+    while stack:
+        node = stack.pop()
+        if node in found:
+            continue
+        found[node] = None
+        for var in node.inputs:
+            if var.owner is not None and var not in stop:
+                stack.append(var.owner)
+    return found
+
+
+def ops(i: Iterable, o: Iterable) -> set:
+    """Return the set of Apply nodes between inputs and outputs.
+
+    Parameters
+    ----------
+    i, o : iterable of Variable
+        The owners of the inputs are not included.
+
+    Returns
+    -------
+    set of Apply
+    """
+    return set(_nodes_between(i, o))
+
+
+def list_of_nodes(inputs: Iterable, outputs: Iterable) -> list:
+    """Return the list of Apply nodes between inputs and outputs, in no order that matters.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable of Variable
+
+    Returns
+    -------
+    list of Apply
+    """
+    return list(_nodes_between(inputs, outputs))
+
+
+def is_in_ancestors(l_node: Any, f_node: Any) -> bool:
+    """Return whether `f_node` is found going up from `l_node`.
+
+    Parameters
+    ----------
+    l_node, f_node : Apply
+    """
+    stack = [l_node]
+    seen = set()
+    while stack:
+        node = stack.pop()
+        if node is f_node:
+            return True
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.extend(var.owner for var in node.inputs if var.owner is not None)
+    return False
+
+
+def view_roots(r: Any) -> list:
+    """Return the variables that `r` is a view of, through any number of view Ops; `r` itself if it is no view."""
+    roots: list = []
+    stack = [r]
+    seen = set()
+    while stack:
+        var = stack.pop()
+        if var in seen:
+            continue
+        seen.add(var)
+        owner = var.owner
+        view_map = getattr(owner.op, "view_map", None) if owner is not None else None
+        if view_map and var.index in view_map:
+            stack.extend(owner.inputs[i] for i in reversed(view_map[var.index]))
+        else:
+            roots.append(var)
+    return roots
+
+
+def general_toposort(
+    outputs: Iterable,
+    deps: Callable[[Any], list] | None,
+    debug_print: bool = False,
+    compute_deps_cache: Callable[[Any], list] | None = None,
+    deps_cache: dict | None = None,
+    clients: dict | None = None,
+) -> list:
+    """Sort what some things depend on, so that each comes after what it depends on itself.
+
+    Parameters
+    ----------
+    outputs : iterable
+        What to start from.
+    deps : callable
+        Returns the list of what a thing depends on.
+    debug_print : bool
+        Kept for callers that pass it.
+    compute_deps_cache : callable, optional
+        Takes the place of `deps`, and keeps its results in `deps_cache`.
+    deps_cache : dict, optional
+        Where `compute_deps_cache` keeps its results.
+    clients : dict, optional
+        Gets, for each thing, the list of those that depend on it.
+
+    Returns
+    -------
+    list
+
+    Raises
+    ------
+    ValueError
+        The dependencies hold a cycle, or `compute_deps_cache` was given without `deps_cache`.
+    TypeError
+        `deps` returned something else than a list (the order would not be reproducible).
+    """
+    if compute_deps_cache is not None and deps_cache is None:
+        raise ValueError("deps_cache cannot be None when compute_deps_cache is given")
+    if compute_deps_cache is None and deps is None:
+        raise ValueError("give deps, or compute_deps_cache and deps_cache")
+    missing: dict = {}
+    inverse: dict = {}
+    sources = deque()
+    stack = list(outputs)
+    while stack:
+        item = stack.pop()
+        if item in missing:
+            continue
+        if compute_deps_cache is not None:
+            needed = compute_deps_cache(item)
+        else:
+            needed = deps(item)
+            if needed is not None and not isinstance(needed, (list, tuple)) and type(needed).__name__ != "OrderedSet":
+                raise TypeError("Non-deterministic collections here make toposort non-deterministic.")
+        needed = list(needed) if needed else []
+        distinct = dict.fromkeys(needed) if len(needed) > 1 else needed
+        missing[item] = len(distinct)
+        for other in distinct:
+            inverse.setdefault(other, []).append(item)
+        if not needed:
+            sources.append(item)
+        stack.extend(needed)
+    order = []
+    while sources:
+        item = sources.popleft()
+        order.append(item)
+        for client in inverse.get(item, ()):
+            missing[client] -= 1
+            if not missing[client]:
+                sources.append(client)
+    if len(order) != len(missing):
+        raise ValueError("graph contains cycles")
+    if clients is not None:
+        clients.update(inverse)
+    return order
+
+
+def io_toposort(
+    inputs: Iterable, outputs: Iterable, orderings: dict | None = None, clients: dict | None = None
+) -> list:
+    """Return the Apply nodes between inputs and outputs, each after those whose outputs it takes.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable of Variable
+    orderings : dict, optional
+        From a node to the list of nodes that must come before it as well.
+    clients : dict, optional
+        Gets the clients of each variable and node.
+
+    Returns
+    -------
+    list of Apply
+
+    Raises
+    ------
+    ValueError
+        The graph, together with the orderings, holds a cycle.
+    """
+    if orderings:
+        return _io_toposort_ordered(set(inputs), outputs, orderings, clients)
+    stop = set(inputs)
+    # A search depth first; variables and nodes alike take their turns in the sort that follows, which fixes the
+    # order among nodes that do not depend on each other.
+    stack = list(outputs)
+    seen: set = set()
+    missing: dict = {}
+    readers: dict = {}
+    outputs_of: dict = {}
+    queue: deque = deque()
+    n_nodes = 0
+    while stack:
+        var = stack.pop()
+        if var in seen:
+            continue
+        seen.add(var)
+        node = var.owner
+        if node is None or var in stop:
+            queue.append(var)
+            continue
+        if node in outputs_of:
+            outputs_of[node].append(var)
+            continue
+        outputs_of[node] = [var]
+        n_nodes += 1
+        node_inputs = node.inputs
+        if len(node_inputs) > 1:
+            distinct: Any = dict.fromkeys(node_inputs)
+        else:
+            distinct = node_inputs
+            if not distinct:
+                queue.append(node)
+        missing[node] = len(distinct)
+        for needed in distinct:
+            if needed in readers:
+                readers[needed].append(node)
+            else:
+                readers[needed] = [node]
+        stack.extend(node_inputs)
+    order: list = []
+    while queue:
+        item = queue.popleft()
+        if item in outputs_of:
+            order.append(item)
+            queue.extend(outputs_of[item])
+        elif item in readers:
+            for node in readers[item]:
+                left = missing[node] - 1
+                missing[node] = left
+                if not left:
+                    queue.append(node)
+    if len(order) != n_nodes:
+        raise ValueError("graph contains cycles")
+    if clients is not None:
+        clients.update(readers)
+        clients.update(outputs_of)
+    return order
+
+
+def _io_toposort_ordered(stop: set, outputs: Iterable, orderings: dict, clients: dict | None) -> list:
+    nodes: set = set()
+
+    def deps(item: Any) -> list:
+        if item in stop:
+            return []
+        owner = getattr(item, "owner", item)
+        if owner is item:
+            nodes.add(item)
+            needed = list(item.inputs)
+        else:
+            needed = [owner] if owner is not None else []
+        extra = orderings.get(item)
+        if extra:
+            needed.extend(extra)
+        return needed
+
+    return [item for item in general_toposort(outputs, deps, clients=clients) if item in nodes]
+
+
+def clone(
+    i: Sequence, o: Sequence, copy_inputs: bool = True, copy_orphans: bool | None = None
+) -> tuple[list, list]:
+    """Copy the graph between inputs and outputs.
+
+    Parameters
+    ----------
+    i, o : list of Variable
+        Inputs and outputs.
+    copy_inputs : bool
+        Whether the inputs are copied too, or shared.
+    copy_orphans : bool, optional
+        The same for constants and other variables without an owner; by default as `copy_inputs`.
+
+    Returns
+    -------
+    inputs, outputs : list of Variable
+        Of the copy.
+    """
+    if copy_orphans is None:
+        copy_orphans = copy_inputs
+    equiv = clone_get_equiv(i, o, copy_inputs, copy_orphans)
+    return [equiv[var] for var in i], [equiv[var] for var in o]
+
+
+def clone_get_equiv(
+    inputs: Sequence,
+    outputs: Sequence,
+    copy_inputs: bool = True,
+    copy_orphans: bool = True,
+    memo: dict | None = None,
+) -> dict:
+    """Copy the graph between inputs and outputs, and return what became of each variable and node.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Variable
+    copy_inputs, copy_orphans : bool
+        Whether inputs, and other variables without an owner, are copied or shared.
+    memo : dict, optional
+        What is copied already, from original to copy; it is added to and returned.
+
+    Returns
+    -------
+    dict
+        From each variable and node to its copy.
+    """
+    if memo is None:
+        memo = {}
+    for var in inputs:
+        if var in memo:
+            continue
+        if copy_inputs:
+            cpy = var.clone()
+            cpy.owner = None
+            cpy.index = None
+            memo[var] = cpy
+        else:
+            memo[var] = var
+    for node in io_toposort(inputs, outputs):
+        new_inputs = []
+        for var in node.inputs:
+            new = memo.get(var)
+            if new is None:
+                new = memo[var] = var.clone() if copy_orphans else var
+            new_inputs.append(new)
+        new_node = node.clone_with_new_inputs(new_inputs)
+        memo.setdefault(node, new_node)
+        for out, new_out in zip(node.outputs, new_node.outputs, strict=True):
+            memo.setdefault(out, new_out)
+    for out in outputs:
+        if out not in memo:
+            memo[out] = out.clone() if copy_orphans else out
+    return memo
+
+
+def io_connection_pattern(inputs: Sequence, outputs: Sequence) -> list[list[bool]]:
+    """Return which outputs depend, with a gradient, on which inputs.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Variable
+
+    Returns
+    -------
+    list of list of bool
+        The element ``[i][j]`` says whether output ``j`` is connected to input ``i``.
+    """
+    # One integer a variable: bit i says that it is connected to input i.
+    connected: dict = {}
+    for i, var in enumerate(inputs):
+        connected[var] = connected.get(var, 0) | (1 << i)
+    stop = set(inputs)
+    for node in io_toposort(inputs, outputs):
+        bits = [connected.get(var, 0) for var in node.inputs]
+        pattern_of = getattr(node.op, "connection_pattern", None)
+        if pattern_of is not None:
+            pattern = pattern_of(node)
+            results = [0] * len(node.outputs)
+            for row, b in zip(pattern, bits, strict=True):
+                if b:
+                    for j, is_connected in enumerate(row):
+                        if is_connected:
+                            results[j] |= b
+        else:
+            total = 0
+            for b in bits:
+                total |= b
+            results = [total] * len(node.outputs)
+        for out, b in zip(node.outputs, results, strict=True):
+            if out not in stop:
+                connected[out] = b
+    return [[bool(connected.get(out, 0) >> i & 1) for out in outputs] for i in range(len(inputs))]
+
+
+def _canonical(outputs: Sequence, table: dict, given: dict) -> dict:
+    # A number for each variable, equal for variables that compute the same; `table` is shared between graphs.
+    numbers: dict = dict(given)
+
+    def leaf(var: Any) -> int:
+        signature = getattr(var, "signature", None)
+        key = ("constant", signature()) if signature is not None else ("leaf", var)
+        return table.setdefault(key, len(table))
+
+    for node in io_toposort(list(given), outputs):
+        args = []
+        for var in node.inputs:
+            n = numbers.get(var)
+            if n is None:
+                n = numbers[var] = leaf(var)
+            args.append(n)
+        key = (node.op, tuple(args), tuple(out.type for out in node.outputs))
+        for i, out in enumerate(node.outputs):
+            if out not in numbers:
+                numbers[out] = table.setdefault((key, i), len(table))
+    for var in outputs:
+        if var not in numbers:
+            numbers[var] = leaf(var)
+    return numbers
+
+
+def is_same_graph(var1: Any, var2: Any, givens: Any = None, debug: bool = False) -> bool:
+    """Return whether two variables perform the same computation.
+
+    Parameters
+    ----------
+    var1, var2 : Variable
+    givens : dict or list of pairs, optional
+        Variables, in either graph, to be replaced before the comparison.
+    debug : bool
+        Kept for callers that pass it; there is one implementation.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.vectors("x", "y")
+    >>> is_same_graph(x + 1, x + 1), is_same_graph(x + 1, y + 1), is_same_graph(x + 1, y + 1, givens={x: y})
+    (True, False, True)
+    """
+    pairs = list(givens.items()) if isinstance(givens, dict) else list(givens or ())
+    table: dict = {}
+    # What replaces a variable is taken as it is: replacements are made at once, not one after another.
+    replaced = _canonical([new for _, new in pairs], table, {})
+    given = {old: replaced[new] for old, new in pairs}
+    numbers = _canonical([var1, var2], table, given)
+    return numbers[var1] == numbers[var2]
+
+
+def default_leaf_formatter(leaf: Any) -> str:
+    """Return the text of a variable at which a description ends."""
+    return str(leaf)
+
+
+def default_node_formatter(op: Any, argstrings: Sequence[str]) -> str:
+    """Return the text of a node whose inputs have the texts `argstrings`."""
+    return f"{op.op}({', '.join(argstrings)})"
+
+
+def op_as_string(
+    i: Sequence,
+    op: Any,
+    leaf_formatter: Callable = default_leaf_formatter,
+    node_formatter: Callable = default_node_formatter,
+) -> str:
+    """Return the text of a node, down to the inputs `i`.
+
+    Parameters
+    ----------
+    i : list of Variable
+    op : Apply
+    leaf_formatter, node_formatter : callable
+        As for `as_string`.
+
+    Returns
+    -------
+    str
+    """
+    strs = as_string(i, op.inputs, leaf_formatter, node_formatter)
+    return node_formatter(op, strs)
+
+
+def as_string(
+    i: Sequence,
+    o: Sequence,
+    leaf_formatter: Callable = default_leaf_formatter,
+    node_formatter: Callable = default_node_formatter,
+) -> list[str]:
+    """Describe a graph in text.
+
+    Parameters
+    ----------
+    i : list of Variable
+        Where the description stops.
+    o : list of Variable
+        What is described.
+    leaf_formatter : callable
+        Takes a variable at which the description stops, and returns its text.
+    node_formatter : callable
+        Takes a node and the list of the texts of its inputs, and returns its text.
+
+    Returns
+    -------
+    list of str
+        One text for each of `o`.  A node that is used several times is written where it is first met, as
+        ``*n -> Op(...)``, and elsewhere as ``*n``.
+    """
+    stop = set(i)
+    uses: dict = {}
+    for out in o:
+        if out.owner is not None and out not in stop:
+            uses[out.owner] = uses.get(out.owner, 0) + 1
+    for node in _nodes_between(stop, o):
+        for var in node.inputs:
+            if var.owner is not None and var not in stop:
+                uses[var.owner] = uses.get(var.owner, 0) + 1
+    labels: dict = {}
+    met: set = set()
+
+    def begin(var: Any) -> str | None:
+        # The text of what needs no description of its inputs first.
+        owner = var.owner
+        if owner is None or var in stop:
+            return leaf_formatter(var)
+        if owner in met:
+            label = f"*{labels[owner]}"
+            return label if len(owner.outputs) == 1 else f"{label}::{var.index}"
+        met.add(owner)
+        if uses[owner] > 1:
+            labels[owner] = len(labels) + 1
+        return None
+
+    result: list[str] = []
+    for out in o:
+        text = begin(out)
+        if text is not None:
+            result.append(text)
+            continue
+        # Each entry: a node, its inputs that are still to come, the texts of those before.
+        stack: list = [(out.owner, iter(out.owner.inputs), [])]
+        while True:
+            node, rest, args = stack[-1]
+            for var in rest:
+                text = begin(var)
+                if text is None:
+                    stack.append((var.owner, iter(var.owner.inputs), []))
+                    break
+                args.append(text)
+            else:
+                stack.pop()
+                text = node_formatter(node, args)
+                if node in labels:
+                    text = f"*{labels[node]} -> {text}"
+                if not stack:
+                    result.append(text)
+                    break
+                stack[-1][2].append(text)
+    return result

@@ -1,0 +1,596 @@
+"""Small tools of the graph: scratchpads, stack traces of the user's code, collections, decorators."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import os
+import sys
+import threading
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+from theano.configdefaults import config
+
+__all__ = [
+    "AbstractFunctionError",
+    "D",
+    "MethodNotDefined",
+    "add_tag_trace",
+    "comm_guard",
+    "copy_stack_trace",
+    "deprecated",
+    "difference",
+    "flatten",
+    "from_return_values",
+    "get_variable_trace_string",
+    "give_variables_names",
+    "hash_from_code",
+    "hash_from_dict",
+    "hash_from_file",
+    "hist",
+    "memoize",
+    "object2",
+    "remove",
+    "scratchpad",
+    "simple_extract_stack",
+    "to_return_values",
+    "toposort",
+    "type_guard",
+    "uniq",
+    "unique",
+    "undef",
+    "utils_undef",
+]
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Whether a file's frames are Theano's own; found once per file name.
+_internal_files: dict[str, bool] = {}
+
+
+def _is_internal(filename: str) -> bool:
+    internal = filename.startswith(_PACKAGE) and f"{os.sep}tests{os.sep}" not in filename[len(_PACKAGE) - 1 :]
+    _internal_files[filename] = internal
+    return internal
+
+
+def _raw_stack(limit: int, frame: Any) -> tuple:
+    # (file, line number, function) three by three, innermost first, from the first frame that is not Theano's.
+    cache = _internal_files
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        internal = cache.get(filename)
+        if internal is None:
+            internal = _is_internal(filename)
+        if not internal:
+            break
+        frame = frame.f_back
+    raw: list = []
+    while frame is not None and limit:
+        code = frame.f_code
+        raw += (code.co_filename, frame.f_lineno, code.co_name)
+        limit -= 1
+        frame = frame.f_back
+    return tuple(raw)
+
+
+def _resolve_stack(raw: tuple) -> list[tuple]:
+    # Outermost first, with the text of each line, as traceback.format_list takes it.
+    stack = []
+    for i in range(len(raw) - 3, -1, -3):
+        filename, lineno, name = raw[i : i + 3]
+        stack.append((filename, lineno, name, linecache.getline(filename, lineno).strip() or None))
+    return stack
+
+
+def simple_extract_stack(f: Any = None, limit: int | None = None, skips: Sequence[str] = ()) -> list[tuple]:
+    """Return the stack of calls, without asking the file system whether sources changed.
+
+    Parameters
+    ----------
+    f : frame, optional
+        The frame to start from; the caller's by default.
+    limit : int, optional
+        The number of levels to return; None means all.
+    skips : sequence of str
+        Innermost levels whose file name has one of these parts are left out, up to the first that has none.
+
+    Returns
+    -------
+    list of (file name, line number, function name, text of the line)
+        Outermost first.
+    """
+    if f is None:
+        f = sys._getframe(1)
+    trace: list[tuple] = []
+    while f is not None and (limit is None or len(trace) < limit):
+        code = f.f_code
+        if trace or not any(s in code.co_filename for s in skips):
+            line = linecache.getline(code.co_filename, f.f_lineno, f.f_globals).strip()
+            trace.append((code.co_filename, f.f_lineno, code.co_name, line or None))
+        f = f.f_back
+    trace.reverse()
+    return trace
+
+
+class scratchpad:
+    """A bag of attributes: the ``tag`` of variables and nodes.
+
+    The attribute `trace` holds the stack traces of the user's code that made the thing: a list of stacks, each a
+    list of (file, line number, function, text), outermost first.  It is kept in a compact form until it is read.
+    """
+
+    def clear(self) -> None:
+        """Remove all attributes."""
+        self.__dict__.clear()
+
+    def __update__(self, other: scratchpad) -> scratchpad:
+        self.__dict__.update(other.__dict__)
+        return self
+
+    @property
+    def trace(self) -> list:
+        try:
+            value = self.__dict__["trace"]
+        except KeyError:
+            raise AttributeError("trace") from None
+        if type(value) is tuple:
+            value = [_resolve_stack(value)] if value else []
+            self.__dict__["trace"] = value
+        return value
+
+    @trace.setter
+    def trace(self, value: Any) -> None:
+        self.__dict__["trace"] = value
+
+    @trace.deleter
+    def trace(self) -> None:
+        try:
+            del self.__dict__["trace"]
+        except KeyError:
+            raise AttributeError("trace") from None
+
+    def __copy__(self) -> scratchpad:
+        other = self.__class__.__new__(self.__class__)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __str__(self) -> str:
+        return f"scratchpad{self.__dict__}"
+
+    __repr__ = __str__
+
+    def info(self) -> None:
+        """Print the attributes."""
+        print(f"<theano.gof.utils.scratchpad instance at {id(self)}>")
+        for k in self.__dict__:
+            print(f"  {k}: {getattr(self, k)}")
+
+    def __getstate__(self) -> dict:
+        state = dict(self.__dict__)
+        if "test_value" in state and not config.pickle_test_value:
+            del state["test_value"]
+        state.pop("ufunc", None)
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+
+
+def add_tag_trace(thing: Any, user_line: int | None = None) -> Any:
+    """Record on a variable or node where the user's code made it, in ``thing.tag.trace``.
+
+    Parameters
+    ----------
+    thing
+        What is changed, in place.
+    user_line : int, optional
+        How many levels of the user's stack are kept: ``config.traceback.limit`` by default, -1 means all.
+
+    Returns
+    -------
+    thing
+    """
+    limit = config.traceback.limit if user_line is None else user_line
+    if limit:
+        thing.tag.__dict__["trace"] = _raw_stack(limit, sys._getframe(1))
+    return thing
+
+
+def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
+    """Give one or several variables the stack traces of one or several others, in addition to their own.
+
+    Parameters
+    ----------
+    from_var : Variable, or list, tuple or dict of Variables
+    to_var : Variable, or list, tuple or dict of Variables
+
+    Returns
+    -------
+    to_var
+    """
+    sources = _as_variables(from_var)
+    targets = _as_variables(to_var)
+    for target in targets:
+        own = target.tag.__dict__
+        if "trace" not in own and len(sources) == 1:
+            trace = sources[0].tag.__dict__.get("trace")
+            if trace is not None:
+                own["trace"] = trace
+            continue
+        merged = list(getattr(target.tag, "trace", []))
+        for source in sources:
+            if source is target:
+                continue
+            for stack in getattr(source.tag, "trace", []):
+                if stack not in merged:
+                    merged.append(stack)
+        own["trace"] = merged
+    return to_var
+
+
+def _as_variables(var: Any) -> list:
+    if isinstance(var, dict):
+        return list(var.values())
+    if isinstance(var, (list, tuple)):
+        return list(var)
+    return [var]
+
+
+def get_variable_trace_string(v: Any) -> str:
+    """Return the text of the stack traces of a variable, or an empty string."""
+    trace = getattr(v.tag, "trace", None)
+    if not trace:
+        return ""
+    if isinstance(trace[0], list) and not trace[0]:
+        return ""
+    import traceback
+
+    lines = ["\nBacktrace when that variable is created:\n\n"]
+    stacks = trace if isinstance(trace[0], list) else [trace]
+    for stack in stacks:
+        lines += traceback.format_list(stack)
+    return "".join(lines)
+
+
+def hashtype(self: Any) -> int:
+    """Hash an object by its class."""
+    t = type(self)
+    return hash(t.__name__) ^ hash(t.__module__)
+
+
+class MethodNotDefined(Exception):
+    """A method that is part of an interface is not defined by the class that was asked for it."""
+
+
+class AbstractFunctionError(Exception):
+    """An abstract function was called."""
+
+
+class undef:
+    """A unique value that stands for 'not given'."""
+
+
+utils_undef = undef
+
+
+class object2:
+    """A base class without anything; kept for classes that derive from it."""
+
+
+class D:
+    """An object whose attributes are the keyword arguments it was made with."""
+
+    def __init__(self, **d: Any):
+        self.__dict__.update(d)
+
+
+def memoize(f: Callable) -> Callable:
+    """Cache the return value of `f` for each tuple of (hashable) arguments.
+
+    Examples
+    --------
+    >>> calls = []
+    >>> @memoize
+    ... def double(x):
+    ...     calls.append(x)
+    ...     return 2 * x
+    >>> double(2), double(2), calls
+    (4, 4, [2])
+    """
+    cache: dict = {}
+
+    @functools.wraps(f)
+    def rval(*args: Any, **kwargs: Any) -> Any:
+        key = (args, tuple(kwargs.items()))
+        try:
+            return cache[key]
+        except KeyError:
+            value = cache[key] = f(*args, **kwargs)
+            return value
+
+    return rval
+
+
+def deprecated(filename: str, msg: str = "") -> Callable:
+    """Make a decorator that prints a warning the first time the function is called.
+
+    Parameters
+    ----------
+    filename
+        Where the function is; printed before its name.
+    msg
+        What to do instead.
+    """
+
+    def _deprecated(f: Callable) -> Callable:
+        lock = threading.Lock()
+        state = {"first": True}
+
+        @functools.wraps(f)
+        def g(*args: Any, **kwargs: Any) -> Any:
+            with lock:
+                first, state["first"] = state["first"], False
+            if first:
+                print(f"WARNING {filename}.{f.__name__} deprecated. {msg}")
+            return f(*args, **kwargs)
+
+        return g
+
+    return _deprecated
+
+
+def uniq(seq: Sequence) -> list:
+    """Return the elements of `seq` without repetitions, each at the place of its first occurrence.
+
+    Examples
+    --------
+    >>> uniq([2, 1, 2, 3, 1])
+    [2, 1, 3]
+    """
+    try:
+        return list(dict.fromkeys(seq))
+    except TypeError:
+        return [x for i, x in enumerate(seq) if seq.index(x) == i]
+
+
+def unique(x: Iterable) -> bool:
+    """Return whether no element of `x` comes twice."""
+    x = list(x)
+    return len(set(x)) == len(x)
+
+
+def difference(seq1: Iterable, seq2: Iterable) -> list:
+    """Return the elements of `seq1` that are not in `seq2`.
+
+    Examples
+    --------
+    >>> difference([1, 2, 3], [2])
+    [1, 3]
+    """
+    seq2 = list(seq2)
+    try:
+        lookup: Any = set(seq2) if len(seq2) > 4 else seq2
+        return [x for x in seq1 if x not in lookup]
+    except TypeError:
+        return [x for x in seq1 if x not in seq2]
+
+
+def to_return_values(values: Sequence) -> Any:
+    """Return the only element of a sequence of length one, else the sequence."""
+    return values[0] if len(values) == 1 else values
+
+
+def from_return_values(values: Any) -> list:
+    """Return a list of what a function returned: one value or several."""
+    return list(values) if isinstance(values, (list, tuple)) else [values]
+
+
+def flatten(a: Any) -> list:
+    """Flatten nested tuples, lists and sets into one list.
+
+    Examples
+    --------
+    >>> flatten([1, (2, [3]), {4}])
+    [1, 2, 3, 4]
+    """
+    if not isinstance(a, (tuple, list, set)):
+        return [a]
+    result: list = []
+    stack: list[Iterator] = [iter(a)]
+    while stack:
+        for item in stack[-1]:
+            if isinstance(item, (tuple, list, set)):
+                stack.append(iter(item))
+                break
+            result.append(item)
+        else:
+            stack.pop()
+    return result
+
+
+def hist(coll: Iterable[Hashable]) -> dict:
+    """Count how often each element comes."""
+    return dict(Counter(coll))
+
+
+def remove(predicate: Callable[[Any], Any], coll: Iterable) -> list:
+    """Return the items of `coll` for which `predicate` is not true.
+
+    Examples
+    --------
+    >>> remove(lambda x: x % 2 == 0, [1, 2, 3, 4])
+    [1, 3]
+    """
+    return [x for x in coll if not predicate(x)]
+
+
+def toposort(prereqs_d: dict) -> list:
+    """Sort the keys of a dictionary of prerequisites.
+
+    Parameters
+    ----------
+    prereqs_d
+        ``prereqs_d[x]`` has all that must come before ``x``.
+
+    Returns
+    -------
+    list
+        All keys, each after its prerequisites.
+
+    Raises
+    ------
+    Exception
+        The prerequisites hold a cycle, or name something that is no key.
+    """
+    missing = {p: set(prereqs) for p, prereqs in prereqs_d.items()}
+    waiting: dict = defaultdict(list)
+    for x, prereqs in prereqs_d.items():
+        for p in dict.fromkeys(prereqs):
+            waiting[p].append(x)
+    ready = [x for x in prereqs_d if not missing[x]]
+    seq = []
+    for x in ready:
+        seq.append(x)
+        for y in waiting[x]:
+            missing[y].discard(x)
+            if not missing[y]:
+                ready.append(y)
+    if len(seq) != len(prereqs_d):
+        raise Exception(
+            "Cannot sort topologically: there might be cycles, prereqs_d does not have a key for each element or "
+            "some orderings contain invalid elements."
+        )
+    return seq
+
+
+def comm_guard(type1: Any, type2: Any) -> Callable:
+    """Make a decorator of functions of two arguments that takes them in either order, by type.
+
+    A function of the same name that was decorated before is tried where the types do not fit.
+    """
+
+    def wrap(f: Callable) -> Callable:
+        old_f = f.__globals__.get(f.__name__)
+
+        def new_f(arg1: Any, arg2: Any, *rest: Any) -> Any:
+            if (type1 is ANY_TYPE or isinstance(arg1, type1)) and (type2 is ANY_TYPE or isinstance(arg2, type2)):
+                pass
+            elif (type1 is ANY_TYPE or isinstance(arg2, type1)) and (type2 is ANY_TYPE or isinstance(arg1, type2)):
+                arg1, arg2 = arg2, arg1
+            elif old_f is not None:
+                return old_f(arg1, arg2, *rest)
+            else:
+                return FALL_THROUGH
+            result = f(arg1, arg2, *rest)
+            if result is FALL_THROUGH and old_f is not None:
+                return old_f(arg1, arg2, *rest)
+            return result
+
+        new_f.__name__ = f.__name__
+        new_f.__doc__ = f.__doc__
+        return new_f
+
+    return wrap
+
+
+def type_guard(type1: Any) -> Callable:
+    """Make a decorator that calls the function only where its first argument has the type.
+
+    A function of the same name that was decorated before is tried where it does not fit.
+    """
+
+    def wrap(f: Callable) -> Callable:
+        old_f = f.__globals__.get(f.__name__)
+
+        def new_f(arg1: Any, *rest: Any) -> Any:
+            if type1 is ANY_TYPE or isinstance(arg1, type1):
+                result = f(arg1, *rest)
+                if result is not FALL_THROUGH or old_f is None:
+                    return result
+            elif old_f is None:
+                return FALL_THROUGH
+            return old_f(arg1, *rest)
+
+        new_f.__name__ = f.__name__
+        new_f.__doc__ = f.__doc__
+        return new_f
+
+    return wrap
+
+
+class _Any:
+    pass
+
+
+ANY_TYPE = _Any()
+FALL_THROUGH = _Any()
+
+
+def give_variables_names(variables: Iterable) -> list:
+    """Give variables unique names, in place: those without a name or with one that another has get a new one.
+
+    Returns
+    -------
+    list of Variable
+    """
+    variables = list(variables)
+    counts = Counter(v.name for v in variables)
+    taken = {name for name, n in counts.items() if name and n == 1}
+    next_id = 0
+    for v in variables:
+        if v.name and counts[v.name] == 1:
+            continue
+        base = v.name or "V"
+        while f"{base}_{next_id}" in taken:
+            next_id += 1
+        v.name = f"{base}_{next_id}"
+        taken.add(v.name)
+    return variables
+
+
+def hash_from_code(msg: str | bytes) -> str:
+    """Return the SHA256 digest of a text, in hexadecimal form."""
+    import hashlib
+
+    if isinstance(msg, str):
+        msg = msg.encode()
+    # Some names must not start with a digit.
+    return "m" + hashlib.sha256(memoryview(msg)).hexdigest()
+
+
+def hash_from_file(file_path: str) -> str:
+    """Return the SHA256 digest of a file, in hexadecimal form.
+
+    Parameters
+    ----------
+    file_path
+    """
+    with open(file_path, "rb") as f:
+        return hash_from_code(f.read())
+
+
+def hash_from_dict(d: dict) -> str:
+    """Return the SHA256 digest of a dictionary with sortable keys.
+
+    Lists and tuples are taken as their elements' texts.
+    """
+    items: list = d.items() if isinstance(d, OrderedDict) else sorted(d.items())  # type: ignore[assignment]
+    parts = []
+    for k, v in items:
+        parts.append(str(k))
+        parts += [str(i) for i in v] if isinstance(v, (tuple, list)) else [str(v)]
+    return hash_from_code(",".join(parts))
+
+
+def find_node(v: Any, cls: Any, ignore_clients: bool = False) -> Any:
+    """Return the node of class `cls` (of its Op) behind `v`, through ViewOps-free single-client chains, or None."""
+    if v.owner is not None and (ignore_clients or len(getattr(v, "clients", ())) == 1):
+        return v.owner if isinstance(v.owner.op, cls) else None
+    return None
+
+
+def environ_without_theano_flags() -> dict[str, str]:
+    """Return the environment without what sets Theano's flags, for child processes of tests."""
+    return {k: v for k, v in os.environ.items() if k not in ("THEANO_FLAGS", "THEANORC")}

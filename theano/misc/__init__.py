@@ -1,0 +1,1 @@
+"""Tools around the core: serialization, timing scripts, ordered collections."""

@@ -1,0 +1,257 @@
+"""Serialization: zip files with arrays as members, and pickles without what is not needed.
+
+A file written by :func:`dump` is a zip file with the pickle in the member
+``pkl``, and each array in an ``.npy`` member, so that :func:`numpy.load` can
+read it.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import io
+import pickle
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from theano.compile.sharedvalue import SharedVariable
+from theano.gof.utils import scratchpad
+
+__all__ = [
+    "CompatUnpickler",
+    "PersistentGpuArrayID",
+    "PersistentNdarrayID",
+    "PersistentNdarrayLoad",
+    "PersistentSharedVariableID",
+    "StripPickler",
+    "dump",
+    "load",
+]
+
+#: Attributes of ``tag`` that serve to debug.
+_TAGS_TO_STRIP = ("trace", "_trace", "test_value")
+
+
+class StripPickler(pickle.Pickler):
+    """A pickler that leaves out of Theano's objects what only serves to debug them.
+
+    Parameters
+    ----------
+    file : file
+        Binary file to write to.
+    protocol : int
+        Version of the pickle format.
+    extra_tag_to_remove : str or list of str, optional
+        Further attributes of ``tag`` to leave out.
+
+    Examples
+    --------
+    >>> import io, theano.tensor as T
+    >>> file = io.BytesIO()
+    >>> StripPickler(file, protocol=-1).dump(T.dscalar('x') + 1)
+    """
+
+    def __init__(self, file: BinaryIO, protocol: int = 0, extra_tag_to_remove: Any = None, **kwargs: Any):
+        super().__init__(file, protocol, **kwargs)
+        extra = [extra_tag_to_remove] if isinstance(extra_tag_to_remove, str) else extra_tag_to_remove or []
+        self.tag_to_remove = [*_TAGS_TO_STRIP, *extra]
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Return how to pickle a tag: as one that never had the unwanted attributes."""
+        if isinstance(obj, scratchpad):
+            state = {k: v for k, v in obj.__getstate__().items() if k not in self.tag_to_remove}
+            return copyreg.__newobj__, (type(obj),), state  # type: ignore[attr-defined]
+        return NotImplemented
+
+
+class CompatUnpickler(pickle.Unpickler):
+    """An unpickler that also reads arrays pickled by Python 2.
+
+    Parameters
+    ----------
+    file : file
+        Binary file to read from.
+    **kwargs
+        As for :class:`pickle.Unpickler`; Python 2 needs ``encoding="latin1"``.
+    """
+
+
+class PersistentNdarrayID:
+    """Says which objects :func:`dump` writes to members of their own: all arrays.
+
+    Parameters
+    ----------
+    zip_file : ZipFile
+        The file to write members to.
+    """
+
+    def __init__(self, zip_file: zipfile.ZipFile):
+        self.zip_file = zip_file
+        self.count = 0
+        self.seen: dict[int, str] = {}
+        # Arrays are recognized by their addresses, which must stay theirs.
+        self._kept: list[Any] = []
+
+    def _resolve_name(self, obj: Any) -> str:
+        """Return the name of the member for an object."""
+        name = f"array_{self.count}"
+        self.count += 1
+        return name
+
+    def __call__(self, obj: Any) -> str | None:
+        if type(obj) is not np.ndarray or obj.dtype.hasobject:
+            return None
+        if id(obj) not in self.seen:
+            name = self._resolve_name(obj)
+            _write_array(self.zip_file, name, obj)
+            self.seen[id(obj)] = f"ndarray.{name}"
+            self._kept.append(obj)
+        return self.seen[id(obj)]
+
+
+class PersistentGpuArrayID(PersistentNdarrayID):
+    """The older name of :class:`PersistentNdarrayID` for files with arrays of a GPU, of which there are none."""
+
+
+class PersistentSharedVariableID(PersistentNdarrayID):
+    """Says which objects :func:`dump` writes to members of their own: arrays, those of shared variables under their names.
+
+    Parameters
+    ----------
+    zip_file : ZipFile
+        The file to write members to.
+    allow_unnamed : bool
+        Whether shared variables may have no name; their arrays are then called
+        ``array_0`` and so on.
+    allow_duplicates : bool
+        Whether names may come several times; from the second on they get a
+        number.
+
+    Raises
+    ------
+    ValueError
+        For names that are forbidden by these parameters, or that clash with
+        the member that holds the pickle.
+    """
+
+    def __init__(self, zip_file: zipfile.ZipFile, allow_unnamed: bool = True, allow_duplicates: bool = True):
+        super().__init__(zip_file)
+        self.name_counter: dict[str, int] = defaultdict(int)
+        self.ndarray_names: dict[int, str] = {}
+        self.allow_unnamed = allow_unnamed
+        self.allow_duplicates = allow_duplicates
+
+    def _resolve_name(self, obj: Any) -> str:
+        if id(obj) not in self.ndarray_names:
+            return super()._resolve_name(obj)
+        name = self.ndarray_names[id(obj)]
+        count = self.name_counter[name]
+        self.name_counter[name] += 1
+        if count:
+            if not self.allow_duplicates:
+                raise ValueError(f"multiple shared variables with the name {name!r}.")
+            name = f"{name}_{count + 1}"
+        return name
+
+    def __call__(self, obj: Any) -> str | None:
+        if isinstance(obj, SharedVariable):
+            if obj.name:
+                if obj.name == "pkl":
+                    raise ValueError("can't pickle shared variable with name `pkl`")
+                self.ndarray_names[id(obj.container.storage[0])] = obj.name
+            elif not self.allow_unnamed:
+                raise ValueError(f"unnamed shared variable, {obj!r}")
+        return super().__call__(obj)
+
+
+class PersistentNdarrayLoad:
+    """Finds the arrays that :class:`PersistentNdarrayID` wrote.
+
+    Parameters
+    ----------
+    zip_file : ZipFile
+        The file to read members from.
+    """
+
+    def __init__(self, zip_file: zipfile.ZipFile):
+        self.zip_file = zip_file
+        self.cache: dict[str, np.ndarray] = {}
+
+    def __call__(self, persid: str) -> np.ndarray:
+        _, name = persid.split(".", 1)
+        if name not in self.cache:
+            with self.zip_file.open(name) as member:
+                self.cache[name] = np.lib.format.read_array(member, allow_pickle=False)
+        return self.cache[name]
+
+
+def _write_array(zip_file: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
+    with zip_file.open(name, "w", force_zip64=True) as member:
+        np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def dump(
+    obj: Any,
+    file_handler: BinaryIO,
+    protocol: int = pickle.DEFAULT_PROTOCOL,
+    persistent_id: Callable[[zipfile.ZipFile], Callable[[Any], str | None]] = PersistentSharedVariableID,
+) -> None:
+    """Pickle an object to a zip file, with arrays as members that :func:`numpy.load` can read.
+
+    Parameters
+    ----------
+    obj : object
+        The object.
+    file_handler : file
+        Binary file to write to.
+    protocol : int
+        Version of the pickle format.
+    persistent_id : callable
+        Called with the zip file, returns a function that writes certain objects to
+        members and returns their names. By default arrays are, those of
+        shared variables under the names of these.
+
+    Examples
+    --------
+    >>> import io, numpy as np, theano
+    >>> file = io.BytesIO()
+    >>> dump((theano.shared(0, name='foo'), np.array(2)), file)
+    >>> with np.load(file) as members:
+    ...     sorted(members)
+    ['array_0', 'foo', 'pkl']
+    """
+    with closing(zipfile.ZipFile(file_handler, "w", zipfile.ZIP_DEFLATED, allowZip64=True)) as zip_file:
+        buffer = io.BytesIO()
+        pickler = pickle.Pickler(buffer, protocol=protocol)
+        pickler.persistent_id = persistent_id(zip_file)  # type: ignore[method-assign, assignment]
+        pickler.dump(obj)
+        zip_file.writestr("pkl", buffer.getvalue())
+
+
+def load(
+    f: BinaryIO,
+    persistent_load: Callable[[zipfile.ZipFile], Callable[[str], Any]] = PersistentNdarrayLoad,
+) -> Any:
+    """Load what :func:`dump` wrote.
+
+    Parameters
+    ----------
+    f : file
+        Binary file to read from.
+    persistent_load : callable
+        Called with the zip file, returns a function that finds the objects in its
+        members.
+
+    Returns
+    -------
+    object
+        The object.
+    """
+    with closing(zipfile.ZipFile(f, "r")) as zip_file:
+        unpickler = pickle.Unpickler(io.BytesIO(zip_file.read("pkl")))
+        unpickler.persistent_load = persistent_load(zip_file)  # type: ignore[method-assign, assignment]
+        return unpickler.load()

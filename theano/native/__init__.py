@@ -1,0 +1,1 @@
+"""The native engine: lowering of graphs to programs, generated kernels, and the C runtime that runs them."""

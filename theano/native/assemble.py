@@ -1,0 +1,300 @@
+"""From an ordered graph to a program: lowers every node, lays out branches and the tail, reports errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.link import raise_with_op
+from theano.native.fusion import find_groups
+from theano.native.program import CannotLower, Instr, ProgramBuilder, find_lowering
+from theano.native.schedule import TOP, Region, Schedule, arrange, is_lazy
+
+# Instructions whose prepare step looks at no element of an array.
+_SHAPE_ONLY = frozenset({
+    "kernel", "view", "dimshuffle", "scalar", "copy", "cast_copy", "shape", "shape_i", "makevector",
+    "dot", "gemm", "gemv", "ger", "dot22scalar", "batched_dot", "rebroadcast",
+})  # fmt: skip
+# Instructions that look at the elements of their inputs from this position on.
+_READS_FROM = {
+    "subtensor": 1, "inc_subtensor": 2, "take": 1, "inc_take": 2, "advanced_subtensor": 1, "advanced_inc": 2,
+    "reshape": 1, "specify_shape": 1, "check_index": 0, "assert_op": 1, "alloc": 1, "alloc_empty": 0, "split": 1, "join": 0,
+}  # fmt: skip
+
+
+class NeedsPython(Exception):
+    """The graph holds something that only the Python virtual machine runs."""
+
+
+class NativeThunk:
+    """What a compiled graph is called through.
+
+    Attributes
+    ----------
+    program
+        The `_runtime.Program`.
+    nodes
+        The graph's nodes in topological order.
+    storage_map
+        One-element lists of inputs, outputs and constants; intermediate values live in the program only.
+    native_nodes
+        Nodes that run without Python.
+    """
+
+    lazy = False
+    need_update_inputs = False
+
+    def __init__(self, program: Any, nodes: Sequence[Apply], instrs: Sequence[Instr], storage_map: Any,
+                 input_storage: Any, output_storage: Any, allow_gc: bool):
+        self.program = program
+        self.nodes = list(nodes)
+        self.instrs = list(instrs)
+        self.storage_map = storage_map
+        self.inputs = input_storage
+        self.outputs = output_storage
+        self.allow_gc = allow_gc
+
+    def __call__(self) -> None:
+        self.program()
+
+    @property
+    def native_nodes(self) -> list[Apply]:
+        python = {i.node for i in self.instrs if i.name in ("perform", "thunk", "call")}
+        return [node for node in self.nodes if node not in python]
+
+    def free(self) -> None:
+        """Give back the memory that is kept between calls."""
+        self.program.free()
+
+    def clear_storages(self) -> None:
+        """Forget the outputs of the last call."""
+        for storage in self.outputs:
+            storage[0] = None
+
+    def update_profile(self, profile: Any) -> None:
+        """Add the time that each node took to a profile, and start again from zero."""
+        seconds: dict[Apply, float] = {}
+        calls: dict[Apply, int] = {}
+        for instr, time, count in zip(self.instrs, self.program.node_times(), self.program.node_counts(), strict=True):
+            if instr.node is not None:
+                seconds[instr.node] = seconds.get(instr.node, 0.0) + time
+                calls[instr.node] = max(calls.get(instr.node, 0), count)
+        for node, time in seconds.items():
+            profile.apply_time[node] = profile.apply_time.get(node, 0.0) + time
+            profile.apply_callcount[node] = profile.apply_callcount.get(node, 0) + calls[node]
+            profile.apply_cimpl[node] = True
+        self.program.set_profile(True)
+
+
+def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: Any, output_storage: Any,
+             storage_map: Any) -> NativeThunk:
+    """Compile a graph over the given storages."""
+    schedule = arrange(fgraph.inputs, fgraph.outputs, order)
+    fuse = linker.fuse and linker.profile is None
+    lowered = Lowered(fgraph, schedule, storage_map, fuse, copy_destroyed=False)
+    if schedule.tail and not lowered.tail_is_preparable():
+        lowered = Lowered(fgraph, schedule, storage_map, fuse, copy_destroyed=True)
+    builder = lowered.builder
+    instrs = builder.instrs
+    constants = dict(builder.constants)
+
+    def on_error(position: int, exc_type: Any, exc_value: Any, trace: Any, values: Any) -> None:
+        _raise_for_node(instrs[position], builder, constants, (exc_type, exc_value, trace), values, storage_map)
+
+    has_state = bool(schedule.destroyed_inputs) or bool(getattr(fgraph, "update_mapping", None))
+    program = builder.build(
+        list(zip(lowered.input_cells, input_storage, strict=True)),
+        [(builder.cell(v), s) for v, s in zip(fgraph.outputs, output_storage, strict=True)],
+        tail_start=lowered.tail_start,
+        on_error=on_error,
+        serialise=has_state,
+        keep_values=not linker.allow_gc,
+        updates=sorted((getattr(fgraph, "update_mapping", None) or {}).items()),
+    )
+    if linker.profile is not None:
+        program.set_profile(True)
+    return NativeThunk(program, order, instrs, storage_map, input_storage, output_storage, linker.allow_gc)
+
+
+class Lowered:
+    """The instructions of a schedule."""
+
+    def __init__(self, fgraph: Any, schedule: Schedule, storage_map: Any, fuse: bool, copy_destroyed: bool):
+        self.builder = ProgramBuilder()
+        self.schedule = schedule
+        self.storage_map = storage_map
+        self.compute_map: dict[Variable, list[bool]] = {}
+        self.groups = {}
+        if fuse:
+            self.groups = find_groups(schedule, fgraph)
+        builder = self.builder
+        self.input_cells = [builder.cell(variable) for variable in fgraph.inputs]
+        self._tail_start: int | None = None
+        if copy_destroyed:
+            self._copy_destroyed()
+            self._lower(schedule.regions[TOP])
+            return
+        tail = set(schedule.tail)
+        self._lower([n for n in schedule.regions[TOP] if n not in tail])
+        if tail:
+            self._tail_start = len(builder.instrs)
+            self._lower(schedule.tail)
+
+    @property
+    def tail_start(self) -> int | None:
+        """Position of the first instruction that may destroy persistent memory."""
+        return self._tail_start
+
+    def _copy_destroyed(self) -> None:
+        """Let the program work on copies of the inputs that it overwrites."""
+        builder = self.builder
+        for variable in self.schedule.destroyed_inputs:
+            original = builder.cell(variable)
+            copy = builder.new_cell(builder.cells[original])
+            builder.emit("deepcopy", [original], [copy])
+            builder.replace(variable, copy)
+
+    def tail_is_preparable(self) -> bool:
+        """Whether all of the tail can be checked before any of it runs."""
+        made: set[int] = set()
+        for instr in self.builder.instrs[self.tail_start :]:
+            first = _READS_FROM.get(instr.name)
+            if instr.name not in _SHAPE_ONLY and (first is None or not made.isdisjoint(instr.ins[first:])):
+                return False
+            made.update(instr.outs)
+        return True
+
+    def _lower(self, nodes: Sequence[Apply]) -> None:
+        """Lower nodes in order; branches of lazy nodes are laid out around jumps.
+
+        `todo` is a stack of steps, so that nested branches need no recursion.
+        """
+        builder = self.builder
+        todo: list[Callable[[], None]] = []
+
+        def push_nodes(region_nodes: Sequence[Apply]) -> None:
+            todo.extend((lambda n=n: self._lower_node(n, push_lazy)) for n in reversed(region_nodes))
+
+        def push_lazy(node: Apply) -> None:
+            count = len(node.outputs)
+            condition, branches = node.inputs[0], node.inputs[1:]
+            regions = self.schedule.regions
+            jumps = [-1, -1]
+
+            def start() -> None:
+                builder.node = node
+                jumps[0] = builder.emit("jump_if_false", [builder.cell(condition)], [], (0,))
+
+            def finish(branch: int) -> None:
+                builder.node = node
+                for value, out in zip(branches[branch * count : (branch + 1) * count], node.outputs, strict=True):
+                    builder.emit("view", [builder.cell(value)], [builder.cell(out)])
+                if branch == 0:
+                    jumps[1] = builder.emit("jump", [], [], (0,))
+                builder.patch(jumps[branch], (len(builder.instrs),))
+
+            todo.append(lambda: finish(1))
+            push_nodes(regions.get(Region(node, 1), []))
+            todo.append(lambda: finish(0))
+            push_nodes(regions.get(Region(node, 0), []))
+            todo.append(start)
+
+        push_nodes(nodes)
+        while todo:
+            todo.pop()()
+
+    def _lower_node(self, node: Apply, push_lazy: Callable[[Apply], None]) -> None:
+        if is_lazy(node):
+            push_lazy(node)
+            return
+        self.builder.node = node
+        group = self.groups.get(node)
+        if group is None:
+            lower_one(self.builder, node, self.storage_map, self.compute_map)
+        elif group.last is node:
+            group.emit(self.builder)
+
+
+def lower_one(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
+    """Emit the instructions of one node: native ones, or the call of its Python code."""
+    lowering = find_lowering(node.op)
+    if lowering is not None:
+        kept = len(builder.instrs)
+        try:
+            lowering(builder, node)
+            return
+        except CannotLower:
+            del builder.instrs[kept:]
+    _lower_to_python(builder, node, storage_map, compute_map)
+
+
+def _lower_to_python(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
+    """Emit the call of a node's thunk over storage lists that the instruction fills and reads."""
+    ins = [storage_map.setdefault(v, [v.data if isinstance(v, Constant) else None]) for v in node.inputs]
+    outs = [storage_map.setdefault(v, [None]) for v in node.outputs]
+    computed = [compute_map.setdefault(v, [False]) for v in node.outputs]
+    for variable in node.inputs:
+        compute_map.setdefault(variable, [True])
+    thunk = node.op.make_thunk(node, storage_map, compute_map, no_recycling=list(node.outputs))
+    if getattr(thunk, "lazy", False):
+        raise NeedsPython(node)
+    builder.emit_for(node, "thunk", (thunk, tuple(ins), tuple(outs), tuple(computed)))
+
+
+def node_thunk(node: Apply, storage_map: Any, compute_map: Any) -> Any:
+    """A thunk of one node: a program of its own where the node has a native form."""
+    ins = [storage_map[v] for v in node.inputs]
+    outs = [storage_map[v] for v in node.outputs]
+    thunk = None
+    if find_lowering(node.op) is not None and not is_lazy(node):
+        thunk = _native_node_thunk(node, ins, outs)
+    if thunk is None:
+        thunk = node.op.make_thunk(node, storage_map, compute_map, [])
+    thunk.inputs, thunk.outputs = ins, outs
+    return thunk
+
+
+def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
+    builder = ProgramBuilder()
+    builder.node = node
+    variables = list(dict.fromkeys(v for v in node.inputs if not isinstance(v, Constant)))
+    for variable in variables:
+        builder.cell(variable)
+    try:
+        find_lowering(node.op)(builder, node)
+    except CannotLower:
+        return None
+    storages = dict(zip(node.inputs, ins, strict=True))
+    inputs = [(builder.cell(v), storages[v]) for v in variables]
+    program = builder.build(inputs, [(builder.cell(v), s) for v, s in zip(node.outputs, outs, strict=True)])
+
+    def thunk() -> None:
+        program()
+
+    thunk.lazy = False
+    return thunk
+
+
+class _FailedThunk:
+    """What the error report wants to see of an instruction."""
+
+    def __init__(self, inputs: list[list[Any]], outputs: list[list[Any]]):
+        self.inputs = inputs
+        self.outputs = outputs
+
+
+def _raise_for_node(instr: Instr, builder: ProgramBuilder, constants: dict[int, Any], exc_info: Any, values: Any,
+                    storage_map: Any) -> None:
+    """Raise an instruction's error with the description of its node."""
+    node = instr.node
+    if node is None:
+        raise exc_info[1].with_traceback(exc_info[2])
+    of_cell = {**constants, **dict(zip(instr.ins, values, strict=False))}
+    inputs = [[of_cell.get(builder.of_variable.get(v), _constant_data(v))] for v in node.inputs]
+    thunk = _FailedThunk(inputs, [[None] for _ in node.outputs])
+    raise_with_op(node, thunk, exc_info, storage_map)
+
+
+def _constant_data(variable: Variable) -> Any:
+    return variable.data if isinstance(variable, Constant) else None

@@ -1,0 +1,170 @@
+"""Finds a BLAS and hands its function pointers to the runtime, when the first program needs them.
+
+In this order: what the user names in `config.blas.ldflags`; the OpenBLAS that NumPy's wheel brought and that is loaded
+already; SciPy's `cython_blas`. Without any of these the runtime's own loops do the work.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import sys
+from typing import Any
+
+NAMES = tuple(f"{letter}{routine}" for letter in "sdcz" for routine in ("gemm", "gemv"))
+NAMES += ("sger", "dger", "cgeru", "zgeru", "sdot", "ddot")
+
+
+def find_blas(ldflags: str = "") -> tuple[str, dict[str, Any]]:
+    """Find BLAS routines.
+
+    Parameters
+    ----------
+    ldflags
+        Linker flags of a BLAS that the user wants (``-lname``, ``-Lfolder``, files); empty: any.
+
+    Returns
+    -------
+    tuple
+        A description of the library, and by routine name its address (int) or a capsule that holds it. Integer arguments
+        may be of 32 or 64 bits: the runtime passes pointers to 64-bit ones.
+
+    Raises
+    ------
+    OSError
+        If the user's library cannot be loaded or lacks a routine.
+    """
+    if ldflags.strip():
+        return ldflags, _from_ldflags(ldflags)
+    # Passing pointers to 64-bit integers where 32-bit ones are read needs the low half first.
+    if sys.byteorder == "little":
+        for find in (_from_numpy, _from_scipy):
+            found = find()
+            if found is not None:
+                return found
+    return "own loops (no BLAS found)", {}
+
+
+def load_blas() -> str:
+    """Find a BLAS by `config.blas.ldflags` and give it to the runtime; returns its description."""
+    from theano.native import _runtime
+
+    try:
+        from theano.configparser import config
+
+        ldflags = config.blas.ldflags
+    except (ImportError, AttributeError):
+        ldflags = ""
+    description, pointers = find_blas(ldflags or "")
+    _runtime.blas_set(pointers, description)
+    return description
+
+
+def _addresses(libraries: list[Any], pattern: str) -> dict[str, int] | None:
+    """Addresses of all routines, named by `pattern`; None when one is missing."""
+    import ctypes
+
+    found = {}
+    for name in NAMES:
+        for library in libraries:
+            try:
+                routine = getattr(library, pattern.format(name))
+            except AttributeError:
+                continue
+            found[name] = ctypes.cast(routine, ctypes.c_void_p).value
+            break
+        else:
+            return None
+    return found
+
+
+def _from_ldflags(ldflags: str) -> dict[str, int]:
+    import ctypes
+    import ctypes.util
+    import shlex
+
+    words = shlex.split(ldflags)
+    folders = [w[2:] for w in words if w.startswith("-L")]
+    libraries = []
+    for word in words:
+        if word.startswith("-l"):
+            candidates = []
+            for folder in folders:
+                candidates += sorted(glob.glob(os.path.join(glob.escape(folder), f"lib{word[2:]}.*")))
+            system = ctypes.util.find_library(word[2:])
+            candidates += [system] if system else [f"lib{word[2:]}.so"]
+        elif not word.startswith("-") and re.search(r"\.(so|dylib|dll)\b", word):
+            candidates = [word]
+        else:
+            continue
+        libraries.append(_first_loadable(candidates, word))
+    for pattern in ("{}_", "{}", "{}_64_"):
+        found = _addresses(libraries, pattern)
+        if found is not None:
+            return found
+    raise OSError(f"config.blas.ldflags = {ldflags!r}: the libraries do not have the BLAS routines {', '.join(NAMES)}")
+
+
+def _first_loadable(candidates: list[str], word: str) -> Any:
+    import ctypes
+
+    problem: OSError | None = None
+    for path in candidates:
+        try:
+            return ctypes.CDLL(path, mode=getattr(ctypes, "RTLD_GLOBAL", 0))
+        except OSError as error:
+            problem = error
+    raise OSError(f"config.blas.ldflags: cannot load {word!r}: {problem}")
+
+
+def _from_numpy() -> tuple[str, dict[str, int]] | None:
+    import ctypes
+
+    import numpy
+
+    package = os.path.dirname(numpy.__file__)
+    for folder in (package + ".libs", os.path.join(package, ".dylibs")):
+        for path in glob.glob(os.path.join(glob.escape(folder), "libscipy_openblas*")):
+            try:
+                library = ctypes.CDLL(path)
+            except OSError:
+                continue
+            for pattern in ("scipy_{}_64_", "scipy_{}_"):
+                found = _addresses([library], pattern)
+                if found is not None:
+                    return f"NumPy's OpenBLAS ({os.path.basename(path)})", found
+    return None
+
+
+def _from_scipy() -> tuple[str, dict[str, Any]] | None:
+    """Load the extension file alone: importing scipy.linalg would take ten times as long."""
+    name = "scipy.linalg.cython_blas"
+    module = sys.modules.get(name)
+    if module is None:
+        import importlib.util
+        from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
+
+        spec = importlib.util.find_spec("scipy")
+        if spec is None or not spec.submodule_search_locations:
+            return None
+        base = os.path.join(spec.submodule_search_locations[0], "linalg", "cython_blas")
+        for suffix in EXTENSION_SUFFIXES:
+            if os.path.exists(base + suffix):
+                try:
+                    loader = ExtensionFileLoader(name, base + suffix)
+                    file_spec = importlib.util.spec_from_file_location(name, base + suffix, loader=loader)
+                    module = importlib.util.module_from_spec(file_spec)
+                    loader.exec_module(module)
+                except ImportError:
+                    module = None
+                break
+        if module is None:
+            try:
+                import scipy.linalg.cython_blas as module
+            except ImportError:
+                return None
+    capsules = module.__pyx_capi__
+    if not all(n in capsules for n in NAMES):
+        return None
+    return "SciPy's cython_blas", {n: capsules[n] for n in NAMES}

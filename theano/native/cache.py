@@ -1,0 +1,382 @@
+"""The cache of compiled kernels.
+
+A directory ``kernels`` in ``config.compiledir`` holds shared libraries whose names are the hash of their bytes, and an
+``index`` with one line for each kernel: ``<kernel key> <library name>``. A kernel's key is a hash of everything that
+determines its machine code (see :mod:`theano.native.compiler`), so a hit needs no other check than that of the
+library's bytes against its name, which finds truncated and corrupted files.
+
+Writers never wait for each other: a library appears under its name by a rename, an index line by one append. Processes
+that compile the same kernel at once store it twice at worst. A library that lies in a directory of another user, or in one
+that others may write to, would run their code: such directories are refused. When no directory can be used, a private
+temporary one stands in for the life of the process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+INDEX = "index"
+SUFFIX = ".dll" if sys.platform == "win32" else ".so"
+
+MAX_AGE = 60 * 60 * 24 * 24
+"""Seconds after their last use that libraries are kept (24 days)."""
+
+CLEAN_INTERVAL = 60 * 60 * 24 * 7
+"""Seconds between two automatic removals of old libraries."""
+
+_TOUCH_INTERVAL = 60 * 60 * 24
+_LINE = re.compile(rb"([0-9a-f]{32}) ([0-9a-f]{32})\n")
+_LIBRARY = re.compile(r"[0-9a-f]{32}" + re.escape(SUFFIX) + r"\Z")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A library of the cache.
+
+    Parameters
+    ----------
+    path
+        The file.
+    size
+        Bytes.
+    used
+        Time of last use, in seconds since the epoch; within a day.
+    kernels
+        Number of kernels that the index finds in it.
+    """
+
+    path: str
+    size: int
+    used: float
+    kernels: int
+
+
+def content_name(data: bytes) -> str:
+    """Name, without suffix, of a library of these bytes."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def unsafe_reason(path: str) -> str | None:
+    """Why the directory `path` must not be trusted with code, or None."""
+    if os.name != "posix":
+        return None
+    info = os.stat(path)
+    if not stat.S_ISDIR(info.st_mode):
+        return "it is not a directory"
+    if info.st_uid not in (os.geteuid(), 0) or (info.st_uid == 0 and os.geteuid() != 0):
+        return "it belongs to another user"
+    if info.st_mode & 0o022:
+        return "others may write to it"
+    return None
+
+
+class KernelCache:
+    """Kernels stored in one directory.
+
+    Parameters
+    ----------
+    directory
+        Where; made, with mode 0700, at the first use. It is not checked again: see :func:`open_cache`.
+    """
+
+    def __init__(self, directory: str):
+        self.directory = directory
+        self._lock = threading.Lock()
+        self._index: dict[str, str] = {}
+        self._index_stamp: tuple[int, int, int] | None = None
+        self._verified: set[str] = set()
+
+    def lookup(self, keys: Iterable[str]) -> dict[str, str]:
+        """Find libraries by kernel key.
+
+        Returns
+        -------
+        dict
+            From key to path, for each key whose library is there, whole.
+        """
+        with self._lock:
+            self._read_index()
+            found = {}
+            for key in keys:
+                name = self._index.get(key)
+                if name is None:
+                    continue
+                if self._is_whole(name):
+                    found[key] = self._path(name)
+                else:
+                    del self._index[key]
+            return found
+
+    def store(self, data: bytes, keys: Iterable[str]) -> str:
+        """Keep a library and the keys of its kernels.
+
+        Returns
+        -------
+        str
+            The library's path.
+
+        Raises
+        ------
+        OSError
+            When the directory cannot be written to.
+        """
+        name = content_name(data)
+        path = self._path(name)
+        with self._lock:
+            handle, temporary = tempfile.mkstemp(prefix="tmp-", dir=self.directory)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(data)
+                os.chmod(temporary, 0o700)
+                os.replace(temporary, path)
+            except BaseException:
+                try:
+                    os.unlink(temporary)
+                except OSError:
+                    pass
+                raise
+            lines = "".join(f"{key} {name}\n" for key in keys).encode()
+            handle = os.open(self._path_of(INDEX), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                if os.write(handle, lines) != len(lines):
+                    raise OSError(28, "No space left on device", self._path_of(INDEX))
+            finally:
+                os.close(handle)
+            for key in keys:
+                self._index[key] = name
+            self._verified.add(name)
+        return path
+
+    def entries(self) -> list[Entry]:
+        """All libraries, the most recently used first."""
+        with self._lock:
+            self._read_index()
+            counts: dict[str, int] = {}
+            for name in self._index.values():
+                counts[name] = counts.get(name, 0) + 1
+            result = []
+            for file in self._listing():
+                if _LIBRARY.match(file.name):
+                    try:
+                        info = file.stat()
+                    except OSError:
+                        continue
+                    n = counts.get(file.name.removesuffix(SUFFIX), 0)
+                    result.append(Entry(file.path, info.st_size, info.st_mtime, n))
+        return sorted(result, key=lambda e: -e.used)
+
+    def size(self) -> int:
+        """Bytes in the cache."""
+        total = 0
+        for file in self._listing():
+            try:
+                total += file.stat().st_size
+            except OSError:
+                continue
+        return total
+
+    def clear(self, max_age: float = 0.0) -> int:
+        """Remove libraries not used for `max_age` seconds, and what killed compilations left behind.
+
+        Returns
+        -------
+        int
+            Number of libraries removed.
+        """
+        now = time.time()
+        kept: set[str] = set()
+        removed = 0
+        with self._lock:
+            for file in self._listing():
+                try:
+                    age = now - file.stat().st_mtime
+                    if _LIBRARY.match(file.name):
+                        if age >= max_age:
+                            os.unlink(file.path)
+                            removed += 1
+                        else:
+                            kept.add(file.name.removesuffix(SUFFIX))
+                    elif file.name.startswith("tmp-") and age >= min(max_age, 3600.0):
+                        os.unlink(file.path)
+                except OSError:
+                    continue
+            self._read_index()
+            self._index = {key: name for key, name in self._index.items() if name in kept}
+            self._verified &= kept
+            self._write_index()
+        return removed
+
+    def clean(self) -> None:
+        """Remove old libraries if that was not done for a week; never fails."""
+        stamp = self._path_of("cleaned")
+        try:
+            if time.time() - os.stat(stamp).st_mtime < CLEAN_INTERVAL:
+                return
+        except OSError:
+            pass
+        try:
+            os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+            self.clear(MAX_AGE)
+        except OSError:
+            pass
+
+    def _path_of(self, file: str) -> str:
+        return os.path.join(self.directory, file)
+
+    def _path(self, name: str) -> str:
+        return self._path_of(name + SUFFIX)
+
+    def _listing(self) -> list[os.DirEntry]:
+        try:
+            with os.scandir(self.directory) as files:
+                return list(files)
+        except OSError:
+            return []
+
+    def _read_index(self) -> None:
+        """Read the index if it changed since the last time."""
+        try:
+            info = os.stat(self._path_of(INDEX))
+            stamp = (info.st_ino, info.st_size, info.st_mtime_ns)
+            if stamp == self._index_stamp:
+                return
+            with open(self._path_of(INDEX), "rb") as file:
+                data = file.read()
+        except OSError:
+            return
+        self._index_stamp = stamp
+        # A line cut short by a killed writer runs into the next one and spoils both: neither matches.
+        for key, name in _LINE.findall(data):
+            self._index[key.decode()] = name.decode()
+
+    def _write_index(self) -> None:
+        lines = "".join(f"{key} {name}\n" for key, name in self._index.items()).encode()
+        handle, temporary = tempfile.mkstemp(prefix="tmp-", dir=self.directory)
+        with os.fdopen(handle, "wb") as file:
+            file.write(lines)
+        os.replace(temporary, self._path_of(INDEX))
+        self._index_stamp = None
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether the library is there and has the bytes that its name says; a spoiled one is removed."""
+        if name in self._verified:
+            return True
+        path = self._path(name)
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+                age = time.time() - os.fstat(file.fileno()).st_mtime
+        except OSError:
+            return False
+        if content_name(data) != name:
+            try:
+                os.unlink(path)
+            except OSError:
+                pass
+            return False
+        if age > _TOUCH_INTERVAL:
+            try:
+                os.utime(path)
+            except OSError:
+                pass
+        self._verified.add(name)
+        return True
+
+
+_caches: dict[str, KernelCache] = {}
+_caches_lock = threading.Lock()
+_private: list[str] = []
+
+
+def cache_directory() -> str:
+    """The directory that kernels are kept in, by the configuration."""
+    from theano.configdefaults import config
+
+    return os.path.join(config.compiledir, "kernels")
+
+
+def open_cache(directory: str | None = None) -> KernelCache:
+    """The cache in `directory`, by default that of the configuration.
+
+    A directory that cannot be made, or that is not safe, is replaced, with one warning, by a private temporary one
+    that lives as long as the process.
+    """
+    with _caches_lock:
+        try:
+            if directory is None:
+                directory = cache_directory()
+            cache = _caches.get(directory)
+            if cache is not None:
+                return cache
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            reason = unsafe_reason(directory)
+            if reason is None and not os.access(directory, os.W_OK | os.X_OK):
+                reason = "it cannot be written to"
+        except (OSError, ValueError) as exc:
+            reason = str(exc)
+        if reason is None:
+            cache = _caches[directory] = KernelCache(directory)
+        else:
+            cache = _temporary_cache(f"the cache of compiled kernels {directory or ''!r} is not used: {reason}")
+            if directory is not None:
+                _caches[directory] = cache
+    cache.clean()
+    return cache
+
+
+def temporary_cache(reason: str) -> KernelCache:
+    """A private cache for the life of the process, because of `reason` (a sentence for the warning)."""
+    with _caches_lock:
+        return _temporary_cache(reason)
+
+
+def _temporary_cache(reason: str) -> KernelCache:
+    import atexit
+    import shutil
+
+    if not _private:
+        _private.append(tempfile.mkdtemp(prefix="theano-kernels-"))
+        atexit.register(shutil.rmtree, _private[0], ignore_errors=True)
+        warnings.warn(f"{reason}. Kernels are compiled again in every process.", RuntimeWarning, stacklevel=4)
+    return _caches.setdefault(_private[0], KernelCache(_private[0]))
+
+
+def list_entries(directory: str | None = None) -> list[Entry]:
+    """Libraries of the cache (the command ``theano cache list``)."""
+    return KernelCache(directory or cache_directory()).entries()
+
+
+def cache_size(directory: str | None = None) -> int:
+    """Bytes in the cache (the command ``theano cache size``)."""
+    return KernelCache(directory or cache_directory()).size()
+
+
+def clear(directory: str | None = None, max_age: float = 0.0) -> int:
+    """Remove libraries that were not used for `max_age` seconds; return how many (``theano cache clear``)."""
+    directory = directory or cache_directory()
+    if not os.path.isdir(directory):
+        return 0
+    cache = _caches.get(directory) or KernelCache(directory)
+    return cache.clear(max_age)
+
+
+def purge(directory: str | None = None) -> int:
+    """Remove the whole cache directory; return how many libraries it had (``theano cache purge``)."""
+    import shutil
+
+    directory = directory or cache_directory()
+    n = clear(directory)
+    with _caches_lock:
+        shutil.rmtree(directory, ignore_errors=True)
+        _caches.pop(directory, None)
+    return n

@@ -1,0 +1,307 @@
+"""Compiles kernels: finds a C compiler, calls it once for all kernels that are missing, loads the libraries.
+
+The entry point is :func:`load_kernels`. A C compiler is the one of ``config.cxx``; where that flag was not set, ``CC``,
+``gcc``, ``cc``, ``clang`` and the ``ziglang`` package are tried in this order. ``config.cxx = ''`` turns compilation
+off. ``config.gcc.cxxflags`` is added to the command.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from theano.native import cache as kernel_cache
+from theano.native import cprint, ir
+
+HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+
+BASE_FLAGS = (
+    "-O3", "-shared", "-fPIC", "-std=gnu11", "-w", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv",
+    "-fno-strict-aliasing", "-fvisibility=hidden", "-fcx-fortran-rules",
+)  # fmt: skip
+"""Flags of every kernel. No flag lets the compiler change values: NaN, infinities and the order of operations stay."""
+
+
+
+class CompilerMissing(RuntimeError):
+    """There is no C compiler, or compilation is turned off."""
+
+
+class CompileError(RuntimeError):
+    """The compiler refused a kernel; the message shows its text where the error is."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler.
+
+    Parameters
+    ----------
+    command
+        Program and leading arguments.
+    fingerprint
+        What tells two compilers apart without running them: path, size and time of the program.
+    """
+
+    command: tuple[str, ...]
+    fingerprint: str
+
+    @property
+    def is_gcc(self) -> bool:
+        name = os.path.basename(os.path.realpath(self.command[0]))
+        return ("gcc" in name or "g++" in name or name == "cc") and sys.platform == "linux"
+
+
+def find_compiler() -> Compiler | None:
+    """The compiler in force, or None where there is none or ``config.cxx`` is empty."""
+    from theano.configdefaults import config
+    from theano.configparser import flag_source
+
+    setting = config.cxx
+    chosen = bool(setting) or flag_source("cxx") != "default"
+    return _find_compiler(setting if chosen else None, os.environ.get("CC", ""), os.environ.get("PATH", ""))
+
+
+@lru_cache(maxsize=32)
+def _find_compiler(setting: str | None, cc: str, path: str) -> Compiler | None:
+    from shutil import which
+
+    def resolve(command: Sequence[str]) -> Compiler | None:
+        program = which(command[0], path=path) if command else None
+        if program is None:
+            return None
+        info = os.stat(os.path.realpath(program))
+        mark = f"{os.path.realpath(program)} {info.st_size} {info.st_mtime_ns} {' '.join(command[1:])}"
+        return Compiler((program, *command[1:]), mark)
+
+    if setting is not None and not setting.strip():
+        return None
+    # A path may hold spaces, a command may hold arguments.
+    if setting is not None and (found := resolve([setting]) or resolve(shlex.split(setting))):
+        return found
+    for name in (cc, "gcc", "cc", "clang"):
+        if name and (found := resolve(shlex.split(name))):
+            return found
+    return _find_zig()
+
+
+def _find_zig() -> Compiler | None:
+    from importlib.util import find_spec
+
+    spec = find_spec("ziglang")
+    if spec is None or not spec.origin:
+        return None
+    program = os.path.join(os.path.dirname(spec.origin), "zig.exe" if os.name == "nt" else "zig")
+    if not os.path.exists(program):
+        return None
+    info = os.stat(program)
+    return Compiler((program, "cc"), f"{program} {info.st_size} {info.st_mtime_ns}")
+
+
+@lru_cache(maxsize=1)
+def cpu_fingerprint() -> str:
+    """What tells apart CPUs that ``-march=native`` gives different code for."""
+    import platform
+
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            first = file.read(8192).split(b"\n\n")[0]
+        wanted = (b"flags", b"Features", b"model name", b"cpu family", b"model\t", b"CPU part")
+        lines = [line for line in first.split(b"\n") if line.startswith(wanted)]
+        return blake2b(b"\n".join(lines), digest_size=8).hexdigest()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+
+
+@lru_cache(maxsize=1)
+def header_fingerprint() -> str:
+    """Hash of the headers that kernels include."""
+    digest = blake2b(digest_size=16)
+    for name in sorted(os.listdir(HEADERS)):
+        if name.endswith(".h"):
+            with open(os.path.join(HEADERS, name), "rb") as file:
+                digest.update(file.read())
+    return digest.hexdigest()
+
+
+def compile_flags(compiler: Compiler) -> list[str]:
+    """Flags of the command, without input and output."""
+    from theano.configdefaults import config
+
+    flags = list(BASE_FLAGS)
+    if sys.platform == "darwin":
+        flags += ["-mcpu=native" if os.uname().machine == "arm64" else "-march=native", "-undefined", "dynamic_lookup"]
+    else:
+        flags.append("-march=native")
+    if compiler.is_gcc:
+        # Symbols of libm and libc are those that the process has already; looking for libraries takes the linker 3 ms.
+        flags += ["-nostdlib", "-lgcc", "-fno-semantic-interposition", "-fexcess-precision=standard"]
+    else:
+        flags.append("-lm")
+    return flags + shlex.split(config.gcc.cxxflags)
+
+
+def load_kernels(kernels: Sequence[ir.Kernel], verify: bool = True) -> list[Any]:
+    """Compile what the cache lacks, by one call of the compiler, and load all.
+
+    Parameters
+    ----------
+    kernels
+        Kernels of the IR; equal ones, and ones that differ in rank, axes or names only, share code.
+    verify
+        Check the IR's rules first.
+
+    Returns
+    -------
+    list
+        A ``_runtime.Kernel`` for each.
+
+    Raises
+    ------
+    CompilerMissing
+        No runtime, or something is not in the cache and there is no compiler.
+    CompileError
+        The compiler refused the text.
+    """
+    from theano.native.runtime_build import load_runtime
+
+    runtime = load_runtime()
+    if runtime is None:
+        raise CompilerMissing("the runtime of the native engine is not available")
+    if verify:
+        for kernel in kernels:
+            ir.verify(kernel)
+    _apply_threads(runtime)
+    compiler = find_compiler()
+    if compiler is None:
+        raise CompilerMissing("no C compiler was found, or config.cxx is empty")
+    printed = [cprint.print_kernel(kernel) for kernel in kernels]
+    salt = _salt(compiler)
+    keys = [blake2b(p.text.encode(), key=salt, digest_size=16).hexdigest() for p in printed]
+    handles = _libraries(runtime, compiler, dict(zip(keys, printed, strict=True)))
+    return [_make(runtime, handles[key], key, k, p) for key, k, p in zip(keys, kernels, printed, strict=True)]
+
+
+def kernel_source(kernels: Sequence[ir.Kernel]) -> str:
+    """The C text of kernels, for reading."""
+    return cprint.translation_unit([(f"kernel{i}", cprint.print_kernel(k)) for i, k in enumerate(kernels)])
+
+
+def _salt(compiler: Compiler) -> bytes:
+    text = "\n".join((compiler.fingerprint, cpu_fingerprint(), header_fingerprint(), *compile_flags(compiler)))
+    return blake2b(text.encode(), digest_size=32).digest()
+
+
+_loaded: dict[str, int] = {}
+_compile_lock = threading.Lock()
+
+
+def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, cprint.Printed]) -> dict[str, int]:
+    """From key to handle of the library that has the kernel."""
+    missing = {key: printed for key, printed in wanted.items() if key not in _loaded}
+    if missing:
+        with _compile_lock:
+            missing = {key: printed for key, printed in missing.items() if key not in _loaded}
+            cache = kernel_cache.open_cache()
+            for key, path in cache.lookup(missing).items():
+                try:
+                    _loaded[key] = runtime.load_library(path)
+                except OSError:
+                    continue
+                del missing[key]
+            if missing:
+                _compile_missing(runtime, compiler, cache, missing)
+    return {key: _loaded[key] for key in wanted}
+
+
+def _compile_missing(
+    runtime: Any, compiler: Compiler, cache: kernel_cache.KernelCache, missing: dict[str, cprint.Printed]
+) -> None:
+    source = cprint.translation_unit([("tk_" + key, printed) for key, printed in missing.items()])
+    data = compile_source(compiler, source)
+    try:
+        path = cache.store(data, missing)
+        handle = runtime.load_library(path)
+    except OSError as exc:
+        # A full disk, a directory made read-only, a mount without the right to execute.
+        cache = kernel_cache.temporary_cache(f"the cache of compiled kernels {cache.directory!r} cannot be used: {exc}")
+        handle = runtime.load_library(cache.store(data, missing))
+    for key in missing:
+        _loaded[key] = handle
+
+
+def compile_source(compiler: Compiler, source: str, headers: str = HEADERS) -> bytes:
+    """Compile one C text to a shared library and return its bytes.
+
+    Raises
+    ------
+    CompileError
+        With the compiler's message and the lines that it names.
+    """
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="theano-cc-") as directory:
+        target = os.path.join(directory, "k" + kernel_cache.SUFFIX)
+        command = [*compiler.command, "-x", "c", "-", "-I", headers, "-o", target, *compile_flags(compiler)]
+        try:
+            done = subprocess.run(command, input=source.encode(), capture_output=True, close_fds=False, check=False)
+        except OSError as exc:
+            raise CompileError(f"the compiler {compiler.command[0]!r} cannot be run: {exc}") from exc
+        if done.returncode:
+            raise CompileError(_error_text(command, source, done.stderr.decode(errors="replace"), done.returncode))
+        with open(target, "rb") as file:
+            return file.read()
+
+
+def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> str:
+    import re
+
+    lines = source.split("\n")
+    named = sorted({int(n) for n in re.findall(r"<stdin>:(\d+)", stderr)})[:8]
+    shown = sorted({m for n in named for m in range(max(1, n - 3), min(len(lines), n + 3) + 1)})
+    excerpt = "\n".join(f"{n:5d}{'>' if n in named else ' '} {lines[n - 1]}" for n in shown)
+    return f"the compiler failed with status {code}\n{shlex.join(command)}\n{stderr.strip()[:4000]}\n{excerpt}"
+
+
+def _apply_threads(runtime: Any) -> None:
+    runtime.set_threads(thread_count())
+
+
+def thread_count() -> int:
+    """Number of threads by ``config.threads``, 0 being all cores that the process may use."""
+    from theano.configdefaults import config
+
+    n = getattr(config, "threads", 0)
+    if n > 0:
+        return n
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _make(runtime: Any, handle: int, key: str, kernel: ir.Kernel, printed: cprint.Printed) -> Any:
+    inputs = tuple(
+        (_typenum(op.dtype), op.rank, tuple(op.axis_of(d) for d in range(kernel.ndim)), op.broadcast)
+        for op in kernel.inputs
+    )
+    outputs = tuple((_typenum(out.dtype), out.dims, out.alias) for out in kernel.outputs)
+    ordered = any(stage.index is not None for stage in kernel.stages)
+    return runtime.Kernel(
+        handle, "tk_" + key, kernel.n_outer, kernel.n_inner, inputs, outputs, kernel.nonempty, ordered, printed.cost
+    )
+
+
+@lru_cache(maxsize=None)
+def _typenum(dtype: str) -> int:
+    import numpy as np
+
+    return np.dtype(dtype).num

@@ -1,0 +1,507 @@
+"""Prints kernels of the loop-nest IR as C.
+
+The text of a kernel depends only on what its loops do: element types, statements, and which operands stay constant along
+the innermost loop. Ranks, axes and names do not show, so kernels that differ only in these share compiled code. The
+variants of a kernel (``elem``, ``rows``, ``part``, ``cols`` ...) are described in ``runtime/launch.h``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from theano.native import ir
+
+CTYPES = {
+    name: "npy_" + name
+    for name in (
+        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+        "float16", "float32", "float64", "complex64", "complex128",
+    )
+}  # fmt: skip
+
+LANES = 256
+"""Accumulator lanes of ``part`` and ``cols`` (``THN_LANES``)."""
+
+BLOCK = 2048
+"""Elements that are reduced over lanes before the lanes are added up."""
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "tk_exp.h": ("exp", "exp2", "expm1", "exp10"),
+    "tk_log.h": ("log", "log2", "log10", "log1p"),
+    "tk_pow.h": ("pow", "cbrt"),
+    "tk_hyper.h": ("tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "sigmoid", "softplus", "tk_sigmoid", "tk_softplus"),
+    "tk_trig.h": ("sin", "cos", "tan"),
+    "tk_atrig.h": ("asin", "acos", "atan", "atan2"),
+    "tk_erf.h": ("erf", "erfc", "erfcx", "erfinv", "erfcinv"),
+    "tk_gamma.h": ("tgamma", "lgamma", "gammaln", "gamma", "psi", "digamma", "tri_gamma", "chi2sf", "j0", "j1"),
+}  # fmt: skip
+"""Header of ``theano/native/include`` that a function name needs; all others are in ``tk_core.h``."""
+
+_SECTION_OF = {name: header for header, names in SECTIONS.items() for name in names}
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
+
+_GUARDED = frozenset(("sin", "cos", "tan"))
+"""Functions whose vector form flags arguments that only the scalar form can reduce."""
+
+_OP_CODES = dict(zip(ir.REDUCE_OPS, "amXN&|^AO"))
+_DTYPE_CODES = dict(zip(ir.DTYPES, "?bhiqBHIQefdFD"))
+
+_COSTLY = {
+    "exp": 1.0, "exp2": 1.0, "expm1": 1.5, "log": 1.2, "log2": 1.3, "log10": 1.3, "log1p": 1.5, "pow": 4.0, "cbrt": 2.0,
+    "tanh": 1.5, "sigmoid": 1.5, "tk_sigmoid": 1.5, "softplus": 2.5, "tk_softplus": 2.5, "sin": 2.0, "cos": 2.0, "tan": 3.0,
+    "sqrt": 0.8, "erf": 2.5, "erfc": 4.0, "asin": 2.0, "acos": 2.0, "atan": 2.0, "atan2": 2.5, "sinh": 2.0, "cosh": 2.0,
+    "asinh": 2.5, "acosh": 2.5, "atanh": 2.5, "fmod": 8.0, "tgamma": 30.0, "lgamma": 25.0, "psi": 25.0, "tri_gamma": 25.0,
+    "erfinv": 25.0, "erfcinv": 25.0, "erfcx": 20.0, "chi2sf": 100.0, "j0": 25.0, "j1": 25.0,
+    "tk_mod": 3.0, "tk_floordiv": 3.0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A kernel's text.
+
+    Parameters
+    ----------
+    text
+        C in which ``@`` stands for the kernel's prefix; it defines the table ``@`` itself.
+    headers
+        Names of the headers that the text needs.
+    cost
+        Estimated ns an element.
+    """
+
+    text: str
+    headers: tuple[str, ...]
+    cost: float
+
+
+@lru_cache(maxsize=4096)
+def print_kernel(kernel: ir.Kernel) -> Printed:
+    """Print one kernel (already verified)."""
+    return _Printer(kernel).print()
+
+
+def translation_unit(kernels: list[tuple[str, Printed]]) -> str:
+    """One C file of several kernels, given as (symbol, printed)."""
+    headers = dict.fromkeys(h for _, printed in kernels for h in printed.headers)
+    parts = [f'#include "{h}"\n' for h in headers]
+    parts += [printed.text.replace("@", symbol) for symbol, printed in kernels]
+    return "".join(parts)
+
+
+class _Printer:
+    def __init__(self, kernel: ir.Kernel):
+        self.kernel = kernel
+        self.out: list[str] = []
+        self.counter = 0
+        self.calls: set[str] = set()
+        self.cost = 0.05 * (len(kernel.inputs) + len(kernel.outputs))
+        self.n_in = len(kernel.inputs)
+        self.global_names: dict[str, str] = {}
+        self.slow = False
+        last = kernel.ndim - 1
+        if kernel.n_inner:
+            self.constant_inner = [ir.is_row_operand(kernel, i) for i in range(self.n_in)]
+        else:
+            self.constant_inner = [last >= 0 and op.broadcast[last] for op in kernel.inputs]
+        self.constant_column = [kernel.n_outer > 0 and op.broadcast[kernel.n_outer - 1] for op in kernel.inputs]
+
+    def print(self) -> Printed:
+        k = self.kernel
+        self.stages = [self._canonical(stage, first=i == 0) for i, stage in enumerate(k.stages)]
+        for code in [s.code for st in k.stages for s in (*st.body, *st.row)] + list(k.support):
+            self.calls.update(_CALL.findall(code))
+        self.guarded = bool(self.calls & _GUARDED)
+        for text in k.support:
+            self._support(text)
+        table = dict.fromkeys(("elem", "rows", "part", "cols", "fin"), "0")
+        codes = ""
+        if k.n_inner == 0:
+            self._elem()
+            table["elem"] = "@e"
+        elif self._is_simple_reduction():
+            columns = self._walks_columns()
+            self._part("TK_COLD " if columns else "")
+            self._fin()
+            table.update(part="@p", fin="@f")
+            if columns:
+                self._cols()
+                table["cols"] = "@c"
+            codes = "".join(_OP_CODES[reduce_op(r)] + _DTYPE_CODES[r.acc_dtype] for r in k.stages[0].reduces)
+        else:
+            self._rows()
+            table["rows"] = "@r"
+        self._line(f'TK_TABLE(@, "{codes}", {", ".join(table.values())})')
+        headers = ["tk_core.h"]
+        headers += [h for h in SECTIONS if any(_SECTION_OF.get(c) == h for c in self.calls)]
+        if any("complex" in d for d in self._dtypes()):
+            headers.append("tk_complex.h")
+        return Printed("\n".join(self.out) + "\n", tuple(headers), self.cost)
+
+    def _dtypes(self) -> set[str]:
+        k = self.kernel
+        found = {op.dtype for op in k.inputs} | {op.dtype for op in k.outputs}
+        for stage in k.stages:
+            found |= {s.dtype for s in (*stage.body, *stage.row)} | {r.acc_dtype for r in stage.reduces}
+        return found
+
+    def _is_simple_reduction(self) -> bool:
+        stages = self.stages
+        return len(stages) == 1 and bool(stages[0].reduces) and not stages[0].stores
+
+    def _line(self, text: str) -> None:
+        self.out.append(text)
+
+    def _support(self, text: str) -> None:
+        """A support function may come from several kernels of one unit: its own hash guards it."""
+        import hashlib
+
+        guard = "TK_S" + hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        self.out += [f"#ifndef {guard}", f"#define {guard}", text, "#endif"]
+
+    # -- canonical names
+
+    def _fresh(self) -> str:
+        self.counter += 1
+        return f"v{self.counter - 1}"
+
+    def _canonical(self, stage: ir.Stage, first: bool) -> ir.Stage:
+        """The same stage with values named v0, v1, ... in order of definition."""
+        if first:
+            for load in self.kernel.row_loads:
+                self.global_names[load.var] = self._fresh()
+        names = dict(self.global_names)
+
+        def new(name: str, table: dict[str, str]) -> str:
+            table[name] = self._fresh()
+            return table[name]
+
+        loads = tuple(
+            ir.Reload(new(ld.var, names), ld.output)
+            if isinstance(ld, ir.Reload)
+            else ir.Load(new(ld.var, names), ld.operand)
+            for ld in stage.loads
+        )
+        index = None if stage.index is None else new(stage.index, names)
+        body = []
+        for stmt in stage.body:
+            dst = new(stmt.dst, names)
+            body.append(ir.Stmt(dst, stmt.dtype, self._rename(stmt.code, names)))
+        stores = tuple(ir.Store(s.output, names[s.var]) for s in stage.stores)
+        table = self.global_names
+        reduces = tuple(ir.Reduce(r.op, r.acc_dtype, names[r.value], new(r.result, table)) for r in stage.reduces)
+        row = []
+        for stmt in stage.row:
+            dst = new(stmt.dst, table)
+            row.append(ir.Stmt(dst, stmt.dtype, self._rename(stmt.code, table)))
+        row_stores = tuple(ir.Store(s.output, table[s.var]) for s in stage.row_stores)
+        return ir.Stage(loads, tuple(body), stores, reduces, index, tuple(row), row_stores)
+
+    @staticmethod
+    def _rename(code: str, names: dict[str, str]) -> str:
+        return _WORD.sub(lambda m: names.get(m.group(), m.group()), code)
+
+    # -- pieces of loops
+
+    def _in_type(self, i: int) -> str:
+        return CTYPES[self.kernel.inputs[i].dtype]
+
+    def _out_type(self, j: int) -> str:
+        return CTYPES[self.kernel.outputs[j].dtype]
+
+    def _pointers(self, stages: list[ir.Stage], constant: list[bool], row: str) -> None:
+        """Pointers to the row's first elements (p: inputs, q: outputs)."""
+        ins = dict.fromkeys(ld.operand for st in stages for ld in st.loads if isinstance(ld, ir.Load))
+        for i in ins:
+            t = self._in_type(i)
+            base = f"(const {t} *)(P[{i}] + {row} * S[{i}])"
+            self._line(f"const {t} c{i} = *{base};" if constant[i] else f"const {t} *p{i} = {base};")
+        outs = [ld.output for st in stages for ld in st.loads if isinstance(ld, ir.Reload)]
+        outs += [s.output for st in stages for s in st.stores]
+        for j in dict.fromkeys(outs):
+            n = self.n_in + j
+            self._line(f"{self._out_type(j)} *q{j} = ({self._out_type(j)} *)(P[{n}] + {row} * S[{n}]);")
+
+    def _body(self, stage: ir.Stage, constant: list[bool], at: str, position: str) -> list[str]:
+        """Loads, statements and stores of one point."""
+        lines = []
+        for ld in stage.loads:
+            if isinstance(ld, ir.Reload):
+                lines.append(f"const {self._out_type(ld.output)} {ld.var} = q{ld.output}[{at}];")
+            else:
+                source = f"c{ld.operand}" if constant[ld.operand] else f"p{ld.operand}[{at}]"
+                lines.append(f"const {self._in_type(ld.operand)} {ld.var} = {source};")
+        if stage.index is not None:
+            lines.append(f"const npy_int64 {stage.index} = {position};")
+        lines += self._statements(stage.body)
+        lines += [f"q{s.output}[{at}] = {s.var};" for s in stage.stores]
+        return lines
+
+    def _statements(self, stmts: tuple[ir.Stmt, ...], count: bool = True) -> list[str]:
+        lines = []
+        for s in stmts:
+            code = s.code
+            if self.guarded and self.slow:
+                code = _CALL.sub(lambda m: f"tk_slow_{m.group()}" if m.group(1) in _GUARDED else m.group(), code)
+            one_line = code.startswith(f"{s.dst} = ") and code.count(";") == 1 and "\n" not in code
+            if one_line:
+                lines.append(f"const {CTYPES[s.dtype]} {code}")
+            else:
+                lines.append(f"{CTYPES[s.dtype]} {s.dst}; {code}")
+            if count:
+                scale = 0.5 if s.dtype == "float32" else 1.0
+                self.cost += 0.08 + scale * sum(_COSTLY.get(c, 0.0) for c in _CALL.findall(s.code))
+        return lines
+
+    def _is_guarded(self, stage: ir.Stage) -> bool:
+        return any(c in _GUARDED for s in stage.body for c in _CALL.findall(s.code))
+
+    def _loop(self, stage: ir.Stage, constant: list[bool], start: str) -> None:
+        """The loop over n0 elements of a stage; leaves results of reductions in their names."""
+        if not stage.reduces:
+            self._plain_loop(stage, constant, start)
+            return
+        for r in stage.reduces:
+            self._line(f"{CTYPES[r.acc_dtype]} {r.result} = {identity(r)};")
+        widest = max(ir.ITEMSIZE[r.acc_dtype] for r in stage.reduces)
+        lanes = {16: 16, 8: 32}.get(widest, 64)
+        guarded = self._is_guarded(stage)
+        self._line("for (tk_intp i = 0; i < n0;) {")
+        self._line(f"const tk_intp e = n0 - i < {BLOCK} ? n0 : i + {BLOCK};")
+        if guarded:
+            saved = " ".join(f"const {CTYPES[r.acc_dtype]} s_{r.result} = {r.result};" for r in stage.reduces)
+            self._line(f"tk_flag tk_bad = 0; const tk_intp b = i; {saved}")
+        self._line(f"if (e - i >= {lanes}) {{")
+        for n, r in enumerate(stage.reduces):
+            self._line(f"{CTYPES[r.acc_dtype]} a{n}[{lanes}]; TK_FILL(a{n}, {lanes}, {identity(r)})")
+        self._line(f"for (; i + {lanes} <= e; i += {lanes}) {{")
+        self._line(f"TK_IVDEP for (tk_intp l = 0; l < {lanes}; l++) {{")
+        self.out += self._body(stage, constant, "i + l", f"{start} + i + l")
+        self.out += [f"{op_name(r)}(a{n}[l], {r.value});" for n, r in enumerate(stage.reduces)]
+        self._line("} }")
+        for n, r in enumerate(stage.reduces):
+            self._line(f"TK_TREE{lanes}({op_name(r)}, a{n}) {op_name(r)}({r.result}, a{n}[0]);")
+        self._line("}")
+        self._line("for (; i < e; i++) { TK_SCALAR_LOOP")
+        self.out += self._body(stage, constant, "i", f"{start} + i")
+        self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
+        self._line("}")
+        if guarded:
+            restored = " ".join(f"{r.result} = s_{r.result};" for r in stage.reduces)
+            self._line(f"if (tk_bad) {{ {restored} for (i = b; i < e; i++) {{ TK_SCALAR_LOOP")
+            self.slow = True
+            self.out += self._body(stage, constant, "i", f"{start} + i")
+            self.slow = False
+            self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
+            self._line("} }")
+        self._line("}")
+
+    def _plain_loop(self, stage: ir.Stage, constant: list[bool], start: str) -> None:
+        if not self._is_guarded(stage):
+            self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
+            self.out += self._body(stage, constant, "i", f"{start} + i")
+            self._line("}")
+            return
+        # Blocks are small enough for the copy of an operand that is overwritten to stay in the first-level cache.
+        loaded = [ld for ld in stage.loads if isinstance(ld, ir.Reload) or not constant[ld.operand]]
+        self._line("for (tk_intp b = 0; b < n0; b += 512) {")
+        self._line("const tk_intp e = n0 - b < 512 ? n0 : b + 512; tk_flag tk_bad = 0;")
+        copies = []
+        for n, ld in enumerate(loaded):
+            t = self._out_type(ld.output) if isinstance(ld, ir.Reload) else self._in_type(ld.operand)
+            name = f"q{ld.output}" if isinstance(ld, ir.Reload) else f"p{ld.operand}"
+            hit = [
+                f"(const void *){name} == (const void *)q{s.output}"
+                for s in stage.stores
+                if ir.ITEMSIZE[self.kernel.outputs[s.output].dtype] == self._load_size(ld)
+            ]
+            if hit:
+                self._line(f"{t} k{n}[512]; const int h{n} = {' || '.join(hit)};")
+                self._line(f"if (h{n}) __builtin_memcpy(k{n}, {name} + b, (e - b) * sizeof(*k{n}));")
+                copies.append((n, name, t))
+        self._line("TK_IVDEP for (tk_intp i = b; i < e; i++) {")
+        self.out += self._body(stage, constant, "i", f"{start} + i")
+        self._line("}")
+        self._line("if (tk_bad) {")
+        for n, name, t in copies:
+            self._line(f"{'const ' if name[0] == 'p' else ''}{t} *u{n} = h{n} ? k{n} - b : {name};")
+        self._line("for (tk_intp i = b; i < e; i++) { TK_SCALAR_LOOP")
+        self.slow = True
+        lines = self._body(stage, constant, "i", f"{start} + i")
+        self.slow = False
+        replaced = {name: f"u{n}" for n, name, _ in copies}
+        for m, ld in enumerate(stage.loads):
+            if isinstance(ld, ir.Reload) or not constant[ld.operand]:
+                name = f"q{ld.output}" if isinstance(ld, ir.Reload) else f"p{ld.operand}"
+                lines[m] = lines[m].replace(f"= {name}[", f"= {replaced.get(name, name)}[")
+        self.out += lines
+        self._line("} } }")
+
+    def _load_size(self, ld: ir.Load | ir.Reload) -> int:
+        array = self.kernel.outputs[ld.output] if isinstance(ld, ir.Reload) else self.kernel.inputs[ld.operand]
+        return ir.ITEMSIZE[array.dtype]
+
+    # -- variants
+
+    def _elem(self) -> None:
+        stage = self.stages[0]
+        self._line("static void @e(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0)\n{")
+        self._line("for (tk_intp j = 0; j < n1; j++) {")
+        self._pointers([stage], self.constant_inner, "j")
+        self._plain_loop(stage, self.constant_inner, "0")
+        self._line("} }")
+
+    def _row_loads(self, row: str) -> None:
+        for ld, name in zip(self.kernel.row_loads, self._row_load_names()):
+            t = self._in_type(ld.operand)
+            self._line(f"const {t} {name} = *(const {t} *)(P[{ld.operand}] + {row} * S[{ld.operand}]);")
+
+    def _row_load_names(self) -> list[str]:
+        return [self.global_names[ld.var] for ld in self.kernel.row_loads]
+
+    def _used_row_loads(self, stage: ir.Stage) -> None:
+        """Row loads that the loop's statements need."""
+        words = {w for s in stage.body for w in _WORD.findall(s.code)} | {r.value for r in stage.reduces}
+        for ld, name in zip(self.kernel.row_loads, self._row_load_names()):
+            if name in words:
+                t = self._in_type(ld.operand)
+                self._line(f"const {t} {name} = *(const {t} *)(P[{ld.operand}] + j * S[{ld.operand}]);")
+
+    def _rows(self) -> None:
+        self._line("static void @r(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0)\n{")
+        self._line("for (tk_intp j = 0; j < n1; j++) {")
+        self._pointers(self.stages, self.constant_inner, "j")
+        self._row_loads("j")
+        for stage in self.stages:
+            self._loop(stage, self.constant_inner, "0")
+            self._row_statements(stage, "j")
+        self._line("} }")
+
+    def _row_statements(self, stage: ir.Stage, row: str) -> None:
+        slow, self.slow = self.slow, True
+        self.out += self._statements(stage.row, count=False)
+        self.slow = slow
+        for s in stage.row_stores:
+            n = self.n_in + s.output
+            self._line(f"*({self._out_type(s.output)} *)(P[{n}] + {row} * S[{n}]) = {s.var};")
+
+    def _lane_pointers(self) -> None:
+        for n, r in enumerate(self.stages[0].reduces):
+            t = CTYPES[r.acc_dtype]
+            self._line(f"{t} *a{n} = ({t} *)(acc + {n * LANES * 16});")
+
+    def _walks_columns(self) -> bool:
+        """Whether rows are strided and columns contiguous in arrays of C order: then ``cols`` is the variant to be fast."""
+        k = self.kernel
+        if not k.n_outer or self.stages[0].index is not None:
+            return False
+        votes = 0
+        for op in k.inputs:
+            dims = [d for d in range(k.ndim) if not op.broadcast[d]]
+            if dims and any(d >= k.n_outer for d in dims):
+                votes += 1 if max(dims, key=op.axis_of) < k.n_outer else -1
+        return votes > 0
+
+    def _part(self, attribute: str) -> None:
+        stage = self.stages[0]
+        self._line(
+            attribute + "static void @p(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0, tk_intp start, char *acc, tk_intp k)\n{"
+        )
+        self._line("for (tk_intp j = 0; j < n1; j++) {")
+        self._pointers([stage], self.constant_inner, "j")
+        self._used_row_loads(stage)
+        self._loop(stage, self.constant_inner, "start")
+        for n, r in enumerate(stage.reduces):
+            self._line(f"(({CTYPES[r.acc_dtype]} *)(acc + {n * LANES * 16}))[k + j] = {r.result};")
+        self._line("} }")
+
+    def _fin(self) -> None:
+        stage = self.stages[0]
+        self._line("TK_COLD static void @f(char *const *P, const tk_intp *S, tk_intp n, char *acc)\n{")
+        self._lane_pointers()
+        self._line("for (tk_intp j = 0; j < n; j++) {")
+        self._row_loads("j")
+        for n, r in enumerate(stage.reduces):
+            self._line(f"const {CTYPES[r.acc_dtype]} {r.result} = a{n}[j];")
+        self._row_statements(stage, "j")
+        self._line("} }")
+
+    def _cols(self) -> None:
+        stage = self.stages[0]
+        k = self.kernel
+        guarded = self._is_guarded(stage)
+        self._line("static void @c(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0, char *acc)\n{")
+        self._lane_pointers()
+        self._line("for (tk_intp j = 0; j < n1; j++) {")
+        self._pointers([stage], self.constant_column, "j")
+        row_names = dict(zip(self._row_load_names(), (ld.operand for ld in k.row_loads)))
+        words = {w for s in stage.body for w in _WORD.findall(s.code)} | {r.value for r in stage.reduces}
+        used = {name: i for name, i in row_names.items() if name in words}
+        for name, i in used.items():
+            t = self._in_type(i)
+            base = f"(const {t} *)(P[{i}] + j * S[{i}])"
+            self._line(f"const {t} {name} = *{base};" if self.constant_column[i] else f"const {t} *w{name} = {base};")
+        column_loads = [
+            f"const {self._in_type(i)} {name} = w{name}[i];" for name, i in used.items() if not self.constant_column[i]
+        ]
+        if guarded:
+            # The columns of one row are accumulated after the row is known to be within the vector forms' range.
+            self._line("tk_flag tk_bad = 0;")
+            for n, r in enumerate(stage.reduces):
+                self._line(f"{CTYPES[r.acc_dtype]} t{n}[{LANES}];")
+            self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
+            self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
+            self.out += [f"t{n}[i] = a{n}[i]; {op_name(r)}(t{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
+            self._line("}")
+            self._line("if (tk_bad) for (tk_intp i = 0; i < n0; i++) { TK_SCALAR_LOOP")
+            self.slow = True
+            self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
+            self.slow = False
+            self.out += [f"{op_name(r)}(a{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
+            self._line("}")
+            self._line("else {")
+            self.out += [f"__builtin_memcpy(a{n}, t{n}, n0 * sizeof(*t{n}));" for n in range(len(stage.reduces))]
+            self._line("} } }")
+            return
+        self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
+        self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
+        self.out += [f"{op_name(r)}(a{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
+        self._line("} } }")
+
+
+def reduce_op(reduce: ir.Reduce) -> str:
+    """The reduction's operator; sums and products of bools are logical."""
+    if reduce.acc_dtype == "bool":
+        return {"add": "any", "mul": "all", "or": "any", "and": "all"}.get(reduce.op, reduce.op)
+    return reduce.op
+
+
+def op_name(reduce: ir.Reduce) -> str:
+    """The macro that takes an element, or another accumulator, into an accumulator."""
+    op = reduce_op(reduce)
+    if op in ("maximum", "minimum") and reduce.acc_dtype.startswith("float"):
+        op += "_f"
+    return "TK_R_" + op
+
+
+def identity(reduce: ir.Reduce) -> str:
+    """C text of the neutral element."""
+    dtype, op = reduce.acc_dtype, reduce_op(reduce)
+    if op in ("add", "or", "xor", "any"):
+        return "0"
+    if op in ("mul", "all"):
+        return "1"
+    if op == "and":
+        return "-1"
+    largest = op == "minimum"
+    if dtype.startswith("float"):
+        return "TK_INF" if largest else "-TK_INF"
+    if dtype == "bool":
+        return "1" if largest else "0"
+    if dtype.startswith("u"):
+        return f"(npy_{dtype})-1" if largest else "0"
+    bits = dtype[3:]
+    return f"INT{bits}_MAX" if largest else f"INT{bits}_MIN"

@@ -1,0 +1,55 @@
+"""Chooses the base class of `theano.compile.function_module.Function`.
+
+`FastCall` is a C type of `theano.native._runtime` whose call handles the common case of a compiled function (all
+arguments positional, each an array of exactly the declared type) without running Python. When the runtime is not
+available, a class of the same interface stands in.
+
+Interface of `FastCall`
+-----------------------
+``FastCall._fast_bind(program, positions, n_outputs, single)``
+    `program` is a `_runtime.Program` (None unbinds), `positions` a tuple with the index in the program's inputs of each
+    positional argument, `n_outputs` the number of leading outputs to return (the rest are updates); `single` is True to
+    return the value itself, False to return a list, None to return None. Bind only when a call with exactly
+    ``len(positions)`` positional arguments means just that: fill these inputs, take the others from their storage, run,
+    return. Inputs that the program may destroy or that need a copy first (``mutable`` with ``borrow=False``), dictionary
+    outputs and profiled functions stay unbound.
+``FastCall._slow_call(*args, **kwargs)``
+    The Python path, defined by the subclass: it is called for keywords, another number of arguments, anything that needs
+    a conversion, and while nothing is bound. It must raise the documented errors for bad arguments.
+``FastCall._fast_program``
+    The bound program or None.
+
+The fast path takes an argument if it is an `ndarray` (no subclass) of the input's dtype, rank and broadcast pattern,
+aligned and in native byte order; or, for 0-d inputs, a Python float, int or bool or a NumPy scalar that the dtype holds
+without loss. Everything else goes to `_slow_call`, and so does a call while the program raises nothing but cannot be used.
+
+Programs
+--------
+The Python interface of `_runtime.Program` and the list of instructions are in ``theano/native/runtime/vm.h``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano.native.runtime_build import load_runtime
+
+_runtime = load_runtime()
+
+
+class _PythonFastCall:
+    """Stands in for the C type: every call takes the Python path."""
+
+    _fast_program: Any = None
+
+    def _fast_bind(self, program: Any, positions: tuple[int, ...], n_outputs: int, single: bool | None) -> None:
+        self._fast_program = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._slow_call(*args, **kwargs)
+
+    def _slow_call(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("a subclass of FastCall defines _slow_call")
+
+
+FastCall: type = _PythonFastCall if _runtime is None else _runtime.FastCall

@@ -1,0 +1,241 @@
+"""Which nodes share one kernel.
+
+The rewrites already merge elementwise chains into `Composite` ops of one output. What is left is decided here, on the
+schedule: elementwise nodes with several users, elementwise work that feeds reductions, reductions of the same array.
+
+A group grows along the schedule while nobody outside it has used what it computes. It runs where its last member
+stands, so it is closed as soon as a node outside reads one of its results or overwrites memory that it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from theano import scalar
+from theano.gof.graph import Apply, Variable
+from theano.native.lowering.loops import Nest, inplace_aliases, is_scalar_constant, reduced_axes
+from theano.native.program import TYPENUM, CannotLower, ProgramBuilder
+from theano.native.schedule import TOP, Schedule, memory_root
+from theano.tensor.elemwise import CAReduce, Elemwise
+
+MOST_INPUTS = 24
+MOST_OUTPUTS = 12
+MOST_STATEMENTS = 160
+
+
+class Group:
+    """Nodes over one iteration space that become one kernel.
+
+    Parameters
+    ----------
+    pattern
+        Broadcast pattern of the space.
+    """
+
+    def __init__(self, pattern: tuple[bool, ...]):
+        self.pattern = pattern
+        self.reduced: tuple[int, ...] | None = None
+        self.members: list[Apply] = []
+        self.computed: set[Variable] = set()
+        self.loaded: dict[Variable, Variable] = {}
+        self.overwritten: set[Variable] = set()
+        self.statements = 0
+        self.open = True
+
+    @property
+    def last(self) -> Apply:
+        """The member at whose place the group runs."""
+        return self.members[-1]
+
+    def add(self, node: Apply) -> None:
+        """Make a node a member."""
+        self.members.append(node)
+        self.statements += _n_statements(node)
+        for variable in node.inputs:
+            if variable not in self.computed and not is_scalar_constant(variable):
+                self.loaded[variable] = memory_root(variable)
+        if isinstance(node.op, CAReduce):
+            self.reduced = reduced_axes(node)
+        else:
+            self.computed.update(node.outputs)
+            for variable in inplace_aliases(node).values():
+                if variable not in self.computed:
+                    self.overwritten.add(memory_root(variable))
+
+    def takes(self, node: Apply) -> bool:
+        """Whether a node can become the next member."""
+        if not self.open or self.statements + _n_statements(node) > MOST_STATEMENTS:
+            return False
+        fresh = {v for v in node.inputs if v not in self.computed and not is_scalar_constant(v)} - self.loaded.keys()
+        if len(self.loaded) + len(fresh) > MOST_INPUTS:
+            return False
+        outputs = sum(len(m.outputs) for m in self.members)
+        if outputs + len(node.outputs) > MOST_OUTPUTS and isinstance(node.op, CAReduce):
+            return False
+        if isinstance(node.op, CAReduce):
+            return self._takes_reduction(node)
+        return (
+            self.reduced is None
+            and node.outputs[0].type.broadcastable == self.pattern
+            and self._memory_allows(node, fresh)
+        )
+
+    def _takes_reduction(self, node: Apply) -> bool:
+        axes = reduced_axes(node)
+        if self.overwritten or self.reduced not in (None, axes) or node.inputs[0].type.broadcastable != self.pattern:
+            return False
+        if self.reduced is not None and node.inputs[0] not in self.computed and node.inputs[0] not in self.loaded:
+            return False
+        members = {*self.members, node}
+        return all(
+            client in members or _reduces(client, axes)
+            for member in self.members
+            if not isinstance(member.op, CAReduce)
+            for out in member.outputs
+            for client, _ in out.clients
+        )
+
+    def _memory_allows(self, node: Apply, fresh: Iterable[Variable]) -> bool:
+        """Whether what is overwritten is seen only at the point where it is overwritten."""
+        aliased = {v for v in inplace_aliases(node).values() if v not in self.computed}
+        if not aliased and not self.overwritten:
+            return True
+        if any(memory_root(v) in self.overwritten for v in fresh):
+            return False
+        roots = {memory_root(v) for v in aliased}
+        if roots & self.overwritten:
+            return False
+        others = dict(self.loaded)
+        others.update((v, memory_root(v)) for v in fresh)
+        return not any(root in roots and variable not in aliased for variable, root in others.items())
+
+    def emit(self, builder: ProgramBuilder) -> None:
+        """Append the group's kernel."""
+        members = set(self.members)
+        nest = Nest(self.pattern, self.reduced or ())
+        stores: list[tuple[Variable, Variable | None]] = []
+        for node in self.members:
+            if isinstance(node.op, CAReduce):
+                nest.reduce(node)
+                continue
+            nest.elemwise(node)
+            aliases = inplace_aliases(node)
+            for position, out in enumerate(node.outputs):
+                if any(client not in members for client, _ in out.clients):
+                    stores.append((out, aliases.get(position)))
+        for out, alias in stores:
+            nest.store(out, alias if alias in nest.inputs else None)
+        nest.emit(builder)
+
+
+def _n_statements(node: Apply) -> int:
+    op = getattr(node.op, "scalar_op", None)
+    if isinstance(op, scalar.Composite):
+        return len(op.nodes)
+    return 1
+
+
+def _reduces(client: Any, axes: tuple[int, ...]) -> bool:
+    return isinstance(client, Apply) and isinstance(client.op, CAReduce) and reduced_axes(client) == axes
+
+
+def _fusable(node: Apply) -> bool:
+    """Whether a node is elementwise work or a reduction that a kernel can hold."""
+    op = node.op
+    if isinstance(op, Elemwise):
+        if type(op).perform is not Elemwise.perform or len(node.inputs) > MOST_INPUTS:
+            return False
+    elif isinstance(op, CAReduce):
+        if not reduced_axes(node) or type(op).perform is not CAReduce.perform:
+            return False
+    else:
+        return False
+    return all(v.type.dtype in TYPENUM for v in (*node.inputs, *node.outputs))
+
+
+def _space(node: Apply) -> tuple[bool, ...]:
+    variable = node.inputs[0] if isinstance(node.op, CAReduce) else node.outputs[0]
+    return tuple(variable.type.broadcastable)
+
+
+def find_groups(schedule: Schedule, fgraph: Any) -> dict[Apply, Group]:
+    """Group the nodes of a schedule.
+
+    Returns
+    -------
+    dict
+        The group of each node that shares a kernel with another.
+    """
+    found: dict[Apply, Group] = {}
+    tail = set(schedule.tail)
+    for region, nodes in schedule.regions.items():
+        if region == TOP and tail:
+            segments = [[n for n in nodes if n not in tail], list(schedule.tail)]
+        else:
+            segments = [list(nodes)]
+        for segment in segments:
+            found.update(_group_segment(segment))
+    return found
+
+
+def _group_segment(nodes: Sequence[Apply]) -> dict[Apply, Group]:
+    holder: dict[Variable, Group] = {}
+    producer: dict[Variable, Group] = {}
+    readers: dict[Variable, list[Group]] = {}
+    groups: list[Group] = []
+    for node in nodes:
+        _close_overwritten(node, readers)
+        group = None
+        if _fusable(node) and _has_native_scalar(node):
+            group = _choose(node, holder)
+            if group is None:
+                group = Group(_space(node))
+                groups.append(group)
+            group.add(node)
+            producer.update((v, group) for v in node.outputs)
+        for variable in node.inputs:
+            other = producer.get(variable)
+            if other is not None and other is not group:
+                other.open = False
+        if group is None:
+            continue
+        for variable in (*node.inputs, *node.outputs):
+            if tuple(variable.type.broadcastable) == group.pattern and not is_scalar_constant(variable):
+                if variable not in holder or not holder[variable].open:
+                    holder[variable] = group
+        for variable, root in group.loaded.items():
+            if variable in node.inputs:
+                readers.setdefault(root, []).append(group)
+    return {node: group for group in groups if len(group.members) > 1 for node in group.members}
+
+
+def _choose(node: Apply, holder: dict[Variable, Group]) -> Group | None:
+    """An open group that computes or reads one of the node's full-size inputs and can take the node."""
+    for variable in node.inputs:
+        group = holder.get(variable)
+        if group is not None and group.takes(node):
+            # A result of the group's own reductions exists only after the kernel.
+            if not any(v.owner in group.members for v in node.inputs if v not in group.computed):
+                return group
+    return None
+
+
+def _close_overwritten(node: Apply, readers: dict[Variable, list[Group]]) -> None:
+    """Close the groups that read memory which the node overwrites."""
+    for positions in (getattr(node.op, "destroy_map", None) or {}).values():
+        for position in positions:
+            for group in readers.get(memory_root(node.inputs[position]), ()):
+                if node not in group.members:
+                    group.open = False
+
+
+def _has_native_scalar(node: Apply) -> bool:
+    """Whether the scalar op can be printed as C; such a node would otherwise spoil its whole group."""
+    from theano.native.lowering.loops import single_node_kernel
+
+    try:
+        single_node_kernel(node)
+    except CannotLower:
+        return False
+    return True

@@ -1,0 +1,189 @@
+/* exp, exp2, exp10, expm1: Cody-Waite reduction to |r| <= ln(2)/2 and minimax polynomials (Remez). No branch and no
+ * table, so that loops vectorise. Errors below 1 ulp; results below the least normal number are rounded once. */
+#ifndef TK_EXP_H
+#define TK_EXP_H
+#include "tk_core.h"
+
+double exp(double), exp2(double), expm1(double);
+float expf(float), exp2f(float), expm1f(float);
+float _Complex cexpf(float _Complex);
+double _Complex cexp(double _Complex);
+
+#if TK_HAS_FMA
+#define TK_MAGIC 0x1.8p52   /* added to |x| < 2^51 it leaves the nearest integer in the low bits */
+#define TK_MAGICF 0x1.8p23f
+#define TK_LN2_HI 0x1.62e42fefa39efp-1
+#define TK_LN2_LO 0x1.abc9e3b39803fp-56
+#define TK_LN2F_HI 0x1.62e43p-1f
+#define TK_LN2F_LO -0x1.05c61p-29f
+
+/* x * 2^n for an integer n, |n| < 2046, with one rounding. */
+TK_INLINE double tk_scale(double x, double n)
+{
+    double t = tk_fma(n, 0.5, TK_MAGIC), half = t - TK_MAGIC, u = (n - half) + TK_MAGIC;
+    return x * tk_double((tk_bits(t) + 1023) << 52) * tk_double((tk_bits(u) + 1023) << 52);
+}
+TK_INLINE float tk_scalef(float x, float n)
+{
+    float t = tk_fmaf(n, 0.5f, TK_MAGICF), half = t - TK_MAGICF, u = (n - half) + TK_MAGICF;
+    return x * tk_float((npy_int32)((npy_uint32)(tk_bitsf(t) + 127) << 23)) *
+           tk_float((npy_int32)((npy_uint32)(tk_bitsf(u) + 127) << 23));
+}
+
+/* exp(r) - 1 for |r| <= 0.3466, as r + the result. */
+TK_INLINE double tk_exp_tail(double r)
+{
+    double p = 2.4997959711583386e-08;
+    p = tk_fma(p, r, 2.7629639973506935e-07);
+    p = tk_fma(p, r, 2.7557590945162124e-06);
+    p = tk_fma(p, r, 2.4801495027535096e-05);
+    p = tk_fma(p, r, 0.00019841269504818285);
+    p = tk_fma(p, r, 0.0013888888941492588);
+    p = tk_fma(p, r, 0.00833333333349297);
+    p = tk_fma(p, r, 0.041666666666539724);
+    p = tk_fma(p, r, 0.16666666666666421);
+    p = tk_fma(p, r, 0.5000000000000009);
+    return r * r * p;
+}
+TK_INLINE double tk_exp_small(double r) { return r + tk_exp_tail(r); }
+/* exp(r + rlo) for a small rlo, to little more than half an ulp. */
+TK_INLINE double tk_exp_reduced(double r, double rlo)
+{
+    double t = tk_exp_tail(r), a = 1.0 + r;
+    return a + (((1.0 - a) + r) + tk_fma(rlo, 1.0 + (r + t), t));
+}
+TK_INLINE float tk_exp_tailf(float r)
+{
+    float p = 0.000197881251f;
+    p = tk_fmaf(p, r, 0.00139442855f);
+    p = tk_fmaf(p, r, 0.00833350047f);
+    p = tk_fmaf(p, r, 0.0416663028f);
+    p = tk_fmaf(p, r, 0.166666657f);
+    p = tk_fmaf(p, r, 0.5f);
+    return r * r * p;
+}
+
+/* exp(x) * 2^k for a small k. */
+TK_INLINE double tk_exp_scaled(double x, double k)
+{
+    x = x > 720.0 ? 720.0 : x;
+    x = x < -760.0 ? -760.0 : x;
+    double n = tk_fma(x, 1.4426950408889634074, TK_MAGIC) - TK_MAGIC;
+    double r = tk_fma(-n, TK_LN2_HI, x);
+    double e = tk_exp_small(tk_fma(-n, TK_LN2_LO, r));
+    return tk_scale(1.0 + e, n + k);
+}
+TK_INLINE double tk_exp(double x) { return tk_exp_scaled(x, 0.0); }
+/* exp with an error of little more than half an ulp, for what is computed from it. */
+TK_INLINE double tk_exp_exact(double x)
+{
+    x = x > 720.0 ? 720.0 : x;
+    x = x < -760.0 ? -760.0 : x;
+    double n = tk_fma(x, 1.4426950408889634074, TK_MAGIC) - TK_MAGIC;
+    double h = tk_fma(-n, TK_LN2_HI, x), r = tk_fma(-n, TK_LN2_LO, h);
+    double t = tk_exp_tail(r), a = 1.0 + r;
+    return tk_scale(a + (((1.0 - a) + r) + t), n);
+}
+TK_INLINE float tk_expf_reduce(float *x)
+{
+    float y = *x;
+    y = y > 90.0f ? 90.0f : y;
+    y = y < -110.0f ? -110.0f : y;
+    float n = tk_fmaf(y, 1.44269504f, TK_MAGICF) - TK_MAGICF;
+    float r = tk_fmaf(-n, TK_LN2F_HI, y);
+    *x = tk_fmaf(-n, TK_LN2F_LO, r);
+    return n;
+}
+TK_INLINE float tk_expf(float x)
+{
+    float n = tk_expf_reduce(&x);
+    return tk_scalef(1.0f + (x + tk_exp_tailf(x)), n);
+}
+TK_INLINE float tk_expf_exact(float x)
+{
+    float n = tk_expf_reduce(&x), a = 1.0f + x;
+    return tk_scalef(a + (((1.0f - a) + x) + tk_exp_tailf(x)), n);
+}
+
+/* 2^(x + xlo) */
+TK_INLINE double tk_exp2_dd(double x, double xlo)
+{
+    double n = (x + TK_MAGIC) - TK_MAGIC, f = x - n;
+    double r = f * TK_LN2_HI;
+    double rlo = tk_fma(f, TK_LN2_HI, -r) + tk_fma(f, TK_LN2_LO, xlo * TK_LN2_HI);
+    return tk_scale(tk_exp_reduced(r, rlo), n);
+}
+TK_INLINE double tk_exp2(double x)
+{
+    x = x > 1100.0 ? 1100.0 : x;
+    x = x < -1100.0 ? -1100.0 : x;
+    return tk_exp2_dd(x, 0.0);
+}
+TK_INLINE float tk_exp2f(float x)
+{
+    x = x > 140.0f ? 140.0f : x;
+    x = x < -160.0f ? -160.0f : x;
+    float n = (x + TK_MAGICF) - TK_MAGICF, f = x - n;
+    float r = f * TK_LN2F_HI;
+    float lo = tk_fmaf(f, TK_LN2F_LO, tk_fmaf(f, TK_LN2F_HI, -r)), a = 1.0f + r;
+    return tk_scalef(a + (((1.0f - a) + r) + (tk_exp_tailf(r) + lo)), n);
+}
+
+/* expm1(x) = (2^n - 1) + 2^n (exp(r) - 1); the reduced argument's rounding error is carried along. */
+TK_INLINE double tk_expm1(double x0)
+{
+    double x = x0 > 709.9 ? 709.9 : x0;
+    x = x < -60.0 ? -60.0 : x;
+    double n = tk_fma(x, 1.4426950408889634074, TK_MAGIC) - TK_MAGIC;
+    double hi = tk_fma(-n, TK_LN2_HI, x), r = tk_fma(-n, TK_LN2_LO, hi);
+    double rlo = tk_fma(-n, TK_LN2_LO, hi - r);
+    double p = 2.0924309150977968e-09;
+    p = tk_fma(p, r, 2.5108937817232558e-08);
+    p = tk_fma(p, r, 2.7557243307178896e-07);
+    p = tk_fma(p, r, 2.7557244557051736e-06);
+    p = tk_fma(p, r, 2.4801587359732634e-05);
+    p = tk_fma(p, r, 0.00019841269885704404);
+    p = tk_fma(p, r, 0.0013888888888867394);
+    p = tk_fma(p, r, 0.008333333333321835);
+    p = tk_fma(p, r, 0.0416666666666667);
+    p = tk_fma(p, r, 0.16666666666666677);
+    p = tk_fma(p, r, 0.5);
+    double c = tk_fma(r * r, p, tk_fma(rlo, r, rlo));
+    double s = tk_scale(0.5, n), a = tk_fma(s, r, s - 0.5), b = tk_fma(s, r, (s - 0.5) - a);
+    double y = 2.0 * (a + tk_fma(s, c, b));
+    return x0 == 0 ? x0 : y;
+}
+TK_INLINE float tk_expm1f(float x0)
+{
+    float x = x0 > 88.9f ? 88.9f : x0;
+    x = x < -30.0f ? -30.0f : x;
+    float n = tk_fmaf(x, 1.44269504f, TK_MAGICF) - TK_MAGICF;
+    float hi = tk_fmaf(-n, TK_LN2F_HI, x), r = tk_fmaf(-n, TK_LN2F_LO, hi);
+    float rlo = tk_fmaf(-n, TK_LN2F_LO, hi - r);
+    float p = 0.000199141272f;
+    p = tk_fmaf(p, r, 0.0013940729f);
+    p = tk_fmaf(p, r, 0.00833327323f);
+    p = tk_fmaf(p, r, 0.0416663587f);
+    p = tk_fmaf(p, r, 0.166666672f);
+    p = tk_fmaf(p, r, 0.5f);
+    float c = tk_fmaf(r * r, p, tk_fmaf(rlo, r, rlo));
+    float s = tk_scalef(0.5f, n), a = tk_fmaf(s, r, s - 0.5f), b = tk_fmaf(s, r, (s - 0.5f) - a);
+    float y = 2.0f * (a + tk_fmaf(s, c, b));
+    return x0 == 0 ? x0 : y;
+}
+#else
+#define tk_exp exp
+#define tk_exp_exact exp
+#define tk_expf_exact expf
+#define tk_expf expf
+#define tk_exp2 exp2
+#define tk_exp2f exp2f
+#define tk_expm1 expm1
+#define tk_expm1f expm1f
+#endif
+
+#define exp(x) _Generic((x), float: tk_expf, TK_HALF(tk_expf) float _Complex: cexpf, double _Complex: cexp, \
+    default: tk_exp)(x)
+#define exp2(x) TK_REAL1(tk_exp2f, tk_exp2, x)
+#define expm1(x) TK_REAL1(tk_expm1f, tk_expm1, x)
+#endif

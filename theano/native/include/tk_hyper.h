@@ -1,0 +1,122 @@
+/* Hyperbolic functions and their inverses, sigmoid, softplus: from expm1, exp, log1p. float32 forms of the rarer ones by
+ * way of double. */
+#ifndef TK_HYPER_H
+#define TK_HYPER_H
+#include "tk_exp.h"
+#include "tk_log.h"
+
+double tanh(double), sinh(double), cosh(double), asinh(double), acosh(double), atanh(double);
+float tanhf(float), sinhf(float), coshf(float), asinhf(float), acoshf(float), atanhf(float);
+
+/* 1 / (1 + exp(-x)), also where exp(-x) overflows. */
+TK_INLINE double tk_sigmoid_f64(double x)
+{
+    double e = tk_exp_exact(x < 0 ? x : -x), d = 1.0 + e, dlo = e - (d - 1.0);
+    double q = (x < 0 ? e : 1.0) / d;
+    return q - q * (x < 0 ? 1.0 - q : q) * dlo;
+}
+TK_INLINE float tk_sigmoid_f32(float x)
+{
+    float e = tk_expf_exact(x < 0 ? x : -x), d = 1.0f + e, dlo = e - (d - 1.0f);
+    float q = (x < 0 ? e : 1.0f) / d;
+    return q - q * (x < 0 ? 1.0f - q : q) * dlo;
+}
+/* log(1 + exp(x)) */
+TK_INLINE double tk_softplus_f64(double x)
+{
+    return (x < 0 ? 0.0 : x) + tk_log1p(tk_exp(x < 0 ? x : -x));
+}
+TK_INLINE float tk_softplus_f32(float x)
+{
+    return (x < 0 ? 0.0f : x) + tk_log1pf(tk_expf(x < 0 ? x : -x));
+}
+
+#if TK_HAS_FMA
+/* With t = expm1(2|x|): t / (t + 2), and 1 - 2 / (t + 2) where that loses less. */
+TK_INLINE double tk_tanh(double x)
+{
+    double a = __builtin_fabs(x);
+    a = a > 22.0 ? 22.0 : a;
+    double t = tk_expm1(2.0 * a);
+    int big = a > 0.55;
+    double q = (big ? 2.0 : t) / (t + 2.0);
+    return __builtin_copysign(big ? 1.0 - q : q, x);
+}
+TK_INLINE float tk_tanhf(float x)
+{
+    float a = __builtin_fabsf(x);
+    a = a > 10.0f ? 10.0f : a;
+    float t = tk_expm1f(2.0f * a);
+    int big = a > 0.55f;
+    float q = (big ? 2.0f : t) / (t + 2.0f);
+    return __builtin_copysignf(big ? 1.0f - q : q, x);
+}
+
+TK_INLINE double tk_sinh(double x)
+{
+    double a = __builtin_fabs(x);
+    double t = tk_expm1(a > 22.0 ? 22.0 : a);
+    double y = 0.5 * (a < 1.0 ? 2.0 * t - t * t / (t + 1.0) : t + t / (t + 1.0));
+    y = a > 21.0 ? tk_exp_scaled(a, -1.0) : y;
+    return __builtin_copysign(a == 0 ? a : y, x);
+}
+TK_INLINE double tk_cosh(double x)
+{
+    double a = __builtin_fabs(x);
+    double t = tk_expm1(a > 1.0 ? 1.0 : a);
+    double near = 1.0 + t * t / (2.0 * (1.0 + t));
+    double e = tk_exp_scaled(a, -1.0);
+    return a < 0.35 ? near : e + (a > 22.0 ? 0.0 : 0.25 / e);
+}
+TK_INLINE double tk_asinh(double x)
+{
+    double a = __builtin_fabs(x);
+    int big = a > 0x1p28;
+    double b = big ? 1.0 : a, z = b * b;
+    double y = tk_log1p(b + z / (1.0 + __builtin_sqrt(z + 1.0)));
+    y = big ? tk_log(a) + 0x1.62e42fefa39efp-1 : y;
+    return __builtin_copysign(a == 0 ? a : y, x);
+}
+TK_INLINE double tk_acosh(double x)
+{
+    int big = x > 0x1p28;
+    double t = big ? 1.0 : x - 1.0;
+    double y = tk_log1p(t + __builtin_sqrt(tk_fma(t, t, 2.0 * t)));
+    y = big ? tk_log(x) + 0x1.62e42fefa39efp-1 : y;
+    return x < 1.0 ? (double)NAN : y;
+}
+TK_INLINE double tk_atanh(double x)
+{
+    double a = __builtin_fabs(x), t = a + a;
+    double y = 0.5 * tk_log1p(a < 0.5 ? t + t * a / (1.0 - a) : t / (1.0 - a));
+    return __builtin_copysign(a < 0x1p-28 ? a : y, x);
+}
+TK_INLINE float tk_sinhf(float x) { return (float)tk_sinh(x); }
+TK_INLINE float tk_coshf(float x) { return (float)tk_cosh(x); }
+TK_INLINE float tk_asinhf(float x) { return (float)tk_asinh(x); }
+TK_INLINE float tk_acoshf(float x) { return (float)tk_acosh(x); }
+TK_INLINE float tk_atanhf(float x) { return (float)tk_atanh(x); }
+#else
+#define tk_tanh tanh
+#define tk_tanhf tanhf
+#define tk_sinh sinh
+#define tk_sinhf sinhf
+#define tk_cosh cosh
+#define tk_coshf coshf
+#define tk_asinh asinh
+#define tk_asinhf asinhf
+#define tk_acosh acosh
+#define tk_acoshf acoshf
+#define tk_atanh atanh
+#define tk_atanhf atanhf
+#endif
+
+#define tk_sigmoid(x) TK_REAL1(tk_sigmoid_f32, tk_sigmoid_f64, x)
+#define tk_softplus(x) TK_REAL1(tk_softplus_f32, tk_softplus_f64, x)
+#define tanh(x) TK_REAL1(tk_tanhf, tk_tanh, x)
+#define sinh(x) TK_REAL1(tk_sinhf, tk_sinh, x)
+#define cosh(x) TK_REAL1(tk_coshf, tk_cosh, x)
+#define asinh(x) TK_REAL1(tk_asinhf, tk_asinh, x)
+#define acosh(x) TK_REAL1(tk_acoshf, tk_acosh, x)
+#define atanh(x) TK_REAL1(tk_atanhf, tk_atanh, x)
+#endif

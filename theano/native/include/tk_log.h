@@ -1,0 +1,173 @@
+/* log, log2, log10, log1p: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log(m) = f - f^2/2 + s (f^2/2 + R(s^2)) with
+ * f = m - 1 and s = f / (2 + f), the splitting of Tang (1990) and fdlibm; R by Remez. Errors below 1 ulp. */
+#ifndef TK_LOG_H
+#define TK_LOG_H
+#include "tk_core.h"
+
+double log(double), log2(double), log10(double), log1p(double);
+float logf(float), log2f(float), log10f(float), log1pf(float);
+float _Complex clogf(float _Complex);
+double _Complex clog(double _Complex);
+
+#if TK_HAS_FMA
+#define TK_LOG_LN2_HI 0x1.62e42feep-1     /* k * HI is exact */
+#define TK_LOG_LN2_LO 0x1.a39ef35793c76p-33
+
+/* m of x > 0, and k as a double. */
+TK_INLINE double tk_split(double x, double *k)
+{
+    int tiny = x < 0x1p-1022;
+    npy_int64 i = tk_bits(tiny ? x * 0x1p54 : x) + (0x3ff0000000000000LL - 0x3fe6a09e667f3bcdLL);
+    npy_int64 e = (npy_int64)((npy_uint64)i >> 52);
+    *k = tk_double(e | 0x4330000000000000LL) - (tiny ? 0x1p52 + 1077.0 : 0x1p52 + 1023.0);
+    return tk_double((i & 0x000fffffffffffffLL) + 0x3fe6a09e667f3bcdLL);
+}
+TK_INLINE float tk_splitf(float x, float *k)
+{
+    int tiny = x < 0x1p-126f;
+    npy_int32 i = tk_bitsf(tiny ? x * 0x1p24f : x) + (0x3f800000 - 0x3f3504f3);
+    *k = (float)((i >> 23) - (tiny ? 151 : 127));
+    return tk_float((i & 0x007fffff) + 0x3f3504f3);
+}
+/* log at zero, negative numbers, infinity, NaN; else y. */
+TK_INLINE double tk_log_special(double x, double y)
+{
+    y = x < (double)TK_INF ? y : x;
+    y = x < 0 ? (double)NAN : y;
+    return x == 0 ? -(double)TK_INF : y;
+}
+TK_INLINE float tk_log_specialf(float x, float y)
+{
+    y = x < TK_INF ? y : x;
+    y = x < 0 ? NAN : y;
+    return x == 0 ? -TK_INF : y;
+}
+/* s * (f^2/2 + R) */
+TK_INLINE double tk_log_tail(double f, double hfsq)
+{
+    double s = f / (2.0 + f), z = s * s;
+    double p = 0.14811936241135093;
+    p = tk_fma(p, z, 0.15313030178560308);
+    p = tk_fma(p, z, 0.1818357643089106);
+    p = tk_fma(p, z, 0.22222199005393076);
+    p = tk_fma(p, z, 0.28571428730011333);
+    p = tk_fma(p, z, 0.3999999999951718);
+    p = tk_fma(p, z, 0.666666666666671);
+    return s * tk_fma(p, z, hfsq);
+}
+TK_INLINE float tk_log_tailf(float f, float hfsq)
+{
+    float s = f / (2.0f + f), z = s * s;
+    float p = 0.236187249f;
+    p = tk_fmaf(p, z, 0.285359859f);
+    p = tk_fmaf(p, z, 0.400003403f);
+    p = tk_fmaf(p, z, 0.666666687f);
+    return s * tk_fmaf(p, z, hfsq);
+}
+
+TK_INLINE double tk_log(double x)
+{
+    double k, f = tk_split(x, &k) - 1.0, hfsq = 0.5 * f * f;
+    double t = tk_log_tail(f, hfsq);
+    return tk_log_special(x, k * TK_LOG_LN2_HI - ((hfsq - (t + k * TK_LOG_LN2_LO)) - f));
+}
+TK_INLINE float tk_logf(float x)
+{
+    float k, f = tk_splitf(x, &k) - 1.0f, hfsq = 0.5f * f * f;
+    float t = tk_log_tailf(f, hfsq);
+    return tk_log_specialf(x, k * 0x1.62ep-1f - ((hfsq - tk_fmaf(k, 0x1.0bfbe8p-15f, t)) - f));
+}
+
+/* log(x) * (hi + lo) + k * unit, with log(m) taken as a sum of two doubles. */
+TK_INLINE double tk_log_base(double x, double hi, double lo, double unit, double unit_lo)
+{
+    double k, f = tk_split(x, &k) - 1.0, hfsq = 0.5 * f * f;
+    double t = tk_log_tail(f, hfsq);
+    double a = f - hfsq, b = (f - a) - hfsq;
+    b += tk_fma(0.5 * f, f, -hfsq) * -1.0;
+    double c = b + t, h = a + c, l = (a - h) + c;
+    double ph = h * hi, pl = tk_fma(h, hi, -ph) + tk_fma(h, lo, l * hi);
+    double kh = k * unit, s = kh + ph, e = (kh - s) + ph;
+    pl += tk_fma(k, unit_lo, tk_fma(k, unit, -kh)) + e;
+    return tk_log_special(x, s + pl);
+}
+TK_INLINE double tk_log2(double x)
+{
+    return tk_log_base(x, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1.0, 0.0);
+}
+TK_INLINE double tk_log10(double x)
+{
+    return tk_log_base(x, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f79ffp-2, -0x1.9dc1da994fd21p-59);
+}
+TK_INLINE float tk_log_basef(float x, float hi, float lo, float unit, float unit_lo)
+{
+    float k, f = tk_splitf(x, &k) - 1.0f, hfsq = 0.5f * f * f;
+    float t = tk_log_tailf(f, hfsq);
+    float a = f - hfsq, b = (f - a) - hfsq;
+    b -= tk_fmaf(0.5f * f, f, -hfsq);
+    float c = b + t, h = a + c, l = (a - h) + c;
+    float ph = h * hi, pl = tk_fmaf(h, hi, -ph) + tk_fmaf(h, lo, l * hi);
+    float kh = k * unit, s = kh + ph, e = (kh - s) + ph;
+    pl += tk_fmaf(k, unit_lo, tk_fmaf(k, unit, -kh)) + e;
+    return tk_log_specialf(x, s + pl);
+}
+TK_INLINE float tk_log2f(float x) { return tk_log_basef(x, 0x1.715476p+0f, 0x1.4ae0cp-26f, 1.0f, 0.0f); }
+TK_INLINE float tk_log10f(float x)
+{
+    return tk_log_basef(x, 0x1.bcb7b2p-2f, -0x1.5b235ep-27f, 0x1.344136p-2f, -0x1.ec10cp-27f);
+}
+
+/* log1p(x): log of u = 1 + x with the rounding error of u as a correction c; near 0, f = x itself. */
+TK_INLINE double tk_log1p(double x)
+{
+    int near = (x > -0.29289) & (x < 0.41421);
+    double u = 1.0 + x, k;
+    double v = u > 0 ? u : 1.0;
+    double m = tk_split(v, &k);
+    double c = (x > 1.0 ? 1.0 - (u - x) : x - (u - 1.0)) / v;
+    c = v > 0x1p60 ? 0.0 : c;
+    double f = near ? x : m - 1.0;
+    k = near ? 0.0 : k;
+    c = near ? 0.0 : c;
+    double hfsq = 0.5 * f * f, t = tk_log_tail(f, hfsq);
+    double y = k * TK_LOG_LN2_HI - ((hfsq - (t + (k * TK_LOG_LN2_LO + c))) - f);
+    y = x < (double)TK_INF ? y : x;
+    y = x < -1.0 ? (double)NAN : y;
+    y = x == -1.0 ? -(double)TK_INF : y;
+    return x == 0 ? x : y;
+}
+TK_INLINE float tk_log1pf(float x)
+{
+    int near = (x > -0.29289f) & (x < 0.41421f);
+    float u = 1.0f + x, k;
+    float v = u > 0 ? u : 1.0f;
+    float m = tk_splitf(v, &k);
+    float c = (x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f)) / v;
+    c = v > 0x1p30f ? 0.0f : c;
+    float f = near ? x : m - 1.0f;
+    k = near ? 0.0f : k;
+    c = near ? 0.0f : c;
+    float hfsq = 0.5f * f * f, t = tk_log_tailf(f, hfsq);
+    float y = k * 0x1.62ep-1f - ((hfsq - (t + tk_fmaf(k, 0x1.0bfbe8p-15f, c))) - f);
+    y = x < TK_INF ? y : x;
+    y = x < -1.0f ? NAN : y;
+    y = x == -1.0f ? -TK_INF : y;
+    return x == 0 ? x : y;
+}
+#else
+#define tk_log log
+#define tk_logf logf
+#define tk_log2 log2
+#define tk_log2f log2f
+#define tk_log10 log10
+#define tk_log10f log10f
+#define tk_log1p log1p
+#define tk_log1pf log1pf
+#endif
+
+#define log(x) _Generic((x), float: tk_logf, TK_HALF(tk_logf) float _Complex: clogf, double _Complex: clog, \
+    default: tk_log)(x)
+#define log2(x) TK_REAL1(tk_log2f, tk_log2, x)
+#define log10(x) TK_REAL1(tk_log10f, tk_log10, x)
+#define log1p(x) TK_REAL1(tk_log1pf, tk_log1p, x)
+#endif

@@ -1,0 +1,145 @@
+"""The linker of the native engine: from a rewritten FunctionGraph to something that can be called."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from theano.configparser import config, flag_source
+from theano.gof.graph import Apply, Variable
+from theano.gof.link import Container, LocalLinker, map_storage
+
+
+class NativeLinker(LocalLinker):
+    """Runs a graph as a program of the native virtual machine.
+
+    Parameters
+    ----------
+    allow_gc : bool, optional
+        Drop intermediate values as soon as nobody needs them; default ``config.allow_gc``.
+    fuse : bool
+        Let one kernel do the work of several nodes. Off where each node's value or time is watched.
+    schedule : callable, optional
+        ``schedule(fgraph)`` gives the order of the nodes; default ``fgraph.toposort()``.
+
+    Notes
+    -----
+    Without the compiled runtime, or without a compiler for kernels that are not in the cache, the graph runs on
+    NumPy, and one warning says so.
+    """
+
+    def __init__(self, allow_gc: bool | None = None, fuse: bool = True,
+                 schedule: Callable[[Any], list[Apply]] | None = None):
+        super().__init__(allow_gc=config.allow_gc if allow_gc is None else allow_gc, scheduler=schedule)
+        self.fuse = fuse
+        self.fgraph = None
+        self.no_recycling: Sequence[Variable] = ()
+        self.profile = None
+
+    def clone(self, allow_gc: bool | None = None) -> NativeLinker:
+        """A linker of the same kind, without graph."""
+        return type(self)(self.allow_gc if allow_gc is None else allow_gc, self.fuse, self._scheduler)
+
+    def accept(self, fgraph: Any, no_recycling: Sequence[Variable] | None = None, profile: Any = None) -> NativeLinker:
+        """Take a graph; a linker that has one already gives it to a clone."""
+        if self.fgraph is not None and self.fgraph is not fgraph:
+            return self.clone().accept(fgraph, no_recycling, profile)
+        self.fgraph = fgraph
+        self.no_recycling = no_recycling or ()
+        self.profile = profile
+        return self
+
+    def make_thunk(self, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None,
+                   **kwargs: Any) -> tuple[Any, list[Container], list[Container]]:
+        """Compile the graph.
+
+        Returns
+        -------
+        tuple
+            The thunk, and the containers of inputs and outputs.
+        """
+        fgraph = self.fgraph
+        order = self.schedule(fgraph)
+        given = input_storage, output_storage, storage_map
+        if not runs_natively():
+            return self._python(*given)
+        from theano.native.assemble import NeedsPython, compile_graph
+        from theano.native.compiler import CompilerMissing
+
+        input_storage, output_storage, storage_map = map_storage(
+            fgraph, order, input_storage, output_storage, storage_map
+        )
+        try:
+            thunk = compile_graph(self, fgraph, order, input_storage, output_storage, storage_map)
+        except NeedsPython:
+            return self._python(*given)
+        except CompilerMissing as why:
+            warn_once(f"Functions run on NumPy, slowly: {why}")
+            return self._python(*given)
+        containers_in = [Container(v, s) for v, s in zip(fgraph.inputs, input_storage, strict=True)]
+        containers_out = [Container(v, s, readonly=True) for v, s in zip(fgraph.outputs, output_storage, strict=True)]
+        return thunk, containers_in, containers_out
+
+    def make_all(self, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None,
+                 **kwargs: Any) -> tuple[list[Container], list[Container], list[Any], list[Apply]]:
+        """One thunk for each node, over storages that can be watched between them.
+
+        Returns
+        -------
+        tuple
+            Containers of inputs and outputs, thunks with their `inputs` and `outputs`, nodes.
+        """
+        fgraph = self.fgraph
+        order = self.schedule(fgraph)
+        input_storage, output_storage, storage_map = map_storage(
+            fgraph, order, input_storage, output_storage, storage_map
+        )
+        compute_map = {v: [v.owner is None] for v in storage_map}
+        if runs_natively():
+            from theano.native.assemble import node_thunk
+        else:
+            node_thunk = _python_node_thunk
+        thunks = [node_thunk(node, storage_map, compute_map) for node in order]
+        containers_in = [Container(v, s) for v, s in zip(fgraph.inputs, input_storage, strict=True)]
+        containers_out = [Container(v, s, readonly=True) for v, s in zip(fgraph.outputs, output_storage, strict=True)]
+        return containers_in, containers_out, thunks, order
+
+    def _python(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
+        from theano.gof.vm import VM_Linker
+
+        linker = VM_Linker(allow_gc=self.allow_gc, use_cloop=False)
+        return linker.accept(self.fgraph, self.no_recycling, self.profile).make_thunk(
+            input_storage=input_storage, output_storage=output_storage, storage_map=storage_map
+        )
+
+
+
+_warned = threading.Event()
+
+
+def warn_once(message: str) -> None:
+    """Say once a process why functions run on NumPy."""
+    if not _warned.is_set():
+        _warned.set()
+        warnings.warn(message, stacklevel=3)
+
+
+def runs_natively() -> bool:
+    """Whether there is a compiled runtime and compiled code is wanted (`config.cxx` is not empty)."""
+    if not config.cxx and flag_source("cxx") != "default":
+        return False
+    from theano.native.fastcall import _runtime
+
+    if _runtime is None:
+        warn_once("Functions run on NumPy, slowly: the native runtime was not built, and no C compiler is here to do it.")
+    return _runtime is not None
+
+
+def _python_node_thunk(node: Apply, storage_map: Any, compute_map: Any) -> Any:
+    """A thunk of one node that runs its `perform`."""
+    thunk = node.op.make_thunk(node, storage_map, compute_map, [], impl="py")
+    thunk.inputs = [storage_map[v] for v in node.inputs]
+    thunk.outputs = [storage_map[v] for v in node.outputs]
+    return thunk

@@ -1,0 +1,37 @@
+"""Join and split."""
+
+from __future__ import annotations
+
+from theano.gof.graph import Apply, Constant
+from theano.native.program import ProgramBuilder, lowers
+from theano.tensor.basic import Join, Split
+
+
+@lowers(Join)
+def lower_join(builder: ProgramBuilder, node: Apply) -> None:
+    """Arrays of other dtypes than the result's are converted first."""
+    axis, *arrays = node.inputs
+    out = node.outputs[0]
+    cells = []
+    for array in arrays:
+        cell = builder.cell(array)
+        if array.type.dtype != out.type.dtype:
+            converted = builder.temporary(out.type.dtype, array.type.broadcastable)
+            builder.emit("cast_copy", [cell], [converted])
+            cell = converted
+        cells.append(cell)
+    if isinstance(axis, Constant):
+        builder.emit("join", cells, [builder.cell(out)], (int(axis.data) % out.type.ndim,))
+    else:
+        builder.emit("join", [builder.cell(axis), *cells], [builder.cell(out)], (None,))
+
+
+@lowers(Split)
+def lower_split(builder: ProgramBuilder, node: Apply) -> None:
+    x, axis, sizes = node.inputs
+    outs = [builder.cell(v) for v in node.outputs]
+    if isinstance(axis, Constant):
+        ins, where = [x, sizes], int(axis.data) % x.type.ndim
+    else:
+        ins, where = [x, axis, sizes], None
+    builder.emit("split", map(builder.cell, ins), outs, (where, len(outs)))

@@ -1,0 +1,204 @@
+"""Softmax and crossentropy: whole rows in one kernel."""
+
+from __future__ import annotations
+
+from theano.gof.graph import Apply
+from theano.native import ir
+from theano.native.ir import Load, Operand, Output, Reduce, Reload, Stage, Stmt, Store
+from theano.native.program import CannotLower, ProgramBuilder, lowers
+from theano.tensor.nnet.nnet import (
+    CrossentropyCategorical1Hot,
+    CrossentropyCategorical1HotGrad,
+    CrossentropySoftmax1HotWithBiasDx,
+    CrossentropySoftmaxArgmax1HotWithBias,
+    LogSoftmax,
+    Softmax,
+    SoftmaxGrad,
+    SoftmaxWithBias,
+)
+
+
+def _float_dtype(node: Apply) -> str:
+    """The one float dtype of rows and results."""
+    dtypes = {v.type.dtype for v in (*node.inputs, *node.outputs) if v.type.dtype.startswith("float")}
+    if len(dtypes) != 1 or dtypes == {"float16"}:
+        raise CannotLower("rows of several float dtypes, or of half precision")
+    return dtypes.pop()
+
+
+def _full(dtype: str) -> Operand:
+    return Operand(dtype, (False, False))
+
+
+def _per_row(dtype: str) -> Operand:
+    return Operand(dtype, (False, True), axes=(0, -1), ndim=1)
+
+
+def _per_column(dtype: str) -> Operand:
+    return Operand(dtype, (True, False), axes=(-1, 0), ndim=1)
+
+
+def _emit(builder: ProgramBuilder, node: Apply, inputs: list[Operand], outputs: list[Output], stages: list[Stage],
+          row_loads: tuple[Load, ...] = ()) -> None:
+    kernel = ir.Kernel(1, 1, tuple(inputs), tuple(outputs), tuple(stages), row_loads=row_loads)
+    builder.emit_kernel(kernel, map(builder.cell, node.inputs), map(builder.cell, node.outputs))
+
+
+def _rows(dtype: str, biased: bool, suffix: str) -> tuple[tuple[Load, ...], tuple[Stmt, ...], str]:
+    """Loads and statements that give the (biased) element, and its name."""
+    if not biased:
+        return (Load(f"x{suffix}", 0),), (), f"x{suffix}"
+    loads = (Load(f"x{suffix}", 0), Load(f"b{suffix}", 1))
+    return loads, (Stmt(f"z{suffix}", dtype, f"z{suffix} = x{suffix} + b{suffix};"),), f"z{suffix}"
+
+
+def _softmax_stages(dtype: str, biased: bool, output: int) -> list[Stage]:
+    """Maximum; exponentials and their sum; quotient."""
+    loads_a, body_a, a = _rows(dtype, biased, "a")
+    loads_b, body_b, b = _rows(dtype, biased, "c")
+    return [
+        Stage(loads=loads_a, body=body_a, reduces=(Reduce("maximum", dtype, a, "m"),)),
+        Stage(
+            loads=loads_b,
+            body=(*body_b, Stmt("e", dtype, f"e = exp({b} - m);")),
+            stores=(Store(output, "e"),),
+            reduces=(Reduce("add", dtype, "e", "s"),),
+            row=(Stmt("inv", dtype, "inv = 1 / s;"),),
+        ),
+        Stage(loads=(Reload("r", output),), body=(Stmt("p", dtype, "p = r * inv;"),), stores=(Store(output, "p"),)),
+    ]
+
+
+@lowers(Softmax)
+def lower_softmax(builder: ProgramBuilder, node: Apply) -> None:
+    dtype = _float_dtype(node)
+    _emit(builder, node, [_full(dtype)], [Output(dtype, (0, 1))], _softmax_stages(dtype, False, 0))
+
+
+@lowers(SoftmaxWithBias)
+def lower_softmax_with_bias(builder: ProgramBuilder, node: Apply) -> None:
+    dtype = _float_dtype(node)
+    inputs = [_full(dtype), _per_column(dtype)]
+    _emit(builder, node, inputs, [Output(dtype, (0, 1))], _softmax_stages(dtype, True, 0))
+
+
+@lowers(SoftmaxGrad)
+def lower_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
+    """``(dy - sum(dy * p)) * p``."""
+    dtype = _float_dtype(node)
+    stages = [
+        Stage(
+            loads=(Load("da", 0), Load("pa", 1)),
+            body=(Stmt("t", dtype, "t = da * pa;"),),
+            reduces=(Reduce("add", dtype, "t", "s"),),
+        ),
+        Stage(
+            loads=(Load("db", 0), Load("pb", 1)),
+            body=(Stmt("d", dtype, "d = (db - s) * pb;"),),
+            stores=(Store(0, "d"),),
+        ),
+    ]
+    _emit(builder, node, [_full(dtype), _full(dtype)], [Output(dtype, (0, 1))], stages)
+
+
+@lowers(LogSoftmax)
+def lower_log_softmax(builder: ProgramBuilder, node: Apply) -> None:
+    """``x - max - log(sum(exp(x - max)))``."""
+    dtype = _float_dtype(node)
+    stages = [
+        Stage(loads=(Load("xa", 0),), reduces=(Reduce("maximum", dtype, "xa", "m"),)),
+        Stage(
+            loads=(Load("xb", 0),),
+            body=(Stmt("e", dtype, "e = exp(xb - m);"),),
+            reduces=(Reduce("add", dtype, "e", "s"),),
+            row=(Stmt("ls", dtype, "ls = log(s);"),),
+        ),
+        Stage(loads=(Load("xc", 0),), body=(Stmt("p", dtype, "p = (xc - m) - ls;"),), stores=(Store(0, "p"),)),
+    ]
+    _emit(builder, node, [_full(dtype)], [Output(dtype, (0, 1))], stages)
+
+
+@lowers(CrossentropySoftmaxArgmax1HotWithBias)
+def lower_crossentropy_softmax(builder: ProgramBuilder, node: Apply) -> None:
+    """Softmax of ``x + b``, its negative log at the target's column, and the column of the maximum."""
+    dtype, target = _float_dtype(node), node.inputs[2].type.dtype
+    where = node.outputs[2].type.dtype
+    first, second, third = _softmax_stages(dtype, True, 1)
+    loads, body, z = _rows(dtype, True, "f")
+    find = Stage(
+        loads=loads,
+        index="j",
+        body=(
+            *body,
+            Stmt("w", "int64", f"w = ({z} == m || {z} != {z}) ? j : INT64_MAX;"),
+            Stmt("at", dtype, f"at = (j == (npy_int64)y) ? {z} : 0;"),
+        ),
+        reduces=(Reduce("minimum", "int64", "w", "wr"), Reduce("add", dtype, "at", "zt")),
+        row=(Stmt("am", where, "am = wr;"),),
+        row_stores=(Store(2, "am"),),
+    )
+    last = Stage(
+        third.loads,
+        third.body,
+        third.stores,
+        row=(Stmt("nll", dtype, "nll = log(s) - (zt - m);"),),
+        row_stores=(Store(0, "nll"),),
+    )
+    _check_targets(builder, node, node.inputs[2], node.inputs[0])
+    inputs = [_full(dtype), _per_column(dtype), _per_row(target)]
+    outputs = [Output(dtype, (0,)), Output(dtype, (0, 1)), Output(where, (0,))]
+    _emit(builder, node, inputs, outputs, [first, find, second, last], (Load("y", 2),))
+
+
+@lowers(CrossentropySoftmax1HotWithBiasDx)
+def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
+    """``dy * (p - onehot(y))``."""
+    dtype, target = _float_dtype(node), node.inputs[2].type.dtype
+    dy = node.inputs[0]
+    if dy.type.ndim != 1 or dy.type.broadcastable[0]:
+        raise CannotLower("one gradient for all rows")
+    stage = Stage(
+        loads=(Load("p", 1),),
+        index="j",
+        body=(Stmt("d", dtype, "d = dy * (p - (npy_int64)(j == (npy_int64)y));"),),
+        stores=(Store(0, "d"),),
+    )
+    _check_targets(builder, node, node.inputs[2], node.inputs[1])
+    inputs = [_per_row(dtype), _full(dtype), _per_row(target)]
+    _emit(builder, node, inputs, [Output(dtype, (0, 1))], [stage], (Load("dy", 0), Load("y", 2)))
+
+
+@lowers(CrossentropyCategorical1Hot)
+def lower_crossentropy_categorical(builder: ProgramBuilder, node: Apply) -> None:
+    """``-log(p[i, y[i]])``."""
+    dtype, target = _float_dtype(node), node.inputs[1].type.dtype
+    stage = Stage(
+        loads=(Load("p", 0),),
+        index="j",
+        body=(Stmt("at", dtype, "at = (j == (npy_int64)y) ? p : 0;"),),
+        reduces=(Reduce("add", dtype, "at", "pt"),),
+        row=(Stmt("nll", dtype, "nll = -log(pt);"),),
+        row_stores=(Store(0, "nll"),),
+    )
+    _check_targets(builder, node, node.inputs[1], node.inputs[0])
+    _emit(builder, node, [_full(dtype), _per_row(target)], [Output(dtype, (0,))], [stage], (Load("y", 1),))
+
+
+@lowers(CrossentropyCategorical1HotGrad)
+def lower_crossentropy_categorical_grad(builder: ProgramBuilder, node: Apply) -> None:
+    """``-dy / p`` at the target's column, 0 elsewhere."""
+    dtype, target = _float_dtype(node), node.inputs[2].type.dtype
+    stage = Stage(
+        loads=(Load("p", 1),),
+        index="j",
+        body=(Stmt("d", dtype, "d = (j == (npy_int64)y) ? -dy / p : 0;"),),
+        stores=(Store(0, "d"),),
+    )
+    _check_targets(builder, node, node.inputs[2], node.inputs[1])
+    inputs = [_per_row(dtype), _full(dtype), _per_row(target)]
+    _emit(builder, node, inputs, [Output(dtype, (0, 1))], [stage], (Load("dy", 0), Load("y", 2)))
+
+
+def _check_targets(builder: ProgramBuilder, node: Apply, targets: object, rows: object) -> None:
+    """Raise ValueError before anything is computed when a target is no column of the rows."""
+    builder.emit("check_index", [builder.cell(targets), builder.cell(rows)], [], (1, "y_i value out of bounds"))

@@ -1,0 +1,117 @@
+"""Scalar graphs as C statements: what the body of a loop nest is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano import scalar
+from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.utils import MethodNotDefined
+from theano.native import ir
+from theano.native.program import CannotLower
+
+_INT_SUFFIX = {"int64": "LL", "uint64": "ULL", "uint32": "U"}
+
+
+def literal(value: Any, dtype: str) -> str:
+    """C text of a constant, typed.
+
+    Examples
+    --------
+    >>> literal(0.5, "float32")
+    '((npy_float32)0x1.0000000000000p-1)'
+    """
+    number = np.asarray(value, dtype=dtype)[()]
+    if dtype.startswith("complex"):
+        part = "float32" if dtype == "complex64" else "float64"
+        return f"TK_COMPLEX{number.itemsize * 8}({literal(number.real, part)}, {literal(number.imag, part)})"
+    if dtype.startswith("float"):
+        number = float(number)
+        if math.isnan(number):
+            text = "NAN"
+        elif math.isinf(number):
+            text = "INFINITY" if number > 0 else "(-INFINITY)"
+        else:
+            text = number.hex()
+        return f"((npy_{dtype}){text})" if not text.startswith("-") else f"((npy_{dtype})({text}))"
+    number = int(number)
+    if number == -(2**63):
+        return "((npy_int64)(-9223372036854775807LL - 1))"
+    return f"((npy_{dtype})({number}{_INT_SUFFIX.get(dtype, '')}))"
+
+
+class StatementWriter:
+    """Turns applications of scalar ops into a list of :class:`theano.native.ir.Stmt` with fresh names."""
+
+    def __init__(self) -> None:
+        self.statements: list[ir.Stmt] = []
+        self.support: list[str] = []
+        self._count = 0
+
+    def fresh(self) -> str:
+        """A name that was not used before."""
+        self._count += 1
+        return f"v{self._count}"
+
+    def cast(self, name: str, from_dtype: str, to_dtype: str) -> str:
+        """Name of the value converted to another dtype."""
+        if from_dtype == to_dtype:
+            return name
+        result = self.fresh()
+        if to_dtype == "bool":
+            code = f"{result} = ({name} != 0);"
+        elif from_dtype.startswith("complex") and not to_dtype.startswith("complex"):
+            code = f"{result} = (npy_{to_dtype})creal({name});"
+        else:
+            code = f"{result} = (npy_{to_dtype}){name};"
+        self.statements.append(ir.Stmt(result, to_dtype, code))
+        return result
+
+    def apply(self, op: Any, inputs: Sequence[str], input_types: Sequence[Any], node: Apply | None = None) -> list[str]:
+        """Write the statements of ``op(*inputs)``; returns the names of the results."""
+        if isinstance(op, scalar.Composite):
+            return self._composite(op, inputs)
+        if node is None:
+            node = op.make_node(*[type_() for type_ in input_types])
+        return self._plain(op, node, inputs)
+
+    def _composite(self, op: Any, inputs: Sequence[str]) -> list[str]:
+        names: dict[Variable, str] = dict(zip(op.inputs, inputs, strict=True))
+
+        def name_of(variable: Variable) -> str:
+            found = names.get(variable)
+            if found is None:
+                if not isinstance(variable, Constant):
+                    raise CannotLower("a scalar graph with a variable that nothing computes")
+                found = names[variable] = literal(variable.data, variable.type.dtype)
+            return found
+
+        for node in op.nodes:
+            ins = [name_of(v) for v in node.inputs]
+            if isinstance(node.op, scalar.Composite):
+                outs = self._composite(node.op, ins)
+            else:
+                outs = self._plain(node.op, node, ins)
+            names.update(zip(node.outputs, outs, strict=True))
+        return [name_of(v) for v in op.outputs]
+
+    def _plain(self, op: Any, node: Apply, inputs: Sequence[str]) -> list[str]:
+        outputs = [self.fresh() for _ in node.outputs]
+        try:
+            code = op.c_code(node, "tk", list(inputs), outputs, {"fail": "return;"})
+        except (MethodNotDefined, NotImplementedError):
+            raise CannotLower(f"{op} has no C code") from None
+        try:
+            support = op.c_support_code()
+        except (MethodNotDefined, NotImplementedError, TypeError):
+            support = ""
+        if support and support not in self.support:
+            self.support.append(support)
+        for name, variable in zip(outputs[:-1], node.outputs[:-1], strict=True):
+            self.statements.append(ir.Stmt(name, variable.type.dtype, ""))
+        self.statements.append(ir.Stmt(outputs[-1], node.outputs[-1].type.dtype, code))
+        return outputs

@@ -1,0 +1,251 @@
+"""From lowered instructions to a `_runtime.Program`.
+
+A :class:`ProgramBuilder` collects cells, constants, kernels and instructions while the lowerings run, then
+computes when each cell's value can be dropped, has all kernels compiled by one compiler call, and makes the
+program.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theano.gof.graph import Apply, Constant, Variable
+from theano.native import ir
+from theano.native.fastcall import _runtime
+from theano.scalar import Scalar
+from theano.tensor.type import TensorType
+
+TYPENUM = {name: np.dtype(name).num for name in ir.DTYPES}
+
+
+class CannotLower(Exception):
+    """This node has no native form: it runs through its `perform`."""
+
+
+class Instr(NamedTuple):
+    """One instruction: cells read and written, parameters of the operation, and the node that it comes from."""
+
+    name: str
+    ins: tuple[int, ...]
+    outs: tuple[int, ...]
+    params: tuple[Any, ...]
+    node: Apply | None
+
+
+class PendingKernel(NamedTuple):
+    """Stands in an instruction's params for a kernel that is still to be compiled."""
+
+    number: int
+
+
+def cell_spec(type_: Any) -> tuple[Any, ...]:
+    """Describe to the runtime the cell that holds values of a Type."""
+    if type(type_) is TensorType and type_.dtype in TYPENUM:
+        return ("tensor", TYPENUM[type_.dtype], type_.ndim, tuple(type_.broadcastable))
+    if type(type_) is Scalar and type_.dtype in TYPENUM:
+        return ("tensor", TYPENUM[type_.dtype], 0, ())
+    return ("object",)
+
+
+def is_tensor_like(type_: Any) -> bool:
+    """Whether values of a Type live in tensor cells."""
+    return cell_spec(type_)[0] == "tensor"
+
+
+class ProgramBuilder:
+    """Collects what lowerings emit.
+
+    Attributes
+    ----------
+    node
+        The node whose lowering runs: instructions remember it, for errors and profiles.
+    """
+
+    def __init__(self) -> None:
+        self.cells: list[tuple[Any, ...]] = []
+        self.of_variable: dict[Variable, int] = {}
+        self.constants: list[tuple[int, Any]] = []
+        self.instrs: list[Instr] = []
+        self.kernels: list[ir.Kernel] = []
+        self._kernel_number: dict[ir.Kernel, int] = {}
+        self.node: Apply | None = None
+
+    def cell(self, variable: Variable) -> int:
+        """The cell of a variable; constants bring their value along."""
+        found = self.of_variable.get(variable)
+        if found is None:
+            found = self.of_variable[variable] = self.new_cell(cell_spec(variable.type))
+            if isinstance(variable, Constant):
+                self.constants.append((found, self._constant_value(variable)))
+        return found
+
+    def replace(self, variable: Variable, cell: int) -> None:
+        """Let another cell stand for a variable from now on."""
+        self.of_variable[variable] = cell
+
+    @staticmethod
+    def _constant_value(constant: Constant) -> Any:
+        if is_tensor_like(constant.type):
+            return np.asarray(constant.data, dtype=constant.type.dtype)
+        return constant.data
+
+    def new_cell(self, spec: tuple[Any, ...]) -> int:
+        """A cell that belongs to no variable."""
+        self.cells.append(spec)
+        return len(self.cells) - 1
+
+    def temporary(self, dtype: str, broadcastable: Sequence[bool]) -> int:
+        """A cell for an intermediate array."""
+        return self.new_cell(("tensor", TYPENUM[dtype], len(broadcastable), tuple(broadcastable)))
+
+    def constant(self, value: np.ndarray) -> int:
+        """A cell that holds a constant array."""
+        value = np.asarray(value)
+        cell = self.new_cell(("tensor", value.dtype.num, value.ndim, tuple(n == 1 for n in value.shape)))
+        self.constants.append((cell, value))
+        return cell
+
+    def emit(self, name: str, ins: Iterable[int], outs: Iterable[int], params: tuple[Any, ...] = ()) -> int:
+        """Append an instruction for the current node; returns its position."""
+        self.instrs.append(Instr(name, tuple(ins), tuple(outs), params, self.node))
+        return len(self.instrs) - 1
+
+    def emit_for(self, node: Apply, name: str, params: tuple[Any, ...] = ()) -> int:
+        """Append an instruction whose operands are the node's inputs and outputs."""
+        return self.emit(name, map(self.cell, node.inputs), map(self.cell, node.outputs), params)
+
+    def emit_kernel(self, kernel: ir.Kernel, ins: Iterable[int], outs: Iterable[int]) -> int:
+        """Append the launch of a kernel; equal kernels are compiled once."""
+        number = self._kernel_number.get(kernel)
+        if number is None:
+            number = self._kernel_number[kernel] = len(self.kernels)
+            self.kernels.append(kernel)
+        return self.emit("kernel", ins, outs, (PendingKernel(number),))
+
+    def patch(self, position: int, params: tuple[Any, ...]) -> None:
+        """Replace the params of an instruction (the target of a jump that was not known)."""
+        self.instrs[position] = self.instrs[position]._replace(params=params)
+
+    def load_kernels(self) -> list[Any]:
+        """Compile, or take from the cache, all kernels; they are in the order of `self.kernels`."""
+        if not self.kernels:
+            return []
+        from theano.native.compiler import load_kernels
+
+        return load_kernels(self.kernels)
+
+    def last_uses(self, kept: set[int]) -> list[list[int]]:
+        """For each instruction the cells whose value nobody reads after it."""
+        frees: list[list[int]] = [[] for _ in self.instrs]
+        seen = set(kept)
+        for position in range(len(self.instrs) - 1, -1, -1):
+            instr = self.instrs[position]
+            for cell in (*instr.outs, *instr.ins):
+                if cell not in seen:
+                    seen.add(cell)
+                    frees[position].append(cell)
+        return frees
+
+    def build(
+        self,
+        inputs: Sequence[tuple[int, list[Any]]],
+        outputs: Sequence[tuple[int, list[Any] | None]],
+        tail_start: int | None = None,
+        on_error: Callable[..., Any] | None = None,
+        serialise: bool = False,
+        keep_values: bool = False,
+        updates: Sequence[tuple[int, int]] = (),
+    ) -> Any:
+        """Make the program.
+
+        Parameters
+        ----------
+        inputs, outputs
+            Pairs of cell and one-element storage list.
+        tail_start
+            Position of the first instruction that may destroy persistent memory; None: there is none.
+        on_error
+            Called by the runtime with (position of the instruction, type, value, traceback, input values); must raise.
+        serialise
+            One thread at a time.
+        keep_values
+            Never drop intermediate values before the end of a call.
+        updates
+            Pairs of positions: the value of this output becomes that of this input after a successful call.
+        """
+        kernels = self.load_kernels()
+        kept = {cell for cell, _ in inputs} | {cell for cell, _ in self.constants} | {cell for cell, _ in outputs}
+        frees = [[]] * len(self.instrs) if keep_values else self.last_uses(kept)
+        instrs = []
+        for position, (instr, free) in enumerate(zip(self.instrs, frees, strict=True)):
+            params = instr.params
+            if params and type(params[0]) is PendingKernel:
+                params = (kernels[params[0].number],)
+            instrs.append((instr.name, instr.ins, instr.outs, params, position, tuple(free)))
+        return _runtime.Program(
+            self.cells,
+            instrs,
+            len(instrs) if tail_start is None else tail_start,
+            [(cell, storage, None) for cell, storage in inputs],
+            self.constants,
+            list(outputs),
+            list(updates),
+            on_error=on_error,
+            serialise=serialise,
+        )
+
+
+Lowering = Callable[[ProgramBuilder, Apply], None]
+
+_lowerings: dict[type, Lowering] = {}
+_load_lock = threading.Lock()
+_loaded = False
+
+
+def lowers(*op_classes: type) -> Callable[[Lowering], Lowering]:
+    """Register a function as the lowering of some Op classes and, unless they have their own, of their subclasses."""
+
+    def register(function: Lowering) -> Lowering:
+        for op_class in op_classes:
+            _lowerings[op_class] = function
+        return function
+
+    return register
+
+
+def find_lowering(op: Any) -> Lowering | None:
+    """The lowering of an Op, by its class; None where there is none.
+
+    A subclass inherits a lowering only as long as it does not bring its own `perform`, `c_code` or `make_thunk`:
+    what a user overrides must run.
+    """
+    _load_lowerings()
+    own = type(op)
+    found = _lowerings.get(own)
+    if found is not None:
+        return found
+    for base in own.__mro__[1:]:
+        found = _lowerings.get(base)
+        if found is not None:
+            overrides = any(
+                getattr(own, name, None) is not getattr(base, name, None)
+                for name in ("perform", "c_code", "make_thunk", "make_py_thunk", "make_node")
+            )
+            return None if overrides else found
+    return None
+
+
+def _load_lowerings() -> None:
+    """Import the lowerings when the first function is compiled, not at `import theano`."""
+    global _loaded
+    if _loaded:
+        return
+    with _load_lock:
+        if not _loaded:
+            import theano.native.lowering  # noqa: F401
+
+            _loaded = True

@@ -1,0 +1,22 @@
+/* Matrix products over BLAS function pointers, for any strides and dtypes. No Python objects: the GIL may be released. */
+#ifndef THN_BLAS_H
+#define THN_BLAS_H
+
+#include "cells.h"
+
+typedef struct ThnMatrix {
+    char *data;
+    npy_intp rows, cols;
+    npy_intp row_stride, col_stride; /* bytes */
+} ThnMatrix;
+
+/* c = alpha * a @ b + beta * c. alpha and beta point to values of the type, or are NULL for 1 and 0. Dtypes are all
+ * `typenum`; alpha and beta are used for float32/64 and complex64/128 only. -1: out of memory. */
+int thn_matmul(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMatrix *c, const void *alpha,
+               const void *beta);
+/* a = a + alpha * x y^T; x and y as n x 1 matrices; float and complex types. -1: out of memory. */
+int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix *y, const void *alpha);
+/* Makes sure that the function pointers were looked for (GIL held); -1 with a Python error. */
+int thn_blas_ready(void);
+
+#endif

@@ -1,0 +1,483 @@
+/* Cells: giving them values, and their way to and from Python objects. */
+#include "vm.h"
+#include "pool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int thn_error(ThnFrame *f, PyObject *type, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(f->err_msg, sizeof f->err_msg, fmt, args);
+    va_end(args);
+    f->err_type = type;
+    return -1;
+}
+
+void *thn_alloc(size_t n)
+{
+    void *p = calloc(1, n ? n : 1);
+    if (!p) {
+        PyErr_NoMemory();
+    }
+    return p;
+}
+
+void thn_free(void *p)
+{
+    free(p);
+}
+
+void *thn_scratch(ThnFrame *f, const ThnInstr *ins, size_t n)
+{
+    ThnScratch *s = &f->scratch[ins->index];
+    if (s->size < n) {
+        void *p = realloc(s->ptr, n);
+        if (!p) {
+            thn_error(f, PyExc_MemoryError, "out of memory for the plan of an instruction");
+            return NULL;
+        }
+        s->ptr = p;
+        s->size = n;
+    }
+    return s->ptr;
+}
+
+/* Buffers are recycled through this list; the GIL protects it. */
+static ThnBuffer *free_buffers;
+
+static ThnBuffer *buffer_new(PyObject *owner, char *data)
+{
+    ThnBuffer *b = free_buffers;
+    if (b) {
+        free_buffers = b->next_free;
+    } else {
+        b = malloc(sizeof *b);
+        if (!b) {
+            return NULL;
+        }
+    }
+    b->refs = 1;
+    Py_XINCREF(owner);
+    b->owner = owner;
+    b->data = data;
+    return b;
+}
+
+static void buffer_unref(ThnBuffer *b)
+{
+    if (--b->refs > 0) {
+        return;
+    }
+    PyObject *owner = b->owner;
+    if (!owner) {
+        thn_pool_free(b->data);
+    }
+    b->next_free = free_buffers;
+    free_buffers = b;
+    Py_XDECREF(owner);
+}
+
+void thn_cell_release(ThnCell *c)
+{
+    ThnBuffer *buf = c->buf;
+    PyObject *obj = c->obj;
+    c->flags &= ~(THN_CELL_SET | THN_CELL_CONST);
+    c->buf = NULL;
+    c->obj = NULL;
+    c->data = NULL;
+    if (buf) {
+        buffer_unref(buf);
+    }
+    Py_XDECREF(obj);
+}
+
+int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const npy_intp *strides)
+{
+    int nd = out->ndim;
+    if (nd == 0) {
+        thn_cell_release(out);
+        out->data = out->scalar.bytes;
+        out->flags |= THN_CELL_SET;
+        return 0;
+    }
+    npy_intp total = out->itemsize;
+    npy_intp new_strides[THN_MAXDIM];
+    for (int i = nd - 1; i >= 0; i--) {
+        npy_intp d = dims[i];
+        if (d < 0) {
+            return thn_error(f, PyExc_ValueError, "negative dimensions are not allowed");
+        }
+        new_strides[i] = total;
+        if (d > 1 && total > NPY_MAX_INTP / d) {
+            return thn_error(f, PyExc_MemoryError, "an array with this shape is too large to allocate");
+        }
+        total *= d > 1 ? d : 1;
+    }
+    for (int i = 0; i < nd; i++) {
+        if (dims[i] == 0) {
+            total = out->itemsize;
+        }
+    }
+    char *data = thn_pool_alloc((size_t)total);
+    ThnBuffer *buf = data ? buffer_new(NULL, data) : NULL;
+    if (!buf) {
+        thn_pool_free(data);
+        char shape[256];
+        size_t used = 0;
+        for (int i = 0; i < nd && used < sizeof shape - 32; i++) {
+            used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%lld", i ? ", " : "", (long long)dims[i]);
+        }
+        return thn_error(f, PyExc_MemoryError, "Unable to allocate %.2f MiB for an array with shape (%s%s)",
+                         (double)total / 1048576.0, shape, nd == 1 ? "," : "");
+    }
+    /* `dims` may be those of `out` itself: write them before the old value goes. */
+    for (int i = 0; i < nd; i++) {
+        out->dims[i] = dims[i];
+        out->strides[i] = strides ? strides[i] : new_strides[i];
+    }
+    thn_cell_release(out);
+    out->buf = buf;
+    out->data = data;
+    out->flags |= THN_CELL_SET;
+    return 0;
+}
+
+int thn_out_alloc(ThnFrame *f, ThnCell *out, const npy_intp *dims)
+{
+    return thn_out_alloc_strided(f, out, dims, NULL);
+}
+
+int thn_out_view(ThnFrame *f, ThnCell *out, ThnCell *in, char *data, const npy_intp *dims, const npy_intp *strides)
+{
+    (void)f;
+    ThnBuffer *buf = in->buf;
+    if (buf) {
+        buf->refs++;
+    }
+    for (int i = 0; i < out->ndim; i++) {
+        out->dims[i] = dims[i];
+        out->strides[i] = strides[i];
+    }
+    thn_cell_release(out);
+    out->buf = buf;
+    out->data = data;
+    out->flags |= THN_CELL_SET;
+    return 0;
+}
+
+int thn_out_alias(ThnFrame *f, ThnCell *out, ThnCell *in)
+{
+    if (in->kind == THN_KIND_OBJECT) {
+        thn_set_object(out, in->obj);
+        return 0;
+    }
+    if (out->ndim != in->ndim) {
+        return thn_error(f, PyExc_SystemError, "an alias must have the rank of its base");
+    }
+    return thn_out_view(f, out, in, in->data, in->dims, in->strides);
+}
+
+int thn_cell_exclusive(const ThnCell *c)
+{
+    return c->buf && c->buf->refs == 1 && !c->buf->owner && !(c->flags & THN_CELL_CONST);
+}
+
+void thn_set_object(ThnCell *c, PyObject *value)
+{
+    Py_XINCREF(value);
+    thn_cell_release(c);
+    c->obj = value;
+    c->flags |= THN_CELL_SET;
+}
+
+int64_t thn_scalar_int(const ThnCell *c)
+{
+    const char *p = c->data;
+    switch (c->typenum) {
+    case NPY_BOOL: return *(const npy_bool *)p != 0;
+    case NPY_BYTE: return *(const npy_byte *)p;
+    case NPY_UBYTE: return *(const npy_ubyte *)p;
+    case NPY_SHORT: return *(const npy_short *)p;
+    case NPY_USHORT: return *(const npy_ushort *)p;
+    case NPY_INT: return *(const npy_int *)p;
+    case NPY_UINT: return *(const npy_uint *)p;
+    case NPY_LONG: return (int64_t) * (const npy_long *)p;
+    case NPY_ULONG: return (int64_t) * (const npy_ulong *)p;
+    case NPY_LONGLONG: return (int64_t) * (const npy_longlong *)p;
+    case NPY_ULONGLONG: return (int64_t) * (const npy_ulonglong *)p;
+    case NPY_FLOAT: return (int64_t) * (const float *)p;
+    case NPY_DOUBLE: return (int64_t) * (const double *)p;
+    default: return 0;
+    }
+}
+
+/* ---- Python objects */
+
+static void *handler_malloc(void *ctx, size_t n)
+{
+    (void)ctx;
+    return thn_pool_alloc(n);
+}
+
+static void *handler_calloc(void *ctx, size_t n, size_t size)
+{
+    (void)ctx;
+    if (size && n > (size_t)-1 / size) {
+        return NULL;
+    }
+    void *p = thn_pool_alloc(n * size);
+    if (p) {
+        memset(p, 0, n * size);
+    }
+    return p;
+}
+
+static void *handler_realloc(void *ctx, void *old, size_t n)
+{
+    (void)ctx;
+    if (!old) {
+        return thn_pool_alloc(n);
+    }
+    size_t have = thn_pool_capacity(old);
+    if (n <= have && n > have / 2) {
+        return old;
+    }
+    void *p = thn_pool_alloc(n);
+    if (p) {
+        memcpy(p, old, n < have ? n : have);
+        thn_pool_free(old);
+    }
+    return p;
+}
+
+static void handler_free(void *ctx, void *p, size_t n)
+{
+    (void)ctx;
+    (void)n;
+    thn_pool_free(p);
+}
+
+static PyDataMem_Handler pool_handler = {
+    "theano_pool", 1, {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free}};
+static PyObject *pool_capsule;
+
+int thn_cells_init(void)
+{
+    pool_capsule = PyCapsule_New(&pool_handler, "mem_handler", NULL);
+    return pool_capsule ? 0 : -1;
+}
+
+/* An array that owns the pool block at `data`. */
+static PyObject *array_owning(int typenum, int nd, npy_intp *dims, npy_intp *strides, char *data)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(typenum);
+    PyObject *a = PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, strides, data, NPY_ARRAY_WRITEABLE, NULL);
+    if (!a) {
+        return NULL;
+    }
+    PyArrayObject_fields *fields = (PyArrayObject_fields *)a;
+    Py_INCREF(pool_capsule);
+    fields->mem_handler = pool_capsule;
+    fields->flags |= NPY_ARRAY_OWNDATA;
+    return a;
+}
+
+static int same_layout(const ThnCell *c, PyArrayObject *a)
+{
+    if (PyArray_NDIM(a) != c->ndim || PyArray_TYPE(a) != c->typenum || PyArray_BYTES(a) != c->data
+        || !PyArray_ISBEHAVED_RO(a)) {
+        return 0;
+    }
+    for (int i = 0; i < c->ndim; i++) {
+        if (PyArray_DIM(a, i) != c->dims[i] || (c->dims[i] > 1 && PyArray_STRIDE(a, i) != c->strides[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+PyObject *thn_box(ThnFrame *f, ThnCell *c)
+{
+    (void)f;
+    if (!(c->flags & THN_CELL_SET)) {
+        PyErr_SetString(PyExc_RuntimeError, "a value was used before it was computed");
+        return NULL;
+    }
+    if (c->obj) {
+        Py_INCREF(c->obj);
+        return c->obj;
+    }
+    if (c->kind == THN_KIND_OBJECT) {
+        Py_RETURN_NONE;
+    }
+    ThnBuffer *buf = c->buf;
+    PyObject *a;
+    if (!buf) {
+        /* An inline scalar, or a view of one (all of whose dimensions are 1 or broadcast). */
+        PyArray_Descr *descr = PyArray_DescrFromType(c->typenum);
+        if (c->ndim == 0) {
+            a = PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL);
+            if (!a) {
+                return NULL;
+            }
+            memcpy(PyArray_DATA((PyArrayObject *)a), c->data, (size_t)c->itemsize);
+        } else {
+            a = PyArray_NewFromDescr(&PyArray_Type, descr, c->ndim, c->dims, NULL, NULL, 0, NULL);
+            if (!a) {
+                return NULL;
+            }
+            thn_copy_strided(c->ndim, c->dims, PyArray_DATA((PyArrayObject *)a),
+                             PyArray_STRIDES((PyArrayObject *)a), c->data, c->strides, c->itemsize);
+        }
+    } else if (!buf->owner) {
+        int whole = c->data == buf->data;
+        for (int i = 0; i < c->ndim && whole; i++) {
+            whole = c->dims[i] <= 1 || c->strides[i] > 0;
+        }
+        if (whole) {
+            a = array_owning(c->typenum, c->ndim, c->dims, c->strides, c->data);
+            if (!a) {
+                return NULL;
+            }
+            Py_INCREF(a);
+            buf->owner = a;
+        } else {
+            npy_intp n = (npy_intp)thn_pool_capacity(buf->data);
+            PyObject *base = array_owning(NPY_UBYTE, 1, &n, NULL, buf->data);
+            if (!base) {
+                return NULL;
+            }
+            buf->owner = base;
+            goto view;
+        }
+    } else if (PyArray_Check(buf->owner) && same_layout(c, (PyArrayObject *)buf->owner)) {
+        a = buf->owner;
+        Py_INCREF(a);
+    } else {
+    view:;
+        int writeable = !PyArray_Check(buf->owner) || PyArray_ISWRITEABLE((PyArrayObject *)buf->owner);
+        a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(c->typenum), c->ndim, c->dims, c->strides,
+                                 c->data, writeable ? NPY_ARRAY_WRITEABLE : 0, NULL);
+        if (!a) {
+            return NULL;
+        }
+        Py_INCREF(buf->owner);
+        if (PyArray_SetBaseObject((PyArrayObject *)a, buf->owner) < 0) {
+            Py_DECREF(a);
+            return NULL;
+        }
+    }
+    Py_INCREF(a);
+    c->obj = a;
+    return a;
+}
+
+int thn_take_array(ThnCell *c, PyArrayObject *a)
+{
+    int nd = c->ndim;
+    if (nd == 0) {
+        thn_cell_release(c);
+        memcpy(c->scalar.bytes, PyArray_DATA(a), (size_t)c->itemsize);
+        c->data = c->scalar.bytes;
+        c->flags |= THN_CELL_SET;
+        return 0;
+    }
+    ThnBuffer *buf = buffer_new((PyObject *)a, PyArray_BYTES(a));
+    if (!buf) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    thn_cell_release(c);
+    memcpy(c->dims, PyArray_DIMS(a), sizeof(npy_intp) * (size_t)nd);
+    memcpy(c->strides, PyArray_STRIDES(a), sizeof(npy_intp) * (size_t)nd);
+    c->buf = buf;
+    c->data = PyArray_BYTES(a);
+    c->flags |= THN_CELL_SET;
+    return 0;
+}
+
+static int wrong_type(const ThnCell *c, PyObject *value)
+{
+    PyArray_Descr *want = PyArray_DescrFromType(c->typenum);
+    if (PyArray_Check(value)) {
+        PyArrayObject *a = (PyArrayObject *)value;
+        if (PyArray_NDIM(a) != c->ndim) {
+            PyObject *shape = PyObject_GetAttrString(value, "shape");
+            PyErr_Format(PyExc_TypeError, "Wrong number of dimensions: expected %d, got %d with shape %S.",
+                         (int)c->ndim, PyArray_NDIM(a), shape ? shape : Py_None);
+            Py_XDECREF(shape);
+        } else {
+            PyErr_Format(PyExc_TypeError, "expected an array of dtype %S, got %S", (PyObject *)want,
+                         (PyObject *)PyArray_DESCR(a));
+        }
+    } else {
+        PyErr_Format(PyExc_TypeError, "expected an array of dtype %S with %d dimensions, got %S", (PyObject *)want,
+                     (int)c->ndim, (PyObject *)Py_TYPE(value));
+    }
+    Py_DECREF(want);
+    return -1;
+}
+
+int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value)
+{
+    (void)f;
+    if (c->kind == THN_KIND_OBJECT) {
+        thn_set_object(c, value);
+        return 0;
+    }
+    PyObject *held = NULL;
+    if (!PyArray_Check(value)) {
+        if (value == Py_None) {
+            PyErr_SetString(PyExc_TypeError, "expected an array, got None (a missing input or an output left unset)");
+            return -1;
+        }
+        PyArrayObject *plain = (PyArrayObject *)PyArray_FromAny(value, NULL, 0, 0, 0, NULL);
+        if (!plain) {
+            return -1;
+        }
+        PyArray_Descr *want = PyArray_DescrFromType(c->typenum);
+        if (!PyArray_CanCastArrayTo(plain, want, NPY_SAFE_CASTING)) {
+            Py_DECREF(want);
+            Py_DECREF(plain);
+            return wrong_type(c, value);
+        }
+        held = PyArray_FromArray(plain, want, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED);
+        Py_DECREF(plain);
+        if (!held) {
+            return -1;
+        }
+        value = held;
+    }
+    PyArrayObject *a = (PyArrayObject *)value;
+    int r = -1;
+    if (PyArray_NDIM(a) != c->ndim
+        || (PyArray_TYPE(a) != c->typenum && !PyArray_EquivTypenums(PyArray_TYPE(a), c->typenum))) {
+        r = wrong_type(c, value);
+        goto done;
+    }
+    if (!PyArray_ISBEHAVED_RO(a)) {
+        PyObject *fixed = PyArray_FromArray(a, PyArray_DescrFromType(c->typenum),
+                                            NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSURECOPY);
+        Py_XDECREF(held);
+        held = fixed;
+        if (!fixed) {
+            return -1;
+        }
+        a = (PyArrayObject *)fixed;
+    }
+    for (uint32_t mask = c->bcast, i = 0; mask; mask >>= 1, i++) {
+        if ((mask & 1) && PyArray_DIM(a, i) != 1) {
+            PyErr_Format(PyExc_TypeError,
+                         "Non-unit value on shape on a broadcastable dimension: dimension %d has size %zd", (int)i,
+                         (Py_ssize_t)PyArray_DIM(a, i));
+            goto done;
+        }
+    }
+    r = thn_take_array(c, a);
+done:
+    Py_XDECREF(held);
+    return r;
+}

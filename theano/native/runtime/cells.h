@@ -1,0 +1,184 @@
+/* Cells, buffers, instructions and frames: the data structures that all parts of the runtime share.
+ *
+ * A Program is a flat array of ThnInstr over numbered cells. Its constant part (ThnProgram, ThnInstr) is shared by all
+ * threads; what changes during a call lives in a ThnFrame: one ThnCell for each cell number plus scratch memory.
+ *
+ * An instruction's kind is a ThnOpDef, a table entry with four functions:
+ *   init(prog, instr, params)   once, GIL held: parses `params` into instr->data (may keep C data only; Python objects that
+ *                               must stay alive are kept by the instruction itself in instr->params). -1 + Python error.
+ *   clear(instr)                once, GIL held: frees instr->data. NULL: thn_free(instr->data).
+ *   prepare(frame, instr)       GIL held: checks, computes shapes, allocates or aliases the outputs, may store a plan in
+ *                               thn_scratch(). Sets frame->work (estimated ns of execute; above THN_GIL_WORK the GIL is
+ *                               released around execute). 0, or -1 with thn_error() or a Python exception set.
+ *   execute(frame, instr)       perhaps WITHOUT the GIL: touches only cell data, never Python objects. 0, or -1 with
+ *                               thn_error(). May be NULL (views).
+ * In the tail of a program all prepares run before all executes: execute must read nothing but cells and its scratch.
+ * An instruction with THN_OP_NEEDS_GIL in its flags always executes with the GIL (Python fallback).
+ */
+#ifndef THN_CELLS_H
+#define THN_CELLS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <stddef.h>
+#include <string.h>
+
+#define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_22_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL thn_ARRAY_API
+#ifndef THN_IMPORT_ARRAY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+
+#define THN_MAXDIM 32
+#define THN_GIL_WORK 30000.0 /* ns of estimated work above which the GIL is released */
+
+/* Memory of cells. With owner == NULL `data` is a block of the pool and freed with the last reference; otherwise the
+ * Python object `owner` keeps it alive. Reference counts change only while the GIL is held. */
+typedef struct ThnBuffer {
+    Py_ssize_t refs;
+    PyObject *owner;
+    char *data;
+    struct ThnBuffer *next_free;
+} ThnBuffer;
+
+enum { THN_KIND_TENSOR = 0, THN_KIND_OBJECT = 1 };
+
+enum {
+    THN_CELL_SET = 1,    /* has a value in this call */
+    THN_CELL_CONST = 2,  /* value survives the call */
+};
+
+typedef struct ThnCell {
+    char *data;          /* first element; scalars (ndim 0) computed by instructions point to `scalar` */
+    npy_intp *dims;      /* ndim entries, owned by the frame */
+    npy_intp *strides;   /* bytes; strides of dimensions with 1 or 0 elements are arbitrary */
+    ThnBuffer *buf;      /* NULL: inline scalar, or no value */
+    PyObject *obj;       /* OBJECT cells: the value. TENSOR cells: an ndarray equal to the value, if one was made; or NULL */
+    int32_t flags;
+    int16_t kind;
+    int16_t ndim;
+    int32_t typenum;     /* NumPy type number; static */
+    int32_t itemsize;
+    uint32_t bcast;      /* bit i: dimension i is statically 1 (checked on inputs) */
+    uint32_t reserved;
+    union { double f8; int64_t i8; char bytes[16]; double c16[2]; } scalar;
+} ThnCell;
+
+struct ThnProgram;
+struct ThnInstr;
+struct ThnFrame;
+
+typedef struct ThnOpDef {
+    const char *name;
+    int (*init)(struct ThnProgram *, struct ThnInstr *, PyObject *params);
+    void (*clear)(struct ThnInstr *);
+    int (*prepare)(struct ThnFrame *, const struct ThnInstr *);
+    int (*execute)(struct ThnFrame *, const struct ThnInstr *);
+    int flags;
+} ThnOpDef;
+
+enum { THN_OP_NEEDS_GIL = 1, THN_OP_JUMP = 2 };
+
+typedef struct ThnInstr {
+    const ThnOpDef *def;
+    int *ins, *outs, *frees; /* cell numbers */
+    int nin, nout, nfree;
+    int index;               /* position in the program */
+    int node_index;          /* handed to on_error; -1: none */
+    void *data;              /* parsed params, made by init with thn_alloc */
+    PyObject *params;        /* the params tuple, kept alive */
+} ThnInstr;
+
+typedef struct ThnScratch {
+    void *ptr;
+    size_t size;
+    double work;
+} ThnScratch;
+
+typedef struct ThnFrame {
+    struct ThnProgram *prog;
+    ThnCell *cells;
+    npy_intp *dims_arena;
+    ThnScratch *scratch;     /* one per instruction */
+    double work;             /* out-parameter of prepare, 0 before each prepare */
+    int *tail_order;         /* the tail instructions prepared, in order */
+    int next;                /* jump instructions set the next instruction's index here */
+    PyObject *err_type;      /* borrowed, a static exception type; set by thn_error */
+    char err_msg[768];
+    struct ThnFrame *next_free;
+} ThnFrame;
+
+#define THN_IN(f, ins, k) (&(f)->cells[(ins)->ins[k]])
+#define THN_OUT(f, ins, k) (&(f)->cells[(ins)->outs[k]])
+
+/* ---- errors. Works with and without the GIL; `type` is one of PyExc_*; returns -1. */
+int thn_error(ThnFrame *f, PyObject *type, const char *fmt, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+/* ---- memory that lives with the program, and scratch that lives with the frame (kept between calls, not cleared) */
+void *thn_alloc(size_t n);       /* zeroed; NULL + MemoryError */
+void thn_free(void *p);
+void *thn_scratch(ThnFrame *f, const ThnInstr *ins, size_t n); /* NULL + thn_error(MemoryError) */
+
+/* ---- giving an output cell its value (prepare; GIL held) */
+/* New memory, C contiguous, not initialised. The cell's ndim and itemsize are static; `dims` has ndim entries and may be
+ * the dims of any cell. A 0-d cell gets its inline scalar. An input cell's value stays valid: a released block is only
+ * given to others through the pool. */
+int thn_out_alloc(ThnFrame *f, ThnCell *out, const npy_intp *dims);
+/* The same with a dense layout of the caller's choice (byte strides covering exactly prod(dims) items, all >= 0). */
+int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const npy_intp *strides);
+/* Shares the memory of `in`: data/dims/strides copied where ndim agrees; used for in-place outputs and views. */
+int thn_out_alias(ThnFrame *f, ThnCell *out, ThnCell *in);
+/* Shares the memory of `in` at `data` with the given dims and strides (out->ndim entries each). */
+int thn_out_view(ThnFrame *f, ThnCell *out, ThnCell *in, char *data, const npy_intp *dims, const npy_intp *strides);
+/* True if nobody but this cell (and no Python object) can see its memory: an instruction may take it over. */
+int thn_cell_exclusive(const ThnCell *c);
+/* Drops the value. */
+void thn_cell_release(ThnCell *c);
+
+/* ---- cells and Python objects (GIL held) */
+PyObject *thn_box(ThnFrame *f, ThnCell *c);               /* new reference */
+int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value);  /* checks dtype, ndim, broadcast pattern; TypeError */
+void thn_set_object(ThnCell *c, PyObject *value);         /* OBJECT cells; takes a new reference */
+
+/* ---- small helpers */
+static inline npy_intp thn_size(const ThnCell *c)
+{
+    npy_intp n = 1;
+    for (int i = 0; i < c->ndim; i++) {
+        n *= c->dims[i];
+    }
+    return n;
+}
+
+static inline int thn_is_c_contiguous(const ThnCell *c)
+{
+    npy_intp expect = c->itemsize;
+    for (int i = c->ndim - 1; i >= 0; i--) {
+        if (c->dims[i] == 0) {
+            return 1;
+        }
+        if (c->dims[i] != 1) {
+            if (c->strides[i] != expect) {
+                return 0;
+            }
+            expect *= c->dims[i];
+        }
+    }
+    return 1;
+}
+
+/* Value of a 0-d integer or bool cell. */
+int64_t thn_scalar_int(const ThnCell *c);
+/* Copies elements between two strided regions of equal item size (memcpy per item; regions must not overlap). */
+void thn_copy_strided(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,
+                      const npy_intp *src_strides, int itemsize);
+
+#endif

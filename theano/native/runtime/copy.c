@@ -1,0 +1,477 @@
+/* Strided loops over one or two arrays. */
+#include "copy.h"
+
+#include <stdio.h>
+
+/* ---- element types. float16 is computed with in float32. */
+
+typedef struct {
+    uint16_t bits;
+} half_t;
+
+static inline float half_to_float(half_t h)
+{
+    uint32_t sign = (uint32_t)(h.bits & 0x8000) << 16, exponent = (h.bits >> 10) & 31, mantissa = h.bits & 1023, bits;
+    if (exponent == 31) {
+        bits = sign | 0x7f800000u | (mantissa << 13);
+    } else if (exponent) {
+        bits = sign | ((exponent + 112) << 23) | (mantissa << 13);
+    } else if (mantissa) {
+        int shift = __builtin_clz(mantissa) - 21;
+        bits = sign | ((uint32_t)(113 - shift) << 23) | ((mantissa << (13 + shift)) & 0x7fffff);
+    } else {
+        bits = sign;
+    }
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+/* Rounds to nearest, ties to even. */
+static inline half_t float_to_half(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    uint32_t sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7fffffff, r;
+    if (magnitude >= 0x7f800000u) {
+        r = magnitude == 0x7f800000u ? 0x7c00 : (0x7e00 | ((magnitude >> 13) & 0x3ff));
+    } else if (magnitude >= 0x477ff000u) {
+        r = 0x7c00;
+    } else if (magnitude >= 0x38800000u) {
+        uint32_t m = magnitude - 0x38000000u;
+        r = (m + 0xfff + ((m >> 13) & 1)) >> 13;
+    } else if (magnitude >= 0x33000000u) {
+        uint32_t shift = 126 - (magnitude >> 23), m = (magnitude & 0x7fffff) | 0x800000;
+        uint32_t half = 1u << (shift - 1);
+        r = m >> shift;
+        uint32_t rest = m & ((1u << shift) - 1);
+        r += rest > half || (rest == half && (r & 1));
+    } else {
+        r = 0;
+    }
+    return (half_t){(uint16_t)(sign | r)};
+}
+
+typedef struct {
+    float re, im;
+} c8_t;
+
+typedef struct {
+    double re, im;
+} c16_t;
+
+/* X(suffix, C type, real type to compute with, load as real) */
+#define REAL_TYPES(X)                 \
+    X(b1, npy_bool, int64_t)          \
+    X(i1, int8_t, int64_t)            \
+    X(u1, uint8_t, int64_t)           \
+    X(i2, int16_t, int64_t)           \
+    X(u2, uint16_t, int64_t)          \
+    X(i4, int32_t, int64_t)           \
+    X(u4, uint32_t, int64_t)          \
+    X(i8, int64_t, int64_t)           \
+    X(u8, uint64_t, uint64_t)         \
+    X(f2, half_t, float)              \
+    X(f4, float, float)               \
+    X(f8, double, double)
+
+enum { T_b1, T_i1, T_u1, T_i2, T_u2, T_i4, T_u4, T_i8, T_u8, T_f2, T_f4, T_f8, T_c8, T_c16, T_COUNT };
+
+static int type_index(int typenum)
+{
+    switch (typenum) {
+    case NPY_BOOL: return T_b1;
+    case NPY_BYTE: return T_i1;
+    case NPY_UBYTE: return T_u1;
+    case NPY_SHORT: return T_i2;
+    case NPY_USHORT: return T_u2;
+    case NPY_INT: return T_i4;
+    case NPY_UINT: return T_u4;
+    case NPY_LONG: return sizeof(long) == 8 ? T_i8 : T_i4;
+    case NPY_ULONG: return sizeof(long) == 8 ? T_u8 : T_u4;
+    case NPY_LONGLONG: return T_i8;
+    case NPY_ULONGLONG: return T_u8;
+    case NPY_HALF: return T_f2;
+    case NPY_FLOAT: return T_f4;
+    case NPY_DOUBLE: return T_f8;
+    case NPY_CFLOAT: return T_c8;
+    case NPY_CDOUBLE: return T_c16;
+    default: return -1;
+    }
+}
+
+/* get_X(p) -> a C number; put_X(p, number) */
+#define DEFINE_GET(S, T, R) \
+    static inline R get_##S(const char *p) { return (R) * (const T *)p; }
+#define DEFINE_PUT(S, T)                                       \
+    static inline void puti_##S(char *p, int64_t v) { *(T *)p = (T)v; }  \
+    static inline void putu_##S(char *p, uint64_t v) { *(T *)p = (T)v; } \
+    static inline void putf_##S(char *p, float v) { *(T *)p = (T)v; }    \
+    static inline void putd_##S(char *p, double v) { *(T *)p = (T)v; }
+
+DEFINE_GET(b1, npy_bool, int64_t)
+DEFINE_GET(i1, int8_t, int64_t)
+DEFINE_GET(u1, uint8_t, int64_t)
+DEFINE_GET(i2, int16_t, int64_t)
+DEFINE_GET(u2, uint16_t, int64_t)
+DEFINE_GET(i4, int32_t, int64_t)
+DEFINE_GET(u4, uint32_t, int64_t)
+DEFINE_GET(i8, int64_t, int64_t)
+DEFINE_GET(u8, uint64_t, uint64_t)
+DEFINE_GET(f4, float, float)
+DEFINE_GET(f8, double, double)
+static inline float get_f2(const char *p) { return half_to_float(*(const half_t *)p); }
+DEFINE_PUT(i1, int8_t)
+DEFINE_PUT(u1, uint8_t)
+DEFINE_PUT(i2, int16_t)
+DEFINE_PUT(u2, uint16_t)
+DEFINE_PUT(i4, int32_t)
+DEFINE_PUT(u4, uint32_t)
+DEFINE_PUT(i8, int64_t)
+DEFINE_PUT(u8, uint64_t)
+DEFINE_PUT(f4, float)
+DEFINE_PUT(f8, double)
+#define DEFINE_PUT_AS(S, T, EXPR)                                          \
+    static inline void puti_##S(char *p, int64_t v) { *(T *)p = (EXPR); }  \
+    static inline void putu_##S(char *p, uint64_t v) { *(T *)p = (EXPR); } \
+    static inline void putf_##S(char *p, float v) { *(T *)p = (EXPR); }    \
+    static inline void putd_##S(char *p, double v) { *(T *)p = (EXPR); }
+DEFINE_PUT_AS(b1, npy_bool, (npy_bool)(v != 0))
+DEFINE_PUT_AS(f2, half_t, float_to_half((float)v))
+DEFINE_PUT_AS(c8, c8_t, ((c8_t){(float)v, 0}))
+DEFINE_PUT_AS(c16, c16_t, ((c16_t){(double)v, 0}))
+
+#define LOOP for (npy_intp i = 0; i < n; i++, d += ds, s += ss)
+
+#define CAST(FROM, TO, PUT)                                                                                 \
+    static void cast_##FROM##_##TO(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)            \
+    {                                                                                                       \
+        LOOP PUT##_##TO(d, get_##FROM(s));                                                                  \
+    }
+#define CAST_ROW(FROM, PUT)                                                                                     \
+    CAST(FROM, b1, PUT) CAST(FROM, i1, PUT) CAST(FROM, u1, PUT) CAST(FROM, i2, PUT) CAST(FROM, u2, PUT)         \
+    CAST(FROM, i4, PUT) CAST(FROM, u4, PUT) CAST(FROM, i8, PUT) CAST(FROM, u8, PUT) CAST(FROM, f2, PUT)         \
+    CAST(FROM, f4, PUT) CAST(FROM, f8, PUT) CAST(FROM, c8, PUT) CAST(FROM, c16, PUT)
+CAST_ROW(b1, puti)
+CAST_ROW(i1, puti)
+CAST_ROW(u1, puti)
+CAST_ROW(i2, puti)
+CAST_ROW(u2, puti)
+CAST_ROW(i4, puti)
+CAST_ROW(u4, puti)
+CAST_ROW(i8, puti)
+CAST_ROW(u8, putu)
+CAST_ROW(f2, putf)
+CAST_ROW(f4, putf)
+CAST_ROW(f8, putd)
+
+#define TABLE_ROW(FROM)                                                                                            \
+    {                                                                                                              \
+        cast_##FROM##_b1, cast_##FROM##_i1, cast_##FROM##_u1, cast_##FROM##_i2, cast_##FROM##_u2, cast_##FROM##_i4, \
+            cast_##FROM##_u4, cast_##FROM##_i8, cast_##FROM##_u8, cast_##FROM##_f2, cast_##FROM##_f4,              \
+            cast_##FROM##_f8, cast_##FROM##_c8, cast_##FROM##_c16                                                  \
+    }
+static const ThnInner casts[T_c8][T_COUNT] = {TABLE_ROW(b1), TABLE_ROW(i1), TABLE_ROW(u1), TABLE_ROW(i2),
+                                              TABLE_ROW(u2), TABLE_ROW(i4), TABLE_ROW(u4), TABLE_ROW(i8),
+                                              TABLE_ROW(u8), TABLE_ROW(f2), TABLE_ROW(f4), TABLE_ROW(f8)};
+
+static void cast_c8_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
+{
+    LOOP *(c16_t *)d = (c16_t){((const c8_t *)s)->re, ((const c8_t *)s)->im};
+}
+
+static void cast_c16_c8(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
+{
+    LOOP *(c8_t *)d = (c8_t){(float)((const c16_t *)s)->re, (float)((const c16_t *)s)->im};
+}
+
+ThnInner thn_cast_inner(int to, int from)
+{
+    int t = type_index(to), f = type_index(from);
+    static const int8_t sizes[T_COUNT] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 8, 16};
+    if (t < 0 || f < 0) {
+        return NULL;
+    }
+    if (t == f) {
+        return thn_copy_inner(sizes[t]);
+    }
+    if (f == T_c8) {
+        return t == T_c16 ? cast_c8_c16 : t < T_c8 ? casts[T_f4][t] : NULL; /* the real part, which comes first */
+    }
+    if (f == T_c16) {
+        return t == T_c8 ? cast_c16_c8 : casts[T_f8][t];
+    }
+    return casts[f][t];
+}
+
+/* ---- copying */
+
+#define COPY(NAME, T)                                                                          \
+    static void copy_##NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)      \
+    {                                                                                          \
+        if (ds == (npy_intp)sizeof(T)) {                                                       \
+            if (ss == (npy_intp)sizeof(T)) {                                                   \
+                memcpy(d, s, (size_t)n * sizeof(T));                                           \
+                return;                                                                        \
+            }                                                                                  \
+            if (ss == 0) {                                                                     \
+                T v = *(const T *)s;                                                           \
+                T *out = (T *)d;                                                               \
+                for (npy_intp i = 0; i < n; i++) {                                             \
+                    out[i] = v;                                                                \
+                }                                                                              \
+                return;                                                                        \
+            }                                                                                  \
+            T *out = (T *)d;                                                                   \
+            for (npy_intp i = 0; i < n; i++, s += ss) {                                        \
+                out[i] = *(const T *)s;                                                        \
+            }                                                                                  \
+            return;                                                                            \
+        }                                                                                      \
+        LOOP *(T *)d = *(const T *)s;                                                          \
+    }
+COPY(1, uint8_t)
+COPY(2, uint16_t)
+COPY(4, uint32_t)
+COPY(8, uint64_t)
+COPY(16, c16_t)
+
+ThnInner thn_copy_inner(int itemsize)
+{
+    switch (itemsize) {
+    case 1: return copy_1;
+    case 2: return copy_2;
+    case 4: return copy_4;
+    case 8: return copy_8;
+    default: return copy_16;
+    }
+}
+
+/* ---- adding */
+
+#define ADD(NAME, T)                                                                          \
+    static void add_##NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)      \
+    {                                                                                         \
+        if (ds == (npy_intp)sizeof(T) && ss == (npy_intp)sizeof(T)) {                         \
+            T *a = (T *)d;                                                                    \
+            const T *b = (const T *)s;                                                        \
+            for (npy_intp i = 0; i < n; i++) {                                                \
+                a[i] = (T)(a[i] + b[i]);                                                      \
+            }                                                                                 \
+            return;                                                                           \
+        }                                                                                     \
+        LOOP *(T *)d = (T)(*(T *)d + *(const T *)s);                                          \
+    }
+ADD(u1, uint8_t)
+ADD(u2, uint16_t)
+ADD(u4, uint32_t)
+ADD(u8, uint64_t)
+ADD(f4, float)
+ADD(f8, double)
+
+static void add_b1(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
+{
+    LOOP *d = (char)(*d | *s);
+}
+
+static void add_f2(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
+{
+    LOOP *(half_t *)d = float_to_half(get_f2(d) + get_f2(s));
+}
+
+static void add_c8(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
+{
+    LOOP
+    {
+        ((c8_t *)d)->re += ((const c8_t *)s)->re;
+        ((c8_t *)d)->im += ((const c8_t *)s)->im;
+    }
+}
+
+static void add_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
+{
+    LOOP
+    {
+        ((c16_t *)d)->re += ((const c16_t *)s)->re;
+        ((c16_t *)d)->im += ((const c16_t *)s)->im;
+    }
+}
+
+ThnInner thn_add_inner(int typenum)
+{
+    static const ThnInner table[T_COUNT] = {add_b1, add_u1, add_u1, add_u2, add_u2, add_u4, add_u4,
+                                            add_u8, add_u8, add_f2, add_f4, add_f8, add_c8, add_c16};
+    int t = type_index(typenum);
+    return t < 0 ? NULL : table[t];
+}
+
+/* ---- reading indices */
+
+#define READER(S) \
+    static int64_t read_##S(const char *p) { return (int64_t)get_##S(p); }
+READER(b1)
+READER(i1)
+READER(u1)
+READER(i2)
+READER(u2)
+READER(i4)
+READER(u4)
+READER(i8)
+READER(u8)
+
+ThnReadInt thn_int_reader(int typenum)
+{
+    static const ThnReadInt table[] = {read_b1, read_i1, read_u1, read_i2, read_u2, read_i4, read_u4, read_i8, read_u8};
+    int t = type_index(typenum);
+    return t < 0 || t > T_u8 ? NULL : table[t];
+}
+
+/* ---- the loop nest */
+
+static npy_intp magnitude(npy_intp v)
+{
+    return v < 0 ? -v : v;
+}
+
+void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,
+               const npy_intp *src_strides, ThnInner inner)
+{
+    npy_intp n[THN_MAXDIM], ds[THN_MAXDIM], ss[THN_MAXDIM], at[THN_MAXDIM];
+    int nd = 0;
+    for (int i = 0; i < ndim; i++) {
+        if (dims[i] == 0) {
+            return;
+        }
+        if (dims[i] == 1) {
+            continue;
+        }
+        /* Insertion sort: the destination is walked in memory order. */
+        int j = nd++;
+        while (j > 0 && magnitude(ds[j - 1]) < magnitude(dst_strides[i])) {
+            n[j] = n[j - 1];
+            ds[j] = ds[j - 1];
+            ss[j] = ss[j - 1];
+            j--;
+        }
+        n[j] = dims[i];
+        ds[j] = dst_strides[i];
+        ss[j] = src_strides[i];
+    }
+    if (nd == 0) {
+        inner(1, dst, 0, src, 0);
+        return;
+    }
+    int last = 0;
+    for (int i = 1; i < nd; i++) {
+        if (ds[last] == ds[i] * n[i] && ss[last] == ss[i] * n[i]) {
+            n[last] *= n[i];
+            ds[last] = ds[i];
+            ss[last] = ss[i];
+        } else {
+            last++;
+            n[last] = n[i];
+            ds[last] = ds[i];
+            ss[last] = ss[i];
+        }
+    }
+    nd = last + 1;
+    if (nd == 1) {
+        inner(n[0], dst, ds[0], src, ss[0]);
+        return;
+    }
+    npy_intp n0 = n[nd - 1], d0 = ds[nd - 1], s0 = ss[nd - 1];
+    npy_intp n1 = n[nd - 2], d1 = ds[nd - 2], s1 = ss[nd - 2];
+    /* A transposition: walk tiles, so that the source's cache lines are used up before they go. */
+    npy_intp tile = magnitude(s1) < magnitude(s0) && n1 > 8 ? 16 : n0;
+    int outer = nd - 2;
+    for (int i = 0; i < outer; i++) {
+        at[i] = 0;
+    }
+    for (;;) {
+        for (npy_intp start = 0; start < n0; start += tile) {
+            npy_intp count = n0 - start < tile ? n0 - start : tile;
+            char *d = dst + start * d0;
+            const char *s = src + start * s0;
+            for (npy_intp i = 0; i < n1; i++, d += d1, s += s1) {
+                inner(count, d, d0, s, s0);
+            }
+        }
+        int k = outer - 1;
+        for (; k >= 0; k--) {
+            dst += ds[k];
+            src += ss[k];
+            if (++at[k] < n[k]) {
+                break;
+            }
+            dst -= ds[k] * n[k];
+            src -= ss[k] * n[k];
+            at[k] = 0;
+        }
+        if (k < 0) {
+            return;
+        }
+    }
+}
+
+void thn_copy_strided(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,
+                      const npy_intp *src_strides, int itemsize)
+{
+    thn_loop2(ndim, dims, dst, dst_strides, src, src_strides, thn_copy_inner(itemsize));
+}
+
+/* ---- shapes */
+
+static void extent(const ThnCell *c, const char **low, const char **high)
+{
+    *low = *high = c->data;
+    for (int i = 0; i < c->ndim; i++) {
+        if (c->dims[i] == 0) {
+            *high = *low;
+            return;
+        }
+        npy_intp reach = (c->dims[i] - 1) * c->strides[i];
+        *(reach < 0 ? low : high) += reach;
+    }
+    *high += c->itemsize;
+}
+
+int thn_may_overlap(const ThnCell *a, const ThnCell *b)
+{
+    const char *a0, *a1, *b0, *b1;
+    extent(a, &a0, &a1);
+    extent(b, &b0, &b1);
+    return a0 < b1 && b0 < a1;
+}
+
+int thn_broadcast_strides(const ThnCell *c, int ndim, const npy_intp *dims, npy_intp *strides)
+{
+    int skip = ndim - c->ndim;
+    for (int i = 0; i < -skip; i++) {
+        if (c->dims[i] != 1) {
+            return -1;
+        }
+    }
+    for (int i = 0; i < ndim; i++) {
+        int k = i - skip;
+        if (k < 0) {
+            strides[i] = 0;
+        } else if (c->dims[k] == dims[i]) {
+            strides[i] = c->strides[k];
+        } else if (c->dims[k] == 1) {
+            strides[i] = 0;
+        } else {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+const char *thn_shape_text(char *buf, size_t size, int ndim, const npy_intp *dims)
+{
+    size_t used = (size_t)snprintf(buf, size, "(");
+    for (int i = 0; i < ndim && used + 32 < size; i++) {
+        used += (size_t)snprintf(buf + used, size - used, "%s%lld", i ? ", " : "", (long long)dims[i]);
+    }
+    snprintf(buf + used, size - used, ndim == 1 ? ",)" : ")");
+    return buf;
+}

@@ -1,0 +1,31 @@
+/* Loops over two strided regions: copying, conversion between dtypes, adding in place. No Python objects, no GIL. */
+#ifndef THN_COPY_H
+#define THN_COPY_H
+
+#include "cells.h"
+
+/* Handles n elements; byte strides. */
+typedef void (*ThnInner)(npy_intp n, char *dst, npy_intp dst_stride, const char *src, npy_intp src_stride);
+
+void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,
+               const npy_intp *src_strides, ThnInner inner);
+
+ThnInner thn_copy_inner(int itemsize);
+ThnInner thn_cast_inner(int to, int from); /* type numbers; copies when they are equal; NULL: not supported */
+ThnInner thn_add_inner(int typenum);       /* dst += src; NULL: not supported */
+
+/* Reads element p of an integer array. */
+typedef int64_t (*ThnReadInt)(const char *p);
+ThnReadInt thn_int_reader(int typenum); /* NULL: not an integer type */
+
+/* True if the byte ranges of the two cells overlap. */
+int thn_may_overlap(const ThnCell *a, const ThnCell *b);
+
+/* Strides of `c` seen as an array of `ndim` dims (aligned at the right, repeated along dimensions of size 1).
+ * -1: the shapes do not broadcast. */
+int thn_broadcast_strides(const ThnCell *c, int ndim, const npy_intp *dims, npy_intp *strides);
+
+/* "(2, 3)" for messages; `buf` has `size` bytes. */
+const char *thn_shape_text(char *buf, size_t size, int ndim, const npy_intp *dims);
+
+#endif

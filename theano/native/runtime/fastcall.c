@@ -1,0 +1,447 @@
+/* FastCall: the base type of compiled functions. A call whose arguments are exactly what the program wants runs without any
+ * Python code; everything else goes to the method _slow_call. The interface is described in theano/native/fastcall.py. */
+#include "vm.h"
+
+#include <structmember.h>
+
+PyTypeObject *thn_FastCallType;
+
+#define MAX_STACK_OUTPUTS 32
+
+typedef struct {
+    int cell;
+    int downcast;               /* a Python float is rounded to the input's dtype */
+    PyTypeObject *scalar_type;  /* the NumPy scalar type of the dtype (0-d inputs), not owned: they are static */
+} Arg;
+
+typedef struct {
+    PyObject_HEAD
+    ThnProgram *program;
+    vectorcallfunc vectorcall;
+    Arg *args;
+    int *input_arg;             /* for each input of the program the argument that fills it, or -1 */
+    int nargs;
+    int noutputs;
+    int form;                   /* 0: list, 1: the single value, 2: None */
+    int fits;                   /* all outputs fit the stack array */
+} FastCall;
+
+static PyObject *slow_call_name;
+
+/* ---- arguments */
+
+static int take_integer(ThnCell *c, long long v)
+{
+    switch (c->typenum) {
+    case NPY_DOUBLE:
+        if (v > (1LL << 53) || v < -(1LL << 53)) {
+            return 0;
+        }
+        c->scalar.f8 = (double)v;
+        return 1;
+    case NPY_FLOAT: {
+        if (v > (1 << 24) || v < -(1 << 24)) {
+            return 0;
+        }
+        float f = (float)v;
+        memcpy(c->scalar.bytes, &f, sizeof f);
+        return 1;
+    }
+    case NPY_BYTE:
+    case NPY_SHORT:
+    case NPY_INT:
+    case NPY_LONG:
+    case NPY_LONGLONG: {
+        int bits = 8 * c->itemsize;
+        if (bits < 64 && (v >= (1LL << (bits - 1)) || v < -(1LL << (bits - 1)))) {
+            return 0;
+        }
+        break;
+    }
+    case NPY_UBYTE:
+    case NPY_USHORT:
+    case NPY_UINT:
+    case NPY_ULONG:
+    case NPY_ULONGLONG: {
+        int bits = 8 * c->itemsize;
+        if (v < 0 || (bits < 64 && v >= (1LL << bits))) {
+            return 0;
+        }
+        break;
+    }
+    default: return 0;
+    }
+    switch (c->itemsize) {
+    case 1: c->scalar.bytes[0] = (char)v; break;
+    case 2: {
+        int16_t x = (int16_t)v;
+        memcpy(c->scalar.bytes, &x, 2);
+        break;
+    }
+    case 4: {
+        int32_t x = (int32_t)v;
+        memcpy(c->scalar.bytes, &x, 4);
+        break;
+    }
+    default: c->scalar.i8 = v;
+    }
+    return 1;
+}
+
+/* The scalar's value into the cell without loss: 1, or 0 if that is not possible. */
+static int take_scalar(ThnCell *c, const Arg *arg, PyObject *v)
+{
+    if (PyFloat_CheckExact(v)) {
+        double d = PyFloat_AS_DOUBLE(v);
+        if (c->typenum == NPY_DOUBLE) {
+            c->scalar.f8 = d;
+            return 1;
+        }
+        if (c->typenum == NPY_FLOAT) {
+            float s = (float)d;
+            if ((double)s != d && d == d && !arg->downcast) {
+                return 0;
+            }
+            memcpy(c->scalar.bytes, &s, sizeof s);
+            return 1;
+        }
+        return 0;
+    }
+    if (Py_TYPE(v) == arg->scalar_type) {
+        PyArray_ScalarAsCtype(v, c->scalar.bytes);
+        return 1;
+    }
+    if (PyLong_CheckExact(v)) {
+        int overflow;
+        long long n = PyLong_AsLongLongAndOverflow(v, &overflow);
+        return overflow ? 0 : take_integer(c, n);
+    }
+    if (PyBool_Check(v)) {
+        if (c->typenum == NPY_BOOL) {
+            c->scalar.bytes[0] = v == Py_True;
+            return 1;
+        }
+        return take_integer(c, v == Py_True);
+    }
+    return 0;
+}
+
+static int take(ThnFrame *f, const Arg *arg, PyObject *v)
+{
+    ThnCell *c = &f->cells[arg->cell];
+    if (PyArray_CheckExact(v)) {
+        PyArrayObject *a = (PyArrayObject *)v;
+        if (PyArray_TYPE(a) != c->typenum || PyArray_NDIM(a) != c->ndim || !PyArray_ISBEHAVED_RO(a)) {
+            return 0;
+        }
+        uint32_t mask = c->bcast;
+        for (int i = 0; mask; mask >>= 1, i++) {
+            if ((mask & 1) && PyArray_DIM(a, i) != 1) {
+                return 0;
+            }
+        }
+        return thn_take_array(c, a) < 0 ? -1 : 1;
+    }
+    if (c->ndim != 0 || !take_scalar(c, arg, v)) {
+        return 0;
+    }
+    c->data = c->scalar.bytes;
+    c->flags |= THN_CELL_SET;
+    return 1;
+}
+
+/* Fills all inputs: 1, 0 if an argument needs the slow path, -1 with a Python error. */
+static int fill(FastCall *self, ThnProgram *p, ThnFrame *f, PyObject *const *args)
+{
+    for (int i = 0; i < self->nargs; i++) {
+        int r = take(f, &self->args[i], args[i]);
+        if (r <= 0) {
+            return r;
+        }
+    }
+    if (self->nargs == p->ninputs) {
+        return 1;
+    }
+    for (int i = 0; i < p->ninputs; i++) {
+        if (self->input_arg[i] < 0 && thn_load_input(p, f, i, NULL) < 0) {
+            return -1;
+        }
+    }
+    return 1;
+}
+
+/* ---- calls */
+
+static PyObject *result(FastCall *self, ThnProgram *p, PyObject **out)
+{
+    int kept = 0;
+    PyObject *r;
+    if (self->form == 1) {
+        r = out[0];
+        kept = 1;
+    } else if (self->form == 2) {
+        r = Py_NewRef(Py_None);
+    } else {
+        kept = self->noutputs;
+        r = PyList_New(kept);
+        if (!r) {
+            kept = 0;
+        }
+        for (int i = 0; i < kept; i++) {
+            PyList_SET_ITEM(r, i, out[i]);
+        }
+    }
+    for (int i = kept; i < p->noutputs; i++) {
+        Py_DECREF(out[i]);
+    }
+    return r;
+}
+
+/* 1 done (*value set or an error), 0 take the slow path */
+static int fast(FastCall *self, PyObject *const *args, PyObject **value)
+{
+    ThnProgram *p = self->program;
+    if (p->cleared) {
+        return 0;
+    }
+    *value = NULL;
+    Py_INCREF(p);
+    if (p->serialise && thn_lock(&p->lock) < 0) {
+        Py_DECREF(p);
+        return 1;
+    }
+    int done = 1;
+    ThnFrame *f = thn_frame_get(p);
+    if (f) {
+        PyObject *out[MAX_STACK_OUTPUTS];
+        int r = fill(self, p, f, args);
+        if (r == 0) {
+            done = 0;
+        } else if (r > 0 && thn_run(p, f) == 0 && thn_finish(p, f, out) == 0) {
+            *value = result(self, p, out);
+        }
+        thn_frame_put(p, f);
+    }
+    if (p->serialise) {
+        thn_unlock(&p->lock);
+    }
+    Py_DECREF(p);
+    return done;
+}
+
+static PyObject *fastcall_call(FastCall *self, PyObject *args, PyObject *kwargs)
+{
+    if (self->program && PyTuple_GET_SIZE(args) == self->nargs && (!kwargs || PyDict_GET_SIZE(kwargs) == 0)) {
+        PyObject *value;
+        if (fast(self, ((PyTupleObject *)args)->ob_item, &value)) {
+            return value;
+        }
+    }
+    PyObject *method = PyObject_GetAttr((PyObject *)self, slow_call_name);
+    if (!method) {
+        return NULL;
+    }
+    PyObject *value = PyObject_Call(method, args, kwargs);
+    Py_DECREF(method);
+    return value;
+}
+
+static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    FastCall *self = (FastCall *)o;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (self->program && n == self->nargs && (!kwnames || PyTuple_GET_SIZE(kwnames) == 0)) {
+        PyObject *value;
+        if (fast(self, args, &value)) {
+            return value;
+        }
+    }
+    PyObject *method = PyObject_GetAttr(o, slow_call_name);
+    if (!method) {
+        return NULL;
+    }
+    PyObject *value = PyObject_Vectorcall(method, args, (size_t)n, kwnames);
+    Py_DECREF(method);
+    return value;
+}
+
+/* ---- binding */
+
+static void unbind(FastCall *self)
+{
+    self->nargs = 0;
+    thn_free(self->args);
+    thn_free(self->input_arg);
+    self->args = NULL;
+    self->input_arg = NULL;
+    ThnProgram *p = self->program;
+    self->program = NULL;
+    Py_XDECREF(p);
+}
+
+static int parse_args(FastCall *self, ThnProgram *p, PyObject *positions, PyObject *downcast)
+{
+    int n = (int)PyTuple_GET_SIZE(positions);
+    self->args = thn_alloc(sizeof(Arg) * (size_t)n);
+    self->input_arg = thn_alloc(sizeof(int) * (size_t)p->ninputs);
+    if (!self->args || !self->input_arg) {
+        return -1;
+    }
+    for (int i = 0; i < p->ninputs; i++) {
+        self->input_arg[i] = -1;
+    }
+    for (int i = 0; i < n; i++) {
+        long k = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
+        if (k == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        if (k < 0 || k >= p->ninputs || self->input_arg[k] >= 0) {
+            PyErr_SetString(PyExc_ValueError, "positions must be different inputs of the program");
+            return -1;
+        }
+        Arg *a = &self->args[i];
+        const ThnCellSpec *c = &p->cells[p->inputs[k].cell];
+        self->input_arg[k] = i;
+        a->cell = p->inputs[k].cell;
+        if (c->kind == THN_KIND_TENSOR) {
+            a->scalar_type = (PyTypeObject *)PyArray_TypeObjectFromType(c->typenum);
+            Py_XDECREF(a->scalar_type);
+        }
+        if (downcast && i < PyTuple_GET_SIZE(downcast)) {
+            a->downcast = PyObject_IsTrue(PyTuple_GET_ITEM(downcast, i));
+        }
+    }
+    self->nargs = n;
+    return 0;
+}
+
+static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"program", "positions", "n_outputs", "single", "float_downcast", NULL};
+    PyObject *program, *positions = NULL, *single = Py_False, *downcast = NULL;
+    int n_outputs = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!iOO!:_fast_bind", names, &program, &PyTuple_Type, &positions,
+                                     &n_outputs, &single, &PyTuple_Type, &downcast)) {
+        return NULL;
+    }
+    unbind(self);
+    if (program == Py_None) {
+        Py_RETURN_NONE;
+    }
+    if (!PyObject_TypeCheck(program, thn_ProgramType) || !positions) {
+        PyErr_SetString(PyExc_TypeError, "_fast_bind: expected a Program and the positions of the arguments");
+        return NULL;
+    }
+    ThnProgram *p = (ThnProgram *)program;
+    if (n_outputs < 0 || n_outputs > p->noutputs || (single == Py_True && n_outputs < 1)) {
+        PyErr_SetString(PyExc_ValueError, "_fast_bind: the program does not have that many outputs");
+        return NULL;
+    }
+    int usable = p->noutputs <= MAX_STACK_OUTPUTS;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
+        long k = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
+        if (k >= 0 && k < p->ninputs) {
+            usable &= !p->inputs[k].destroyed && p->cells[p->inputs[k].cell].kind == THN_KIND_TENSOR;
+        }
+    }
+    if (!usable) {
+        Py_RETURN_NONE; /* stays unbound: every call takes the slow path */
+    }
+    if (parse_args(self, p, positions, downcast) < 0) {
+        unbind(self);
+        return NULL;
+    }
+    self->noutputs = n_outputs;
+    self->form = single == Py_None ? 2 : single == Py_True ? 1 : 0;
+    self->program = (ThnProgram *)Py_NewRef(program);
+    Py_RETURN_NONE;
+}
+
+static PyObject *missing_slow_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    (void)args;
+    (void)kwargs;
+    PyErr_Format(PyExc_NotImplementedError, "%S must define _slow_call", (PyObject *)Py_TYPE(self));
+    return NULL;
+}
+
+static PyObject *fastcall_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)args;
+    (void)kwargs;
+    FastCall *self = (FastCall *)type->tp_alloc(type, 0);
+    if (self) {
+        self->vectorcall = fastcall_vectorcall;
+    }
+    return (PyObject *)self;
+}
+
+static int fastcall_traverse(FastCall *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->program);
+    return 0;
+}
+
+static int fastcall_clear(FastCall *self)
+{
+    unbind(self);
+    return 0;
+}
+
+static void fastcall_dealloc(FastCall *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    unbind(self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    {"_fast_bind", (PyCFunction)(void (*)(void))fast_bind, METH_VARARGS | METH_KEYWORDS,
+     "_fast_bind(program, positions, n_outputs, single, float_downcast=()): see theano.native.fastcall."},
+    {"_slow_call", (PyCFunction)(void (*)(void))missing_slow_call, METH_VARARGS | METH_KEYWORDS,
+     "The Python path of a call; subclasses define it."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"_fast_program", T_OBJECT, offsetof(FastCall, program), READONLY, "The bound program, or None."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(FastCall, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, fastcall_new},
+    {Py_tp_dealloc, fastcall_dealloc},
+    {Py_tp_traverse, fastcall_traverse},
+    {Py_tp_clear, fastcall_clear},
+    {Py_tp_call, fastcall_call},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {Py_tp_doc, "Base class of compiled functions: see theano.native.fastcall."},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "theano.native._runtime.FastCall",
+    .basicsize = sizeof(FastCall),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .slots = slots,
+};
+
+int thn_fastcall_init(PyObject *module)
+{
+    slow_call_name = PyUnicode_InternFromString("_slow_call");
+    thn_FastCallType = (PyTypeObject *)PyType_FromSpec(&spec);
+    if (!slow_call_name || !thn_FastCallType) {
+        return -1;
+    }
+    Py_INCREF(thn_FastCallType);
+    if (PyModule_AddObject(module, "FastCall", (PyObject *)thn_FastCallType) < 0) {
+        Py_DECREF(thn_FastCallType);
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,345 @@
+/* Instructions that make arrays from shapes and scalars, and that read shapes. */
+#include "vm.h"
+#include "copy.h"
+
+#include <math.h>
+
+#define NS_PER_BYTE 0.1
+
+/* ---- shapes */
+
+static int shape_i_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    int *axis = thn_alloc(sizeof *axis);
+    ins->data = axis;
+    if (!axis || !PyArg_ParseTuple(params, "i", axis)) {
+        return -1;
+    }
+    const ThnCellSpec *in = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
+    if (*axis < 0 || *axis >= in->ndim || out->ndim != 0 || out->itemsize != 8) {
+        PyErr_SetString(PyExc_ValueError, "shape_i: the axis is not one of the input's, or the output is not int64");
+        return -1;
+    }
+    return 0;
+}
+
+static int shape_i_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *out = THN_OUT(f, ins, 0);
+    int64_t n = THN_IN(f, ins, 0)->dims[*(const int *)ins->data];
+    if (thn_out_alloc(f, out, NULL) < 0) {
+        return -1;
+    }
+    out->scalar.i8 = n;
+    return 0;
+}
+
+static int shape_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    npy_intp n = in->ndim;
+    if (thn_out_alloc(f, out, &n) < 0) {
+        return -1;
+    }
+    for (int i = 0; i < in->ndim; i++) {
+        ((int64_t *)out->data)[i] = in->dims[i];
+    }
+    return 0;
+}
+
+/* ---- makevector */
+
+static int makevector_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    npy_intp n = ins->nin;
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), &n);
+}
+
+static int makevector_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    for (int k = 0; k < ins->nin; k++) {
+        const ThnCell *in = THN_IN(f, ins, k);
+        ThnInner cast = thn_cast_inner(out->typenum, in->typenum);
+        if (!cast) {
+            return thn_error(f, PyExc_TypeError, "MakeVector: cannot convert an input to the dtype of the vector");
+        }
+        cast(1, out->data + k * out->itemsize, 0, in->data, 0);
+    }
+    return 0;
+}
+
+/* ---- alloc */
+
+static int dims_from_scalars(ThnFrame *f, const ThnInstr *ins, int first, npy_intp *dims)
+{
+    int nd = THN_OUT(f, ins, 0)->ndim;
+    if (ins->nin - first != nd) {
+        return thn_error(f, PyExc_SystemError, "expected %d dimensions, got %d", nd, ins->nin - first);
+    }
+    for (int i = 0; i < nd; i++) {
+        dims[i] = (npy_intp)thn_scalar_int(THN_IN(f, ins, first + i));
+        if (dims[i] < 0) {
+            return thn_error(f, PyExc_ValueError, "negative dimensions are not allowed");
+        }
+    }
+    return 0;
+}
+
+static int alloc_empty_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    npy_intp dims[THN_MAXDIM];
+    if (dims_from_scalars(f, ins, 0, dims) < 0) {
+        return -1;
+    }
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
+}
+
+static int check_fits(ThnFrame *f, const ThnCell *value, int nd, const npy_intp *dims)
+{
+    npy_intp strides[THN_MAXDIM];
+    if (value->ndim > nd || thn_broadcast_strides(value, nd, dims, strides) < 0) {
+        char a[200], b[200];
+        return thn_error(f, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
+                         thn_shape_text(a, sizeof a, value->ndim, value->dims),
+                         thn_shape_text(b, sizeof b, nd, dims));
+    }
+    return 0;
+}
+
+static int alloc_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *value = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    npy_intp dims[THN_MAXDIM];
+    if (dims_from_scalars(f, ins, 1, dims) < 0 || check_fits(f, value, out->ndim, dims) < 0
+        || thn_out_alloc(f, out, dims) < 0) {
+        return -1;
+    }
+    f->work = (double)thn_size(out) * out->itemsize * NS_PER_BYTE;
+    return 0;
+}
+
+static int fill_execute(ThnFrame *f, const ThnCell *out, const ThnCell *value)
+{
+    npy_intp strides[THN_MAXDIM];
+    ThnInner cast = thn_cast_inner(out->typenum, value->typenum);
+    if (!cast || thn_broadcast_strides(value, out->ndim, out->dims, strides) < 0) {
+        return thn_error(f, PyExc_TypeError, "cannot convert the value to the dtype of the result");
+    }
+    static const char zero[16];
+    if (value->ndim == 0 && value->typenum == out->typenum && memcmp(value->data, zero, (size_t)out->itemsize) == 0) {
+        memset(out->data, 0, (size_t)(thn_size(out) * out->itemsize));
+        return 0;
+    }
+    thn_loop2(out->ndim, out->dims, out->data, out->strides, value->data, strides, cast);
+    return 0;
+}
+
+static int alloc_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    return fill_execute(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0));
+}
+
+static int fill_like_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *model = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    if (check_fits(f, THN_IN(f, ins, 1), out->ndim, model->dims) < 0 || thn_out_alloc(f, out, model->dims) < 0) {
+        return -1;
+    }
+    f->work = (double)thn_size(out) * out->itemsize * NS_PER_BYTE;
+    return 0;
+}
+
+static int fill_like_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    return fill_execute(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 1));
+}
+
+/* ---- arange. The sequence starts with start and start + step; the others follow from their difference, as NumPy's. */
+
+typedef struct {
+    double start, delta;
+    int64_t istart, istep;
+} Range;
+
+static double read_real(const ThnCell *c)
+{
+    double v = 0;
+    ThnInner cast = thn_cast_inner(NPY_DOUBLE, c->typenum);
+    if (cast) {
+        cast(1, (char *)&v, 0, c->data, 0);
+    }
+    return v;
+}
+
+static int arange_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *out = THN_OUT(f, ins, 0);
+    const ThnCell *start = THN_IN(f, ins, 0), *stop = THN_IN(f, ins, 1), *step = THN_IN(f, ins, 2);
+    Range *r = thn_scratch(f, ins, sizeof *r);
+    if (!r) {
+        return -1;
+    }
+    npy_intp n;
+    if (PyTypeNum_ISINTEGER(start->typenum) && PyTypeNum_ISINTEGER(stop->typenum)
+        && PyTypeNum_ISINTEGER(step->typenum)) {
+        r->istart = thn_scalar_int(start);
+        r->istep = thn_scalar_int(step);
+        r->start = (double)r->istart;
+        r->delta = (double)r->istep;
+        if (r->istep == 0) {
+            return thn_error(f, PyExc_ZeroDivisionError, "arange: the step must not be zero");
+        }
+        __int128 span = (__int128)thn_scalar_int(stop) - r->istart, s = r->istep;
+        __int128 count = s > 0 ? (span + s - 1) / s : (-span - s - 1) / -s;
+        if ((s > 0 && span <= 0) || (s < 0 && span >= 0)) {
+            count = 0;
+        }
+        n = count > NPY_MAX_INTP / 16 ? -1 : (npy_intp)count;
+    } else {
+        double a = read_real(start), b = read_real(stop), s = read_real(step);
+        if (s == 0) {
+            return thn_error(f, PyExc_ZeroDivisionError, "arange: the step must not be zero");
+        }
+        double count = ceil((b - a) / s);
+        if (isnan(count)) {
+            return thn_error(f, PyExc_ValueError, "arange: cannot compute length");
+        }
+        n = count <= 0 ? 0 : count > (double)(NPY_MAX_INTP / 16) ? -1 : (npy_intp)count;
+        r->start = a;
+        r->delta = out->typenum == NPY_FLOAT ? (double)((float)(a + s) - (float)a) : (a + s) - a;
+        r->istart = (int64_t)a;
+        r->istep = (int64_t)(a + s) - r->istart;
+    }
+    if (n < 0) {
+        return thn_error(f, PyExc_ValueError, "arange: maximum allowed size exceeded");
+    }
+    if (thn_out_alloc(f, out, &n) < 0) {
+        return -1;
+    }
+    f->work = (double)n;
+    return 0;
+}
+
+static int arange_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    const Range *r = f->scratch[ins->index].ptr;
+    npy_intp n = out->dims[0];
+    switch (out->typenum) {
+    case NPY_DOUBLE:
+        for (npy_intp i = 0; i < n; i++) {
+            ((double *)out->data)[i] = r->start + (double)i * r->delta;
+        }
+        return 0;
+    case NPY_FLOAT:
+        for (npy_intp i = 0; i < n; i++) {
+            ((float *)out->data)[i] = (float)r->start + (float)i * (float)r->delta;
+        }
+        return 0;
+    default: break;
+    }
+    int integer = PyTypeNum_ISINTEGER(out->typenum);
+    ThnInner cast = thn_cast_inner(out->typenum, integer ? NPY_INT64 : NPY_DOUBLE);
+    if (!cast) {
+        return thn_error(f, PyExc_TypeError, "arange: this dtype is not supported");
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        int64_t iv = (int64_t)((uint64_t)r->istart + (uint64_t)i * (uint64_t)r->istep);
+        double v = r->start + (double)i * r->delta;
+        cast(1, out->data + i * out->itemsize, 0, integer ? (const char *)&iv : (const char *)&v, 0);
+    }
+    return 0;
+}
+
+/* ---- eye and diag */
+
+static void put_one(const ThnCell *out, char *p)
+{
+    int64_t one = 1;
+    ThnInner cast = thn_cast_inner(out->typenum, NPY_INT64);
+    if (cast) {
+        cast(1, p, 0, (const char *)&one, 0);
+    }
+}
+
+static int eye_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    npy_intp dims[2] = {(npy_intp)thn_scalar_int(THN_IN(f, ins, 0)), (npy_intp)thn_scalar_int(THN_IN(f, ins, 1))};
+    if (dims[0] < 0 || dims[1] < 0) {
+        return thn_error(f, PyExc_ValueError, "negative dimensions are not allowed");
+    }
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
+}
+
+static int eye_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    npy_intp rows = out->dims[0], cols = out->dims[1];
+    int64_t k = thn_scalar_int(THN_IN(f, ins, 2));
+    memset(out->data, 0, (size_t)(rows * cols * out->itemsize));
+    for (npy_intp i = k < 0 ? -k : 0; i < rows && i + k < cols; i++) {
+        put_one(out, out->data + (i * cols + i + k) * out->itemsize);
+    }
+    return 0;
+}
+
+static int diag_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)p;
+    int *offset = thn_alloc(sizeof *offset);
+    ins->data = offset;
+    return offset && PyArg_ParseTuple(params, "|i", offset) ? 0 : -1;
+}
+
+static int diag_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    int k = *(const int *)ins->data;
+    npy_intp n = THN_IN(f, ins, 0)->dims[0] + (k < 0 ? -k : k), dims[2] = {n, n};
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
+}
+
+static int diag_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    int k = *(const int *)ins->data;
+    npy_intp n = out->dims[0], stride = (n + 1) * out->itemsize;
+    memset(out->data, 0, (size_t)(n * n * out->itemsize));
+    char *start = out->data + (k < 0 ? -k * n : k) * out->itemsize;
+    thn_copy_strided(1, in->dims, start, &stride, in->data, in->strides, out->itemsize);
+    return 0;
+}
+
+/* ---- conversion */
+
+static int cast_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    if (!thn_cast_inner(out->typenum, in->typenum)) {
+        return thn_error(f, PyExc_TypeError, "cannot convert between these dtypes");
+    }
+    f->work = (double)thn_size(in);
+    return thn_out_alloc(f, out, in->dims);
+}
+
+static int cast_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    thn_loop2(out->ndim, out->dims, out->data, out->strides, in->data, in->strides,
+              thn_cast_inner(out->typenum, in->typenum));
+    return 0;
+}
+
+const ThnOpDef thn_ops_alloc[] = {
+    {"shape_i", shape_i_init, NULL, shape_i_prepare, NULL, 0},
+    {"shape", NULL, NULL, shape_prepare, NULL, 0},
+    {"makevector", NULL, NULL, makevector_prepare, makevector_execute, 0},
+    {"alloc", NULL, NULL, alloc_prepare, alloc_execute, 0},
+    {"alloc_empty", NULL, NULL, alloc_empty_prepare, NULL, 0},
+    {"alloc_like_fill", NULL, NULL, fill_like_prepare, fill_like_execute, 0},
+    {"arange", NULL, NULL, arange_prepare, arange_execute, 0},
+    {"eye", NULL, NULL, eye_prepare, eye_execute, 0},
+    {"alloc_diag", diag_init, NULL, diag_prepare, diag_execute, 0},
+    {"cast_copy", NULL, NULL, cast_prepare, cast_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

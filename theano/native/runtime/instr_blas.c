@@ -1,0 +1,262 @@
+/* Instructions: matrix products. */
+#include "vm.h"
+#include "blas.h"
+#include "copy.h"
+
+#define NS_PER_FLOP 0.1
+
+static int blas_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)p;
+    int *inplace = thn_alloc(sizeof *inplace);
+    ins->data = inplace;
+    if (!inplace || !PyArg_ParseTuple(params, "|p", inplace)) {
+        return -1;
+    }
+    return thn_blas_ready();
+}
+
+static ThnMatrix matrix(const ThnCell *c)
+{
+    return (ThnMatrix){c->data, c->dims[0], c->dims[1], c->strides[0], c->strides[1]};
+}
+
+static ThnMatrix column(const ThnCell *c)
+{
+    return (ThnMatrix){c->data, c->dims[0], 1, c->strides[0], c->itemsize};
+}
+
+static ThnMatrix row(const ThnCell *c)
+{
+    return (ThnMatrix){c->data, 1, c->dims[0], c->itemsize, c->strides[0]};
+}
+
+static int no_memory(ThnFrame *f, int r)
+{
+    return r < 0 ? thn_error(f, PyExc_MemoryError, "out of memory for a copy of a matrix") : 0;
+}
+
+static int one_dtype(ThnFrame *f, const ThnInstr *ins, const char *who)
+{
+    for (int k = 0; k < ins->nin; k++) {
+        if (!PyArray_EquivTypenums(THN_IN(f, ins, k)->typenum, THN_OUT(f, ins, 0)->typenum)) {
+            return thn_error(f, PyExc_TypeError, "%s: the operands and the result must have one dtype", who);
+        }
+    }
+    return 0;
+}
+
+static int mismatch(ThnFrame *f, const ThnCell *x, const ThnCell *y)
+{
+    if (x->ndim == 2 && y->ndim == 2) {
+        return thn_error(f, PyExc_ValueError,
+                         "Shape mismatch: x has %lld cols (and %lld rows) but y has %lld rows (and %lld cols)",
+                         (long long)x->dims[1], (long long)x->dims[0], (long long)y->dims[0], (long long)y->dims[1]);
+    }
+    char a[64], b[64];
+    return thn_error(f, PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim %d) != %lld (dim 0)",
+                     thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, y->ndim, y->dims),
+                     (long long)x->dims[x->ndim - 1], x->ndim - 1, (long long)y->dims[0]);
+}
+
+/* ---- dot: vectors and matrices */
+
+static int dot_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
+    if (x->ndim < 1 || x->ndim > 2 || y->ndim < 1 || y->ndim > 2 || out->ndim != x->ndim + y->ndim - 2) {
+        return thn_error(f, PyExc_TypeError, "dot: the operands must be vectors or matrices");
+    }
+    if (one_dtype(f, ins, "dot") < 0) {
+        return -1;
+    }
+    if (x->dims[x->ndim - 1] != y->dims[0]) {
+        return mismatch(f, x, y);
+    }
+    npy_intp dims[2];
+    int nd = 0;
+    if (x->ndim == 2) {
+        dims[nd++] = x->dims[0];
+    }
+    if (y->ndim == 2) {
+        dims[nd++] = y->dims[1];
+    }
+    f->work = (double)thn_size(x) * (y->ndim == 2 ? (double)y->dims[1] : 1) * NS_PER_FLOP;
+    return thn_out_alloc(f, out, dims);
+}
+
+static int product(ThnFrame *f, const ThnCell *x, const ThnCell *y, const ThnCell *out, const void *alpha)
+{
+    ThnMatrix a = x->ndim == 2 ? matrix(x) : row(x), b = y->ndim == 2 ? matrix(y) : column(y), c;
+    npy_intp item = out->itemsize;
+    c.data = out->data;
+    c.rows = a.rows;
+    c.cols = b.cols;
+    c.row_stride = c.cols * item;
+    c.col_stride = item;
+    return no_memory(f, thn_matmul(out->typenum, &a, &b, &c, alpha, NULL));
+}
+
+static int dot_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    return product(f, THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_OUT(f, ins, 0), NULL);
+}
+
+static int dot22scalar_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    return product(f, THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_OUT(f, ins, 0), THN_IN(f, ins, 2)->data);
+}
+
+/* ---- gemm, gemv, ger */
+
+/* The accumulator: the input itself, or a copy of it. `dims` are what the product needs. */
+static int accumulator(ThnFrame *f, const ThnInstr *ins, const npy_intp *dims, const char *who)
+{
+    ThnCell *z = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    for (int i = 0; i < z->ndim; i++) {
+        if (z->dims[i] != dims[i]) {
+            char a[64], b[64];
+            return thn_error(f, PyExc_ValueError, "%s: Shape mismatch: the accumulator has shape %s, the product %s", who,
+                             thn_shape_text(a, sizeof a, z->ndim, z->dims),
+                             thn_shape_text(b, sizeof b, z->ndim, dims));
+        }
+    }
+    return *(const int *)ins->data ? thn_out_alias(f, out, z) : thn_out_alloc(f, out, dims);
+}
+
+static void start_accumulator(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *z = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    if (!*(const int *)ins->data) {
+        thn_copy_strided(z->ndim, z->dims, out->data, out->strides, z->data, z->strides, z->itemsize);
+    }
+}
+
+static int gemm_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *x = THN_IN(f, ins, 2), *y = THN_IN(f, ins, 3);
+    if (one_dtype(f, ins, "gemm") < 0) {
+        return -1;
+    }
+    if (x->dims[1] != y->dims[0]) {
+        return mismatch(f, x, y);
+    }
+    npy_intp dims[2] = {x->dims[0], y->dims[1]};
+    f->work = (double)thn_size(x) * (double)y->dims[1] * NS_PER_FLOP;
+    return accumulator(f, ins, dims, "Gemm");
+}
+
+static int gemm_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    start_accumulator(f, ins);
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    ThnMatrix a = matrix(THN_IN(f, ins, 2)), b = matrix(THN_IN(f, ins, 3)), c = matrix(out);
+    return no_memory(f, thn_matmul(out->typenum, &a, &b, &c, THN_IN(f, ins, 1)->data, THN_IN(f, ins, 4)->data));
+}
+
+static int gemv_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *a = THN_IN(f, ins, 2), *x = THN_IN(f, ins, 3);
+    if (one_dtype(f, ins, "gemv") < 0) {
+        return -1;
+    }
+    if (a->dims[1] != x->dims[0]) {
+        return mismatch(f, a, x);
+    }
+    f->work = (double)thn_size(a) * NS_PER_FLOP * 2;
+    return accumulator(f, ins, a->dims, "Gemv");
+}
+
+static int gemv_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    start_accumulator(f, ins);
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    ThnMatrix a = matrix(THN_IN(f, ins, 2)), x = column(THN_IN(f, ins, 3)), y = column(out);
+    return no_memory(f, thn_matmul(out->typenum, &a, &x, &y, THN_IN(f, ins, 1)->data, THN_IN(f, ins, 4)->data));
+}
+
+static int ger_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    npy_intp dims[2] = {THN_IN(f, ins, 2)->dims[0], THN_IN(f, ins, 3)->dims[0]};
+    if (one_dtype(f, ins, "ger") < 0) {
+        return -1;
+    }
+    f->work = (double)dims[0] * (double)dims[1] * NS_PER_FLOP * 2;
+    return accumulator(f, ins, dims, "Ger");
+}
+
+static int ger_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    start_accumulator(f, ins);
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    ThnMatrix a = matrix(out), x = column(THN_IN(f, ins, 2)), y = column(THN_IN(f, ins, 3));
+    return no_memory(f, thn_ger(out->typenum, &a, &x, &y, THN_IN(f, ins, 1)->data));
+}
+
+/* ---- batched_dot: the first dimension counts the products */
+
+static int batched_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
+    if (x->ndim < 2 || x->ndim > 3 || y->ndim < 2 || y->ndim > 3 || out->ndim != x->ndim + y->ndim - 3) {
+        return thn_error(f, PyExc_TypeError, "batched_dot: the operands must have 2 or 3 dimensions");
+    }
+    if (one_dtype(f, ins, "batched_dot") < 0) {
+        return -1;
+    }
+    char a[64], b[64];
+    if (x->dims[0] != y->dims[0]) {
+        return thn_error(f, PyExc_TypeError, "batched_dot: shape[0] of the operands must match, got shapes %s and %s",
+                         thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, y->ndim, y->dims));
+    }
+    if (x->dims[x->ndim - 1] != y->dims[1]) {
+        return thn_error(f, PyExc_ValueError, "batched_dot: shapes %s and %s not aligned",
+                         thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, y->ndim, y->dims));
+    }
+    npy_intp dims[3] = {x->dims[0]};
+    int nd = 1;
+    if (x->ndim == 3) {
+        dims[nd++] = x->dims[1];
+    }
+    if (y->ndim == 3) {
+        dims[nd++] = y->dims[2];
+    }
+    f->work = (double)thn_size(x) * (y->ndim == 3 ? (double)y->dims[2] : 1) * NS_PER_FLOP;
+    return thn_out_alloc(f, out, dims);
+}
+
+static int batched_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
+    npy_intp item = out->itemsize;
+    ThnMatrix a = {x->data, 1, x->dims[x->ndim - 1], item, x->strides[x->ndim - 1]};
+    ThnMatrix b = {y->data, y->dims[1], 1, y->strides[1], item};
+    if (x->ndim == 3) {
+        a.rows = x->dims[1];
+        a.row_stride = x->strides[1];
+    }
+    if (y->ndim == 3) {
+        b.cols = y->dims[2];
+        b.col_stride = y->strides[2];
+    }
+    ThnMatrix c = {out->data, a.rows, b.cols, b.cols * item, item};
+    for (npy_intp i = 0; i < x->dims[0]; i++) {
+        if (thn_matmul(out->typenum, &a, &b, &c, NULL, NULL) < 0) {
+            return no_memory(f, -1);
+        }
+        a.data += x->strides[0];
+        b.data += y->strides[0];
+        c.data += out->strides[0];
+    }
+    return 0;
+}
+
+const ThnOpDef thn_ops_blas[] = {
+    {"dot", blas_init, NULL, dot_prepare, dot_execute, 0},
+    {"dot22scalar", blas_init, NULL, dot_prepare, dot22scalar_execute, 0},
+    {"gemm", blas_init, NULL, gemm_prepare, gemm_execute, 0},
+    {"gemv", blas_init, NULL, gemv_prepare, gemv_execute, 0},
+    {"ger", blas_init, NULL, ger_prepare, ger_execute, 0},
+    {"batched_dot", blas_init, NULL, batched_prepare, batched_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

@@ -1,0 +1,354 @@
+/* Instructions: control flow, Python fallbacks, aliases and checks. */
+#include "vm.h"
+
+#include <math.h>
+
+/* ---- jumps (lazy branches) */
+
+typedef struct {
+    int target;
+} Jump;
+
+static int jump_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)p;
+    Jump *j = thn_alloc(sizeof *j);
+    if (!j) {
+        return -1;
+    }
+    ins->data = j;
+    return PyArg_ParseTuple(params, "i", &j->target) ? 0 : -1;
+}
+
+static int jump_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    f->next = ((const Jump *)ins->data)->target;
+    return 0;
+}
+
+static int truth(const ThnCell *c)
+{
+    switch (c->typenum) {
+    case NPY_FLOAT: return *(const float *)c->data != 0;
+    case NPY_DOUBLE: return *(const double *)c->data != 0;
+    case NPY_CFLOAT: return ((const float *)c->data)[0] != 0 || ((const float *)c->data)[1] != 0;
+    case NPY_CDOUBLE: return ((const double *)c->data)[0] != 0 || ((const double *)c->data)[1] != 0;
+    case NPY_HALF: return (*(const uint16_t *)c->data & 0x7fff) != 0;
+    default: return thn_scalar_int(c) != 0;
+    }
+}
+
+static int jump_if_false_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *c = THN_IN(f, ins, 0);
+    int yes;
+    if (c->kind == THN_KIND_OBJECT) {
+        yes = PyObject_IsTrue(c->obj);
+        if (yes < 0) {
+            return -1;
+        }
+    } else {
+        if (c->ndim != 0 && thn_size(c) != 1) {
+            return thn_error(f, PyExc_ValueError, "a condition must be a scalar");
+        }
+        yes = truth(c);
+    }
+    if (!yes) {
+        f->next = ((const Jump *)ins->data)->target;
+    }
+    return 0;
+}
+
+/* ---- aliases and checks of values */
+
+static int view_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    return thn_out_alias(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0));
+}
+
+static int assert_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    for (int k = 1; k < ins->nin; k++) {
+        const ThnCell *c = THN_IN(f, ins, k);
+        if (c->kind == THN_KIND_TENSOR && c->ndim == 0 && !truth(c)) {
+            PyObject *message = PyTuple_GET_SIZE(ins->params) ? PyTuple_GET_ITEM(ins->params, 0) : NULL;
+            PyErr_SetObject(PyExc_AssertionError, message ? message : Py_None);
+            return -1;
+        }
+    }
+    return view_prepare(f, ins);
+}
+
+/* ---- Python fallbacks */
+
+static int set_output(ThnFrame *f, const ThnInstr *ins, int k, PyObject *value)
+{
+    ThnCell *c = THN_OUT(f, ins, k);
+    if (thn_unbox(f, c, value) < 0) {
+        return -1;
+    }
+    return 0;
+}
+
+static int nothing_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    (void)f;
+    (void)ins;
+    return 0;
+}
+
+static int perform_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)p;
+    (void)ins;
+    PyObject *perform, *node;
+    return PyArg_ParseTuple(params, "OO", &perform, &node) ? 0 : -1;
+}
+
+static int perform_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    int r = -1;
+    PyObject *inputs = PyList_New(ins->nin), *outputs = PyList_New(ins->nout), *result = NULL;
+    if (!inputs || !outputs) {
+        goto done;
+    }
+    for (int k = 0; k < ins->nin; k++) {
+        PyObject *v = thn_box(f, THN_IN(f, ins, k));
+        if (!v) {
+            goto done;
+        }
+        PyList_SET_ITEM(inputs, k, v);
+    }
+    for (int k = 0; k < ins->nout; k++) {
+        PyObject *s = PyList_New(1);
+        if (!s) {
+            goto done;
+        }
+        PyList_SET_ITEM(s, 0, Py_NewRef(Py_None));
+        PyList_SET_ITEM(outputs, k, s);
+    }
+    result = PyObject_CallFunctionObjArgs(PyTuple_GET_ITEM(ins->params, 0), PyTuple_GET_ITEM(ins->params, 1), inputs,
+                                          outputs, NULL);
+    if (!result) {
+        goto done;
+    }
+    for (int k = 0; k < ins->nout; k++) {
+        PyObject *s = PyList_GET_ITEM(outputs, k);
+        if (!PyList_Check(s) || PyList_GET_SIZE(s) != 1) {
+            PyErr_SetString(PyExc_ValueError, "perform replaced an output storage");
+            goto done;
+        }
+        PyObject *v = Py_NewRef(PyList_GET_ITEM(s, 0));
+        int ok = set_output(f, ins, k, v) == 0;
+        Py_DECREF(v);
+        if (!ok) {
+            goto done;
+        }
+    }
+    r = 0;
+done:
+    Py_XDECREF(inputs);
+    Py_XDECREF(outputs);
+    Py_XDECREF(result);
+    return r;
+}
+
+static int thunk_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)p;
+    PyObject *thunk, *in_storages, *out_storages, *maps = NULL;
+    if (!PyArg_ParseTuple(params, "OOO|O", &thunk, &in_storages, &out_storages, &maps)) {
+        return -1;
+    }
+    for (int side = 0; side < 2; side++) {
+        PyObject *s = side ? out_storages : in_storages;
+        if (!PyTuple_Check(s) || PyTuple_GET_SIZE(s) != (side ? ins->nout : ins->nin)) {
+            PyErr_SetString(PyExc_TypeError, "thunk: storages are tuples with one list for each input and output");
+            return -1;
+        }
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(s); i++) {
+            if (!PyList_Check(PyTuple_GET_ITEM(s, i)) || PyList_GET_SIZE(PyTuple_GET_ITEM(s, i)) != 1) {
+                PyErr_SetString(PyExc_TypeError, "thunk: a storage is a list with one element");
+                return -1;
+            }
+        }
+    }
+    ThnLock *l = thn_alloc(sizeof *l);
+    if (!l) {
+        return -1;
+    }
+    ins->data = l;
+    l->lock = PyThread_allocate_lock();
+    if (!l->lock) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
+static void thunk_clear(ThnInstr *ins)
+{
+    ThnLock *l = ins->data;
+    if (l && l->lock) {
+        PyThread_free_lock(l->lock);
+    }
+    thn_free(l);
+}
+
+static int thunk_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *thunk = PyTuple_GET_ITEM(ins->params, 0);
+    PyObject *in_storages = PyTuple_GET_ITEM(ins->params, 1), *out_storages = PyTuple_GET_ITEM(ins->params, 2);
+    int r = -1;
+    if (thn_lock(ins->data) < 0) {
+        return -1;
+    }
+    for (int k = 0; k < ins->nin; k++) {
+        PyObject *v = thn_box(f, THN_IN(f, ins, k));
+        if (!v || PyList_SetItem(PyTuple_GET_ITEM(in_storages, k), 0, v) < 0) {
+            goto done;
+        }
+    }
+    for (int k = 0; k < ins->nout; k++) {
+        PyList_SetItem(PyTuple_GET_ITEM(out_storages, k), 0, Py_NewRef(Py_None));
+    }
+    PyObject *result = PyObject_CallNoArgs(thunk);
+    if (!result) {
+        goto done;
+    }
+    Py_DECREF(result);
+    r = 0;
+    for (int k = 0; k < ins->nout && r == 0; k++) {
+        PyObject *s = PyTuple_GET_ITEM(out_storages, k);
+        PyObject *v = Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None);
+        r = set_output(f, ins, k, v);
+        Py_DECREF(v);
+    }
+done:
+    for (int side = 0; side < 2; side++) {
+        PyObject *storages = side ? out_storages : in_storages;
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(storages); k++) {
+            PyObject *s = PyTuple_GET_ITEM(storages, k);
+            if (PyList_GET_SIZE(s)) {
+                PyObject *type, *value, *tb;
+                PyErr_Fetch(&type, &value, &tb);
+                PyList_SetItem(s, 0, Py_NewRef(Py_None));
+                PyErr_Restore(type, value, tb);
+            }
+        }
+    }
+    thn_unlock(ins->data);
+    return r;
+}
+
+static int call_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)p;
+    (void)ins;
+    PyObject *callable;
+    return PyArg_ParseTuple(params, "O", &callable) ? 0 : -1;
+}
+
+static int call_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *args = PyTuple_New(ins->nin);
+    if (!args) {
+        return -1;
+    }
+    for (int k = 0; k < ins->nin; k++) {
+        PyObject *v = thn_box(f, THN_IN(f, ins, k));
+        if (!v) {
+            Py_DECREF(args);
+            return -1;
+        }
+        PyTuple_SET_ITEM(args, k, v);
+    }
+    PyObject *result = PyObject_Call(PyTuple_GET_ITEM(ins->params, 0), args, NULL);
+    Py_DECREF(args);
+    if (!result) {
+        return -1;
+    }
+    int r = 0;
+    if (ins->nout == 1) {
+        r = set_output(f, ins, 0, result);
+    } else if (ins->nout > 1) {
+        PyObject *fast = PySequence_Fast(result, "call: expected a sequence of outputs");
+        if (!fast || PySequence_Fast_GET_SIZE(fast) != ins->nout) {
+            if (fast) {
+                PyErr_Format(PyExc_ValueError, "call: expected %d outputs, got %zd", ins->nout,
+                             PySequence_Fast_GET_SIZE(fast));
+            }
+            r = -1;
+        }
+        for (int k = 0; k < ins->nout && r == 0; k++) {
+            r = set_output(f, ins, k, PySequence_Fast_GET_ITEM(fast, k));
+        }
+        Py_XDECREF(fast);
+    }
+    Py_DECREF(result);
+    return r;
+}
+
+/* ---- copies of object cells go through the copy module */
+
+static int object_copy_execute(ThnFrame *f, const ThnInstr *ins, const char *how)
+{
+    PyObject *module = PyImport_ImportModule("copy");
+    if (!module) {
+        return -1;
+    }
+    PyObject *v = PyObject_CallMethod(module, how, "O", THN_IN(f, ins, 0)->obj);
+    Py_DECREF(module);
+    if (!v) {
+        return -1;
+    }
+    thn_set_object(THN_OUT(f, ins, 0), v);
+    Py_DECREF(v);
+    return 0;
+}
+
+static int copy_prepare(ThnFrame *f, const ThnInstr *ins, const char *how)
+{
+    ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    if (in->kind == THN_KIND_OBJECT) {
+        return object_copy_execute(f, ins, how);
+    }
+    if (thn_out_alloc(f, out, in->dims) < 0) {
+        return -1;
+    }
+    f->work = (double)thn_size(out) * out->itemsize * 0.15;
+    return 0;
+}
+
+static int shallow_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    return copy_prepare(f, ins, "copy");
+}
+
+static int deep_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    return copy_prepare(f, ins, "deepcopy");
+}
+
+static int copy_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    if (in->kind == THN_KIND_TENSOR) {
+        thn_copy_strided(out->ndim, out->dims, out->data, out->strides, in->data, in->strides, out->itemsize);
+    }
+    return 0;
+}
+
+const ThnOpDef thn_ops_control[] = {
+    {"jump", jump_init, NULL, jump_prepare, NULL, THN_OP_JUMP},
+    {"jump_if_false", jump_init, NULL, jump_if_false_prepare, NULL, THN_OP_JUMP},
+    {"view", NULL, NULL, view_prepare, NULL, 0},
+    {"scalar", NULL, NULL, view_prepare, NULL, 0},
+    {"assert_op", NULL, NULL, assert_prepare, NULL, 0},
+    {"copy", NULL, NULL, shallow_prepare, copy_execute, 0},
+    {"deepcopy", NULL, NULL, deep_prepare, copy_execute, 0},
+    {"perform", perform_init, NULL, nothing_prepare, perform_execute, THN_OP_NEEDS_GIL},
+    {"thunk", thunk_init, thunk_clear, nothing_prepare, thunk_execute, THN_OP_NEEDS_GIL},
+    {"call", call_init, NULL, nothing_prepare, call_execute, THN_OP_NEEDS_GIL},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

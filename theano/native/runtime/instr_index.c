@@ -1,0 +1,595 @@
+/* Instructions: writing into slices, gathering and scattering by integer indices. All indices are checked before
+ * anything is written. */
+#include "vm.h"
+#include "copy.h"
+#include "index.h"
+
+#include <stdlib.h>
+
+static double bytes_work(const ThnCell *c)
+{
+    return (double)thn_size(c) * c->itemsize * 0.2;
+}
+
+/* The target of a writing instruction: x itself, or a fresh array to copy x into. */
+static int target_prepare(ThnFrame *f, ThnCell *out, ThnCell *x, int inplace)
+{
+    return inplace ? thn_out_alias(f, out, x) : thn_out_alloc(f, out, x->dims);
+}
+
+static void target_execute(const ThnCell *out, const ThnCell *x, int inplace)
+{
+    if (!inplace) {
+        thn_copy_strided(out->ndim, out->dims, out->data, out->strides, x->data, x->strides, x->itemsize);
+    }
+}
+
+/* y's elements for reading while `out` is written: a copy if they share memory. `held` is freed by the caller. */
+static int source(ThnFrame *f, const ThnCell *y, const ThnCell *out, const char **data, npy_intp *strides, char **held)
+{
+    *held = NULL;
+    *data = y->data;
+    memcpy(strides, y->strides, sizeof(npy_intp) * (size_t)y->ndim);
+    if (thn_may_overlap(y, out)) {
+        npy_intp s = y->itemsize;
+        for (int i = y->ndim - 1; i >= 0; i--) {
+            strides[i] = s;
+            s *= y->dims[i] ? y->dims[i] : 1;
+        }
+        *held = malloc((size_t)s);
+        if (!*held) {
+            return thn_error(f, PyExc_MemoryError, "out of memory for a copy of an operand");
+        }
+        thn_copy_strided(y->ndim, y->dims, *held, strides, y->data, y->strides, y->itemsize);
+        *data = *held;
+    }
+    return 0;
+}
+
+static int broadcast_error(ThnFrame *f, const ThnCell *y, int nd, const npy_intp *dims)
+{
+    char a[200], b[200];
+    return thn_error(f, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
+                     thn_shape_text(a, sizeof a, y->ndim, y->dims), thn_shape_text(b, sizeof b, nd, dims));
+}
+
+static int same_dtype(ThnFrame *f, const ThnCell *x, const ThnCell *y, const char *who)
+{
+    if (!PyArray_EquivTypenums(x->typenum, y->typenum)) {
+        return thn_error(f, PyExc_SystemError, "%s: the operands must have one dtype", who);
+    }
+    return 0;
+}
+
+/* ---- inc_subtensor */
+
+typedef struct {
+    int set, inplace;
+    ThnIndex *index;
+} Inc;
+
+typedef struct {
+    char *data;
+    npy_intp offset;
+    int nd;
+    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
+} IncPlan;
+
+static int inc_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)p;
+    PyObject *idx_list;
+    Inc *inc = thn_alloc(sizeof *inc);
+    ins->data = inc;
+    if (!inc || !PyArg_ParseTuple(params, "Opp", &idx_list, &inc->set, &inc->inplace)) {
+        return -1;
+    }
+    inc->index = thn_index_parse(ins, idx_list);
+    return inc->index ? 0 : -1;
+}
+
+static void inc_clear(ThnInstr *ins)
+{
+    if (ins->data) {
+        thn_free(((Inc *)ins->data)->index);
+    }
+    thn_free(ins->data);
+}
+
+static int inc_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Inc *inc = ins->data;
+    ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
+    IncPlan *plan = thn_scratch(f, ins, sizeof *plan);
+    npy_intp strides[THN_MAXDIM];
+    if (!plan || same_dtype(f, x, y, "IncSubtensor") < 0 || target_prepare(f, out, x, inc->inplace) < 0) {
+        return -1;
+    }
+    plan->nd = thn_index_apply(f, ins, inc->index, out, &plan->data, plan->dims, plan->strides);
+    if (plan->nd < 0) {
+        return -1;
+    }
+    if (thn_broadcast_strides(y, plan->nd, plan->dims, strides) < 0) {
+        return broadcast_error(f, y, plan->nd, plan->dims);
+    }
+    f->work = inc->inplace ? bytes_work(y) : bytes_work(x);
+    return 0;
+}
+
+static int inc_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const Inc *inc = ins->data;
+    const ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    const IncPlan *plan = f->scratch[ins->index].ptr;
+    ThnCell y = *THN_IN(f, ins, 1);
+    npy_intp y_strides[THN_MAXDIM], strides[THN_MAXDIM];
+    const char *src;
+    char *held;
+    target_execute(out, x, inc->inplace);
+    if (source(f, &y, out, &src, y_strides, &held) < 0) {
+        return -1;
+    }
+    y.strides = y_strides;
+    thn_broadcast_strides(&y, plan->nd, plan->dims, strides);
+    thn_loop2(plan->nd, plan->dims, plan->data, plan->strides, src, strides,
+              inc->set ? thn_copy_inner(x->itemsize) : thn_add_inner(x->typenum));
+    free(held);
+    return 0;
+}
+
+/* ---- integer indices */
+
+typedef struct {
+    int set, inplace;
+    int first;            /* the first index input */
+    int n;                /* number of index inputs */
+    int adjacent;
+    int axes[THN_MAXDIM];
+} Adv;
+
+typedef struct {
+    int nd;                                   /* of the broadcast indices */
+    int rest;                                 /* dimensions of x that are taken whole */
+    npy_intp dims[THN_MAXDIM];                /* of the broadcast indices */
+    npy_intp full[THN_MAXDIM];                /* of the result */
+    int at;                                   /* where the index dims are in the result */
+    npy_intp rest_dims[THN_MAXDIM];
+    npy_intp rest_strides[THN_MAXDIM];        /* in x */
+    npy_intp idx_strides[THN_MAXDIM][THN_MAXDIM];
+} AdvPlan;
+
+static int adv_axes(ThnProgram *p, ThnInstr *ins, Adv *a, PyObject *axes)
+{
+    PyObject *fast = PySequence_Fast(axes, "the indexed axes must be a sequence");
+    if (!fast) {
+        return -1;
+    }
+    a->n = (int)PySequence_Fast_GET_SIZE(fast);
+    int nd = p->cells[ins->ins[0]].ndim, ok = a->n > 0 && a->n == ins->nin - a->first && a->n <= nd;
+    a->adjacent = 1;
+    for (int k = 0; ok && k < a->n; k++) {
+        a->axes[k] = (int)PyLong_AsLong(PySequence_Fast_GET_ITEM(fast, k));
+        ok = a->axes[k] >= 0 && a->axes[k] < nd && (k == 0 || a->axes[k] > a->axes[k - 1])
+            && thn_int_reader(p->cells[ins->ins[a->first + k]].typenum);
+        a->adjacent &= k == 0 || a->axes[k] == a->axes[k - 1] + 1;
+    }
+    Py_DECREF(fast);
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "advanced indexing: increasing axes of the array, one integer index for each");
+        return -1;
+    }
+    return 0;
+}
+
+static int adv_get_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    PyObject *axes;
+    Adv *a = thn_alloc(sizeof *a);
+    ins->data = a;
+    if (!a || !PyArg_ParseTuple(params, "O", &axes)) {
+        return -1;
+    }
+    a->first = 1;
+    return adv_axes(p, ins, a, axes);
+}
+
+static int adv_inc_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    PyObject *axes;
+    Adv *a = thn_alloc(sizeof *a);
+    ins->data = a;
+    if (!a || !PyArg_ParseTuple(params, "Opp", &axes, &a->set, &a->inplace)) {
+        return -1;
+    }
+    a->first = 2;
+    return adv_axes(p, ins, a, axes);
+}
+
+/* Checks that every element of an index is within the axis. */
+static int check_index(ThnFrame *f, const ThnCell *index, npy_intp size, int axis)
+{
+    npy_intp at[THN_MAXDIM] = {0};
+    ThnReadInt get = thn_int_reader(index->typenum);
+    const char *p = index->data;
+    if (thn_size(index) == 0) {
+        return 0;
+    }
+    int last = index->ndim - 1;
+    npy_intp n = last < 0 ? 1 : index->dims[last], s = last < 0 ? 0 : index->strides[last];
+    for (;;) {
+        for (npy_intp i = 0; i < n; i++) {
+            int64_t v = get(p + i * s);
+            if (v < -size || v >= size) {
+                return thn_error(f, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",
+                                 (long long)v, axis, (long long)size);
+            }
+        }
+        int k = last - 1;
+        for (; k >= 0; k--) {
+            p += index->strides[k];
+            if (++at[k] < index->dims[k]) {
+                break;
+            }
+            p -= index->strides[k] * index->dims[k];
+            at[k] = 0;
+        }
+        if (k < 0) {
+            return 0;
+        }
+    }
+}
+
+static AdvPlan *adv_plan(ThnFrame *f, const ThnInstr *ins, const ThnCell *x)
+{
+    const Adv *a = ins->data;
+    AdvPlan *plan = thn_scratch(f, ins, sizeof *plan);
+    if (!plan) {
+        return NULL;
+    }
+    plan->nd = 0;
+    for (int k = 0; k < a->n; k++) {
+        const ThnCell *index = THN_IN(f, ins, a->first + k);
+        plan->nd = index->ndim > plan->nd ? index->ndim : plan->nd;
+    }
+    for (int i = 0; i < plan->nd; i++) {
+        plan->dims[i] = 1;
+    }
+    for (int k = 0; k < a->n; k++) {
+        const ThnCell *index = THN_IN(f, ins, a->first + k);
+        int skip = plan->nd - index->ndim;
+        for (int i = 0; i < index->ndim; i++) {
+            npy_intp n = index->dims[i], *have = &plan->dims[skip + i];
+            if (n != 1 && *have != 1 && n != *have) {
+                thn_error(f, PyExc_IndexError,
+                          "shape mismatch: indexing arrays could not be broadcast together: sizes %lld and %lld in "
+                          "dimension %d",
+                          (long long)*have, (long long)n, skip + i);
+                return NULL;
+            }
+            *have = n != 1 ? n : *have;
+        }
+    }
+    int empty = 0;
+    for (int i = 0; i < plan->nd; i++) {
+        empty |= plan->dims[i] == 0;
+    }
+    for (int k = 0; k < a->n; k++) {
+        const ThnCell *index = THN_IN(f, ins, a->first + k);
+        thn_broadcast_strides(index, plan->nd, plan->dims, plan->idx_strides[k]);
+        if (!empty && check_index(f, index, x->dims[a->axes[k]], a->axes[k]) < 0) {
+            return NULL;
+        }
+    }
+    plan->rest = 0;
+    plan->at = a->adjacent ? a->axes[0] : 0;
+    for (int i = 0, k = 0; i < x->ndim; i++) {
+        if (k < a->n && a->axes[k] == i) {
+            k++;
+            continue;
+        }
+        plan->rest_dims[plan->rest] = x->dims[i];
+        plan->rest_strides[plan->rest++] = x->strides[i];
+    }
+    if (plan->rest + plan->nd > THN_MAXDIM) {
+        thn_error(f, PyExc_ValueError, "the result of indexing would have more than %d dimensions", THN_MAXDIM);
+        return NULL;
+    }
+    int nd = 0;
+    for (int i = 0; i < plan->at; i++) {
+        plan->full[nd++] = plan->rest_dims[i];
+    }
+    for (int i = 0; i < plan->nd; i++) {
+        plan->full[nd++] = plan->dims[i];
+    }
+    for (int i = plan->at; i < plan->rest; i++) {
+        plan->full[nd++] = plan->rest_dims[i];
+    }
+    return plan;
+}
+
+/* Walks all index positions. Reading: other[position] = x[index]. Writing: x[index] op= other[position], where `other` has
+ * the result's layout with `strides`. */
+static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, const ThnCell *x, char *x_data, char *other,
+                     const npy_intp *strides, int write, ThnInner inner)
+{
+    const Adv *a = ins->data;
+    npy_intp at[THN_MAXDIM] = {0}, rest_other[THN_MAXDIM];
+    const char *idx[THN_MAXDIM];
+    ThnReadInt get[THN_MAXDIM];
+    for (int i = 0; i < plan->nd; i++) {
+        if (plan->dims[i] == 0) {
+            return;
+        }
+    }
+    for (int i = 0; i < plan->rest; i++) {
+        if (plan->rest_dims[i] == 0) {
+            return;
+        }
+        rest_other[i] = strides[i < plan->at ? i : i + plan->nd];
+    }
+    for (int k = 0; k < a->n; k++) {
+        const ThnCell *index = THN_IN(f, ins, a->first + k);
+        idx[k] = index->data;
+        get[k] = thn_int_reader(index->typenum);
+    }
+    /* The commonest rest: nothing, or rows that are contiguous on both sides. */
+    npy_intp run = 1;
+    int single = 1;
+    {
+        npy_intp expect = x->itemsize;
+        for (int i = plan->rest - 1; i >= 0 && single; i--) {
+            if (plan->rest_dims[i] != 1) {
+                single = plan->rest_strides[i] == expect && rest_other[i] == expect;
+                expect *= plan->rest_dims[i];
+                run *= plan->rest_dims[i];
+            }
+        }
+    }
+    const npy_intp item = x->itemsize;
+    for (;;) {
+        char *p = x_data;
+        for (int k = 0; k < a->n; k++) {
+            int64_t v = get[k](idx[k]);
+            p += (v < 0 ? v + x->dims[a->axes[k]] : v) * x->strides[a->axes[k]];
+        }
+        if (single) {
+            if (write) {
+                inner(run, p, item, other, item);
+            } else {
+                inner(run, other, item, p, item);
+            }
+        } else if (write) {
+            thn_loop2(plan->rest, plan->rest_dims, p, plan->rest_strides, other, rest_other, inner);
+        } else {
+            thn_loop2(plan->rest, plan->rest_dims, other, rest_other, p, plan->rest_strides, inner);
+        }
+        int i = plan->nd - 1;
+        for (; i >= 0; i--) {
+            for (int k = 0; k < a->n; k++) {
+                idx[k] += plan->idx_strides[k][i];
+            }
+            other += strides[plan->at + i];
+            if (++at[i] < plan->dims[i]) {
+                break;
+            }
+            for (int k = 0; k < a->n; k++) {
+                idx[k] -= plan->idx_strides[k][i] * plan->dims[i];
+            }
+            other -= strides[plan->at + i] * plan->dims[i];
+            at[i] = 0;
+        }
+        if (i < 0) {
+            return;
+        }
+    }
+}
+
+static int adv_get_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    AdvPlan *plan = adv_plan(f, ins, x);
+    if (!plan) {
+        return -1;
+    }
+    if (plan->nd + plan->rest != out->ndim) {
+        return thn_error(f, PyExc_SystemError, "AdvancedSubtensor: the result has %d dimensions, expected %d",
+                         plan->nd + plan->rest, (int)out->ndim);
+    }
+    if (thn_out_alloc(f, out, plan->full) < 0) {
+        return -1;
+    }
+    f->work = bytes_work(out) + (double)thn_size(out) * 0.5;
+    return 0;
+}
+
+static int adv_get_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    adv_walk(f, ins, f->scratch[ins->index].ptr, x, x->data, out->data, out->strides, 0, thn_copy_inner(x->itemsize));
+    return 0;
+}
+
+static int adv_inc_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Adv *a = ins->data;
+    ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
+    npy_intp strides[THN_MAXDIM];
+    if (same_dtype(f, x, y, "AdvancedIncSubtensor") < 0 || target_prepare(f, out, x, a->inplace) < 0) {
+        return -1;
+    }
+    AdvPlan *plan = adv_plan(f, ins, out);
+    if (!plan) {
+        return -1;
+    }
+    if (thn_broadcast_strides(y, plan->nd + plan->rest, plan->full, strides) < 0) {
+        return broadcast_error(f, y, plan->nd + plan->rest, plan->full);
+    }
+    double n = 1;
+    for (int i = 0; i < plan->nd + plan->rest; i++) {
+        n *= (double)plan->full[i];
+    }
+    f->work = n * 2 + (a->inplace ? 0 : bytes_work(x));
+    return 0;
+}
+
+static int adv_inc_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const Adv *a = ins->data;
+    const AdvPlan *plan = f->scratch[ins->index].ptr;
+    const ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    ThnCell y = *THN_IN(f, ins, 1);
+    npy_intp y_strides[THN_MAXDIM], strides[THN_MAXDIM];
+    const char *src;
+    char *held;
+    target_execute(out, x, a->inplace);
+    if (source(f, &y, out, &src, y_strides, &held) < 0) {
+        return -1;
+    }
+    y.strides = y_strides;
+    thn_broadcast_strides(&y, plan->nd + plan->rest, plan->full, strides);
+    adv_walk(f, ins, plan, out, out->data, (char *)src, strides, 1,
+             a->set ? thn_copy_inner(x->itemsize) : thn_add_inner(x->typenum));
+    free(held);
+    return 0;
+}
+
+/* ---- take and its reverse: one index vector along the first axis */
+
+typedef struct {
+    Adv adv; /* first: the walk reads it */
+    int mode;
+} Take;
+
+static int take_common(ThnProgram *p, ThnInstr *ins, int first)
+{
+    Take *t = ins->data;
+    t->adv.first = first;
+    t->adv.n = 1;
+    t->adv.adjacent = 1;
+    t->adv.axes[0] = 0;
+    if (ins->nin != first + 1 || p->cells[ins->ins[0]].ndim < 1 || !thn_int_reader(p->cells[ins->ins[first]].typenum)) {
+        PyErr_SetString(PyExc_ValueError, "take: an array of at least one dimension and an integer index");
+        return -1;
+    }
+    return 0;
+}
+
+static int take_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Take *t = thn_alloc(sizeof *t);
+    ins->data = t;
+    if (!t || !PyArg_ParseTuple(params, "|i", &t->mode)) {
+        return -1;
+    }
+    return take_common(p, ins, 1);
+}
+
+static int inc_take_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Take *t = thn_alloc(sizeof *t);
+    ins->data = t;
+    if (!t || !PyArg_ParseTuple(params, "pp", &t->adv.set, &t->adv.inplace)) {
+        return -1;
+    }
+    return take_common(p, ins, 2);
+}
+
+/* The modes 1 (wrap) and 2 (clip) put every index within the bounds. */
+static int take_moded_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *x = THN_IN(f, ins, 0), *index = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
+    npy_intp dims[THN_MAXDIM];
+    if (index->ndim != 1 || out->ndim != x->ndim) {
+        return thn_error(f, PyExc_SystemError, "take: the index must be a vector");
+    }
+    if (x->dims[0] == 0 && index->dims[0] > 0) {
+        return thn_error(f, PyExc_IndexError, "cannot do a non-empty take from an empty axes.");
+    }
+    memcpy(dims, x->dims, sizeof(npy_intp) * (size_t)x->ndim);
+    dims[0] = index->dims[0];
+    if (thn_out_alloc(f, out, dims) < 0) {
+        return -1;
+    }
+    f->work = bytes_work(out);
+    return 0;
+}
+
+static int take_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    return ((const Take *)ins->data)->mode ? take_moded_prepare(f, ins) : adv_get_prepare(f, ins);
+}
+
+static int take_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    int mode = ((const Take *)ins->data)->mode;
+    if (!mode) {
+        return adv_get_execute(f, ins);
+    }
+    const ThnCell *x = THN_IN(f, ins, 0), *index = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
+    ThnReadInt get = thn_int_reader(index->typenum);
+    npy_intp n = x->dims[0];
+    for (npy_intp i = 0; i < index->dims[0]; i++) {
+        int64_t v = get(index->data + i * index->strides[0]);
+        v = mode == 1 ? ((v % n) + n) % n : v < 0 ? 0 : v >= n ? n - 1 : v;
+        thn_copy_strided(x->ndim - 1, x->dims + 1, out->data + i * out->strides[0], out->strides + 1,
+                         x->data + v * x->strides[0], x->strides + 1, x->itemsize);
+    }
+    return 0;
+}
+
+/* ---- a check that elements are valid positions along an axis */
+
+typedef struct {
+    int axis;
+} Check;
+
+static int check_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Check *c = thn_alloc(sizeof *c);
+    PyObject *message;
+    ins->data = c;
+    if (!c || !PyArg_ParseTuple(params, "iU", &c->axis, &message)) {
+        return -1;
+    }
+    if (ins->nin != 2 || c->axis < 0 || c->axis >= p->cells[ins->ins[1]].ndim
+        || !thn_int_reader(p->cells[ins->ins[0]].typenum)) {
+        PyErr_SetString(PyExc_ValueError, "check_index: integer positions, and an array with the axis");
+        return -1;
+    }
+    return 0;
+}
+
+static int check_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *index = THN_IN(f, ins, 0);
+    npy_intp size = THN_IN(f, ins, 1)->dims[((const Check *)ins->data)->axis], total = thn_size(index);
+    ThnReadInt get = thn_int_reader(index->typenum);
+    npy_intp at[THN_MAXDIM] = {0};
+    const char *p = index->data;
+    for (npy_intp k = 0; k < total; k++) {
+        int64_t v = get(p);
+        if (v < 0 || v >= size) {
+            PyErr_SetObject(PyExc_ValueError, PyTuple_GET_ITEM(ins->params, 1));
+            return -1;
+        }
+        for (int i = index->ndim - 1; i >= 0; i--) {
+            p += index->strides[i];
+            if (++at[i] < index->dims[i]) {
+                break;
+            }
+            p -= index->strides[i] * index->dims[i];
+            at[i] = 0;
+        }
+    }
+    return 0;
+}
+
+const ThnOpDef thn_ops_index[] = {
+    {"inc_subtensor", inc_init, inc_clear, inc_prepare, inc_execute, 0},
+    {"advanced_subtensor", adv_get_init, NULL, adv_get_prepare, adv_get_execute, 0},
+    {"advanced_inc", adv_inc_init, NULL, adv_inc_prepare, adv_inc_execute, 0},
+    {"take", take_init, NULL, take_prepare, take_execute, 0},
+    {"inc_take", inc_take_init, NULL, adv_inc_prepare, adv_inc_execute, 0},
+    {"check_index", check_init, NULL, check_prepare, NULL, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

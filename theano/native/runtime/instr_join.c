@@ -1,0 +1,182 @@
+/* Instructions: join and split. */
+#include "vm.h"
+#include "copy.h"
+
+#define NO_AXIS INT32_MIN
+
+typedef struct {
+    int axis;   /* NO_AXIS: the first (join) or second (split) input holds it */
+    int views;
+} Axis;
+
+static int axis_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Axis *a = thn_alloc(sizeof *a);
+    ins->data = a;
+    if (!a) {
+        return -1;
+    }
+    PyObject *axis;
+    int n = 0;
+    (void)p;
+    if (!PyArg_ParseTuple(params, "O|ip", &axis, &n, &a->views)) {
+        return -1;
+    }
+    a->axis = NO_AXIS;
+    if (axis != Py_None) {
+        a->axis = (int)PyLong_AsLong(axis);
+        if (a->axis == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int normal_axis(ThnFrame *f, int64_t axis, int ndim, const char *who)
+{
+    if (axis < -ndim || axis >= ndim) {
+        return thn_error(f, PyExc_IndexError, "%s axis %lld out of bounds [0, %d)", who, (long long)axis, ndim);
+    }
+    return (int)(axis < 0 ? axis + ndim : axis);
+}
+
+static int join_axis(ThnFrame *f, const ThnInstr *ins, int *first)
+{
+    const Axis *a = ins->data;
+    *first = a->axis == NO_AXIS;
+    int64_t axis = *first ? thn_scalar_int(THN_IN(f, ins, 0)) : a->axis;
+    return normal_axis(f, axis, THN_OUT(f, ins, 0)->ndim, "Join");
+}
+
+static int join_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *out = THN_OUT(f, ins, 0);
+    int first, axis = join_axis(f, ins, &first);
+    if (axis < 0) {
+        return -1;
+    }
+    npy_intp dims[THN_MAXDIM];
+    for (int k = first; k < ins->nin; k++) {
+        const ThnCell *in = THN_IN(f, ins, k);
+        if (in->ndim != out->ndim) {
+            return thn_error(f, PyExc_ValueError,
+                             "all the input arrays must have same number of dimensions, but the array at index %d has %d "
+                             "dimension(s) and the result has %d",
+                             k - first, (int)in->ndim, (int)out->ndim);
+        }
+        if (!thn_cast_inner(out->typenum, in->typenum)) {
+            return thn_error(f, PyExc_TypeError, "Join: cannot convert an input to the dtype of the result");
+        }
+        if (k == first) {
+            memcpy(dims, in->dims, sizeof(npy_intp) * (size_t)in->ndim);
+            continue;
+        }
+        for (int i = 0; i < in->ndim; i++) {
+            if (i == axis) {
+                dims[i] += in->dims[i];
+            } else if (in->dims[i] != dims[i]) {
+                return thn_error(f, PyExc_ValueError,
+                                 "all the input array dimensions except for the concatenation axis must match exactly, "
+                                 "but along dimension %d, the array at index 0 has size %lld and the array at index %d "
+                                 "has size %lld",
+                                 i, (long long)dims[i], k - first, (long long)in->dims[i]);
+            }
+        }
+    }
+    if (thn_out_alloc(f, out, dims) < 0) {
+        return -1;
+    }
+    f->work = (double)thn_size(out) * out->itemsize * 0.15;
+    return 0;
+}
+
+static int join_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    int first, axis = join_axis(f, ins, &first);
+    char *dst = out->data;
+    for (int k = first; k < ins->nin; k++) {
+        const ThnCell *in = THN_IN(f, ins, k);
+        thn_loop2(in->ndim, in->dims, dst, out->strides, in->data, in->strides,
+                  thn_cast_inner(out->typenum, in->typenum));
+        dst += in->dims[axis] * out->strides[axis];
+    }
+    return 0;
+}
+
+/* ---- split */
+
+static int split_axis(ThnFrame *f, const ThnInstr *ins)
+{
+    const Axis *a = ins->data;
+    int64_t axis = a->axis == NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : a->axis;
+    return normal_axis(f, axis, THN_IN(f, ins, 0)->ndim, "Split");
+}
+
+static int split_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *in = THN_IN(f, ins, 0);
+    const ThnCell *sizes = THN_IN(f, ins, ins->nin - 1);
+    int axis = split_axis(f, ins);
+    ThnReadInt get = thn_int_reader(sizes->typenum);
+    if (axis < 0) {
+        return -1;
+    }
+    if (sizes->ndim != 1 || !get) {
+        return thn_error(f, PyExc_TypeError, "Split: the sizes must be an integer vector");
+    }
+    if (sizes->dims[0] != ins->nout) {
+        return thn_error(f, PyExc_ValueError, "In Split.perform(), len(splits) != len_splits: %lld sizes for %d outputs",
+                         (long long)sizes->dims[0], ins->nout);
+    }
+    int64_t total = 0;
+    for (int k = 0; k < ins->nout; k++) {
+        int64_t n = get(sizes->data + k * sizes->strides[0]);
+        if (n < 0) {
+            return thn_error(f, PyExc_ValueError,
+                             "Split: you tried to make an ndarray with a negative number of elements.");
+        }
+        total += n;
+    }
+    if (total != in->dims[axis]) {
+        return thn_error(f, PyExc_ValueError, "The splits sum to %lld, expected %lld", (long long)total,
+                         (long long)in->dims[axis]);
+    }
+    npy_intp dims[THN_MAXDIM];
+    memcpy(dims, in->dims, sizeof(npy_intp) * (size_t)in->ndim);
+    char *data = in->data;
+    for (int k = 0; k < ins->nout; k++) {
+        ThnCell *out = THN_OUT(f, ins, k);
+        dims[axis] = (npy_intp)get(sizes->data + k * sizes->strides[0]);
+        if (((const Axis *)ins->data)->views) {
+            thn_out_view(f, out, in, data, dims, in->strides);
+        } else if (thn_out_alloc(f, out, dims) < 0) {
+            return -1;
+        }
+        data += dims[axis] * in->strides[axis];
+    }
+    f->work = (double)thn_size(in) * in->itemsize * 0.15;
+    return 0;
+}
+
+static int split_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    if (((const Axis *)ins->data)->views) {
+        return 0;
+    }
+    const ThnCell *in = THN_IN(f, ins, 0);
+    int axis = split_axis(f, ins);
+    const char *src = in->data;
+    for (int k = 0; k < ins->nout; k++) {
+        const ThnCell *out = THN_OUT(f, ins, k);
+        thn_copy_strided(out->ndim, out->dims, out->data, out->strides, src, in->strides, in->itemsize);
+        src += out->dims[axis] * in->strides[axis];
+    }
+    return 0;
+}
+
+const ThnOpDef thn_ops_join[] = {
+    {"join", axis_init, NULL, join_prepare, join_execute, 0},
+    {"split", axis_init, NULL, split_prepare, split_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

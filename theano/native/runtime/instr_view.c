@@ -1,0 +1,483 @@
+/* Instructions whose output is a view of their input (reshape copies where no view exists). */
+#include "vm.h"
+#include "copy.h"
+#include "index.h"
+
+/* ---- dimshuffle */
+
+typedef struct {
+    int n;
+    int order[THN_MAXDIM]; /* -1: new dimension of size 1 */
+} Order;
+
+static int dimshuffle_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    PyObject *order;
+    if (!PyArg_ParseTuple(params, "O", &order)) {
+        return -1;
+    }
+    PyObject *fast = PySequence_Fast(order, "dimshuffle: new_order must be a sequence");
+    if (!fast) {
+        return -1;
+    }
+    Order *o = thn_alloc(sizeof *o);
+    ins->data = o;
+    if (!o) {
+        Py_DECREF(fast);
+        return -1;
+    }
+    o->n = (int)PySequence_Fast_GET_SIZE(fast);
+    int in_ndim = p->cells[ins->ins[0]].ndim;
+    int ok = o->n <= THN_MAXDIM && p->cells[ins->outs[0]].ndim == o->n;
+    for (int i = 0; ok && i < o->n; i++) {
+        PyObject *e = PySequence_Fast_GET_ITEM(fast, i);
+        o->order[i] = PyLong_Check(e) ? (int)PyLong_AsLong(e) : -1;
+        ok = o->order[i] < in_ndim;
+    }
+    Py_DECREF(fast);
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "dimshuffle: new_order does not fit the cells");
+        return -1;
+    }
+    return 0;
+}
+
+static int dimshuffle_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Order *o = ins->data;
+    ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
+    uint64_t used = 0;
+    for (int i = 0; i < o->n; i++) {
+        int k = o->order[i];
+        dims[i] = k < 0 ? 1 : in->dims[k];
+        strides[i] = k < 0 ? 0 : in->strides[k];
+        used |= k < 0 ? 0 : (uint64_t)1 << k;
+    }
+    for (int k = 0; k < in->ndim; k++) {
+        if (!(used >> k & 1) && in->dims[k] != 1) {
+            char text[256];
+            return thn_error(f, PyExc_ValueError,
+                             "DimShuffle: dimension %d is dropped and must have size 1; the input has shape %s", k,
+                             thn_shape_text(text, sizeof text, in->ndim, in->dims));
+        }
+    }
+    return thn_out_view(f, out, in, in->data, dims, strides);
+}
+
+/* ---- basic indexing */
+
+static int parse_term(const ThnInstr *ins, PyObject *o, ThnTerm *t)
+{
+    if (o == Py_None) {
+        t->kind = 0;
+        return 0;
+    }
+    if (PyTuple_Check(o)) {
+        const char *tag;
+        int k;
+        if (!PyArg_ParseTuple(o, "si", &tag, &k)) {
+            return -1;
+        }
+        if (strcmp(tag, "i") != 0 || k < 0 || k >= ins->nin) {
+            PyErr_Format(PyExc_ValueError, "bad index entry %R", o);
+            return -1;
+        }
+        t->kind = 2;
+        t->value = k;
+        return 0;
+    }
+    PyObject *n = PyNumber_Index(o);
+    if (!n) {
+        return -1;
+    }
+    int overflow;
+    long long v = PyLong_AsLongLongAndOverflow(n, &overflow);
+    Py_DECREF(n);
+    t->kind = 1;
+    t->value = overflow > 0 ? NPY_MAX_INTP : overflow < 0 ? -NPY_MAX_INTP : v;
+    return 0;
+}
+
+ThnIndex *thn_index_parse(const ThnInstr *ins, PyObject *idx_list)
+{
+    PyObject *fast = PySequence_Fast(idx_list, "an index list must be a sequence");
+    if (!fast) {
+        return NULL;
+    }
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+    ThnIndex *index = thn_alloc(sizeof(ThnIndex) + sizeof(ThnIndexEntry) * (size_t)n);
+    if (!index) {
+        Py_DECREF(fast);
+        return NULL;
+    }
+    index->n = (int)n;
+    int r = 0;
+    for (Py_ssize_t i = 0; i < n && r == 0; i++) {
+        PyObject *o = PySequence_Fast_GET_ITEM(fast, i);
+        ThnIndexEntry *e = &index->entries[i];
+        if (o == Py_None) {
+            e->kind = 2;
+        } else if (PyTuple_Check(o) && PyTuple_GET_SIZE(o) == 4) {
+            e->kind = 1;
+            r = parse_term(ins, PyTuple_GET_ITEM(o, 1), &e->start) || parse_term(ins, PyTuple_GET_ITEM(o, 2), &e->stop)
+                || parse_term(ins, PyTuple_GET_ITEM(o, 3), &e->step);
+        } else {
+            r = parse_term(ins, o, &e->start);
+        }
+    }
+    Py_DECREF(fast);
+    if (r) {
+        thn_free(index);
+        return NULL;
+    }
+    return index;
+}
+
+static int64_t term(ThnFrame *f, const ThnInstr *ins, const ThnTerm *t, int64_t absent)
+{
+    if (t->kind == 0) {
+        return absent;
+    }
+    return t->kind == 1 ? t->value : thn_scalar_int(THN_IN(f, ins, t->value));
+}
+
+int thn_index_apply(ThnFrame *f, const ThnInstr *ins, const ThnIndex *index, const ThnCell *x, char **data,
+                    npy_intp *dims, npy_intp *strides)
+{
+    int axis = 0, nd = 0;
+    char *p = x->data;
+    int used = 0;
+    for (int i = 0; i < index->n; i++) {
+        used += index->entries[i].kind != 2;
+    }
+    if (used > x->ndim) {
+        return thn_error(f, PyExc_IndexError, "too many indices for array: array is %d-dimensional, but %d were indexed",
+                         (int)x->ndim, used);
+    }
+    if (x->ndim - used + index->n > THN_MAXDIM) {
+        return thn_error(f, PyExc_ValueError, "the result of indexing would have more than %d dimensions", THN_MAXDIM);
+    }
+    for (int i = 0; i < index->n; i++) {
+        const ThnIndexEntry *e = &index->entries[i];
+        if (e->kind == 2) {
+            dims[nd] = 1;
+            strides[nd++] = 0;
+            continue;
+        }
+        npy_intp n = x->dims[axis], s = x->strides[axis];
+        if (e->kind == 0) {
+            int64_t k = term(f, ins, &e->start, 0);
+            if (k < -n || k >= n) {
+                return thn_error(f, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",
+                                 (long long)k, axis, (long long)n);
+            }
+            p += (k < 0 ? k + n : k) * s;
+        } else {
+            int64_t step = term(f, ins, &e->step, 1);
+            if (step == 0) {
+                return thn_error(f, PyExc_ValueError, "slice step cannot be zero");
+            }
+            Py_ssize_t start = (Py_ssize_t)term(f, ins, &e->start, step > 0 ? 0 : NPY_MAX_INTP);
+            Py_ssize_t stop = (Py_ssize_t)term(f, ins, &e->stop, step > 0 ? NPY_MAX_INTP : -NPY_MAX_INTP - 1);
+            if (e->stop.kind == 0 && step < 0) {
+                stop = -NPY_MAX_INTP; /* below every index: AdjustIndices turns it into -1 */
+            }
+            Py_ssize_t count = PySlice_AdjustIndices(n, &start, &stop, (Py_ssize_t)step);
+            p += count > 0 ? start * s : 0;
+            dims[nd] = count;
+            strides[nd++] = s * (npy_intp)step;
+        }
+        axis++;
+    }
+    for (; axis < x->ndim; axis++) {
+        dims[nd] = x->dims[axis];
+        strides[nd++] = x->strides[axis];
+    }
+    *data = p;
+    return nd;
+}
+
+static int subtensor_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)p;
+    PyObject *idx_list;
+    if (!PyArg_ParseTuple(params, "O", &idx_list)) {
+        return -1;
+    }
+    ins->data = thn_index_parse(ins, idx_list);
+    return ins->data ? 0 : -1;
+}
+
+static int subtensor_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
+    char *data;
+    int nd = thn_index_apply(f, ins, ins->data, x, &data, dims, strides);
+    if (nd < 0) {
+        return -1;
+    }
+    if (nd != out->ndim) {
+        return thn_error(f, PyExc_SystemError, "Subtensor: the result has %d dimensions, expected %d", nd, (int)out->ndim);
+    }
+    return thn_out_view(f, out, x, data, dims, strides);
+}
+
+/* ---- reshape */
+
+/* Strides that make the elements of `in`, in C order, an array of shape `dims`. 0: there are none. */
+static int reshape_strides(const ThnCell *in, int nd, const npy_intp *dims, npy_intp *strides)
+{
+    npy_intp old_n[THN_MAXDIM], old_s[THN_MAXDIM];
+    int old = 0;
+    for (int i = 0; i < in->ndim; i++) {
+        if (in->dims[i] != 1) {
+            old_n[old] = in->dims[i];
+            old_s[old++] = in->strides[i];
+        }
+    }
+    int i = 0, j = 0;
+    while (i < old) {
+        npy_intp have = old_n[i], want = 1;
+        int i_end = i + 1, j_end = j;
+        while (j_end < nd && want < have) {
+            want *= dims[j_end++];
+        }
+        while (want != have) {
+            if (want < have) {
+                if (j_end >= nd) {
+                    return 0;
+                }
+                want *= dims[j_end++];
+            } else {
+                if (i_end >= old) {
+                    return 0;
+                }
+                have *= old_n[i_end++];
+            }
+        }
+        for (int k = i; k < i_end - 1; k++) {
+            if (old_s[k] != old_n[k + 1] * old_s[k + 1]) {
+                return 0;
+            }
+        }
+        npy_intp s = old_s[i_end - 1];
+        for (int k = j_end - 1; k >= j; k--) {
+            strides[k] = s;
+            s *= dims[k];
+        }
+        i = i_end;
+        j = j_end;
+    }
+    for (; j < nd; j++) {
+        strides[j] = in->itemsize;
+    }
+    return 1;
+}
+
+/* Shape from the instruction's inputs 1...: one vector, or one 0-d integer for each dimension. */
+static int read_shape(ThnFrame *f, const ThnInstr *ins, int nd, npy_intp *shape, const char *who)
+{
+    const ThnCell *c = ins->nin > 1 ? THN_IN(f, ins, 1) : NULL;
+    if (c && c->ndim == 1) {
+        ThnReadInt get = thn_int_reader(c->typenum);
+        if (!get) {
+            return thn_error(f, PyExc_TypeError, "%s: the shape must hold integers", who);
+        }
+        if (c->dims[0] != nd) {
+            return thn_error(f, PyExc_ValueError, "%s: the shape has length %lld, expected %d", who,
+                             (long long)c->dims[0], nd);
+        }
+        for (int i = 0; i < nd; i++) {
+            shape[i] = (npy_intp)get(c->data + i * c->strides[0]);
+        }
+        return 0;
+    }
+    if (ins->nin - 1 != nd) {
+        return thn_error(f, PyExc_ValueError, "%s: the shape has length %d, expected %d", who, ins->nin - 1, nd);
+    }
+    for (int i = 0; i < nd; i++) {
+        shape[i] = (npy_intp)thn_scalar_int(THN_IN(f, ins, 1 + i));
+    }
+    return 0;
+}
+
+static int reshape_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    int nd = out->ndim;
+    npy_intp shape[THN_MAXDIM], asked[THN_MAXDIM], strides[THN_MAXDIM];
+    int *copies = thn_scratch(f, ins, sizeof(int));
+    if (!copies || read_shape(f, ins, nd, shape, "Reshape") < 0) {
+        return -1;
+    }
+    memcpy(asked, shape, sizeof shape);
+    npy_intp total = thn_size(in), known = 1;
+    int hole = -1, bad = 0;
+    for (int i = 0; i < nd; i++) {
+        if (shape[i] == -1) {
+            bad |= hole >= 0;
+            hole = i;
+        } else {
+            bad |= shape[i] < 0 || (known > 0 && shape[i] > NPY_MAX_INTP / known);
+            if (!bad) {
+                known *= shape[i];
+            }
+        }
+    }
+    if (!bad && hole >= 0) {
+        bad = known == 0 || total % known != 0;
+        shape[hole] = bad ? 0 : total / known;
+        known *= shape[hole];
+    }
+    if (bad || known != total) {
+        char a[200], b[200];
+        return thn_error(f, PyExc_ValueError, "Cannot reshape input of shape %s to shape %s",
+                         thn_shape_text(a, sizeof a, in->ndim, in->dims), thn_shape_text(b, sizeof b, nd, asked));
+    }
+    *copies = 0;
+    if (total == 0) {
+        npy_intp s = in->itemsize;
+        for (int i = nd - 1; i >= 0; i--) {
+            strides[i] = s;
+            s *= shape[i] > 1 ? shape[i] : 1;
+        }
+        return thn_out_view(f, out, in, in->data, shape, strides);
+    }
+    if (reshape_strides(in, nd, shape, strides)) {
+        return thn_out_view(f, out, in, in->data, shape, strides);
+    }
+    *copies = 1;
+    f->work = (double)total * in->itemsize * 0.15;
+    return thn_out_alloc(f, out, shape);
+}
+
+static int reshape_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    if (*(const int *)f->scratch[ins->index].ptr) {
+        npy_intp strides[THN_MAXDIM], s = in->itemsize;
+        for (int i = in->ndim - 1; i >= 0; i--) {
+            strides[i] = s;
+            s *= in->dims[i];
+        }
+        thn_copy_strided(in->ndim, in->dims, out->data, strides, in->data, in->strides, in->itemsize);
+    }
+    return 0;
+}
+
+/* ---- checks */
+
+static int specify_shape_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *in = THN_IN(f, ins, 0);
+    npy_intp shape[THN_MAXDIM];
+    if (read_shape(f, ins, in->ndim, shape, "SpecifyShape") < 0) {
+        f->err_type = PyExc_AssertionError;
+        return -1;
+    }
+    for (int i = 0; i < in->ndim; i++) {
+        if (in->dims[i] != shape[i]) {
+            char a[200], b[200];
+            return thn_error(f, PyExc_AssertionError, "Got shape %s, expected %s",
+                             thn_shape_text(a, sizeof a, in->ndim, in->dims),
+                             thn_shape_text(b, sizeof b, in->ndim, shape));
+        }
+    }
+    return thn_out_alias(f, THN_OUT(f, ins, 0), in);
+}
+
+static int rebroadcast_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    uint32_t *mask = thn_alloc(sizeof *mask);
+    ins->data = mask;
+    if (!mask) {
+        return -1;
+    }
+    int nd = p->cells[ins->ins[0]].ndim;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(params); i++) {
+        int axis, on;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(params, i), "ip", &axis, &on)) {
+            return -1;
+        }
+        if (axis < 0 || axis >= nd) {
+            PyErr_SetString(PyExc_ValueError, "rebroadcast: the axis is not one of the input's");
+            return -1;
+        }
+        *mask |= (uint32_t)on << axis;
+    }
+    return 0;
+}
+
+static int rebroadcast_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *in = THN_IN(f, ins, 0);
+    uint32_t mask = *(const uint32_t *)ins->data;
+    for (int i = 0; i < in->ndim; i++) {
+        if ((mask >> i & 1) && in->dims[i] != 1) {
+            return thn_error(f, PyExc_ValueError,
+                             "Dimension %d in Rebroadcast's input was supposed to be 1 (got %lld instead)", i,
+                             (long long)in->dims[i]);
+        }
+    }
+    return thn_out_alias(f, THN_OUT(f, ins, 0), in);
+}
+
+/* ---- diagonal */
+
+typedef struct {
+    int offset, axis1, axis2;
+} Diagonal;
+
+static int diagonal_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Diagonal *d = thn_alloc(sizeof *d);
+    ins->data = d;
+    if (!d || !PyArg_ParseTuple(params, "iii", &d->offset, &d->axis1, &d->axis2)) {
+        return -1;
+    }
+    int nd = p->cells[ins->ins[0]].ndim;
+    d->axis1 += d->axis1 < 0 ? nd : 0;
+    d->axis2 += d->axis2 < 0 ? nd : 0;
+    if (d->axis1 < 0 || d->axis2 < 0 || d->axis1 >= nd || d->axis2 >= nd || d->axis1 == d->axis2) {
+        PyErr_SetString(PyExc_ValueError, "diagonal: the axes must be two different axes of the input");
+        return -1;
+    }
+    return 0;
+}
+
+static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Diagonal *d = ins->data;
+    ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
+    int nd = 0;
+    for (int i = 0; i < in->ndim; i++) {
+        if (i != d->axis1 && i != d->axis2) {
+            dims[nd] = in->dims[i];
+            strides[nd++] = in->strides[i];
+        }
+    }
+    npy_intp n1 = in->dims[d->axis1], n2 = in->dims[d->axis2];
+    char *data = in->data;
+    npy_intp rows = n1 - (d->offset < 0 ? -(npy_intp)d->offset : 0), cols = n2 - (d->offset > 0 ? d->offset : 0);
+    npy_intp n = rows < cols ? rows : cols;
+    n = n < 0 ? 0 : n;
+    if (n > 0) {
+        data += d->offset < 0 ? -d->offset * in->strides[d->axis1] : d->offset * in->strides[d->axis2];
+    }
+    dims[nd] = n;
+    strides[nd++] = in->strides[d->axis1] + in->strides[d->axis2];
+    return thn_out_view(f, out, in, data, dims, strides);
+}
+
+const ThnOpDef thn_ops_view[] = {
+    {"dimshuffle", dimshuffle_init, NULL, dimshuffle_prepare, NULL, 0},
+    {"subtensor", subtensor_init, NULL, subtensor_prepare, NULL, 0},
+    {"reshape", NULL, NULL, reshape_prepare, reshape_execute, 0},
+    {"specify_shape", NULL, NULL, specify_shape_prepare, NULL, 0},
+    {"rebroadcast", rebroadcast_init, NULL, rebroadcast_prepare, NULL, 0},
+    {"diagonal", diagonal_init, NULL, diagonal_prepare, NULL, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

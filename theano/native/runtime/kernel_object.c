@@ -1,0 +1,501 @@
+/* Generated kernels as Python objects and as the instruction "kernel"; the Python side of launch.c (API in launch.h). */
+#include "vm.h"
+#include "launch.h"
+#include "threads.h"
+
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+typedef struct KernelObject {
+    PyObject_HEAD
+    ThnKernel k;
+    PyObject *symbol;
+} KernelObject;
+
+static PyTypeObject *KernelType;
+
+/* ---- libraries */
+
+static PyObject *load_library(PyObject *self, PyObject *arg)
+{
+    PyObject *bytes = NULL;
+    (void)self;
+    if (!PyUnicode_FSConverter(arg, &bytes)) {
+        return NULL;
+    }
+#if defined(_WIN32)
+    void *handle = (void *)LoadLibraryA(PyBytes_AS_STRING(bytes));
+    Py_DECREF(bytes);
+    if (!handle) {
+        return PyErr_Format(PyExc_OSError, "cannot load %R", arg);
+    }
+#else
+    void *handle = dlopen(PyBytes_AS_STRING(bytes), RTLD_NOW | RTLD_LOCAL);
+    Py_DECREF(bytes);
+    if (!handle) {
+        const char *why = dlerror();
+        return PyErr_Format(PyExc_OSError, "cannot load %R: %s", arg, why ? why : "unknown error");
+    }
+#endif
+    return PyLong_FromVoidPtr(handle);
+}
+
+/* ---- the Kernel type */
+
+/* Takes the reference. The attribute's name is the same in NumPy 1 and 2, the C field's is not. */
+static int itemsize_of(PyArray_Descr *descr)
+{
+    PyObject *size = PyObject_GetAttrString((PyObject *)descr, "itemsize");
+    const long n = size ? PyLong_AsLong(size) : 0;
+    Py_XDECREF(size);
+    Py_DECREF(descr);
+    return (int)n;
+}
+
+static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
+{
+    int typenum, rank;
+    PyObject *axes, *bcast;
+    if (!PyArg_ParseTuple(spec, "iiO!O!", &typenum, &rank, &PyTuple_Type, &axes, &PyTuple_Type, &bcast)) {
+        return -1;
+    }
+    PyArray_Descr *descr = PyArray_DescrFromType(typenum);
+    if (!descr) {
+        return -1;
+    }
+    in->typenum = typenum;
+    in->itemsize = itemsize_of(descr);
+    in->rank = rank;
+    if (PyTuple_GET_SIZE(axes) != ndim || PyTuple_GET_SIZE(bcast) != ndim) {
+        PyErr_SetString(PyExc_ValueError, "Kernel: one axis and one flag for each iteration dim");
+        return -1;
+    }
+    for (int d = 0; d < ndim; d++) {
+        const long axis = PyLong_AsLong(PyTuple_GET_ITEM(axes, d));
+        const int flag = PyObject_IsTrue(PyTuple_GET_ITEM(bcast, d));
+        if (PyErr_Occurred()) {
+            return -1;
+        }
+        if (axis >= rank || (axis < 0 && !flag)) {
+            PyErr_SetString(PyExc_ValueError, "Kernel: bad axis");
+            return -1;
+        }
+        in->axes[d] = (int8_t)axis;
+        in->bcast |= (uint32_t)(flag != 0) << d;
+    }
+    return 0;
+}
+
+static int parse_out(PyObject *spec, ThnKernelOut *out, const ThnKernel *k)
+{
+    int typenum, alias;
+    PyObject *dims;
+    if (!PyArg_ParseTuple(spec, "iO!i", &typenum, &PyTuple_Type, &dims, &alias)) {
+        return -1;
+    }
+    PyArray_Descr *descr = PyArray_DescrFromType(typenum);
+    if (!descr) {
+        return -1;
+    }
+    out->typenum = typenum;
+    out->itemsize = itemsize_of(descr);
+    out->alias = alias;
+    out->rank = (int)PyTuple_GET_SIZE(dims);
+    out->full = k->n_inner == 0;
+    if (out->rank > THN_KMAXDIM || alias >= k->nin) {
+        PyErr_SetString(PyExc_ValueError, "Kernel: bad output");
+        return -1;
+    }
+    for (int a = 0; a < out->rank; a++) {
+        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dims, a));
+        if (d == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        if (d >= k->n_outer + k->n_inner) {
+            PyErr_SetString(PyExc_ValueError, "Kernel: bad dim");
+            return -1;
+        }
+        out->dims[a] = (int8_t)d;
+        out->full |= d >= k->n_outer;
+    }
+    return 0;
+}
+
+static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
+{
+    PyObject *library, *inputs, *outputs, *symbol;
+    int n_outer, n_inner, nonempty, ordered;
+    double cost;
+    (void)kwds;
+    if (!PyArg_ParseTuple(args, "O!UiiO!O!ppd", &PyLong_Type, &library, &symbol, &n_outer, &n_inner, &PyTuple_Type, &inputs,
+                          &PyTuple_Type, &outputs, &nonempty, &ordered, &cost)) {
+        return NULL;
+    }
+    const Py_ssize_t nin = PyTuple_GET_SIZE(inputs), nout = PyTuple_GET_SIZE(outputs);
+    if (n_outer < 0 || n_inner < 0 || n_outer + n_inner > THN_KMAXDIM || nin + nout > THN_KMAXOPS) {
+        PyErr_SetString(PyExc_ValueError, "Kernel: too many dims or operands");
+        return NULL;
+    }
+    void *handle = PyLong_AsVoidPtr(library);
+    const char *name = PyUnicode_AsUTF8(symbol);
+    if (!handle || !name) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_ValueError, "Kernel: no library");
+        }
+        return NULL;
+    }
+#if defined(_WIN32)
+    const ThnKernelTable *table = (const ThnKernelTable *)GetProcAddress((HMODULE)handle, name);
+#else
+    const ThnKernelTable *table = dlsym(handle, name);
+#endif
+    if (!table || table->abi != THN_KERNEL_ABI) {
+        return PyErr_Format(PyExc_OSError, "the library has no kernel %U of this version", symbol);
+    }
+    KernelObject *self = (KernelObject *)type->tp_alloc(type, 0);
+    if (!self) {
+        return NULL;
+    }
+    ThnKernel *k = &self->k;
+    Py_INCREF(symbol);
+    self->symbol = symbol;
+    k->fn = table;
+    k->n_outer = n_outer;
+    k->n_inner = n_inner;
+    k->nin = (int)nin;
+    k->nout = (int)nout;
+    k->nonempty = nonempty;
+    k->ordered = ordered;
+    k->cost = cost;
+    k->in = thn_alloc(((size_t)nin + 1) * sizeof(ThnKernelIn));
+    k->out = thn_alloc(((size_t)nout + 1) * sizeof(ThnKernelOut));
+    if (!k->in || !k->out) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < nin; i++) {
+        if (parse_in(PyTuple_GET_ITEM(inputs, i), &k->in[i], n_outer + n_inner) < 0) {
+            Py_DECREF(self);
+            return NULL;
+        }
+    }
+    for (Py_ssize_t o = 0; o < nout; o++) {
+        if (parse_out(PyTuple_GET_ITEM(outputs, o), &k->out[o], k) < 0) {
+            Py_DECREF(self);
+            return NULL;
+        }
+    }
+    return (PyObject *)self;
+}
+
+static void kernel_dealloc(KernelObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    thn_free(self->k.in);
+    thn_free(self->k.out);
+    Py_XDECREF(self->symbol);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *kernel_repr(KernelObject *self)
+{
+    return PyUnicode_FromFormat("<Kernel %U, %d inputs, %d outputs>", self->symbol, self->k.nin, self->k.nout);
+}
+
+static int check_array(PyObject *o, int typenum, int rank, const char *what, int i)
+{
+    if (!PyArray_Check(o) || PyArray_TYPE((PyArrayObject *)o) != typenum || PyArray_NDIM((PyArrayObject *)o) != rank ||
+        !PyArray_ISBEHAVED_RO((PyArrayObject *)o)) {
+        PyErr_Format(PyExc_TypeError, "%s %d: an aligned array of the kernel's dtype and rank %d is needed", what, i, rank);
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *new_output(const ThnKernel *k, int o, const ThnArg *in, const npy_intp *shape)
+{
+    npy_intp dims[THN_KMAXDIM], strides[THN_KMAXDIM];
+    const ThnKernelOut *out = &k->out[o];
+    thn_kernel_out_dims(k, o, shape, dims);
+    if (!thn_kernel_out_order(k, o, in, shape, strides)) {
+        return PyArray_EMPTY(out->rank, dims, out->typenum, 0);
+    }
+    /* A C contiguous array of the permuted shape, transposed back. */
+    int order[THN_KMAXDIM];
+    npy_intp sorted[THN_KMAXDIM];
+    for (int a = 0; a < out->rank; a++) {
+        int place = 0;
+        for (int b = 0; b < out->rank; b++) {
+            place += strides[b] > strides[a] || (strides[b] == strides[a] && b < a);
+        }
+        order[a] = place;
+        sorted[place] = dims[a];
+    }
+    PyObject *base = PyArray_EMPTY(out->rank, sorted, out->typenum, 0);
+    if (!base) {
+        return NULL;
+    }
+    npy_intp axes[THN_KMAXDIM];
+    for (int a = 0; a < out->rank; a++) {
+        axes[a] = order[a];
+    }
+    PyArray_Dims permutation = {axes, out->rank};
+    PyObject *view = PyArray_Transpose((PyArrayObject *)base, &permutation);
+    Py_DECREF(base);
+    return view;
+}
+
+static PyObject *kernel_launch(KernelObject *self, PyObject *args)
+{
+    const ThnKernel *k = &self->k;
+    PyObject *inputs, *given = Py_None;
+    ThnArg in[THN_KMAXOPS], out[THN_KMAXOPS];
+    npy_intp shape[THN_KMAXDIM];
+    char err[256];
+    if (!PyArg_ParseTuple(args, "O|O", &inputs, &given)) {
+        return NULL;
+    }
+    PyObject *seq = PySequence_Tuple(inputs), *results = NULL;
+    if (!seq) {
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(seq) != k->nin) {
+        PyErr_Format(PyExc_TypeError, "%d inputs are needed", k->nin);
+        goto fail;
+    }
+    for (int i = 0; i < k->nin; i++) {
+        PyArrayObject *a = (PyArrayObject *)PyTuple_GET_ITEM(seq, i);
+        if (check_array((PyObject *)a, k->in[i].typenum, k->in[i].rank, "input", i) < 0) {
+            goto fail;
+        }
+        in[i] = (ThnArg){PyArray_BYTES(a), PyArray_DIMS(a), PyArray_STRIDES(a)};
+        for (int d = 0; d < k->n_outer + k->n_inner; d++) {
+            if ((k->in[i].bcast >> d & 1) && k->in[i].axes[d] >= 0 && in[i].dims[k->in[i].axes[d]] != 1) {
+                PyErr_Format(PyExc_TypeError, "input %d: axis %d must have length 1", i, k->in[i].axes[d]);
+                goto fail;
+            }
+        }
+    }
+    if (thn_kernel_shape(k, in, shape, err, sizeof err) < 0) {
+        PyErr_SetString(PyExc_ValueError, err);
+        goto fail;
+    }
+    results = PyList_New(k->nout);
+    if (!results) {
+        goto fail;
+    }
+    for (int o = 0; o < k->nout; o++) {
+        PyObject *a;
+        if (given != Py_None) {
+            a = PySequence_GetItem(given, o);
+        }
+        else if (k->out[o].alias >= 0) {
+            a = PyTuple_GET_ITEM(seq, k->out[o].alias);
+            Py_INCREF(a);
+        }
+        else {
+            a = new_output(k, o, in, shape);
+        }
+        if (!a) {
+            goto fail;
+        }
+        PyList_SET_ITEM(results, o, a);
+        if (check_array(a, k->out[o].typenum, k->out[o].rank, "output", o) < 0) {
+            goto fail;
+        }
+        npy_intp dims[THN_KMAXDIM];
+        thn_kernel_out_dims(k, o, shape, dims);
+        if (!PyArray_CompareLists(dims, PyArray_DIMS((PyArrayObject *)a), k->out[o].rank)) {
+            PyErr_Format(PyExc_ValueError, "output %d has another shape", o);
+            goto fail;
+        }
+        out[o] = (ThnArg){PyArray_BYTES((PyArrayObject *)a), PyArray_DIMS((PyArrayObject *)a),
+                          PyArray_STRIDES((PyArrayObject *)a)};
+    }
+    ThnPlan *plan = thn_alloc(thn_plan_size(k));
+    if (!plan) {
+        goto fail;
+    }
+    int failed;
+    const double work = thn_plan(k, in, out, shape, plan);
+    if (work > THN_GIL_WORK) {
+        Py_BEGIN_ALLOW_THREADS
+        failed = thn_plan_run(plan);
+        Py_END_ALLOW_THREADS
+    }
+    else {
+        failed = thn_plan_run(plan);
+    }
+    thn_free(plan);
+    if (failed < 0) {
+        PyErr_NoMemory();
+        goto fail;
+    }
+    Py_DECREF(seq);
+    return results;
+fail:
+    Py_XDECREF(results);
+    Py_DECREF(seq);
+    return NULL;
+}
+
+static PyMethodDef kernel_methods[] = {
+    {"launch", (PyCFunction)kernel_launch, METH_VARARGS,
+     "launch(inputs, outputs=None)\n--\n\nRun the kernel on arrays; return the list of output arrays."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *kernel_get_symbol(KernelObject *self, void *closure)
+{
+    (void)closure;
+    Py_INCREF(self->symbol);
+    return self->symbol;
+}
+
+static PyGetSetDef kernel_getset[] = {
+    {"symbol", (getter)kernel_get_symbol, NULL, "Name of the kernel's table in its library.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot kernel_slots[] = {
+    {Py_tp_new, kernel_new},
+    {Py_tp_dealloc, kernel_dealloc},
+    {Py_tp_repr, kernel_repr},
+    {Py_tp_methods, kernel_methods},
+    {Py_tp_getset, kernel_getset},
+    {Py_tp_doc, "Kernel(library, symbol, n_outer, n_inner, inputs, outputs, nonempty, ordered, cost)\n--\n\n"
+                "A compiled kernel."},
+    {0, NULL},
+};
+
+static PyType_Spec kernel_spec = {
+    .name = "theano.native._runtime.Kernel",
+    .basicsize = sizeof(KernelObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = kernel_slots,
+};
+
+/* ---- the instruction */
+
+static int op_init(ThnProgram *prog, ThnInstr *instr, PyObject *params)
+{
+    (void)prog;
+    PyObject *kernel = PyTuple_Check(params) && PyTuple_GET_SIZE(params) == 1 ? PyTuple_GET_ITEM(params, 0) : NULL;
+    if (!kernel || !PyObject_TypeCheck(kernel, KernelType)) {
+        PyErr_SetString(PyExc_TypeError, "kernel: params are (Kernel,)");
+        return -1;
+    }
+    const ThnKernel *k = &((KernelObject *)kernel)->k;
+    if (instr->nin != k->nin || instr->nout != k->nout) {
+        PyErr_Format(PyExc_ValueError, "kernel: %d inputs and %d outputs are needed", k->nin, k->nout);
+        return -1;
+    }
+    instr->data = (void *)k; /* kept alive by instr->params */
+    return 0;
+}
+
+static void op_clear(ThnInstr *instr)
+{
+    instr->data = NULL;
+}
+
+static int op_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnKernel *k = ins->data;
+    ThnArg in[THN_KMAXOPS], out[THN_KMAXOPS];
+    npy_intp shape[THN_KMAXDIM], dims[THN_KMAXDIM], strides[THN_KMAXDIM];
+    char err[256];
+    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
+    if (!plan) {
+        return -1;
+    }
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        if (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank) {
+            return thn_error(f, PyExc_TypeError, "kernel: input %d has another dtype or rank", i);
+        }
+        in[i] = (ThnArg){c->data, c->dims, c->strides};
+    }
+    if (thn_kernel_shape(k, in, shape, err, sizeof err) < 0) {
+        return thn_error(f, PyExc_ValueError, "%s", err);
+    }
+    for (int o = 0; o < k->nout; o++) {
+        ThnCell *c = THN_OUT(f, ins, o);
+        if (c->typenum != k->out[o].typenum || c->ndim != k->out[o].rank) {
+            return thn_error(f, PyExc_TypeError, "kernel: output %d has another dtype or rank", o);
+        }
+        int failed;
+        if (k->out[o].alias >= 0) {
+            failed = thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias));
+        }
+        else {
+            thn_kernel_out_dims(k, o, shape, dims);
+            failed = thn_kernel_out_order(k, o, in, shape, strides) ? thn_out_alloc_strided(f, c, dims, strides)
+                                                                    : thn_out_alloc(f, c, dims);
+        }
+        if (failed < 0) {
+            return -1;
+        }
+        out[o] = (ThnArg){c->data, c->dims, c->strides};
+    }
+    f->work = thn_plan(k, in, out, shape, plan);
+    return 0;
+}
+
+static int op_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    if (thn_plan_run(f->scratch[ins->index].ptr) < 0) {
+        return thn_error(f, PyExc_MemoryError, "no memory for a kernel's buffers");
+    }
+    return 0;
+}
+
+const ThnOpDef thn_ops_kernel[] = {
+    {"kernel", op_init, op_clear, op_prepare, op_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};
+
+/* ---- module functions */
+
+static PyObject *set_threads(PyObject *self, PyObject *arg)
+{
+    const long n = PyLong_AsLong(arg);
+    (void)self;
+    if (n == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    thn_set_threads((int)(n > 1024 ? 1024 : n));
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_threads(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyLong_FromLong(thn_get_threads());
+}
+
+static PyMethodDef functions[] = {
+    {"load_library", load_library, METH_O,
+     "load_library(path)\n--\n\nLoad a shared library for the life of the process; return its handle."},
+    {"set_threads", set_threads, METH_O, "set_threads(n)\n--\n\nNumber of threads that loops of kernels use together."},
+    {"get_threads", get_threads, METH_NOARGS, "get_threads()\n--\n\nNumber of threads that loops of kernels use together."},
+    {NULL, NULL, 0, NULL},
+};
+
+int thn_launch_init(PyObject *module)
+{
+    KernelType = (PyTypeObject *)PyType_FromSpec(&kernel_spec);
+    if (!KernelType) {
+        return -1;
+    }
+    if (PyModule_AddFunctions(module, functions) < 0) {
+        return -1;
+    }
+    Py_INCREF(KernelType);
+    return PyModule_AddObject(module, "Kernel", (PyObject *)KernelType);
+}

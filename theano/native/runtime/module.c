@@ -1,0 +1,73 @@
+/* The extension module theano.native._runtime. */
+#define THN_IMPORT_ARRAY
+#include "vm.h"
+#include "pool.h"
+
+int thn_cells_init(void);
+
+static PyObject *instruction_names(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return thn_op_names();
+}
+
+static PyObject *pool_stats(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    size_t retained, in_use, limit;
+    thn_pool_stats(&retained, &in_use, &limit);
+    return Py_BuildValue("{s:n,s:n,s:n}", "retained", (Py_ssize_t)retained, "in_use", (Py_ssize_t)in_use, "limit",
+                         (Py_ssize_t)limit);
+}
+
+static PyObject *pool_set_limit(PyObject *self, PyObject *arg)
+{
+    (void)self;
+    size_t n = PyLong_AsSize_t(arg);
+    if (n == (size_t)-1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    thn_pool_set_limit(n);
+    Py_RETURN_NONE;
+}
+
+static PyObject *pool_trim(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    thn_pool_trim();
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"instruction_names", instruction_names, METH_NOARGS, "The frozenset of instruction names of this build."},
+    {"pool_stats", pool_stats, METH_NOARGS, "Bytes retained and in use by the memory pool, and its limit."},
+    {"pool_set_limit", pool_set_limit, METH_O, "Set how many bytes of freed blocks the pool retains."},
+    {"pool_trim", pool_trim, METH_NOARGS, "Return all retained blocks to the system."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "theano.native._runtime",
+    .m_doc = "The virtual machine that runs compiled functions (see theano/native/runtime/vm.h).",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__runtime(void)
+{
+    import_array();
+    PyObject *m = PyModule_Create(&definition);
+    if (!m) {
+        return NULL;
+    }
+    if (thn_cells_init() < 0 || thn_program_init(m) < 0 || thn_fastcall_init(m) < 0 || thn_blas_init(m) < 0
+        || thn_launch_init(m) < 0) {
+        Py_DECREF(m);
+        return NULL;
+    }
+    return m;
+}

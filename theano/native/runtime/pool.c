@@ -1,0 +1,240 @@
+/* The memory pool.
+ *
+ * Blocks come in size classes, eight to a power of two, so that a block serves every request of about its size and at
+ * most an eighth is wasted. A freed block goes to its class's free list: a function that is called again finds its pages
+ * already mapped, which for big arrays saves as much time as the arithmetic takes. What is retained is bounded.
+ *
+ * Each block has a 64-byte header in front of its data. Big blocks are mapped on huge-page boundaries; their data starts
+ * at a rotating multiple of 192 bytes so that arrays of a power-of-two size do not share cache sets.
+ */
+#define _GNU_SOURCE
+#include "pool.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define THN_HAVE_MMAP 1
+#endif
+
+#define HEADER 64
+#define MIN_SHIFT 6                     /* smallest class: 64 bytes */
+#define SUB 8                           /* classes in a power of two */
+#define NCLASSES ((48 - MIN_SHIFT) * SUB)
+#define HUGE_PAGE ((size_t)2 << 20)
+#define MAP_FROM ((size_t)4 << 20)      /* blocks of at least this size are mapped and advised to use huge pages */
+
+typedef struct Block {
+    size_t capacity;
+    size_t map_size;                    /* 0: from the C library */
+    char *base;                         /* what the system gave */
+    struct Block *next;
+    int size_class;
+    uint32_t magic;
+} Block;
+
+_Static_assert(sizeof(Block) <= HEADER, "the header must fit in front of the data");
+
+static Block *free_lists[NCLASSES];
+static size_t retained_bytes, in_use_bytes, retain_limit;
+static unsigned stagger;
+static atomic_flag pool_lock = ATOMIC_FLAG_INIT;
+
+static void lock(void)
+{
+    while (atomic_flag_test_and_set_explicit(&pool_lock, memory_order_acquire)) {
+#ifdef THN_HAVE_MMAP
+        sched_yield();
+#endif
+    }
+}
+
+static void unlock(void)
+{
+    atomic_flag_clear_explicit(&pool_lock, memory_order_release);
+}
+
+static size_t default_limit(void)
+{
+#if defined(THN_HAVE_MMAP) && defined(_SC_PHYS_PAGES)
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0) {
+        return (size_t)pages / 4 * (size_t)page;
+    }
+#endif
+    return (size_t)1 << 30;
+}
+
+/* The class whose capacity is the smallest that holds n, and that capacity. */
+static int class_of(size_t n, size_t *capacity)
+{
+    if (n <= ((size_t)1 << MIN_SHIFT)) {
+        *capacity = (size_t)1 << MIN_SHIFT;
+        return 0;
+    }
+    int top = 63 - __builtin_clzll((unsigned long long)(n - 1)); /* 2**top <= n-1 < 2**(top+1) */
+    size_t step = ((size_t)1 << top) / SUB;
+    size_t k = (n - ((size_t)1 << top) + step - 1) / step;       /* 1..SUB */
+    *capacity = ((size_t)1 << top) + k * step;
+    return (top - MIN_SHIFT) * SUB + (int)k;
+}
+
+static Block *system_alloc(size_t capacity, int size_class)
+{
+    char *base;
+    size_t map_size = 0;
+    char *data;
+#ifdef THN_HAVE_MMAP
+    if (capacity >= MAP_FROM) {
+        size_t offset = HEADER + (size_t)(stagger++ % 16) * 192;
+        size_t want = (capacity + offset + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+        char *raw = mmap(NULL, want + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (raw == MAP_FAILED) {
+            return NULL;
+        }
+        base = (char *)(((uintptr_t)raw + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
+        if (base > raw) {
+            munmap(raw, (size_t)(base - raw));
+        }
+        size_t rest = (size_t)(raw + want + HUGE_PAGE - (base + want));
+        if (rest) {
+            munmap(base + want, rest);
+        }
+        map_size = want;
+#ifdef MADV_HUGEPAGE
+        madvise(base, want, MADV_HUGEPAGE);
+#endif
+        data = base + offset;
+    } else
+#endif
+    {
+        base = malloc(capacity + HEADER + 64);
+        if (!base) {
+            return NULL;
+        }
+        data = (char *)(((uintptr_t)base + HEADER + 63) & ~(uintptr_t)63);
+    }
+    Block *b = (Block *)(data - HEADER);
+    b->capacity = capacity;
+    b->map_size = map_size;
+    b->base = base;
+    b->next = NULL;
+    b->size_class = size_class;
+    b->magic = 0x7468616e;
+    return b;
+}
+
+static void system_free(Block *b)
+{
+#ifdef THN_HAVE_MMAP
+    if (b->map_size) {
+        munmap(b->base, b->map_size);
+        return;
+    }
+#endif
+    free(b->base);
+}
+
+void *thn_pool_alloc(size_t n)
+{
+    size_t capacity;
+    if (n > ((size_t)1 << 46)) {
+        return NULL;
+    }
+    int c = class_of(n, &capacity);
+    lock();
+    Block *b = free_lists[c];
+    if (b) {
+        free_lists[c] = b->next;
+        retained_bytes -= capacity;
+        in_use_bytes += capacity;
+        unlock();
+        return (char *)b + HEADER;
+    }
+    unlock();
+    b = system_alloc(capacity, c);
+    if (!b) {
+        thn_pool_trim();
+        b = system_alloc(capacity, c);
+        if (!b) {
+            return NULL;
+        }
+    }
+    lock();
+    in_use_bytes += capacity;
+    unlock();
+    return (char *)b + HEADER;
+}
+
+void thn_pool_free(void *p)
+{
+    if (!p) {
+        return;
+    }
+    Block *b = (Block *)((char *)p - HEADER);
+    lock();
+    if (!retain_limit) {
+        retain_limit = default_limit();
+    }
+    in_use_bytes -= b->capacity;
+    if (retained_bytes + b->capacity <= retain_limit) {
+        b->next = free_lists[b->size_class];
+        free_lists[b->size_class] = b;
+        retained_bytes += b->capacity;
+        b = NULL;
+    }
+    unlock();
+    if (b) {
+        system_free(b);
+    }
+}
+
+size_t thn_pool_capacity(const void *p)
+{
+    return ((const Block *)((const char *)p - HEADER))->capacity;
+}
+
+void thn_pool_trim(void)
+{
+    Block *drop = NULL;
+    lock();
+    for (int c = 0; c < NCLASSES; c++) {
+        while (free_lists[c]) {
+            Block *b = free_lists[c];
+            free_lists[c] = b->next;
+            b->next = drop;
+            drop = b;
+        }
+    }
+    retained_bytes = 0;
+    unlock();
+    while (drop) {
+        Block *next = drop->next;
+        system_free(drop);
+        drop = next;
+    }
+}
+
+void thn_pool_set_limit(size_t bytes)
+{
+    lock();
+    retain_limit = bytes ? bytes : 1;
+    unlock();
+}
+
+void thn_pool_stats(size_t *retained, size_t *in_use, size_t *limit)
+{
+    lock();
+    if (!retain_limit) {
+        retain_limit = default_limit();
+    }
+    *retained = retained_bytes;
+    *in_use = in_use_bytes;
+    *limit = retain_limit;
+    unlock();
+}

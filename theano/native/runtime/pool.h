@@ -1,0 +1,14 @@
+/* Recycled, 64-byte aligned memory blocks in size classes; process-wide and thread-safe (no GIL needed). */
+#ifndef THN_POOL_H
+#define THN_POOL_H
+
+#include <stddef.h>
+
+void *thn_pool_alloc(size_t n);  /* NULL when out of memory */
+void thn_pool_free(void *p);     /* p from thn_pool_alloc, or NULL */
+size_t thn_pool_capacity(const void *p);
+void thn_pool_trim(void);        /* returns all retained blocks to the system */
+void thn_pool_set_limit(size_t bytes);
+void thn_pool_stats(size_t *retained, size_t *in_use, size_t *limit);
+
+#endif

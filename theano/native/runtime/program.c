@@ -1,0 +1,669 @@
+/* The Python type Program: parsing what the linker gives, and the entry points of a call. */
+#include "vm.h"
+#include "pool.h"
+
+#include <stdlib.h>
+#include <structmember.h>
+
+PyTypeObject *thn_ProgramType;
+
+/* ---- construction */
+
+static int parse_ints(PyObject *seq, int **out, int *n, int limit, const char *what)
+{
+    PyObject *fast = PySequence_Fast(seq, "expected a sequence of cell numbers");
+    if (!fast) {
+        return -1;
+    }
+    Py_ssize_t len = PySequence_Fast_GET_SIZE(fast);
+    *out = thn_alloc(sizeof(int) * (size_t)len);
+    if (!*out) {
+        Py_DECREF(fast);
+        return -1;
+    }
+    *n = (int)len;
+    for (Py_ssize_t i = 0; i < len; i++) {
+        long v = PyLong_AsLong(PySequence_Fast_GET_ITEM(fast, i));
+        if (v == -1 && PyErr_Occurred()) {
+            Py_DECREF(fast);
+            return -1;
+        }
+        if (v < 0 || v >= limit) {
+            PyErr_Format(PyExc_ValueError, "%s: cell %ld is not in 0..%d", what, v, limit - 1);
+            Py_DECREF(fast);
+            return -1;
+        }
+        (*out)[i] = (int)v;
+    }
+    Py_DECREF(fast);
+    return 0;
+}
+
+static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
+{
+    if (!PyTuple_Check(spec) || PyTuple_GET_SIZE(spec) < 1) {
+        PyErr_SetString(PyExc_TypeError, "a cell is a tuple ('tensor', typenum, ndim[, broadcastable]) or ('object',)");
+        return -1;
+    }
+    PyObject *kind = PyTuple_GET_ITEM(spec, 0);
+    if (PyUnicode_Check(kind) && PyUnicode_CompareWithASCIIString(kind, "object") == 0) {
+        c->kind = THN_KIND_OBJECT;
+        return 0;
+    }
+    int typenum, ndim;
+    PyObject *bcast = NULL;
+    const char *name;
+    if (!PyArg_ParseTuple(spec, "sii|O", &name, &typenum, &ndim, &bcast)) {
+        return -1;
+    }
+    if (strcmp(name, "tensor") != 0 || ndim < 0 || ndim > THN_MAXDIM) {
+        PyErr_Format(PyExc_ValueError, "bad cell: %R (at most %d dimensions)", spec, THN_MAXDIM);
+        return -1;
+    }
+    PyArray_Descr *d = PyArray_DescrFromType(typenum);
+    if (!d) {
+        return -1;
+    }
+    if (!PyTypeNum_ISBOOL(typenum) && !PyTypeNum_ISNUMBER(typenum)) {
+        PyErr_Format(PyExc_ValueError, "a tensor cell cannot hold dtype %S", (PyObject *)d);
+        Py_DECREF(d);
+        return -1;
+    }
+    PyArray_Descr *native = d;
+    c->kind = THN_KIND_TENSOR;
+    c->typenum = native->type_num;
+    c->ndim = (int16_t)ndim;
+    PyObject *size = PyObject_GetAttrString((PyObject *)native, "itemsize");
+    c->itemsize = size ? (int32_t)PyLong_AsLong(size) : 0;
+    Py_XDECREF(size);
+    Py_DECREF(d);
+    if (c->itemsize <= 0 || c->itemsize > 16) {
+        PyErr_Format(PyExc_ValueError, "bad cell: %R", spec);
+        return -1;
+    }
+    if (bcast && bcast != Py_None) {
+        PyObject *fast = PySequence_Fast(bcast, "a broadcast pattern is a sequence of bools");
+        if (!fast) {
+            return -1;
+        }
+        if (PySequence_Fast_GET_SIZE(fast) != ndim) {
+            Py_DECREF(fast);
+            PyErr_Format(PyExc_ValueError, "bad cell: %R", spec);
+            return -1;
+        }
+        for (int i = 0; i < ndim; i++) {
+            int b = PyObject_IsTrue(PySequence_Fast_GET_ITEM(fast, i));
+            if (b < 0) {
+                Py_DECREF(fast);
+                return -1;
+            }
+            c->bcast |= (uint32_t)b << i;
+        }
+        Py_DECREF(fast);
+    }
+    c->dims_offset = p->arena_size;
+    p->arena_size += 2 * ndim;
+    return 0;
+}
+
+static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
+{
+    PyObject *ins_seq, *outs_seq, *params, *free_seq = NULL;
+    const char *name;
+    ins->node_index = -1;
+    if (!PyTuple_Check(spec)) {
+        PyErr_SetString(PyExc_TypeError, "an instruction is a tuple (opname, ins, outs, params, node_index, free)");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(spec, "sOOO|iO", &name, &ins_seq, &outs_seq, &params, &ins->node_index, &free_seq)) {
+        return -1;
+    }
+    const ThnOpDef *def = thn_find_op(name);
+    if (!def) {
+        PyErr_Format(PyExc_NotImplementedError, "the runtime has no instruction '%s'", name);
+        return -1;
+    }
+    if (!PyTuple_Check(params)) {
+        PyErr_Format(PyExc_TypeError, "the params of '%s' must be a tuple", name);
+        return -1;
+    }
+    if (parse_ints(ins_seq, &ins->ins, &ins->nin, p->ncells, name) < 0
+        || parse_ints(outs_seq, &ins->outs, &ins->nout, p->ncells, name) < 0
+        || (free_seq && parse_ints(free_seq, &ins->frees, &ins->nfree, p->ncells, name) < 0)) {
+        return -1;
+    }
+    ins->def = def;
+    Py_INCREF(params);
+    ins->params = params;
+    return def->init ? def->init(p, ins, params) : 0;
+}
+
+static int parse_cell_number(ThnProgram *p, PyObject *entry, const char *what)
+{
+    if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) < 2) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a tuple (cell, value)", what);
+        return -1;
+    }
+    long v = PyLong_AsLong(PyTuple_GET_ITEM(entry, 0));
+    if (v == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    if (v < 0 || v >= p->ncells) {
+        PyErr_Format(PyExc_ValueError, "%s: there is no cell %ld", what, v);
+        return -1;
+    }
+    return (int)v;
+}
+
+static int check_storage(PyObject *s)
+{
+    if (!PyList_Check(s) || PyList_GET_SIZE(s) != 1) {
+        PyErr_SetString(PyExc_TypeError, "a storage is a list with one element");
+        return -1;
+    }
+    return 0;
+}
+
+static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject *inputs, PyObject *constants,
+                     PyObject *outputs, PyObject *updates)
+{
+    p->ncells = (int)PyList_GET_SIZE(cells);
+    p->cells = thn_alloc(sizeof(ThnCellSpec) * (size_t)p->ncells);
+    if (!p->cells) {
+        return -1;
+    }
+    for (int i = 0; i < p->ncells; i++) {
+        if (parse_cell(p, PyList_GET_ITEM(cells, i), &p->cells[i]) < 0) {
+            return -1;
+        }
+    }
+    int n = (int)PyList_GET_SIZE(instrs);
+    p->instrs = thn_alloc(sizeof(ThnInstr) * (size_t)n);
+    p->times = thn_alloc(sizeof(double) * (size_t)n);
+    p->counts = thn_alloc(sizeof(long long) * (size_t)n);
+    if (!p->instrs || !p->times || !p->counts) {
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        p->instrs[i].index = i;
+        p->ninstrs = i + 1;
+        if (parse_instr(p, PyList_GET_ITEM(instrs, i), &p->instrs[i]) < 0) {
+            return -1;
+        }
+    }
+    if (p->tail_start < 0 || p->tail_start > n) {
+        p->tail_start = n;
+    }
+    n = (int)PyList_GET_SIZE(inputs);
+    p->inputs = thn_alloc(sizeof(ThnInput) * (size_t)n);
+    if (!p->inputs) {
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        PyObject *e = PyList_GET_ITEM(inputs, i);
+        ThnInput *in = &p->inputs[i];
+        in->cell = parse_cell_number(p, e, "inputs");
+        if (in->cell < 0 || check_storage(PyTuple_GET_ITEM(e, 1)) < 0) {
+            return -1;
+        }
+        if (PyTuple_GET_SIZE(e) > 2) {
+            in->destroyed = PyObject_IsTrue(PyTuple_GET_ITEM(e, 2));
+            if (in->destroyed < 0) {
+                return -1;
+            }
+        }
+        in->storage = Py_NewRef(PyTuple_GET_ITEM(e, 1));
+        p->ninputs = i + 1;
+    }
+    n = (int)PyList_GET_SIZE(constants);
+    p->constants = thn_alloc(sizeof(ThnConstant) * (size_t)n);
+    if (!p->constants) {
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        PyObject *e = PyList_GET_ITEM(constants, i);
+        p->constants[i].cell = parse_cell_number(p, e, "constants");
+        if (p->constants[i].cell < 0) {
+            return -1;
+        }
+        p->constants[i].value = Py_NewRef(PyTuple_GET_ITEM(e, 1));
+        p->nconstants = i + 1;
+    }
+    n = (int)PyList_GET_SIZE(outputs);
+    p->outputs = thn_alloc(sizeof(ThnOutput) * (size_t)n);
+    if (!p->outputs) {
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        PyObject *e = PyList_GET_ITEM(outputs, i);
+        p->outputs[i].cell = parse_cell_number(p, e, "outputs");
+        if (p->outputs[i].cell < 0) {
+            return -1;
+        }
+        PyObject *s = PyTuple_GET_ITEM(e, 1);
+        if (s != Py_None) {
+            if (check_storage(s) < 0) {
+                return -1;
+            }
+            p->outputs[i].storage = Py_NewRef(s);
+        }
+        p->noutputs = i + 1;
+    }
+    n = (int)PyList_GET_SIZE(updates);
+    p->updates = thn_alloc(sizeof(ThnUpdate) * (size_t)n);
+    if (!p->updates) {
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        ThnUpdate *u = &p->updates[i];
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(updates, i), "ii", &u->output, &u->input)) {
+            return -1;
+        }
+        if (u->output < 0 || u->output >= p->noutputs || u->input < 0 || u->input >= p->ninputs) {
+            PyErr_SetString(PyExc_ValueError, "an update is (output position, input position)");
+            return -1;
+        }
+        p->outputs[u->output].is_update = 1;
+        p->nupdates = i + 1;
+    }
+    return 0;
+}
+
+static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"cells", "instrs", "tail_start", "inputs", "constants", "outputs",
+                            "updates", "on_error", "serialise", NULL};
+    PyObject *seqs[6] = {NULL};
+    PyObject *on_error = Py_None;
+    int tail_start = -1, serialise = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOO|OOp:Program", names, &seqs[0], &seqs[1], &tail_start,
+                                     &seqs[2], &seqs[3], &seqs[4], &seqs[5], &on_error, &serialise)) {
+        return NULL;
+    }
+    ThnProgram *p = (ThnProgram *)type->tp_alloc(type, 0);
+    if (!p) {
+        return NULL;
+    }
+    PyObject *lists[6];
+    int ok = 1;
+    for (int i = 0; i < 6; i++) {
+        lists[i] = seqs[i] ? PySequence_List(seqs[i]) : PyList_New(0);
+        ok = ok && lists[i];
+    }
+    p->tail_start = tail_start;
+    p->serialise = serialise;
+    if (on_error != Py_None) {
+        p->on_error = Py_NewRef(on_error);
+    }
+    p->lock = (ThnLock){PyThread_allocate_lock(), 0, 0};
+    if (!p->lock.lock) {
+        PyErr_NoMemory();
+        ok = 0;
+    }
+    ok = ok && parse_all(p, lists[0], lists[1], lists[2], lists[3], lists[4], lists[5]) == 0;
+    for (int i = 0; i < 6; i++) {
+        Py_XDECREF(lists[i]);
+    }
+    if (!ok) {
+        Py_DECREF(p);
+        return NULL;
+    }
+    return (PyObject *)p;
+}
+
+static int program_traverse(ThnProgram *p, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(p));
+    for (int i = 0; i < p->ninstrs; i++) {
+        Py_VISIT(p->instrs[i].params);
+    }
+    for (int i = 0; i < p->ninputs; i++) {
+        Py_VISIT(p->inputs[i].storage);
+    }
+    for (int i = 0; i < p->nconstants; i++) {
+        Py_VISIT(p->constants[i].value);
+    }
+    for (int i = 0; i < p->noutputs; i++) {
+        Py_VISIT(p->outputs[i].storage);
+    }
+    Py_VISIT(p->on_error);
+    Py_VISIT(p->dict);
+    return 0;
+}
+
+/* Programs that are still running cannot be collected: the caller holds a reference. */
+static int program_clear(ThnProgram *p)
+{
+    for (int i = 0; i < p->ninputs; i++) {
+        Py_CLEAR(p->inputs[i].storage);
+    }
+    for (int i = 0; i < p->noutputs; i++) {
+        Py_CLEAR(p->outputs[i].storage);
+    }
+    for (int i = 0; i < p->nconstants; i++) {
+        Py_CLEAR(p->constants[i].value);
+    }
+    for (int i = 0; i < p->ninstrs; i++) {
+        Py_CLEAR(p->instrs[i].params);
+    }
+    p->cleared = 1;
+    Py_CLEAR(p->on_error);
+    Py_CLEAR(p->dict);
+    return 0;
+}
+
+static void program_dealloc(ThnProgram *p)
+{
+    PyTypeObject *type = Py_TYPE(p);
+    PyObject_GC_UnTrack(p);
+    if (p->weakrefs) {
+        PyObject_ClearWeakRefs((PyObject *)p);
+    }
+    while (p->free_frames) {
+        ThnFrame *f = p->free_frames;
+        p->free_frames = f->next_free;
+        thn_frame_destroy(p, f);
+    }
+    for (int i = 0; i < p->ninstrs; i++) {
+        ThnInstr *ins = &p->instrs[i];
+        if (ins->def && ins->def->clear) {
+            ins->def->clear(ins);
+        } else {
+            thn_free(ins->data);
+        }
+        thn_free(ins->ins);
+        thn_free(ins->outs);
+        thn_free(ins->frees);
+    }
+    program_clear(p);
+    thn_free(p->cells);
+    thn_free(p->instrs);
+    thn_free(p->inputs);
+    thn_free(p->constants);
+    thn_free(p->outputs);
+    thn_free(p->updates);
+    thn_free(p->times);
+    thn_free(p->counts);
+    if (p->lock.lock) {
+        PyThread_free_lock(p->lock.lock);
+    }
+    type->tp_free((PyObject *)p);
+    Py_DECREF(type);
+}
+
+/* ---- a call */
+
+int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v)
+{
+    const ThnInput *in = &p->inputs[i];
+    if (!v || v == Py_None) {
+        if (PyList_GET_SIZE(in->storage) != 1) {
+            PyErr_SetString(PyExc_ValueError, "a storage list has changed its length");
+            return -1;
+        }
+        v = PyList_GET_ITEM(in->storage, 0);
+    }
+    if (in->destroyed && PyArray_Check(v) && !PyArray_ISWRITEABLE((PyArrayObject *)v)) {
+        v = PyArray_NewCopy((PyArrayObject *)v, NPY_KEEPORDER);
+        if (!v) {
+            return -1;
+        }
+    } else {
+        Py_INCREF(v);
+    }
+    int r = thn_unbox(f, &f->cells[in->cell], v);
+    Py_DECREF(v);
+    return r;
+}
+
+int thn_load_inputs(ThnProgram *p, ThnFrame *f, PyObject *const *values)
+{
+    for (int i = 0; i < p->ninputs; i++) {
+        if (thn_load_input(p, f, i, values ? values[i] : NULL) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out)
+{
+    for (int i = 0; i < p->noutputs; i++) {
+        out[i] = thn_box(f, &f->cells[p->outputs[i].cell]);
+        if (!out[i]) {
+            while (i-- > 0) {
+                Py_CLEAR(out[i]);
+            }
+            return -1;
+        }
+    }
+    for (int i = 0; i < p->nupdates; i++) {
+        PyObject *v = out[p->updates[i].output];
+        Py_INCREF(v);
+        PyList_SetItem(p->inputs[p->updates[i].input].storage, 0, v);
+    }
+    return 0;
+}
+
+/* Runs a whole call; fills out[noutputs] with new references. */
+static int call_program(ThnProgram *p, PyObject *const *values, PyObject **out)
+{
+    if (p->cleared) {
+        PyErr_SetString(PyExc_RuntimeError, "this program was already freed");
+        return -1;
+    }
+    if (p->serialise && thn_lock(&p->lock) < 0) {
+        return -1;
+    }
+    int r = -1;
+    ThnFrame *f = thn_frame_get(p);
+    if (f) {
+        if (thn_load_inputs(p, f, values) == 0 && thn_run(p, f) == 0 && thn_finish(p, f, out) == 0) {
+            r = 0;
+        }
+        thn_frame_put(p, f);
+    }
+    if (p->serialise) {
+        thn_unlock(&p->lock);
+    }
+    return r;
+}
+
+static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
+{
+    if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
+        PyErr_SetString(PyExc_TypeError, "a program takes no arguments: it reads its storages");
+        return NULL;
+    }
+    PyObject *small[16];
+    PyObject **out = p->noutputs <= 16 ? small : thn_alloc(sizeof(PyObject *) * (size_t)p->noutputs);
+    if (!out) {
+        return NULL;
+    }
+    Py_INCREF(p);
+    int r = call_program(p, NULL, out);
+    if (r == 0) {
+        for (int i = 0; i < p->noutputs; i++) {
+            if (p->outputs[i].storage && !p->outputs[i].is_update) {
+                PyList_SetItem(p->outputs[i].storage, 0, out[i]);
+            } else {
+                Py_DECREF(out[i]);
+            }
+        }
+    }
+    if (out != small) {
+        thn_free(out);
+    }
+    Py_DECREF(p);
+    if (r < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *program_call_values(ThnProgram *p, PyObject *values)
+{
+    PyObject *fast = PySequence_Fast(values, "expected a sequence with one value for each input");
+    if (!fast) {
+        return NULL;
+    }
+    if (PySequence_Fast_GET_SIZE(fast) != p->ninputs) {
+        PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PySequence_Fast_GET_SIZE(fast));
+        Py_DECREF(fast);
+        return NULL;
+    }
+    PyObject *list = PyList_New(p->noutputs);
+    if (list && call_program(p, PySequence_Fast_ITEMS(fast), ((PyListObject *)list)->ob_item) < 0) {
+        Py_CLEAR(list);
+    }
+    Py_DECREF(fast);
+    return list;
+}
+
+static PyObject *program_free(ThnProgram *p, PyObject *unused)
+{
+    (void)unused;
+    while (p->free_frames) {
+        ThnFrame *f = p->free_frames;
+        p->free_frames = f->next_free;
+        p->nfree_frames--;
+        thn_frame_destroy(p, f);
+    }
+    thn_pool_trim();
+    Py_RETURN_NONE;
+}
+
+static PyObject *program_set_profile(ThnProgram *p, PyObject *arg)
+{
+    int on = PyObject_IsTrue(arg);
+    if (on < 0) {
+        return NULL;
+    }
+    p->profile = on;
+    Py_RETURN_NONE;
+}
+
+static PyObject *program_reset_profile(ThnProgram *p, PyObject *unused)
+{
+    (void)unused;
+    memset(p->times, 0, sizeof(double) * (size_t)p->ninstrs);
+    memset(p->counts, 0, sizeof(long long) * (size_t)p->ninstrs);
+    p->call_count = 0;
+    p->call_time = 0;
+    Py_RETURN_NONE;
+}
+
+static PyObject *program_node_times(ThnProgram *p, PyObject *unused)
+{
+    (void)unused;
+    PyObject *list = PyList_New(p->ninstrs);
+    for (int i = 0; list && i < p->ninstrs; i++) {
+        PyObject *v = PyFloat_FromDouble(p->times[i]);
+        if (!v) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, v);
+    }
+    return list;
+}
+
+static PyObject *program_node_counts(ThnProgram *p, PyObject *unused)
+{
+    (void)unused;
+    PyObject *list = PyList_New(p->ninstrs);
+    for (int i = 0; list && i < p->ninstrs; i++) {
+        PyObject *v = PyLong_FromLongLong(p->counts[i]);
+        if (!v) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, v);
+    }
+    return list;
+}
+
+static PyObject *program_instructions(ThnProgram *p, PyObject *unused)
+{
+    (void)unused;
+    PyObject *list = PyList_New(p->ninstrs);
+    for (int i = 0; list && i < p->ninstrs; i++) {
+        PyObject *v = Py_BuildValue("(si)", p->instrs[i].def->name, p->instrs[i].node_index);
+        if (!v) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, v);
+    }
+    return list;
+}
+
+static PyMethodDef program_methods[] = {
+    {"call", (PyCFunction)program_call_values, METH_O,
+     "call(values) -> list of outputs. One value for each input; None reads the input's storage."},
+    {"free", (PyCFunction)program_free, METH_NOARGS, "Drop idle frames and recycled memory."},
+    {"set_profile", (PyCFunction)program_set_profile, METH_O, "Turn the timing of instructions on or off."},
+    {"reset_profile", (PyCFunction)program_reset_profile, METH_NOARGS, "Set all times and counts to zero."},
+    {"node_times", (PyCFunction)program_node_times, METH_NOARGS, "Seconds spent in each instruction."},
+    {"node_counts", (PyCFunction)program_node_counts, METH_NOARGS, "How often each instruction ran."},
+    {"instructions", (PyCFunction)program_instructions, METH_NOARGS, "List of (opname, node_index)."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *get_need_update_inputs(ThnProgram *p, void *closure)
+{
+    (void)p;
+    (void)closure;
+    Py_RETURN_FALSE;
+}
+
+static PyGetSetDef program_getset[] = {
+    {"need_update_inputs", (getter)get_need_update_inputs, NULL, "False: updates are done by the program.", NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef program_members[] = {
+    {"ncells", T_INT, offsetof(ThnProgram, ncells), READONLY, NULL},
+    {"ninstrs", T_INT, offsetof(ThnProgram, ninstrs), READONLY, NULL},
+    {"call_count", T_LONGLONG, offsetof(ThnProgram, call_count), READONLY, NULL},
+    {"call_time", T_DOUBLE, offsetof(ThnProgram, call_time), READONLY, NULL},
+    {"on_error", T_OBJECT, offsetof(ThnProgram, on_error), 0, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(ThnProgram, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ThnProgram, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot program_slots[] = {
+    {Py_tp_new, program_new},
+    {Py_tp_dealloc, program_dealloc},
+    {Py_tp_traverse, program_traverse},
+    {Py_tp_clear, program_clear},
+    {Py_tp_call, program_call},
+    {Py_tp_methods, program_methods},
+    {Py_tp_getset, program_getset},
+    {Py_tp_members, program_members},
+    {Py_tp_doc, "A compiled function: instructions over cells (the arguments are described in vm.h)."},
+    {0, NULL},
+};
+
+static PyType_Spec program_spec = {
+    .name = "theano.native._runtime.Program",
+    .basicsize = sizeof(ThnProgram),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = program_slots,
+};
+
+int thn_program_init(PyObject *module)
+{
+    thn_ProgramType = (PyTypeObject *)PyType_FromSpec(&program_spec);
+    if (!thn_ProgramType) {
+        return -1;
+    }
+    Py_INCREF(thn_ProgramType);
+    if (PyModule_AddObject(module, "Program", (PyObject *)thn_ProgramType) < 0) {
+        Py_DECREF(thn_ProgramType);
+        return -1;
+    }
+    return 0;
+}

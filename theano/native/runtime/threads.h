@@ -1,0 +1,14 @@
+/* A pool of threads for loops over tasks. Plain C, no Python. */
+#ifndef THN_THREADS_H
+#define THN_THREADS_H
+
+typedef void (*thn_task_fn)(void *ctx, long task);
+
+/* Calls fn(ctx, t) for every t < ntasks, on several threads if the pool is free and has more than one; returns when all
+ * are done. Which thread runs a task is not fixed: results must not depend on it. */
+void thn_parallel(long ntasks, thn_task_fn fn, void *ctx);
+/* Threads used together with the caller's. Takes effect with the next loop; n < 1 is taken as 1. */
+void thn_set_threads(int n);
+int thn_get_threads(void);
+
+#endif

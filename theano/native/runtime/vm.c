@@ -1,0 +1,310 @@
+/* Running a program: frames, the loop over instructions, errors. */
+#include "vm.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define MAX_IDLE_FRAMES 8
+#define SIGNAL_CHECK_EVERY 32
+
+/* ---- locks */
+
+int thn_lock(ThnLock *l)
+{
+    unsigned long me = PyThread_get_thread_ident();
+    if (l->depth > 0 && l->owner == me) {
+        l->depth++;
+        return 0;
+    }
+    if (!PyThread_acquire_lock(l->lock, NOWAIT_LOCK)) {
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(l->lock, WAIT_LOCK);
+        Py_END_ALLOW_THREADS
+    }
+    l->owner = me;
+    l->depth = 1;
+    return 0;
+}
+
+void thn_unlock(ThnLock *l)
+{
+    if (--l->depth == 0) {
+        l->owner = 0;
+        PyThread_release_lock(l->lock);
+    }
+}
+
+/* ---- frames */
+
+static int set_constants(ThnProgram *p, ThnFrame *f)
+{
+    for (int i = 0; i < p->nconstants; i++) {
+        ThnCell *c = &f->cells[p->constants[i].cell];
+        if (thn_unbox(f, c, p->constants[i].value) < 0) {
+            return -1;
+        }
+        c->flags |= THN_CELL_CONST;
+    }
+    return 0;
+}
+
+ThnFrame *thn_frame_get(ThnProgram *p)
+{
+    ThnFrame *f = p->free_frames;
+    if (f) {
+        p->free_frames = f->next_free;
+        p->nfree_frames--;
+        f->err_type = NULL;
+        return f;
+    }
+    f = thn_alloc(sizeof *f);
+    if (!f) {
+        return NULL;
+    }
+    f->prog = p;
+    f->cells = thn_alloc(sizeof(ThnCell) * (size_t)p->ncells);
+    f->dims_arena = thn_alloc(sizeof(npy_intp) * (size_t)p->arena_size);
+    f->scratch = thn_alloc(sizeof(ThnScratch) * (size_t)p->ninstrs);
+    int tail = p->ninstrs - p->tail_start;
+    f->tail_order = thn_alloc(sizeof(int) * (size_t)tail);
+    if (!f->cells || !f->dims_arena || !f->scratch || !f->tail_order) {
+        thn_frame_destroy(p, f);
+        return NULL;
+    }
+    for (int i = 0; i < p->ncells; i++) {
+        ThnCell *c = &f->cells[i];
+        const ThnCellSpec *s = &p->cells[i];
+        c->kind = s->kind;
+        c->ndim = s->ndim;
+        c->typenum = s->typenum;
+        c->itemsize = s->itemsize;
+        c->bcast = s->bcast;
+        c->dims = f->dims_arena + s->dims_offset;
+        c->strides = c->dims + s->ndim;
+    }
+    if (set_constants(p, f) < 0) {
+        thn_frame_destroy(p, f);
+        return NULL;
+    }
+    return f;
+}
+
+void thn_frame_destroy(ThnProgram *p, ThnFrame *f)
+{
+    for (int i = 0; f->cells && i < p->ncells; i++) {
+        thn_cell_release(&f->cells[i]);
+    }
+    for (int i = 0; f->scratch && i < p->ninstrs; i++) {
+        thn_free(f->scratch[i].ptr);
+    }
+    thn_free(f->cells);
+    thn_free(f->dims_arena);
+    thn_free(f->scratch);
+    thn_free(f->tail_order);
+    thn_free(f);
+}
+
+void thn_frame_put(ThnProgram *p, ThnFrame *f)
+{
+    ThnCell *end = f->cells + p->ncells;
+    for (ThnCell *c = f->cells; c < end; c++) {
+        if ((c->flags & (THN_CELL_SET | THN_CELL_CONST)) == THN_CELL_SET) {
+            thn_cell_release(c);
+        }
+    }
+    if (p->nfree_frames >= MAX_IDLE_FRAMES) {
+        thn_frame_destroy(p, f);
+        return;
+    }
+    f->next_free = p->free_frames;
+    p->free_frames = f;
+    p->nfree_frames++;
+}
+
+/* ---- errors */
+
+/* The failing instruction's inputs as a tuple for the message; never fails for want of a value. */
+static PyObject *input_values(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *t = PyTuple_New(ins->nin);
+    for (int i = 0; t && i < ins->nin; i++) {
+        ThnCell *c = THN_IN(f, ins, i);
+        PyObject *v = (c->flags & THN_CELL_SET) ? thn_box(f, c) : NULL;
+        if (!v) {
+            PyErr_Clear();
+            v = Py_NewRef(Py_None);
+        }
+        PyTuple_SET_ITEM(t, i, v);
+    }
+    return t;
+}
+
+static int fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins)
+{
+    if (!PyErr_Occurred()) {
+        PyErr_SetString(f->err_type ? f->err_type : PyExc_RuntimeError,
+                        f->err_type ? f->err_msg : "an instruction failed without a message");
+    }
+    f->err_type = NULL;
+    if (!p->on_error || !ins) {
+        return -1;
+    }
+    PyObject *type, *value, *tb;
+    PyErr_Fetch(&type, &value, &tb);
+    PyErr_NormalizeException(&type, &value, &tb);
+    if (tb) {
+        PyException_SetTraceback(value, tb);
+    }
+    PyObject *values = input_values(f, ins);
+    PyObject *r = NULL;
+    if (values) {
+        r = PyObject_CallFunction(p->on_error, "iOOOO", ins->node_index, type, value, tb ? tb : Py_None, values);
+        Py_DECREF(values);
+    }
+    if (r || !PyErr_Occurred()) {
+        Py_XDECREF(r);
+        PyErr_Restore(type, value, tb);
+        return -1;
+    }
+    Py_DECREF(type);
+    Py_DECREF(value);
+    Py_XDECREF(tb);
+    return -1;
+}
+
+/* ---- the loop */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline int execute(ThnFrame *f, const ThnInstr *ins, double work)
+{
+    const ThnOpDef *def = ins->def;
+    if (work > THN_GIL_WORK && !(def->flags & THN_OP_NEEDS_GIL)) {
+        int r;
+        Py_BEGIN_ALLOW_THREADS
+        r = def->execute(f, ins);
+        Py_END_ALLOW_THREADS
+        return r;
+    }
+    return def->execute(f, ins);
+}
+
+static inline void drop(ThnFrame *f, const ThnInstr *ins)
+{
+    for (int k = 0; k < ins->nfree; k++) {
+        ThnCell *c = &f->cells[ins->frees[k]];
+        if (!(c->flags & THN_CELL_CONST)) {
+            thn_cell_release(c);
+        }
+    }
+}
+
+static int run_tail(ThnProgram *p, ThnFrame *f)
+{
+    int n = 0;
+    const int profile = p->profile;
+    for (int i = p->tail_start; i < p->ninstrs; i = f->next) {
+        const ThnInstr *ins = &p->instrs[i];
+        double start = profile ? now() : 0;
+        f->work = 0;
+        f->next = i + 1;
+        if (ins->def->prepare(f, ins) < 0) {
+            return fail(p, f, ins);
+        }
+        f->scratch[i].work = f->work;
+        f->tail_order[n++] = i;
+        if (profile) {
+            p->times[i] += now() - start;
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        const ThnInstr *ins = &p->instrs[f->tail_order[k]];
+        double start = profile ? now() : 0;
+        if (ins->def->execute && execute(f, ins, f->scratch[ins->index].work) < 0) {
+            return fail(p, f, ins);
+        }
+        if (profile) {
+            p->times[ins->index] += now() - start;
+            p->counts[ins->index]++;
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        drop(f, &p->instrs[f->tail_order[k]]);
+    }
+    return 0;
+}
+
+int thn_run(ThnProgram *p, ThnFrame *f)
+{
+    int since_check = 0;
+    const int profile = p->profile;
+    const double call_start = profile ? now() : 0;
+    for (int i = 0; i < p->tail_start; i = f->next) {
+        const ThnInstr *ins = &p->instrs[i];
+        const ThnOpDef *def = ins->def;
+        double start = profile ? now() : 0;
+        f->work = 0;
+        f->next = i + 1;
+        if (def->prepare(f, ins) < 0 || (def->execute && execute(f, ins, f->work) < 0)) {
+            return fail(p, f, ins);
+        }
+        drop(f, ins);
+        if (profile) {
+            p->times[i] += now() - start;
+            p->counts[i]++;
+        }
+        if (f->work > THN_GIL_WORK || ++since_check >= SIGNAL_CHECK_EVERY) {
+            since_check = 0;
+            if (PyErr_CheckSignals() < 0) {
+                return -1;
+            }
+        }
+    }
+    if (p->tail_start < p->ninstrs && run_tail(p, f) < 0) {
+        return -1;
+    }
+    if (profile) {
+        p->call_time += now() - call_start;
+    }
+    p->call_count++;
+    return 0;
+}
+
+/* ---- the table of instructions */
+
+static const ThnOpDef *const tables[] = {thn_ops_control, thn_ops_view, thn_ops_alloc, thn_ops_join,
+                                         thn_ops_index,   thn_ops_blas, thn_ops_kernel};
+
+const ThnOpDef *thn_find_op(const char *name)
+{
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        for (const ThnOpDef *d = tables[t]; d->name; d++) {
+            if (strcmp(d->name, name) == 0) {
+                return d;
+            }
+        }
+    }
+    return NULL;
+}
+
+PyObject *thn_op_names(void)
+{
+    PyObject *set = PyFrozenSet_New(NULL);
+    for (size_t t = 0; set && t < sizeof tables / sizeof *tables; t++) {
+        for (const ThnOpDef *d = tables[t]; d->name; d++) {
+            PyObject *s = PyUnicode_FromString(d->name);
+            if (!s || PySet_Add(set, s) < 0) {
+                Py_XDECREF(s);
+                Py_DECREF(set);
+                return NULL;
+            }
+            Py_DECREF(s);
+        }
+    }
+    return set;
+}

@@ -1,0 +1,186 @@
+/* The virtual machine: programs and how they run.
+ *
+ * Python API of theano.native._runtime (the docstring of theano/native/fastcall.py repeats it for users of Python):
+ *
+ *   prog = Program(cells, instrs, tail_start, inputs, constants, outputs, updates, on_error=None, serialise=False)
+ *     cells      sequence of ('tensor', typenum, ndim[, broadcastable tuple]) or ('object',); list position = cell number
+ *     instrs     sequence of (opname, ins, outs, params, node_index, free): ins/outs/free are sequences of cell numbers,
+ *                `free` names the cells whose value is dropped after the instruction
+ *     tail_start index of the first instruction of the tail (len(instrs): no tail)
+ *     inputs     sequence of (cell, storage_list); storage_list[0] is read at the start of a call; a
+ *                true third element: the program destroys the value, so a read-only array is copied first
+ *     constants  sequence of (cell, object)
+ *     outputs    sequence of (cell, storage_list or None); the storage of an output that is an update is not written
+ *     updates    sequence of (output_position, input_position): after a successful call the input's storage_list[0]
+ *                becomes the output's value (all at once, after everything that can fail)
+ *     on_error   callable(node_index, exc_type, exc_value, traceback, input_values) expected to raise; input_values is a
+ *                tuple of the failing instruction's inputs as arrays/objects (None where unset)
+ *     serialise  True: one thread at a time (programs that change persistent storage); re-entry by the same thread is let in
+ *   prog()              reads storages, runs, writes output storages and updates; returns None (a linker's thunk)
+ *   prog.call(values)   values: sequence with one entry for each input; None: read its storage_list. Returns the list of
+ *                       output values; writes no output storage; does updates. Several threads may call at once.
+ *   prog.free()         drops idle frames and this process's recycled memory blocks
+ *   prog.set_profile(bool); prog.node_times() -> list of seconds, one for each instruction; prog.node_counts() -> list of
+ *                       calls; prog.call_count, prog.call_time
+ *   prog.ninstrs, prog.ncells, prog.need_update_inputs (always False: updates are done here)
+ *
+ *   instruction_names() -> frozenset of the opnames known to this build
+ *   pool_stats() -> dict(retained, in_use, limit); pool_set_limit(bytes); pool_trim()
+ *   blas_set(pointers, name), blas_name(): see theano/native/blas_library.py
+ *   FastCall            see fastcall.c
+ *
+ * Instructions (params in parentheses; "0-d int" = a 0-d cell of any integer dtype):
+ *   view               ()                            out aliases in (also: any op whose output is its input unchanged)
+ *   copy               ()                            C contiguous copy; object cells: copy.copy
+ *   deepcopy           ()                            the same for tensors; object cells: copy.deepcopy
+ *   dimshuffle         (new_order)                   ints and 'x' or -1; dropped dims must be 1
+ *   subtensor          (idx_list)                    ins[0] = array; idx_list entries: int constant; ('i', k): 0-d int in
+ *                                                    ins[k]; ('s', start, stop, step) with each None, int or ('i', k);
+ *                                                    None: newaxis. Missing trailing dimensions are taken whole.
+ *   reshape            (ndim)                        ins = array, shape vector (or one 0-d int per dimension)
+ *   specify_shape      ()                            ins = array, shape vector (or 0-d ints); AssertionError
+ *   rebroadcast        ((axis, bool), ...)           ValueError when a dimension is not 1
+ *   assert_op          (message)                     ins = value, conditions...; AssertionError
+ *   diagonal           (offset, axis1, axis2)        a view
+ *   split              (axis_or_None, n[, views])    ins = array[, axis], sizes vector; with axis None ins[1] is the axis;
+ *                                                    outputs are copies, or views where the third param is true
+ *   shape_i            (i)                           0-d int64
+ *   shape              ()                            int64 vector
+ *   makevector         ()                            0-d inputs to a vector
+ *   scalar             ()                            tensor_from_scalar and scalar_from_tensor: an alias
+ *   alloc              ()                            ins = value, one 0-d int per dimension
+ *   alloc_empty        ()                            ins = one 0-d int per dimension
+ *   alloc_like_fill    ()                            ins = model, value (Theano's second / fill with a 0-d value)
+ *   arange             ()                            ins = start, stop, step (0-d, all of the output's dtype or any real)
+ *   eye                ()                            ins = n, m, k
+ *   alloc_diag         (offset)                      vector to a square matrix
+ *   join               (axis_or_None)                axis None: ins[0] is the axis; ValueError as NumPy's
+ *   inc_subtensor      (idx_list, set, inplace)      ins = x, y, index cells...; index cells are numbered from ins[0]
+ *   take               (mode)                        AdvancedSubtensor1: ins = x, integer vector; mode 0 raise, 1 wrap, 2 clip
+ *   inc_take           (set, inplace)                AdvancedIncSubtensor1: ins = x, y, integer vector
+ *   advanced_subtensor (axes)                        ins = x, integer index arrays...; axes: index k applies to that axis
+ *                                                    (increasing, adjacent); trailing and leading axes whole
+ *   advanced_inc       (axes, set, inplace)          ins = x, y, index arrays...
+ *   cast_copy          ()                            conversion between dtypes as NumPy's astype (kernels do it better)
+ *   check_index        (axis, message)               ins = integers, array; no outputs: ValueError(message) unless all
+ *                                                    integers are in 0..array.shape[axis] - 1
+ *   kernel             see launch.h
+ *   dot                ()                            1-d/2-d operands of one dtype; BLAS or loops
+ *   gemm               (inplace)                     ins = z, alpha, x, y, beta
+ *   gemv               (inplace)                     ins = y, alpha, A, x, beta
+ *   ger                (inplace)                     ins = A, alpha, x, y
+ *   dot22scalar        ()                            ins = x, y, alpha
+ *   batched_dot        ()                            3-d x 3-d (also 3-d x 2-d, 2-d x 3-d)
+ *   jump               (target)                      go on with instruction `target`
+ *   jump_if_false      (target)                      ins = 0-d condition (any dtype)
+ *   perform            (perform, node)               Python fallback: perform(node, inputs, output_storage); re-entrant
+ *   thunk              (thunk, in_storages, out_storages[, compute_maps])
+ *                                                    Python fallback for closures over storage lists; one thread at a time
+ *   call               (callable)                    callable(*inputs) -> value, or tuple when several outputs
+ */
+#ifndef THN_VM_H
+#define THN_VM_H
+
+#include "cells.h"
+
+typedef struct ThnCellSpec {
+    int16_t kind, ndim;
+    int32_t typenum, itemsize;
+    uint32_t bcast;
+    npy_intp dims_offset; /* into the frame's arena */
+} ThnCellSpec;
+
+typedef struct ThnInput {
+    int cell;
+    int destroyed;        /* the program may write into it: read-only arrays are copied first */
+    PyObject *storage;    /* one-element list */
+} ThnInput;
+
+typedef struct ThnConstant {
+    int cell;
+    PyObject *value;
+} ThnConstant;
+
+typedef struct ThnOutput {
+    int cell;
+    int is_update;        /* its storage is not written: the value goes to the updated input */
+    PyObject *storage;    /* one-element list or NULL */
+} ThnOutput;
+
+/* A lock that its owner may take again; the GIL is released while waiting. */
+typedef struct ThnLock {
+    PyThread_type_lock lock;
+    unsigned long owner;
+    int depth;
+} ThnLock;
+
+typedef struct ThnUpdate {
+    int output, input;
+} ThnUpdate;
+
+typedef struct ThnProgram {
+    PyObject_HEAD
+    int ncells, ninstrs, ninputs, nconstants, noutputs, nupdates;
+    int tail_start;
+    npy_intp arena_size;
+    ThnCellSpec *cells;
+    ThnInstr *instrs;
+    ThnInput *inputs;
+    ThnConstant *constants;
+    ThnOutput *outputs;
+    ThnUpdate *updates;
+    PyObject *on_error;
+    PyObject *dict;
+    PyObject *weakrefs;
+    ThnFrame *free_frames;
+    int nfree_frames;
+    int serialise;
+    int cleared;
+    ThnLock lock;
+    int profile;
+    long long call_count;
+    double call_time;
+    double *times;
+    long long *counts;
+} ThnProgram;
+
+extern PyTypeObject *thn_ProgramType;
+extern PyTypeObject *thn_FastCallType;
+
+/* Frames. A call is: thn_frame_get, fill the input cells with thn_unbox (or scalars), thn_run, box the outputs,
+ * thn_commit, thn_frame_put. */
+ThnFrame *thn_frame_get(ThnProgram *p);
+void thn_frame_put(ThnProgram *p, ThnFrame *f);
+void thn_frame_destroy(ThnProgram *p, ThnFrame *f);
+/* Runs all instructions. -1 with a Python exception set. */
+int thn_run(ThnProgram *p, ThnFrame *f);
+/* Loads inputs from values[k] (NULL or None: the storage list). values may be NULL. */
+int thn_load_inputs(ThnProgram *p, ThnFrame *f, PyObject *const *values);
+/* Loads input i from `v` (NULL or None: the storage list). */
+int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v);
+/* Lets the cell see the memory of an array whose dtype, rank and layout were checked. */
+int thn_take_array(ThnCell *c, PyArrayObject *a);
+int thn_lock(ThnLock *lock);
+void thn_unlock(ThnLock *lock);
+/* Boxes all outputs into `out` (noutputs new references), then does the updates. Nothing happens on failure. */
+int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out);
+
+const ThnOpDef *thn_find_op(const char *name);
+PyObject *thn_op_names(void);
+
+/* The tables of instructions; each ends with a NULL name. */
+extern const ThnOpDef thn_ops_control[];
+extern const ThnOpDef thn_ops_view[];
+extern const ThnOpDef thn_ops_alloc[];
+extern const ThnOpDef thn_ops_join[];
+extern const ThnOpDef thn_ops_index[];
+extern const ThnOpDef thn_ops_blas[];
+/* Defined by launch.c: the generated kernels. */
+extern const ThnOpDef thn_ops_kernel[];
+
+int thn_program_init(PyObject *module);
+int thn_fastcall_init(PyObject *module);
+int thn_launch_init(PyObject *module);
+int thn_blas_init(PyObject *module);
+
+#endif

@@ -1,0 +1,164 @@
+"""Finds the C runtime `theano.native._runtime`, and builds it once per machine where the installation has none."""
+
+from __future__ import annotations
+
+import glob
+import importlib
+import os
+import sys
+import threading
+import warnings
+from types import ModuleType
+
+NAME = "theano.native._runtime"
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime")
+FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread")
+
+_lock = threading.Lock()
+_state: list[ModuleType | None] = []
+
+
+def load_runtime() -> ModuleType | None:
+    """Return the extension module `theano.native._runtime`, or None if there is none and none can be built.
+
+    The module that was installed with the package is taken first. Otherwise the C files beside this one are compiled, with
+    the compiler that compiles kernels, to a file in `config.compiledir` that later processes load.
+    """
+    if not _state:
+        with _lock:
+            if not _state:
+                _state.append(_import() or build_runtime())
+    return _state[0]
+
+
+def _import() -> ModuleType | None:
+    try:
+        return importlib.import_module(NAME)
+    except ImportError:
+        return None
+
+
+def build_runtime(directory: str | None = None) -> ModuleType | None:
+    """Load the runtime from `directory`, compiling it there first if need be.
+
+    Parameters
+    ----------
+    directory
+        Where the compiled file is kept; by default the folder ``runtime`` of `config.compiledir`. A directory that others
+        may write to, or that cannot be written to, is not used: the file is then built for this process only.
+
+    Returns
+    -------
+    module or None
+        None, with a warning, if there is no compiler or if it fails; None silently if `config.cxx` is empty.
+    """
+    from theano.native.compiler import find_compiler
+
+    compiler = find_compiler()
+    if compiler is None:
+        return None
+    try:
+        directory = _safe_directory(directory)
+        key = _key(compiler.fingerprint)
+        path = _find_whole(directory, key) or _compile(compiler.command, directory, key)
+        return _load(path)
+    except (OSError, RuntimeError, ImportError) as problem:
+        warnings.warn(f"the native runtime of Theano could not be built: {problem}", RuntimeWarning, stacklevel=2)
+        return None
+
+
+def _safe_directory(directory: str | None) -> str:
+    from theano.configdefaults import config
+    from theano.native.cache import unsafe_reason
+
+    directory = directory or os.path.join(config.compiledir, "runtime")
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        if unsafe_reason(directory) is None and os.access(directory, os.W_OK | os.X_OK):
+            return directory
+    except OSError:
+        pass
+    import atexit
+    import shutil
+    import tempfile
+
+    directory = tempfile.mkdtemp(prefix="theano-runtime-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory
+
+
+def _key(compiler: str) -> str:
+    """What the compiled file depends on."""
+    import sysconfig
+    from hashlib import blake2b
+
+    import numpy
+
+    digest = blake2b(digest_size=12)
+    for path in sorted(glob.glob(os.path.join(glob.escape(SOURCES), "*.[ch]"))):
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    for part in (compiler, " ".join(FLAGS), sys.version, str(sysconfig.get_config_var("EXT_SUFFIX")), numpy.__version__):
+        digest.update(part.encode())
+    return digest.hexdigest()
+
+
+def _find_whole(directory: str, key: str) -> str | None:
+    """A compiled file whose content is what its name says; damaged ones are removed."""
+    from theano.native.cache import content_name
+
+    for path in glob.glob(os.path.join(glob.escape(directory), f"{key}-*.so")):
+        with open(path, "rb") as file:
+            whole = path.endswith(f"-{content_name(file.read())}.so")
+        if whole:
+            return path
+        os.unlink(path)
+    return None
+
+
+def _compile(command: tuple[str, ...], directory: str, key: str) -> str:
+    import subprocess
+    import sysconfig
+    import tempfile
+
+    import numpy
+
+    from theano.native.cache import content_name
+
+    sources = sorted(glob.glob(os.path.join(glob.escape(SOURCES), "*.c")))
+    if not sources:
+        raise RuntimeError("its C files were not installed")
+    includes = [SOURCES, numpy.get_include(), sysconfig.get_path("include")]
+    # A compiler killed half-way leaves its file under a temporary name; others see the whole file or none.
+    descriptor, temporary = tempfile.mkstemp(suffix=".tmp", dir=directory)
+    os.close(descriptor)
+    try:
+        arguments = [*command, *FLAGS, *(f"-I{d}" for d in includes), "-o", temporary, *sources]
+        if sys.platform == "darwin":
+            arguments += ["-undefined", "dynamic_lookup"]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{command[0]} failed with status {done.returncode}\n{done.stderr.strip()[:2000]}")
+        with open(temporary, "rb") as file:
+            path = os.path.join(directory, f"{key}-{content_name(file.read())}.so")
+        os.chmod(temporary, 0o700)
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+    return path
+
+
+def _load(path: str) -> ModuleType:
+    from importlib.machinery import ExtensionFileLoader
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    import theano.native
+
+    loader = ExtensionFileLoader(NAME, path)
+    spec = spec_from_file_location(NAME, path, loader=loader)
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    sys.modules[NAME] = module
+    theano.native._runtime = module
+    return module

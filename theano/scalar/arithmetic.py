@@ -1,0 +1,581 @@
+"""Arithmetic on numbers: sums, products, quotients, powers, signs, extremes, selection and casts."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from theano.configdefaults import config
+from theano.gof import Variable
+from theano.scalar.convert import as_scalar
+from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_compute_type, chain, zeros_for
+from theano.scalar.output_types import (
+    same_out,
+    same_out_nobool,
+    same_out_nocomplex,
+    true_div_out,
+    upcast_out,
+    upcast_out_min8,
+    upcast_out_nobool,
+    upgrade_to_float,
+)
+from theano.scalar.selection import switch
+from theano.scalar.type import (
+    ScalarConstant,
+    complex_types,
+    discrete_types,
+    get_scalar_type,
+)
+from theano.scalar.type import (
+    bool as bool_type,
+)
+
+
+class IntegerDivisionError(Exception):
+    """Raised by ``/`` on two integers when ``config.int_division`` is ``raise``."""
+
+
+class ComplexError(NotImplementedError):
+    """Raised where an operation has no meaning for complex numbers."""
+
+
+def _ctype(variable: Variable) -> str:
+    return variable.type.dtype_specs()[1]
+
+
+def _is_bool(variable: Variable) -> bool:
+    return variable.type == bool_type
+
+
+class Add(ScalarOp):
+    """Sum of any number of inputs; of bools, their logical or."""
+
+    identity = 0
+    commutative = True
+    associative = True
+    nfunc_spec = ("add", 2, 1)
+    output_types_preference = staticmethod(upcast_out)
+
+    def impl(self, *inputs):
+        with np.errstate(all="ignore"):
+            return reduce(np.add, inputs)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (z,) = outputs
+        if _is_bool(node.outputs[0]):
+            return f"{z} = {' || '.join(inputs) if inputs else 0};"
+        return f"{z} = {' + '.join(inputs) if inputs else 0};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        from theano.scalar.complexes import real
+
+        (gz,) = output_gradients
+        if outputs[0].type in discrete_types:
+            return zeros_for(inputs)
+        result = []
+        for x in inputs:
+            if gz.type in complex_types and x.type not in complex_types:
+                result.append(real(gz))
+            else:
+                result.append(gz)
+        return result
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class Mul(ScalarOp):
+    """Product of any number of inputs; of bools, their logical and."""
+
+    identity = 1
+    commutative = True
+    associative = True
+    nfunc_spec = ("multiply", 2, 1)
+    output_types_preference = staticmethod(upcast_out)
+
+    def impl(self, *inputs):
+        with np.errstate(all="ignore"):
+            return reduce(np.multiply, inputs)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (z,) = outputs
+        if _is_bool(node.outputs[0]):
+            return f"{z} = {' && '.join(inputs) if inputs else 1};"
+        return f"{z} = {' * '.join(inputs) if inputs else 1};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (gz,) = output_gradients
+        if outputs[0].type in discrete_types:
+            return zeros_for(inputs)
+        result = []
+        for i, x in enumerate(inputs):
+            others = [*inputs[:i], *inputs[i + 1 :]]
+            if not others:
+                result.append(gz)
+            elif gz.type in complex_types or any(o.type in complex_types for o in others):
+                result.append(chain(gz, mul(*others) if len(others) > 1 else others[0], x))
+            else:
+                result.append(mul(gz, *others))
+        return result
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class Sub(BinaryScalarOp):
+    """Difference; not defined for two bools."""
+
+    nfunc_spec = ("subtract", 2, 1)
+    output_types_preference = staticmethod(upcast_out_nobool)
+
+    def impl(self, x, y):
+        with np.errstate(all="ignore"):
+            return np.subtract(x, y)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {inputs[0]} - {inputs[1]};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        from theano.scalar.complexes import real
+
+        x, y = inputs
+        (gz,) = output_gradients
+        if outputs[0].type in discrete_types:
+            return zeros_for(inputs)
+        gx, gy = gz, -gz
+        if gz.type in complex_types:
+            gx = gx if x.type in complex_types else real(gx)
+            gy = gy if y.type in complex_types else real(gy)
+        return [gx, gy]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class TrueDiv(BinaryScalarOp):
+    """Quotient; of integers, one of floatX."""
+
+    nfunc_spec = ("true_divide", 2, 1)
+    output_types_preference = staticmethod(true_div_out)
+
+    def output_types(self, types):
+        if all(t in discrete_types for t in types):
+            return [get_scalar_type(config.floatX)]
+        return super().output_types(types)
+
+    def impl(self, x, y):
+        with np.errstate(all="ignore"):
+            if all(np.asarray(v).dtype.kind in "biu" for v in (x, y)):
+                return np.true_divide(x, y, dtype="float64")
+            return np.true_divide(x, y)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        x, y = inputs
+        (z,) = outputs
+        if all(i.type in discrete_types for i in node.inputs):
+            return f"{z} = (npy_float64){x} / (npy_float64){y};"
+        ctype = c_compute_type(node.outputs[0].type.dtype)
+        x, y = (
+            name if v.type == node.outputs[0].type or v.type in complex_types else f"({ctype}){name}"
+            for name, v in zip(inputs, node.inputs)
+        )
+        return f"{z} = {x} / {y};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        x, y = inputs
+        (gz,) = output_gradients
+        (z,) = outputs
+        if z.type in discrete_types:
+            return zeros_for(inputs)
+        # The result is a float for integers too, whose gradient is defined as that of their float values.
+        if x.type in discrete_types and y.type in discrete_types:
+            return zeros_for(inputs)
+        if z.type in complex_types or gz.type in complex_types:
+            return [chain(gz, _one(z) / y, x), chain(gz, -(x / (y * y)), y)]
+        gx = gz / y
+        gy = -(gz * x) / (y * y)
+        return [
+            x.zeros_like(dtype=config.floatX) if x.type in discrete_types else gx,
+            y.zeros_like(dtype=config.floatX) if y.type in discrete_types else gy,
+        ]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+def _one(like: Variable) -> ScalarConstant:
+    return ScalarConstant(like.type, 1)
+
+
+class IntDiv(BinaryScalarOp):
+    """Quotient rounded down, as Python's ``//``; integers divided by zero give 0, as in NumPy."""
+
+    complex_error = ComplexError(
+        "Theano does not support integer division (//) on complex numbers, since numpy deprecated it."
+    )
+    nfunc_spec = ("floor_divide", 2, 1)
+    output_types_preference = staticmethod(upcast_out_min8)
+
+    def impl(self, x, y):
+        with np.errstate(all="ignore"):
+            if np.asarray(x).dtype.kind == "b" and np.asarray(y).dtype.kind == "b":
+                return np.floor_divide(x, y, dtype="int8")
+            return np.floor_divide(x, y)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        if node.outputs[0].type in complex_types:
+            raise self.complex_error
+        return f"{outputs[0]} = tk_floordiv({', '.join(_common_operands(node, inputs))});"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return zeros_for(inputs)
+
+    def grad(self, inputs, output_gradients):
+        return zeros_for(inputs)
+
+
+def _common_operands(node, inputs) -> list[str]:
+    # The operands as C expressions of the type in which the result is computed.
+    ctype = c_compute_type(node.outputs[0].type.dtype)
+    same = node.outputs[0].type
+    return [
+        name if v.type == same and same.dtype != "float16" else f"({ctype}){name}"
+        for name, v in zip(inputs, node.inputs)
+    ]
+
+
+class Mod(BinaryScalarOp):
+    """Remainder with the sign of the divisor, as Python's ``%``; of integers by zero 0, as in NumPy."""
+
+    complex_error = ComplexError(
+        "Theano does not support the mod operator (%) on complex numbers, since numpy deprecated it."
+    )
+    nfunc_spec = ("mod", 2, 1)
+    output_types_preference = staticmethod(upcast_out_min8)
+
+    def impl(self, x, y):
+        if isinstance(x, (complex, np.complexfloating)) or isinstance(y, (complex, np.complexfloating)):
+            raise self.complex_error
+        with np.errstate(all="ignore"):
+            if np.asarray(x).dtype.kind == "b" and np.asarray(y).dtype.kind == "b":
+                return np.mod(x, y, dtype="int8")
+            return np.mod(x, y)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        if node.outputs[0].type in complex_types:
+            raise self.complex_error
+        return f"{outputs[0]} = tk_mod({', '.join(_common_operands(node, inputs))});"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        x, y = inputs
+        (gz,) = output_gradients
+        (z,) = outputs
+        if z.type in discrete_types:
+            return zeros_for(inputs)
+        gx = x.zeros_like(dtype=config.floatX) if x.type in discrete_types else gz
+        gy = y.zeros_like(dtype=config.floatX) if y.type in discrete_types else -(x // y) * gz
+        return [gx, gy]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+def mod_check(x: Any, y: Any) -> Variable:
+    """Return ``x % y``; complex operands are an error."""
+    x, y = as_scalar(x), as_scalar(y)
+    if x.type in complex_types or y.type in complex_types:
+        raise Mod.complex_error
+    return mod(x, y)
+
+
+class Pow(BinaryScalarOp):
+    """Power."""
+
+    nfunc_spec = ("power", 2, 1)
+    output_types_preference = staticmethod(upcast_out_min8)
+
+    def impl(self, x, y):
+        with np.errstate(all="ignore"):
+            x, y = np.asarray(x), np.asarray(y)
+            dtype = np.result_type(x, y)
+            if dtype.kind in "iu":
+                return _integer_power(x, y, dtype)
+            if dtype.kind == "b":
+                return _integer_power(x, y, np.dtype("int8"))
+            return np.power(x, y)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (z,) = outputs
+        dtype = node.outputs[0].type.dtype
+        kind = np.dtype(dtype).kind
+        if kind == "c":
+            suffix = "f" if dtype == "complex64" else ""
+            x, y = inputs
+            return f"{z} = {y} == 0 ? 1 : __builtin_cpow{suffix}({x}, {y});"
+        if kind in "iu":
+            unsigned = "npy_uint64"
+            ctype = _ctype(node.outputs[0])
+            negative = ""
+            if kind == "i":
+                # A negative power of an integer is 0, but for 1 and -1.
+                negative = f"if ({z}_n < 0) {z}_r = {z}_v == 1 ? 1 : ({z}_v == -1 ? (({z}_n & 1) ? -1 : 1) : 0); else "
+            return (
+                f"{{ {ctype} {z}_v = {inputs[0]}; {ctype} {z}_n = {inputs[1]};"
+                f" {unsigned} {z}_r = 1, {z}_b = ({unsigned}){z}_v; {unsigned} {z}_k;"
+                f" {negative}for ({z}_k = {z}_n; {z}_k; {z}_k >>= 1, {z}_b *= {z}_b) if ({z}_k & 1) {z}_r *= {z}_b;"
+                f" {z} = ({ctype}){z}_r; }}"
+            )
+        return f"{z} = pow({', '.join(_common_operands(node, inputs))});"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        from theano.scalar.explog import log
+
+        x, y = inputs
+        (gz,) = output_gradients
+        (z,) = outputs
+        if z.type in discrete_types:
+            return zeros_for(inputs)
+        if z.type in complex_types or gz.type in complex_types:
+            gx = chain(gz, y * x ** (y - 1), x)
+            gy = chain(gz, switch(eq_zero(x), 0, log(x) * z), y)
+        else:
+            gx = gz * y * x ** (y - 1)
+            gy = switch(eq_zero(x), 0, gz * log(x) * x**y)
+        if x.type in discrete_types:
+            gx = x.zeros_like(dtype=config.floatX)
+        if y.type in discrete_types:
+            gy = y.zeros_like(dtype=config.floatX)
+        return [gx, gy]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+def eq_zero(x: Variable) -> Variable:
+    """Return whether `x` is zero."""
+    from theano.scalar.comparison import eq
+
+    return eq(x, 0)
+
+
+def _integer_power(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> Any:
+    # NumPy refuses negative integer powers; C code and ours give the truncated value.
+    x, y = x.astype(dtype), y.astype(dtype)
+    if dtype.kind == "u":
+        return np.power(x, y)
+    positive = np.power(x, np.where(y < 0, 0, y).astype(dtype))
+    odd = np.where(y % 2 == 0, 1, -1)
+    negative = np.where(x == 1, 1, np.where(x == -1, odd, 0))
+    return np.where(y < 0, negative, positive).astype(dtype)[()]
+
+
+class Neg(UnaryScalarOp):
+    """Negative."""
+
+    nfunc_spec = ("negative", 1, 1)
+    output_types_preference = staticmethod(same_out_nobool)
+
+    def impl(self, x):
+        with np.errstate(all="ignore"):
+            return np.negative(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = -{inputs[0]};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (gz,) = output_gradients
+        return zeros_for(inputs) if outputs[0].type in discrete_types else [-gz]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class Inv(UnaryScalarOp):
+    """Reciprocal, 1/x; of integers a float."""
+
+    output_types_preference = staticmethod(upgrade_to_float)
+
+    nfunc_spec = ("reciprocal", 1, 1)
+
+    def impl(self, x):
+        with np.errstate(all="ignore"):
+            x = np.asarray(x)
+            if x.dtype.kind in "biu":
+                x = x.astype("float32" if x.dtype.itemsize <= 2 else "float64")
+            return np.reciprocal(x)[()]
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        ctype = _ctype(node.outputs[0])
+        return f"{outputs[0]} = ({ctype})1 / ({ctype}){inputs[0]};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (gz,) = output_gradients
+        if x.type in discrete_types:
+            return zeros_for(inputs)
+        if x.type in complex_types:
+            return [chain(gz, -(_one(x) / (x * x)), x)]
+        return [-gz / (x * x)]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class Abs(UnaryScalarOp):
+    """Absolute value; of complex numbers a real one."""
+
+    nfunc_spec = ("abs", 1, 1)
+    output_types_preference = staticmethod(same_out)
+
+    def make_node(self, x):
+        from theano.gof import Apply
+
+        variable = as_scalar(x)
+        return Apply(self, [variable], [t() for t in self.output_types([variable.type])])
+
+    def output_types(self, types):
+        if types[0].dtype == "complex64":
+            return [get_scalar_type("float32")]
+        if types[0].dtype == "complex128":
+            return [get_scalar_type("float64")]
+        return super().output_types(types)
+
+    def impl(self, x):
+        return np.abs(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        (z,) = outputs
+        type_ = node.inputs[0].type
+        kind = np.dtype(type_.dtype).kind
+        if kind in "bu":
+            return f"{z} = {x};"
+        if kind == "i":
+            return f"{z} = {x} < 0 ? -{x} : {x};"
+        if kind == "f":
+            return f"{z} = fabs(({c_compute_type(type_.dtype)}){x});"
+        return f"{z} = __builtin_cabs{'f' if type_.dtype == 'complex64' else ''}({x});"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (z,) = outputs
+        (gz,) = output_gradients
+        if x.type in discrete_types:
+            return zeros_for(inputs)
+        if x.type in complex_types:
+            # The length of a number grows along its own direction.
+            return [switch(eq_zero(z), ScalarConstant(x.type, 0), gz * x / z)]
+        return [gz * sgn(x)]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class Sgn(UnaryScalarOp):
+    """Sign: -1, 0 or 1; NaN of NaN."""
+
+    nfunc_spec = ("sign", 1, 1)
+    output_types_preference = staticmethod(same_out_nocomplex)
+
+    def impl(self, x):
+        if np.asarray(x).dtype.kind == "b":
+            return x
+        return np.sign(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        (z,) = outputs
+        kind = np.dtype(node.inputs[0].type.dtype).kind
+        if kind == "b":
+            return f"{z} = {x};"
+        if kind == "u":
+            return f"{z} = {x} > 0;"
+        if kind == "i":
+            return f"{z} = ({x} > 0) - ({x} < 0);"
+        if kind == "f":
+            return f"{z} = {x} > 0 ? 1 : {x} < 0 ? -1 : {x} == 0 ? 0 : {x};"
+        raise ComplexError("complex has no sgn")
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return zeros_for(inputs)
+
+    def grad(self, inputs, output_gradients):
+        return zeros_for(inputs)
+
+
+class Sqr(UnaryScalarOp):
+    """Square."""
+
+    nfunc_spec = ("square", 1, 1)
+    output_types_preference = staticmethod(same_out)
+
+    def impl(self, x):
+        with np.errstate(all="ignore"):
+            return x & x if np.asarray(x).dtype.kind == "b" else np.square(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        return f"{outputs[0]} = {x} * {x};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (gz,) = output_gradients
+        if x.type in discrete_types:
+            return zeros_for(inputs)
+        if x.type in complex_types:
+            return [chain(gz, x * 2, x)]
+        return [gz * x * 2]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+def int_or_true_div(x_discrete: bool, y_discrete: bool) -> str | type:
+    """Return which division the old operator ``/`` means for operands that are integers or not.
+
+    Returns
+    -------
+    'int' or 'true'
+
+    Raises
+    ------
+    IntegerDivisionError
+        For two integers when ``config.int_division`` is ``raise``.
+    """
+    if x_discrete and y_discrete:
+        if config.int_division == "raise":
+            raise IntegerDivisionError(
+                "With `config.int_division` set to 'raise', dividing two integer types with '/' is forbidden to avoid"
+                " confusion between integer and floating point divisions. Please use // for integer division, or if"
+                " you want a float result either cast one of the arguments to a float or directly call"
+                " `x.__truediv__(y)`."
+            )
+        if config.int_division == "int":
+            return "int"
+        if config.int_division != "floatX":
+            raise NotImplementedError(config.int_division)
+    return "true"
+
+
+def div_proxy(x: Any, y: Any) -> Variable:
+    """Return the quotient of two scalars, by the rules of ``config.int_division``."""
+    x, y = as_scalar(x), as_scalar(y)
+    which = int_or_true_div(x.type in discrete_types, y.type in discrete_types)
+    return true_div(x, y) if which == "true" else int_div(x, y)
+
+
+add = Add(upcast_out, name="add")
+mul = Mul(upcast_out, name="mul")
+sub = Sub(upcast_out_nobool, name="sub")
+true_div = TrueDiv(upcast_out, name="true_div")
+int_div = IntDiv(upcast_out_min8, name="int_div")
+floor_div = int_div
+mod = Mod(upcast_out_min8, name="mod")
+pow = Pow(upcast_out_min8, name="pow")
+neg = Neg(same_out_nobool, name="neg")
+inv = Inv(upgrade_to_float, name="inv")
+abs_ = Abs(same_out)
+sgn = Sgn(same_out_nocomplex, name="sgn")
+sqr = Sqr(same_out, name="sqr")

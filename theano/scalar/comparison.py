@@ -1,0 +1,355 @@
+"""Truth values and bits: comparisons, tests of floats, bitwise operators, rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from theano.scalar.op import BinaryScalarOp, Predicate, UnaryScalarOp, c_comparable, c_compute_type, zeros_for
+from theano.scalar.output_types import same_out_float_only, same_out_nocomplex, upcast_out
+from theano.scalar.type import Scalar, complex_types, discrete_types, float_types
+from theano.scalar.type import bool as bool_type
+
+
+class LogicalComparison(Predicate, BinaryScalarOp):
+    """A comparison of two numbers, with a result of type bool."""
+
+    nin = 2
+    symbol = ""
+
+    def impl(self, x, y):
+        with np.errstate(all="ignore"):
+            return getattr(np, self.nfunc_spec[0])(x, y)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        x, y = c_comparable(node, inputs, ordered=self.symbol not in ("==", "!="))
+        return f"{outputs[0]} = {x} {self.symbol} {y};"
+
+
+class FixedLogicalComparison(Predicate, UnaryScalarOp):
+    """A test of one number, with a result of type bool."""
+
+    nin = 1
+
+
+class LT(LogicalComparison):
+    """Less than."""
+
+    nfunc_spec = ("less", 2, 1)
+    symbol = "<"
+
+
+class GT(LogicalComparison):
+    """Greater than."""
+
+    nfunc_spec = ("greater", 2, 1)
+    symbol = ">"
+
+
+class LE(LogicalComparison):
+    """Less or equal."""
+
+    nfunc_spec = ("less_equal", 2, 1)
+    symbol = "<="
+
+
+class GE(LogicalComparison):
+    """Greater or equal."""
+
+    nfunc_spec = ("greater_equal", 2, 1)
+    symbol = ">="
+
+
+class EQ(LogicalComparison):
+    """Equal."""
+
+    commutative = True
+    nfunc_spec = ("equal", 2, 1)
+    symbol = "=="
+
+
+class NEQ(LogicalComparison):
+    """Not equal."""
+
+    commutative = True
+    nfunc_spec = ("not_equal", 2, 1)
+    symbol = "!="
+
+
+class IsNan(FixedLogicalComparison):
+    """Whether a number is NaN."""
+
+    nfunc_spec = ("isnan", 1, 1)
+
+    def impl(self, x):
+        return np.isnan(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        # NaN is the only value, and the only kind of complex value, that differs from itself.
+        (x,) = inputs
+        if node.inputs[0].type in discrete_types:
+            return f"{outputs[0]} = 0;"
+        return f"{outputs[0]} = {x} != {x};"
+
+
+class IsInf(FixedLogicalComparison):
+    """Whether a number is infinite."""
+
+    nfunc_spec = ("isinf", 1, 1)
+
+    def impl(self, x):
+        return np.isinf(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        (z,) = outputs
+        type_ = node.inputs[0].type
+        if type_ in discrete_types:
+            return f"{z} = 0;"
+        if type_ in complex_types:
+            infinity = "__builtin_inf()"
+            parts = (f"__real__({x})", f"__imag__({x})")
+            return f"{z} = {' || '.join(f'({p} == {infinity} || {p} == -{infinity})' for p in parts)};"
+        suffix = "" if type_.dtype == "float64" else "f"
+        ctype = c_compute_type(type_.dtype)
+        return f"{z} = fabs(({ctype}){x}) == __builtin_inf{suffix}();"
+
+
+class InRange(LogicalComparison):
+    """Whether a number lies in an interval.
+
+    Parameters
+    ----------
+    openlow, openhi
+        Whether the lower and the upper bound are outside the interval.
+    """
+
+    nin = 3
+
+    def __init__(self, openlow: bool, openhi: bool) -> None:
+        super().__init__()
+        self.openlow = openlow
+        self.openhi = openhi
+
+    def __eq__(self, other):
+        return type(self) is type(other) and (self.openlow, self.openhi) == (other.openlow, other.openhi)
+
+    def __hash__(self):
+        return hash((type(self), self.openlow, self.openhi))
+
+    def impl(self, x, low, hi):
+        if np.greater(x, hi) if not self.openhi else np.greater_equal(x, hi):
+            return False
+        return not (np.less(x, low) if not self.openlow else np.less_equal(x, low))
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        x, low, hi = c_comparable(node, inputs)
+        above = ">" if self.openlow else ">="
+        below = "<" if self.openhi else "<="
+        return f"{outputs[0]} = {x} {above} {low} && {x} {below} {hi};"
+
+
+def _integers_or_bools(*types: Scalar):
+    if any(t not in discrete_types for t in types):
+        raise TypeError("input to a BitOp must have type (u)int8, (u)int16, (u)int32 or (u)int64 or bool", *types)
+    result = upcast_out(*types)
+    if result[0] not in discrete_types:
+        raise TypeError("no integer type holds the values of both inputs of a BitOp", *types)
+    return result
+
+
+class UnaryBitOp(UnaryScalarOp):
+    """A bitwise operation on one integer or bool."""
+
+    def output_types(self, types):
+        return _integers_or_bools(*types)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return zeros_for(inputs)
+
+    def grad(self, inputs, output_gradients):
+        return zeros_for(inputs)
+
+
+class BinaryBitOp(BinaryScalarOp):
+    """A bitwise operation on two integers or bools."""
+
+    def output_types(self, types):
+        return _integers_or_bools(*types)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return zeros_for(inputs)
+
+    def grad(self, inputs, output_gradients):
+        return zeros_for(inputs)
+
+
+class OR(BinaryBitOp):
+    """Bitwise or."""
+
+    identity = 0
+    commutative = True
+    associative = True
+    nfunc_spec = ("bitwise_or", 2, 1)
+
+    def impl(self, x, y):
+        return x | y
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {inputs[0]} | {inputs[1]};"
+
+
+class XOR(BinaryBitOp):
+    """Bitwise exclusive or."""
+
+    identity = 0
+    commutative = True
+    associative = True
+    nfunc_spec = ("bitwise_xor", 2, 1)
+
+    def impl(self, x, y):
+        return x ^ y
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {inputs[0]} ^ {inputs[1]};"
+
+
+class AND(BinaryBitOp):
+    """Bitwise and."""
+
+    identity = 1
+    commutative = True
+    associative = True
+    nfunc_spec = ("bitwise_and", 2, 1)
+
+    def impl(self, x, y):
+        return x & y
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {inputs[0]} & {inputs[1]};"
+
+
+class Invert(UnaryBitOp):
+    """Bitwise not; logical not of a bool."""
+
+    nfunc_spec = ("invert", 1, 1)
+
+    def impl(self, x):
+        return np.invert(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        operator = "!" if node.inputs[0].type == bool_type else "~"
+        return f"{outputs[0]} = {operator}{inputs[0]};"
+
+
+class _Rounding(UnaryScalarOp):
+    """A function that makes floats whole; whole numbers stay as they are."""
+
+    output_types_preference = staticmethod(same_out_nocomplex)
+    c_func = ""
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        type_ = node.inputs[0].type
+        if type_ not in float_types:
+            return f"{outputs[0]} = {x};"
+        return f"{outputs[0]} = {self.c_func}(({c_compute_type(type_.dtype)}){x});"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return zeros_for(inputs)
+
+    def grad(self, inputs, output_gradients):
+        return zeros_for(inputs)
+
+
+class Ceil(_Rounding):
+    """Smallest whole number not below."""
+
+    nfunc_spec = ("ceil", 1, 1)
+    c_func = "ceil"
+
+    def impl(self, x):
+        return np.ceil(x)
+
+
+class Floor(_Rounding):
+    """Largest whole number not above."""
+
+    nfunc_spec = ("floor", 1, 1)
+    c_func = "floor"
+
+    def impl(self, x):
+        return np.floor(x)
+
+
+class Trunc(_Rounding):
+    """Whole number next towards zero."""
+
+    nfunc_spec = ("trunc", 1, 1)
+    c_func = "trunc"
+
+    def impl(self, x):
+        return np.trunc(x)
+
+
+class RoundHalfToEven(_Rounding):
+    """Nearest whole number, the even one of two; for floats."""
+
+    nfunc_spec = ("around", 1, 1)
+    c_func = "rint"
+    output_types_preference = staticmethod(same_out_float_only)
+
+    def impl(self, x):
+        return np.round(x)
+
+
+def round_half_away_from_zero_(x):
+    """Return the nearest whole number, of two the one farther from zero."""
+    value = np.asarray(x)
+    whole = np.trunc(value)
+    # The distance from the truncated number is exact, adding a half first would not be.
+    return np.where(np.abs(value - whole) >= 0.5, whole + np.sign(value), whole).astype(value.dtype)[()]
+
+
+round_half_away_from_zero_vec = round_half_away_from_zero_
+
+
+def round_half_away_from_zero_vec64(x):
+    """Return :func:`round_half_away_from_zero_` of a float64 array."""
+    return round_half_away_from_zero_(x)
+
+
+def round_half_away_from_zero_vec32(x):
+    """Return :func:`round_half_away_from_zero_` of a float32 array."""
+    return round_half_away_from_zero_(x)
+
+
+class RoundHalfAwayFromZero(_Rounding):
+    """Nearest whole number, of two the one farther from zero; for floats."""
+
+    nfunc_spec = ("theano.scalar.comparison.round_half_away_from_zero_", 1, 1)
+    c_func = "round"
+    output_types_preference = staticmethod(same_out_float_only)
+
+    def impl(self, x):
+        return round_half_away_from_zero_(x)
+
+
+lt = LT()
+gt = GT()
+le = LE()
+ge = GE()
+eq = EQ()
+neq = NEQ()
+isnan = IsNan()
+isinf = IsInf()
+inopenrange = InRange(True, True)
+inclosedrange = InRange(False, False)
+or_ = OR()
+xor = XOR()
+and_ = AND()
+invert = Invert()
+ceil = Ceil(same_out_nocomplex, name="ceil")
+floor = Floor(same_out_nocomplex, name="floor")
+trunc = Trunc(same_out_nocomplex, name="trunc")
+round_half_to_even = RoundHalfToEven(same_out_float_only)
+round_half_away_from_zero = RoundHalfAwayFromZero(same_out_float_only)

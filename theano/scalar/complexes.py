@@ -1,0 +1,228 @@
+"""Complex numbers: their parts, angle and conjugate, and how to make them.
+
+The gradient of a real cost at a complex variable is ``dC/dRe + i dC/dIm``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from theano.configdefaults import config
+from theano.scalar.comparison import eq
+from theano.scalar.op import BinaryScalarOp, UnaryScalarOp, c_compute_type, zeros_for
+from theano.scalar.output_types import real_out, same_out, specific_out
+from theano.scalar.selection import switch
+from theano.scalar.type import (
+    ScalarConstant,
+    complex64,
+    complex128,
+    complex_types,
+    discrete_types,
+    float64,
+    get_scalar_type,
+    upcast,
+)
+
+
+class Real(UnaryScalarOp):
+    """Real part."""
+
+    nfunc_spec = ("real", 1, 1)
+    output_types_preference = staticmethod(real_out)
+
+    def impl(self, x):
+        return np.real(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        part = f"__real__({x})" if node.inputs[0].type in complex_types else x
+        return f"{outputs[0]} = {part};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (gz,) = output_gradients
+        if x.type in discrete_types:
+            return zeros_for(inputs)
+        if x.type not in complex_types:
+            return [gz]
+        return [complex(gz, ScalarConstant(gz.type, 0))]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class Imag(UnaryScalarOp):
+    """Imaginary part."""
+
+    nfunc_spec = ("imag", 1, 1)
+    output_types_preference = staticmethod(real_out)
+
+    def impl(self, x):
+        return np.imag(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        part = f"__imag__({x})" if node.inputs[0].type in complex_types else "0"
+        return f"{outputs[0]} = {part};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (gz,) = output_gradients
+        if x.type not in complex_types:
+            return zeros_for(inputs)
+        return [complex(ScalarConstant(gz.type, 0), gz)]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class Angle(UnaryScalarOp):
+    """Angle of a complex number."""
+
+    nfunc_spec = ("angle", 1, 1)
+    output_types_preference = staticmethod(specific_out(float64))
+
+    def impl(self, x):
+        return np.angle(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        if node.inputs[0].type in complex_types:
+            return f"{outputs[0]} = atan2((npy_float64)__imag__({x}), (npy_float64)__real__({x}));"
+        return f"{outputs[0]} = atan2((npy_float64)0, (npy_float64){x});"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (gz,) = output_gradients
+        if x.type not in complex_types:
+            return zeros_for(inputs)
+        re, im = real(x), imag(x)
+        squared = re * re + im * im
+        half = get_scalar_type("float32" if x.type == complex64 else "float64")
+        zero = ScalarConstant(half, 0)
+        from theano.scalar.casting import cast
+
+        gz = cast(gz, half.dtype)
+        at_zero = eq(squared, zero)
+        g_re = switch(at_zero, zero, -gz * im / squared)
+        g_im = switch(at_zero, zero, gz * re / squared)
+        return [complex(g_re, g_im)]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+def _complex_type(*types):
+    common = upcast(*(t.dtype for t in types))
+    return (complex64 if common in ("float16", "float32") else complex128,)
+
+
+class Complex(BinaryScalarOp):
+    """Complex number of a real and an imaginary part."""
+
+    output_types_preference = staticmethod(_complex_type)
+
+    def impl(self, x, y):
+        dtype = np.result_type(np.asarray(x).dtype, np.asarray(y).dtype)
+        value = np.empty((), dtype="complex64" if dtype in ("float16", "float32") else "complex128")
+        value.real, value.imag = x, y
+        return value[()]
+
+    nfunc_spec = ("theano.scalar.complexes._join_parts", 2, 1)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        part = "float" if node.outputs[0].type == complex64 else "double"
+        return f"{outputs[0]} = __builtin_complex(({part}){inputs[0]}, ({part}){inputs[1]});"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (gz,) = output_gradients
+        parts = (real(gz), imag(gz)) if gz.type in complex_types else (gz, gz.zeros_like())
+        return [
+            x.zeros_like(dtype=config.floatX) if x.type in discrete_types else part for x, part in zip(inputs, parts)
+        ]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+def _join_parts(x, y):
+    x, y = np.broadcast_arrays(x, y)
+    dtype = np.result_type(x.dtype, y.dtype)
+    value = np.empty(x.shape, dtype="complex64" if dtype in ("float16", "float32") else "complex128")
+    value.real, value.imag = x, y
+    return value
+
+
+class Conj(UnaryScalarOp):
+    """Complex conjugate."""
+
+    nfunc_spec = ("conj", 1, 1)
+    output_types_preference = staticmethod(same_out)
+
+    def impl(self, x):
+        return np.conj(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        operator = "~" if node.inputs[0].type in complex_types else ""
+        return f"{outputs[0]} = {operator}{inputs[0]};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (gz,) = output_gradients
+        if x.type in discrete_types:
+            return zeros_for(inputs)
+        return [conj(gz) if gz.type in complex_types else gz]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class ComplexFromPolar(BinaryScalarOp):
+    """Complex number of a length and an angle."""
+
+    output_types_preference = staticmethod(_complex_type)
+    nfunc_spec = ("theano.scalar.complexes._polar", 2, 1)
+
+    def impl(self, r, theta):
+        if r < 0:
+            raise ValueError("polar radius must be non-negative", r)
+        return _polar(r, theta)[()]
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        r, theta = inputs
+        part = "float" if node.outputs[0].type == complex64 else "double"
+        ctype = c_compute_type("float32" if part == "float" else "float64")
+        return (
+            f"{outputs[0]} = __builtin_complex(({part})(({ctype}){r} * cos(({ctype}){theta})),"
+            f" ({part})(({ctype}){r} * sin(({ctype}){theta})));"
+        )
+
+    def L_op(self, inputs, outputs, output_gradients):
+        from theano.scalar.trigonometry import cos, sin
+
+        r, theta = inputs
+        (gz,) = output_gradients
+        if gz.type in complex_types:
+            g_re, g_im = real(gz), imag(gz)
+        else:
+            g_re, g_im = gz, gz.zeros_like()
+        grads = [
+            g_re * cos(theta) + g_im * sin(theta),
+            g_im * r * cos(theta) - g_re * r * sin(theta),
+        ]
+        return [x.zeros_like(dtype=config.floatX) if x.type in discrete_types else g for x, g in zip(inputs, grads)]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+def _polar(r, theta):
+    return _join_parts(np.multiply(r, np.cos(theta)), np.multiply(r, np.sin(theta)))
+
+
+real = Real(real_out, name="real")
+imag = Imag(real_out, name="imag")
+angle = Angle(specific_out(float64), name="angle")
+complex = Complex(name="complex")
+conj = Conj(same_out, name="conj")
+complex_from_polar = ComplexFromPolar(name="complex_from_polar")

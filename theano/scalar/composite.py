@@ -1,0 +1,381 @@
+"""A graph of scalar ops as one scalar op: the body of fused loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theano.configdefaults import config
+from theano.gof import Apply, Constant, FunctionGraph, Variable
+from theano.gof.graph import io_toposort
+from theano.gof.utils import MethodNotDefined
+from theano.scalar.op import ScalarOp, zeros_for
+from theano.scalar.type import Scalar, ScalarConstant, discrete_types, get_scalar_type
+
+_LONGEST_TEXT = 4000
+
+_INFIX = {
+    "Add": "+",
+    "Mul": "*",
+    "Sub": "-",
+    "TrueDiv": "/",
+    "IntDiv": "//",
+    "Mod": "%",
+    "Pow": "**",
+}
+
+
+def _flatten(
+    inputs: Sequence[Variable], outputs: Sequence[Variable], new_inputs: Sequence[Variable]
+) -> tuple[list[Apply], list[Variable]]:
+    """Copy the graph from `inputs` to `outputs` onto `new_inputs`.
+
+    Composites inside are replaced by what they hold, and equal nodes and constants become one.
+    """
+    replaced: dict[Variable, Variable] = dict(zip(inputs, new_inputs))
+    constants: dict[Any, Variable] = {}
+    known: dict[Any, list[Variable]] = {}
+    nodes: list[Apply] = []
+
+    def image(variable: Variable, env: dict[Variable, Variable]) -> Variable:
+        found = env.get(variable)
+        if found is not None:
+            return found
+        if isinstance(variable, Constant):
+            key = _constant_key(variable)
+            found = constants.get(key)
+            if found is None:
+                found = constants[key] = ScalarConstant(variable.type, variable.data)
+            return found
+        raise ValueError("A variable of a Composite is neither an input, a constant nor computed", variable)
+
+    def emit(op: ScalarOp, args: list[Variable]) -> list[Variable]:
+        key = (op, *map(id, args))
+        outs = known.get(key)
+        if outs is None:
+            node = op.make_node(*args)
+            nodes.append(node)
+            outs = known[key] = node.outputs
+        return outs
+
+    for node in io_toposort(inputs, outputs):
+        op = node.op
+        if not isinstance(op, ScalarOp):
+            raise TypeError(
+                "The fgraph to Composite must be exclusively composed of ScalarOp instances. Got type "
+                f"{type(op)} for op {op}."
+            )
+        args = [image(i, replaced) for i in node.inputs]
+        if isinstance(op, Composite):
+            op = op.with_types([a.type for a in args])
+            inner = dict(zip(op.inputs, args))
+            for sub in op.nodes:
+                results = emit(sub.op, [image(i, inner) for i in sub.inputs])
+                inner.update(zip(sub.outputs, results))
+            replaced.update((o, image(i, inner)) for o, i in zip(node.outputs, op.outputs))
+        else:
+            replaced.update(zip(node.outputs, emit(op, args)))
+    return nodes, [image(o, replaced) for o in outputs]
+
+
+def _constant_key(variable: Variable) -> tuple:
+    return variable.type, np.asarray(variable.data).tobytes()
+
+
+class Step(NamedTuple):
+    """One inner operation of a :class:`Composite`: slots of its inputs and outputs in a table of values."""
+
+    op: ScalarOp
+    node: Apply
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class Program(NamedTuple):
+    """The inner graph of a :class:`Composite` as straight-line code.
+
+    Values are numbered: first the inputs, then the constants, then what the steps compute.
+    """
+
+    n_slots: int
+    constants: tuple[tuple[int, Any], ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+
+
+class Composite(ScalarOp):
+    """A scalar op made of a graph of scalar ops.
+
+    Parameters
+    ----------
+    inputs
+        Scalar variables that stand for the inputs.
+    outputs
+        Scalar variables computed from them by scalar ops. Composites among these are taken apart.
+
+    Attributes
+    ----------
+    inputs, outputs, nodes
+        The op's own copy of the graph; `nodes` in topological order.
+
+    Raises
+    ------
+    TypeError
+        If the graph holds something else than scalar ops.
+
+    Examples
+    --------
+    >>> x, y = float64("x"), float64("y")
+    >>> Composite([x, y], [(x + y) * x])
+    Composite{((i0 + i1) * i0)}
+    """
+
+    init_param = ("inputs", "outputs")
+
+    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        if len(set(inputs)) != len(inputs):
+            raise ValueError("The inputs of a Composite must be distinct", inputs)
+        if any(isinstance(i, Constant) for i in inputs):
+            raise ValueError("A constant cannot be an input of a Composite", inputs)
+        self.inputs: list[Variable] = [i.type() for i in inputs]
+        self.nodes, self.outputs = _flatten(inputs, outputs, self.inputs)
+        self.nin = len(self.inputs)
+        self.nout = len(self.outputs)
+        self.inputs_type: tuple[Scalar, ...] = tuple(i.type for i in self.inputs)
+        self.outputs_type: tuple[Scalar, ...] = tuple(o.type for o in self.outputs)
+        self._lazy: dict[str, Any] = {}
+
+    def _once(self, key: str, make: Callable[[], Any]) -> Any:
+        found = self._lazy.get(key)
+        if found is None:
+            found = self._lazy[key] = make()
+        return found
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """A copy of the inner graph as a :class:`FunctionGraph`."""
+        return self._once("fgraph", self._make_fgraph)
+
+    def _make_fgraph(self) -> FunctionGraph:
+        inputs = [i.type(name=f"i{k}") for k, i in enumerate(self.inputs)]
+        _, outputs = _flatten(self.inputs, self.outputs, inputs)
+        return FunctionGraph(inputs, outputs, clone=False)
+
+    @property
+    def program(self) -> Program:
+        """The inner graph as straight-line code."""
+        return self._once("program", self._make_program)
+
+    def _make_program(self) -> Program:
+        slots: dict[Variable, int] = {v: i for i, v in enumerate(self.inputs)}
+        constants = []
+        for variable in [i for node in self.nodes for i in node.inputs] + list(self.outputs):
+            if isinstance(variable, Constant) and variable not in slots:
+                slots[variable] = len(slots)
+                constants.append((slots[variable], variable))
+        steps = []
+        for node in self.nodes:
+            for out in node.outputs:
+                slots[out] = len(slots)
+            steps.append(
+                Step(node.op, node, tuple(slots[i] for i in node.inputs), tuple(slots[o] for o in node.outputs))
+            )
+        return Program(len(slots), tuple(constants), tuple(steps), tuple(slots[o] for o in self.outputs))
+
+    def _key(self) -> tuple:
+        return self._once("key", self._make_key)
+
+    def _make_key(self) -> tuple:
+        program = self.program
+        return (
+            self.inputs_type,
+            tuple((s.op, s.inputs) for s in program.steps),
+            tuple(_constant_key(v) for _, v in program.constants),
+            program.outputs,
+        )
+
+    def __eq__(self, other: Any) -> bool:
+        if self is other:
+            return True
+        return type(self) is type(other) and hash(self) == hash(other) and self._key() == other._key()
+
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return self._once("hash", lambda: hash((Composite, self._key())))
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_lazy": {}}
+
+    @property
+    def name(self) -> str:
+        """The text that shows the inner expressions, ``Composite{...}``."""
+        return self._once("name", self._make_name)
+
+    def _make_name(self) -> str:
+        program = self.program
+        text = [f"i{i}" for i in range(self.nin)] + [""] * (program.n_slots - self.nin)
+        for slot, variable in program.constants:
+            text[slot] = str(variable)
+        for step in program.steps:
+            args = [text[i] for i in step.inputs]
+            kind = type(step.op).__name__
+            if sum(map(len, args)) > _LONGEST_TEXT:
+                result = f"{step.op}(...)"
+            elif kind in _INFIX:
+                result = f"({f' {_INFIX[kind]} '.join(args)})"
+            elif kind == "Neg":
+                result = f"(-{args[0]})"
+            else:
+                result = f"{step.op}({', '.join(args)})"
+            for k, slot in enumerate(step.outputs):
+                text[slot] = result if len(step.outputs) == 1 else f"{result}.{k}"
+        return f"Composite{{{', '.join(text[o] for o in program.outputs)}}}"
+
+    def with_types(self, types: Sequence[Scalar]) -> Composite:
+        """Return the same expressions for inputs of the given types."""
+        if tuple(types) == self.inputs_type:
+            return self
+        inputs = [t() for t in types]
+        _, outputs = _flatten(self.inputs, self.outputs, inputs)
+        return Composite(inputs, outputs)
+
+    def clone_float32(self) -> Composite:
+        """Return the op with float32 in place of each float16."""
+        return self.with_types([get_scalar_type("float32") if t.dtype == "float16" else t for t in self.inputs_type])
+
+    def clone(self) -> Composite:
+        """Return an equal op with variables of its own."""
+        return type(self)(self.inputs, self.outputs)
+
+    def output_types(self, types: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        if tuple(types) != self.inputs_type:
+            raise TypeError(f"Wrong types for Composite. Expected {self.inputs_type}, got {tuple(types)}.")
+        return self.outputs_type
+
+    def make_node(self, *inputs: Any) -> Apply:
+        from theano.scalar.convert import as_scalar
+
+        variables = [as_scalar(i) for i in inputs]
+        if len(variables) == self.nin:
+            op = self.with_types([v.type for v in variables])
+            if op is not self:
+                return op.make_node(*variables)
+        return super().make_node(*variables)
+
+    def impl(self, *inputs: Any) -> Any:
+        if len(inputs) != self.nin:
+            raise ValueError(f"{self} takes {self.nin} values, got {len(inputs)}")
+        program = self.program
+        values: list[Any] = [*inputs, *([None] * (program.n_slots - self.nin))]
+        for slot, variable in program.constants:
+            values[slot] = variable.data
+        with np.errstate(all="ignore"):
+            for step in program.steps:
+                results = step.op.impl(*(values[i] for i in step.inputs))
+                if len(step.outputs) == 1:
+                    results = (results,)
+                for slot, result, out in zip(step.outputs, results, step.node.outputs):
+                    values[slot] = out.type.dtype_specs()[0](result)
+        outputs = tuple(values[o] for o in program.outputs)
+        return outputs[0] if self.nout == 1 else outputs
+
+    def perform(self, node, inputs, output_storage):
+        values = self.impl(*inputs)
+        for storage, value in zip(output_storage, (values,) if self.nout == 1 else values):
+            storage[0] = value
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        program = self.program
+        names = [*inputs, *([""] * (program.n_slots - self.nin))]
+        for slot, variable in program.constants:
+            names[slot] = variable.type.c_literal(variable.data)
+        lines = ["{"]
+        for k, step in enumerate(program.steps):
+            for slot, out in zip(step.outputs, step.node.outputs):
+                names[slot] = f"{name}_v{slot}"
+                lines.append(f"{out.type.dtype_specs()[1]} {names[slot]};")
+            lines.append(
+                step.op.c_code(
+                    step.node,
+                    f"{name}_step{k}",
+                    [names[i] for i in step.inputs],
+                    [names[o] for o in step.outputs],
+                    sub,
+                )
+            )
+        lines += [f"{z} = {names[o]};" for z, o in zip(outputs, program.outputs)]
+        lines.append("}")
+        return "\n".join(lines)
+
+    def _inner_ops(self) -> list[ScalarOp]:
+        return list(dict.fromkeys(step.op for step in self.program.steps))
+
+    def _gather(self, method: str, *args: Any) -> list:
+        result = []
+        for op in self._inner_ops():
+            try:
+                result.append(getattr(op, method)(*args))
+            except (MethodNotDefined, AttributeError):
+                continue
+        return result
+
+    def c_support_code(self, *args: Any) -> str:
+        return "\n".join(dict.fromkeys(str(text) for text in self._gather("c_support_code") if text))
+
+    def c_support_code_apply(self, node, name):
+        parts = []
+        for k, step in enumerate(self.program.steps):
+            try:
+                parts.append(str(step.op.c_support_code_apply(step.node, f"{name}_step{k}") or ""))
+            except MethodNotDefined:
+                continue
+        return "\n".join(filter(None, parts))
+
+    def c_headers(self, *args: Any) -> list[str]:
+        return list(dict.fromkeys(h for headers in self._gather("c_headers") for h in headers))
+
+    def c_libraries(self, *args: Any) -> list[str]:
+        return list(dict.fromkeys(h for libraries in self._gather("c_libraries") for h in libraries))
+
+    def c_code_cache_version(self):
+        versions = [op.c_code_cache_version() for op in self._inner_ops()]
+        if not all(versions):
+            return ()
+        return (4, *versions)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        """Return the gradients by running back through a copy of the inner graph."""
+        nodes, outs = _flatten(self.inputs, self.outputs, inputs)
+        gradients: dict[Variable, Variable] = {}
+
+        def accumulate(variable: Variable, term: Variable) -> None:
+            before = gradients.get(variable)
+            gradients[variable] = term if before is None else before + term
+
+        def known(term: Any) -> bool:
+            return isinstance(getattr(term, "type", None), Scalar)
+
+        for out, gz in zip(outs, output_gradients):
+            if known(gz):
+                accumulate(out, gz)
+        for node in reversed(nodes):
+            if not any(o in gradients for o in node.outputs):
+                continue
+            seeds = [
+                gradients[o]
+                if o in gradients
+                else o.zeros_like(dtype=config.floatX if o.type in discrete_types else None)
+                for o in node.outputs
+            ]
+            for variable, term in zip(node.inputs, node.op.L_op(node.inputs, node.outputs, seeds)):
+                if known(term) and not isinstance(variable, Constant):
+                    accumulate(variable, term)
+        return [gradients.get(x) if x in gradients else zeros_for([x])[0] for x in inputs]
+
+    def grad(self, inputs, output_gradients):
+        outputs = self(*inputs)
+        return self.L_op(inputs, outputs if isinstance(outputs, (list, tuple)) else [outputs], output_gradients)

@@ -1,0 +1,189 @@
+"""From Python numbers to scalar constants and variables: the casting policy, ``constant`` and ``as_scalar``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from theano.configdefaults import config
+from theano.gof import Apply, Variable
+from theano.scalar.type import Scalar, ScalarConstant, get_scalar_type
+
+
+class NumericAutoCaster:
+    """Finds the dtype in which to keep a Python number, by ``config.cast_policy``.
+
+    Parameters
+    ----------
+    dtypes
+        Names of dtypes to try, narrowest first. Under the policy ``custom`` the first that holds the number
+        exactly is taken, else the last.
+    """
+
+    def __init__(self, dtypes: tuple[str, ...]) -> None:
+        self.dtypes = tuple(dtypes)
+
+    def __call__(self, x: Any) -> np.ndarray:
+        """Return `x` as a 0-d array of the dtype chosen."""
+        typed = hasattr(x, "dtype")
+        policy = config.cast_policy
+        if policy == "numpy":
+            return np.asarray(x)
+        floatX = config.floatX
+        if policy == "numpy+floatX":
+            array = np.asarray(x)
+            if not typed and array.dtype.name in ("float64", "float32"):
+                array = array.astype(floatX)
+            return array
+        if typed and str(x.dtype) in self.dtypes:
+            return np.asarray(x)
+        if isinstance(x, float) and floatX in self.dtypes and floatX != "float64":
+            return np.asarray(x).astype(floatX)
+        candidates = [d for d in self.dtypes if d != "float16" or floatX == "float16"]
+        array = np.asarray(x)
+        result = array
+        with np.errstate(all="ignore"):
+            for dtype in candidates:
+                if array.dtype.kind == "O":
+                    raise OverflowError(f"Python integer {x} is too large for {dtype}")
+                result = array.astype(dtype)
+                if np.all(result == array) or x != x:
+                    break
+            else:
+                if array.dtype.kind == "u":
+                    raise OverflowError(f"Python integer {x} is too large for {candidates[-1]}")
+        return result
+
+
+autocast_int = NumericAutoCaster(("int8", "int16", "int32", "int64"))
+autocast_float = NumericAutoCaster(("float16", "float32", "float64"))
+
+
+@contextmanager
+def autocast_float_as(*dtypes: str) -> Iterator[None]:
+    """Let Python floats be kept in the given dtypes only, inside a ``with`` block.
+
+    Parameters
+    ----------
+    *dtypes
+        Names of dtypes, narrowest first.
+
+    Examples
+    --------
+    >>> with autocast_float_as("float32"):
+    ...     constant(0.1).dtype
+    'float32'
+    """
+    if config.cast_policy != "custom":
+        raise AssertionError("autocast_float_as has a meaning under cast_policy=custom only")
+    before = autocast_float.dtypes
+    autocast_float.dtypes = tuple(dtypes)
+    try:
+        yield
+    finally:
+        autocast_float.dtypes = before
+
+
+def convert(x: Any, dtype: str | None = None) -> np.ndarray:
+    """Return a number, a list or an array as an array of a dtype that graphs use.
+
+    Parameters
+    ----------
+    x
+        Python number, NumPy scalar, array, or nested sequence.
+    dtype
+        Wanted dtype; by default that of the casting policy.
+
+    Raises
+    ------
+    TypeError
+        If no such dtype holds `x`.
+    """
+    if dtype is not None:
+        return np.asarray(x).astype("float64" if dtype is float else dtype, copy=False)
+    if isinstance(x, np.ndarray):
+        return x
+    if isinstance(x, np.generic):
+        if isinstance(x, np.float64) and type(x) is float:
+            return autocast_float(x)
+        return np.asarray(x)
+    if isinstance(x, bool):
+        return np.asarray(x)
+    if isinstance(x, Integral):
+        try:
+            return autocast_int(x)
+        except OverflowError:
+            if 0 <= x < 2**64:
+                return np.asarray(x, dtype="uint64")
+            raise TypeError(f"{x} does not fit in 64 bits")
+    if isinstance(x, float):
+        return autocast_float(x)
+    array = np.asarray(x)
+    if array.size == 0 and not hasattr(x, "dtype"):
+        array = np.asarray(x, dtype=config.floatX)
+    return array
+
+
+def constant(x: Any) -> ScalarConstant:
+    """Return a number as a scalar constant.
+
+    Parameters
+    ----------
+    x
+        Python number, NumPy scalar or 0-d array. A Python number gets the dtype of the casting policy: under
+        the default one an int the narrowest that holds it, a float one that holds it exactly or floatX.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not one number.
+    """
+    array = convert(x)
+    if array.ndim:
+        raise TypeError("Not a number but an array", x)
+    return ScalarConstant(get_scalar_type(array.dtype.name), array[()])
+
+
+def as_scalar(x: Any, name: str | None = None) -> Variable:
+    """Return `x` as a scalar variable.
+
+    Parameters
+    ----------
+    x
+        Scalar variable (returned as it is), 0-d tensor variable, Apply node with one output, or number.
+    name
+        Not used for what is a variable already.
+
+    Raises
+    ------
+    TypeError
+        If `x` cannot be one number.
+    """
+    if isinstance(x, Variable):
+        if isinstance(x.type, Scalar):
+            return x
+        from theano import tensor
+
+        if isinstance(x.type, tensor.TensorType) and x.type.ndim == 0:
+            return tensor.scalar_from_tensor(x)
+        raise TypeError("Variable type field must be a Scalar.", x, x.type)
+    if isinstance(x, Apply):
+        if len(x.outputs) != 1:
+            raise ValueError("It is ambiguous which output of a multi-output Op has to be fetched.", x)
+        return as_scalar(x.outputs[0])
+    try:
+        return constant(x)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"Cannot convert {x!r} to Scalar", type(x)) from error
+
+
+as_scalar_variable = as_scalar
+
+
+def asarray(value: Any, dtype: str) -> np.ndarray:
+    """Return `value` as an array of `dtype`."""
+    return np.asarray(value).astype(dtype, copy=False)

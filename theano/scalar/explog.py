@@ -1,0 +1,206 @@
+"""Exponentials, logarithms, roots, sigmoid and softplus."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from theano.gof.utils import MethodNotDefined
+from theano.scalar.op import FloatFunction, c_compute_type
+from theano.scalar.output_types import upgrade_to_float
+from theano.scalar.type import ScalarConstant, complex_types
+
+
+def _number(value: float, like) -> ScalarConstant:
+    return ScalarConstant(like.type, value)
+
+
+class Log(FloatFunction):
+    """Natural logarithm."""
+
+    nfunc_spec = ("log", 1, 1)
+    np_func = np.log
+    c_func = "log"
+
+    def derivative(self, x, z):
+        return _number(1, x) / x
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (gz,) = output_gradients
+        if x.type.dtype.startswith("float") and gz.type not in complex_types:
+            return [gz / x]
+        return super().L_op(inputs, outputs, output_gradients)
+
+
+class Log2(FloatFunction):
+    """Logarithm of base 2."""
+
+    nfunc_spec = ("log2", 1, 1)
+    np_func = np.log2
+    c_func = "log2"
+
+    def derivative(self, x, z):
+        return _number(1, x) / (x * _number(np.log(2.0), x))
+
+
+class Log10(FloatFunction):
+    """Logarithm of base 10."""
+
+    nfunc_spec = ("log10", 1, 1)
+    np_func = np.log10
+    c_func = "log10"
+
+    def derivative(self, x, z):
+        return _number(1, x) / (x * _number(np.log(10.0), x))
+
+
+class Log1p(FloatFunction):
+    """``log(1 + x)``, exact for small x."""
+
+    nfunc_spec = ("log1p", 1, 1)
+    np_func = np.log1p
+    c_func = "log1p"
+
+    def derivative(self, x, z):
+        return _number(1, x) / (1 + x)
+
+
+class Exp(FloatFunction):
+    """Exponential."""
+
+    nfunc_spec = ("exp", 1, 1)
+    np_func = np.exp
+    c_func = "exp"
+
+    def derivative(self, x, z):
+        return z
+
+
+class Exp2(FloatFunction):
+    """Power of 2."""
+
+    nfunc_spec = ("exp2", 1, 1)
+    np_func = np.exp2
+    c_func = "exp2"
+
+    def derivative(self, x, z):
+        return z * _number(np.log(2.0), z)
+
+
+class Expm1(FloatFunction):
+    """``exp(x) - 1``, exact for small x."""
+
+    nfunc_spec = ("expm1", 1, 1)
+    np_func = np.expm1
+    c_func = "expm1"
+
+    def derivative(self, x, z):
+        return exp(x)
+
+
+class Sqrt(FloatFunction):
+    """Square root."""
+
+    nfunc_spec = ("sqrt", 1, 1)
+    np_func = np.sqrt
+    c_func = "sqrt"
+
+    def derivative(self, x, z):
+        return _number(0.5, z) / z
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (gz,) = output_gradients
+        if x.type.dtype.startswith("float") and gz.type not in complex_types:
+            return [(gz * _number(0.5, gz)) / outputs[0]]
+        return super().L_op(inputs, outputs, output_gradients)
+
+
+def _sigmoid(x):
+    # The exponential never overflows, and small results keep their relative precision.
+    x = np.asarray(x)
+    if x.dtype.kind != "f":
+        x = x.astype("float64")
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e)).astype(x.dtype)[()]
+
+
+def _softplus(x):
+    x = np.asarray(x)
+    if x.dtype.kind != "f":
+        x = x.astype("float64")
+    return (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))).astype(x.dtype)[()]
+
+
+class ScalarSigmoid(FloatFunction):
+    """Logistic function, ``1 / (1 + exp(-x))``."""
+
+    nfunc_spec = ("scipy.special.expit", 1, 1)
+    np_func = staticmethod(_sigmoid)
+
+    @staticmethod
+    def st_impl(x):
+        """Return the value for a number or an array."""
+        return _sigmoid(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        if node.inputs[0].type in complex_types:
+            raise MethodNotDefined("c_code", type(self), type(self).__name__)
+        ctype = c_compute_type(node.outputs[0].type.dtype)
+        return f"{outputs[0]} = ({ctype})1 / (({ctype})1 + exp(-({ctype}){x}));"
+
+    def derivative(self, x, z):
+        return z * (_number(1, z) - z)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (z,) = outputs
+        (gz,) = output_gradients
+        if x.type.dtype.startswith("float") and gz.type not in complex_types:
+            return [gz * z * (_number(1, z) - z)]
+        return super().L_op(inputs, outputs, output_gradients)
+
+    def c_code_cache_version(self):
+        return (3,)
+
+
+class ScalarSoftplus(FloatFunction):
+    """``log(1 + exp(x))``, without overflow."""
+
+    nfunc_spec = ("theano.scalar.explog._softplus", 1, 1)
+    np_func = staticmethod(_softplus)
+
+    @staticmethod
+    def static_impl(x):
+        """Return the value for a number or an array."""
+        return _softplus(x)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        (z,) = outputs
+        if node.inputs[0].type in complex_types:
+            raise MethodNotDefined("c_code", type(self), type(self).__name__)
+        ctype = c_compute_type(node.outputs[0].type.dtype)
+        v = f"({ctype}){x}"
+        return f"{z} = ({v} > 0 ? {v} : {v} != {v} ? {v} : ({ctype})0) + log1p(exp(-fabs({v})));"
+
+    def derivative(self, x, z):
+        return sigmoid(x)
+
+    def c_code_cache_version(self):
+        return (3,)
+
+
+log = Log(upgrade_to_float, name="log")
+log2 = Log2(upgrade_to_float, name="log2")
+log10 = Log10(upgrade_to_float, name="log10")
+log1p = Log1p(upgrade_to_float, name="log1p")
+exp = Exp(upgrade_to_float, name="exp")
+exp2 = Exp2(upgrade_to_float, name="exp2")
+expm1 = Expm1(upgrade_to_float, name="expm1")
+sqrt = Sqrt(upgrade_to_float, name="sqrt")
+scalar_sigmoid = ScalarSigmoid(upgrade_to_float, name="scalar_sigmoid")
+sigmoid = scalar_sigmoid
+scalar_softplus = ScalarSoftplus(upgrade_to_float, name="scalar_softplus")
+softplus = scalar_softplus

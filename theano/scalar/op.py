@@ -1,0 +1,340 @@
+"""Base classes of operations on single numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano.configdefaults import config
+from theano.gof import Apply, Op, Variable
+from theano.gof.utils import MethodNotDefined
+from theano.scalar.convert import as_scalar
+from theano.scalar.output_types import Policy, bool_out, upcast_out, upgrade_to_float
+from theano.scalar.type import Scalar, complex_types, discrete_types, get_scalar_type
+
+
+class ScalarOp(Op):
+    """An operation on numbers; :class:`theano.tensor.Elemwise` applies it to every element of tensors.
+
+    A subclass defines `impl` (the value), usually `c_code` (one C statement an output) and `L_op` or `grad`.
+
+    Parameters
+    ----------
+    output_types_preference
+        Gives the output types from the input types; see :mod:`theano.scalar.output_types`.
+    name
+        The name under which the op prints; by default that of its class.
+
+    Attributes
+    ----------
+    nin, nout
+        Number of inputs (-1: any) and outputs.
+    nfunc_spec
+        ``(name, nin, nout)`` of a NumPy or SciPy function that computes the op on arrays, or None.
+    """
+
+    nin = -1
+    nout = 1
+    nfunc_spec: tuple[str, int, int] | None = None
+    commutative = False
+    associative = False
+    identity: Any = None
+    _f16_ok = True
+
+    def __init__(self, output_types_preference: Policy | None = None, name: str | None = None) -> None:
+        if name is not None:
+            self.name = name
+        if output_types_preference is not None:
+            if not callable(output_types_preference):
+                raise TypeError(
+                    f"Expected a callable for the 'output_types_preference' argument to {type(self)}."
+                    f" (got: {output_types_preference})"
+                )
+            self.output_types_preference = output_types_preference
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return the node that applies the op to `inputs` (anything :func:`as_scalar` takes)."""
+        if self.nin >= 0 and len(inputs) != self.nin:
+            raise TypeError(
+                f"Wrong number of inputs for {self}.make_node (got {len(inputs)}({inputs}), expected {self.nin})"
+            )
+        variables = [as_scalar(i) for i in inputs]
+        outputs = [t() for t in self.output_types([v.type for v in variables])]
+        if len(outputs) != self.nout:
+            raise TypeError(f"Not the right number of outputs produced for {self}({inputs}).")
+        return Apply(self, variables, outputs)
+
+    def output_types(self, types: Sequence[Scalar]) -> Sequence[Scalar]:
+        """Return the types of the outputs for inputs of the given types."""
+        preference = getattr(self, "output_types_preference", None)
+        if preference is None:
+            raise NotImplementedError(f"Cannot calculate the output types for {self}")
+        result = preference(*types)
+        if not isinstance(result, (list, tuple)) or any(not isinstance(t, Scalar) for t in result):
+            raise TypeError(
+                f"output_types_preference should return a list or a tuple of types, got {result!r}", preference
+            )
+        if len(result) != self.nout:
+            raise TypeError(
+                f"Not the right number of outputs types produced for {self}({', '.join(map(str, types))})"
+                f" by {preference}. Expected {self.nout}, got {len(result)}."
+            )
+        return result
+
+    def impl(self, *inputs: Any) -> Any:
+        """Return the value of the op for NumPy scalars."""
+        raise MethodNotDefined("impl", type(self), type(self).__name__)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list]) -> None:
+        """Compute the outputs with :meth:`impl`, as NumPy scalars of the output types."""
+        values = self.impl(*inputs)
+        if self.nout == 1:
+            values = (values,)
+        elif len(values) != self.nout:
+            raise ValueError(f"{self}.impl returned {len(values)} values instead of {self.nout}")
+        with np.errstate(all="ignore"):
+            for storage, value, out in zip(output_storage, values, node.outputs):
+                storage[0] = out.type.dtype_specs()[0](value)
+
+    def grad(self, inputs: Sequence[Variable], output_gradients: Sequence[Variable]) -> list:
+        """Return the gradient with respect to each input."""
+        raise MethodNotDefined("grad", type(self), type(self).__name__)
+
+    def L_op(self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_gradients: Sequence[Variable]):
+        """Return the gradient with respect to each input, with the outputs at hand."""
+        return self.grad(inputs, output_gradients)
+
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list:
+        """Return the directional derivative of each output along `eval_points`."""
+        node = self.make_node(*inputs)
+        result: list = []
+        for i, out in enumerate(node.outputs):
+            if out.type in discrete_types:
+                result.append(out.zeros_like(dtype=config.floatX))
+                continue
+            seeds = [o.ones_like() if k == i else o.zeros_like() for k, o in enumerate(node.outputs)]
+            total = None
+            for partial, point in zip(self.L_op(inputs, node.outputs, seeds), eval_points):
+                if point is not None:
+                    term = partial * point
+                    total = term if total is None else total + term
+            result.append(total)
+        return result
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict) -> str:
+        """Return C statements that assign the outputs from the inputs."""
+        raise MethodNotDefined("c_code", type(self), type(self).__name__)
+
+    def c_code_contiguous(self, node, name, inp, out, sub):
+        """Return C code for a whole contiguous array; no built-in op needs it."""
+        raise MethodNotDefined("c_code_contiguous", type(self), type(self).__name__)
+
+    def supports_c_code(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> bool:
+        """Return whether the op has C code for inputs of the dtypes of `inputs`."""
+        try:
+            node = self.make_node(*(get_scalar_type(v.type.dtype)() for v in inputs))
+            self.c_code(
+                node,
+                "test_presence_of_c_code",
+                [f"x{i}" for i in range(len(inputs))],
+                [f"z{i}" for i in range(len(outputs))],
+                {"fail": "%(fail)s"},
+            )
+        except (MethodNotDefined, NotImplementedError):
+            return False
+        return True
+
+    def c_code_cache_version(self) -> tuple:
+        return (4,)
+
+    def c_code_cache_version_apply(self, node: Apply) -> tuple:
+        version = self.c_code_cache_version()
+        return (*version, np.__version__) if version else ()
+
+    def __eq__(self, other: Any) -> bool:
+        return self is other or (
+            type(self) is type(other)
+            and getattr(self, "output_types_preference", None) == getattr(other, "output_types_preference", None)
+        )
+
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((type(self), getattr(self, "output_types_preference", None)))
+
+    def __str__(self) -> str:
+        name = getattr(self, "name", None)
+        if name:
+            return name
+        params = [
+            f"{key}={value}"
+            for key, value in sorted(self.__dict__.items())
+            if key not in ("name", "_op_use_c_code", "bool", "output_types_preference") and not key.startswith("_")
+        ]
+        kind = type(self).__name__
+        return f"{kind}{{{', '.join(params)}}}" if params else kind
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class UnaryScalarOp(ScalarOp):
+    """A scalar op of one input."""
+
+    nin = 1
+
+
+class BinaryScalarOp(ScalarOp):
+    """A scalar op of two inputs."""
+
+    nin = 2
+    commutative = False
+    associative = False
+
+
+def zeros_for(inputs: Sequence[Variable]) -> list[Variable]:
+    """Return a zero gradient for each input, of floatX for integers."""
+    return [x.zeros_like(dtype=config.floatX) if x.type in discrete_types else x.zeros_like() for x in inputs]
+
+
+def chain(gz: Variable, derivative: Variable, x: Variable) -> Variable:
+    """Return the gradient at `x` of a cost whose gradient is `gz` at a function of `x` with the given derivative.
+
+    Gradients of complex variables are ``dC/dRe + i dC/dIm``, so an analytic function multiplies by the conjugate of
+    its derivative and a real input takes the real part.
+    """
+    from theano.scalar.complexes import conj, real
+
+    if derivative.type not in complex_types and gz.type not in complex_types:
+        return gz * derivative
+    result = gz * (conj(derivative) if derivative.type in complex_types else derivative)
+    return result if x.type in complex_types else real(result)
+
+
+def c_compute_type(dtype: str) -> str:
+    """Return the C type in which a function of an output of `dtype` is computed: float for half floats."""
+    return "npy_float32" if dtype == "float16" else f"npy_{dtype}"
+
+
+def c_comparable(node: Apply, names: Sequence[str], ordered: bool = True) -> list[str]:
+    """Return the inputs of a node as C expressions that compare as NumPy compares values.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, which have no order in C, if `ordered`.
+    """
+    if ordered and any(i.type in complex_types for i in node.inputs):
+        raise NotImplementedError("complex numbers have no order in C")
+    dtypes = [i.type.dtype for i in node.inputs]
+    # C compares a signed with an unsigned number as unsigned ones.
+    if {np.dtype(d).kind for d in dtypes} >= {"i", "u"}:
+        common = np.result_type(*dtypes).name
+        return [f"(npy_{common}){name}" for name in names]
+    return list(names)
+
+
+_C99_COMPLEX = frozenset(
+    [
+        "exp",
+        "log",
+        "sqrt",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+    ]
+)
+
+
+class UnaryMathOp(UnaryScalarOp):
+    """A function of one number that NumPy has as a ufunc and C as a function.
+
+    Subclasses define `np_func`, `c_func` and :meth:`derivative`.
+
+    Attributes
+    ----------
+    np_func
+        NumPy's (or another) function on arrays.
+    c_func
+        Name of the C function; None if there is none.
+    """
+
+    np_func: Callable
+    c_func: str | None = None
+
+    def impl(self, x: Any) -> Any:
+        dtype = getattr(x, "dtype", None)
+        # NumPy has half precision results for 8-bit integers; ours are float32.
+        if dtype is not None and dtype.kind in "biu" and dtype.itemsize <= 2:
+            x = np.asarray(x, dtype="float32")[()]
+        with np.errstate(all="ignore"):
+            return type(self).np_func(x)
+
+    def derivative(self, x: Variable, z: Variable) -> Variable:
+        """Return the derivative at `x`, where the value is `z`."""
+        raise NotImplementedError(f"{self} has no derivative")
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (z,) = outputs
+        (gz,) = output_gradients
+        if x.type in discrete_types or z.type in discrete_types:
+            # An integer argument makes a float result, but does not vary.
+            return zeros_for(inputs)
+        return [chain(gz, self.derivative(x, z), x)]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (x,) = inputs
+        (z,) = outputs
+        if self.c_func is None:
+            raise MethodNotDefined("c_code", type(self), type(self).__name__)
+        dtype = node.outputs[0].type.dtype
+        if node.inputs[0].type in complex_types:
+            return self.c_code_complex(node, x, z)
+        return f"{z} = {self.c_func}(({c_compute_type(dtype)}){x});"
+
+    def c_code_complex(self, node: Apply, x: str, z: str) -> str:
+        """Return the C statement for a complex argument."""
+        if self.c_func not in _C99_COMPLEX:
+            raise MethodNotDefined("c_code", type(self), type(self).__name__)
+        suffix = "f" if node.inputs[0].type.dtype == "complex64" else ""
+        return f"{z} = __builtin_c{self.c_func}{suffix}({x});"
+
+
+class FloatFunction(UnaryMathOp):
+    """A unary function whose result is a float, also for integers."""
+
+    output_types_preference = staticmethod(upgrade_to_float)
+
+
+class Predicate(ScalarOp):
+    """An op whose result is a truth value."""
+
+    output_types_preference = staticmethod(bool_out)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return zeros_for(inputs)
+
+    def grad(self, inputs, output_gradients):
+        return zeros_for(inputs)
+
+
+class UpcastOp(ScalarOp):
+    """An op whose result has the common type of the inputs."""
+
+    output_types_preference = staticmethod(upcast_out)

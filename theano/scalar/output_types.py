@@ -1,0 +1,249 @@
+"""Policies that give the output types of a scalar op from its input types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from theano.configdefaults import config
+from theano.scalar.type import (
+    Scalar,
+    complex_types,
+    continuous_types,
+    float64,
+    float_types,
+    get_scalar_type,
+    int8,
+    int64,
+    upcast,
+)
+from theano.scalar.type import (
+    bool as bool_type,
+)
+
+Types = tuple[Scalar, ...]
+Policy = Callable[..., Any]
+
+_FLOAT_FOR = {
+    "bool": "float32",
+    "int8": "float32",
+    "int16": "float32",
+    "int32": "float64",
+    "int64": "float64",
+    "uint8": "float32",
+    "uint16": "float32",
+    "uint32": "float64",
+    "uint64": "float64",
+}
+
+
+def upcast_out(*types: Scalar) -> Types:
+    """Return the common type of all inputs."""
+    first = types[0]
+    if len(types) == 2 and types[1] is first:
+        return (first,)
+    return (get_scalar_type(upcast(*(t.dtype for t in types))),)
+
+
+def upcast_out_nobool(*types: Scalar) -> Types:
+    """Return the common type of all inputs, which may not be bool."""
+    result = upcast_out(*types)
+    if result[0] == bool_type:
+        raise TypeError("bool output not supported")
+    return result
+
+
+def upcast_out_min8(*types: Scalar) -> Types:
+    """Return the common type of all inputs, int8 if that is bool."""
+    result = upcast_out(*types)
+    return (int8,) if result[0] == bool_type else result
+
+
+def upcast_out_no_complex(*types: Scalar) -> Types:
+    """Return the common type of all inputs, which may not be complex."""
+    if any(t in complex_types for t in types):
+        raise TypeError("complex type are not supported")
+    return upcast_out(*types)
+
+
+def same_out(type: Scalar) -> Types:
+    """Return the type of the input."""
+    return (type,)
+
+
+def same_out_nobool(type: Scalar) -> Types:
+    """Return the type of the input, which may not be bool."""
+    if type == bool_type:
+        raise TypeError("bool input not supported")
+    return (type,)
+
+
+def same_out_min8(type: Scalar) -> Types:
+    """Return the type of the input, int8 for bool."""
+    return (int8,) if type == bool_type else (type,)
+
+
+def same_out_float_only(type: Scalar) -> Types:
+    """Return the type of the input, which must be a real floating one."""
+    if type not in float_types:
+        raise TypeError("only float type are supported")
+    return (type,)
+
+
+def same_out_nocomplex(type: Scalar) -> Types:
+    """Return the type of the input, which may not be complex."""
+    if type in complex_types:
+        raise TypeError("complex argument not supported")
+    return (type,)
+
+
+def bool_out(*types: Scalar) -> Types:
+    """Return bool."""
+    return (bool_type,)
+
+
+def int_out(*types: Scalar) -> Types:
+    """Return int64."""
+    return (int64,)
+
+
+def int_out_nocomplex(*types: Scalar) -> Types:
+    """Return int64; complex inputs are refused."""
+    if any(t in complex_types for t in types):
+        raise TypeError("complex argument not supported")
+    return (int64,)
+
+
+def float_out(*types: Scalar) -> Types:
+    """Return float64."""
+    return (float64,)
+
+
+def float_out_nocomplex(*types: Scalar) -> Types:
+    """Return float64; complex inputs are refused."""
+    if any(t in complex_types for t in types):
+        raise TypeError("complex argument not supported")
+    return (float64,)
+
+
+def upgrade_to_float(*types: Scalar) -> Types:
+    """Return the common type of all inputs, integers counting as the float that holds them."""
+    if len(types) == 1 and types[0] in continuous_types:
+        return types
+    return (get_scalar_type(upcast(*(_FLOAT_FOR.get(t.dtype, t.dtype) for t in types))),)
+
+
+def upgrade_to_float64(*types: Scalar) -> Types:
+    """Return float64 for integer inputs, else the common type."""
+    return (get_scalar_type(upcast(*("float64" if t.dtype in _FLOAT_FOR else t.dtype for t in types))),)
+
+
+def upgrade_to_float_no_complex(*types: Scalar) -> Types:
+    """Return what :func:`upgrade_to_float` does; complex inputs are refused."""
+    if any(t in complex_types for t in types):
+        raise TypeError("complex argument not supported")
+    return upgrade_to_float(*types)
+
+
+def true_div_out(*types: Scalar) -> Types:
+    """Return the common type of all inputs, floatX if that is an integer."""
+    result = upcast_out(*types)
+    return result if result[0] in continuous_types else (get_scalar_type(config.floatX),)
+
+
+def real_out(type: Scalar) -> Types:
+    """Return the type of the real part of the input."""
+    if type.dtype == "complex64":
+        return (get_scalar_type("float32"),)
+    if type.dtype == "complex128":
+        return (float64,)
+    return (type,)
+
+
+class _TypePolicy:
+    """A policy with data: equal and hashable by it."""
+
+    _key: tuple = ()
+
+    def __eq__(self, other: Any) -> bool:
+        return type(self) is type(other) and self._key == other._key
+
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{{{', '.join(map(str, self._key))}}}"
+
+
+class transfer_type(_TypePolicy):
+    """Gives each output the type of an input: the policy of ops that compute in place.
+
+    Parameters
+    ----------
+    *transfer
+        Per output the index of the input whose type it gets, a :class:`Scalar` that it always has, or None for the
+        common type of all inputs.
+    """
+
+    def __init__(self, *transfer: int | Scalar | None) -> None:
+        if not all(t is None or isinstance(t, (int, Scalar)) for t in transfer):
+            raise AssertionError("an index, a type or None is expected for each output")
+        self.transfer = transfer
+        self._key = transfer
+
+    def __call__(self, *types: Scalar) -> list[Scalar]:
+        common = None
+        result = []
+        for item in self.transfer:
+            if item is None:
+                if common is None:
+                    common = upcast_out(*types)[0]
+                result.append(common)
+            elif isinstance(item, Scalar):
+                result.append(item)
+            else:
+                result.append(types[item])
+        return result
+
+
+class specific_out(_TypePolicy):
+    """Gives the outputs fixed types.
+
+    Parameters
+    ----------
+    *spec
+        One :class:`Scalar` an output.
+    """
+
+    def __init__(self, *spec: Scalar) -> None:
+        self.spec = spec
+        self._key = spec
+
+    def __call__(self, *types: Scalar) -> Types:
+        return self.spec
+
+
+class unary_out_lookup(_TypePolicy):
+    """Gives the output the type that a table holds for the input's.
+
+    Parameters
+    ----------
+    type_table
+        Maps input types to output types.
+    """
+
+    def __init__(self, type_table: dict[Scalar, Scalar]) -> None:
+        self.tbl = dict(type_table)
+        self._key = tuple(sorted((str(k), str(v)) for k, v in self.tbl.items()))
+
+    def __call__(self, *types: Scalar) -> list[Scalar]:
+        if len(types) != 1:
+            raise TypeError("one input is expected", types)
+        try:
+            result = self.tbl[types[0]]
+        except KeyError:
+            raise TypeError(types)
+        return list(result) if isinstance(result, (list, tuple)) else [result]

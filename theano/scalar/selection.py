@@ -1,0 +1,230 @@
+"""Numbers chosen or passed on: clip, switch, extremes, identity, second."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from theano.configdefaults import config
+from theano.gof import Variable
+from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_comparable, c_compute_type, zeros_for
+from theano.scalar.output_types import same_out, transfer_type, upcast_out
+from theano.scalar.type import ScalarConstant, complex_types, continuous_types, discrete_types
+
+
+class Clip(ScalarOp):
+    """Value forced into an interval: ``min`` if below it, ``max`` if above."""
+
+    nin = 3
+    nfunc_spec = ("clip", 3, 1)
+    output_types_preference = staticmethod(transfer_type(0))
+
+    def impl(self, x, min, max):
+        dtype = np.asarray(x).dtype
+        low, high = np.asarray(min), np.asarray(max)
+        value = np.where(x < low, low, np.where(x > high, high, x))
+        return value.astype(dtype)[()] if dtype.kind != "O" else value[()]
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        x, low, high = inputs
+        cx, clow, chigh = c_comparable(node, inputs)
+        return f"{outputs[0]} = {cx} < {clow} ? {low} : {cx} > {chigh} ? {high} : {x};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        from theano.scalar.comparison import and_, ge, gt, le, lt
+
+        x, low, high = inputs
+        (gz,) = output_gradients
+        if gz.type in complex_types:
+            raise NotImplementedError("clip of complex numbers")
+        if outputs[0].type in discrete_types:
+            return zeros_for(inputs)
+        inside = and_(ge(x, low), le(x, high))
+        grads = [
+            switch(inside, gz, 0),
+            switch(lt(x, low), gz, 0),
+            switch(gt(x, high), gz, 0),
+        ]
+        return [v.zeros_like(dtype=config.floatX) if v.type in discrete_types else g for v, g in zip(inputs, grads)]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class Second(BinaryScalarOp):
+    """The second of two inputs; on tensors it fills the shape of the first with the second."""
+
+    output_types_preference = staticmethod(transfer_type(1))
+
+    def impl(self, x, y):
+        return y
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {inputs[1]};"
+
+    def connection_pattern(self, node):
+        # Only the shape of the first input matters.
+        return [[False], [True]]
+
+    def L_op(self, inputs, outputs, output_gradients):
+        from theano.gradient import DisconnectedType
+
+        x, y = inputs
+        (gz,) = output_gradients
+        if y.type in continuous_types:
+            return [DisconnectedType()(), gz]
+        return [DisconnectedType()(), y.zeros_like(dtype=config.floatX)]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class Identity(UnaryScalarOp):
+    """The input itself."""
+
+    output_types_preference = staticmethod(same_out)
+
+    def impl(self, input):
+        return input
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {inputs[0]};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x,) = inputs
+        (gz,) = output_gradients
+        return [gz] if x.type in continuous_types else zeros_for(inputs)
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, inputs, output_gradients)
+
+
+class Switch(ScalarOp):
+    """The second input where the first is true, else the third."""
+
+    nin = 3
+    nfunc_spec = ("where", 3, 1)
+
+    def impl(self, cond, ift, iff):
+        return ift if cond else iff
+
+    def output_types(self, types):
+        return upcast_out(*types[1:])
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        cond, ift, iff = inputs
+        return f"{outputs[0]} = {cond} ? {ift} : {iff};"
+
+    def L_op(self, inputs, outputs, output_gradients):
+        cond, ift, iff = inputs
+        (gz,) = output_gradients
+        if outputs[0].type in discrete_types:
+            return zeros_for(inputs)
+        condition_grad = cond.zeros_like(dtype=config.floatX) if cond.type in discrete_types else cond.zeros_like()
+        first = switch(cond, gz, ScalarConstant(gz.type, 0))
+        second = switch(cond, ScalarConstant(gz.type, 0), gz)
+        return [
+            condition_grad,
+            ift.zeros_like(dtype=config.floatX) if ift.type in discrete_types else first,
+            iff.zeros_like(dtype=config.floatX) if iff.type in discrete_types else second,
+        ]
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class ScalarMaximum(BinaryScalarOp):
+    """The larger of two numbers; NaN if one is NaN."""
+
+    commutative = True
+    associative = True
+    nfunc_spec = ("maximum", 2, 1)
+    output_types_preference = staticmethod(upcast_out)
+
+    def impl(self, x, y):
+        with np.errstate(all="ignore"):
+            return np.maximum(x, y)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        if any(i.type in complex_types for i in node.inputs):
+            raise NotImplementedError("maximum of complex numbers has no C code")
+        return _c_extreme(node, inputs, outputs[0], ">")
+
+    def L_op(self, inputs, outputs, output_gradients):
+        from theano.scalar.comparison import eq, ge
+
+        x, y = inputs
+        (gz,) = output_gradients
+        if outputs[0].type in complex_types:
+            raise NotImplementedError("maximum of complex numbers has no gradient")
+        if outputs[0].type in discrete_types:
+            return zeros_for(inputs)
+        return _extreme_grads(inputs, gz, ge(x, y), eq(x, y))
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+class ScalarMinimum(BinaryScalarOp):
+    """The smaller of two numbers; NaN if one is NaN."""
+
+    commutative = True
+    associative = True
+    nfunc_spec = ("minimum", 2, 1)
+    output_types_preference = staticmethod(upcast_out)
+
+    def impl(self, x, y):
+        with np.errstate(all="ignore"):
+            return np.minimum(x, y)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        if any(i.type in complex_types for i in node.inputs):
+            raise NotImplementedError("minimum of complex numbers has no C code")
+        return _c_extreme(node, inputs, outputs[0], "<")
+
+    def L_op(self, inputs, outputs, output_gradients):
+        from theano.scalar.comparison import eq, le
+
+        x, y = inputs
+        (gz,) = output_gradients
+        if outputs[0].type in complex_types:
+            raise NotImplementedError("minimum of complex numbers has no gradient")
+        if outputs[0].type in discrete_types:
+            return zeros_for(inputs)
+        return _extreme_grads(inputs, gz, le(x, y), eq(x, y))
+
+    def grad(self, inputs, output_gradients):
+        return self.L_op(inputs, [self(*inputs)], output_gradients)
+
+
+Maximum = ScalarMaximum
+Minimum = ScalarMinimum
+
+
+def _c_extreme(node, inputs, z: str, relation: str) -> str:
+    ctype = c_compute_type(node.outputs[0].type.dtype)
+    x, y = (name if v.type == node.outputs[0].type else f"(({ctype}){name})" for name, v in zip(inputs, node.inputs))
+    if node.outputs[0].type in discrete_types:
+        return f"{z} = {x} {relation} {y} ? {x} : {y};"
+    # x + y is NaN when one of them is; otherwise the comparison decides.
+    return f"{z} = {x} {relation} {y} || {x} != {x} ? {x} : {y};"
+
+
+def _extreme_grads(inputs, gz, first_wins, tie) -> list[Variable]:
+    # The gradient of a tie goes to the first input.
+    x, y = inputs
+    gx = switch(first_wins, gz, ScalarConstant(gz.type, 0))
+    gy = switch(first_wins, ScalarConstant(gz.type, 0), gz)
+    return [
+        x.zeros_like(dtype=config.floatX) if x.type in discrete_types else gx,
+        y.zeros_like(dtype=config.floatX) if y.type in discrete_types else gy,
+    ]
+
+
+clip = Clip(transfer_type(0), name="clip")
+second = Second(transfer_type(1), name="second")
+identity = Identity(same_out, name="identity")
+switch = Switch()
+scalar_maximum = ScalarMaximum(upcast_out, name="maximum")
+scalar_minimum = ScalarMinimum(upcast_out, name="minimum")
+maximum = scalar_maximum
+minimum = scalar_minimum

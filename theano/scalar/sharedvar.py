@@ -1,0 +1,33 @@
+"""Shared scalar variables of the scalar (not tensor) type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.compile import SharedVariable
+from theano.scalar.type import Scalar, _scalar_py_operators
+
+
+class ScalarSharedVariable(_scalar_py_operators, SharedVariable):
+    """A number that functions share and update."""
+
+
+def shared(
+    value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None
+) -> ScalarSharedVariable:
+    """Return a shared variable of type :class:`Scalar` for a Python or NumPy number.
+
+    Raises
+    ------
+    TypeError
+        If `value` is not a number. The constructor is not among those of :func:`theano.shared`, which makes tensors.
+    """
+    if not isinstance(value, (np.number, np.bool_, float, int, complex)):
+        raise TypeError("Not a number", value)
+    dtype = value.dtype.name if hasattr(value, "dtype") else np.asarray(value).dtype.name
+    type_ = Scalar(dtype)
+    return ScalarSharedVariable(
+        type=type_, value=type_.dtype_specs()[0](value), name=name, strict=strict, allow_downcast=allow_downcast
+    )

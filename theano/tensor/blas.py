@@ -1,0 +1,500 @@
+"""BLAS operations: what `dot`, sums and scalings of matrices are rewritten to.
+
+The compiled program calls BLAS for these; `perform` says the same with NumPy. Expressions are turned into them
+by `theano.tensor.rewriting.blas`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import theano.scalar
+from theano.gof.graph import Apply
+from theano.gof.op import Op
+from theano.tensor.type import TensorType
+
+_BLAS_DTYPES = ("float16", "float32", "float64", "complex64", "complex128")
+
+
+def _tensor(x: Any) -> Any:
+    from theano.tensor.basic import as_tensor_variable
+
+    return as_tensor_variable(x)
+
+
+class InconsistencyError(Exception):
+    """Raised when a BLAS Op gets arguments that it cannot take."""
+
+
+class Gemv(Op):
+    """``beta * y + alpha * dot(A, x)`` for a matrix `A` and vectors `x`, `y`.
+
+    Parameters
+    ----------
+    inplace
+        Write the result over `y`.
+    """
+
+    __props__ = ("inplace",)
+
+    def __init__(self, inplace: bool) -> None:
+        self.inplace = inplace
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{'inplace' if self.inplace else 'no_inplace'}}}"
+
+    def make_node(self, y: Any, alpha: Any, A: Any, x: Any, beta: Any) -> Apply:
+        y, alpha, A, x, beta = (_tensor(v) for v in (y, alpha, A, x, beta))
+        if not y.dtype == A.dtype == x.dtype:
+            raise TypeError("Gemv requires matching dtypes", (y.dtype, A.dtype, x.dtype))
+        for name, var, ndim in (("A", A, 2), ("x", x, 1), ("y", y, 1), ("alpha", alpha, 0), ("beta", beta, 0)):
+            if var.ndim != ndim:
+                raise TypeError(f"gemv requires {ndim} dimensions for {name}", var.type)
+        if y.broadcastable[0] != A.broadcastable[0] and y.broadcastable[0]:
+            raise TypeError("gemv cannot broadcast y", (y.type, A.type))
+        return Apply(self, [y, alpha, A, x, beta], [y.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], out_storage: Any) -> None:
+        y, alpha, A, x, beta = inputs
+        if A.shape[0] != y.shape[0] or A.shape[1] != x.shape[0]:
+            raise ValueError(
+                f"Incompatible shapes for gemv (beta * y + alpha * dot(A, x)). y: {y.shape}, A: {A.shape}, x: {x.shape}"
+            )
+        out = np.dot(A, x)
+        if alpha != 1:
+            out *= alpha
+        if beta != 0:
+            out += y if beta == 1 else beta * y
+        if self.inplace:
+            y[...] = out
+            out = y
+        out_storage[0][0] = np.asarray(out, dtype=y.dtype)
+
+    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+        return [input_shapes[0]]
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
+        from theano.tensor import dot, outer
+
+        y, alpha, A, x, beta = inputs
+        (g,) = output_grads
+        return [beta * g, dot(g, dot(A, x)), alpha * outer(g, x), alpha * dot(A.T, g), dot(g, y)]
+
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        rows, columns = inputs[2]
+        return 2 * rows * columns + 3 * rows
+
+
+gemv_inplace = Gemv(inplace=True)
+gemv_no_inplace = Gemv(inplace=False)
+gemv = gemv_no_inplace
+
+
+class Ger(Op):
+    """``A + alpha * outer(x, y)`` for a matrix `A` and vectors `x`, `y`.
+
+    Parameters
+    ----------
+    destructive
+        Write the result over `A`.
+    """
+
+    __props__ = ("destructive",)
+
+    def __init__(self, destructive: bool) -> None:
+        self.destructive = destructive
+        if destructive:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{'destructive' if self.destructive else 'non-destructive'}}}"
+
+    def make_node(self, A: Any, alpha: Any, x: Any, y: Any) -> Apply:
+        A, alpha, x, y = (_tensor(v) for v in (A, alpha, x, y))
+        if not A.dtype == x.dtype == y.dtype == alpha.dtype:
+            raise TypeError("ger requires matching dtypes", (A.dtype, alpha.dtype, x.dtype, y.dtype))
+        if alpha.ndim != 0:
+            raise TypeError("ger requires scalar alpha", alpha.type)
+        for name, var, ndim in (("A", A, 2), ("x", x, 1), ("y", y, 1)):
+            if var.ndim != ndim:
+                raise TypeError(f"ger requires {ndim} dimensions for {name}", var.type)
+        if A.dtype not in _BLAS_DTYPES[1:]:
+            raise TypeError("only float and complex types supported", A.dtype)
+        return Apply(self, [A, alpha, x, y], [A.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], out_storage: Any) -> None:
+        A, alpha, x, y = inputs
+        if A.shape != (x.shape[0], y.shape[0]):
+            raise ValueError(f"Incompatible shapes for ger (A + alpha * outer(x, y)). A: {A.shape}, x: {x.shape}, y: {y.shape}")
+        out = A if self.destructive else A.copy()
+        out += np.outer(x if alpha == 1 else alpha * x, y)
+        out_storage[0][0] = out
+
+    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+        return [input_shapes[0]]
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
+        from theano.tensor import dot
+
+        _, alpha, x, y = inputs
+        (g,) = output_grads
+        return [g, dot(x, dot(g, y)), alpha * dot(g, y), alpha * dot(g.T, x)]
+
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        rows, columns = inputs[0]
+        return 2 * rows * columns
+
+
+ger = Ger(destructive=False)
+ger_destructive = Ger(destructive=True)
+
+
+class GemmRelated(Op):
+    """Base of the matrix-matrix products."""
+
+    __props__: tuple[str, ...] = ()
+
+
+class Gemm(GemmRelated):
+    """``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
+
+    Parameters
+    ----------
+    inplace
+        Write the result over `z`.
+    """
+
+    E_rank = "gemm only works for rank 2"
+    E_scalar = "gemm requires scalar argument"
+    E_z_uniq = "argument z aliased to x or y"
+    E_mixed = "gemm requires matching dtypes"
+    E_float = "gemm requires floating-point dtypes"
+
+    __props__ = ("inplace",)
+
+    def __init__(self, inplace: bool) -> None:
+        self.inplace = inplace
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{'inplace' if self.inplace else 'no_inplace'}}}"
+
+    def make_node(self, *inputs: Any) -> Apply:
+        if len(inputs) != 5:
+            raise TypeError(f"Wrong number of inputs for {self} (expected 5, got {len(inputs)})")
+        z, a, x, y, b = (_tensor(v) for v in inputs)
+        z_dims, x_dims, y_dims = z.ndim, x.ndim, y.ndim
+        if z_dims != 2:
+            raise TypeError(self.E_rank, z)
+        if a.ndim != 0:
+            raise TypeError(self.E_scalar, a)
+        if x_dims != 2:
+            raise TypeError(self.E_rank, x)
+        if y_dims != 2:
+            raise TypeError(self.E_rank, y)
+        if b.ndim != 0:
+            raise TypeError(self.E_scalar, b)
+        if not z.dtype == a.dtype == x.dtype == y.dtype == b.dtype:
+            raise TypeError(self.E_mixed, (z.dtype, a.dtype, x.dtype, y.dtype, b.dtype))
+        if z.dtype not in _BLAS_DTYPES:
+            raise TypeError(self.E_float, z.dtype)
+        if self.inplace and (z is x or z is y):
+            raise InconsistencyError(self.E_z_uniq, (z, x, y))
+        return Apply(self, [z, a, x, y, b], [z.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], out_storage: Any) -> None:
+        z, a, x, y, b = inputs
+        if z.shape != (x.shape[0], y.shape[1]):
+            raise ValueError(f"Shape mismatch in gemm (b * z + a * dot(x, y)). z: {z.shape}, x: {x.shape}, y: {y.shape}")
+        product = np.dot(x, y)
+        if a != 1:
+            product *= a
+        if not self.inplace:
+            # A zero b means that z is not read, as in BLAS: it may hold NaN.
+            if b != 0:
+                product += z if b == 1 else b * z
+            out_storage[0][0] = np.asarray(product, dtype=z.dtype)
+            return
+        if b == 0:
+            z[...] = product
+        else:
+            if b != 1:
+                z *= b
+            z += product
+        out_storage[0][0] = z
+
+    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+        z, _, x, y, _ = input_shapes
+        # A dimension of the product may be known where that of z is not.
+        return [(x[0], y[1])] if node.inputs[0].broadcastable == (False, False) else [z]
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
+        from theano.tensor import dot
+
+        z, a, x, y, b = inputs
+        (g,) = output_grads
+        return [b * g, (g * dot(x, y)).sum(), a * dot(g, y.T), a * dot(x.T, g), (g * z).sum()]
+
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        (rows, inner), (_, columns) = inputs[2], inputs[3]
+        return 2 * rows * inner * columns
+
+
+gemm_inplace = Gemm(inplace=True)
+gemm_no_inplace = Gemm(inplace=False)
+gemm = gemm_no_inplace
+
+
+class Dot22(GemmRelated):
+    """``dot(x, y)`` of two matrices of one floating-point dtype."""
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        x, y = _tensor(x), _tensor(y)
+        for var in (x, y):
+            if var.dtype not in _BLAS_DTYPES:
+                raise TypeError("Dot22 of type", var.dtype)
+            if var.ndim != 2:
+                raise TypeError("Dot22 needs matrices", var.type)
+        if x.dtype != y.dtype:
+            raise TypeError("dtype mismatch to Dot22", (x.dtype, y.dtype))
+        return Apply(self, [x, y], [TensorType(x.dtype, (x.broadcastable[0], y.broadcastable[1]))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], out_storage: Any) -> None:
+        x, y = inputs
+        out_storage[0][0] = np.asarray(np.dot(x, y), dtype=x.dtype)
+
+    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+        return [(input_shapes[0][0], input_shapes[1][1])]
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
+        from theano.tensor import dot
+
+        x, y = inputs
+        (g,) = output_grads
+        return [dot(g, y.T), dot(x.T, g)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        from theano.tensor import dot
+
+        x, y = inputs
+        terms = []
+        if eval_points[0] is not None:
+            terms.append(dot(eval_points[0], y))
+        if eval_points[1] is not None:
+            terms.append(dot(x, eval_points[1]))
+        return [sum(terms[1:], terms[0]) if terms else None]
+
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        (rows, inner), (_, columns) = inputs
+        return 2 * rows * inner * columns
+
+
+_dot22 = Dot22()
+
+
+class Dot22Scalar(GemmRelated):
+    """``a * dot(x, y)`` of two matrices and a scalar of one floating-point dtype."""
+
+    def make_node(self, x: Any, y: Any, a: Any) -> Apply:
+        x, y, a = _tensor(x), _tensor(y), _tensor(a)
+        if a.ndim != 0:
+            raise TypeError(Gemm.E_scalar, a)
+        if x.ndim != 2 or y.ndim != 2:
+            raise TypeError(Gemm.E_rank, (x.type, y.type))
+        if not a.dtype == x.dtype == y.dtype:
+            raise TypeError("Dot22Scalar requires matching dtypes", (a.dtype, x.dtype, y.dtype))
+        if x.dtype not in _BLAS_DTYPES:
+            raise TypeError("Dot22Scalar requires floating-point dtypes", x.dtype)
+        return Apply(self, [x, y, a], [TensorType(x.dtype, (x.broadcastable[0], y.broadcastable[1]))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], out_storage: Any) -> None:
+        x, y, a = inputs
+        out_storage[0][0] = np.asarray(a * np.dot(x, y), dtype=x.dtype)
+
+    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+        return [(input_shapes[0][0], input_shapes[1][1])]
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
+        from theano.tensor import dot
+
+        x, y, a = inputs
+        (g,) = output_grads
+        return [a * dot(g, y.T), a * dot(x.T, g), (g * dot(x, y)).sum()]
+
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        (rows, inner), (_, columns) = inputs[0], inputs[1]
+        return 2 * rows * inner * columns
+
+
+_dot22scalar = Dot22Scalar()
+
+
+class BatchedDot(Op):
+    """For each index along the first dimension, the dot product of the two slices.
+
+    Each input has two or three dimensions. The output has one dimension for the batch, and one for each input of
+    three dimensions.
+    """
+
+    __props__ = ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        if len(inputs) != 2:
+            raise TypeError(f"theano.tensor.blas.BatchedDot: two arguments required, but {len(inputs)} given.")
+        x, y = (_tensor(v) for v in inputs)
+        for name, var in (("first", x), ("second", y)):
+            if var.ndim not in (2, 3):
+                raise TypeError(
+                    f"theano.tensor.blas.BatchedDot: input ({name}) should have 2 or 3 dimensions, but has {var.ndim}."
+                )
+        dtype = theano.scalar.upcast(x.dtype, y.dtype)
+        x, y = (v if v.dtype == dtype else v.astype(dtype) for v in (x, y))
+        broadcastable = (x.broadcastable[0] or y.broadcastable[0], *x.broadcastable[1:-1], *y.broadcastable[2:])
+        return Apply(self, [x, y], [TensorType(dtype, broadcastable)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], out_storage: Any) -> None:
+        x, y = inputs
+        if x.shape[0] != y.shape[0]:
+            raise TypeError(
+                "theano.tensor.blas.BatchedDot: inputs [x, y] must have the same size in axis 0, but have sizes "
+                f"[{x.shape[0]}, {y.shape[0]}]."
+            )
+        left = x[:, None, :] if x.ndim == 2 else x
+        right = y[:, :, None] if y.ndim == 2 else y
+        out = np.matmul(left, right)
+        if y.ndim == 2:
+            out = out[:, :, 0]
+        if x.ndim == 2:
+            out = out[:, 0]
+        out_storage[0][0] = np.ascontiguousarray(out)
+
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list[Any]:
+        xshp, yshp = shapes
+        return [(*xshp[:-1], *yshp[2:])]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        from theano.tensor.products import batched_dot
+        from theano.tensor.shaping import patternbroadcast
+
+        x, y = inputs
+        (gz,) = grads
+        xdim, ydim = x.ndim, y.ndim
+        if xdim == 2 and ydim == 2:
+            xgrad, ygrad = gz.dimshuffle(0, "x") * y, gz.dimshuffle(0, "x") * x
+        elif xdim == 2:
+            xgrad = batched_dot(gz, y.dimshuffle(0, 2, 1))
+            ygrad = x.dimshuffle(0, 1, "x") * gz.dimshuffle(0, "x", 1)
+        elif ydim == 2:
+            xgrad = gz.dimshuffle(0, 1, "x") * y.dimshuffle(0, "x", 1)
+            ygrad = batched_dot(x.dimshuffle(0, 2, 1), gz)
+        else:
+            xgrad = batched_dot(gz, y.dimshuffle(0, 2, 1))
+            ygrad = batched_dot(x.dimshuffle(0, 2, 1), gz)
+        # The product may lose a broadcastable dimension that the input had.
+        if xgrad.broadcastable != x.broadcastable:
+            xgrad = patternbroadcast(xgrad, x.broadcastable)
+        if ygrad.broadcastable != y.broadcastable:
+            ygrad = patternbroadcast(ygrad, y.broadcastable)
+        return [xgrad, ygrad]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        x, y = inputs
+        terms = []
+        if eval_points[0] is not None:
+            terms.append(self(eval_points[0], y))
+        if eval_points[1] is not None:
+            terms.append(self(x, eval_points[1]))
+        return [sum(terms[1:], terms[0]) if terms else None]
+
+
+_batched_dot = BatchedDot()
+
+
+def _as_scalar(res: Any, dtype: str | None = None) -> Any:
+    """`res` as a 0-d tensor if all its dimensions are broadcastable, else None."""
+    from theano.tensor.basic import cast
+
+    dtype = res.type.dtype if dtype is None else dtype
+    if res.type.ndim and not all(res.type.broadcastable):
+        return None
+    while res.owner is not None and type(res.owner.op).__name__ == "DimShuffle":
+        res = res.owner.inputs[0]
+    if res.type.ndim and not all(res.type.broadcastable):
+        return None
+    scalar = res.dimshuffle() if res.type.ndim else res
+    if scalar.type.dtype == dtype:
+        return scalar
+    # Gemm's scalars have the dtype of its matrices: narrowing one would change the value.
+    if theano.scalar.upcast(scalar.type.dtype, dtype) == dtype:
+        return cast(scalar, dtype)
+    return None
+
+
+def _is_real_matrix(res: Any) -> bool:
+    """Whether `res` is a matrix of reals without broadcastable dimensions."""
+    return (
+        res.type.ndim == 2
+        and res.type.dtype in ("float16", "float32", "float64")
+        and not res.type.broadcastable[0]
+        and not res.type.broadcastable[1]
+    )
+
+
+def _is_real_vector(res: Any) -> bool:
+    """Whether `res` is a vector of reals that is not broadcastable."""
+    return res.type.ndim == 1 and res.type.dtype in ("float16", "float32", "float64") and not res.type.broadcastable[0]
+
+
+_REWRITES = frozenset(
+    (
+        "GemmOptimizer",
+        "blas_opt_inplace",
+        "blas_optdb",
+        "local_dot22_to_dot22scalar",
+        "local_dot22_to_ger_or_gemv",
+        "local_dot_to_dot22",
+        "local_gemm_to_gemv",
+        "local_gemm_to_ger",
+        "local_inplace_gemm",
+        "local_inplace_gemv",
+        "local_inplace_ger",
+    )
+)
+
+
+def __getattr__(name: str) -> Any:
+    # Documented here; their homes import this module.
+    if name in ("batched_dot", "batched_tensordot"):
+        from theano.tensor import products
+
+        return getattr(products, name)
+    if name in _REWRITES:
+        from theano.tensor.rewriting import blas as rewrites
+
+        return getattr(rewrites, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "BatchedDot",
+    "Dot22",
+    "Dot22Scalar",
+    "Gemm",
+    "GemmRelated",
+    "Gemv",
+    "Ger",
+    "gemm",
+    "gemm_inplace",
+    "gemm_no_inplace",
+    "gemv",
+    "gemv_inplace",
+    "gemv_no_inplace",
+    "ger",
+    "ger_destructive",
+]

@@ -1,0 +1,443 @@
+"""Reductions along dimensions by a commutative and associative scalar op: sums, products, all, any."""
+
+from __future__ import annotations
+
+import copy
+import typing
+from collections.abc import Sequence
+
+import numpy as np
+
+from theano import scalar as scal
+from theano.configdefaults import config
+from theano.gof import Apply, Op
+from theano.scalar.op import BinaryScalarOp, ScalarOp
+from theano.scalar.output_types import upcast_out
+from theano.tensor.dimshuffle import dim_shuffle
+from theano.tensor.elemwise_eval import resolve_function
+from theano.tensor.type import tensor_type
+
+_SUM_DTYPE = {
+    "bool": "int64",
+    "int8": "int64",
+    "int16": "int64",
+    "int32": "int64",
+    "uint8": "uint64",
+    "uint16": "uint64",
+    "uint32": "uint64",
+}
+
+_ACC_DTYPE = {**_SUM_DTYPE, "float16": "float32", "float32": "float64", "complex64": "complex128"}
+
+
+class CAReduce(Op):
+    """The reduction of a tensor by a scalar op, along some or all dimensions.
+
+    The order in which elements are combined is not defined, so the scalar op must be commutative and associative.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        A binary op with one output, such as ``scalar.add`` or ``scalar.maximum``.
+    axis : int or sequence of int, optional
+        The dimensions to reduce; all by default.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> CAReduce(scal.maximum, axis=1)(T.matrix("m")).type
+    TensorType(float64, vector)
+    """
+
+    __props__: tuple[str, ...] = ("scalar_op", "axis")
+    _f16_ok = True
+
+    def __init__(self, scalar_op: ScalarOp, axis: typing.Any = None) -> None:
+        if scalar_op.nin not in (-1, 2) or scalar_op.nout != 1:
+            raise NotImplementedError("CAReduce only supports binary functions with a single output.")
+        self.scalar_op = scalar_op
+        if axis is None:
+            self.axis = None
+        elif isinstance(axis, (int, np.integer)) or (isinstance(axis, np.ndarray) and axis.ndim == 0):
+            self.axis = (int(axis),)
+        else:
+            self.axis = tuple(sorted({int(a) for a in axis}))
+            if len(self.axis) != len(list(axis)):
+                raise ValueError("A dimension is named twice in the axes of a reduction", axis)
+
+    @property
+    def ufunc(self) -> typing.Any:
+        """The NumPy ufunc that combines two arrays."""
+        spec = self.scalar_op.nfunc_spec
+        function = resolve_function(spec[0]) if spec is not None else None
+        if isinstance(function, np.ufunc):
+            return function
+        return np.frompyfunc(self.scalar_op.impl, 2, 1)
+
+    def _output_dtype(self, input_dtype: str) -> str:
+        return input_dtype
+
+    def make_node(self, input: typing.Any) -> Apply:
+        """Return the node for a tensor that has the dimensions to be reduced."""
+        from theano.tensor.basic import as_tensor_variable
+
+        x = as_tensor_variable(input)
+        op = self
+        ndim = x.type.ndim
+        axis = self.axis
+        if axis is not None:
+            for a in axis:
+                if not -ndim <= a < ndim:
+                    raise ValueError(f"Not enough dimensions on {x} to reduce on axis {a}")
+            if any(a < 0 for a in axis):
+                axis = tuple(sorted(a % ndim for a in axis))
+                if len(set(axis)) != len(axis):
+                    raise ValueError("A dimension is named twice in the axes of a reduction", self.axis)
+                op = copy.copy(self)
+                op.axis = axis
+        reduced = range(ndim) if axis is None else axis
+        pattern = tuple(b for i, b in enumerate(x.type.broadcastable) if i not in reduced)
+        out = tensor_type(self._output_dtype(x.type.dtype), pattern)
+        return Apply(op, [x], [out.make_variable()])
+
+    def __str__(self) -> str:
+        if self.axis is not None:
+            return f"Reduce{{{self.scalar_op}}}{{{', '.join(map(str, self.axis))}}}"
+        return f"Reduce{{{self.scalar_op}}}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _axes(self, ndim: int) -> tuple[int, ...]:
+        return tuple(range(ndim)) if self.axis is None else self.axis
+
+    def perform(self, node: Apply, inp: Sequence[typing.Any], out: Sequence[list], params: typing.Any = None) -> None:
+        x = np.asarray(inp[0])
+        axes = self._axes(x.ndim)
+        acc_dtype = getattr(self, "acc_dtype", None)
+        dtype = node.outputs[0].type.numpy_dtype
+        if acc_dtype is None:
+            acc_dtype = dtype
+        identity = getattr(self.scalar_op, "identity", None)
+        if identity is None and any(x.shape[a] == 0 for a in axes):
+            empty = next(a for a in axes if x.shape[a] == 0)
+            raise ValueError(
+                f"Input ({node.inputs[0]}) has zero-size on axis {empty}, but self.scalar_op ({self.scalar_op}) has"
+                " no attribute 'identity'"
+            )
+        with np.errstate(all="ignore"):
+            out[0][0] = np.asarray(self._reduce(x, axes, np.dtype(acc_dtype)), dtype=dtype)
+
+    def _reduce(self, x: np.ndarray, axes: tuple[int, ...], dtype: np.dtype) -> typing.Any:
+        if not axes:
+            return x.astype(dtype)
+        ufunc = self.ufunc
+        if len(ufunc.types) and "O" not in ufunc.types[0]:
+            return ufunc.reduce(x.astype(dtype, copy=False), axis=axes)
+        # A Python function: NumPy combines along one axis at a time, in objects.
+        value = x.astype(object)
+        for a in sorted(axes, reverse=True):
+            length = value.shape[a]
+            if length:
+                value = ufunc.reduce(value, axis=a)
+            else:
+                shape = value.shape[:a] + value.shape[a + 1 :]
+                value = np.full(shape, self.scalar_op.identity, dtype=object)
+        return value
+
+    def infer_shape(self, node: Apply, shapes: Sequence[typing.Any]) -> list[tuple]:
+        """Return the lengths of the dimensions that stay."""
+        (shape,) = shapes
+        axes = self._axes(node.inputs[0].type.ndim)
+        return [tuple(shape[i] for i in range(node.inputs[0].type.ndim) if i not in axes)]
+
+
+class _TruthReduce(CAReduce):
+    """A reduction of truth values; numbers are true when they are not 0."""
+
+    __props__ = ("axis",)
+    _scalar: ScalarOp
+
+    def __init__(self, axis: typing.Any = None) -> None:
+        super().__init__(self._scalar, axis)
+
+    def _output_dtype(self, input_dtype: str) -> str:
+        return "bool"
+
+    def make_node(self, input: typing.Any) -> Apply:
+        from theano.tensor.basic import as_tensor_variable, neq
+
+        x = as_tensor_variable(input)
+        if x.type.dtype != "bool":
+            x = neq(x, 0)
+        return super().make_node(x)
+
+    def __str__(self) -> str:
+        name = type(self).__name__
+        return name if self.axis is None else f"{name}{{{', '.join(map(str, self.axis))}}}"
+
+    def grad(self, inp: Sequence[typing.Any], grads: Sequence[typing.Any]) -> list:
+        return [inp[0].zeros_like(dtype=config.floatX)]
+
+
+class All(_TruthReduce):
+    """Whether all elements along the dimensions are true.
+
+    Parameters
+    ----------
+    axis : int or sequence of int, optional
+    """
+
+    __props__ = ("axis",)
+    _scalar = scal.and_
+    __str__ = _TruthReduce.__str__
+
+
+class Any(_TruthReduce):
+    """Whether some element along the dimensions is true.
+
+    Parameters
+    ----------
+    axis : int or sequence of int, optional
+    """
+
+    __props__ = ("axis",)
+    _scalar = scal.or_
+    __str__ = _TruthReduce.__str__
+
+
+class CAReduceDtype(CAReduce):
+    """A reduction with a dtype of the result and one in which it accumulates.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+    axis : int or sequence of int, optional
+    dtype : str, optional
+        Dtype of the result; by default that of the input, with small integers widened to 64 bits.
+    acc_dtype : str, optional
+        Dtype of the accumulator; by default at least 64 bits wide (a float16 accumulates in float32).
+
+    Raises
+    ------
+    TypeError
+        When applied to an input that `acc_dtype` cannot hold.
+    """
+
+    __props__: tuple[str, ...] = ("scalar_op", "axis", "dtype", "acc_dtype")
+
+    def __init__(
+        self,
+        scalar_op: ScalarOp,
+        axis: typing.Any = None,
+        dtype: str | None = None,
+        acc_dtype: str | None = None,
+    ) -> None:
+        super().__init__(scalar_op, axis=axis)
+        self.dtype = dtype
+        self.acc_dtype = acc_dtype
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__(state) if hasattr(super(), "__setstate__") else self.__dict__.update(state)
+        self.__dict__.setdefault("dtype", None)
+        self.__dict__.setdefault("acc_dtype", None)
+
+    def _output_dtype(self, idtype: str) -> str:
+        if self.dtype is None:
+            return _SUM_DTYPE.get(idtype, idtype)
+        return self.dtype
+
+    def _acc_dtype(self, idtype: str) -> str:
+        if self.acc_dtype is None:
+            return _ACC_DTYPE.get(idtype, idtype)
+        acc, source = np.dtype(self.acc_dtype).kind, np.dtype(idtype).kind
+        if acc in "fc" and source in "biu":
+            # Real numbers may stand for whole ones.
+            return self.acc_dtype
+        if scal.upcast(idtype, self.acc_dtype) != self.acc_dtype:
+            raise TypeError(
+                f"Cannot build {self} node with input dtype {idtype} and acc_dtype {self.acc_dtype}, as precision"
+                " would be lost. To correct this error, you can:\n"
+                "  - not specify acc_dtype, or\n"
+                f"  - use an acc_dtype at least as precise as {scal.upcast(idtype, self.acc_dtype)}.\n"
+                'If you are expecting the precision loss, you can use tensor.cast(..., dtype="'
+                f'{self.acc_dtype}"), on your input.'
+            )
+        return self.acc_dtype
+
+    def make_node(self, input: typing.Any) -> Apply:
+        """Return the node, of an op whose dtypes are those for the input."""
+        from theano.tensor.basic import as_tensor_variable
+
+        x = as_tensor_variable(input)
+        dtype = self._output_dtype(x.type.dtype)
+        acc_dtype = self._acc_dtype(x.type.dtype)
+        op = self
+        if (dtype, acc_dtype) != (self.dtype, self.acc_dtype):
+            op = copy.copy(self)
+            op.dtype, op.acc_dtype = dtype, acc_dtype
+        return CAReduce.make_node(op, x)
+
+    def __str__(self) -> str:
+        name = type(self).__name__
+        if name == "CAReduceDtype":
+            name = f"ReduceDtype{{{self.scalar_op}}}"
+        axis = "" if self.axis is None else f"axis=[{', '.join(map(str, self.axis))}], "
+        return f"{name}{{{axis}acc_dtype={self.acc_dtype}}}"
+
+    def _spread(self, x: typing.Any, g: typing.Any) -> typing.Any:
+        # Put broadcastable dimensions where `x` was reduced.
+        axes = self._axes(x.type.ndim)
+        kept = iter(range(x.type.ndim))
+        order = tuple("x" if i in axes else next(kept) for i in range(x.type.ndim))
+        return dim_shuffle(g.type.broadcastable, order)(g)
+
+
+class Sum(CAReduceDtype):
+    """Sum along dimensions.
+
+    Parameters
+    ----------
+    axis : int or sequence of int, optional
+    dtype : str, optional
+        Dtype of the result; by default that of the input, with small integers widened to 64 bits.
+    acc_dtype : str, optional
+        Dtype of the accumulator; by default at least 64 bits wide.
+    """
+
+    __props__ = ("axis", "dtype", "acc_dtype")
+    nfunc_spec = ("sum", 1, 1)
+    __str__ = CAReduceDtype.__str__
+
+    def __init__(self, axis: typing.Any = None, dtype: str | None = None, acc_dtype: str | None = None) -> None:
+        super().__init__(scal.add, axis=axis, dtype=dtype, acc_dtype=acc_dtype)
+
+    def L_op(self, inp: Sequence[typing.Any], out: Sequence[typing.Any], grads: Sequence[typing.Any]) -> list:
+        """Return the gradient of the sum at each of its elements."""
+        from theano.tensor.elemwise import elemwise_of
+
+        (x,) = inp
+        if out[0].type.numpy_dtype.kind not in "fc" or x.type.numpy_dtype.kind not in "fc":
+            return [x.zeros_like(dtype=config.floatX)]
+        return [elemwise_of(scal.second)(x, self._spread(x, grads[0]))]
+
+    def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
+        """Return the sum of the directions: it is linear."""
+        if None in eval_points:
+            return [None]
+        return self(*eval_points, return_list=True)
+
+
+class Prod(CAReduceDtype):
+    """Product along dimensions.
+
+    Parameters
+    ----------
+    axis : int or sequence of int, optional
+    dtype, acc_dtype : str, optional
+        As for :class:`Sum`.
+    no_zeros_in_input : bool
+        A promise that no element is 0, which makes the gradient simpler and twice differentiable.
+    """
+
+    __props__ = ("axis", "dtype", "acc_dtype", "no_zeros_in_input")
+    nfunc_spec = ("prod", 1, 1)
+    __str__ = CAReduceDtype.__str__
+
+    def __init__(
+        self,
+        axis: typing.Any = None,
+        dtype: str | None = None,
+        acc_dtype: str | None = None,
+        no_zeros_in_input: bool = False,
+    ) -> None:
+        super().__init__(scal.mul, axis=axis, dtype=dtype, acc_dtype=acc_dtype)
+        self.no_zeros_in_input = no_zeros_in_input
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("no_zeros_in_input", False)
+
+    def L_op(self, inp: Sequence[typing.Any], out: Sequence[typing.Any], grads: Sequence[typing.Any]) -> list:
+        """Return the gradient: at each element the product of the others.
+
+        That is the whole product divided by the element where no element of the group is 0. With one 0 in a group only
+        that element has a gradient, the product of the others; with more there is none.
+        """
+        from theano.tensor import basic as T
+
+        (x,) = inp
+        (gz,) = grads
+        if out[0].type.numpy_dtype.kind not in "fc" or x.type.numpy_dtype.kind not in "fc":
+            return [x.zeros_like(dtype=config.floatX)]
+        gz = T.as_tensor_variable(gz)
+        product = self(x)
+        spread_gz = self._spread(x, gz)
+        quotient = T.mul(spread_gz, self._spread(x, product)) / x
+        if self.no_zeros_in_input:
+            return [quotient]
+        is_zero = T.eq(x, 0.0)
+        n_zeros = T.sum(is_zero, axis=self.axis)
+        groups_without = self._spread(x, T.eq(n_zeros, 0))
+        lone_zero = T.and_(self._spread(x, T.eq(n_zeros, 1)), is_zero)
+        others = ProdWithoutZeros(axis=self.axis, dtype=self.dtype, acc_dtype=self.acc_dtype)(x)
+        at_lone_zero = T.switch(lone_zero, self._spread(x, others) * spread_gz, 0.0)
+        return [T.switch(groups_without, quotient, at_lone_zero)]
+
+    def c_code_cache_version(self) -> tuple:
+        return (1,)
+
+
+class MulWithoutZeros(BinaryScalarOp):
+    """Product of two numbers in which 0 counts as 1, unless both are 0."""
+
+    identity = 1.0
+    commutative = True
+    associative = True
+    output_types_preference = staticmethod(upcast_out)
+
+    def impl(self, x, y):
+        return np.where(x == 0, y, np.where(y == 0, x, np.multiply(x, y)))[()]
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        x, y = inputs
+        return f"{outputs[0]} = {x} == 0 ? {y} : {y} == 0 ? {x} : {x} * {y};"
+
+    def c_code_cache_version(self):
+        return (1,)
+
+
+mul_without_zeros = MulWithoutZeros(upcast_out, name="mul_without_zeros")
+
+
+class ProdWithoutZeros(CAReduceDtype):
+    """Product of the elements that are not 0, along dimensions; 1 if there are none.
+
+    Parameters
+    ----------
+    axis : int or sequence of int, optional
+    dtype, acc_dtype : str, optional
+        As for :class:`Sum`.
+    """
+
+    __props__ = ("axis", "dtype", "acc_dtype")
+    __str__ = CAReduceDtype.__str__
+
+    def __init__(self, axis: typing.Any = None, dtype: str | None = None, acc_dtype: str | None = None) -> None:
+        super().__init__(mul_without_zeros, axis=axis, dtype=dtype, acc_dtype=acc_dtype)
+
+    def _reduce(self, x: np.ndarray, axes: tuple[int, ...], dtype: np.dtype) -> typing.Any:
+        return np.multiply.reduce(np.where(x == 0, 1, x).astype(dtype), axis=axes)
+
+    def grad(self, inp: Sequence[typing.Any], grads: Sequence[typing.Any]) -> list:
+        from theano.gradient import grad_not_implemented
+
+        return [
+            grad_not_implemented(
+                self,
+                0,
+                inp[0],
+                "2nd derivatives of `product(a)` is not currently supported."
+                "If `a` is guaranteed to contains no zeros, use `product(a, no_zeros_in_input=True)`.",
+            )
+        ]

@@ -1,0 +1,181 @@
+"""Constructors of symbolic tensor variables: ``scalar``, ``vector``, ``dmatrix``, ``fvectors`` and their kin.
+
+Names are made of a dtype letter and a shape word: ``b`` int8, ``w`` int16, ``i`` int32, ``l`` int64, ``f`` float32,
+``d`` float64, ``c`` complex64, ``z`` complex128. Without a letter the dtype is an argument, ``config.floatX`` by
+default. The lettered names are :class:`TensorType` instances; calling one makes a variable.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano import config
+from theano.tensor.type import TensorType, tensor_type
+
+_PATTERNS: dict[str, tuple[bool, ...]] = {
+    "scalar": (),
+    "vector": (False,),
+    "matrix": (False, False),
+    "row": (True, False),
+    "col": (False, True),
+    "tensor3": (False,) * 3,
+    "tensor4": (False,) * 4,
+    "tensor5": (False,) * 5,
+    "tensor6": (False,) * 6,
+    "tensor7": (False,) * 7,
+}
+_LETTERS = {
+    "b": "int8",
+    "w": "int16",
+    "i": "int32",
+    "l": "int64",
+    "f": "float32",
+    "d": "float64",
+    "c": "complex64",
+    "z": "complex128",
+}
+
+bscalar, wscalar, iscalar, lscalar, fscalar, dscalar, cscalar, zscalar = (
+    tensor_type(dtype, _PATTERNS["scalar"]) for dtype in _LETTERS.values()
+)
+bvector, wvector, ivector, lvector, fvector, dvector, cvector, zvector = (
+    tensor_type(dtype, _PATTERNS["vector"]) for dtype in _LETTERS.values()
+)
+bmatrix, wmatrix, imatrix, lmatrix, fmatrix, dmatrix, cmatrix, zmatrix = (
+    tensor_type(dtype, _PATTERNS["matrix"]) for dtype in _LETTERS.values()
+)
+brow, wrow, irow, lrow, frow, drow, crow, zrow = (tensor_type(dtype, _PATTERNS["row"]) for dtype in _LETTERS.values())
+bcol, wcol, icol, lcol, fcol, dcol, ccol, zcol = (tensor_type(dtype, _PATTERNS["col"]) for dtype in _LETTERS.values())
+btensor3, wtensor3, itensor3, ltensor3, ftensor3, dtensor3, ctensor3, ztensor3 = (
+    tensor_type(dtype, _PATTERNS["tensor3"]) for dtype in _LETTERS.values()
+)
+btensor4, wtensor4, itensor4, ltensor4, ftensor4, dtensor4, ctensor4, ztensor4 = (
+    tensor_type(dtype, _PATTERNS["tensor4"]) for dtype in _LETTERS.values()
+)
+btensor5, wtensor5, itensor5, ltensor5, ftensor5, dtensor5, ctensor5, ztensor5 = (
+    tensor_type(dtype, _PATTERNS["tensor5"]) for dtype in _LETTERS.values()
+)
+btensor6, wtensor6, itensor6, ltensor6, ftensor6, dtensor6, ctensor6, ztensor6 = (
+    tensor_type(dtype, _PATTERNS["tensor6"]) for dtype in _LETTERS.values()
+)
+btensor7, wtensor7, itensor7, ltensor7, ftensor7, dtensor7, ctensor7, ztensor7 = (
+    tensor_type(dtype, _PATTERNS["tensor7"]) for dtype in _LETTERS.values()
+)
+
+
+def _variable(word: str, name: str | None, dtype: Any) -> Any:
+    return tensor_type(config.floatX if dtype is None else dtype, _PATTERNS[word])(name)
+
+
+def scalar(name: str | None = None, dtype: str | None = None):
+    """Return a symbolic 0-dimensional variable, of dtype ``config.floatX`` by default."""
+    return _variable("scalar", name, dtype)
+
+
+def vector(name: str | None = None, dtype: str | None = None):
+    """Return a symbolic vector, of dtype ``config.floatX`` by default."""
+    return _variable("vector", name, dtype)
+
+
+def matrix(name: str | None = None, dtype: str | None = None):
+    """Return a symbolic matrix, of dtype ``config.floatX`` by default."""
+    return _variable("matrix", name, dtype)
+
+
+def row(name: str | None = None, dtype: str | None = None):
+    """Return a symbolic row: a matrix whose number of rows is 1 and broadcasts."""
+    return _variable("row", name, dtype)
+
+
+def col(name: str | None = None, dtype: str | None = None):
+    """Return a symbolic column: a matrix whose number of columns is 1 and broadcasts."""
+    return _variable("col", name, dtype)
+
+
+def tensor3(name: str | None = None, dtype: str | None = None):
+    """Return a symbolic 3-dimensional variable, of dtype ``config.floatX`` by default."""
+    return _variable("tensor3", name, dtype)
+
+
+def tensor4(name: str | None = None, dtype: str | None = None):
+    """Return a symbolic 4-dimensional variable, of dtype ``config.floatX`` by default."""
+    return _variable("tensor4", name, dtype)
+
+
+def tensor5(name: str | None = None, dtype: str | None = None):
+    """Return a symbolic 5-dimensional variable, of dtype ``config.floatX`` by default."""
+    return _variable("tensor5", name, dtype)
+
+
+def tensor6(name: str | None = None, dtype: str | None = None):
+    """Return a symbolic 6-dimensional variable, of dtype ``config.floatX`` by default."""
+    return _variable("tensor6", name, dtype)
+
+
+def tensor7(name: str | None = None, dtype: str | None = None):
+    """Return a symbolic 7-dimensional variable, of dtype ``config.floatX`` by default."""
+    return _variable("tensor7", name, dtype)
+
+
+def tensor(*args: Any, **kwargs: Any):
+    """Return a variable of ``TensorType(*args, **kwargs)``; the keyword ``name`` names it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tensor('float64', (False, True), name='x').type
+    TensorType(float64, col)
+    """
+    name = kwargs.pop("name", None)
+    return TensorType(*args, **kwargs)(name=name)
+
+
+class _Plural:
+    """Make several variables at once: ``maker(3)``, ``maker('x', 'y', 'z')`` or ``maker('xyz')``."""
+
+    def __init__(self, maker: Any) -> None:
+        self.maker = maker
+
+    def __call__(self, *names: Any):
+        if len(names) == 1:
+            if isinstance(names[0], int):
+                return [self.maker() for _ in range(names[0])]
+            names = tuple(names[0])
+        if not names:
+            raise ValueError("give at least one name, or the number of variables to make")
+        made = [self.maker(name) for name in names]
+        return made[0] if len(made) == 1 else made
+
+
+scalars, vectors, matrices, rows, cols = map(_Plural, (scalar, vector, matrix, row, col))
+tensor3s, tensor4s, tensor5s, tensor6s, tensor7s = map(_Plural, (tensor3, tensor4, tensor5, tensor6, tensor7))
+
+iscalars, lscalars, fscalars, dscalars, cscalars, zscalars = map(
+    _Plural, (iscalar, lscalar, fscalar, dscalar, cscalar, zscalar)
+)
+ivectors, lvectors, fvectors, dvectors, cvectors, zvectors = map(
+    _Plural, (ivector, lvector, fvector, dvector, cvector, zvector)
+)
+imatrices, lmatrices, fmatrices, dmatrices, cmatrices, zmatrices = map(
+    _Plural, (imatrix, lmatrix, fmatrix, dmatrix, cmatrix, zmatrix)
+)
+irows, lrows, frows, drows = map(_Plural, (irow, lrow, frow, drow))
+icols, lcols, fcols, dcols = map(_Plural, (icol, lcol, fcol, dcol))
+itensor3s, ltensor3s, ftensor3s, dtensor3s = map(_Plural, (itensor3, ltensor3, ftensor3, dtensor3))
+itensor4s, ltensor4s, ftensor4s, dtensor4s = map(_Plural, (itensor4, ltensor4, ftensor4, dtensor4))
+itensor5s, ltensor5s, ftensor5s, dtensor5s = map(_Plural, (itensor5, ltensor5, ftensor5, dtensor5))
+itensor6s, ltensor6s, ftensor6s, dtensor6s = map(_Plural, (itensor6, ltensor6, ftensor6, dtensor6))
+itensor7s, ltensor7s, ftensor7s, dtensor7s = map(_Plural, (itensor7, ltensor7, ftensor7, dtensor7))
+
+int_types = bscalar, wscalar, iscalar, lscalar
+float_types = fscalar, dscalar
+complex_types = cscalar, zscalar
+int_scalar_types = int_types
+float_scalar_types = float_types
+complex_scalar_types = complex_types
+int_vector_types = bvector, wvector, ivector, lvector
+float_vector_types = fvector, dvector
+complex_vector_types = cvector, zvector
+int_matrix_types = bmatrix, wmatrix, imatrix, lmatrix
+float_matrix_types = fmatrix, dmatrix
+complex_matrix_types = cmatrix, zmatrix

@@ -1,0 +1,465 @@
+"""From Python and NumPy objects to tensor variables, and back to numbers where a variable is a known constant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano import scalar as scal
+from theano.gof.graph import Apply, Constant, Variable
+from theano.tensor.type import TensorType
+from theano.tensor.var import AsTensorError, TensorConstant, TensorVariable
+
+__all__ = [
+    "EmptyConstantError",
+    "NotScalarConstantError",
+    "ShapeError",
+    "as_tensor",
+    "as_tensor_variable",
+    "constant",
+    "constant_or_value",
+    "extract_constant",
+    "get_scalar_constant_value",
+    "get_vector_length",
+    "numpy_scalar",
+]
+
+
+class ShapeError(Exception):
+    """Raised when the shape of a variable cannot be computed."""
+
+
+class NotScalarConstantError(Exception):
+    """Raised by :func:`get_scalar_constant_value` for what is not one known number."""
+
+
+class EmptyConstantError(NotScalarConstantError):
+    """Raised by :func:`get_scalar_constant_value` for a constant that has no element."""
+
+
+def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None):
+    """Turn `x` into a tensor variable or constant.
+
+    Parameters
+    ----------
+    x : variable, Apply, number, ndarray, list or tuple
+        A tensor variable passes through, an Apply with one output gives that output, a list or tuple that holds
+        variables is stacked; everything else becomes a constant, as :func:`constant` does.
+    name : str, optional
+        Name of the constant, if one is made.
+    ndim : int, optional
+        Number of dimensions of the result: broadcastable dimensions are added or removed on the left.
+
+    Returns
+    -------
+    TensorVariable or TensorConstant
+
+    Raises
+    ------
+    ValueError
+        If the Apply has several outputs, or `x` cannot have `ndim` dimensions.
+    AsTensorError
+        If `x` cannot be a tensor.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.as_tensor_variable([1.5, 2.5]).type
+    TensorType(float64, vector)
+    """
+    if ndim is None and type(x) is TensorVariable:
+        return x
+    convert = getattr(x, "_as_TensorVariable", None)
+    if convert is not None:
+        return convert()
+    if isinstance(x, Apply):
+        if len(x.outputs) != 1:
+            raise ValueError("It is ambiguous which output of an Apply with several outputs is meant.", x)
+        x = x.outputs[0]
+    if isinstance(x, Variable):
+        if isinstance(x.type, scal.Scalar):
+            from theano.tensor.creation import tensor_from_scalar
+
+            x = tensor_from_scalar(x)
+        if not isinstance(x.type, TensorType):
+            raise AsTensorError("The type of a tensor variable has to be a TensorType.", x, x.type)
+        return x if ndim is None or x.type.ndim == ndim else _with_ndim(x, ndim)
+    if isinstance(x, (tuple, list)) and any(isinstance(item, (Variable, tuple, list)) for item in x):
+        if _holds_variable(x):
+            from theano.tensor.joining import stack
+
+            try:
+                stacked = stack([as_tensor_variable(item) for item in x])
+            except (TypeError, ValueError):
+                pass
+            else:
+                return stacked if ndim is None else _with_ndim(stacked, ndim)
+    if isinstance(x, bool):
+        raise AsTensorError(
+            "True or False is no tensor variable; write numpy.asarray(True) for a constant of dtype bool. Where it came "
+            "from `v == w` of two variables: that compares their identity, use theano.tensor.eq(v, w) instead."
+        )
+    try:
+        return constant(x, name=name, ndim=ndim)
+    except TypeError as error:
+        try:
+            text = str(x)
+        except Exception:
+            text = repr(x)
+        raise AsTensorError(f"Cannot convert {text} to TensorType", type(x)) from error
+
+
+as_tensor = as_tensor_variable
+
+
+def _holds_variable(items: Any) -> bool:
+    return any(
+        isinstance(item, Variable) or (isinstance(item, (tuple, list)) and _holds_variable(item)) for item in items
+    )
+
+
+def _with_ndim(x: Any, ndim: int):
+    """Add or remove broadcastable dimensions on the left until there are `ndim`."""
+    extra = x.type.ndim - ndim
+    if extra > 0:
+        if not all(x.type.broadcastable[:extra]):
+            raise ValueError(f"{x} of {x.type} cannot have {ndim} dimensions: a leading one is not broadcastable")
+        return x.dimshuffle(list(range(extra, x.type.ndim)))
+    if extra < 0:
+        return x.dimshuffle(["x"] * -extra + list(range(x.type.ndim)))
+    return x
+
+
+def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None):
+    """Return a :class:`TensorConstant` holding a copy of `x`.
+
+    Python integers take the smallest integer dtype that holds them, Python floats the dtype that
+    ``theano.tensor.basic.autocast_float`` chooses, unless `dtype` is given. Dimensions of length 1 are broadcastable.
+
+    Parameters
+    ----------
+    x : number, ndarray, list or tuple
+    name : str, optional
+    ndim : int, optional
+        Number of dimensions: 1s are added on the left.
+    dtype : str, optional
+
+    Raises
+    ------
+    TypeError
+        If `x` is no number or array of numbers.
+    ValueError
+        If `x` has more than `ndim` dimensions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.constant(1).type, T.constant([1., 2.]).type
+    (TensorType(int8, scalar), TensorType(float64, vector))
+    """
+    if isinstance(x, TensorConstant):
+        if (name is None or x.name == name) and (ndim is None or x.ndim == ndim) and (dtype is None or x.dtype == dtype):
+            return x
+        x = x.data
+    elif isinstance(x, Constant):
+        x = x.data
+    data = scal.convert(x, dtype=dtype)
+    if not isinstance(data, np.ndarray) or isinstance(data, np.memmap) or type(data) is not np.ndarray:
+        data = np.array(data)
+    elif data is x or data.base is not None:
+        # The constant must not change when the caller's array does.
+        data = np.array(data, order="C" if data.flags.c_contiguous else "K", subok=False)
+    if not data.dtype.isnative:
+        data = data.astype(data.dtype.newbyteorder("="))
+    pattern = tuple([length == 1 for length in data.shape])
+    if ndim is not None:
+        if len(pattern) > ndim:
+            raise ValueError(f"a constant of shape {data.shape} cannot have {ndim} dimensions")
+        missing = ndim - len(pattern)
+        if missing:
+            pattern = (True,) * missing + pattern
+            data = data.reshape((1,) * missing + data.shape)
+    return TensorConstant(TensorType(data.dtype.name, pattern), data, name=name)
+
+
+def constant_or_value(
+    x: Any, rtype: Any = TensorConstant, name: str | None = None, ndim: int | None = None, dtype: Any = None
+):
+    """Return a symbolic constant of `x`, see :func:`constant`; `rtype` is the class of the result.
+
+    Raises
+    ------
+    TypeError
+        If `x` cannot be converted.
+    """
+    made = constant(x, name=name, ndim=ndim, dtype=dtype)
+    if rtype in (None, TensorConstant):
+        return made
+    return rtype(made.type, made.data, name=name)
+
+
+def numpy_scalar(data: Any) -> np.ndarray:
+    """Return `data`, an array of one element, as a number.
+
+    Raises
+    ------
+    EmptyConstantError
+        If `data` has no element.
+    NotScalarConstantError
+        If `data` is no single number.
+    """
+    if isinstance(data, np.ndarray) and data.ndim > 0 and data.size == 0:
+        raise EmptyConstantError()
+    try:
+        # Works for every numeric dtype and fails for strings and objects.
+        complex(data)
+    except (TypeError, ValueError):
+        raise NotScalarConstantError(f"v.data is not a single number: {data!r}") from None
+    return data
+
+
+# The elementwise operations that get_scalar_constant_value may compute on known numbers.
+_FOLDED_SCALAR_OPS = (
+    scal.Cast,
+    scal.Switch,
+    scal.NEQ,
+    scal.EQ,
+    scal.LT,
+    scal.GT,
+    scal.LE,
+    scal.GE,
+    scal.Sub,
+    scal.Add,
+    scal.Mod,
+    scal.Mul,
+    scal.IntDiv,
+    scal.TrueDiv,
+    scal.Minimum,
+    scal.Maximum,
+)
+
+
+def get_scalar_constant_value(
+    v: Any, elemwise: bool = True, only_process_constants: bool = False, max_recur: int = 10
+) -> np.ndarray:
+    """Return the number that all elements of `v` are known to have.
+
+    Parameters
+    ----------
+    v : variable, number or ndarray
+        A constant with one value, or a graph that only moves one around: fills, allocations, shuffles, casts, joins,
+        indexing of known shapes and vectors.
+    elemwise : bool
+        Whether simple elementwise operations on known numbers are computed.
+    only_process_constants : bool
+        Look at constants only, not at graphs.
+    max_recur : int
+        Number of nested operations to look through.
+
+    Returns
+    -------
+    numpy scalar or 0-d ndarray
+
+    Raises
+    ------
+    NotScalarConstantError
+        If there is no such number.
+    EmptyConstantError
+        If `v` is a constant without elements.
+    """
+    while True:
+        if v is None:
+            raise NotScalarConstantError()
+        if isinstance(v, (np.integer, int, float, complex)):
+            return np.asarray(v)
+        if isinstance(v, np.ndarray):
+            return numpy_scalar(v).copy()
+        if isinstance(v, Constant):
+            return _value_of_constant(v)
+        node = getattr(v, "owner", None)
+        if only_process_constants or node is None or max_recur <= 0:
+            raise NotScalarConstantError(v)
+        max_recur -= 1
+        known = _step_to_constant(v, node, elemwise, max_recur)
+        if not isinstance(known, Variable):
+            return known
+        v = known
+
+
+def _value_of_constant(v: Any) -> np.ndarray:
+    unique = getattr(v.tag, "unique_value", None)
+    data = unique if unique is not None else v.data
+    if isinstance(data, np.ndarray):
+        if data.size > 1 and not (data.strides and not any(data.strides)):
+            first = data.flat[0]
+            if not (data == first).all():
+                raise NotScalarConstantError(v)
+            data = first
+        elif data.size >= 1:
+            data = data.flat[0]
+        return np.array(numpy_scalar(data), copy=True)
+    return np.array(numpy_scalar(data))
+
+
+def _step_to_constant(v: Any, node: Apply, elemwise: bool, max_recur: int) -> Any:
+    """Return the number `v` is known to be, or a variable known to have the same value."""
+    from theano.compile.ops import DeepCopyOp, OutputGuard, Rebroadcast, Shape, Shape_i
+    from theano.raise_op import Assert
+    from theano.tensor.creation import Alloc, MakeVector, ScalarFromTensor, TensorFromScalar
+    from theano.tensor.elemwise import DimShuffle, Elemwise
+    from theano.tensor.joining import Join
+    from theano.tensor.shaping import Reshape
+    from theano.tensor.subtensor import Subtensor, get_idx_list
+
+    op = node.op
+    if isinstance(op, (Alloc, DimShuffle, Rebroadcast, OutputGuard, DeepCopyOp, TensorFromScalar, ScalarFromTensor)):
+        return node.inputs[0]
+    if isinstance(op, Reshape):
+        return node.inputs[0]
+    if isinstance(op, Shape_i):
+        base = node.inputs[0]
+        if isinstance(base, Constant):
+            return np.asarray(base.data.shape[op.i])
+        if base.type.broadcastable[op.i]:
+            return np.asarray(1)
+        raise NotScalarConstantError(v)
+    if isinstance(op, Assert):
+        for condition in node.inputs[1:]:
+            if not get_scalar_constant_value(condition, elemwise=elemwise, max_recur=max_recur):
+                raise NotScalarConstantError(v)
+        return node.inputs[0]
+    if isinstance(op, scal.ScalarOp):
+        if isinstance(op, scal.Second):
+            return node.inputs[1]
+        if isinstance(op, _FOLDED_SCALAR_OPS):
+            return _fold_scalar(op, node, elemwise, max_recur)
+    elif isinstance(op, Elemwise) and elemwise:
+        if isinstance(op.scalar_op, scal.Second):
+            return node.inputs[1]
+        if isinstance(op.scalar_op, _FOLDED_SCALAR_OPS):
+            return _fold_scalar(op.scalar_op, node, elemwise, max_recur)
+    elif isinstance(op, Subtensor) and v.ndim == 0:
+        return _element_of(v, node, get_idx_list(node.inputs, op.idx_list), (Join, MakeVector, Shape), max_recur)
+    raise NotScalarConstantError(v)
+
+
+def _fold_scalar(scalar_op: Any, node: Apply, elemwise: bool, max_recur: int) -> np.ndarray:
+    values = [get_scalar_constant_value(x, elemwise=elemwise, max_recur=max_recur) for x in node.inputs]
+    dtype = node.outputs[0].type.dtype
+    result = scalar_op.impl(*[np.asarray(x, dtype=var.type.dtype)[()] for x, var in zip(values, node.inputs)])
+    return np.asarray(result, dtype=dtype)
+
+
+def _element_of(v: Any, node: Apply, index: Any, kinds: tuple[type, type, type], max_recur: int) -> Any:
+    """Follow a scalar indexed out of a constant, a join, a made vector or a shape."""
+    join_class, make_vector_class, shape_class = kinds
+    base = node.inputs[0]
+    if isinstance(base, Constant):
+        try:
+            entries = tuple(
+                int(get_scalar_constant_value(i, max_recur=max_recur)) if not isinstance(i, slice) else i for i in index
+            )
+            return np.array(base.data[entries])
+        except (IndexError, TypeError):
+            raise NotScalarConstantError(v) from None
+    owner = base.owner
+    if owner is None or len(index) != 1 or isinstance(index[0], slice):
+        raise NotScalarConstantError(v)
+    position = int(get_scalar_constant_value(index[0], max_recur=max_recur))
+    if isinstance(owner.op, make_vector_class):
+        if -len(owner.inputs) <= position < len(owner.inputs):
+            return owner.inputs[position]
+    elif isinstance(owner.op, join_class):
+        pieces = owner.inputs[1:]
+        if base.ndim == 1 and all(piece.type.broadcastable[0] for piece in pieces):
+            if -len(pieces) <= position < len(pieces):
+                return pieces[position].dimshuffle(())
+    elif isinstance(owner.op, shape_class):
+        source = owner.inputs[0]
+        if -source.ndim <= position < source.ndim and source.type.broadcastable[position]:
+            return np.asarray(1)
+        if isinstance(source, Constant):
+            return np.asarray(source.data.shape[position])
+    raise NotScalarConstantError(v)
+
+
+def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool = False):
+    """Return the number that `x` is known to be, or `x` as a tensor variable where it is not known."""
+    try:
+        return get_scalar_constant_value(x, elemwise, only_process_constants)
+    except NotScalarConstantError:
+        pass
+    if isinstance(x, scal.ScalarVariable):
+        from theano.tensor.creation import tensor_from_scalar
+
+        return tensor_from_scalar(x)
+    return x
+
+
+def get_vector_length(v: Any) -> int:
+    """Return the number of elements of a symbolic vector, where the graph tells it.
+
+    Parameters
+    ----------
+    v : vector variable or sequence
+        A constant, a shape, a made vector, a join of such, a slice of such with constant bounds, or an arange with
+        constant arguments.
+
+    Raises
+    ------
+    ValueError
+        If the length is not known before run time.
+    TypeError
+        If `v` is no vector.
+    """
+    v = as_tensor_variable(v)
+    if v.ndim != 1:
+        raise TypeError(f"argument must be a vector, got {v.ndim} dimensions")
+    length = _vector_length(v)
+    if length is None:
+        raise ValueError(f"length not known: {v}")
+    return length
+
+
+def _vector_length(v: Any) -> int | None:
+    from theano.compile.ops import Shape, SpecifyShape
+    from theano.tensor.creation import ARange, MakeVector
+    from theano.tensor.elemwise import Elemwise
+    from theano.tensor.joining import Join
+    from theano.tensor.subtensor import Subtensor, get_idx_list
+
+    if v.type.broadcastable[0]:
+        return 1
+    if isinstance(v, Constant):
+        return len(v.data)
+    if v.owner is None:
+        return None
+    op, inputs = v.owner.op, v.owner.inputs
+    try:
+        if isinstance(op, Join):
+            lengths = [_vector_length(piece) for piece in inputs[1:]]
+            return None if None in lengths else sum(lengths)
+        if isinstance(op, MakeVector):
+            return len(inputs)
+        if isinstance(op, Shape):
+            return inputs[0].type.ndim
+        if isinstance(op, SpecifyShape):
+            return int(get_scalar_constant_value(inputs[1]))
+        if isinstance(op, Subtensor):
+            (index,) = get_idx_list(inputs, op.idx_list)
+            bounds = [None if b is None else int(get_scalar_constant_value(b)) for b in (index.start, index.stop, index.step)]
+            whole = _vector_length(inputs[0])
+            return None if whole is None else len(range(*slice(*bounds).indices(whole)))
+        if isinstance(op, ARange):
+            start, stop, step = (get_scalar_constant_value(x) for x in inputs)
+            return max(0, int(np.ceil((stop - start) / step)))
+        if isinstance(op, Elemwise):
+            for x in inputs:
+                if not x.type.broadcastable[0]:
+                    length = _vector_length(x)
+                    if length is not None:
+                        return length
+    except NotScalarConstantError:
+        pass
+    return None

@@ -1,0 +1,884 @@
+"""Tensors from nothing or from scalars: alloc, zeros, ones, arange, eye, tri, grids, made vectors, 0-d conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano import config, printing
+from theano import scalar as scal
+from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.op import Op
+from theano.gradient import DisconnectedType, grad_undefined
+from theano.printing import pprint
+from theano.tensor.conversion import (
+    NotScalarConstantError,
+    as_tensor_variable,
+    constant,
+    get_scalar_constant_value,
+)
+from theano.tensor.math import discrete_dtypes, fill, int_dtypes, maximum, uint_dtypes
+from theano.tensor.type import TensorType
+
+
+def shape_entries(shape: Sequence[Any]) -> tuple[list[Any], tuple[bool, ...]]:
+    """Return `shape` as int64-compatible scalar variables, and which of them are known to be 1.
+
+    Raises
+    ------
+    TypeError
+        If an entry is no integer scalar.
+    """
+    entries, pattern = [], []
+    for entry in shape:
+        if type(entry) is int:
+            entries.append(constant(entry, dtype="int64"))
+            pattern.append(entry == 1)
+            continue
+        variable = as_tensor_variable(entry)
+        if variable.ndim != 0 and all(variable.type.broadcastable):
+            variable = variable.dimshuffle(())
+        if variable.ndim != 0 or variable.dtype not in int_dtypes + uint_dtypes:
+            raise TypeError(f"Shape arguments must be scalar integers, got {entry!r} of {variable.type}")
+        entries.append(variable)
+        try:
+            pattern.append(bool(get_scalar_constant_value(variable) == 1))
+        except NotScalarConstantError:
+            pattern.append(False)
+    return entries, tuple(pattern)
+
+
+alloc_validate_shape = shape_entries
+
+
+class Alloc(Op):
+    """A tensor of a given shape filled with a value, which may itself be a tensor that broadcasts to that shape.
+
+    Inputs: the value, then one integer scalar per dimension. Examples: ``Alloc()(0.0, 2, 3)``.
+    """
+
+    __props__ = ()
+    _f16_ok = True
+
+    def validate_shape(self, shape: Sequence[Any]) -> tuple[list[Any], tuple[bool, ...]]:
+        return shape_entries(shape)
+
+    def make_node(self, value: Any, *shape: Any) -> Apply:
+        value = as_tensor_variable(value)
+        entries, pattern = shape_entries(shape)
+        if value.ndim > len(entries):
+            raise TypeError(
+                "The value of an Alloc has more dimensions than its shape: "
+                f"{value.ndim} against {len(entries)}"
+            )
+        return Apply(self, [value, *entries], [TensorType(value.type.dtype, pattern)()])
+
+    def __call__(self, value: Any, *shapes: Any, **kwargs: Any):
+        result = super().__call__(value, *shapes, **kwargs)
+        # Inside a rewrite an allocation that cannot broadcast is only its value; in a user's graph it also checks shapes.
+        if hasattr(value, "fgraph") and result.type == value.type:
+            return value
+        return result
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        value, shape = inputs[0], tuple(int(n) for n in inputs[1:])
+        (out,) = output_storage
+        result = out[0]
+        if result is None or result.shape != shape or result.dtype != value.dtype:
+            result = np.empty(shape, dtype=value.dtype)
+        result[...] = value
+        out[0] = result
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [node.inputs[1:]]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True]] + [[False]] * (len(node.inputs) - 1)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        from theano.tensor.shaping import unbroadcast
+
+        value, gz = inputs[0], grads[0]
+        new_axes = gz.ndim - value.ndim
+        spread = [
+            i + new_axes
+            for i, (small, large) in enumerate(zip(value.broadcastable, gz.broadcastable[new_axes:]))
+            if small and not large
+        ]
+        gx = gz
+        if spread:
+            gx = gx.sum(axis=spread, keepdims=True)
+        if new_axes:
+            gx = gx.sum(axis=list(range(new_axes)))
+        unspread = [i for i, (a, b) in enumerate(zip(gx.broadcastable, value.broadcastable)) if a and not b]
+        if unspread:
+            gx = unbroadcast(gx, *unspread)
+        return [gx] + [DisconnectedType()() for _ in inputs[1:]]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        if eval_points[0] is None:
+            return [None]
+        return [self(eval_points[0], *inputs[1:])]
+
+    def do_constant_folding(self, node: Apply) -> bool:
+        clients = getattr(node.outputs[0], "clients", None)
+        if not clients:
+            return False
+        for client, position in clients:
+            # A folded constant would have to be copied by a client that could have written into a fresh allocation.
+            if client == "output" or not isinstance(client, Apply):
+                return False
+            if position == 0 and type(client.op).__name__ in _WRITES_FIRST_INPUT:
+                return False
+        return True
+
+
+_WRITES_FIRST_INPUT = frozenset(
+    "IncSubtensor AdvancedIncSubtensor1 AdvancedIncSubtensor AdvancedBooleanIncSubtensor Gemv CGemv Ger CGer Gemm "
+    "GemmRelated ScipyGer DeepCopyOp".split()
+)
+
+alloc = Alloc()
+pprint.assign(alloc, printing.FunctionPrinter("alloc"))
+
+
+class AllocEmpty(Op):
+    """A tensor of a given shape and dtype with undefined contents, to be overwritten."""
+
+    __props__ = ("dtype",)
+    _f16_ok = True
+
+    def __init__(self, dtype: str) -> None:
+        if not isinstance(dtype, str):
+            raise TypeError(f"dtype has to be a string, got {dtype!r}")
+        self.dtype = dtype.lower()
+
+    def validate_shape(self, shape: Sequence[Any]) -> tuple[list[Any], tuple[bool, ...]]:
+        return shape_entries(shape)
+
+    def make_node(self, *shape: Any) -> Apply:
+        entries, pattern = shape_entries(shape)
+        output = TensorType(self.dtype, pattern)()
+        output.tag.nan_guard_mode_check = False
+        return Apply(self, entries, [output])
+
+    def debug_perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        self.perform(node, inputs, output_storage)
+        output_storage[0][0].fill(-123456789 if np.dtype(self.dtype).kind in "fci" else 1)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        shape = tuple(int(n) for n in inputs)
+        (out,) = output_storage
+        if out[0] is None or out[0].shape != shape:
+            out[0] = np.empty(shape, dtype=self.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [node.inputs]
+
+    def do_constant_folding(self, node: Apply) -> bool:
+        return False
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False] for _ in node.inputs]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [DisconnectedType()() for _ in inputs]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [self(*inputs).zeros_like()]
+
+
+def _as_shape(shape: Any) -> Any:
+    if isinstance(shape, (np.ndarray, Sequence)):
+        return shape
+    if isinstance(shape, Variable) and getattr(shape, "ndim", 0) > 0:
+        return shape
+    return [shape]
+
+
+def zeros(shape: Any, dtype: Any = None):
+    """Return a tensor of zeros.
+
+    Parameters
+    ----------
+    shape : int, scalar, sequence of these, or vector of known length
+    dtype : str, optional
+        ``config.floatX`` by default.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.zeros((2, 3), dtype='int8').eval().shape
+    (2, 3)
+    """
+    return alloc(np.array(0, dtype=dtype or config.floatX), *_as_shape(shape))
+
+
+def ones(shape: Any, dtype: Any = None):
+    """Return a tensor of ones; see :func:`zeros`."""
+    return alloc(np.array(1, dtype=dtype or config.floatX), *_as_shape(shape))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None):
+    """Return a tensor of `shape` whose elements are all `fill_value`."""
+    value = as_tensor_variable(fill_value)
+    if dtype:
+        from theano.tensor.math import cast
+
+        value = cast(value, dtype)
+    return alloc(value, *_as_shape(shape))
+
+
+def empty(shape: Any, dtype: Any = None):
+    """Return a tensor with undefined contents; see :func:`zeros`."""
+    return AllocEmpty(str(np.dtype(dtype or config.floatX)))(*_as_shape(shape))
+
+
+def zeros_like(model: Any, dtype: Any = None, opt: bool = False):
+    """Return zeros in the shape of `model`.
+
+    Parameters
+    ----------
+    model : tensor_like
+    dtype : str, optional
+        The dtype of `model` by default.
+    opt : bool
+        Return the constant alone where it has the type of `model`.
+    """
+    return _filled_like(model, 0, dtype, opt)
+
+
+def ones_like(model: Any, dtype: Any = None, opt: bool = False):
+    """Return ones in the shape of `model`; see :func:`zeros_like`."""
+    return _filled_like(model, 1, dtype, opt)
+
+
+def full_like(model: Any, fill_value: Any, dtype: Any = None):
+    """Return `fill_value` in the shape of `model`, with the dtype of `model` by default."""
+    from theano.tensor.math import cast
+
+    model = as_tensor_variable(model)
+    return fill(model, cast(fill_value, dtype or model.dtype))
+
+
+def empty_like(model: Any, dtype: Any = None):
+    """Return a tensor in the shape of `model` with undefined contents."""
+    model = as_tensor_variable(model)
+    return AllocEmpty(str(dtype or model.dtype))(*[model.shape[i] for i in range(model.ndim)])
+
+
+def _filled_like(model: Any, value: int, dtype: Any, opt: bool):
+    model = as_tensor_variable(model)
+    number = constant(np.array(value, dtype=model.type.dtype if dtype is None else dtype))
+    if opt and number.type == model.type:
+        return number
+    return fill(model, number)
+
+
+class Eye(Op):
+    """The ``n`` by ``m`` matrix with ones on diagonal ``k``."""
+
+    __props__ = ("dtype",)
+    _f16_ok = True
+
+    def __init__(self, dtype: str | None = None) -> None:
+        self.dtype = config.floatX if dtype is None else str(np.dtype(dtype))
+
+    def make_node(self, n: Any, m: Any, k: Any) -> Apply:
+        n, m, k = as_tensor_variable(n), as_tensor_variable(m), as_tensor_variable(k)
+        if n.ndim or m.ndim or k.ndim:
+            raise TypeError("eye takes three integer scalars")
+        _, pattern = shape_entries([n, m])
+        return Apply(self, [n, m, k], [TensorType(self.dtype, pattern)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        n, m, k = (int(x) for x in inputs)
+        output_storage[0][0] = np.eye(n, m, k, dtype=self.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [(node.inputs[0], node.inputs[1])]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [grad_undefined(self, i, x) for i, x in enumerate(inputs)]
+
+
+def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None):
+    """Return a matrix with ones on a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n : int or scalar
+        Number of rows.
+    m : int or scalar, optional
+        Number of columns, `n` by default.
+    k : int or scalar
+        The diagonal: 0 the main one, positive above, negative below.
+    dtype : str, optional
+        ``config.floatX`` by default.
+    """
+    return Eye(dtype)(n, n if m is None else m, k)
+
+
+def identity_like(x: Any):
+    """Return ones on the diagonal of a matrix of the shape and dtype of `x`."""
+    x = as_tensor_variable(x)
+    return eye(x.shape[0], x.shape[1], k=0, dtype=x.dtype)
+
+
+class Tri(Op):
+    """The ``n`` by ``m`` matrix with ones at and below diagonal ``k``."""
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str | None = None) -> None:
+        self.dtype = config.floatX if dtype is None else str(np.dtype(dtype))
+
+    def make_node(self, n: Any, m: Any, k: Any) -> Apply:
+        n, m, k = as_tensor_variable(n), as_tensor_variable(m), as_tensor_variable(k)
+        if n.ndim or m.ndim or k.ndim:
+            raise TypeError("tri takes three integer scalars")
+        return Apply(self, [n, m, k], [TensorType(self.dtype, (False, False))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        n, m, k = (int(x) for x in inputs)
+        output_storage[0][0] = np.tri(n, m, k, dtype=self.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [(node.inputs[0], node.inputs[1])]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [grad_undefined(self, i, x) for i, x in enumerate(inputs)]
+
+
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None):
+    """Return an `N` by `M` matrix with ones at and below diagonal `k`, zeros elsewhere, as ``numpy.tri``."""
+    return Tri(dtype)(N, N if M is None else M, k)
+
+
+def tril(m: Any, k: Any = 0):
+    """Return the matrix `m` with zeros above diagonal `k`."""
+    m = as_tensor_variable(m)
+    return m * tri(m.shape[0], m.shape[1], k=k, dtype=m.dtype)
+
+
+def triu(m: Any, k: Any = 0):
+    """Return the matrix `m` with zeros below diagonal `k`."""
+    m = as_tensor_variable(m)
+    below = tri(m.shape[0], m.shape[1], k=k - 1, dtype=m.dtype)
+    return m * (constant(1, dtype=m.dtype) - below) if m.dtype != "bool" else m & ~below
+
+
+class ARange(Op):
+    """Evenly spaced numbers from ``start`` up to and without ``stop``."""
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = dtype
+
+    def make_node(self, start: Any, stop: Any, step: Any) -> Apply:
+        inputs = [as_tensor_variable(x) for x in (start, stop, step)]
+        if any(x.ndim for x in inputs):
+            raise TypeError("arange takes scalars")
+        return Apply(self, inputs, [TensorType(self.dtype, (False,))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        start, stop, step = (x.item() for x in inputs)
+        output_storage[0][0] = np.arange(start, stop, step, dtype=self.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        from theano.tensor.math import cast, ceil, int_div
+
+        start, stop, step = node.inputs
+        known_step, known_start = _known(step), _known(start)
+        discrete = all(x.dtype in discrete_dtypes for x in node.inputs)
+        if discrete and known_step == 1:
+            stop = cast(stop, "int64")
+            span = stop if known_start == 0 else stop - cast(start, "int64")
+            return [(maximum(span, 0),)]
+        if discrete:
+            start, stop, step = (cast(x, "int64") for x in (start, stop, step))
+            # Minus the floor of minus the span over the step is the ceiling, for either sign of the step.
+            return [(maximum(-int_div(start - stop, step), 0),)]
+        steps = ceil(cast(stop - start, "float64") / step)
+        return [(maximum(cast(steps, "int64"), 0),)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [False], [True]]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        start, stop, step = inputs
+        (gz,) = grads
+        if self.dtype in discrete_dtypes:
+            return [
+                start.zeros_like(dtype=config.floatX),
+                DisconnectedType()(),
+                step.zeros_like(dtype=config.floatX),
+            ]
+        return [gz.sum(), DisconnectedType()(), (gz * arange(gz.shape[0], dtype=self.dtype)).sum()]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None]
+
+
+def _known(x: Any) -> Any:
+    try:
+        return get_scalar_constant_value(x)
+    except NotScalarConstantError:
+        return None
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None):
+    """Return evenly spaced numbers from `start`, by `step`, up to and without `stop`, as ``numpy.arange``.
+
+    Parameters
+    ----------
+    start : number or scalar
+        With one argument only, this is `stop`, and counting starts at 0.
+    stop, step : number or scalar, optional
+    dtype : str, optional
+        By default the common dtype of the arguments, integers being widened to 64 bits.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.arange(2, 8, 3).eval()
+    array([2, 5])
+    """
+    if stop is None:
+        start, stop = 0, start
+    start, stop, step = as_tensor_variable(start), as_tensor_variable(stop), as_tensor_variable(step)
+    if dtype is None:
+        dtype = scal.upcast(start.type.dtype, stop.type.dtype, step.type.dtype)
+        if dtype in int_dtypes or dtype == "bool":
+            dtype = "int64"
+        elif dtype in uint_dtypes:
+            dtype = "uint64"
+        if config.cast_policy in ("numpy", "numpy+floatX"):
+            dtype = _numpy_arange_dtype(start, stop, step, dtype)
+    return ARange(str(np.dtype(dtype)))(start, stop, step)
+
+
+def _numpy_arange_dtype(start: Any, stop: Any, step: Any, dtype: str) -> str:
+    dtypes = [x.dtype for x in (start, stop, step)]
+    numpy_dtype = np.arange(*[np.array(v, dtype=d) for v, d in zip((0, 1, 1), dtypes)]).dtype.name
+    if (
+        numpy_dtype != dtype
+        and numpy_dtype == "float64"
+        and config.cast_policy == "numpy+floatX"
+        and config.floatX == "float32"
+        and "float64" not in dtypes
+    ):
+        return "float32"
+    return numpy_dtype
+
+
+class MakeVector(Op):
+    """A vector of the given scalars; none at all make an empty vector."""
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str = "int64") -> None:
+        self.dtype = dtype
+
+    def make_node(self, *inputs: Any) -> Apply:
+        inputs = tuple([as_tensor_variable(x) for x in inputs])
+        if any(x.type.ndim for x in inputs):
+            raise TypeError(f"MakeVector takes scalars, got {[x.type for x in inputs]}")
+        cast_inputs = []
+        for x in inputs:
+            if x.type.dtype != self.dtype:
+                if isinstance(x, Constant):
+                    converted = constant(x.data.astype(self.dtype))
+                    if converted.data != x.data:
+                        raise TypeError(f"MakeVector of dtype {self.dtype} cannot hold the constant {x.data}")
+                    x = converted
+                elif scal.upcast(self.dtype, x.type.dtype) == self.dtype:
+                    from theano.tensor.math import cast
+
+                    x = cast(x, self.dtype)
+                else:
+                    raise TypeError(
+                        f"MakeVector of dtype {self.dtype} cannot hold an input of dtype {x.type.dtype} without loss"
+                    )
+            cast_inputs.append(x)
+        return Apply(self, cast_inputs, [TensorType(self.dtype, (len(inputs) == 1,))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = np.array([x.item() for x in inputs], dtype=self.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [(constant(len(in_shapes), dtype="int64"),)]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        if self.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX) for x in inputs]
+        return [grads[0][i] for i in range(len(inputs))]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        if None in eval_points:
+            return [None]
+        return self.make_node(*eval_points).outputs
+
+
+make_vector = MakeVector()
+
+
+class _MakeVectorPrinter:
+    """Writes a made vector as a list: ``[x, y]``."""
+
+    def process(self, r: Any, pstate: Any) -> str:
+        if r.owner is None or not isinstance(r.owner.op, MakeVector):
+            raise TypeError("Can only print MakeVector.")
+        old_precedence = getattr(pstate, "precedence", None)
+        pstate.precedence = 1000
+        try:
+            parts = [pstate.pprinter.process(x, pstate) for x in r.owner.inputs]
+        finally:
+            pstate.precedence = old_precedence
+        return f"[{', '.join(parts)}]"
+
+
+pprint.assign(MakeVector, _MakeVectorPrinter())
+
+
+class TensorFromScalar(Op):
+    """The 0-d tensor of a Scalar variable."""
+
+    __props__ = ()
+    _f16_ok = True
+
+    def make_node(self, s: Any) -> Apply:
+        if not isinstance(getattr(s, "type", None), scal.Scalar):
+            raise TypeError(f"TensorFromScalar takes a variable of type Scalar, got {s!r}")
+        return Apply(self, [s], [TensorType(s.type.dtype, ())()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = np.asarray(inputs[0])
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [()]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (s,) = inputs
+        if s.type.dtype in discrete_dtypes:
+            return [s.zeros_like().astype(config.floatX)]
+        return [scalar_from_tensor(grads[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] if None in eval_points else [self(*eval_points)]
+
+
+class ScalarFromTensor(Op):
+    """The Scalar variable of a 0-d tensor."""
+
+    __props__ = ()
+    _f16_ok = True
+
+    def make_node(self, t: Any) -> Apply:
+        if not isinstance(getattr(t, "type", None), TensorType) or t.type.ndim:
+            raise TypeError(f"ScalarFromTensor takes a 0-d tensor variable, got {t!r}")
+        return Apply(self, [t], [scal.get_scalar_type(dtype=t.type.dtype)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = inputs[0][()]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [()]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [tensor_from_scalar(grads[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] if None in eval_points else self.make_node(*eval_points).outputs
+
+
+tensor_from_scalar = TensorFromScalar()
+scalar_from_tensor = ScalarFromTensor()
+
+
+class _GridMaker:
+    """Indexed with slices, returns the coordinates of the grid that they span.
+
+    Parameters
+    ----------
+    sparse : bool
+        Whether each coordinate varies along its own dimension only (``ogrid``) or all have the full shape (``mgrid``).
+    """
+
+    def __init__(self, sparse: bool) -> None:
+        self.sparse = sparse
+
+    def __getitem__(self, slices: Any):
+        if isinstance(slices, slice):
+            return self._axis(slices)
+        axes = [self._axis(s) for s in slices]
+        ndim = len(axes)
+        dtype = scal.upcast(*[axis.dtype for axis in axes])
+        axes = [
+            axis.astype(dtype).dimshuffle(*["x"] * i, 0, *["x"] * (ndim - i - 1)) for i, axis in enumerate(axes)
+        ]
+        if self.sparse:
+            return axes
+        lengths = [axis.shape[i] for i, axis in enumerate(axes)]
+        return [alloc(axis, *lengths) for axis in axes]
+
+    @staticmethod
+    def _axis(s: slice):
+        start = 0 if s.start is None else s.start
+        step = 1 if s.step is None else s.step
+        if isinstance(step, complex):
+            count = int(abs(step))
+            return start + arange(count) * ((as_tensor_variable(s.stop) - start) / float(max(count - 1, 1)))
+        return arange(start, s.stop, step)
+
+
+mgrid = _GridMaker(sparse=False)
+ogrid = _GridMaker(sparse=True)
+
+
+class Nonzero(Op):
+    """The indices of the elements that are not zero, one integer vector per dimension."""
+
+    __props__ = ()
+
+    def make_node(self, a: Any) -> Apply:
+        a = as_tensor_variable(a)
+        if a.ndim == 0:
+            raise ValueError("Nonzero only supports non-scalar arrays.")
+        return Apply(self, [a], [TensorType("int64", (False,))() for _ in range(a.ndim)])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        for out, index in zip(output_storage, np.nonzero(inputs[0])):
+            out[0] = index.astype("int64", copy=False)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [grad_undefined(self, 0, inputs[0])]
+
+
+_nonzero = Nonzero()
+
+
+def nonzero(a: Any, return_matrix: bool = False):
+    """Return the indices of the elements of `a` that are not zero.
+
+    Parameters
+    ----------
+    a : tensor_like of at least one dimension
+    return_matrix : bool
+        Return one matrix with a row per dimension instead of a tuple of vectors.
+
+    Returns
+    -------
+    tuple of int64 vectors, or int64 matrix
+    """
+    found = _nonzero(a, return_list=True)
+    if return_matrix:
+        from theano.tensor.joining import stack
+
+        return stack(found, axis=0)
+    return tuple(found)
+
+
+def flatnonzero(a: Any):
+    """Return the indices of the elements that are not zero in the flattened `a`."""
+    a = as_tensor_variable(a)
+    if a.ndim == 0:
+        raise ValueError("Nonzero only supports non-scalar arrays.")
+    return nonzero(a.flatten())[0]
+
+
+def nonzero_values(a: Any):
+    """Return a vector of the elements of `a` that are not zero, in row-major order."""
+    a = as_tensor_variable(a)
+    return a.flatten()[flatnonzero(a)]
+
+
+class ExtractDiag(Op):
+    """The diagonal of two axes, as the last axis of the result.
+
+    Parameters
+    ----------
+    offset : int
+        The diagonal: 0 the main one, positive above, negative below.
+    axis1, axis2 : int
+        The axes whose diagonal is taken.
+    view : bool
+        Whether the result may be a view of the input.
+    """
+
+    __props__ = ("offset", "axis1", "axis2", "view")
+
+    def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1, view: bool = False) -> None:
+        self.view = view
+        if view:
+            self.view_map = {0: [0]}
+        self.offset = offset
+        if axis1 == axis2:
+            raise ValueError("axis1 and axis2 cannot be the same axis")
+        self.axis1 = axis1
+        self.axis2 = axis2
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor_variable(x)
+        if x.ndim < 2:
+            raise ValueError("ExtractDiag needs an input of at least 2 dimensions", x)
+        axes = {self.axis1 % x.ndim, self.axis2 % x.ndim}
+        pattern = [b for i, b in enumerate(x.type.broadcastable) if i not in axes] + [False]
+        return Apply(self, [x], [TensorType(x.dtype, pattern)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        result = inputs[0].diagonal(self.offset, self.axis1, self.axis2)
+        if self.view:
+            result.flags.writeable = inputs[0].flags.writeable
+        else:
+            result = result.copy()
+        output_storage[0][0] = result
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        from theano.tensor.subtensor import set_subtensor
+
+        (x,), (gz,) = inputs, grads
+        if x.ndim == 2 and (self.axis1 % 2, self.axis2 % 2) == (0, 1):
+            rows = arange(gz.shape[0]) + max(-self.offset, 0)
+            columns = arange(gz.shape[0]) + max(self.offset, 0)
+            return [set_subtensor(zeros_like(x, dtype=gz.dtype)[rows, columns], gz)]
+        axis1, axis2 = self.axis1 % x.ndim, self.axis2 % x.ndim
+        others = [i for i in range(x.ndim) if i not in (axis1, axis2)]
+        moved = zeros_like(x, dtype=gz.dtype).dimshuffle(axis1, axis2, *others)
+        along = arange(gz.shape[-1])
+        filled = set_subtensor(
+            moved[along + max(-self.offset, 0), along + max(self.offset, 0)],
+            gz.dimshuffle(gz.ndim - 1, *range(gz.ndim - 1)),
+        )
+        order = [axis1, axis2, *others]
+        return [filled.dimshuffle([order.index(i) for i in range(x.ndim)])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] if eval_points[0] is None else [self(eval_points[0])]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        from theano.tensor.math import minimum
+
+        (shape,) = in_shapes
+        ndim = node.inputs[0].ndim
+        axis1, axis2 = self.axis1 % ndim, self.axis2 % ndim
+        rows, columns = shape[axis1], shape[axis2]
+        if self.offset > 0:
+            columns = maximum(columns - self.offset, 0)
+        elif self.offset < 0:
+            rows = maximum(rows + self.offset, 0)
+        return [[n for i, n in enumerate(shape) if i not in (axis1, axis2)] + [minimum(rows, columns)]]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self.view:
+            self.view_map = {0: [0]}
+        self.__dict__.setdefault("offset", 0)
+        self.__dict__.setdefault("axis1", 0)
+        self.__dict__.setdefault("axis2", 1)
+
+
+extract_diag = ExtractDiag()
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1):
+    """Return the diagonal of two axes of `a`, as ``numpy.diagonal``."""
+    if (offset, axis1, axis2) == (0, 0, 1):
+        return extract_diag(a)
+    return ExtractDiag(offset, axis1, axis2)(a)
+
+
+class AllocDiag(Op):
+    """A tensor with the last axis of the input on the diagonal of two new axes, zeros elsewhere.
+
+    Parameters
+    ----------
+    offset : int
+        The diagonal: 0 the main one, positive above, negative below.
+    axis1, axis2 : int
+        Where the two axes are in the result.
+    """
+
+    __props__ = ("offset", "axis1", "axis2")
+
+    def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> None:
+        self.offset = offset
+        self.axis1 = axis1
+        self.axis2 = axis2
+
+    def make_node(self, diag: Any) -> Apply:
+        diag = as_tensor_variable(diag)
+        if diag.type.ndim < 1:
+            raise ValueError("AllocDiag needs an input with 1 or more dimensions", diag.type)
+        pattern = [False] * (diag.ndim + 1)
+        return Apply(self, [diag], [TensorType(diag.dtype, pattern)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        (x,) = inputs
+        length = x.shape[-1]
+        along = np.arange(length)
+        result = np.zeros((*x.shape[:-1], length + abs(self.offset), length + abs(self.offset)), dtype=x.dtype)
+        result[..., along + max(-self.offset, 0), along + max(self.offset, 0)] = x
+        output_storage[0][0] = np.moveaxis(result, (-2, -1), (self.axis1, self.axis2))
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [diagonal(grads[0], offset=self.offset, axis1=self.axis1, axis2=self.axis2)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] if eval_points[0] is None else [self(eval_points[0])]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        (shape,) = in_shapes
+        ndim = len(shape) + 1
+        side = shape[-1] + abs(self.offset)
+        result = list(shape[:-1])
+        for axis in sorted((self.axis1 % ndim, self.axis2 % ndim)):
+            result.insert(axis, side)
+        return [result]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({"offset": 0, "axis1": 0, "axis2": 1})
+        self.__dict__.update(state)
+
+
+alloc_diag = AllocDiag()
+
+
+def diag(v: Any, k: int = 0):
+    """Return the diagonal `k` of `v` if it has two or more dimensions; a matrix with `v` on it if `v` is a vector.
+
+    Raises
+    ------
+    ValueError
+        If `v` is a scalar.
+    """
+    v = as_tensor_variable(v)
+    if v.ndim == 1:
+        return AllocDiag(k)(v)
+    if v.ndim >= 2:
+        return diagonal(v, offset=k)
+    raise ValueError("diag needs an input of one or more dimensions")
+
+
+class Default(Op):
+    """The first input, or the second where the first is None."""
+
+    __props__ = ()
+    view_map = {0: [0]}
+
+    def make_node(self, x: Any, default: Any) -> Apply:
+        x, default = as_tensor_variable(x), as_tensor_variable(default)
+        if x.type != default.type:
+            raise TypeError("Both arguments of default have to have the same type", x, default)
+        return Apply(self, [x, default], [default.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, fallback = inputs
+        # The fallback is copied: the view map speaks of the first input only.
+        output_storage[0][0] = fallback.copy() if x is None else x
+
+
+default = Default()

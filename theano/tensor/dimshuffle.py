@@ -1,0 +1,179 @@
+"""Reordering, inserting and dropping dimensions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano.configdefaults import config
+from theano.gof import Apply, Op
+from theano.tensor.type import TensorType, tensor_type
+
+
+class DimShuffle(Op):
+    """A view of a tensor with its dimensions permuted, dropped, and new ones of length 1 inserted.
+
+    Parameters
+    ----------
+    input_broadcastable : sequence of bool
+        The broadcastable pattern of the input.
+    new_order : sequence of int or 'x'
+        For each dimension of the output the input dimension that it is, or ``'x'`` for a new one. Input dimensions
+        that are not named are dropped; they must be broadcastable.
+    inplace : bool
+        Whether the output is a view of the input.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the order does not fit the pattern.
+
+    Examples
+    --------
+    >>> DimShuffle((False, False), [1, "x", 0])
+    InplaceDimShuffle{1,x,0}
+    """
+
+    __props__ = ("input_broadcastable", "new_order", "inplace")
+    _f16_ok = True
+    check_input = False
+
+    def __init__(self, input_broadcastable: Sequence[Any], new_order: Sequence[Any], inplace: bool = True) -> None:
+        self.input_broadcastable = tuple(bool(b) for b in input_broadcastable)
+        order: list[Any] = []
+        for i, j in enumerate(new_order):
+            if isinstance(j, str) and j == "x":
+                order.append("x")
+                continue
+            if isinstance(j, np.ndarray) and j.ndim == 0 and j.dtype.kind in "iu":
+                j = j[()]
+            if isinstance(j, bool) or not isinstance(j, (int, np.integer)):
+                raise TypeError(f"DimShuffle indices must be python ints. Got: '{j}' of type '{type(j)}'.")
+            j = int(j)
+            if not 0 <= j < len(self.input_broadcastable):
+                raise ValueError(f"new_order[{i}] is {j}, but the input only has {len(self.input_broadcastable)} axes.")
+            if j in order:
+                raise ValueError(
+                    "The same input dimension may not appear twice in the list of output dimensions", tuple(new_order)
+                )
+            order.append(j)
+        self.new_order = tuple(order)
+        self.inplace = inplace
+        self.drop = [i for i in range(len(self.input_broadcastable)) if i not in order]
+        if any(not self.input_broadcastable[i] for i in self.drop):
+            raise ValueError(
+                "You cannot drop a non-broadcastable dimension.", (self.input_broadcastable, self.new_order)
+            )
+        self.shuffle = [j for j in order if j != "x"]
+        self.augment = [i for i, j in enumerate(order) if j == "x"]
+        self.transposition = self.shuffle + self.drop
+        self._index = tuple(None if j == "x" else slice(None) for j in order) + (0,) * len(self.drop)
+        if inplace:
+            self.view_map = {0: [0]}
+        self._types: dict[Any, TensorType] = {}
+
+    @property
+    def is_transpose(self) -> bool:
+        """Whether dimensions are permuted and nothing else."""
+        return not self.drop and not self.augment and self.shuffle != sorted(self.shuffle)
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_types": {}}
+
+    def make_node(self, _input: Any) -> Apply:
+        """Return the node for an input whose pattern is at least as broadcastable as expected."""
+        type_ = getattr(_input, "type", None)
+        out_type = self._types.get(type_)
+        if out_type is None:
+            from theano.tensor.basic import as_tensor_variable
+
+            _input = as_tensor_variable(_input)
+            type_ = _input.type
+            out_type = self._types[type_] = self._out_type(type_)
+        return Apply(self, [_input], [out_type.make_variable()])
+
+    def _out_type(self, type_: TensorType) -> TensorType:
+        pattern = type_.broadcastable
+        if len(pattern) != len(self.input_broadcastable):
+            raise TypeError(
+                "The number of dimensions of the input is incorrect for this op. Expected"
+                f" {self.input_broadcastable}, got {pattern}."
+            )
+        for expected, given in zip(self.input_broadcastable, pattern):
+            if expected and not given:
+                raise TypeError(
+                    "The broadcastable pattern of the input is incorrect for this op. Expected"
+                    f" {self.input_broadcastable}, got {pattern}."
+                )
+        return tensor_type(type_.dtype, tuple(True if j == "x" else pattern[j] for j in self.new_order))
+
+    def __str__(self) -> str:
+        order = ",".join(map(str, self.new_order))
+        return f"{'Inplace' if self.inplace else ''}DimShuffle{{{order}}}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def perform(self, node: Apply, inp: Sequence[Any], out: Sequence[list], params: Any = None) -> None:
+        (x,) = inp
+        if not isinstance(x, (np.ndarray, np.memmap)):
+            raise TypeError("DimShuffle takes arrays", type(x))
+        for i in self.drop:
+            if x.shape[i] != 1:
+                raise ValueError(f"A dropped dimension must have length 1, but dimension {i} of {x.shape} has not")
+        result = x.transpose(self.transposition)[self._index]
+        # Indexing a 0-d array fully gives a number.
+        result = np.asarray(result)
+        if result.base is None and result is not x and not self.new_order:
+            result = x.reshape(())
+        out[0][0] = result if self.inplace else result.copy()
+
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list[tuple]:
+        (shape,) = shapes
+        from theano.tensor.basic import constant
+
+        return [tuple(constant(1, dtype="int64") if j == "x" else shape[j] for j in self.new_order)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list:
+        if None in eval_points:
+            return [None]
+        return self(*eval_points, return_list=True)
+
+    def grad(self, inp: Sequence[Any], grads: Sequence[Any]) -> list:
+        (x,) = inp
+        (gz,) = grads
+        from theano.tensor.basic import addbroadcast, as_tensor_variable, zeros_like
+
+        if x.type.numpy_dtype.kind in "biu":
+            return [zeros_like(x, dtype=config.floatX)]
+        gz = as_tensor_variable(gz)
+        not_broadcast = [i for i in self.augment if not gz.type.broadcastable[i]]
+        if not_broadcast:
+            gz = addbroadcast(gz, *not_broadcast)
+        order: list[Any] = ["x"] * len(self.input_broadcastable)
+        for i, j in enumerate(self.new_order):
+            if j != "x":
+                order[j] = i
+        return [dim_shuffle(gz.type.broadcastable, tuple(order))(gz)]
+
+
+@functools.lru_cache(maxsize=4096)
+def _cached(input_broadcastable: tuple[bool, ...], new_order: tuple[Any, ...]) -> DimShuffle:
+    return DimShuffle(input_broadcastable, new_order)
+
+
+def dim_shuffle(input_broadcastable: tuple[bool, ...], new_order: tuple[Any, ...]) -> DimShuffle:
+    """Return the :class:`DimShuffle` of a pattern and an order; the same one for the same arguments.
+
+    Parameters
+    ----------
+    input_broadcastable : tuple of bool
+    new_order : tuple of int or 'x'
+    """
+    try:
+        return _cached(input_broadcastable, new_order)
+    except TypeError:
+        return DimShuffle(input_broadcastable, new_order)

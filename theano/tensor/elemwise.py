@@ -1,0 +1,392 @@
+"""Operations on tensors element by element: :class:`Elemwise`. Reductions and DimShuffle are named here too."""
+
+from __future__ import annotations
+
+import functools
+import typing
+from collections.abc import Sequence
+
+import numpy as np
+
+from theano import scalar as scal
+from theano.configdefaults import config
+from theano.gof import Apply, Constant, Op, Variable
+from theano.gof.graph import io_toposort
+from theano.gof.null_type import NullType
+from theano.misc.frozendict import frozendict
+from theano.scalar.op import ScalarOp
+from theano.tensor.careduce import (
+    All,
+    Any,
+    CAReduce,
+    CAReduceDtype,
+    MulWithoutZeros,
+    Prod,
+    ProdWithoutZeros,
+    Sum,
+    mul_without_zeros,
+)
+from theano.tensor.dimshuffle import DimShuffle, dim_shuffle
+from theano.tensor.dimshuffle_print import DimShufflePrinter
+from theano.tensor.elemwise_eval import check_shapes, evaluate, resolve_function
+from theano.tensor.type import TensorType, tensor_type
+from theano.tensor.var import TensorConstant
+
+__all__ = [
+    "All",
+    "Any",
+    "CAReduce",
+    "CAReduceDtype",
+    "DimShuffle",
+    "DimShufflePrinter",
+    "Elemwise",
+    "MulWithoutZeros",
+    "Prod",
+    "ProdWithoutZeros",
+    "Sum",
+    "dim_shuffle",
+    "elemwise_of",
+    "mul_without_zeros",
+]
+
+
+class Elemwise(Op):
+    """A scalar op applied to each element of tensors, which are broadcast to a common shape.
+
+    Which dimensions are repeated is known from the types: all inputs must have the same length in a dimension, but
+    for those whose type says that it is broadcastable there. Inputs of fewer dimensions get broadcastable ones on
+    the left.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        The operation on numbers.
+    inplace_pattern : dict, optional
+        Maps an output to the input whose memory it takes.
+    name : str, optional
+        The name that is printed.
+    nfunc_spec : tuple, optional
+        ``(name, nin, nout)`` of a NumPy function that does the same on arrays; by default that of `scalar_op`.
+    openmp : bool, optional
+        Whether the loop may run in several threads; by default ``config.openmp``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Elemwise(scal.add)(T.matrix("m"), T.vector("v")).type
+    TensorType(float64, matrix)
+    """
+
+    __props__ = ("scalar_op", "inplace_pattern")
+    _f16_ok = True
+
+    def __init__(
+        self,
+        scalar_op: ScalarOp,
+        inplace_pattern: dict[int, int] | None = None,
+        name: str | None = None,
+        nfunc_spec: tuple[str, int, int] | None = None,
+        openmp: bool | None = None,
+    ) -> None:
+        self.scalar_op = scalar_op
+        self.name = name
+        self.inplace_pattern = frozendict(inplace_pattern or {})
+        self.destroy_map = {o: [i] for o, i in self.inplace_pattern.items()}
+        self.nfunc_spec = nfunc_spec if nfunc_spec is not None else getattr(scalar_op, "nfunc_spec", None)
+        self.openmp = config.openmp if openmp is None else openmp
+        self._hash = hash((Elemwise, scalar_op, self.inplace_pattern))
+        self._nodes: dict[typing.Any, typing.Any] = {}
+
+    @property
+    def nfunc(self) -> typing.Any:
+        """The NumPy function of `nfunc_spec`, or None."""
+        return None if self.nfunc_spec is None else resolve_function(self.nfunc_spec[0])
+
+    def __getstate__(self) -> dict:
+        state = {**self.__dict__, "_nodes": {}}
+        state.pop("_hash", None)
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self.__dict__["_nodes"] = {}
+        self._hash = hash((Elemwise, self.scalar_op, self.inplace_pattern))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            type(self) is type(other)
+            and self._hash == other._hash  # type: ignore[attr-defined]
+            and self.scalar_op == other.scalar_op  # type: ignore[attr-defined]
+            and self.inplace_pattern == other.inplace_pattern  # type: ignore[attr-defined]
+        )
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        if self.inplace_pattern:
+            return f"Elemwise{{{self.scalar_op}}}{sorted(self.inplace_pattern.items())}"
+        return f"Elemwise{{{self.scalar_op}}}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def get_output_info(self, dim_shuffle: typing.Any, *inputs: typing.Any) -> tuple[list[str], list[tuple], list]:
+        """Return the dtypes and broadcastable patterns of the outputs, and the inputs with ranks made equal.
+
+        Parameters
+        ----------
+        dim_shuffle
+            Makes the Op that adds dimensions: called with a pattern, an order and ``inplace=True``.
+        *inputs
+            Tensor variables.
+
+        Raises
+        ------
+        ValueError
+            If an output shall take the memory of an input that is repeated.
+        """
+        ndim = max((v.type.ndim for v in inputs), default=0)
+        args = []
+        for v in inputs:
+            missing = ndim - v.type.ndim
+            if missing:
+                order = ["x"] * missing + list(range(v.type.ndim))
+                v = dim_shuffle(v.type.broadcastable, order, inplace=True)(v)
+            args.append(v)
+        patterns = [v.type.broadcastable for v in args]
+        out_pattern = tuple(all(flags) for flags in zip(*patterns)) if patterns else ()
+        types = self.scalar_op.output_types([scal.get_scalar_type(v.type.dtype) for v in args])
+        out_dtypes = [t.dtype for t in types]
+        for output, i in self.inplace_pattern.items():
+            if any(repeated and not out for repeated, out in zip(patterns[i], out_pattern)):
+                raise ValueError("Operation cannot be done inplace on an input with broadcasted dimensions.")
+            if args[i].type.dtype != out_dtypes[output]:
+                raise TypeError(
+                    "Cannot do an inplace operation on incompatible data types.",
+                    ([v.type.dtype for v in args], out_dtypes, self.inplace_pattern),
+                )
+        return out_dtypes, [out_pattern] * len(out_dtypes), args
+
+    def make_node(self, *inputs: typing.Any) -> Apply:
+        """Return the node for inputs of any ranks; those of lower rank get dimensions on the left."""
+        variables = [x if isinstance(x, Variable) and type(x.type) is TensorType else _as_tensor(x) for x in inputs]
+        # True division and the casting policy make output types depend on the configuration.
+        key = (config.floatX, config.cast_policy, *[v.type for v in variables])
+        known = self._nodes.get(key)
+        if known is None:
+            if self.scalar_op.nin >= 0 and len(variables) != self.scalar_op.nin:
+                raise TypeError(
+                    f"Wrong number of inputs for {self}.make_node (got {len(variables)}({variables}),"
+                    f" expected {self.scalar_op.nin})"
+                )
+            pads: list[typing.Any] = []
+
+            def pad(pattern: typing.Any, order: typing.Any, inplace: bool = True) -> typing.Any:
+                op = dim_shuffle(pattern, tuple(order))
+                pads.append(op)
+                return op
+
+            dtypes, patterns, args = self.get_output_info(pad, *variables)
+            out_types = [tensor_type(d, p) for d, p in zip(dtypes, patterns)]
+            padding = iter(pads)
+            ndim = max((v.type.ndim for v in variables), default=0)
+            by_input = [next(padding) if v.type.ndim < ndim else None for v in variables]
+            self._nodes[key] = (by_input if pads else None, out_types)
+            return Apply(self, args, [t.make_variable() for t in out_types])
+        by_input, out_types = known
+        if by_input is not None:
+            variables = [v if op is None else op(v) for v, op in zip(variables, by_input)]
+        return Apply(self, variables, [t.make_variable() for t in out_types])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[typing.Any], output_storage: Sequence[list], params: typing.Any = None
+    ) -> None:
+        arrays = [np.asarray(x) for x in inputs]
+        shape = check_shapes(node, arrays)
+        dtypes = tuple(o.type.dtype for o in node.outputs)
+        results = evaluate(self.scalar_op, arrays, dtypes, shape, self.nfunc_spec)
+        for i, (storage, value) in enumerate(zip(output_storage, results)):
+            target = self.inplace_pattern.get(i)
+            if target is not None and isinstance(inputs[target], np.ndarray):
+                np.copyto(inputs[target], value)
+                value = inputs[target]
+            storage[0] = value
+
+    def infer_shape(self, node: Apply, i_shapes: Sequence[typing.Any]) -> list[tuple]:
+        """Return the shape of the outputs: each length that of an input that is not repeated there."""
+        from theano.tensor.basic import constant
+
+        shape: list[typing.Any] = []
+        for dim, repeated in enumerate(node.outputs[0].type.broadcastable):
+            if repeated:
+                shape.append(constant(1, dtype="int64"))
+                continue
+            lengths = [s[dim] for x, s in zip(node.inputs, i_shapes) if s is not None and not x.type.broadcastable[dim]]
+            known = [n for n in lengths if isinstance(n, (int, Constant))]
+            if not lengths:
+                lengths = [node.outputs[0].shape[dim]]
+            shape.append(known[0] if known else lengths[0])
+        return [tuple(shape)] * len(node.outputs)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return which outputs depend on which inputs, as the scalar op says."""
+        pattern = getattr(self.scalar_op, "connection_pattern", None)
+        if pattern is not None:
+            return pattern(node)
+        return [[True] * len(node.outputs) for _ in node.inputs]
+
+    def python_constant_folding(self, node: Apply) -> bool:
+        """Return whether folding the node should not compile C code for it: it is a single number."""
+        return node.outputs[0].type.ndim == 0
+
+    def L_op(self, inputs: Sequence[typing.Any], outs: Sequence[typing.Any], ograds: Sequence[typing.Any]) -> list:
+        """Return the gradients at the inputs, summed over the dimensions in which an input is repeated."""
+        gradients = self._gradients(inputs, outs, ograds)
+        pattern = outs[0].type.broadcastable
+        result = []
+        for x, g in zip(inputs, gradients):
+            if type(g.type) is TensorType and x.type.broadcastable != g.type.broadcastable:
+                g = _fit(x, g, pattern)
+            result.append(g)
+        return result
+
+    def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
+        """Return the derivatives of the outputs along `eval_points`."""
+        from theano.gradient import DisconnectedType
+        from theano.tensor.basic import ones_like, zeros_like
+
+        outs = self(*inputs, return_list=True)
+        result: list[typing.Any] = []
+        for i, out in enumerate(outs):
+            if out.type.numpy_dtype.kind in "biu":
+                result.append(zeros_like(out, dtype=config.floatX))
+                continue
+            seeds = [ones_like(o) if k == i else zeros_like(o) for k, o in enumerate(outs)]
+            total: typing.Any = None
+            for g, point in zip(self._gradients(inputs, outs, seeds), eval_points):
+                if point is None or isinstance(point.type, DisconnectedType) or isinstance(g.type, DisconnectedType):
+                    continue
+                term = g * point
+                total = term if total is None else total + term
+            result.append(total)
+        return result
+
+    def _gradients(
+        self, inputs: Sequence[typing.Any], outs: Sequence[typing.Any], ograds: Sequence[typing.Any]
+    ) -> list:
+        # The gradients before repeated dimensions are summed.
+        plain = all(type(g.type) is TensorType for g in ograds)
+        types = (
+            tuple(v.type.dtype for v in inputs),
+            tuple(v.type.dtype for v in outs),
+            tuple(g.type.dtype if type(g.type) is TensorType else g.type for g in ograds),
+        )
+        recipe: _Recipe | None
+        if plain:
+            key = ("gradient", config.floatX, config.cast_policy, types)
+            recipe = self._nodes.get(key)
+            if recipe is None:
+                recipe = self._nodes[key] = _Recipe(self.scalar_op, *types)
+        else:
+            recipe = _Recipe(self.scalar_op, *types)
+        return recipe([*inputs, *outs, *ograds], outs[0].type.ndim)
+
+
+def _as_tensor(x: typing.Any) -> typing.Any:
+    from theano.tensor.basic import as_tensor_variable
+
+    return as_tensor_variable(x)
+
+
+def _fit(x: typing.Any, g: typing.Any, out_pattern: tuple[bool, ...]) -> typing.Any:
+    # Give the gradient the shape of the input.
+    from theano.tensor.basic import sum as tensor_sum
+
+    pattern = x.type.broadcastable
+    axes = [i for i, (ours, theirs) in enumerate(zip(pattern, g.type.broadcastable)) if ours and not theirs]
+    if axes:
+        summed = tensor_sum(g, axis=axes, dtype=g.type.dtype)
+        kept = iter(range(len(pattern)))
+        order = tuple("x" if i in axes else next(kept) for i in range(len(pattern)))
+        g = dim_shuffle(summed.type.broadcastable, order)(summed)
+    if any(theirs and not ours for ours, theirs in zip(pattern, g.type.broadcastable)):
+        g = elemwise_of(scal.second)(x, g)
+    return g
+
+
+class _Recipe:
+    """The gradient of a scalar op as a list of tensor operations.
+
+    The scalar gradient is a graph of scalar ops from the inputs, outputs and output gradients. It is the same for all
+    tensors of the same dtypes, so it is made once and then replayed.
+    """
+
+    def __init__(self, scalar_op: ScalarOp, in_dtypes: tuple, out_dtypes: tuple, grad_types: tuple) -> None:
+        with config.change_flags(compute_test_value="off"):
+            inputs = [scal.get_scalar_type(d)() for d in in_dtypes]
+            outputs = list(scalar_op.make_node(*inputs).outputs)
+            grads = [scal.get_scalar_type(t)() if isinstance(t, str) else t() for t in grad_types]
+            results = scalar_op.L_op(inputs, outputs, grads)
+        if len(results) != len(inputs):
+            raise ValueError(f"{scalar_op} has {len(inputs)} inputs but returned {len(results)} gradients")
+        sources = [*inputs, *outputs, *grads]
+        results = [scal.as_scalar(g) if not isinstance(g, Variable) else g for g in results]
+        self.slots: dict[Variable, int] = {}
+        for i, v in enumerate(sources):
+            self.slots.setdefault(v, i)
+        self.constants: list[tuple[int, typing.Any]] = []
+        self.steps: list[tuple[Elemwise, tuple[int, ...], tuple[int, ...]]] = []
+        self.n_slots = len(sources)
+        graph = [g for g in results if isinstance(g.type, scal.Scalar)]
+        for node in io_toposort(sources, graph):
+            if not isinstance(node.op, ScalarOp):
+                raise TypeError(f"The gradient of {scalar_op} holds {node.op}, which is not a scalar op")
+            ins = tuple(self._slot(v) for v in node.inputs)
+            for o in node.outputs:
+                self.slots[o] = self.n_slots
+                self.n_slots += 1
+            self.steps.append((elemwise_of(node.op), ins, tuple(self.slots[o] for o in node.outputs)))
+        self.results: list[typing.Any] = []
+        for g in results:
+            if isinstance(g.type, scal.Scalar):
+                self.results.append(self._slot(g))
+            elif isinstance(g.type, NullType) or g not in self.slots:
+                self.results.append(g.type)
+            else:
+                self.results.append(self.slots[g])
+        del self.slots
+
+    def _slot(self, variable: Variable) -> int:
+        found = self.slots.get(variable)
+        if found is None:
+            if not isinstance(variable, Constant):
+                raise TypeError("The gradient of a scalar op depends on an unknown variable", variable)
+            found = self.slots[variable] = self.n_slots
+            self.n_slots += 1
+            self.constants.append(
+                (found, TensorConstant(tensor_type(variable.type.dtype, ()), np.asarray(variable.data)))
+            )
+        return found
+
+    def __call__(self, sources: Sequence[typing.Any], ndim: int) -> list:
+        values: list[typing.Any] = [*sources, *([None] * (self.n_slots - len(sources)))]
+        for slot, constant in self.constants:
+            values[slot] = dim_shuffle((), ("x",) * ndim)(constant.clone())
+        for op, ins, outs in self.steps:
+            for slot, value in zip(outs, op(*[values[i] for i in ins], return_list=True)):
+                values[slot] = value
+        return [values[r] if isinstance(r, int) else r() for r in self.results]
+
+
+@functools.lru_cache(maxsize=4096)
+def elemwise_of(scalar_op: ScalarOp) -> Elemwise:
+    """Return the :class:`Elemwise` of a scalar op, without a name; the same one for equal ops."""
+    return Elemwise(scalar_op)

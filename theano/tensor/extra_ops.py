@@ -1,0 +1,872 @@
+"""NumPy-like functions beyond the basic ones: cumulative sums, differences, repetition, counting, searching, diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano import config
+from theano import scalar as scal
+from theano.compile.ops import Shape_i
+from theano.gof.graph import Apply, Constant
+from theano.gof.op import Op
+from theano.gradient import DisconnectedType, grad_undefined
+from theano.tensor.conversion import as_tensor_variable, constant, get_vector_length
+from theano.tensor.creation import alloc, arange, diagonal, flatnonzero, zeros, zeros_like
+from theano.tensor.joining import join
+from theano.tensor.math import cast, discrete_dtypes, eq, ge, integer_dtypes, maximum, switch
+from theano.tensor.reduction import all as tensor_all
+from theano.tensor.reduction import max as tensor_max
+from theano.tensor.reduction import sum as tensor_sum
+from theano.tensor.subtensor import advanced_inc_subtensor1, inc_subtensor, set_subtensor
+from theano.tensor.type import TensorType
+
+__all__ = [
+    "BartlettOp",
+    "CpuContiguous",
+    "CumOp",
+    "CumprodOp",
+    "CumsumOp",
+    "DiffOp",
+    "FillDiagonal",
+    "FillDiagonalOffset",
+    "RavelMultiIndex",
+    "RepeatOp",
+    "SearchsortedOp",
+    "Unique",
+    "UnravelIndex",
+    "bartlett",
+    "bincount",
+    "compress",
+    "cpu_contiguous",
+    "cumprod",
+    "cumsum",
+    "diff",
+    "fill_diagonal",
+    "fill_diagonal_offset",
+    "ravel_multi_index",
+    "repeat",
+    "searchsorted",
+    "squeeze",
+    "to_one_hot",
+    "unravel_index",
+]
+
+
+def _product(lengths: Sequence[Any]) -> Any:
+    size: Any = constant(1, dtype="int64")
+    for i, length in enumerate(lengths):
+        size = length if i == 0 else size * length
+    return size
+
+
+def _zeros_for_grad(x: Any):
+    return x.zeros_like(dtype=config.floatX) if x.dtype in discrete_dtypes else x.zeros_like()
+
+
+class CpuContiguous(Op):
+    """The input itself if it is C-contiguous, else a contiguous copy."""
+
+    __props__ = ()
+    view_map = {0: [0]}
+    check_input = False
+    _f16_ok = True
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor_variable(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        (x,) = inputs
+        output_storage[0][0] = x if x.flags["C_CONTIGUOUS"] else x.copy(order="C")
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [as_tensor_variable(grads[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [eval_points[0]]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return in_shapes
+
+
+cpu_contiguous = CpuContiguous()
+
+
+class SearchsortedOp(Op):
+    """The positions at which values are to be inserted into a sorted vector; see :func:`searchsorted`.
+
+    Parameters
+    ----------
+    side : {'left', 'right'}
+        Before or after equal elements.
+    """
+
+    __props__ = ("side",)
+
+    def __init__(self, side: str = "left") -> None:
+        if side not in ("left", "right"):
+            raise ValueError(f"'{side}' is an invalid value for keyword 'side'")
+        self.side = side
+
+    def make_node(self, x: Any, v: Any, sorter: Any = None) -> Apply:
+        x, v = as_tensor_variable(x, ndim=1), as_tensor_variable(v)
+        output = TensorType("int64", v.type.broadcastable)()
+        if sorter is None:
+            return Apply(self, [x, v], [output])
+        sorter = as_tensor_variable(sorter, ndim=1)
+        if sorter.type.dtype not in integer_dtypes:
+            raise TypeError("sorter must be an integer vector", sorter.type)
+        return Apply(self, [x, v, sorter], [output])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, v = inputs[:2]
+        sorter = inputs[2] if len(inputs) == 3 else None
+        found = np.searchsorted(x, v, side=self.side, sorter=sorter)
+        output_storage[0][0] = np.asarray(found, dtype="int64")
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [in_shapes[1]]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [True], [False]][: len(node.inputs)]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        result = [_zeros_for_grad(inputs[0]), _zeros_for_grad(inputs[1])]
+        if len(inputs) == 3:
+            result.append(DisconnectedType()())
+        return result
+
+
+def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None):
+    """Return the positions at which the elements of `v` are to be inserted into `x` to keep it sorted.
+
+    Parameters
+    ----------
+    x : vector
+        Sorted in ascending order, unless `sorter` is given.
+    v : tensor_like
+    side : {'left', 'right'}
+        Before or after elements of `x` that are equal.
+    sorter : integer vector, optional
+        The indices that sort `x`.
+
+    Returns
+    -------
+    int64 tensor of the shape of `v`
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.extra_ops.searchsorted([1, 2, 3, 4, 5], [-10, 10, 2, 3]).eval()
+    array([0, 5, 1, 2])
+    """
+    return SearchsortedOp(side=side)(x, v, sorter)
+
+
+def _summed_dtype(dtype: str) -> str:
+    """Return the dtype of sums of `dtype`: narrow integers are widened, as NumPy does."""
+    if dtype.startswith("uint"):
+        return "uint64"
+    if dtype.startswith("int") or dtype == "bool":
+        return "int64"
+    return dtype
+
+
+class CumOp(Op):
+    """The cumulative sum or product along an axis.
+
+    Parameters
+    ----------
+    axis : int or None
+        None for the flattened tensor.
+    mode : {'add', 'mul'}
+    """
+
+    __props__ = ("axis", "mode")
+
+    def __init__(self, axis: int | None = None, mode: str = "add") -> None:
+        if mode not in ("add", "mul"):
+            raise ValueError(f"{type(self).__name__}: Unknown mode {mode!r}")
+        self.axis = axis
+        self.mode = mode
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.axis}, {self.mode}}}"
+
+    @property
+    def c_axis(self) -> int | None:
+        return self.axis
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor_variable(x)
+        pattern: Sequence[bool] = x.type.broadcastable
+        if self.axis is None:
+            pattern = (x.type.ndim == 0 or all(x.type.broadcastable),)
+        elif not -x.ndim <= self.axis < x.ndim:
+            raise ValueError(f"axis(={self.axis}) out of bounds")
+        return Apply(self, [x], [TensorType(_summed_dtype(x.type.dtype), pattern)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        (x,) = inputs
+        function = np.cumsum if self.mode == "add" else np.cumprod
+        output_storage[0][0] = function(x, axis=self.axis, dtype=node.outputs[0].type.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [(_product(in_shapes[0]),)] if self.axis is None else in_shapes
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,), (out,), (gz,) = inputs, outputs, grads
+        if x.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX)]
+        axis = 0 if self.axis is None else self.axis % x.ndim
+        backwards = (*[slice(None)] * axis, slice(None, None, -1))
+        cumulate = CumOp(axis=axis, mode="add")
+        if self.mode == "add":
+            gx = cumulate(gz[backwards])[backwards]
+        else:
+            divisor = x.flatten() if self.axis is None else x
+            gx = cumulate((out * gz)[backwards])[backwards] / divisor
+        return [gx.reshape(x.shape, ndim=x.ndim) if self.axis is None else gx]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        if eval_points[0] is None:
+            return [None]
+        if self.mode == "add":
+            return [self(eval_points[0])]
+        (x,) = inputs
+        ratio = eval_points[0] / x
+        return [self(x) * CumOp(self.axis, "add")(ratio)]
+
+
+class CumsumOp(Op):
+    """Old name: makes a :class:`CumOp` of mode 'add'."""
+
+    __props__ = ("axis",)
+
+    def __new__(cls, axis: int | None = None) -> CumOp:  # type: ignore[misc]
+        return CumOp(axis, "add")
+
+
+class CumprodOp(Op):
+    """Old name: makes a :class:`CumOp` of mode 'mul'."""
+
+    __props__ = ("axis",)
+
+    def __new__(cls, axis: int | None = None) -> CumOp:  # type: ignore[misc]
+        return CumOp(axis, "mul")
+
+
+def cumsum(x: Any, axis: int | None = None):
+    """Return the cumulative sum of `x` along an axis, or of the flattened tensor, as ``numpy.cumsum``."""
+    return CumOp(axis=axis, mode="add")(x)
+
+
+def cumprod(x: Any, axis: int | None = None):
+    """Return the cumulative product of `x` along an axis, or of the flattened tensor, as ``numpy.cumprod``."""
+    return CumOp(axis=axis, mode="mul")(x)
+
+
+class DiffOp(Op):
+    """The differences of order `n` between neighbours along an axis; see :func:`diff`."""
+
+    __props__ = ("n", "axis")
+
+    def __init__(self, n: int = 1, axis: int = -1) -> None:
+        if n < 0:
+            raise ValueError(f"the order of a difference must not be negative, got {n}")
+        self.n = n
+        self.axis = axis
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor_variable(x)
+        if not -x.ndim <= self.axis < x.ndim:
+            raise ValueError(f"axis {self.axis} is out of bounds for a tensor of {x.ndim} dimensions")
+        pattern = list(x.type.broadcastable)
+        if self.n:
+            pattern[self.axis] = False
+        return Apply(self, [x], [TensorType(x.type.dtype, pattern)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = np.diff(inputs[0], n=self.n, axis=self.axis)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        lengths = list(in_shapes[0])
+        lengths[self.axis] = maximum(lengths[self.axis] - self.n, 0)
+        return [lengths]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,), (gz,) = inputs, grads
+        if x.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX)]
+        if self.n == 0:
+            return [gz]
+        # The transpose of a difference is minus the difference of the values between zeros.
+        axis = self.axis % x.ndim
+        lengths = [gz.shape[i] for i in range(gz.ndim)]
+        lengths[axis] = constant(self.n, dtype="int64")
+        border = zeros(lengths, dtype=gz.dtype)
+        gx = DiffOp(self.n, axis)(join(axis, border, gz, border))
+        return [gx if self.n % 2 == 0 else -gx]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] if eval_points[0] is None else [self(eval_points[0])]
+
+
+def diff(x: Any, n: int = 1, axis: int = -1):
+    """Return the differences ``x[i + 1] - x[i]`` along an axis, taken `n` times, as ``numpy.diff``."""
+    return DiffOp(n=n, axis=axis)(x)
+
+
+def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False):
+    """Return how often each integer from 0 to the largest of `x` is in `x`.
+
+    Parameters
+    ----------
+    x : vector of non-negative integers
+    weights : vector of the length of `x`, optional
+        What each element counts, instead of 1.
+    minlength : int or scalar, optional
+        The least number of counts.
+    assert_nonneg : bool
+        Whether a negative element raises an AssertionError at run time.
+
+    Returns
+    -------
+    vector
+        int64, or of the dtype of `weights`.
+    """
+    x = as_tensor_variable(x)
+    if x.ndim != 1:
+        raise TypeError("Inputs must be of dimension 1.")
+    if x.dtype not in integer_dtypes:
+        raise TypeError(f"bincount takes integers, got {x.type}")
+    if assert_nonneg:
+        from theano.tensor.opt import Assert
+
+        x = Assert("Input to bincount has negative values!")(x, tensor_all(ge(x, 0)))
+    length = cast(tensor_max(x) + 1, "int64")
+    if minlength is not None:
+        length = maximum(length, minlength)
+    if weights is None:
+        return advanced_inc_subtensor1(zeros([length], dtype="int64"), constant(1, dtype="int64"), x)
+    weights = as_tensor_variable(weights)
+    return advanced_inc_subtensor1(zeros([length], dtype=weights.dtype), weights, x)
+
+
+def squeeze(x: Any):
+    """Return `x` without its broadcastable dimensions: `x` itself or a view of it."""
+    x = as_tensor_variable(x)
+    return x.dimshuffle([i for i in range(x.ndim) if not x.type.broadcastable[i]])
+
+
+def compress(condition: Any, x: Any, axis: int | None = None):
+    """Return the slices of `x` along an axis where `condition` is true, as ``numpy.compress``.
+
+    Parameters
+    ----------
+    condition : vector_like
+        Not zero where a slice is kept.
+    x : tensor_like
+    axis : int, optional
+        By default `x` is flattened.
+    """
+    return as_tensor_variable(x).take(flatnonzero(as_tensor_variable(condition)), axis=axis)
+
+
+class RepeatOp(Op):
+    """Each element along an axis repeated as often as the second input tells: a scalar, or one number for each.
+
+    Parameters
+    ----------
+    axis : int or None
+        None for the flattened tensor.
+    """
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: int | None = None) -> None:
+        self.axis = axis
+
+    def make_node(self, x: Any, repeats: Any) -> Apply:
+        x, repeats = as_tensor_variable(x), as_tensor_variable(repeats)
+        if repeats.dtype not in integer_dtypes:
+            raise TypeError("repeats.dtype must be an integer.")
+        if repeats.dtype == "uint64":
+            raise TypeError(f"dtype {repeats.dtype} is not supported by numpy.repeat for the 'repeats' parameter")
+        if repeats.ndim > 1:
+            raise ValueError("The dimension of repeats should not exceed 1.")
+        if self.axis is None:
+            pattern = [False]
+        else:
+            if not -x.ndim <= self.axis < x.ndim:
+                raise ValueError(f"axis {self.axis} is out of bounds for a tensor of {x.ndim} dimensions")
+            pattern = list(x.type.broadcastable)
+            if not (isinstance(repeats, Constant) and repeats.data.size == 1 and int(repeats.data.flat[0]) == 1):
+                pattern[self.axis] = False
+        return Apply(self, [x, repeats], [TensorType(x.type.dtype, pattern)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, repeats = inputs
+        output_storage[0][0] = np.repeat(x, repeats=repeats, axis=self.axis)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [False]]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x, repeats), (gz,) = inputs, grads
+        if x.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX), DisconnectedType()()]
+        axis = 0 if self.axis is None else self.axis % x.ndim
+        target = x.flatten() if self.axis is None else x
+        if repeats.ndim == 0:
+            # The repetitions of one element are next to each other.
+            lengths = [target.shape[i] for i in range(target.ndim)]
+            lengths.insert(axis + 1, repeats)
+            gx = gz.reshape(lengths, ndim=target.ndim + 1).sum(axis=axis + 1)
+        else:
+            source = RepeatOp(axis=0)(arange(target.shape[axis]), repeats)
+            gx = inc_subtensor(zeros_like(target, dtype=gz.dtype)[(*[slice(None)] * axis, source)], gz)
+        if self.axis is None:
+            gx = gx.reshape(x.shape, ndim=x.ndim)
+        return [gx, DisconnectedType()()]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] if eval_points[0] is None else [self(eval_points[0], inputs[1])]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        x_shape, repeats = in_shapes[0], node.inputs[1]
+        repeats = cast(repeats, "int64")
+        if self.axis is None:
+            if repeats.ndim == 0:
+                return [(_product(x_shape) * repeats,)]
+            if repeats.type.broadcastable[0]:
+                return [(_product(x_shape) * repeats[0],)]
+            return [(tensor_sum(repeats),)]
+        lengths = list(x_shape)
+        if repeats.ndim == 0:
+            lengths[self.axis] = lengths[self.axis] * repeats
+        elif repeats.type.broadcastable[0]:
+            lengths[self.axis] = lengths[self.axis] * repeats[0]
+        else:
+            lengths[self.axis] = tensor_sum(repeats)
+        return [lengths]
+
+
+def repeat(x: Any, repeats: Any, axis: int | None = None):
+    """Return `x` with its elements repeated, as ``numpy.repeat``.
+
+    Parameters
+    ----------
+    x : tensor_like
+    repeats : int, scalar or vector
+        How often; a vector has one number for each element along the axis.
+    axis : int, optional
+        By default `x` is flattened.
+
+    Raises
+    ------
+    ValueError
+        If `repeats` has more than one dimension, or `axis` is out of bounds.
+    TypeError
+        If `repeats` is not of integers.
+    """
+    x, repeats = as_tensor_variable(x), as_tensor_variable(repeats)
+    if repeats.ndim > 1:
+        raise ValueError("The dimension of repeats should not exceed 1.")
+    if repeats.dtype not in integer_dtypes:
+        raise TypeError("repeats.dtype must be an integer.")
+    if repeats.ndim == 1 and not repeats.type.broadcastable[0]:
+        return RepeatOp(axis=axis)(x, repeats)
+    if repeats.ndim == 1:
+        repeats = repeats[0]
+    if axis is None:
+        axis, x = 0, x.flatten()
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"axis {axis} is out of bounds for a tensor of {x.ndim} dimensions")
+    axis %= x.ndim
+    lengths = [x.shape[i] for i in range(x.ndim)]
+    spread = [*lengths[: axis + 1], repeats, *lengths[axis + 1 :]]
+    lengths[axis] = lengths[axis] * repeats
+    order: list[Any] = list(range(x.ndim))
+    order.insert(axis + 1, "x")
+    return alloc(x.dimshuffle(order), *spread).reshape(lengths, ndim=x.ndim)
+
+
+class BartlettOp(Op):
+    """The Bartlett window; see :func:`bartlett`."""
+
+    __props__ = ()
+
+    def make_node(self, M: Any) -> Apply:
+        M = as_tensor_variable(M)
+        if M.ndim != 0:
+            raise TypeError(f"{type(self).__name__} only works on scalar input")
+        if M.dtype not in integer_dtypes:
+            raise TypeError(f"{type(self).__name__} only works on integer input")
+        return Apply(self, [M], [TensorType("float64", (False,))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = np.bartlett(int(inputs[0])).astype("float64", copy=False)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [(maximum(cast(node.inputs[0], "int64"), 0),)]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [grad_undefined(self, i, x) for i, x in enumerate(inputs)]
+
+
+_bartlett = BartlettOp()
+
+
+def bartlett(M: Any):
+    """Return the Bartlett (triangular) window of `M` points as a float64 vector; none if `M` is not positive.
+
+    The first and last points are zero, the largest is one if `M` is odd.
+    """
+    return _bartlett(M)
+
+
+class FillDiagonal(Op):
+    """The first input with its main diagonal set to the second, a scalar; see :func:`fill_diagonal`."""
+
+    __props__ = ()
+
+    def make_node(self, a: Any, val: Any) -> Apply:
+        a, val = _diagonal_inputs(self, a, val)
+        if a.ndim < 2:
+            raise TypeError(f"{type(self).__name__}: first parameter must have at least two dimensions")
+        return Apply(self, [a, val], [a.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        a = inputs[0].copy()
+        if a.ndim > 2 and len(set(a.shape)) != 1:
+            raise ValueError(f"fill_diagonal of more than two dimensions needs them equal, got the shape {a.shape}")
+        along = np.arange(min(a.shape))
+        a[(along,) * a.ndim] = inputs[1]
+        output_storage[0][0] = a
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [in_shapes[0]]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (a, val), (gz,) = inputs, grads
+        if a.dtype in discrete_dtypes:
+            return [_zeros_for_grad(a), _zeros_for_grad(val)]
+        if a.ndim == 2:
+            on_diagonal = diagonal(gz)
+        else:
+            along = arange(a.shape[0])
+            on_diagonal = gz[(along,) * a.ndim]
+        return [fill_diagonal(gz, 0), tensor_sum(on_diagonal)]
+
+
+def _diagonal_inputs(op: Op, a: Any, val: Any) -> tuple[Any, Any]:
+    a, val = as_tensor_variable(a), as_tensor_variable(val)
+    if val.ndim != 0:
+        raise TypeError(f"{type(op).__name__}: second parameter must be a scalar")
+    if scal.upcast(a.dtype, val.dtype) != a.dtype:
+        raise TypeError(f"{type(op).__name__}: type of second parameter must be the same as the first's")
+    return a, cast(val, a.dtype)
+
+
+_fill_diagonal = FillDiagonal()
+
+
+def fill_diagonal(a: Any, val: Any):
+    """Return a copy of `a` with the elements ``a[i, i, ..., i]`` set to `val`.
+
+    Parameters
+    ----------
+    a : tensor of at least two dimensions
+        With more than two, all have to have the same length.
+    val : scalar
+        Its dtype has to fit into that of `a`.
+
+    Raises
+    ------
+    TypeError
+        If `a` has fewer than two dimensions, or `val` is no scalar or does not fit.
+    """
+    return _fill_diagonal(a, val)
+
+
+class FillDiagonalOffset(Op):
+    """The first input, a matrix, with the diagonal of the third set to the second; see :func:`fill_diagonal_offset`."""
+
+    __props__ = ()
+
+    def make_node(self, a: Any, val: Any, offset: Any) -> Apply:
+        a, val = _diagonal_inputs(self, a, val)
+        offset = as_tensor_variable(offset)
+        if a.ndim != 2:
+            raise TypeError(f"{type(self).__name__}: first parameter must have exactly two dimensions")
+        if offset.ndim != 0:
+            raise TypeError(f"{type(self).__name__}: third parameter must be a scalar")
+        if offset.dtype not in integer_dtypes:
+            raise TypeError(f"{type(self).__name__}: type of third parameter must be as integer use theano.tensor.cast")
+        return Apply(self, [a, val, offset], [a.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        a, val, offset = inputs[0].copy(), inputs[1], int(inputs[2])
+        rows, columns = a.shape
+        count = min(rows + min(offset, 0), columns - max(offset, 0))
+        if count > 0:
+            along = np.arange(count)
+            a[along + max(-offset, 0), along + max(offset, 0)] = val
+        output_storage[0][0] = a
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [in_shapes[0]]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [True], [False]]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (a, val, offset), (gz,) = inputs, grads
+        if a.dtype in discrete_dtypes:
+            return [_zeros_for_grad(a), _zeros_for_grad(val), DisconnectedType()()]
+        distance = arange(a.shape[1]).dimshuffle("x", 0) - arange(a.shape[0]).dimshuffle(0, "x")
+        on_diagonal = switch(eq(distance, offset), gz, constant(0, dtype=gz.dtype))
+        return [fill_diagonal_offset(gz, 0, offset), tensor_sum(on_diagonal), DisconnectedType()()]
+
+
+_fill_diagonal_offset = FillDiagonalOffset()
+
+
+def fill_diagonal_offset(a: Any, val: Any, offset: Any):
+    """Return a copy of the matrix `a` with the diagonal `offset` set to `val`.
+
+    Parameters
+    ----------
+    a : matrix
+    val : scalar
+        Its dtype has to fit into that of `a`.
+    offset : int or scalar
+        The diagonal: 0 the main one, positive above, negative below. It is not wrapped.
+    """
+    return _fill_diagonal_offset(a, val, offset)
+
+
+def to_one_hot(y: Any, nb_class: Any, dtype: Any = None):
+    """Return a matrix whose row ``i`` is 1 at column ``y[i]`` and 0 elsewhere.
+
+    Parameters
+    ----------
+    y : vector of integers from 0 to `nb_class` - 1
+    nb_class : int or scalar
+        Number of columns.
+    dtype : str, optional
+        ``config.floatX`` by default.
+    """
+    y = as_tensor_variable(y)
+    blank = zeros((y.shape[0], nb_class), dtype=dtype)
+    return set_subtensor(blank[arange(y.shape[0]), y], constant(1, dtype=blank.dtype))
+
+
+class Unique(Op):
+    """The sorted distinct elements of the flattened input, as ``numpy.unique``.
+
+    Parameters
+    ----------
+    return_index : bool
+        Also return the index of the first occurrence of each.
+    return_inverse : bool
+        Also return, for each element of the input, which one it is.
+    return_counts : bool
+        Also return how often each occurs.
+    """
+
+    __props__ = ("return_index", "return_inverse", "return_counts")
+
+    def __init__(self, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False) -> None:
+        self.return_index = return_index
+        self.return_inverse = return_inverse
+        self.return_counts = return_counts
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor_variable(x)
+        outputs = [TensorType(x.type.dtype, (False,))()]
+        for wanted in (self.return_index, self.return_inverse, self.return_counts):
+            if wanted:
+                outputs.append(TensorType("int64", (False,))())
+        return Apply(self, [x], outputs)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        # Some versions of NumPy give the inverse the shape of the input, so that is flattened before.
+        found = np.unique(inputs[0].ravel(), self.return_index, self.return_inverse, self.return_counts)
+        results = found if isinstance(found, tuple) else (found,)
+        output_storage[0][0] = results[0]
+        for out, result in zip(output_storage[1:], results[1:]):
+            out[0] = np.asarray(result, dtype="int64").reshape(-1)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        result: list[Any] = [(Shape_i(0)(out),) for out in node.outputs]
+        if self.return_inverse:
+            result[2 if self.return_index else 1] = (_product(in_shapes[0]),)
+        return result
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True] + [False] * (len(node.outputs) - 1)]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [grad_undefined(self, 0, inputs[0])]
+
+
+class UnravelIndex(Op):
+    """The coordinates of flat indices in a tensor of the shape given by the second input.
+
+    Parameters
+    ----------
+    ndim : int
+        Length of the shape.
+    order : {'C', 'F'}
+        Whether flat indices count in row-major or column-major order.
+    """
+
+    __props__ = ("ndim", "order")
+
+    def __init__(self, ndim: int, order: str = "C") -> None:
+        if order not in ("C", "F"):
+            raise ValueError(f"order must be 'C' or 'F', got {order!r}")
+        self.ndim = ndim
+        self.order = order
+
+    def make_node(self, indices: Any, dims: Any) -> Apply:
+        indices, dims = as_tensor_variable(indices), as_tensor_variable(dims)
+        if indices.dtype not in integer_dtypes:
+            raise TypeError(f"'{indices.dtype}' object cannot be interpreted as an index")
+        if dims.dtype not in integer_dtypes:
+            raise TypeError(f"'{dims.dtype}' object cannot be interpreted as an index")
+        if dims.ndim != 1:
+            raise TypeError("dims must be a 1D array")
+        pattern = indices.type.broadcastable
+        return Apply(self, [indices, dims], [TensorType("int64", pattern)() for _ in range(self.ndim)])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        indices, dims = inputs
+        found = np.unravel_index(indices, tuple(dims.tolist()), order=self.order)
+        if len(found) != self.ndim:
+            raise ValueError(f"unravel_index: a shape of {len(found)} entries, {self.ndim} expected")
+        for out, part in zip(output_storage, found):
+            out[0] = np.asarray(part, dtype="int64")
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [in_shapes[0]] * self.ndim
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False] * self.ndim, [False] * self.ndim]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [DisconnectedType()() for _ in inputs]
+
+
+def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = None):
+    """Return the coordinates of flat indices in a tensor of shape `dims`.
+
+    Parameters
+    ----------
+    indices : integer tensor_like
+    dims : sequence of int, or vector
+    order : {'C', 'F'}
+        Whether flat indices count in row-major or column-major order.
+    ndim : int, optional
+        Length of `dims`, needed where the graph does not tell.
+
+    Returns
+    -------
+    tuple of int64 tensors of the shape of `indices`, one for each dimension
+
+    Raises
+    ------
+    ValueError
+        If the length of `dims` is not known, or, at run time, if an index is out of bounds.
+    """
+    if ndim is None:
+        try:
+            ndim = get_vector_length(dims)
+        except ValueError:
+            raise ValueError(
+                "The length of the provided dimension list could not be determined. Give it as the argument ndim."
+            ) from None
+    result = UnravelIndex(ndim, order)(indices, dims, return_list=True)
+    return tuple(result)
+
+
+class RavelMultiIndex(Op):
+    """The flat indices of coordinates in a tensor of the shape given by the last input.
+
+    Parameters
+    ----------
+    mode : {'raise', 'wrap', 'clip'} or tuple of these
+        What happens to a coordinate that is out of bounds.
+    order : {'C', 'F'}
+        Whether flat indices count in row-major or column-major order.
+    """
+
+    __props__ = ("mode", "order")
+
+    def __init__(self, mode: Any = "raise", order: str = "C") -> None:
+        if order not in ("C", "F"):
+            raise ValueError(f"order must be 'C' or 'F', got {order!r}")
+        self.mode = tuple(mode) if isinstance(mode, (list, tuple)) else mode
+        self.order = order
+
+    def make_node(self, *inp: Any) -> Apply:
+        variables = [as_tensor_variable(x) for x in inp]
+        *coordinates, dims = variables
+        for x in coordinates:
+            if x.dtype not in integer_dtypes:
+                raise TypeError(f"'{x.dtype}' object cannot be interpreted as an index")
+        if dims.dtype not in integer_dtypes:
+            raise TypeError(f"'{dims.dtype}' object cannot be interpreted as an index")
+        if dims.ndim != 1:
+            raise TypeError("dims must be a 1D array")
+        ndim = max(x.ndim for x in coordinates)
+        padded = [(True,) * (ndim - x.ndim) + x.type.broadcastable for x in coordinates]
+        return Apply(self, variables, [TensorType("int64", [all(column) for column in zip(*padded)])()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        *coordinates, dims = inputs
+        found = np.ravel_multi_index(tuple(coordinates), tuple(dims.tolist()), mode=self.mode, order=self.order)
+        output_storage[0][0] = np.asarray(found, dtype="int64")
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        ndim = node.outputs[0].ndim
+        lengths: list[Any] = [constant(1, dtype="int64")] * ndim
+        for x, shape in zip(node.inputs[:-1], in_shapes):
+            for i in range(x.ndim):
+                if not x.type.broadcastable[i]:
+                    lengths[ndim - x.ndim + i] = shape[i]
+        return [lengths]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False] for _ in node.inputs]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [DisconnectedType()() for _ in inputs]
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C"):
+    """Return the flat indices of coordinates in a tensor of shape `dims`.
+
+    Parameters
+    ----------
+    multi_index : tuple of integer tensors, one for each dimension
+    dims : sequence of int, or vector
+    mode : {'raise', 'wrap', 'clip'}, or one of these for each dimension
+        What happens to a coordinate that is out of bounds: a ValueError at run time, or it is taken modulo the length,
+        or set to the nearest valid one (negative ones to 0).
+    order : {'C', 'F'}
+        Whether flat indices count in row-major or column-major order.
+
+    Raises
+    ------
+    TypeError
+        If `multi_index` is no tuple or list.
+    """
+    if not isinstance(multi_index, (tuple, list)):
+        raise TypeError("multi_index must be a tuple or a list.")
+    return RavelMultiIndex(mode=mode, order=order)(*multi_index, dims)

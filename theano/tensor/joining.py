@@ -1,0 +1,423 @@
+"""Putting tensors together and taking them apart: join, concatenate, stack, split."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano import config, printing
+from theano import scalar as scal
+from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.op import Op
+from theano.gradient import DisconnectedType
+from theano.printing import pprint
+from theano.tensor.conversion import (
+    NotScalarConstantError,
+    as_tensor_variable,
+    constant,
+    get_scalar_constant_value,
+)
+from theano.tensor.creation import MakeVector, zeros_like
+from theano.tensor.math import discrete_dtypes, eq, integer_dtypes, or_, switch
+from theano.tensor.shaping import patternbroadcast, shape_padaxis
+from theano.tensor.type import TensorType
+
+__all__ = [
+    "Join",
+    "Split",
+    "concatenate",
+    "horizontal_stack",
+    "join",
+    "join_",
+    "split",
+    "stack",
+    "stacklists",
+    "vertical_stack",
+]
+
+
+def _constant_axis(axis: Any) -> int | None:
+    try:
+        return int(get_scalar_constant_value(axis))
+    except NotScalarConstantError:
+        return None
+
+
+class Join(Op):
+    """Tensors of equal rank one after another along an axis, which is the first input.
+
+    Parameters
+    ----------
+    view : int
+        Index of the tensor that the output may be a view of when all others are empty; -1 for none.
+    """
+
+    check_input = False
+    __props__ = ("view",)
+    _f16_ok = True
+
+    def __init__(self, view: int = -1) -> None:
+        self.view = view
+        if view != -1:
+            # Input 0 is the axis.
+            self.view_map = {0: [1 + view]}
+
+    def __str__(self) -> str:
+        if self.view == -1:
+            return type(self).__name__
+        return f"{type(self).__name__}{{view={self.view}}}"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__dict__.setdefault("view", -1)
+
+    def make_node(self, axis: Any, *tensors: Any) -> Apply:
+        if not tensors:
+            raise ValueError("Cannot join an empty list of tensors")
+        axis = as_tensor_variable(axis)
+        tensors = tuple([as_tensor_variable(x) for x in tensors])
+        if axis.dtype not in integer_dtypes or axis.ndim:
+            raise TypeError(f"The axis of a join has to be an integer scalar, got {axis} of {axis.type}")
+        if not all(x.type.ndim for x in tensors):
+            raise TypeError("Join cannot handle arguments of dimension 0. Use `stack` to join scalar values.")
+        ndim = tensors[0].type.ndim
+        if any(x.type.ndim != ndim for x in tensors):
+            raise TypeError(
+                f"Only tensors with the same number of dimensions can be joined, got {[x.type.ndim for x in tensors]}"
+            )
+        dtype = scal.upcast(*[x.type.dtype for x in tensors])
+        if len(tensors) == 1:
+            pattern = list(tensors[0].type.broadcastable)
+        else:
+            pattern = [False] * ndim
+            known = _constant_axis(axis)
+            if known is not None:
+                if not -ndim <= known < ndim:
+                    raise IndexError(f"Join axis {known} out of bounds [-{ndim}, {ndim})")
+                # A dimension that one tensor says is 1 is 1 for all, along every axis but the joined one.
+                for i in range(ndim):
+                    if i != known % ndim:
+                        pattern[i] = any(x.type.broadcastable[i] for x in tensors)
+        return Apply(self, [axis, *tensors], [TensorType(dtype, pattern)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        axis, tensors = int(inputs[0]), inputs[1:]
+        if self.view != -1:
+            kept = tensors[self.view]
+            if all(x.shape[axis] == 0 for i, x in enumerate(tensors) if i != self.view):
+                output_storage[0][0] = kept
+                return
+        ndim = tensors[0].ndim
+        if not -ndim <= axis < ndim:
+            raise IndexError(f"Join axis {axis} out of bounds [-{ndim}, {ndim})")
+        dtype = node.outputs[0].type.dtype
+        try:
+            output_storage[0][0] = np.concatenate(tensors, axis=axis).astype(dtype, copy=False)
+        except ValueError as error:
+            raise ValueError(
+                f"all the input array dimensions except for the concatenation axis {axis} must match exactly, "
+                f"got shapes {[x.shape for x in tensors]}"
+            ) from error
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False]] + [[True]] * (len(node.inputs) - 1)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        axis, tensors = inputs[0], inputs[1:]
+        (gz,) = grads
+        if scal.upcast(*[x.type.dtype for x in tensors]) in discrete_dtypes:
+            return [DisconnectedType()()] + [zeros_like(x, dtype=config.floatX) for x in tensors]
+        if len(tensors) == 1:
+            return [DisconnectedType()(), gz]
+        lengths = stack([x.shape[axis] for x in tensors])
+        pieces = Split(len(tensors))(gz, axis, lengths, return_list=True)
+        return [DisconnectedType()()] + [
+            patternbroadcast(piece, x.type.broadcastable) for piece, x in zip(pieces, tensors)
+        ]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        if None in eval_points[1:]:
+            return [None]
+        return self.make_node(inputs[0], *eval_points[1:]).outputs
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        axis = node.inputs[0]
+        known = _constant_axis(axis)
+        shapes = in_shapes[1:]
+        ndim = len(shapes[0])
+        result = []
+        for i in range(ndim):
+            if known is not None and i != known % ndim:
+                result.append(self._same_length(node, shapes, i))
+                continue
+            total = shapes[0][i]
+            for other in shapes[1:]:
+                total = total + other[i]
+            if known is None:
+                joined = or_(eq(axis, i), eq(axis, i - ndim))
+                total = switch(joined, total, shapes[0][i])
+            result.append(total)
+        return [tuple(result)]
+
+    @staticmethod
+    def _same_length(node: Apply, shapes: Any, i: int) -> Any:
+        """Return the length of a dimension that all tensors share, preferably one that is known."""
+        for x in node.inputs[1:]:
+            if x.type.broadcastable[i]:
+                return constant(1, dtype="int64")
+        for s in shapes:
+            if isinstance(s[i], Constant):
+                return s[i]
+        return shapes[0][i]
+
+
+join_ = Join()
+pprint.assign(Join, printing.FunctionPrinter("join"))
+
+
+def join(axis: Any, *tensors_list: Any):
+    """Return the tensors one after another along `axis`.
+
+    Parameters
+    ----------
+    axis : int or integer scalar
+        Counted from the end if negative.
+    *tensors_list : tensor_like
+        All of the same rank, at least 1, and of equal lengths but along `axis`.
+
+    Returns
+    -------
+    tensor of the common dtype
+
+    Raises
+    ------
+    TypeError
+        If ranks differ or are 0.
+    IndexError
+        If `axis` is a constant out of bounds.
+    """
+    if len(tensors_list) == 1:
+        return as_tensor_variable(tensors_list[0])
+    return join_(axis, *tensors_list)
+
+
+def concatenate(tensor_list: Sequence[Any], axis: Any = 0):
+    """Return the tensors of a list one after another along `axis`; see :func:`join`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.concatenate([T.arange(2), T.arange(3)]).eval()
+    array([0, 1, 0, 1, 2])
+    """
+    if not isinstance(tensor_list, (tuple, list)):
+        raise TypeError(
+            "The argument tensor_list must be a tuple or a list; make sure you did not forget () or [] around "
+            "the arguments of concatenate.",
+            tensor_list,
+        )
+    return join(axis, *tensor_list)
+
+
+def stack(*tensors: Any, **kwargs: Any):
+    """Return tensors of equal shape along a new axis: ``stack(tensors, axis=0)``.
+
+    Parameters
+    ----------
+    tensors : list or tuple of tensor_like
+    axis : int
+        Where the new axis is in the result.
+
+    Returns
+    -------
+    tensor of one more dimension
+        Scalars make a vector.
+
+    Raises
+    ------
+    IndexError
+        If `axis` is out of bounds.
+
+    Notes
+    -----
+    The old form ``stack(*tensors)``, which stacks along axis 0, still works and warns.
+    """
+    unknown = set(kwargs) - {"tensors", "axis"}
+    if unknown:
+        raise TypeError(f"stack() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    if not tensors and "tensors" not in kwargs:
+        raise TypeError("theano.tensor.stack(tensors, axis=0) needs at least one argument")
+    if "tensors" in kwargs:
+        pieces, axis = kwargs["tensors"], kwargs.get("axis", tensors[0] if tensors else 0)
+    elif not isinstance(tensors[0], (list, tuple)) and not (
+        isinstance(tensors[0], np.ndarray) and tensors[0].ndim and (len(tensors) == 1 or "axis" in kwargs)
+    ):
+        warnings.warn(
+            "stack(*tensors) interface is deprecated, use stack(tensors, axis=0) instead.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        pieces, axis = tensors, 0
+    else:
+        pieces = tensors[0]
+        axis = tensors[1] if len(tensors) > 1 else kwargs.get("axis", 0)
+    if len(pieces) == 0:
+        raise ValueError("No tensor arguments provided to stack")
+    if isinstance(axis, Variable):
+        axis = int(get_scalar_constant_value(axis))
+    variables = [as_tensor_variable(x) for x in pieces]
+    if all(x.type.ndim == 0 for x in variables) and any(not isinstance(x, Constant) for x in variables):
+        _check_stack_axis(axis, 1)
+        dtype = scal.upcast(*[x.type.dtype for x in variables])
+        return MakeVector(dtype)(*variables)
+    if len({x.type.ndim for x in variables}) != 1:
+        raise TypeError(f"stack needs tensors of equal rank, got {[x.type.ndim for x in variables]}")
+    ndim = variables[0].type.ndim + 1
+    _check_stack_axis(axis, ndim)
+    return join(axis % ndim, *[shape_padaxis(x, axis % ndim) for x in variables])
+
+
+def _check_stack_axis(axis: int, ndim: int) -> None:
+    if not -ndim <= axis < ndim:
+        raise IndexError(f"axis {axis} is out of bounds [-{ndim}, {ndim}) for stacked tensors")
+
+
+class Split(Op):
+    """The pieces of a tensor along an axis; inputs are the tensor, the axis and the vector of their lengths.
+
+    Parameters
+    ----------
+    len_splits : int
+        Number of pieces.
+    """
+
+    __props__ = ("len_splits",)
+    _f16_ok = True
+
+    def __init__(self, len_splits: int) -> None:
+        self.len_splits = int(len_splits)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.len_splits}}}"
+
+    def make_node(self, x: Any, axis: Any, splits: Any) -> Apply:
+        x, axis, splits = as_tensor_variable(x), as_tensor_variable(axis), as_tensor_variable(splits)
+        if splits.ndim != 1 or splits.dtype not in integer_dtypes:
+            raise TypeError("splits must have type tensor.lvector", splits.type)
+        if axis.ndim or axis.dtype not in integer_dtypes:
+            raise TypeError("axis must have type lscalar", axis.type)
+        pattern = list(x.type.broadcastable)
+        if self.len_splits > 1:
+            known = _constant_axis(axis)
+            if known is None:
+                pattern = [False] * x.ndim
+            else:
+                pattern[known] = False
+        return Apply(self, [x, axis, splits], [TensorType(x.dtype, pattern)() for _ in range(self.len_splits)])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, axis, splits = inputs
+        axis = int(axis)
+        try:
+            length = x.shape[axis]
+        except IndexError:
+            raise ValueError(f"Split.perform() with axis=({axis}) is invalid for x.shape==({x.shape})") from None
+        if len(splits) != self.len_splits:
+            raise ValueError(f"In Split.perform(), len(splits) is {len(splits)} and not {self.len_splits}.")
+        if np.sum(splits) != length:
+            raise ValueError(f"The splits sum to {np.sum(splits)}, expected {length}")
+        if np.any(np.asarray(splits) < 0):
+            raise ValueError("Split: you tried to make an ndarray with a negative number of elements.")
+        key: list[Any] = [slice(None)] * x.ndim
+        start = 0
+        for out, count in zip(output_storage, splits.tolist()):
+            key[axis] = slice(start, start + count)
+            out[0] = x[tuple(key)].copy()
+            start += count
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        _, axis, splits = node.inputs
+        x_shape = in_shapes[0]
+        ndim = len(x_shape)
+        known = _constant_axis(axis)
+        if self.len_splits == 1:
+            return [x_shape]
+        result = []
+        for k in range(self.len_splits):
+            if known is not None:
+                lengths = list(x_shape)
+                lengths[known] = splits[k]
+            else:
+                lengths = [switch(or_(eq(axis, i), eq(axis, i - ndim)), splits[k], x_shape[i]) for i in range(ndim)]
+            result.append(lengths)
+        return result
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True] * self.len_splits, [False] * self.len_splits, [False] * self.len_splits]
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        x, axis, _ = inputs
+        if all(isinstance(g.type, DisconnectedType) for g in grads):
+            return [DisconnectedType()() for _ in inputs]
+        pieces = [
+            zeros_like(out, dtype=config.floatX if out.dtype in discrete_dtypes else out.dtype)
+            if isinstance(g.type, DisconnectedType)
+            else g
+            for g, out in zip(grads, outputs)
+        ]
+        gx = join(axis, *pieces)
+        return [patternbroadcast(gx, x.type.broadcastable), DisconnectedType()(), DisconnectedType()()]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        if eval_points[0] is None:
+            return [None for _ in range(self.len_splits)]
+        return self.make_node(eval_points[0], *inputs[1:]).outputs
+
+
+def split(x: Any, splits_size: Any, n_splits: int, axis: Any = 0):
+    """Return `n_splits` pieces of `x` along `axis`, of lengths `splits_size`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> a, b = T.split(T.arange(5), [2, 3], n_splits=2)
+    >>> b.eval()
+    array([2, 3, 4])
+    """
+    return Split(n_splits)(x, axis, splits_size)
+
+
+def stacklists(arg: Any):
+    """Return nested lists of tensors as one tensor, with one leading dimension per level of nesting.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.stacklists([[1, 2], [3, 4]]).eval().shape
+    (2, 2)
+    """
+    if isinstance(arg, (tuple, list)):
+        return stack([stacklists(item) for item in arg])
+    return as_tensor_variable(arg)
+
+
+def horizontal_stack(*args: Any):
+    """Return matrices side by side."""
+    return _stack_matrices(args, axis=1)
+
+
+def vertical_stack(*args: Any):
+    """Return matrices below each other."""
+    return _stack_matrices(args, axis=0)
+
+
+def _stack_matrices(args: Sequence[Any], axis: int):
+    if len(args) < 2:
+        raise ValueError(f"give at least two matrices, got {len(args)}")
+    matrices = [as_tensor_variable(arg) for arg in args]
+    if any(x.type.ndim != 2 for x in matrices):
+        raise TypeError(f"arguments have to be matrices, got ranks {[x.type.ndim for x in matrices]}")
+    return concatenate(matrices, axis=axis)

@@ -1,0 +1,139 @@
+"""Rectifiers, hierarchical softmax and the confusion matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano.tensor.conversion import as_tensor_variable
+from theano.tensor.creation import arange
+from theano.tensor.math import abs_, cast, eq, expm1, int_div, mod, switch
+from theano.tensor.nnet.softmax import softmax
+from theano.tensor.products import batched_dot, dot, tensordot
+
+__all__ = ["confusion_matrix", "elu", "h_softmax", "relu", "selu", "softsign"]
+
+
+def relu(x: Any, alpha: Any = 0):
+    """Return `x` where it is positive and ``alpha * x`` elsewhere.
+
+    Parameters
+    ----------
+    x : tensor_like
+    alpha : number or tensor_like
+        Slope for negative input: 0 makes the standard rectifier, a value between 0 and 1 a leaky one, a shared variable
+        that broadcasts against `x` a rectifier with learned slopes.
+
+    Returns
+    -------
+    tensor with the dtype of `x`
+    """
+    x = as_tensor_variable(x)
+    if isinstance(alpha, (int, float)) and alpha == 0:
+        return 0.5 * (x + abs_(x))
+    if isinstance(alpha, (int, float)) and alpha == 1:
+        return x
+    alpha = as_tensor_variable(alpha)
+    f1, f2 = 0.5 * (1 + alpha), 0.5 * (1 - alpha)
+    return f1 * x + f2 * abs_(x)
+
+
+def elu(x: Any, alpha: Any = 1):
+    """Return `x` where it is positive and ``alpha * (exp(x) - 1)`` elsewhere (Clevert et al., arXiv:1511.07289)."""
+    x = as_tensor_variable(x)
+    return switch(x > 0, x, alpha * expm1(x))
+
+
+def selu(x: Any):
+    """Return the scaled exponential linear unit of `x` (Klambauer et al., arXiv:1706.02515)."""
+    alpha = 1.6732632423543772848170429916717
+    scale = 1.0507009873554804934193349852946
+    return scale * elu(x, alpha)
+
+
+def softsign(x: Any):
+    """Return ``x / (1 + abs(x))`` elementwise."""
+    x = as_tensor_variable(x)
+    return x / (1 + abs_(x))
+
+
+def h_softmax(
+    x: Any,
+    batch_size: int,
+    n_outputs: int,
+    n_classes: int,
+    n_outputs_per_class: int,
+    W1: Any,
+    b1: Any,
+    W2: Any,
+    b2: Any,
+    target: Any = None,
+):
+    """Return a two-level softmax: the probability of the class of an output times that of the output in its class.
+
+    Outputs are grouped into classes in their order, `n_outputs_per_class` to a class.
+
+    Parameters
+    ----------
+    x : tensor of shape (batch_size, features)
+    batch_size, n_outputs, n_classes, n_outputs_per_class : int
+        There may be more places than outputs; what is beyond is ignored.
+    W1 : tensor of shape (features, n_classes)
+    b1 : tensor of shape (n_classes,)
+    W2 : tensor of shape (n_classes, features, n_outputs_per_class)
+    b2 : tensor of shape (n_classes, n_outputs_per_class)
+    target : integer tensor of shape (batch_size,) or (batch_size, 1), optional
+        Compute the probability of one output for each row only.
+
+    Returns
+    -------
+    tensor of shape (batch_size, n_outputs), or (batch_size, 1) with `target`
+    """
+    x, W2, b2 = as_tensor_variable(x), as_tensor_variable(W2), as_tensor_variable(b2)
+    class_probs = softmax(dot(x, W1) + b1)
+    if target is None:
+        activations = tensordot(x, W2, (1, 1)) + b2
+        rows = activations.reshape((-1, n_outputs_per_class), ndim=2)
+        output_probs = softmax(rows).reshape((batch_size, n_classes, n_outputs_per_class))
+        joint = class_probs.dimshuffle(0, 1, "x") * output_probs
+        flat = joint.reshape((batch_size, n_classes * n_outputs_per_class))
+        return flat[:, :n_outputs]
+    target = as_tensor_variable(target).flatten()
+    classes = int_div(target, n_outputs_per_class)
+    places = mod(target, n_outputs_per_class)
+    chosen = batched_dot(x.dimshuffle(0, "x", 1), W2[classes])[:, 0, :] + b2[classes]
+    output_probs = softmax(chosen)
+    rows_index = arange(batch_size)
+    probs = class_probs[rows_index, classes] * output_probs[rows_index, places]
+    return probs.dimshuffle(0, "x")
+
+
+def confusion_matrix(actual: Any, pred: Any):
+    """Return how often each label was taken for each other one.
+
+    Parameters
+    ----------
+    actual, pred : vectors of labels
+
+    Returns
+    -------
+    list
+        The matrix of counts, with a row for each actual and a column for each predicted label, and the sorted labels.
+
+    Raises
+    ------
+    ValueError
+        If an argument is no vector.
+    """
+    from theano.tensor.extra_ops import Unique
+
+    actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
+    if actual.ndim != 1:
+        raise ValueError("actual must be 1-d tensor variable")
+    if pred.ndim != 1:
+        raise ValueError("pred must be 1-d tensor variable")
+    from theano.tensor.joining import concatenate
+
+    order = Unique(False, False, False)(concatenate([actual, pred]))
+    is_actual = cast(eq(actual.dimshuffle(0, "x"), order), "int64")
+    is_pred = cast(eq(pred.dimshuffle(0, "x"), order), "int64")
+    return [dot(is_actual.T, is_pred), order]

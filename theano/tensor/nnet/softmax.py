@@ -1,0 +1,224 @@
+"""Softmax of the rows of a matrix, with a bias, its logarithm, and their gradients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano.gof.graph import Apply
+from theano.gof.op import Op
+from theano.gradient import DisconnectedType
+from theano.tensor.conversion import as_tensor_variable
+from theano.tensor.math import exp, float_dtypes, log
+from theano.tensor.reduction import max as tensor_max
+from theano.tensor.reduction import sum as tensor_sum
+from theano.tensor.shaping import shape_padleft
+
+__all__ = [
+    "LogSoftmax",
+    "Softmax",
+    "SoftmaxGrad",
+    "SoftmaxWithBias",
+    "logsoftmax",
+    "logsoftmax_op",
+    "softmax",
+    "softmax_grad",
+    "softmax_graph",
+    "softmax_op",
+    "softmax_with_bias",
+]
+
+
+def rows_of_floats(x: Any, what: str = "x") -> Any:
+    """Return `x` as a matrix of floats; a vector is one row.
+
+    Raises
+    ------
+    ValueError
+        If `x` has another rank or dtype.
+    """
+    x = as_tensor_variable(x)
+    if x.type.ndim not in (1, 2) or x.type.dtype not in float_dtypes:
+        raise ValueError(f"{what} must be 1-d or 2-d tensor of floats. Got {x.type}")
+    if x.type.ndim == 1:
+        warnings.warn("A vector given to softmax is taken as a matrix of one row.", stacklevel=4)
+        x = shape_padleft(x, n_ones=1)
+    return x
+
+
+def numpy_softmax(x: np.ndarray) -> np.ndarray:
+    """Return the softmax of the rows of `x`, in its dtype."""
+    if not x.size:
+        return np.empty_like(x)
+    shifted = np.exp(x - x.max(axis=1, keepdims=True))
+    shifted /= shifted.sum(axis=1, keepdims=True)
+    return shifted
+
+
+class SoftmaxWithBias(Op):
+    """The softmax of the rows of ``x + b``."""
+
+    nin = 2
+    nout = 1
+    __props__ = ()
+
+    def make_node(self, x: Any, b: Any) -> Apply:
+        x, b = as_tensor_variable(x), as_tensor_variable(b)
+        if x.type.ndim != 2 or x.type.dtype not in float_dtypes:
+            raise ValueError("x must be 2-d tensor of floats", x.type)
+        if b.type.ndim != 1 or b.type.dtype not in float_dtypes:
+            raise ValueError("b must be 1-d tensor of floats", b.type)
+        return Apply(self, [x, b], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, b = inputs
+        if b.shape[0] != x.shape[1]:
+            raise ValueError(f"b must have same number of columns as x: {b.shape[0]} against {x.shape[1]}")
+        output_storage[0][0] = numpy_softmax(x + b).astype(x.dtype, copy=False)
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (gz,) = grads
+        if isinstance(gz.type, DisconnectedType):
+            return [DisconnectedType()(), DisconnectedType()()]
+        dx = softmax_grad(gz, outputs[0])
+        return [dx, tensor_sum(dx, axis=0)]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [in_shapes[0]]
+
+
+softmax_with_bias = SoftmaxWithBias()
+
+
+class SoftmaxGrad(Op):
+    """The gradient of the softmax: ``(dy - sum(dy * sm, axis=1)) * sm``, of the gradient `dy` and the softmax `sm`."""
+
+    nin = 2
+    nout = 1
+    __props__ = ()
+
+    def make_node(self, dy: Any, sm: Any) -> Apply:
+        dy, sm = as_tensor_variable(dy), as_tensor_variable(sm)
+        if dy.type.ndim not in (1, 2) or dy.type.dtype not in float_dtypes:
+            raise ValueError("dy must be 1-d or 2-d tensor of floats. Got ", dy.type)
+        if dy.ndim == 1:
+            dy = shape_padleft(dy, n_ones=1)
+        if sm.ndim == 1:
+            sm = shape_padleft(sm, n_ones=1)
+        return Apply(self, [dy, sm], [sm.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        dy, sm = inputs
+        scaled = dy * sm
+        result = scaled - scaled.sum(axis=1, keepdims=True) * sm
+        output_storage[0][0] = result.astype(sm.dtype, copy=False)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (dy, sm), (g,) = inputs, grads
+        centered = g - tensor_sum(g * sm, axis=1).dimshuffle(0, "x")
+        weight = tensor_sum(dy * sm, axis=1).dimshuffle(0, "x")
+        return [centered * sm, centered * dy - g * weight]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [in_shapes[1]]
+
+
+softmax_grad = SoftmaxGrad()
+
+
+class Softmax(Op):
+    """``exp(x) / sum(exp(x))`` of each row."""
+
+    nin = 1
+    nout = 1
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = rows_of_floats(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = numpy_softmax(inputs[0])
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [softmax_grad(grads[0], outputs[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        # The Jacobian is symmetric.
+        if None in eval_points:
+            return [None]
+        return [softmax_grad(eval_points[0], self(*inputs))]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return in_shapes
+
+
+softmax_op = Softmax()
+
+
+def softmax(c: Any):
+    """Return ``exp(c) / sum(exp(c))`` of each row of a matrix, computed without overflow.
+
+    Parameters
+    ----------
+    c : matrix of floats, or vector
+        A vector is taken as a matrix of one row.
+    """
+    return softmax_op(c)
+
+
+def softmax_graph(c: Any):
+    """Return the softmax of the rows of `c` as a graph of elementary operations."""
+    e = exp(as_tensor_variable(c))
+    return e / tensor_sum(e, axis=1, keepdims=True)
+
+
+class LogSoftmax(Op):
+    """``log(softmax(x))`` of each row, as ``x - max - log(sum(exp(x - max)))``."""
+
+    nin = 1
+    nout = 1
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = rows_of_floats(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        (x,) = inputs
+        if not x.size:
+            output_storage[0][0] = np.empty_like(x)
+            return
+        shifted = x - x.max(axis=1, keepdims=True)
+        output_storage[0][0] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,), (gz,) = inputs, grads
+        return [gz - tensor_sum(gz, axis=1, keepdims=True) * softmax_op(x)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        if None in eval_points:
+            return [None]
+        (x,), (point,) = inputs, eval_points
+        return [point - tensor_sum(point * softmax_op(x), axis=1, keepdims=True)]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return in_shapes
+
+
+logsoftmax_op = LogSoftmax()
+
+
+def logsoftmax(c: Any):
+    """Return ``log(softmax(c))`` of each row of a matrix, computed without overflow."""
+    return logsoftmax_op(c)
+
+
+def logsoftmax_graph(c: Any):
+    """Return the logarithm of the softmax of the rows of `c` as a graph of elementary operations."""
+    c = as_tensor_variable(c)
+    shifted = c - tensor_max(c, axis=1, keepdims=True)
+    return shifted - log(tensor_sum(exp(shifted), axis=1, keepdims=True))

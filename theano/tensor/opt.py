@@ -1,0 +1,98 @@
+"""The documented names of the tensor rewrites, gathered from :mod:`theano.tensor.rewriting`.
+
+Importing this module registers all of them.
+"""
+
+from __future__ import annotations
+
+import sys as _sys
+
+from theano.gof.opt import copy_stack_trace, in2out, local_optimizer, out2in
+from theano.gof.toolbox import Feature
+from theano.raise_op import Assert
+from theano.tensor.basic import (
+    Alloc,
+    MakeVector,
+    NotScalarConstantError,
+    ShapeError,
+    extract_constant,
+    get_scalar_constant_value,
+)
+from theano.tensor.rewriting import (
+    algebra,
+    blas,
+    canonizer,
+    cleanup,
+    dot,
+    elemwise,
+    fill,
+    folding,
+    fusion,
+    inplace,
+    layout,
+    reduction,
+    registry,
+    shape,
+    stability,
+    subtensor,
+    uncanonicalize,
+)
+from theano.tensor.rewriting.canonizer import AlgebraicCanonizer, Canonizer, check_for_x_over_absX
+from theano.tensor.rewriting.fill import fill as _fill
+from theano.tensor.rewriting.fusion import FusionOptimizer, local_elemwise_fusion_op
+from theano.tensor.rewriting.inplace import InplaceElemwiseOptimizer, insert_inplace_optimizer
+from theano.tensor.rewriting.registry import (
+    broadcast_like,
+    encompasses_broadcastable,
+    register_canonicalize,
+    register_specialize,
+    register_specialize_device,
+    register_stabilize,
+    register_uncanonicalize,
+    register_useless,
+    scalarconsts_rest,
+)
+from theano.tensor.rewriting.shape import ShapeFeature, ShapeOptimizer, UnShapeOptimizer
+
+_FAMILIES = (
+    algebra,
+    blas,
+    canonizer,
+    cleanup,
+    dot,
+    elemwise,
+    fill,
+    folding,
+    fusion,
+    inplace,
+    layout,
+    reduction,
+    registry,
+    shape,
+    stability,
+    subtensor,
+    uncanonicalize,
+)
+
+make_vector = MakeVector()
+assert_ = assert_op = Assert()
+_self = _sys.modules[__name__]
+for _family in _FAMILIES:
+    for _name, _object in vars(_family).items():
+        if not _name.startswith("_") and not hasattr(_self, _name):
+            setattr(_self, _name, _object)
+fill = _fill
+del _family, _name, _object, _self
+
+
+def get_clients(node):
+    """The Applies that use the first output of `node`, used to look for a less frequent Op from it."""
+    return [client for client, _ in node.outputs[0].clients if not isinstance(client, str)]
+
+
+def get_clients2(node):
+    """The Applies that use the results of those that use the first output of `node`."""
+    result = []
+    for client in get_clients(node):
+        result.extend(c for out in client.outputs for c, _ in out.clients if not isinstance(c, str))
+    return result

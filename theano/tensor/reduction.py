@@ -1,0 +1,482 @@
+"""Reductions: sum, prod, mean, var, std, max, min, argmax, argmin, any, all, ptp, norm.
+
+`axis` is None for all dimensions, one int, or a list or tuple of ints, counted from the end if negative.
+With ``keepdims=True`` the reduced dimensions stay, broadcastable, with length 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano import config, printing
+from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.op import Op
+from theano.gradient import DisconnectedType
+from theano.printing import pprint
+from theano.tensor.conversion import as_tensor_variable, constant, get_scalar_constant_value
+from theano.tensor.elemwise import All, DimShuffle, Prod, Sum
+from theano.tensor.elemwise import Any as AnyOp
+from theano.tensor.math import (
+    abs_,
+    cast,
+    complex_dtypes,
+    conj,
+    discrete_dtypes,
+    eq,
+    invert,
+    mul,
+    neq,
+    pow,
+    real,
+    sqrt,
+    true_div,
+)
+from theano.tensor.shaping import shape
+from theano.tensor.type import TensorType
+
+__all__ = [
+    "Argmax",
+    "MaxAndArgmax",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "makeKeepDims",
+    "max",
+    "max_and_argmax",
+    "mean",
+    "min",
+    "norm",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+]
+
+
+def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return the sorted, non-negative axes that `axis` stands for in a tensor of `ndim` dimensions.
+
+    Raises
+    ------
+    TypeError
+        If an axis is no constant integer.
+    ValueError
+        If an axis is out of bounds, or there twice.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, np.ndarray):
+        axis = axis.tolist()
+    if not isinstance(axis, (list, tuple, range)):
+        axis = [axis]
+    result = []
+    for a in axis:
+        if isinstance(a, Variable):
+            if not isinstance(a, Constant):
+                raise TypeError(f"the axis of a reduction must be a constant, got {a}")
+            a = get_scalar_constant_value(a)
+        if isinstance(a, (bool, np.bool_)) or not isinstance(a, (int, np.integer, np.ndarray)):
+            raise TypeError(f"the axis of a reduction must be an integer, a list of integers or None, got {a!r}")
+        a = int(a)
+        if not -ndim <= a < ndim:
+            raise ValueError(f"axis {a} is out of bounds for a tensor of {ndim} dimensions")
+        result.append(a % ndim)
+    if len(set(result)) != len(result):
+        raise ValueError(f"duplicate axis in {axis}")
+    return tuple(sorted(result))
+
+
+def makeKeepDims(x: Any, y: Any, axis: Any):
+    """Return `y`, the reduction of `x` over `axis`, with the reduced dimensions put back as broadcastable ones."""
+    x, y = as_tensor_variable(x), as_tensor_variable(y)
+    reduced = set(normalize_axes(axis, x.type.ndim))
+    order: list[Any] = []
+    kept = 0
+    for i in range(x.type.ndim):
+        if i in reduced:
+            order.append("x")
+        else:
+            order.append(kept)
+            kept += 1
+    return DimShuffle(y.type.broadcastable, order)(y)
+
+
+def _as_op_axis(axis: Any) -> Any:
+    """Return `axis` as the reduction Ops take it: None, or a list of plain ints."""
+    if axis is None:
+        return None
+    if isinstance(axis, (list, tuple, range)):
+        return [_as_op_axis(a) for a in axis]
+    if isinstance(axis, Variable):
+        return int(get_scalar_constant_value(axis))
+    if isinstance(axis, np.ndarray):
+        return axis.tolist()
+    return axis
+
+
+def _reduced_pattern(x: Any, axes: tuple[int, ...]) -> list[bool]:
+    return [b for i, b in enumerate(x.type.broadcastable) if i not in axes]
+
+
+def _axes_last(value: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Return `value` with `axes` merged into one last dimension."""
+    kept = [i for i in range(value.ndim) if i not in axes]
+    moved = value.transpose(kept + list(axes))
+    size = int(np.prod([value.shape[i] for i in axes], dtype="int64"))
+    return moved.reshape((*[value.shape[i] for i in kept], size))
+
+
+class _ArgReduction(Op):
+    """What Argmax and MaxAndArgmax share: the axes and how they are written."""
+
+    __props__ = ("axis",)
+    _f16_ok = True
+
+    def __init__(self, axis: Sequence[int]) -> None:
+        if not isinstance(axis, (list, tuple)):
+            raise TypeError(f"axis must be a list or tuple of ints, got {axis!r}")
+        self.axis = tuple(int(a) for a in axis)
+
+    def get_params(self, node: Apply) -> tuple[int, ...]:
+        return self.axis
+
+    def _axes(self, x: Any) -> tuple[int, ...]:
+        return self.axis if len(self.axis) < x.ndim else tuple(range(x.ndim))
+
+
+class MaxAndArgmax(_ArgReduction):
+    """The maximum over some axes and its index, counted over these axes in row-major order.
+
+    Parameters
+    ----------
+    axis : list or tuple of int
+        The axes, in increasing order and not negative.
+    """
+
+    nin = 2
+    nout = 2
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor_variable(x)
+        axes = self._axes(x)
+        pattern = _reduced_pattern(x, axes)
+        outputs = [TensorType(x.type.dtype, pattern)(name="max"), TensorType("int64", pattern)(name="argmax")]
+        return Apply(self, [x], outputs)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
+        (x,) = inputs
+        rows = _axes_last(x, self._axes(x))
+        index = np.argmax(rows, axis=-1)
+        output_storage[0][0] = np.asarray(np.max(rows, axis=-1), dtype=x.dtype)
+        output_storage[1][0] = np.asarray(index, dtype="int64")
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        axes = self._axes(node.inputs[0])
+        kept = tuple(n for i, n in enumerate(in_shapes[0]) if i not in axes)
+        return [kept, kept]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, False]]
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,) = inputs
+        g_max = grads[0]
+        if isinstance(g_max.type, DisconnectedType):
+            if isinstance(grads[1].type, DisconnectedType):
+                return [DisconnectedType()()]
+            return [x.zeros_like(dtype=config.floatX if x.dtype in discrete_dtypes else x.dtype)]
+        axes = self._axes(x)
+        # Where several elements are the maximum, each gets the whole gradient.
+        hit = eq(makeKeepDims(x, outputs[0], axes), x)
+        return [hit * makeKeepDims(x, g_max, axes)]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return self.L_op(inputs, self(*inputs, return_list=True), grads)
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        if eval_points[0] is None:
+            return [None, None]
+        from theano.tensor.creation import arange
+
+        (x,), (point,) = inputs, eval_points
+        axes = self._axes(x)
+        kept = [i for i in range(x.ndim) if i not in axes]
+        index = self(x)[1].flatten()
+        count = 1
+        for i in kept:
+            count = count * x.shape[i]
+        rows = point.dimshuffle([*kept, *axes]).reshape((count, -1), ndim=2)
+        picked = rows[arange(rows.shape[0]), index]
+        return [picked.reshape([x.shape[i] for i in kept], ndim=len(kept)), None]
+
+
+class Argmax(_ArgReduction):
+    """The index of the maximum over some axes, counted over these axes in row-major order.
+
+    Parameters
+    ----------
+    axis : list or tuple of int, or None
+        The axes, in increasing order and not negative; None for all.
+    """
+
+    nin = 1
+    nout = 1
+
+    def __init__(self, axis: Sequence[int] | None) -> None:
+        if axis is None:
+            self.axis = None
+        else:
+            super().__init__(axis)
+
+    def _axes(self, x: Any) -> tuple[int, ...]:
+        return tuple(range(x.ndim)) if self.axis is None else super()._axes(x)
+
+    def make_node(self, x: Any, axis: Any = None) -> Apply:
+        x = as_tensor_variable(x)
+        return Apply(self, [x], [TensorType("int64", _reduced_pattern(x, self._axes(x)))(name="argmax")])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
+        (x,) = inputs
+        rows = _axes_last(x, self._axes(x))
+        output_storage[0][0] = np.asarray(np.argmax(rows, axis=-1), dtype="int64")
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        axes = self._axes(node.inputs[0])
+        return [tuple(n for i, n in enumerate(in_shapes[0]) if i not in axes)]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,) = inputs
+        return [x.zeros_like(dtype=config.floatX if x.dtype in discrete_dtypes else x.dtype)]
+
+
+def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False):
+    """Return the maximum of `a` over `axis` and its index.
+
+    Parameters
+    ----------
+    a : tensor_like
+    axis : None, int or list of int
+        Over several axes the index counts their elements in row-major order.
+    keepdims : bool
+
+    Returns
+    -------
+    list of two tensors
+        The maximum, with the dtype of `a`, and its int64 index.
+    """
+    a = as_tensor_variable(a)
+    axes = normalize_axes(axis, a.type.ndim)
+    out, index = MaxAndArgmax(axes)(a)
+    if keepdims:
+        return [makeKeepDims(a, out, axes), makeKeepDims(a, index, axes)]
+    return [out, index]
+
+
+def max(x: Any, axis: Any = None, keepdims: bool = False):
+    """Return the maximum of `x` over `axis`; NaN where there is one, as NumPy.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or list of int
+    keepdims : bool
+
+    Raises
+    ------
+    ValueError
+        At run time, if there is nothing to take the maximum of.
+    """
+    # The Op with the index has a gradient; a rewrite drops the index where nobody uses it.
+    return max_and_argmax(x, axis, keepdims)[0]
+
+
+def argmax(x: Any, axis: Any = None, keepdims: bool = False):
+    """Return the int64 index of the maximum of `x` over `axis`, of the first one if there are several."""
+    return max_and_argmax(x, axis, keepdims)[1]
+
+
+def _mirrored(x: Any):
+    """Return `x` with its order reversed: the negative, or for integers the complement, which cannot overflow."""
+    return invert(x) if x.dtype in discrete_dtypes or x.dtype == "bool" else -x
+
+
+def min(x: Any, axis: Any = None, keepdims: bool = False):
+    """Return the minimum of `x` over `axis`; see :func:`max`."""
+    return _mirrored(max(_mirrored(as_tensor_variable(x)), axis=axis, keepdims=keepdims))
+
+
+def argmin(x: Any, axis: Any = None, keepdims: bool = False):
+    """Return the int64 index of the minimum of `x` over `axis`, of the first one if there are several."""
+    return argmax(_mirrored(as_tensor_variable(x)), axis=axis, keepdims=keepdims)
+
+
+def sum(input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None):
+    """Return the sum of `input` over `axis`.
+
+    Parameters
+    ----------
+    input : tensor_like
+    axis : None, int or list of int
+    dtype : str, optional
+        Dtype of the result: by default that of `input`, integers being widened to 64 bits.
+    keepdims : bool
+    acc_dtype : str, optional
+        Dtype of the accumulator: by default at least int64, uint64, float64 or complex128.
+    """
+    out = Sum(axis=_as_op_axis(axis), dtype=dtype, acc_dtype=acc_dtype)(input)
+    return makeKeepDims(input, out, axis) if keepdims else out
+
+
+def prod(
+    input: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    acc_dtype: Any = None,
+    no_zeros_in_input: bool = False,
+):
+    """Return the product of `input` over `axis`.
+
+    Parameters
+    ----------
+    input : tensor_like
+    axis, dtype, keepdims, acc_dtype
+        See :func:`sum`.
+    no_zeros_in_input : bool
+        A promise that no element is zero: a simpler gradient, which can be differentiated again.
+    """
+    out = Prod(axis=_as_op_axis(axis), dtype=dtype, acc_dtype=acc_dtype, no_zeros_in_input=no_zeros_in_input)(input)
+    return makeKeepDims(input, out, axis) if keepdims else out
+
+
+def mean(
+    input: Any, axis: Any = None, dtype: Any = None, op: bool = False, keepdims: bool = False, acc_dtype: Any = None
+):
+    """Return the mean of `input` over `axis`.
+
+    Parameters
+    ----------
+    input : tensor_like
+    axis : None, int or list of int
+    dtype : str, optional
+        Dtype that the sum has before the division. By default the result of integers is float64, of floats their own
+        dtype.
+    op : bool
+        Accepted for old programs; the mean is always built of a sum and a division.
+    keepdims : bool
+    acc_dtype : str, optional
+        Dtype of the accumulator of the sum.
+    """
+    input = as_tensor_variable(input)
+    # Sums of float16 overflow soon.
+    sum_dtype = dtype if dtype is not None else "float32" if input.dtype == "float16" else None
+    total = sum(input, axis=axis, dtype=sum_dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+    lengths = cast(shape(input), "float32" if total.dtype in ("float16", "float32", "complex64") else "float64")
+    for a in normalize_axes(axis, input.ndim):
+        total = true_div(total, lengths[a])
+    if total.dtype in discrete_dtypes:
+        # No axis at all.
+        total = cast(total, lengths.dtype)
+    if dtype is None and input.dtype == "float16":
+        total = cast(total, "float16")
+    return total
+
+
+def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False):
+    """Return the variance of `input` over `axis`.
+
+    Parameters
+    ----------
+    input : tensor_like
+    axis : None, int or list of int
+    ddof : int
+        Delta degrees of freedom: the sum of squares is divided by the number of elements minus `ddof`.
+    keepdims : bool
+    corrected : bool
+        Correct the rounding error of the mean (two-pass algorithm of Chan, Golub and LeVeque).
+
+    Returns
+    -------
+    tensor
+        The mean of the squared distances from the mean, along each axis of `axis`.
+    """
+    input = as_tensor_variable(input)
+    axes = normalize_axes(axis, input.ndim)
+    centered = input - mean(input, axes, keepdims=True)
+    if centered.dtype in complex_dtypes:
+        square = real(centered * conj(centered))
+    else:
+        square = pow(centered, constant(2, dtype=centered.dtype))
+    if ddof == 0:
+        result = mean(square, axes, keepdims=keepdims)
+    else:
+        count = mul(*[input.shape[a] for a in axes]) if len(axes) > 1 else input.shape[axes[0]] if axes else constant(1)
+        total = sum(square, axes, keepdims=keepdims)
+        result = true_div(total, cast(count - ddof, total.dtype))
+    if corrected:
+        error = mean(centered, axes, keepdims=keepdims)
+        error = real(error * conj(error)) if error.dtype in complex_dtypes else error * error
+        if ddof:
+            size = cast(count, error.dtype)
+            error = error * (size / (size - constant(ddof, dtype=error.dtype)))
+        result = result - error
+    return result
+
+
+def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False):
+    """Return the standard deviation of `input` over `axis`, the square root of :func:`var`."""
+    return sqrt(var(input, axis, ddof=ddof, keepdims=keepdims, corrected=corrected))
+
+
+def all(x: Any, axis: Any = None, keepdims: bool = False):
+    """Return whether all elements of `x` over `axis` are true."""
+    out = All(_as_op_axis(axis))(x)
+    return makeKeepDims(x, out, axis) if keepdims else out
+
+
+def any(x: Any, axis: Any = None, keepdims: bool = False):
+    """Return whether an element of `x` over `axis` is true."""
+    out = AnyOp(_as_op_axis(axis))(x)
+    return makeKeepDims(x, out, axis) if keepdims else out
+
+
+def ptp(a: Any, axis: Any = None):
+    """Return the range of values of `a` over `axis`: the maximum minus the minimum."""
+    a = as_tensor_variable(a)
+    return max(a, axis) - min(a, axis)
+
+
+def norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False):
+    """Return the vector norm of `x` over `axis`: ``sum(abs(x) ** ord) ** (1 / ord)``.
+
+    Parameters
+    ----------
+    x : tensor_like of at least one dimension
+    ord : number
+        0 counts the elements that are not zero; infinity is the largest absolute value, minus infinity the smallest.
+    axis : None, int or list of int
+    keepdims : bool
+    """
+    x = as_tensor_variable(x)
+    if x.ndim == 0:
+        raise TypeError("'axis' must be an integer, None or a tuple of integers for a norm of at least 1 dimension")
+    if ord is None:
+        ord = 2
+    if isinstance(ord, str):
+        raise ValueError(f"the order of a vector norm is a number, got {ord!r}; see theano.tensor.nlinalg.norm")
+    if ord == 0:
+        return cast(sum(neq(x, 0), axis=axis, keepdims=keepdims), config.floatX)
+    if ord == np.inf:
+        return max(abs_(x), axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return min(abs_(x), axis=axis, keepdims=keepdims)
+    return pow(sum(pow(abs_(x), ord), axis=axis, keepdims=keepdims), 1.0 / ord)
+
+
+pprint.assign(Sum(), printing.FunctionPrinter("sum"))
+pprint.assign(Prod(), printing.FunctionPrinter("prod"))

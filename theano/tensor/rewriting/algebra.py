@@ -1,0 +1,537 @@
+"""Algebra of elementwise operations: neutral and absorbing elements, powers, signs, distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.gof.graph import Constant
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.elemwise import Elemwise
+from theano.tensor.rewriting.registry import (
+    as_scalar_constant,
+    constant_like,
+    fill_chain,
+    is_neg_one,
+    register_canonicalize,
+    register_specialize,
+    register_specialize_device,
+    register_stabilize,
+    register_uncanonicalize,
+    same_dtype,
+)
+
+
+def _result(node: Any, new: Any, shape_from: Any = None) -> Any:
+    """`new` with the type of the output of `node`, as what a local optimizer returns; False if that is impossible."""
+    out = node.outputs[0]
+    new = same_dtype(T.as_tensor_variable(new), out)
+    if new.type.broadcastable != out.type.broadcastable:
+        new = fill_chain(new, node.inputs if shape_from is None else shape_from)[0]
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+def _filled(node: Any, value: Any) -> Any:
+    """The constant `value` in the shape of the output of `node`."""
+    out = node.outputs[0]
+    return _result(node, constant_like(value, out) if out.type.ndim == 0 else T.constant(np.asarray(value, dtype=out.type.dtype)))
+
+
+@register_canonicalize
+@local_optimizer([T.neg])
+def local_neg_to_mul(node: Any) -> Any:
+    """``-x -> -1 * x``, so that signs join the constants of products."""
+    x = node.inputs[0]
+    return _result(node, T.mul(constant_like(-1, x), x)) if not x.type.dtype.startswith("uint") else False
+
+
+@register_specialize
+@local_optimizer([T.neg])
+def local_neg_neg(node: Any) -> Any:
+    """``-(-x) -> x``"""
+    inner = node.inputs[0].owner
+    if inner is not None and inner.op == T.neg:
+        return [inner.inputs[0]]
+    return False
+
+
+@register_specialize
+@local_optimizer([T.neg])
+def local_neg_div_neg(node: Any) -> Any:
+    """``-(-a / b) -> a / b`` and ``-(c / b) -> (-c) / b`` for a constant `c`"""
+    frac = node.inputs[0]
+    inner = frac.owner
+    if inner is None or inner.op != T.true_div:
+        return False
+    num, denom = inner.inputs
+    if num.owner is not None and num.owner.op == T.neg:
+        if len(frac.clients) == 1:
+            return _result(node, T.true_div(num.owner.inputs[0], denom))
+    elif all(num.type.broadcastable) and isinstance(num, Constant) and len(frac.clients) == 1:
+        return _result(node, T.true_div(T.constant(-num.data, dtype=num.type.dtype), denom))
+    return False
+
+
+@register_specialize
+@local_optimizer([T.true_div])
+def local_div_of_negs(node: Any) -> Any:
+    """``(-a) / (-b) -> a / b``"""
+    num, denom = node.inputs
+    if num.owner is not None and denom.owner is not None and num.owner.op == T.neg and denom.owner.op == T.neg:
+        return _result(node, T.true_div(num.owner.inputs[0], denom.owner.inputs[0]))
+    return False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([T.mul])
+def local_mul_zero(node: Any) -> Any:
+    """``x * 0 -> 0`` in the shape of the product, also where `x` is not finite."""
+    for i in node.inputs:
+        value = as_scalar_constant(i)
+        if value is not None and value == 0:
+            return _result(
+                node,
+                constant_like(0, node.outputs[0])
+                if node.outputs[0].ndim == 0
+                else T.constant(np.asarray(0, dtype=node.outputs[0].dtype)),
+            )
+    return False
+
+
+@register_specialize
+@local_optimizer([T.true_div])
+def local_div_to_inv(node: Any) -> Any:
+    """``1 / x -> inv(x)``"""
+    value = as_scalar_constant(node.inputs[0])
+    if value is None or value != 1:
+        return False
+    x = node.inputs[1]
+    out = node.outputs[0]
+    if x.type.dtype != out.type.dtype:
+        return False
+    return _result(node, T.inv(x))
+
+
+@register_canonicalize
+@local_optimizer([T.pow])
+def local_pow_canonicalize(node: Any) -> Any:
+    """``x ** 0 -> 1`` and ``x ** 1 -> x``"""
+    value = as_scalar_constant(node.inputs[1])
+    if value is None:
+        return False
+    if value == 0:
+        return _filled(node, 1)
+    if value == 1:
+        return _result(node, node.inputs[0])
+    return False
+
+
+@register_specialize
+@local_optimizer([T.mul])
+def local_mul_to_sqr(node: Any) -> Any:
+    """``x * x -> x ** 2``"""
+    if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
+        return _result(node, T.sqr(node.inputs[0]))
+    return False
+
+
+@register_canonicalize
+@local_optimizer([T.int_div])
+def local_intdiv_by_one(node: Any) -> Any:
+    """``x // 1 -> x`` for integers"""
+    value = as_scalar_constant(node.inputs[1])
+    if value is not None and value == 1 and node.inputs[0].type.dtype in T.discrete_dtypes:
+        return _result(node, node.inputs[0])
+    return False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([T.int_div, T.true_div])
+def local_zero_div(node: Any) -> Any:
+    """``0 / x -> 0``"""
+    value = as_scalar_constant(node.inputs[0])
+    if value is not None and value == 0:
+        return _filled(node, 0)
+    return False
+
+
+@register_specialize
+@local_optimizer([T.pow])
+def local_pow_specialize(node: Any) -> Any:
+    """``x ** 2 -> sqr(x)``, ``x ** 1 -> x``, ``x ** 0 -> 1``, ``x ** .5 -> sqrt(x)``, ``x ** -.5 -> inv(sqrt(x))``,
+    ``x ** -1 -> inv(x)``, ``x ** -2 -> inv(sqr(x))``
+    """
+    x = node.inputs[0]
+    value = as_scalar_constant(node.inputs[1])
+    if value is None:
+        return False
+    out = node.outputs[0]
+    if value == 1:
+        return _result(node, x)
+    if value == 0:
+        return _filled(node, 1)
+    if x.type.dtype != out.type.dtype:
+        # The power is taken in the wider dtype.
+        x = T.cast(x, out.type.dtype)
+    if value == 2:
+        new = T.sqr(x)
+    elif value == 0.5 and out.type.dtype not in T.discrete_dtypes:
+        new = T.sqrt(x)
+    elif value == -0.5 and out.type.dtype not in T.discrete_dtypes:
+        new = T.inv(T.sqrt(x))
+    elif value == -1 and out.type.dtype not in T.discrete_dtypes:
+        new = T.inv(x)
+    elif value == -2 and out.type.dtype not in T.discrete_dtypes:
+        new = T.inv(T.sqr(x))
+    else:
+        return False
+    return _result(node, new)
+
+
+@register_specialize_device
+@local_optimizer([T.pow])
+def local_pow_specialize_device(node: Any) -> Any:
+    """``x ** n -> products of squares`` for an integer ``2 < |n| <= 512``, inverted for a negative one."""
+    x = node.inputs[0]
+    out = node.outputs[0]
+    value = as_scalar_constant(node.inputs[1])
+    if value is None or np.iscomplexobj(value):
+        return False
+    exponent = int(abs(value)) if np.isfinite(value) else 0
+    if exponent != abs(value) or not 2 < exponent <= 512 or (value < 0 and out.type.dtype in T.discrete_dtypes):
+        return False
+    if x.type.dtype != out.type.dtype:
+        x = T.cast(x, out.type.dtype)
+    square, factors, left = x, [], exponent
+    while True:
+        if left & 1:
+            factors.append(square)
+        left >>= 1
+        if not left:
+            break
+        square = T.sqr(square)
+    new = factors[0]
+    for factor in factors[1:]:
+        new = T.mul(new, factor)
+    return _result(node, T.inv(new) if value < 0 else new)
+
+
+@register_specialize
+@local_optimizer([T.mul])
+def local_mul_specialize(node: Any) -> Any:
+    """``1 * x -> x``, ``-1 * x -> -x``, ``0 * x -> 0`` and ``(-x) * y -> -(x * y)``
+
+    Constants are put together by the canonicalization; here what is special about them is used.
+    """
+    negative = False
+    neutral = 0
+    rest = []
+    for i in node.inputs:
+        owner = i.owner
+        if owner is not None and owner.op == T.neg:
+            negative ^= True
+            rest.append(owner.inputs[0])
+            neutral += 1
+            continue
+        value = as_scalar_constant(i)
+        if value is None:
+            rest.append(i)
+        elif value == 1:
+            neutral += 1
+        elif value == -1 and i.type.dtype not in ("bool",) and not i.type.dtype.startswith("uint"):
+            neutral += 1
+            negative ^= True
+        elif value == 0:
+            return _filled(node, 0)
+        else:
+            rest.append(i)
+    if not neutral:
+        return False
+    if not rest:
+        return _filled(node, -1 if negative else 1)
+    if negative and len(rest) > 1 and as_scalar_constant(rest[0]) is not None:
+        # The sign goes into the constant that is there anyhow.
+        rest[0] = (
+            T.constant(-np.asarray(rest[0].data), dtype=rest[0].type.dtype) if isinstance(rest[0], Constant) else T.neg(rest[0])
+        )
+        negative = False
+    new = rest[0] if len(rest) == 1 else T.mul(*rest)
+    new = same_dtype(new, node.outputs[0])
+    if negative:
+        copy_stack_trace(node.outputs[0], new)
+        new = T.neg(new)
+    return _result(node, new)
+
+
+@register_specialize
+@local_optimizer([T.add])
+def local_add_specialize(node: Any) -> Any:
+    """``0 + x -> x``"""
+    rest = []
+    for i in node.inputs:
+        value = as_scalar_constant(i)
+        if value is None or value != 0:
+            rest.append(i)
+    if len(rest) == len(node.inputs):
+        return False
+    if not rest:
+        return _filled(node, 0)
+    return _result(node, rest[0] if len(rest) == 1 else T.add(*rest))
+
+
+@register_specialize
+@register_canonicalize
+@local_optimizer([T.sub])
+def local_elemwise_sub_zeros(node: Any) -> Any:
+    """``x - x -> 0``"""
+    if node.inputs[0] is node.inputs[1]:
+        return _filled(node, 0)
+    return False
+
+
+@register_specialize
+@local_optimizer([T.sub])
+def local_sub_zero(node: Any) -> Any:
+    """``x - 0 -> x`` and ``0 - x -> -x``"""
+    value = as_scalar_constant(node.inputs[1])
+    if value is not None and value == 0:
+        return _result(node, node.inputs[0])
+    value = as_scalar_constant(node.inputs[0])
+    if value is not None and value == 0:
+        return _result(node, T.neg(same_dtype(node.inputs[1], node.outputs[0])))
+    return False
+
+
+@register_specialize
+@local_optimizer([T.add])
+def local_add_neg_to_sub(node: Any) -> Any:
+    """``x + (-y) -> x - y``"""
+    if len(node.inputs) != 2:
+        return False
+    for first, second in (node.inputs, node.inputs[::-1]):
+        owner = second.owner
+        if owner is not None and owner.op == T.neg:
+            return _result(node, T.sub(first, owner.inputs[0]))
+    return False
+
+
+@register_canonicalize
+@local_optimizer([T.abs_])
+def local_abs_lift(node: Any) -> Any:
+    """``|x * y| -> |x| * |y|`` and ``|x / y| -> |x| / |y|``, so that factors can cancel."""
+    inner = node.inputs[0].owner
+    if inner is None or len(node.inputs[0].clients) != 1:
+        return False
+    if inner.op == T.mul:
+        return _result(node, T.mul(*[T.abs_(i) for i in inner.inputs]))
+    if inner.op == T.true_div:
+        return _result(node, T.true_div(T.abs_(inner.inputs[0]), T.abs_(inner.inputs[1])))
+    return False
+
+
+@register_canonicalize
+@local_optimizer([T.abs_])
+def local_abs_abs(node: Any) -> Any:
+    """``abs(abs(x)) -> abs(x)``, ``abs(-x) -> abs(x)`` and ``abs(sqr(x)) -> sqr(x)``"""
+    x = node.inputs[0]
+    inner = x.owner
+    if inner is None or x.type.dtype.startswith("complex"):
+        return False
+    if inner.op in (T.abs_, T.sqr) and x.type.dtype.startswith("float"):
+        return [x]
+    if inner.op == T.neg:
+        return _result(node, T.abs_(inner.inputs[0]))
+    return False
+
+
+@register_specialize
+@local_optimizer([T.mul, T.true_div])
+def local_abs_merge(node: Any) -> Any:
+    """``|x| * |y| -> |x * y|`` and ``|x| / |y| -> |x / y|``"""
+    absolute = [i for i in node.inputs if i.owner is not None and i.owner.op == T.abs_]
+    if len(absolute) < 2:
+        return False
+    if node.op == T.mul:
+        inside, outside = [], []
+        for i in node.inputs:
+            if i.owner is not None and i.owner.op == T.abs_:
+                inside.append(i.owner.inputs[0])
+                continue
+            value = as_scalar_constant(i)
+            if value is not None and not np.iscomplexobj(value) and value >= 0:
+                inside.append(i)
+            else:
+                outside.append(i)
+        merged = T.abs_(T.mul(*inside))
+        return _result(node, T.mul(merged, *outside) if outside else merged)
+    return _result(node, T.abs_(T.true_div(*[i.owner.inputs[0] for i in node.inputs])))
+
+
+@register_specialize
+@local_optimizer([T.sqrt])
+def local_sqrt_sqr(node: Any) -> Any:
+    """``sqrt(sqr(x)) -> abs(x)`` for real `x`"""
+    inner = node.inputs[0].owner
+    if inner is not None and inner.op == T.sqr and inner.inputs[0].type.dtype.startswith("float"):
+        return _result(node, T.abs_(inner.inputs[0]))
+    return False
+
+
+@register_specialize
+@local_optimizer([T.sqr])
+def local_sqr_abs(node: Any) -> Any:
+    """``sqr(abs(x)) -> sqr(x)`` and ``sqr(-x) -> sqr(x)`` for real `x`"""
+    x = node.inputs[0]
+    inner = x.owner
+    if inner is not None and inner.op in (T.abs_, T.neg) and x.type.dtype.startswith("float"):
+        return _result(node, T.sqr(inner.inputs[0]))
+    return False
+
+
+def _terms_over(v: Any, factor: Any) -> Any:
+    """What is left of the term `v` when the division by `factor` is taken out of it; None if there is none."""
+    node = v.owner
+    if node is None or node.op != T.true_div or len(v.clients) != 1:
+        return None
+    num, denum = node.inputs
+    if denum is factor:
+        return num
+    inner = denum.owner
+    if inner is not None and inner.op == T.mul and factor in inner.inputs:
+        rest = list(inner.inputs)
+        rest.remove(factor)
+        return T.true_div(num, rest[0] if len(rest) == 1 else T.mul(*rest))
+    return None
+
+
+@register_canonicalize
+@register_stabilize
+@local_optimizer([T.mul])
+def local_greedy_distributor(node: Any) -> Any:
+    """``a * (b / a + c) -> b + a * c``
+
+    Where it lowers the number of multiplications and (weighted twofold) divisions.
+    """
+    if len(node.inputs) < 2:
+        return False
+    out = node.outputs[0]
+    if out.type.dtype in T.discrete_dtypes:
+        return False
+    for k, total in enumerate(node.inputs):
+        summed = total.owner
+        if summed is None or summed.op not in (T.add, T.sub) or len(total.clients) != 1:
+            continue
+        for f, factor in enumerate(node.inputs):
+            if f == k or factor.type.broadcastable != total.type.broadcastable and not all(factor.type.broadcastable):
+                continue
+            if factor.type.dtype != total.type.dtype or as_scalar_constant(factor) is not None:
+                continue
+            cancelled = [_terms_over(t, factor) for t in summed.inputs]
+            gained = sum(c is not None for c in cancelled)
+            if not gained or len(summed.inputs) - gained >= 1 + 2 * gained:
+                continue
+            terms = [c if c is not None else T.mul(factor, t) for c, t in zip(cancelled, summed.inputs, strict=True)]
+            new = summed.op(*terms)
+            copy_stack_trace(out, new)
+            others = [i for j, i in enumerate(node.inputs) if j not in (k, f)]
+            return _result(node, T.mul(new, *others) if others else new)
+    return False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([T.maximum, T.minimum])
+def local_useless_maximum(node: Any) -> Any:
+    """``maximum(x, x) -> x`` and ``minimum(x, x) -> x``"""
+    if node.inputs[0] is node.inputs[1]:
+        return [node.inputs[0]]
+    return False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([T.lt, T.gt, T.le, T.ge, T.maximum, T.minimum])
+def local_useless_elemwise_comparison(node: Any) -> Any:
+    """Comparisons whose result is known: ``x < x -> 0``, ``x.shape[0] >= 0 -> 1``, ``x.shape[0] < 0 -> 0``,
+    ``maximum(x.shape[0], 0) -> x.shape[0]``, ``minimum(x.shape[0], 0) -> 0``
+
+    Floats are not compared with themselves: NaN is less than nothing, but equal results hold for both answers only
+    where the result is 0.
+    """
+    a, b = node.inputs
+    op = node.op
+    if a is b:
+        if op in (T.lt, T.gt):
+            return _filled(node, 0)
+        if op in (T.le, T.ge):
+            return _filled(node, 1)
+        return False
+    va, vb = as_scalar_constant(a), as_scalar_constant(b)
+    if vb is not None and vb == 0 and _is_length(a):
+        if op == T.lt:
+            return _filled(node, 0)
+        if op == T.ge:
+            return _filled(node, 1)
+        if op == T.maximum:
+            return _result(node, a)
+        if op == T.minimum:
+            return _filled(node, 0)
+    if va is not None and va == 0 and _is_length(b):
+        if op == T.gt:
+            return _filled(node, 0)
+        if op == T.le:
+            return _filled(node, 1)
+        if op == T.maximum:
+            return _result(node, b)
+        if op == T.minimum:
+            return _filled(node, 0)
+    return False
+
+
+def _is_length(v: Any) -> bool:
+    """Whether `v` is a dimension, or a sum or product of dimensions and non-negative constants."""
+    stack, seen = [v], 0
+    while stack:
+        x = stack.pop()
+        seen += 1
+        if seen > 20:
+            return False
+        if isinstance(x, Constant):
+            if x.type.ndim or x.data < 0:
+                return False
+            continue
+        node = x.owner
+        if node is None:
+            return False
+        if type(node.op).__name__ == "Shape_i":
+            continue
+        if isinstance(node.op, Elemwise) and node.op in (T.add, T.mul):
+            stack.extend(node.inputs)
+            continue
+        return False
+    return True
+
+
+@register_uncanonicalize
+@local_optimizer([T.neg])
+def local_max_to_min(node: Any) -> Any:
+    """``-max(-x) -> min(x)``"""
+    from theano.tensor.elemwise import CAReduce
+
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, CAReduce) or inner.op.scalar_op != T.scal.maximum:
+        return False
+    negated = inner.inputs[0].owner
+    if negated is None or negated.op != T.neg:
+        return False
+    return _result(node, CAReduce(T.scal.minimum, inner.op.axis)(negated.inputs[0]))
+
+
+__all__ = [name for name in dir() if name.startswith("local_")] + ["is_neg_one"]

@@ -1,0 +1,430 @@
+"""Matrix products become BLAS calls: Dot22, Gemm, Gemv, Ger, Dot22Scalar."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from theano.compile.mode import optdb
+from theano.gof.fg import InconsistencyError
+from theano.gof.opt import EquilibriumOptimizer, Optimizer, copy_stack_trace, in2out, local_optimizer
+from theano.gof.optdb import SequenceDB
+from theano.gof.toolbox import ReplaceValidate
+from theano.tensor import basic as T
+from theano.tensor.blas import (
+    Dot22,
+    Gemm,
+    _as_scalar,
+    _dot22,
+    _dot22scalar,
+    _is_real_matrix,
+    gemm_inplace,
+    gemm_no_inplace,
+    gemv_inplace,
+    gemv_no_inplace,
+    ger,
+    ger_destructive,
+)
+from theano.tensor.rewriting.elemwise import local_dimshuffle_lift
+from theano.tensor.rewriting.registry import as_scalar_constant
+
+_BLAS = ("float16", "float32", "float64", "complex64", "complex128")
+
+
+@local_optimizer([T.Dot])
+def local_dot_to_dot22(node: Any) -> Any:
+    """``dot(matrix, matrix) -> Dot22(matrix, matrix)``, and vectors as matrices of one row or column
+
+    For two operands of one floating-point dtype.
+    """
+    if not isinstance(node.op, T.Dot):
+        return False
+    x, y = node.inputs
+    if x.type.dtype != y.type.dtype or x.type.dtype not in _BLAS:
+        return False
+    out = node.outputs[0]
+    if x.ndim == 2 and y.ndim == 2:
+        new = _dot22(x, y)
+    elif x.ndim == 2 and y.ndim == 1:
+        new = _dot22(x, y.dimshuffle(0, "x")).dimshuffle(0)
+    elif x.ndim == 1 and y.ndim == 2:
+        new = _dot22(x.dimshuffle("x", 0), y).dimshuffle(1)
+    elif x.ndim == 1 and y.ndim == 1:
+        new = _dot22(x.dimshuffle("x", 0), y.dimshuffle(0, "x")).dimshuffle()
+    else:
+        return False
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+class _Term:
+    """``factor * matrix`` in a sum: the scalars (variables and one number) are kept apart from the matrix."""
+
+    __slots__ = ("matrix", "number", "scalars")
+
+    def __init__(self, number: float, scalars: list[Any], matrix: Any) -> None:
+        self.number = number
+        self.scalars = scalars
+        self.matrix = matrix
+
+    def factor(self, dtype: str) -> Any:
+        """The factor as a 0-d variable of `dtype`; None if that would lose precision."""
+        result: Any = None
+        for s in self.scalars:
+            part = _as_scalar(s, dtype)
+            if part is None:
+                return None
+            result = part if result is None else result * part
+        if result is None:
+            return T.constant(np.asarray(self.number, dtype=dtype))
+        if self.number == -1:
+            return T.neg(result)
+        return result if self.number == 1 else T.constant(np.asarray(self.number, dtype=dtype)) * result
+
+
+def _product_of(v: Any) -> Any:
+    """The Dot22 (or Dot22Scalar) Apply that computes `v`, if nothing else uses it."""
+    node = v.owner
+    if node is None or not isinstance(node.op, Dot22) or len(v.clients) != 1:
+        return None
+    return node
+
+
+def _terms(root: Any) -> list[_Term] | None:
+    """`root` as a sum of scaled matrices: only additions, subtractions, negations and scalings used once are opened."""
+    result: list[_Term] = []
+    stack: list[tuple[Any, float, list[Any], bool]] = [(root, 1.0, [], True)]
+    while stack:
+        var, number, scalars, top = stack.pop()
+        node = var.owner
+        if node is None or (not top and len(var.clients) != 1) or len(result) + len(stack) > 64:
+            result.append(_Term(number, scalars, var))
+            continue
+        op = node.op
+        if op == T.add and all(i.type == var.type for i in node.inputs):
+            stack.extend((i, number, scalars, False) for i in reversed(node.inputs))
+        elif op == T.sub and all(i.type == var.type for i in node.inputs):
+            stack.append((node.inputs[1], -number, scalars, False))
+            stack.append((node.inputs[0], number, scalars, False))
+        elif op == T.neg:
+            stack.append((node.inputs[0], -number, scalars, False))
+        elif op == T.mul:
+            matrices = [i for i in node.inputs if not all(i.type.broadcastable)]
+            if len(matrices) != 1 or matrices[0].type != var.type:
+                result.append(_Term(number, scalars, var))
+                continue
+            value, rest = number, list(scalars)
+            for i in node.inputs:
+                if i is matrices[0]:
+                    continue
+                constant = as_scalar_constant(i)
+                if constant is not None:
+                    value = value * constant.item()
+                else:
+                    rest.append(i)
+            stack.append((matrices[0], value, rest, False))
+        elif op == T.true_div and all(node.inputs[1].type.broadcastable) and node.inputs[0].type == var.type:
+            constant = as_scalar_constant(node.inputs[1])
+            if constant is not None and constant != 0:
+                stack.append((node.inputs[0], number / constant.item(), scalars, False))
+            else:
+                result.append(_Term(number, scalars, var))
+        else:
+            result.append(_Term(number, scalars, var))
+    return result
+
+
+class GemmOptimizer(Optimizer):
+    """``beta * Z + alpha * dot(A, B) -> Gemm(Z, alpha, A, B, beta)``
+
+    Also with signs, several products (which become a chain of Gemms), scalars in products and quotients, and
+    other terms in the sum.
+    """
+
+    def add_requirements(self, fgraph: Any) -> None:
+        if not hasattr(fgraph, "replace_validate"):
+            fgraph.attach_feature(ReplaceValidate())
+
+    def apply(self, fgraph: Any) -> Any:
+        replaced = refused = 0
+        start = time.perf_counter()
+        products = any(isinstance(node.op, Dot22) for node in fgraph.apply_nodes)
+        nodes = fgraph.toposort() if products else []
+        sort_time = time.perf_counter() - start
+        for node in reversed(nodes):
+            if node not in fgraph.apply_nodes or node.op not in (T.add, T.sub, T.neg, T.mul):
+                continue
+            out = node.outputs[0]
+            if not _is_real_matrix(out):
+                continue
+            new = _gemm_of_sum(out)
+            if new is None or new.type != out.type:
+                continue
+            copy_stack_trace(out, new)
+            try:
+                fgraph.replace_all_validate_remove([(out, new)], [], reason="GemmOptimizer", warn=False)
+                replaced += 1
+            except InconsistencyError:
+                refused += 1
+        return self, int(bool(nodes)), replaced, 0, 0, refused, 0, 0, 0, sort_time, 0, 0
+
+    @staticmethod
+    def print_profile(stream: Any, prof: Any, level: int = 0) -> None:
+        """Write what `apply` returned."""
+        blanc = "    " * level
+        print(blanc, "GemmOptimizer", file=stream)
+        names = (
+            "nb_iter",
+            "nb_replacement",
+            "nb_replacement_didn_t_remove",
+            "nb_inconsistency_make",
+            "nb_inconsistency_replace",
+            "time_canonicalize",
+            "time_factor_can",
+            "time_factor_list",
+            "time_toposort",
+            "validate_time",
+            "callback_time",
+        )
+        for name, value in zip(names, prof[1:], strict=True):
+            print(blanc, f" {name}", value, file=stream)
+
+
+def _gemm_of_sum(out: Any) -> Any:
+    """`out` as Gemms, or None if it has no product with something to add to."""
+    terms = _terms(out)
+    if terms is None or len(terms) < 2:
+        return None
+    dtype = out.type.dtype
+    products = [t for t in terms if _product_of(t.matrix) is not None]
+    if not products:
+        return None
+    alphas = [t.factor(dtype) for t in products]
+    products = [p for p, a in zip(products, alphas, strict=True) if a is not None]
+    alphas = [a for a in alphas if a is not None]
+    if not products:
+        return None
+    chosen = set(map(id, products))
+    others = [t for t in terms if id(t) not in chosen]
+    if any(t.matrix.type != out.type for t in others):
+        return None
+    one = T.constant(np.asarray(1, dtype=dtype))
+    if others:
+        beta: Any = one
+        if len(others) == 1:
+            z = others[0].matrix
+            scaled = others[0].factor(dtype)
+            if scaled is None:
+                z = _rebuild(others)
+            else:
+                beta = scaled
+        else:
+            z = _rebuild(others)
+        if z.type != out.type:
+            return None
+    else:
+        # The first product is what the others are added to.
+        first = products.pop(0)
+        alpha = alphas.pop(0)
+        z, beta = first.matrix, alpha
+    for p, alpha in zip(products, alphas, strict=True):
+        x, y = p.matrix.owner.inputs
+        z = gemm_no_inplace(z, alpha, x, y, beta)
+        beta = one
+    return z
+
+
+def _rebuild(terms: list[_Term]) -> Any:
+    """The sum of terms that are no products."""
+    positive: list[Any] = []
+    negative: list[Any] = []
+    for t in terms:
+        number, factors = t.number, list(t.scalars)
+        target = positive
+        if number < 0:
+            number, target = -number, negative
+        if number != 1:
+            factors.append(T.constant(np.asarray(number, dtype=t.matrix.type.dtype).reshape((1,) * t.matrix.ndim)))
+        target.append(T.mul(*factors, t.matrix) if factors else t.matrix)
+    top = positive[0] if len(positive) == 1 else T.add(*positive) if positive else None
+    bottom = negative[0] if len(negative) == 1 else T.add(*negative) if negative else None
+    if top is None:
+        return T.neg(bottom)
+    return top if bottom is None else T.sub(top, bottom)
+
+
+@local_optimizer([T.mul])
+def local_dot22_to_dot22scalar(node: Any) -> Any:
+    """``scalar * Dot22(x, y) -> Dot22Scalar(x, y, scalar)``"""
+    if node.op != T.mul:
+        return False
+    out = node.outputs[0]
+    if out.type.ndim != 2:
+        return False
+    products = [i for i in node.inputs if _product_of(i) is not None]
+    if len(products) != 1:
+        return False
+    (product,) = products
+    scalars, rest = [], []
+    for i in node.inputs:
+        if i is product:
+            continue
+        part = _as_scalar(i, out.type.dtype)
+        (rest if part is None else scalars).append(i if part is None else part)
+    if not scalars or product.type.dtype != out.type.dtype:
+        return False
+    factor = scalars[0] if len(scalars) == 1 else T.mul(*scalars)
+    new = _dot22scalar(*product.owner.inputs, factor)
+    if rest:
+        new = T.mul(new, *rest)
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+@local_optimizer([Gemm])
+def local_gemm_to_ger(node: Any) -> Any:
+    """``Gemm(z, a, column, row, 1) -> Ger(z, a, column, row)``"""
+    if node.op != gemm_no_inplace:
+        return False
+    z, a, x, y, b = node.inputs
+    if not (x.broadcastable[1] and y.broadcastable[0]):
+        return False
+    beta = as_scalar_constant(b)
+    if beta is None or z.dtype not in ("float32", "float64", "complex64", "complex128"):
+        return False
+    xv, yv = x.dimshuffle(0), y.dimshuffle(1)
+    if beta == 1:
+        new = ger(z, a, xv, yv)
+    elif beta == 0:
+        zeros = T.zeros([x.shape[0], y.shape[1]], x.dtype)
+        new = ger(zeros, a, xv, yv)
+    else:
+        return False
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+@local_optimizer([Gemm])
+def local_gemm_to_gemv(node: Any) -> Any:
+    """``Gemm(z, a, row, y, b) -> Gemv(z, a, y.T, row, b)`` and ``Gemm(z, a, x, column, b) -> Gemv(z, a, x, column, b)``"""
+    if node.op != gemm_no_inplace:
+        return False
+    z, a, x, y, b = node.inputs
+    if z.broadcastable == x.broadcastable == (True, False):
+        new = gemv_no_inplace(z.dimshuffle(1), a, y.T, x.dimshuffle(1), b).dimshuffle("x", 0)
+    elif z.broadcastable == y.broadcastable == (False, True):
+        new = gemv_no_inplace(z.dimshuffle(0), a, x, y.dimshuffle(0), b).dimshuffle(0, "x")
+    else:
+        return False
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+@local_optimizer([Dot22])
+def local_dot22_to_ger_or_gemv(node: Any) -> Any:
+    """``Dot22`` with a row or column ``-> Ger`` or ``Gemv``"""
+    x, y = node.inputs
+    xb, yb = x.broadcastable, y.broadcastable
+    dtype = x.dtype
+    if dtype not in ("float32", "float64", "complex64", "complex128"):
+        return False
+    one = T.constant(np.asarray(1, dtype=dtype))
+    zero = T.constant(np.asarray(0, dtype=dtype))
+    out = node.outputs[0]
+    if xb[1] and yb[0]:
+        # Columns times rows: an outer product.
+        xv, yv = x.dimshuffle(0), y.dimshuffle(1)
+        new = ger(T.zeros([x.shape[0], y.shape[1]], dtype=dtype), one, xv, yv)
+        if new.type != out.type:
+            new = T.patternbroadcast(new, out.type.broadcastable)
+    elif xb[0] and yb[1]:
+        # A row times a column: a dot product of vectors as a Gemv of one row.
+        start = T.patternbroadcast(T.AllocEmpty(dtype)(1), (False,))
+        new = T.patternbroadcast(gemv_no_inplace(start, one, x, y.dimshuffle(0), zero), (True,)).dimshuffle(0, "x")
+    elif xb[0] and not yb[0] and not yb[1]:
+        start = T.AllocEmpty(dtype)(y.shape[1])
+        new = gemv_no_inplace(start, one, y.T, x.dimshuffle(1), zero).dimshuffle("x", 0)
+    elif not xb[0] and not xb[1] and yb[1]:
+        start = T.AllocEmpty(dtype)(x.shape[0])
+        new = gemv_no_inplace(start, one, x, y.dimshuffle(0), zero).dimshuffle(0, "x")
+    else:
+        return False
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+def _fresh(v: Any) -> Any:
+    """A new AllocEmpty or Alloc instead of `v`, if `v` is one that several nodes use: each may destroy its own."""
+    owner = v.owner
+    if owner is not None and isinstance(owner.op, T.AllocEmpty | T.Alloc) and len(v.clients) > 1:
+        return owner.op(*owner.inputs)
+    return v
+
+
+@local_optimizer([gemm_no_inplace], inplace=True)
+def local_inplace_gemm(node: Any) -> Any:
+    """``Gemm{no_inplace} -> Gemm{inplace}``"""
+    if node.op != gemm_no_inplace:
+        return False
+    z, *rest = node.inputs
+    if z in rest:
+        return False
+    new = gemm_inplace(_fresh(z), *rest)
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+@local_optimizer([gemv_no_inplace], inplace=True)
+def local_inplace_gemv(node: Any) -> Any:
+    """``Gemv{no_inplace} -> Gemv{inplace}``"""
+    if node.op != gemv_no_inplace:
+        return False
+    y, *rest = node.inputs
+    if y in rest:
+        return False
+    new = gemv_inplace(_fresh(y), *rest)
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+@local_optimizer([ger], inplace=True)
+def local_inplace_ger(node: Any) -> Any:
+    """``Ger{non-destructive} -> Ger{destructive}``"""
+    if node.op != ger:
+        return False
+    A, *rest = node.inputs
+    new = ger_destructive(_fresh(A), *rest)
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+blas_optdb = SequenceDB()
+# After the canonicalization, which does not know these Ops, and before the specialization.
+optdb.register("BlasOpt", blas_optdb, 1.7, "fast_run", "fast_compile")
+blas_optdb.register("local_dot_to_dot22", in2out(local_dot_to_dot22), 0, "fast_run", "fast_compile")
+blas_optdb.register("gemm_optimizer", GemmOptimizer(), 10, "fast_run")
+blas_optdb.register("local_dot22_to_dot22scalar", in2out(local_dot22_to_dot22scalar), 11, "fast_run")
+blas_optdb.register(
+    "local_gemm_to_gemv",
+    EquilibriumOptimizer(
+        [local_gemm_to_gemv, local_gemm_to_ger, local_dot22_to_ger_or_gemv, local_dimshuffle_lift],
+        max_use_ratio=5,
+        ignore_newtrees=False,
+    ),
+    15,
+    "fast_run",
+)
+blas_opt_inplace = in2out(local_inplace_gemm, local_inplace_gemv, local_inplace_ger, name="blas_opt_inplace")
+optdb.register("InplaceBlasOpt", blas_opt_inplace, 70.0, "fast_run", "inplace", "blas_opt_inplace")

@@ -1,0 +1,358 @@
+"""Canonical forms of sums and products: ``(a + b) - (c + d)`` and ``(a * b) / (c * d)``.
+
+Constants are collected into one, and what stands on both sides cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from theano.gof.graph import Constant, Variable
+from theano.gof.opt import LocalOptimizer, copy_stack_trace
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle
+from theano.tensor.rewriting.registry import as_scalar_constant, fill_chain, register_canonicalize
+
+# A chain of more terms than this is left as several nodes: kernels with very many inputs do not get faster, and
+# looking at all terms again whenever one changes would make the cost quadratic.
+MAX_TERMS = 64
+
+
+def _strip(v: Any) -> Any:
+    """`v` without a DimShuffle that only adds broadcastable dimensions on the left."""
+    node = v.owner
+    if node is not None and isinstance(node.op, DimShuffle):
+        x = node.inputs[0]
+        order = node.op.new_order
+        ndim = x.type.ndim
+        if order[len(order) - ndim :] == tuple(range(ndim)) and all(o == "x" for o in order[: len(order) - ndim]):
+            return x
+    return v
+
+
+class AlgebraicCanonizer(LocalOptimizer):
+    """Bring trees of `main`, `inverse` and `reciprocal` to one canonical form.
+
+    Parameters
+    ----------
+    main
+        A commutative and associative Op with any number of inputs: add or mul.
+    inverse_fn
+        An Op such that ``inverse(main(x, y), y) == x``: sub or true_div.
+    reciprocal_fn
+        An Op such that ``main(x, reciprocal(y)) == inverse(x, y)``: neg or inv.
+    calculate
+        Function that takes a list of arrays for the numerator, one for the denominator, `aslist` and `out_type`, and
+        computes the constant; with `aslist` it gives a list that is empty for the neutral element.
+    use_reciprocal
+        Whether an expression without numerator may become a reciprocal.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor.opt import Canonizer
+    >>> add_canonizer = Canonizer(T.add, T.sub, T.neg, lambda n, d: sum(n) - sum(d))
+    """
+
+    def __init__(
+        self,
+        main: Any,
+        inverse: Any,
+        reciprocal: Any,
+        calculate: Callable[..., Any],
+        use_reciprocal: bool = True,
+    ) -> None:
+        self.main = main
+        self.inverse = inverse
+        self.reciprocal = reciprocal
+        self.calculate = calculate
+        self.use_reciprocal = use_reciprocal
+        self.external_simplifiers: list[tuple[Callable[..., Any], str]] = []
+        self._family = frozenset((main, inverse, reciprocal))
+
+    def add_simplifier(self, simplifier: Callable[..., Any], reason: str) -> None:
+        """Have ``simplifier(num, denum) -> (num, denum)`` called before factors are cancelled."""
+        self.external_simplifiers.append((simplifier, reason))
+
+    def tracks(self) -> list[Any]:
+        return [self.main, self.inverse, self.reciprocal]
+
+    def __str__(self) -> str:
+        return getattr(self, "name", None) or f"AlgebraicCanonizer({self.main}, {self.inverse}, {self.reciprocal})"
+
+    # Taking apart.
+
+    def _absorbed_into(self, var: Any) -> bool:
+        """Whether `var` is part of the tree of the only node that uses it."""
+        clients = var.clients
+        if len(clients) != 1:
+            return False
+        client = clients[0][0]
+        dtype = var.type.dtype
+        while not isinstance(client, str) and isinstance(client.op, DimShuffle):
+            out = client.outputs[0]
+            if len(out.clients) != 1 or _strip(out) is out:
+                return False
+            client = out.clients[0][0]
+        return (
+            not isinstance(client, str)
+            and client.op in self._family
+            and len(client.inputs) < MAX_TERMS
+            and client.outputs[0].type.dtype == dtype
+        )
+
+    def _collect(self, root: Any, expand: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
+        """Numerator and denominator of `root`; `expand` says which variables below it to take apart."""
+        num: list[Any] = []
+        denum: list[Any] = []
+        stack: list[tuple[Any, bool]] = [(root, True)]
+        family, main, inverse = self._family, self.main, self.inverse
+        dtype = root.type.dtype
+        first = True
+        while stack:
+            var, positive = stack.pop()
+            inner = _strip(var)
+            node = inner.owner
+            if (
+                node is None
+                or node.op not in family
+                or inner.type.dtype != dtype
+                or (not first and (len(num) + len(denum) + len(stack) >= MAX_TERMS or not expand(inner)))
+            ):
+                (num if positive else denum).append(inner)
+                continue
+            first = False
+            if node.op == main:
+                stack.extend((i, positive) for i in reversed(node.inputs))
+            elif node.op == inverse:
+                stack.append((node.inputs[1], not positive))
+                stack.append((node.inputs[0], positive))
+            else:
+                stack.append((node.inputs[0], not positive))
+        return num, denum
+
+    def get_num_denum(self, input: Any) -> tuple[list[Any], list[Any]]:
+        """Lists such that `input` is ``inverse(main(*num), main(*denum))``.
+
+        For mul, true_div and inv: ``x * y / z`` gives ``([x, y], [z])`` and ``a / (b / c)`` gives ``([a, c], [b])``.
+        """
+        return self._collect(input, lambda v: True)
+
+    # Putting together.
+
+    def merge_num_denum(self, num: Sequence[Any], denum: Sequence[Any]) -> Any:
+        """The expression of `num` over `denum` with the fewest operations."""
+        n, d = len(num), len(denum)
+        if n == 0 and d == 0:
+            return T.as_tensor_variable(self.calculate([], [], aslist=False))
+        if n == 0:
+            bottom = denum[0] if d == 1 else self.main(*denum)
+            if self.use_reciprocal:
+                return self.reciprocal(bottom)
+            return self.inverse(self.calculate([], [], aslist=False), bottom)
+        top = num[0] if n == 1 else self.main(*num)
+        if d == 0:
+            return T.as_tensor_variable(top)
+        return self.inverse(top, denum[0] if d == 1 else self.main(*denum))
+
+    @staticmethod
+    def get_constant(v: Any) -> Any:
+        """The number that `v` is, or None if it is a variable or a constant of several values."""
+        if isinstance(v, Variable):
+            return as_scalar_constant(v)
+        return v
+
+    def simplify(self, num: list[Any], denum: list[Any], out_type: Any) -> tuple[list[Any], list[Any]]:
+        """`simplify_constants` of `simplify_factors`."""
+        for simplifier, _ in self.external_simplifiers:
+            num, denum = simplifier(num, denum)
+        return self.simplify_constants(*self.simplify_factors(num, denum), out_type=out_type)
+
+    def simplify_factors(self, num: list[Any], denum: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Remove from both lists, which are changed, what stands in both."""
+        if not denum:
+            return num, denum
+        present = set(num)
+        for v in list(denum):
+            if v in present:
+                num.remove(v)
+                denum.remove(v)
+                if v not in num:
+                    present.discard(v)
+        return num, denum
+
+    def simplify_constants(
+        self, orig_num: Sequence[Any], orig_denum: Sequence[Any], out_type: Any = None
+    ) -> tuple[list[Any], list[Any]]:
+        """Put all constants together into one, first in the numerator; the neutral element is left out."""
+        num: list[Any] = []
+        denum: list[Any] = []
+        numct: list[Any] = []
+        denumct: list[Any] = []
+        for source, constants, rest in ((orig_num, numct, num), (orig_denum, denumct, denum)):
+            for v in source:
+                ct = self.get_constant(v)
+                if ct is None:
+                    rest.append(v)
+                else:
+                    constants.append(ct)
+        if not numct and not denumct:
+            return list(orig_num), list(orig_denum)
+        if self.use_reciprocal or num:
+            ct = self.calculate(numct, denumct, aslist=True, out_type=out_type)
+        else:
+            # Without reciprocal a bare denominator needs the neutral element above it.
+            ct = [self.calculate(numct, denumct, aslist=False, out_type=out_type)]
+        if len(ct) == 1 and len(numct) == 1 and not denumct and len(orig_num) and self.get_constant(orig_num[0]) is not None:
+            same = np.asarray(self.get_constant(orig_num[0]))
+            if np.array_equal(same, np.asarray(ct[0]), equal_nan=same.dtype.kind in "fc"):
+                # The constant stands where it belongs: a new one would look like a change for ever.
+                return list(orig_num), list(orig_denum)
+        dtype = out_type.dtype if out_type is not None else None
+        made = [c if isinstance(c, Variable) else T.constant(np.asarray(c), dtype=dtype) for c in ct]
+        return made + num, denum
+
+    # The rewrite.
+
+    def transform(self, node: Any) -> Any:
+        """``tree of main, inverse and reciprocal -> inverse(main(constant, ...), main(...))``
+
+        Only at the top of the tree.
+        """
+        if node.op not in self._family:
+            return False
+        out = node.outputs[0]
+        clients = getattr(out, "clients", None)
+        if not clients or self._absorbed_into(out):
+            return False
+        shared: list[Any] = []
+
+        def single(v: Any) -> bool:
+            if len(v.clients) == 1:
+                return True
+            shared.append(v)
+            return False
+
+        orig_num, orig_denum = self._collect(out, single)
+        num, denum = self.simplify(list(orig_num), list(orig_denum), out.type)
+        if shared and (orig_denum or any(v.owner.op != self.main for v in shared)):
+            # Taking apart what others use too repeats work. It pays where terms cancel.
+            wide_num, wide_denum = self.simplify(*self.get_num_denum(out), out_type=out.type)
+            if len(wide_num) + len(wide_denum) < len(num) + len(denum):
+                num, denum = wide_num, wide_denum
+        if self._is_built(out, num, denum):
+            return False
+        new = self.merge_num_denum(num, denum)
+        if new.type.dtype != out.type.dtype:
+            new = T.cast(new, out.type.dtype)
+        if new.type.broadcastable != out.type.broadcastable:
+            new = fill_chain(new, node.inputs)[0]
+        if new.type.broadcastable != out.type.broadcastable or new.type != out.type:
+            return False
+        copy_stack_trace(out, new)
+        return [new]
+
+    def _is_built(self, out: Any, num: list[Any], denum: list[Any]) -> bool:
+        """Whether `out` is what `merge_num_denum` would build."""
+        node = out.owner
+        n, d = len(num), len(denum)
+        if d == 0:
+            return n > 1 and node.op == self.main and self._same(node.inputs, num)
+        if n == 0:
+            if self.use_reciprocal:
+                return node.op == self.reciprocal and self._is_part(node.inputs[0], denum)
+            if node.op == self.reciprocal:
+                return True
+            neutral = self.get_constant(node.inputs[0]) if node.op == self.inverse else None
+            return neutral is not None and self._is_part(node.inputs[1], denum)
+        return node.op == self.inverse and self._is_part(node.inputs[0], num) and self._is_part(node.inputs[1], denum)
+
+    def _is_part(self, v: Any, terms: list[Any]) -> bool:
+        v = _strip(v)
+        if len(terms) == 1:
+            return v is terms[0] or self._equal(v, terms[0])
+        return v.owner is not None and v.owner.op == self.main and self._same(v.owner.inputs, terms)
+
+    def _same(self, inputs: Sequence[Any], terms: Sequence[Any]) -> bool:
+        return len(inputs) == len(terms) and all(
+            _strip(i) is t or self._equal(_strip(i), t) for i, t in zip(inputs, terms, strict=True)
+        )
+
+    def _equal(self, a: Any, b: Any) -> bool:
+        """Whether two constants have the same value."""
+        if not isinstance(b, Constant):
+            return False
+        x, y = self.get_constant(a), self.get_constant(b)
+        if x is None or y is None:
+            return False
+        return bool(np.array_equal(x, y, equal_nan=np.asarray(x).dtype.kind in "fc"))
+
+
+Canonizer = AlgebraicCanonizer
+
+
+def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False, out_type: Any = None) -> Any:
+    """The product of `num` over that of `denum`; with `aslist` an empty list for 1."""
+    if not num and not denum:
+        return [] if aslist else np.int8(1)
+    if out_type is not None:
+        first = np.dtype(out_type.dtype)
+    else:
+        first = np.result_type(*[np.asarray(v).dtype for v in (*num, *denum)])
+    one = np.asarray(1, dtype=first)
+    # Dividing by a constant zero is the user's business and gives infinity, as it would at run time.
+    with np.errstate(all="ignore"):
+        value = reduce(np.multiply, num, one)
+        if len(denum):
+            value = np.true_divide(value, reduce(np.multiply, denum, one))
+        value = np.asarray(value).astype(first)
+    if aslist:
+        return [] if np.all(value == 1) else [value]
+    return value
+
+
+def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False, out_type: Any = None) -> Any:
+    """The sum of `num` minus that of `denum`; with `aslist` an empty list for 0."""
+    if out_type is not None:
+        zero: Any = np.asarray(0, dtype=out_type.dtype)
+    else:
+        zero = 0.0
+    with np.errstate(all="ignore"):
+        if out_type is not None and out_type.dtype == "bool":
+            value = reduce(np.logical_or, num, zero)
+        else:
+            value = reduce(np.add, num, zero)
+            if len(denum):
+                value = value - reduce(np.add, denum, zero)
+        if out_type is not None:
+            value = np.asarray(value).astype(out_type.dtype)
+    if aslist:
+        return [] if np.all(value == 0) else [value]
+    return value
+
+
+local_mul_canonizer = AlgebraicCanonizer(T.mul, T.true_div, T.inv, mul_calculate, False)
+register_canonicalize(local_mul_canonizer, name="local_mul_canonizer")
+local_add_canonizer = AlgebraicCanonizer(T.add, T.sub, T.neg, add_calculate)
+register_canonicalize(local_add_canonizer, name="local_add_canonizer")
+
+
+def check_for_x_over_absX(numerators: list[Any], denominators: list[Any]) -> tuple[list[Any], list[Any]]:
+    """``x / abs(x) -> sign(x)``"""
+    for den in list(denominators):
+        node = den.owner
+        if node is not None and node.op == T.abs_ and node.inputs[0] in numerators:
+            x = node.inputs[0]
+            if x.type.dtype.startswith("complex"):
+                continue
+            denominators.remove(den)
+            numerators.remove(x)
+            numerators.append(T.sgn(x))
+    return numerators, denominators
+
+
+local_mul_canonizer.add_simplifier(check_for_x_over_absX, "X_over_absX")

@@ -1,0 +1,86 @@
+"""What has no effect on the values is removed: assertions that hold, identities of the gradient, views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano import gradient
+from theano.compile.mode import optdb
+from theano.compile.ops import SpecifyShape
+from theano.gof.graph import Constant
+from theano.gof.opt import OpRemove, copy_stack_trace, local_optimizer
+from theano.raise_op import Assert
+from theano.tensor import basic as T
+from theano.tensor.rewriting.registry import as_scalar_constant, register_canonicalize, register_specialize, register_useless
+
+for _op, _name in (
+    (gradient.consider_constant_, "remove_consider_constant"),
+    (gradient.zero_grad_, "remove_zero_grad"),
+    (gradient.disconnected_grad_, "remove_disconnected_grad"),
+    (gradient.undefined_grad_, "remove_undefined_grad"),
+):
+    register_canonicalize(OpRemove(_op), "fast_compile", name=_name)
+
+
+@register_canonicalize("fast_compile")
+@local_optimizer([gradient.GradClip, gradient.GradScale])
+def remove_grad_identities(node: Any) -> Any:
+    """``grad_clip(x) -> x`` and ``grad_scale(x) -> x``: they act on gradients, which have been taken."""
+    return [node.inputs[0]]
+
+
+@register_canonicalize
+@register_specialize
+@register_useless
+@local_optimizer([Assert])
+def local_remove_useless_assert(node: Any) -> Any:
+    """``Assert(x, True, c) -> Assert(x, c)`` and ``Assert(x) -> x``; a condition that is certainly false stays."""
+    conditions = []
+    for c in node.inputs[1:]:
+        value = as_scalar_constant(c)
+        if value is None or not value:
+            if value is None and not isinstance(c, Constant):
+                try:
+                    if T.get_scalar_constant_value(c):
+                        continue
+                except T.NotScalarConstantError:
+                    pass
+            if c not in conditions:
+                conditions.append(c)
+    if not conditions:
+        return [node.inputs[0]]
+    if len(conditions) < len(node.inputs) - 1:
+        new = node.op(node.inputs[0], *conditions)
+        copy_stack_trace(node.outputs[0], new)
+        return [new]
+    return False
+
+
+@local_optimizer([Assert])
+def local_remove_all_assert(node: Any) -> Any:
+    """``Assert(x, c) -> x``, whether `c` holds or not
+
+    Not on by default: include 'local_remove_all_assert' or 'unsafe'.
+    """
+    return [node.inputs[0]]
+
+
+# By the names of the database only: 'fast_run' must not select it.
+optdb["canonicalize"].register("local_remove_all_assert", local_remove_all_assert, "unsafe", use_db_name_as_tag=False)
+optdb["stabilize"].register("local_remove_all_assert", local_remove_all_assert, "unsafe", use_db_name_as_tag=False)
+optdb["specialize"].register("local_remove_all_assert", local_remove_all_assert, "unsafe", use_db_name_as_tag=False)
+
+
+@register_canonicalize
+@local_optimizer([SpecifyShape])
+def local_merge_specify_shape(node: Any) -> Any:
+    """``specify_shape(specify_shape(x, s), s) -> specify_shape(x, s)``"""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, SpecifyShape):
+        return False
+    same = node.inputs[1] is inner.inputs[1] or (
+        isinstance(node.inputs[1], Constant)
+        and isinstance(inner.inputs[1], Constant)
+        and node.inputs[1].data.tolist() == inner.inputs[1].data.tolist()
+    )
+    return [node.inputs[0]] if same and node.inputs[0].type == node.outputs[0].type else False

@@ -1,0 +1,62 @@
+"""Dot products before they become BLAS calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.raise_op import Assert
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
+from theano.tensor.rewriting.subtensor import is_zeros
+
+
+@register_canonicalize
+@local_optimizer([DimShuffle])
+def local_lift_transpose_through_dot(node: Any) -> Any:
+    """``dot(x, y).T -> dot(y.T, x.T)``
+
+    The transposes of the operands are views that a GEMM takes for free.
+    """
+    if tuple(node.op.new_order) != (1, 0):
+        return False
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, T.Dot):
+        return False
+    x, y = inner.inputs
+    if x.type.ndim != 2 or y.type.ndim != 2:
+        return False
+    new = T.dot(y.T, x.T)
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.inputs + node.outputs, new)
+    return [new]
+
+
+@register_canonicalize
+@register_stabilize
+@register_specialize
+@local_optimizer([T.Dot])
+def local_0_dot_x(node: Any) -> Any:
+    """``dot(0, x) -> 0`` and ``dot(x, 0) -> 0``
+
+    The inner dimensions are asserted to be equal.
+    """
+    x, y = node.inputs
+    if not (is_zeros(x) or is_zeros(y)):
+        return False
+    zero = T.constant(np.asarray(0, dtype=node.outputs[0].type.dtype))
+    check = Assert("local_0_dot_x: the operands of a dot product have different inner dimensions")
+    zero = check(zero, T.eq(x.shape[x.ndim - 1], y.shape[0]))
+    copy_stack_trace(node.outputs, zero)
+    dims = [x.shape[0]] if x.ndim == 2 else []
+    dims += [y.shape[1]] if y.ndim == 2 else []
+    new = T.alloc(zero, *dims) if dims else zero
+    if new.type != node.outputs[0].type:
+        new = T.patternbroadcast(new, node.outputs[0].type.broadcastable)
+        if new.type != node.outputs[0].type:
+            return False
+    return [new]

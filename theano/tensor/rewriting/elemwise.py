@@ -1,0 +1,525 @@
+"""Elementwise operations: identities, casts, and DimShuffles moved towards the inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano import scalar as scal
+from theano.gof.graph import Constant
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.rewriting.registry import (
+    as_scalar_constant,
+    fill_chain,
+    register_canonicalize,
+    register_specialize,
+    register_useless,
+    same_dtype,
+)
+
+
+def is_an_upcast(type1: str, type2: str) -> bool:
+    """Whether converting a value of dtype `type1` to `type2` loses nothing.
+
+    Unlike `theano.scalar.upcast` this says no for an integer that the float cannot hold.
+
+    Examples
+    --------
+    >>> is_an_upcast("float32", "float64"), is_an_upcast("int32", "float32")
+    (True, False)
+    """
+    return type1 == type2 or bool(np.can_cast(type1, type2, casting="safe"))
+
+
+def apply_local_dimshuffle_lift(var: Any) -> Any:
+    """`var` with the DimShuffle that made it, if any, lifted."""
+    if var.owner is None:
+        return var
+    new = local_dimshuffle_lift.transform(var.owner)
+    return new[0] if new else var
+
+
+def _is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
+    """Whether the DimShuffle keeps every dimension where it is (broadcastable ones may trade places)."""
+    if len(new_order) != x.type.ndim:
+        return False
+    broadcastable = x.type.broadcastable
+    kept = [o for o in range(x.type.ndim) if not broadcastable[o]]
+    placed = [(k, o) for k, o in enumerate(new_order) if o != "x" and not broadcastable[o]]
+    return [o for _, o in placed] == kept and all(k == o for k, o in placed)
+
+
+@register_canonicalize("fast_compile")
+@register_specialize
+@local_optimizer([DimShuffle])
+def local_dimshuffle_lift(node: Any) -> Any:
+    """``dimshuffle(f(x, y)) -> f(dimshuffle(x), dimshuffle(y))`` and ``dimshuffle(dimshuffle(x)) -> dimshuffle(x)``
+
+    An elementwise `f` only if nothing else uses its result. A DimShuffle that does nothing is dropped.
+    """
+    op, x = node.op, node.inputs[0]
+    order = op.new_order
+    inner = x.owner
+    if inner is not None and isinstance(inner.op, Elemwise) and len(x.clients if hasattr(x, "clients") else ()) <= 1:
+        if len(inner.outputs) == 1 and inner.inputs:
+            new_inputs = []
+            for i in inner.inputs:
+                lifted = i.dimshuffle(*order)
+                if lifted.owner is not None and not isinstance(lifted, Constant):
+                    copy_stack_trace(node.outputs[0], lifted)
+                    lifted = apply_local_dimshuffle_lift(lifted)
+                new_inputs.append(lifted)
+            result = inner.op(*new_inputs)
+            if result.type == node.outputs[0].type:
+                copy_stack_trace(node.outputs[0], result)
+                return [result]
+    if inner is not None and isinstance(inner.op, DimShuffle):
+        first = inner.op.new_order
+        order = tuple("x" if o == "x" else first[o] for o in order)
+        x = inner.inputs[0]
+    if _is_dimshuffle_useless(order, x):
+        return [x] if x.type == node.outputs[0].type else False
+    if x is node.inputs[0]:
+        return False
+    new = x.dimshuffle(*order)
+    if new.type != node.outputs[0].type:
+        return False
+    if new.owner is not None:
+        copy_stack_trace(node.outputs[0], new)
+    return [new]
+
+
+@register_useless("fast_compile")
+@local_optimizer([DimShuffle])
+def local_useless_dimshuffle(node: Any) -> Any:
+    """``dimshuffle(x) -> x`` where no dimension moves."""
+    x = node.inputs[0]
+    if _is_dimshuffle_useless(node.op.new_order, x) and x.type == node.outputs[0].type:
+        return [x]
+    return False
+
+
+@register_canonicalize
+@local_optimizer([DimShuffle])
+def local_dimshuffle_no_inplace_at_canonicalize(node: Any) -> Any:
+    """``DimShuffle{copy}(x) -> InplaceDimShuffle(x)``: a view never hurts before the in-place rewrites."""
+    op = node.op
+    if getattr(op, "inplace", True):
+        return False
+    new = DimShuffle(op.input_broadcastable, op.new_order, inplace=True)(node.inputs[0])
+    return [new] if new.type == node.outputs[0].type else False
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    return isinstance(a, Constant) and isinstance(b, Constant) and a.type == b.type and np.array_equal(a.data, b.data)
+
+
+@register_useless("fast_compile")
+@register_specialize("fast_compile")
+@register_canonicalize("fast_compile")
+@local_optimizer([Elemwise])
+def local_useless_elemwise(node: Any) -> Any:
+    """Identities: ``eq(x, x) -> 1``, ``neq(x, x) -> 0``, ``add(x) -> x``, ``mul(x) -> x``, ``identity(x) -> x``,
+    ``x & True -> x``, ``x & 0 -> 0``, ``x | 0 -> x``, ``x ^ x -> 0``
+    """
+    scalar_op = node.op.scalar_op
+    inputs = node.inputs
+    kind = type(scalar_op)
+    handler = _USELESS.get(kind)
+    if handler is None or len(node.outputs) != 1:
+        return False
+    return handler(node, inputs)
+
+
+def _one_input(node: Any, inputs: Any) -> Any:
+    if len(inputs) == 1 and inputs[0].type == node.outputs[0].type:
+        return [inputs[0]]
+    return False
+
+
+def _constant_result(node: Any, value: Any) -> Any:
+    out = node.outputs[0]
+    new = T.constant(np.asarray(value, dtype=out.type.dtype))
+    if out.type.ndim:
+        new = fill_chain(new.dimshuffle(*["x"] * out.type.ndim), node.inputs)[0]
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+def _useless_eq(node: Any, inputs: Any) -> Any:
+    # NaN is not equal to itself, but the manual promises this for all dtypes.
+    return _constant_result(node, 1) if len(inputs) == 2 and _same(inputs[0], inputs[1]) else False
+
+
+def _useless_neq(node: Any, inputs: Any) -> Any:
+    return _constant_result(node, 0) if len(inputs) == 2 and _same(inputs[0], inputs[1]) else False
+
+
+def _useless_and(node: Any, inputs: Any) -> Any:
+    if len(inputs) != 2:
+        return False
+    out = node.outputs[0]
+    for value, other in ((as_scalar_constant(inputs[0]), inputs[1]), (as_scalar_constant(inputs[1]), inputs[0])):
+        if value is None:
+            continue
+        if value == 0:
+            return _constant_result(node, 0)
+        all_ones = bool(value) if out.type.dtype == "bool" else value == np.invert(np.zeros((), dtype=value.dtype))
+        if all_ones and out.type == other.type:
+            return [other]
+    return False
+
+
+def _useless_or(node: Any, inputs: Any) -> Any:
+    if len(inputs) != 2:
+        return False
+    out = node.outputs[0]
+    for value, other in ((as_scalar_constant(inputs[0]), inputs[1]), (as_scalar_constant(inputs[1]), inputs[0])):
+        if value is None:
+            continue
+        if value == 0 and out.type == other.type:
+            return [other]
+        if out.type.dtype == "bool" and value:
+            return _constant_result(node, 1)
+    return False
+
+
+def _useless_xor(node: Any, inputs: Any) -> Any:
+    return _constant_result(node, 0) if len(inputs) == 2 and inputs[0] is inputs[1] else False
+
+
+_USELESS: dict[type, Any] = {
+    type(scal.eq): _useless_eq,
+    type(scal.neq): _useless_neq,
+    type(scal.add): _one_input,
+    type(scal.mul): _one_input,
+    type(scal.identity): _one_input,
+    type(scal.and_): _useless_and,
+    type(scal.or_): _useless_or,
+    type(scal.xor): _useless_xor,
+}
+
+
+@register_specialize
+@register_canonicalize
+@local_optimizer([Elemwise])
+def local_cast_cast(node: Any) -> Any:
+    """``cast(cast(x, dtype1), dtype2) -> cast(x, dtype2)`` when the first cast loses nothing.
+
+    Also when both are to the same dtype.
+    """
+    if not isinstance(node.op.scalar_op, scal.Cast):
+        return False
+    x = node.inputs[0]
+    out = node.outputs[0]
+    if x.type == out.type:
+        return [x]
+    inner = x.owner
+    if inner is None or not isinstance(inner.op, Elemwise) or not isinstance(inner.op.scalar_op, scal.Cast):
+        return False
+    source = inner.inputs[0]
+    source_dtype, middle, final = source.type.dtype, x.type.dtype, out.type.dtype
+    if node.op.scalar_op.o_type == inner.op.scalar_op.o_type:
+        return [x]
+    if not is_an_upcast(source_dtype, middle):
+        return False
+    # Wrapping and truncation are the same from the wider type only among integers, or back where we came from.
+    if source.type == out.type:
+        return [source]
+    if is_an_upcast(source_dtype, final) or source_dtype[0] == middle[0] or (middle[0] in "iu" and source_dtype[0] in "iub"):
+        new = node.op(source)
+        if new.type == out.type:
+            copy_stack_trace(out, new)
+            return [new]
+    return False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([Elemwise])
+def local_useless_cast(node: Any) -> Any:
+    """``cast(x, x.dtype) -> x``"""
+    if isinstance(node.op.scalar_op, scal.Cast) and node.inputs[0].type == node.outputs[0].type:
+        return [node.inputs[0]]
+    return False
+
+
+@register_canonicalize
+@local_optimizer([Elemwise])
+def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
+    """``add(x_float32, 1_int8) -> add(x_float32, 1_float32)``: constants get the dtype of the result.
+
+    So that constants of several dtypes merge and fold, and kernels need no casts.
+    """
+    if len(node.outputs) > 1 or len(node.inputs) < 2:
+        return False
+    scalar_op = node.op.scalar_op
+    # Only where all inputs are brought to one dtype anyhow.
+    if getattr(scalar_op, "output_types_preference", None) not in (
+        scal.upgrade_to_float,
+        scal.upcast_out,
+    ):
+        return False
+    dtype = node.outputs[0].type.dtype
+    changed = False
+    new_inputs = []
+    for i in node.inputs:
+        if i.type.dtype == dtype or not isinstance(i, Constant) and (i.owner is None or not isinstance(i.owner.op, DimShuffle)):
+            new_inputs.append(i)
+            continue
+        value = as_scalar_constant(i)
+        if value is None:
+            new_inputs.append(i)
+            continue
+        new_inputs.append(T.constant(value.astype(dtype).reshape((1,) * i.type.ndim)))
+        changed = True
+    if not changed:
+        return False
+    new = node.op(*new_inputs)
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]
+
+
+@register_useless
+@register_canonicalize("fast_compile", "local_remove_switch_const_cond")
+@register_specialize
+@local_optimizer([T.switch])
+def local_useless_switch(node: Any) -> Any:
+    """``switch(1, x, y) -> x``, ``switch(0, x, y) -> y``, ``switch(cond, x, x) -> x`` and
+    ``switch(le(shape_i, 0), 0, shape_i) -> shape_i``
+    """
+    cond, left, right = node.inputs
+    out = node.outputs[0]
+    value = as_scalar_constant(cond)
+    if value is not None:
+        chosen = right if value == 0 else left
+        return _chosen_branch(node, chosen)
+    if _same(left, right):
+        return _chosen_branch(node, left)
+    condition = cond.owner
+    if condition is not None and condition.op == T.le and right is condition.inputs[0]:
+        zero = as_scalar_constant(left)
+        limit = as_scalar_constant(condition.inputs[1])
+        source = right.owner
+        if zero is not None and zero == 0 and limit is not None and limit == 0 and source is not None:
+            if type(source.op).__name__ == "Shape_i":
+                return [right] if right.type == out.type else False
+    return False
+
+
+def _chosen_branch(node: Any, chosen: Any) -> Any:
+    out = node.outputs[0]
+    chosen = same_dtype(chosen, out)
+    if chosen.type.broadcastable != out.type.broadcastable:
+        chosen = fill_chain(chosen, node.inputs)[0]
+    if chosen.type != out.type:
+        return False
+    copy_stack_trace(out, chosen)
+    return [chosen]
+
+
+def _switch_with_zero(i: Any) -> Any:
+    """The Apply of a switch with one constant zero branch that only `i` uses, else None."""
+    owner = i.owner
+    if owner is None or owner.op != T.switch or len(i.clients) != 1:
+        return None
+    return owner
+
+
+@register_specialize
+@register_canonicalize
+@local_optimizer([T.mul])
+def local_mul_switch_sink(node: Any) -> Any:
+    """``switch(cond, 0, x) * y -> switch(cond, 0, x * y)``, and with the branches the other way around.
+
+    So that the NaN of a gradient in the branch that is not taken cannot reach the result.
+    """
+    return _switch_sink(node, range(len(node.inputs)), lambda parts: T.mul(*parts))
+
+
+@register_canonicalize
+@local_optimizer([T.true_div, T.int_div])
+def local_div_switch_sink(node: Any) -> Any:
+    """``switch(cond, 0, x) / y -> switch(cond, 0, x / y)``, and with the branches the other way around."""
+    return _switch_sink(node, (0,), lambda parts: node.op(*parts))
+
+
+def _switch_sink(node: Any, positions: Any, build: Any) -> Any:
+    for k in positions:
+        owner = _switch_with_zero(node.inputs[k])
+        if owner is None:
+            continue
+        cond, left, right = owner.inputs
+        for zero, other, first in ((left, right, True), (right, left, False)):
+            value = as_scalar_constant(zero)
+            if value is None or value != 0:
+                continue
+            parts = list(node.inputs)
+            parts[k] = other
+            inner = build(parts)
+            copy_stack_trace(node.outputs, inner)
+            new = T.switch(cond, zero, inner) if first else T.switch(cond, inner, zero)
+            out = node.outputs[0]
+            new = same_dtype(new, out)
+            if new.type.broadcastable != out.type.broadcastable:
+                new = fill_chain(new, node.inputs)[0]
+            if new.type != out.type:
+                return False
+            copy_stack_trace(node.outputs, new)
+            return [new]
+    return False
+
+
+@register_canonicalize
+@local_optimizer([T.switch])
+def local_switch_of_switch(node: Any) -> Any:
+    """``switch(c, switch(c, a, b), d) -> switch(c, a, d)``, and the same in the other branch."""
+    cond, left, right = node.inputs
+    new_left, new_right = left, right
+    if left.owner is not None and left.owner.op == T.switch and left.owner.inputs[0] is cond:
+        new_left = left.owner.inputs[1]
+    if right.owner is not None and right.owner.op == T.switch and right.owner.inputs[0] is cond:
+        new_right = right.owner.inputs[2]
+    if new_left is left and new_right is right:
+        return False
+    new = T.switch(cond, new_left, new_right)
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]
+
+
+# Pairs of functions of which one undoes the other on the whole range of the first.
+INV_PAIRS = (
+    (T.deg2rad, T.rad2deg),
+    (T.cosh, T.arccosh),
+    (T.tanh, T.arctanh),
+    (T.sinh, T.arcsinh),
+    (T.neg, T.neg),
+    (T.inv, T.inv),
+)
+
+
+def is_inverse_pair(node_op: Any, prev_op: Any, inv_pair: Any) -> bool:
+    """Whether two consecutive Ops are the pair `inv_pair` in either order.
+
+    Parameters
+    ----------
+    node_op, prev_op
+        Elemwise Ops or scalar Ops.
+    inv_pair
+        Pair of scalar Op classes or of Ops.
+    """
+
+    def matches(op: Any, wanted: Any) -> bool:
+        op = getattr(op, "scalar_op", op)
+        if isinstance(wanted, type):
+            return isinstance(op, wanted)
+        return op == getattr(wanted, "scalar_op", wanted)
+
+    a, b = inv_pair
+    return (matches(node_op, a) and matches(prev_op, b)) or (matches(node_op, b) and matches(prev_op, a))
+
+
+# arccosh(cosh(x)) is |x| and cosh(arccosh(x)) is NaN below 1, so what is listed here is exact both ways or is documented.
+_INVERSES: dict[Any, Any] = {
+    T.deg2rad: T.rad2deg,
+    T.rad2deg: T.deg2rad,
+    T.cosh: T.arccosh,
+    T.tanh: T.arctanh,
+    T.arctanh: T.tanh,
+    T.sinh: T.arcsinh,
+    T.arcsinh: T.sinh,
+    T.neg: T.neg,
+    T.inv: T.inv,
+}
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer(list(_INVERSES))
+def local_func_inv(node: Any) -> Any:
+    """``f(g(x)) -> x`` for a function `g` and its inverse `f`: rad2deg and deg2rad, sinh and arcsinh, neg and neg, ..."""
+    inner = node.inputs[0].owner
+    if inner is None or inner.op != _INVERSES[node.op]:
+        return False
+    x = inner.inputs[0]
+    if x.type != node.outputs[0].type:
+        return False
+    return [x]
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([T.exp, T.expm1])
+def local_exp_log(node: Any) -> Any:
+    """``exp(log(x)) -> switch(x >= 0, x, nan)``, ``exp(log1p(x)) -> 1 + x``, ``expm1(log1p(x)) -> x``, with NaN kept."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Elemwise):
+        return False
+    x = inner.inputs[0]
+    out = node.outputs[0]
+    if x.type.dtype != out.type.dtype or not x.type.dtype.startswith("float"):
+        return False
+    nan = np.asarray(np.nan, dtype=out.type.dtype)
+    if node.op == T.exp and inner.op == T.log:
+        new = T.switch(T.ge(x, np.asarray(0, dtype=x.dtype)), x, nan)
+    elif node.op == T.exp and inner.op == T.log1p:
+        new = T.switch(T.ge(x, np.asarray(-1, dtype=x.dtype)), T.add(np.asarray(1, dtype=x.dtype), x), nan)
+    elif node.op == T.expm1 and inner.op == T.log1p:
+        new = T.switch(T.ge(x, np.asarray(-1, dtype=x.dtype)), x, nan)
+    else:
+        return False
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([T.log, T.log1p])
+def local_log_exp(node: Any) -> Any:
+    """``log(exp(x)) -> x``, ``log1p(expm1(x)) -> x``"""
+    inner = node.inputs[0].owner
+    if inner is None:
+        return False
+    if (node.op == T.log and inner.op == T.exp) or (node.op == T.log1p and inner.op == T.expm1):
+        x = inner.inputs[0]
+        return [x] if x.type == node.outputs[0].type else False
+    return False
+
+
+@register_canonicalize
+@local_optimizer([Elemwise])
+def local_merge_switch_same_cond(node: Any) -> Any:
+    """``f(switch(c, a, b), switch(c, d, e)) -> switch(c, f(a, d), f(b, e))`` for a shared condition."""
+    op = node.op
+    if op == T.switch or len(node.inputs) < 2 or len(node.outputs) != 1:
+        return False
+    cond = None
+    for i in node.inputs:
+        owner = i.owner
+        if owner is None or owner.op != T.switch or len(i.clients) != 1:
+            return False
+        if cond is None:
+            cond = owner.inputs[0]
+        elif owner.inputs[0] is not cond:
+            return False
+    left = op(*[i.owner.inputs[1] for i in node.inputs])
+    right = op(*[i.owner.inputs[2] for i in node.inputs])
+    copy_stack_trace(node.outputs[0], [left, right])
+    new = T.switch(cond, left, right)
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]

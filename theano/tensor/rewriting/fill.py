@@ -1,0 +1,327 @@
+"""`fill` and `alloc`: move them towards the outputs and drop them where the shape is known otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import theano
+from theano.gof.graph import Constant
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.raise_op import Assert
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.rewriting.registry import (
+    broadcast_like,
+    fill_chain,
+    register_canonicalize,
+    register_specialize,
+    register_stabilize,
+    register_useless,
+    same_dtype,
+)
+
+fill = T.fill
+
+
+@register_useless("fast_compile")
+@register_canonicalize("fast_compile")
+@register_specialize
+@local_optimizer([fill])
+def local_useless_fill(node: Any) -> Any:
+    """``fill(s, v) -> v`` if `v` has the type of the result."""
+    s, v = node.inputs
+    if v.type.broadcastable != node.outputs[0].type.broadcastable:
+        return False
+    return [same_dtype(v, node.outputs[0])]
+
+
+@register_specialize("local_fill_to_alloc")
+@register_stabilize("local_fill_to_alloc")
+@register_canonicalize("local_fill_to_alloc")
+@local_optimizer([fill])
+def local_fill_to_alloc(node: Any) -> Any:
+    """``fill(s, v) -> alloc(v, shape(s))``, or `v` if it has that shape."""
+    s, v = node.inputs
+    out = node.outputs[0]
+    if v.type == out.type:
+        return [v]
+    if not hasattr(node, "fgraph"):
+        return False
+    if v.type.broadcastable == out.type.broadcastable:
+        return [same_dtype(v, out)]
+    if s.type.broadcastable == out.type.broadcastable:
+        new = broadcast_like(v, s, node.fgraph, dtype=out.dtype)
+    else:
+        new = broadcast_like(v, out, node.fgraph, dtype=out.dtype)
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+@register_canonicalize
+@local_optimizer([Elemwise])
+def local_fill_sink(node: Any) -> Any:
+    """``f(fill(a, b), fill(c, d), e) -> fill(c, fill(a, f(b, d, e)))``
+
+    If `f` needs to be recomputed less often that way. The fills that say nothing about the shape are dropped.
+    """
+    op = node.op
+    if op == fill or len(node.outputs) != 1:
+        return False
+    models = None
+    for i in node.inputs:
+        owner = i.owner
+        if owner is not None and owner.op == fill:
+            models = True
+            break
+    if models is None:
+        return False
+    models = []
+    inputs = []
+    for i in node.inputs:
+        owner = i.owner
+        if owner is not None and owner.op == fill:
+            models.append(owner.inputs[0])
+            inputs.append(same_dtype(owner.inputs[1], i))
+        else:
+            inputs.append(i)
+    out = node.outputs[0]
+    new = op(*inputs)
+    copy_stack_trace(out, new)
+    if new.type != out.type:
+        new = fill_chain(new, models)[0]
+        if new.type != out.type:
+            return False
+    return [new]
+
+
+@register_canonicalize
+@local_optimizer([Elemwise])
+def local_fill_cut(node: Any) -> Any:
+    """``f(fill(a, b), c) -> f(b, c)`` if `c` has the shape of the result."""
+    op = node.op
+    if op == fill or len(node.outputs) != 1:
+        return False
+    pattern = node.outputs[0].type.broadcastable
+    found = False
+    inputs = []
+    reference = False
+    for i in node.inputs:
+        owner = i.owner
+        if owner is not None and owner.op == fill:
+            inputs.append(same_dtype(owner.inputs[1], i))
+            found = True
+        else:
+            inputs.append(i)
+            reference = reference or i.type.broadcastable == pattern
+    if not found or not reference:
+        return False
+    new = op(*inputs)
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]
+
+
+@register_specialize
+@register_stabilize
+@register_canonicalize
+@register_useless
+@local_optimizer([T.Alloc])
+def local_useless_alloc(node: Any) -> Any:
+    """``alloc(x, shape) -> x`` if `x` has the type of the result and its shape.
+
+    Where the shapes could differ the alloc stays: it raises the error.
+    """
+    x, out = node.inputs[0], node.outputs[0]
+    if x.type != out.type:
+        return False
+    if x.type.ndim == 0 or all(x.type.broadcastable):
+        return [x]
+    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
+    if feature is None:
+        return False
+    from theano.tensor.rewriting.shape import same_dimension
+
+    known = feature.shape(x)
+    if all(broad or same_dimension(a, b) for a, b, broad in zip(known, node.inputs[1:], x.type.broadcastable, strict=True)):
+        return [x]
+    return False
+
+
+@register_specialize
+@register_canonicalize
+@local_optimizer([T.Alloc])
+def local_alloc_of_alloc(node: Any) -> Any:
+    """``alloc(alloc(x, s), t) -> alloc(x, t)`` where the dimensions that `s` made are those of `t` too."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, T.Alloc):
+        return False
+    from theano.tensor.rewriting.shape import same_dimension
+
+    inner_out, outer = inner.outputs[0], node.inputs[1:]
+    skip = len(outer) - inner_out.ndim
+    for k, dimension in enumerate(inner.inputs[1:]):
+        if not inner_out.broadcastable[k] and not same_dimension(dimension, outer[skip + k]):
+            return False
+    new = T.alloc(inner.inputs[0], *outer)
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]
+
+
+def _alloc_value(i: Any) -> Any:
+    """The value that `i` is a (perhaps dimshuffled) alloc of, with the dimensions of `i`; None if it is not one."""
+    owner = i.owner
+    if owner is None:
+        return None
+    if isinstance(owner.op, T.Alloc):
+        value = owner.inputs[0]
+        # A dimension that the value has already stays; the ones that alloc made become broadcastable.
+        if value.type.ndim < i.type.ndim:
+            value = value.dimshuffle(*["x"] * (i.type.ndim - value.type.ndim), *range(value.type.ndim))
+        return value
+    if isinstance(owner.op, DimShuffle):
+        inner = owner.inputs[0].owner
+        if inner is not None and isinstance(inner.op, T.Alloc):
+            value = _alloc_value(owner.inputs[0])
+            order = owner.op.new_order
+            dropped = set(range(value.type.ndim)) - {o for o in order if o != "x"}
+            if all(value.type.broadcastable[d] for d in dropped):
+                return value.dimshuffle(*order)
+    return None
+
+
+@register_specialize("local_alloc_elemwise")
+@register_canonicalize("local_alloc_elemwise")
+@local_optimizer([Elemwise])
+def local_elemwise_alloc(node: Any) -> Any:
+    """``f(x, alloc(y, shape)) -> f(x, y)`` if another input has the shape of the result.
+
+    With `config.experimental.local_alloc_elemwise_assert` an Assert that the shapes are equal replaces the error that
+    the broadcast would have raised.
+    """
+    inputs = node.inputs
+    if len(node.outputs) != 1 or len(inputs) < 2:
+        return False
+    found = False
+    for i in inputs:
+        owner = i.owner
+        if (
+            owner is not None
+            and isinstance(owner.op, T.Alloc | DimShuffle)
+            and (
+                isinstance(owner.op, T.Alloc)
+                or (owner.inputs[0].owner is not None and isinstance(owner.inputs[0].owner.op, T.Alloc))
+            )
+        ):
+            found = True
+            break
+    if not found:
+        return False
+    out = node.outputs[0]
+    pattern = out.type.broadcastable
+    values = [_alloc_value(i) for i in inputs]
+    references = [k for k, (i, v) in enumerate(zip(inputs, values, strict=True)) if v is None and i.type.broadcastable == pattern]
+    if references:
+        keep = references[0]
+    else:
+        # All inputs of full shape are allocs: one of them must say how large the result is.
+        full = [k for k, i in enumerate(inputs) if i.type.broadcastable == pattern]
+        if not full:
+            return False
+        keep = full[0]
+        if sum(v is not None for v in values) < 2:
+            return False
+    reference = inputs[keep]
+    new_inputs: list[Any] = []
+    changed = False
+    for k, (i, value) in enumerate(zip(inputs, values, strict=True)):
+        if k == keep or value is None:
+            new_inputs.append(i)
+            continue
+        if value.type.broadcastable == i.type.broadcastable:
+            # The alloc may only check the shape; local_useless_alloc decides about that.
+            new_inputs.append(i)
+            continue
+        new_inputs.append(value)
+        changed = True
+    if not changed:
+        return False
+    if theano.config.experimental.local_alloc_elemwise_assert:
+        checked = _assert_shapes(node, reference, inputs, new_inputs)
+        new_inputs[keep] = checked
+    new = node.op(*new_inputs)
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+def _assert_shapes(node: Any, reference: Any, inputs: list[Any], new_inputs: list[Any]) -> Any:
+    """`reference`, asserted to have the shapes of the allocs that are dropped, where that is not known already."""
+    from theano.tensor.rewriting.shape import same_dimension
+
+    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
+    if feature is None:
+        return reference
+    conditions = []
+    shape = feature.shape(reference)
+    for i, new in zip(inputs, new_inputs, strict=True):
+        if i is new:
+            continue
+        for dim, (a, b) in enumerate(zip(feature.shape(i), shape, strict=True)):
+            if i.type.broadcastable[dim] or same_dimension(a, b):
+                continue
+            if isinstance(a, Constant) and isinstance(b, Constant):
+                continue
+            conditions.append(T.eq(a, b))
+    if not conditions:
+        return reference
+    message = "local_elemwise_alloc: the shapes of the inputs of an elementwise operation differ"
+    return Assert(message)(reference, *conditions)
+
+
+@register_canonicalize
+@local_optimizer([Elemwise])
+def local_alloc_unary(node: Any) -> Any:
+    """``f(alloc(x, shape)) -> alloc(f(x), shape)`` for a function of one input."""
+    if len(node.inputs) != 1:
+        return False
+    owner = node.inputs[0].owner
+    if owner is None or not isinstance(owner.op, T.Alloc):
+        return False
+    x = owner.inputs[0]
+    if x.type == node.inputs[0].type or len(node.outputs) != 1:
+        return False
+    value = node.op(x)
+    copy_stack_trace(node.outputs[0], value)
+    new = T.alloc(value, *owner.inputs[1:])
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+@register_canonicalize("fast_compile")
+@register_useless("fast_compile")
+@local_optimizer([T.TensorFromScalar])
+def local_tensor_scalar_tensor(node: Any) -> Any:
+    """``tensor_from_scalar(scalar_from_tensor(x)) -> x``"""
+    owner = node.inputs[0].owner
+    if owner is not None and isinstance(owner.op, T.ScalarFromTensor):
+        return [owner.inputs[0]]
+    return False
+
+
+@register_canonicalize("fast_compile")
+@register_useless("fast_compile")
+@local_optimizer([T.ScalarFromTensor])
+def local_scalar_tensor_scalar(node: Any) -> Any:
+    """``scalar_from_tensor(tensor_from_scalar(x)) -> x``"""
+    owner = node.inputs[0].owner
+    if owner is not None and isinstance(owner.op, T.TensorFromScalar):
+        return [owner.inputs[0]]
+    return False

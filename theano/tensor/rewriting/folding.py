@@ -1,0 +1,60 @@
+"""Constant folding: what depends on constants only is computed at compile time."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from theano.gof.graph import Constant
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.tensor.rewriting.registry import (
+    register_canonicalize,
+    register_specialize,
+    register_stabilize,
+    register_uncanonicalize,
+)
+
+_logger = logging.getLogger("theano.tensor.opt")
+
+
+@local_optimizer(None)
+def constant_folding(node: Any) -> Any:
+    """``op(constants) -> constant``
+
+    For every Op whose `do_constant_folding` does not object.
+    """
+    for inp in node.inputs:
+        if not isinstance(inp, Constant):
+            return None
+    op = node.op
+    allowed = getattr(op, "do_constant_folding", None)
+    if allowed is not None and not allowed(node):
+        return None
+    storage_map = {inp: [inp.data] for inp in node.inputs}
+    storage_map.update((out, [None]) for out in node.outputs)
+    compute_map = {var: [True] for var in node.inputs}
+    compute_map.update((out, [False]) for out in node.outputs)
+    # Compiling C for a value that is needed once would take longer than computing it.
+    try:
+        thunk = op.make_thunk(node, storage_map, compute_map, no_recycling=[], impl="py")
+    except NotImplementedError:
+        thunk = op.make_thunk(node, storage_map, compute_map, no_recycling=[])
+    required = thunk()
+    # A lazy Op asks for inputs, all of which are computed here.
+    if required:
+        return None
+    result = []
+    for out in node.outputs:
+        if storage_map[out][0] is None:
+            return None
+        make = getattr(out.type, "Constant", None) or getattr(out.type, "constant_type", None) or Constant
+        value = make(out.type, storage_map[out][0])
+        copy_stack_trace(out, value)
+        result.append(value)
+    return result
+
+
+register_canonicalize(constant_folding, "fast_compile")
+register_stabilize(constant_folding)
+register_specialize(constant_folding)
+register_uncanonicalize(constant_folding)

@@ -1,0 +1,291 @@
+"""Fusion: neighbouring elementwise operations become one that passes over the memory once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import theano
+from theano import scalar as scal
+from theano.compile.mode import optdb
+from theano.gof.fg import InconsistencyError
+from theano.gof.graph import Constant
+from theano.gof.opt import Optimizer, copy_stack_trace, local_optimizer
+from theano.gof.optdb import SequenceDB
+from theano.gof.toolbox import ReplaceValidate
+from theano.gof.utils import MethodNotDefined
+from theano.tensor import basic as T
+from theano.tensor.elemwise import Elemwise
+
+# A Composite of more operations than this does not run faster, and compilers need more than linear time for it.
+MAX_NODES = 64
+
+
+def _elemwise_max_operands(node: Any) -> int:
+    """How many inputs and outputs an elementwise operation may have together: what NumPy can iterate over."""
+    return 32
+
+
+def _has_c_code(node: Any) -> bool:
+    """Whether the scalar Op of `node` has C code for the types it is used with."""
+    op = node.op
+    scalar_op = op.scalar_op
+    key = (tuple(i.type.dtype for i in node.inputs), tuple(o.type.dtype for o in node.outputs))
+    cache = op.__dict__.setdefault("_fusable", {})
+    known = cache.get(key)
+    if known is not None:
+        return known
+    try:
+        inputs = [scal.get_scalar_type(i.type.dtype).make_variable() for i in node.inputs]
+        s_node = scalar_op.make_node(*inputs)
+        scalar_op.c_code(
+            s_node,
+            "test_presence_of_c_code",
+            ["x" for _ in node.inputs],
+            ["z" for _ in node.outputs],
+            {"fail": "%(fail)s"},
+        )
+        result = [o.type.dtype for o in s_node.outputs] == [o.type.dtype for o in node.outputs]
+    except (MethodNotDefined, NotImplementedError, AttributeError, TypeError, KeyError):
+        result = False
+    cache[key] = result
+    return result
+
+
+def local_elemwise_fusion_op(
+    OP: Any,
+    max_input_fct: Callable[[Any], int] = _elemwise_max_operands,
+    maker: Callable[[Any, Any], Any] | None = None,
+) -> Callable[[Any], Any]:
+    """A local optimizer (as a function) that fuses a node of class `OP` with the nodes that compute its inputs.
+
+    Parameters
+    ----------
+    OP
+        The class to fuse: Elemwise.
+    max_input_fct
+        From a node to the largest number of operands that the fused node may have.
+    maker
+        From a node and a scalar Op to the new Op; by default ``OP(scalar_op)``.
+
+    Returns
+    -------
+    callable
+        From a node to the fused outputs, or False.
+    """
+    if maker is None:
+
+        def maker(node: Any, scalar_op: Any) -> Any:
+            return OP(scalar_op)
+
+    def local_fuse(node: Any) -> Any:
+        """``f(g(x), y) -> Composite{f(g(i0), i1)}(x, y)``"""
+        if type(node.op) is not OP or len(node.outputs) != 1 or node.op.inplace_pattern or not _has_c_code(node):
+            return False
+        members = _cluster(node, OP, max_input_fct(node))
+        if len(members) < 2:
+            return False
+        inputs, scalar_op = _composite(node, members)
+        new = maker(node, scalar_op)(*inputs, return_list=True)
+        if [o.type for o in new] != [o.type for o in node.outputs]:
+            return False
+        copy_stack_trace(node.outputs, new)
+        return new
+
+    return local_fuse
+
+
+def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
+    """The nodes that can be computed in one pass with `top`: their results are used by each other only."""
+    pattern = top.outputs[0].type.broadcastable
+    members = {top}
+    operands = set(top.inputs)
+    # Inputs of members in the order of depth; one that is refused because another node uses it comes again when that
+    # node has joined.
+    queue = list(reversed(top.inputs))
+    while queue and len(members) < MAX_NODES:
+        var = queue.pop()
+        node = var.owner
+        if node is None or node in members or type(node.op) is not op_class:
+            continue
+        if len(node.outputs) != 1 or node.op.inplace_pattern or var.type.broadcastable != pattern:
+            continue
+        if any(isinstance(client, str) or client not in members for client, _ in var.clients):
+            continue
+        if not _has_c_code(node):
+            continue
+        after = operands.union(node.inputs)
+        after.discard(var)
+        if len(after) + 1 > max_operands:
+            continue
+        operands = after
+        members.add(node)
+        queue.extend(reversed(node.inputs))
+    return members
+
+
+def _composite(top: Any, members: set[Any]) -> tuple[list[Any], Any]:
+    """The inputs of a cluster, numbered in depth-first order, and the Composite that computes it."""
+    inputs: list[Any] = []
+    scalars: dict[Any, Any] = {}
+    s_inputs: list[Any] = []
+    stack: list[tuple[Any, bool]] = [(top.outputs[0], False)]
+    while stack:
+        var, ready = stack.pop()
+        if var in scalars:
+            continue
+        node = var.owner
+        if node is None or node not in members:
+            s = scal.get_scalar_type(var.type.dtype).make_variable()
+            value = _test_value(var)
+            if value is not None:
+                s.tag.test_value = value
+            scalars[var] = s
+            s_inputs.append(s)
+            inputs.append(var)
+        elif ready:
+            scalars[var] = node.op.scalar_op(*[scalars[i] for i in node.inputs], return_list=True)[0]
+        else:
+            stack.append((var, True))
+            stack.extend((i, False) for i in reversed(node.inputs) if i not in scalars)
+    return inputs, scal.Composite(s_inputs, [scalars[top.outputs[0]]])
+
+
+def _test_value(var: Any) -> Any:
+    """The first element of the test value of `var`, if test values are computed."""
+    if theano.config.compute_test_value == "off":
+        return None
+    value = getattr(var.tag, "test_value", None)
+    if value is None and isinstance(var, Constant):
+        value = var.data
+    return None if value is None or not getattr(value, "size", 0) else value.flatten()[0]
+
+
+local_elemwise_fusion = local_elemwise_fusion_op(Elemwise, _elemwise_max_operands)
+local_elemwise_fusion.__name__ = "local_elemwise_fusion"
+
+
+@local_optimizer([T.add, T.mul])
+def local_add_mul_fusion(node: Any) -> Any:
+    """``add(add(x, y), z) -> add(x, y, z)`` and the same for mul, where the inner result is used once
+
+    The inner graph of a Composite gets smaller that way.
+    """
+    op = node.op
+    if not isinstance(op, Elemwise) or not isinstance(op.scalar_op, scal.Add | scal.Mul) or op.inplace_pattern:
+        return False
+    out = node.outputs[0]
+    new_inputs: list[Any] = []
+    fused = False
+    for inp in node.inputs:
+        inner = inp.owner
+        if (
+            inner is not None
+            and isinstance(inner.op, Elemwise)
+            and inner.op.scalar_op == op.scalar_op
+            and not inner.op.inplace_pattern
+            and len(inp.clients) == 1
+            and inp.type.dtype == out.type.dtype
+            and inp.type.broadcastable == out.type.broadcastable
+            and len(new_inputs) + len(inner.inputs) + len(node.inputs) < _elemwise_max_operands(node)
+        ):
+            new_inputs.extend(inner.inputs)
+            fused = True
+        else:
+            new_inputs.append(inp)
+    if not fused:
+        return False
+    new = op(*new_inputs)
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    # What is there now may be fused once more.
+    further = local_add_mul_fusion.transform(new.owner) if new.owner is not None and hasattr(new.owner, "fgraph") else False
+    return further or [new]
+
+
+class FusionOptimizer(Optimizer):
+    """Apply a fusing local optimizer to all nodes, from the outputs to the inputs.
+
+    Parameters
+    ----------
+    local_optimizer
+        A local optimizer, or a function of a node.
+    """
+
+    def __init__(self, local_optimizer: Any) -> None:
+        super().__init__()
+        self.optimizer = getattr(local_optimizer, "transform", local_optimizer)
+        self.local_optimizer = local_optimizer
+
+    def add_requirements(self, fgraph: Any) -> None:
+        if not hasattr(fgraph, "replace_validate"):
+            fgraph.attach_feature(ReplaceValidate())
+
+    def apply(self, fgraph: Any) -> Any:
+        replaced = refused = 0
+        profile = getattr(fgraph, "profile", None)
+        validate_before = profile.validate_time if profile else 0.0
+        callbacks_before = fgraph.execute_callbacks_time if profile else 0.0
+        start = time.perf_counter()
+        nodes = fgraph.toposort()
+        sort_time = time.perf_counter() - start
+        passes = 0
+        changed = True
+        while changed and passes < 10:
+            passes += 1
+            changed = False
+            again: list[Any] = []
+            for node in reversed(nodes):
+                if node not in fgraph.apply_nodes:
+                    continue
+                new_outputs = self.optimizer(node)
+                if not new_outputs:
+                    continue
+                try:
+                    fgraph.replace_all_validate(list(zip(node.outputs, new_outputs, strict=True)), reason=type(self).__name__)
+                    replaced += 1
+                    changed = True
+                    again.append(new_outputs[0].owner)
+                except InconsistencyError:
+                    refused += 1
+            # Only what came in can still be fused with what is around it.
+            again.reverse()
+            nodes = [node for node in again if node is not None]
+        validate_time = callback_time = None
+        if profile:
+            validate_time = profile.validate_time - validate_before
+            callback_time = fgraph.execute_callbacks_time - callbacks_before
+        return self, passes, replaced, refused, validate_time, callback_time, sort_time
+
+    @staticmethod
+    def print_profile(stream: Any, prof: Any, level: int = 0) -> None:
+        """Write what `apply` returned."""
+        blanc = "    " * level
+        print(blanc, "FusionOptimizer", file=stream)
+        names = (
+            "nb_iter",
+            "nb_replacement",
+            "nb_inconsistency_replace",
+            "validate_time",
+            "callback_time",
+            "time_toposort",
+        )
+        for name, value in zip(names, prof[1:], strict=True):
+            print(blanc, f" {name}", value, file=stream)
+
+
+if theano.config.tensor.local_elemwise_fusion:
+    fuse_seqopt = SequenceDB()
+    fuse_seqopt.register("local_add_mul_fusion", FusionOptimizer(local_add_mul_fusion), 0, "fast_run", "fusion")
+    fuse_seqopt.register("composite_elemwise_fusion", FusionOptimizer(local_elemwise_fusion), 1, "fast_run", "fusion")
+    optdb.register(
+        "elemwise_fusion",
+        fuse_seqopt,
+        49,
+        "fast_run",
+        "fusion",
+        "local_elemwise_fusion",
+        "FusionOptimizer",
+    )

@@ -1,0 +1,196 @@
+"""In-place elementwise operations: an output takes the memory of an input that nobody needs any more."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from theano import scalar as scal
+from theano.compile.mode import optdb
+from theano.gof.fg import InconsistencyError
+from theano.gof.graph import Constant
+from theano.gof.opt import Optimizer, copy_stack_trace
+from theano.tensor.elemwise import Elemwise
+
+_logger = logging.getLogger("theano.tensor.opt")
+
+
+class _Aliases:
+    """Which variables share memory, and when that memory is used last, in one fixed order of the nodes."""
+
+    def __init__(self, fgraph: Any, order: list[Any]) -> None:
+        self.position = {node: i for i, node in enumerate(order)}
+        self.root: dict[Any, Any] = {}
+        # root -> (last use, the one before it by another node); outputs of the graph count as used at the end.
+        self.last: dict[Any, int] = {}
+        self.before_last: dict[Any, int] = {}
+        self.destroyed: set[Any] = set()
+        end = len(order)
+        for node in order:
+            view_map = getattr(node.op, "view_map", None) or {}
+            destroy_map = getattr(node.op, "destroy_map", None) or {}
+            for o, positions in view_map.items():
+                if positions:
+                    self.root[node.outputs[o]] = self.root_of(node.inputs[positions[0]])
+            for positions in destroy_map.values():
+                self.destroyed.update(self.root_of(node.inputs[p]) for p in positions)
+            here = self.position[node]
+            for i in node.inputs:
+                self._use(i, here)
+        for out in fgraph.outputs:
+            self._use(out, end)
+
+    def _use(self, var: Any, when: int) -> None:
+        root = self.root_of(var)
+        last = self.last.get(root, -1)
+        if when > last:
+            self.before_last[root] = last
+            self.last[root] = when
+        elif when < last:
+            self.before_last[root] = max(when, self.before_last.get(root, -1))
+
+    def root_of(self, var: Any) -> Any:
+        """The variable whose memory `var` looks at."""
+        return self.root.get(var, var)
+
+
+class InplaceElemwiseOptimizer(Optimizer):
+    """Make elementwise operations write over one of their inputs where that is safe.
+
+    The nodes are gone through in the order in which they can run. An input may be overwritten if it (or what it is a
+    view of) is not used later in this order, is no constant, no protected input and no output. Since one order
+    satisfies all choices, no cycle can come up, and the graph is validated once instead of once for each node.
+
+    Parameters
+    ----------
+    OP
+        The class to look for: Elemwise.
+    """
+
+    def __init__(self, OP: Any) -> None:
+        self.op = OP
+
+    def add_requirements(self, fgraph: Any) -> None:
+        from theano.gof.destroyhandler import DestroyHandler
+        from theano.gof.toolbox import ReplaceValidate
+
+        if not hasattr(fgraph, "replace_validate"):
+            fgraph.attach_feature(ReplaceValidate())
+        if not any(isinstance(f, DestroyHandler) for f in fgraph._features):
+            fgraph.attach_feature(DestroyHandler())
+
+    def apply(self, fgraph: Any) -> Any:
+        """``x + y + z -> x += y += z``
+
+        ``(x + y) * (x * y)`` becomes ``(x += y) *= (x * y)`` or ``(x + y) *= (x *= y)``.
+        """
+        order = fgraph.toposort()
+        chosen = self._choose(fgraph, order)
+        if not chosen:
+            return self, 0
+        checkpoint = fgraph.checkpoint()
+        for node, pattern in chosen:
+            self._replace(fgraph, node, pattern)
+        try:
+            fgraph.validate()
+        except InconsistencyError:
+            # Something else in the graph has an order of its own: try one by one.
+            fgraph.revert(checkpoint)
+            self._one_by_one(fgraph)
+        return self, len(chosen)
+
+    def _choose(self, fgraph: Any, order: list[Any]) -> list[tuple[Any, dict[int, int]]]:
+        aliases = _Aliases(fgraph, order)
+        protected = _protected(fgraph)
+        no_output = any(type(f).__name__ == "NoOutputFromInplace" for f in fgraph._features)
+        outputs = set(fgraph.outputs) if no_output else ()
+        chosen = []
+        for here, node in enumerate(order):
+            op = node.op
+            if type(op) is not self.op or op.inplace_pattern or getattr(op, "destroy_map", None):
+                continue
+            pattern: dict[int, int] = {}
+            for o, out in enumerate(node.outputs):
+                if out in outputs:
+                    continue
+                for k, i in enumerate(node.inputs):
+                    if i.type != out.type or isinstance(i, Constant) or k in pattern.values():
+                        continue
+                    root = aliases.root_of(i)
+                    if root in protected or isinstance(root, Constant) or root in aliases.destroyed:
+                        continue
+                    if aliases.last.get(root, -1) > here:
+                        continue
+                    # Other inputs may not look at the memory that is overwritten.
+                    if sum(aliases.root_of(j) is root for j in node.inputs) > 1:
+                        continue
+                    pattern[o] = k
+                    aliases.destroyed.add(root)
+                    break
+            if pattern:
+                chosen.append((node, pattern))
+        return chosen
+
+    def _replace(self, fgraph: Any, node: Any, pattern: dict[int, int]) -> None:
+        new_outputs = _inplace_op(node.op, node, pattern).make_node(*node.inputs).outputs
+        for r, new_r in zip(node.outputs, new_outputs, strict=True):
+            copy_stack_trace(r, new_r)
+            fgraph.replace(r, new_r, reason="inplace_elemwise_optimizer")
+
+    def _one_by_one(self, fgraph: Any) -> None:
+        for node, pattern in self._choose(fgraph, fgraph.toposort()):
+            new_outputs = _inplace_op(node.op, node, pattern).make_node(*node.inputs).outputs
+            copy_stack_trace(node.outputs, new_outputs)
+            try:
+                fgraph.replace_all_validate(
+                    list(zip(node.outputs, new_outputs, strict=True)), reason="inplace_elemwise_optimizer"
+                )
+            except InconsistencyError:
+                continue
+
+    def print_summary(self, stream: Any = None, level: int = 0, depth: int = -1) -> None:
+        import sys
+
+        print(f"{' ' * level}{type(self).__name__} ({self.op})", file=stream or sys.stdout)
+
+
+def _protected(fgraph: Any) -> set[Any]:
+    """The inputs that the graph must not overwrite."""
+    protected: set[Any] = set()
+    found = False
+    for feature in fgraph._features:
+        if type(feature).__name__ == "Supervisor":
+            protected.update(feature.protected)
+            found = True
+    return protected if found else set(fgraph.inputs)
+
+
+def _inplace_op(op: Any, node: Any, pattern: dict[int, int]) -> Any:
+    """`op` with an inplace pattern; its outputs take the types of the inputs that they overwrite."""
+    if isinstance(op.scalar_op, scal.Composite):
+        # Its output types are those of its inner graph.
+        return type(op)(op.scalar_op, pattern)
+    preference = scal.transfer_type(*[pattern.get(i, o.type.dtype) for i, o in enumerate(node.outputs)])
+    scalar_op = op.scalar_op
+    if hasattr(scalar_op, "make_new_inplace"):
+        new_scalar = scalar_op.make_new_inplace(preference)
+    else:
+        new_scalar = type(scalar_op)(preference)
+    return type(op)(new_scalar, pattern)
+
+
+inplace_elemwise_optimizer = InplaceElemwiseOptimizer(Elemwise)
+optdb.register(
+    "inplace_elemwise_opt",
+    inplace_elemwise_optimizer,
+    75,
+    "inplace_opt",
+    "inplace_elemwise_optimizer",
+    "fast_run",
+    "inplace",
+)
+
+
+def insert_inplace_optimizer(fgraph: Any) -> None:
+    """Apply `inplace_elemwise_optimizer` to a graph."""
+    inplace_elemwise_optimizer.optimize(fgraph)

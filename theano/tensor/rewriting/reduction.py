@@ -1,0 +1,348 @@
+"""Sums, products and other reductions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano import scalar as scal
+from theano.gof.graph import Constant
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.elemwise import All, CAReduce, DimShuffle, Elemwise, Prod, Sum
+from theano.tensor.elemwise import Any as Any_
+from theano.tensor.rewriting.registry import (
+    register_canonicalize,
+    register_specialize,
+    register_uncanonicalize,
+    register_useless,
+    same_dtype,
+)
+
+# All reductions that are CAReduce with parameters of their own.
+_REDUCTIONS = [CAReduce, Sum, Prod, All, Any_]
+
+
+def _axes(op: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that `op` reduces, as a sorted tuple."""
+    if op.axis is None:
+        return tuple(range(ndim))
+    axis = op.axis if isinstance(op.axis, tuple | list) else (op.axis,)
+    return tuple(sorted(int(a) % ndim if ndim else 0 for a in axis))
+
+
+def _with_axis(op: Any, axis: Any) -> Any:
+    """`op` over other axes."""
+    kwargs = {}
+    for name in ("dtype", "acc_dtype", "no_zeros_in_input"):
+        if hasattr(op, name):
+            kwargs[name] = getattr(op, name)
+    if type(op) is CAReduce:
+        return CAReduce(op.scalar_op, axis)
+    return type(op)(axis, **kwargs) if kwargs else type(op)(axis)
+
+
+def _scalar_part(v: Any) -> Any:
+    """`v` as a 0-d variable if all its dimensions are broadcastable, else None."""
+    if v.type.ndim == 0:
+        return v
+    return v.dimshuffle() if all(v.type.broadcastable) else None
+
+
+@register_canonicalize("local_sum_mul_by_scalar")
+@register_specialize("local_sum_mul_by_scalar")
+@local_optimizer([Sum, Prod])
+def local_sum_prod_mul_by_scalar(node: Any) -> Any:
+    """``sum(s * x) -> s * sum(x)``, ``sum(-x) -> -sum(x)``, ``prod(s * x) -> s ** x.size * prod(x)``,
+    ``prod(-x) -> (-1) ** x.size * prod(x)``
+    """
+    x = node.inputs[0]
+    inner = x.owner
+    if inner is None or not isinstance(inner.op, Elemwise) or x.type.dtype in T.discrete_dtypes:
+        return False
+    out = node.outputs[0]
+    is_sum = isinstance(node.op, Sum)
+    if inner.op == T.neg:
+        if not is_sum:
+            return False
+        total = node.op(inner.inputs[0])
+        copy_stack_trace(out, total)
+        new = T.neg(total)
+        return [new] if new.type == out.type else False
+    if inner.op != T.mul:
+        return False
+    scalars, rest = [], []
+    for i in inner.inputs:
+        part = _scalar_part(i)
+        (rest if part is None else scalars).append(i if part is None else part)
+    if not scalars:
+        return False
+    factor = scalars[0] if len(scalars) == 1 else T.mul(*scalars)
+    if not rest:
+        return False
+    product = rest[0] if len(rest) == 1 else T.mul(*rest)
+    if product.type.broadcastable != x.type.broadcastable:
+        return False
+    copy_stack_trace(out, product)
+    product = same_dtype(product, x)
+    reduced = node.op(product)
+    copy_stack_trace(out, reduced)
+    if not is_sum:
+        axes = _axes(node.op, product.type.ndim)
+        count = T.mul(*[product.shape[a] for a in axes]) if len(axes) > 1 else product.shape[axes[0]] if axes else None
+        if count is None:
+            return False
+        factor = T.pow(factor, count)
+    new = same_dtype(T.mul(factor, reduced), out)
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+@register_canonicalize
+@local_optimizer([Sum, Prod])
+def local_sum_prod_div_dimshuffle(node: Any) -> Any:
+    """``sum(a / dimshuffle(b), axis) -> sum(a, axis) / dimshuffle(b)`` where `b` does not vary along `axis`"""
+    x = node.inputs[0]
+    inner = x.owner
+    if inner is None or inner.op != T.true_div or not isinstance(node.op, Sum):
+        return False
+    num, denum = inner.inputs
+    ndim = x.type.ndim
+    axes = _axes(node.op, ndim)
+    if not axes or any(not denum.type.broadcastable[a] for a in axes):
+        return False
+    if num.type.broadcastable != x.type.broadcastable or len(x.clients) != 1:
+        return False
+    below = denum.dimshuffle(*[a for a in range(ndim) if a not in axes])
+    top = node.op(same_dtype(num, x))
+    copy_stack_trace(node.outputs[0], top)
+    new = same_dtype(T.true_div(top, below), node.outputs[0])
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]
+
+
+@register_canonicalize
+@local_optimizer([Sum, Prod])
+def local_sum_prod_all_to_none(node: Any) -> Any:
+    """``sum(x, all axes) -> sum(x)``"""
+    op = node.op
+    ndim = node.inputs[0].type.ndim
+    if op.axis is None or not ndim or _axes(op, ndim) != tuple(range(ndim)):
+        return False
+    return [_with_axis(op, None)(node.inputs[0])]
+
+
+@register_canonicalize("local_sum_sum")
+@local_optimizer([Sum, Prod])
+def local_op_of_op(node: Any) -> Any:
+    """``sum(sum(x)) -> sum(x)`` and ``prod(prod(x)) -> prod(x)`` over the axes of both"""
+    op = node.op
+    x = node.inputs[0]
+    inner = x.owner
+    if inner is None or type(inner.op) is not type(op) or len(x.clients) != 1:
+        return False
+    if inner.op.dtype != op.dtype and inner.op.dtype is not None and op.dtype is not None:
+        return False
+    source = inner.inputs[0]
+    out = node.outputs[0]
+    if x.type.dtype != out.type.dtype:
+        return False
+    ndim = source.type.ndim
+    first = _axes(inner.op, ndim)
+    kept = [a for a in range(ndim) if a not in first]
+    second = [kept[a] for a in _axes(op, x.type.ndim)]
+    axis = tuple(sorted((*first, *second)))
+    if len(axis) == ndim:
+        merged = _with_axis(inner.op, None)
+    else:
+        merged = _with_axis(inner.op, axis)
+    new = merged(source)
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+@register_canonicalize("fast_compile")
+@register_useless("fast_compile")
+@local_optimizer(_REDUCTIONS)
+def local_cut_useless_reduce(node: Any) -> Any:
+    """``sum(x, axis=()) -> x``"""
+    x = node.inputs[0]
+    if _axes(node.op, x.type.ndim) != () or (node.op.axis is None and x.type.ndim):
+        return False
+    if x.type == node.outputs[0].type:
+        return [x]
+    if isinstance(node.op, Sum | Prod):
+        new = same_dtype(x, node.outputs[0])
+        return [new] if new.type == node.outputs[0].type else False
+    return False
+
+
+@register_canonicalize
+@register_uncanonicalize
+@register_specialize
+@local_optimizer(_REDUCTIONS)
+def local_reduce_broadcastable(node: Any) -> Any:
+    """``sum(x, axis) -> dimshuffle(x)`` where the dimensions along `axis` have length 1; only those are dropped."""
+    x = node.inputs[0]
+    op = node.op
+    ndim = x.type.ndim
+    axes = _axes(op, ndim)
+    cut = [a for a in axes if x.type.broadcastable[a]]
+    if not cut:
+        return False
+    out = node.outputs[0]
+    if op.scalar_op not in (scal.add, scal.mul, scal.maximum, scal.minimum, scal.and_, scal.or_):
+        return False
+    if type(op).__name__ in ("All", "Any") and x.type.dtype != "bool":
+        return False
+    rest = [a for a in range(ndim) if a not in cut]
+    shuffled = x.dimshuffle(*rest)
+    left = tuple(rest.index(a) for a in axes if a not in cut)
+    if left:
+        new = _with_axis(op, left)(shuffled)
+    else:
+        new = same_dtype(shuffled, out)
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+_BINARY = {
+    scal.add: T.add,
+    scal.mul: T.mul,
+    scal.maximum: T.maximum,
+    scal.minimum: T.minimum,
+    scal.and_: T.and_,
+    scal.or_: T.or_,
+}
+
+
+@register_canonicalize
+@local_optimizer(_REDUCTIONS)
+def local_reduce_join(node: Any) -> Any:
+    """``sum(join(0, a[None], b[None]), axis=0) -> a + b``, and so for the other reductions
+
+    Where every part has length 1 along the axis that is joined and reduced.
+    """
+    x = node.inputs[0]
+    inner = x.owner
+    if inner is None or not isinstance(inner.op, T.Join):
+        return False
+    elementwise = _BINARY.get(node.op.scalar_op)
+    axis_var = inner.inputs[0]
+    if elementwise is None or not isinstance(axis_var, Constant):
+        return False
+    axis = int(axis_var.data)
+    parts = inner.inputs[1:]
+    ndim = x.type.ndim
+    axis %= ndim
+    if _axes(node.op, ndim) != (axis,) or len(parts) < 2:
+        return False
+    if node.op.scalar_op not in (scal.add, scal.mul) and len(parts) > 2:
+        return False
+    if not all(p.type.broadcastable[axis] and p.type.ndim == ndim for p in parts):
+        return False
+    out = node.outputs[0]
+    rest = [a for a in range(ndim) if a != axis]
+    # Small integers are summed in a wider type, and floats are accumulated in one: only equal types give equal values.
+    flat = [same_dtype(p.dimshuffle(*rest), out) for p in parts]
+    if len({f.type.broadcastable for f in flat}) != 1:
+        return False
+    new = elementwise(*flat)
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+@register_canonicalize("fast_compile")
+@local_optimizer([All, Any_])
+def local_useless_reduce(node: Any) -> Any:
+    """``all(x) -> x`` and ``any(x) -> x`` of a bool scalar"""
+    x = node.inputs[0]
+    return [x] if x.type == node.outputs[0].type and x.type.ndim == 0 else False
+
+
+@register_specialize("local_sum_alloc")
+@register_canonicalize("local_sum_alloc")
+@local_optimizer([Sum, Prod])
+def local_opt_alloc(node: Any) -> Any:
+    """``sum(alloc(c, n)) -> c * n`` and ``prod(alloc(c, n)) -> c ** n`` over axes along which `c` does not vary"""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, T.Alloc):
+        return False
+    value, shape = inner.inputs[0], inner.inputs[1:]
+    ndim = len(shape)
+    axes = _axes(node.op, ndim)
+    if not axes:
+        return False
+    skip = ndim - value.type.ndim
+    if any(a >= skip and not value.type.broadcastable[a - skip] for a in axes):
+        return False
+    out = node.outputs[0]
+    size = shape[axes[0]] if len(axes) == 1 else T.mul(*[shape[a] for a in axes])
+    # The product is exact in the dtype of the result, where int64 times float32 would be float64.
+    dtype = out.type.dtype
+    if dtype == "float16":
+        return False
+    value = same_dtype(value, out)
+    size = T.cast(size, dtype)
+    kept = [a for a in range(value.type.ndim) if a + skip not in axes]
+    base = value.dimshuffle(*kept) if value.type.ndim else value
+    new = T.mul(base, size) if isinstance(node.op, Sum) else T.pow(base, size)
+    new = same_dtype(new, out)
+    rest = [shape[a] for a in range(ndim) if a not in axes]
+    if rest:
+        new = T.alloc(new, *rest)
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+@register_uncanonicalize
+@local_optimizer([T.MaxAndArgmax])
+def local_max_and_argmax(node: Any) -> Any:
+    """``max_and_argmax(x) -> max(x)`` or ``argmax(x)`` if the other is not used"""
+    maximum, argmax = node.outputs
+    x = node.inputs[0]
+    if not argmax.clients:
+        new = CAReduce(scal.maximum, node.op.axis)(x)
+        if new.type != maximum.type:
+            return False
+        copy_stack_trace(maximum, new)
+        return [new, None]
+    if not maximum.clients:
+        new = T.Argmax(node.op.axis)(x)
+        if new.type != argmax.type:
+            return False
+        copy_stack_trace(argmax, new)
+        return [None, new]
+    return False
+
+
+@register_uncanonicalize
+@local_optimizer([CAReduce, Sum, Prod])
+def local_reduce_of_dimshuffle(node: Any) -> Any:
+    """``sum(dimshuffle(x)) -> sum(x)`` of all elements"""
+    op = node.op
+    x = node.inputs[0]
+    inner = x.owner
+    if inner is None or not isinstance(inner.op, DimShuffle):
+        return False
+    if x.type.ndim and _axes(op, x.type.ndim) != tuple(range(x.type.ndim)):
+        return False
+    source = inner.inputs[0]
+    if source.type.ndim == 0:
+        return False
+    new = _with_axis(op, None)(source)
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]

@@ -1,0 +1,307 @@
+"""Numerical stability: expressions that round or overflow are replaced by functions that do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle, Sum
+from theano.tensor.rewriting.algebra import _result
+from theano.tensor.rewriting.registry import (
+    as_scalar_constant,
+    register_canonicalize,
+    register_specialize,
+    register_stabilize,
+)
+
+
+def _is_one(v: Any) -> bool:
+    value = as_scalar_constant(v)
+    return value is not None and bool(value == 1)
+
+
+def _applied(v: Any, op: Any) -> Any:
+    """The argument of `v` if it is `op` of something, else None."""
+    node = v.owner
+    return node.inputs[0] if node is not None and node.op == op else None
+
+
+def _signed(v: Any) -> tuple[Any, bool]:
+    """`v` as ``(x, negative)`` with ``v == -x`` if negative."""
+    node = v.owner
+    if node is not None:
+        if node.op == T.neg:
+            return node.inputs[0], True
+        if node.op == T.mul and len(node.inputs) == 2:
+            for a, b in (node.inputs, node.inputs[::-1]):
+                value = as_scalar_constant(a)
+                if value is not None and value == -1:
+                    return b, True
+    return v, False
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log1p(node: Any) -> Any:
+    """``log(1 + x) -> log1p(x)`` and ``log(1 - x) -> log1p(-x)``"""
+    inner = node.inputs[0].owner
+    if inner is None:
+        return False
+    if inner.op == T.add:
+        ones = [i for i in inner.inputs if as_scalar_constant(i) is not None]
+        rest = [i for i in inner.inputs if as_scalar_constant(i) is None]
+        if len(ones) != 1 or not _is_one(ones[0]) or not rest:
+            return False
+        if len(rest) == 1:
+            x = rest[0]
+        else:
+            x = T.add(*rest)
+            copy_stack_trace(node.inputs[0], x)
+        x = x if x.type.dtype == inner.outputs[0].type.dtype else T.cast(x, inner.outputs[0].type.dtype)
+        return _result(node, T.log1p(x))
+    if inner.op == T.sub and _is_one(inner.inputs[0]):
+        x = inner.inputs[1]
+        if x.type.dtype != inner.outputs[0].type.dtype:
+            x = T.cast(x, inner.outputs[0].type.dtype)
+        return _result(node, T.log1p(T.neg(x)))
+    return False
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_add(node: Any) -> Any:
+    """``log(exp(x) + exp(y)) -> max(x, y) + log1p(exp(-|x - y|))``, and for more terms
+    ``max + log(sum(exp(term - max)))``
+    """
+    inner = node.inputs[0].owner
+    if inner is None or inner.op != T.add:
+        return False
+    terms = [_applied(i, T.exp) for i in inner.inputs]
+    if any(t is None for t in terms) or node.outputs[0].type.dtype.startswith("complex"):
+        return False
+    if len(terms) == 2:
+        x, y = terms
+        top = T.maximum(x, y)
+        # Equal infinities have no difference; the larger one is the result.
+        new = T.switch(T.eq(x, y), top + np.asarray(np.log(2), dtype=top.dtype), top + T.log1p(T.exp(-abs(x - y))))
+        return _result(node, new)
+    top = terms[0]
+    for t in terms[1:]:
+        top = T.maximum(top, t)
+    spread = T.log(T.add(*[T.exp(t - top) for t in terms]))
+    return _result(node, T.switch(T.isinf(top), top, top + spread))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_sum_exp(node: Any) -> Any:
+    """``log(sum(exp(x), axis)) -> max(x, axis) + log(sum(exp(x - max(x, axis)), axis))``"""
+    summed = node.inputs[0]
+    inner = summed.owner
+    order = None
+    if inner is not None and isinstance(inner.op, DimShuffle):
+        order = inner.op.new_order
+        inner = inner.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Sum):
+        return False
+    x = _applied(inner.inputs[0], T.exp)
+    if x is None or x.type.dtype not in ("float16", "float32", "float64"):
+        return False
+    axis = inner.op.axis
+    top = T.max(x, axis=axis)
+    top_kept = T.max(x, axis=axis, keepdims=True)
+    # Where the maximum is infinite it is the result, and the differences would be NaN.
+    shift = T.switch(T.isinf(top_kept), np.asarray(0, dtype=x.dtype), top_kept)
+    spread = T.log(T.sum(T.exp(x - shift), axis=axis))
+    new = T.switch(T.isinf(top), top, top + spread)
+    if order is not None:
+        new = new.dimshuffle(*order)
+    return _result(node, new)
+
+
+def _expm1_of(v: Any) -> Any:
+    return _applied(v, T.exp)
+
+
+@register_specialize
+@register_stabilize
+@register_canonicalize
+@local_optimizer([T.sub, T.add])
+def local_expm1(node: Any) -> Any:
+    """``exp(x) - 1 -> expm1(x)`` and ``1 - exp(x) -> -expm1(x)``"""
+    if len(node.inputs) != 2:
+        return False
+    a, b = node.inputs
+    dtype = node.outputs[0].type.dtype
+    if not dtype.startswith("float"):
+        return False
+    if node.op == T.sub:
+        if _is_one(b) and _expm1_of(a) is not None:
+            x = _expm1_of(a)
+            return _result(node, T.expm1(x)) if a.type.dtype == dtype else False
+        if _is_one(a) and _expm1_of(b) is not None:
+            x = _expm1_of(b)
+            return _result(node, T.neg(T.expm1(x))) if b.type.dtype == dtype else False
+        return False
+    for one, other in ((a, b), (b, a)):
+        value = as_scalar_constant(one)
+        if value is None or other.type.dtype != dtype:
+            continue
+        if value == -1 and _expm1_of(other) is not None:
+            return _result(node, T.expm1(_expm1_of(other)))
+        inner, negative = _signed(other)
+        if value == 1 and negative and _expm1_of(inner) is not None:
+            return _result(node, T.neg(T.expm1(_expm1_of(inner))))
+    return False
+
+
+def _plus_minus_one(node: Any, inner_op: Any) -> Any:
+    """For ``s + t * f(x)`` with signs s, t: ``(x, s, t)``; None for anything else."""
+    if len(node.inputs) != 2:
+        return None
+    a, b = node.inputs
+    for one, other, one_first in ((a, b, True), (b, a, False)):
+        value = as_scalar_constant(one)
+        if value is None or abs(value) != 1:
+            continue
+        inner, negative = _signed(other)
+        x = _applied(inner, inner_op)
+        if x is None or inner.type.dtype != node.outputs[0].type.dtype:
+            continue
+        s, t = int(value), -1 if negative else 1
+        if node.op == T.sub:
+            if one_first:
+                t = -t
+            else:
+                s = -s
+        return x, s, t
+    return None
+
+
+@register_canonicalize
+@register_stabilize
+@register_specialize
+@local_optimizer([T.sub, T.add])
+def local_one_minus_erf(node: Any) -> Any:
+    """``1 - erf(x) -> erfc(x)``, ``erf(x) - 1 -> -erfc(x)``, ``1 + erf(x) -> erfc(-x)``, ``-1 - erf(x) -> -erfc(-x)``"""
+    found = _plus_minus_one(node, T.erf)
+    if found is None:
+        return False
+    x, s, t = found
+    # s + t * erf(x) = s * (1 + s * t * erf(x)) = s * erfc(-s * t * x)
+    new = T.erfc(x if s * t < 0 else T.neg(x))
+    return _result(node, new if s > 0 else T.neg(new))
+
+
+@register_canonicalize
+@register_stabilize
+@register_specialize
+@local_optimizer([T.sub, T.add])
+def local_one_minus_erfc(node: Any) -> Any:
+    """``1 - erfc(x) -> erf(x)`` and ``erfc(x) - 1 -> -erf(x)``"""
+    found = _plus_minus_one(node, T.erfc)
+    if found is None:
+        return False
+    x, s, t = found
+    if s * t > 0:
+        return False
+    new = T.erf(x)
+    return _result(node, new if s > 0 else T.neg(new))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_erfc(node: Any) -> Any:
+    """``log(erfc(x)) -> switch(x < 1, log(erfc(x)), log(erfcx(x)) - x ** 2)``"""
+    x = _applied(node.inputs[0], T.erfc)
+    if x is None or not x.type.dtype.startswith("float"):
+        return False
+    # The branches use the node's own inputs, so that this rewrite does not find its result again.
+    for client, _ in getattr(node.outputs[0], "clients", ()):
+        if not isinstance(client, str) and client.op == T.switch and client.inputs[1] is node.outputs[0]:
+            return False
+    one = np.asarray(1, dtype=x.dtype)
+    direct = T.log(T.erfc(x))
+    return _result(node, T.switch(T.lt(x, one), direct, T.log(T.erfcx(x)) - T.sqr(x)))
+
+
+def _minus_square(v: Any) -> Any:
+    """`x` if `v` is ``-x ** 2``, else None."""
+    inner, negative = _signed(v)
+    if not negative:
+        return None
+    node = inner.owner
+    if node is None:
+        return None
+    if node.op == T.sqr:
+        return node.inputs[0]
+    if node.op == T.pow:
+        value = as_scalar_constant(node.inputs[1])
+        return node.inputs[0] if value is not None and value == 2 else None
+    if node.op == T.mul and len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
+        return node.inputs[0]
+    return None
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.true_div])
+def local_grad_log_erfc_neg(node: Any) -> Any:
+    """``y * exp(-x ** 2) / erfc(x) -> y / erfcx(x)``, the gradient of ``log(erfc(x))``"""
+    num, denum = node.inputs
+    bottom = denum.owner
+    factors: list[Any] = []
+    x = _applied(denum, T.erfc)
+    others: list[Any] = []
+    if x is None and bottom is not None and bottom.op == T.mul:
+        for i in bottom.inputs:
+            if x is None and _applied(i, T.erfc) is not None:
+                x = _applied(i, T.erfc)
+            else:
+                others.append(i)
+    if x is None:
+        return False
+    top = num.owner
+    candidates = [num] if top is None or top.op != T.mul else list(top.inputs)
+    exponential = None
+    for i in candidates:
+        argument = _applied(i, T.exp)
+        if exponential is None and argument is not None and _minus_square(argument) is x:
+            exponential = i
+        else:
+            factors.append(i)
+    if exponential is None:
+        return False
+    scaled = T.erfcx(x)
+    below = T.mul(scaled, *others) if others else scaled
+    if not factors:
+        return _result(node, T.inv(below))
+    return _result(node, T.true_div(factors[0] if len(factors) == 1 else T.mul(*factors), below))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_sqrt(node: Any) -> Any:
+    """``log(sqrt(x)) -> log(x) / 2``"""
+    x = _applied(node.inputs[0], T.sqrt)
+    if x is None or not x.type.dtype.startswith("float") or x.type.dtype != node.outputs[0].type.dtype:
+        return False
+    return _result(node, T.mul(np.asarray(0.5, dtype=x.dtype), T.log(x)))
+
+
+@register_canonicalize("local_log_prod_sqr")
+@local_optimizer([T.log])
+def local_log_pow(node: Any) -> Any:
+    """``log(sqr(x)) -> 2 * log(|x|)``"""
+    x = _applied(node.inputs[0], T.sqr)
+    if x is None or not x.type.dtype.startswith("float") or x.type.dtype != node.outputs[0].type.dtype:
+        return False
+    return _result(node, T.mul(np.asarray(2, dtype=x.dtype), T.log(T.abs_(x))))

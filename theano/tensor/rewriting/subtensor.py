@@ -1,0 +1,741 @@
+"""Indexing: merge and drop index operations, and move them towards the inputs so that less is computed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from theano.compile.mode import optdb
+from theano.gof.graph import Constant
+from theano.gof.opt import TopoOptimizer, copy_stack_trace, in2out, local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.rewriting.registry import (
+    as_scalar_constant,
+    register_canonicalize,
+    register_specialize,
+    register_stabilize,
+    register_useless,
+    same_dtype,
+)
+from theano.tensor.rewriting.shape import same_dimension
+from theano.tensor.subtensor import (
+    AdvancedIncSubtensor1,
+    AdvancedSubtensor1,
+    IncSubtensor,
+    Subtensor,
+    get_canonical_form_slice,
+    get_idx_list,
+)
+
+
+def _plain(index: Any) -> Any:
+    """The int that a constant index part is; the part itself (or its tensor) otherwise."""
+    if index is None or isinstance(index, int | np.integer):
+        return None if index is None else int(index)
+    if isinstance(index, Constant):
+        return int(index.data)
+    owner = index.owner
+    if owner is not None and isinstance(owner.op, T.ScalarFromTensor):
+        inner = owner.inputs[0]
+        return int(inner.data) if isinstance(inner, Constant) else inner
+    if not hasattr(index.type, "broadcastable"):
+        return T.tensor_from_scalar(index)
+    return index
+
+
+def indices_of(node: Any) -> list[Any]:
+    """The index of a Subtensor Apply: slices and integers whose parts are None, ints or 0-d tensors."""
+    result: list[Any] = []
+    for entry in get_idx_list(node.inputs, node.op.idx_list):
+        if isinstance(entry, slice):
+            result.append(slice(_plain(entry.start), _plain(entry.stop), _plain(entry.step)))
+        else:
+            result.append(_plain(entry))
+    return result
+
+
+def _is_full(entry: Any, length: Any) -> bool:
+    """Whether a slice takes all of a dimension whose symbolic length (or None) is given."""
+    if not isinstance(entry, slice):
+        return False
+    if entry.step is not None and not (isinstance(entry.step, int) and entry.step == 1):
+        return False
+    if entry.start is not None and not (isinstance(entry.start, int) and entry.start == 0):
+        return False
+    stop = entry.stop
+    if stop is None:
+        return True
+    if isinstance(stop, int):
+        if stop >= sys.maxsize:
+            return True
+        return isinstance(length, Constant) and stop >= int(length.data)
+    return length is not None and same_dimension(stop, length)
+
+
+def _lengths(node: Any, x: Any) -> Any:
+    """Symbolic dimensions of `x`, if the graph of `node` knows them."""
+    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
+    return None if feature is None else feature.shape(x)
+
+
+@register_useless
+@register_canonicalize
+@register_specialize
+@local_optimizer([Subtensor])
+def local_useless_slice(node: Any) -> Any:
+    """``x[0:n:1, i] -> x[:, i]`` and ``x[i, :] -> x[i]``: parts of slices that say nothing are dropped.
+
+    `n` must be the length of the dimension.
+    """
+    idx = indices_of(node)
+    lengths = None
+    new: list[Any] = []
+    changed = False
+    for k, entry in enumerate(idx):
+        if isinstance(entry, slice) and entry != slice(None):
+            if lengths is None and not isinstance(entry.stop, int | None):
+                lengths = _lengths(node, node.inputs[0])
+            if _is_full(entry, lengths[k] if lengths is not None else None):
+                entry = slice(None)
+                changed = True
+            elif isinstance(entry.step, int) and entry.step == 1:
+                entry = slice(entry.start, entry.stop, None)
+                changed = True
+        new.append(entry)
+    while new and new[-1] == slice(None):
+        new.pop()
+        changed = True
+    if not changed:
+        return False
+    x = node.inputs[0]
+    out = x[tuple(new)] if new else x
+    if out.type != node.outputs[0].type:
+        return False
+    if out is not x:
+        copy_stack_trace(node.outputs[0], out)
+    return [out]
+
+
+@register_useless
+@register_canonicalize
+@register_specialize
+@local_optimizer([Subtensor])
+def local_useless_subtensor(node: Any) -> Any:
+    """``x[:] -> x``, ``x[0:x.shape[0]] -> x``"""
+    x = node.inputs[0]
+    if x.type != node.outputs[0].type:
+        return False
+    idx = indices_of(node)
+    lengths = None
+    if any(isinstance(e, slice) and e.stop is not None for e in idx):
+        lengths = _lengths(node, x)
+    for k, entry in enumerate(idx):
+        if not _is_full(entry, lengths[k] if lengths is not None else None):
+            return False
+    return [x]
+
+
+@register_canonicalize("fast_compile")
+@register_useless("fast_compile")
+@local_optimizer([Subtensor])
+def local_subtensor_make_vector(node: Any) -> Any:
+    """``MakeVector(a, b, c)[1] -> b`` and ``MakeVector(a, b, c)[:2] -> MakeVector(a, b)``"""
+    x = node.inputs[0]
+    inner = x.owner
+    if inner is None or not isinstance(inner.op, T.MakeVector):
+        return False
+    idx = indices_of(node)
+    if len(idx) != 1:
+        return False
+    (entry,) = idx
+    parts = inner.inputs
+    if isinstance(entry, int):
+        if not -len(parts) <= entry < len(parts):
+            return False
+        new = same_dtype(parts[entry], node.outputs[0])
+        return [new] if new.type == node.outputs[0].type else False
+    if isinstance(entry, slice) and all(p is None or isinstance(p, int) for p in (entry.start, entry.stop, entry.step)):
+        new = inner.op(*parts[entry])
+        if new.type != node.outputs[0].type:
+            return False
+        copy_stack_trace(node.outputs, new)
+        return [new]
+    return False
+
+
+def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
+    """One slice (or index) equal to two that are applied one after the other.
+
+    Parameters
+    ----------
+    slice1
+        The slice that is applied first; not an index.
+    len1
+        Length of the dimension before it.
+    slice2
+        What is applied to the result: a slice or an index.
+    len2
+        Length of the dimension after `slice1`.
+
+    Returns
+    -------
+    slice or index
+        To be applied to the original; not in canonical form.
+    """
+    if not isinstance(slice1, slice):
+        raise ValueError("First provided slice should actually be of type slice and not an index!", slice1)
+    first, direction1 = get_canonical_form_slice(slice1, len1)
+    start1, step1 = first.start, first.step
+    if not isinstance(direction1, int):
+        direction1 = T.get_scalar_constant_value(direction1)
+    if direction1 == -1:
+        # The k-th element counts from the other end of the forward slice.
+        start1, step1 = first.start + (len2 - 1) * first.step, -first.step
+    if not isinstance(slice2, slice):
+        position = slice2
+        # An index out of range must stay out of range.
+        position = T.switch(T.lt(position, 0), position + len2, position)
+        outside = T.or_(T.lt(position, 0), T.ge(position, len2))
+        return T.switch(outside, len1, start1 + position * step1)
+    second, direction2 = get_canonical_form_slice(slice2, len2)
+    if not isinstance(direction2, int):
+        direction2 = T.get_scalar_constant_value(direction2)
+    count = T.maximum((second.stop - second.start + second.step - 1) // second.step, 0)
+    head, tail = second.start, second.start + (count - 1) * second.step
+    if direction2 == -1:
+        head, tail = tail, head
+    begin, last = start1 + head * step1, start1 + tail * step1
+    step = step1 * second.step * int(direction2)
+    if direction1 * direction2 == 1:
+        stop = last + 1
+        return slice(T.switch(T.eq(count, 0), 0, begin), T.switch(T.eq(count, 0), 0, stop), step)
+    # The element before the first is not -1, which would be the last.
+    stop = T.switch(T.eq(last, 0), -len1 - 1, last - 1)
+    return slice(T.switch(T.eq(count, 0), 0, begin), T.switch(T.eq(count, 0), len1, stop), step)
+
+
+def _merge_plain(first: slice, second: Any) -> Any:
+    """`merge_two_slices` of slices of non-negative ints with positive steps, which needs no lengths; None if it does."""
+    a, b, s = first.start or 0, first.stop, 1 if first.step is None else first.step
+    if not (isinstance(a, int) and isinstance(s, int) and (b is None or isinstance(b, int))):
+        return None
+    if a < 0 or s < 1 or (b is not None and b < 0):
+        return None
+    if not isinstance(second, slice):
+        if isinstance(second, int) and second >= 0:
+            position = a + second * s
+            # Within the bound that the first slice sets; beyond it the index must fail.
+            if b is None or position < b:
+                return position
+        return None
+    c, d, t = second.start or 0, second.stop, 1 if second.step is None else second.step
+    if not (isinstance(c, int) and isinstance(t, int) and (d is None or isinstance(d, int))):
+        return None
+    if c < 0 or t < 1 or (d is not None and d < 0):
+        return None
+    stops = [v for v in (b, None if d is None else a + d * s) if v is not None]
+    step = s * t
+    start = a + c * s
+    return slice(start or None, min(stops) if stops else None, None if step == 1 else step)
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([Subtensor])
+def local_subtensor_merge(node: Any) -> Any:
+    """``x[a][b] -> x[c]``"""
+    u = node.inputs[0]
+    inner = u.owner
+    if inner is None or not isinstance(inner.op, Subtensor):
+        return False
+    x = inner.inputs[0]
+    first, second = indices_of(inner), indices_of(node)
+    merged: list[Any] = []
+    position = 0
+    shapes: Any = None
+    for k, entry in enumerate(first):
+        if not isinstance(entry, slice):
+            merged.append(entry)
+            continue
+        if position >= len(second) or second[position] == slice(None):
+            merged.append(entry)
+        elif entry == slice(None):
+            merged.append(second[position])
+        else:
+            joined = _merge_plain(entry, second[position])
+            if joined is None:
+                if shapes is None:
+                    shapes = (_lengths(node, x), _lengths(node, u))
+                if shapes[0] is None:
+                    return False
+                try:
+                    joined = merge_two_slices(entry, shapes[0][k], second[position], shapes[1][position])
+                except T.NotScalarConstantError:
+                    return False
+            merged.append(joined)
+        position += 1
+    merged.extend(second[position:])
+    out = x[tuple(merged)]
+    if out.type != node.outputs[0].type:
+        if out.type.dtype != node.outputs[0].type.dtype or out.type.ndim != node.outputs[0].type.ndim:
+            return False
+        out = T.patternbroadcast(out, node.outputs[0].type.broadcastable)
+        if out.type != node.outputs[0].type:
+            return False
+    copy_stack_trace([node.outputs[0], node.inputs[0]], out)
+    return [out]
+
+
+@register_canonicalize
+@register_stabilize
+@register_specialize
+@local_optimizer([Subtensor])
+def local_subtensor_lift(node: Any) -> Any:
+    """``f(x)[i] -> f(x[i])`` and ``f(x, y)[i] -> f(x[i], y[i])`` for an elementwise `f` whose result is used once.
+
+    Dimensions along which an input broadcasts are sliced whole, or dropped by an integer index.
+    """
+    u = node.inputs[0]
+    inner = u.owner
+    if inner is None or not isinstance(inner.op, Elemwise) or len(inner.outputs) != 1 or len(u.clients) != 1:
+        return False
+    idx = get_idx_list(node.inputs, node.op.idx_list)
+    new_inputs = []
+    for x in inner.inputs:
+        if x.type.ndim == 0:
+            new_inputs.append(x)
+            continue
+        broadcastable = x.type.broadcastable
+        parts: list[Any] = []
+        for entry, one, one_out in zip(idx, broadcastable, u.type.broadcastable, strict=False):
+            if one and not one_out:
+                parts.append(slice(None) if isinstance(entry, slice) else 0)
+            else:
+                parts.append(entry)
+        if all(p == slice(None) for p in parts if isinstance(p, slice)) and all(isinstance(p, slice) for p in parts):
+            new_inputs.append(x)
+        else:
+            part = x[tuple(parts)]
+            copy_stack_trace(node.outputs[0], part)
+            new_inputs.append(part)
+    out = inner.op(*new_inputs)
+    if out.type != node.outputs[0].type:
+        return False
+    copy_stack_trace([node.outputs[0], u], out)
+    return [out]
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([Subtensor])
+def local_subtensor_of_dot(node: Any) -> Any:
+    """``dot(a, b)[i, j] -> dot(a[i], b[:, j])`` if the product is used once."""
+    u = node.inputs[0]
+    inner = u.owner
+    if inner is None or not isinstance(inner.op, T.Dot) or len(u.clients) != 1:
+        return False
+    a, b = inner.inputs
+    idx = list(get_idx_list(node.inputs, node.op.idx_list))
+    left, right = idx[: a.ndim - 1], idx[a.ndim - 1 :]
+    if right:
+        right = [slice(None), *right]
+    if left:
+        a = a[tuple(left)]
+    if right:
+        b = b[tuple(right)]
+    copy_stack_trace(node.outputs[0], [a, b])
+    out = T.dot(a, b)
+    if out.type != node.outputs[0].type:
+        return False
+    copy_stack_trace([node.outputs[0], u], out)
+    return [out]
+
+
+@register_canonicalize
+@register_specialize
+@register_useless
+@local_optimizer([Subtensor])
+def local_subtensor_of_alloc(node: Any) -> Any:
+    """``alloc(v, shape)[i] -> alloc(v[i], shape of the result)``"""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, T.Alloc):
+        return False
+    value, dims = inner.inputs[0], inner.inputs[1:]
+    idx = list(get_idx_list(node.inputs, node.op.idx_list))
+    idx += [slice(None)] * (len(dims) - len(idx))
+    skip = len(dims) - value.type.ndim
+    parts: list[Any] = []
+    new_dims: list[Any] = []
+    for k, (entry, length) in enumerate(zip(idx, dims, strict=True)):
+        own = k - skip
+        if not isinstance(entry, slice):
+            if (
+                isinstance(_plain(entry), int)
+                and isinstance(length, Constant)
+                and not -length.data <= _plain(entry) < length.data
+            ):
+                return False
+            if own >= 0:
+                parts.append(0 if value.type.broadcastable[own] else entry)
+            continue
+        if own >= 0:
+            parts.append(slice(None) if value.type.broadcastable[own] else entry)
+        if entry == slice(None):
+            new_dims.append(length)
+            continue
+        canonical, _ = get_canonical_form_slice(slice(_plain(entry.start), _plain(entry.stop), _plain(entry.step)), length)
+        count = T.maximum((canonical.stop - canonical.start + canonical.step - 1) // canonical.step, 0)
+        new_dims.append(count)
+    new_value = value[tuple(parts)] if any(p != slice(None) if isinstance(p, slice) else True for p in parts) else value
+    if new_value is not value:
+        copy_stack_trace(node.outputs[0], new_value)
+    out = T.alloc(new_value, *new_dims) if new_dims else new_value
+    target = node.outputs[0].type
+    if out.type != target:
+        if out.type.ndim != target.ndim or out.type.dtype != target.dtype:
+            return False
+        out = T.patternbroadcast(out, target.broadcastable)
+        if out.type != target:
+            return False
+    copy_stack_trace(node.outputs[0], out)
+    return [out]
+
+
+@register_specialize
+@register_canonicalize("fast_compile")
+@local_optimizer([Subtensor])
+def local_subtensor_remove_broadcastable_index(node: Any) -> Any:
+    """``x[:, 0] -> dimshuffle(x)`` where the indexed dimension has length 1 and all others are taken whole."""
+    idx = node.op.idx_list
+    x = node.inputs[0]
+    kept = []
+    entries = indices_of(node)
+    if len(entries) != len(idx):
+        return False
+    found = False
+    for k, entry in enumerate(entries):
+        if isinstance(entry, slice):
+            if entry != slice(None):
+                return False
+            kept.append(k)
+        elif isinstance(entry, int) and entry in (0, -1) and x.type.broadcastable[k]:
+            found = True
+        else:
+            return False
+    if not found:
+        return False
+    kept.extend(range(len(entries), x.type.ndim))
+    out = x.dimshuffle(*kept)
+    if out.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], out)
+    return [out]
+
+
+@register_canonicalize
+@local_optimizer([Subtensor])
+def local_subtensor_of_dimshuffle(node: Any) -> Any:
+    """``dimshuffle('x', 0)(v)[0, i] -> v[i]``: an index into a dimension that was only added is dropped."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, DimShuffle):
+        return False
+    order = inner.op.new_order
+    x = inner.inputs[0]
+    if tuple(o for o in order if o != "x") != tuple(range(x.type.ndim)):
+        return False
+    entries = indices_of(node)
+    parts = [slice(None)] * x.type.ndim
+    new_order: list[Any] = []
+    axis = 0
+    raw = get_idx_list(node.inputs, node.op.idx_list)
+    for k, o in enumerate(order):
+        entry = entries[k] if k < len(entries) else slice(None)
+        if o == "x":
+            if isinstance(entry, slice):
+                if entry != slice(None):
+                    return False
+                new_order.append("x")
+            elif not (isinstance(entry, int) and entry in (0, -1)):
+                return False
+            continue
+        if k < len(entries):
+            parts[o] = raw[k]
+        if isinstance(entry, slice):
+            new_order.append(axis)
+            axis += 1
+    while parts and parts[-1] == slice(None):
+        parts.pop()
+    out = x[tuple(parts)] if parts else x
+    if new_order != list(range(axis)):
+        out = out.dimshuffle(*new_order)
+    if out.type != node.outputs[0].type:
+        return False
+    if out.owner is not None:
+        copy_stack_trace(node.outputs[0], out)
+    return [out]
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([Subtensor])
+def local_subtensor_inc_subtensor(node: Any) -> Any:
+    """``set_subtensor(x[i], v)[i] -> v``"""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, IncSubtensor) or not inner.op.set_instead_of_inc:
+        return False
+    if inner.op.idx_list != node.op.idx_list or list(inner.inputs[2:]) != list(node.inputs[1:]):
+        return False
+    out = node.outputs[0]
+    value = inner.inputs[1]
+    if value.type.dtype != inner.inputs[0].type.dtype:
+        value = T.cast(value, inner.inputs[0].type.dtype)
+    if value.type == out.type:
+        return [value]
+    shape = _lengths(node, out)
+    if shape is None:
+        return False
+    new = T.alloc(value, *shape)
+    if new.type != out.type:
+        return False
+    return [new]
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([IncSubtensor])
+def local_useless_inc_subtensor(node: Any) -> Any:
+    """``set_subtensor(x[:], y) -> y`` if `y` has the type of `x`; ``inc_subtensor(x[...], 0) -> x``"""
+    x, y = node.inputs[0], node.inputs[1]
+    if not node.op.set_instead_of_inc:
+        value = as_scalar_constant(y)
+        if value is not None and value == 0:
+            return [x] if x.type == node.outputs[0].type else False
+        return False
+    if y.type != node.outputs[0].type:
+        return False
+    entries = [
+        slice(_plain(e.start), _plain(e.stop), _plain(e.step)) if isinstance(e, slice) else e
+        for e in get_idx_list(node.inputs[:1] + node.inputs[2:], node.op.idx_list)
+    ]
+    lengths = _lengths(node, x)
+    if not all(_is_full(e, lengths[k] if lengths is not None else None) for k, e in enumerate(entries)):
+        return False
+    if lengths is None:
+        return False
+    shape_y = _lengths(node, y)
+    if all(same_dimension(a, b) for a, b in zip(lengths, shape_y, strict=True)):
+        return [y]
+    return False
+
+
+def is_zeros(v: Any) -> bool:
+    """Whether `v` is a constant, alloc or fill of zeros."""
+    try:
+        return bool(T.get_scalar_constant_value(v) == 0)
+    except T.NotScalarConstantError:
+        return False
+
+
+@register_specialize
+@local_optimizer([IncSubtensor, AdvancedIncSubtensor1])
+def local_incsubtensor_of_zeros_to_setsubtensor(node: Any) -> Any:
+    """``inc_subtensor(zeros[i], v) -> set_subtensor(zeros[i], v)``
+
+    For integer vectors as index only where none repeats, which is not known, so for basic indexing only.
+    """
+    if not isinstance(node.op, IncSubtensor) or node.op.set_instead_of_inc:
+        return False
+    x = node.inputs[0]
+    if not is_zeros(x):
+        return False
+    op = node.op
+    new_op = IncSubtensor(
+        op.idx_list,
+        op.inplace,
+        set_instead_of_inc=True,
+        destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased,
+    )
+    new = new_op(*node.inputs)
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+@register_canonicalize("local_setsubtensor_of_allocs")
+@register_stabilize("local_setsubtensor_of_allocs")
+@local_optimizer([IncSubtensor])
+def local_setsubtensor_of_constants(node: Any) -> Any:
+    """``set_subtensor(x[i], x[i]) -> x`` in value: `x` and what is written are the same constant everywhere"""
+    if not node.op.set_instead_of_inc:
+        return False
+    x, y = node.inputs[0], node.inputs[1]
+    try:
+        replaced = T.get_scalar_constant_value(x, elemwise=False)
+        replacement = T.get_scalar_constant_value(y, elemwise=False)
+    except T.NotScalarConstantError:
+        return False
+    return [x] if replaced == replacement and x.type == node.outputs[0].type else False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([IncSubtensor, AdvancedIncSubtensor1])
+def local_useless_inc_subtensor_alloc(node: Any) -> Any:
+    """``inc_subtensor(x[i], alloc(v, shape)) -> inc_subtensor(x[i], v)``, which broadcasts `v` itself"""
+    y = node.inputs[1]
+    inner = y.owner
+    if inner is None or not isinstance(inner.op, T.Alloc):
+        return False
+    value = inner.inputs[0]
+    if value.type.ndim > y.type.ndim or value.type.broadcastable == y.type.broadcastable:
+        return False
+    x = node.inputs[0]
+    if isinstance(node.op, IncSubtensor):
+        target = _lengths(node, x)
+        part = x[tuple(get_idx_list([x, *node.inputs[2:]], node.op.idx_list))]
+    else:
+        part = x[node.inputs[2]]
+        target = _lengths(node, x)
+    if target is None or part.type.ndim != y.type.ndim:
+        return False
+    feature = node.fgraph.shape_feature
+    shape_y, shape_part = feature.shape(y), feature.shape(part)
+    # A dimension that alloc made and that broadcasts into the target must be the target's.
+    for a, b, one in zip(shape_y, shape_part, y.type.broadcastable, strict=True):
+        if not one and not same_dimension(a, b):
+            return False
+    new = node.op(x, value, *node.inputs[2:])
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([AdvancedSubtensor1])
+def local_useless_AdvancedSubtensor1(node: Any) -> Any:
+    """``x[arange(x.shape[0])] -> x``"""
+    x, index = node.inputs[0], node.inputs[1]
+    owner = index.owner
+    if owner is None or type(owner.op).__name__ != "ARange" or x.type != node.outputs[0].type:
+        return False
+    start, stop, step = (as_scalar_constant(i) if k != 1 else owner.inputs[1] for k, i in enumerate(owner.inputs))
+    if start is None or step is None or start != 0 or step != 1:
+        return False
+    lengths = _lengths(node, x)
+    return [x] if lengths is not None and same_dimension(stop, lengths[0]) else False
+
+
+@register_specialize
+@register_stabilize
+@register_canonicalize
+@local_optimizer([AdvancedSubtensor1])
+def local_adv_sub1_adv_inc_sub1(node: Any) -> Any:
+    """``set_subtensor(x[v], y)[v] -> y``
+
+    And for zeros ``inc_subtensor(zeros[v], y)[v] -> y`` only when `v` has no duplicates, which is not known: not done.
+    """
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, AdvancedIncSubtensor1) or not inner.op.set_instead_of_inc:
+        return False
+    x, y, index = inner.inputs
+    if index is not node.inputs[1]:
+        return False
+    # With a repeated index the last value written wins, which is not what y holds at the first.
+    if not (isinstance(index, Constant) and len(np.unique(index.data % 2**62)) == index.data.size and (index.data >= 0).all()):
+        return False
+    y = same_dtype(y, x)
+    return [y] if y.type == node.outputs[0].type else False
+
+
+def _movable(i: Any, o_type: Any) -> bool:
+    """Whether `i` is an increment that nothing else uses."""
+    owner = i.owner
+    return (
+        owner is not None
+        and isinstance(owner.op, IncSubtensor | AdvancedIncSubtensor1)
+        and i.type == o_type
+        and len(i.clients) == 1
+        and not owner.op.set_instead_of_inc
+    )
+
+
+@local_optimizer([T.add])
+def local_IncSubtensor_serialize(node: Any) -> Any:
+    """``inc_subtensor(a, b, i) + inc_subtensor(c, d, j) + e -> inc_subtensor(inc_subtensor(a + c + e, b, i), d, j)``
+
+    So that all increments can be done in place.
+    """
+    if node.op != T.add:
+        return False
+    out = node.outputs[0]
+    movable = [i for i in node.inputs if _movable(i, out.type)]
+    if not movable:
+        return False
+    chosen = set(movable)
+    base = [i for i in node.inputs if i not in chosen] + [i.owner.inputs[0] for i in movable]
+    tip = base[0] if len(base) == 1 else T.add(*base)
+    if len(base) > 1:
+        copy_stack_trace(out, tip)
+    for i in movable:
+        if tip.type != out.type:
+            return False
+        tip = i.owner.op(tip, *i.owner.inputs[1:])
+        copy_stack_trace([out, i], tip)
+    return [tip]
+
+
+# Once over the graph: among the canonicalizations each step would look like news to all the others.
+optdb.register("pre_local_IncSubtensor_serialize", in2out(local_IncSubtensor_serialize), 1.99, "fast_run")
+optdb["pre_local_IncSubtensor_serialize"].name = "pre_local_IncSubtensor_serialize"
+
+
+@local_optimizer([IncSubtensor], inplace=True)
+def local_inplace_setsubtensor(node: Any) -> Any:
+    """``IncSubtensor(x, y, i) -> IncSubtensor{Inplace}(x, y, i)``"""
+    op = node.op
+    if not isinstance(op, IncSubtensor) or op.inplace:
+        return False
+    new_op = type(op)(
+        op.idx_list,
+        inplace=True,
+        set_instead_of_inc=op.set_instead_of_inc,
+        destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased,
+    )
+    new = new_op(*node.inputs)
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+optdb.register(
+    "local_inplace_setsubtensor",
+    TopoOptimizer(local_inplace_setsubtensor, failure_callback=TopoOptimizer.warn_inplace),
+    60,
+    "fast_run",
+    "inplace",
+)
+
+
+@local_optimizer([AdvancedIncSubtensor1], inplace=True)
+def local_inplace_AdvancedIncSubtensor1(node: Any) -> Any:
+    """``AdvancedIncSubtensor1(x, y, v) -> AdvancedIncSubtensor1{inplace}(x, y, v)``"""
+    op = node.op
+    if not isinstance(op, AdvancedIncSubtensor1) or op.inplace:
+        return False
+    new = type(op)(inplace=True, set_instead_of_inc=op.set_instead_of_inc)(*node.inputs)
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+local_inplace_incsubtensor1 = local_inplace_AdvancedIncSubtensor1
+
+optdb.register(
+    "local_inplace_incsubtensor1",
+    TopoOptimizer(local_inplace_AdvancedIncSubtensor1, failure_callback=TopoOptimizer.warn_inplace),
+    60,
+    "fast_run",
+    "inplace",
+)

@@ -1,0 +1,96 @@
+"""Shared tensor variables, and how :func:`theano.shared` makes them from arrays and numbers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano.compile.sharedvalue import SharedVariable, shared_constructor
+from theano.tensor.type import TensorType
+from theano.tensor.var import _tensor_py_operators
+
+
+class TensorSharedVariable(_tensor_py_operators, SharedVariable):
+    """An array that functions share and update."""
+
+
+class ScalarSharedVariable(_tensor_py_operators, SharedVariable):
+    """A 0-d array that functions share and update, made from a number."""
+
+
+@shared_constructor
+def tensor_constructor(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    borrow: bool = False,
+    broadcastable: Sequence[bool] | None = None,
+    target: str = "cpu",
+) -> TensorSharedVariable:
+    """Return a shared variable for an array.
+
+    Parameters
+    ----------
+    value : ndarray
+    name : str, optional
+    strict, allow_downcast
+        How values that are assigned later are converted.
+    borrow : bool
+        Whether `value` itself may become the storage; by default it is copied.
+    broadcastable : sequence of bool, optional
+        The pattern; by default no dimension is broadcastable, since the length may change.
+    target : str
+        The device; this constructor serves ``'cpu'``.
+
+    Raises
+    ------
+    TypeError
+        If `value` is not an array, or the target another device.
+    """
+    if target != "cpu":
+        raise TypeError("not for cpu")
+    if not isinstance(value, np.ndarray):
+        raise TypeError("Not an array", type(value))
+    if broadcastable is None:
+        broadcastable = (False,) * value.ndim
+    type_ = TensorType(value.dtype, broadcastable=broadcastable)
+    return TensorSharedVariable(
+        type=type_,
+        value=value if borrow else np.array(value, copy=True),
+        name=name,
+        strict=strict,
+        allow_downcast=allow_downcast,
+    )
+
+
+@shared_constructor
+def scalar_constructor(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    borrow: bool = False,
+    target: str = "cpu",
+) -> ScalarSharedVariable:
+    """Return a 0-d shared variable for a number: int64 for an int, float64 for a float.
+
+    A number cannot be borrowed: it is kept in an array of its own.
+
+    Raises
+    ------
+    TypeError
+        If `value` is not a number, or the target another device.
+    """
+    if target != "cpu":
+        raise TypeError("not for cpu")
+    if not isinstance(value, (np.number, np.bool_, float, int, complex)):
+        raise TypeError("Not a number", type(value))
+    dtype = value.dtype if isinstance(value, np.generic) else np.asarray(value).dtype
+    type_ = TensorType(dtype, [])
+    # The container keeps an array, not a NumPy scalar, so that updates can write into it.
+    array = np.array(copy.deepcopy(value), dtype=type_.dtype, copy=True)
+    return ScalarSharedVariable(type=type_, value=array, name=name, strict=strict, allow_downcast=allow_downcast)

@@ -1,0 +1,1 @@
+"""Helpers to test Ops and graphs with: seeds, comparisons, gradients, shapes."""

@@ -1,0 +1,41 @@
+"""The function :func:`theano.test`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import theano
+
+__all__ = ["test"]
+
+
+def test(*args: str) -> int:
+    """Run the tests with pytest.
+
+    Parameters
+    ----------
+    *args : str
+        Arguments for pytest; by default the tests of the checkout that Theano
+        was imported from, else the doctests of the package.
+
+    Returns
+    -------
+    int
+        The exit status: 0 if all tests passed.
+
+    Raises
+    ------
+    ImportError
+        If pytest is not installed.
+    """
+    try:
+        import pytest
+    except ImportError as error:
+        raise ImportError("theano.test() needs pytest: pip install 'Theano[test]'") from error
+    package = Path(theano.__file__).parent
+    tests = package.parent / "tests"
+    default = [str(tests)] if tests.is_dir() else ["--doctest-modules", str(package)]
+    return int(pytest.main([*(args or default)]))
+
+
+test.__test__ = False  # type: ignore[attr-defined]
