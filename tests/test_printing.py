@@ -269,6 +269,12 @@ class TestPrintOp:
 
 
 class TestPictures:
+    def raw(self, what, tmp_path, **options):
+        pytest.importorskip("pydot")
+        target = tmp_path / "graph.dot"
+        printing.pydotprint(what, outfile=str(target), format="raw", **options)
+        return target.read_text()
+
     def test_missing_programs_are_named(self, xyz, monkeypatch):
         monkeypatch.setattr(printing.dot, "pydot_status", lambda: (False, "no pydot"))
         with pytest.raises(RuntimeError, match="pydot"):
@@ -278,12 +284,41 @@ class TestPictures:
         with pytest.raises(ValueError):
             printing.pydotprint(3)
 
-    @pytest.mark.skipif(not printing.pydot_imported, reason="needs pydot and graphviz")
-    def test_file_and_image(self, xyz, tmp_path, capsys):
+    def test_nodes_and_edges(self, xyz, tmp_path, capsys):
         x, y, _ = xyz
-        out = add(neg(x), y)
+        text = self.raw(sub(neg(x), y), tmp_path, var_with_name_simple=True)
+        assert f"The output file is available at {tmp_path / 'graph.dot'}" in capsys.readouterr().out
+        # A compact picture links the nodes directly.
+        assert '"neg" -> "sub"' in text and '"x" -> "neg"' in text and '"y" -> "sub"' in text
+        assert "limegreen" in text and "blue" in text
+
+    def test_intermediate_variables(self, xyz, tmp_path):
+        x, y, _ = xyz
+        text = self.raw(sub(neg(x), y), tmp_path, compact=False, with_ids=True, print_output_file=False)
+        assert '"neg    id=0"' in text and '"neg    id=0" -> "sub' not in text
+
+    def test_colors_of_nodes_and_of_aliases(self, xyz, tmp_path):
+        class Alias(gof.Op):
+            __props__ = ()
+            view_map = {0: [0]}
+
+            def make_node(self, x):
+                return Apply(self, [x], [x.type()])
+
+            def __str__(self):
+                return "alias"
+
+        text = self.raw(Alias()(xyz[0]), tmp_path, colorCodes={"Alias": "orange"}, high_contrast=False)
+        assert "color=orange" in text and "color=blue" in text
+
+    def test_long_labels_are_cut(self, tmp_path):
+        text = self.raw(neg(float64("a" * 200)), tmp_path, max_label_size=20, var_with_name_simple=True)
+        assert '"' + "a" * 17 + '..."' in text
+
+    @pytest.mark.skipif(not printing.pydot_imported, reason="needs pydot and graphviz")
+    def test_file_and_image(self, xyz, tmp_path):
+        x, y, _ = xyz
         target = tmp_path / "graph.png"
-        printing.pydotprint(out, outfile=str(target), with_ids=True, var_with_name_simple=True)
+        printing.pydotprint(add(neg(x), y), outfile=str(target))
         assert target.stat().st_size > 0
-        assert f"The output file is available at {target}" in capsys.readouterr().out
-        assert b"svg" in printing.pydotprint([out], return_image=True, format="svg", compact=False)
+        assert b"svg" in printing.pydotprint([neg(x)], return_image=True, format="svg", compact=False)

@@ -22,7 +22,6 @@ from theano.configparser import (
     FloatParam,
     IntParam,
     StrParam,
-    TheanoConfigParser,
     TheanoConfigWarning,
     config,
     unknown_flags,
@@ -77,7 +76,9 @@ class _CompiledirWords(dict):
         import platform
 
         if key == "platform":
-            return platform.platform()
+            # platform.platform() runs a process to find a processor that it does not show.
+            words = (platform.system(), platform.release(), platform.machine())
+            return "-".join(w for w in words if w)
         if key == "short_platform":
             return short_platform()
         if key == "processor":

@@ -536,8 +536,6 @@ def _call_grad(node: Apply, output_grads: list[Any]) -> list[Any]:
                 raise TypeError(f"{node.op}: the gradient of output {j} has the discrete dtype {g_dtype}.")
             if o_dtype in _FLOATS and g_dtype in _FLOATS:
                 output_grads[j] = g = g.astype(o_dtype)
-        if getattr(g, "ndim", None) != getattr(output, "ndim", None) and hasattr(g, "ndim") and hasattr(output, "ndim"):
-            raise ValueError(f"Got a gradient of {g.ndim} dimensions for the {output.ndim}-dimensional output {j} of {op}.")
     l_op = getattr(op, "L_op", None)
     if l_op is not None:
         terms = l_op(inputs, list(outputs), output_grads)

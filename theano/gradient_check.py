@@ -266,7 +266,7 @@ def verify_grad(
             name=name,
         )
 
-    tensor_pt = [TensorType(str(p.dtype), (False,) * p.ndim)(name=f"input {i}") for i, p in enumerate(points)]
+    tensor_pt = [TensorType(str(p.dtype), tuple(n == 1 for n in p.shape))(name=f"input {i}") for i, p in enumerate(points)]
     output = fun(*tensor_pt)
     if isinstance(output, list | tuple):
         raise NotImplementedError("cannot (yet) autotest the gradient of a function with multiple outputs")

@@ -1,5 +1,6 @@
 """Rewriting machinery: global and local optimizers, patterns, navigators, equilibrium, merging."""
 
+import gc
 import io
 import logging
 import pickle
@@ -589,3 +590,44 @@ def test_summaries_name_every_part(xyz):
 def test_classes_pickle_by_their_documented_path():
     opt = pickle.loads(pickle.dumps(MergeOptimizer()))
     assert type(opt) is MergeOptimizer and MergeOptimizer.__module__ == "theano.gof.opt"
+
+
+@pytest.mark.parametrize("navigate", [TopoOptimizer, lambda opt, **kw: EquilibriumOptimizer([opt], max_use_ratio=9, **kw)])
+def test_a_replacement_that_is_refused_is_tried_once(xyz, navigate):
+    # Both nodes would destroy the graph's input.
+    class Change(gof.Op):
+        __props__ = ("inplace",)
+
+        def __init__(self, inplace):
+            self.inplace = inplace
+            if inplace:
+                self.destroy_map = {0: [0]}
+
+        def make_node(self, x):
+            return Apply(self, [x], [x.type()])
+
+    tries = []
+
+    @local_optimizer([Change(False)], inplace=True)
+    def make_inplace(node):
+        if not node.op.inplace:
+            tries.append(node)
+            return Change(True)(*node.inputs, return_list=True)
+
+    inner = neg(xyz[0])
+    fgraph = graph(xyz, Change(False)(inner), Change(False)(inner), inner)
+    navigate(make_inplace, failure_callback=TopoOptimizer.warn_inplace).optimize(fgraph)
+    assert [out.owner.op.inplace for out in fgraph.outputs[:2]].count(True) == 1
+    assert len(tries) <= 8
+
+
+def test_the_garbage_collector_is_on_again_after_rewriting(xyz):
+    states = []
+
+    def fail(fgraph):
+        states.append(gc.isenabled())
+        raise RuntimeError("on purpose")
+
+    with pytest.raises(RuntimeError):
+        SeqOptimizer([SeqOptimizer([optimizer(fail)])]).optimize(graph(xyz, neg(xyz[0])))
+    assert states == [False] and gc.isenabled()

@@ -9,9 +9,10 @@ from theano.compile.function_module import orig_function
 from theano.compile.mode import optdb
 from theano.compile.rebuild import rebuild_collect_shared
 from theano.compile.sharedvalue import SharedVariable
+from theano.configparser import change_flags
 from theano.gof import Apply, FunctionGraph, Op, Variable, graph, local_optimizer
 from theano.gof.null_type import NullType
-from theano.gof.op import ops_with_inner_function
+from theano.gof.op import get_test_value, ops_with_inner_function
 from theano.gof.opt import in2out
 
 __all__ = ["OpFromGraph", "inline_ofg_expansion", "infer_shape"]
@@ -154,7 +155,7 @@ class OpFromGraph(Op):
         self.kwargs = kwargs
         shared = [v for v in graph.inputs(outputs, blockers=inputs) if isinstance(v, SharedVariable) and v not in inputs]
         self.shared_inputs = list(dict.fromkeys(shared))
-        stand_ins = [v.type() for v in self.shared_inputs]
+        stand_ins = [_stand_in(v) for v in self.shared_inputs]
         self.local_inputs, self.local_outputs, _ = rebuild_collect_shared(
             outputs,
             inputs=inputs + self.shared_inputs,
@@ -279,7 +280,8 @@ class OpFromGraph(Op):
     def get_lop_op(self) -> Callable[..., list[Any]]:
         """Return what computes the gradients from the inputs, the outputs and the gradients of the outputs."""
         if self._lop is None:
-            self._lop = self._make_lop()
+            with change_flags(compute_test_value="off"):
+                self._lop = self._make_lop()
         return self._lop
 
     def get_rop_op(self) -> Callable[..., list[Any]]:
@@ -395,7 +397,9 @@ class OpFromGraph(Op):
             return lambda *args: op(*args, return_list=True)
         if given not in self._rops:
             points = [v.type() for v, g in zip(self.local_inputs, given) if g]
-            self._rops[given] = _Derivative(self, "ROp", self.local_inputs + points, self._rop_results(given, points))
+            with change_flags(compute_test_value="off"):
+                results = self._rop_results(given, points)
+                self._rops[given] = _Derivative(self, "ROp", self.local_inputs + points, results)
         return self._rops[given]
 
     def _rop_results(self, given: tuple[bool, ...], points: list[Variable]) -> list[Any]:
@@ -441,6 +445,11 @@ class OpFromGraph(Op):
 def _stand_in(variable: Variable) -> Variable:
     stand_in = variable.type()
     stand_in.name = variable.name
+    try:
+        stand_in.tag.test_value = get_test_value(variable)
+    except AttributeError:
+        # Most variables have none.
+        pass
     return stand_in
 
 

@@ -291,7 +291,7 @@ class InvalidValueError(DebugModeError):
         from theano.printing import debugprint
 
         r, v = self.r, self.v
-        graph = debugprint(r, prefix="  ", depth=12, file="str")
+        graph = debugprint(r, depth=12, file="str")
         facts = [f"  type(variable) = {type(r)}", f"  variable       = {r}", f"  type(value)    = {type(v)}"]
         for name in ("dtype", "shape"):
             facts.append(f"  {name:14s} = {getattr(v, name, None)}")

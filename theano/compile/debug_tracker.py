@@ -105,7 +105,7 @@ class EquivalenceTracker(gof.Feature):
             # The text has to be made now: the graph will change.
             from theano.printing import debugprint
 
-            graphs = [debugprint(v, prefix="  ", depth=6, file="str") or "" for v in (r, new_r)]
+            graphs = [debugprint(v, depth=6, file="str") or "" for v in (r, new_r)]
             known.append((reason, r, *graphs))
             self.replaced_by.setdefault(r, []).append((reason, new_r))
         self._note(r)

@@ -20,6 +20,7 @@ from theano.compile.io import In, SymbolicInput, SymbolicOutput
 from theano.configparser import change_flags, config
 from theano.gof import Constant, Container, Variable
 from theano.gof.compilelock import compile_lock
+from theano.gof.rewriting.base import garbage_collection_paused
 
 __all__ = [
     "DUPLICATE",
@@ -249,7 +250,7 @@ class FunctionMaker:
             for spec in inputs
         ]
 
-        with compile_lock():
+        with compile_lock(), garbage_collection_paused():
             if fgraph is None:
                 fgraph, additional = self._prepare(inputs, outputs, accept_inplace)
             else:

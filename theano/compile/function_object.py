@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -170,6 +171,7 @@ class Function(FastCall):
         self.maker = maker
         self.name = name
         self._profile = None
+        self._call_lock = threading.RLock()
         self.trust_input = False
         self.finder: dict[Any, Any] = {}
         self.inv_finder: dict[Container, Any] = {}
@@ -277,16 +279,18 @@ class Function(FastCall):
         profile = self._profile
         start = time.perf_counter() if profile else 0.0
         wanted = self._positions_of_outputs(output_subset)
-        try:
-            self._take_arguments(args, kwargs)
-            outputs = self._run(wanted, profile)
-        finally:
-            for container in self.input_storage:
-                container.provided = 0
-                if container.required:
-                    container.storage[0] = None
-            for container, value in self._refeeds:
-                container.storage[0] = value
+        # The containers belong to one call at a time.
+        with self._call_lock:
+            try:
+                self._take_arguments(args, kwargs)
+                outputs = self._run(wanted, profile)
+            finally:
+                for container in self.input_storage:
+                    container.provided = 0
+                    if container.required:
+                        container.storage[0] = None
+                for container, value in self._refeeds:
+                    container.storage[0] = value
         if profile:
             elapsed = time.perf_counter() - start
             profile.fct_call_time += elapsed

@@ -50,8 +50,11 @@ class SymbolicInput:
             raise TypeError(f"An input's variable must be a Variable instance, got {variable!r}")
         if not isinstance(autoname, bool):
             raise TypeError(f"autoname must be a bool, got {autoname!r}")
-        if update is not None and not isinstance(update, gof.Variable):
-            update = variable.type.filter_variable(update)
+        if update is not None:
+            filtered = variable.type.filter_variable(update, allow_convert=False)
+            if filtered.type != variable.type:
+                raise TypeError(f"The update {update} of {variable} has type {filtered.type} instead of {variable.type}")
+            update = filtered
         self.variable = variable
         self.name = variable.name if autoname and name is None else name
         self.update = update

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from io import StringIO
 from typing import Any
 
@@ -13,8 +12,6 @@ from theano.configparser import config
 from theano.gof.vm import VM_Linker
 
 __all__ = ["NanGuardMode", "contains_inf", "contains_nan", "flatten"]
-
-_logger = logging.getLogger("theano.compile.nanguardmode")
 
 #: Numbers above this are "big".
 BIG = 1e10
@@ -195,15 +192,7 @@ class NanGuardMode(Mode):
             print(f"Node: {node}", file=text)
         if getattr(value, "size", 100) < 10:
             print(f"Value: {value}", file=text)
-        message = text.getvalue()
-        action = config.NanGuardMode.action
-        if action == "raise":
-            raise AssertionError(message)
-        _logger.error(message)
-        if action == "pdb":
-            import pdb
-
-            pdb.set_trace()
+        raise AssertionError(text.getvalue())
 
 
 def _is_uninitialized(node: Any) -> bool:

@@ -140,7 +140,7 @@ class DestroyHandler(toolbox.Bookkeeper):
         # The number of each node in the order, or None where there is no order yet.
         self._order: dict | None = None
         self._numbers: set = set()
-        self._top = 0.0
+        self._spread = 0.0
         self._new_nodes: dict = {}
         self._new_edges: list = []
         # Intervals of nodes on a spanning tree; the steps that searches took since they were made.
@@ -400,7 +400,6 @@ class DestroyHandler(toolbox.Bookkeeper):
                 raise InconsistencyError(f"Dependency graph contains cycles: {e}") from None
         self._order = {node: float(i) for i, node in enumerate(nodes)}
         self._numbers = set(self._order.values())
-        self._top = float(len(nodes))
         self._new_nodes = {}
         self._new_edges = []
         self._dirty = dirty
@@ -425,18 +424,16 @@ class DestroyHandler(toolbox.Bookkeeper):
                     n = order.get(client) if client != "output" else None
                     if n is not None and (high is None or n < high):
                         high = n
-            if high is None:
-                self._top += 1.0
-                number = self._top
+            # Close to the inputs: clients that are new themselves have no number yet.  Where clients come before inputs
+            # the new edges to them are put in one by one.
+            room = 1.0 if high is None or high <= low else min(1.0, high - low)
+            for _ in range(20):
+                self._spread = (self._spread + 0.6180339887498949) % 1.0
+                number = low + room * (0.05 + 0.9 * self._spread)
+                if number not in numbers and low < number and (high is None or high <= low or number < high):
+                    break
             else:
-                # Where clients come before inputs the new edges to them are put in one by one.
-                number = low + (high - low) / 2 if low < high else low + 0.5
-                for _ in range(40):
-                    if number not in numbers:
-                        break
-                    number = low + (number - low) / 2
-                if number in numbers or not low < number or (low < high and not number < high):
-                    return False
+                return False
             numbers.add(number)
             order[node] = number
             del self._new_nodes[node]

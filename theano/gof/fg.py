@@ -12,6 +12,7 @@ from theano.configdefaults import config
 from theano.gof import flat, graph, toolbox
 from theano.gof.clients import ClientList
 from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.null_type import NullType
 from theano.gof.utils import get_variable_trace_string
 
 __all__ = [
@@ -87,6 +88,11 @@ class _Clients(list):
 
     def __reduce__(self) -> tuple:
         return list, (list(self),)
+
+
+def _refuse_null(var: Variable) -> None:
+    if isinstance(var.type, NullType):
+        raise TypeError("Computation graph contains a NaN. " + var.type.why_null)
 
 
 class FunctionGraph:
@@ -223,6 +229,7 @@ class FunctionGraph:
                 self._import_nodes(owner, reason)
         elif var not in self.variables:
             if not isinstance(var, Constant) and var not in self.inputs:
+                _refuse_null(var)
                 raise MissingInputError("Undeclared input", variable=var)
             self._setup_variable(var)
             self.variables.add(var)
@@ -264,6 +271,7 @@ class FunctionGraph:
             self.execute_callbacks("on_import", node, reason)
 
     def _raise_missing(self, node: Apply, var: Variable) -> None:
+        _refuse_null(var)
         if config.exception_verbosity == "high":
             what = f"{node.op}, with the inputs {node.inputs}"
         else:

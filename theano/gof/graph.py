@@ -193,7 +193,7 @@ class Apply(Node):
         remake_node = False
         new_inputs = list(inputs)
         for i, (curr, new) in enumerate(zip(self.inputs, inputs, strict=True)):
-            if curr.type is not new.type and not curr.type == new.type:
+            if curr.type is not new.type and curr.type != new.type:
                 if strict:
                     new_inputs[i] = curr.type.filter_variable(new)
                 else:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from theano.configdefaults import config
+from theano.gof import utils
 from theano.gof.c_interface import CLinkerObject, CLinkerOp
 from theano.gof.graph import Apply, Constant, NoParams, Variable
 from theano.gof.meta import MetaObject
-from theano.gof.utils import MethodNotDefined, _raw_stack, add_tag_trace, get_variable_trace_string
+from theano.gof.utils import _raw_stack, add_tag_trace, get_variable_trace_string
 
 __all__ = [
     "COp",
@@ -169,7 +170,7 @@ class PureOp(MetaObject):
         params
             Passed only to Ops with parameters.
         """
-        raise MethodNotDefined(
+        raise utils.MethodNotDefined(
             "perform",
             type(self),
             self.__class__.__name__,
@@ -240,7 +241,7 @@ class Op(PureOp, CLinkerOp):
                         "set them or override get_params."
                     )
                 return params_type.get_params(self)
-        raise MethodNotDefined("get_params", type(self), self.__class__.__name__)
+        raise utils.MethodNotDefined("get_params", type(self), self.__class__.__name__)
 
     def prepare_node(self, node: Apply, storage_map: dict | None, compute_map: dict | None, impl: str | None) -> None:
         """Do what is needed before a thunk of the node is made.
@@ -280,7 +281,7 @@ class Op(PureOp, CLinkerOp):
             self.prepare_node(node, storage_map=storage_map, compute_map=compute_map, impl="c")
             try:
                 return self.make_c_thunk(node, storage_map, compute_map, no_recycling)
-            except (NotImplementedError, MethodNotDefined):
+            except (NotImplementedError, utils.MethodNotDefined):
                 if impl == "c":
                     raise
         self.prepare_node(node, storage_map=storage_map, compute_map=compute_map, impl="py")

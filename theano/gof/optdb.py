@@ -101,7 +101,8 @@ class DB:
         result = OrderedSet()
         for obj in chosen:
             if isinstance(obj, DB):
-                sub = q.subquery.get(obj.name, q)
+                # Extra optimizations have their place in the sequence, not in every part of it.
+                sub = q.subquery.get(obj.name, q._derived(extra_optimizations=[]))
                 if sub:
                     replacement = obj.query(sub)
                     replacement.name = obj.name

@@ -13,8 +13,7 @@ __all__ = ["Params", "ParamsType"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
-_CPP_KEYWORDS = frozenset(
-    """
+_KEYWORDS = """
     alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor bool break case catch
     char char16_t char32_t class compl concept const constexpr const_cast continue decltype default delete do double
     dynamic_cast else enum explicit export extern false final float for friend goto if import inline int long module
@@ -22,8 +21,8 @@ _CPP_KEYWORDS = frozenset(
     reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch synchronized
     template this thread_local throw transaction_safe transaction_safe_dynamic true try typedef typeid typename union
     unsigned using virtual void volatile wchar_t while xor xor_eq _Pragma
-    """.split()
-)
+"""
+_CPP_KEYWORDS = frozenset(_KEYWORDS.split())
 
 
 class Params(dict):

@@ -72,7 +72,7 @@ def ancestors(variable_list: Iterable, blockers: Iterable | None = None) -> list
     list of Variable
         Each once, in the order of a search depth first from left to right.
     """
-    stop = set(blockers) if blockers else ()
+    stop: Any = set(blockers) if blockers else ()
     stack = list(variable_list)
     seen = set()
     order = []
@@ -117,11 +117,9 @@ def variables_and_orphans(i: Iterable, o: Iterable) -> tuple[list, list]:
     variables, orphans : list of Variable
         Inputs, outputs and orphans are among the variables.
     """
-    i = set(i)
-    vars = [var for var in ancestors(reversed(list(o)), i)]
-    have = set(vars)
-    vars += [var for var in i if var not in have]
-    return vars, [var for var in vars if var.owner is None and var not in i]
+    stop = dict.fromkeys(i)
+    vars = list(dict.fromkeys([*ancestors(reversed(list(o)), stop), *stop]))
+    return vars, [var for var in vars if var.owner is None and var not in stop]
 
 
 def variables(i: Iterable, o: Iterable) -> list:

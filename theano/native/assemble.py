@@ -111,6 +111,7 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
         serialise=has_state,
         keep_values=not linker.allow_gc,
         updates=sorted((getattr(fgraph, "update_mapping", None) or {}).items()),
+        destroyed=lowered.destroyed_cells,
     )
     if linker.profile is not None:
         program.set_profile(True)
@@ -140,6 +141,11 @@ class Lowered:
         if tail:
             self._tail_start = len(builder.instrs)
             self._lower(schedule.tail)
+
+    @property
+    def destroyed_cells(self) -> frozenset[int]:
+        """Cells of inputs that the program writes to."""
+        return frozenset(self.input_cells).intersection(map(self.builder.cell, self.schedule.destroyed_inputs))
 
     @property
     def tail_start(self) -> int | None:
@@ -231,8 +237,10 @@ def lower_one(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_ma
 
 def _lower_to_python(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
     """Emit the call of a node's thunk over storage lists that the instruction fills and reads."""
-    ins = [storage_map.setdefault(v, [v.data if isinstance(v, Constant) else None]) for v in node.inputs]
-    outs = [storage_map.setdefault(v, [None]) for v in node.outputs]
+    # Lists of its own: the instruction empties them after the call, and those of the graph's inputs hold its state.
+    storage_map = {v: [v.data if isinstance(v, Constant) else None] for v in (*node.inputs, *node.outputs)}
+    ins = [storage_map[v] for v in node.inputs]
+    outs = [storage_map[v] for v in node.outputs]
     computed = [compute_map.setdefault(v, [False]) for v in node.outputs]
     for variable in node.inputs:
         compute_map.setdefault(variable, [True])

@@ -58,7 +58,28 @@ def load_blas() -> str:
         ldflags = ""
     description, pointers = find_blas(ldflags or "")
     _runtime.blas_set(pointers, description)
+    _set_threads()
     return description
+
+
+def _set_threads() -> None:
+    """Let NumPy's OpenBLAS use `config.threads` threads where the user chose a number."""
+    import ctypes
+
+    try:
+        from theano.configparser import config
+
+        threads = int(config.threads)
+    except (ImportError, AttributeError):
+        return
+    if threads < 1:
+        return
+    for path in _numpy_libraries():
+        library = ctypes.CDLL(path)
+        for name in ("scipy_openblas_set_num_threads64_", "scipy_openblas_set_num_threads"):
+            if hasattr(library, name):
+                getattr(library, name)(threads)
+                return
 
 
 def _addresses(libraries: list[Any], pattern: str) -> dict[str, int] | None:
@@ -118,53 +139,57 @@ def _first_loadable(candidates: list[str], word: str) -> Any:
     raise OSError(f"config.blas.ldflags: cannot load {word!r}: {problem}")
 
 
-def _from_numpy() -> tuple[str, dict[str, int]] | None:
-    import ctypes
-
+def _numpy_libraries() -> list[str]:
+    """Files of the OpenBLAS in NumPy's wheel."""
     import numpy
 
     package = os.path.dirname(numpy.__file__)
-    for folder in (package + ".libs", os.path.join(package, ".dylibs")):
-        for path in glob.glob(os.path.join(glob.escape(folder), "libscipy_openblas*")):
-            try:
-                library = ctypes.CDLL(path)
-            except OSError:
-                continue
-            for pattern in ("scipy_{}_64_", "scipy_{}_"):
-                found = _addresses([library], pattern)
-                if found is not None:
-                    return f"NumPy's OpenBLAS ({os.path.basename(path)})", found
+    folders = (package + ".libs", os.path.join(package, ".dylibs"))
+    return [path for folder in folders for path in glob.glob(os.path.join(glob.escape(folder), "libscipy_openblas*"))]
+
+
+def _from_numpy() -> tuple[str, dict[str, int]] | None:
+    import ctypes
+
+    for path in _numpy_libraries():
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:
+            continue
+        for pattern in ("scipy_{}_64_", "scipy_{}_"):
+            found = _addresses([library], pattern)
+            if found is not None:
+                return f"NumPy's OpenBLAS ({os.path.basename(path)})", found
     return None
 
 
 def _from_scipy() -> tuple[str, dict[str, Any]] | None:
-    """Load the extension file alone: importing scipy.linalg would take ten times as long."""
-    name = "scipy.linalg.cython_blas"
-    module = sys.modules.get(name)
-    if module is None:
-        import importlib.util
-        from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
+    module = sys.modules.get("scipy.linalg.cython_blas") or _load_cython_blas()
+    capsules = getattr(module, "__pyx_capi__", {})
+    if not all(n in capsules for n in NAMES):
+        return None
+    return "SciPy's cython_blas", {n: capsules[n] for n in NAMES}
 
+
+def _load_cython_blas() -> Any:
+    """Load the extension file alone: importing scipy.linalg would take ten times as long."""
+    import importlib
+    import importlib.util
+    from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
+
+    name = "scipy.linalg.cython_blas"
+    try:
         spec = importlib.util.find_spec("scipy")
         if spec is None or not spec.submodule_search_locations:
             return None
         base = os.path.join(spec.submodule_search_locations[0], "linalg", "cython_blas")
         for suffix in EXTENSION_SUFFIXES:
             if os.path.exists(base + suffix):
-                try:
-                    loader = ExtensionFileLoader(name, base + suffix)
-                    file_spec = importlib.util.spec_from_file_location(name, base + suffix, loader=loader)
-                    module = importlib.util.module_from_spec(file_spec)
-                    loader.exec_module(module)
-                except ImportError:
-                    module = None
-                break
-        if module is None:
-            try:
-                import scipy.linalg.cython_blas as module
-            except ImportError:
-                return None
-    capsules = module.__pyx_capi__
-    if not all(n in capsules for n in NAMES):
+                loader = ExtensionFileLoader(name, base + suffix)
+                file_spec = importlib.util.spec_from_file_location(name, base + suffix, loader=loader)
+                loaded = importlib.util.module_from_spec(file_spec)
+                loader.exec_module(loaded)
+                return loaded
+        return importlib.import_module(name)
+    except ImportError:
         return None
-    return "SciPy's cython_blas", {n: capsules[n] for n in NAMES}

@@ -28,9 +28,6 @@ from hashlib import blake2b
 INDEX = "index"
 SUFFIX = ".dll" if sys.platform == "win32" else ".so"
 
-MAX_AGE = 60 * 60 * 24 * 24
-"""Seconds after their last use that libraries are kept (24 days)."""
-
 CLEAN_INTERVAL = 60 * 60 * 24 * 7
 """Seconds between two automatic removals of old libraries."""
 
@@ -216,8 +213,8 @@ class KernelCache:
             self._write_index()
         return removed
 
-    def clean(self) -> None:
-        """Remove old libraries if that was not done for a week; never fails."""
+    def clean(self, max_age: float) -> None:
+        """Remove libraries not used for `max_age` seconds, if that was not done for a week; never fails."""
         stamp = self._path_of("cleaned")
         try:
             if time.time() - os.stat(stamp).st_mtime < CLEAN_INTERVAL:
@@ -226,7 +223,7 @@ class KernelCache:
             pass
         try:
             os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
-            self.clear(MAX_AGE)
+            self.clear(max_age)
         except OSError:
             pass
 
@@ -309,8 +306,11 @@ def open_cache(directory: str | None = None) -> KernelCache:
     """The cache in `directory`, by default that of the configuration.
 
     A directory that cannot be made, or that is not safe, is replaced, with one warning, by a private temporary one
-    that lives as long as the process.
+    that lives as long as the process. Libraries that were not used for ``config.cmodule.age_thresh_use`` seconds are
+    removed, once a week.
     """
+    from theano.configdefaults import config
+
     with _caches_lock:
         try:
             if directory is None:
@@ -330,7 +330,7 @@ def open_cache(directory: str | None = None) -> KernelCache:
             cache = _temporary_cache(f"the cache of compiled kernels {directory or ''!r} is not used: {reason}")
             if directory is not None:
                 _caches[directory] = cache
-    cache.clean()
+    cache.clean(config.cmodule.age_thresh_use)
     return cache
 
 

@@ -64,9 +64,8 @@ def find_compiler() -> Compiler | None:
     from theano.configdefaults import config
     from theano.configparser import flag_source
 
-    setting = config.cxx
-    chosen = bool(setting) or flag_source("cxx") != "default"
-    return _find_compiler(setting if chosen else None, os.environ.get("CC", ""), os.environ.get("PATH", ""))
+    setting = None if flag_source("cxx") == "default" else config.cxx
+    return _find_compiler(setting, os.environ.get("CC", ""), os.environ.get("PATH", ""))
 
 
 @lru_cache(maxsize=32)
@@ -227,12 +226,14 @@ def _compile_missing(
     source = cprint.translation_unit([("tk_" + key, printed) for key, printed in missing.items()])
     data = compile_source(compiler, source)
     try:
-        path = cache.store(data, missing)
-        handle = runtime.load_library(path)
+        handle = runtime.load_library(cache.store(data, missing))
     except OSError as exc:
         # A full disk, a directory made read-only, a mount without the right to execute.
         cache = kernel_cache.temporary_cache(f"the cache of compiled kernels {cache.directory!r} cannot be used: {exc}")
-        handle = runtime.load_library(cache.store(data, missing))
+        try:
+            handle = runtime.load_library(cache.store(data, missing))
+        except OSError as problem:
+            raise CompileError(f"the compiled kernels cannot be loaded: {problem}") from problem
     for key in missing:
         _loaded[key] = handle
 

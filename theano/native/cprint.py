@@ -21,7 +21,7 @@ CTYPES = {
     )
 }  # fmt: skip
 
-LANES = 256
+LANES = 2048
 """Accumulator lanes of ``part`` and ``cols`` (``THN_LANES``)."""
 
 BLOCK = 2048

@@ -14,14 +14,31 @@ from typing import Any
 
 from theano import scalar
 from theano.gof.graph import Apply, Variable
-from theano.native.lowering.loops import Nest, inplace_aliases, is_scalar_constant, reduced_axes
-from theano.native.program import TYPENUM, CannotLower, ProgramBuilder
-from theano.native.schedule import TOP, Schedule, memory_root
-from theano.tensor.elemwise import CAReduce, Elemwise
+from theano.native.lowering.loops import (
+    Nest,
+    inplace_aliases,
+    is_scalar_constant,
+    lower_careduce,
+    lower_elemwise,
+    reduced_axes,
+    single_node_kernel,
+)
+from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, find_lowering
+from theano.native.schedule import TOP, Schedule
+from theano.tensor.elemwise import CAReduce
 
 MOST_INPUTS = 24
 MOST_OUTPUTS = 12
-MOST_STATEMENTS = 160
+MOST_WEIGHT = 64
+"""Most work in one kernel, in additions. The compiler's time grows faster than the kernel, and long chains that repeat a
+pattern are cut into pieces of equal text, which are compiled once."""
+
+_WEIGHTS = {scalar.TrueDiv: 2, scalar.Sqrt: 2, scalar.IntDiv: 4, scalar.Mod: 4}
+_LIGHT = (
+    scalar.Add, scalar.Sub, scalar.Mul, scalar.Neg, scalar.Abs, scalar.Sqr, scalar.Cast, scalar.Identity, scalar.Second,
+    scalar.LogicalComparison, scalar.UnaryBitOp, scalar.BinaryBitOp, scalar.Maximum, scalar.Minimum, scalar.Switch, scalar.Clip,
+)  # fmt: skip
+_FUNCTION_WEIGHT = 8
 
 
 class Group:
@@ -31,16 +48,19 @@ class Group:
     ----------
     pattern
         Broadcast pattern of the space.
+    root_of
+        For each variable that shares memory with an earlier one, the first variable with that memory.
     """
 
-    def __init__(self, pattern: tuple[bool, ...]):
+    def __init__(self, pattern: tuple[bool, ...], root_of: dict[Variable, Variable]):
         self.pattern = pattern
+        self.root_of = root_of
         self.reduced: tuple[int, ...] | None = None
         self.members: list[Apply] = []
         self.computed: set[Variable] = set()
         self.loaded: dict[Variable, Variable] = {}
         self.overwritten: set[Variable] = set()
-        self.statements = 0
+        self.weight = 0
         self.open = True
 
     @property
@@ -51,21 +71,21 @@ class Group:
     def add(self, node: Apply) -> None:
         """Make a node a member."""
         self.members.append(node)
-        self.statements += _n_statements(node)
+        self.weight += _weight(node)
         for variable in node.inputs:
             if variable not in self.computed and not is_scalar_constant(variable):
-                self.loaded[variable] = memory_root(variable)
+                self.loaded[variable] = self.root_of.get(variable, variable)
         if isinstance(node.op, CAReduce):
             self.reduced = reduced_axes(node)
         else:
             self.computed.update(node.outputs)
             for variable in inplace_aliases(node).values():
                 if variable not in self.computed:
-                    self.overwritten.add(memory_root(variable))
+                    self.overwritten.add(self.root_of.get(variable, variable))
 
     def takes(self, node: Apply) -> bool:
         """Whether a node can become the next member."""
-        if not self.open or self.statements + _n_statements(node) > MOST_STATEMENTS:
+        if not self.open or self.weight + _weight(node) > MOST_WEIGHT:
             return False
         fresh = {v for v in node.inputs if v not in self.computed and not is_scalar_constant(v)} - self.loaded.keys()
         if len(self.loaded) + len(fresh) > MOST_INPUTS:
@@ -101,13 +121,13 @@ class Group:
         aliased = {v for v in inplace_aliases(node).values() if v not in self.computed}
         if not aliased and not self.overwritten:
             return True
-        if any(memory_root(v) in self.overwritten for v in fresh):
+        if any(self.root_of.get(v, v) in self.overwritten for v in fresh):
             return False
-        roots = {memory_root(v) for v in aliased}
+        roots = {self.root_of.get(v, v) for v in aliased}
         if roots & self.overwritten:
             return False
         others = dict(self.loaded)
-        others.update((v, memory_root(v)) for v in fresh)
+        others.update((v, self.root_of.get(v, v)) for v in fresh)
         return not any(root in roots and variable not in aliased for variable, root in others.items())
 
     def emit(self, builder: ProgramBuilder) -> None:
@@ -129,11 +149,17 @@ class Group:
         nest.emit(builder)
 
 
-def _n_statements(node: Apply) -> int:
+def _weight(node: Apply) -> int:
     op = getattr(node.op, "scalar_op", None)
     if isinstance(op, scalar.Composite):
-        return len(op.nodes)
-    return 1
+        return sum(_scalar_weight(inner.op) for inner in op.nodes)
+    return _scalar_weight(op)
+
+
+def _scalar_weight(op: Any) -> int:
+    if isinstance(op, _LIGHT):
+        return 1
+    return _WEIGHTS.get(type(op), _FUNCTION_WEIGHT)
 
 
 def _reduces(client: Any, axes: tuple[int, ...]) -> bool:
@@ -142,14 +168,11 @@ def _reduces(client: Any, axes: tuple[int, ...]) -> bool:
 
 def _fusable(node: Apply) -> bool:
     """Whether a node is elementwise work or a reduction that a kernel can hold."""
-    op = node.op
-    if isinstance(op, Elemwise):
-        if type(op).perform is not Elemwise.perform or len(node.inputs) > MOST_INPUTS:
+    lowering = find_lowering(node.op)
+    if lowering is lower_careduce:
+        if not reduced_axes(node):
             return False
-    elif isinstance(op, CAReduce):
-        if not reduced_axes(node) or type(op).perform is not CAReduce.perform:
-            return False
-    else:
+    elif lowering is not lower_elemwise or len(node.inputs) > MOST_INPUTS:
         return False
     return all(v.type.dtype in TYPENUM for v in (*node.inputs, *node.outputs))
 
@@ -175,22 +198,22 @@ def find_groups(schedule: Schedule, fgraph: Any) -> dict[Apply, Group]:
         else:
             segments = [list(nodes)]
         for segment in segments:
-            found.update(_group_segment(segment))
+            found.update(_group_segment(segment, schedule.root_of))
     return found
 
 
-def _group_segment(nodes: Sequence[Apply]) -> dict[Apply, Group]:
+def _group_segment(nodes: Sequence[Apply], root_of: dict[Variable, Variable]) -> dict[Apply, Group]:
     holder: dict[Variable, Group] = {}
     producer: dict[Variable, Group] = {}
     readers: dict[Variable, list[Group]] = {}
     groups: list[Group] = []
     for node in nodes:
-        _close_overwritten(node, readers)
+        _close_overwritten(node, readers, root_of)
         group = None
         if _fusable(node) and _has_native_scalar(node):
             group = _choose(node, holder)
             if group is None:
-                group = Group(_space(node))
+                group = Group(_space(node), root_of)
                 groups.append(group)
             group.add(node)
             producer.update((v, group) for v in node.outputs)
@@ -221,19 +244,18 @@ def _choose(node: Apply, holder: dict[Variable, Group]) -> Group | None:
     return None
 
 
-def _close_overwritten(node: Apply, readers: dict[Variable, list[Group]]) -> None:
+def _close_overwritten(node: Apply, readers: dict[Variable, list[Group]], root_of: dict[Variable, Variable]) -> None:
     """Close the groups that read memory which the node overwrites."""
     for positions in (getattr(node.op, "destroy_map", None) or {}).values():
         for position in positions:
-            for group in readers.get(memory_root(node.inputs[position]), ()):
+            source = node.inputs[position]
+            for group in readers.get(root_of.get(source, source), ()):
                 if node not in group.members:
                     group.open = False
 
 
 def _has_native_scalar(node: Apply) -> bool:
     """Whether the scalar op can be printed as C; such a node would otherwise spoil its whole group."""
-    from theano.native.lowering.loops import single_node_kernel
-
     try:
         single_node_kernel(node)
     except CannotLower:

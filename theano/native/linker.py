@@ -9,7 +9,7 @@ from typing import Any
 
 from theano.configparser import config, flag_source
 from theano.gof.graph import Apply, Variable
-from theano.gof.link import Container, LocalLinker, map_storage
+from theano.gof.link import Container, LocalLinker, map_storage, streamline
 
 
 class NativeLinker(LocalLinker):
@@ -83,13 +83,14 @@ class NativeLinker(LocalLinker):
         return thunk, containers_in, containers_out
 
     def make_all(self, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None,
-                 **kwargs: Any) -> tuple[list[Container], list[Container], list[Any], list[Apply]]:
+                 **kwargs: Any) -> tuple[Any, list[Container], list[Container], list[Any], list[Apply]]:
         """One thunk for each node, over storages that can be watched between them.
 
         Returns
         -------
         tuple
-            Containers of inputs and outputs, thunks with their `inputs` and `outputs`, nodes.
+            A function that runs all thunks, containers of inputs and outputs, thunks with their `inputs` and
+            `outputs`, nodes.
         """
         fgraph = self.fgraph
         order = self.schedule(fgraph)
@@ -104,7 +105,8 @@ class NativeLinker(LocalLinker):
         thunks = [node_thunk(node, storage_map, compute_map) for node in order]
         containers_in = [Container(v, s) for v, s in zip(fgraph.inputs, input_storage, strict=True)]
         containers_out = [Container(v, s, readonly=True) for v, s in zip(fgraph.outputs, output_storage, strict=True)]
-        return containers_in, containers_out, thunks, order
+        no_recycling = [storage_map[v] for v in self.no_recycling if v.owner is not None]
+        return streamline(fgraph, thunks, order, no_recycling=no_recycling), containers_in, containers_out, thunks, order
 
     def _python(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
         from theano.gof.vm import VM_Linker

@@ -159,6 +159,7 @@ class ProgramBuilder:
         serialise: bool = False,
         keep_values: bool = False,
         updates: Sequence[tuple[int, int]] = (),
+        destroyed: frozenset[int] = frozenset(),
     ) -> Any:
         """Make the program.
 
@@ -176,6 +177,8 @@ class ProgramBuilder:
             Never drop intermediate values before the end of a call.
         updates
             Pairs of positions: the value of this output becomes that of this input after a successful call.
+        destroyed
+            Cells of inputs that are written to: a read-only array there is copied first.
         """
         kernels = self.load_kernels()
         kept = {cell for cell, _ in inputs} | {cell for cell, _ in self.constants} | {cell for cell, _ in outputs}
@@ -190,7 +193,7 @@ class ProgramBuilder:
             self.cells,
             instrs,
             len(instrs) if tail_start is None else tail_start,
-            [(cell, storage, None) for cell, storage in inputs],
+            [(cell, storage, cell in destroyed) for cell, storage in inputs],
             self.constants,
             list(outputs),
             list(updates),

@@ -98,7 +98,13 @@ def _key(compiler: str) -> str:
     for path in sorted(glob.glob(os.path.join(glob.escape(SOURCES), "*.[ch]"))):
         with open(path, "rb") as file:
             digest.update(file.read())
-    for part in (compiler, " ".join(FLAGS), sys.version, str(sysconfig.get_config_var("EXT_SUFFIX")), numpy.__version__):
+    for part in (
+        compiler,
+        " ".join(FLAGS),
+        sys.version,
+        str(sysconfig.get_config_var("EXT_SUFFIX")),
+        numpy.__version__,
+    ):
         digest.update(part.encode())
     return digest.hexdigest()
 

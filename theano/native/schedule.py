@@ -9,7 +9,7 @@ Two things are decided here, on top of a topological order that respects who des
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from theano.gof.graph import Apply, Variable
@@ -37,32 +37,36 @@ class Schedule(NamedTuple):
         Nodes of `TOP` from the first one that destroys persistent memory on; a suffix of ``regions[TOP]``.
     destroyed_inputs
         Inputs of the graph whose memory some node overwrites.
+    root_of
+        For each variable that shares memory with an earlier one, the first variable with that memory.
     """
 
     regions: dict[Region, list[Apply]]
     tail: list[Apply]
     destroyed_inputs: list[Variable]
+    root_of: dict[Variable, Variable]
 
 
-def memory_root(variable: Variable) -> Variable:
-    """Follow views and in-place results back to the variable whose memory this is."""
-    while variable.owner is not None:
-        op, position = variable.owner.op, variable.owner.outputs.index(variable)
-        source = getattr(op, "view_map", None) or {}
-        source = source.get(position) or (getattr(op, "destroy_map", None) or {}).get(position)
-        if not source:
-            break
-        variable = variable.owner.inputs[source[0]]
-    return variable
+def memory_roots(order: Iterable[Apply]) -> dict[Variable, Variable]:
+    """Follow views and in-place results back to the variable whose memory they are."""
+    root_of: dict[Variable, Variable] = {}
+    for node in order:
+        for sharing in (getattr(node.op, "view_map", None), getattr(node.op, "destroy_map", None)):
+            for out, sources in (sharing or {}).items():
+                if sources:
+                    source = node.inputs[sources[0]]
+                    root_of[node.outputs[out]] = root_of.get(source, source)
+    return root_of
 
 
-def destroyed_roots(order: Iterable[Apply]) -> dict[Variable, list[Apply]]:
+def destroyed_roots(order: Iterable[Apply], root_of: dict[Variable, Variable]) -> dict[Variable, list[Apply]]:
     """Who overwrites the memory of which root variable."""
     found: dict[Variable, list[Apply]] = {}
     for node in order:
         for positions in (getattr(node.op, "destroy_map", None) or {}).values():
             for position in positions:
-                found.setdefault(memory_root(node.inputs[position]), []).append(node)
+                source = node.inputs[position]
+                found.setdefault(root_of.get(source, source), []).append(node)
     return found
 
 
@@ -81,11 +85,19 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
     order
         All its nodes; a node that reads memory comes before the one that overwrites it.
     """
-    roots = destroyed_roots(order)
-    regions = _lazy_regions(outputs, order, roots) if any(map(is_lazy, order)) else {TOP: list(order)}
+    root_of = memory_roots(order)
+    roots = destroyed_roots(order, root_of)
+    regions = {TOP: list(order)}
+    if any(map(is_lazy, order)):
+        lazy = _lazy_regions(outputs, order)
+        if _keeps_memory_order(lazy, order, root_of, roots):
+            regions = lazy
+        else:
+            touched = {n for n in order if _touches(n, root_of, roots)}
+            regions = _lazy_regions(outputs, order, touched)
     destroyed = [v for v in inputs if v in roots]
     if not destroyed:
-        return Schedule(regions, [], [])
+        return Schedule(regions, [], [], root_of)
 
     late: set[Apply] = {node for v in destroyed for node in roots[v]}
     for region, nodes in regions.items():
@@ -99,13 +111,13 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
         else:
             head.append(node)
     regions[TOP] = head + tail
-    return Schedule(regions, tail, destroyed)
+    return Schedule(regions, tail, destroyed, root_of)
 
 
 def _lazy_regions(
-    outputs: Sequence[Variable], order: Sequence[Apply], roots: dict[Variable, list[Apply]]
+    outputs: Sequence[Variable], order: Sequence[Apply], eager: Collection[Apply] = ()
 ) -> dict[Region, list[Apply]]:
-    """Put each node into the innermost branch that holds all its uses."""
+    """Put each node, but those of `eager`, into the innermost branch that holds all its uses."""
     region_of: dict[Apply, Region] = {}
     uses: dict[Apply, Region] = {v.owner: TOP for v in outputs if v.owner is not None}
     depth: dict[Region, int] = {TOP: 0}
@@ -123,7 +135,7 @@ def _lazy_regions(
 
     for node in reversed(order):
         region = uses.get(node, TOP)
-        if region != TOP and _touches_destroyed(node, roots):
+        if node in eager:
             region = TOP
         region_of[node] = region
         n_outputs = len(node.outputs)
@@ -143,8 +155,36 @@ def _lazy_regions(
     return regions
 
 
-def _touches_destroyed(node: Apply, roots: dict[Variable, list[Apply]]) -> bool:
-    """Whether moving a node could change what it reads or who reads what it writes."""
-    if getattr(node.op, "destroy_map", None):
+def _touches(node: Apply, root_of: dict[Variable, Variable], roots: dict[Variable, list[Apply]]) -> bool:
+    """Whether a node reads or overwrites memory that is overwritten."""
+    return any(root_of.get(v, v) in roots for v in (*node.inputs, *node.outputs))
+
+
+def _running_order(regions: dict[Region, list[Apply]]) -> dict[Apply, int]:
+    """Position of each node when branches are laid out before the node that chooses between them."""
+    position: dict[Apply, int] = {}
+    todo: list[tuple[Apply, bool]] = [(n, False) for n in reversed(regions[TOP])]
+    while todo:
+        node, laid_out = todo.pop()
+        if laid_out or not is_lazy(node):
+            position[node] = len(position)
+            continue
+        todo.append((node, True))
+        for branch in (1, 0):
+            todo.extend((n, False) for n in reversed(regions.get(Region(node, branch), [])))
+    return position
+
+
+def _keeps_memory_order(regions: dict[Region, list[Apply]], order: Sequence[Apply], root_of: dict[Variable, Variable],
+                        roots: dict[Variable, list[Apply]]) -> bool:
+    """Whether all that use memory still stand on the same side of those that overwrite it."""
+    if not roots:
         return True
-    return bool(roots) and any(memory_root(v) in roots for v in node.inputs)
+    before = {node: i for i, node in enumerate(order)}
+    after = _running_order(regions)
+    for node in order:
+        for variable in node.inputs:
+            for destroyer in roots.get(root_of.get(variable, variable), ()):
+                if (before[node] < before[destroyer]) != (after[node] < after[destroyer]):
+                    return False
+    return True

@@ -176,7 +176,7 @@ def pydotprint(
     compact : bool
         Leave out intermediate variables without a name.
     format : str
-        A format that graphviz writes, such as 'png', 'svg' or 'dot'.
+        A format that graphviz writes, such as 'png', 'svg' or 'dot'; 'raw' is the input for graphviz.
     with_ids : bool
         Add the position in the order of running to nodes, and a number to variables.
     high_contrast : bool
@@ -212,12 +212,16 @@ def pydotprint(
     where the result is a view of the input, red where the input is destroyed.
     """
     outputs, order, profile, shared = _unpack(fct)
-    imported, message = pydot_status()
-    if not imported:
+    drawable, message = pydot_status()
+    try:
+        pydot = _pydot()
+    except ImportError:
+        pydot = None
+    # The language of graphviz itself needs no program to write it.
+    if not drawable and (pydot is None or format != "raw"):
         raise RuntimeError(
             f"Failed to import pydot. You must install graphviz and pydot for `pydotprint` to work ({message})."
         )
-    pydot = _pydot()
     colors = default_colorCodes if colorCodes is None else colorCodes
     if outfile is None:
         from theano.configdefaults import config

@@ -10,7 +10,7 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof import Variable
 from theano.scalar.convert import as_scalar
-from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_compute_type, chain, zeros_for
+from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_compute_type, c_operands, chain, zeros_for
 from theano.scalar.output_types import (
     same_out,
     same_out_nobool,
@@ -66,7 +66,7 @@ class Add(ScalarOp):
         (z,) = outputs
         if _is_bool(node.outputs[0]):
             return f"{z} = {' || '.join(inputs) if inputs else 0};"
-        return f"{z} = {' + '.join(inputs) if inputs else 0};"
+        return f"{z} = {' + '.join(c_operands(node, inputs)) if inputs else 0};"
 
     def L_op(self, inputs, outputs, output_gradients):
         from theano.scalar.complexes import real
@@ -103,7 +103,7 @@ class Mul(ScalarOp):
         (z,) = outputs
         if _is_bool(node.outputs[0]):
             return f"{z} = {' && '.join(inputs) if inputs else 1};"
-        return f"{z} = {' * '.join(inputs) if inputs else 1};"
+        return f"{z} = {' * '.join(c_operands(node, inputs)) if inputs else 1};"
 
     def L_op(self, inputs, outputs, output_gradients):
         (gz,) = output_gradients
@@ -135,7 +135,7 @@ class Sub(BinaryScalarOp):
             return np.subtract(x, y)
 
     def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {inputs[0]} - {inputs[1]};"
+        return f"{outputs[0]} = {' - '.join(c_operands(node, inputs))};"
 
     def L_op(self, inputs, outputs, output_gradients):
         from theano.scalar.complexes import real
@@ -172,16 +172,10 @@ class TrueDiv(BinaryScalarOp):
             return np.true_divide(x, y)
 
     def c_code(self, node, name, inputs, outputs, sub):
-        x, y = inputs
         (z,) = outputs
         if all(i.type in discrete_types for i in node.inputs):
-            return f"{z} = (npy_float64){x} / (npy_float64){y};"
-        ctype = c_compute_type(node.outputs[0].type.dtype)
-        x, y = (
-            name if v.type == node.outputs[0].type or v.type in complex_types else f"({ctype}){name}"
-            for name, v in zip(inputs, node.inputs)
-        )
-        return f"{z} = {x} / {y};"
+            return f"{z} = (npy_float64){inputs[0]} / (npy_float64){inputs[1]};"
+        return f"{z} = {' / '.join(c_operands(node, inputs))};"
 
     def L_op(self, inputs, outputs, output_gradients):
         x, y = inputs
@@ -189,17 +183,12 @@ class TrueDiv(BinaryScalarOp):
         (z,) = outputs
         if z.type in discrete_types:
             return zeros_for(inputs)
-        # The result is a float for integers too, whose gradient is defined as that of their float values.
-        if x.type in discrete_types and y.type in discrete_types:
-            return zeros_for(inputs)
         if z.type in complex_types or gz.type in complex_types:
             return [chain(gz, _one(z) / y, x), chain(gz, -(x / (y * y)), y)]
         gx = gz / y
-        gy = -(gz * x) / (y * y)
-        return [
-            x.zeros_like(dtype=config.floatX) if x.type in discrete_types else gx,
-            y.zeros_like(dtype=config.floatX) if y.type in discrete_types else gy,
-        ]
+        # The square of a small integer may leave its type.
+        gy = -(gz * z) / y if y.type in discrete_types else -(gz * x) / (y * y)
+        return [gx, gy]
 
     def grad(self, inputs, output_gradients):
         return self.L_op(inputs, [self(*inputs)], output_gradients)
@@ -274,9 +263,7 @@ class Mod(BinaryScalarOp):
         (z,) = outputs
         if z.type in discrete_types:
             return zeros_for(inputs)
-        gx = x.zeros_like(dtype=config.floatX) if x.type in discrete_types else gz
-        gy = y.zeros_like(dtype=config.floatX) if y.type in discrete_types else -(x // y) * gz
-        return [gx, gy]
+        return [gz, -(x // y) * gz]
 
     def grad(self, inputs, output_gradients):
         return self.L_op(inputs, [self(*inputs)], output_gradients)
@@ -343,10 +330,6 @@ class Pow(BinaryScalarOp):
         else:
             gx = gz * y * x ** (y - 1)
             gy = switch(eq_zero(x), 0, gz * log(x) * x**y)
-        if x.type in discrete_types:
-            gx = x.zeros_like(dtype=config.floatX)
-        if y.type in discrete_types:
-            gy = y.zeros_like(dtype=config.floatX)
         return [gx, gy]
 
     def grad(self, inputs, output_gradients):
@@ -414,7 +397,7 @@ class Inv(UnaryScalarOp):
         (x,) = inputs
         (gz,) = output_gradients
         if x.type in discrete_types:
-            return zeros_for(inputs)
+            return [-gz * outputs[0] * outputs[0]]
         if x.type in complex_types:
             return [chain(gz, -(_one(x) / (x * x)), x)]
         return [-gz / (x * x)]

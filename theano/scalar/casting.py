@@ -57,7 +57,7 @@ class Cast(UnaryScalarOp):
 
         (x,) = inputs
         (gz,) = output_gradients
-        if x.type in discrete_types or self.o_type in discrete_types:
+        if self.o_type in discrete_types:
             return zeros_for(inputs)
         if gz.type in complex_types and x.type not in complex_types:
             return [real(gz)]

@@ -137,9 +137,9 @@ class InRange(LogicalComparison):
         return hash((type(self), self.openlow, self.openhi))
 
     def impl(self, x, low, hi):
-        if np.greater(x, hi) if not self.openhi else np.greater_equal(x, hi):
-            return False
-        return not (np.less(x, low) if not self.openlow else np.less_equal(x, low))
+        above = np.greater(x, low) if self.openlow else np.greater_equal(x, low)
+        below = np.less(x, hi) if self.openhi else np.less_equal(x, hi)
+        return np.logical_and(above, below)
 
     def c_code(self, node, name, inputs, outputs, sub):
         x, low, hi = c_comparable(node, inputs)

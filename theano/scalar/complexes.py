@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from theano.configdefaults import config
 from theano.scalar.comparison import eq
 from theano.scalar.op import BinaryScalarOp, UnaryScalarOp, c_compute_type, zeros_for
 from theano.scalar.output_types import real_out, same_out, specific_out
@@ -83,7 +82,8 @@ class Angle(UnaryScalarOp):
     output_types_preference = staticmethod(specific_out(float64))
 
     def impl(self, x):
-        return np.angle(x)
+        x = np.asarray(x)
+        return np.angle(x.astype("complex128" if x.dtype.kind == "c" else "float64"))[()]
 
     def c_code(self, node, name, inputs, outputs, sub):
         (x,) = inputs
@@ -113,6 +113,8 @@ class Angle(UnaryScalarOp):
 
 
 def _complex_type(*types):
+    if any(t in complex_types for t in types):
+        raise TypeError("the parts of a complex number must be real", *types)
     common = upcast(*(t.dtype for t in types))
     return (complex64 if common in ("float16", "float32") else complex128,)
 
@@ -123,10 +125,7 @@ class Complex(BinaryScalarOp):
     output_types_preference = staticmethod(_complex_type)
 
     def impl(self, x, y):
-        dtype = np.result_type(np.asarray(x).dtype, np.asarray(y).dtype)
-        value = np.empty((), dtype="complex64" if dtype in ("float16", "float32") else "complex128")
-        value.real, value.imag = x, y
-        return value[()]
+        return _join_parts(x, y)[()]
 
     nfunc_spec = ("theano.scalar.complexes._join_parts", 2, 1)
 
@@ -137,9 +136,7 @@ class Complex(BinaryScalarOp):
     def L_op(self, inputs, outputs, output_gradients):
         (gz,) = output_gradients
         parts = (real(gz), imag(gz)) if gz.type in complex_types else (gz, gz.zeros_like())
-        return [
-            x.zeros_like(dtype=config.floatX) if x.type in discrete_types else part for x, part in zip(inputs, parts)
-        ]
+        return list(parts)
 
     def grad(self, inputs, output_gradients):
         return self.L_op(inputs, [self(*inputs)], output_gradients)
@@ -184,7 +181,7 @@ class ComplexFromPolar(BinaryScalarOp):
     nfunc_spec = ("theano.scalar.complexes._polar", 2, 1)
 
     def impl(self, r, theta):
-        if r < 0:
+        if np.any(np.less(r, 0)):
             raise ValueError("polar radius must be non-negative", r)
         return _polar(r, theta)[()]
 
@@ -210,13 +207,16 @@ class ComplexFromPolar(BinaryScalarOp):
             g_re * cos(theta) + g_im * sin(theta),
             g_im * r * cos(theta) - g_re * r * sin(theta),
         ]
-        return [x.zeros_like(dtype=config.floatX) if x.type in discrete_types else g for x, g in zip(inputs, grads)]
+        return grads
 
     def grad(self, inputs, output_gradients):
         return self.L_op(inputs, [self(*inputs)], output_gradients)
 
 
 def _polar(r, theta):
+    dtype = np.result_type(np.asarray(r).dtype, np.asarray(theta).dtype)
+    part = "float32" if dtype in ("float16", "float32") else "float64"
+    r, theta = np.asarray(r, dtype=part), np.asarray(theta, dtype=part)
     return _join_parts(np.multiply(r, np.cos(theta)), np.multiply(r, np.sin(theta)))
 
 

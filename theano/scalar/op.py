@@ -219,6 +219,23 @@ def c_compute_type(dtype: str) -> str:
     return "npy_float32" if dtype == "float16" else f"npy_{dtype}"
 
 
+def c_operands(node: Apply, names: Sequence[str]) -> list[str]:
+    """Return the inputs of a node as C expressions of the type in which its result is computed.
+
+    C would compute the sum of an int64 and a float32 in float32, that of an int8 and a uint32 in uint32; half floats are
+    computed in float32.
+    """
+    out = node.outputs[0].type
+    ctype = c_compute_type(out.dtype)
+    part = {"complex64": "npy_float32", "complex128": "npy_float64"}.get(out.dtype, ctype)
+    result = []
+    for name, variable in zip(names, node.inputs):
+        if variable.type != out or out.dtype == "float16":
+            name = f"({ctype if variable.type in complex_types else part}){name}"
+        result.append(name)
+    return result
+
+
 def c_comparable(node: Apply, names: Sequence[str], ordered: bool = True) -> list[str]:
     """Return the inputs of a node as C expressions that compare as NumPy compares values.
 
@@ -290,9 +307,13 @@ class UnaryMathOp(UnaryScalarOp):
         (x,) = inputs
         (z,) = outputs
         (gz,) = output_gradients
-        if x.type in discrete_types or z.type in discrete_types:
-            # An integer argument makes a float result, but does not vary.
+        if z.type in discrete_types:
             return zeros_for(inputs)
+        if x.type in discrete_types:
+            # The derivative is that of the function of real numbers, which the type of the integer need not hold.
+            from theano.scalar.casting import cast
+
+            x = cast(x, z.type.dtype)
         return [chain(gz, self.derivative(x, z), x)]
 
     def grad(self, inputs, output_gradients):

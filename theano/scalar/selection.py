@@ -6,7 +6,7 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import Variable
-from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_comparable, c_compute_type, zeros_for
+from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_comparable, c_operands, zeros_for
 from theano.scalar.output_types import same_out, transfer_type, upcast_out
 from theano.scalar.type import ScalarConstant, complex_types, continuous_types, discrete_types
 
@@ -25,7 +25,7 @@ class Clip(ScalarOp):
         return value.astype(dtype)[()] if dtype.kind != "O" else value[()]
 
     def c_code(self, node, name, inputs, outputs, sub):
-        x, low, high = inputs
+        x, low, high = c_operands(node, inputs)
         cx, clow, chigh = c_comparable(node, inputs)
         return f"{outputs[0]} = {cx} < {clow} ? {low} : {cx} > {chigh} ? {high} : {x};"
 
@@ -44,7 +44,7 @@ class Clip(ScalarOp):
             switch(lt(x, low), gz, 0),
             switch(gt(x, high), gz, 0),
         ]
-        return [v.zeros_like(dtype=config.floatX) if v.type in discrete_types else g for v, g in zip(inputs, grads)]
+        return grads
 
     def grad(self, inputs, output_gradients):
         return self.L_op(inputs, [self(*inputs)], output_gradients)
@@ -105,14 +105,14 @@ class Switch(ScalarOp):
     nfunc_spec = ("where", 3, 1)
 
     def impl(self, cond, ift, iff):
-        return ift if cond else iff
+        return np.where(cond, ift, iff)[()]
 
     def output_types(self, types):
         return upcast_out(*types[1:])
 
     def c_code(self, node, name, inputs, outputs, sub):
-        cond, ift, iff = inputs
-        return f"{outputs[0]} = {cond} ? {ift} : {iff};"
+        _, ift, iff = c_operands(node, inputs)
+        return f"{outputs[0]} = {inputs[0]} ? {ift} : {iff};"
 
     def L_op(self, inputs, outputs, output_gradients):
         cond, ift, iff = inputs
@@ -124,8 +124,8 @@ class Switch(ScalarOp):
         second = switch(cond, ScalarConstant(gz.type, 0), gz)
         return [
             condition_grad,
-            ift.zeros_like(dtype=config.floatX) if ift.type in discrete_types else first,
-            iff.zeros_like(dtype=config.floatX) if iff.type in discrete_types else second,
+            first,
+            second,
         ]
 
     def grad(self, inputs, output_gradients):
@@ -150,7 +150,7 @@ class ScalarMaximum(BinaryScalarOp):
         return _c_extreme(node, inputs, outputs[0], ">")
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar.comparison import eq, ge
+        from theano.scalar.comparison import ge
 
         x, y = inputs
         (gz,) = output_gradients
@@ -158,7 +158,7 @@ class ScalarMaximum(BinaryScalarOp):
             raise NotImplementedError("maximum of complex numbers has no gradient")
         if outputs[0].type in discrete_types:
             return zeros_for(inputs)
-        return _extreme_grads(inputs, gz, ge(x, y), eq(x, y))
+        return _extreme_grads(gz, ge(x, y))
 
     def grad(self, inputs, output_gradients):
         return self.L_op(inputs, [self(*inputs)], output_gradients)
@@ -182,7 +182,7 @@ class ScalarMinimum(BinaryScalarOp):
         return _c_extreme(node, inputs, outputs[0], "<")
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar.comparison import eq, le
+        from theano.scalar.comparison import le
 
         x, y = inputs
         (gz,) = output_gradients
@@ -190,7 +190,7 @@ class ScalarMinimum(BinaryScalarOp):
             raise NotImplementedError("minimum of complex numbers has no gradient")
         if outputs[0].type in discrete_types:
             return zeros_for(inputs)
-        return _extreme_grads(inputs, gz, le(x, y), eq(x, y))
+        return _extreme_grads(gz, le(x, y))
 
     def grad(self, inputs, output_gradients):
         return self.L_op(inputs, [self(*inputs)], output_gradients)
@@ -201,23 +201,17 @@ Minimum = ScalarMinimum
 
 
 def _c_extreme(node, inputs, z: str, relation: str) -> str:
-    ctype = c_compute_type(node.outputs[0].type.dtype)
-    x, y = (name if v.type == node.outputs[0].type else f"(({ctype}){name})" for name, v in zip(inputs, node.inputs))
+    x, y = c_operands(node, inputs)
     if node.outputs[0].type in discrete_types:
         return f"{z} = {x} {relation} {y} ? {x} : {y};"
-    # x + y is NaN when one of them is; otherwise the comparison decides.
-    return f"{z} = {x} {relation} {y} || {x} != {x} ? {x} : {y};"
+    # A comparison with NaN is false: NaN wins as the second by that, as the first by the test.
+    return f"{z} = ({x} {relation} {y}) | ({x} != {x}) ? {x} : {y};"
 
 
-def _extreme_grads(inputs, gz, first_wins, tie) -> list[Variable]:
+def _extreme_grads(gz, first_wins) -> list[Variable]:
     # The gradient of a tie goes to the first input.
-    x, y = inputs
-    gx = switch(first_wins, gz, ScalarConstant(gz.type, 0))
-    gy = switch(first_wins, ScalarConstant(gz.type, 0), gz)
-    return [
-        x.zeros_like(dtype=config.floatX) if x.type in discrete_types else gx,
-        y.zeros_like(dtype=config.floatX) if y.type in discrete_types else gy,
-    ]
+    zero = ScalarConstant(gz.type, 0)
+    return [switch(first_wins, gz, zero), switch(first_wins, zero, gz)]
 
 
 clip = Clip(transfer_type(0), name="clip")

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from theano.configdefaults import config
 from theano.scalar.comparison import eq
 from theano.scalar.explog import exp, log
 from theano.scalar.op import BinaryScalarOp, FloatFunction
 from theano.scalar.output_types import upgrade_to_float, upgrade_to_float64
 from theano.scalar.selection import switch
-from theano.scalar.type import ScalarConstant, complex_types, discrete_types
+from theano.scalar.type import ScalarConstant, complex_types
 
 
 def _number(value: float, like) -> ScalarConstant:
@@ -235,11 +234,7 @@ class _TwoArguments(BinaryScalarOp):
 
         k, x = inputs
         (gz,) = output_gradients
-        if x.type in discrete_types:
-            second = x.zeros_like(dtype=config.floatX)
-        else:
-            second = gz * self.derivative(k, x, outputs[0])
-        return [grad_not_implemented(self, 0, k), second]
+        return [grad_not_implemented(self, 0, k), gz * self.derivative(k, x, outputs[0])]
 
     def grad(self, inputs, output_gradients):
         return self.L_op(inputs, [self(*inputs)], output_gradients)

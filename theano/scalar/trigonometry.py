@@ -6,9 +6,9 @@ from math import pi
 
 import numpy as np
 
-from theano.configdefaults import config
+from theano.scalar.casting import cast
 from theano.scalar.explog import sqrt
-from theano.scalar.op import BinaryScalarOp, FloatFunction, c_compute_type, zeros_for
+from theano.scalar.op import BinaryScalarOp, FloatFunction, c_compute_type
 from theano.scalar.output_types import upgrade_to_float, upgrade_to_float_no_complex
 from theano.scalar.type import ScalarConstant, complex_types, discrete_types
 
@@ -136,13 +136,10 @@ class ArcTan2(BinaryScalarOp):
         (gz,) = output_gradients
         if gz.type in complex_types:
             raise NotImplementedError("arctan2 of complex numbers")
-        if outputs[0].type in discrete_types or (x.type in discrete_types and y.type in discrete_types):
-            return zeros_for(inputs)
+        # Integers need not hold their squares.
+        x, y = (cast(v, outputs[0].type.dtype) if v.type in discrete_types else v for v in (x, y))
         squared = x * x + y * y
-        return [
-            y.zeros_like(dtype=config.floatX) if y.type in discrete_types else gz * x / squared,
-            x.zeros_like(dtype=config.floatX) if x.type in discrete_types else gz * -y / squared,
-        ]
+        return [gz * x / squared, gz * -y / squared]
 
     def grad(self, inputs, output_gradients):
         return self.L_op(inputs, [self(*inputs)], output_gradients)

@@ -11,6 +11,10 @@ from __future__ import annotations
 import importlib as _importlib
 from typing import Any as _AnyType
 
+import numpy as np
+
+import theano
+from theano import compile
 from theano.tensor.basic import *
 from theano.tensor.basic import _cast_mapping
 from theano.tensor import basic, elemwise, inplace, sharedvar  # isort: skip
@@ -38,6 +42,7 @@ from theano.tensor.extra_ops import (
     squeeze,
     unravel_index,
 )
+from theano.tensor import nnet
 from theano.tensor.sort import argsort, argtopk, sort, topk, topk_and_argtopk
 from theano.tensor.xlogx import xlogx, xlogy0
 from theano.gradient import Lop, Rop, consider_constant, grad, hessian, jacobian, numeric_grad, verify_grad
@@ -52,7 +57,6 @@ _lazy_modules = (
     "fourier",
     "io",
     "nlinalg",
-    "nnet",
     "opt_uncanonicalize",
     "raw_random",
     "shared_randomstreams",

@@ -357,7 +357,10 @@ from theano.tensor.creation import (
 )
 from theano.tensor.shaping import (
     Flatten,
+    Rebroadcast,
     Reshape,
+    Shape,
+    SpecifyShape,
     Tile,
     addbroadcast,
     atleast_Nd,
@@ -368,9 +371,12 @@ from theano.tensor.shaping import (
     patternbroadcast,
     reshape,
     roll,
+    shape,
+    shape_i,
     shape_padaxis,
     shape_padleft,
     shape_padright,
+    specify_shape,
     swapaxes,
     tile,
     transpose,
@@ -427,10 +433,12 @@ from theano.tensor.choosing import (
     register_transfer,
     transfer,
 )
+from theano import gof
+from theano import scalar as scal
 from theano.configdefaults import config
 from theano.scalar import autocast_float, autocast_int
 from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, DimShuffle, Elemwise, Prod, ProdWithoutZeros, Sum
-from theano.tensor.type import TensorType, values_eq_approx_always_true
+from theano.tensor.type import _allclose, TensorType, values_eq_approx_always_true
 from theano.tensor.var import (
     AsTensorError,
     TensorConstant,

@@ -317,7 +317,7 @@ class Sum(CAReduceDtype):
         from theano.tensor.elemwise import elemwise_of
 
         (x,) = inp
-        if out[0].type.numpy_dtype.kind not in "fc" or x.type.numpy_dtype.kind not in "fc":
+        if out[0].type.numpy_dtype.kind not in "fc":
             return [x.zeros_like(dtype=config.floatX)]
         return [elemwise_of(scal.second)(x, self._spread(x, grads[0]))]
 
@@ -368,7 +368,7 @@ class Prod(CAReduceDtype):
 
         (x,) = inp
         (gz,) = grads
-        if out[0].type.numpy_dtype.kind not in "fc" or x.type.numpy_dtype.kind not in "fc":
+        if out[0].type.numpy_dtype.kind not in "fc":
             return [x.zeros_like(dtype=config.floatX)]
         gz = T.as_tensor_variable(gz)
         product = self(x)

@@ -9,7 +9,7 @@ import sys as _sys
 
 from theano.gof.opt import copy_stack_trace, in2out, local_optimizer, out2in
 from theano.gof.toolbox import Feature
-from theano.raise_op import Assert
+from theano.raise_op import Assert, assert_op
 from theano.tensor.basic import (
     Alloc,
     MakeVector,
@@ -75,7 +75,7 @@ _FAMILIES = (
 )
 
 make_vector = MakeVector()
-assert_ = assert_op = Assert()
+assert_ = assert_op
 _self = _sys.modules[__name__]
 for _family in _FAMILIES:
     for _name, _object in vars(_family).items():

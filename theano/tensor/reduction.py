@@ -142,9 +142,6 @@ class _ArgReduction(Op):
             raise TypeError(f"axis must be a list or tuple of ints, got {axis!r}")
         self.axis = tuple(int(a) for a in axis)
 
-    def get_params(self, node: Apply) -> tuple[int, ...]:
-        return self.axis
-
     def _axes(self, x: Any) -> tuple[int, ...]:
         return self.axis if len(self.axis) < x.ndim else tuple(range(x.ndim))
 

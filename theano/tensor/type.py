@@ -512,6 +512,14 @@ _TOLERANCE = {
 }
 
 
+def _allclose(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
+    """Return whether two arrays are close, by the tolerance of the less precise of their dtypes."""
+    a, b = np.asarray(a), np.asarray(b)
+    narrow = min((x.dtype.name for x in (a, b) if x.dtype.name in _TOLERANCE), key=list(_TOLERANCE).index, default=None)
+    relative, absolute = _TOLERANCE.get(narrow, _TOLERANCE["float64"])
+    return bool(np.allclose(a, b, rtol=relative if rtol is None else rtol, atol=absolute if atol is None else atol))
+
+
 def values_eq_approx(
     a: Any,
     b: Any,

@@ -35,6 +35,15 @@ _logger = logging.getLogger("theano.tests.unittest_tools")
 __test__ = False
 
 
+def __getattr__(name: str) -> Any:
+    # Test modules find the package of this name here, if it is installed.
+    if name == "parameterized":
+        from parameterized import parameterized
+
+        return parameterized
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def custom_assert(condition: Any, message: str = "") -> None:
     """Raise an AssertionError unless the condition holds, also under ``python -O``."""
     if not condition:

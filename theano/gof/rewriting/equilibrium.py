@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import logging
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -29,11 +31,18 @@ _VERIFY_LIMIT = 1000
 class _Worklist(toolbox.Feature):
     """The nodes that changed, or that lie near a change, since they were last looked at."""
 
-    def __init__(self) -> None:
-        # Node -> how far the change that put it here may still spread.
+    def __str__(self) -> str:
+        return "worklist of an EquilibriumOptimizer"
+
+    def __init__(self, ignore_newtrees: bool = False) -> None:
+        # Node -> how far the change that put it here may still spread. `pending` is looked at in this pass, `dirty`
+        # in the next one.
+        self.pending: dict[Any, int] = {}
         self.dirty: dict[Any, int] = {}
+        self.heap: list[tuple[float, int, int, Any]] = []
         self.rank: dict[Any, tuple[float, int]] = {}
-        self.current_rank: float = 0.0
+        self.current: tuple[float, int] = (-1.0, 0)
+        self.ignore_newtrees = ignore_newtrees
         self.serial = 0
         self.nb_imported = 0
 
@@ -43,25 +52,50 @@ class _Worklist(toolbox.Feature):
         for i, node in enumerate(nodes):
             self.rank[node] = (float(i), 0)
 
-    def take(self) -> list[Any]:
-        """Empty the worklist; returns its nodes, those next to the inputs first."""
-        nodes = list(self.dirty)
-        self.dirty = {}
-        nodes.sort(key=self.rank.__getitem__)
-        return nodes
+    def begin_pass(self) -> None:
+        """Move what was left for the next pass to this one."""
+        self.pending, self.dirty = self.dirty, {}
+        self.current = (-1.0, 0)
+        rank = self.rank
+        self.heap = [(*rank[node], k, node) for k, node in enumerate(self.pending)]
+        self.heap.sort()
+
+    def end_pass(self) -> None:
+        """Until the next pass all changes are for that one."""
+        self.current = (math.inf, 0)
+
+    def pop(self) -> Any:
+        """The next node of this pass, those near the inputs first; None at the end of it."""
+        heap, pending = self.heap, self.pending
+        while heap:
+            first, second, _, node = heapq.heappop(heap)
+            if pending.pop(node, None) is not None:
+                self.current = (first, second)
+                return node
+        return None
+
+    def _add(self, node: Any, height: int) -> None:
+        pending = self.pending
+        if node in pending:
+            pending[node] = max(pending[node], height)
+            return
+        rank = self.rank.setdefault(node, self.current)
+        if rank > self.current:
+            pending[node] = height
+            heapq.heappush(self.heap, (*rank, -len(self.heap), node))
+        else:
+            self.dirty[node] = max(height, self.dirty.get(node, 0))
 
     def mark(self, node: Any, height: int = _PATTERN_HEIGHT) -> None:
         """Put `node` and the nodes up to `height` above it on the list."""
-        dirty = self.dirty
+        pending, dirty = self.pending, self.dirty
         level = [node]
         while level:
             above = []
             for one in level:
-                if dirty.get(one, -1) >= height:
+                if pending.get(one, -1) >= height or dirty.get(one, -1) >= height:
                     continue
-                if one not in self.rank:
-                    self.rank[one] = (self.current_rank, 0)
-                dirty[one] = height
+                self._add(one, height)
                 if height == 0:
                     continue
                 for output in one.outputs:
@@ -75,16 +109,15 @@ class _Worklist(toolbox.Feature):
     def on_import(self, fgraph, node, reason) -> None:
         self.nb_imported += 1
         self.serial += 1
-        self.rank[node] = (self.current_rank, self.serial)
-        self.dirty[node] = 0
-        # Optimizers may look at the clients of a node.
-        for var in node.inputs:
-            if var.owner is not None and var.owner not in self.dirty:
-                self.dirty[var.owner] = 0
-                self.rank.setdefault(var.owner, (self.current_rank, 0))
+        self.rank[node] = (self.current[0], self.serial)
+        if self.ignore_newtrees:
+            self.dirty[node] = 0
+        else:
+            self._add(node, 0)
 
     def on_prune(self, fgraph, node, reason) -> None:
         self.dirty.pop(node, None)
+        self.pending.pop(node, None)
         self.rank.pop(node, None)
         for var in node.inputs:
             self._lost_client(var, node)
@@ -92,27 +125,25 @@ class _Worklist(toolbox.Feature):
     def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
         if node != "output":
             self.mark(node)
-        if new_r.owner is not None:
-            self.mark(new_r.owner, 0)
         self._lost_client(r, None)
 
     def _lost_client(self, var: Any, lost: Any) -> None:
         owner = var.owner
         if owner is None or owner not in self.rank:
             return
-        self.dirty.setdefault(owner, 0)
+        self._add(owner, 0)
         # An optimizer may insist on a variable having a single client; `lost` may still be among them.
         clients = var.clients
         if len(clients) <= 2:
             remaining = [client for client, _ in clients if client is not lost]
             if len(remaining) == 1 and remaining[0] != "output" and remaining[0] in self.rank:
-                self.dirty.setdefault(remaining[0], 0)
+                self._add(remaining[0], 0)
 
 
 class EquilibriumOptimizer(NavigatorOptimizer):
     """Apply optimizers until none of them changes the graph any more.
 
-    The first pass offers every node, from the outputs to the inputs, to the local optimizers
+    The first pass offers every node, from the inputs to the outputs, to the local optimizers
     that track its Op. Later passes look again only at nodes that changed or that lie near a
     change. Global optimizers run at the start of each pass if the graph changed since they
     last ran.
@@ -127,8 +158,8 @@ class EquilibriumOptimizer(NavigatorOptimizer):
     tracks_on_change_inputs : bool
         Look at nodes whose inputs were replaced at once, not during the next pass only.
     max_use_ratio : float
-        An optimizer that changes the graph more than this number times the number of nodes
-        ends the process, with an error in the log.
+        An optimizer that changes the graph more often than this number times the number of nodes
+        at the start ends the process, with an error in the log.
     final_optimizers : list of Optimizer, optional
         Applied at the end of each pass.
     cleanup_optimizers : list of Optimizer, optional
@@ -355,13 +386,15 @@ class _Run:
         self.fgraph = fgraph
         self.start_from = start_from
         self.tracker = ChangeTracker()
-        self.work = _Worklist()
+        self.work = _Worklist(navigator.ignore_newtrees)
         self.timed = bool(getattr(fgraph, "profile", None)) or config.profile_optimizer
         self.uses: dict[Any, int] = {}
         self.time_opts: dict[Any, float] = {}
         self.node_created: dict[Any, int] = {}
         self.aborted_by: Any = None
         self.max_nodes = len(fgraph.apply_nodes)
+        # Of the graph as it comes: one that grows without end must not raise its own limit.
+        self.max_uses = navigator.max_use_ratio * self.max_nodes
         self.sort_time = 0.0
 
     def to_equilibrium(self) -> Any:
@@ -469,50 +502,40 @@ class _Run:
         self.uses[opt] = self.uses.get(opt, 0) + 1
         self.node_created[opt] = self.node_created.get(opt, 0) + created
         self.max_nodes = max(self.max_nodes, len(self.fgraph.apply_nodes))
-        if self.uses[opt] > self.nav.max_use_ratio * max(self.max_nodes, 1):
+        if self.uses[opt] > self.max_uses:
             self.aborted_by = opt
 
     def _run_local(self, counts: dict[Any, int]) -> bool:
         """Offer the nodes of the worklist to the local optimizers; says whether the graph changed."""
         nav, fgraph, work, tracker = self.nav, self.fgraph, self.work, self.tracker
         apply_nodes = fgraph.apply_nodes
-        find, process, rank = nav.index.find, nav.process_node, work.rank
+        find, process = nav.index.find, nav.process_node
         timed, time_opts, clock = self.timed, self.time_opts, time.perf_counter
-        queue = work.take()
-        at_once = not nav.ignore_newtrees or nav.tracks_on_change_inputs
+        work.begin_pass()
         changed = False
-        while queue:
-            node = queue.pop()
-            if node not in apply_nodes:
-                continue
-            work.current_rank = rank[node][0]
-            for lopt in find(node.op):
-                imported = work.nb_imported
-                if timed:
-                    start = clock()
-                    applied = process(fgraph, node, lopt)
-                    time_opts[lopt] = time_opts.get(lopt, 0.0) + clock() - start
-                else:
-                    applied = process(fgraph, node, lopt)
-                if not applied:
-                    continue
-                changed = True
-                self._count(lopt, counts, work.nb_imported - imported)
-                if self.aborted_by is not None:
-                    return changed
-                if at_once:
-                    queue.extend(self._at_once(node))
-                if node not in apply_nodes:
+        try:
+            while True:
+                node = work.pop()
+                if node is None:
                     break
+                if node not in apply_nodes:
+                    continue
+                for lopt in find(node.op):
+                    imported = work.nb_imported
+                    if timed:
+                        start = clock()
+                        applied = process(fgraph, node, lopt)
+                        time_opts[lopt] = time_opts.get(lopt, 0.0) + clock() - start
+                    else:
+                        applied = process(fgraph, node, lopt)
+                    if not applied:
+                        continue
+                    changed = True
+                    self._count(lopt, counts, work.nb_imported - imported)
+                    if self.aborted_by is not None:
+                        return changed
+                    if node not in apply_nodes:
+                        break
+        finally:
+            work.end_pass()
         return changed or tracker.changed and bool(counts)
-
-    def _at_once(self, current: Any) -> list[Any]:
-        """Take from the worklist what has to be looked at in this pass already."""
-        work = self.work
-        if self.nav.tracks_on_change_inputs and not self.nav.ignore_newtrees:
-            return work.take()
-        new = [node for node in work.dirty if (work.rank[node][1] > 0) != self.nav.tracks_on_change_inputs]
-        for node in new:
-            del work.dirty[node]
-        new.sort(key=work.rank.__getitem__)
-        return [node for node in new if node is not current]

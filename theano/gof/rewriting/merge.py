@@ -129,7 +129,7 @@ class MergeFeature(toolbox.Feature):
         self._forget(node)
         try:
             # Variables are compared by identity, so they serve as they are.
-            key = (node.op, *[_strip_assert(var) for var in node.inputs])
+            key = (node.op, *[var if var.owner is None else _strip_assert(var) for var in node.inputs])
             bucket = self.table.setdefault(key, {})
         except TypeError:
             # An Op that cannot be hashed is never equal to another.

@@ -277,16 +277,23 @@ class TopoOptimizer(NavigatorOptimizer):
         sort_time = time.perf_counter() - start
         nb_before = len(nodes)
         queue = deque(reversed(nodes) if self.order == "in_to_out" else nodes)
+        current: Any = None
+
+        def importer(node: Any) -> None:
+            # A replacement that fails is undone, which brings the current node back into the graph.
+            if node is not current:
+                queue.append(node)
+
         # New nodes are looked at next, whatever the order.
-        updater = self.attach_updater(fgraph, queue.append, None, name=optimizer_label(self))
+        updater = self.attach_updater(fgraph, importer, None, name=optimizer_label(self))
         apply_nodes = fgraph.apply_nodes
         changed = 0
         start = time.perf_counter()
         try:
             while queue:
-                node = queue.pop()
-                if node in apply_nodes:
-                    changed += self.process_node(fgraph, node)
+                current = queue.pop()
+                if current in apply_nodes:
+                    changed += self.process_node(fgraph, current)
         finally:
             self.detach_updater(fgraph, updater)
         loop_time = time.perf_counter() - start
@@ -394,16 +401,18 @@ class OpKeyOptimizer(NavigatorOptimizer):
         for key in keys:
             queue.extend(fgraph.get_nodes(key))
 
+        current: Any = None
+
         def importer(node: Any) -> None:
-            if node.op in keys:
+            if node is not current and node.op in keys:
                 queue.append(node)
 
         updater = self.attach_updater(fgraph, importer, None, name=optimizer_label(self))
         try:
             while queue:
-                node = queue.pop()
-                if node in fgraph.apply_nodes:
-                    self.process_node(fgraph, node)
+                current = queue.pop()
+                if current in fgraph.apply_nodes:
+                    self.process_node(fgraph, current)
         finally:
             self.detach_updater(fgraph, updater)
 

@@ -73,16 +73,17 @@ TK_INLINE double tk_asinh(double x)
     double a = __builtin_fabs(x);
     int big = a > 0x1p28;
     double b = big ? 1.0 : a, z = b * b;
-    double y = tk_log1p(b + z / (1.0 + __builtin_sqrt(z + 1.0)));
-    y = big ? tk_log(a) + 0x1.62e42fefa39efp-1 : y;
-    return __builtin_copysign(a == 0 ? a : y, x);
+    double u = b + z / (1.0 + sqrt(z + 1.0));
+    double near = tk_log1p(big ? 0.0 : u), far = tk_log(big ? a : 1.0) + 0x1.62e42fefa39efp-1;
+    double y = big ? far : near;
+    return __builtin_copysign(a < 0x1p-28 ? a : y, x);
 }
 TK_INLINE double tk_acosh(double x)
 {
     int big = x > 0x1p28;
     double t = big ? 1.0 : x - 1.0;
-    double y = tk_log1p(t + __builtin_sqrt(tk_fma(t, t, 2.0 * t)));
-    y = big ? tk_log(x) + 0x1.62e42fefa39efp-1 : y;
+    double far = tk_log(x) + 0x1.62e42fefa39efp-1, near = tk_log1p(t + sqrt(tk_fma(t, t, 2.0 * t)));
+    double y = big ? far : near;
     return x < 1.0 ? (double)NAN : y;
 }
 TK_INLINE double tk_atanh(double x)

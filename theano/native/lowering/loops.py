@@ -7,15 +7,15 @@ A lone node is a nest of one; `theano.native.fusion` puts more nodes into one.
 from __future__ import annotations
 
 import threading
+import typing
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from theano import scalar
 from theano.gof.graph import Apply, Constant, Variable
 from theano.native import ir
 from theano.native.lowering.scalars import StatementWriter, literal
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
-from theano.tensor.elemwise import CAReduce, Elemwise
+from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, Prod, Sum
 
 _REDUCE_OPS = {
     scalar.Add: "add",
@@ -176,13 +176,13 @@ class _KernelMemo:
 
     def __init__(self, most: int = 4096):
         self._most = most
-        self._known: dict[Any, tuple[ir.Kernel, tuple[int, ...]]] = {}
+        self._known: dict[typing.Any, tuple[ir.Kernel, tuple[int, ...]]] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: Any) -> tuple[ir.Kernel, tuple[int, ...]] | None:
+    def get(self, key: typing.Any) -> tuple[ir.Kernel, tuple[int, ...]] | None:
         return self._known.get(key)
 
-    def put(self, key: Any, value: tuple[ir.Kernel, tuple[int, ...]]) -> None:
+    def put(self, key: typing.Any, value: tuple[ir.Kernel, tuple[int, ...]]) -> None:
         with self._lock:
             if len(self._known) >= self._most:
                 self._known.clear()
@@ -192,7 +192,7 @@ class _KernelMemo:
 _memo = _KernelMemo()
 
 
-def _key(node: Apply) -> Any:
+def _key(node: Apply) -> typing.Any:
     """What decides the kernel of a node: its op, the types, which inputs are the same, and scalar constants."""
     first: dict[Variable, int] = {}
     parts = []
@@ -283,7 +283,7 @@ def _lower_wide(builder: ProgramBuilder, node: Apply) -> None:
         builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, last.outputs))
 
 
-@lowers(CAReduce)
+@lowers(CAReduce, CAReduceDtype, Sum, Prod, All, Any)
 def lower_careduce(builder: ProgramBuilder, node: Apply) -> None:
     """A reduction, in one pass."""
     if not reduced_axes(node):

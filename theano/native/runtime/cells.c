@@ -477,6 +477,11 @@ int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value)
         }
     }
     r = thn_take_array(c, a);
+    if (r == 0 && c->ndim == 0) {
+        /* Arrays keep their identity on the way through a program. */
+        Py_INCREF(a);
+        c->obj = (PyObject *)a;
+    }
 done:
     Py_XDECREF(held);
     return r;

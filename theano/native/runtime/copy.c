@@ -1,7 +1,10 @@
 /* Strided loops over one or two arrays. */
 #include "copy.h"
+#include "threads.h"
 
 #include <stdio.h>
+
+#define PARALLEL_BYTES ((npy_intp)4 << 20) /* loops over less are not split */
 
 /* ---- element types. float16 is computed with in float32. */
 
@@ -333,10 +336,77 @@ static npy_intp magnitude(npy_intp v)
     return v < 0 ? -v : v;
 }
 
+/* A loop nest in normal form: no dimensions of size 1, neighbours merged where both operands allow. */
+typedef struct {
+    int nd;
+    npy_intp n[THN_MAXDIM], ds[THN_MAXDIM], ss[THN_MAXDIM];
+} Nest;
+
+static void run_nest(const Nest *nest, npy_intp n_first, char *dst, const char *src, ThnInner inner)
+{
+    const int nd = nest->nd;
+    const npy_intp *n = nest->n, *ds = nest->ds, *ss = nest->ss;
+    npy_intp at[THN_MAXDIM];
+    if (nd == 1) {
+        inner(n_first, dst, ds[0], src, ss[0]);
+        return;
+    }
+    npy_intp n0 = n[nd - 1], d0 = ds[nd - 1], s0 = ss[nd - 1];
+    npy_intp n1 = nd == 2 ? n_first : n[nd - 2], d1 = ds[nd - 2], s1 = ss[nd - 2];
+    /* A transposition: walk tiles, so that the source's cache lines are used up before they go. */
+    npy_intp tile = magnitude(s1) < magnitude(s0) && n1 > 8 ? 16 : n0;
+    int outer = nd - 2;
+    for (int i = 0; i < outer; i++) {
+        at[i] = 0;
+    }
+    for (;;) {
+        for (npy_intp start = 0; start < n0; start += tile) {
+            npy_intp count = n0 - start < tile ? n0 - start : tile;
+            char *d = dst + start * d0;
+            const char *s = src + start * s0;
+            for (npy_intp i = 0; i < n1; i++, d += d1, s += s1) {
+                inner(count, d, d0, s, s0);
+            }
+        }
+        int k = outer - 1;
+        for (; k >= 0; k--) {
+            npy_intp length = k == 0 ? n_first : n[k];
+            dst += ds[k];
+            src += ss[k];
+            if (++at[k] < length) {
+                break;
+            }
+            dst -= ds[k] * length;
+            src -= ss[k] * length;
+            at[k] = 0;
+        }
+        if (k < 0) {
+            return;
+        }
+    }
+}
+
+typedef struct {
+    const Nest *nest;
+    npy_intp chunk;
+    char *dst;
+    const char *src;
+    ThnInner inner;
+} Split;
+
+static void run_part(void *ctx, long task)
+{
+    const Split *p = ctx;
+    npy_intp start = task * p->chunk, count = p->nest->n[0] - start;
+    count = count < p->chunk ? count : p->chunk;
+    run_nest(p->nest, count, p->dst + start * p->nest->ds[0], p->src + start * p->nest->ss[0], p->inner);
+}
+
 void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,
                const npy_intp *src_strides, ThnInner inner)
 {
-    npy_intp n[THN_MAXDIM], ds[THN_MAXDIM], ss[THN_MAXDIM], at[THN_MAXDIM];
+    Nest nest;
+    npy_intp *n = nest.n, *ds = nest.ds, *ss = nest.ss;
     int nd = 0;
     for (int i = 0; i < ndim; i++) {
         if (dims[i] == 0) {
@@ -374,43 +444,19 @@ void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_st
             ss[last] = ss[i];
         }
     }
-    nd = last + 1;
-    if (nd == 1) {
-        inner(n[0], dst, ds[0], src, ss[0]);
+    nd = nest.nd = last + 1;
+    /* The innermost destination stride stands for the item size; parts depend on sizes only. */
+    npy_intp rows = n[0], row_bytes = magnitude(ds[nd - 1]);
+    for (int i = 1; i < nd; i++) {
+        row_bytes *= n[i];
+    }
+    if (ds[0] != 0 && rows > 1 && rows * row_bytes >= PARALLEL_BYTES) {
+        npy_intp chunk = ((npy_intp)1 << 20) / (row_bytes > 0 ? row_bytes : 1) + 1;
+        Split split = {&nest, chunk, dst, src, inner};
+        thn_parallel((long)((rows + chunk - 1) / chunk), run_part, &split);
         return;
     }
-    npy_intp n0 = n[nd - 1], d0 = ds[nd - 1], s0 = ss[nd - 1];
-    npy_intp n1 = n[nd - 2], d1 = ds[nd - 2], s1 = ss[nd - 2];
-    /* A transposition: walk tiles, so that the source's cache lines are used up before they go. */
-    npy_intp tile = magnitude(s1) < magnitude(s0) && n1 > 8 ? 16 : n0;
-    int outer = nd - 2;
-    for (int i = 0; i < outer; i++) {
-        at[i] = 0;
-    }
-    for (;;) {
-        for (npy_intp start = 0; start < n0; start += tile) {
-            npy_intp count = n0 - start < tile ? n0 - start : tile;
-            char *d = dst + start * d0;
-            const char *s = src + start * s0;
-            for (npy_intp i = 0; i < n1; i++, d += d1, s += s1) {
-                inner(count, d, d0, s, s0);
-            }
-        }
-        int k = outer - 1;
-        for (; k >= 0; k--) {
-            dst += ds[k];
-            src += ss[k];
-            if (++at[k] < n[k]) {
-                break;
-            }
-            dst -= ds[k] * n[k];
-            src -= ss[k] * n[k];
-            at[k] = 0;
-        }
-        if (k < 0) {
-            return;
-        }
-    }
+    run_nest(&nest, rows, dst, src, inner);
 }
 
 void thn_copy_strided(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,

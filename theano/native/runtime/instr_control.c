@@ -195,49 +195,76 @@ static void thunk_clear(ThnInstr *ins)
     thn_free(l);
 }
 
+/* Puts `value` (a new reference, may be NULL for None) into a storage without disturbing a pending exception. */
+static void put_back(PyObject *storage, PyObject *value)
+{
+    PyObject *type, *error, *tb;
+    PyErr_Fetch(&type, &error, &tb);
+    if (PyList_GET_SIZE(storage) == 1) {
+        PyList_SetItem(storage, 0, value ? value : Py_NewRef(Py_None));
+    } else {
+        Py_XDECREF(value);
+    }
+    PyErr_Restore(type, error, tb);
+}
+
+/* A storage may belong to a shared variable or to a constant: what it held comes back after the call, and one that holds
+ * the very value already is not touched. */
 static int thunk_execute(ThnFrame *f, const ThnInstr *ins)
 {
     PyObject *thunk = PyTuple_GET_ITEM(ins->params, 0);
     PyObject *in_storages = PyTuple_GET_ITEM(ins->params, 1), *out_storages = PyTuple_GET_ITEM(ins->params, 2);
+    PyObject *small[8] = {NULL};
+    PyObject **old = ins->nin <= 8 ? small : thn_alloc(sizeof(PyObject *) * (size_t)ins->nin);
     int r = -1;
-    if (thn_lock(ins->data) < 0) {
+    if (!old) {
         return -1;
     }
+    if (thn_lock(ins->data) < 0) {
+        goto free_old;
+    }
     for (int k = 0; k < ins->nin; k++) {
-        PyObject *v = thn_box(f, THN_IN(f, ins, k));
-        if (!v || PyList_SetItem(PyTuple_GET_ITEM(in_storages, k), 0, v) < 0) {
-            goto done;
+        PyObject *s = PyTuple_GET_ITEM(in_storages, k), *v = thn_box(f, THN_IN(f, ins, k));
+        if (!v) {
+            goto restore;
+        }
+        if (PyList_GET_SIZE(s) == 1 && PyList_GET_ITEM(s, 0) == v) {
+            Py_DECREF(v);
+            continue;
+        }
+        old[k] = Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None);
+        if (PyList_SetItem(s, 0, v) < 0) {
+            goto restore;
         }
     }
     for (int k = 0; k < ins->nout; k++) {
-        PyList_SetItem(PyTuple_GET_ITEM(out_storages, k), 0, Py_NewRef(Py_None));
+        put_back(PyTuple_GET_ITEM(out_storages, k), NULL);
     }
     PyObject *result = PyObject_CallNoArgs(thunk);
-    if (!result) {
-        goto done;
+    if (result) {
+        Py_DECREF(result);
+        r = 0;
     }
-    Py_DECREF(result);
-    r = 0;
     for (int k = 0; k < ins->nout && r == 0; k++) {
         PyObject *s = PyTuple_GET_ITEM(out_storages, k);
         PyObject *v = Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None);
         r = set_output(f, ins, k, v);
         Py_DECREF(v);
     }
-done:
-    for (int side = 0; side < 2; side++) {
-        PyObject *storages = side ? out_storages : in_storages;
-        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(storages); k++) {
-            PyObject *s = PyTuple_GET_ITEM(storages, k);
-            if (PyList_GET_SIZE(s)) {
-                PyObject *type, *value, *tb;
-                PyErr_Fetch(&type, &value, &tb);
-                PyList_SetItem(s, 0, Py_NewRef(Py_None));
-                PyErr_Restore(type, value, tb);
-            }
+    for (int k = 0; k < ins->nout; k++) {
+        put_back(PyTuple_GET_ITEM(out_storages, k), NULL);
+    }
+restore:
+    for (int k = 0; k < ins->nin; k++) {
+        if (old[k]) {
+            put_back(PyTuple_GET_ITEM(in_storages, k), old[k]);
         }
     }
     thn_unlock(ins->data);
+free_old:
+    if (old != small) {
+        thn_free(old);
+    }
     return r;
 }
 

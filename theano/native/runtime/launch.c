@@ -12,12 +12,11 @@
 #include <string.h>
 
 #define BUFFER 1024               /* elements of a block of an elementwise kernel that goes through buffers */
-#define STREAM_BLOCK 2048         /* elements of a block whose result is streamed to memory */
+#define ROWS 256                  /* rows whose reductions are finished together */
 #define PIECE 4096                /* elements that a strided row is gathered by */
 #define CHUNK 16384               /* elements of a row that are reduced as one */
 #define TASK_WORK 25000.0         /* ns of work worth a task */
 #define PARALLEL_WORK 60000.0     /* ns of work below which nothing is split */
-#define STREAM_BYTES (24 << 20)   /* output of at least this size is written past the cache */
 #define ACC_BYTES (THN_LANES * 16)
 
 enum { RUN_NOTHING, RUN_ELEM, RUN_ELEM_BUFFERED, RUN_ROWS, RUN_REDUCE, RUN_COLUMNS };
@@ -34,7 +33,6 @@ struct ThnPlan {
     int mode;
     int buffered;      /* some operand goes through a buffer */
     int flat;          /* buffered elementwise: two innermost dims may be taken as one */
-    int stream;        /* outputs are streamed */
     double work;
     thn_intp rows;     /* product of the outer dims */
     thn_intp inner;    /* product of the inner dims */
@@ -312,18 +310,6 @@ static void plan_elem(ThnPlan *p)
         p->flat = 0;
     }
     p->mode = p->buffered ? RUN_ELEM_BUFFERED : RUN_ELEM;
-    p->stream = 0;
-    if (!p->buffered && n0 >= 4 * STREAM_BLOCK && p->rows >= STREAM_BYTES / 8) {
-        thn_intp bytes = 0;
-        int aliased = 0;
-        for (int o = 0; o < k->nout; o++) {
-            bytes += p->rows * k->out[o].itemsize;
-            for (int i = 0; i < k->nin; i++) {
-                aliased |= p->ptr[i] == p->ptr[k->nin + o];
-            }
-        }
-        p->stream = bytes >= STREAM_BYTES && !aliased;
-    }
 }
 
 /* The operands that must be gathered for rows of the inner dims to be contiguous. */
@@ -374,7 +360,7 @@ double thn_plan(const ThnKernel *k, const ThnArg *in, const ThnArg *out, const t
     mem += (size_t)ops * cap * sizeof(thn_intp);
     p->through = (unsigned char *)mem;
     p->outer.cap = p->in.cap = cap;
-    p->buffered = p->flat = p->stream = 0;
+    p->buffered = p->flat = 0;
     for (int i = 0; i < k->nin; i++) {
         p->ptr[i] = in[i].data;
     }
@@ -528,60 +514,6 @@ static void *buffer_alloc(size_t n)
     return malloc(n ? n : 1);
 }
 
-#if defined(__x86_64__) || defined(_M_X64)
-#include <emmintrin.h>
-
-/* Writes a block past the cache. */
-static void stream_out(char *dst, const char *src, size_t n)
-{
-    size_t head = (16 - ((uintptr_t)dst & 15)) & 15;
-    if (head > n) {
-        head = n;
-    }
-    memcpy(dst, src, head);
-    dst += head;
-    src += head;
-    n -= head;
-    for (; n >= 64; n -= 64, dst += 64, src += 64) {
-        const __m128i a = _mm_loadu_si128((const __m128i *)src), b = _mm_loadu_si128((const __m128i *)(src + 16));
-        const __m128i c = _mm_loadu_si128((const __m128i *)(src + 32)), d = _mm_loadu_si128((const __m128i *)(src + 48));
-        _mm_stream_si128((__m128i *)dst, a);
-        _mm_stream_si128((__m128i *)(dst + 16), b);
-        _mm_stream_si128((__m128i *)(dst + 32), c);
-        _mm_stream_si128((__m128i *)(dst + 48), d);
-    }
-    memcpy(dst, src, n);
-}
-#define STREAM_FENCE() _mm_sfence()
-#define CAN_STREAM 1
-#else
-static void stream_out(char *dst, const char *src, size_t n) { memcpy(dst, src, n); }
-#define STREAM_FENCE() ((void)0)
-#define CAN_STREAM 0
-#endif
-
-/* n elements from `ptr`; results go to memory past the cache. */
-static void elem_streamed(const ThnPlan *p, char **ptr, thn_intp n, char *buf)
-{
-    const ThnKernel *k = p->k;
-    const Dims *g = &p->outer;
-    const int ops = n_ops(k), last = g->n - 1;
-    char *q[THN_KMAXOPS];
-    thn_intp zero[THN_KMAXOPS] = {0};
-    for (thn_intp e = 0; e < n; e += STREAM_BLOCK) {
-        const thn_intp m = n - e < STREAM_BLOCK ? n - e : STREAM_BLOCK;
-        for (int op = 0; op < ops; op++) {
-            q[op] = op < k->nin ? ptr[op] + e * g->strides[op * g->cap + last] : buf + (size_t)(op - k->nin) * STREAM_BLOCK * 16;
-        }
-        k->fn->elem(q, zero, 1, m);
-        for (int op = k->nin; op < ops; op++) {
-            const size_t size = (size_t)itemsize_of(k, op);
-            stream_out(ptr[op] + (size_t)e * size, q[op], (size_t)m * size);
-        }
-    }
-    STREAM_FENCE();
-}
-
 /* Rows [r0, r1) of the loops around the innermost dim, elements [e0, e1) of each. */
 static void elem_range(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
 {
@@ -591,13 +523,9 @@ static void elem_range(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, 
     char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
     thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
     const thn_intp n1 = last > 0 ? g->shape[last - 1] : 1;
-    char *buf = NULL;
     strides_along(g, last - 1, ops, s1);
     for (int op = 0; op < ops; op++) {
         ptr[op] = p->ptr[op] + e0 * g->strides[op * g->cap + last];
-    }
-    if (p->stream && CAN_STREAM && n1 * (e1 - e0) >= 2 * STREAM_BLOCK) {
-        buf = buffer_alloc((size_t)k->nout * STREAM_BLOCK * 16);
     }
     seek(g, nd, r0 / n1, ops, ptr, idx);
     thn_intp i1 = r0 % n1;
@@ -606,24 +534,13 @@ static void elem_range(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, 
         for (int op = 0; op < ops; op++) {
             q[op] = ptr[op] + i1 * s1[op];
         }
-        if (buf) {
-            for (thn_intp j = 0; j < m; j++) {
-                elem_streamed(p, q, e1 - e0, buf);
-                for (int op = 0; op < ops; op++) {
-                    q[op] += s1[op];
-                }
-            }
-        }
-        else {
-            k->fn->elem(q, s1, m, e1 - e0);
-        }
+        k->fn->elem(q, s1, m, e1 - e0);
         r += m;
         i1 = 0;
         if (r < r1) {
             step(g, nd, ops, ptr, idx);
         }
     }
-    free(buf);
 }
 
 /* The same through buffers. With p->flat, rows are taken together as far as they fit. */
@@ -986,8 +903,11 @@ static void acc_init(const char *codes, char *acc, thn_intp n)
         char one[16];
         const int size = acc_size(codes[2 * r + 1]);
         identity(codes[2 * r], codes[2 * r + 1], one);
-        for (thn_intp i = 0; i < n; i++) {
-            memcpy(acc + (size_t)r * ACC_BYTES + (size_t)i * size, one, size);
+        char *to = acc + (size_t)r * ACC_BYTES;
+        const size_t total = (size_t)n * size;
+        memcpy(to, one, size);
+        for (size_t done = size; done < total; done *= 2) {
+            memcpy(to + done, to, done < total - done ? done : total - done);
         }
     }
 }
@@ -1087,7 +1007,7 @@ static int reduce_row_range(const ThnPlan *p, thn_intp r0, thn_intp r1)
     }
     char *spare = acc + acc_bytes, *buf = spare + acc_bytes;
     /* Gathered tiles are a few cache lines wide. */
-    const thn_intp most = p->inner > chunk ? 1 : p->buffered ? 32 : THN_LANES;
+    const thn_intp most = p->inner > chunk ? 1 : p->buffered ? 32 : ROWS;
     strides_along(g, g->n - 1, ops, s1);
     memcpy(ptr, p->ptr, ops * sizeof(char *));
     seek(g, nd, r0 / n1, ops, ptr, idx);
@@ -1206,15 +1126,17 @@ static void accumulate_columns(const ThnPlan *p, char **base, thn_intp ncols, th
     thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
     strides_along(g, g->n - 1, ops, s1);
     for (thn_intp b = b0; b < b1; b++) {
-        acc_init(k->fn->reduces, acc + (size_t)(b - b0) * acc_bytes, THN_LANES);
+        const thn_intp left = ncols - b * THN_LANES;
+        acc_init(k->fn->reduces, acc + (size_t)(b - b0) * acc_bytes, left < THN_LANES ? left : THN_LANES);
     }
     memcpy(ptr, base, ops * sizeof(char *));
     seek(g, nd, i0 / n1, ops, ptr, idx);
     thn_intp j = i0 % n1;
     for (thn_intp i = i0; i < i1;) {
         thn_intp m = n1 - j < i1 - i ? n1 - j : i1 - i;
-        /* A few rows at a time for all blocks, so that memory is read in long runs. */
-        m = b1 - b0 > 1 && m > 8 ? 8 : m;
+        /* Row by row through all blocks: memory is read in one run, which counts for more than fewer visits to the
+         * accumulators. */
+        m = b1 - b0 > 1 ? 1 : m;
         for (thn_intp b = b0; b < b1; b++) {
             const thn_intp c0 = b * THN_LANES, c1 = c0 + THN_LANES < ncols ? c0 + THN_LANES : ncols;
             for (int op = 0; op < k->nin; op++) {
@@ -1278,7 +1200,7 @@ static int run_columns(const ThnPlan *p)
     thn_intp idx[THN_KMAXDIM + 2], outer_rows = 1;
     /* Few columns and many rows: rows are cut into pieces that depend on the sizes alone. */
     l.nchunks = 1;
-    if (nblocks < 8 && p->inner >= 512) {
+    if (ncols < 2048 && p->inner >= 512) {
         l.nchunks = p->inner * ncols / 32768;
         l.nchunks = l.nchunks > 16 ? 16 : l.nchunks < 1 ? 1 : l.nchunks;
         l.nchunks = l.nchunks > p->inner / 128 ? p->inner / 128 : l.nchunks;
@@ -1307,17 +1229,18 @@ static int run_columns(const ThnPlan *p)
             }
             for (thn_intp b = 0; b < nblocks; b++) {
                 char *acc = l.acc + (size_t)b * acc_bytes;
+                const thn_intp left = ncols - b * THN_LANES, n = left < THN_LANES ? left : THN_LANES;
                 for (thn_intp span = 1; span < l.nchunks; span *= 2) {
                     for (thn_intp c = 0; c + span < l.nchunks; c += 2 * span) {
                         acc_combine(k->fn->reduces, acc + (size_t)c * nblocks * acc_bytes, 0,
-                                    acc + (size_t)(c + span) * nblocks * acc_bytes, 0, THN_LANES);
+                                    acc + (size_t)(c + span) * nblocks * acc_bytes, 0, n);
                     }
                 }
                 finish_columns(p, ptr, ncols, b, acc);
             }
         }
         else {
-            l.ntasks = worth(work, (nblocks + 3) / 4);
+            l.ntasks = worth(work, nblocks);
             l.unit = (nblocks + l.ntasks - 1) / l.ntasks;
             l.ntasks = (nblocks + l.unit - 1) / l.unit;
             thn_parallel((long)l.ntasks, columns_task, &l);

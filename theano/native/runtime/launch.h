@@ -34,7 +34,7 @@
 #define THN_KERNEL_ABI 1
 #define THN_KMAXDIM 32
 #define THN_KMAXOPS 64
-#define THN_LANES 256 /* most accumulator lanes: columns or rows handled together */
+#define THN_LANES 2048 /* most accumulator lanes: columns or rows handled together */
 
 typedef intptr_t thn_intp;
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange
+from theano.tensor.extra_ops import Unique
+from theano.tensor.joining import concatenate
 from theano.tensor.math import abs_, cast, eq, expm1, int_div, mod, switch
 from theano.tensor.nnet.softmax import softmax
 from theano.tensor.products import batched_dot, dot, tensordot
@@ -124,15 +126,11 @@ def confusion_matrix(actual: Any, pred: Any):
     ValueError
         If an argument is no vector.
     """
-    from theano.tensor.extra_ops import Unique
-
     actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
     if actual.ndim != 1:
         raise ValueError("actual must be 1-d tensor variable")
     if pred.ndim != 1:
         raise ValueError("pred must be 1-d tensor variable")
-    from theano.tensor.joining import concatenate
-
     order = Unique(False, False, False)(concatenate([actual, pred]))
     is_actual = cast(eq(actual.dimshuffle(0, "x"), order), "int64")
     is_pred = cast(eq(pred.dimshuffle(0, "x"), order), "int64")

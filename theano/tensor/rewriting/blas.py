@@ -33,6 +33,12 @@ from theano.tensor.rewriting.registry import as_scalar_constant
 _BLAS = ("float16", "float32", "float64", "complex64", "complex128")
 
 
+def _length(node: Any, x: Any, i: int) -> Any:
+    """Dimension `i` of `x`, as the graph of `node` knows it."""
+    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
+    return x.shape[i] if feature is None else feature.shape(x)[i]
+
+
 @local_optimizer([T.Dot])
 def local_dot_to_dot22(node: Any) -> Any:
     """``dot(matrix, matrix) -> Dot22(matrix, matrix)``, and vectors as matrices of one row or column
@@ -302,7 +308,7 @@ def local_gemm_to_ger(node: Any) -> Any:
     if beta == 1:
         new = ger(z, a, xv, yv)
     elif beta == 0:
-        zeros = T.zeros([x.shape[0], y.shape[1]], x.dtype)
+        zeros = T.zeros([_length(node, x, 0), _length(node, y, 1)], x.dtype)
         new = ger(zeros, a, xv, yv)
     else:
         return False
@@ -344,7 +350,7 @@ def local_dot22_to_ger_or_gemv(node: Any) -> Any:
     if xb[1] and yb[0]:
         # Columns times rows: an outer product.
         xv, yv = x.dimshuffle(0), y.dimshuffle(1)
-        new = ger(T.zeros([x.shape[0], y.shape[1]], dtype=dtype), one, xv, yv)
+        new = ger(T.zeros([_length(node, x, 0), _length(node, y, 1)], dtype=dtype), one, xv, yv)
         if new.type != out.type:
             new = T.patternbroadcast(new, out.type.broadcastable)
     elif xb[0] and yb[1]:
@@ -352,10 +358,10 @@ def local_dot22_to_ger_or_gemv(node: Any) -> Any:
         start = T.patternbroadcast(T.AllocEmpty(dtype)(1), (False,))
         new = T.patternbroadcast(gemv_no_inplace(start, one, x, y.dimshuffle(0), zero), (True,)).dimshuffle(0, "x")
     elif xb[0] and not yb[0] and not yb[1]:
-        start = T.AllocEmpty(dtype)(y.shape[1])
+        start = T.AllocEmpty(dtype)(_length(node, y, 1))
         new = gemv_no_inplace(start, one, y.T, x.dimshuffle(1), zero).dimshuffle("x", 0)
     elif not xb[0] and not xb[1] and yb[1]:
-        start = T.AllocEmpty(dtype)(x.shape[0])
+        start = T.AllocEmpty(dtype)(_length(node, x, 0))
         new = gemv_no_inplace(start, one, x, y.dimshuffle(0), zero).dimshuffle(0, "x")
     else:
         return False

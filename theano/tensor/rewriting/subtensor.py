@@ -140,11 +140,15 @@ def local_useless_subtensor(node: Any) -> Any:
 
 @register_canonicalize("fast_compile")
 @register_useless("fast_compile")
+@register_specialize
 @local_optimizer([Subtensor])
 def local_subtensor_make_vector(node: Any) -> Any:
     """``MakeVector(a, b, c)[1] -> b`` and ``MakeVector(a, b, c)[:2] -> MakeVector(a, b)``"""
     x = node.inputs[0]
     inner = x.owner
+    if inner is not None and isinstance(inner.op, T.Rebroadcast):
+        # A vector of one element is declared broadcastable, the shape that it replaces is not.
+        inner = inner.inputs[0].owner
     if inner is None or not isinstance(inner.op, T.MakeVector):
         return False
     idx = indices_of(node)

@@ -1,0 +1,252 @@
+"""The cache of compiled kernels: faults, several processes, odd paths."""
+
+import os
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+
+from theano import config
+from theano.native import cache as kernel_cache
+from theano.native import compiler, ir
+from theano.native.cache import KernelCache, content_name
+from theano.native.runtime_build import load_runtime
+
+posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+not_root = pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+native = pytest.mark.skipif(load_runtime() is None or compiler.find_compiler() is None, reason="no native engine")
+
+
+@pytest.fixture
+def cache(tmp_path):
+    directory = tmp_path / "kernels"
+    directory.mkdir(mode=0o700)
+    return KernelCache(str(directory))
+
+
+def key(i):
+    return f"{i:032x}"
+
+
+def test_what_is_stored_is_found_also_by_others(cache):
+    path = cache.store(b"library", [key(1), key(2)])
+    other = KernelCache(cache.directory)
+    assert other.lookup([key(1), key(2), key(3)]) == {key(1): path, key(2): path}
+    assert cache.lookup([key(1)]) == {key(1): path}
+
+
+def test_a_reader_sees_what_is_added_later(cache):
+    other = KernelCache(cache.directory)
+    assert other.lookup([key(1)]) == {}
+    cache.store(b"library", [key(1)])
+    assert key(1) in other.lookup([key(1)])
+
+
+@pytest.mark.parametrize("damage", [b"", b"librar", b"librarY"])
+def test_a_damaged_library_is_not_found_and_goes_away(cache, damage):
+    path = cache.store(b"library", [key(1)])
+    with open(path, "wb") as file:
+        file.write(damage)
+    assert KernelCache(cache.directory).lookup([key(1)]) == {}
+    assert not os.path.exists(path)
+
+
+@pytest.mark.parametrize("index", [b"", b"\x00" * 100, b"garbage\n", key(1).encode()[:20]])
+def test_a_damaged_index_loses_entries_and_nothing_else(cache, index):
+    cache.store(b"library", [key(1)])
+    with open(os.path.join(cache.directory, "index"), "wb") as file:
+        file.write(index)
+    other = KernelCache(cache.directory)
+    assert other.lookup([key(1)]) == {}
+    path = other.store(b"second", [key(2)])
+    third = KernelCache(cache.directory).lookup([key(2)])
+    assert third in ({key(2): path}, {})
+    other.store(b"second", [key(2)])
+    assert KernelCache(cache.directory).lookup([key(2)]) == {key(2): path}
+
+
+def test_removal_by_age(cache):
+    old, new = cache.store(b"old", [key(1)]), cache.store(b"new", [key(2)])
+    past = time.time() - 1000
+    os.utime(old, (past, past))
+    left_behind = os.path.join(cache.directory, "tmp-killed")
+    open(left_behind, "w").close()
+    os.utime(left_behind, (past - 5000, past - 5000))
+    assert cache.clear(max_age=500) == 1
+    assert not os.path.exists(old) and os.path.exists(new) and not os.path.exists(left_behind)
+    assert KernelCache(cache.directory).lookup([key(1), key(2)]) == {key(2): new}
+    assert cache.clear() == 1
+    assert cache.entries() == []
+
+
+def test_entries_and_size(cache):
+    cache.store(b"library", [key(1), key(2)])
+    (entry,) = cache.entries()
+    assert (entry.size, entry.kernels) == (7, 2)
+    assert os.path.basename(entry.path).startswith(content_name(b"library"))
+    assert cache.size() >= 7
+
+
+@posix
+def test_a_directory_that_others_may_write_to_is_refused(tmp_path):
+    directory = tmp_path / "open"
+    directory.mkdir()
+    directory.chmod(0o777)
+    assert "others" in kernel_cache.unsafe_reason(str(directory))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        used = kernel_cache.open_cache(str(directory))
+    assert used.directory != str(directory)
+    assert os.stat(used.directory).st_mode & 0o777 == 0o700
+    assert kernel_cache.unsafe_reason(used.directory) is None
+
+
+@not_root
+def test_a_read_only_directory_is_replaced_by_a_private_one(tmp_path):
+    directory = tmp_path / "closed"
+    directory.mkdir(mode=0o500)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert kernel_cache.open_cache(str(directory / "kernels")).directory != str(directory / "kernels")
+
+
+def test_a_file_in_the_way_of_the_directory_is_no_error(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        used = kernel_cache.open_cache(str(tmp_path / "file" / "kernels"))
+    assert os.path.isdir(used.directory)
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from theano.native import compiler, ir
+x = ir.Operand("float64", (False,))
+kernels = [
+    ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)],
+                   [ir.Stmt("c", "float64", f"c = a * {i}.0;")], [ir.Store(0, "c")])
+    for i in range(5)
+]
+a = np.arange(9.0)
+for i, k in enumerate(compiler.load_kernels(kernels)):
+    assert (k.launch([a])[0] == a * i).all()
+calls = []
+compiler.compile_source = lambda *args: calls.append(1)
+print("fine")
+"""
+
+
+def run(home, program=PROGRAM, **kwargs):
+    env = {**os.environ, "THEANO_FLAGS": "", "HOME": str(home)}
+    env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+    flags = str(home / "cache").replace("'", "'")
+    env["THEANO_FLAGS"] = f"base_compiledir={flags}"
+    return subprocess.Popen([sys.executable, "-c", program], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)  # fmt: skip  # noqa: E501
+
+
+def finish(process):
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "fine" in out
+    return err
+
+
+@native
+def test_eight_processes_fill_one_empty_cache_at_once(tmp_path):
+    processes = [run(tmp_path) for _ in range(8)]
+    for process in processes:
+        assert "Warning" not in finish(process)
+    directories = [d for d, _, files in os.walk(tmp_path) if "index" in files]
+    assert len(directories) == 1
+    cache = KernelCache(directories[0])
+    assert cache.entries() and not [f for f in os.listdir(directories[0]) if f.startswith("tmp-")]
+
+
+@native
+@pytest.mark.parametrize("name", ["with space", "qu'o\"te", "ünïcode $HOME %s {}"])
+def test_odd_paths(tmp_path, name):
+    home = tmp_path / name
+    home.mkdir()
+    assert "Warning" not in finish(run(home))
+    without_compiler = PROGRAM.replace("import numpy as np", "import numpy as np\nimport subprocess\nsubprocess.run = None")
+    finish(run(home, without_compiler))
+
+
+@native
+def test_a_compilation_killed_half_way_leaves_a_usable_cache(tmp_path):
+    slow = PROGRAM.replace(
+        "import numpy as np",
+        "import numpy as np, os, signal, tempfile\n"
+        "real = os.replace\n"
+        "os.replace = lambda *args: os.kill(os.getpid(), signal.SIGKILL)",
+    )
+    process = run(tmp_path, slow)
+    process.communicate(timeout=120)
+    assert process.returncode != 0
+    finish(run(tmp_path))
+
+
+@native
+def test_damaged_libraries_are_compiled_again(tmp_path):
+    finish(run(tmp_path))
+    for directory, _, files in os.walk(tmp_path):
+        for file in files:
+            if file.endswith(kernel_cache.SUFFIX) and "kernels" in directory:
+                with open(os.path.join(directory, file), "r+b") as f:
+                    f.truncate(100)
+    finish(run(tmp_path))
+
+
+@native
+def test_a_full_disk_costs_the_cache_and_not_the_call(tmp_path):
+    program = PROGRAM.replace(
+        "a = np.arange(9.0)",
+        "from theano.native.cache import KernelCache\n"
+        "store = KernelCache.store\n"
+        "def full(self, data, keys):\n"
+        "    if 'theano-kernels-' in self.directory:\n"
+        "        return store(self, data, keys)\n"
+        "    raise OSError(28, 'No space left on device')\n"
+        "KernelCache.store = full\n"
+        "a = np.arange(9.0)",
+    )
+    err = finish(run(tmp_path, program))
+    assert err.count("RuntimeWarning") == 1 and "No space left" in err
+
+
+@native
+def test_a_warm_start_reads_few_files_and_runs_no_process(tmp_path):
+    finish(run(tmp_path))
+    program = PROGRAM.replace("import sys", "import sys, time\nimport subprocess\nsubprocess.run = subprocess.Popen = None")
+    program = program.replace("a = np.arange", "compiler._loaded.clear()\nt = time.perf_counter()\ncompiler.load_kernels(kernels)\nprint('seconds', time.perf_counter() - t)\na = np.arange")  # fmt: skip  # noqa: E501
+    out, err = run(tmp_path, program).communicate(timeout=60)
+    assert "fine" in out, err
+    seconds = float(out.split("seconds")[1].split()[0])
+    assert seconds < 0.05
+
+
+@native
+def test_no_compiler_is_needed_for_what_is_there_but_for_nothing_else():
+    with config.change_flags(cxx=""), pytest.raises(compiler.CompilerMissing, match="cxx"):
+        compiler.load_kernels([])
+    assert compiler.find_compiler() is not None
+
+
+@native
+def test_a_compile_error_shows_the_line():
+    x = ir.Operand("float64", (False,))
+    bad = ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)], [ir.Stmt("c", "float64", "c = no_such_thing_at_all + a;")], [ir.Store(0, "c")])  # fmt: skip  # noqa: E501
+    with pytest.raises(compiler.CompileError, match=r"\d+> .*no_such_thing_at_all"):
+        compiler.load_kernels([bad])
+
+
+@native
+def test_flags_are_part_of_the_key():
+    x = ir.Operand("float64", (False,))
+    kernel = ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)], [ir.Stmt("c", "float64", "c = a;")], [ir.Store(0, "c")])  # fmt: skip  # noqa: E501
+    plain = compiler.load_kernels([kernel])[0].symbol
+    with config.change_flags({"gcc.cxxflags": "-DSOMETHING='1 2'"}):
+        assert compiler.load_kernels([kernel])[0].symbol != plain

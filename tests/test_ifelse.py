@@ -1,0 +1,158 @@
+"""The lazy conditional."""
+
+import numpy as np
+import pytest
+import theano
+import theano.tensor as T
+from theano import gof
+from theano.gof.graph import Apply
+from theano.ifelse import IfElse, ifelse
+
+LINKERS = ["vm", "vm_nogc", "cvm", "py", None]
+
+
+def mode(linker):
+    return theano.Mode(linker=linker, optimizer="fast_compile") if linker else None
+
+
+class Note(gof.Op):
+    """Identity that takes down that it ran."""
+
+    def __init__(self, log, name):
+        self.log = log
+        self.name = name
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        self.log.append(self.name)
+        output_storage[0][0] = inputs[0].copy()
+
+    def grad(self, inputs, output_grads):
+        return output_grads
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+class TestValues:
+    def test_one_output(self, linker):
+        c, x = T.iscalar("c"), T.dvector("x")
+        f = theano.function([c, x], ifelse(c, x * 2, x**2), mode=mode(linker))
+        np.testing.assert_array_equal(f(1, [1.0, 3.0]), [2.0, 6.0])
+        np.testing.assert_array_equal(f(0, [1.0, 3.0]), [1.0, 9.0])
+
+    def test_lists(self, linker):
+        c, x = T.iscalar("c"), T.dvector("x")
+        a, b = ifelse(c, [x + 1, x + 2], [x * 10, x * 20])
+        f = theano.function([c, x], [a, b], mode=mode(linker))
+        assert [r.tolist() for r in f(1, [1.0])] == [[2.0], [3.0]]
+        assert [r.tolist() for r in f(0, [1.0])] == [[10.0], [20.0]]
+
+    def test_gradient(self, linker):
+        c, x, y = T.iscalar("c"), T.dvector("x"), T.dvector("y")
+        out = ifelse(c, x**2, y**3).sum()
+        f = theano.function([c, x, y], T.grad(out, [x, y]), mode=mode(linker))
+        assert [r.tolist() for r in f(1, [3.0], [2.0])] == [[6.0], [0.0]]
+        assert [r.tolist() for r in f(0, [3.0], [2.0])] == [[0.0], [12.0]]
+
+    def test_result_is_not_an_alias(self, linker):
+        c = T.iscalar("c")
+        s = theano.shared(np.zeros(2))
+        f = theano.function([c], ifelse(c, s, s + 1), mode=mode(linker))
+        f(1)[:] = 5
+        assert not s.get_value().any()
+
+    def test_nested(self, linker):
+        c, d, x = T.iscalar("c"), T.iscalar("d"), T.dscalar("x")
+        f = theano.function([c, d, x], ifelse(c, ifelse(d, x, -x), x * 0), mode=mode(linker))
+        assert [float(f(i, j, 2.0)) for i, j in ((1, 1), (1, 0), (0, 1))] == [2.0, -2.0, 0.0]
+
+
+@pytest.mark.parametrize("linker", ["vm", "vm_nogc", "cvm", None])
+class TestLaziness:
+    def test_only_one_branch_runs(self, linker):
+        log = []
+        c, x = T.iscalar("c"), T.dvector("x")
+        f = theano.function([c, x], ifelse(c, Note(log, "then")(x), Note(log, "else")(x)), mode=mode(linker))
+        f(1, [1.0])
+        assert log == ["then"]
+        f(0, [1.0])
+        assert log == ["then", "else"]
+
+    def test_what_both_branches_share_runs_once(self, linker):
+        log = []
+        c, x = T.iscalar("c"), T.dvector("x")
+        shared = Note(log, "shared")(x)
+        f = theano.function([c, x], ifelse(c, shared + 1, shared * 2), mode=mode(linker))
+        assert f(0, [3.0]).tolist() == [6.0] and log == ["shared"]
+
+
+class TestTypes:
+    def test_numbers_and_dtypes_are_converted(self):
+        c, x = T.iscalar("c"), T.dscalar("x")
+        assert ifelse(c, x, 1).type == x.type
+        assert ifelse(c, T.fvector(), T.dvector()).dtype == "float64"
+
+    def test_broadcastable_in_one_branch_only(self):
+        c = T.iscalar("c")
+        assert ifelse(c, T.row("r"), T.matrix("m")).broadcastable == (False, False)
+
+    def test_different_ranks_are_refused(self):
+        with pytest.raises(TypeError):
+            ifelse(T.iscalar(), T.vector(), T.matrix())
+
+    def test_different_lengths_are_refused(self):
+        x = T.vector()
+        with pytest.raises(ValueError):
+            ifelse(T.iscalar(), [x, x], [x])
+
+    def test_condition_must_be_scalar(self):
+        x = T.vector()
+        with pytest.raises(TypeError):
+            ifelse(x, x, x)
+
+    def test_kind_of_the_result(self):
+        c, x = T.iscalar("c"), T.vector()
+        assert isinstance(ifelse(c, [x], [x]), list)
+        assert isinstance(ifelse(c, (x,), (x,)), tuple)
+        assert isinstance(ifelse(c, x, x), theano.Variable)
+
+
+class TestOp:
+    def test_text_and_equality(self):
+        assert str(IfElse(1, name="pick")) == "if{pick}" and str(IfElse(1)) == "if{}"
+        assert IfElse(1) == IfElse(1) and IfElse(1) != IfElse(2) and hash(IfElse(1)) == hash(IfElse(1))
+        assert IfElse(2, as_view=True).view_map == {0: [1], 1: [2]}
+
+    def test_connections(self):
+        c, x, y = T.iscalar(), T.vector(), T.vector()
+        node = ifelse(c, [x, y], [y, x])[0].owner
+        pattern = node.op.connection_pattern(node)
+        assert pattern == [[True, True], [True, False], [False, True], [True, False], [False, True]]
+
+    def test_shape(self):
+        c, x, y = T.iscalar("c"), T.dmatrix("x"), T.dmatrix("y")
+        f = theano.function([c, x, y], ifelse(c, x, y).shape)
+        assert f(1, np.zeros((2, 3)), np.zeros((4, 5))).tolist() == [2, 3]
+        assert f(0, np.zeros((2, 3)), np.zeros((4, 5))).tolist() == [4, 5]
+
+    def test_r_operator(self):
+        c, x, v = T.iscalar("c"), T.dvector("x"), T.dvector("v")
+        f = theano.function([c, x, v], T.Rop(ifelse(c, x**2, x * 5), x, v))
+        assert f(1, [3.0], [1.0]).tolist() == [6.0]
+        assert f(0, [3.0], [1.0]).tolist() == [5.0]
+
+    def test_updates_choose_too(self):
+        c = T.iscalar("c")
+        s = theano.shared(1.0)
+        f = theano.function([c], [], updates=[(s, ifelse(c, s * 2, s + 10))])
+        f(1)
+        f(0)
+        assert float(s.get_value()) == 12.0
+
+    def test_test_values(self):
+        with theano.configparser.change_flags(compute_test_value="raise"):
+            c, x = T.iscalar("c"), T.dvector("x")
+            c.tag.test_value, x.tag.test_value = 1, np.array([1.0, 2.0])
+            out = ifelse(c, x * 2, x + 100)
+        assert out.tag.test_value.tolist() == [2.0, 4.0]

@@ -1,0 +1,103 @@
+"""Names that programs written for the original import from here; on today's Python they are all built in."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Mapping, MutableMapping
+from io import BytesIO, StringIO
+from operator import truediv
+from typing import Any
+
+__all__ = [
+    "PY3",
+    "BytesIO",
+    "Callable",
+    "DefaultOrderedDict",
+    "Mapping",
+    "MutableMapping",
+    "OrderedDict",
+    "StringIO",
+    "cmp",
+    "decode",
+    "decode_iter",
+    "decode_with",
+    "defaultdict",
+    "exc_message",
+    "get_unbound_function",
+    "ifilter",
+    "imap",
+    "izip",
+    "operator_div",
+    "python2x",
+]
+
+PY3 = True
+python2x = False
+izip = zip
+imap = map
+ifilter = filter
+# The operator that ``/`` is.
+operator_div = truediv
+
+
+def cmp(x: Any, y: Any) -> int:
+    """Return -1, 0 or 1 as `x` is less than, equal to or greater than `y`."""
+    return (x > y) - (x < y)
+
+
+def exc_message(e: BaseException) -> Any:
+    """Return the message of an exception: its only argument, or all its arguments."""
+    return e.args[0] if len(e.args) == 1 else e.args
+
+
+def get_unbound_function(unbound: Any) -> Any:
+    """Return the function of a method."""
+    return getattr(unbound, "__func__", unbound)
+
+
+def decode(x: bytes) -> str:
+    """Return text of its UTF-8 encoding."""
+    return x.decode()
+
+
+def decode_with(x: bytes, encoding: str) -> str:
+    """Return text of its encoding."""
+    return x.decode(encoding)
+
+
+def decode_iter(itr: Any) -> Any:
+    """Decode each element of an iterable."""
+    return (x.decode() for x in itr)
+
+
+class DefaultOrderedDict(OrderedDict):
+    """An `OrderedDict` that makes the values of missing keys by a factory.
+
+    Parameters
+    ----------
+    default_factory : callable, optional
+        Takes no arguments.
+    *args, **kwargs
+        As for `OrderedDict`.
+    """
+
+    def __init__(self, default_factory: Callable[[], Any] | None = None, *args: Any, **kwargs: Any):
+        if default_factory is not None and not callable(default_factory):
+            raise TypeError("first argument must be callable")
+        super().__init__(*args, **kwargs)
+        self.default_factory = default_factory
+
+    def __missing__(self, key: Any) -> Any:
+        if self.default_factory is None:
+            raise KeyError(key)
+        value = self[key] = self.default_factory()
+        return value
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.default_factory,), None, None, iter(self.items())
+
+    def copy(self) -> DefaultOrderedDict:
+        """Return a shallow copy."""
+        return type(self)(self.default_factory, self)
+
+    __copy__ = copy

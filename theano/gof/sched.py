@@ -1,0 +1,172 @@
+"""Orders of nodes: sorting by partial orders, and comparisons that make them."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from theano.gof.graph import io_toposort
+
+__all__ = [
+    "key_to_cmp",
+    "make_depends",
+    "make_dependence_cmp",
+    "posort",
+    "reverse_dict",
+    "sort_apply_nodes",
+    "sort_schedule_fn",
+]
+
+def make_depends() -> Callable:
+    """Return a function of two nodes that says whether the first needs the second."""
+
+    @functools.cache
+    def inputs_of(node: Any) -> frozenset:
+        return frozenset(v.owner for v in node.inputs if v.owner is not None)
+
+    def depends(pair: tuple) -> bool:
+        a, b = pair
+        if a is b:
+            return False
+        stack, seen = [a], set()
+        while stack:
+            for before in inputs_of(stack.pop()):
+                if before is b:
+                    return True
+                if before not in seen:
+                    seen.add(before)
+                    stack.append(before)
+        return False
+
+    return depends
+
+
+def make_dependence_cmp() -> Callable:
+    """Return a comparison of two nodes: 1 if the first needs the second, -1 if the other way round, else 0."""
+    depends = make_depends()
+
+    def dependence(a: Any, b: Any) -> int:
+        if depends((a, b)):
+            return 1
+        if depends((b, a)):
+            return -1
+        return 0
+
+    return dependence
+
+
+def reverse_dict(d: dict) -> dict:
+    """Turn a dictionary of iterables round.
+
+    Examples
+    --------
+    >>> reverse_dict({"a": (1, 2), "b": (2, 3)})
+    {1: ('a',), 2: ('a', 'b'), 3: ('b',)}
+    """
+    result: dict = {}
+    for key, values in d.items():
+        for value in values:
+            result[value] = result.get(value, ()) + (key,)
+    return result
+
+
+def posort(l: Iterable, *cmps: Callable) -> list:
+    """Sort by several comparisons that each leave some pairs open; an earlier one counts before a later one.
+
+    Parameters
+    ----------
+    l : iterable
+    *cmps : callable
+        Each takes two elements and returns a negative number, 0 or a positive number.
+
+    Returns
+    -------
+    list
+
+    Raises
+    ------
+    ValueError
+        A comparison contradicts itself.
+
+    Examples
+    --------
+    >>> lower_tens = lambda a, b: a // 10 - b // 10
+    >>> prefer_evens = lambda a, b: a % 2 - b % 2
+    >>> posort(list(range(20)), lower_tens, prefer_evens)
+    [0, 2, 4, 6, 8, 1, 3, 5, 7, 9, 10, 12, 14, 16, 18, 11, 13, 15, 17, 19]
+    """
+    items = list(l)
+    before: dict[int, set] = defaultdict(set)
+    after: dict[int, set] = defaultdict(set)
+
+    def add(i: int, j: int) -> None:
+        # i comes before j, and so does all that is before i before all that is after j.
+        firsts, lasts = before[i] | {i}, after[j] | {j}
+        for a in firsts:
+            after[a] |= lasts
+        for b in lasts:
+            before[b] |= firsts
+
+    for compare in cmps:
+        for i, a in enumerate(items):
+            for j in range(i + 1, len(items)):
+                result = compare(a, items[j])
+                if result < 0 and j not in before[i]:
+                    add(i, j)
+                elif result > 0 and j not in after[i]:
+                    add(j, i)
+    waiting = {i: len(before[i]) for i in range(len(items))}
+    ready = [i for i in waiting if not waiting[i]]
+    order = []
+    for i in ready:
+        order.append(items[i])
+        for j in sorted(after[i]):
+            waiting[j] -= 1
+            if not waiting[j]:
+                ready.append(j)
+    if len(order) != len(items):
+        raise ValueError("the comparisons contradict themselves")
+    return order
+
+
+def sort_apply_nodes(inputs: Any, outputs: Any, cmps: Iterable[Callable]) -> list:
+    """Return the nodes between inputs and outputs in an order that respects the graph and then the comparisons.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Variable
+    cmps : iterable of callable
+        As for `posort`.
+
+    Returns
+    -------
+    list of Apply
+    """
+    return posort(io_toposort(inputs, outputs), make_dependence_cmp(), *cmps)
+
+
+def sort_schedule_fn(*cmps: Callable) -> Callable:
+    """Return a scheduler for linkers: it takes a FunctionGraph and returns its nodes in order.
+
+    Parameters
+    ----------
+    *cmps : callable
+        As for `posort`.
+    """
+
+    def schedule(fgraph: Any) -> list:
+        return sort_apply_nodes(fgraph.inputs, fgraph.outputs, cmps)
+
+    return schedule
+
+
+def key_to_cmp(key: Callable) -> Callable:
+    """Return the comparison that compares the values of `key`."""
+
+    def key_cmp(a: Any, b: Any) -> int:
+        ka, kb = key(a), key(b)
+        return (ka > kb) - (ka < kb)
+
+    return key_cmp

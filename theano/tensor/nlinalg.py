@@ -1,0 +1,665 @@
+"""Linear algebra with NumPy: inverse, determinant, decompositions, norms, tensor equations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano.gof.graph import Apply
+from theano.gof.op import Op
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gradient import DisconnectedType
+from theano.tensor import basic as tensor
+from theano.tensor.conversion import as_tensor_variable
+from theano.tensor.math import abs_, discrete_dtypes, minimum, sqrt
+from theano.tensor.products import Dot, dot
+from theano.tensor.type import TensorType
+
+__all__ = [
+    "AllocDiag",
+    "Det",
+    "Eig",
+    "Eigh",
+    "EighGrad",
+    "ExtractDiag",
+    "MatrixInverse",
+    "MatrixPinv",
+    "QRFull",
+    "QRIncomplete",
+    "SVD",
+    "TensorInv",
+    "TensorSolve",
+    "alloc_diag",
+    "det",
+    "diag",
+    "eig",
+    "eigh",
+    "extract_diag",
+    "inv",
+    "lstsq",
+    "matrix_dot",
+    "matrix_inverse",
+    "matrix_power",
+    "norm",
+    "pinv",
+    "qr",
+    "svd",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+]
+
+
+def as_matrix(x: Any, name: str) -> Any:
+    """Return `x` as a matrix variable.
+
+    Raises
+    ------
+    TypeError
+        If it has another rank.
+    """
+    x = as_tensor_variable(x)
+    if x.ndim != 2:
+        raise TypeError(f"{name}: the input must be a matrix, got {x.ndim} dimensions")
+    return x
+
+
+def float_dtype_of(*variables: Any) -> str:
+    """Return the dtype of a decomposition of the variables: their common one, float64 for integers."""
+    dtypes = ["float64" if x.dtype in discrete_dtypes or x.dtype == "bool" else x.dtype for x in variables]
+    return np.result_type(*dtypes).name
+
+
+def real_dtype_of(dtype: str) -> str:
+    """Return the dtype of the parts of a complex dtype, or `dtype` itself."""
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+
+
+class MatrixPinv(Op):
+    """The Moore-Penrose pseudo-inverse of a matrix."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_matrix(x, "pinv")
+        return Apply(self, [x], [TensorType(float_dtype_of(x), x.type.broadcastable[::-1])()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = np.linalg.pinv(inputs[0]).astype(node.outputs[0].type.dtype, copy=False)
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        # The differential of the pseudo-inverse Z of X, of constant rank, is
+        # -Z dX Z + Z Z' dX' (I - X Z) + (I - Z X) dX' Z' Z.
+        (x,), (z,), (gz,) = inputs, outputs, grads
+        xz, zx = dot(x, z), dot(z, x)
+        gx = (
+            -matrix_dot(z, gz.T, z)
+            + matrix_dot(z, z.T, gz, tensor.identity_like(xz) - xz)
+            + matrix_dot(tensor.identity_like(zx) - zx, gz, z.T, z)
+        )
+        return [gx.T]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [tuple(reversed(in_shapes[0]))]
+
+
+pinv = MatrixPinv()
+
+
+class MatrixInverse(Op):
+    """The inverse of a square matrix.
+
+    Notes
+    -----
+    A product with it is rewritten to :func:`theano.tensor.slinalg.solve`.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_matrix(x, "matrix_inverse")
+        return Apply(self, [x], [TensorType(float_dtype_of(x), x.type.broadcastable)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = np.linalg.inv(inputs[0]).astype(node.outputs[0].type.dtype, copy=False)
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (inverse,), (gz,) = outputs, grads
+        return [-matrix_dot(inverse, gz.T, inverse).T]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        (x,), (point,) = inputs, eval_points
+        if point is None:
+            return [None]
+        inverse = self(x)
+        return [-matrix_dot(inverse, point, inverse)]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return in_shapes
+
+
+matrix_inverse = MatrixInverse()
+inv = matrix_inverse
+
+
+def matrix_dot(*args: Any):
+    """Return the product of all arguments, in their order."""
+    if not args:
+        raise ValueError("matrix_dot needs at least one matrix")
+    result = as_tensor_variable(args[0])
+    for a in args[1:]:
+        result = dot(result, a)
+    return result
+
+
+class AllocDiag(Op):
+    """The square matrix with a vector on its diagonal."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor_variable(x)
+        if x.type.ndim != 1:
+            raise TypeError("AllocDiag only works on vectors", x.type)
+        return Apply(self, [x], [TensorType(x.type.dtype, (False, False))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        (x,) = inputs
+        if x.ndim != 1:
+            raise TypeError(x)
+        output_storage[0][0] = np.diag(x)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [tensor.diagonal(grads[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] if eval_points[0] is None else [self(eval_points[0])]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        (length,) = in_shapes[0]
+        return [(length, length)]
+
+
+alloc_diag = AllocDiag()
+ExtractDiag = tensor.ExtractDiag
+extract_diag = tensor.extract_diag
+
+
+def diag(x: Any):
+    """Return the diagonal of a matrix, or the matrix with a vector on its diagonal.
+
+    Raises
+    ------
+    TypeError
+        If `x` is neither.
+    """
+    x = as_tensor_variable(x)
+    if x.type.ndim == 1:
+        return alloc_diag(x)
+    if x.type.ndim == 2:
+        return extract_diag(x)
+    raise TypeError("diag requires vector or matrix argument", x)
+
+
+def trace(X: Any):
+    """Return the sum of the diagonal of the matrix `X`."""
+    return extract_diag(X).sum()
+
+
+class Det(Op):
+    """The determinant of a square matrix."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_matrix(x, "det")
+        return Apply(self, [x], [TensorType(float_dtype_of(x), ())()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = np.asarray(np.linalg.det(inputs[0]), dtype=node.outputs[0].type.dtype)
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,), (value,), (gz,) = inputs, outputs, grads
+        return [gz * value * matrix_inverse(x).T]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        (x,), (point,) = inputs, eval_points
+        return [None] if point is None else [self(x) * trace(dot(matrix_inverse(x), point))]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [()]
+
+    def __str__(self) -> str:
+        return "Det"
+
+
+det = Det()
+
+
+class Eig(Op):
+    """The eigenvalues and right eigenvectors of a square matrix; both real, as NumPy gives them for real spectra."""
+
+    __props__: tuple[str, ...] = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_matrix(x, type(self).__name__)
+        dtype = float_dtype_of(x)
+        return Apply(self, [x], [TensorType(dtype, (False,))(), TensorType(dtype, (False, False))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        values, vectors = np.linalg.eig(inputs[0])
+        self._store(node, output_storage, values, vectors)
+
+    @staticmethod
+    def _store(node: Apply, output_storage: Any, *results: np.ndarray) -> None:
+        for out, variable, result in zip(output_storage, node.outputs, results):
+            dtype = variable.type.dtype
+            if np.iscomplexobj(result) and not dtype.startswith("complex"):
+                raise ValueError("the eigenvalues are complex: cast the matrix to a complex dtype")
+            out[0] = np.asarray(result, dtype=dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        n = in_shapes[0][0]
+        return [(n,), (n, n)]
+
+
+eig = Eig()
+
+
+def zero_disconnected(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+    """Return the gradients with zeros for the disconnected ones."""
+    return [out.zeros_like() if isinstance(g.type, DisconnectedType) else g for out, g in zip(outputs, grads)]
+
+
+_zero_disconnected = zero_disconnected
+
+
+class Eigh(Eig):
+    """The eigenvalues, in ascending order, and eigenvectors of a symmetric or Hermitian matrix.
+
+    Parameters
+    ----------
+    UPLO : {'L', 'U'}
+        Which triangle of the matrix is read.
+    """
+
+    __props__ = ("UPLO",)
+
+    def __init__(self, UPLO: str = "L") -> None:
+        if UPLO not in ("L", "U"):
+            raise ValueError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
+        self.UPLO = UPLO
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_matrix(x, "eigh")
+        dtype = float_dtype_of(x)
+        values = TensorType(real_dtype_of(dtype), (False,))(name="eigvals")
+        return Apply(self, [x], [values, TensorType(dtype, (False, False))(name="eigvecs")])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        self._store(node, output_storage, *np.linalg.eigh(inputs[0], self.UPLO))
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,) = inputs
+        values, vectors = outputs
+        g_values, g_vectors = zero_disconnected(outputs, grads)
+        return [EighGrad(self.UPLO)(x, values, vectors, g_values, g_vectors)]
+
+
+def fold_triangle(g: np.ndarray, lower: bool) -> np.ndarray:
+    """Return the gradient of the one triangle that stands for a whole symmetric matrix with gradient `g`."""
+    if lower:
+        return np.tril(g) + np.triu(g, 1).T
+    return np.triu(g) + np.tril(g, -1).T
+
+
+class EighGrad(Op):
+    """The gradient of :class:`Eigh`, with respect to the triangle that it reads."""
+
+    __props__ = ("UPLO",)
+
+    def __init__(self, UPLO: str = "L") -> None:
+        if UPLO not in ("L", "U"):
+            raise ValueError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
+        self.UPLO = UPLO
+
+    def make_node(self, x: Any, w: Any, v: Any, gw: Any, gv: Any) -> Apply:
+        inputs = [as_tensor_variable(a) for a in (x, w, v, gw, gv)]
+        if [a.ndim for a in inputs] != [2, 1, 2, 1, 2]:
+            raise TypeError("EighGrad takes a matrix, its eigenvalues and -vectors, and their gradients")
+        return Apply(self, inputs, [TensorType(float_dtype_of(*inputs), (False, False))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        _, w, v, gw, gv = inputs
+        gaps = w[:, None] - w[None, :]
+        np.fill_diagonal(gaps, np.inf)
+        core = np.diag(gw) + (v.T @ gv).T / gaps
+        g = fold_triangle(v @ core @ v.T, self.UPLO == "L")
+        output_storage[0][0] = np.asarray(g, dtype=node.outputs[0].type.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [in_shapes[0]]
+
+
+def eigh(a: Any, UPLO: str = "L"):
+    """Return the eigenvalues and eigenvectors of a symmetric or Hermitian matrix; see :class:`Eigh`."""
+    return Eigh(UPLO)(a)
+
+
+class QRFull(Op):
+    """Both factors of the QR decomposition.
+
+    Parameters
+    ----------
+    mode : {'reduced', 'complete', 'raw'}
+    """
+
+    __props__ = ("mode",)
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_matrix(x, "qr")
+        dtype = float_dtype_of(x)
+        second = (False,) if self.mode == "raw" else (False, False)
+        return Apply(self, [x], [TensorType(dtype, (False, False))(), TensorType(dtype, second)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        first, second = np.linalg.qr(inputs[0], self.mode)
+        dtype = node.outputs[0].type.dtype
+        output_storage[0][0] = np.asarray(first, dtype=dtype)
+        output_storage[1][0] = np.asarray(second, dtype=dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        m, n = in_shapes[0]
+        if self.mode == "complete":
+            return [(m, m), (m, n)]
+        k = minimum(m, n)
+        if self.mode == "raw":
+            return [(n, m), (k,)]
+        return [(m, k), (k, n)]
+
+
+class QRIncomplete(Op):
+    """The triangular factor of the QR decomposition.
+
+    Parameters
+    ----------
+    mode : {'r'}
+    """
+
+    __props__ = ("mode",)
+
+    def __init__(self, mode: str = "r") -> None:
+        self.mode = mode
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_matrix(x, "qr")
+        return Apply(self, [x], [TensorType(float_dtype_of(x), (False, False))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = np.asarray(np.linalg.qr(inputs[0], self.mode), dtype=node.outputs[0].type.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        m, n = in_shapes[0]
+        return [(minimum(m, n), n)]
+
+
+def qr(a: Any, mode: str = "reduced"):
+    """Return the QR decomposition of a matrix of shape (M, N), as ``numpy.linalg.qr``; ``K = min(M, N)``.
+
+    Parameters
+    ----------
+    a : matrix
+    mode : {'reduced', 'complete', 'r', 'raw'}
+        'reduced' gives `q` and `r` of shapes (M, K) and (K, N), 'complete' of (M, M) and (M, N), 'r' only `r`, 'raw'
+        what LAPACK gives: `h` of shape (N, M), transposed, and the vector `tau`.
+    """
+    names = {"full": "reduced", "economic": "raw"}
+    mode = names.get(mode, mode)
+    if mode == "r":
+        return QRIncomplete(mode)(a)
+    if mode not in ("reduced", "complete", "raw"):
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    return QRFull(mode)(a)
+
+
+class SVD(Op):
+    """The singular value decomposition.
+
+    Parameters
+    ----------
+    full_matrices : bool
+        Whether `u` and `v` are square; else they have min(M, N) columns and rows.
+    compute_uv : bool
+        Whether `u` and `v` are computed besides the singular values.
+    """
+
+    __props__ = ("full_matrices", "compute_uv")
+
+    def __init__(self, full_matrices: bool = True, compute_uv: bool = True) -> None:
+        self.full_matrices = bool(full_matrices)
+        self.compute_uv = bool(compute_uv)
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_matrix(x, "svd")
+        dtype = float_dtype_of(x)
+        s = TensorType(real_dtype_of(dtype), (False,))()
+        if not self.compute_uv:
+            return Apply(self, [x], [s])
+        matrix = TensorType(dtype, (False, False))
+        return Apply(self, [x], [matrix(), s, matrix()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        found = np.linalg.svd(inputs[0], self.full_matrices, self.compute_uv)
+        results = tuple(found) if self.compute_uv else (found,)
+        for out, variable, result in zip(output_storage, node.outputs, results):
+            out[0] = np.asarray(result, dtype=variable.type.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        m, n = in_shapes[0]
+        k = minimum(m, n)
+        if not self.compute_uv:
+            return [(k,)]
+        if self.full_matrices:
+            return [(m, m), (k,), (n, n)]
+        return [(m, k), (k,), (k, n)]
+
+
+def svd(a: Any, full_matrices: Any = 1, compute_uv: Any = 1):
+    """Return the singular value decomposition ``a == u * diag(s) * v`` of a matrix, as ``numpy.linalg.svd``.
+
+    Parameters
+    ----------
+    a : matrix
+    full_matrices, compute_uv : bool
+        See :class:`SVD`.
+
+    Returns
+    -------
+    list ``[u, s, v]``, or `s`
+    """
+    return SVD(full_matrices, compute_uv)(a)
+
+
+class lstsq(Op):
+    """The least-squares solution of a linear system: ``lstsq()(x, y, rcond)``, as ``numpy.linalg.lstsq``.
+
+    Outputs: the solution, the sums of squared residuals, the rank of `x` and its singular values.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: Any, y: Any, rcond: Any) -> Apply:
+        x, y, rcond = as_matrix(x, "lstsq"), as_tensor_variable(y), as_tensor_variable(rcond)
+        dtype = float_dtype_of(x, y)
+        vector = TensorType(dtype, (False,))
+        solution = TensorType(dtype, (False,) * y.ndim)
+        return Apply(self, [x, y, rcond], [solution(), vector(), TensorType("int64", ())(), vector()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, y, rcond = inputs
+        results = np.linalg.lstsq(x, y, float(rcond))
+        for out, variable, result in zip(output_storage, node.outputs, results):
+            out[0] = np.asarray(result, dtype=variable.type.dtype)
+
+
+def matrix_power(M: Any, n: int):
+    """Return the square matrix `M` to the integer power `n`; a negative one is that of the inverse."""
+    M = as_tensor_variable(M)
+    if n < 0:
+        return matrix_power(matrix_inverse(M), -n)
+    if n == 0:
+        return tensor.identity_like(M)
+    result, square = None, M
+    while True:
+        if n & 1:
+            result = square if result is None else dot(result, square)
+        n >>= 1
+        if not n:
+            return result
+        square = dot(square, square)
+
+
+def norm(x: Any, ord: Any = None):
+    """Return the norm of a vector or matrix, as ``numpy.linalg.norm``.
+
+    Parameters
+    ----------
+    x : vector or matrix
+    ord : None, number, 'fro', 'inf' or '-inf'
+        None is the Euclidean norm of all elements.
+
+    Raises
+    ------
+    ValueError
+        If there is no such norm.
+    """
+    x = as_tensor_variable(x)
+    ndim = x.ndim
+    if ndim == 0:
+        raise ValueError("'axis' entry is out of bounds.")
+    if ord is None:
+        return sqrt(tensor.sum(abs_(x) ** 2))
+    if isinstance(ord, str) and ord in ("inf", "-inf"):
+        ord = float(ord)
+    if ndim == 1:
+        if isinstance(ord, str):
+            raise ValueError(f"Invalid norm order {ord!r} for vectors.")
+        return tensor.norm(x, ord)
+    if ndim == 2:
+        if ord == "fro":
+            return sqrt(tensor.sum(abs_(x) ** 2))
+        if ord in (1, -1):
+            sums = tensor.sum(abs_(x), axis=0)
+        elif ord in (np.inf, -np.inf):
+            sums = tensor.sum(abs_(x), axis=1)
+        elif ord in (2, -2):
+            sums = svd(x, compute_uv=0)
+        else:
+            raise ValueError(f"Invalid norm order {ord!r} for matrices.")
+        return tensor.max(sums) if ord > 0 else tensor.min(sums)
+    raise NotImplementedError("We don't support norm with ndim > 2")
+
+
+class TensorInv(Op):
+    """The inverse with respect to ``tensordot(a, b, ind)``; see :func:`tensorinv`."""
+
+    __props__ = ("ind",)
+
+    def __init__(self, ind: int = 2) -> None:
+        self.ind = int(ind)
+        if self.ind <= 0:
+            raise ValueError(f"ind must be a positive integer, got {ind}")
+
+    def make_node(self, a: Any) -> Apply:
+        a = as_tensor_variable(a)
+        return Apply(self, [a], [TensorType(float_dtype_of(a), (False,) * a.ndim)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = np.asarray(np.linalg.tensorinv(inputs[0], self.ind), dtype=node.outputs[0].type.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [tuple(in_shapes[0][self.ind :]) + tuple(in_shapes[0][: self.ind])]
+
+
+def tensorinv(a: Any, ind: int = 2):
+    """Return the inverse of `a` with respect to ``tensordot(a, b, ind)``, as ``numpy.linalg.tensorinv``.
+
+    Parameters
+    ----------
+    a : tensor_like
+        The product of the first `ind` lengths has to be that of the others.
+    ind : int
+        Number of first dimensions that are summed over.
+    """
+    return TensorInv(ind)(a)
+
+
+class TensorSolve(Op):
+    """The solution of a tensor equation; see :func:`tensorsolve`."""
+
+    __props__ = ("axes",)
+
+    def __init__(self, axes: Sequence[int] | None = None) -> None:
+        self.axes = None if axes is None else tuple(axes)
+
+    def make_node(self, a: Any, b: Any) -> Apply:
+        a, b = as_tensor_variable(a), as_tensor_variable(b)
+        pattern = (False,) * (a.ndim - b.ndim)
+        return Apply(self, [a, b], [TensorType(float_dtype_of(a, b), pattern)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        a, b = inputs
+        output_storage[0][0] = np.asarray(np.linalg.tensorsolve(a, b, self.axes), dtype=node.outputs[0].type.dtype)
+
+
+def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None):
+    """Return the `x` with ``tensordot(a, x, x.ndim) == b``, as ``numpy.linalg.tensorsolve``.
+
+    Parameters
+    ----------
+    a : tensor of shape ``b.shape + Q``
+    b : tensor_like
+    axes : sequence of int, optional
+        Dimensions of `a` that are moved to the right before.
+
+    Returns
+    -------
+    tensor of shape Q
+    """
+    return TensorSolve(axes)(a, b)
+
+
+@local_optimizer([Dot])
+def inv_as_solve(node: Any) -> Any:
+    """``dot(matrix_inverse(a), b) -> solve(a, b)`` and ``dot(b, matrix_inverse(a)) -> solve(a.T, b.T).T``"""
+    from theano.tensor.slinalg import solve
+
+    left, right = node.inputs
+    if left.type.ndim != 2 or right.type.ndim not in (1, 2):
+        return False
+    if left.owner is not None and isinstance(left.owner.op, MatrixInverse):
+        new = solve(left.owner.inputs[0], right)
+    elif right.owner is not None and isinstance(right.owner.op, MatrixInverse):
+        new = solve(right.owner.inputs[0].T, left.T).T
+    else:
+        return False
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]
+
+
+def _register() -> None:
+    from theano.tensor.rewriting.registry import register_canonicalize, register_stabilize
+
+    register_canonicalize(inv_as_solve)
+    register_stabilize(inv_as_solve)
+
+
+_register()
+

@@ -1,0 +1,477 @@
+"""Rewrites of sigmoids, softmaxes and crossentropies: stable forms, and one operation for a loss and its gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.compile.mode import optdb
+from theano.gof.graph import Constant, Variable
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
+from theano.tensor.nnet.crossentropy import (
+    CrossentropyCategorical1Hot,
+    CrossentropyCategorical1HotGrad,
+    crossentropy_softmax_1hot_with_bias_dx,
+    crossentropy_softmax_argmax_1hot_with_bias,
+)
+from theano.tensor.nnet.sigm import hard_sigmoid, sigmoid, softplus, ultra_fast_sigmoid
+from theano.tensor.nnet.softmax import (
+    LogSoftmax,
+    Softmax,
+    SoftmaxGrad,
+    SoftmaxWithBias,
+    logsoftmax_op,
+    softmax_op,
+    softmax_with_bias,
+)
+from theano.tensor.rewriting.registry import as_scalar_constant, register_specialize, register_stabilize
+from theano.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
+
+
+def _is_elemwise(v: Any, op: Elemwise) -> bool:
+    """Return whether `v` is `op` of something, in place or not."""
+    node = v.owner
+    return node is not None and isinstance(node.op, Elemwise) and node.op.scalar_op == op.scalar_op
+
+
+def _argument(v: Any, op: Elemwise) -> Any:
+    """Return the argument of `v` if it is the unary `op` of something, else None."""
+    return v.owner.inputs[0] if _is_elemwise(v, op) else None
+
+
+def _is_one(v: Any) -> bool:
+    value = as_scalar_constant(v)
+    return value is not None and bool(value == 1)
+
+
+def _negated(x: Any) -> Any:
+    """Return ``-x``, without a double negative."""
+    inner = _argument(x, T.neg)
+    return inner if inner is not None else T.neg(x)
+
+
+def _replaced(node: Any, new: Any, index: int = 0) -> Any:
+    """Return the replacement list of `node`, or False where the types do not agree."""
+    old = node.outputs[index]
+    if new.type.dtype != old.type.dtype:
+        new = T.cast(new, old.type.dtype)
+    if new.type.broadcastable != old.type.broadcastable:
+        return False
+    copy_stack_trace(old, new)
+    return [new]
+
+
+def _one_plus_exp(v: Any) -> Any:
+    """Return `x` if `v` is ``1 + exp(x)``, else None."""
+    if not _is_elemwise(v, T.add) or len(v.owner.inputs) != 2:
+        return None
+    for one, other in (v.owner.inputs, v.owner.inputs[::-1]):
+        if _is_one(one):
+            return _argument(other, T.exp)
+    return None
+
+
+def _factors(v: Any) -> list[Any]:
+    return list(v.owner.inputs) if _is_elemwise(v, T.mul) else [v]
+
+
+def _product(factors: list[Any]) -> Any:
+    if not factors:
+        return T.constant(np.asarray(1, dtype="int8"))
+    return factors[0] if len(factors) == 1 else T.mul(*factors)
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_sigmoid(node: Any) -> Any:
+    """``log(sigmoid(x)) -> -softplus(-x)``"""
+    x = _argument(node.inputs[0], sigmoid)
+    return False if x is None else _replaced(node, T.neg(softplus(_negated(x))))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log1p])
+def local_log1p_to_softplus(node: Any) -> Any:
+    """``log1p(exp(x)) -> softplus(x)`` and ``log1p(-sigmoid(x)) -> -softplus(x)``"""
+    (argument,) = node.inputs
+    x = _argument(argument, T.exp)
+    if x is not None:
+        return _replaced(node, softplus(x))
+    inner = _argument(argument, T.neg)
+    x = None if inner is None else _argument(inner, sigmoid)
+    return False if x is None else _replaced(node, T.neg(softplus(x)))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.inv])
+def local_inv_1_plus_exp(node: Any) -> Any:
+    """``1 / (1 + exp(x)) -> sigmoid(-x)``"""
+    x = _one_plus_exp(node.inputs[0])
+    return False if x is None else _replaced(node, sigmoid(_negated(x)))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.true_div])
+def local_exp_over_1_plus_exp(node: Any) -> Any:
+    """``a * exp(x) / (1 + exp(x)) -> a * sigmoid(x)`` and ``a / (1 + exp(x)) -> a * sigmoid(-x)``"""
+    numerator, denominator = (_factors(v) for v in node.inputs)
+    kept, changed = [], False
+    for factor in denominator:
+        x = _one_plus_exp(factor)
+        if x is None:
+            kept.append(factor)
+            continue
+        changed = True
+        for i, other in enumerate(numerator):
+            if _argument(other, T.exp) is x:
+                numerator[i] = sigmoid(x)
+                break
+        else:
+            numerator = [f for f in numerator if not _is_one(f)] + [sigmoid(_negated(x))]
+    if not changed:
+        return False
+    result = _product(numerator)
+    if kept:
+        result = T.true_div(result, _product(kept))
+    return _replaced(node, result)
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.mul])
+def local_sigm_times_exp(node: Any) -> Any:
+    """``exp(x) * sigmoid(-x) -> sigmoid(x)``, among other factors"""
+    factors = list(node.inputs)
+    for i, factor in enumerate(factors):
+        x = _argument(factor, T.exp)
+        if x is None:
+            continue
+        for j, other in enumerate(factors):
+            y = _argument(other, sigmoid)
+            if y is not None and (_argument(y, T.neg) is x or _argument(x, T.neg) is y):
+                rest = [f for k, f in enumerate(factors) if k not in (i, j)]
+                return _replaced(node, _product([*rest, sigmoid(x)]))
+    return False
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.sub])
+def local_1msigmoid(node: Any) -> Any:
+    """``1 - sigmoid(x) -> sigmoid(-x)``, where that is the only use of the sigmoid"""
+    one, other = node.inputs
+    x = _argument(other, sigmoid)
+    if x is None or not _is_one(one) or len(getattr(other, "clients", ())) > 1:
+        return False
+    return _replaced(node, sigmoid(_negated(x)))
+
+
+@local_optimizer([sigmoid])
+def local_ultra_fast_sigmoid(node: Any) -> Any:
+    """``sigmoid(x) -> ultra_fast_sigmoid(x)``"""
+    if not isinstance(node.op, Elemwise) or node.op.scalar_op != sigmoid.scalar_op:
+        return False
+    return _replaced(node, ultra_fast_sigmoid(node.inputs[0]))
+
+
+@local_optimizer([sigmoid])
+def local_hard_sigmoid(node: Any) -> Any:
+    """``sigmoid(x) -> hard_sigmoid(x)``"""
+    if not isinstance(node.op, Elemwise) or node.op.scalar_op != sigmoid.scalar_op:
+        return False
+    return _replaced(node, hard_sigmoid(node.inputs[0]))
+
+
+# Approximations are a choice of the user: these act only when included by name.
+optdb["uncanonicalize"].register("local_ultra_fast_sigmoid", local_ultra_fast_sigmoid)
+optdb["uncanonicalize"].register("local_hard_sigmoid", local_hard_sigmoid)
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_softmax(node: Any) -> Any:
+    """``log(softmax(x)) -> logsoftmax(x)``, also with a bias"""
+    source = node.inputs[0].owner
+    if source is None:
+        return False
+    if isinstance(source.op, Softmax):
+        return _replaced(node, logsoftmax_op(source.inputs[0]))
+    if isinstance(source.op, SoftmaxWithBias):
+        x, b = source.inputs
+        return _replaced(node, logsoftmax_op(x + b))
+    return False
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([SoftmaxGrad])
+def local_logsoftmax_grad(node: Any) -> Any:
+    """``softmax_grad(g / sm, sm) -> g - sum(g, axis=1) * sm``, which does not divide by vanishing probabilities"""
+    dy, sm = node.inputs
+    if not _is_elemwise(dy, T.true_div):
+        return False
+    g, divisor = dy.owner.inputs
+    if divisor is not sm:
+        return False
+    labels = _one_hot_gradient(g)
+    if labels is not None:
+        values, y_idx = labels
+        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(values, sm, y_idx))
+    if g.type.broadcastable != dy.type.broadcastable:
+        g = T.fill(sm, g)
+    return _replaced(node, g - T.sum(g, axis=1, keepdims=True) * sm)
+
+
+def _one_hot_gradient(g: Any) -> Any:
+    """Return the negative values and the labels if `g` is zero but for one element of each row, else None."""
+    node = g.owner
+    negative = node is not None and _is_elemwise(g, T.neg)
+    if negative:
+        node = node.inputs[0].owner
+    if node is None or not isinstance(node.op, AdvancedIncSubtensor) or len(node.inputs) != 4:
+        return None
+    zeros, values, rows, labels = node.inputs
+    try:
+        if T.get_scalar_constant_value(zeros) != 0:
+            return None
+    except T.NotScalarConstantError:
+        return None
+    if values.type.ndim > 1 or not _is_row_index(node, rows, labels, zeros):
+        return None
+    if not negative:
+        values = T.neg(values)
+    if values.type.ndim == 0 or values.type.broadcastable[0]:
+        values = T.alloc(values if values.type.ndim == 0 else values[0], labels.shape[0])
+    return values, labels
+
+
+def _is_row_index(node: Any, rows: Any, labels: Any, matrix: Any) -> bool:
+    """Return whether ``matrix[rows, labels]`` picks one element of each row: `rows` counts all rows."""
+    if not (isinstance(getattr(labels, "type", None), type(matrix.type)) and isinstance(rows.type, type(matrix.type))):
+        return False
+    if matrix.type.ndim != 2 or labels.type.ndim != 1 or rows.type.ndim != 1:
+        return False
+    if labels.type.dtype not in T.integer_dtypes or rows.type.dtype not in T.integer_dtypes:
+        return False
+    if labels.type.broadcastable != rows.type.broadcastable and labels.type.broadcastable[0]:
+        return False
+    owner = rows.owner
+    if owner is None:
+        if not isinstance(rows, Constant):
+            return False
+        length = len(rows.data)
+        if not np.array_equal(rows.data, np.arange(length)):
+            return False
+        stop: Any = T.constant(length)
+    else:
+        if not isinstance(owner.op, T.ARange):
+            return False
+        start, stop, step = owner.inputs
+        if as_scalar_constant(start) is None or as_scalar_constant(start) != 0 or not _is_one(step):
+            return False
+    return any(_is_length(node, stop, v) for v in (labels, matrix))
+
+
+def _strip(v: Any) -> Any:
+    """Return `v` without casts and conversions between scalars and 0-d tensors."""
+    while v.owner is not None:
+        op = v.owner.op
+        is_cast = isinstance(op, Elemwise) and type(op.scalar_op).__name__ == "Cast"
+        if not (is_cast or isinstance(op, (T.TensorFromScalar, T.ScalarFromTensor))):
+            break
+        v = v.owner.inputs[0]
+    return v
+
+
+def _is_length(node: Any, stop: Any, v: Any) -> bool:
+    """Return whether `stop` is known to be the length of the first dimension of `v`."""
+    stop = _strip(stop)
+    owner = stop.owner
+    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
+    candidates = []
+    if feature is not None:
+        lengths = feature.shape_of.get(v) if hasattr(feature.shape_of, "get") else feature.shape_of[v]
+        if lengths:
+            candidates.append(_strip(lengths[0]))
+    for candidate in candidates:
+        if candidate is stop:
+            return True
+        if isinstance(candidate, Constant) and isinstance(stop, Constant):
+            return int(candidate.data) == int(stop.data)
+        a, b = candidate.owner, owner
+        if a is not None and b is not None and a.op == b.op and a.inputs == b.inputs:
+            return True
+    return False
+
+
+def _split_bias(z: Any) -> tuple[Any, Any]:
+    """Return ``(x, b)`` with ``z == x + b``, `b` being the sum of the vectors that are added to every row, or None."""
+    if not _is_elemwise(z, T.add):
+        return z, None
+    vectors, others = [], []
+    for term in z.owner.inputs:
+        node = term.owner
+        if node is not None and isinstance(node.op, DimShuffle) and tuple(node.op.new_order) == ("x", 0):
+            vectors.append(node.inputs[0])
+        else:
+            others.append(term)
+    if not vectors or not others:
+        return z, None
+    x = others[0] if len(others) == 1 else T.add(*others)
+    b = vectors[0] if len(vectors) == 1 else T.add(*vectors)
+    if x.type != z.type or b.type.dtype not in T.float_dtypes or b.type.ndim != 1:
+        return z, None
+    return x, b
+
+
+@register_specialize
+@local_optimizer([Softmax])
+def local_softmax_with_bias(node: Any) -> Any:
+    """``softmax(x + b) -> softmax_with_bias(x, b)`` for a vector `b`"""
+    x, b = _split_bias(node.inputs[0])
+    return False if b is None else _replaced(node, softmax_with_bias(x, b))
+
+
+def _softmax_argument(v: Any) -> tuple[Any, Any] | None:
+    """Return ``(x, b)`` if `v` is the softmax of ``x + b``, with None for `b` if there is none."""
+    node = v.owner
+    if node is None:
+        return None
+    if isinstance(node.op, Softmax):
+        return _split_bias(node.inputs[0])
+    if isinstance(node.op, SoftmaxWithBias):
+        return tuple(node.inputs)
+    return None
+
+
+def _fused(x: Any, b: Any, labels: Any) -> Any:
+    if b is None:
+        b = T.zeros((x.shape[1],), dtype=x.type.dtype)
+    return crossentropy_softmax_argmax_1hot_with_bias(x, b, labels, return_list=True)
+
+
+def _sharing_softmax(z: Any, x: Any, b: Any) -> list[Variable]:
+    """Return the softmaxes of ``z == x + b`` that the graph computes besides."""
+    found = [c.outputs[0] for c, _ in getattr(z, "clients", ()) if c != "output" and isinstance(c.op, Softmax)]
+    if b is not None:
+        for c, _ in getattr(x, "clients", ()):
+            if c != "output" and isinstance(c.op, SoftmaxWithBias) and c.inputs[0] is x and c.inputs[1] is b:
+                found.append(c.outputs[0])
+    return found
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([CrossentropyCategorical1Hot])
+def local_crossentropy_to_crossentropy_with_softmax(node: Any) -> Any:
+    """``crossentropy(softmax(x + b), y)`` -> the operation that computes both at once"""
+    sm, labels = node.inputs
+    argument = _softmax_argument(sm)
+    if argument is None or labels.type.dtype not in T.integer_dtypes:
+        return False
+    x, b = argument
+    nll, new_sm, _ = _fused(x, b, labels)
+    if nll.type != node.outputs[0].type or new_sm.type != sm.type:
+        return False
+    copy_stack_trace(node.outputs[0], nll)
+    copy_stack_trace([sm, node.outputs[0]], new_sm)
+    return {node.outputs[0]: nll, sm: new_sm}
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([SoftmaxGrad])
+def local_crossentropy_softmax_grad(node: Any) -> Any:
+    """``softmax_grad(crossentropy_grad(g, sm, y), sm) -> g * (sm - onehot(y))``"""
+    dy, sm = node.inputs
+    if dy.owner is None or not isinstance(dy.owner.op, CrossentropyCategorical1HotGrad):
+        return False
+    g, coding_dist, labels = dy.owner.inputs
+    if coding_dist is not sm or labels.type.dtype not in T.integer_dtypes:
+        return False
+    if g.type.ndim == 0 or g.type.broadcastable[0]:
+        g = T.alloc(g if g.type.ndim == 0 else g[0], labels.shape[0])
+    return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(g, sm, labels))
+
+
+@register_specialize
+@local_optimizer([AdvancedSubtensor])
+def local_advanced_indexing_crossentropy_onehot(node: Any) -> Any:
+    """``logsoftmax(x + b)[arange(y.shape[0]), y] -> -crossentropy_softmax(x, b, y)``"""
+    if len(node.inputs) != 3:
+        return False
+    matrix, rows, labels = node.inputs
+    source = matrix.owner
+    if source is None or not isinstance(source.op, LogSoftmax) or not _is_row_index(node, rows, labels, matrix):
+        return False
+    z = source.inputs[0]
+    x, b = _split_bias(z)
+    nll, new_sm, _ = _fused(x, b, labels)
+    new = T.neg(nll)
+    old = node.outputs[0]
+    if new.type != old.type:
+        return False
+    copy_stack_trace(old, [nll, new])
+    result = {old: new}
+    for sm in _sharing_softmax(z, x, b):
+        if sm.type == new_sm.type:
+            copy_stack_trace([sm, old], new_sm)
+            result[sm] = new_sm
+    return result
+
+
+@register_specialize
+@local_optimizer([T.MaxAndArgmax, T.Argmax])
+def local_argmax_pushdown(node: Any) -> Any:
+    """``argmax(f(x)) -> argmax(x)`` for an increasing `f` of elements, and for the softmax of rows"""
+    index = len(node.outputs) - 1
+    if index == 1 and node.outputs[0].clients:
+        return False
+    source = node.inputs[0].owner
+    if source is None:
+        return False
+    ndim = node.inputs[0].type.ndim
+    along_rows = tuple(node.op.axis) == (ndim - 1,) if node.op.axis is not None else False
+    if isinstance(source.op, (Softmax, SoftmaxWithBias)) and along_rows:
+        x = source.inputs[0]
+        if isinstance(source.op, SoftmaxWithBias):
+            x = x + source.inputs[1]
+    elif isinstance(source.op, Elemwise) and any(
+        _is_elemwise(node.inputs[0], f) for f in (sigmoid, T.tanh, softplus, T.exp)
+    ):
+        x = source.inputs[0]
+    else:
+        return False
+    new = T.Argmax(node.op.axis)(x)
+    if new.type != node.outputs[index].type:
+        return False
+    copy_stack_trace(node.outputs[index], new)
+    return {node.outputs[index]: new}
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.true_div])
+def local_softmax_simplifier(node: Any) -> Any:
+    """``exp(x) / sum(exp(x), axis=1, keepdims=True) -> softmax(x)`` for a matrix"""
+    numerator, denominator = node.inputs
+    x = _argument(numerator, T.exp)
+    if x is None or numerator.type.ndim != 2 or x.type.dtype not in T.float_dtypes:
+        return False
+    shuffle = denominator.owner
+    if shuffle is None or not isinstance(shuffle.op, DimShuffle) or tuple(shuffle.op.new_order) != (0, "x"):
+        return False
+    total = shuffle.inputs[0].owner
+    if total is None or not isinstance(total.op, Sum) or total.inputs[0] is not numerator:
+        return False
+    if total.op.axis is None or tuple(a % 2 for a in total.op.axis) != (1,):
+        return False
+    return _replaced(node, softmax_op(x))
