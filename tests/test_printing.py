@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from theano import gof, printing
 from theano.gof.graph import Apply
 from theano.printing import (
@@ -232,7 +233,8 @@ class TestDescriptions:
     def test_hex_digest(self):
         value = np.arange(4.0)
         assert hex_digest(value) == hex_digest(value.copy())
-        assert len({hex_digest(value), hex_digest(value + 1), hex_digest(value.reshape(2, 2)), hex_digest(value[::2])}) == 4
+        others = [value + 1, value.reshape(2, 2), value[::2]]
+        assert len({hex_digest(v) for v in [value, *others]}) == 4
         with pytest.raises(TypeError):
             hex_digest([1])
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import theano
 import theano.tensor as T
 from theano.gof.opt import MergeOptimizer

@@ -3,6 +3,7 @@
 import warnings
 
 import pytest
+
 import theano
 from theano.updates import OrderedUpdates
 

@@ -79,7 +79,9 @@ class IfElse(PureOp):
         outputs = []
         for t, f in zip(then, orelse):
             if t.type != f.type:
-                raise TypeError(f"IfElse requires same types for true and false return values: {t} {t.type}, {f} {f.type}")
+                raise TypeError(
+                    f"IfElse requires same types for true and false return values: {t} {t.type}, {f} {f.type}"
+                )
             outputs.append(t.type())
         return Apply(self, [c, *args], outputs)
 

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from theano import gof
 from theano.configparser import change_flags
 from theano.gof.graph import Apply

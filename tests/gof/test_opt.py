@@ -6,6 +6,7 @@ import logging
 import pickle
 
 import pytest
+
 from theano import gof
 from theano.configparser import change_flags
 from theano.gof.graph import Apply
@@ -297,6 +298,7 @@ class TestNavigators:
             for client, _ in node.outputs[0].clients:
                 if client != "output" and client.op == neg:
                     return {client.outputs[0]: mul(*node.inputs)}
+            return None
 
         fgraph = graph(xyz, neg(add(x, y)), neg(x))
         TopoOptimizer(push).optimize(fgraph)
@@ -592,7 +594,9 @@ def test_classes_pickle_by_their_documented_path():
     assert type(opt) is MergeOptimizer and MergeOptimizer.__module__ == "theano.gof.opt"
 
 
-@pytest.mark.parametrize("navigate", [TopoOptimizer, lambda opt, **kw: EquilibriumOptimizer([opt], max_use_ratio=9, **kw)])
+@pytest.mark.parametrize(
+    "navigate", [TopoOptimizer, lambda opt, **kw: EquilibriumOptimizer([opt], max_use_ratio=9, **kw)]
+)
 def test_a_replacement_that_is_refused_is_tried_once(xyz, navigate):
     # Both nodes would destroy the graph's input.
     class Change(gof.Op):
@@ -613,6 +617,7 @@ def test_a_replacement_that_is_refused_is_tried_once(xyz, navigate):
         if not node.op.inplace:
             tries.append(node)
             return Change(True)(*node.inputs, return_list=True)
+        return None
 
     inner = neg(xyz[0])
     fgraph = graph(xyz, Change(False)(inner), Change(False)(inner), inner)

@@ -5,9 +5,18 @@ import io
 import pickle
 
 import pytest
+
 from theano import gof
 from theano.gof import Query
-from theano.gof.opt import EquilibriumOptimizer, LocalOptGroup, OpRemove, Optimizer, PatternSub, SeqOptimizer, TopoOptimizer
+from theano.gof.opt import (
+    EquilibriumOptimizer,
+    LocalOptGroup,
+    OpRemove,
+    Optimizer,
+    PatternSub,
+    SeqOptimizer,
+    TopoOptimizer,
+)
 from theano.gof.optdb import DB, EquilibriumDB, LocalGroupDB, ProxyDB, SequenceDB, TopoDB
 from theano.scalar import add, float64, identity, neg, sub
 

@@ -192,7 +192,8 @@ def test_reductions_of_every_dtype(dtype, op):
         acc = {"float16": "float32"}.get(dtype, dtype) if op == "add" else dtype
         kernel = reduction(op, acc, dtype, dtype, 1, 1, axes)
         (result,) = build(kernel).launch([x])
-        expected = getattr(np, op).reduce(x.astype("float64") if dtype == "float16" else x, axis=axes[1], dtype=None if op != "add" else (dtype if dtype != "float16" else "float64"))  # fmt: skip  # noqa: E501
+        exact = x.astype("float64") if dtype == "float16" else x
+        expected = getattr(np, op).reduce(exact, axis=axes[1], **({"dtype": exact.dtype} if op == "add" else {}))
         np.testing.assert_array_equal(result, expected.astype(dtype))
 
 

@@ -65,7 +65,8 @@ _HINT_TRACE = (
     "optimization can be disabled with 'optimizer=None'."
 )
 _HINT_VERBOSE = (
-    "HINT: Use the Theano flag 'exception_verbosity=high' for a debugprint and storage map footprint of this apply node."
+    "HINT: Use the Theano flag 'exception_verbosity=high' for a debugprint and storage map footprint "
+    "of this apply node."
 )
 _HINT_LINKER = "HINT: Use another linker then the c linker to have the inputs shapes and strides printed."
 
@@ -593,7 +594,7 @@ def streamline(
             "Length of thunks and post_thunk_old_storage must match", (len(thunks), len(post_thunk_old_storage))
         )
     clear = no_recycling or ()
-    old_storage: Sequence[Any] = post_thunk_old_storage or [()] * len(thunks)
+    old_storage: Sequence[Any] = post_thunk_old_storage or [[] for _ in thunks]
     steps = list(zip(thunks, old_storage))
 
     def run_steps() -> None:

@@ -319,7 +319,9 @@ class SequenceDB(DB):
         self.__position__: dict[str, float] = {}
         self.failure_callback = failure_callback
 
-    def register(self, name: str, obj: Any, position: float | str, *tags: str, **kwargs: Any) -> None:  # type: ignore[override]
+    def register(  # type: ignore[override]
+        self, name: str, obj: Any, position: float | str, *tags: str, **kwargs: Any
+    ) -> None:
         """Add an optimizer at a position; see `DB.register`.
 
         Parameters

@@ -48,7 +48,7 @@ DTYPES = (
     "float16", "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
 
-ITEMSIZE = dict(zip(DTYPES, (1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16)))
+ITEMSIZE = dict(zip(DTYPES, (1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16), strict=True))
 
 MAX_DIMS = 32
 """Most iteration dims of a kernel (``TK_MAXDIM`` of launch.h)."""
@@ -248,8 +248,8 @@ def elementwise(
 def argextremum_stages(load: Load, dtype: str, largest: bool, result: str, prefix: str = "am_") -> tuple[Stage, ...]:
     """Two stages that find the flattened inner position of the first maximum (or minimum) as NumPy does.
 
-    NaN counts as the extremum. The extremum itself is the row value ``prefix + "m"``; the position, an int64, is `result`.
-    Use with ``Kernel.nonempty``.
+    NaN counts as the extremum. The extremum itself is the row value ``prefix + "m"``; the position, an int64, is
+    `result`. Use with ``Kernel.nonempty``.
     """
     op = "maximum" if largest else "minimum"
     m, i, w, x = prefix + "m", prefix + "i", prefix + "w", load.var
@@ -323,7 +323,7 @@ def _verify_operand(i: int, operand: Operand, ndim: int) -> None:
     used = [a for a in axes if a >= 0]
     _require(len(set(used)) == len(used), f"input {i} uses an axis twice")
     _require(all(a < operand.rank for a in used), f"input {i} has no such axis")
-    for flag, axis in zip(operand.broadcast, axes):
+    for flag, axis in zip(operand.broadcast, axes, strict=True):
         _require(flag or axis >= 0, f"input {i} has a dim without axis that is not broadcast")
 
 

@@ -7,6 +7,7 @@ program.
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -205,8 +206,8 @@ class ProgramBuilder:
 Lowering = Callable[[ProgramBuilder, Apply], None]
 
 _lowerings: dict[type, Lowering] = {}
-_load_lock = threading.Lock()
-_loaded = False
+_load_lock = threading.RLock()
+_loaded: set[str] = set()
 
 
 def lowers(*op_classes: type) -> Callable[[Lowering], Lowering]:
@@ -226,8 +227,8 @@ def find_lowering(op: Any) -> Lowering | None:
     A subclass inherits a lowering only as long as it does not bring its own `perform`, `c_code` or `make_thunk`:
     what a user overrides must run.
     """
-    _load_lowerings()
     own = type(op)
+    _load_lowerings(own.__module__)
     found = _lowerings.get(own)
     if found is not None:
         return found
@@ -242,13 +243,16 @@ def find_lowering(op: Any) -> Lowering | None:
     return None
 
 
-def _load_lowerings() -> None:
-    """Import the lowerings when the first function is compiled, not at `import theano`."""
-    global _loaded
-    if _loaded:
-        return
-    with _load_lock:
-        if not _loaded:
-            import theano.native.lowering  # noqa: F401
+# Packages whose Ops are lowered by a module that is imported with the first of them.
+_FAMILIES = {"theano.tensor.nnet": "theano.native.lowering.nnet"}
 
-            _loaded = True
+
+def _load_lowerings(module: str) -> None:
+    """Import the lowerings when the first function is compiled, not at `import theano`."""
+    wanted = ["theano.native.lowering"]
+    wanted += [lowering for package, lowering in _FAMILIES.items() if module.startswith(package)]
+    for name in wanted:
+        if name not in _loaded:
+            with _load_lock:
+                importlib.import_module(name)
+                _loaded.add(name)

@@ -10,10 +10,12 @@ import numpy as np
 from theano import config
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
+from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.gradient import DisconnectedType, grad_undefined
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.creation import arange, zeros_like
 from theano.tensor.math import discrete_dtypes, integer_dtypes, minimum, switch
+from theano.tensor.rewriting.registry import register_specialize, register_useless
 from theano.tensor.type import TensorType
 from theano.tensor.type_other import NoneConst
 
@@ -33,8 +35,8 @@ def _axis_variable(axis: Any) -> Any:
     if axis is None:
         return NoneConst
     axis = as_tensor_variable(axis)
-    if axis.ndim or axis.dtype not in integer_dtypes:
-        raise TypeError(f"the axis of a sort has to be an integer scalar, got {axis.type}")
+    if axis.ndim:
+        raise TypeError(f"the axis of a sort has to be a scalar, got {axis.type}")
     return axis
 
 
@@ -357,3 +359,22 @@ def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = Tru
 def _flat_if_none(x: Any, axis: int | None) -> tuple[Any, int]:
     x = as_tensor_variable(x)
     return (x.flatten(), 0) if axis is None else (x, axis)
+
+
+@register_specialize
+@register_useless
+@local_optimizer([TopKOp])
+def local_useless_topk(node: Any) -> Any:
+    """``topk_and_argtopk(x)`` of which one result is not used -> the operation without it"""
+    op = node.op
+    if not (op.return_values and op.return_indices):
+        return False
+    values, indices = node.outputs
+    if bool(values.clients) == bool(indices.clients):
+        return False
+    keep = values if values.clients else indices
+    new = TopKOp(op.axis, op.sorted, op.idx_dtype, return_values=keep is values, return_indices=keep is indices)(
+        *node.inputs
+    )
+    copy_stack_trace(keep, new)
+    return {keep: new}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,9 +77,14 @@ class TensorType(Type):
         self.name = name
         self.numpy_dtype = np.dtype(self.dtype)
         self.sparse_grad = sparse_grad
-        self.ndim = len(self.broadcastable)
+        self._ndim = len(self.broadcastable)
         self._any_broadcastable = True in self.broadcastable
         self._hash = hash((type(self), self.dtype, self.broadcastable))
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._ndim
 
     def clone(self, dtype: str | None = None, broadcastable: Sequence[bool] | None = None) -> TensorType:
         """Return a type like this one, with another dtype or broadcastable pattern if given."""
@@ -108,7 +114,7 @@ class TensorType(Type):
         """
         if type(data) is not np.ndarray or data.dtype is not self.numpy_dtype:
             data = self._converted(data, strict, allow_downcast)
-        if data.ndim != self.ndim:
+        if data.ndim != self._ndim:
             raise TypeError(
                 f"Wrong number of dimensions: expected {self.ndim}, got {data.ndim} with shape {data.shape}."
             )
@@ -281,13 +287,14 @@ class TensorType(Type):
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
+        self._ndim = len(self.broadcastable)
         self._any_broadcastable = True in self.broadcastable
         self._hash = hash((type(self), self.dtype, self.broadcastable))
 
     def __reduce__(self) -> Any:
-        if type(self) is TensorType and self.name is None and not self.sparse_grad and len(self.__dict__) == 8:
+        if type(self) is TensorType and not self.name and not self.sparse_grad and self.__dict__.keys() == _PLAIN:
             return tensor_type, (self.dtype, self.broadcastable)
-        return super().__reduce_ex__(2)
+        return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
 
     @staticmethod
     def values_eq(a: Any, b: Any, force_same_dtype: bool = True) -> bool:
@@ -465,6 +472,10 @@ def _dtype_name(dtype: Any) -> str:
         return np.dtype(dtype).name
     except TypeError:
         return text
+
+
+# The attributes of a type that nobody has changed.
+_PLAIN = TensorType("float64", ()).__dict__.keys()
 
 
 def _as_array(data: Any, type_: TensorType) -> np.ndarray:

@@ -147,7 +147,7 @@ class Optimizer:
     def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
         """Write the profile that `apply` returned; nothing when there is none."""
         if prof is not None:
-            raise NotImplementedError("The function print_profile must be overridden if the optimizer return a profile.")
+            raise NotImplementedError("An optimizer that returns a profile must override print_profile.")
 
 
 class FromFunctionOptimizer(Optimizer):

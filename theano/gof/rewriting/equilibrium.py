@@ -527,7 +527,17 @@ class _Run:
                         applied = process(fgraph, node, lopt)
                         time_opts[lopt] = time_opts.get(lopt, 0.0) + clock() - start
                     else:
-                        applied = process(fgraph, node, lopt)
+                        # Most of the time nothing is proposed: then this is all that there is to do.
+                        try:
+                            proposed = lopt.transform(node)
+                        except Exception as exc:
+                            if nav.failure_callback is None:
+                                raise
+                            nav.failure_callback(exc, nav, [(out, None) for out in node.outputs], lopt, node)
+                            continue
+                        if proposed is False or proposed is None:
+                            continue
+                        applied = nav.replace_outputs(fgraph, node, lopt, proposed)
                     if not applied:
                         continue
                     changed = True

@@ -176,7 +176,8 @@ class TrackIndex:
         result.update(dict.fromkeys(self.everywhere))
         if len(self._found) > 20000:
             self._found.clear()
-        found = tuple(result)
+        # An optimizer that tracks a class may have an `op_filter` that knows better which of its Ops matter.
+        found = tuple(o for o in result if getattr(o, "op_filter", None) is None or o.op_filter(op))
         self._found[id(op)] = (op, found)
         return found
 

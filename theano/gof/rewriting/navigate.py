@@ -189,6 +189,10 @@ class NavigatorOptimizer(Optimizer):
             return False
         if proposed is False or proposed is None:
             return False
+        return self.replace_outputs(fgraph, node, lopt, proposed)
+
+    def replace_outputs(self, fgraph: Any, node: Any, lopt: Any, proposed: Any) -> bool:
+        """Make the replacement that `lopt` proposed for `node`; says whether the graph changed."""
         remove: list[Variable] = []
         if isinstance(proposed, dict):
             proposed = dict(proposed)

@@ -17,9 +17,9 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.registry import as_scalar_constant, fill_chain, register_canonicalize
 
-# A chain of more terms than this is left as several nodes: kernels with very many inputs do not get faster, and
-# looking at all terms again whenever one changes would make the cost quadratic.
-MAX_TERMS = 64
+# A tree of this many terms is not taken apart any further by the node above it: kernels with very many inputs do not
+# get faster, and looking at all terms again whenever one changes would make the cost quadratic.
+MAX_TERMS = 32
 
 
 def _strip(v: Any) -> Any:
@@ -93,6 +93,8 @@ class AlgebraicCanonizer(LocalOptimizer):
             return False
         client = clients[0][0]
         dtype = var.type.dtype
+        if self._measure(var.owner) >= MAX_TERMS:
+            return False
         while not isinstance(client, str) and isinstance(client.op, DimShuffle):
             out = client.outputs[0]
             if len(out.clients) != 1 or _strip(out) is out:
@@ -101,9 +103,22 @@ class AlgebraicCanonizer(LocalOptimizer):
         return (
             not isinstance(client, str)
             and client.op in self._family
-            and len(client.inputs) < MAX_TERMS
             and client.outputs[0].type.dtype == dtype
         )
+
+    def _measure(self, node: Any) -> int:
+        """The number of terms in the tree of `node`, as far as nothing else uses its parts; remembered at the node."""
+        terms = 0
+        for i in node.inputs:
+            inner = _strip(i)
+            below = inner.owner
+            if below is not None and below.op in self._family and len(inner.clients) == 1:
+                size = below.__dict__.get("_canonizer_terms", 1)
+                terms += size if size < MAX_TERMS else 1
+            else:
+                terms += 1
+        node.__dict__["_canonizer_terms"] = terms
+        return terms
 
     def _collect(self, root: Any, expand: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
         """Numerator and denominator of `root`; `expand` says which variables below it to take apart."""
@@ -121,7 +136,7 @@ class AlgebraicCanonizer(LocalOptimizer):
                 node is None
                 or node.op not in family
                 or inner.type.dtype != dtype
-                or (not first and (len(num) + len(denum) + len(stack) >= MAX_TERMS or not expand(inner)))
+                or (not first and not expand(inner))
             ):
                 (num if positive else denum).append(inner)
                 continue
@@ -233,15 +248,22 @@ class AlgebraicCanonizer(LocalOptimizer):
 
         def single(v: Any) -> bool:
             if len(v.clients) == 1:
-                return True
+                return v.owner.__dict__.get("_canonizer_terms", 1) < MAX_TERMS
             shared.append(v)
             return False
+
+        budget = 4 * MAX_TERMS
+
+        def within_budget(v: Any) -> bool:
+            nonlocal budget
+            budget -= len(v.owner.inputs)
+            return budget > 0
 
         orig_num, orig_denum = self._collect(out, single)
         num, denum = self.simplify(list(orig_num), list(orig_denum), out.type)
         if shared and (orig_denum or any(v.owner.op != self.main for v in shared)):
             # Taking apart what others use too repeats work. It pays where terms cancel.
-            wide_num, wide_denum = self.simplify(*self.get_num_denum(out), out_type=out.type)
+            wide_num, wide_denum = self.simplify(*self._collect(out, within_budget), out_type=out.type)
             if len(wide_num) + len(wide_denum) < len(num) + len(denum):
                 num, denum = wide_num, wide_denum
         if self._is_built(out, num, denum):

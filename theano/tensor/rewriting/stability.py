@@ -90,11 +90,31 @@ def local_log_add(node: Any) -> Any:
         # Equal infinities have no difference; the larger one is the result.
         new = T.switch(T.eq(x, y), top + np.asarray(np.log(2), dtype=top.dtype), top + T.log1p(T.exp(-abs(x - y))))
         return _result(node, new)
+    if len({t.owner.inputs[1] if t.owner and t.owner.op == T.sub else t for t in terms}) == 1:
+        # The terms are already less one common maximum.
+        return False
     top = terms[0]
     for t in terms[1:]:
         top = T.maximum(top, t)
     spread = T.log(T.add(*[T.exp(t - top) for t in terms]))
     return _result(node, T.switch(T.isinf(top), top, top + spread))
+
+
+def _less_its_max(x: Any) -> bool:
+    # Whether x is ``y - max(y)``, with what masks infinities around the maximum.
+    if x.owner is None or x.owner.op != T.sub:
+        return False
+    y, stack = x.owner.inputs[0], [x.owner.inputs[1]]
+    for _ in range(12):
+        if not stack:
+            break
+        node = stack.pop().owner
+        if node is None:
+            continue
+        if isinstance(node.op, (T.CAReduce, T.MaxAndArgmax)) and node.inputs[0] is y:
+            return True
+        stack.extend(node.inputs)
+    return False
 
 
 @register_stabilize
@@ -111,7 +131,7 @@ def local_log_sum_exp(node: Any) -> Any:
     if inner is None or not isinstance(inner.op, Sum):
         return False
     x = _applied(inner.inputs[0], T.exp)
-    if x is None or x.type.dtype not in ("float16", "float32", "float64"):
+    if x is None or x.type.dtype not in ("float16", "float32", "float64") or _less_its_max(x):
         return False
     axis = inner.op.axis
     top = T.max(x, axis=axis)
