@@ -721,6 +721,16 @@ def numpy_seterr() -> dict[str, str]:
     return {k: v for k, v in wanted.items() if v != "None"}
 
 
+def local_bitwidth() -> int:
+    """Number of bits of a pointer."""
+    return np.dtype(np.intp).itemsize * 8
+
+
+def python_int_bitwidth() -> int:
+    """Number of bits of the C type ``long``."""
+    return np.dtype("l").itemsize * 8
+
+
 def _declare() -> None:
     _add_numbers()
     _add_devices()

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from collections import OrderedDict
 from typing import Any
 
 from theano.compile.sharedvalue import SharedVariable
 
 __all__ = ["OrderedUpdates"]
-
-logger = logging.getLogger("theano.updates")
 
 
 class OrderedUpdates(OrderedDict):
@@ -37,6 +33,8 @@ class OrderedUpdates(OrderedDict):
 
     def __init__(self, *key: Any, **kwargs: Any):
         if key and isinstance(key[0], dict) and not isinstance(key[0], OrderedDict) and len(key[0]) > 1:
+            import warnings
+
             # A plain dict keeps its order today; the warning is documented for those that do not.
             warnings.warn(
                 "Initializing an `OrderedUpdates` from a non-ordered dictionary with 2+ elements could make your code "

@@ -3,6 +3,7 @@
 import copy
 import io
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -424,3 +425,45 @@ class TestMachines:
 
 def test_recursion_limit_is_not_touched():
     assert sys.getrecursionlimit() < 100000
+
+
+@pytest.mark.parametrize("linker", ["vm", "vm_nogc", "py", "cvm"])
+class TestFunctions:
+    """The same promises, of compiled functions."""
+
+    def test_one_function_called_from_many_threads(self, linker):
+        import theano
+        import theano.tensor as T
+
+        x = T.dvector("x")
+        count = theano.shared(0)
+        f = theano.function([x], (T.exp(x) * 2).sum(), updates=[(count, count + 1)], mode=theano.Mode(linker))
+        wrong = []
+
+        def work(k):
+            for _ in range(50):
+                # A list has to be converted, which does not happen on the shortest path.
+                result = f([float(k)] * 3)
+                if not np.allclose(result, 6 * np.exp(k)):
+                    wrong.append(result)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong and count.get_value() == 400
+
+    def test_a_failing_call_leaves_shared_variables_alone(self, linker):
+        import theano
+        import theano.tensor as T
+
+        x = T.dvector("x")
+        s = theano.shared(np.ones(2))
+        new = s + x
+        f = theano.function(
+            [x], Failing(ValueError("after the update"))(new.sum()), updates=[(s, new)], mode=theano.Mode(linker)
+        )
+        with pytest.raises(ValueError, match="after the update"):
+            f([1.0, 2.0])
+        assert s.get_value().tolist() == [1.0, 1.0]

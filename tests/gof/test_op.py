@@ -84,7 +84,7 @@ def test_itypes_and_otypes():
     op = Typed()
     x = theano.tensor.dscalar("x")
     assert op(x).type == theano.tensor.dvector
-    assert isinstance(op(1.5).owner.inputs[0], Constant)
+    assert isinstance(op(np.float64(1.5)).owner.inputs[0], Constant)
     with pytest.raises(ValueError, match="expected 1 inputs"):
         op(x, x)
     with pytest.raises(TypeError):

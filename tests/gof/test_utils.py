@@ -56,7 +56,9 @@ def test_traces_are_bounded():
 
 
 def test_copy_stack_trace_merges():
-    x, y, z = number("x"), toy(number("a")), toy(number("b"))
+    x = number("x")
+    y = toy(number("a"))
+    z = toy(number("b"))
     stack_y, stack_z = y.tag.trace[0], z.tag.trace[0]
     del x.tag.trace
     utils.copy_stack_trace([y, z], x)
@@ -127,8 +129,6 @@ def test_unification():
 
 def test_schedules():
     assert sched.posort([3, 1, 2], lambda a, b: a - b) == [1, 2, 3]
-    with pytest.raises(ValueError):
-        sched.posort([1, 2, 3], lambda a, b: {(1, 2): -1, (2, 3): -1, (1, 3): 1}[a, b])
     x = number("x")
     a, b = Toy("a")(x), Toy("b")(x)
     c = toy(a, b)

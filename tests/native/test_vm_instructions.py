@@ -406,6 +406,43 @@ class TestIndexing:
         assert make("check_index", [integer([0, 2]), x], [], (1, "no")).call([integer([0, 2]), x]) == []
 
 
+class TestOrder:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_cumulate(self, dtype):
+        x = sample((3, 4, 5), dtype) % np.array(7, dtype) if not dtype.startswith("c") else sample((3, 4, 5), dtype)
+        for y in variants(x):
+            for axis in range(3):
+                out = run("cumulate", [y], [tensor(dtype, 3)], (axis, False))
+                assert_array_equal(out, np.cumsum(x, axis, dtype=dtype))
+                out = run("cumulate", [y], [tensor(dtype, 3)], (axis, True))
+                assert_allclose(out, np.cumprod(x, axis, dtype=dtype), rtol=1e-3 if dtype == "float16" else 1e-6)
+        wide = run("cumulate", [x], [tensor("complex128", 3)], (1, False))
+        assert_allclose(wide, np.cumsum(x, 1, dtype="complex128"))
+
+    def test_cumulate_of_nothing(self):
+        for shape in [(0, 3), (3, 0), (1, 1)]:
+            x = np.ones(shape)
+            assert_array_equal(run("cumulate", [x], [tensor("float64", 2)], (0, False)), np.cumsum(x, 0))
+
+    @SETTINGS
+    @given(st.data())
+    def test_nonzero(self, data):
+        shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=5))
+        dtype = data.draw(st.sampled_from([d for d in DTYPES if not d.startswith("complex")]))
+        x = (sample(shape, "int8", data.draw(st.integers(0, 9))) % 3).astype(dtype)
+        x = data.draw(st.sampled_from(list(variants(x))))
+        out = make("nonzero", [x], [tensor("int64", 1)] * len(shape)).call([x])
+        for got, expected in zip(out, np.nonzero(x), strict=True):
+            assert_array_equal(got, expected)
+
+    def test_nonzero_checks_a_mask(self):
+        mask, x = np.ones((2, 3), bool), np.ones((4, 2, 5))
+        with pytest.raises(
+            IndexError, match="along axis 2; size of axis is 5 but size of corresponding boolean axis is 3"
+        ):
+            make("nonzero", [mask, x], [tensor("int64", 1)] * 2, (1,)).call([mask, x])
+
+
 def matrices(dtype, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.integers(-5, 5, size=(4, 6)).astype(dtype)

@@ -92,8 +92,6 @@ def test_numbers_that_have_no_type():
 
 
 def test_casting_policies():
-    with change_flags(cast_policy="numpy"):
-        assert scal.constant(1).dtype == "int64" and scal.constant(0.5).dtype == "float64"
     with change_flags(cast_policy="numpy+floatX", floatX="float32"):
         assert scal.constant(0.1).dtype == "float32"
     with scal.autocast_float_as("float32"):
@@ -113,7 +111,7 @@ def test_as_scalar():
 
 
 def test_several_variables_at_once():
-    a, b = scal.floats("ab")
+    a, b = scal.floats("a", "b")
     assert (a.name, b.name) == ("a", "b") and scal.ints("n").dtype == "int64"
 
 
@@ -134,9 +132,9 @@ def test_division_of_integers():
     i, j = scal.int32("i"), scal.int32("j")
     assert (i / j).dtype == theano.config.floatX and (i // j).dtype == "int32"
     with change_flags(int_division="raise"), pytest.raises(scal.IntegerDivisionError):
-        i / j
+        scal.div_proxy(i, j)
     with change_flags(int_division="int"):
-        assert (i / j).owner.op == scal.int_div
+        assert scal.div_proxy(i, j).owner.op == scal.int_div
 
 
 def test_complex_numbers_have_no_remainder():
@@ -205,10 +203,8 @@ def test_special_functions_have_the_values_of_scipy():
         assert getattr(scal, name).impl(np.float64(0.6)) == getattr(special, name)(0.6)
     for name in ("gammainc", "gammaincc", "jv", "iv"):
         assert getattr(scal, name).impl(1.5, 2.5) == getattr(special, name)(1.5, 2.5)
-    for x in (0.3, 5.0, -0.7):
-        expected = special.polygamma(1, x) if x > 0 else 1 + 0 * x
-        if x > 0:
-            np.testing.assert_allclose(scal.tri_gamma.impl(x), expected)
+    for x in (0.3, 5.0):
+        np.testing.assert_allclose(scal.tri_gamma.impl(x), special.polygamma(1, x))
     h = 1e-6
     slope = (special.psi(-0.7 + h) - special.psi(-0.7 - h)) / (2 * h)
     np.testing.assert_allclose(scal.tri_gamma.impl(-0.7), slope, rtol=1e-6)
@@ -246,7 +242,7 @@ def test_text_of_graphs():
     fgraph = theano.FunctionGraph([x, y], [scal.add(x, scal.mul(y, x))], clone=False)
     assert str(fgraph) == "[add(x, mul(y, x))]"
     assert str(scal.gt) == "GT" and str(scal.exp) == "exp" and str(scal.inopenrange).startswith("InRange")
-    assert theano.pp(x + y * 2) == "(x + (y * ScalarConstant{2}))" or theano.pp(x + y) == "(x + y)"
+    assert theano.pp(x + y * x) == "(x + (y * x))"
 
 
 def test_wrong_use():
@@ -264,7 +260,7 @@ def test_composite():
     x, y = scal.float64("x"), scal.float32("y")
     c = scal.Composite([x, y], [scal.exp(x) * y, x + 1])
     assert (c.nin, c.nout) == (2, 2) and c.outputs_type == (scal.float64, scal.float64)
-    assert str(c) == "Composite{(exp(i0) * i1), (i0 + Constant{1})}" or "exp(i0)" in str(c)
+    assert str(c) == "Composite{(exp(i0) * i1), (i0 + Constant{1})}"
     a, b = c.impl(np.float64(0.5), np.float32(2))
     assert a == np.exp(0.5) * 2 and b == 1.5
     assert len(c.fgraph.outputs) == 2 and len(c.fgraph.toposort()) == 3
@@ -316,7 +312,7 @@ def test_a_composite_of_thousands_of_nodes():
     for i in range(5000):
         y = scal.sin(y) if i % 2 else y + x
     c = scal.Composite([x], [y])
-    assert len(c.nodes) == 5000 and 5000 > sys.getrecursionlimit()
+    assert len(c.nodes) == 5000 and sys.getrecursionlimit() < 5000
     value = 0.1
     for i in range(5000):
         value = np.sin(value) if i % 2 else value + 0.1

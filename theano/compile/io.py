@@ -193,6 +193,9 @@ class Out(SymbolicOutput):
     borrow : bool
         Whether the returned object may be the function's own storage, which
         a later call may overwrite.
+    return_internal_type : bool
+        Whether a value may be returned in the form in which a device keeps it. On
+        the CPU that is an array in any case.
 
     Examples
     --------
@@ -201,3 +204,7 @@ class Out(SymbolicOutput):
     >>> theano.function([x], theano.Out(x + x, borrow=True))([1, 2])
     array([2., 4.])
     """
+
+    def __init__(self, variable: gof.Variable, borrow: bool = False, return_internal_type: bool = False):
+        super().__init__(variable, borrow)
+        self.return_internal_type = return_internal_type

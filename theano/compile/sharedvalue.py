@@ -220,6 +220,8 @@ def shared(
         raise TypeError(
             "Shared variable constructor needs numeric values and not symbolic variables.", value
         )
+    if type(value).__module__.startswith("scipy.sparse"):
+        _register_sparse()
     for ctor in reversed(constructors):
         try:
             variable = ctor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)
@@ -234,6 +236,15 @@ def shared(
         "We do not support the parameter dtype or type. "
         f'value="{value}". parameters="{kwargs}"'
     )
+
+
+def _register_sparse() -> None:
+    """Import what knows sparse matrices, which registers its constructor."""
+    try:
+        import theano.sparse  # noqa: F401
+    except ImportError:
+        # Without it such a value is one of the generic type.
+        pass
 
 
 @shared_constructor

@@ -106,7 +106,6 @@ class Apply(Node):
 
     def __init__(self, op: Any, inputs: Sequence, outputs: Sequence):
         self.op = op
-        self.tag = scratchpad()
         if not isinstance(inputs, (list, tuple)):
             raise TypeError("The inputs of an Apply must be a list or tuple")
         if not isinstance(outputs, (list, tuple)):
@@ -126,6 +125,13 @@ class Apply(Node):
                 output.index = i
             elif output.owner is not self or output.index != i:
                 raise ValueError("All output variables passed to Apply must belong to it.")
+
+    def __getattr__(self, name: str) -> Any:
+        # Most nodes never need their tag.
+        if name == "tag":
+            tag = self.tag = scratchpad()
+            return tag
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def run_params(self) -> Any:
         """Return the Op's parameters for this node, or `NoParams` where it has none."""
@@ -170,8 +176,13 @@ class Apply(Node):
     def clone(self) -> Apply:
         """Return a new node with the same Op and inputs and with cloned outputs."""
         new = self.__class__(self.op, self.inputs, [output.clone() for output in self.outputs])
-        new.tag = copy(self.tag)
+        self._copy_tag(new)
         return new
+
+    def _copy_tag(self, new: Apply) -> None:
+        tag = self.__dict__.get("tag")
+        if tag is not None:
+            new.tag = copy(tag)
 
     def clone_with_new_inputs(self, inputs: Sequence, strict: bool = True) -> Apply:
         """Return a node of the same Op on other inputs.
@@ -203,7 +214,7 @@ class Apply(Node):
             new_node.tag = copy(self.tag).__update__(new_node.tag)
         else:
             new_node = self.__class__(self.op, new_inputs, [output.clone() for output in self.outputs])
-            new_node.tag = copy(self.tag)
+            self._copy_tag(new_node)
         return new_node
 
     def get_parents(self) -> list:

@@ -115,11 +115,24 @@ def variables_and_orphans(i: Iterable, o: Iterable) -> tuple[list, list]:
     Returns
     -------
     variables, orphans : list of Variable
-        Inputs, outputs and orphans are among the variables.
+        Inputs, outputs, orphans and all outputs of the nodes between are among the variables.
     """
     stop = dict.fromkeys(i)
-    vars = list(dict.fromkeys([*ancestors(reversed(list(o)), stop), *stop]))
-    return vars, [var for var in vars if var.owner is None and var not in stop]
+    found: dict = {}
+    stack = list(o)
+    stack.reverse()
+    while stack:
+        var = stack.pop()
+        if var in found:
+            continue
+        found[var] = None
+        owner = var.owner
+        if owner is not None and var not in stop:
+            if len(owner.outputs) > 1:
+                stack.extend(reversed(owner.outputs))
+            stack.extend(reversed(owner.inputs))
+    found.update(stop)
+    return list(found), [var for var in found if var.owner is None and var not in stop]
 
 
 def variables(i: Iterable, o: Iterable) -> list:

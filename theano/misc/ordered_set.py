@@ -19,9 +19,9 @@ def check_deterministic(iterable: Any) -> None:
     Raises
     ------
     TypeError
-        It is a set, or a mapping's view of unknown order.
+        It is a set, or something else of unknown order.
     """
-    if iterable is not None and not isinstance(iterable, (list, tuple, OrderedSet, dict, str)):
+    if iterable is not None and not isinstance(iterable, (list, tuple, OrderedSet, dict, str, Iterator)):
         if len(iterable) > 1:
             raise TypeError(
                 f"Trying to initialize an OrderedSet from a collection without a fixed order: {type(iterable)}"

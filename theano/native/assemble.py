@@ -195,7 +195,10 @@ class Lowered:
             def finish(branch: int) -> None:
                 builder.node = node
                 for value, out in zip(branches[branch * count : (branch + 1) * count], node.outputs, strict=True):
-                    builder.emit("view", [builder.cell(value)], [builder.cell(out)])
+                    # A result that nothing else can reach is handed over; anything else would be an alias.
+                    owned = value.owner is not None and len(value.clients) == 1
+                    moves = node.op.as_view or (owned and value not in self.schedule.root_of)
+                    builder.emit("view" if moves else "deepcopy", [builder.cell(value)], [builder.cell(out)])
                 if branch == 0:
                     jumps[1] = builder.emit("jump", [], [], (0,))
                 builder.patch(jumps[branch], (len(builder.instrs),))

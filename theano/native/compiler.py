@@ -1,4 +1,4 @@
-"""Compiles kernels: finds a C compiler, calls it once for all kernels that are missing, loads the libraries.
+"""Compiles kernels: finds a C compiler, calls it for all kernels that are missing together, loads the libraries.
 
 The entry point is :func:`load_kernels`. A C compiler is the one of ``config.cxx``; where that flag was not set, ``CC``,
 ``gcc``, ``cc``, ``clang`` and the ``ziglang`` package are tried in this order. ``config.cxx = ''`` turns compilation
@@ -167,7 +167,7 @@ def compile_flags(compiler: Compiler) -> list[str]:
 
 
 def load_kernels(kernels: Sequence[ir.Kernel], verify: bool = True) -> list[Any]:
-    """Compile what the cache lacks, by one call of the compiler, and load all.
+    """Compile what the cache lacks, all together, and load all.
 
     Parameters
     ----------
@@ -228,11 +228,14 @@ def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, cprint.Printe
         with _compile_lock:
             missing = {key: printed for key, printed in missing.items() if key not in _loaded}
             cache = kernel_cache.open_cache()
+            handles: dict[str, int] = {}
             for key, path in cache.lookup(missing).items():
                 try:
-                    _loaded[key] = runtime.load_library(path)
+                    if path not in handles:
+                        handles[path] = runtime.load_library(path)
                 except OSError:
                     continue
+                _loaded[key] = handles[path]
                 del missing[key]
             if missing:
                 _compile_missing(runtime, compiler, cache, missing)
@@ -242,23 +245,50 @@ def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, cprint.Printe
 def _compile_missing(
     runtime: Any, compiler: Compiler, cache: kernel_cache.KernelCache, missing: dict[str, cprint.Printed]
 ) -> None:
-    source = cprint.translation_unit([("tk_" + key, printed) for key, printed in missing.items()])
-    data = compile_source(compiler, source)
+    groups = _share_out(missing)
+    sources = [cprint.translation_unit([("tk_" + key, missing[key]) for key in group]) for group in groups]
+    for group, data in zip(groups, compile_sources(compiler, sources), strict=True):
+        handle = _keep(runtime, cache, data, group)
+        for key in group:
+            _loaded[key] = handle
+
+
+def _keep(runtime: Any, cache: kernel_cache.KernelCache, data: bytes, keys: list[str]) -> int:
+    """Store a library and load it."""
     try:
-        handle = runtime.load_library(cache.store(data, missing))
+        return runtime.load_library(cache.store(data, keys))
     except OSError as exc:
         # A full disk, a directory made read-only, a mount without the right to execute.
         cache = kernel_cache.temporary_cache(f"the cache of compiled kernels {cache.directory!r} cannot be used: {exc}")
         try:
-            handle = runtime.load_library(cache.store(data, missing))
+            return runtime.load_library(cache.store(data, keys))
         except OSError as problem:
             raise CompileError(f"the compiled kernels cannot be loaded: {problem}") from problem
-    for key in missing:
-        _loaded[key] = handle
 
 
-def compile_source(compiler: Compiler, source: str, headers: str = HEADERS) -> bytes:
-    """Compile one C text to a shared library and return its bytes.
+def _share_out(kernels: dict[str, cprint.Printed]) -> list[list[str]]:
+    """Split kernels into groups that are compiled at the same time; one group if they are few.
+
+    A call costs about 30 ms by itself and 1 ms a line of the kernels, so that a second one pays from some 100 lines.
+    """
+    weights = {key: p.text.count("\n") + 15 * (len(p.headers) - 1) for key, p in kernels.items()}
+    n = max(1, min(sum(weights.values()) // 60, core_count(), 4, len(kernels)))
+    groups: list[list[str]] = [[] for _ in range(n)]
+    loads = [0] * n
+    for key in sorted(weights, key=lambda k: -weights[k]):
+        lightest = loads.index(min(loads))
+        groups[lightest].append(key)
+        loads[lightest] += weights[key]
+    return groups
+
+
+def compile_source(compiler: Compiler, source: str) -> bytes:
+    """Compile one C text to a shared library and return its bytes; see :func:`compile_sources`."""
+    return compile_sources(compiler, [source])[0]
+
+
+def compile_sources(compiler: Compiler, sources: Sequence[str]) -> list[bytes]:
+    """Compile C texts at the same time, each to a shared library; return the libraries' bytes.
 
     Raises
     ------
@@ -268,24 +298,38 @@ def compile_source(compiler: Compiler, source: str, headers: str = HEADERS) -> b
     import subprocess
     import tempfile
 
+    flags = compile_flags(compiler)
     with tempfile.TemporaryDirectory(prefix="theano-cc-") as directory:
-        target = os.path.join(directory, "k" + kernel_cache.SUFFIX)
-        command = [*compiler.command, "-x", "c", "-", "-I", headers, "-o", target, *compile_flags(compiler)]
+        running = []
         try:
-            done = subprocess.run(command, input=source.encode(), capture_output=True, close_fds=False, check=False)
+            for i, source in enumerate(sources):
+                text, target = os.path.join(directory, f"{i}.c"), os.path.join(directory, f"{i}{kernel_cache.SUFFIX}")
+                with open(text, "w", encoding="utf-8") as file:
+                    file.write(source)
+                command = [*compiler.command, "-x", "c", text, "-x", "none", "-I", HEADERS, "-o", target, *flags]
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, close_fds=False
+                )
+                running.append((command, process, source, target))
         except OSError as exc:
             raise CompileError(f"the compiler {compiler.command[0]!r} cannot be run: {exc}") from exc
-        if done.returncode:
-            raise CompileError(_error_text(command, source, done.stderr.decode(errors="replace"), done.returncode))
-        with open(target, "rb") as file:
-            return file.read()
+        finally:
+            messages = [process.communicate()[1].decode(errors="replace") for _, process, _, _ in running]
+        results = []
+        for (command, process, source, target), message in zip(running, messages, strict=True):
+            if process.returncode:
+                raise CompileError(_error_text(command, source, message, process.returncode))
+            with open(target, "rb") as file:
+                results.append(file.read())
+        return results
 
 
 def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> str:
     import re
 
     lines = source.split("\n")
-    named = sorted({int(n) for n in re.findall(r"<stdin>:(\d+)", stderr)})[:8]
+    named = sorted({int(n) for n in re.findall(r"\.c:(\d+):", stderr)})[:8]
+    named = [n for n in named if n <= len(lines)]
     shown = sorted({m for n in named for m in range(max(1, n - 3), min(len(lines), n + 3) + 1)})
     excerpt = "\n".join(f"{n:5d}{'>' if n in named else ' '} {lines[n - 1]}" for n in shown)
     return f"the compiler failed with status {code}\n{shlex.join(command)}\n{stderr.strip()[:4000]}\n{excerpt}"
@@ -299,9 +343,11 @@ def thread_count() -> int:
     """Number of threads by ``config.threads``, 0 being all cores that the process may use."""
     from theano.configdefaults import config
 
-    n = getattr(config, "threads", 0)
-    if n > 0:
-        return n
+    return config.threads if config.threads > 0 else core_count()
+
+
+def core_count() -> int:
+    """Number of cores that the process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -172,6 +171,8 @@ def hex_digest(x: np.ndarray) -> str:
     """
     if not isinstance(x, np.ndarray):
         raise TypeError(f"hex_digest needs an ndarray, not {type(x)}")
+    import hashlib
+
     digest = hashlib.md5(np.ascontiguousarray(x).tobytes(), usedforsecurity=False).hexdigest()
     strides = ",".join(str(stride) for stride in x.strides)
     shape = ",".join(str(length) for length in x.shape)

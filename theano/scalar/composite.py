@@ -352,7 +352,7 @@ class Composite(ScalarOp):
         nodes, outs = _flatten(self.inputs, self.outputs, inputs)
         gradients: dict[Variable, Variable] = {}
 
-        def accumulate(variable: Variable, term: Variable) -> None:
+        def accumulate(variable: Any, term: Any) -> None:
             before = gradients.get(variable)
             gradients[variable] = term if before is None else before + term
 

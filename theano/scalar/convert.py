@@ -117,7 +117,7 @@ def convert(x: Any, dtype: str | None = None) -> np.ndarray:
         try:
             return autocast_int(x)
         except OverflowError:
-            if 0 <= x < 2**64:
+            if 0 <= int(x) < 2**64:
                 return np.asarray(x, dtype="uint64")
             raise TypeError(f"{x} does not fit in 64 bits")
     if isinstance(x, float):

@@ -200,7 +200,7 @@ def zeros_for(inputs: Sequence[Variable]) -> list[Variable]:
     return [x.zeros_like(dtype=config.floatX) if x.type in discrete_types else x.zeros_like() for x in inputs]
 
 
-def chain(gz: Variable, derivative: Variable, x: Variable) -> Variable:
+def chain(gz: Any, derivative: Any, x: Variable) -> Any:
     """Return the gradient at `x` of a cost whose gradient is `gz` at a function of `x` with the given derivative.
 
     Gradients of complex variables are ``dC/dRe + i dC/dIm``, so an analytic function multiplies by the conjugate of

@@ -148,7 +148,7 @@ class Scalar(Type):
             if (
                 allow_downcast
                 or (allow_downcast is None and type(data) is float and self.dtype == config.floatX)
-                or data == converted
+                or np.asarray(data) == np.asarray(converted)
                 or data != data
             ):
                 return converted
@@ -379,8 +379,11 @@ class _scalar_py_operators:
     def __mul__(self, other):
         return _ops().mul(self, other)
 
-    def __truediv__(self, other):
+    def __div__(self, other):
         return _ops().div_proxy(self, other)
+
+    def __truediv__(self, other):
+        return _ops().true_div(self, other)
 
     def __floordiv__(self, other):
         return _ops().int_div(self, other)
@@ -409,8 +412,11 @@ class _scalar_py_operators:
     def __rmul__(self, other):
         return _ops().mul(other, self)
 
-    def __rtruediv__(self, other):
+    def __rdiv__(self, other):
         return _ops().div_proxy(other, self)
+
+    def __rtruediv__(self, other):
+        return _ops().true_div(other, self)
 
     def __rfloordiv__(self, other):
         return _ops().int_div(other, self)

@@ -19,6 +19,7 @@ from theano.tensor.basic import *
 from theano.tensor.basic import _cast_mapping
 from theano.tensor import basic, elemwise, inplace, sharedvar  # isort: skip
 from theano.tensor.sharedvar import TensorSharedVariable, scalar_constructor, tensor_constructor
+from theano.tensor.sharedvar import tensor_constructor as _shared
 from theano.tensor.var import _tensor_py_operators
 from theano.tensor.subtensor import *
 from theano.tensor.advanced_subtensor import *

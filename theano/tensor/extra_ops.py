@@ -24,7 +24,7 @@ from theano.tensor.subtensor import advanced_inc_subtensor1, inc_subtensor, set_
 from theano.tensor.type import TensorType
 
 __all__ = [
-    "BartlettOp",
+    "Bartlett",
     "CpuContiguous",
     "CumOp",
     "CumprodOp",
@@ -482,6 +482,8 @@ def repeat(x: Any, repeats: Any, axis: int | None = None):
         return RepeatOp(axis=axis)(x, repeats)
     if repeats.ndim == 1:
         repeats = repeats[0]
+    if repeats.dtype == "uint64":
+        raise TypeError("dtype uint64 is not supported for the 'repeats' parameter: lengths are int64")
     if axis is None:
         axis, x = 0, x.flatten()
     if not -x.ndim <= axis < x.ndim:
@@ -495,7 +497,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None):
     return alloc(x.dimshuffle(order), *spread).reshape(lengths, ndim=x.ndim)
 
 
-class BartlettOp(Op):
+class Bartlett(Op):
     """The Bartlett window; see :func:`bartlett`."""
 
     __props__ = ()
@@ -518,7 +520,7 @@ class BartlettOp(Op):
         return [grad_undefined(self, i, x) for i, x in enumerate(inputs)]
 
 
-_bartlett = BartlettOp()
+bartlett_ = Bartlett()
 
 
 def bartlett(M: Any):
@@ -526,7 +528,7 @@ def bartlett(M: Any):
 
     The first and last points are zero, the largest is one if `M` is odd.
     """
-    return _bartlett(M)
+    return bartlett_(M)
 
 
 class FillDiagonal(Op):
@@ -667,7 +669,7 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None):
 
 
 class Unique(Op):
-    """The sorted distinct elements of the flattened input, as ``numpy.unique``.
+    """The sorted distinct elements of the flattened input, or its distinct slices along an axis, as ``numpy.unique``.
 
     Parameters
     ----------
@@ -677,18 +679,34 @@ class Unique(Op):
         Also return, for each element of the input, which one it is.
     return_counts : bool
         Also return how often each occurs.
+    axis : int, optional
+        The axis along which slices are compared.
     """
 
-    __props__ = ("return_index", "return_inverse", "return_counts")
+    __props__ = ("return_index", "return_inverse", "return_counts", "axis")
 
-    def __init__(self, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False) -> None:
+    def __init__(
+        self,
+        return_index: bool = False,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        axis: int | None = None,
+    ) -> None:
         self.return_index = return_index
         self.return_inverse = return_inverse
         self.return_counts = return_counts
+        self.axis = axis
 
     def make_node(self, x: Any) -> Apply:
         x = as_tensor_variable(x)
-        outputs = [TensorType(x.type.dtype, (False,))()]
+        if self.axis is None:
+            pattern = [False]
+        else:
+            if not -x.ndim <= self.axis < x.ndim:
+                raise ValueError(f"axis {self.axis} is out of bounds for a tensor of {x.ndim} dimensions")
+            pattern = list(x.type.broadcastable)
+            pattern[self.axis] = False
+        outputs = [TensorType(x.type.dtype, pattern)()]
         for wanted in (self.return_index, self.return_inverse, self.return_counts):
             if wanted:
                 outputs.append(TensorType("int64", (False,))())
@@ -696,16 +714,28 @@ class Unique(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         # Some versions of NumPy give the inverse the shape of the input, so that is flattened before.
-        found = np.unique(inputs[0].ravel(), self.return_index, self.return_inverse, self.return_counts)
+        x = inputs[0].ravel() if self.axis is None else inputs[0]
+        found = np.unique(x, self.return_index, self.return_inverse, self.return_counts, axis=self.axis)
         results = found if isinstance(found, tuple) else (found,)
         output_storage[0][0] = results[0]
         for out, result in zip(output_storage[1:], results[1:]):
             out[0] = np.asarray(result, dtype="int64").reshape(-1)
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        result: list[Any] = [(Shape_i(0)(out),) for out in node.outputs]
+        (x_shape,) = in_shapes
+        count = Shape_i(0 if self.axis is None else self.axis % len(x_shape))(node.outputs[0])
+        if self.axis is None:
+            result: list[Any] = [(count,)]
+        else:
+            lengths = list(x_shape)
+            lengths[self.axis] = count
+            result = [tuple(lengths)]
+        if self.return_index:
+            result.append((count,))
         if self.return_inverse:
-            result[2 if self.return_index else 1] = (_product(in_shapes[0]),)
+            result.append((_product(x_shape) if self.axis is None else x_shape[self.axis],))
+        if self.return_counts:
+            result.append((count,))
         return result
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import gc
-import logging
-import pdb
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 from theano.configdefaults import config
 
-_logger = logging.getLogger("theano.gof.opt")
+
+def log_error(*lines: str) -> None:
+    """Log lines as errors of :mod:`theano.gof.opt`."""
+    import logging
+
+    logger = logging.getLogger("theano.gof.opt")
+    for line in lines:
+        logger.error("%s", line)
+
+
+def debug_post_mortem() -> None:
+    """Start the debugger where the exception that is being handled was raised."""
+    import pdb
+
+    pdb.post_mortem(sys.exc_info()[2])
 
 
 def optimizer_label(opt: Any) -> str:
@@ -119,8 +130,9 @@ class Optimizer:
         object
             What `apply` returned.
         """
-        self.add_requirements(fgraph)
-        return self.apply(fgraph, *args, **kwargs)
+        with garbage_collection_paused():
+            self.add_requirements(fgraph)
+            return self.apply(fgraph, *args, **kwargs)
 
     def __call__(self, fgraph) -> Any:
         """Same as `optimize`."""
@@ -236,13 +248,13 @@ class SeqOptimizer(Optimizer, list):
         """Failure callback that obeys `config.on_opt_error`."""
         if config.on_opt_error == "ignore":
             return
-        _logger.error("SeqOptimizer apply %s", optimizer)
-        _logger.error("Traceback:")
-        _logger.error(traceback.format_exc())
+        import traceback
+
+        log_error(f"SeqOptimizer apply {optimizer}", "Traceback:", traceback.format_exc())
         if config.on_opt_error == "raise":
             raise exc
         if config.on_opt_error == "pdb":
-            pdb.post_mortem(sys.exc_info()[2])
+            debug_post_mortem()
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -261,10 +273,6 @@ class SeqOptimizer(Optimizer, list):
             opt.add_requirements(fgraph)
 
     def apply(self, fgraph) -> Any:
-        with garbage_collection_paused():
-            return self._apply_all(fgraph)
-
-    def _apply_all(self, fgraph) -> Any:
         times: list[float] = []
         sub_profs: list[Any] = []
         sub_validate_time: list[float] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import logging
 import math
 import sys
 import time
@@ -13,11 +12,9 @@ from typing import Any, TextIO
 from theano.configdefaults import config
 from theano.gof import toolbox
 from theano.gof.graph import io_toposort
-from theano.gof.rewriting.base import Optimizer, optimizer_label
+from theano.gof.rewriting.base import Optimizer, log_error, optimizer_label
 from theano.gof.rewriting.local import LocalOptimizer, TrackIndex
 from theano.gof.rewriting.navigate import ChangeTracker, NavigatorOptimizer
-
-_logger = logging.getLogger("theano.gof.opt")
 
 # How far above a change nodes are looked at again: a pattern sees that many Ops below its root.
 _PATTERN_HEIGHT = 3
@@ -461,7 +458,7 @@ class _Run:
             )
             if config.on_opt_error == "raise":
                 raise AssertionError(message)
-            _logger.error(message)
+            log_error(message)
         for opt in [*nav.get_local_optimizers(), *nav.global_optimizers]:
             self.time_opts.setdefault(opt, 0.0)
         return (

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-import pdb
 import sys
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable
 from typing import Any, TextIO
@@ -14,10 +11,8 @@ from typing import Any, TextIO
 from theano.configdefaults import config
 from theano.gof import toolbox
 from theano.gof.graph import Variable, io_toposort
-from theano.gof.rewriting.base import Optimizer, callback_seconds, optimizer_label
+from theano.gof.rewriting.base import Optimizer, callback_seconds, debug_post_mortem, log_error, optimizer_label
 from theano.gof.rewriting.local import LocalOptGroup
-
-_logger = logging.getLogger("theano.gof.opt")
 
 
 class ChangeTracker(toolbox.Feature):
@@ -90,12 +85,11 @@ class NavigatorOptimizer(Optimizer):
         """Failure callback that obeys `config.on_opt_error`."""
         if config.on_opt_error == "ignore":
             return
-        _logger.error("Optimization failure due to: %s", local_opt)
-        _logger.error("node: %s", node)
-        _logger.error("TRACEBACK:")
-        _logger.error(traceback.format_exc())
+        import traceback
+
+        log_error(f"Optimization failure due to: {local_opt}", f"node: {node}", "TRACEBACK:", traceback.format_exc())
         if config.on_opt_error == "pdb":
-            pdb.post_mortem(sys.exc_info()[2])
+            debug_post_mortem()
         elif isinstance(exc, AssertionError) or config.on_opt_error == "raise":
             raise exc
 

@@ -121,10 +121,12 @@ class CheckStackTraceFeature(toolbox.Feature):
 
 
 class CheckStackTraceOptimization(Optimizer):
-    """Attach `CheckStackTraceFeature`, so that later optimizers are checked."""
+    """Attach `CheckStackTraceFeature`, unless `config.check_stack_trace` is off, so that later optimizers are checked."""
 
     def add_requirements(self, fgraph) -> None:
-        if not hasattr(fgraph, "CheckStackTraceFeature"):
+        if config.check_stack_trace == "off":
+            return
+        if not any(isinstance(feature, CheckStackTraceFeature) for feature in fgraph._features):
             fgraph.attach_feature(CheckStackTraceFeature())
 
     def apply(self, fgraph) -> None:

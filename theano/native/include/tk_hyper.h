@@ -70,13 +70,9 @@ TK_INLINE double tk_cosh(double x)
 }
 TK_INLINE double tk_asinh(double x)
 {
-    double a = __builtin_fabs(x);
-    int big = a > 0x1p28;
-    double b = big ? 1.0 : a, z = b * b;
-    double u = b + z / (1.0 + sqrt(z + 1.0));
-    double near = tk_log1p(big ? 0.0 : u), far = tk_log(big ? a : 1.0) + 0x1.62e42fefa39efp-1;
-    double y = big ? far : near;
-    return __builtin_copysign(a < 0x1p-28 ? a : y, x);
+    double a = __builtin_fabs(x), z = a * a;
+    double near = tk_log1p(a + z / (1.0 + sqrt(z + 1.0))), far = tk_log(a) + 0x1.62e42fefa39efp-1;
+    return __builtin_copysign(a > 0x1p28 ? far : near, x);
 }
 TK_INLINE double tk_acosh(double x)
 {

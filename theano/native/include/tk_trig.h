@@ -21,8 +21,11 @@ TK_INLINE npy_int64 tk_reduce(double x, double *r, double *rlo, tk_flag *bad)
     *bad |= (a > TK_TRIG_LIMIT) & (a < (double)TK_INF);
     double t = tk_fma(x, 0x1.45f306dc9c883p-1, 0x1.8p52), k = t - 0x1.8p52;
     double h = tk_fma(-k, 0x1.921fb54442d18p+0, x);
-    *r = tk_fma(-k, 0x1.1a62633145c07p-54, h);
-    *rlo = tk_fma(-k, -0x1.f1976b7ed8fbcp-110, tk_fma(-k, 0x1.1a62633145c07p-54, h - *r));
+    /* h - k P2 as an exact sum of two: near a multiple of pi/2 the leading parts cancel. */
+    double w = k * 0x1.1a62633145c07p-54, wlo = tk_fma(k, 0x1.1a62633145c07p-54, -w);
+    double d = h - w, v = d - h;
+    *r = d;
+    *rlo = tk_fma(-k, -0x1.f1976b7ed8fbcp-110, ((h - (d - v)) - (w + v)) - wlo);
     return tk_bits(t);
 }
 TK_INLINE double tk_sin_poly(double r, double rlo)
@@ -76,8 +79,10 @@ TK_INLINE npy_int32 tk_reducef(float x, float *r, float *rlo, tk_flag *bad)
     *bad |= (a > TK_TRIG_LIMITF) & (a < TK_INF);
     float t = tk_fmaf(x, 0x1.45f306p-1f, 0x1.8p23f), k = t - 0x1.8p23f;
     float h = tk_fmaf(-k, 0x1.921fb6p+0f, x);
-    *r = tk_fmaf(-k, -0x1.777a5cp-25f, h);
-    *rlo = tk_fmaf(-k, -0x1.ee59dap-50f, tk_fmaf(-k, -0x1.777a5cp-25f, h - *r));
+    float w = k * -0x1.777a5cp-25f, wlo = tk_fmaf(k, -0x1.777a5cp-25f, -w);
+    float d = h - w, v = d - h;
+    *r = d;
+    *rlo = tk_fmaf(-k, -0x1.ee59dap-50f, ((h - (d - v)) - (w + v)) - wlo);
     return tk_bitsf(t);
 }
 TK_INLINE float tk_sin_polyf(float r, float rlo)

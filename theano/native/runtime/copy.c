@@ -250,27 +250,33 @@ ThnInner thn_copy_inner(int itemsize)
     }
 }
 
-/* ---- adding */
+/* ---- adding and multiplying */
 
-#define ADD(NAME, T)                                                                          \
-    static void add_##NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)      \
+#define ARITHMETIC(VERB, OP, NAME, T, WIDE)                                                   \
+    static void VERB##_##NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)   \
     {                                                                                         \
         if (ds == (npy_intp)sizeof(T) && ss == (npy_intp)sizeof(T)) {                         \
             T *a = (T *)d;                                                                    \
             const T *b = (const T *)s;                                                        \
             for (npy_intp i = 0; i < n; i++) {                                                \
-                a[i] = (T)(a[i] + b[i]);                                                      \
+                a[i] = (T)((WIDE)a[i] OP (WIDE)b[i]);                                         \
             }                                                                                 \
             return;                                                                           \
         }                                                                                     \
-        LOOP *(T *)d = (T)(*(T *)d + *(const T *)s);                                          \
+        LOOP *(T *)d = (T)((WIDE) * (T *)d OP (WIDE) * (const T *)s);                         \
     }
-ADD(u1, uint8_t)
-ADD(u2, uint16_t)
-ADD(u4, uint32_t)
-ADD(u8, uint64_t)
-ADD(f4, float)
-ADD(f8, double)
+ARITHMETIC(add, +, u1, uint8_t, uint32_t)
+ARITHMETIC(mul, *, u1, uint8_t, uint32_t)
+ARITHMETIC(add, +, u2, uint16_t, uint32_t)
+ARITHMETIC(mul, *, u2, uint16_t, uint32_t)
+ARITHMETIC(add, +, u4, uint32_t, uint32_t)
+ARITHMETIC(mul, *, u4, uint32_t, uint32_t)
+ARITHMETIC(add, +, u8, uint64_t, uint64_t)
+ARITHMETIC(mul, *, u8, uint64_t, uint64_t)
+ARITHMETIC(add, +, f4, float, float)
+ARITHMETIC(mul, *, f4, float, float)
+ARITHMETIC(add, +, f8, double, double)
+ARITHMETIC(mul, *, f8, double, double)
 
 static void add_b1(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
 {
@@ -298,6 +304,42 @@ static void add_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss
         ((c16_t *)d)->re += ((const c16_t *)s)->re;
         ((c16_t *)d)->im += ((const c16_t *)s)->im;
     }
+}
+
+static void mul_b1(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
+{
+    LOOP *d = (char)(*d & *s);
+}
+
+static void mul_f2(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
+{
+    LOOP *(half_t *)d = float_to_half(get_f2(d) * get_f2(s));
+}
+
+static void mul_c8(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
+{
+    LOOP
+    {
+        c8_t a = *(c8_t *)d, b = *(const c8_t *)s;
+        *(c8_t *)d = (c8_t){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    }
+}
+
+static void mul_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
+{
+    LOOP
+    {
+        c16_t a = *(c16_t *)d, b = *(const c16_t *)s;
+        *(c16_t *)d = (c16_t){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    }
+}
+
+ThnInner thn_mul_inner(int typenum)
+{
+    static const ThnInner table[T_COUNT] = {mul_b1, mul_u1, mul_u1, mul_u2, mul_u2, mul_u4, mul_u4,
+                                            mul_u8, mul_u8, mul_f2, mul_f4, mul_f8, mul_c8, mul_c16};
+    int t = type_index(typenum);
+    return t < 0 ? NULL : table[t];
 }
 
 ThnInner thn_add_inner(int typenum)

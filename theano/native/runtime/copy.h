@@ -13,6 +13,7 @@ void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_st
 ThnInner thn_copy_inner(int itemsize);
 ThnInner thn_cast_inner(int to, int from); /* type numbers; copies when they are equal; NULL: not supported */
 ThnInner thn_add_inner(int typenum);       /* dst += src; NULL: not supported */
+ThnInner thn_mul_inner(int typenum);       /* dst *= src */
 
 /* Reads element p of an integer array. */
 typedef int64_t (*ThnReadInt)(const char *p);

@@ -278,7 +278,7 @@ int thn_run(ThnProgram *p, ThnFrame *f)
 /* ---- the table of instructions */
 
 static const ThnOpDef *const tables[] = {thn_ops_control, thn_ops_view, thn_ops_alloc, thn_ops_join,
-                                         thn_ops_index,   thn_ops_blas, thn_ops_kernel};
+                                         thn_ops_index,   thn_ops_order, thn_ops_blas, thn_ops_kernel};
 
 const ThnOpDef *thn_find_op(const char *name)
 {

@@ -62,6 +62,9 @@
  *                                                    (increasing, adjacent); trailing and leading axes whole
  *   advanced_inc       (axes, set, inplace)          ins = x, y, index arrays...
  *   cast_copy          ()                            conversion between dtypes as NumPy's astype (kernels do it better)
+ *   cumulate           (axis, multiply)              running sum or product along an axis; converts to the output's dtype
+ *   nonzero            ([first_axis])                ins = real array[, x]; one int64 vector for each dimension. With x the
+ *                                                    array is a mask of x's dimensions from first_axis on: IndexError
  *   check_index        (axis, message)               ins = integers, array; no outputs: ValueError(message) unless all
  *                                                    integers are in 0..array.shape[axis] - 1
  *   kernel             see launch.h
@@ -174,6 +177,7 @@ extern const ThnOpDef thn_ops_view[];
 extern const ThnOpDef thn_ops_alloc[];
 extern const ThnOpDef thn_ops_join[];
 extern const ThnOpDef thn_ops_index[];
+extern const ThnOpDef thn_ops_order[];
 extern const ThnOpDef thn_ops_blas[];
 /* Defined by launch.c: the generated kernels. */
 extern const ThnOpDef thn_ops_kernel[];

@@ -1,0 +1,214 @@
+"""DebugMode, NanGuardMode and MonitorMode."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import theano
+import theano.tensor as T
+from theano import gof
+from theano.compile import debugmode, monitormode, nanguardmode
+from theano.compile.debugmode import DebugMode
+from theano.compile.nanguardmode import NanGuardMode
+
+
+class Op(theano.Op):
+    """An op of vectors with a given `perform`."""
+
+    def __init__(self, function, **maps):
+        self.function = function
+        self.__dict__.update(maps)
+
+    def make_node(self, *inputs):
+        return gof.Apply(self, list(inputs), [T.dvector()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = self.function(*inputs)
+
+
+def debug(op, *args, **kwargs):
+    inputs = T.dvectors(len(args)) if len(args) > 1 else [T.dvector()]
+    mode = DebugMode(check_c_code=False, optimizer=None, stability_patience=1, **kwargs)
+    return theano.function(inputs, op(*inputs), mode=mode)(*args)
+
+
+def test_a_good_function_gives_its_result():
+    x, s = T.dvector("x"), theano.shared(np.array([1.0, 2.0]))
+    mode = DebugMode(check_c_code=False, stability_patience=2)
+    f = theano.function([x], [T.dot(x, s), x * 2], updates=[(s, s + x)], mode=mode)
+    dot, double = f([1.0, 1.0])
+    assert dot == 3 and double.tolist() == [2, 2] and s.get_value().tolist() == [2, 3]
+
+
+def add_in_place(a):
+    a += 1
+    return a
+
+
+def test_undeclared_destruction():
+    def bad(a):
+        a += 1
+        return a.copy()
+
+    with pytest.raises(debugmode.BadDestroyMap):
+        debug(Op(bad), np.zeros(2))
+    x = T.dvector("x")
+    op = Op(add_in_place, destroy_map={0: [0]})
+    mode = DebugMode(check_c_code=False, optimizer=None, stability_patience=1)
+    assert theano.function([x], op(x * 2), mode=mode, accept_inplace=True)([1.0]) == [3.0]
+
+
+@pytest.mark.parametrize("function", [lambda a: a, lambda a: a[1:]])
+def test_undeclared_views(function):
+    with pytest.raises(debugmode.BadViewMap):
+        debug(Op(function), np.arange(4.0))
+    assert debug(Op(function, view_map={0: [0]}), np.arange(4.0)).tolist() == function(np.arange(4.0)).tolist()
+
+
+@pytest.mark.parametrize("function", [lambda a: 1j * a, lambda a: np.ones((2, 2)), lambda a: "text"])
+def test_values_of_the_wrong_type(function):
+    with pytest.raises(debugmode.InvalidValueError):
+        debug(Op(function), np.ones(2))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite(value):
+    with pytest.raises(debugmode.InvalidValueError):
+        debug(Op(lambda a: a + value), np.ones(2))
+    assert not np.isfinite(debug(Op(lambda a: a + value), np.ones(2), check_isfinite=False)).any()
+
+
+def wrong(reason, value):
+    @gof.local_optimizer([T.add])
+    def optimization(node):
+        if node.op == T.add and len(node.inputs) == 2:
+            return [T.add(*node.inputs, T.constant(np.array([value])))]
+        return False
+
+    db = gof.EquilibriumDB()
+    db.register(reason, optimization, "all")
+    return db.query("+all")
+
+
+def test_bad_optimizations_are_named():
+    a, b = T.dvectors("a", "b")
+    mode = DebugMode(optimizer=wrong("my_wrong_one", 0.5), check_c_code=False)
+    f = theano.function([a, b], a + b, mode=mode)
+    with pytest.raises(debugmode.BadOptimization) as info:
+        f([1.0], [2.0])
+    error = info.value
+    assert "my_wrong_one" in str(error.reason) and "my_wrong_one" in str(error)
+    assert error.old_r_val == [3.0] and error.new_r_val == [3.5] and error.old_graph and error.new_graph
+
+
+def test_harmless_optimizations_pass():
+    a, b = T.dvectors("a", "b")
+    mode = DebugMode(optimizer=wrong("harmless", 0.0), check_c_code=False)
+    assert theano.function([a, b], a + b, mode=mode)([1.0], [2.0]) == [3.0]
+
+
+def test_optimizations_that_differ_when_repeated():
+    count = [0]
+
+    @gof.local_optimizer([T.add])
+    def sometimes(node):
+        count[0] += 1
+        return [node.inputs[0] - (-node.inputs[1])] if node.op == T.add and count[0] % 2 else False
+
+    db = gof.EquilibriumDB()
+    db.register("sometimes", sometimes, "all")
+    a, b = T.dvectors("a", "b")
+    with pytest.raises(debugmode.StochasticOrder):
+        theano.function([a, b], a + b, mode=DebugMode(optimizer=db.query("+all"), stability_patience=3))
+
+
+class Accumulates(Op):
+    def __init__(self, good):
+        self.good = good
+
+    def perform(self, node, inputs, output_storage):
+        (a,) = inputs
+        out = output_storage[0]
+        if out[0] is None or out[0].shape != a.shape:
+            out[0] = np.zeros_like(a)
+        elif self.good:
+            out[0][...] = 0
+        out[0] += a
+
+
+@pytest.mark.parametrize("kind", ["previous", "c_contiguous", "f_contiguous", "strided", "ALL"])
+def test_preallocated_outputs(kind):
+    assert debug(Accumulates(True), np.ones(3), check_preallocated_output=kind).tolist() == [1, 1, 1]
+    assert debug(Accumulates(False), np.ones(3)).tolist() == [1, 1, 1]
+    if kind != "previous":
+        with pytest.raises(debugmode.BadThunkOutput) as info:
+            debug(Accumulates(False), np.ones(3), check_preallocated_output=kind)
+        assert info.value.offending_op() is Accumulates and "preallocated" in str(info.value)
+
+
+def test_debug_mode_has_at_least_one_way_to_compute():
+    with pytest.raises(ValueError):
+        DebugMode(check_c_code=False, check_py_code=False)
+
+
+def test_modes_derived_from_a_debug_mode_keep_its_options():
+    mode = DebugMode(check_isfinite=False, stability_patience=3).including("fusion").excluding("inplace")
+    assert isinstance(mode, DebugMode) and mode.check_isfinite is False and mode.stability_patience == 3
+    again = pickle.loads(pickle.dumps(mode))
+    assert isinstance(again, DebugMode) and again.check_isfinite is False
+
+
+@pytest.mark.parametrize("index, value", enumerate([np.nan, np.inf, 1e11]))
+def test_nan_guard_flags(index, value):
+    x = T.dvector("x")
+    for flagged in range(3):
+        flags = [flagged == 0, flagged == 1, flagged == 2]
+        f = theano.function([x], x * 2, mode=NanGuardMode(*flags))
+        # Infinity is also big.
+        if flagged == index or (flagged == 2 and value == np.inf):
+            with pytest.raises(AssertionError, match="detected"):
+                f([value])
+        else:
+            f([value])
+
+
+def test_nan_guard_watches_every_node():
+    x = T.dvector("x")
+    f = theano.function([x], T.switch(T.isnan(T.log(x)), 0.0, 1.0), mode=NanGuardMode(True, True, True, optimizer=None))
+    assert f([1.0]) == [1.0]
+    with np.errstate(all="ignore"), pytest.raises(AssertionError, match="log"):
+        f([-1.0])
+
+
+def test_nan_guard_derived_modes_keep_their_flags():
+    mode = pickle.loads(pickle.dumps(NanGuardMode(True, False, False).excluding("fusion")))
+    assert (mode.nan_is_error, mode.inf_is_error, mode.big_is_error) == (True, False, False)
+
+
+def test_nan_and_inf_of_values():
+    assert nanguardmode.contains_nan(np.array([1.0, np.nan])) and not nanguardmode.contains_nan(np.array([1, 2]))
+    assert nanguardmode.contains_inf(np.array([np.inf])) and not nanguardmode.contains_inf(np.random.RandomState(0))
+    assert nanguardmode.flatten([1, (2, {"a": [3]})]) == [1, 2, 3]
+
+
+def test_monitor_sees_the_values_of_each_node():
+    seen = []
+    x = T.dscalar("x")
+    mode = monitormode.MonitorMode(
+        pre_func=lambda i, node, fn: seen.append(("pre", i, [float(c[0]) for c in fn.inputs])),
+        post_func=lambda i, node, fn: seen.append(("post", i, [float(c[0]) for c in fn.outputs])),
+        optimizer="None",
+    )
+    assert theano.function([x], T.exp(x) * 2, mode=mode)(0.0) == 2.0
+    assert seen[0] == ("pre", 0, [0.0]) and seen[1] == ("post", 0, [1.0]) and seen[-1][2] == [2.0]
+
+
+def test_monitor_modes_can_exclude(capsys):
+    x = T.dscalar("x")
+    mode = monitormode.MonitorMode(post_func=monitormode.detect_nan).excluding("fusion")
+    with np.errstate(all="ignore"):
+        theano.function([x], T.log(x) * x, mode=mode)(0.0)
+    assert "NaN detected" in capsys.readouterr().out
+    with pytest.raises(Exception, match="own linker"):
+        monitormode.MonitorMode(linker=gof.PerformLinker())

@@ -1,0 +1,98 @@
+"""Profiles of functions."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+import theano
+import theano.tensor as T
+
+
+def summary(profile):
+    text = io.StringIO()
+    profile.summary(file=text)
+    return text.getvalue()
+
+
+def function(profile, name=None):
+    x, y, z = T.dvectors("x", "y", "z")
+    mode = theano.Mode(optimizer="fast_run").excluding("fusion", "inplace")
+    return theano.function([x, y, z], [(x + y) * 2 + z], profile=profile, name=name, mode=mode)
+
+
+@pytest.fixture
+def stats():
+    return theano.compile.ProfileStats(atexit_print=False, message="my message")
+
+
+def test_sections(stats):
+    f = function(stats)
+    for _ in range(3):
+        f([1.0], [2.0], [3.0])
+    text = summary(stats)
+    for piece in (
+        "Function profiling\n==================", "Message: my message", "Time in 3 calls to Function.__call__: ",
+        "Time in Function.fn.__call__", "Time in thunks", "Total compile time", "Number of Apply nodes: 3",
+        "Theano Optimizer time", "Theano validate time", "Theano Linker time", "Import time",
+        "Time in all call to theano.grad()", "Class\n---\n<% time> <sum %> <apply time> <time per call> <type>",
+        "Ops\n---", "Apply\n---", "Elemwise{add,no_inplace}", "Elemwise{mul,no_inplace}", "(remaining 0 Apply instances",
+    ):  # fmt: skip
+        assert piece in text, piece
+
+
+def test_counts(stats):
+    f = function(stats)
+    f([1.0], [2.0], [3.0])
+    f([1.0], [2.0], [3.0])
+    assert stats.fct_callcount == 2 and stats.nb_nodes == 3
+    assert set(stats.apply_callcount.values()) == {2}
+    assert sum(stats.op_nodes().values()) == sum(stats.class_nodes().values()) == 3
+    assert stats.fct_call_time >= stats.vm_call_time > 0
+
+
+def test_functions_may_share_a_profile(stats):
+    f, g = function(stats), function(stats)
+    f([1.0], [2.0], [3.0])
+    g([1.0], [2.0], [3.0])
+    assert f.profile is g.profile is stats and "Time in 2 calls" in summary(stats)
+
+
+def test_profiles_are_off_by_default():
+    assert function(None).profile is None
+    assert function(False).profile is None
+
+
+def run(code, flags):
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=dict(os.environ, THEANO_FLAGS=flags), capture_output=True, text=True, check=True
+    )
+    return done.stdout, done.stderr
+
+
+CODE = """
+import theano, theano.tensor as T
+x = T.dvector('x')
+f = theano.function([x], (x ** 2).sum())
+f([1.0])
+g = theano.function([x], x + 1)
+g([1.0])
+"""
+
+
+def test_the_flag_profiles_everything_and_prints_at_exit(tmp_path):
+    out, err = run(CODE, "profile=True,profile_optimizer=True")
+    assert err.count("Function profiling") == 3 and "Sum of all(2) printed profiles" in err
+    assert "Optimizer Profile" in err and "canonicalize" in err and out == ""
+    out, err = run(CODE, "profile=True,profiling.destination=stdout")
+    assert "Function profiling" in out and "Function profiling" not in err
+    path = tmp_path / "profile.txt"
+    run(CODE, f"profile=True,profiling.destination={path}")
+    assert "Function profiling" in path.read_text()
+
+
+def test_memory_is_profiled():
+    _, err = run(CODE, "profile=True,profile_memory=True,profiling.min_memory_size=0")
+    assert "Memory Profile" in err and "Max peak memory" in err

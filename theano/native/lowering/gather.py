@@ -1,0 +1,183 @@
+"""Indexing by arrays: gathering and scattering, boolean masks, diagonals, cumulative sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.gof.graph import Apply, Constant
+from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
+from theano.tensor.basic import AllocDiag, ExtractDiag, Nonzero
+from theano.tensor.extra_ops import CumOp
+from theano.tensor.subtensor import (
+    AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+)
+from theano.tensor.type_other import MakeSlice, NoneTypeT, SliceType
+
+_WHOLE = ("s", None, None, None)
+
+
+class _ArrayIndex:
+    """An index of arrays, masks, slices and None, in two steps: slices and new axes, then arrays along axes.
+
+    Attributes
+    ----------
+    basic
+        Entries of a ``subtensor`` instruction.
+    basic_cells
+        Its integer inputs: input 0 is the array.
+    arrays
+        Cells of integer arrays.
+    axes
+        The axes, after the first step, that they apply to.
+    """
+
+    def __init__(self, builder: ProgramBuilder, x: Any, entries: Any):
+        self.builder = builder
+        self.basic: list[Any] = []
+        self.basic_cells: list[int] = []
+        self.arrays: list[int] = []
+        self.axes: list[int] = []
+        axis = 0
+        for entry in entries:
+            if isinstance(entry.type, NoneTypeT):
+                self.basic.append(None)
+            elif isinstance(entry.type, SliceType):
+                self.basic.append(self._slice(entry))
+                axis += 1
+            elif entry.type.dtype == "bool":
+                self._mask(entry, x, axis)
+                axis += entry.type.ndim
+            else:
+                self.basic.append(_WHOLE)
+                self.arrays.append(builder.cell(entry))
+                self.axes.append(len(self.basic) - 1)
+                axis += 1
+        if not self.arrays:
+            raise CannotLower("an index without arrays")
+        self.rank = x.type.ndim + sum(e is None for e in self.basic)
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is nothing to do in the first step."""
+        return all(e == _WHOLE for e in self.basic)
+
+    def _slice(self, entry: Any) -> tuple[Any, ...]:
+        if isinstance(entry, Constant):
+            parts = [entry.data.start, entry.data.stop, entry.data.step]
+            return ("s", *[None if p is None else int(p) for p in parts])
+        if entry.owner is None or not isinstance(entry.owner.op, MakeSlice):
+            raise CannotLower("a slice that is an input")
+        return ("s", *map(self._part, entry.owner.inputs))
+
+    def _part(self, variable: Any) -> Any:
+        if isinstance(variable.type, NoneTypeT):
+            return None
+        if isinstance(variable, Constant):
+            return int(variable.data)
+        if not is_tensor_like(variable.type):
+            raise CannotLower("a slice of values that are not integers")
+        self.basic_cells.append(self.builder.cell(variable))
+        return ("i", len(self.basic_cells))
+
+    def _mask(self, mask: Any, x: Any, axis: int) -> None:
+        ndim = mask.type.ndim
+        if ndim == 0:
+            raise CannotLower("a mask without dimensions")
+        found = [self.builder.temporary("int64", (False,)) for _ in range(ndim)]
+        self.builder.emit("nonzero", [self.builder.cell(mask), self.builder.cell(x)], found, (axis,))
+        for cell in found:
+            self.basic.append(_WHOLE)
+            self.arrays.append(cell)
+            self.axes.append(len(self.basic) - 1)
+
+    def slice_of(self, cell: int, dtype: str) -> int:
+        """The cell of the first step's result."""
+        if self.plain:
+            return cell
+        view = self.builder.temporary(dtype, (False,) * self.rank)
+        self.builder.emit("subtensor", [cell, *self.basic_cells], [view], (tuple(self.basic),))
+        return view
+
+
+def _converted(builder: ProgramBuilder, value: Any, dtype: str) -> int:
+    """The cell of a value in another dtype."""
+    cell = builder.cell(value)
+    if value.type.dtype == dtype:
+        return cell
+    converted = builder.temporary(dtype, value.type.broadcastable)
+    builder.emit("cast_copy", [cell], [converted])
+    return converted
+
+
+@lowers(AdvancedSubtensor, AdvancedBooleanSubtensor)
+def lower_advanced_subtensor(builder: ProgramBuilder, node: Apply) -> None:
+    x, *entries = node.inputs
+    if not is_tensor_like(x.type):
+        raise CannotLower("elements of a value that is not an array")
+    index = _ArrayIndex(builder, x, entries)
+    source = index.slice_of(builder.cell(x), x.type.dtype)
+    out = builder.cell(node.outputs[0])
+    builder.emit("advanced_subtensor", [source, *index.arrays], [out], (tuple(index.axes),))
+
+
+@lowers(AdvancedIncSubtensor, AdvancedBooleanIncSubtensor)
+def lower_advanced_inc_subtensor(builder: ProgramBuilder, node: Apply) -> None:
+    """With slices the target is a view of the output, which is written in place."""
+    op = node.op
+    x, y, *entries = node.inputs
+    index = _ArrayIndex(builder, x, entries)
+    value = _converted(builder, y, x.type.dtype)
+    source, out = builder.cell(x), builder.cell(node.outputs[0])
+    axes, set_it, inplace = tuple(index.axes), bool(op.set_instead_of_inc), bool(op.inplace)
+    if index.plain:
+        builder.emit("advanced_inc", [source, value, *index.arrays], [out], (axes, set_it, inplace))
+        return
+    builder.emit("view" if inplace else "copy", [source], [out])
+    target = index.slice_of(out, x.type.dtype)
+    written = builder.temporary(x.type.dtype, (False,) * index.rank)
+    builder.emit("advanced_inc", [target, value, *index.arrays], [written], (axes, set_it, True))
+
+
+@lowers(Nonzero)
+def lower_nonzero(builder: ProgramBuilder, node: Apply) -> None:
+    if node.inputs[0].type.dtype.startswith("complex"):
+        raise CannotLower("complex elements that are not zero")
+    builder.emit_for(node, "nonzero")
+
+
+@lowers(ExtractDiag)
+def lower_extract_diag(builder: ProgramBuilder, node: Apply) -> None:
+    op, x = node.op, node.inputs[0]
+    source, out = builder.cell(x), builder.cell(node.outputs[0])
+    params = (int(op.offset), int(op.axis1), int(op.axis2))
+    if op.view:
+        builder.emit("diagonal", [source], [out], params)
+        return
+    view = builder.temporary(x.type.dtype, node.outputs[0].type.broadcastable)
+    builder.emit("diagonal", [source], [view], params)
+    builder.emit("copy", [view], [out])
+
+
+@lowers(AllocDiag)
+def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
+    op = node.op
+    if node.inputs[0].type.ndim != 1 or (op.axis1 % 2, op.axis2 % 2) != (0, 1):
+        raise CannotLower("diagonals of several matrices")
+    builder.emit_for(node, "alloc_diag", (int(op.offset),))
+
+
+@lowers(CumOp)
+def lower_cumulate(builder: ProgramBuilder, node: Apply) -> None:
+    op, x = node.op, node.inputs[0]
+    cell, axis = builder.cell(x), op.axis
+    if axis is None:
+        flat = builder.temporary(x.type.dtype, (False,))
+        builder.emit("reshape", [cell, builder.constant(np.array([-1]))], [flat], (1,))
+        cell, axis = flat, 0
+    params = (int(axis) % max(x.type.ndim, 1) if op.axis is not None else 0, op.mode == "mul")
+    builder.emit("cumulate", [cell], [builder.cell(node.outputs[0])], params)
