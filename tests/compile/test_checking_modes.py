@@ -86,6 +86,7 @@ def wrong(reason, value):
             return [T.add(*node.inputs, T.constant(np.array([value])))]
         return False
 
+    optimization.__name__ = reason
     db = gof.EquilibriumDB()
     db.register(reason, optimization, "all")
     return db.query("+all")
@@ -159,7 +160,7 @@ def test_modes_derived_from_a_debug_mode_keep_its_options():
     assert isinstance(again, DebugMode) and again.check_isfinite is False
 
 
-@pytest.mark.parametrize("index, value", enumerate([np.nan, np.inf, 1e11]))
+@pytest.mark.parametrize("index, value", list(enumerate([np.nan, np.inf, 1e11])))
 def test_nan_guard_flags(index, value):
     x = T.dvector("x")
     for flagged in range(3):

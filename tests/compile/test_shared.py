@@ -79,7 +79,7 @@ def test_zero(borrow):
 def test_value_attribute_says_what_to_use():
     s = theano.shared(1.0)
     with pytest.raises(AttributeError, match="get_value"):
-        s.value
+        _ = s.value
     with pytest.raises(AttributeError, match="set_value"):
         s.value = 3
 

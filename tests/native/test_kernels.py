@@ -155,6 +155,15 @@ def test_reductions_over_any_axes_of_any_layout(data, op, axes_kept):
     np.testing.assert_array_equal(result, expected)
 
 
+def test_reduction_over_batch_and_pixels_but_not_channels():
+    kernel = reduction("add", "float64", "float64", "float64", 1, 3, (1, 0, 2, 3))
+    rng = np.random.default_rng(0)
+    for shape in ((5, 3, 9, 8), (2, 300, 9, 9), (40, 2, 30, 31), (1, 2, 3, 0)):
+        x = rng.integers(-9, 9, size=shape).astype("float64")
+        for y in (x, x[:, :, ::-1], x[..., ::2], x[::2]):
+            np.testing.assert_array_equal(build(kernel).launch([y])[0], y.sum((0, 2, 3)))
+
+
 @pytest.mark.parametrize("kept", [0, 1])
 def test_reduction_of_nothing_gives_the_identity(kept):
     x = np.zeros((3, 0)) if kept else np.zeros((0, 3))

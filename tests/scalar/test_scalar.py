@@ -324,6 +324,14 @@ def test_a_composite_of_thousands_of_nodes():
     assert g.type == scal.float64
 
 
+def test_a_composite_on_one_variable_twice():
+    x, y = scal.float64(), scal.float64()
+    c = scal.Composite([x, y], [x * x * y])
+    a = scal.float64("a")
+    gx, gy = c.L_op([a, a], [c(a, a)], [scal.constant(np.float64(1))])
+    assert compute(gx, {a: np.float64(3)}) == 18 and compute(gy, {a: np.float64(3)}) == 9
+
+
 def test_sharing_inside_does_not_blow_up_the_text():
     x = scal.float64()
     y = x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -220,8 +221,11 @@ def shared(
         raise TypeError(
             "Shared variable constructor needs numeric values and not symbolic variables.", value
         )
-    if type(value).__module__.startswith("scipy.sparse"):
-        _register_sparse()
+    module = type(value).__module__
+    if module.startswith("scipy.sparse"):
+        _import_constructor("theano.sparse")
+    elif module == "numpy.random.mtrand":
+        _import_constructor("theano.tensor.shared_randomstreams")
     for ctor in reversed(constructors):
         try:
             variable = ctor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)
@@ -238,10 +242,10 @@ def shared(
     )
 
 
-def _register_sparse() -> None:
-    """Import what knows sparse matrices, which registers its constructor."""
+def _import_constructor(module: str) -> None:
+    """Import the module that knows a kind of values, which registers its constructor."""
     try:
-        import theano.sparse  # noqa: F401
+        importlib.import_module(module)
     except ImportError:
         # Without it such a value is one of the generic type.
         pass

@@ -1,14 +1,37 @@
-"""Linkers under their documented names, and the compilation of the C code that Ops bring themselves."""
+"""Linkers under their documented names, and the compilation of the C code that Ops bring themselves.
+
+The C code of a graph becomes one struct: its members are the code's state, its method ``run`` computes the graph.  In
+``run`` each variable and each Op opens a block that holds all that come after it; a failure jumps to the label at the end
+of the block where it happened, and from there falls through the ends of all blocks around it, which clean up::
+
+    declarations of all variables
+    {   V0 = ...                      c_extract of an input
+        {   V1 = ...                  c_init or c_extract_out of an output
+            {   V1 = V0 * 2           c_code
+            label_3:                  c_code_cleanup
+            }
+        label_2:                      c_sync, c_cleanup of the output
+        }
+    label_1:                          c_cleanup of the input
+    }
+"""
 
 from __future__ import annotations
 
+import inspect
+import warnings
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from theano.gof.link import Linker
+from theano.configdefaults import config
+from theano.gof import cmodule
+from theano.gof.c_interface import CLinkerOp
+from theano.gof.graph import Constant, NoParams
+from theano.gof.link import Container, Linker
+from theano.gof.utils import MethodNotDefined, uniq
 from theano.native.linker import NativeLinker
 
 __all__ = ["CLinker", "DualLinker", "HideC", "OpWiseCLinker"]
-
 
 class OpWiseCLinker(NativeLinker):
     """The native linker, under the name of the linker that compiled Ops one by one."""
@@ -18,26 +41,518 @@ class DualLinker(NativeLinker):
     """The native linker, under the name of the linker that compared C with Python."""
 
 
+def _optional(method: Callable | None, *args: Any) -> Any:
+    # What an optional method of the C interface returns, or None where it is not there.
+    if method is None:
+        return None
+    try:
+        return method(*args)
+    except (MethodNotDefined, NotImplementedError):
+        return None
+
+
+def _with_compiler(method: Callable | None) -> Any:
+    # These methods may or may not take the compiler.
+    if method is None:
+        return None
+    try:
+        takes_it = bool(inspect.signature(method).parameters)
+    except (TypeError, ValueError):
+        takes_it = False
+    return _optional(method, cmodule.GCC_compiler) if takes_it else _optional(method)
+
+
+def _list(value: Any) -> list:
+    if not value:
+        return []
+    return [value] if isinstance(value, str) else list(value)
+
+
+class _Block:
+    # One level of the nest.
+    def __init__(self, number: int, behavior: str, cleanup: str):
+        self.number = number
+        self.behavior = behavior
+        self.cleanup = cleanup
+
+
+def _fail(number: int) -> str:
+    return (
+        "{\n"
+        f"        __failure = {number};\n"
+        "        if (!PyErr_Occurred()) {\n"
+        "            PyErr_SetString(PyExc_RuntimeError,\n"
+        '                "Unexpected error in an Op\'s C code. No Python exception was set.");\n'
+        "        }\n"
+        f"        goto __label_{number};}}"
+    )
+
+
+_INIT_FAIL = """{
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_RuntimeError,
+                "Unexpected error in an Op's C code. No Python exception was set.");
+        }
+        return 1;}"""
+
+
+class _Source:
+    """The C++ text of a graph.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    order : list of Apply
+    no_recycling : collection of Variable
+    """
+
+    def __init__(self, fgraph: Any, order: list, no_recycling: Iterable):
+        self.fgraph = fgraph
+        self.order = order
+        self.no_recycling = set(no_recycling)
+        self.names: dict = {}
+        self.blocks: list[_Block] = []
+        self.declarations: list[str] = []
+        self.storages: list = []
+        self.constants: list = []
+        self.params: list = []
+        self.members: list[str] = []
+        self.init: list[str] = []
+        self.destroy: list[str] = []
+        # The node that each failure number belongs to.
+        self.tasks: dict[int, Any] = {}
+        self._variables()
+        for i, node in enumerate(order):
+            self._node(i, node)
+
+    def _next(self) -> int:
+        return len(self.blocks) + 1
+
+    def _check_input(self, var: Any) -> bool:
+        takers = [client for client, _ in var.clients if client != "output"]
+        return not takers or any(getattr(node.op, "check_input", config.check_input) for node in takers)
+
+    def _declare(self, var: Any, name: str) -> None:
+        type_ = var.type
+        sub = {"fail": "{}", "name": name}
+        check = self._check_input(var)
+        try:
+            code = type_.c_declare(name, sub, check) if _takes(type_.c_declare, 3) else type_.c_declare(name, sub)
+        except TypeError:
+            code = type_.c_declare(name, sub)
+        self.declarations.append(f"PyObject* py_{name} = NULL;\n{code}")
+
+    def _variables(self) -> None:
+        inputs, outputs = list(self.fgraph.inputs), list(self.fgraph.outputs)
+        computed = [out for node in self.order for out in node.outputs]
+        needed = dict.fromkeys(inputs)
+        for node in self.order:
+            needed.update(dict.fromkeys(node.inputs))
+        needed.update(dict.fromkeys(outputs))
+        orphans = [v for v in needed if v.owner is None and v not in inputs]
+        for var in [*inputs, *orphans, *computed]:
+            if var in self.names:
+                continue
+            if isinstance(var, Constant) and var not in outputs and var not in inputs:
+                literal = _optional(getattr(var.type, "c_literal", None), var.data)
+                if literal is not None:
+                    self.names[var] = f"({literal})"
+                    continue
+            name = self.names[var] = f"V{len(self.names) + 1}"
+            self._declare(var, name)
+            is_output = var in outputs
+            if var.owner is None:
+                self._block_of_variable(var, name, "extract", is_output)
+                if var not in inputs:
+                    self.constants.append(var)
+            else:
+                keep = is_output and var not in self.no_recycling
+                self._block_of_variable(var, name, "extract_out" if keep else "init", is_output)
+
+    def _block_of_variable(self, var: Any, name: str, how: str, sync: bool) -> None:
+        number = self._next()
+        sub = {"fail": _fail(number), "name": name}
+        type_ = var.type
+        if how == "init":
+            behavior = f"py_{name} = Py_None;\nPy_XINCREF(py_{name});\n{type_.c_init(name, sub)}"
+        else:
+            method = type_.c_extract
+            if how == "extract_out":
+                method = getattr(type_, "c_extract_out", None) or _extract_out(type_)
+            check = self._check_input(var) if how == "extract" else True
+            code = method(name, sub, check) if _takes(method, 3) else method(name, sub)
+            behavior = f"py_{name} = PyList_GET_ITEM(storage_{name}, 0);\nPy_XINCREF(py_{name});\n{code}"
+        cleanup = _optional(type_.c_cleanup, name, sub) or ""
+        if sync:
+            cleanup = (
+                "if (!__failure) {\n"
+                f"{type_.c_sync(name, sub)}\n"
+                f"PyObject* old = PyList_GET_ITEM(storage_{name}, 0);\n"
+                f"Py_XINCREF(py_{name});\n"
+                f"PyList_SET_ITEM(storage_{name}, 0, py_{name});\n"
+                "Py_XDECREF(old);\n"
+                "}\n" + cleanup
+            )
+        cleanup += f"\nPy_XDECREF(py_{name});"
+        if how != "init" or sync:
+            self.storages.append((var, name))
+        self.blocks.append(_Block(number, behavior, cleanup))
+
+    def _node(self, i: int, node: Any) -> None:
+        op = node.op
+        name = f"node_{i}"
+        number = self._next()
+        self.tasks[number] = node
+        sub = {"fail": _fail(number)}
+        init_sub = {"fail": _INIT_FAIL}
+        params = node.run_params()
+        if params is not NoParams:
+            params_name = f"p{i}"
+            self._params(node, params, params_name)
+            sub["params"] = init_sub["params"] = params_name
+        member = _optional(getattr(op, "c_support_code_struct", None), node, name)
+        if member:
+            self.members.append(member)
+        stage = len(self.init) + 1
+        init = _optional(getattr(op, "c_init_code_struct", None), node, name, init_sub)
+        cleanup = _optional(getattr(op, "c_cleanup_code_struct", None), node, name)
+        if init or cleanup:
+            self.init.append(f"{{\n{init or ''}\n}}\n__stage = {stage};")
+            self.destroy.append(f"if (__stage >= {stage}) {{\n{cleanup or ''}\n}}")
+        ins = [self.names[v] for v in node.inputs]
+        outs = [self.names[v] for v in node.outputs]
+        behavior = op.c_code(node, name, ins, outs, sub)
+        cleanup = _optional(getattr(op, "c_code_cleanup", None), node, name, ins, outs, sub) or ""
+        self.blocks.append(_Block(number, f"{{\n{behavior}\n}}", cleanup))
+
+    def _params(self, node: Any, params: Any, name: str) -> None:
+        type_ = node.params_type
+        sub = {"fail": _INIT_FAIL, "name": name}
+        self.params.append(type_.filter(params))
+        self.members.append(f"PyObject* py_{name};\n{type_.c_declare(name, sub)}")
+        stage = len(self.init) + 1
+        k = len(self.params) - 1
+        self.init.append(
+            f"py_{name} = PyTuple_GET_ITEM(params, {k});\nPy_INCREF(py_{name});\n{{\n{type_.c_extract(name, sub)}\n}}\n"
+            f"__stage = {stage};"
+        )
+        cleanup = _optional(type_.c_cleanup, name, sub) or ""
+        self.destroy.append(f"if (__stage >= {stage}) {{\n{cleanup}\nPy_XDECREF(py_{name});\n}}")
+
+    def _run(self) -> str:
+        opening, closing = [], []
+        for block in self.blocks:
+            opening.append(f"{{\n{block.behavior}\n")
+            closing.append(f"__label_{block.number}:\n{block.cleanup}\ndouble __DUMMY_{block.number};\n}}\n")
+        return "".join(opening) + "".join(reversed(closing))
+
+    def parts(self) -> dict[str, list]:
+        """Return what the Ops and Types say about headers, libraries, flags and code for the global scope."""
+        types = uniq([v.type for v in self.names])
+        ops = uniq([node.op for node in self.order])
+        types += uniq([node.params_type for node in self.order if node.run_params() is not NoParams])
+        things = [*types, *ops]
+        found: dict[str, list] = {}
+        for key in ("headers", "header_dirs", "libraries", "lib_dirs", "compile_args", "no_compile_args"):
+            values: list = []
+            for thing in things:
+                values += _list(_with_compiler(getattr(thing, f"c_{key}", None)))
+            found[key] = uniq(values)
+        support, init = [], []
+        for thing in things:
+            support += _list(_optional(getattr(thing, "c_support_code", None)))
+            init += _list(_optional(getattr(thing, "c_init_code", None)))
+        support, init = uniq(support), uniq(init)
+        for i, node in enumerate(self.order):
+            support += _list(_optional(getattr(node.op, "c_support_code_apply", None), node, f"node_{i}"))
+            init += _list(_optional(getattr(node.op, "c_init_code_apply", None), node, f"node_{i}"))
+        found["support"], found["init"] = support, init
+        return found
+
+    def version(self) -> tuple | None:
+        """Return the versions of all Ops and Types, or None if one has none."""
+        versions = []
+        for node in self.order:
+            versions.append(node.op.c_code_cache_version_apply(node))
+            if node.run_params() is not NoParams:
+                versions.append(node.params_type.c_code_cache_version())
+        for var in self.names:
+            versions.append(var.type.c_code_cache_version())
+        if not all(versions):
+            if config.cmodule.warn_no_version:
+                names = [str(n.op) for n in self.order if not n.op.c_code_cache_version_apply(n)]
+                warnings.warn(f"C code without a version is compiled anew by each process: {names}", stacklevel=5)
+            return None
+        return tuple(versions)
+
+    def text(self, parts: dict[str, list]) -> str:
+        """Return the C++ text."""
+        headers = uniq([h if h[:1] in '<"' else f'"{h}"' for h in parts["headers"]])
+        nl = "\n"
+        n = len(self.storages)
+        debug = "#ifndef DEBUG\n#define DEBUG\n#endif\n" if config.cmodule.debug else ""
+        storages = nl.join(f"    PyObject* storage_{name};" for _, name in self.storages)
+        take = nl.join(
+            f"        storage_{name} = PyTuple_GET_ITEM(storages, {i}); Py_INCREF(storage_{name});"
+            for i, (_, name) in enumerate(self.storages)
+        )
+        drop = nl.join(f"        Py_XDECREF(storage_{name});" for _, name in self.storages)
+        null = nl.join(f"        storage_{name} = NULL;" for _, name in self.storages)
+        return f"""#include "theano_prelude.h"
+{debug}{nl.join(f"#include {h}" for h in headers)}
+
+{nl.join(parts["support"])}
+
+namespace {{
+struct theano_struct {{
+    int __stage;
+    int __failed;
+{storages}
+{nl.join(self.members)}
+
+    theano_struct() {{
+        __stage = 0;
+        __failed = 0;
+{null}
+    }}
+
+    ~theano_struct() {{
+{nl.join(reversed(self.destroy))}
+{drop}
+    }}
+
+    int init(PyObject* storages, PyObject* params) {{
+{take}
+{nl.join(self.init)}
+        return 0;
+    }}
+
+    int run(void) {{
+        int __failure = 0;
+{nl.join(self.declarations)}
+{self._run()}
+        __failed = __failure;
+        return __failure;
+    }}
+}};
+
+void theano_struct_free(PyObject* capsule) {{
+    theano_struct* self = (theano_struct*)PyCapsule_GetPointer(capsule, NULL);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    delete self;
+    PyErr_Restore(type, value, traceback);
+}}
+
+PyObject* theano_instantiate(PyObject*, PyObject* args) {{
+    PyObject *storages, *params;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &storages, &PyTuple_Type, &params)) return NULL;
+    if (PyTuple_GET_SIZE(storages) != {n}) {{
+        PyErr_SetString(PyExc_TypeError, "wrong number of storages");
+        return NULL;
+    }}
+    theano_struct* self = new theano_struct();
+    if (self->init(storages, params) != 0) {{
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        delete self;
+        PyErr_Restore(type, value, traceback);
+        return NULL;
+    }}
+    PyObject* capsule = PyCapsule_New((void*)self, NULL, theano_struct_free);
+    if (capsule == NULL) delete self;
+    return capsule;
+}}
+
+PyObject* theano_run(PyObject*, PyObject* capsule) {{
+    theano_struct* self = (theano_struct*)PyCapsule_GetPointer(capsule, NULL);
+    if (self == NULL) return NULL;
+    if (self->run() != 0) return NULL;
+    Py_RETURN_NONE;
+}}
+
+PyObject* theano_failed(PyObject*, PyObject* capsule) {{
+    theano_struct* self = (theano_struct*)PyCapsule_GetPointer(capsule, NULL);
+    return self == NULL ? NULL : PyLong_FromLong(self->__failed);
+}}
+
+PyMethodDef theano_methods[] = {{
+    {{"instantiate", theano_instantiate, METH_VARARGS, NULL}},
+    {{"run", theano_run, METH_O, NULL}},
+    {{"failed", theano_failed, METH_O, NULL}},
+    {{NULL, NULL, 0, NULL}}
+}};
+
+struct PyModuleDef theano_module = {{PyModuleDef_HEAD_INIT, "@MODULE@", NULL, -1, theano_methods, NULL, NULL, NULL, NULL}};
+}}
+
+PyMODINIT_FUNC PyInit_@MODULE@(void) {{
+    import_array();
+{nl.join(f"    {{{nl}{code}{nl}    }}" for code in parts["init"])}
+    PyObject* m = PyModule_Create(&theano_module);
+    return m;
+}}
+"""
+
+
+def _has_c_code(node: Any) -> bool:
+    code = getattr(node.op, "c_code", None)
+    return code is not None and getattr(code, "__func__", code) is not CLinkerOp.c_code
+
+
+def _takes(method: Callable, n: int) -> bool:
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        return True
+    return sum(p.kind in kinds for p in parameters) >= n
+
+
+def _extract_out(type_: Any) -> Callable:
+    def c_extract_out(name: str, sub: dict) -> str:
+        extract = type_.c_extract(name, sub)
+        return f"if (py_{name} == Py_None) {{\n{type_.c_init(name, sub)}\n}} else {{\n{extract}\n}}"
+
+    return c_extract_out
+
+
 class CLinker(Linker):
-    """Compiles the C code that the Ops of a graph bring themselves."""
+    """Compiles the C code that the Ops of a graph bring themselves, to one function.
+
+    Parameters
+    ----------
+    schedule : callable, optional
+        Returns the nodes of a FunctionGraph in the order in which they are run.
+    strict : bool
+        Whether it is an error if an Op or Type has no C code; else such a graph is run by the native linker.
+    """
+
+    def __init__(self, schedule: Callable | None = None, strict: bool = False):
+        self.strict = strict
+        self.fgraph: Any = None
+        self.no_recycling: list = []
+        if schedule is not None:
+            self.schedule = schedule
 
     def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> CLinker:
-        """Take the graph to compile."""
+        """Take the graph to compile.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        no_recycling : list of Variable, optional
+            Outputs whose earlier values must not be used again.
+        profile : optional
+
+        Returns
+        -------
+        CLinker
+            This one, or a new one if it has a graph already.
+        """
+        if self.fgraph is not None and self.fgraph is not fgraph:
+            return self.clone().accept(fgraph, no_recycling, profile)
         self.fgraph = fgraph
-        self.no_recycling = no_recycling or []
+        self.no_recycling = list(no_recycling or ())
         return self
 
+    def clone(self, allow_gc: Any = None) -> CLinker:
+        """Return a new linker of the same kind."""
+        new = type(self)(strict=self.strict)
+        new.__dict__.update((k, v) for k, v in self.__dict__.items() if k == "schedule")
+        return new
+
+    def source(self) -> str:
+        """Return the C++ text of the graph."""
+        source = _Source(self.fgraph, self.schedule(self.fgraph), self.no_recycling)
+        return source.text(source.parts())
+
+    def schedule(self, fgraph: Any) -> list:
+        """Return the nodes in the order in which they are run."""
+        return fgraph.toposort()
+
+    def _compile(self, storage_of: dict) -> tuple[Callable, _Source]:
+        source = _Source(self.fgraph, self.schedule(self.fgraph), self.no_recycling)
+        parts = source.parts()
+        module = cmodule.load_module(
+            source.text(parts),
+            parts["header_dirs"],
+            parts["lib_dirs"],
+            parts["libraries"],
+            parts["compile_args"],
+            parts["no_compile_args"],
+            source.version(),
+        )
+        storages = tuple(
+            storage_of[var] if var in storage_of else [var.data] for var, _ in source.storages
+        )
+        capsule = module.instantiate(storages, tuple(source.params))
+        run = module.run
+
+        def thunk() -> None:
+            run(capsule)
+
+        thunk.cthunk = capsule
+        thunk.failed_node = lambda: source.tasks.get(module.failed(capsule))
+        return thunk, source
+
     def make_thunk(self, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None) -> Any:
-        """Raise NotImplementedError: the Ops' `perform` is used."""
-        raise NotImplementedError("C code of Ops")
+        """Compile the graph.
+
+        Parameters
+        ----------
+        input_storage, output_storage : list of list, optional
+            Where the values are: lists of one element.
+        storage_map : dict, optional
+            The same, by variable.
+
+        Returns
+        -------
+        thunk, input containers, output containers
+
+        Raises
+        ------
+        MethodNotDefined, NotImplementedError
+            The linker is strict, and an Op or Type has no C code.
+        """
+        if not self.strict and not all(_has_c_code(node) for node in self.fgraph.apply_nodes):
+            native = NativeLinker().accept(self.fgraph, no_recycling=self.no_recycling)
+            return native.make_thunk(input_storage, output_storage, storage_map)
+        inputs, outputs = self.fgraph.inputs, self.fgraph.outputs
+        storage_of: dict = dict(storage_map or {})
+        if input_storage is None:
+            input_storage = [storage_of.get(v, [None]) for v in inputs]
+        storage_of.update(zip(inputs, input_storage, strict=True))
+        if output_storage is None:
+            output_storage = [storage_of.get(v, [None]) for v in outputs]
+        for var, storage in zip(outputs, output_storage, strict=True):
+            storage_of.setdefault(var, storage)
+        thunk, _ = self._compile(storage_of)
+        twice = [(a, storage_of[v]) for v, a in zip(outputs, output_storage, strict=True) if a is not storage_of[v]]
+        if twice:
+            # An output that is an input, or that comes twice.
+            inner = thunk
+
+            def thunk() -> None:
+                inner()
+                for target, origin in twice:
+                    target[0] = origin[0]
+
+            thunk.cthunk = inner.cthunk
+            thunk.failed_node = inner.failed_node
+        return (
+            thunk,
+            [Container(v, s) for v, s in zip(inputs, input_storage, strict=True)],
+            [Container(v, s, readonly=True) for v, s in zip(outputs, output_storage, strict=True)],
+        )
 
 
 class HideC:
     """A mix-in for Ops that hides the C code of the classes after it."""
 
     def _hide(self, *args: Any, **kwargs: Any) -> Any:
-        from theano.gof.utils import MethodNotDefined
-
         raise MethodNotDefined()
 
     c_code = _hide

@@ -264,6 +264,9 @@ class FunctionGraph:
                 self._setup_variable(out)
                 variables.add(out)
             for i, var in enumerate(node.inputs):
+                if reason != "init" and getattr(var, "cached", False):
+                    # A rewrite wrote a number that is kept for all graphs; this one gets a copy.
+                    var = node.inputs[i] = var.clone()
                 if var not in variables:
                     self._setup_variable(var)
                     variables.add(var)
@@ -339,6 +342,8 @@ class FunctionGraph:
             )
         if r is new_r:
             return
+        if getattr(new_r, "cached", False):
+            new_r = new_r.clone()
         self._import_variable(new_r, reason)
         self._version += 1
         place[i] = new_r
@@ -386,6 +391,8 @@ class FunctionGraph:
             return
         if config.compute_test_value != "off":
             _compare_test_values(r, new_r, reason)
+        if getattr(new_r, "cached", False):
+            new_r = new_r.clone()
         for node, i in list(r.clients):
             self.change_input(node, i, new_r, reason=reason)
 

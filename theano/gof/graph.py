@@ -300,7 +300,7 @@ class Variable(Node):
 
         parts = [str(self)]
         try:
-            parts.append(str(get_test_value(self)))
+            parts.append(repr(get_test_value(self)))
         except AttributeError:
             pass
         return "\n".join(parts)

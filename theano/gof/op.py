@@ -289,10 +289,16 @@ class Op(PureOp, CLinkerOp):
 
     def _has_c_code(self, node: Apply) -> bool:
         # Whether it is worth asking for C code at all; looked up on the instance, which may carry its own.
-        if not config.cxx or not self._op_use_c_code:
+        if not config.cxx or not getattr(self, "_op_use_c_code", True):
             return False
         code = self.c_code
-        return getattr(code, "__func__", code) is not CLinkerOp.c_code
+        if getattr(code, "__func__", code) is CLinkerOp.c_code:
+            return False
+        # Theano's own Ops run natively or by NumPy: their C expressions are for the native engine.
+        perform = self.perform
+        if getattr(perform, "__func__", perform) is PureOp.perform:
+            return True
+        return not _is_own(type(self)) or registered_c_code(node)
 
     def make_c_thunk(self, node: Apply, storage_map: dict, compute_map: dict, no_recycling: Any) -> Callable:
         """Return a function without arguments that computes the node by its C code.
@@ -302,6 +308,8 @@ class Op(PureOp, CLinkerOp):
         NotImplementedError, MethodNotDefined
             There is no C code for this node.
         """
+        if not self._has_c_code(node):
+            raise NotImplementedError(f"{self} is not compiled by itself")
         if not getattr(self, "_f16_ok", False):
             for var in (*node.inputs, *node.outputs):
                 if getattr(var.type, "dtype", None) == "float16":
@@ -314,7 +322,7 @@ class Op(PureOp, CLinkerOp):
         outs = [storage_map[r] for r in node.outputs]
         graph = FunctionGraph(node.inputs, node.outputs)
         keep = [new for new, old in zip(graph.outputs, node.outputs, strict=True) if old in no_recycling]
-        linker = CLinker().accept(graph, no_recycling=keep)
+        linker = CLinker(strict=True).accept(graph, no_recycling=keep)
         run, in_filters, out_filters = linker.make_thunk(input_storage=ins, output_storage=outs)
         computed = [compute_map[r] for r in node.outputs] if compute_map is not None else []
 
@@ -368,6 +376,22 @@ class Op(PureOp, CLinkerOp):
         state = dict(self.__dict__)
         state.pop("_thunk_cache", None)
         return state
+
+
+def _is_own(cls: type) -> bool:
+    return cls.__module__.startswith("theano.") and ".tests." not in cls.__module__
+
+
+def registered_c_code(node: Apply) -> bool:
+    """Return whether a user gave one of Theano's Ops C code for the type of the node's first input.
+
+    That is what ``theano.compile.ops.register_view_op_c_code`` and its like do.
+    """
+    table = getattr(node.op, "c_code_and_version", None)
+    if not table or not node.inputs:
+        return False
+    cls = type(node.inputs[0].type)
+    return cls in table and not _is_own(cls)
 
 
 def get_test_value(v: Any) -> Any:

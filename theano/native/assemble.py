@@ -7,9 +7,11 @@ from typing import Any
 
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.link import raise_with_op
+from theano.gof.op import registered_c_code
 from theano.native.fusion import find_groups
 from theano.native.program import CannotLower, Instr, ProgramBuilder, find_lowering
 from theano.native.schedule import TOP, Region, Schedule, arrange, is_lazy
+from theano.scalar import Scalar
 
 # Instructions whose prepare step looks at no element of an array.
 _SHAPE_ONLY = frozenset({
@@ -84,7 +86,7 @@ class NativeThunk:
             profile.apply_time[node] = profile.apply_time.get(node, 0.0) + time
             profile.apply_callcount[node] = profile.apply_callcount.get(node, 0) + calls[node]
             profile.apply_cimpl[node] = True
-        self.program.set_profile(True)
+        self.program.reset_profile()
 
 
 def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: Any, output_storage: Any,
@@ -228,7 +230,7 @@ class Lowered:
 def lower_one(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
     """Emit the instructions of one node: native ones, or the call of its Python code."""
     lowering = find_lowering(node.op)
-    if lowering is not None:
+    if lowering is not None and not registered_c_code(node):
         kept = len(builder.instrs)
         try:
             lowering(builder, node)
@@ -250,7 +252,21 @@ def _lower_to_python(builder: ProgramBuilder, node: Apply, storage_map: Any, com
     thunk = node.op.make_thunk(node, storage_map, compute_map, no_recycling=list(node.outputs))
     if getattr(thunk, "lazy", False):
         raise NeedsPython(node)
+    scalars = [storage_map[v] for v in dict.fromkeys(node.inputs) if isinstance(v.type, Scalar)]
+    if scalars:
+        thunk = _with_numpy_scalars(thunk, scalars)
     builder.emit_for(node, "thunk", (thunk, tuple(ins), tuple(outs), tuple(computed)))
+
+
+def _with_numpy_scalars(thunk: Any, scalars: list[list[Any]]) -> Any:
+    """A thunk whose scalars arrive as NumPy scalars, not as arrays of no dimension."""
+
+    def run() -> Any:
+        for storage in scalars:
+            storage[0] = storage[0][()]
+        return thunk()
+
+    return run
 
 
 def node_thunk(node: Apply, storage_map: Any, compute_map: Any) -> Any:
@@ -258,7 +274,7 @@ def node_thunk(node: Apply, storage_map: Any, compute_map: Any) -> Any:
     ins = [storage_map[v] for v in node.inputs]
     outs = [storage_map[v] for v in node.outputs]
     thunk = None
-    if find_lowering(node.op) is not None and not is_lazy(node):
+    if find_lowering(node.op) is not None and not registered_c_code(node) and not is_lazy(node):
         thunk = _native_node_thunk(node, ins, outs)
     if thunk is None:
         thunk = node.op.make_thunk(node, storage_map, compute_map, [])

@@ -28,7 +28,8 @@ def find_blas(ldflags: str = "") -> tuple[str, dict[str, Any]]:
     -------
     tuple
         A description of the library, and by routine name its address (int) or a capsule that holds it. Integer arguments
-        may be of 32 or 64 bits: the runtime passes pointers to 64-bit ones.
+        may be of 32 or 64 bits: the runtime passes pointers to 64-bit ones. With ``set_num_threads`` and
+        ``get_num_threads`` the runtime splits products over its own threads.
 
     Raises
     ------
@@ -49,7 +50,9 @@ def find_blas(ldflags: str = "") -> tuple[str, dict[str, Any]]:
 def load_blas() -> str:
     """Find a BLAS by `config.blas.ldflags` and give it to the runtime; returns its description."""
     from theano.native import _runtime
+    from theano.native.compiler import thread_count
 
+    _runtime.set_threads(thread_count())
     try:
         from theano.configparser import config
 
@@ -58,28 +61,19 @@ def load_blas() -> str:
         ldflags = ""
     description, pointers = find_blas(ldflags or "")
     _runtime.blas_set(pointers, description)
-    _set_threads()
     return description
 
 
-def _set_threads() -> None:
-    """Let NumPy's OpenBLAS use `config.threads` threads where the user chose a number."""
+def _thread_control(library: Any) -> dict[str, int]:
+    """Addresses of the functions that set and get the number of OpenBLAS's threads, or nothing."""
     import ctypes
 
-    try:
-        from theano.configparser import config
-
-        threads = int(config.threads)
-    except (ImportError, AttributeError):
-        return
-    if threads < 1:
-        return
-    for path in _numpy_libraries():
-        library = ctypes.CDLL(path)
-        for name in ("scipy_openblas_set_num_threads64_", "scipy_openblas_set_num_threads"):
-            if hasattr(library, name):
-                getattr(library, name)(threads)
-                return
+    for prefix in ("scipy_openblas", "openblas"):
+        for suffix in ("64_", ""):
+            names = {f"{verb}_num_threads": f"{prefix}_{verb}_num_threads{suffix}" for verb in ("set", "get")}
+            if all(hasattr(library, n) for n in names.values()):
+                return {key: ctypes.cast(getattr(library, n), ctypes.c_void_p).value for key, n in names.items()}
+    return {}
 
 
 def _addresses(libraries: list[Any], pattern: str) -> dict[str, int] | None:
@@ -123,6 +117,8 @@ def _from_ldflags(ldflags: str) -> dict[str, int]:
     for pattern in ("{}_", "{}", "{}_64_"):
         found = _addresses(libraries, pattern)
         if found is not None:
+            for library in libraries:
+                found |= _thread_control(library)
             return found
     raise OSError(f"config.blas.ldflags = {ldflags!r}: the libraries do not have the BLAS routines {', '.join(NAMES)}")
 
@@ -159,7 +155,7 @@ def _from_numpy() -> tuple[str, dict[str, int]] | None:
         for pattern in ("scipy_{}_64_", "scipy_{}_"):
             found = _addresses([library], pattern)
             if found is not None:
-                return f"NumPy's OpenBLAS ({os.path.basename(path)})", found
+                return f"NumPy's OpenBLAS ({os.path.basename(path)})", found | _thread_control(library)
     return None
 
 

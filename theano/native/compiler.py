@@ -24,13 +24,13 @@ HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 
 BASE_FLAGS = (
     "-shared", "-fPIC", "-std=gnu11", "-w", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv",
-    "-fno-strict-aliasing", "-fvisibility=hidden", "-fcx-fortran-rules",
+    "-fno-strict-aliasing", "-fvisibility=hidden",
 )  # fmt: skip
 """Flags of every kernel. No flag lets the compiler change values: NaN, infinities and the order of operations stay."""
 
 GCC_FLAGS = (
     "-O1", "-fgcse", "-fpeel-loops", "-ftree-vectorize", "-fvect-cost-model=dynamic", "--param", "vect-epilogues-nomask=0",
-    "-fno-semantic-interposition", "-fexcess-precision=standard", "-nostdlib", "-lgcc",
+    "-fno-semantic-interposition", "-fexcess-precision=standard", "-fcx-fortran-rules", "-nostdlib", "-lgcc",
 )  # fmt: skip
 """What gcc gets besides. Kernels gain nothing from the passes of -O2 and -O3 but vectorisation and the unrolling of
 short loops; without them gcc takes half the time. Symbols of libm and libc are those that the process has already."""

@@ -271,8 +271,7 @@ class _Printer:
             return
         for r in stage.reduces:
             self._line(f"{CTYPES[r.acc_dtype]} {r.result} = {identity(r)};")
-        widest = max(ir.ITEMSIZE[r.acc_dtype] for r in stage.reduces)
-        lanes = {16: 16, 8: 32}.get(widest, 64)
+        lanes = self._lanes(stage)
         guarded = self._is_guarded(stage)
         self._line("for (tk_intp i = 0; i < n0;) {")
         self._line(f"const tk_intp e = n0 - i < {BLOCK} ? n0 : i + {BLOCK};")
@@ -303,6 +302,14 @@ class _Printer:
             self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
             self._line("} }")
         self._line("}")
+
+    @staticmethod
+    def _lanes(stage: ir.Stage) -> int:
+        """Accumulators of a reduction: several vectors to hide the latency of additions, one where the body is long."""
+        widest = max(ir.ITEMSIZE[r.acc_dtype] for r in stage.reduces)
+        if any(c in _COSTLY for s in stage.body for c in _CALL.findall(s.code)):
+            return 8 if all(ir.ITEMSIZE[s.dtype] >= 8 for s in stage.body) else 16
+        return {16: 16, 8: 32}.get(widest, 64)
 
     def _plain_loop(self, stage: ir.Stage, constant: list[bool], start: str) -> None:
         if not self._is_guarded(stage):

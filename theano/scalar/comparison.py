@@ -268,7 +268,7 @@ class Ceil(_Rounding):
     c_func = "ceil"
 
     def impl(self, x):
-        return np.ceil(x)
+        return x if np.asarray(x).dtype.kind in "biu" else np.ceil(x)
 
 
 class Floor(_Rounding):
@@ -278,7 +278,7 @@ class Floor(_Rounding):
     c_func = "floor"
 
     def impl(self, x):
-        return np.floor(x)
+        return x if np.asarray(x).dtype.kind in "biu" else np.floor(x)
 
 
 class Trunc(_Rounding):
@@ -288,7 +288,7 @@ class Trunc(_Rounding):
     c_func = "trunc"
 
     def impl(self, x):
-        return np.trunc(x)
+        return x if np.asarray(x).dtype.kind in "biu" else np.trunc(x)
 
 
 class RoundHalfToEven(_Rounding):

@@ -349,32 +349,35 @@ class Composite(ScalarOp):
 
     def L_op(self, inputs, outputs, output_gradients):
         """Return the gradients by running back through a copy of the inner graph."""
-        nodes, outs = _flatten(self.inputs, self.outputs, inputs)
-        gradients: dict[Variable, Variable] = {}
+        program = self.program
+        values: list[Any] = [*inputs, *([None] * (program.n_slots - self.nin))]
+        for slot, constant in program.constants:
+            values[slot] = constant
+        for step in program.steps:
+            for slot, out in zip(step.outputs, step.op.make_node(*(values[i] for i in step.inputs)).outputs):
+                values[slot] = out
+        # By slot, not by variable: one variable may be given for several inputs.
+        gradients: dict[int, Any] = {}
 
-        def accumulate(variable: Any, term: Any) -> None:
-            before = gradients.get(variable)
-            gradients[variable] = term if before is None else before + term
+        def accumulate(slot: int, term: Any) -> None:
+            if isinstance(getattr(term, "type", None), Scalar):
+                gradients[slot] = gradients[slot] + term if slot in gradients else term
 
-        def known(term: Any) -> bool:
-            return isinstance(getattr(term, "type", None), Scalar)
-
-        for out, gz in zip(outs, output_gradients):
-            if known(gz):
-                accumulate(out, gz)
-        for node in reversed(nodes):
-            if not any(o in gradients for o in node.outputs):
+        for slot, gz in zip(program.outputs, output_gradients):
+            accumulate(slot, gz)
+        for step in reversed(program.steps):
+            if not any(o in gradients for o in step.outputs):
                 continue
+            outs = [values[o] for o in step.outputs]
             seeds = [
-                gradients[o]
-                if o in gradients
+                gradients[k]
+                if k in gradients
                 else o.zeros_like(dtype=config.floatX if o.type in discrete_types else None)
-                for o in node.outputs
+                for k, o in zip(step.outputs, outs)
             ]
-            for variable, term in zip(node.inputs, node.op.L_op(node.inputs, node.outputs, seeds)):
-                if known(term) and not isinstance(variable, Constant):
-                    accumulate(variable, term)
-        return [gradients.get(x) if x in gradients else zeros_for([x])[0] for x in inputs]
+            for slot, term in zip(step.inputs, step.op.L_op([values[i] for i in step.inputs], outs, seeds)):
+                accumulate(slot, term)
+        return [gradients[i] if i in gradients else zeros_for([x])[0] for i, x in enumerate(inputs)]
 
     def grad(self, inputs, output_gradients):
         outputs = self(*inputs)

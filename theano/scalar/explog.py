@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from theano.gof.utils import MethodNotDefined
-from theano.scalar.op import FloatFunction, c_compute_type
+from theano.scalar.op import FloatFunction
 from theano.scalar.output_types import upgrade_to_float
 from theano.scalar.type import ScalarConstant, complex_types
 
@@ -137,18 +136,12 @@ class ScalarSigmoid(FloatFunction):
 
     nfunc_spec = ("scipy.special.expit", 1, 1)
     np_func = staticmethod(_sigmoid)
+    c_func = "tk_sigmoid"
 
     @staticmethod
     def st_impl(x):
         """Return the value for a number or an array."""
         return _sigmoid(x)
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        if node.inputs[0].type in complex_types:
-            raise MethodNotDefined("c_code", type(self), type(self).__name__)
-        ctype = c_compute_type(node.outputs[0].type.dtype)
-        return f"{outputs[0]} = ({ctype})1 / (({ctype})1 + exp(-({ctype}){x}));"
 
     def derivative(self, x, z):
         return z * (_number(1, z) - z)
@@ -170,20 +163,12 @@ class ScalarSoftplus(FloatFunction):
 
     nfunc_spec = ("theano.scalar.explog._softplus", 1, 1)
     np_func = staticmethod(_softplus)
+    c_func = "tk_softplus"
 
     @staticmethod
     def static_impl(x):
         """Return the value for a number or an array."""
         return _softplus(x)
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        (z,) = outputs
-        if node.inputs[0].type in complex_types:
-            raise MethodNotDefined("c_code", type(self), type(self).__name__)
-        ctype = c_compute_type(node.outputs[0].type.dtype)
-        v = f"({ctype}){x}"
-        return f"{z} = ({v} > 0 ? {v} : {v} != {v} ? {v} : ({ctype})0) + log1p(exp(-fabs({v})));"
 
     def derivative(self, x, z):
         return sigmoid(x)

@@ -168,6 +168,7 @@ from theano.tensor.conversion import (
     as_tensor,
     as_tensor_variable,
     constant,
+    constant_cache,
     constant_or_value,
     extract_constant,
     get_scalar_constant_value,
@@ -211,6 +212,7 @@ from theano.tensor.math import (
     bitwise_xor,
     cast,
     ceil,
+    ceil_intdiv,
     chi2sf,
     clip,
     complex,
@@ -397,6 +399,7 @@ from theano.tensor.joining import (
 from theano.tensor.reduction import (
     Argmax,
     MaxAndArgmax,
+    Mean,
     all,
     any,
     argmax,
@@ -419,6 +422,7 @@ from theano.tensor.products import (
     _dot,
     batched_dot,
     batched_tensordot,
+    cov,
     dot,
     matmul,
     outer,
@@ -446,3 +450,5 @@ from theano.tensor.var import (
     TensorVariable,
     _tensor_py_operators,
 )
+
+Tensor = TensorType

@@ -180,7 +180,31 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         if missing:
             pattern = (True,) * missing + pattern
             data = data.reshape((1,) * missing + data.shape)
-    return TensorConstant(TensorType(data.dtype.name, pattern), data, name=name)
+    made = TensorConstant(TensorType(data.dtype.name, pattern), data, name=name)
+    if name is None and data.size == 1 and data.dtype.kind in "iuf":
+        return _shared_constant(made, data)
+    return made
+
+
+#: Constants for small numbers, by signature: the same number written twice is one variable.
+constant_cache: dict[Any, TensorConstant] = {}
+_CONSTANT_CACHE_SIZE = 10000
+
+
+def _shared_constant(made: TensorConstant, data: np.ndarray) -> TensorConstant:
+    value = data.item()
+    # Equality does not tell the zeros apart.
+    if not -10 <= value <= 10 or (value == 0 and np.signbit(data).any()):
+        return made
+    signature = made.signature()
+    known = constant_cache.get(signature)
+    if known is not None and known.name is None:
+        return known
+    if len(constant_cache) < _CONSTANT_CACHE_SIZE:
+        made.cached = True
+        # Where two threads make the same constant at once, one of them wins.
+        return constant_cache.setdefault(signature, made) if known is None else made
+    return made
 
 
 def constant_or_value(

@@ -128,7 +128,8 @@ def _composite_evaluator(op: Composite) -> Evaluator:
     def run(inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         values: list[Any] = [*inputs, *([None] * (program.n_slots - op.nin))]
         for slot, value in constants:
-            values[slot] = value
+            # NumPy 1 lets 0-d arrays give way to the dtype of others.
+            values[slot] = value.reshape((1,) * (inputs[0].ndim if len(inputs) else 0))
         for k, (function, ins, outs) in enumerate(steps):
             for slot, value in zip(outs, function([values[i] for i in ins])):
                 values[slot] = value

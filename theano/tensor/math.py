@@ -327,6 +327,12 @@ def divmod(x: Any, y: Any):
     return [floor_div(x, y), mod_check(x, y)]
 
 
+def ceil_intdiv(a: Any, b: Any):
+    """Return the integer quotient of `a` and `b`, rounded up."""
+    quotient = int_div(a, b)
+    return cast(neq(mod(a, b), 0), quotient.dtype) + quotient
+
+
 def smallest(*args: Any):
     """Return the elementwise minimum of the arguments; of two with :func:`minimum`, of more as a reduction."""
     if len(args) == 2:

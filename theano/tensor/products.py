@@ -17,7 +17,7 @@ from theano.tensor.math import mul
 from theano.tensor.shaping import patternbroadcast
 from theano.tensor.type import TensorType
 
-__all__ = ["Dot", "batched_dot", "batched_tensordot", "dot", "matmul", "outer", "tensordot"]
+__all__ = ["Dot", "batched_dot", "batched_tensordot", "cov", "dot", "matmul", "outer", "tensordot"]
 
 
 class Dot(Op):
@@ -318,3 +318,62 @@ def batched_dot(a: Any, b: Any):
     from theano.tensor.blas import BatchedDot
 
     return BatchedDot()(a, b)
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+):
+    """Return the covariance matrix of variables, as ``numpy.cov``.
+
+    Parameters
+    ----------
+    m : vector or matrix
+        A variable in each row, and an observation in each column.
+    y : vector or matrix, optional
+        More variables.
+    rowvar : bool
+        False if variables are in columns.
+    bias : bool
+        Whether to divide by the number of observations instead of one less.
+    ddof : int, optional
+        Divide by the number of observations minus this.
+    fweights, aweights : None
+        Not supported.
+
+    Raises
+    ------
+    NotImplementedError
+        If weights are given.
+    ValueError
+        If `ddof` is no integer.
+    TypeError
+        If an input has more than two dimensions.
+    """
+    from theano.tensor.joining import concatenate
+    from theano.tensor.math import cast, conj
+    from theano.tensor.reduction import mean
+
+    if fweights is not None or aweights is not None:
+        raise NotImplementedError("weights of observations are not supported by cov")
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be an integer")
+    variables = [as_tensor_variable(x) for x in (m, y) if x is not None]
+    for i, x in enumerate(variables):
+        if x.ndim > 2:
+            raise TypeError("cov takes vectors and matrices")
+        if x.ndim < 2:
+            variables[i] = x.dimshuffle("x", *range(x.ndim)) if x.ndim else x.dimshuffle("x", "x")
+        elif not rowvar:
+            variables[i] = x.T
+    x = variables[0] if len(variables) == 1 else concatenate(variables, axis=0)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    x = x - mean(x, axis=1, keepdims=True)
+    count = cast(x.shape[1] - ddof, x.dtype)
+    return dot(x, conj(x.T)) / count

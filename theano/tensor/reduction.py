@@ -40,6 +40,7 @@ from theano.tensor.type import TensorType
 __all__ = [
     "Argmax",
     "MaxAndArgmax",
+    "Mean",
     "all",
     "any",
     "argmax",
@@ -66,7 +67,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     TypeError
         If an axis is no constant integer.
     ValueError
-        If an axis is out of bounds, or there twice.
+        If an axis is out of bounds.
     """
     if axis is None:
         return tuple(range(ndim))
@@ -86,9 +87,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
         if not -ndim <= a < ndim:
             raise ValueError(f"axis {a} is out of bounds for a tensor of {ndim} dimensions")
         result.append(a % ndim)
-    if len(set(result)) != len(result):
-        raise ValueError(f"duplicate axis in {axis}")
-    return tuple(sorted(result))
+    return tuple(sorted(set(result)))
 
 
 def makeKeepDims(x: Any, y: Any, axis: Any):
@@ -351,6 +350,39 @@ def prod(
     return makeKeepDims(input, out, axis) if keepdims else out
 
 
+class Mean(Op):
+    """The mean over axes as one operation, without a rewrite of its own; :func:`mean` builds a sum and a division."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: Any = None) -> None:
+        self.axis = None if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+
+    def __str__(self) -> str:
+        return "Mean" if self.axis is None else f"Mean{{{', '.join(map(str, self.axis))}}}"
+
+    def make_node(self, input: Any) -> Apply:
+        x = as_tensor_variable(input)
+        axes = normalize_axes(self.axis, x.ndim)
+        dtype = "float64" if x.dtype in discrete_dtypes else x.dtype
+        return Apply(self, [x], [TensorType(dtype, _reduced_pattern(x, axes))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        (x,) = inputs
+        axes = normalize_axes(self.axis, x.ndim)
+        output_storage[0][0] = np.asarray(np.mean(x, axis=axes), dtype=node.outputs[0].type.dtype)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,) = inputs
+        axes = normalize_axes(self.axis, x.ndim)
+        size = mul(*[x.shape[a] for a in axes]) if len(axes) > 1 else x.shape[axes[0]] if axes else constant(1)
+        return [x.ones_like() * makeKeepDims(x, grads[0], axes) / cast(size, grads[0].dtype)]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        axes = normalize_axes(self.axis, node.inputs[0].ndim)
+        return [tuple(n for i, n in enumerate(in_shapes[0]) if i not in axes)]
+
+
 def mean(
     input: Any, axis: Any = None, dtype: Any = None, op: bool = False, keepdims: bool = False, acc_dtype: Any = None
 ):
@@ -364,12 +396,19 @@ def mean(
         Dtype that the sum has before the division. By default the result of integers is float64, of floats their own
         dtype.
     op : bool
-        Accepted for old programs; the mean is always built of a sum and a division.
+        Whether the result is one operation :class:`Mean`, without the other arguments.
     keepdims : bool
     acc_dtype : str, optional
         Dtype of the accumulator of the sum.
     """
     input = as_tensor_variable(input)
+    if op:
+        if dtype not in (None, "float64"):
+            raise NotImplementedError("the Mean operation always computes in float64; use op=False for another dtype")
+        if acc_dtype not in (None, "float64"):
+            raise NotImplementedError("the Mean operation always accumulates in float64; use op=False")
+        out = Mean(_as_op_axis(axis))(input)
+        return makeKeepDims(input, out, axis) if keepdims else out
     # Sums of float16 overflow soon.
     sum_dtype = dtype if dtype is not None else "float32" if input.dtype == "float16" else None
     total = sum(input, axis=axis, dtype=sum_dtype, keepdims=keepdims, acc_dtype=acc_dtype)

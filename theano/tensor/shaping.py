@@ -333,6 +333,11 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None):
 
 
 def _pattern_changed(x: Any, wanted: dict[int, bool]):
+    """Return `x` with the wanted flags; two changes of a pattern, one after the other, make one."""
+    while x.owner is not None and isinstance(x.owner.op, Rebroadcast):
+        source = x.owner.inputs[0]
+        wanted = {**{i: flag for i, flag in enumerate(x.type.broadcastable) if flag != source.type.broadcastable[i]}, **wanted}
+        x = source
     changes = [(axis, flag) for axis, flag in wanted.items() if x.type.broadcastable[axis] != flag]
     return Rebroadcast(*changes)(x) if changes else x
 
@@ -378,13 +383,13 @@ def unbroadcast(x: Any, *axes: Any):
 
 
 def patternbroadcast(x: Any, broadcastable: Iterable[bool]):
-    """Return `x` with the given broadcast pattern, one flag per dimension.
+    """Return `x` with the given broadcast pattern, one flag for each of the first dimensions.
 
     At run time the dimensions declared broadcastable have to have length 1, else a ValueError is raised.
     """
     x = as_tensor_variable(x)
     flags = [bool(b) for b in broadcastable]
-    if len(flags) != x.ndim:
+    if len(flags) > x.ndim:
         raise ValueError(f"a pattern of {len(flags)} flags for a tensor of {x.ndim} dimensions")
     return _pattern_changed(x, dict(enumerate(flags)))
 

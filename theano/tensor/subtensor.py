@@ -48,6 +48,7 @@ from theano.tensor.slicing import (
     slice_len,
 )
 from theano.tensor.type import TensorType
+from theano.tensor.type_other import SliceType
 
 __all__ = [
     "AdvancedBooleanIncSubtensor",
@@ -102,11 +103,14 @@ def index_tensor(x: Any, args: Any):
         If an index is neither integer nor boolean.
     """
     if type(args) is not tuple:
-        args = (args,)
+        if isinstance(args, list) and any(a is None or a is Ellipsis or isinstance(a, slice) for a in args):
+            args = tuple(args)
+        else:
+            args = (args,)
     entries = [_entry(a) for a in args]
     entries = _without_ellipsis(x, entries)
     kinds = [_kind(e) for e in entries]
-    if "array" in kinds or "mask" in kinds:
+    if "array" in kinds or "mask" in kinds or "slice" in kinds:
         return _advanced(x, entries, kinds)
     basic = [e for e in entries if e is not None]
     if len(basic) > x.type.ndim:
@@ -165,6 +169,9 @@ def _kind(entry: Any) -> str:
             if type_.dtype not in integer_dtypes:
                 raise TypeError("Expected an integer", type_.dtype)
             return "scalar" if type_.ndim == 0 else "array"
+        if isinstance(type_, SliceType):
+            # Whether it selects all is known at run time only.
+            return "slice"
     return "basic"
 
 
@@ -356,6 +363,10 @@ def _inc_through_view(x: Any, op: Any, y: Any, inplace: bool, set_instead_of_inc
     elif isinstance(op, Reshape) and y.type.ndim:
         y = fill(x, y).reshape([inner.shape[i] for i in range(inner.type.ndim)], ndim=inner.type.ndim)
     try:
-        return inc_subtensor(inner, y, inplace, set_instead_of_inc, tolerate)
+        result = inc_subtensor(inner, y, inplace, set_instead_of_inc, tolerate)
     except TypeError as error:
         raise TypeError("x must be the result of a subtensor operation") from error
+    if isinstance(op, DimShuffle) and "x" not in op.new_order and result.type.ndim == x.type.ndim:
+        # Rows of a transposed tensor, such as take makes for another axis than the first: transposed back.
+        return result.dimshuffle(op.new_order)
+    return result

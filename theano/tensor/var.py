@@ -275,11 +275,13 @@ class _tensor_py_operators:
         >>> T.matrix("m").dimshuffle(1, "x", 0).ndim
         3
         """
-        from theano.tensor.elemwise import dim_shuffle
+        from theano.tensor.dimshuffle import DimShuffle, dim_shuffle
 
         if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
-            pattern = pattern[0]
-        return dim_shuffle(self.type.broadcastable, tuple(pattern))(self)
+            pattern = tuple(pattern[0])
+        # Ops are looked up by equality, in which 1.0 is 1; anything unusual is checked by a new op.
+        usual = all(type(j) is int or type(j) is str for j in pattern)
+        return (dim_shuffle if usual else DimShuffle)(self.type.broadcastable, pattern)(self)
 
     def flatten(self, ndim=1):
         """Return a view with the last dimensions merged, `ndim` in all."""
@@ -731,6 +733,7 @@ class TensorConstant(_tensor_py_operators, Constant):
         # The value of a constant never changes, it is not copied.
         new = type(self).__new__(type(self))
         new.__dict__.update(self.__dict__)
+        new.__dict__.pop("cached", None)
         return new
 
 

@@ -159,7 +159,7 @@ class Optimizer:
     def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
         """Write the profile that `apply` returned; nothing when there is none."""
         if prof is not None:
-            raise NotImplementedError("An optimizer that returns a profile must override print_profile.")
+            print(f"{'    ' * level}{prof}", file=stream)
 
 
 class FromFunctionOptimizer(Optimizer):

@@ -390,8 +390,9 @@ class _Run:
         self.node_created: dict[Any, int] = {}
         self.aborted_by: Any = None
         self.max_nodes = len(fgraph.apply_nodes)
-        # Of the graph as it comes: one that grows without end must not raise its own limit.
-        self.max_uses = navigator.max_use_ratio * self.max_nodes
+        # Of the graph as it comes: one that grows without end must not raise its own limit. One node alone can be the
+        # start of a large graph (a slice of a slice, say).
+        self.max_uses = navigator.max_use_ratio * max(self.max_nodes, 100)
         self.sort_time = 0.0
 
     def to_equilibrium(self) -> Any:
@@ -510,6 +511,7 @@ class _Run:
         timed, time_opts, clock = self.timed, self.time_opts, time.perf_counter
         work.begin_pass()
         changed = False
+        undone: set[tuple[Any, Any]] = set()
         try:
             while True:
                 node = work.pop()
@@ -518,6 +520,8 @@ class _Run:
                 if node not in apply_nodes:
                     continue
                 for lopt in find(node.op):
+                    if (node, lopt) in undone:
+                        continue
                     imported = work.nb_imported
                     if timed:
                         start = clock()
@@ -536,7 +540,11 @@ class _Run:
                             continue
                         applied = nav.replace_outputs(fgraph, node, lopt, proposed)
                     if not applied:
+                        if work.nb_imported != imported:
+                            # Taking a refused replacement back looks like a change; without a real one it stays refused.
+                            undone.add((node, lopt))
                         continue
+                    undone.clear()
                     changed = True
                     self._count(lopt, counts, work.nb_imported - imported)
                     if self.aborted_by is not None:

@@ -1,4 +1,4 @@
-/* Complex types: C99's. Products and quotients follow Fortran's rules (-fcx-fortran-rules), as NumPy's do. */
+/* Complex types: C99's. With gcc, products and quotients follow Fortran's rules (-fcx-fortran-rules), as NumPy's do. */
 #ifndef TK_COMPLEX_H
 #define TK_COMPLEX_H
 #include "tk_core.h"

@@ -104,7 +104,8 @@ typedef struct {
 #define TK_R_minimum_f(a, v) ((a) = ((v) < (a)) | ((v) != (v)) ? (v) : (a))
 #define TK_FILL(a, n, value) for (int l = 0; l < n; l++) a[l] = value;
 #define TK_FOLD(op, a, h) for (int l = 0; l < h; l++) { op(a[l], a[l + h]); }
-#define TK_TREE16(op, a) TK_FOLD(op, a, 8) TK_FOLD(op, a, 4) TK_FOLD(op, a, 2) TK_FOLD(op, a, 1)
+#define TK_TREE8(op, a) TK_FOLD(op, a, 4) TK_FOLD(op, a, 2) TK_FOLD(op, a, 1)
+#define TK_TREE16(op, a) TK_FOLD(op, a, 8) TK_TREE8(op, a)
 #define TK_TREE32(op, a) TK_FOLD(op, a, 16) TK_TREE16(op, a)
 #define TK_TREE64(op, a) TK_FOLD(op, a, 32) TK_TREE32(op, a)
 

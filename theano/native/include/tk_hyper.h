@@ -42,14 +42,21 @@ TK_INLINE double tk_tanh(double x)
     double q = (big ? 2.0 : t) / (t + 2.0);
     return __builtin_copysign(big ? 1.0 - q : q, x);
 }
+/* An odd polynomial below 5/8, 1 - 2 / (exp(2|x|) + 1) beyond. */
 TK_INLINE float tk_tanhf(float x)
 {
-    float a = __builtin_fabsf(x);
-    a = a > 10.0f ? 10.0f : a;
-    float t = tk_expm1f(2.0f * a);
-    int big = a > 0.55f;
-    float q = (big ? 2.0f : t) / (t + 2.0f);
-    return __builtin_copysignf(big ? 1.0f - q : q, x);
+    float a = __builtin_fabsf(x), z = x * x;
+    float p = -0.00566247804f;
+    p = tk_fmaf(p, z, 0.0206140056f);
+    p = tk_fmaf(p, z, -0.0537380502f);
+    p = tk_fmaf(p, z, 0.133315355f);
+    p = tk_fmaf(p, z, -0.333332926f);
+    float b = a > 10.0f ? 20.0f : 2.0f * a;
+    float n = tk_fmaf(b, 1.44269504f, TK_MAGICF) - TK_MAGICF;
+    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, b));
+    float e = tk_float(tk_bitsf(1.0f + (r + tk_exp_tailf(r))) + ((npy_int32)n << 23));
+    float y = a < 0.625f ? tk_fmaf(a * z, p, a) : 1.0f - 2.0f / (e + 1.0f);
+    return __builtin_copysignf(y, x);
 }
 
 TK_INLINE double tk_sinh(double x)

@@ -9,6 +9,9 @@
 #include "blas.h"
 #include "copy.h"
 #include "pool.h"
+#include "threads.h"
+
+#include <stdatomic.h>
 
 typedef void (*gemm_fn)(const char *, const char *, const void *, const void *, const void *, const void *, const void *,
                         const void *, const void *, const void *, const void *, void *, const void *);
@@ -24,6 +27,8 @@ static gemv_fn gemv[4];
 static ger_fn ger[4];
 static ddot_fn ddot;
 static sdot_fn sdot;
+static void (*set_blas_threads)(int);
+static int (*get_blas_threads)(void);
 static int blas_state; /* 0: not looked for yet, 1: looked for */
 static char blas_name[256] = "";
 
@@ -187,6 +192,139 @@ static int matmul_loops(int typenum, const ThnMatrix *a, const ThnMatrix *b, con
     return r;
 }
 
+/* ---- threads
+ *
+ * OpenBLAS waits for its threads by spinning: next to another pool, or on a busy machine, its own parallel products can be
+ * slower by an order of magnitude than its serial ones. So, where the number of its threads can be set, products are cut
+ * into parts here, along the longer side of the result, and OpenBLAS is held to one thread meanwhile. The parts depend on
+ * the sizes only. */
+
+#define SERIAL_GEMM 262144   /* multiply-adds up to which OpenBLAS uses one thread anyway */
+#define SERIAL_GEMV 9216
+#define MAX_PARTS 32
+
+static atomic_flag hold_lock = ATOMIC_FLAG_INIT;
+static int holders, held_threads;
+
+static void hold_one_thread(void)
+{
+    while (atomic_flag_test_and_set_explicit(&hold_lock, memory_order_acquire)) {
+    }
+    if (holders++ == 0) {
+        held_threads = get_blas_threads();
+        if (held_threads > 1) {
+            set_blas_threads(1);
+        }
+    }
+    atomic_flag_clear_explicit(&hold_lock, memory_order_release);
+}
+
+static void let_threads_go(void)
+{
+    while (atomic_flag_test_and_set_explicit(&hold_lock, memory_order_acquire)) {
+    }
+    if (--holders == 0 && held_threads > 1) {
+        set_blas_threads(held_threads);
+    }
+    atomic_flag_clear_explicit(&hold_lock, memory_order_release);
+}
+
+/* Length of the parts of a side of `length`: at most `parts`, each a multiple of 16, an even number of them if possible. */
+static int64_t part_length(int64_t length, int64_t parts)
+{
+    parts = parts > MAX_PARTS ? MAX_PARTS : parts;
+    parts -= parts > 1 ? parts % 2 : 0;
+    if (parts < 2) {
+        return length;
+    }
+    return ((length + parts - 1) / parts + 15) / 16 * 16;
+}
+
+typedef struct {
+    int letter, by_columns;
+    char ta, tb;
+    int64_t m, n, k, lda, ldb, ldc, part;
+    npy_intp item;
+    const void *alpha, *beta;
+    const char *a, *b;
+    char *c;
+} Gemm;
+
+static void gemm_part(void *ctx, long task)
+{
+    const Gemm *g = ctx;
+    int64_t start = task * g->part, m = g->m, n = g->n;
+    const char *a = g->a, *b = g->b;
+    char *c = g->c;
+    if (g->by_columns) {
+        n = n - start < g->part ? n - start : g->part;
+        b += start * (g->tb == 'N' ? g->ldb : 1) * g->item;
+        c += start * g->ldc * g->item;
+    } else {
+        m = m - start < g->part ? m - start : g->part;
+        a += start * (g->ta == 'N' ? 1 : g->lda) * g->item;
+        c += start * g->item;
+    }
+    gemm[g->letter](&g->ta, &g->tb, &m, &n, &g->k, g->alpha, a, &g->lda, b, &g->ldb, g->beta, c, &g->ldc);
+}
+
+static void run_gemm(Gemm *g)
+{
+    double work = (double)g->m * (double)g->n * (double)g->k;
+    g->by_columns = g->n >= g->m;
+    int64_t length = g->by_columns ? g->n : g->m;
+    if (!set_blas_threads || work <= SERIAL_GEMM) {
+        g->part = length;
+        gemm_part(g, 0);
+        return;
+    }
+    double parts = work / 2e6;
+    g->part = part_length(length, parts > (double)(length / 256) ? length / 256 : (int64_t)parts);
+    hold_one_thread();
+    thn_parallel((long)((length + g->part - 1) / g->part), gemm_part, g);
+    let_threads_go();
+}
+
+typedef struct {
+    int letter;
+    char trans;
+    int64_t rows, cols, ld, incx, incy, part; /* rows and cols as the routine sees them */
+    npy_intp item;
+    const void *alpha, *beta;
+    const char *a, *x;
+    char *y;
+} Gemv;
+
+static void gemv_part(void *ctx, long task)
+{
+    const Gemv *g = ctx;
+    int normal = g->trans == 'N';
+    int64_t start = task * g->part, length = normal ? g->rows : g->cols;
+    int64_t count = length - start < g->part ? length - start : g->part;
+    int64_t rows = normal ? count : g->rows, cols = normal ? g->cols : count;
+    const char *a = g->a + start * (normal ? 1 : g->ld) * g->item;
+    /* With a negative step the vector's start is at its end. */
+    int64_t skip = g->incy > 0 ? start : length - start - count;
+    char *y = g->y + skip * (g->incy > 0 ? g->incy : -g->incy) * g->item;
+    gemv[g->letter](&g->trans, &rows, &cols, g->alpha, a, &g->ld, g->x, &g->incx, g->beta, y, &g->incy);
+}
+
+static void run_gemv(Gemv *g)
+{
+    double work = (double)g->rows * (double)g->cols;
+    int64_t length = g->trans == 'N' ? g->rows : g->cols;
+    if (!set_blas_threads || work <= SERIAL_GEMV) {
+        g->part = length;
+        gemv_part(g, 0);
+        return;
+    }
+    double parts = work / 65536;
+    g->part = part_length(length, parts > (double)(length / 16) ? length / 16 : (int64_t)parts);
+    hold_one_thread();
+    thn_parallel((long)((length + g->part - 1) / g->part), gemv_part, g);
+    let_threads_go();
+}
+
 /* ---- BLAS */
 
 /* Column-major description: 'N' if columns are contiguous, 'T' if rows are. 0: neither. */
@@ -263,7 +401,8 @@ static int by_gemv(int letter, int typenum, ThnMatrix a, const char *x, npy_intp
     }
     int64_t rows = trans == 'N' ? a.rows : a.cols, cols = trans == 'N' ? a.cols : a.rows;
     if (rows > 0 && cols > 0) {
-        gemv[letter](&trans, &rows, &cols, alpha, a.data, &ld, x, &incx, beta, (char *)yc, &incy);
+        Gemv g = {letter, trans, rows, cols, ld, incx, incy, 0, item, alpha, beta, a.data, x, (char *)yc};
+        run_gemv(&g);
     }
     thn_pool_free(held);
     return 0;
@@ -329,15 +468,19 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
         c.col_stride = item;
         tc = layout(&c, item, &ldc);
     }
+    Gemm g = {letter, 0, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, 0, item, alpha, beta, a.data, b.data, c.data};
     if (tc == 'T') {
         /* Row-major result: c^T = b^T a^T. */
-        int64_t m = c.cols, n = c.rows, k = a.cols;
-        char first = tb == 'N' ? 'T' : 'N', second = ta == 'N' ? 'T' : 'N';
-        gemm[letter](&first, &second, &m, &n, &k, alpha, b.data, &ldb, a.data, &lda, beta, c.data, &ldc);
-    } else {
-        int64_t m = c.rows, n = c.cols, k = a.cols;
-        gemm[letter](&ta, &tb, &m, &n, &k, alpha, a.data, &lda, b.data, &ldb, beta, c.data, &ldc);
+        g.ta = tb == 'N' ? 'T' : 'N';
+        g.tb = ta == 'N' ? 'T' : 'N';
+        g.m = c.cols;
+        g.n = c.rows;
+        g.lda = ldb;
+        g.ldb = lda;
+        g.a = b.data;
+        g.b = a.data;
     }
+    run_gemm(&g);
     if (held_c) {
         npy_intp dims[2] = {c.rows, c.cols}, ss[2] = {c.row_stride, c.col_stride}, ds[2] = {c0->row_stride, c0->col_stride};
         thn_copy_strided(2, dims, c0->data, ds, c.data, ss, (int)item);
@@ -409,6 +552,11 @@ static PyObject *blas_set(PyObject *self, PyObject *args)
     }
     ddot = (ddot_fn)pointer_of(pointers, "ddot");
     sdot = (sdot_fn)pointer_of(pointers, "sdot");
+    set_blas_threads = (void (*)(int))pointer_of(pointers, "set_num_threads");
+    get_blas_threads = (int (*)(void))pointer_of(pointers, "get_num_threads");
+    if (!get_blas_threads) {
+        set_blas_threads = NULL;
+    }
     snprintf(blas_name, sizeof blas_name, "%s", name);
     blas_state = 1;
     if (PyErr_Occurred()) {

@@ -205,6 +205,27 @@ static int adv_inc_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
     return adv_axes(p, ins, a, axes);
 }
 
+#define ALL_VALID(T)                                                                          \
+    do {                                                                                      \
+        uint64_t bad = 0, low = (uint64_t)size, span = 2 * (uint64_t)size;                    \
+        for (npy_intp i = 0; i < n; i++, p += stride) {                                       \
+            bad |= (uint64_t)((uint64_t)(int64_t) * (const T *)p + low >= span);              \
+        }                                                                                     \
+        return !bad;                                                                          \
+    } while (0)
+
+/* Whether n indices are all within -size..size - 1; 0 also for the dtypes that it does not know. */
+static int row_is_valid(int typenum, const char *p, npy_intp n, npy_intp stride, npy_intp size)
+{
+    if (typenum == NPY_INT64) {
+        ALL_VALID(int64_t);
+    }
+    if (typenum == NPY_INT32) {
+        ALL_VALID(int32_t);
+    }
+    return 0;
+}
+
 /* Checks that every element of an index is within the axis. */
 static int check_index(ThnFrame *f, const ThnCell *index, npy_intp size, int axis)
 {
@@ -217,7 +238,7 @@ static int check_index(ThnFrame *f, const ThnCell *index, npy_intp size, int axi
     int last = index->ndim - 1;
     npy_intp n = last < 0 ? 1 : index->dims[last], s = last < 0 ? 0 : index->strides[last];
     for (;;) {
-        for (npy_intp i = 0; i < n; i++) {
+        for (npy_intp i = 0; i < n && !row_is_valid(index->typenum, p, n, s, size); i++) {
             int64_t v = get(p + i * s);
             if (v < -size || v >= size) {
                 return thn_error(f, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",
@@ -307,15 +328,55 @@ static AdvPlan *adv_plan(ThnFrame *f, const ThnInstr *ins, const ThnCell *x)
     return plan;
 }
 
+#define BLOCK 256
+
+/* Byte offsets into x of `n` successive positions. */
+static void offsets_of(const Adv *a, const AdvPlan *plan, ThnFrame *f, const ThnInstr *ins, const ThnCell *x,
+                       const char *const *idx, npy_intp n, npy_intp *offsets)
+{
+    for (int k = 0; k < a->n; k++) {
+        const ThnCell *index = THN_IN(f, ins, a->first + k);
+        ThnReadInt get = thn_int_reader(index->typenum);
+        npy_intp size = x->dims[a->axes[k]], stride = x->strides[a->axes[k]];
+        npy_intp step = plan->nd ? plan->idx_strides[k][plan->nd - 1] : 0;
+        const char *p = idx[k];
+        for (npy_intp i = 0; i < n; i++, p += step) {
+            int64_t v = index->typenum == NPY_INT64 ? *(const int64_t *)p : get(p);
+            npy_intp offset = (v < 0 ? v + size : v) * stride;
+            offsets[i] = k ? offsets[i] + offset : offset;
+        }
+    }
+}
+
+#define COPY_ITEMS(T)                                                     \
+    for (npy_intp i = 0; i < n; i++, other += other_step) {               \
+        if (write) {                                                      \
+            *(T *)(x + offsets[i]) = *(const T *)other;                   \
+        } else {                                                          \
+            *(T *)other = *(const T *)(x + offsets[i]);                   \
+        }                                                                 \
+    }
+
+/* Copies single items between x[offsets] and a strided row. 0: not an item size that it knows. */
+static int copy_items(int item, char *x, const npy_intp *offsets, npy_intp n, char *other, npy_intp other_step, int write)
+{
+    switch (item) {
+    case 1: COPY_ITEMS(uint8_t) return 1;
+    case 2: COPY_ITEMS(uint16_t) return 1;
+    case 4: COPY_ITEMS(uint32_t) return 1;
+    case 8: COPY_ITEMS(uint64_t) return 1;
+    default: return 0;
+    }
+}
+
 /* Walks all index positions. Reading: other[position] = x[index]. Writing: x[index] op= other[position], where `other` has
  * the result's layout with `strides`. */
 static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, const ThnCell *x, char *x_data, char *other,
                      const npy_intp *strides, int write, ThnInner inner)
 {
     const Adv *a = ins->data;
-    npy_intp at[THN_MAXDIM] = {0}, rest_other[THN_MAXDIM];
-    const char *idx[THN_MAXDIM];
-    ThnReadInt get[THN_MAXDIM];
+    npy_intp at[THN_MAXDIM] = {0}, rest_other[THN_MAXDIM], offsets[BLOCK];
+    const char *idx[THN_MAXDIM], *row[THN_MAXDIM];
     for (int i = 0; i < plan->nd; i++) {
         if (plan->dims[i] == 0) {
             return;
@@ -328,9 +389,7 @@ static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, cons
         rest_other[i] = strides[i < plan->at ? i : i + plan->nd];
     }
     for (int k = 0; k < a->n; k++) {
-        const ThnCell *index = THN_IN(f, ins, a->first + k);
-        idx[k] = index->data;
-        get[k] = thn_int_reader(index->typenum);
+        idx[k] = THN_IN(f, ins, a->first + k)->data;
     }
     /* The commonest rest: nothing, or rows that are contiguous on both sides. */
     npy_intp run = 1;
@@ -346,24 +405,33 @@ static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, cons
         }
     }
     const npy_intp item = x->itemsize;
+    const int last = plan->nd - 1, items = single && run == 1 && inner == thn_copy_inner((int)item);
+    const npy_intp n = last < 0 ? 1 : plan->dims[last], other_step = last < 0 ? 0 : strides[plan->at + last];
     for (;;) {
-        char *p = x_data;
-        for (int k = 0; k < a->n; k++) {
-            int64_t v = get[k](idx[k]);
-            p += (v < 0 ? v + x->dims[a->axes[k]] : v) * x->strides[a->axes[k]];
-        }
-        if (single) {
-            if (write) {
-                inner(run, p, item, other, item);
-            } else {
-                inner(run, other, item, p, item);
+        char *o = other;
+        memcpy(row, idx, sizeof(char *) * (size_t)a->n);
+        for (npy_intp start = 0; start < n; start += BLOCK) {
+            npy_intp count = n - start < BLOCK ? n - start : BLOCK;
+            offsets_of(a, plan, f, ins, x, row, count, offsets);
+            if (!items || !copy_items((int)item, x_data, offsets, count, o, other_step, write)) {
+                char *q = o;
+                for (npy_intp i = 0; i < count; i++, q += other_step) {
+                    char *p = x_data + offsets[i];
+                    if (single) {
+                        inner(run, write ? p : q, item, write ? q : p, item);
+                    } else if (write) {
+                        thn_loop2(plan->rest, plan->rest_dims, p, plan->rest_strides, q, rest_other, inner);
+                    } else {
+                        thn_loop2(plan->rest, plan->rest_dims, q, rest_other, p, plan->rest_strides, inner);
+                    }
+                }
             }
-        } else if (write) {
-            thn_loop2(plan->rest, plan->rest_dims, p, plan->rest_strides, other, rest_other, inner);
-        } else {
-            thn_loop2(plan->rest, plan->rest_dims, other, rest_other, p, plan->rest_strides, inner);
+            o += count * other_step;
+            for (int k = 0; k < a->n && last >= 0; k++) {
+                row[k] += plan->idx_strides[k][last] * count;
+            }
         }
-        int i = plan->nd - 1;
+        int i = last - 1;
         for (; i >= 0; i--) {
             for (int k = 0; k < a->n; k++) {
                 idx[k] += plan->idx_strides[k][i];

@@ -7,6 +7,7 @@ from typing import Any
 
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.utils import MethodNotDefined
 from theano.tensor.rewriting.registry import (
     register_canonicalize,
     register_specialize,
@@ -34,12 +35,14 @@ def constant_folding(node: Any) -> Any:
     storage_map.update((out, [None]) for out in node.outputs)
     compute_map = {var: [True] for var in node.inputs}
     compute_map.update((out, [False]) for out in node.outputs)
-    # Compiling C for a value that is needed once would take longer than computing it.
+    # Compiling C for a value that is needed once takes longer than computing it, so it is only done where it is asked
+    # for or where there is nothing else.
+    ask = getattr(op, "python_constant_folding", None)
     try:
-        thunk = op.make_thunk(node, storage_map, compute_map, no_recycling=[], impl="py")
-    except NotImplementedError:
-        thunk = op.make_thunk(node, storage_map, compute_map, no_recycling=[])
-    required = thunk()
+        impl = "py" if ask is None or ask(node) else None
+        required = op.make_thunk(node, storage_map, compute_map, no_recycling=[], impl=impl)()
+    except (NotImplementedError, MethodNotDefined):
+        required = op.make_thunk(node, storage_map, compute_map, no_recycling=[])()
     # A lazy Op asks for inputs, all of which are computed here.
     if required:
         return None

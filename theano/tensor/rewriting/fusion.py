@@ -96,15 +96,22 @@ def local_elemwise_fusion_op(
     return local_fuse
 
 
+def _inner_size(node: Any) -> int:
+    """How many scalar operations `node` does."""
+    scalar_op = node.op.scalar_op
+    return len(scalar_op.nodes) if isinstance(scalar_op, scal.Composite) else 1
+
+
 def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
     """The nodes that can be computed in one pass with `top`: their results are used by each other only."""
     pattern = top.outputs[0].type.broadcastable
     members = {top}
+    size = _inner_size(top)
     operands = set(top.inputs)
     # Inputs of members in the order of depth; one that is refused because another node uses it comes again when that
     # node has joined.
     queue = list(reversed(top.inputs))
-    while queue and len(members) < MAX_NODES:
+    while queue and size < MAX_NODES:
         var = queue.pop()
         node = var.owner
         if node is None or node in members or type(node.op) is not op_class:
@@ -113,7 +120,7 @@ def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
             continue
         if any(isinstance(client, str) or client not in members for client, _ in var.clients):
             continue
-        if not _has_c_code(node):
+        if not _has_c_code(node) or size + _inner_size(node) > MAX_NODES:
             continue
         after = operands.union(node.inputs)
         after.discard(var)
@@ -121,6 +128,7 @@ def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
             continue
         operands = after
         members.add(node)
+        size += _inner_size(node)
         queue.extend(reversed(node.inputs))
     return members
 

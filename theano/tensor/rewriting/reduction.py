@@ -339,7 +339,7 @@ def local_reduce_of_dimshuffle(node: Any) -> Any:
     if x.type.ndim and _axes(op, x.type.ndim) != tuple(range(x.type.ndim)):
         return False
     source = inner.inputs[0]
-    if source.type.ndim == 0:
+    if source.type.ndim == 0 or any(source.type.broadcastable):
         return False
     new = _with_axis(op, None)(source)
     if new.type != node.outputs[0].type:

@@ -221,8 +221,24 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
     return slice(T.switch(T.eq(count, 0), 0, begin), T.switch(T.eq(count, 0), len1, stop), step)
 
 
+def _merge_trims(first: slice, second: Any) -> Any:
+    """``[a:-b]`` then ``[c:-d]`` is ``[a+c:-(b+d)]``: what is cut off at both ends adds up."""
+    starts, stops = 0, 0
+    for entry in (first, second):
+        if not isinstance(entry, slice) or entry.step not in (None, 1):
+            return None
+        start, stop = entry.start or 0, entry.stop or 0
+        if not (isinstance(start, int) and isinstance(stop, int)) or start < 0 or stop > 0 or entry.stop == 0:
+            return None
+        starts, stops = starts + start, stops + stop
+    return slice(starts or None, stops or None, None)
+
+
 def _merge_plain(first: slice, second: Any) -> Any:
     """`merge_two_slices` of slices of non-negative ints with positive steps, which needs no lengths; None if it does."""
+    trimmed = _merge_trims(first, second)
+    if trimmed is not None:
+        return trimmed
     a, b, s = first.start or 0, first.stop, 1 if first.step is None else first.step
     if not (isinstance(a, int) and isinstance(s, int) and (b is None or isinstance(b, int))):
         return None
@@ -490,7 +506,10 @@ def local_subtensor_inc_subtensor(node: Any) -> Any:
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, IncSubtensor) or not inner.op.set_instead_of_inc:
         return False
-    if inner.op.idx_list != node.op.idx_list or list(inner.inputs[2:]) != list(node.inputs[1:]):
+    if inner.op.idx_list != node.op.idx_list or not all(
+        a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.data == b.data)
+        for a, b in zip(inner.inputs[2:], node.inputs[1:], strict=True)
+    ):
         return False
     out = node.outputs[0]
     value = inner.inputs[1]

@@ -1,0 +1,105 @@
+"""Canonical sums and products."""
+
+import numpy as np
+import pytest
+
+import theano
+import theano.tensor as T
+from theano.tensor import opt
+from rewrite_tools import compute, names, rewrite
+
+a, b, c, d = T.dvectors("abcd")
+VALUES = [np.array(v) for v in ([1.5, 2.0], [5.0, -7.0], [-3.0, 11.0], [13.0, 4.0])]
+OPTS = [
+    opt.local_add_canonizer,
+    opt.local_mul_canonizer,
+    opt.local_neg_to_mul,
+    opt.constant_folding,
+    opt.local_fill_to_alloc,
+    opt.local_useless_fill,
+]
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda: (a + b) + (c + d), ["add"]),
+        (lambda: (a - b) - (c - d), ["add", "add", "sub"]),
+        (lambda: a + b - a, []),
+        (lambda: (a + b) - (b + a) + c, []),
+        (lambda: a - (b - c) + b - c, []),
+        (lambda: (a * b) / a, []),
+        (lambda: a / b / a, ["true_div"]),
+        (lambda: a / (b / c), ["mul", "true_div"]),
+        (lambda: (a / b) * (b / c) * (c / d), ["true_div"]),
+        (lambda: 2 * a / 2, []),
+        (lambda: (a + 2.0) + (3.0 - 1.0), ["add"]),
+        (lambda: (2.0 * a) / (4.0 * b), ["mul", "true_div"]),
+        (lambda: a / abs(a), ["sgn"]),
+    ],
+)
+def test_canonical_form(build, expected):
+    out = build()
+    fgraph = rewrite(OPTS, [a, b, c, d], out)
+    assert names(fgraph) == expected
+    np.testing.assert_allclose(
+        compute(fgraph.inputs, fgraph.outputs[0], VALUES), compute([a, b, c, d], out, VALUES), rtol=1e-12
+    )
+
+
+def test_constants_are_put_first_as_one():
+    fgraph = rewrite(OPTS, [a], 3.0 + (a + 2.0))
+    (node,) = fgraph.toposort()
+    assert node.inputs[0].data == 5.0
+
+
+def test_a_shared_sum_is_computed_once():
+    shared = a + b
+    fgraph = rewrite(OPTS, [a, b, c, d], (shared + c) * T.exp(shared + d))
+    assert names(fgraph).count("add") == 3
+
+
+def test_a_shared_product_still_cancels():
+    shared = a * b
+    fgraph = rewrite(OPTS, [a, b], T.exp(shared) + shared / a)
+    assert "true_div" not in names(fgraph)
+
+
+def test_doubling_does_not_grow_exponentially():
+    total = a
+    for _ in range(40):
+        total = total + total
+    fgraph = rewrite(OPTS, [a], total)
+    assert len(fgraph.apply_nodes) <= 41
+
+
+def test_integers_of_different_widths_are_kept_apart():
+    i, j = T.bvector("i"), T.lvector("j")
+    out = (i + i) + j
+    fgraph = rewrite(OPTS, [i, j], out)
+    values = [np.array([100, -100], "int8"), np.array([1, 2])]
+    np.testing.assert_array_equal(compute(fgraph.inputs, fgraph.outputs[0], values), compute([i, j], out, values))
+
+
+def test_helpers_of_the_canonizer():
+    mul = opt.local_mul_canonizer
+    num, denum = mul.get_num_denum(a * b / c)
+    assert num == [a, b] and denum == [c]
+    assert mul.simplify_factors([a, b], [a]) == ([b], [])
+    two, four = T.constant(2.0), T.constant(4.0)
+    num, denum = mul.simplify_constants([a, two], [four, b], out_type=T.dscalar)
+    assert float(num[0].data) == 0.5 and num[1:] == [a] and denum == [b]
+    assert opt.Canonizer.get_constant(two) == 2.0
+    assert opt.Canonizer.get_constant(a) is None
+    merged = mul.merge_num_denum([a, b], [c])
+    assert merged.owner.op == T.true_div
+    assert theano.pp(mul.merge_num_denum([], [])) is not None
+
+
+def test_long_chains_are_cut_into_pieces():
+    total = a
+    for k in range(200):
+        total = total + T.exp(b * k)
+    f = theano.function([a, b], total, mode=theano.Mode("py", "fast_run"))
+    expected = VALUES[0] + sum(np.exp(VALUES[1] / 100 * k) for k in range(200))
+    np.testing.assert_allclose(f(VALUES[0], VALUES[1] / 100), expected)

@@ -1,0 +1,70 @@
+"""Stable forms keep their precision where the naive ones lose it."""
+
+import mpmath
+import numpy as np
+import pytest
+
+import theano
+import theano.tensor as T
+from theano.tensor import opt
+from rewrite_tools import names, rewrite, unchanged
+
+x, y = T.dvectors("x", "y")
+m = T.dmatrix("m")
+FAST = theano.Mode("py", "fast_run")
+mpmath.mp.dps = 60
+
+
+def exact(formula, *values):
+    return np.array([float(formula(*[mpmath.mpf(float(v)) for v in row])) for row in zip(*values)])
+
+
+@pytest.mark.parametrize(
+    ("build", "formula", "points"),
+    [
+        (lambda: T.log(1 + x), lambda a: mpmath.log1p(a), [1e-20, 1e-10, 0.5, 1e10]),
+        (lambda: T.log(1 - x), lambda a: mpmath.log1p(-a), [1e-20, 1e-10, 0.5]),
+        (lambda: T.exp(x) - 1, lambda a: mpmath.expm1(a), [1e-20, -1e-10, 0.5]),
+        (lambda: 1 - T.exp(x), lambda a: -mpmath.expm1(a), [1e-20, -1e-10, 0.5]),
+        (lambda: 1 - T.erf(x), lambda a: mpmath.erfc(a), [0.5, 5.0, 10.0]),
+        (lambda: T.erf(x) - 1, lambda a: -mpmath.erfc(a), [0.5, 5.0, 10.0]),
+        (lambda: 1 + T.erf(x), lambda a: mpmath.erfc(-a), [-10.0, -5.0, 0.5]),
+        (lambda: 1 - T.erfc(x), lambda a: mpmath.erf(a), [1e-20, 0.5, 2.0]),
+        (lambda: T.log(T.erfc(x)), lambda a: mpmath.log(mpmath.erfc(a)), [-2.0, 0.5, 5.0, 30.0, 100.0]),
+    ],
+)
+def test_one_argument(build, formula, points):
+    f = theano.function([x], build(), mode=FAST)
+    np.testing.assert_allclose(f(np.array(points)), exact(formula, points), rtol=4e-15)
+
+
+def test_log_of_a_sum_of_exponentials_does_not_overflow():
+    f = theano.function([x, y], T.log(T.exp(x) + T.exp(y)), mode=FAST)
+    a, b = np.array([1e4, 1.0, -1e4, 3.0]), np.array([9999.0, 2.0, -1e4, -40.0])
+    np.testing.assert_allclose(f(a, b), np.logaddexp(a, b), rtol=1e-15)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_log_sum_exp(axis):
+    value = np.array([[1000.0, 1000.0, -1000.0], [-1e4, -1e4, -1e4]])
+    f = theano.function([m], T.log(T.sum(T.exp(m), axis=axis)), mode=FAST)
+    np.testing.assert_allclose(f(value), np.logaddexp.reduce(value, axis=axis), rtol=1e-14)
+
+
+def test_gradient_of_log_erfc():
+    f = theano.function([x], T.grad(T.log(T.erfc(x)).sum(), x), mode=FAST)
+    points = [-2.0, 0.5, 5.0, 30.0]
+    wanted = exact(lambda a: -2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-a * a) / mpmath.erfc(a), points)
+    np.testing.assert_allclose(f(np.array(points)), wanted, rtol=1e-13)
+
+
+def test_log1p_needs_a_one():
+    unchanged(opt.local_log1p, [x], T.log(2 + x))
+    unchanged(opt.local_expm1, [x], T.exp(x) - 2)
+    unchanged(opt.local_one_minus_erf, [x], 2 - T.erf(x))
+    unchanged(opt.local_log_add, [x, y], T.log(T.exp(x) + y))
+    unchanged(opt.local_log_sum_exp, [m], T.log(T.sum(m)))
+
+
+def test_log1p_fires():
+    assert "log1p" in names(rewrite(opt.local_log1p, [x], T.log(1 + x)))

@@ -1,0 +1,321 @@
+"""Compiling C++ text to Python extension modules, and loading them.
+
+Modules are kept under a digest of their text, of the compiler and of what else goes into them, in the directory
+``modules`` of ``config.compiledir``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from theano.configdefaults import config
+from theano.gof.utils import uniq
+
+__all__ = ["CompileError", "GCC_compiler", "load_module", "std_include_dirs", "std_lib_dirs_and_libs"]
+
+_lock = threading.Lock()
+_loaded: dict[str, Any] = {}
+_own: list[str] = []
+_n_compiled = 0
+
+
+class CompileError(Exception):
+    """The compiler refused the C code of an Op or Type; the message shows its text where the error is."""
+
+
+def std_include_dirs() -> list[str]:
+    """Return the directories of the headers of Python and NumPy, and of Theano's own for C code."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    return [np.get_include(), sysconfig.get_paths()["include"], os.path.join(here, "c_code")]
+
+
+def std_lib_dirs_and_libs() -> tuple[list[str], list[str]]:
+    """Return the directories and names of the libraries that every module is linked against."""
+    if sys.platform == "win32":
+        base = sys.base_prefix
+        return [os.path.join(base, "libs")], [f"python{sys.version_info[0]}{sys.version_info[1]}"]
+    return [], []
+
+
+class GCC_compiler:
+    """The C++ compiler."""
+
+    @staticmethod
+    def version_str() -> str:
+        """Return the path and the version of the compiler."""
+        from theano.configdefaults import _compiler_version
+
+        return f"{config.cxx} {_compiler_version()}"
+
+    @staticmethod
+    def compile_args() -> list[str]:
+        """Return the flags of every module."""
+        flags = [] if config.cmodule.remove_gxx_opt else ["-O2"]
+        if config.cmodule.remove_gxx_opt:
+            flags.append("-g")
+        flags += ["-fno-math-errno", "-std=gnu++17", "-fwrapv", "-fno-strict-aliasing"]
+        if not config.cmodule.compilation_warning:
+            flags.append("-w")
+        return flags + shlex.split(config.gcc.cxxflags)
+
+    @staticmethod
+    def linking_patch(lib_dirs: Sequence[str], libs: Sequence[str]) -> list[str]:
+        """Return the arguments that link against libraries."""
+        return [f"-l{lib}" for lib in libs]
+
+    @staticmethod
+    def compile(
+        src_code: str,
+        include_dirs: Sequence[str] = (),
+        lib_dirs: Sequence[str] = (),
+        libs: Sequence[str] = (),
+        args: Sequence[str] = (),
+        no_args: Iterable[str] = (),
+    ) -> bytes:
+        """Compile a C++ text to a shared library.
+
+        Parameters
+        ----------
+        src_code
+        include_dirs, lib_dirs, libs
+            Besides those of Python and NumPy.
+        args, no_args
+            Arguments to add and to leave out.
+
+        Returns
+        -------
+        bytes
+            The library.
+
+        Raises
+        ------
+        CompileError
+            With the compiler's message and the lines that it names.
+        """
+        if not config.cxx:
+            raise CompileError("there is no C++ compiler (config.cxx is empty)")
+        std_dirs, std_libs = std_lib_dirs_and_libs()
+        forbidden = set(no_args)
+        with tempfile.TemporaryDirectory(prefix="theano-cxx-") as folder:
+            source = os.path.join(folder, "mod.cpp")
+            target = os.path.join(folder, "mod.so")
+            with open(source, "w") as f:
+                f.write(src_code)
+            command = [*_compiler_command(), "-shared", "-fPIC"]
+            if sys.platform == "darwin":
+                command += ["-undefined", "dynamic_lookup"]
+            command += [a for a in [*GCC_compiler.compile_args(), *args] if a not in forbidden]
+            command += [f"-I{d}" for d in uniq([*_prelude_dirs(), *include_dirs, *std_include_dirs()])]
+            command += ["-o", target, source]
+            all_dirs = uniq([*lib_dirs, *std_dirs])
+            command += [f"-L{d}" for d in all_dirs] + [f"-Wl,-rpath,{d}" for d in all_dirs if sys.platform != "win32"]
+            command += GCC_compiler.linking_patch(all_dirs, uniq([*libs, *std_libs]))
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+            except OSError as e:
+                raise CompileError(f"the compiler {config.cxx!r} cannot be run: {e}") from e
+            if config.cmodule.compilation_warning and done.stderr:
+                print(done.stderr, file=sys.stderr)
+            if done.returncode:
+                kept = f"\nThe source is kept in {_keep(src_code)}" if config.nocleanup else ""
+                raise CompileError(_explain(command, src_code, done.stderr, done.returncode) + kept)
+            with open(target, "rb") as binary:
+                return binary.read()
+
+    @staticmethod
+    def compile_str(
+        module_name: str,
+        src_code: str,
+        location: str | None = None,
+        include_dirs: Sequence[str] = (),
+        lib_dirs: Sequence[str] = (),
+        libs: Sequence[str] = (),
+        preargs: Sequence[str] = (),
+        py_module: bool = True,
+        hide_symbols: bool = True,
+    ) -> Any:
+        """Compile a C++ text to a module in the directory `location`, and load it if it is a Python module.
+
+        Parameters
+        ----------
+        module_name
+            The name for which the text defines ``PyInit_<name>``.
+        src_code
+        location
+            The directory; by default a temporary one of the process.
+        include_dirs, lib_dirs, libs, preargs
+            For the compiler.
+        py_module
+            Whether the module is loaded and returned.
+        hide_symbols
+            Kept for callers that pass it.
+
+        Raises
+        ------
+        CompileError
+        """
+        data = GCC_compiler.compile(src_code, include_dirs, lib_dirs, libs, preargs)
+        if location is None:
+            location = tempfile.mkdtemp(prefix="theano-module-")
+        path = os.path.join(location, module_name + ".so")
+        with open(path, "wb") as f:
+            f.write(data)
+        return _load(module_name, path) if py_module else None
+
+
+def _prelude_dirs() -> list[str]:
+    # The directory of the precompiled headers of Python and NumPy, which are most of what there is to compile.  They are
+    # made when a process compiles its third module.
+    global _n_compiled
+    _n_compiled += 1
+    if sys.platform != "linux" or "g++" not in os.path.basename(os.path.realpath(_compiler_command()[0])):
+        return []
+    from theano.native import cache
+
+    flags = [a for a in GCC_compiler.compile_args() if a != "-w"]
+    mark = [flags, GCC_compiler.version_str(), sys.version, np.__version__, std_include_dirs()]
+    folder = os.path.join(
+        cache.open_cache(os.path.join(config.compiledir, "modules")).directory,
+        "prelude-" + sha256(repr(mark).encode()).hexdigest()[:20],
+    )
+    target = os.path.join(folder, "theano_prelude.h.gch")
+    if os.path.exists(target):
+        return [folder]
+    if _n_compiled < 3:
+        return []
+    header = os.path.join(std_include_dirs()[-1], "theano_prelude.h")
+    temporary = f"{target}.{os.getpid()}.tmp"
+    command = [*_compiler_command(), "-fPIC", *GCC_compiler.compile_args(), "-x", "c++-header", header, "-o", temporary]
+    command += [f"-I{d}" for d in std_include_dirs()]
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        subprocess.run(command, capture_output=True, check=True)
+        os.replace(temporary, target)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [folder]
+
+
+def _compiler_command() -> list[str]:
+    # The flag is a path, which may hold spaces, or a command with arguments.
+    from shutil import which
+
+    return [config.cxx] if os.path.exists(config.cxx) or which(config.cxx) else shlex.split(config.cxx)
+
+
+def _keep(source: str) -> str:
+    handle, path = tempfile.mkstemp(prefix="theano-failed-", suffix=".cpp")
+    with os.fdopen(handle, "w") as f:
+        f.write(source)
+    return path
+
+
+def _explain(command: Sequence[str], source: str, stderr: str, status: int) -> str:
+    lines = source.split("\n")
+    named = sorted({int(n) for n in re.findall(r"mod\.cpp:(\d+)", stderr) if int(n) <= len(lines)})[:8]
+    near = sorted({m for n in named for m in range(max(1, n - 3), min(len(lines), n + 3) + 1)})
+    excerpt = "\n".join(f"{n:5d}{'>' if n in named else ' '} {lines[n - 1]}" for n in near)
+    return f"the compiler failed with status {status}\n{shlex.join(command)}\n{stderr.strip()[:6000]}\n{excerpt}"
+
+
+def _load(name: str, path: str) -> Any:
+    from importlib.machinery import ExtensionFileLoader
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    loader = ExtensionFileLoader(name, path)
+    spec = spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def load_module(
+    src_code: str,
+    include_dirs: Sequence[str] = (),
+    lib_dirs: Sequence[str] = (),
+    libs: Sequence[str] = (),
+    args: Sequence[str] = (),
+    no_args: Sequence[str] = (),
+    version: Any = None,
+) -> Any:
+    """Return the extension module of a C++ text, compiled now or before.
+
+    Parameters
+    ----------
+    src_code
+        The text; it names the module ``@MODULE@``.
+    include_dirs, lib_dirs, libs, args, no_args
+        For the compiler.
+    version
+        What else the module depends on; None means that it is not kept beyond the process.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    CompileError
+    """
+    parts = [src_code, list(include_dirs), list(lib_dirs), list(libs), list(args), sorted(no_args), version]
+    parts += [config.cxx, GCC_compiler.compile_args(), sys.version, np.__version__, sys.platform]
+    key = "m" + sha256(repr(parts).encode()).hexdigest()[:40]
+    with _lock:
+        module = _loaded.get(key)
+        if module is None:
+            path = _module_file(key, src_code, include_dirs, lib_dirs, libs, args, no_args, version is not None)
+            module = _loaded[key] = _load(key, path)
+    return module
+
+
+def _module_file(
+    key: str,
+    src_code: str,
+    include_dirs: Sequence[str],
+    lib_dirs: Sequence[str],
+    libs: Sequence[str],
+    args: Sequence[str],
+    no_args: Sequence[str],
+    keep: bool,
+) -> str:
+    from theano.native import cache
+
+    store = cache.open_cache(os.path.join(config.compiledir, "modules")) if keep else None
+    if store is not None:
+        found = store.lookup([key])
+        if found:
+            return found[key]
+    data = GCC_compiler.compile(src_code.replace("@MODULE@", key), include_dirs, lib_dirs, libs, args, no_args)
+    if store is not None:
+        try:
+            return store.store(data, [key])
+        except OSError:
+            pass
+    path = os.path.join(_own_directory(), key + ".so")
+    with open(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def _own_directory() -> str:
+    # Of this process, for what is not kept.
+    if not _own:
+        import atexit
+        import shutil
+
+        _own.append(tempfile.mkdtemp(prefix="theano-modules-"))
+        atexit.register(shutil.rmtree, _own[0], ignore_errors=True)
+    return _own[0]

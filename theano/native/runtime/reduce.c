@@ -1,0 +1,498 @@
+/* Reductions: along contiguous rows, through buffers, and down columns. Partial results are made of pieces that depend on
+ * sizes alone, and are combined in a fixed order. */
+#include "plan.h"
+
+#include <stdlib.h>
+
+#define ROWS 256                  /* rows whose reductions are finished together */
+#define PIECE 4096                /* elements that a strided row is gathered by */
+#define CHUNK 16384               /* elements of a row that are reduced as one */
+#define PARALLEL_WORK 60000.0     /* ns of work below which nothing is split */
+#define ACC_BYTES (THN_LANES * 16)
+
+/* ---- accumulators */
+
+#define ACC_LOOP(T, EXPR)                                     \
+    {                                                         \
+        T *x = (T *)a;                                        \
+        const T *y = (const T *)b;                            \
+        for (thn_intp i = 0; i < n; i++) {                    \
+            x[i] = (T)(EXPR);                                 \
+        }                                                     \
+        return;                                               \
+    }
+#define ACC_REAL(c, T)                                                                        \
+    case c:                                                                                   \
+        switch (op) {                                                                         \
+        case 'a': ACC_LOOP(T, x[i] + y[i])                                                    \
+        case 'm': ACC_LOOP(T, x[i] * y[i])                                                    \
+        case 'X': ACC_LOOP(T, (y[i] > x[i]) | (y[i] != y[i]) ? y[i] : x[i])                   \
+        case 'N': ACC_LOOP(T, (y[i] < x[i]) | (y[i] != y[i]) ? y[i] : x[i])                   \
+        case 'A': ACC_LOOP(T, (x[i] != 0) & (y[i] != 0))                                      \
+        case 'O': ACC_LOOP(T, (x[i] != 0) | (y[i] != 0))                                      \
+        }                                                                                     \
+        break;
+#define ACC_INT(c, T, U)                                                                      \
+    case c:                                                                                   \
+        switch (op) {                                                                         \
+        case 'a': ACC_LOOP(T, (U)x[i] + (U)y[i])                                              \
+        case 'm': ACC_LOOP(T, (U)x[i] * (U)y[i])                                              \
+        case 'X': ACC_LOOP(T, y[i] > x[i] ? y[i] : x[i])                                      \
+        case 'N': ACC_LOOP(T, y[i] < x[i] ? y[i] : x[i])                                      \
+        case '&': ACC_LOOP(T, x[i] & y[i])                                                    \
+        case '|': ACC_LOOP(T, x[i] | y[i])                                                    \
+        case '^': ACC_LOOP(T, x[i] ^ y[i])                                                    \
+        case 'A': ACC_LOOP(T, (x[i] != 0) & (y[i] != 0))                                      \
+        case 'O': ACC_LOOP(T, (x[i] != 0) | (y[i] != 0))                                      \
+        }                                                                                     \
+        break;
+#define ACC_COMPLEX(c, T)                                                                     \
+    case c:                                                                                   \
+        switch (op) {                                                                         \
+        case 'a': ACC_LOOP(T, x[i] + y[i])                                                    \
+        case 'm': ACC_LOOP(T, x[i] * y[i])                                                    \
+        case 'A': ACC_LOOP(T, (x[i] != 0) & (y[i] != 0))                                      \
+        case 'O': ACC_LOOP(T, (x[i] != 0) | (y[i] != 0))                                      \
+        }                                                                                     \
+        break;
+
+/* a[i] = a[i] op b[i] */
+static void combine(char op, char type, void *a, const void *b, thn_intp n)
+{
+    switch (type) {
+        ACC_INT('?', uint8_t, unsigned)
+        ACC_INT('b', int8_t, unsigned)
+        ACC_INT('h', int16_t, unsigned)
+        ACC_INT('i', int32_t, uint32_t)
+        ACC_INT('q', int64_t, uint64_t)
+        ACC_INT('B', uint8_t, unsigned)
+        ACC_INT('H', uint16_t, unsigned)
+        ACC_INT('I', uint32_t, uint32_t)
+        ACC_INT('Q', uint64_t, uint64_t)
+#if defined(__FLT16_MAX__)
+        ACC_REAL('e', _Float16)
+#endif
+        ACC_REAL('f', float)
+        ACC_REAL('d', double)
+        ACC_COMPLEX('F', float _Complex)
+        ACC_COMPLEX('D', double _Complex)
+    }
+}
+
+static int acc_size(char type)
+{
+    switch (type) {
+    case '?': case 'b': case 'B': return 1;
+    case 'h': case 'H': case 'e': return 2;
+    case 'i': case 'I': case 'f': return 4;
+    case 'D': return 16;
+    default: return 8;
+    }
+}
+
+/* The neutral element's bytes. */
+static void identity(char op, char type, char *to)
+{
+    const int size = acc_size(type);
+    memset(to, 0, 16);
+    if (op == 'm' || op == 'A') {
+        switch (type) {
+#if defined(__FLT16_MAX__)
+        case 'e': { _Float16 v = 1; memcpy(to, &v, 2); break; }
+#endif
+        case 'f': case 'F': { float v = 1; memcpy(to, &v, 4); break; }
+        case 'd': case 'D': { double v = 1; memcpy(to, &v, 8); break; }
+        default: { uint64_t v = 1; memcpy(to, &v, size); }
+        }
+    }
+    else if (op == '&') {
+        memset(to, 0xff, size);
+    }
+    else if (op == 'X' || op == 'N') {
+        const int most = op == 'N';
+        switch (type) {
+        case '?': to[0] = (char)most; break;
+        case 'e': { uint16_t v = most ? 0x7c00 : 0xfc00; memcpy(to, &v, 2); break; }
+        case 'f': { uint32_t v = most ? 0x7f800000u : 0xff800000u; memcpy(to, &v, 4); break; }
+        case 'd': { uint64_t v = most ? 0x7ff0000000000000u : 0xfff0000000000000u; memcpy(to, &v, 8); break; }
+        case 'B': case 'H': case 'I': case 'Q': memset(to, most ? 0xff : 0, size); break;
+        default: /* signed, little endian or not: the top byte is set by value */
+        {
+            int64_t v = (int64_t)(((uint64_t)1 << (8 * size - 1)) - 1);
+            v = most ? v : -v - 1;
+            switch (size) {
+            case 1: { int8_t w = (int8_t)v; memcpy(to, &w, 1); break; }
+            case 2: { int16_t w = (int16_t)v; memcpy(to, &w, 2); break; }
+            case 4: { int32_t w = (int32_t)v; memcpy(to, &w, 4); break; }
+            default: memcpy(to, &v, 8);
+            }
+        }
+        }
+    }
+}
+
+static void acc_init(const char *codes, char *acc, thn_intp n)
+{
+    for (int r = 0; codes[2 * r]; r++) {
+        char one[16];
+        const int size = acc_size(codes[2 * r + 1]);
+        identity(codes[2 * r], codes[2 * r + 1], one);
+        char *to = acc + (size_t)r * ACC_BYTES;
+        const size_t total = (size_t)n * size;
+        memcpy(to, one, size);
+        for (size_t done = size; done < total; done *= 2) {
+            memcpy(to + done, to, done < total - done ? done : total - done);
+        }
+    }
+}
+
+/* Lanes [to, to + n) of acc take in lanes [from, from + n) of other. */
+static void acc_combine(const char *codes, char *acc, thn_intp to, const char *other, thn_intp from, thn_intp n)
+{
+    for (int r = 0; codes[2 * r]; r++) {
+        const char op = codes[2 * r], type = codes[2 * r + 1];
+        const size_t size = (size_t)acc_size(type);
+        combine(op, type, acc + (size_t)r * ACC_BYTES + to * size, other + (size_t)r * ACC_BYTES + from * size, n);
+    }
+}
+
+/* Lane 0 of acc becomes the reduction of its n lanes, as a balanced tree. */
+static void acc_fold(const char *codes, char *acc, thn_intp n)
+{
+    while (n > 1) {
+        const thn_intp h = (n + 1) / 2;
+        acc_combine(codes, acc, 0, acc, h, n - h);
+        n = h;
+    }
+}
+
+static size_t acc_total(const ThnKernel *k)
+{
+    return strlen(k->fn->reduces) / 2 * (size_t)ACC_BYTES;
+}
+
+/* ---- reductions along rows */
+
+/* Elements [e0, e1) of m rows at q (strides s) into lanes j.. of acc. */
+static void reduce_rows(const ThnPlan *p, char **q, const thn_intp *s, thn_intp m, thn_intp e0, thn_intp e1, char *acc, thn_intp j,
+                        char *buf, char *spare)
+{
+    const ThnKernel *k = p->k;
+    const int ops = n_ops(k);
+    char *v[THN_KMAXOPS];
+    thn_intp sv[THN_KMAXOPS];
+    if (!p->buffered) {
+        for (int op = 0; op < ops; op++) {
+            v[op] = q[op] + (is_row_operand(k, op) ? 0 : e0 * itemsize_of(k, op));
+        }
+        k->fn->part(v, s, m, e1 - e0, e0, acc, j);
+        return;
+    }
+    if (e0 == e1) {
+        k->fn->part(q, s, m, 0, e0, acc, j);
+        return;
+    }
+    const Dims *g = &p->in;
+    const thn_intp tile = PIECE / m > 0 ? PIECE / m : 1, run = p->segmented ? g->shape[g->n - 1] : 0;
+    for (thn_intp e = e0, n; e < e1; e += n) {
+        n = run ? run - e % run : tile;
+        n = e1 - e < n ? e1 - e : n;
+        for (int op = 0; op < ops; op++) {
+            v[op] = q[op];
+            sv[op] = s[op];
+            if (run && !is_row_operand(k, op)) {
+                thn_intp pos = e / run;
+                v[op] += e % run * itemsize_of(k, op);
+                for (int d = g->n - 2; d >= 0; d--) {
+                    v[op] += pos % g->shape[d] * g->strides[op * g->cap + d];
+                    pos /= g->shape[d];
+                }
+            }
+            else if (p->through[op] && op < k->nin) {
+                v[op] = buf + (size_t)op * PIECE * 16;
+                sv[op] = n * itemsize_of(k, op);
+                thn_move_rows(p, op, q[op], s[op], m, e, n, v[op], sv[op], 1);
+            }
+            else if (!is_row_operand(k, op)) {
+                v[op] += e * itemsize_of(k, op);
+            }
+        }
+        if (e == e0) {
+            k->fn->part(v, sv, m, n, e, acc, j);
+        }
+        else {
+            k->fn->part(v, sv, m, n, e, spare, 0);
+            acc_combine(k->fn->reduces, acc, j, spare, 0, m);
+        }
+    }
+}
+
+static thn_intp chunk_length(thn_intp n)
+{
+    thn_intp c = (n + THN_LANES - 1) / THN_LANES;
+    c = (c + 2047) / 2048 * 2048;
+    return c < CHUNK ? CHUNK : c;
+}
+
+/* Rows [r0, r1), every chunk of them. */
+static int reduce_row_range(const ThnPlan *p, thn_intp r0, thn_intp r1)
+{
+    const ThnKernel *k = p->k;
+    const Dims *g = &p->outer;
+    const int ops = n_ops(k), nd = g->n > 0 ? g->n - 1 : 0;
+    const thn_intp n1 = g->n > 0 ? g->shape[g->n - 1] : 1;
+    const thn_intp chunk = chunk_length(p->inner);
+    const size_t acc_bytes = acc_total(k), buf_bytes = p->buffered ? (size_t)k->nin * PIECE * 16 : 0;
+    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
+    thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
+    char *acc = thn_buffer_alloc(2 * acc_bytes + buf_bytes);
+    if (!acc) {
+        return -1;
+    }
+    char *spare = acc + acc_bytes, *buf = spare + acc_bytes;
+    /* Gathered tiles are a few cache lines wide. */
+    const thn_intp most = p->inner > chunk ? 1 : p->buffered ? 32 : ROWS;
+    thn_strides_along(g, g->n - 1, ops, s1);
+    memcpy(ptr, p->ptr, ops * sizeof(char *));
+    thn_seek(g, nd, r0 / n1, ops, ptr, idx);
+    thn_intp i1 = r0 % n1;
+    for (thn_intp r = r0; r < r1;) {
+        thn_intp m = n1 - i1 < r1 - r ? n1 - i1 : r1 - r;
+        m = m < most ? m : most;
+        for (int op = 0; op < ops; op++) {
+            q[op] = ptr[op] + i1 * s1[op];
+        }
+        if (p->inner <= chunk) {
+            reduce_rows(p, q, s1, m, 0, p->inner, acc, 0, buf, spare);
+        }
+        else {
+            const thn_intp nchunks = (p->inner + chunk - 1) / chunk;
+            for (thn_intp c = 0; c < nchunks; c++) {
+                const thn_intp e1 = (c + 1) * chunk < p->inner ? (c + 1) * chunk : p->inner;
+                reduce_rows(p, q, s1, 1, c * chunk, e1, acc, c, buf, spare);
+            }
+            acc_fold(k->fn->reduces, acc, nchunks);
+        }
+        k->fn->fin(q, s1, m, acc);
+        r += m;
+        i1 += m;
+        if (i1 == n1) {
+            i1 = 0;
+            if (r < r1) {
+                thn_step(g, nd, ops, ptr, idx);
+            }
+        }
+    }
+    thn_buffer_free(acc);
+    return 0;
+}
+
+static void reduce_rows_task(void *ctx, long task)
+{
+    Launch *l = ctx;
+    const thn_intp r0 = task * l->unit, r1 = r0 + l->unit < l->p->rows ? r0 + l->unit : l->p->rows;
+    if (reduce_row_range(l->p, r0, r1) < 0) {
+        l->failed = 1;
+    }
+}
+
+/* One chunk of one row. */
+static void reduce_chunk_task(void *ctx, long task)
+{
+    Launch *l = ctx;
+    const ThnPlan *p = l->p;
+    const size_t acc_bytes = acc_total(p->k);
+    const thn_intp e0 = task * l->chunk, e1 = e0 + l->chunk < p->inner ? e0 + l->chunk : p->inner;
+    thn_intp s1[THN_KMAXOPS];
+    char *buf = NULL;
+    if (p->buffered) {
+        buf = thn_buffer_alloc((size_t)p->k->nin * PIECE * 16 + acc_bytes);
+        if (!buf) {
+            l->failed = 1;
+            return;
+        }
+    }
+    thn_strides_along(&p->outer, p->outer.n - 1, n_ops(p->k), s1);
+    reduce_rows(p, l->row_ptr, s1, 1, e0, e1, l->acc, task, buf, buf ? buf + (size_t)p->k->nin * PIECE * 16 : NULL);
+    thn_buffer_free(buf);
+}
+
+int thn_run_reduce(const ThnPlan *p)
+{
+    const ThnKernel *k = p->k;
+    Launch l = {.p = p};
+    l.chunk = chunk_length(p->inner);
+    l.nchunks = (p->inner + l.chunk - 1) / l.chunk;
+    if (l.nchunks < 2 || p->rows >= 8 || p->work < PARALLEL_WORK) {
+        l.ntasks = thn_worth(p->work, p->rows);
+        l.unit = (p->rows + l.ntasks - 1) / l.ntasks;
+        l.ntasks = (p->rows + l.unit - 1) / l.unit;
+        thn_parallel((long)l.ntasks, reduce_rows_task, &l);
+        return l.failed ? -1 : 0;
+    }
+    /* Few long rows: the chunks of each row are spread over the threads. */
+    const Dims *g = &p->outer;
+    const int ops = n_ops(k);
+    char *ptr[THN_KMAXOPS];
+    thn_intp idx[THN_KMAXDIM + 2], s1[THN_KMAXOPS];
+    l.acc = thn_buffer_alloc(acc_total(k));
+    if (!l.acc) {
+        return -1;
+    }
+    memcpy(ptr, p->ptr, ops * sizeof(char *));
+    thn_strides_along(g, g->n - 1, ops, s1);
+    thn_seek(g, g->n, 0, ops, ptr, idx);
+    l.row_ptr = ptr;
+    for (thn_intp r = 0; r < p->rows && !l.failed; r++) {
+        thn_parallel((long)l.nchunks, reduce_chunk_task, &l);
+        acc_fold(k->fn->reduces, l.acc, l.nchunks);
+        k->fn->fin(ptr, s1, 1, l.acc);
+        if (r + 1 < p->rows) {
+            thn_step(g, g->n, ops, ptr, idx);
+        }
+    }
+    thn_buffer_free(l.acc);
+    return l.failed ? -1 : 0;
+}
+
+/* ---- reductions down columns */
+
+/* Rows [i0, i1) of the inner dims into the accumulators of column blocks [b0, b1). */
+static void accumulate_columns(const ThnPlan *p, char **base, thn_intp ncols, thn_intp b0, thn_intp b1, thn_intp i0, thn_intp i1,
+                               char *acc)
+{
+    const ThnKernel *k = p->k;
+    const Dims *g = &p->in;
+    const int ops = n_ops(k), nd = g->n > 0 ? g->n - 1 : 0;
+    const thn_intp n1 = g->n > 0 ? g->shape[g->n - 1] : 1;
+    const size_t acc_bytes = acc_total(k);
+    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
+    thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
+    thn_strides_along(g, g->n - 1, ops, s1);
+    for (thn_intp b = b0; b < b1; b++) {
+        const thn_intp left = ncols - b * THN_LANES;
+        acc_init(k->fn->reduces, acc + (size_t)(b - b0) * acc_bytes, left < THN_LANES ? left : THN_LANES);
+    }
+    memcpy(ptr, base, ops * sizeof(char *));
+    thn_seek(g, nd, i0 / n1, ops, ptr, idx);
+    thn_intp j = i0 % n1;
+    for (thn_intp i = i0; i < i1;) {
+        thn_intp m = n1 - j < i1 - i ? n1 - j : i1 - i;
+        /* Row by row through all blocks: memory is read in one run, which counts for more than fewer visits to the
+         * accumulators. */
+        m = b1 - b0 > 1 ? 1 : m;
+        for (thn_intp b = b0; b < b1; b++) {
+            const thn_intp c0 = b * THN_LANES, c1 = c0 + THN_LANES < ncols ? c0 + THN_LANES : ncols;
+            for (int op = 0; op < k->nin; op++) {
+                q[op] = ptr[op] + j * s1[op] + c0 * p->outer.strides[op * p->outer.cap + p->outer.n - 1];
+            }
+            k->fn->cols(q, s1, m, c1 - c0, acc + (size_t)(b - b0) * acc_bytes);
+        }
+        i += m;
+        j += m;
+        if (j == n1) {
+            j = 0;
+            if (i < i1) {
+                thn_step(g, nd, ops, ptr, idx);
+            }
+        }
+    }
+}
+
+static void finish_columns(const ThnPlan *p, char **base, thn_intp ncols, thn_intp b, char *acc)
+{
+    const ThnKernel *k = p->k;
+    const int ops = n_ops(k);
+    const thn_intp c0 = b * THN_LANES, c1 = c0 + THN_LANES < ncols ? c0 + THN_LANES : ncols;
+    char *q[THN_KMAXOPS];
+    thn_intp s[THN_KMAXOPS];
+    thn_strides_along(&p->outer, p->outer.n - 1, ops, s);
+    for (int op = 0; op < ops; op++) {
+        q[op] = base[op] + c0 * s[op];
+    }
+    k->fn->fin(q, s, c1 - c0, acc);
+}
+
+static void columns_task(void *ctx, long task)
+{
+    Launch *l = ctx;
+    const ThnPlan *p = l->p;
+    const thn_intp ncols = p->outer.shape[p->outer.n - 1], nblocks = (ncols + THN_LANES - 1) / THN_LANES;
+    const size_t acc_bytes = acc_total(p->k);
+    if (l->nchunks > 1) {
+        const thn_intp i0 = task * l->chunk, i1 = i0 + l->chunk < p->inner ? i0 + l->chunk : p->inner;
+        accumulate_columns(p, l->row_ptr, ncols, 0, nblocks, i0, i1, l->acc + (size_t)task * nblocks * acc_bytes);
+        return;
+    }
+    const thn_intp b0 = task * l->unit, b1 = b0 + l->unit < nblocks ? b0 + l->unit : nblocks;
+    char *acc = l->acc + (size_t)b0 * acc_bytes;
+    accumulate_columns(p, l->row_ptr, ncols, b0, b1, 0, p->inner, acc);
+    for (thn_intp b = b0; b < b1; b++) {
+        finish_columns(p, l->row_ptr, ncols, b, acc + (size_t)(b - b0) * acc_bytes);
+    }
+}
+
+int thn_run_columns(const ThnPlan *p)
+{
+    const ThnKernel *k = p->k;
+    const Dims *g = &p->outer;
+    const int ops = n_ops(k), nd = g->n - 1;
+    const thn_intp ncols = g->shape[nd], nblocks = (ncols + THN_LANES - 1) / THN_LANES;
+    const size_t acc_bytes = acc_total(k);
+    Launch l = {.p = p};
+    char *ptr[THN_KMAXOPS];
+    thn_intp idx[THN_KMAXDIM + 2], outer_rows = 1;
+    /* Few columns and many rows: rows are cut into pieces that depend on the sizes alone. */
+    l.nchunks = 1;
+    if (ncols < 2048 && p->inner >= 512) {
+        l.nchunks = p->inner * ncols / 32768;
+        l.nchunks = l.nchunks > 16 ? 16 : l.nchunks < 1 ? 1 : l.nchunks;
+        l.nchunks = l.nchunks > p->inner / 128 ? p->inner / 128 : l.nchunks;
+    }
+    l.chunk = (p->inner + l.nchunks - 1) / l.nchunks;
+    l.acc = thn_buffer_alloc((size_t)l.nchunks * nblocks * acc_bytes);
+    if (!l.acc) {
+        return -1;
+    }
+    for (int d = 0; d < nd; d++) {
+        outer_rows *= g->shape[d];
+    }
+    memcpy(ptr, p->ptr, ops * sizeof(char *));
+    thn_seek(g, nd, 0, ops, ptr, idx);
+    l.row_ptr = ptr;
+    for (thn_intp r = 0; r < outer_rows; r++) {
+        const double work = p->work / (double)outer_rows;
+        if (l.nchunks > 1) {
+            if (work < PARALLEL_WORK) {
+                for (long c = 0; c < l.nchunks; c++) {
+                    columns_task(&l, c);
+                }
+            }
+            else {
+                thn_parallel((long)l.nchunks, columns_task, &l);
+            }
+            for (thn_intp b = 0; b < nblocks; b++) {
+                char *acc = l.acc + (size_t)b * acc_bytes;
+                const thn_intp left = ncols - b * THN_LANES, n = left < THN_LANES ? left : THN_LANES;
+                for (thn_intp span = 1; span < l.nchunks; span *= 2) {
+                    for (thn_intp c = 0; c + span < l.nchunks; c += 2 * span) {
+                        acc_combine(k->fn->reduces, acc + (size_t)c * nblocks * acc_bytes, 0,
+                                    acc + (size_t)(c + span) * nblocks * acc_bytes, 0, n);
+                    }
+                }
+                finish_columns(p, ptr, ncols, b, acc);
+            }
+        }
+        else {
+            l.ntasks = thn_worth(work, nblocks);
+            l.unit = (nblocks + l.ntasks - 1) / l.ntasks;
+            l.ntasks = (nblocks + l.unit - 1) / l.unit;
+            thn_parallel((long)l.ntasks, columns_task, &l);
+        }
+        if (r + 1 < outer_rows) {
+            thn_step(g, nd, ops, ptr, idx);
+        }
+    }
+    thn_buffer_free(l.acc);
+    return 0;
+}

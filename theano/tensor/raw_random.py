@@ -1,0 +1,503 @@
+"""Random numbers drawn from NumPy's RandomState: the Type, the Op, and the distributions.
+
+A draw is a function of a state and returns the new state with the sample.
+:mod:`theano.tensor.shared_randomstreams` keeps the states in shared variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+import theano
+from theano import gof, tensor
+from theano.compile import optdb
+from theano.gof import Apply, Op, Variable, local_optimizer
+from theano.gof.opt import in2out
+from theano.scalar import upcast
+
+__all__ = [
+    "RandomFunction",
+    "RandomStateType",
+    "RandomStreamsBase",
+    "binomial",
+    "choice",
+    "choice_helper",
+    "multinomial",
+    "multinomial_helper",
+    "normal",
+    "permutation",
+    "permutation_helper",
+    "poisson",
+    "poisson_helper",
+    "random_integers",
+    "random_integers_helper",
+    "random_make_inplace",
+    "random_state_type",
+    "uniform",
+]
+
+
+class RandomStateType(gof.Type):
+    """The Type of ``numpy.random.RandomState`` values."""
+
+    def __str__(self) -> str:
+        return "RandomStateType"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(RandomStateType)
+
+    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return `data` if it is a RandomState, else raise TypeError."""
+        if self.is_valid_value(data):
+            return data
+        raise TypeError(f"expected a numpy.random.RandomState, got {type(data)}")
+
+    def is_valid_value(self, a: Any, strict: bool = True) -> bool:
+        return isinstance(a, np.random.RandomState)
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Return whether two generators are in the same state."""
+        one, other = a.get_state(), b.get_state()
+        return all(np.array_equal(x, y) for x, y in zip(one, other))
+
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
+        return a is b
+
+    def get_shape_info(self, obj: Any) -> None:
+        return None
+
+    def get_size(self, shape_info: Any) -> int:
+        # What a Mersenne Twister keeps: 624 words, position and a pending normal.
+        return 624 * 4 + 32
+
+
+random_state_type = RandomStateType()
+
+
+class RandomFunction(Op):
+    """Draw from a RandomState; the outputs are the new state and the sample.
+
+    Parameters
+    ----------
+    fn : str or callable
+        Name of a method of RandomState, or a function that is called with a
+        RandomState, the arguments, and the shape.
+    outtype : TensorType
+        Type of the sample.
+    inplace : bool
+        Whether to advance the given state instead of a copy of it.
+    ndim_added : int
+        How many dimensions one draw has.
+    """
+
+    __props__ = ("fn", "outtype", "inplace", "ndim_added")
+
+    def __init__(self, fn: str | Callable[..., Any], outtype: Any, inplace: bool = False, ndim_added: int = 0):
+        self.fn = fn
+        self.outtype = outtype
+        self.inplace = inplace
+        self.ndim_added = ndim_added
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self) -> str:
+        name = self.fn if isinstance(self.fn, str) else self.fn.__name__
+        return f"RandomFunction{{{name}}}"
+
+    def make_node(self, r: Variable, shape: Any, *args: Any) -> Apply:
+        """Return the node.
+
+        Parameters
+        ----------
+        r : Variable
+            The state.
+        shape : Variable or sequence
+            Shape of the sample without the dimensions of a single draw, a vector of
+            integers; an empty one leaves the shape to the arguments.
+        *args
+            Arguments of the distribution.
+        """
+        if not isinstance(r.type, RandomStateType):
+            raise TypeError(f"The first argument must be of RandomStateType, got {r.type}")
+        shape_variable = tensor.as_tensor_variable(shape, ndim=1)
+        if isinstance(shape, (tuple, list)) and not shape:
+            shape_variable = shape_variable.astype("int64")
+        if shape_variable.dtype not in ("int64", "int32", "int16", "int8", "uint8", "uint16", "uint32"):
+            raise TypeError(f"The shape must be a vector of integers, got {shape_variable.type}")
+        arguments = [tensor.as_tensor_variable(a) for a in args]
+        return Apply(self, [r, shape_variable, *arguments], [r.type(), self.outtype()])
+
+    def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
+        shape = node.inputs[1]
+        automatic = len(getattr(shape, "data", [0])) == 0
+        if self.ndim_added or automatic:
+            return [None, None]
+        return [None, [shape[i] for i in range(node.outputs[1].ndim)]]
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        r, shape, *args = inputs
+        size = tuple(int(n) for n in shape) if len(shape) else None
+        if size is not None and self.outtype.ndim != len(size) + self.ndim_added:
+            raise ValueError(
+                f"Shape mismatch: self.outtype.ndim ({self.outtype.ndim}) != len(shape) ({len(size)}) + "
+                f"self.ndim_added ({self.ndim_added})"
+            )
+        if not self.inplace:
+            r = deepcopy(r)
+        output_storage[0][0] = r
+        draw = getattr(np.random.RandomState, self.fn) if isinstance(self.fn, str) else self.fn
+        sample = np.asarray(draw(r, *args, size), dtype=self.outtype.dtype)
+        if size is None and sample.ndim < self.outtype.ndim:
+            # NumPy returns a scalar where all arguments have one element.
+            sample = sample.reshape((1,) * (self.outtype.ndim - sample.ndim) + sample.shape)
+        if sample.ndim != self.outtype.ndim:
+            raise ValueError(f"The sample should have dimension {self.outtype.ndim}, it has shape {sample.shape}")
+        output_storage[1][0] = sample
+
+    def grad(self, inputs: list[Variable], output_grads: list[Variable]) -> list[Variable]:
+        comment = "No gradient defined through raw random numbers op"
+        return [theano.gradient.grad_undefined(self, k, x, comment) for k, x in enumerate(inputs)]
+
+    def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
+        return [None, None]
+
+
+def _dimension(s: Any, i: int, ndim: int, args: tuple[Variable, ...]) -> tuple[Any, bool]:
+    """Return the length of dimension `i`, given as `s`, and whether it is known to be 1."""
+    if isinstance(s, Variable):
+        return s, False
+    if s != int(s) or s < -1:
+        raise TypeError("Elements of shape must be integers, -1 or symbolic", s)
+    if s >= 0:
+        return tensor.as_tensor_variable(int(s)), s == 1
+    overlapping = [(a, i + a.ndim - ndim) for a in args if i + a.ndim >= ndim]
+    if not overlapping:
+        raise ValueError("Auto-shape of -1 must overlap with the shape of one of the broadcastable inputs")
+    for a, axis in overlapping:
+        if not a.broadcastable[axis]:
+            return a.shape[axis], False
+    return tensor.as_tensor_variable(1), True
+
+
+def _infer_ndim_bcast(ndim: int | None, shape: Any, *args: Variable) -> tuple[int, Variable, tuple[bool, ...]]:
+    """Return the number of dimensions, the shape and the broadcast pattern of a sample.
+
+    Parameters
+    ----------
+    ndim : int, optional
+        Number of dimensions, needed where the length of `shape` is not known.
+    shape : sequence, Variable or None
+        The shape. In a sequence -1 stands for the length of the broadcast
+        arguments; None takes the whole shape from them.
+    *args : Variable
+        Arguments of the distribution.
+    """
+    args_ndim = max((a.ndim for a in args), default=0)
+    if isinstance(shape, (tuple, list)):
+        if ndim is None:
+            ndim = len(shape)
+        elif ndim != len(shape):
+            raise ValueError(f"ndim should be equal to len(shape), but ndim = {ndim}, len(shape) = {len(shape)}", shape)
+        pairs = [_dimension(s, i, ndim, args) for i, s in enumerate(shape)]
+        lengths = [length for length, _ in pairs]
+        broadcastable = tuple(bool(one) for _, one in pairs)
+        v_shape = tensor.stack(lengths) if lengths else tensor.constant(np.zeros(0, dtype="int64"))
+    elif shape is None:
+        if not args:
+            raise TypeError("the shape cannot be inferred without arguments: give size")
+        template = reduce(lambda a, b: a + b, args)
+        v_shape, broadcastable, ndim = template.shape, tuple(template.broadcastable), template.ndim
+    else:
+        v_shape = tensor.as_tensor_variable(shape)
+        if v_shape.ndim != 1:
+            raise TypeError("shape must be a vector or list of scalar, got", v_shape)
+        if ndim is None:
+            ndim = tensor.get_vector_length(v_shape)
+        broadcastable = (False,) * ndim
+    if v_shape.ndim != 1 or (v_shape.dtype not in tensor.integer_dtypes and ndim):
+        raise TypeError("shape must be an integer vector or list", v_shape.dtype)
+    if args_ndim > ndim:
+        raise ValueError("ndim should be at least as big as required by args value", (ndim, args_ndim), args)
+    return ndim, v_shape, broadcastable
+
+
+def _draw(fn: Any, random_state: Variable, size: Any, ndim: int | None, dtype: str, *args: Variable) -> Any:
+    ndim, size, broadcastable = _infer_ndim_bcast(ndim, size, *args)
+    return RandomFunction(fn, tensor.TensorType(dtype=dtype, broadcastable=broadcastable))(random_state, size, *args)
+
+
+def uniform(
+    random_state: Variable, size: Any = None, low: Any = 0.0, high: Any = 1.0, ndim: int | None = None, dtype: str | None = None
+) -> Any:
+    """Draw from the uniform distribution on ``[low, high[``.
+
+    Parameters
+    ----------
+    random_state : Variable
+        The state.
+    size : sequence or Variable, optional
+        Shape of the sample; by default that of the arguments.
+    low, high : tensor_like
+        The limits.
+    ndim : int, optional
+        Number of dimensions, where `size` does not tell.
+    dtype : str, optional
+        Type of the sample; by default floatX or a larger type of the limits.
+
+    Returns
+    -------
+    list of Variable
+        The new state and the sample.
+    """
+    low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
+    if dtype is None:
+        dtype = upcast(theano.config.floatX, low.dtype, high.dtype)
+    return _draw("uniform", random_state, size, ndim, dtype, low, high)
+
+
+def normal(
+    random_state: Variable, size: Any = None, avg: Any = 0.0, std: Any = 1.0, ndim: int | None = None, dtype: str | None = None
+) -> Any:
+    """Draw from the normal distribution of mean `avg` and standard deviation `std`; see :func:`uniform`."""
+    avg, std = tensor.as_tensor_variable(avg), tensor.as_tensor_variable(std)
+    if dtype is None:
+        dtype = upcast(theano.config.floatX, avg.dtype, std.dtype)
+    return _draw("normal", random_state, size, ndim, dtype, avg, std)
+
+
+def binomial(
+    random_state: Variable, size: Any = None, n: Any = 1, p: Any = 0.5, ndim: int | None = None, dtype: str = "int64"
+) -> Any:
+    """Draw how often, of `n` trials of probability `p`, one succeeds; see :func:`uniform`."""
+    n, p = tensor.as_tensor_variable(n), tensor.as_tensor_variable(p)
+    return _draw("binomial", random_state, size, ndim, dtype, n, p)
+
+
+def random_integers_helper(random_state: Any, low: Any, high: Any, size: Any) -> np.ndarray:
+    """Draw integers between arrays of limits, both included."""
+    low, high = np.asarray(low), np.asarray(high)
+    if size is None:
+        size = np.broadcast_shapes(low.shape, high.shape)
+    if low.ndim == high.ndim == 0:
+        return np.asarray(random_state.randint(int(low), int(high) + 1, size=size))
+    low, high = np.broadcast_to(low, size), np.broadcast_to(high, size)
+    out = np.empty(size, dtype="int64")
+    for index in np.ndindex(*size):
+        out[index] = random_state.randint(low[index], high[index] + 1)
+    return out
+
+
+def random_integers(
+    random_state: Variable, size: Any = None, low: Any = 0, high: Any = 1, ndim: int | None = None, dtype: str = "int64"
+) -> Any:
+    """Draw integers between `low` and `high`, both included; see :func:`uniform`."""
+    low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
+    return _draw(random_integers_helper, random_state, size, ndim, dtype, low, high)
+
+
+def choice_helper(random_state: Any, a: Any, replace: Any, p: Any, size: Any) -> np.ndarray:
+    """Draw elements of an array, or numbers below a limit."""
+    a = np.asarray(a)
+    if a.ndim > 1:
+        raise ValueError(f"a.ndim ({a.ndim}) must be 0 or 1")
+    p = np.asarray(p)
+    if p.ndim != 1:
+        raise ValueError(f"p.ndim ({p.ndim}) must be 1")
+    chances = p.astype("float64") if p.size else None
+    if chances is not None:
+        # In a smaller type the sum may miss 1 by more than NumPy allows.
+        chances = chances / chances.sum()
+    return np.asarray(random_state.choice(int(a) if a.ndim == 0 else a, size=size, replace=bool(replace), p=chances))
+
+
+def choice(
+    random_state: Variable,
+    size: Any = None,
+    a: Any = 2,
+    replace: Any = True,
+    p: Any = None,
+    ndim: int | None = None,
+    dtype: str = "int64",
+) -> Any:
+    """Draw elements of the vector `a`, or integers below the scalar `a`; see :func:`uniform`.
+
+    Parameters
+    ----------
+    replace : bool
+        Whether an element may be drawn more than once.
+    p : tensor_like, optional
+        Vector of probabilities; by default all are equal.
+    """
+    a = tensor.as_tensor_variable(a)
+    replace = tensor.constant(bool(replace), dtype="int8") if isinstance(replace, bool) else tensor.as_tensor_variable(replace)
+    p = tensor.as_tensor_variable(np.zeros(0) if p is None else p)
+    ndim, size, broadcastable = _infer_ndim_bcast(ndim, () if size is None else size)
+    op = RandomFunction(choice_helper, tensor.TensorType(dtype=dtype, broadcastable=broadcastable))
+    return op(random_state, size, a, replace, p)
+
+
+def poisson_helper(random_state: Any, lam: Any, size: Any) -> np.ndarray:
+    """Draw from Poisson distributions."""
+    return np.asarray(random_state.poisson(lam, size))
+
+
+def poisson(random_state: Variable, size: Any = None, lam: Any = 1.0, ndim: int | None = None, dtype: str = "int64") -> Any:
+    """Draw from the Poisson distribution of mean `lam`; see :func:`uniform`."""
+    return _draw(poisson_helper, random_state, size, ndim, dtype, tensor.as_tensor_variable(lam))
+
+
+def permutation_helper(random_state: Any, n: Any, shape: Any) -> np.ndarray:
+    """Draw permutations of the integers below `n`, one for each index into `shape`."""
+    n = int(np.asarray(n).item())
+    shape = () if shape is None else tuple(shape)
+    out = np.empty((*shape, n), dtype="int64")
+    for index in np.ndindex(*shape):
+        out[index] = random_state.permutation(n)
+    return out
+
+
+def permutation(
+    random_state: Variable, size: Any = None, n: Any = 1, ndim: int | None = None, dtype: str = "int64"
+) -> Any:
+    """Draw permutations of the integers below `n`; the sample has one more dimension than `size`; see :func:`uniform`."""
+    if size is None or (isinstance(size, (tuple, list)) and not size):
+        if ndim not in (None, 0, 1):
+            raise TypeError("You asked for just one permutation but asked for 2 dimensions.")
+        ndim, size = None, ()
+    ndim, size, broadcastable = _infer_ndim_bcast(ndim, size)
+    op = RandomFunction(
+        permutation_helper, tensor.TensorType(dtype=dtype, broadcastable=(*broadcastable, False)), ndim_added=1
+    )
+    return op(random_state, size, n)
+
+
+def multinomial_helper(random_state: Any, n: Any, pvals: Any, size: Any) -> np.ndarray:
+    """Draw from multinomial distributions, with arrays of numbers of trials and of probabilities."""
+    n, pvals = np.asarray(n), np.asarray(pvals)
+    # NumPy checks that the probabilities sum to one in double precision.
+    pvals = pvals.astype("float64")
+    if size is None:
+        size = np.broadcast_shapes(n.shape, pvals.shape[:-1])
+    n = np.broadcast_to(n, size)
+    pvals = np.broadcast_to(pvals, (*size, pvals.shape[-1]))
+    out = np.empty(pvals.shape, dtype="int64")
+    for index in np.ndindex(*size):
+        chances = pvals[index]
+        total = chances[:-1].sum()
+        if 1 < total < 1 + 1e-5:
+            chances = chances / total
+        out[index] = random_state.multinomial(int(n[index]), chances)
+    return out
+
+
+def multinomial(
+    random_state: Variable,
+    size: Any = None,
+    n: Any = 1,
+    pvals: Any = (0.5, 0.5),
+    ndim: int | None = None,
+    dtype: str = "int64",
+) -> Any:
+    """Draw how often each outcome comes up in `n` trials; the sample has one more dimension than `size`; see :func:`uniform`.
+
+    Parameters
+    ----------
+    n : tensor_like
+        Number of trials.
+    pvals : tensor_like
+        Probabilities of the outcomes, along the last dimension.
+    """
+    n = tensor.as_tensor_variable(n)
+    pvals = tensor.as_tensor_variable(list(pvals) if isinstance(pvals, tuple) else pvals)
+    ndim, size, broadcastable = _infer_ndim_bcast(ndim, size, n, pvals.T[0].T)
+    type_ = tensor.TensorType(dtype=dtype, broadcastable=(*broadcastable, pvals.type.broadcastable[-1]))
+    return RandomFunction(multinomial_helper, type_, ndim_added=1)(random_state, size, n, pvals)
+
+
+@local_optimizer([RandomFunction])
+def random_make_inplace(node: Apply) -> Any:
+    """``RandomFunction(state)`` -> the same on the state itself, where nobody else needs the old state."""
+    op = node.op
+    if not isinstance(op, RandomFunction) or op.inplace:
+        return False
+    new_op = RandomFunction(op.fn, op.outtype, inplace=True, ndim_added=op.ndim_added)
+    return new_op.make_node(*node.inputs).outputs
+
+
+optdb.register("random_make_inplace", in2out(random_make_inplace, ignore_newtrees=True), 99, "fast_run", "inplace")
+
+
+class RandomStreamsBase:
+    """The distributions, for classes whose ``gen(op, *args, **kwargs)`` provides the state."""
+
+    gen: Callable[..., Any]
+
+    def binomial(self, size: Any = None, n: Any = 1, p: Any = 0.5, ndim: int | None = None, dtype: str = "int64") -> Any:
+        """Draw how often, of `n` trials of probability `p`, one succeeds."""
+        return self.gen(binomial, size, n, p, ndim=ndim, dtype=dtype)
+
+    def uniform(
+        self, size: Any = None, low: Any = 0.0, high: Any = 1.0, ndim: int | None = None, dtype: str | None = None
+    ) -> Any:
+        """Draw from the uniform distribution on ``[low, high[``.
+
+        If `size` does not tell the number of dimensions, `ndim` has to.
+        """
+        return self.gen(uniform, size, low, high, ndim=ndim, dtype=dtype)
+
+    def normal(
+        self, size: Any = None, avg: Any = 0.0, std: Any = 1.0, ndim: int | None = None, dtype: str | None = None
+    ) -> Any:
+        """Draw from the normal distribution of mean `avg` and standard deviation `std`."""
+        return self.gen(normal, size, avg, std, ndim=ndim, dtype=dtype)
+
+    def random_integers(
+        self, size: Any = None, low: Any = 0, high: Any = 1, ndim: int | None = None, dtype: str = "int64"
+    ) -> Any:
+        """Draw integers between `low` and `high`, both included."""
+        return self.gen(random_integers, size, low, high, ndim=ndim, dtype=dtype)
+
+    def choice(
+        self,
+        size: Any = None,
+        a: Any = 2,
+        replace: Any = True,
+        p: Any = None,
+        ndim: int | None = None,
+        dtype: str = "int64",
+    ) -> Any:
+        """Draw elements of the vector `a`, or integers below the scalar `a`."""
+        return self.gen(choice, size, a, replace, p, ndim=ndim, dtype=dtype)
+
+    def poisson(self, size: Any = None, lam: Any = 1.0, ndim: int | None = None, dtype: str = "int64") -> Any:
+        """Draw from the Poisson distribution of mean `lam`."""
+        return self.gen(poisson, size, lam, ndim=ndim, dtype=dtype)
+
+    def permutation(self, size: Any = None, n: Any = 1, ndim: int | None = None, dtype: str = "int64") -> Any:
+        """Draw permutations of the integers below `n`; the result has one more dimension than `size`."""
+        return self.gen(permutation, size, n, ndim=ndim, dtype=dtype)
+
+    def multinomial(
+        self, size: Any = None, n: Any = 1, pvals: Any = (0.5, 0.5), ndim: int | None = None, dtype: str = "int64"
+    ) -> Any:
+        """Draw how often each outcome comes up in `n` trials; the result has one more dimension than `size`."""
+        return self.gen(multinomial, size, n, pvals, ndim=ndim, dtype=dtype)
+
+    def shuffle_row_elements(self, input: Variable) -> Variable:
+        """Return `input` with the elements of every row (along the last dimension) shuffled.
+
+        The permutation is the attribute ``permutation`` of the result.
+        """
+        permutation = self.permutation(size=input.shape[:-1], n=input.shape[-1], ndim=input.ndim - 1)
+        shuffled = tensor.permute_row_elements(input, permutation)
+        shuffled.permutation = permutation
+        return shuffled

@@ -1,0 +1,1 @@
+"""The documented helpers for tests of tensor operations."""
