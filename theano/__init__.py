@@ -64,6 +64,7 @@ from theano.compile import (
 
 from theano import scalar, tensor  # isort: skip
 from theano import gradient, printing  # isort: skip
+from theano.compile.rebuild import clone
 from theano.gradient import Lop, Rop, grad, subgraph_grad
 from theano.misc.safe_asarray import _asarray
 from theano.printing import pp, pprint
@@ -88,7 +89,6 @@ _lazy_modules = {
     "tests",
 }
 _lazy_names = {
-    "clone": ("theano.scan_module.scan_utils", "clone"),
     "foldl": ("theano.scan_module", "foldl"),
     "foldr": ("theano.scan_module", "foldr"),
     "map": ("theano.scan_module", "map"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -361,9 +362,7 @@ def _add_modes(add=_add) -> None:
     )
     add(
         "optimizer",
-        EnumStr(
-            "fast_run", "merge", "fast_compile", "None", "o1", "o2", "o3", "o4", "unsafe", "stabilize"
-        ),
+        EnumStr("fast_run", "merge", "fast_compile", "None", "o1", "o2", "o3", "o4", "unsafe", "stabilize"),
         "The default optimizer of mode Mode.",
         False,
     )
@@ -480,9 +479,7 @@ def _add_engine(add=_add) -> None:
             _format_of_compiledir,
             allow_override=False,
         ),
-        "The subdirectory of base_compiledir for this platform; available keys: "
-        + ", ".join(_CompiledirWords.keys_)
-        + ".",
+        "The subdirectory of base_compiledir for this platform; available keys: " + ", ".join(_CompiledirWords.keys_) + ".",
         False,
     )
     add(
@@ -706,7 +703,7 @@ def _cuda_is_available() -> bool:
     return find_spec("theano.native.cuda") is not None if find_spec("theano.native") else False
 
 
-def numpy_seterr() -> dict[str, str]:
+def numpy_seterr() -> dict[str, Any]:
     """Return the arguments with which the flags ``numpy.seterr_*`` ask `numpy.seterr` to be called.
 
     Returns

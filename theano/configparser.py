@@ -13,7 +13,6 @@ changed by :class:`change_flags`, whose effect is confined to the thread that en
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import sys
 import threading
@@ -454,9 +453,7 @@ def FloatParam(
     return TypedParam(default, float, is_valid, allow_override, allowed)
 
 
-def BoolParam(
-    default: Any, is_valid: Callable[[bool], bool] | None = None, allow_override: bool = True
-) -> TypedParam:
+def BoolParam(default: Any, is_valid: Callable[[bool], bool] | None = None, allow_override: bool = True) -> TypedParam:
     """Make a flag that is True or False (``true``, ``1``, ``false`` and ``0`` are understood)."""
     return TypedParam(default, _to_bool, is_valid, allow_override, "True or False")
 
@@ -473,9 +470,7 @@ class DeviceParam(ConfigParam):
             if value == self.default or value == "cpu" or value.startswith(("cuda", "opencl")):
                 return value
             if value.startswith("gpu"):
-                raise ValueError(
-                    "devices named 'gpu*' belonged to the old GPU back-end, which is gone; use 'cuda', 'cuda0', ..."
-                )
+                raise ValueError("devices named 'gpu*' belonged to the old GPU back-end, which is gone; use 'cuda', 'cuda0', ...")
         raise ValueError("valid options are 'cpu', 'cuda', 'cuda0', 'cuda1', ..., 'opencl0:0', 'opencl0:1', ...")
 
     def describe(self) -> str:
@@ -587,9 +582,7 @@ def _known_names() -> list[str]:
     return [p.fullname for p in _config_var_list if p.fullname]
 
 
-def AddConfigVar(
-    name: str, doc: str, configparam: ConfigParam, root: TheanoConfigParser = config, in_c_key: bool = True
-) -> None:
+def AddConfigVar(name: str, doc: str, configparam: ConfigParam, root: TheanoConfigParser = config, in_c_key: bool = True) -> None:
     """Declare a flag.
 
     Parameters
@@ -691,6 +684,8 @@ def unknown_flags() -> list[tuple[str, str, str]]:
 
 def get_config_hash() -> str:
     """Return a digest of the flags that compiled code depends on."""
+    import hashlib
+
     flags = sorted((p.fullname or "", str(p.val)) for p in _config_var_list if p.in_c_key)
     return hashlib.sha256(repr(flags).encode()).hexdigest()
 
@@ -734,8 +729,7 @@ class change_flags:
             param = _find_param(name)
             if not param.allow_override:
                 raise AttributeError(
-                    f"The configuration flag {name!r} cannot be modified during the program execution "
-                    f"(refused value: {value!r})."
+                    f"The configuration flag {name!r} cannot be modified during the program execution (refused value: {value!r})."
                 )
             self.confs[param] = param.convert(value)
 

@@ -8,6 +8,7 @@ import theano
 from theano.gof import Constant, DestroyHandler, FunctionGraph, InconsistencyError
 from theano.gof.destroyhandler import fast_inplace_check
 from theano.gof.graph import io_toposort, view_roots
+
 from .toys import Toy, inplace, number, toy, view
 
 

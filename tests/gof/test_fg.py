@@ -250,7 +250,7 @@ def test_already_there(small):
     fg.attach_feature(second)
     fg.attach_feature(first)
     assert [f for f in fg._features if isinstance(f, Once)] == [first]
-    assert fg.collect_callbacks("on_detach", fg) .keys() >= {first}
+    assert fg.collect_callbacks("on_detach", fg).keys() >= {first}
 
 
 def test_history_reverts_to_any_mark(small):

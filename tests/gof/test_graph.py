@@ -28,6 +28,7 @@ from theano.gof.graph import (
     variables,
     view_roots,
 )
+
 from .toys import Toy, TwoOutputs, chain, number, toy, view
 
 DEEP = 20_000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import theano
-from theano.gof import Apply, COp, Constant, Op, OpenMPOp, ParamsType, generic
+from theano.gof import Apply, Constant, COp, Op, OpenMPOp, ParamsType, generic
 from theano.gof.cop import get_io_macros, get_sub_macros
 from theano.gof.op import get_debug_values, get_test_value, missing_test_message
 from theano.gof.utils import MethodNotDefined

@@ -76,7 +76,8 @@ def samples(dtype, domain, rng):
     unsigned = "u8" if dtype == "float64" else "u4"
     bits = rng.integers(0, 2 ** (info.bits - 1), n, dtype=np.uint64).astype(unsigned).view(dtype)
     ranges = [
-        bits, rng.uniform(0, 1, n), rng.uniform(0, 3, n), rng.uniform(0, 30, n), rng.uniform(0, 800 if dtype == "float64" else 110, n),
+        bits, rng.uniform(0, 1, n), rng.uniform(0, 3, n), rng.uniform(0, 30, n),
+        rng.uniform(0, 800 if dtype == "float64" else 110, n),
         10.0 ** rng.uniform(-8, 8, n), 1 + rng.uniform(-1, 1, n) * 1e-3, 2.0 ** rng.uniform(-info.nmant - 5, 5, n),
         np.arange(1, n + 1) * np.pi / 2,
     ]  # fmt: skip
@@ -219,7 +220,7 @@ def test_loops_are_vectorised():
     import re
     import subprocess
 
-    names = [n for n in (*UNARY, "floor", "rint", "round", "pow", "atan2")]
+    names = (*UNARY, "floor", "rint", "round", "pow", "atan2")
     kernels = [(binary if n in ("pow", "atan2") else unary)(n, d) for n in names for d in FLOATS]
     source = compiler.kernel_source(kernels)
     found = compiler.find_compiler()

@@ -1,5 +1,7 @@
 """Scalar types, conversion of numbers, output types, values of ops, composites."""
 
+import doctest
+import importlib
 import pickle
 import sys
 
@@ -346,3 +348,10 @@ def test_shared_scalar():
     assert s.type == scal.float32 and s.get_value() == 2
     with pytest.raises(TypeError):
         scal.shared(np.ones(2))
+
+
+@pytest.mark.parametrize("name", ["scalar.type", "scalar.convert", "scalar.composite", "tensor.type", "tensor.var",
+                                  "tensor.elemwise", "tensor.careduce", "tensor.dimshuffle"])  # fmt: skip
+def test_examples_in_docstrings(name):
+    result = doctest.testmod(importlib.import_module(f"theano.{name}"))
+    assert result.attempted and not result.failed

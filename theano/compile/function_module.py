@@ -284,13 +284,15 @@ class FunctionMaker:
         self, inputs: list[SymbolicInput], outputs: list[SymbolicOutput], accept_inplace: bool
     ) -> tuple[gof.FunctionGraph, list[SymbolicOutput]]:
         """Make the optimized graph; return it with the descriptions of the outputs that are updates."""
+        from theano.compile.mode import Mode
+
         profile = self.profile
         fgraph, additional = std_fgraph(inputs, outputs, accept_inplace)
         fgraph.profile = profile
         fgraph.name = self.name
         for checker in _checkers:
             checker(fgraph.inputs, fgraph.outputs)
-        optimizer = self.mode.optimizer
+        optimizer = self.mode._shared_optimizer() if isinstance(self.mode, Mode) else self.mode.optimizer
         # Test values were computed for the user's graph; what rewrites add needs them
         # only when that is asked for.
         flags = {

@@ -143,7 +143,12 @@ class Function(FastCall):
         Descriptions of the inputs by container.
     """
 
-    pickle_aliased_memory_strategy = "warn"
+    maker: Any = None
+    fn: Any = None
+    finder: dict[Any, Any] | None = None
+    inv_finder: dict[Container, Any] | None = None
+    value: _Values | None = None
+    container: _Containers | None = None
 
     def __init__(
         self,
@@ -173,8 +178,8 @@ class Function(FastCall):
         self._profile = None
         self._call_lock = threading.RLock()
         self.trust_input = False
-        self.finder: dict[Any, Any] = {}
-        self.inv_finder: dict[Container, Any] = {}
+        self.finder = {}
+        self.inv_finder = {}
         self._named_inputs: list[str] = []
         self._n_unnamed_inputs = 0
         self._updated = [

@@ -326,6 +326,16 @@ class Mode:
             return optdb.query(self._optimizer)
         return self._optimizer
 
+    def _shared_optimizer(self) -> Any:
+        """Return the optimizer, the same one until the databases of rewrites change; it must not be modified."""
+        if not isinstance(self._optimizer, gof.Query):
+            return self.optimizer
+        key = (gof.optdb.DB.changes, config.optdb.max_use_ratio, config.optdb.position_cutoff)
+        kept = self.__dict__.get("_kept_optimizer")
+        if kept is None or kept[0] != key:
+            kept = self._kept_optimizer = (key, self.optimizer)
+        return kept[1]
+
     @property
     def optimizer(self) -> Any:
         """The optimizer; a new one each time if the mode was made from a query."""

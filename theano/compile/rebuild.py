@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,7 +10,7 @@ from theano.compile.io import Out, SymbolicOutput
 from theano.compile.sharedvalue import SharedVariable
 from theano.gof import Constant, Variable
 
-__all__ = ["iter_over_pairs", "rebuild_collect_shared"]
+__all__ = ["clone", "iter_over_pairs", "rebuild_collect_shared"]
 
 
 def iter_over_pairs(pairs: Any) -> Iterable[tuple[Any, Any]]:
@@ -230,3 +231,51 @@ def _clone_outputs(rebuilder: _GraphRebuilder, outputs: Any) -> Any:
     if isinstance(outputs, dict):
         return {key: one(value) for key, value in outputs.items()}
     return one(outputs)
+
+
+def clone(
+    output: Any, replace: Any = None, strict: bool = True, share_inputs: bool = True, copy_inputs: Any = None
+) -> Any:
+    """Return a copy of a graph, with some variables replaced by others.
+
+    Parameters
+    ----------
+    output : Variable, list or dict of Variable
+        What to copy, with everything it is computed from.
+    replace : dict or iterable of pairs, optional
+        Variables of the graph with what to put in their place, which may itself depend
+        on the replaced variables.
+    strict : bool
+        Whether replacements must keep the types.
+    share_inputs : bool
+        Whether the copy has the same inputs and shared variables as the original, or
+        copies of them.
+    copy_inputs : bool, optional
+        The older name of `share_inputs`.
+
+    Returns
+    -------
+    Variable, list or dict of Variable
+        The copy, in the form of `output`.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> x, y = T.dscalars('x', 'y')
+    >>> z = theano.clone(x ** 2, replace={x: y + 1})
+    >>> float(z.eval({y: 2.0}))
+    9.0
+    """
+    if copy_inputs is not None:
+        warnings.warn("The argument copy_inputs of clone is called share_inputs now.", stacklevel=2)
+        share_inputs = copy_inputs
+    pairs = [] if replace is None else list(iter_over_pairs(replace))
+    # In two steps, so that what is put in may contain what is taken out.
+    stand_ins = [(old, old.type()) for old, _ in pairs]
+    swapped = rebuild_collect_shared(
+        output, [], stand_ins, [], rebuild_strict=strict, copy_inputs_over=share_inputs, no_default_updates=True
+    )[1]
+    final = [(stand_in, new) for (_, stand_in), (_, new) in zip(stand_ins, pairs)]
+    return rebuild_collect_shared(
+        swapped, [], final, [], rebuild_strict=strict, copy_inputs_over=True, no_default_updates=True
+    )[1]

@@ -46,6 +46,7 @@ class SharedVariable(Variable):
 
     #: Compiled functions take this for a shared variable without importing this module.
     is_shared_variable = True
+    container: Container | None = None
 
     def __init__(
         self,

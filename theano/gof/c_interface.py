@@ -7,15 +7,30 @@ parameter.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from theano.gof.utils import MethodNotDefined
 
-__all__ = ["CLinkerObject", "CLinkerOp"]
+__all__ = ["CLinkerObject", "CLinkerOp", "takes"]
 
 
 def _missing(obj: Any, name: str) -> NoReturn:
     raise MethodNotDefined(name, type(obj), obj.__class__.__name__)
+
+
+def takes(method: Callable, n: int) -> bool:
+    """Return whether a method can be called with `n` positional arguments."""
+    import inspect
+
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        return True
+    return sum(p.kind in kinds for p in parameters) >= n
 
 
 class CLinkerObject:

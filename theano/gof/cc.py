@@ -25,13 +25,14 @@ from typing import Any
 
 from theano.configdefaults import config
 from theano.gof import cmodule
-from theano.gof.c_interface import CLinkerOp
+from theano.gof.c_interface import CLinkerOp, takes
 from theano.gof.graph import Constant, NoParams
 from theano.gof.link import Container, Linker
 from theano.gof.utils import MethodNotDefined, uniq
 from theano.native.linker import NativeLinker
 
 __all__ = ["CLinker", "DualLinker", "HideC", "OpWiseCLinker"]
+
 
 class OpWiseCLinker(NativeLinker):
     """The native linker, under the name of the linker that compiled Ops one by one."""
@@ -137,7 +138,7 @@ class _Source:
         sub = {"fail": "{}", "name": name}
         check = self._check_input(var)
         try:
-            code = type_.c_declare(name, sub, check) if _takes(type_.c_declare, 3) else type_.c_declare(name, sub)
+            code = type_.c_declare(name, sub, check) if takes(type_.c_declare, 3) else type_.c_declare(name, sub)
         except TypeError:
             code = type_.c_declare(name, sub)
         self.declarations.append(f"PyObject* py_{name} = NULL;\n{code}")
@@ -180,7 +181,7 @@ class _Source:
             if how == "extract_out":
                 method = getattr(type_, "c_extract_out", None) or _extract_out(type_)
             check = self._check_input(var) if how == "extract" else True
-            code = method(name, sub, check) if _takes(method, 3) else method(name, sub)
+            code = method(name, sub, check) if takes(method, 3) else method(name, sub)
             behavior = f"py_{name} = PyList_GET_ITEM(storage_{name}, 0);\nPy_XINCREF(py_{name});\n{code}"
         cleanup = _optional(type_.c_cleanup, name, sub) or ""
         if sync:
@@ -400,17 +401,6 @@ def _has_c_code(node: Any) -> bool:
     return code is not None and getattr(code, "__func__", code) is not CLinkerOp.c_code
 
 
-def _takes(method: Callable, n: int) -> bool:
-    try:
-        parameters = inspect.signature(method).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
-        return True
-    return sum(p.kind in kinds for p in parameters) >= n
-
-
 def _extract_out(type_: Any) -> Callable:
     def c_extract_out(name: str, sub: dict) -> str:
         extract = type_.c_extract(name, sub)
@@ -486,7 +476,8 @@ class CLinker(Linker):
             source.version(),
         )
         storages = tuple(
-            storage_of[var] if var in storage_of else [var.data] for var, _ in source.storages
+            storage_of[var] if var in storage_of else [var.data]  # noqa: SIM401 (inputs have no data)
+            for var, _ in source.storages
         )
         capsule = module.instantiate(storages, tuple(source.params))
         run = module.run

@@ -272,12 +272,12 @@ def load_module(
     """
     parts = [src_code, list(include_dirs), list(lib_dirs), list(libs), list(args), sorted(no_args), version]
     parts += [config.cxx, GCC_compiler.compile_args(), sys.version, np.__version__, sys.platform]
-    key = "m" + sha256(repr(parts).encode()).hexdigest()[:40]
+    key = sha256(repr(parts).encode()).hexdigest()[:32]
     with _lock:
         module = _loaded.get(key)
         if module is None:
             path = _module_file(key, src_code, include_dirs, lib_dirs, libs, args, no_args, version is not None)
-            module = _loaded[key] = _load(key, path)
+            module = _loaded[key] = _load("m" + key, path)
     return module
 
 
@@ -298,7 +298,7 @@ def _module_file(
         found = store.lookup([key])
         if found:
             return found[key]
-    data = GCC_compiler.compile(src_code.replace("@MODULE@", key), include_dirs, lib_dirs, libs, args, no_args)
+    data = GCC_compiler.compile(src_code.replace("@MODULE@", "m" + key), include_dirs, lib_dirs, libs, args, no_args)
     if store is not None:
         try:
             return store.store(data, [key])

@@ -11,7 +11,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-__all__ = ["compile_lock", "get_lock", "lock_ctx", "release_lock"]
+__all__ = ["compile_lock", "get_lock", "lock_ctx", "release_lock", "set_lock_status"]
 
 _lock = threading.RLock()
 
@@ -38,3 +38,7 @@ def get_lock(lock_dir: str | None = None, **kwargs: object) -> None:
 def release_lock() -> None:
     """Give back the compile lock taken by :func:`get_lock`."""
     _lock.release()
+
+
+def set_lock_status(use_lock: bool) -> None:
+    """Accept whether to lock the compilation directory, which needs no lock: see the module's description."""

@@ -339,9 +339,7 @@ class COp(Op):
         define, undef = self.get_c_macros(node, name)
         sub_define, sub_undef = get_sub_macros(sub)
         io_define, io_undef = get_io_macros(inputs, outputs)
-        return "\n".join(
-            ["", define, sub_define, io_define, self.code_sections["code"], io_undef, sub_undef, undef, ""]
-        )
+        return "\n".join(["", define, sub_define, io_define, self.code_sections["code"], io_undef, sub_undef, undef, ""])
 
     def c_code_cleanup(self, node: Any, name: str, inputs: list[str], outputs: list[str], sub: dict[str, str]) -> str:
         """Return the sections `code_cleanup`."""
@@ -350,9 +348,7 @@ class COp(Op):
         define, undef = self.get_c_macros(node, name)
         sub_define, sub_undef = get_sub_macros(sub)
         io_define, io_undef = get_io_macros(inputs, outputs)
-        return "\n".join(
-            ["", define, sub_define, io_define, self.code_sections["code_cleanup"], io_undef, sub_undef, undef, ""]
-        )
+        return "\n".join(["", define, sub_define, io_define, self.code_sections["code_cleanup"], io_undef, sub_undef, undef, ""])
 
 
 def section_method(kind: str) -> Any:

@@ -48,9 +48,7 @@ def fast_inplace_check(inputs: Iterable) -> list:
     protected = set(fgraph.outputs)
     for feature in fgraph._features:
         protected.update(getattr(feature, "protected", ()))
-    return [
-        v for v in inputs if not isinstance(v, Constant) and v not in protected and not fgraph.has_destroyers([v])
-    ]
+    return [v for v in inputs if not isinstance(v, Constant) and v not in protected and not fgraph.has_destroyers([v])]
 
 
 def _viewed(var: Any) -> list:
@@ -281,12 +279,7 @@ class DestroyHandler(toolbox.Bookkeeper):
         elif old in intervals:
             own = intervals.get(new)
             if own is None:
-                fits = (
-                    new is not None
-                    and len(old.outputs) == 1
-                    and len(new.outputs) == 1
-                    and set(old.inputs) <= set(new.inputs)
-                )
+                fits = new is not None and len(old.outputs) == 1 and len(new.outputs) == 1 and set(old.inputs) <= set(new.inputs)
                 if fits:
                     intervals[new] = intervals[old]
                 else:

@@ -125,9 +125,7 @@ class EnumType(Type):
 
     def __repr__(self) -> str:
         names = {name: alias for alias, name in self._aliases.items()}
-        constants = ", ".join(
-            f"{k}({names[k]}):{v}" if k in names else f"{k}:{v}" for k, v in sorted(self._values.items())
-        )
+        constants = ", ".join(f"{k}({names[k]}):{v}" if k in names else f"{k}:{v}" for k, v in sorted(self._values.items()))
         return f"{type(self).__name__}<{self.ctype}>({constants})"
 
     __str__ = __repr__
@@ -190,8 +188,7 @@ class EnumType(Type):
         That function writes the name of a value, or sets a ValueError and returns something else than 0.
         """
         cases = "\n".join(
-            f'    if (value == {name}) {{ sprintf(output_string, "{name}"); return 0; }}'
-            for name in sorted(self._values)
+            f'    if (value == {name}) {{ sprintf(output_string, "{name}"); return 0; }}' for name in sorted(self._values)
         )
         return (
             f"int theano_enum_to_string_{self.cname}({self.ctype} value, char* output_string) {{\n{cases}\n"
@@ -240,7 +237,7 @@ class EnumType(Type):
         return _new_enum, (type(self), dict(self.__dict__))
 
 
-def _new_enum(cls: type, state: dict) -> Any:
+def _new_enum(cls: Any, state: dict) -> Any:
     new = cls.__new__(cls)
     new.__dict__.update(state)
     return new
@@ -300,9 +297,7 @@ class CEnumType(EnumList):
         return ""
 
     def c_extract(self, name: str, sub: dict[str, str], check_input: bool = True, **kwargs: Any) -> str:
-        cases = "\n".join(
-            f"            case {value}: {name} = {constant}; break;" for constant, value in self._values.items()
-        )
+        cases = "\n".join(f"            case {value}: {name} = {constant}; break;" for constant, value in self._values.items())
         return f"""
         switch (PyLong_AsLong(py_{name})) {{
 {cases}

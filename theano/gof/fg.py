@@ -58,38 +58,6 @@ class MissingInputError(Exception):
         return self.__class__, self.args
 
 
-class _Clients(list):
-    # The clients of one variable.  A long list finds what it removes by its position, and puts the last in its place.
-    __slots__ = ("_places",)
-
-    def append(self, client: tuple) -> None:
-        list.append(self, client)
-        places = getattr(self, "_places", None)
-        if places is not None:
-            places[client] = len(self) - 1
-
-    def remove(self, client: tuple) -> None:
-        if len(self) < 64:
-            list.remove(self, client)
-            self._places = None
-            return
-        places = getattr(self, "_places", None)
-        place = places.get(client) if places is not None else None
-        if place is None or place >= len(self) or self[place] != client:
-            places = self._places = {c: i for i, c in enumerate(self)}
-            place = places.get(client)
-            if place is None:
-                raise ValueError(f"{client} is not a client")
-        del places[client]
-        last = self.pop()
-        if place < len(self):
-            self[place] = last
-            places[last] = place
-
-    def __reduce__(self) -> tuple:
-        return list, (list(self),)
-
-
 def _refuse_null(var: Variable) -> None:
     if isinstance(var.type, NullType):
         raise TypeError("Computation graph contains a NaN. " + var.type.why_null)
@@ -187,9 +155,7 @@ class FunctionGraph:
         for name in ("view_map", "destroy_map"):
             numbers = getattr(op, name, None)
             if numbers and not all(isinstance(v, (list, tuple)) for v in numbers.values()):
-                raise Exception(
-                    f"Op '{op}' have a bad {name} '{numbers}', the values must be tuples or lists."
-                )
+                raise Exception(f"Op '{op}' have a bad {name} '{numbers}', the values must be tuples or lists.")
         node.fgraph = self
         node.deps = {}
 
@@ -453,9 +419,16 @@ class FunctionGraph:
         return methods
 
     def execute_callbacks(self, name: str, *args: Any, **kwargs: Any) -> None:
-        """Call ``feature.name(self, *args, **kwargs)`` for each feature that has such a method."""
+        """Call ``feature.name(self, *args, **kwargs)`` for each feature that has such a method.
+
+        When profiling, the time of each feature is added up in `execute_callbacks_times`.
+        """
         methods = self._methods(name)
         if not methods:
+            return
+        if not self.profile and not config.profile:
+            for _, method in methods:
+                method(self, *args, **kwargs)
             return
         start = perf_counter()
         times = self.execute_callbacks_times
@@ -493,9 +466,7 @@ class FunctionGraph:
         for feature, method in self._methods("orderings"):
             found = method(self)
             if not isinstance(found, dict):
-                raise TypeError(
-                    f"Non-deterministic return value from {feature}.orderings. Nondeterministic object is {found}"
-                )
+                raise TypeError(f"Non-deterministic return value from {feature}.orderings. Nondeterministic object is {found}")
             for node, before in found.items():
                 if isinstance(before, (set, frozenset)):
                     raise TypeError(
@@ -643,7 +614,7 @@ class FunctionGraph:
             node.deps = {}
         for var, takers in clients:
             var.fgraph = self
-            var.clients = _Clients(tuple(c) for c in takers)
+            var.clients = ClientList(tuple(c) for c in takers)
         for feature in self._features:
             restore = getattr(feature, "unpickle", None)
             if restore is not None:
@@ -661,7 +632,7 @@ class FunctionGraph:
         return new
 
 
-def _new_fgraph(cls: type, nodes: list) -> Any:
+def _new_fgraph(cls: Any, nodes: list) -> Any:
     return cls.__new__(cls)
 
 

@@ -82,12 +82,12 @@ def set_variable_state(var: Any, state: Any) -> None:
         var.__dict__.update(state)
 
 
-def new_variable(cls: type) -> Any:
+def new_variable(cls: Any) -> Any:
     """Make an empty variable."""
     return cls.__new__(cls)
 
 
-def new_apply(cls: type, output_classes: tuple) -> Any:
+def new_apply(cls: Any, output_classes: tuple) -> Any:
     """Make a node without contents, and its outputs likewise."""
     node = cls.__new__(cls)
     outputs = []

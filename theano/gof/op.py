@@ -18,11 +18,9 @@ from theano.gof.meta import MetaObject
 from theano.gof.utils import _raw_stack, add_tag_trace, get_variable_trace_string
 
 __all__ = [
-    "COp",
     "CLinkerObject",
     "CLinkerOp",
     "Op",
-    "OpenMPOp",
     "PureOp",
     "apply_meth",
     "debug_assert",
@@ -535,4 +533,3 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-

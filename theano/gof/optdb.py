@@ -18,6 +18,9 @@ class DB:
     The name counts as a tag; so do the name of the database and the name of the object's class.
     """
 
+    #: Counts the registrations in all databases, so that results of queries can be kept.
+    changes = 0
+
     def __init__(self) -> None:
         # Tag or name -> the objects that have it, in the order of registration.
         self.__db__: dict[str, OrderedSet] = {}
@@ -70,6 +73,7 @@ class DB:
 
     def add_tags(self, name: str, *tags: str) -> None:
         """Give the object registered as `name` more tags."""
+        DB.changes += 1
         obj = self[name]
         for tag in tags:
             if tag == name:
@@ -80,6 +84,7 @@ class DB:
 
     def remove_tags(self, name: str, *tags: str) -> None:
         """Take tags from the object registered as `name`."""
+        DB.changes += 1
         obj = self[name]
         for tag in tags:
             if tag in self._names:

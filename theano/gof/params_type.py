@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Any
 
@@ -81,9 +80,7 @@ class Params(dict):
         signature = self.__dict__["__signatures__"]
         if signature is None:
             params_type = self.__dict__["__params_type__"]
-            signature = tuple(
-                _signature(t, self[f]) for f, t in zip(params_type.fields, params_type.types, strict=True)
-            )
+            signature = tuple(_signature(t, self[f]) for f, t in zip(params_type.fields, params_type.types, strict=True))
             self.__dict__["__signatures__"] = signature
         return signature
 
@@ -145,15 +142,11 @@ class ParamsType(Type):
             raise TypeError("Cannot create ParamsType from empty data.")
         for name, type_ in kwargs.items():
             if not _IDENTIFIER.match(name):
-                raise AttributeError(
-                    f'ParamsType: attribute "{name}" should be a valid identifier.'
-                )
+                raise AttributeError(f'ParamsType: attribute "{name}" should be a valid identifier.')
             if name in _CPP_KEYWORDS:
                 raise SyntaxError(f'ParamsType: "{name}" is a potential C/C++ keyword and should not be used.')
             if not isinstance(type_, Type):
-                raise TypeError(
-                    f'ParamsType: attribute "{name}" should inherit from Theano Type, got "{type(type_).__name__}".'
-                )
+                raise TypeError(f'ParamsType: attribute "{name}" should inherit from Theano Type, got "{type(type_).__name__}".')
         self.length = len(kwargs)
         self.fields = tuple(sorted(kwargs))
         self.types = tuple(kwargs[field] for field in self.fields)
@@ -203,6 +196,8 @@ class ParamsType(Type):
 
     def generate_struct_name(self) -> str:
         """Return the name of the C struct: a digest of fields and types."""
+        import hashlib
+
         text = ",".join(f"{f}:{t!r}" for f, t in zip(self.fields, self.types, strict=True))
         return f"_Params_{hashlib.sha256(text.encode()).hexdigest()[:32]}_{self.length}"
 

@@ -19,6 +19,7 @@ __all__ = [
     "sort_schedule_fn",
 ]
 
+
 def make_depends() -> Callable:
     """Return a function of two nodes that says whether the first needs the second."""
 

@@ -491,4 +491,3 @@ def __getattr__(name: str) -> Any:
 
         return BadOptimization
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 
-def stack_search(
-    start: deque, expand: Callable[[Any], Sequence | None], mode: str = "bfs", build_inv: bool = False
-) -> Any:
+def stack_search(start: deque, expand: Callable[[Any], Sequence | None], mode: str = "bfs", build_inv: bool = False) -> Any:
     """Search through a graph.
 
     Parameters
@@ -330,9 +328,7 @@ def general_toposort(
     return order
 
 
-def io_toposort(
-    inputs: Iterable, outputs: Iterable, orderings: dict | None = None, clients: dict | None = None
-) -> list:
+def io_toposort(inputs: Iterable, outputs: Iterable, orderings: dict | None = None, clients: dict | None = None) -> list:
     """Return the Apply nodes between inputs and outputs, each after those whose outputs it takes.
 
     Parameters
@@ -432,9 +428,7 @@ def _io_toposort_ordered(stop: set, outputs: Iterable, orderings: dict, clients:
     return [item for item in general_toposort(outputs, deps, clients=clients) if item in nodes]
 
 
-def clone(
-    i: Sequence, o: Sequence, copy_inputs: bool = True, copy_orphans: bool | None = None
-) -> tuple[list, list]:
+def clone(i: Sequence, o: Sequence, copy_inputs: bool = True, copy_orphans: bool | None = None) -> tuple[list, list]:
     """Copy the graph between inputs and outputs.
 
     Parameters

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from theano.configdefaults import config
-from theano.gof.c_interface import CLinkerObject
+from theano.gof.c_interface import CLinkerObject, takes
 from theano.gof.graph import Constant, Variable
 from theano.gof.utils import MethodNotDefined, _raw_stack
 
@@ -60,6 +60,8 @@ class CLinkerType(CLinkerObject):
 
     def c_extract_out(self, name: str, sub: dict[str, str], check_input: bool = True, **kwargs: Any) -> str:
         """Return code that does the same for an output, whose Python object may be None."""
+        method = self.c_extract
+        extract = method(name, sub, check_input) if takes(method, 3) else method(name, sub)
         return f"""
         if (py_{name} == Py_None)
         {{
@@ -67,7 +69,7 @@ class CLinkerType(CLinkerObject):
         }}
         else
         {{
-            {self.c_extract(name, sub, check_input)}
+            {extract}
         }}
         """
 

@@ -169,6 +169,7 @@ def unify_walk(a: Any, b: Any, U: Unification) -> Any:
         What is known about the variables then, or False where they do not match.
     """
     pending = [(a, b)]
+    u: Any
     while pending:
         a, b = pending.pop()
         if isinstance(a, Variable) and isinstance(b, Variable):

@@ -23,9 +23,7 @@ def check_deterministic(iterable: Any) -> None:
     """
     if iterable is not None and not isinstance(iterable, (list, tuple, OrderedSet, dict, str, Iterator)):
         if len(iterable) > 1:
-            raise TypeError(
-                f"Trying to initialize an OrderedSet from a collection without a fixed order: {type(iterable)}"
-            )
+            raise TypeError(f"Trying to initialize an OrderedSet from a collection without a fixed order: {type(iterable)}")
 
 
 class OrderedSet(MutableSet):

@@ -89,8 +89,8 @@ class KernelCache:
     def __init__(self, directory: str):
         self.directory = directory
         self._lock = threading.Lock()
-        self._index: dict[str, str] = {}
-        self._index_stamp: tuple[int, int, int] | None = None
+        self._data = b""
+        self._stamp: tuple[int, int, int] | None = None
         self._verified: set[str] = set()
 
     def lookup(self, keys: Iterable[str]) -> dict[str, str]:
@@ -105,13 +105,9 @@ class KernelCache:
             self._read_index()
             found = {}
             for key in keys:
-                name = self._index.get(key)
-                if name is None:
-                    continue
-                if self._is_whole(name):
+                name = self._find(key)
+                if name is not None and self._is_whole(name):
                     found[key] = self._path(name)
-                else:
-                    del self._index[key]
             return found
 
     def store(self, data: bytes, keys: Iterable[str]) -> str:
@@ -149,8 +145,6 @@ class KernelCache:
                     raise OSError(28, "No space left on device", self._path_of(INDEX))
             finally:
                 os.close(handle)
-            for key in keys:
-                self._index[key] = name
             self._verified.add(name)
         return path
 
@@ -159,7 +153,7 @@ class KernelCache:
         with self._lock:
             self._read_index()
             counts: dict[str, int] = {}
-            for name in self._index.values():
+            for name in self._parse().values():
                 counts[name] = counts.get(name, 0) + 1
             result = []
             for file in self._listing():
@@ -208,9 +202,8 @@ class KernelCache:
                 except OSError:
                     continue
             self._read_index()
-            self._index = {key: name for key, name in self._index.items() if name in kept}
             self._verified &= kept
-            self._write_index()
+            self._write_index({key: name for key, name in self._parse().items() if name in kept})
         return removed
 
     def clean(self, max_age: float) -> None:
@@ -245,24 +238,33 @@ class KernelCache:
         try:
             info = os.stat(self._path_of(INDEX))
             stamp = (info.st_ino, info.st_size, info.st_mtime_ns)
-            if stamp == self._index_stamp:
-                return
-            with open(self._path_of(INDEX), "rb") as file:
-                data = file.read()
+            if stamp != self._stamp:
+                with open(self._path_of(INDEX), "rb") as file:
+                    self._data = b"\n" + file.read()
+                self._stamp = stamp
         except OSError:
-            return
-        self._index_stamp = stamp
-        # A line cut short by a killed writer runs into the next one and spoils both: neither matches.
-        for key, name in _LINE.findall(data):
-            self._index[key.decode()] = name.decode()
+            self._data, self._stamp = b"", None
 
-    def _write_index(self) -> None:
-        lines = "".join(f"{key} {name}\n" for key, name in self._index.items()).encode()
+    def _find(self, key: str) -> str | None:
+        """Name of the library that the index gives for a key; the last line counts.
+
+        The file is searched, not parsed: a process needs few of its lines.
+        """
+        at = self._data.rfind(b"\n" + key.encode() + b" ")
+        line = _LINE.match(self._data, at + 1) if at >= 0 else None
+        return None if line is None else line[2].decode()
+
+    def _parse(self) -> dict[str, str]:
+        """The whole index. A line cut short by a killed writer spoils the next one too: neither matches."""
+        return {key.decode(): name.decode() for key, name in _LINE.findall(self._data)}
+
+    def _write_index(self, index: dict[str, str]) -> None:
+        lines = "".join(f"{key} {name}\n" for key, name in index.items()).encode()
         handle, temporary = tempfile.mkstemp(prefix="tmp-", dir=self.directory)
         with os.fdopen(handle, "wb") as file:
             file.write(lines)
         os.replace(temporary, self._path_of(INDEX))
-        self._index_stamp = None
+        self._stamp = None
 
     def _is_whole(self, name: str) -> bool:
         """Whether the library is there and has the bytes that its name says; a spoiled one is removed."""

@@ -111,31 +111,37 @@ def _find_zig() -> Compiler | None:
     return Compiler((program, "cc"), f"{program} {info.st_size} {info.st_mtime_ns}")
 
 
-@lru_cache(maxsize=1)
-def _cpu_lines() -> list[str]:
-    """The lines of /proc/cpuinfo that describe the first CPU; none on other systems."""
+@cache
+def _cpu() -> tuple[bytes, frozenset[str]]:
+    """What tells the CPU from others, and which of the instruction sets fma, avx2 and avx512f it has."""
+    from theano.native.runtime_build import load_runtime
+
+    runtime = load_runtime()
+    info = runtime.cpu_info() if runtime is not None else None
+    if info is not None:
+        names = zip(("fma", "avx2", "avx512f"), info[2:], strict=True)
+        return info[1], frozenset(name for name, has in names if has)
     try:
         with open("/proc/cpuinfo", "rb") as file:
-            first = file.read(8192).split(b"\n\n")[0].decode(errors="replace")
+            first = file.read(8192).split(b"\n\n")[0]
     except OSError:
-        return []
-    wanted = ("flags", "Features", "model name", "cpu family", "model\t", "CPU part")
-    return [line for line in first.split("\n") if line.startswith(wanted)]
+        import platform
+
+        return f"{platform.machine()} {platform.processor()}".encode(), frozenset()
+    # Not the lines that change from one moment to the next.
+    lines = [line for line in first.split(b"\n") if not line.startswith((b"cpu MHz", b"bogomips", b"BogoMIPS"))]
+    flags = [line for line in lines if line.startswith((b"flags", b"Features"))]
+    return b"\n".join(lines), frozenset(flags[0].decode().partition(":")[2].split()) if flags else frozenset()
 
 
 def cpu_flags() -> frozenset[str]:
-    """Names of the CPU's instruction sets, where the system tells them."""
-    lines = [line for line in _cpu_lines() if line.startswith(("flags", "Features"))]
-    return frozenset(lines[0].partition(":")[2].split()) if lines else frozenset()
+    """Names of the CPU's instruction sets, as far as they matter here: fma, avx2, avx512f."""
+    return _cpu()[1]
 
 
-@lru_cache(maxsize=1)
 def cpu_fingerprint() -> str:
     """What tells apart CPUs that ``-march=native`` gives different code for."""
-    import platform
-
-    lines = _cpu_lines() or [platform.machine(), platform.processor()]
-    return blake2b("\n".join(lines).encode(), digest_size=8).hexdigest()
+    return blake2b(_cpu()[0], digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=1)

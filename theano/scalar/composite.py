@@ -127,6 +127,7 @@ class Composite(ScalarOp):
 
     Examples
     --------
+    >>> from theano.scalar import float64
     >>> x, y = float64("x"), float64("y")
     >>> Composite([x, y], [(x + y) * x])
     Composite{((i0 + i1) * i0)}

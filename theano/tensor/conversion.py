@@ -9,7 +9,7 @@ import numpy as np
 from theano import scalar as scal
 from theano.gof.graph import Apply, Constant, Variable
 from theano.tensor.type import TensorType
-from theano.tensor.var import AsTensorError, TensorConstant, TensorVariable
+from theano.tensor.var import AsTensorError, TensorConstant, TensorConstantSignature, TensorVariable
 
 __all__ = [
     "EmptyConstantError",
@@ -180,10 +180,10 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         if missing:
             pattern = (True,) * missing + pattern
             data = data.reshape((1,) * missing + data.shape)
-    made = TensorConstant(TensorType(data.dtype.name, pattern), data, name=name)
+    type_ = TensorType(data.dtype.name, pattern)
     if name is None and data.size == 1 and data.dtype.kind in "iuf":
-        return _shared_constant(made, data)
-    return made
+        return _shared_constant(type_, data)
+    return TensorConstant(type_, data, name=name)
 
 
 #: Constants for small numbers, by signature: the same number written twice is one variable.
@@ -191,19 +191,20 @@ constant_cache: dict[Any, TensorConstant] = {}
 _CONSTANT_CACHE_SIZE = 10000
 
 
-def _shared_constant(made: TensorConstant, data: np.ndarray) -> TensorConstant:
+def _shared_constant(type_: TensorType, data: np.ndarray) -> TensorConstant:
     value = data.item()
     # Equality does not tell the zeros apart.
     if not -10 <= value <= 10 or (value == 0 and np.signbit(data).any()):
-        return made
-    signature = made.signature()
+        return TensorConstant(type_, data)
+    signature = TensorConstantSignature((type_, data))
     known = constant_cache.get(signature)
     if known is not None and known.name is None:
         return known
-    if len(constant_cache) < _CONSTANT_CACHE_SIZE:
+    made = TensorConstant(type_, data)
+    if known is None and len(constant_cache) < _CONSTANT_CACHE_SIZE:
         made.cached = True
         # Where two threads make the same constant at once, one of them wins.
-        return constant_cache.setdefault(signature, made) if known is None else made
+        return constant_cache.setdefault(signature, made)
     return made
 
 

@@ -28,7 +28,7 @@ from theano.tensor.careduce import (
 )
 from theano.tensor.dimshuffle import DimShuffle, dim_shuffle
 from theano.tensor.dimshuffle_print import DimShufflePrinter
-from theano.tensor.elemwise_eval import check_shapes, evaluate, resolve_function
+from theano.tensor.elemwise_eval import check_shapes, evaluate, evaluator, resolve_function
 from theano.tensor.type import TensorType, tensor_type
 from theano.tensor.var import TensorConstant
 
@@ -211,8 +211,13 @@ class Elemwise(Op):
     ) -> None:
         arrays = [np.asarray(x) for x in inputs]
         shape = check_shapes(node, arrays)
-        dtypes = tuple(o.type.dtype for o in node.outputs)
-        results = evaluate(self.scalar_op, arrays, dtypes, shape, self.nfunc_spec)
+        key = ("run", *[v.type for v in node.inputs])
+        run = self._nodes.get(key)
+        if run is None:
+            in_dtypes = tuple(v.type.dtype for v in node.inputs)
+            out_dtypes = tuple(v.type.dtype for v in node.outputs)
+            run = self._nodes[key] = evaluator(self.scalar_op, in_dtypes, out_dtypes, self.nfunc_spec)
+        results = evaluate(run, arrays, shape)
         for i, (storage, value) in enumerate(zip(output_storage, results)):
             target = self.inplace_pattern.get(i)
             if target is not None and isinstance(inputs[target], np.ndarray):

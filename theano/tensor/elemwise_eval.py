@@ -34,6 +34,9 @@ def check_shapes(node: Any, inputs: Sequence[np.ndarray]) -> tuple[int, ...]:
     ValueError
         If two inputs that are not declared broadcastable differ in length. A length of 1 is no exception.
     """
+    first_shape = inputs[0].shape if inputs else ()
+    if all(x.shape == first_shape for x in inputs):
+        return first_shape
     shape = []
     for dim in range(node.outputs[0].type.ndim):
         first = -1
@@ -140,22 +143,16 @@ def _composite_evaluator(op: Composite) -> Evaluator:
     return run
 
 
-def evaluate(
-    op: ScalarOp,
-    inputs: Sequence[np.ndarray],
-    out_dtypes: tuple[str, ...],
-    shape: tuple[int, ...],
-    nfunc_spec: tuple | None = None,
-) -> list[np.ndarray]:
-    """Return the results of a scalar op on arrays, each a new array of the given dtype and shape."""
-    run = evaluator(op, tuple(x.dtype.name for x in inputs), out_dtypes, nfunc_spec)
+def evaluate(run: Evaluator, inputs: Sequence[np.ndarray], shape: tuple[int, ...]) -> list[np.ndarray]:
+    """Return what an :func:`evaluator` gives for arrays, as new arrays of the given shape."""
     results: list[np.ndarray] = []
     with np.errstate(all="ignore"):
         values = run(inputs)
     for value in values:
         if value.shape != shape:
             value = np.broadcast_to(value, shape).copy()
-        elif any(np.may_share_memory(value, x) for x in (*inputs, *results)):
-            value = value.copy()
+        elif value.base is not None or any(value is x for x in (*inputs, *results)):
+            if any(np.may_share_memory(value, x) for x in (*inputs, *results)):
+                value = value.copy()
         results.append(value)
     return results

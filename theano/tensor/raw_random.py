@@ -38,6 +38,8 @@ __all__ = [
     "random_integers_helper",
     "random_make_inplace",
     "random_state_type",
+    # Programs that take everything from here count on this name too.
+    "theano",
     "uniform",
 ]
 
@@ -139,6 +141,8 @@ class RandomFunction(Op):
     def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
         shape = node.inputs[1]
         automatic = len(getattr(shape, "data", [0])) == 0
+        if automatic and self.outtype.ndim == 0:
+            return [None, ()]
         if self.ndim_added or automatic:
             return [None, None]
         return [None, [shape[i] for i in range(node.outputs[1].ndim)]]
@@ -310,9 +314,9 @@ def choice_helper(random_state: Any, a: Any, replace: Any, p: Any, size: Any) ->
     if a.ndim > 1:
         raise ValueError(f"a.ndim ({a.ndim}) must be 0 or 1")
     p = np.asarray(p)
-    if p.ndim != 1:
-        raise ValueError(f"p.ndim ({p.ndim}) must be 1")
-    chances = p.astype("float64") if p.size else None
+    if p.ndim > 1:
+        raise ValueError(f"p.ndim ({p.ndim}) must be 1, or 0 for equal probabilities")
+    chances = p.astype("float64") if p.ndim else None
     if chances is not None:
         # In a smaller type the sum may miss 1 by more than NumPy allows.
         chances = chances / chances.sum()
@@ -339,7 +343,7 @@ def choice(
     """
     a = tensor.as_tensor_variable(a)
     replace = tensor.constant(bool(replace), dtype="int8") if isinstance(replace, bool) else tensor.as_tensor_variable(replace)
-    p = tensor.as_tensor_variable(np.zeros(0) if p is None else p)
+    p = tensor.as_tensor_variable(0.0 if p is None else p)
     ndim, size, broadcastable = _infer_ndim_bcast(ndim, () if size is None else size)
     op = RandomFunction(choice_helper, tensor.TensorType(dtype=dtype, broadcastable=broadcastable))
     return op(random_state, size, a, replace, p)
@@ -352,7 +356,10 @@ def poisson_helper(random_state: Any, lam: Any, size: Any) -> np.ndarray:
 
 def poisson(random_state: Variable, size: Any = None, lam: Any = 1.0, ndim: int | None = None, dtype: str = "int64") -> Any:
     """Draw from the Poisson distribution of mean `lam`; see :func:`uniform`."""
-    return _draw(poisson_helper, random_state, size, ndim, dtype, tensor.as_tensor_variable(lam))
+    lam = tensor.as_tensor_variable(lam)
+    if size is None and ndim not in (None, lam.ndim):
+        raise TypeError(f"a sample of {ndim} dimensions needs a size: lam has {lam.ndim} dimensions")
+    return _draw(poisson_helper, random_state, size, ndim, dtype, lam)
 
 
 def permutation_helper(random_state: Any, n: Any, shape: Any) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,7 +11,23 @@ from theano.compile.sharedvalue import SharedVariable, shared, shared_constructo
 from theano.gof import Variable
 from theano.tensor import raw_random
 
-__all__ = ["RandomStateSharedVariable", "RandomStreams", "randomstate_constructor"]
+__all__ = ["RandomStateSharedVariable", "RandomStreams", "RandomVariable", "randomstate_constructor"]
+
+
+@runtime_checkable
+class RandomVariable(Protocol):
+    """What :class:`RandomStreams` returns: a variable that knows the state it is drawn from.
+
+    Attributes
+    ----------
+    rng : SharedVariable
+        Holds the RandomState.
+    update : tuple
+        `rng` and the expression of its next value.
+    """
+
+    rng: Any = None
+    update: Any = None
 
 
 class RandomStateSharedVariable(SharedVariable):

@@ -132,7 +132,7 @@ def _clamped(bound: Any, length: Any, low: Any, high: Any) -> Any:
     return _select(
         _is_negative(bound),
         lambda: _most(bound + length, low),
-        lambda: bound if bound is length else _least(bound, high),
+        lambda: bound if bound is high else _least(bound, high),
     )
 
 

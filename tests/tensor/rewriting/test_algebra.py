@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from rewrite_tools import check, names, rewrite, unchanged
 
 import theano
 import theano.tensor as T
 from theano.tensor import opt
-from rewrite_tools import check, names, rewrite, unchanged
 
 x, y, z = T.dvectors("x", "y", "z")
 fx, fy = T.fvectors("fx", "fy")

@@ -123,9 +123,21 @@ def test_gradients(op):
 
 
 def test_gradients_of_scaled_products():
-    T.verify_grad(lambda s, p, q, t, w: blas.gemm_no_inplace(s, p, q, t, w),
-                  [z, np.array(2.0), a, b, np.array(3.0)], rng=rng, mode=theano.Mode("py", None))
-    T.verify_grad(lambda s, p, q, t, w: blas.gemv_no_inplace(s, p, q, t, w),
-                  [z[:, 0].copy(), np.array(2.0), a, b[:, 0].copy(), np.array(3.0)], rng=rng, mode=theano.Mode("py", None))
-    T.verify_grad(lambda s, p, q, t: blas.ger(s, p, q, t),
-                  [z, np.array(2.0), a[:, 0].copy(), b[0].copy()], rng=rng, mode=theano.Mode("py", None))
+    T.verify_grad(
+        lambda s, p, q, t, w: blas.gemm_no_inplace(s, p, q, t, w),
+        [z, np.array(2.0), a, b, np.array(3.0)],
+        rng=rng,
+        mode=theano.Mode("py", None),
+    )
+    T.verify_grad(
+        lambda s, p, q, t, w: blas.gemv_no_inplace(s, p, q, t, w),
+        [z[:, 0].copy(), np.array(2.0), a, b[:, 0].copy(), np.array(3.0)],
+        rng=rng,
+        mode=theano.Mode("py", None),
+    )
+    T.verify_grad(
+        lambda s, p, q, t: blas.ger(s, p, q, t),
+        [z, np.array(2.0), a[:, 0].copy(), b[0].copy()],
+        rng=rng,
+        mode=theano.Mode("py", None),
+    )

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from rewrite_tools import compute, names, rewrite
 
 import theano
 import theano.tensor as T
 from theano.tensor import opt
-from rewrite_tools import compute, names, rewrite
 
 a, b, c, d = T.dvectors("abcd")
 VALUES = [np.array(v) for v in ([1.5, 2.0], [5.0, -7.0], [-3.0, 11.0], [13.0, 4.0])]
@@ -42,9 +42,7 @@ def test_canonical_form(build, expected):
     out = build()
     fgraph = rewrite(OPTS, [a, b, c, d], out)
     assert names(fgraph) == expected
-    np.testing.assert_allclose(
-        compute(fgraph.inputs, fgraph.outputs[0], VALUES), compute([a, b, c, d], out, VALUES), rtol=1e-12
-    )
+    np.testing.assert_allclose(compute(fgraph.inputs, fgraph.outputs[0], VALUES), compute([a, b, c, d], out, VALUES), rtol=1e-12)
 
 
 def test_constants_are_put_first_as_one():

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from rewrite_tools import check, names, rewrite, unchanged
 
 import theano
 import theano.tensor as T
 from theano.tensor import opt
-from rewrite_tools import check, names, rewrite, unchanged
 
 x, y = T.dvectors("x", "y")
 s = T.dscalar("s")
@@ -23,8 +23,7 @@ M = np.arange(12.0).reshape(4, 3)
     [
         ("local_useless_fill", [x, y], lambda: T.fill(x, y), [V, W], []),
         ("local_fill_to_alloc", [x, s], lambda: T.fill(x, s), [V, 2.0], ["Shape_i", "DimShuffle", "Alloc"]),
-        ("local_fill_cut", [x, y, s], lambda: T.fill(x, s) * y, [V, W, 2.0],
-         ["DimShuffle", "mul"]),
+        ("local_fill_cut", [x, y, s], lambda: T.fill(x, s) * y, [V, W, 2.0], ["DimShuffle", "mul"]),
         ("local_fill_sink", [x, s], lambda: T.exp(T.fill(x, s)), [V, 2.0], ["DimShuffle", "exp", "second"]),
         ("local_elemwise_alloc", [x, s], lambda: x + T.alloc(s, x.shape[0]), [V, 2.0], None),
         ("local_alloc_unary", [s], lambda: T.exp(T.alloc(s, 3, 2)), [2.0], ["exp", "Alloc"]),
@@ -32,7 +31,13 @@ M = np.arange(12.0).reshape(4, 3)
         ("local_dimshuffle_lift", [m], lambda: m.T.T, [M], []),
         ("local_dimshuffle_lift", [m, x], lambda: (m * x).T, [M, V], ["DimShuffle", "DimShuffle", "mul"]),
         ("local_cast_cast", [f32], lambda: T.cast(T.cast(f32, "float64"), "float32"), [V.astype("float32")], []),
-        ("local_cast_cast", [i8], lambda: T.cast(T.cast(i8, "int32"), "float64"), [np.array([1, -2], "int8")], ["convert_to_float64"]),
+        (
+            "local_cast_cast",
+            [i8],
+            lambda: T.cast(T.cast(i8, "int32"), "float64"),
+            [np.array([1, -2], "int8")],
+            ["convert_to_float64"],
+        ),
         ("local_div_switch_sink", [x, y], lambda: T.switch(x > 0, 0.0, y) / x, [V, W], None),
         ("local_merge_switch_same_cond", [x, y], lambda: (lambda c: T.switch(c, x, y) + T.switch(c, y, x))(x > 0), [V, W], None),
     ],

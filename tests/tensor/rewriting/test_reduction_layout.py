@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from rewrite_tools import check, unchanged
 
 import theano
 import theano.tensor as T
 from theano.tensor import opt
-from rewrite_tools import check, unchanged
 
 m, k = T.dmatrices("m", "k")
 t = T.dtensor3("t")
@@ -28,8 +28,13 @@ V, W = np.array([0.5, -1.25, 3.0]), np.array([2.0, 4.0, -0.75])
         ("local_op_of_op", [t], lambda: t.prod(axis=1).prod(), [B], ["Prod"]),
         ("local_cut_useless_reduce", [m], lambda: T.sum(m, axis=[]), [M], []),
         ("local_reduce_broadcastable", [r], lambda: r.sum(axis=0), [V[None]], ["DimShuffle"]),
-        ("local_reduce_join", [x, y], lambda: T.join(0, x.dimshuffle("x", 0), y.dimshuffle("x", 0)).sum(axis=0),
-         [V, W], ["DimShuffle", "DimShuffle", "DimShuffle", "DimShuffle", "add"]),
+        (
+            "local_reduce_join",
+            [x, y],
+            lambda: T.join(0, x.dimshuffle("x", 0), y.dimshuffle("x", 0)).sum(axis=0),
+            [V, W],
+            ["DimShuffle", "DimShuffle", "DimShuffle", "DimShuffle", "add"],
+        ),
         ("local_opt_alloc", [s], lambda: T.alloc(s, 3, 4).sum(), [2.0], None),
         ("local_opt_alloc", [s], lambda: T.alloc(s, 3, 4).prod(axis=0), [2.0], None),
         ("local_sum_prod_div_dimshuffle", [m, x], lambda: (m / x).sum(axis=0), [M, V], None),
@@ -39,7 +44,13 @@ V, W = np.array([0.5, -1.25, 3.0]), np.array([2.0, 4.0, -0.75])
         ("local_reshape_chain", [t], lambda: t.reshape((6, 4)).reshape((24,)), [B], ["Reshape"]),
         ("local_useless_reshape", [m], lambda: m.reshape(m.shape), [M], []),
         ("local_reshape_lift", [m], lambda: T.exp(m).reshape((12,)), [M], ["Reshape", "exp"]),
-        ("local_useless_rebroadcast", [r], lambda: T.Rebroadcast((0, True))(r) if hasattr(T, "Rebroadcast") else T.addbroadcast(r, 0), [V[None]], []),
+        (
+            "local_useless_rebroadcast",
+            [r],
+            lambda: T.Rebroadcast((0, True))(r) if hasattr(T, "Rebroadcast") else T.addbroadcast(r, 0),
+            [V[None]],
+            [],
+        ),
         ("local_join_1", [x], lambda: T.join(0, x), [V], []),
         ("local_join_empty", [x, y], lambda: T.join(0, x, T.constant(np.zeros(0)), y), [V, W], ["Join"]),
         ("local_lift_transpose_through_dot", [m, k], lambda: T.dot(m, k).T, [M, M.T], ["DimShuffle", "DimShuffle", "Dot"]),

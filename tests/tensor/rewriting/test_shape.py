@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from rewrite_tools import names
 
 import theano
 import theano.tensor as T
 from theano.gof import FunctionGraph
 from theano.tensor import opt
-from rewrite_tools import names
 
 x, y = T.dmatrices("x", "y")
 FAST = theano.Mode("py", "fast_run")

@@ -3,11 +3,11 @@
 import mpmath
 import numpy as np
 import pytest
+from rewrite_tools import names, rewrite, unchanged
 
 import theano
 import theano.tensor as T
 from theano.tensor import opt
-from rewrite_tools import names, rewrite, unchanged
 
 x, y = T.dvectors("x", "y")
 m = T.dmatrix("m")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rewrite_tools import check, names, rewrite, unchanged
 
 import theano
 import theano.tensor as T
 from theano.tensor import opt
-from rewrite_tools import check, names, rewrite, unchanged
 
 x = T.dvector("x")
 m, k = T.dmatrices("m", "k")
@@ -29,14 +29,24 @@ K = np.arange(15.0).reshape(3, 5) + 1
         ("local_subtensor_merge", [m], lambda: m[1:][:, 1], [M], ["Subtensor"]),
         ("local_subtensor_merge", [m], lambda: m[1:][2], [M], ["Subtensor"]),
         ("local_subtensor_lift", [m], lambda: T.exp(m)[1], [M], ["Subtensor", "exp"]),
-        ("local_subtensor_lift", [m, k], lambda: (m * k.T[:4])[:, 0], [M, np.ones((3, 4))],
-         ["DimShuffle", "Subtensor", "Subtensor", "Subtensor", "mul"]),
+        (
+            "local_subtensor_lift",
+            [m, k],
+            lambda: (m * k.T[:4])[:, 0],
+            [M, np.ones((3, 4))],
+            ["DimShuffle", "Subtensor", "Subtensor", "Subtensor", "mul"],
+        ),
         ("local_subtensor_of_dot", [m, k], lambda: T.dot(m, k)[1:2, 2:], [M, K], ["Subtensor", "Subtensor", "Dot"]),
         ("local_subtensor_of_dot", [m, k], lambda: T.dot(m, k)[1], [M, K], ["Subtensor", "Dot"]),
         ("local_subtensor_inc_subtensor", [x], lambda: T.set_subtensor(x[1:3], x[:2])[1:3], [V], ["Subtensor"]),
         ("local_subtensor_make_vector", [x], lambda: opt.MakeVector("float64")(x[0], x[1])[1], [V], ["Subtensor"]),
-        ("local_incsubtensor_of_zeros_to_setsubtensor", [x], lambda: T.inc_subtensor(T.zeros((9,))[:7], x), [V],
-         ["Alloc", "IncSubtensor"]),
+        (
+            "local_incsubtensor_of_zeros_to_setsubtensor",
+            [x],
+            lambda: T.inc_subtensor(T.zeros((9,))[:7], x),
+            [V],
+            ["Alloc", "IncSubtensor"],
+        ),
     ],
 )
 def test_fires_and_keeps_the_value(name, inputs, build, values, expected):

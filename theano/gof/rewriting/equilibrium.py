@@ -323,12 +323,8 @@ class EquilibriumOptimizer(NavigatorOptimizer):
         globals_ = list(dict.fromkeys(prof1[0].global_optimizers + prof2[0].global_optimizers))
         finals = list(dict.fromkeys(prof1[0].final_optimizers + prof2[0].final_optimizers))
         cleanups = list(dict.fromkeys(prof1[0].cleanup_optimizers + prof2[0].cleanup_optimizers))
-        merged = EquilibriumOptimizer(
-            locals_ + globals_, max_use_ratio=1, final_optimizers=finals, cleanup_optimizers=cleanups
-        )
-        merged.name = (
-            prof1[0].name if prof1[0].name == prof2[0].name else f"{prof1[0].name} & {prof2[0].name}"
-        )
+        merged = EquilibriumOptimizer(locals_ + globals_, max_use_ratio=1, final_optimizers=finals, cleanup_optimizers=cleanups)
+        merged.name = prof1[0].name if prof1[0].name == prof2[0].name else f"{prof1[0].name} & {prof2[0].name}"
 
         def add_lists(a: list, b: list) -> list:
             n = max(len(a), len(b))
@@ -353,8 +349,7 @@ class EquilibriumOptimizer(NavigatorOptimizer):
             return [[dict(zip(mine, row)).get(o) for o in all_opts] for row in prof[which]]
 
         subs = [
-            align(prof1, which, getattr(prof1[0], attr), all_opts)
-            + align(prof2, which, getattr(prof2[0], attr), all_opts)
+            align(prof1, which, getattr(prof1[0], attr), all_opts) + align(prof2, which, getattr(prof2[0], attr), all_opts)
             for which, attr, all_opts in (
                 (9, "global_optimizers", globals_),
                 (10, "final_optimizers", finals),

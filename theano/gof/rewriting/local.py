@@ -147,6 +147,7 @@ class TrackIndex:
         self.everywhere: list[LocalOptimizer] = []
         self.by_op: dict[Any, list[LocalOptimizer]] = {}
         self._found: dict[int, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
+        self._by_value: dict[Any, tuple[LocalOptimizer, ...]] = {}
 
     def add(self, opt: LocalOptimizer) -> None:
         """Index `opt` by what it tracks."""
@@ -159,6 +160,7 @@ class TrackIndex:
                 if opt not in opts:
                     opts.append(opt)
         self._found.clear()
+        self._by_value.clear()
 
     def find(self, op: Any) -> tuple[LocalOptimizer, ...]:
         """Return the optimizers for nodes of `op`: by class, then by instance, then those for all."""
@@ -166,6 +168,16 @@ class TrackIndex:
         hit = self._found.get(id(op))
         if hit is not None:
             return hit[1]
+        # Equal Ops that are different objects come up all the time: DimShuffles, Composites.
+        try:
+            known = self._by_value.get(op)
+        except TypeError:
+            known = None
+        if known is not None:
+            if len(self._found) > 20000:
+                self._found.clear()
+            self._found[id(op)] = (op, known)
+            return known
         result: dict[LocalOptimizer, None] = {}
         result.update(dict.fromkeys(self.by_op.get(type(op), ())))
         try:
@@ -179,6 +191,11 @@ class TrackIndex:
         # An optimizer that tracks a class may have an `op_filter` that knows better which of its Ops matter.
         found = tuple(o for o in result if getattr(o, "op_filter", None) is None or o.op_filter(op))
         self._found[id(op)] = (op, found)
+        try:
+            if len(self._by_value) < 20000:
+                self._by_value[op] = found
+        except TypeError:
+            pass
         return found
 
     def all(self) -> list[LocalOptimizer]:

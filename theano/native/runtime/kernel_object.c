@@ -479,7 +479,47 @@ static PyObject *get_threads(PyObject *self, PyObject *unused)
     return PyLong_FromLong(thn_get_threads());
 }
 
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#include <cpuid.h>
+
+/* Reading /proc/cpuinfo takes milliseconds: the kernel measures frequencies for it. */
+static PyObject *cpu_info(PyObject *self, PyObject *unused)
+{
+    unsigned r[9][4] = {{0}};
+    (void)self;
+    (void)unused;
+    __get_cpuid_count(0, 0, &r[0][0], &r[0][1], &r[0][2], &r[0][3]);
+    __get_cpuid_count(1, 0, &r[1][0], &r[1][1], &r[1][2], &r[1][3]);
+    r[1][1] = 0; /* holds the number of the core that asks */
+    __get_cpuid_count(7, 0, &r[2][0], &r[2][1], &r[2][2], &r[2][3]);
+    __get_cpuid_count(7, 1, &r[3][0], &r[3][1], &r[3][2], &r[3][3]);
+    __get_cpuid(0x80000001u, &r[4][0], &r[4][1], &r[4][2], &r[4][3]);
+    for (unsigned i = 0; i < 3; i++) {
+        __get_cpuid(0x80000002u + i, &r[5 + i][0], &r[5 + i][1], &r[5 + i][2], &r[5 + i][3]);
+    }
+    __builtin_cpu_init();
+    const int fma = __builtin_cpu_supports("fma") != 0, avx2 = __builtin_cpu_supports("avx2") != 0;
+    const int avx512 = __builtin_cpu_supports("avx512f") != 0;
+    r[8][0] = (unsigned)(fma | avx2 << 1 | avx512 << 2); /* what the system lets programs use */
+    char brand[49] = {0};
+    memcpy(brand, r[5], 48);
+    PyObject *bytes = PyBytes_FromStringAndSize((const char *)r, sizeof r);
+    return bytes ? Py_BuildValue("(sNOOO)", brand, bytes, fma ? Py_True : Py_False, avx2 ? Py_True : Py_False,
+                                 avx512 ? Py_True : Py_False)
+                 : NULL;
+}
+#else
+static PyObject *cpu_info(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    Py_RETURN_NONE;
+}
+#endif
+
 static PyMethodDef functions[] = {
+    {"cpu_info", cpu_info, METH_NOARGS,
+     "cpu_info()\n--\n\nName of the CPU, bytes that tell it from others, and whether it has FMA, AVX2 and AVX-512; or None."},
     {"load_library", load_library, METH_O,
      "load_library(path)\n--\n\nLoad a shared library for the life of the process; return its handle."},
     {"set_threads", set_threads, METH_O, "set_threads(n)\n--\n\nNumber of threads that loops of kernels use together."},

@@ -24,8 +24,10 @@ int thn_get_threads(void) { return n_threads; }
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #define MAX_THREADS 256
+#define SPIN_NS 30000  /* a worker looks this long for the next loop before it sleeps: programs run loops in quick succession */
 
 static atomic_int wanted = 1;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;   /* held by the caller whose loop runs in the pool */
@@ -34,6 +36,7 @@ static pthread_cond_t work_ready = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t work_done = PTHREAD_COND_INITIALIZER;
 static int n_workers, n_wanted_now, n_active;
 static unsigned long generation;
+static atomic_ulong posted;     /* a copy of generation that is read without the lock */
 static thn_task_fn job_fn;
 static void *job_ctx;
 static long job_tasks;
@@ -49,16 +52,42 @@ static void run_tasks(thn_task_fn fn, void *ctx, long ntasks)
     }
 }
 
+static void wait_briefly(unsigned long seen)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const long long end = t.tv_sec * 1000000000LL + t.tv_nsec + SPIN_NS;
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (atomic_load_explicit(&posted, memory_order_relaxed) != seen) {
+                return;
+            }
+#if defined(__x86_64__) || defined(__i386__)
+            __builtin_ia32_pause();
+#endif
+        }
+        clock_gettime(CLOCK_MONOTONIC, &t);
+    } while (t.tv_sec * 1000000000LL + t.tv_nsec < end);
+}
+
 static void *worker_main(void *arg)
 {
     const int id = (int)(size_t)arg;
     unsigned long seen = 0;
+    int rested = 1;
     in_worker = 1;
     pthread_mutex_lock(&state_lock);
     for (;;) {
         while (generation == seen || id >= n_wanted_now) {
             if (generation != seen) {
                 seen = generation;
+            }
+            if (!rested) {
+                rested = 1;
+                pthread_mutex_unlock(&state_lock);
+                wait_briefly(seen);
+                pthread_mutex_lock(&state_lock);
+                continue;
             }
             pthread_cond_wait(&work_ready, &state_lock);
         }
@@ -70,6 +99,7 @@ static void *worker_main(void *arg)
         void *ctx = job_ctx;
         const long ntasks = job_tasks;
         n_active++;
+        rested = 0;
         pthread_mutex_unlock(&state_lock);
         run_tasks(fn, ctx, ntasks);
         pthread_mutex_lock(&state_lock);
@@ -139,6 +169,7 @@ void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
     atomic_store_explicit(&job_next, 0, memory_order_relaxed);
     n_wanted_now = helpers;
     generation++;
+    atomic_store_explicit(&posted, generation, memory_order_relaxed);
     pthread_cond_broadcast(&work_ready);
     pthread_mutex_unlock(&state_lock);
     run_tasks(fn, ctx, ntasks);

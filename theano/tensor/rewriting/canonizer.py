@@ -100,11 +100,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             if len(out.clients) != 1 or _strip(out) is out:
                 return False
             client = out.clients[0][0]
-        return (
-            not isinstance(client, str)
-            and client.op in self._family
-            and client.outputs[0].type.dtype == dtype
-        )
+        return not isinstance(client, str) and client.op in self._family and client.outputs[0].type.dtype == dtype
 
     def _measure(self, node: Any) -> int:
         """The number of terms in the tree of `node`, as far as nothing else uses its parts; remembered at the node."""
@@ -132,12 +128,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             var, positive = stack.pop()
             inner = _strip(var)
             node = inner.owner
-            if (
-                node is None
-                or node.op not in family
-                or inner.type.dtype != dtype
-                or (not first and not expand(inner))
-            ):
+            if node is None or node.op not in family or inner.type.dtype != dtype or (not first and not expand(inner)):
                 (num if positive else denum).append(inner)
                 continue
             first = False
@@ -244,6 +235,8 @@ class AlgebraicCanonizer(LocalOptimizer):
         clients = getattr(out, "clients", None)
         if not clients or self._absorbed_into(out):
             return False
+        if self._is_plainly_canonical(node):
+            return False
         shared: list[Any] = []
 
         def single(v: Any) -> bool:
@@ -277,6 +270,35 @@ class AlgebraicCanonizer(LocalOptimizer):
             return False
         copy_stack_trace(out, new)
         return [new]
+
+    def _is_plainly_canonical(self, node: Any) -> bool:
+        """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
+        family, op = self._family, node.op
+        stripped = []
+        for i in node.inputs:
+            inner = _strip(i)
+            if inner.owner is not None and inner.owner.op in family:
+                return False
+            stripped.append(inner)
+        if op == self.main:
+            if len(stripped) < 2 or any(isinstance(i, Constant) for i in stripped[1:]):
+                return False
+            if not isinstance(stripped[0], Constant):
+                return True
+            value = self.get_constant(stripped[0])
+            return value is None or not self._is_neutral(value)
+        if op == self.reciprocal:
+            return not isinstance(stripped[0], Constant)
+        top, bottom = stripped
+        if isinstance(bottom, Constant) or top is bottom or (self.external_simplifiers and bottom.owner is not None):
+            return False
+        return not isinstance(top, Constant) or not self._is_neutral(self.get_constant(top))
+
+    def _is_neutral(self, value: Any) -> bool:
+        neutral = self.__dict__.get("_neutral")
+        if neutral is None:
+            neutral = self._neutral = self.calculate([], [], aslist=False)
+        return value is not None and bool(np.all(value == neutral))
 
     def _is_built(self, out: Any, num: list[Any], denum: list[Any]) -> bool:
         """Whether `out` is what `merge_num_denum` would build."""

@@ -533,7 +533,7 @@ def _is_cast(op: Any) -> bool:
 local_cast_cast.op_filter = _is_cast
 local_useless_cast.op_filter = _is_cast
 local_useless_elemwise.op_filter = lambda op: type(op.scalar_op) in _USELESS
-local_upcast_elemwise_constant_inputs.op_filter = lambda op: getattr(
-    op.scalar_op, "output_types_preference", None
-) in (scal.upgrade_to_float, scal.upcast_out)
+local_upcast_elemwise_constant_inputs.op_filter = lambda op: (
+    getattr(op.scalar_op, "output_types_preference", None) in (scal.upgrade_to_float, scal.upcast_out)
+)
 local_merge_switch_same_cond.op_filter = lambda op: op.scalar_op != scal.switch

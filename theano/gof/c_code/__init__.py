@@ -1,0 +1,1 @@
+"""Headers for the C code of Ops."""
