@@ -12,7 +12,15 @@ setup(
             sources=sorted(glob.glob("theano/native/runtime/*.c")),
             depends=sorted(glob.glob("theano/native/runtime/*.h")),
             include_dirs=["theano/native/runtime", numpy.get_include()],
-            extra_compile_args=["-std=gnu11", "-O3", "-fno-math-errno", "-Wall", "-Wextra", "-fvisibility=hidden", "-g0"],
+            extra_compile_args=[
+                "-std=gnu11",
+                "-O3",
+                "-fno-math-errno",
+                "-Wall",
+                "-Wextra",
+                "-fvisibility=hidden",
+                "-g0",
+            ],
             extra_link_args=["-pthread"],
             optional=True,
         )

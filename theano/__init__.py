@@ -19,18 +19,14 @@ from theano.configparser import change_flags
 from theano import gof  # isort: skip
 from theano.gof import (
     Apply,
-    CLinker,
     Constant,
     Container,
-    DualLinker,
     FunctionGraph,
     Generic,
     InconsistencyError,
     Linker,
     LocalLinker,
     Op,
-    OpenMPOp,
-    OpWiseCLinker,
     PerformLinker,
     Type,
     Variable,
@@ -89,6 +85,10 @@ _lazy_modules = {
     "tests",
 }
 _lazy_names = {
+    "CLinker": ("theano.gof.cc", "CLinker"),
+    "DualLinker": ("theano.gof.cc", "DualLinker"),
+    "OpWiseCLinker": ("theano.gof.cc", "OpWiseCLinker"),
+    "OpenMPOp": ("theano.gof.cop", "OpenMPOp"),
     "foldl": ("theano.scan_module", "foldl"),
     "foldr": ("theano.scan_module", "foldr"),
     "map": ("theano.scan_module", "map"),

@@ -18,6 +18,7 @@ import theano
 from theano.compile.ops import ViewOp
 from theano.gof.graph import Apply, Variable
 from theano.gof.null_type import NullType, null_type
+from theano.gof.rewriting.base import garbage_collection_paused
 from theano.gof.type import Type
 from theano.gof.utils import get_variable_trace_string
 from theano.gradient_check import GradientError, numeric_grad, verify_grad
@@ -314,8 +315,9 @@ def grad(
     if add_names and cost is not None:
         driver.cost_name = cost.name
     result: list[Any] = []
-    for elem in wrt_list:
-        gradient = driver.gradient(elem)
+    with garbage_collection_paused():
+        gradients = [driver.gradient(elem) for elem in wrt_list]
+    for elem, gradient in zip(wrt_list, gradients, strict=True):
         if isinstance(gradient.type, NullType) and null_gradients == "raise":
             raise NullTypeGradError("tensor.grad encountered a NaN. " + gradient.type.why_null)
         if isinstance(gradient.type, DisconnectedType):
@@ -921,7 +923,7 @@ def jacobian(
         "tensor.jacobian expects a 1 dimensional variable as `expression`. If not use flatten to make it a vector"
     )
     wrt_list = _as_list(wrt)
-    kwargs = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
+    kwargs: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
     if expression.ndim == 0:
         result = grad(expression, wrt_list, **kwargs)
     else:
@@ -962,7 +964,7 @@ def hessian(
         raise TypeError(f"hessian expects a Variable as `cost`, got {type(cost)}")
     cost = as_tensor_variable(cost)
     assert cost.ndim == 0, "tensor.hessian expects a 0 dimensional variable as `cost`"
-    kwargs = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
+    kwargs: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
     result = []
     for x in _as_list(wrt):
         assert isinstance(x, Variable) and x.ndim == 1, "tensor.hessian expects a (list of) 1 dimensional variable as `wrt`"

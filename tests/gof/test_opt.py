@@ -6,6 +6,8 @@ import logging
 import pickle
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from theano import gof
 from theano.configparser import change_flags
@@ -595,7 +597,12 @@ def test_classes_pickle_by_their_documented_path():
 
 
 @pytest.mark.parametrize(
-    "navigate", [TopoOptimizer, lambda opt, **kw: EquilibriumOptimizer([opt], max_use_ratio=9, **kw)]
+    "navigate",
+    [
+        TopoOptimizer,
+        lambda opt, **kw: EquilibriumOptimizer([opt], max_use_ratio=9, **kw),
+        lambda opt, **kw: EquilibriumOptimizer([opt], max_use_ratio=9, ignore_newtrees=False, **kw),
+    ],
 )
 def test_a_replacement_that_is_refused_is_tried_once(xyz, navigate):
     # Both nodes would destroy the graph's input.
@@ -636,3 +643,69 @@ def test_the_garbage_collector_is_on_again_after_rewriting(xyz):
     with pytest.raises(RuntimeError):
         SeqOptimizer([SeqOptimizer([optimizer(fail)])]).optimize(graph(xyz, neg(xyz[0])))
     assert states == [False] and gc.isenabled()
+
+
+@pytest.mark.parametrize("ignore_newtrees", [True, False])
+def test_a_replacement_that_is_never_valid_does_not_go_on_for_ever(xyz, ignore_newtrees):
+    class Refuse(gof.Feature):
+        def validate(self, fgraph):
+            if any(node.op == identity for node in fgraph.apply_nodes):
+                raise gof.InconsistencyError("no identities")
+
+    tries = []
+
+    @local_optimizer([neg])
+    def to_identity(node):
+        tries.append(node)
+        return [identity(*node.inputs)]
+
+    fgraph = graph(xyz, add(neg(neg(xyz[0])), neg(xyz[1])))
+    fgraph.attach_feature(Refuse())
+    for navigator in (
+        TopoOptimizer(to_identity, failure_callback=TopoOptimizer.warn_inplace),
+        EquilibriumOptimizer(
+            [to_identity],
+            max_use_ratio=9,
+            ignore_newtrees=ignore_newtrees,
+            failure_callback=NavigatorOptimizer.warn_inplace,
+        ),
+    ):
+        tries.clear()
+        navigator.optimize(fgraph)
+        assert 3 <= len(tries) <= 12
+        assert str(fgraph) == "[add(neg(neg(x)), neg(y))]"
+
+
+RULES = [
+    PatternSub((neg, (neg, "a")), "a", allow_multiple_clients=True),
+    PatternSub((sub, "a", "b"), (add, "a", (neg, "b"))),
+    PatternSub((neg, (add, "a", "b")), (add, (neg, "a"), (neg, "b")), allow_multiple_clients=True),
+    PatternSub((mul, (neg, "a"), (neg, "b")), (mul, "a", "b"), allow_multiple_clients=True),
+    PatternSub((identity, "a"), "a"),
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from([neg, identity, add, sub, mul]), st.integers(0, 20), st.integers(0, 20)), max_size=20
+    ),
+    ignore_newtrees=st.booleans(),
+)
+def test_equilibrium_keeps_the_value_and_leaves_nothing_to_do(steps, ignore_newtrees):
+    inputs = [float64(name) for name in "xyz"]
+    made = list(inputs)
+    for op, i, j in steps:
+        args = (made[i % len(made)],) if op in (neg, identity) else (made[i % len(made)], made[j % len(made)])
+        made.append(op(*args))
+    before = graph(inputs, made[-1])
+    after = graph(inputs, made[-1])
+    opt = EquilibriumOptimizer(
+        RULES, max_use_ratio=1000, ignore_newtrees=ignore_newtrees, cleanup_optimizers=[MergeOptimizer()]
+    )
+    opt.optimize(after)
+    after.check_integrity()
+    assert not any(rule.transform(node) for node in after.toposort() for rule in RULES)
+    values = (0.5, -1.25, 2.0)
+    old, new = (float(gof.PerformLinker().accept(g).make_function()(*values)) for g in (before, after))
+    assert new == pytest.approx(old, rel=1e-9, nan_ok=True)

@@ -162,6 +162,18 @@ def test_special_values_of_functions_of_one_argument(dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+def test_every_kind_of_nan_stays_nan(functions, dtype):
+    unsigned = "u8" if dtype == "float64" else "u4"
+    quiet = 0x7FF8000000000000 if dtype == "float64" else 0x7FC00000
+    nans = (np.arange(0, 6000, 7, dtype=unsigned) + np.array(quiet, dtype=unsigned)).view(dtype)
+    nans = np.concatenate([nans, -nans])
+    assert np.isnan(nans).all()
+    for name in UNARY:
+        (y,) = functions[name, dtype].launch([nans])
+        assert np.isnan(y).all(), name
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_special_values_of_functions_of_two_arguments(dtype):
     reference = {
         "pow": np.power, "atan2": np.arctan2, "tk_mod": np.mod, "tk_floordiv": np.floor_divide, "tk_maximum": np.maximum,

@@ -414,6 +414,40 @@ class TestThreads:
         assert turns[0] > 20
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_in_the_middle_of_products_of_other_threads():
+    p, _, _ = program([D2, D2], [("dot", (0, 0), (1,), ())], [0], [1])
+    x, stop = np.ones((300, 300)), []
+
+    def work():
+        while not stop:
+            p.call([x[:, ::-1][:, ::-1]])
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    try:
+        for _ in range(5):
+            time.sleep(0.02)
+            child = os.fork()
+            if child == 0:
+                ok = np.array_equal(p.call([x])[0], x * 300)
+                os._exit(0 if ok else 1)
+            deadline, done = time.monotonic() + 30, 0
+            while not done and time.monotonic() < deadline:
+                done, status = os.waitpid(child, os.WNOHANG)
+                time.sleep(0.005)
+            if not done:
+                os.kill(child, 9)
+                os.waitpid(child, 0)
+            assert done and status == 0
+    finally:
+        stop.append(True)
+        for t in threads:
+            t.join()
+
+
 class TestMemory:
     def test_outputs_give_their_block_back_and_get_it_again(self):
         p, _, _ = program([D1, D1], [("copy", (0,), (1,), ())], [0], [1])

@@ -1,5 +1,7 @@
 """Every instruction of the virtual machine against NumPy."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -550,6 +552,61 @@ class TestProducts:
             run("gemm", [z, one, x, np.ones((3, 5)), one], [tensor("float64", 2)], (True,))
         with pytest.raises(TypeError, match="one dtype"):
             run("dot", [x, np.ones((3, 2), "float32")], [tensor("float64", 2)])
+
+
+class TestLargeProducts:
+    """Products that are cut into parts over the threads."""
+
+    @pytest.fixture(autouse=True, params=[1, 3])
+    def threads(self, request):
+        before = runtime.get_threads()
+        runtime.set_threads(request.param)
+        yield
+        runtime.set_threads(before)
+
+    @pytest.mark.parametrize("shape", [(700, 130, 90), (130, 700, 90), (513, 300, 40), (40, 257, 1000)])
+    def test_dot_of_all_layouts(self, shape):
+        m, n, k = shape
+        rng = np.random.default_rng(0)
+        x, y = rng.integers(-5, 5, (m, k)).astype("float32"), rng.integers(-5, 5, (k, n)).astype("float32")
+        expected = x.astype("int64") @ y.astype("int64")
+        for a in (x, np.asfortranarray(x)):
+            for b in (y, np.asfortranarray(y)):
+                assert_array_equal(run("dot", [a, b], [tensor("float32", 2)]), expected)
+                z = np.asfortranarray(np.ones((m, n), "float32"))
+                one = np.array(1, "float32")
+                out = run("gemm", [z, one, a, b, one], [tensor("float32", 2)], (True,))
+                assert_array_equal(out, expected + 1)
+                assert np.shares_memory(out, z)
+
+    @pytest.mark.parametrize("m, n", [(1000, 333), (333, 1000), (5000, 40), (40, 5000)])
+    def test_gemv_of_all_layouts(self, m, n):
+        rng = np.random.default_rng(0)
+        a, x, y = (rng.integers(-5, 5, s).astype("float64") for s in ((m, n), n, m))
+        one = np.array(1.0)
+        for matrix in (a, np.asfortranarray(a)):
+            for vector in (x, np.repeat(x, 2)[::2]):
+                for target in (y.copy(), y[::-1].copy()[::-1], np.repeat(y, 2)[::2]):
+                    out = run("gemv", [target, one, matrix, vector, one], [tensor("float64", 1)], (True,))
+                    assert_array_equal(out, a @ x + y)
+
+    def test_blas_threads_are_given_back(self):
+        import ctypes
+
+        from theano.native import blas_library
+
+        _, pointers = blas_library.find_blas()
+        if "get_num_threads" not in pointers:
+            pytest.skip("this BLAS has no number of threads")
+        count = ctypes.CFUNCTYPE(ctypes.c_int)(pointers["get_num_threads"])
+        before, x = count(), np.ones((600, 600))
+        p = make("dot", [x, x], [tensor("float64", 2)])
+        workers = [threading.Thread(target=lambda: [p.call([x, x]) for _ in range(5)]) for _ in range(4)]
+        for w in workers:
+            w.start()
+        for w in workers:
+            w.join()
+        assert count() == before
 
 
 def test_bad_library_flags():

@@ -158,7 +158,8 @@ def test_an_index_out_of_bounds_raises_when_called():
 @given(st.data())
 def test_assignment_and_increment_agree_with_numpy(data):
     shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4))
-    index = data.draw(hnp.basic_indices(shape) | hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(max_dims=1, max_side=3)))
+    arrays = hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(max_dims=1, max_side=3))
+    index = data.draw(hnp.basic_indices(shape) | arrays)
     value = numbered(shape)
     part = value[index]
     update = -1.0 - np.arange(int(np.prod(np.shape(part)))).reshape(np.shape(part))

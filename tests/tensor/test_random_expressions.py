@@ -66,8 +66,13 @@ def make(seed):
                 x = T.cast(x, "int32")
             out = function(x, axis=axis, keepdims=True)
         pool.append(out)
-    outputs = pool[len(inputs) :][-3:] or [pool[-1] + 0]
-    return inputs, values, outputs
+    computed = pool[len(inputs) :] or [pool[-1] + 0]
+    # Rewrites turn x / x into 1, also where x is 0: only graphs without NaN and infinities are compared.
+    with np.errstate(all="ignore"):
+        intermediate = theano.function(inputs, computed, mode=PYTHON, on_unused_input="ignore")(*values)
+    if not all(np.isfinite(v).all() for v in intermediate):
+        pytest.skip("not finite")
+    return inputs, values, computed[-3:]
 
 
 def tolerance(dtype):

@@ -54,7 +54,7 @@ def logistic_regression(n_in: int, n_out: int) -> Model:
     p_1 = 1 / (1 + T.exp(-T.dot(x, w) - b))
     target = T.extra_ops.to_one_hot(y, n_out, dtype=floatX)
     xent = -target * T.log(p_1) - (1 - target) * T.log(1 - p_1)
-    cost = xent.sum(axis=1).mean() + 0.001 * (w**2).sum()
+    cost = xent.sum(axis=1).mean() + 0.001 * T.sqr(w).sum()
     gw, gb = T.grad(cost, [w, b])
     rate = np.asarray(0.5, floatX)
     train = theano.function([x, y], cost, updates=[(w, w - rate * gw), (b, b - rate * gb)], name="train")

@@ -67,7 +67,7 @@ class _Derivative:
     """A list of results, some computed by an OpFromGraph and the others known beforehand."""
 
     def __init__(self, owner: OpFromGraph, suffix: str, inputs: list[Variable], results: list[Any]):
-        self.placeholders = [r if r is None or _is_placeholder(r) else False for r in results]
+        self.placeholders: list[Any] = [r if r is None or _is_placeholder(r) else False for r in results]
         wanted = [r for r, p in zip(results, self.placeholders) if p is False]
         self.op = None
         if wanted:
@@ -154,12 +154,12 @@ class OpFromGraph(Op):
         self.name = name
         self.kwargs = kwargs
         shared = [v for v in graph.inputs(outputs, blockers=inputs) if isinstance(v, SharedVariable) and v not in inputs]
-        self.shared_inputs = list(dict.fromkeys(shared))
+        self.shared_inputs: list[Any] = list(dict.fromkeys(shared))
         stand_ins = [_stand_in(v) for v in self.shared_inputs]
         self.local_inputs, self.local_outputs, _ = rebuild_collect_shared(
             outputs,
-            inputs=inputs + self.shared_inputs,
-            replace=list(zip(inputs + self.shared_inputs, [_stand_in(v) for v in inputs] + stand_ins)),
+            inputs=[*inputs, *self.shared_inputs],
+            replace=list(zip([*inputs, *self.shared_inputs], [_stand_in(v) for v in inputs] + stand_ins)),
             copy_inputs_over=False,
         )
         self.inputs = inputs
@@ -349,7 +349,7 @@ class OpFromGraph(Op):
         """Return the gradients of the graph, in terms of stand-ins for its outputs and their gradients."""
         from theano import gradient
 
-        known: dict[Variable, Variable] = {}
+        known: dict[Variable, Any] = {}
         for output, output_grad in zip(self.local_outputs, output_grads):
             known[output] = known[output] + output_grad if output in known else output_grad
         grads = gradient.grad(

@@ -285,7 +285,7 @@ class _Evaluation:
             if kind in ("initial", "previous"):
                 yield kind, {v: value.copy() for v, value in reference.items()}
             elif kind in ("c_contiguous", "f_contiguous"):
-                order = kind[0].upper()
+                order: Any = kind[0].upper()
                 yield kind, {v: fill(np.empty(r.shape, r.dtype, order=order)) for v, r in reference.items()}
             elif kind == "strided":
                 yield from self._strided_buffers(reference, fill)
@@ -563,7 +563,7 @@ class DebugMode(Mode):
         linker: Any = None,
         check_preallocated_output: str | None = None,
     ):
-        self._options = {
+        self._options: dict[str, Any] = {
             "stability_patience": stability_patience,
             "check_c_code": check_c_code,
             "check_py_code": check_py_code,

@@ -441,7 +441,7 @@ def orig_function(
     return function
 
 
-def convert_function_input(spec: Any) -> SymbolicInput:
+def convert_function_input(spec: Any) -> Any:
     """Return the description of an input that is given by one of the shortcuts.
 
     Parameters

@@ -85,6 +85,9 @@ class _ByKey:
     def __len__(self) -> int:
         return len(self._function.input_storage)
 
+    def __getitem__(self, key: Any) -> Any:
+        return self._container(key)
+
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
@@ -97,9 +100,6 @@ class _ByKey:
 
 class _Containers(_ByKey):
     """The containers of a function's inputs; read-only."""
-
-    def __getitem__(self, key: Any) -> Container:
-        return self._container(key)
 
 
 class _Values(_ByKey):
@@ -387,7 +387,7 @@ class Function(FastCall):
             for other, container in enumerate(storage):
                 if other == index or (other < index and other in self._may_alias):
                     continue
-                type_ = container.type
+                type_: Any = container.type
                 if not hasattr(type_, "may_share_memory") or type_ is None:
                     continue
                 if container.storage[0] is not None and type_.may_share_memory(value, container.storage[0]):
@@ -627,7 +627,7 @@ def _is_destroyed(variable: Variable) -> bool:
     return False
 
 
-def _swap(specs: list[In], storages: list[Any], fgraph: FunctionGraph, old: Variable, new: Variable) -> None:
+def _swap(specs: list[In], storages: list[Any], fgraph: FunctionGraph, old: Variable, new: Any) -> None:
     from theano.compile.sharedvalue import SharedVariable
 
     index = next((i for i, spec in enumerate(specs) if spec.variable is old), None)

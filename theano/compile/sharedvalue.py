@@ -46,7 +46,7 @@ class SharedVariable(Variable):
 
     #: Compiled functions take this for a shared variable without importing this module.
     is_shared_variable = True
-    container: Container | None = None
+    container: Any = None
 
     def __init__(
         self,

@@ -403,7 +403,6 @@ class FunctionGraph:
 
     def _features_changed(self) -> None:
         self._callbacks = {}
-        self._sorted = None
 
     def _methods(self, name: str) -> list[tuple]:
         # The features that define a callback, other than by the default that does nothing.

@@ -6,13 +6,14 @@ available, a class of the same interface stands in.
 
 Interface of `FastCall`
 -----------------------
-``FastCall._fast_bind(program, positions, n_outputs, single)``
+``FastCall._fast_bind(program, positions, n_outputs, single, float_downcast=())``
     `program` is a `_runtime.Program` (None unbinds), `positions` a tuple with the index in the program's inputs of each
     positional argument, `n_outputs` the number of leading outputs to return (the rest are updates); `single` is True to
     return the value itself, False to return a list, None to return None. Bind only when a call with exactly
     ``len(positions)`` positional arguments means just that: fill these inputs, take the others from their storage, run,
     return. Inputs that the program may destroy or that need a copy first (``mutable`` with ``borrow=False``), dictionary
-    outputs and profiled functions stay unbound.
+    outputs and profiled functions stay unbound. Where `float_downcast` is True for an argument, a Python float is rounded
+    to a float32 input.
 ``FastCall._slow_call(*args, **kwargs)``
     The Python path, defined by the subclass: it is called for keywords, another number of arguments, anything that needs
     a conversion, and while nothing is bound. It must raise the documented errors for bad arguments.
@@ -21,7 +22,7 @@ Interface of `FastCall`
 
 The fast path takes an argument if it is an `ndarray` (no subclass) of the input's dtype, rank and broadcast pattern,
 aligned and in native byte order; or, for 0-d inputs, a Python float, int or bool or a NumPy scalar that the dtype holds
-without loss. Everything else goes to `_slow_call`, and so does a call while the program raises nothing but cannot be used.
+without loss. Everything else goes to `_slow_call`.
 
 Programs
 --------
@@ -42,7 +43,14 @@ class _PythonFastCall:
 
     _fast_program: Any = None
 
-    def _fast_bind(self, program: Any, positions: tuple[int, ...], n_outputs: int, single: bool | None) -> None:
+    def _fast_bind(
+        self,
+        program: Any,
+        positions: tuple[int, ...] = (),
+        n_outputs: int = 0,
+        single: bool | None = False,
+        float_downcast: tuple[bool, ...] = (),
+    ) -> None:
         self._fast_program = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -249,9 +249,8 @@ def _close_overwritten(node: Apply, readers: dict[Variable, list[Group]], root_o
     for positions in (getattr(node.op, "destroy_map", None) or {}).values():
         for position in positions:
             source = node.inputs[position]
-            for group in readers.get(root_of.get(source, source), ()):
-                if node not in group.members:
-                    group.open = False
+            for group in readers.pop(root_of.get(source, source), ()):
+                group.open = False
 
 
 def _has_native_scalar(node: Apply) -> bool:

@@ -82,9 +82,6 @@ class Add(ScalarOp):
                 result.append(gz)
         return result
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class Mul(ScalarOp):
     """Product of any number of inputs; of bools, their logical and."""
@@ -120,9 +117,6 @@ class Mul(ScalarOp):
                 result.append(mul(gz, *others))
         return result
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class Sub(BinaryScalarOp):
     """Difference; not defined for two bools."""
@@ -149,9 +143,6 @@ class Sub(BinaryScalarOp):
             gx = gx if x.type in complex_types else real(gx)
             gy = gy if y.type in complex_types else real(gy)
         return [gx, gy]
-
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
 
 
 class TrueDiv(BinaryScalarOp):
@@ -190,9 +181,6 @@ class TrueDiv(BinaryScalarOp):
         gy = -(gz * z) / y if y.type in discrete_types else -(gz * x) / (y * y)
         return [gx, gy]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 def _one(like: Variable) -> ScalarConstant:
     return ScalarConstant(like.type, 1)
@@ -219,9 +207,6 @@ class IntDiv(BinaryScalarOp):
         return f"{outputs[0]} = tk_floordiv({', '.join(_common_operands(node, inputs))});"
 
     def L_op(self, inputs, outputs, output_gradients):
-        return zeros_for(inputs)
-
-    def grad(self, inputs, output_gradients):
         return zeros_for(inputs)
 
 
@@ -264,9 +249,6 @@ class Mod(BinaryScalarOp):
         if z.type in discrete_types:
             return zeros_for(inputs)
         return [gz, -(x // y) * gz]
-
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
 
 
 def mod_check(x: Any, y: Any) -> Variable:
@@ -332,9 +314,6 @@ class Pow(BinaryScalarOp):
             gy = switch(eq_zero(x), 0, gz * log(x) * x**y)
         return [gx, gy]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 def eq_zero(x: Variable) -> Variable:
     """Return whether `x` is zero."""
@@ -371,9 +350,6 @@ class Neg(UnaryScalarOp):
         (gz,) = output_gradients
         return zeros_for(inputs) if outputs[0].type in discrete_types else [-gz]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class Inv(UnaryScalarOp):
     """Reciprocal, 1/x; of integers a float."""
@@ -401,9 +377,6 @@ class Inv(UnaryScalarOp):
         if x.type in complex_types:
             return [chain(gz, -(_one(x) / (x * x)), x)]
         return [-gz / (x * x)]
-
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
 
 
 class Abs(UnaryScalarOp):
@@ -452,9 +425,6 @@ class Abs(UnaryScalarOp):
             return [switch(eq_zero(z), ScalarConstant(x.type, 0), gz * x / z)]
         return [gz * sgn(x)]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class Sgn(UnaryScalarOp):
     """Sign: -1, 0 or 1; NaN of NaN."""
@@ -484,9 +454,6 @@ class Sgn(UnaryScalarOp):
     def L_op(self, inputs, outputs, output_gradients):
         return zeros_for(inputs)
 
-    def grad(self, inputs, output_gradients):
-        return zeros_for(inputs)
-
 
 class Sqr(UnaryScalarOp):
     """Square."""
@@ -510,9 +477,6 @@ class Sqr(UnaryScalarOp):
         if x.type in complex_types:
             return [chain(gz, x * 2, x)]
         return [gz * x * 2]
-
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
 
 
 def int_or_true_div(x_discrete: bool, y_discrete: bool) -> str | type:

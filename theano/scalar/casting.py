@@ -63,9 +63,6 @@ class Cast(UnaryScalarOp):
             return [real(gz)]
         return [gz]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
     def c_code_cache_version(self):
         return (4,)
 

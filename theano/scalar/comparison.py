@@ -166,9 +166,6 @@ class UnaryBitOp(UnaryScalarOp):
     def L_op(self, inputs, outputs, output_gradients):
         return zeros_for(inputs)
 
-    def grad(self, inputs, output_gradients):
-        return zeros_for(inputs)
-
 
 class BinaryBitOp(BinaryScalarOp):
     """A bitwise operation on two integers or bools."""
@@ -177,9 +174,6 @@ class BinaryBitOp(BinaryScalarOp):
         return _integers_or_bools(*types)
 
     def L_op(self, inputs, outputs, output_gradients):
-        return zeros_for(inputs)
-
-    def grad(self, inputs, output_gradients):
         return zeros_for(inputs)
 
 
@@ -255,9 +249,6 @@ class _Rounding(UnaryScalarOp):
         return f"{outputs[0]} = {self.c_func}(({c_compute_type(type_.dtype)}){x});"
 
     def L_op(self, inputs, outputs, output_gradients):
-        return zeros_for(inputs)
-
-    def grad(self, inputs, output_gradients):
         return zeros_for(inputs)
 
 

@@ -46,9 +46,6 @@ class Real(UnaryScalarOp):
             return [gz]
         return [complex(gz, ScalarConstant(gz.type, 0))]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class Imag(UnaryScalarOp):
     """Imaginary part."""
@@ -70,9 +67,6 @@ class Imag(UnaryScalarOp):
         if x.type not in complex_types:
             return zeros_for(inputs)
         return [complex(ScalarConstant(gz.type, 0), gz)]
-
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
 
 
 class Angle(UnaryScalarOp):
@@ -108,9 +102,6 @@ class Angle(UnaryScalarOp):
         g_im = switch(at_zero, zero, gz * re / squared)
         return [complex(g_re, g_im)]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 def _complex_type(*types):
     if any(t in complex_types for t in types):
@@ -137,9 +128,6 @@ class Complex(BinaryScalarOp):
         (gz,) = output_gradients
         parts = (real(gz), imag(gz)) if gz.type in complex_types else (gz, gz.zeros_like())
         return list(parts)
-
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
 
 
 def _join_parts(x, y):
@@ -169,9 +157,6 @@ class Conj(UnaryScalarOp):
         if x.type in discrete_types:
             return zeros_for(inputs)
         return [conj(gz) if gz.type in complex_types else gz]
-
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
 
 
 class ComplexFromPolar(BinaryScalarOp):
@@ -208,9 +193,6 @@ class ComplexFromPolar(BinaryScalarOp):
             g_im * r * cos(theta) - g_re * r * sin(theta),
         ]
         return grads
-
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
 
 
 def _polar(r, theta):

@@ -379,7 +379,3 @@ class Composite(ScalarOp):
             for slot, term in zip(step.inputs, step.op.L_op([values[i] for i in step.inputs], outs, seeds)):
                 accumulate(slot, term)
         return [gradients[i] if i in gradients else zeros_for([x])[0] for i, x in enumerate(inputs)]
-
-    def grad(self, inputs, output_gradients):
-        outputs = self(*inputs)
-        return self.L_op(inputs, outputs if isinstance(outputs, (list, tuple)) else [outputs], output_gradients)

@@ -99,11 +99,16 @@ class ScalarOp(Op):
                 storage[0] = out.type.dtype_specs()[0](value)
 
     def grad(self, inputs: Sequence[Variable], output_gradients: Sequence[Variable]) -> list:
-        """Return the gradient with respect to each input."""
-        raise MethodNotDefined("grad", type(self), type(self).__name__)
+        """Return the gradient with respect to each input; by default what :meth:`L_op` does.
+
+        A subclass defines one of the two.
+        """
+        if type(self).L_op is ScalarOp.L_op:
+            raise MethodNotDefined("grad", type(self), type(self).__name__)
+        return self.L_op(inputs, self(*inputs, return_list=True), output_gradients)
 
     def L_op(self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_gradients: Sequence[Variable]):
-        """Return the gradient with respect to each input, with the outputs at hand."""
+        """Return the gradient with respect to each input, with the outputs at hand; by default what :meth:`grad` does."""
         return self.grad(inputs, output_gradients)
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list:
@@ -316,9 +321,6 @@ class UnaryMathOp(UnaryScalarOp):
             x = cast(x, z.type.dtype)
         return [chain(gz, self.derivative(x, z), x)]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
     def c_code(self, node, name, inputs, outputs, sub):
         (x,) = inputs
         (z,) = outputs
@@ -349,9 +351,6 @@ class Predicate(ScalarOp):
     output_types_preference = staticmethod(bool_out)
 
     def L_op(self, inputs, outputs, output_gradients):
-        return zeros_for(inputs)
-
-    def grad(self, inputs, output_gradients):
         return zeros_for(inputs)
 
 

@@ -46,9 +46,6 @@ class Clip(ScalarOp):
         ]
         return grads
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class Second(BinaryScalarOp):
     """The second of two inputs; on tensors it fills the shape of the first with the second."""
@@ -74,9 +71,6 @@ class Second(BinaryScalarOp):
             return [DisconnectedType()(), gz]
         return [DisconnectedType()(), y.zeros_like(dtype=config.floatX)]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class Identity(UnaryScalarOp):
     """The input itself."""
@@ -93,9 +87,6 @@ class Identity(UnaryScalarOp):
         (x,) = inputs
         (gz,) = output_gradients
         return [gz] if x.type in continuous_types else zeros_for(inputs)
-
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, inputs, output_gradients)
 
 
 class Switch(ScalarOp):
@@ -128,9 +119,6 @@ class Switch(ScalarOp):
             second,
         ]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class ScalarMaximum(BinaryScalarOp):
     """The larger of two numbers; NaN if one is NaN."""
@@ -160,9 +148,6 @@ class ScalarMaximum(BinaryScalarOp):
             return zeros_for(inputs)
         return _extreme_grads(gz, ge(x, y))
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class ScalarMinimum(BinaryScalarOp):
     """The smaller of two numbers; NaN if one is NaN."""
@@ -191,9 +176,6 @@ class ScalarMinimum(BinaryScalarOp):
         if outputs[0].type in discrete_types:
             return zeros_for(inputs)
         return _extreme_grads(gz, le(x, y))
-
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
 
 
 Maximum = ScalarMaximum

@@ -236,9 +236,6 @@ class _TwoArguments(BinaryScalarOp):
         (gz,) = output_gradients
         return [grad_not_implemented(self, 0, k), gz * self.derivative(k, x, outputs[0])]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class Chi2SF(_TwoArguments):
     """Survival function of the chi-squared distribution at x with k degrees of freedom: ``chi2sf(x, k)``."""

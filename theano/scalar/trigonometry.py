@@ -141,9 +141,6 @@ class ArcTan2(BinaryScalarOp):
         squared = x * x + y * y
         return [gz * x / squared, gz * -y / squared]
 
-    def grad(self, inputs, output_gradients):
-        return self.L_op(inputs, [self(*inputs)], output_gradients)
-
 
 class Cosh(FloatFunction):
     """Hyperbolic cosine."""

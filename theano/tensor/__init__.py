@@ -17,17 +17,20 @@ import theano
 from theano import compile
 from theano.tensor.basic import *
 from theano.tensor.basic import _cast_mapping
+
 from theano.tensor import basic, elemwise, inplace, sharedvar  # isort: skip
+from theano.tensor.advanced_subtensor import *
 from theano.tensor.sharedvar import TensorSharedVariable, scalar_constructor, tensor_constructor
 from theano.tensor.sharedvar import tensor_constructor as _shared
-from theano.tensor.var import _tensor_py_operators
 from theano.tensor.subtensor import *
-from theano.tensor.advanced_subtensor import *
 from theano.tensor.type_other import *
+from theano.tensor.var import _tensor_py_operators
 
 # The rewrites of these families register themselves when they are imported.
 from theano.tensor import blas, opt  # isort: skip
-from theano.tensor import extra_ops
+from theano.gradient import Lop, Rop, consider_constant, grad, hessian, jacobian, numeric_grad, verify_grad
+from theano.printing import pp, pprint
+from theano.tensor import extra_ops, nnet
 from theano.tensor.extra_ops import (
     DiffOp,
     bartlett,
@@ -43,12 +46,9 @@ from theano.tensor.extra_ops import (
     squeeze,
     unravel_index,
 )
-from theano.tensor import nnet
+from theano.tensor.reduction import var
 from theano.tensor.sort import argsort, argtopk, sort, topk, topk_and_argtopk
 from theano.tensor.xlogx import xlogx, xlogy0
-from theano.gradient import Lop, Rop, consider_constant, grad, hessian, jacobian, numeric_grad, verify_grad
-from theano.printing import pp, pprint
-from theano.tensor.reduction import var
 
 _lazy_modules = (
     "blas_c",

@@ -136,8 +136,10 @@ class Alloc(Op):
 
 
 _WRITES_FIRST_INPUT = frozenset(
-    "IncSubtensor AdvancedIncSubtensor1 AdvancedIncSubtensor AdvancedBooleanIncSubtensor Gemv CGemv Ger CGer Gemm "
-    "GemmRelated ScipyGer DeepCopyOp".split()
+    [
+        "IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor",
+        "Gemv", "CGemv", "Ger", "CGer", "Gemm", "GemmRelated", "ScipyGer", "DeepCopyOp",
+    ]
 )
 
 alloc = Alloc()

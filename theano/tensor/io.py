@@ -61,7 +61,8 @@ class LoadFromDisk(Op):
         path = inputs[0]
         if path.endswith(".npz"):
             raise ValueError(f"expected an .npy file, got {path}")
-        result = np.load(path, mmap_mode=self.mmap_mode)
+        mmap_mode: Any = self.mmap_mode
+        result = np.load(path, mmap_mode=mmap_mode)
         if result.dtype != self.dtype:
             raise TypeError(f"Expected an array of type {self.dtype}, got {result.dtype} instead")
         output_storage[0][0] = result

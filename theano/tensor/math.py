@@ -62,7 +62,12 @@ neg = elementwise(scal.neg, "neg", "Return ``-a``.", printing.OperatorPrinter("-
 inv = elementwise(scal.inv, "inv", "Return ``1 / a``.")
 sqr = elementwise(scal.sqr, "sqr", "Return ``a ** 2``.")
 sqrt = elementwise(scal.sqrt, "sqrt", "Return the square root of `a`.")
-abs_ = elementwise(scal.abs_, "abs_", "Return the absolute value ``|a|``, also of complex numbers.", printing.PatternPrinter(("|%(0)s|", -1000)))
+abs_ = elementwise(
+    scal.abs_,
+    "abs_",
+    "Return the absolute value ``|a|``, also of complex numbers.",
+    printing.PatternPrinter(("|%(0)s|", -1000)),
+)
 sgn = elementwise(scal.sgn, "sgn", "Return the sign of `a`: -1, 0 or 1.")
 floor_div = int_div
 truediv = true_div
@@ -303,7 +308,7 @@ def div_proxy(x: Any, y: Any):
     """Return ``x / y`` as ``config.int_division`` tells for two integers."""
     if scal.int_or_true_div(
         as_tensor_variable(x).dtype in discrete_dtypes, as_tensor_variable(y).dtype in discrete_dtypes
-    ) is scal.int_div:
+    ) == "int":
         return int_div(x, y)
     return true_div(x, y)
 

@@ -218,7 +218,7 @@ def _infer_ndim_bcast(ndim: int | None, shape: Any, *args: Variable) -> tuple[in
     elif shape is None:
         if not args:
             raise TypeError("the shape cannot be inferred without arguments: give size")
-        template = reduce(lambda a, b: a + b, args)
+        template: Any = reduce(lambda a, b: a + b, args)  # type: ignore[operator]
         v_shape, broadcastable, ndim = template.shape, tuple(template.broadcastable), template.ndim
     else:
         v_shape = tensor.as_tensor_variable(shape)

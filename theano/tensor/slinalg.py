@@ -282,6 +282,9 @@ class Eigvalsh(Op):
         values = scipy.linalg.eigvalsh(a, b, lower=self.lower)
         output_storage[0][0] = np.asarray(values, dtype=node.outputs[0].type.dtype)
 
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [not NoneConst.equals(node.inputs[1])]]
+
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         a, b = inputs
         (gw,) = grads

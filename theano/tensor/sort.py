@@ -186,7 +186,8 @@ class ArgSortOp(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         a, axis = inputs
-        index = np.argsort(a, None if axis is None else int(axis), self.kind, self.order)
+        kind: Any = self.kind
+        index = np.argsort(a, None if axis is None else int(axis), kind, self.order)
         output_storage[0][0] = np.asarray(index, dtype="int64")
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:

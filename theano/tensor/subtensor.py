@@ -155,7 +155,7 @@ def _entry(a: Any) -> Any:
 def _bound(part: Any) -> Any:
     if isinstance(part, np.ndarray) and part.ndim == 0:
         return int(part)
-    if isinstance(part, float) or (isinstance(part, (str, list))):
+    if isinstance(part, (float, str, list)):
         raise TypeError(f"Expected an integer as bound of a slice, got {part!r}")
     return part
 

@@ -36,6 +36,7 @@ U = np.array([-3.0, 0.25, 1.5])
         ("local_add_specialize", lambda: x + 0.0, []),
         ("local_sub_zero", lambda: x - 0.0, []),
         ("local_add_neg_to_sub", lambda: x + (-y), ["sub"]),
+        ("local_sub_neg_to_add", lambda: x - (-y), ["add"]),
         ("local_div_to_inv", lambda: T.constant(np.ones(1)).dimshuffle(0) / T.unbroadcast(x, 0), ["inv"]),
         ("local_abs_lift", lambda: abs(x * y), ["Abs", "Abs", "mul"]),
         ("local_abs_merge", lambda: abs(x) * abs(y), ["mul", "Abs"]),

@@ -68,3 +68,14 @@ def test_log1p_needs_a_one():
 
 def test_log1p_fires():
     assert "log1p" in names(rewrite(opt.local_log1p, [x], T.log(1 + x)))
+
+
+@pytest.mark.parametrize("make", [lambda z: T.nnet.sigmoid(z), lambda z: 1 / (1 + T.exp(-z))])
+def test_gradient_of_a_binary_crossentropy_is_finite_where_the_sigmoid_saturates(make):
+    p = make(x)
+    loss = (-y * T.log(p) - (1 - y) * T.log(1 - p)).sum()
+    f = theano.function([x, y], [loss, T.grad(loss, x)], mode=FAST)
+    points, labels = np.array([-800.0, -40.0, 0.5, 40.0, 800.0]), np.array([1.0, 0.0, 1.0, 0.0, 1.0])
+    value, gradient = f(points, labels)
+    np.testing.assert_allclose(value, 800 + np.log1p(np.exp(-0.5)) + 40, rtol=1e-12)
+    np.testing.assert_allclose(gradient, 1 / (1 + np.exp(-points)) - labels, rtol=1e-9, atol=1e-15)

@@ -153,7 +153,8 @@ class EquilibriumOptimizer(NavigatorOptimizer):
     ignore_newtrees : bool
         Look at nodes that a replacement brings in during the next pass only, not at once.
     tracks_on_change_inputs : bool
-        Look at nodes whose inputs were replaced at once, not during the next pass only.
+        Without effect: nodes whose inputs were replaced are always looked at again, in the same
+        pass if they are still to come in it.
     max_use_ratio : float
         An optimizer that changes the graph more often than this number times the number of nodes
         at the start ends the process, with an error in the log.
@@ -222,7 +223,7 @@ class EquilibriumOptimizer(NavigatorOptimizer):
             opt.add_requirements(fgraph)
 
     def apply(self, fgraph, start_from: Any = None) -> Any:
-        run = _Run(self, fgraph, start_from if start_from is not None else fgraph.outputs)
+        run = _Run(self, fgraph, start_from)
         return run.to_equilibrium()
 
     def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
@@ -474,7 +475,8 @@ class _Run:
 
     def _look_at_everything(self) -> None:
         start = time.perf_counter()
-        self.work.start(io_toposort(self.fgraph.inputs, self.start_from))
+        fgraph, start_from = self.fgraph, self.start_from
+        self.work.start(fgraph.toposort() if start_from is None else io_toposort(fgraph.inputs, start_from))
         self.sort_time += time.perf_counter() - start
 
     def _run_global(self, opts: list[Optimizer], counts: dict[Any, int]) -> tuple[list[Any], float]:

@@ -271,7 +271,7 @@ class TopoOptimizer(NavigatorOptimizer):
         """Apply the local optimizer to the nodes that compute `start_from` (default: the outputs)."""
         start = time.perf_counter()
         callback_start = callback_seconds(fgraph)
-        nodes = io_toposort(fgraph.inputs, start_from if start_from is not None else fgraph.outputs)
+        nodes = fgraph.toposort() if start_from is None else io_toposort(fgraph.inputs, start_from)
         sort_time = time.perf_counter() - start
         nb_before = len(nodes)
         queue = deque(reversed(nodes) if self.order == "in_to_out" else nodes)

@@ -32,17 +32,28 @@ TK_INLINE float tk_softplus_f32(float x)
 }
 
 #if TK_HAS_FMA
-/* With t = expm1(2|x|): t / (t + 2), and 1 - 2 / (t + 2) where that loses less. */
+/* An odd polynomial near 0, 1 - 2 / (exp(2|x|) + 1) beyond. */
 TK_INLINE double tk_tanh(double x)
 {
-    double a = __builtin_fabs(x);
-    a = a > 22.0 ? 22.0 : a;
-    double t = tk_expm1(2.0 * a);
-    int big = a > 0.55;
-    double q = (big ? 2.0 : t) / (t + 2.0);
-    return __builtin_copysign(big ? 1.0 - q : q, x);
+    double a = __builtin_fabs(x), z = x * x;
+    double p = 5.086742319048269e-05;
+    p = tk_fma(p, z, -0.00021016898842072013);
+    p = tk_fma(p, z, 0.0005791221413275333);
+    p = tk_fma(p, z, -0.0014532394740932833);
+    p = tk_fma(p, z, 0.0035917312819888445);
+    p = tk_fma(p, z, -0.008863197035724264);
+    p = tk_fma(p, z, 0.021869486268076138);
+    p = tk_fma(p, z, -0.053968253894092204);
+    p = tk_fma(p, z, 0.13333333333221042);
+    p = tk_fma(p, z, -0.33333333333332826);
+    double b = a > 22.0 ? 44.0 : 2.0 * a;
+    double t = tk_fma(b, 1.4426950408889634074, TK_MAGIC), n = t - TK_MAGIC;
+    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, b));
+    double e = tk_double(tk_bits(1.0 + (r + tk_exp_tail(r))) + (tk_bits(t) << 52));
+    /* Adding to the bits of a NaN may make a number of it: the polynomial's side takes NaN. */
+    double y = a >= 0.55 ? 1.0 - 2.0 / (e + 1.0) : tk_fma(a * z, p, a);
+    return __builtin_copysign(y, x);
 }
-/* An odd polynomial below 5/8, 1 - 2 / (exp(2|x|) + 1) beyond. */
 TK_INLINE float tk_tanhf(float x)
 {
     float a = __builtin_fabsf(x), z = x * x;
@@ -55,7 +66,7 @@ TK_INLINE float tk_tanhf(float x)
     float n = tk_fmaf(b, 1.44269504f, TK_MAGICF) - TK_MAGICF;
     float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, b));
     float e = tk_float(tk_bitsf(1.0f + (r + tk_exp_tailf(r))) + ((npy_int32)n << 23));
-    float y = a < 0.625f ? tk_fmaf(a * z, p, a) : 1.0f - 2.0f / (e + 1.0f);
+    float y = a >= 0.625f ? 1.0f - 2.0f / (e + 1.0f) : tk_fmaf(a * z, p, a);
     return __builtin_copysignf(y, x);
 }
 

@@ -1,5 +1,6 @@
 /* log, log2, log10, log1p: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log(m) = f - f^2/2 + s (f^2/2 + R(s^2)) with
- * f = m - 1 and s = f / (2 + f), the splitting of Tang (1990) and fdlibm; R by Remez. Errors below 1 ulp. */
+ * f = m - 1 and s = f / (2 + f), the splitting of Tang (1990) and fdlibm; R by Remez, and for float32 a polynomial in f.
+ * Errors below 1 ulp. */
 #ifndef TK_LOG_H
 #define TK_LOG_H
 #include "tk_core.h"
@@ -55,14 +56,19 @@ TK_INLINE double tk_log_tail(double f, double hfsq)
     p = tk_fma(p, z, 0.666666666666671);
     return s * tk_fma(p, z, hfsq);
 }
-TK_INLINE float tk_log_tailf(float f, float hfsq)
+/* log(1 + f) - f + f^2/2, for float without a division. */
+TK_INLINE float tk_log_tailf(float f)
 {
-    float s = f / (2.0f + f), z = s * s;
-    float p = 0.236187249f;
-    p = tk_fmaf(p, z, 0.285359859f);
-    p = tk_fmaf(p, z, 0.400003403f);
-    p = tk_fmaf(p, z, 0.666666687f);
-    return s * tk_fmaf(p, z, hfsq);
+    float p = 0.069193393f;
+    p = tk_fmaf(p, f, -0.11794553f);
+    p = tk_fmaf(p, f, 0.118734896f);
+    p = tk_fmaf(p, f, -0.123836167f);
+    p = tk_fmaf(p, f, 0.14218545f);
+    p = tk_fmaf(p, f, -0.166692883f);
+    p = tk_fmaf(p, f, 0.200022295f);
+    p = tk_fmaf(p, f, -0.249999866f);
+    p = tk_fmaf(p, f, 0.333333105f);
+    return f * f * (f * p);
 }
 
 TK_INLINE double tk_log(double x)
@@ -74,7 +80,7 @@ TK_INLINE double tk_log(double x)
 TK_INLINE float tk_logf(float x)
 {
     float k, f = tk_splitf(x, &k) - 1.0f, hfsq = 0.5f * f * f;
-    float t = tk_log_tailf(f, hfsq);
+    float t = tk_log_tailf(f);
     return tk_log_specialf(x, k * 0x1.62ep-1f - ((hfsq - tk_fmaf(k, 0x1.0bfbe8p-15f, t)) - f));
 }
 
@@ -102,7 +108,7 @@ TK_INLINE double tk_log10(double x)
 TK_INLINE float tk_log_basef(float x, float hi, float lo, float unit, float unit_lo)
 {
     float k, f = tk_splitf(x, &k) - 1.0f, hfsq = 0.5f * f * f;
-    float t = tk_log_tailf(f, hfsq);
+    float t = tk_log_tailf(f);
     float a = f - hfsq, b = (f - a) - hfsq;
     b -= tk_fmaf(0.5f * f, f, -hfsq);
     float c = b + t, h = a + c, l = (a - h) + c;
@@ -147,7 +153,7 @@ TK_INLINE float tk_log1pf(float x)
     float f = near ? x : m - 1.0f;
     k = near ? 0.0f : k;
     c = near ? 0.0f : c;
-    float hfsq = 0.5f * f * f, t = tk_log_tailf(f, hfsq);
+    float hfsq = 0.5f * f * f, t = tk_log_tailf(f);
     float y = k * 0x1.62ep-1f - ((hfsq - (t + tk_fmaf(k, 0x1.0bfbe8p-15f, c))) - f);
     y = x < TK_INF ? y : x;
     y = x < -1.0f ? NAN : y;

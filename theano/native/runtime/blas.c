@@ -12,6 +12,9 @@
 #include "threads.h"
 
 #include <stdatomic.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
 
 typedef void (*gemm_fn)(const char *, const char *, const void *, const void *, const void *, const void *, const void *,
                         const void *, const void *, const void *, const void *, void *, const void *);
@@ -204,29 +207,52 @@ static int matmul_loops(int typenum, const ThnMatrix *a, const ThnMatrix *b, con
 #define MAX_PARTS 32
 
 static atomic_flag hold_lock = ATOMIC_FLAG_INIT;
-static int holders, held_threads;
+static int holders, held_threads, forgotten_threads;
 
-static void hold_one_thread(void)
+static void lock_holders(void)
 {
     while (atomic_flag_test_and_set_explicit(&hold_lock, memory_order_acquire)) {
     }
+}
+
+static void unlock_holders(void)
+{
+    atomic_flag_clear_explicit(&hold_lock, memory_order_release);
+}
+
+#if defined(__unix__) || defined(__APPLE__)
+/* The threads that hold the number down do not live on in a child process. */
+static void forget_holders(void)
+{
+    forgotten_threads = holders > 0 ? held_threads : 0;
+    holders = 0;
+    unlock_holders();
+}
+#endif
+
+static void hold_one_thread(void)
+{
+    lock_holders();
     if (holders++ == 0) {
         held_threads = get_blas_threads();
+        if (forgotten_threads > held_threads) {
+            held_threads = forgotten_threads;
+        }
+        forgotten_threads = 0;
         if (held_threads > 1) {
             set_blas_threads(1);
         }
     }
-    atomic_flag_clear_explicit(&hold_lock, memory_order_release);
+    unlock_holders();
 }
 
 static void let_threads_go(void)
 {
-    while (atomic_flag_test_and_set_explicit(&hold_lock, memory_order_acquire)) {
-    }
+    lock_holders();
     if (--holders == 0 && held_threads > 1) {
         set_blas_threads(held_threads);
     }
-    atomic_flag_clear_explicit(&hold_lock, memory_order_release);
+    unlock_holders();
 }
 
 /* Length of the parts of a side of `length`: at most `parts`, each a multiple of 16, an even number of them if possible. */
@@ -596,5 +622,8 @@ static PyMethodDef functions[] = {
 
 int thn_blas_init(PyObject *module)
 {
+#if defined(__unix__) || defined(__APPLE__)
+    pthread_atfork(lock_holders, unlock_holders, forget_holders);
+#endif
     return PyModule_AddFunctions(module, functions);
 }

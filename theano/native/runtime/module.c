@@ -60,6 +60,7 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__runtime(void)
 {
     import_array();
+    thn_pool_init();
     PyObject *m = PyModule_Create(&definition);
     if (!m) {
         return NULL;

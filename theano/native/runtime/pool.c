@@ -16,6 +16,7 @@
 #include <string.h>
 
 #if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -57,6 +58,14 @@ static void lock(void)
 static void unlock(void)
 {
     atomic_flag_clear_explicit(&pool_lock, memory_order_release);
+}
+
+/* A child process must not inherit a lock that another thread held: fork() waits for it. */
+void thn_pool_init(void)
+{
+#ifdef THN_HAVE_MMAP
+    pthread_atfork(lock, unlock, unlock);
+#endif
 }
 
 static size_t default_limit(void)

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+void thn_pool_init(void);        /* once */
 void *thn_pool_alloc(size_t n);  /* NULL when out of memory */
 void thn_pool_free(void *p);     /* p from thn_pool_alloc, or NULL */
 size_t thn_pool_capacity(const void *p);

@@ -7,7 +7,9 @@ from typing import Any as _Any
 
 from theano.tensor.nnet.nnet import *
 from theano.tensor.nnet.sigm import *
+
 from theano.tensor.nnet import nnet, rewriting, sigm  # isort: skip
+from theano.tensor.rewriting import sigmoid as _sigmoid_rewrites  # isort: skip
 
 _lazy_modules = (
     "Conv3D",

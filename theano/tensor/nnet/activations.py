@@ -27,7 +27,7 @@ def relu(x: Any, alpha: Any = 0):
 
     Returns
     -------
-    tensor with the dtype of `x`
+    tensor of the common dtype of `x` and `alpha`
     """
     x = as_tensor_variable(x)
     if isinstance(alpha, (int, float)) and alpha == 0:

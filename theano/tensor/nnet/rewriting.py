@@ -212,10 +212,35 @@ def local_log_softmax(node: Any) -> Any:
 
 @register_stabilize
 @register_specialize
+@local_optimizer([T.log])
+def local_log_of_indexed_softmax(node: Any) -> Any:
+    """``log(softmax(x)[rows, columns]) -> logsoftmax(x)[rows, columns]``"""
+    picked = node.inputs[0].owner
+    if picked is None or not isinstance(picked.op, AdvancedSubtensor):
+        return False
+    source = picked.inputs[0].owner
+    if source is None or not isinstance(source.op, (Softmax, SoftmaxWithBias)):
+        return False
+    z = source.inputs[0] if isinstance(source.op, Softmax) else source.inputs[0] + source.inputs[1]
+    logs = logsoftmax_op(z)
+    copy_stack_trace(picked.inputs[0], logs)
+    return _replaced(node, picked.op(logs, *picked.inputs[1:]))
+
+
+@register_stabilize
+@register_specialize
 @local_optimizer([SoftmaxGrad])
 def local_logsoftmax_grad(node: Any) -> Any:
-    """``softmax_grad(g / sm, sm) -> g - sum(g, axis=1) * sm``, which does not divide by vanishing probabilities"""
+    """``softmax_grad(g / sm, sm) -> g - sum(g, axis=1) * sm``, which does not divide by vanishing probabilities; for a
+    `g` of one element a row, ``g * (sm - onehot)``
+    """
     dy, sm = node.inputs
+    labels = _one_hot_gradient(dy)
+    if labels is not None:
+        # Of v at the label it is v * sm[label] * (onehot - sm), where v usually is a quotient by that probability.
+        values, y_idx, rows = labels
+        scale = _times_picked(values, sm, rows, y_idx)
+        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_per_row(scale, y_idx), sm, y_idx))
     if not _is_elemwise(dy, T.true_div):
         return False
     g, divisor = dy.owner.inputs
@@ -223,15 +248,15 @@ def local_logsoftmax_grad(node: Any) -> Any:
         return False
     labels = _one_hot_gradient(g)
     if labels is not None:
-        values, y_idx = labels
-        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(values, sm, y_idx))
+        values, y_idx, _ = labels
+        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_per_row(values, y_idx), sm, y_idx))
     if g.type.broadcastable != dy.type.broadcastable:
         g = T.fill(sm, g)
     return _replaced(node, g - T.sum(g, axis=1, keepdims=True) * sm)
 
 
 def _one_hot_gradient(g: Any) -> Any:
-    """Return the negative values and the labels if `g` is zero but for one element of each row, else None."""
+    """Return the negative values, the labels and the row numbers if `g` is 0 but for one element a row, else None."""
     node = g.owner
     negative = node is not None and _is_elemwise(g, T.neg)
     if negative:
@@ -246,11 +271,26 @@ def _one_hot_gradient(g: Any) -> Any:
         return None
     if values.type.ndim > 1 or not _is_row_index(node, rows, labels, zeros):
         return None
-    if not negative:
-        values = T.neg(values)
+    return (values if negative else T.neg(values)), labels, rows
+
+
+def _per_row(values: Any, labels: Any) -> Any:
+    """Return `values` with one element for each row."""
     if values.type.ndim == 0 or values.type.broadcastable[0]:
-        values = T.alloc(values if values.type.ndim == 0 else values[0], labels.shape[0])
-    return values, labels
+        return T.alloc(values if values.type.ndim == 0 else values[0], labels.shape[0])
+    return values
+
+
+def _times_picked(values: Any, sm: Any, rows: Any, labels: Any) -> Any:
+    """Return ``values * sm[rows, labels]``, without dividing by that before."""
+    negative = _argument(values, T.neg)
+    inner = values if negative is None else negative
+    if _is_elemwise(inner, T.true_div):
+        dividend, divisor = inner.owner.inputs
+        node = divisor.owner
+        if node is not None and isinstance(node.op, AdvancedSubtensor) and node.inputs == [sm, rows, labels]:
+            return dividend if negative is None else T.neg(dividend)
+    return values * sm[rows, labels]
 
 
 def _is_row_index(node: Any, rows: Any, labels: Any, matrix: Any) -> bool:

@@ -322,6 +322,16 @@ def local_add_neg_to_sub(node: Any) -> Any:
     return False
 
 
+@register_specialize
+@local_optimizer([T.sub])
+def local_sub_neg_to_add(node: Any) -> Any:
+    """``x - (-y) -> x + y``"""
+    owner = node.inputs[1].owner
+    if owner is not None and owner.op == T.neg:
+        return _result(node, T.add(node.inputs[0], owner.inputs[0]))
+    return False
+
+
 @register_canonicalize
 @local_optimizer([T.abs_])
 def local_abs_lift(node: Any) -> Any:

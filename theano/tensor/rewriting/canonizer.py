@@ -73,6 +73,8 @@ class AlgebraicCanonizer(LocalOptimizer):
         self.use_reciprocal = use_reciprocal
         self.external_simplifiers: list[tuple[Callable[..., Any], str]] = []
         self._family = frozenset((main, inverse, reciprocal))
+        # Hashing and comparing Ops is most of the work on nodes that stay as they are.
+        self._known: dict[int, tuple[Any, bool]] = {}
 
     def add_simplifier(self, simplifier: Callable[..., Any], reason: str) -> None:
         """Have ``simplifier(num, denum) -> (num, denum)`` called before factors are cancelled."""
@@ -83,6 +85,15 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def __str__(self) -> str:
         return getattr(self, "name", None) or f"AlgebraicCanonizer({self.main}, {self.inverse}, {self.reciprocal})"
+
+    def _in_family(self, op: Any) -> bool:
+        """Whether `op` is one of the three; the Op is kept with the answer, so that its id stays taken."""
+        hit = self._known.get(id(op))
+        if hit is None:
+            if len(self._known) > 10000:
+                self._known.clear()
+            hit = self._known[id(op)] = (op, op in self._family)
+        return hit[1]
 
     # Taking apart.
 
@@ -108,7 +119,7 @@ class AlgebraicCanonizer(LocalOptimizer):
         for i in node.inputs:
             inner = _strip(i)
             below = inner.owner
-            if below is not None and below.op in self._family and len(inner.clients) == 1:
+            if below is not None and self._in_family(below.op) and len(inner.clients) == 1:
                 size = below.__dict__.get("_canonizer_terms", 1)
                 terms += size if size < MAX_TERMS else 1
             else:
@@ -121,7 +132,7 @@ class AlgebraicCanonizer(LocalOptimizer):
         num: list[Any] = []
         denum: list[Any] = []
         stack: list[tuple[Any, bool]] = [(root, True)]
-        family, main, inverse = self._family, self.main, self.inverse
+        main, inverse = self.main, self.inverse
         dtype = root.type.dtype
         first = True
         while stack:
@@ -157,7 +168,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             return T.as_tensor_variable(self.calculate([], [], aslist=False))
         if n == 0:
             bottom = denum[0] if d == 1 else self.main(*denum)
-            if self.use_reciprocal:
+            if self.use_reciprocal and bottom.type.dtype != "bool":
                 return self.reciprocal(bottom)
             return self.inverse(self.calculate([], [], aslist=False), bottom)
         top = num[0] if n == 1 else self.main(*num)
@@ -229,7 +240,7 @@ class AlgebraicCanonizer(LocalOptimizer):
 
         Only at the top of the tree.
         """
-        if node.op not in self._family:
+        if not self._in_family(node.op):
             return False
         out = node.outputs[0]
         clients = getattr(out, "clients", None)
@@ -273,11 +284,11 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def _is_plainly_canonical(self, node: Any) -> bool:
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
-        family, op = self._family, node.op
+        op = node.op
         stripped = []
         for i in node.inputs:
             inner = _strip(i)
-            if inner.owner is not None and inner.owner.op in family:
+            if inner.owner is not None and self._in_family(inner.owner.op):
                 return False
             stripped.append(inner)
         if op == self.main:

@@ -251,6 +251,9 @@ def local_useless_cast(node: Any) -> Any:
     return False
 
 
+_TO_ONE_DTYPE = (scal.upgrade_to_float, scal.upcast_out, scal.upcast_out_nobool)
+
+
 @register_canonicalize
 @local_optimizer([Elemwise])
 def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
@@ -262,10 +265,7 @@ def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
         return False
     scalar_op = node.op.scalar_op
     # Only where all inputs are brought to one dtype anyhow.
-    if getattr(scalar_op, "output_types_preference", None) not in (
-        scal.upgrade_to_float,
-        scal.upcast_out,
-    ):
+    if getattr(scalar_op, "output_types_preference", None) not in _TO_ONE_DTYPE:
         return False
     dtype = node.outputs[0].type.dtype
     changed = False
@@ -534,6 +534,6 @@ local_cast_cast.op_filter = _is_cast
 local_useless_cast.op_filter = _is_cast
 local_useless_elemwise.op_filter = lambda op: type(op.scalar_op) in _USELESS
 local_upcast_elemwise_constant_inputs.op_filter = lambda op: (
-    getattr(op.scalar_op, "output_types_preference", None) in (scal.upgrade_to_float, scal.upcast_out)
+    getattr(op.scalar_op, "output_types_preference", None) in _TO_ONE_DTYPE
 )
 local_merge_switch_same_cond.op_filter = lambda op: op.scalar_op != scal.switch

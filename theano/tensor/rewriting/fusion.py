@@ -76,8 +76,16 @@ def local_elemwise_fusion_op(
     """
     if maker is None:
 
+        made: dict[int, Any] = {}
+
         def maker(node: Any, scalar_op: Any) -> Any:
-            return OP(scalar_op)
+            op = made.get(id(scalar_op))
+            # The Op keeps its scalar Op alive, so that the id stays taken.
+            if op is None:
+                if len(made) > 2000:
+                    made.clear()
+                op = made[id(scalar_op)] = OP(scalar_op)
+            return op
 
     def local_fuse(node: Any) -> Any:
         """``f(g(x), y) -> Composite{f(g(i0), i1)}(x, y)``"""
@@ -133,31 +141,59 @@ def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
     return members
 
 
+# Fused functions that are there already, by what they compute: the same few come up again and again.
+_composites: dict[Any, Any] = {}
+
+
 def _composite(top: Any, members: set[Any]) -> tuple[list[Any], Any]:
     """The inputs of a cluster, numbered in depth-first order, and the Composite that computes it."""
     inputs: list[Any] = []
-    scalars: dict[Any, Any] = {}
-    s_inputs: list[Any] = []
+    order: list[Any] = []
+    slots: dict[Any, int] = {}
+    rows: list[Any] = []
     stack: list[tuple[Any, bool]] = [(top.outputs[0], False)]
     while stack:
         var, ready = stack.pop()
-        if var in scalars:
+        if var in slots:
             continue
         node = var.owner
         if node is None or node not in members:
-            s = scal.get_scalar_type(var.type.dtype).make_variable()
-            value = _test_value(var)
-            if value is not None:
-                s.tag.test_value = value
-            scalars[var] = s
-            s_inputs.append(s)
             inputs.append(var)
+            slots[var] = -len(inputs)
         elif ready:
-            scalars[var] = node.op.scalar_op(*[scalars[i] for i in node.inputs], return_list=True)[0]
+            slots[var] = len(order)
+            order.append(node)
+            rows.append((node.op.scalar_op, *[slots[i] for i in node.inputs]))
         else:
             stack.append((var, True))
-            stack.extend((i, False) for i in reversed(node.inputs) if i not in scalars)
-    return inputs, scal.Composite(s_inputs, [scalars[top.outputs[0]]])
+            stack.extend((i, False) for i in reversed(node.inputs) if i not in slots)
+    key: Any = (tuple(i.type.dtype for i in inputs), tuple(rows))
+    if theano.config.compute_test_value != "off":
+        key = None
+    found = _composites.get(key) if key is not None else None
+    if found is None:
+        found = _build(inputs, order)
+        if key is not None:
+            if len(_composites) > 2000:
+                _composites.clear()
+            _composites[key] = found
+    return inputs, found
+
+
+def _build(inputs: list[Any], order: list[Any]) -> Any:
+    """The Composite of the scalar operations of the nodes in `order`; the last one is the result."""
+    scalars: dict[Any, Any] = {}
+    s_inputs = []
+    for var in inputs:
+        s = scalars[var] = scal.get_scalar_type(var.type.dtype).make_variable()
+        value = _test_value(var)
+        if value is not None:
+            s.tag.test_value = value
+        s_inputs.append(s)
+    for node in order:
+        made = node.op.scalar_op(*[scalars[i] for i in node.inputs], return_list=True)
+        scalars[node.outputs[0]] = made[0]
+    return scal.Composite(s_inputs, [scalars[order[-1].outputs[0]]])
 
 
 def _test_value(var: Any) -> Any:

@@ -165,8 +165,22 @@ def _protected(fgraph: Any) -> set[Any]:
     return protected if found else set(fgraph.inputs)
 
 
+# (id of the Op, pattern, output dtypes) -> (the Op, the Op in place); the former is kept so that its id stays taken.
+_made: dict[Any, tuple[Any, Any]] = {}
+
+
 def _inplace_op(op: Any, node: Any, pattern: dict[int, int]) -> Any:
     """`op` with an inplace pattern; its outputs take the types of the inputs that they overwrite."""
+    key = (id(op), tuple(pattern.items()), tuple(o.type.dtype for o in node.outputs))
+    hit = _made.get(key)
+    if hit is None:
+        if len(_made) > 2000:
+            _made.clear()
+        hit = _made[key] = (op, _make_inplace(op, node, pattern))
+    return hit[1]
+
+
+def _make_inplace(op: Any, node: Any, pattern: dict[int, int]) -> Any:
     if isinstance(op.scalar_op, scal.Composite):
         # Its output types are those of its inner graph.
         return type(op)(op.scalar_op, pattern)

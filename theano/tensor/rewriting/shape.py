@@ -300,7 +300,7 @@ class ShapeFeature(toolbox.Feature):
         if isinstance(s_i, tuple | list):
             raise NotImplementedError(s_i)
         dtype = getattr(s_i.type, "dtype", "")
-        if not (dtype.startswith("int") or dtype.startswith("uint")):
+        if not dtype.startswith(("int", "uint")):
             raise TypeError(f"Unsupported shape element of type {s_i.type} for {var}: it must be an integer")
         if not hasattr(s_i.type, "broadcastable"):
             # A scalar of theano.scalar.

@@ -19,6 +19,7 @@ from theano import config, tensor
 from theano.compile.mode import get_default_mode
 from theano.tests import unittest_tools as utt
 
+
 def inplace_func(
     inputs: Sequence[Any],
     outputs: Any,

@@ -1,0 +1,48 @@
+"""What `import theano` gives, and what it does not load."""
+
+import subprocess
+import sys
+
+import pytest
+
+import theano
+
+NAMES = """
+    Apply Constant Container FAST_COMPILE FAST_RUN FunctionGraph FunctionMaker Generic In InconsistencyError Linker Lop
+    Mode Op OpFromGraph OrderedUpdates Out Param PerformLinker ProfileStats Rop SymbolicInput SymbolicOutput Type Variable
+    __version__ _asarray as_op change_flags clone compile config configparser dot function function_dump generic
+    get_scalar_constant_value gof grad gradient pp pprint predefined_linkers predefined_modes predefined_optimizers printing
+    scalar shared sparse_grad subgraph_grad tensor test theano updates
+"""
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_top_level_names(name):
+    assert getattr(theano, name) is not None
+
+
+def test_the_package_is_found_in_itself():
+    from theano import theano as again
+
+    assert again is theano and theano.__version__.startswith("2.")
+
+
+def test_function_is_a_module_to_import_from_and_the_function():
+    import theano.compile.function
+    from theano.compile.function import In, Out, function, function_dump
+
+    assert theano.compile.function is function is theano.function
+    assert (In, Out, function_dump) == (theano.In, theano.Out, theano.function_dump)
+
+
+def test_unknown_names_raise_attribute_errors():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = theano.no_such_name
+    assert "function" in dir(theano) and "scan" in dir(theano)
+
+
+def test_import_is_light():
+    heavy = ["scipy", "subprocess", "rich", "matplotlib", "pydot", "filelock", "unittest", "pytest"]
+    code = f"import sys, theano; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
