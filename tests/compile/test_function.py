@@ -450,6 +450,8 @@ def test_deep_graphs_compile_without_recursion():
 def test_many_threads_compile_and_call():
     x = T.dvector("x")
     shared_function = theano.function([x], (x * 2).sum())
+    a, default = T.dscalars("a", "default")
+    with_default = theano.function([a, In(default, value=100.0)], a + default)
     failures = []
 
     def work(n):
@@ -458,6 +460,8 @@ def test_many_threads_compile_and_call():
             for i in range(50):
                 assert np.all(f(np.full(3, i)) == i + n)
                 assert shared_function(np.full(3, float(i))) == 6 * i
+                assert shared_function([float(i)] * 2) == 4 * i
+                assert with_default(i, default=n) == i + n and with_default(i) == i + 100
         except Exception as error:
             failures.append(error)
 

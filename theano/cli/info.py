@@ -47,16 +47,13 @@ def _engine() -> list[tuple[str, str]]:
 
 
 def _blas() -> str:
-    from theano.configparser import config
     from theano.native.fastcall import _runtime
 
-    if config.blas.ldflags:
-        return f"blas.ldflags = {config.blas.ldflags}"
-    try:
-        from theano.native.blas import scipy_blas_path
-    except ImportError:
-        return "SciPy's" if _runtime is not None else "NumPy's"
-    return f"SciPy's, {scipy_blas_path()}"
+    if _runtime is None:
+        return "NumPy's"
+    from theano.native.blas_library import load_blas
+
+    return load_blas()
 
 
 def _value(flag: str) -> str:

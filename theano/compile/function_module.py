@@ -260,6 +260,19 @@ class FunctionMaker:
             self.fgraph = fgraph
             self._link(fgraph, mode.linker, outputs + additional)
 
+    def __reduce__(self) -> Any:
+        arguments = {
+            "inputs": self.inputs,
+            "outputs": None if self.return_none else self.outputs[0] if self.unpack_single else self.outputs,
+            "mode": self.mode,
+            "accept_inplace": self.accept_inplace,
+            "function_builder": self.function_builder,
+            "on_unused_input": "ignore",
+            "output_keys": self.output_keys,
+            "name": self.name,
+        }
+        return _unpickle_maker, (type(self), arguments, self.fgraph)
+
     @staticmethod
     def wrap_in(spec: Any) -> SymbolicInput:
         """Return the description of an input."""
@@ -315,6 +328,8 @@ class FunctionMaker:
     def _link(self, fgraph: gof.FunctionGraph, linker: Any, outputs: list[SymbolicOutput]) -> None:
         if not hasattr(linker, "accept"):
             raise ValueError("'linker' parameter of FunctionMaker should be a Linker with an accept method", linker)
+        # The mode's own linker stays without graph.
+        linker = linker.clone() if hasattr(linker, "clone") else linker
         no_borrow = [variable for variable, spec in zip(fgraph.outputs, outputs) if not spec.borrow]
         if no_borrow:
             self.linker = linker.accept(
@@ -385,6 +400,14 @@ class FunctionMaker:
         )
         function.profile = self.profile
         return function
+
+
+def _unpickle_maker(cls: type[FunctionMaker], arguments: dict[str, Any], fgraph: gof.FunctionGraph) -> FunctionMaker | None:
+    if not config.unpickle_function:
+        return None
+    if config.reoptimize_unpickled_function:
+        return cls(**arguments)
+    return cls(fgraph=fgraph, **arguments)
 
 
 def orig_function(

@@ -231,6 +231,8 @@ class Function(FastCall):
             or self._profile is not None
             or self.output_keys is not None
             or self._may_alias
+            # A call with another value for a default puts it where the program looks for the default.
+            or self._refeeds
             or required != positional
             or any(self.input_storage[i].strict for i in required)
         ):
@@ -556,11 +558,16 @@ class Function(FastCall):
         return function
 
     def __reduce__(self) -> Any:
-        values = [
-            None if isinstance(spec.value, Container) or required else container.storage[0]
-            for (spec, _, _), (required, _, _), container in zip(self.indices, self.defaults, self.input_storage)
-        ]
-        return _unpickle_function, (self.maker, values, self.name, self.trust_input)
+        return _pickle_Function(self)
+
+
+def _pickle_Function(f: Function) -> Any:
+    """Return what rebuilds a function: its maker and the stored values of its inputs, without temporaries."""
+    values = [
+        None if isinstance(spec.value, Container) or required else container.storage[0]
+        for (spec, _, _), (required, _, _), container in zip(f.indices, f.defaults, f.input_storage)
+    ]
+    return _unpickle_function, (f.maker, values, f.name, f.trust_input)
 
 
 def _unpickle_function(maker: Any, values: list[Any], name: str | None, trust_input: bool) -> Function | None:

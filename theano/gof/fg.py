@@ -148,7 +148,7 @@ class FunctionGraph:
         var.clients = ClientList()
 
     def _setup_node(self, node: Apply) -> None:
-        other = getattr(node, "fgraph", None)
+        other = node.__dict__.get("fgraph")
         if other is not None and other is not self and node in other.apply_nodes:
             raise Exception(f"{node} is already owned by another fgraph")
         op = node.op

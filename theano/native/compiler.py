@@ -30,10 +30,11 @@ BASE_FLAGS = (
 
 GCC_FLAGS = (
     "-O1", "-fgcse", "-fpeel-loops", "-ftree-vectorize", "-fvect-cost-model=dynamic", "--param", "vect-epilogues-nomask=0",
-    "-fno-semantic-interposition", "-fexcess-precision=standard", "-fcx-fortran-rules", "-nostdlib", "-lgcc",
+    "-fno-thread-jumps", "-fno-semantic-interposition", "-fexcess-precision=standard", "-fcx-fortran-rules", "-nostdlib", "-lgcc",
 )  # fmt: skip
 """What gcc gets besides. Kernels gain nothing from the passes of -O2 and -O3 but vectorisation and the unrolling of
-short loops; without them gcc takes half the time. Symbols of libm and libc are those that the process has already."""
+short loops; without them gcc takes half the time. Jump threading makes separate ways of selections on one condition,
+and such loops are not vectorised. Symbols of libm and libc are those that the process has already."""
 
 
 

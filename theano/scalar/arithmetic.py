@@ -164,7 +164,8 @@ class TrueDiv(BinaryScalarOp):
 
     def c_code(self, node, name, inputs, outputs, sub):
         (z,) = outputs
-        if all(i.type in discrete_types for i in node.inputs):
+        # An in-place division may store into integers; integers divided by zero would stop the process.
+        if node.outputs[0].type in discrete_types or all(i.type in discrete_types for i in node.inputs):
             return f"{z} = (npy_float64){inputs[0]} / (npy_float64){inputs[1]};"
         return f"{z} = {' / '.join(c_operands(node, inputs))};"
 

@@ -11,10 +11,9 @@ from typing import Any, TextIO
 
 from theano.configdefaults import config
 from theano.gof import toolbox
-from theano.gof.graph import io_toposort
 from theano.gof.rewriting.base import Optimizer, log_error, optimizer_label
 from theano.gof.rewriting.local import LocalOptimizer, TrackIndex
-from theano.gof.rewriting.navigate import ChangeTracker, NavigatorOptimizer
+from theano.gof.rewriting.navigate import ChangeTracker, NavigatorOptimizer, nodes_in_order
 
 # How far above a change nodes are looked at again: a pattern sees that many Ops below its root.
 _PATTERN_HEIGHT = 3
@@ -476,7 +475,7 @@ class _Run:
     def _look_at_everything(self) -> None:
         start = time.perf_counter()
         fgraph, start_from = self.fgraph, self.start_from
-        self.work.start(fgraph.toposort() if start_from is None else io_toposort(fgraph.inputs, start_from))
+        self.work.start(nodes_in_order(fgraph, start_from))
         self.sort_time += time.perf_counter() - start
 
     def _run_global(self, opts: list[Optimizer], counts: dict[Any, int]) -> tuple[list[Any], float]:

@@ -236,6 +236,21 @@ class NavigatorOptimizer(Optimizer):
             self.local_opt.print_summary(stream, level=level + 2, depth=depth - 1)
 
 
+def nodes_in_order(fgraph: Any, start_from: Any = None) -> list:
+    """Return the nodes behind `start_from` (by default all), each after those it needs.
+
+    A graph whose in-place Ops contradict each other has no order in which it could run, but can be rewritten.
+    """
+    from theano.gof.fg import InconsistencyError
+
+    if start_from is None:
+        try:
+            return fgraph.toposort()
+        except (ValueError, InconsistencyError):
+            start_from = fgraph.outputs
+    return io_toposort(fgraph.inputs, start_from)
+
+
 class TopoOptimizer(NavigatorOptimizer):
     """Apply a local optimizer to all nodes once, in (or against) topological order.
 
@@ -271,7 +286,7 @@ class TopoOptimizer(NavigatorOptimizer):
         """Apply the local optimizer to the nodes that compute `start_from` (default: the outputs)."""
         start = time.perf_counter()
         callback_start = callback_seconds(fgraph)
-        nodes = fgraph.toposort() if start_from is None else io_toposort(fgraph.inputs, start_from)
+        nodes = nodes_in_order(fgraph, start_from)
         sort_time = time.perf_counter() - start
         nb_before = len(nodes)
         queue = deque(reversed(nodes) if self.order == "in_to_out" else nodes)

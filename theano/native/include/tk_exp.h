@@ -63,46 +63,51 @@ TK_INLINE float tk_exp_tailf(float r)
     return r * r * p;
 }
 
+/* The integer nearest to x / ln(2), at most 1030: the limit is set on the bits, by one integer minimum. For a NaN it is
+ * some number, for x far below 0 it is of no use: the callers take 0 there. */
+TK_INLINE double tk_exp_multiple(double x)
+{
+    npy_int64 i = tk_bits(tk_fma(x, 1.4426950408889634074, TK_MAGIC)), most = tk_bits(TK_MAGIC + 1030.0);
+    return tk_double(i < most ? i : most) - TK_MAGIC;
+}
+TK_INLINE float tk_exp_multiplef(float x)
+{
+    npy_int32 i = tk_bitsf(tk_fmaf(x, 1.44269504f, TK_MAGICF)), most = tk_bitsf(TK_MAGICF + 130.0f);
+    return tk_float(i < most ? i : most) - TK_MAGICF;
+}
+
 /* exp(x) * 2^k for a small k. */
 TK_INLINE double tk_exp_scaled(double x, double k)
 {
-    x = x > 720.0 ? 720.0 : x;
-    x = x < -760.0 ? -760.0 : x;
-    double n = tk_fma(x, 1.4426950408889634074, TK_MAGIC) - TK_MAGIC;
-    double r = tk_fma(-n, TK_LN2_HI, x);
-    double e = tk_exp_small(tk_fma(-n, TK_LN2_LO, r));
-    return tk_scale(1.0 + e, n + k);
+    double n = tk_exp_multiple(x);
+    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, x));
+    double y = tk_scale(1.0 + tk_exp_small(r), n + k);
+    return x < -750.0 ? 0.0 : y;
 }
 TK_INLINE double tk_exp(double x) { return tk_exp_scaled(x, 0.0); }
+TK_INLINE float tk_expf(float x)
+{
+    float n = tk_exp_multiplef(x);
+    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, x));
+    float y = tk_scalef(1.0f + (r + tk_exp_tailf(r)), n);
+    return x < -105.0f ? 0.0f : y;
+}
+
 /* exp with an error of little more than half an ulp, for what is computed from it. */
 TK_INLINE double tk_exp_exact(double x)
 {
-    x = x > 720.0 ? 720.0 : x;
-    x = x < -760.0 ? -760.0 : x;
-    double n = tk_fma(x, 1.4426950408889634074, TK_MAGIC) - TK_MAGIC;
-    double h = tk_fma(-n, TK_LN2_HI, x), r = tk_fma(-n, TK_LN2_LO, h);
+    double n = tk_exp_multiple(x);
+    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, x));
     double t = tk_exp_tail(r), a = 1.0 + r;
-    return tk_scale(a + (((1.0 - a) + r) + t), n);
-}
-TK_INLINE float tk_expf_reduce(float *x)
-{
-    float y = *x;
-    y = y > 90.0f ? 90.0f : y;
-    y = y < -110.0f ? -110.0f : y;
-    float n = tk_fmaf(y, 1.44269504f, TK_MAGICF) - TK_MAGICF;
-    float r = tk_fmaf(-n, TK_LN2F_HI, y);
-    *x = tk_fmaf(-n, TK_LN2F_LO, r);
-    return n;
-}
-TK_INLINE float tk_expf(float x)
-{
-    float n = tk_expf_reduce(&x);
-    return tk_scalef(1.0f + (x + tk_exp_tailf(x)), n);
+    double y = tk_scale(a + (((1.0 - a) + r) + t), n);
+    return x < -750.0 ? 0.0 : y;
 }
 TK_INLINE float tk_expf_exact(float x)
 {
-    float n = tk_expf_reduce(&x), a = 1.0f + x;
-    return tk_scalef(a + (((1.0f - a) + x) + tk_exp_tailf(x)), n);
+    float n = tk_exp_multiplef(x);
+    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, x)), a = 1.0f + r;
+    float y = tk_scalef(a + (((1.0f - a) + r) + tk_exp_tailf(r)), n);
+    return x < -105.0f ? 0.0f : y;
 }
 
 /* 2^(x + xlo) */
@@ -130,10 +135,8 @@ TK_INLINE float tk_exp2f(float x)
 }
 
 /* expm1(x) = (2^n - 1) + 2^n (exp(r) - 1); the reduced argument's rounding error is carried along. */
-TK_INLINE double tk_expm1(double x0)
+TK_INLINE double tk_expm1(double x)
 {
-    double x = x0 > 709.9 ? 709.9 : x0;
-    x = x < -60.0 ? -60.0 : x;
     double n = tk_fma(x, 1.4426950408889634074, TK_MAGIC) - TK_MAGIC;
     double hi = tk_fma(-n, TK_LN2_HI, x), r = tk_fma(-n, TK_LN2_LO, hi);
     double rlo = tk_fma(-n, TK_LN2_LO, hi - r);
@@ -151,12 +154,12 @@ TK_INLINE double tk_expm1(double x0)
     double c = tk_fma(r * r, p, tk_fma(rlo, r, rlo));
     double s = tk_scale(0.5, n), a = tk_fma(s, r, s - 0.5), b = tk_fma(s, r, (s - 0.5) - a);
     double y = 2.0 * (a + tk_fma(s, c, b));
-    return x0 == 0 ? x0 : y;
+    y = x < -60.0 ? -1.0 : y;
+    y = x > 709.79 ? (double)TK_INF : y;
+    return x == 0 ? x : y;
 }
-TK_INLINE float tk_expm1f(float x0)
+TK_INLINE float tk_expm1f(float x)
 {
-    float x = x0 > 88.9f ? 88.9f : x0;
-    x = x < -30.0f ? -30.0f : x;
     float n = tk_fmaf(x, 1.44269504f, TK_MAGICF) - TK_MAGICF;
     float hi = tk_fmaf(-n, TK_LN2F_HI, x), r = tk_fmaf(-n, TK_LN2F_LO, hi);
     float rlo = tk_fmaf(-n, TK_LN2F_LO, hi - r);
@@ -169,7 +172,9 @@ TK_INLINE float tk_expm1f(float x0)
     float c = tk_fmaf(r * r, p, tk_fmaf(rlo, r, rlo));
     float s = tk_scalef(0.5f, n), a = tk_fmaf(s, r, s - 0.5f), b = tk_fmaf(s, r, (s - 0.5f) - a);
     float y = 2.0f * (a + tk_fmaf(s, c, b));
-    return x0 == 0 ? x0 : y;
+    y = x < -30.0f ? -1.0f : y;
+    y = x > 88.73f ? TK_INF : y;
+    return x == 0 ? x : y;
 }
 #else
 #define tk_exp exp

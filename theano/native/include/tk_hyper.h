@@ -11,24 +11,24 @@ float tanhf(float), sinhf(float), coshf(float), asinhf(float), acoshf(float), at
 /* 1 / (1 + exp(-x)), also where exp(-x) overflows. */
 TK_INLINE double tk_sigmoid_f64(double x)
 {
-    double e = tk_exp_exact(x < 0 ? x : -x), d = 1.0 + e, dlo = e - (d - 1.0);
+    double e = tk_exp_exact(-__builtin_fabs(x)), d = 1.0 + e, dlo = e - (d - 1.0);
     double q = (x < 0 ? e : 1.0) / d;
     return q - q * (x < 0 ? 1.0 - q : q) * dlo;
 }
 TK_INLINE float tk_sigmoid_f32(float x)
 {
-    float e = tk_expf_exact(x < 0 ? x : -x), d = 1.0f + e, dlo = e - (d - 1.0f);
+    float e = tk_expf_exact(-__builtin_fabsf(x)), d = 1.0f + e, dlo = e - (d - 1.0f);
     float q = (x < 0 ? e : 1.0f) / d;
     return q - q * (x < 0 ? 1.0f - q : q) * dlo;
 }
 /* log(1 + exp(x)) */
 TK_INLINE double tk_softplus_f64(double x)
 {
-    return (x < 0 ? 0.0 : x) + tk_log1p(tk_exp(x < 0 ? x : -x));
+    return (x < 0 ? 0.0 : x) + tk_log1p(tk_exp(-__builtin_fabs(x)));
 }
 TK_INLINE float tk_softplus_f32(float x)
 {
-    return (x < 0 ? 0.0f : x) + tk_log1pf(tk_expf(x < 0 ? x : -x));
+    return (x < 0 ? 0.0f : x) + tk_log1pf(tk_expf(-__builtin_fabsf(x)));
 }
 
 #if TK_HAS_FMA

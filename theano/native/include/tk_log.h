@@ -18,7 +18,7 @@ double _Complex clog(double _Complex);
 TK_INLINE double tk_split(double x, double *k)
 {
     int tiny = x < 0x1p-1022;
-    npy_int64 i = tk_bits(tiny ? x * 0x1p54 : x) + (0x3ff0000000000000LL - 0x3fe6a09e667f3bcdLL);
+    npy_int64 i = tk_bits(x * (tiny ? 0x1p54 : 1.0)) + (0x3ff0000000000000LL - 0x3fe6a09e667f3bcdLL);
     npy_int64 e = (npy_int64)((npy_uint64)i >> 52);
     *k = tk_double(e | 0x4330000000000000LL) - (tiny ? 0x1p52 + 1077.0 : 0x1p52 + 1023.0);
     return tk_double((i & 0x000fffffffffffffLL) + 0x3fe6a09e667f3bcdLL);
@@ -26,7 +26,7 @@ TK_INLINE double tk_split(double x, double *k)
 TK_INLINE float tk_splitf(float x, float *k)
 {
     int tiny = x < 0x1p-126f;
-    npy_int32 i = tk_bitsf(tiny ? x * 0x1p24f : x) + (0x3f800000 - 0x3f3504f3);
+    npy_int32 i = tk_bitsf(x * (tiny ? 0x1p24f : 1.0f)) + (0x3f800000 - 0x3f3504f3);
     *k = (float)((i >> 23) - (tiny ? 151 : 127));
     return tk_float((i & 0x007fffff) + 0x3f3504f3);
 }
@@ -56,8 +56,8 @@ TK_INLINE double tk_log_tail(double f, double hfsq)
     p = tk_fma(p, z, 0.666666666666671);
     return s * tk_fma(p, z, hfsq);
 }
-/* log(1 + f) - f + f^2/2, for float without a division. */
-TK_INLINE float tk_log_tailf(float f)
+/* (log(1 + f) - f + f^2/2) / f^3, for float without a division. */
+TK_INLINE float tk_log_polyf(float f)
 {
     float p = 0.069193393f;
     p = tk_fmaf(p, f, -0.11794553f);
@@ -67,9 +67,9 @@ TK_INLINE float tk_log_tailf(float f)
     p = tk_fmaf(p, f, -0.166692883f);
     p = tk_fmaf(p, f, 0.200022295f);
     p = tk_fmaf(p, f, -0.249999866f);
-    p = tk_fmaf(p, f, 0.333333105f);
-    return f * f * (f * p);
+    return tk_fmaf(p, f, 0.333333105f);
 }
+TK_INLINE float tk_log_tailf(float f) { return f * f * (f * tk_log_polyf(f)); }
 
 TK_INLINE double tk_log(double x)
 {
@@ -79,9 +79,10 @@ TK_INLINE double tk_log(double x)
 }
 TK_INLINE float tk_logf(float x)
 {
-    float k, f = tk_splitf(x, &k) - 1.0f, hfsq = 0.5f * f * f;
-    float t = tk_log_tailf(f);
-    return tk_log_specialf(x, k * 0x1.62ep-1f - ((hfsq - tk_fmaf(k, 0x1.0bfbe8p-15f, t)) - f));
+    float k, f = tk_splitf(x, &k) - 1.0f;
+    float p = tk_fmaf(tk_log_polyf(f), f, -0.5f);
+    float r = f + tk_fmaf(f * f, p, k * -0x1.05c61p-29f);
+    return tk_log_specialf(x, tk_fmaf(k, 0x1.62e43p-1f, r));
 }
 
 /* log(x) * (hi + lo) + k * unit, with log(m) taken as a sum of two doubles. */

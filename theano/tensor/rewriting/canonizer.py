@@ -139,7 +139,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             var, positive = stack.pop()
             inner = _strip(var)
             node = inner.owner
-            if node is None or node.op not in family or inner.type.dtype != dtype or (not first and not expand(inner)):
+            if node is None or not self._in_family(node.op) or inner.type.dtype != dtype or (not first and not expand(inner)):
                 (num if positive else denum).append(inner)
                 continue
             first = False

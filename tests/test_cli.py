@@ -1,0 +1,73 @@
+"""The command line."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import theano
+from theano import cli
+from theano.cli import demo
+from theano.cli.cache import theano_cache
+
+
+def run(*args, cache, cwd):
+    env = dict(os.environ, THEANO_FLAGS=f"base_compiledir={cache}", COLUMNS="200")
+    command = [sys.executable, "-m", "theano.cli", *args]
+    return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.slow
+def test_demo_reaches_95_percent(tmp_path):
+    done = run("demo", "--picture", "wrong.png", cache=tmp_path / "cache", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    accuracy = {name: float(value) for name, value in re.findall(r"│ ([\w\s-]+?)\s+│.*│ ([\d.]+)%", done.stdout)}
+    assert accuracy["two-layer MLP"] >= 95
+    assert accuracy["logistic regression"] >= 90
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return
+    assert (tmp_path / "wrong.png").stat().st_size > 1000
+
+
+def test_digits_are_split_without_overlap():
+    digits = demo.load_digits(seed=3)
+    assert digits.x_train.shape == (1438, 64)
+    assert digits.x_test.shape == (359, 64)
+    assert digits.x_train.dtype == theano.config.floatX
+    assert 0 <= digits.x_train.min() and digits.x_train.max() == 1
+    assert set(digits.y_test) == set(range(10))
+
+
+def test_info_tells_what_a_bug_report_needs(tmp_path):
+    done = run("info", cache=tmp_path / "cache", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for word in ("python", "numpy", "scipy", "compiler", "BLAS", "threads", "cache", "floatX", "THEANO_FLAGS"):
+        assert word in done.stdout
+
+
+def test_cache_commands(tmp_path):
+    cache = tmp_path / "cache"
+    env = dict(os.environ, THEANO_FLAGS=f"base_compiledir={cache}")
+    code = "import theano, theano.tensor as T; x = T.dvector('x'); theano.function([x], T.exp(x) * 3)([1.0])"
+    subprocess.run([sys.executable, "-c", code], env=env, check=True, timeout=120)
+    assert " 1 libraries" in run("cache", "size", cache=cache, cwd=tmp_path).stdout
+    assert "1 kernels" in run("cache", "list", cache=cache, cwd=tmp_path).stdout
+    assert run("cache", "clear", cache=cache, cwd=tmp_path).stdout.startswith("1 ")
+    assert " 0 libraries" in run("cache", "size", cache=cache, cwd=tmp_path).stdout
+    assert run("cache", "purge", cache=cache, cwd=tmp_path).returncode == 0
+
+
+def test_theano_cache_prints_the_directory(capsys):
+    assert theano_cache([]) == 0
+    assert capsys.readouterr().out.strip().startswith(theano.config.compiledir)
+
+
+def test_unknown_command_is_refused(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["nothing"])
+    assert stop.value.code == 2
+    assert "nothing" in capsys.readouterr().err
