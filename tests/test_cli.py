@@ -38,7 +38,8 @@ def test_digits_are_split_without_overlap():
     assert digits.x_train.shape == (1438, 64)
     assert digits.x_test.shape == (359, 64)
     assert digits.x_train.dtype == theano.config.floatX
-    assert 0 <= digits.x_train.min() and digits.x_train.max() == 1
+    assert digits.x_train.min() >= 0
+    assert digits.x_train.max() == 1
     assert set(digits.y_test) == set(range(10))
 
 

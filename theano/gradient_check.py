@@ -325,3 +325,7 @@ def verify_grad(
             raise
         if test < n_tests - 1:
             projection.set_value(random_projection(), borrow=True)
+
+
+# The exception is documented as an attribute of the function, too.
+verify_grad.E_grad = GradientError  # type: ignore[attr-defined]

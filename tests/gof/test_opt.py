@@ -709,3 +709,19 @@ def test_equilibrium_keeps_the_value_and_leaves_nothing_to_do(steps, ignore_newt
     values = (0.5, -1.25, 2.0)
     old, new = (float(gof.PerformLinker().accept(g).make_function()(*values)) for g in (before, after))
     assert new == pytest.approx(old, rel=1e-9, nan_ok=True)
+
+
+def test_merging_never_makes_a_condition_depend_on_itself():
+    import theano.tensor as T
+    from theano.gof import FunctionGraph
+    from theano.gof.opt import MergeOptimizer
+    from theano.tensor.opt import Assert
+
+    x, c = T.dscalar("x"), T.bscalar("c")
+    check = Assert("checked")
+    first = T.exp(check(x, c))
+    second = T.exp(check(x, T.gt(first, 0)))
+    fg = FunctionGraph([x, c], [first, second])
+    MergeOptimizer().optimize(fg)
+    assert len(fg.toposort()) == len(fg.apply_nodes)
+    fg.check_integrity()

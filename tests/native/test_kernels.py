@@ -341,7 +341,9 @@ def test_shape_mismatch_is_reported_with_inputs_and_axes():
         build(kernel).launch([np.ones((2, 3)), np.ones((2, 1))])
 
 
-@pytest.mark.parametrize("shape", [(3_000_000,), (300, 5000), (5000, 300), (40_000, 20), (20, 40_000)])
+@pytest.mark.parametrize(
+    "shape", [(3_000_000,), (300, 5000), (5000, 300), (40_000, 20), (20, 40_000), (20, 1000, 60), (2, 90, 9000)]
+)
 def test_results_do_not_depend_on_the_number_of_threads(shape):
     rng = np.random.default_rng(5)
     x = rng.standard_normal(shape).astype("float32")
@@ -349,6 +351,8 @@ def test_results_do_not_depend_on_the_number_of_threads(shape):
     if x.ndim == 2:
         kernels += [reduction("add", "float32", "float32", "float32", 1, 1, axes) for axes in ((0, 1), (1, 0))]
         kernels += [softmax((0, 1), 1, "float32"), softmax((1, 0), 1, "float32")]
+    if x.ndim == 3:
+        kernels += [reduction("add", "float32", "float32", "float32", 2, 1, (0, 2, 1))]
     before = runtime.get_threads()
     try:
         for kernel in kernels:

@@ -108,6 +108,9 @@ def test_tile_by_symbolic_repetitions():
     value = np.arange(6.0).reshape(2, 3)
     np.testing.assert_array_equal(run(lambda x, n: T.tile(x, (n, 2)), value, np.int64(3)), np.tile(value, (3, 2)))
     np.testing.assert_array_equal(run(lambda x, r: T.tile(x, r, ndim=3), value, np.array([2, 1, 2])), np.tile(value, (2, 1, 2)))
+    np.testing.assert_array_equal(run(lambda x, r: T.tile(x, r, ndim=3), value, np.array([2])), np.tile(value, (2,))[None])
+    with pytest.raises(AssertionError):
+        run(lambda x, r: T.tile(x, r, ndim=2), value, np.array([2, 1, 2]))
     for bad in (lambda: T.tile(T.dmatrix(), r), lambda: T.tile(T.dmatrix(), (1.5,)), lambda: T.tile(T.dmatrix(), (1, n), ndim=1)):
         with pytest.raises(ValueError):
             bad()

@@ -183,14 +183,15 @@ class _Evaluation:
             before = self.values[variable]
             if not _same_value(variable, before, value):
                 raise BadDestroyMap(node, index, before, value, name)
-        if config.DebugMode.warn_input_not_reused:
+        # Compiled code keeps small values in places of its own.
+        if config.DebugMode.warn_input_not_reused and name == "perform":
             self._warn_not_reused(node, inputs)
 
     def _warn_not_reused(self, node: Any, inputs: list[Any]) -> None:
         for kind in ("destroy_map", "view_map"):
             for out, sources in getattr(node.op, kind, {}).items():
                 value = self.storage_map[node.outputs[out]][0]
-                if len(sources) != 1 or not isinstance(value, np.ndarray) or value.size == 0:
+                if len(sources) != 1 or not isinstance(value, np.ndarray) or value.size == 0 or value.ndim == 0:
                     continue
                 source = inputs[sources[0]]
                 if isinstance(source, np.ndarray) and not _may_share_memory(value, source):

@@ -12,6 +12,7 @@ from theano.compile.rebuild import iter_over_pairs, rebuild_collect_shared
 from theano.compile.sharedvalue import SharedVariable
 from theano.configparser import config
 from theano.gof import Constant, Variable
+from theano.gof.rewriting.base import garbage_collection_paused
 
 __all__ = ["Param", "iter_over_pairs", "pfunc", "rebuild_collect_shared"]
 
@@ -68,6 +69,7 @@ def make_profile(profile: Any, name: str | None) -> Any:
     return profile
 
 
+@garbage_collection_paused()
 def pfunc(
     params: list[Any] | tuple[Any, ...],
     outputs: Any = None,

@@ -178,7 +178,7 @@ def shared_constructor(ctor: Callable[..., SharedVariable], remove: bool = False
 
 def shared(
     value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None, **kwargs: Any
-) -> SharedVariable:
+) -> Any:
     """Return a shared variable that holds a copy of, or a reference to, a value.
 
     The registered constructors are tried, the last registered first, until

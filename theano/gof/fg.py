@@ -157,13 +157,11 @@ class FunctionGraph:
             if numbers and not all(isinstance(v, (list, tuple)) for v in numbers.values()):
                 raise Exception(f"Op '{op}' have a bad {name} '{numbers}', the values must be tuples or lists.")
         node.fgraph = self
-        node.deps = {}
 
     def disown(self) -> None:
         """Free all variables and nodes, so that they can go into another FunctionGraph; this one becomes unusable."""
         for node in self.apply_nodes:
             node.__dict__.pop("fgraph", None)
-            node.__dict__.pop("deps", None)
         for var in self.variables:
             var.__dict__.pop("fgraph", None)
             var.__dict__.pop("clients", None)
@@ -610,7 +608,6 @@ class FunctionGraph:
         self.variables = {var for var, _ in clients}
         for node in order:
             node.fgraph = self
-            node.deps = {}
         for var, takers in clients:
             var.fgraph = self
             var.clients = ClientList(tuple(c) for c in takers)

@@ -302,33 +302,39 @@ def compile_sources(compiler: Compiler, sources: Sequence[str]) -> list[bytes]:
     CompileError
         With the compiler's message and the lines that it names.
     """
-    import subprocess
     import tempfile
 
     flags = compile_flags(compiler)
-    with tempfile.TemporaryDirectory(prefix="theano-cc-") as directory:
-        running = []
-        try:
-            for i, source in enumerate(sources):
-                text, target = os.path.join(directory, f"{i}.c"), os.path.join(directory, f"{i}{kernel_cache.SUFFIX}")
-                with open(text, "w", encoding="utf-8") as file:
-                    file.write(source)
-                command = [*compiler.command, "-x", "c", text, "-x", "none", "-I", HEADERS, "-o", target, *flags]
-                process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, close_fds=False
-                )
-                running.append((command, process, source, target))
-        except OSError as exc:
-            raise CompileError(f"the compiler {compiler.command[0]!r} cannot be run: {exc}") from exc
-        finally:
-            messages = [process.communicate()[1].decode(errors="replace") for _, process, _, _ in running]
-        results = []
-        for (command, process, source, target), message in zip(running, messages, strict=True):
-            if process.returncode:
-                raise CompileError(_error_text(command, source, message, process.returncode))
-            with open(target, "rb") as file:
-                results.append(file.read())
-        return results
+    try:
+        with tempfile.TemporaryDirectory(prefix="theano-cc-") as directory:
+            return _run_compilers(compiler, sources, flags, directory)
+    except OSError as exc:
+        raise CompileError(f"the compiler {compiler.command[0]!r} cannot be run: {exc}") from exc
+
+
+def _run_compilers(compiler: Compiler, sources: Sequence[str], flags: list[str], directory: str) -> list[bytes]:
+    import subprocess
+
+    running = []
+    try:
+        for i, source in enumerate(sources):
+            text, target = os.path.join(directory, f"{i}.c"), os.path.join(directory, f"{i}{kernel_cache.SUFFIX}")
+            with open(text, "w", encoding="utf-8") as file:
+                file.write(source)
+            command = [*compiler.command, "-x", "c", text, "-x", "none", "-I", HEADERS, "-o", target, *flags]
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, close_fds=False
+            )
+            running.append((command, process, source, target))
+    finally:
+        messages = [process.communicate()[1].decode(errors="replace") for _, process, _, _ in running]
+    results = []
+    for (command, process, source, target), message in zip(running, messages, strict=True):
+        if process.returncode:
+            raise CompileError(_error_text(command, source, message, process.returncode))
+        with open(target, "rb") as file:
+            results.append(file.read())
+    return results
 
 
 def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> str:

@@ -98,7 +98,9 @@ class _Printer:
         self.out: list[str] = []
         self.counter = 0
         self.calls: set[str] = set()
-        self.cost = 0.05 * (len(kernel.inputs) + len(kernel.outputs))
+        self.cost = 0.05 * (len(kernel.inputs) + len(kernel.outputs)) + sum(
+            _statement_cost(s) for stage in kernel.stages for s in stage.body
+        )
         self.n_in = len(kernel.inputs)
         self.global_names: dict[str, str] = {}
         self.slow = False
@@ -124,7 +126,7 @@ class _Printer:
             table["elem"] = "@e"
         elif self._is_simple_reduction():
             columns = self._walks_columns()
-            self._part("TK_COLD " if columns else "")
+            self._part(cold=columns)
             self._fin()
             table.update(part="@p", fin="@f")
             if columns:
@@ -240,7 +242,7 @@ class _Printer:
         lines += [f"q{s.output}[{at}] = {s.var};" for s in stage.stores]
         return lines
 
-    def _statements(self, stmts: tuple[ir.Stmt, ...], count: bool = True) -> list[str]:
+    def _statements(self, stmts: tuple[ir.Stmt, ...]) -> list[str]:
         lines = []
         for s in stmts:
             code = s.code
@@ -251,9 +253,6 @@ class _Printer:
                 lines.append(f"const {CTYPES[s.dtype]} {code}")
             else:
                 lines.append(f"{CTYPES[s.dtype]} {s.dst}; {code}")
-            if count:
-                scale = 0.5 if s.dtype == "float32" else 1.0
-                self.cost += 0.08 + scale * sum(_COSTLY.get(c, 0.0) for c in _CALL.findall(s.code))
         return lines
 
     @staticmethod
@@ -302,6 +301,17 @@ class _Printer:
             self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
             self._line("} }")
         self._line("}")
+
+    def _scalar_loop(self, stage: ir.Stage) -> None:
+        """One accumulator, one element at a time."""
+        for r in stage.reduces:
+            self._line(f"{CTYPES[r.acc_dtype]} {r.result} = {identity(r)};")
+        slow, self.slow = self.slow, True
+        self._line("for (tk_intp i = 0; i < n0; i++) { TK_SCALAR_LOOP")
+        self.out += self._body(stage, self.constant_inner, "i", "start + i")
+        self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
+        self._line("}")
+        self.slow = slow
 
     @staticmethod
     def _lanes(stage: ir.Stage) -> int:
@@ -394,7 +404,7 @@ class _Printer:
 
     def _row_statements(self, stage: ir.Stage, row: str) -> None:
         slow, self.slow = self.slow, True
-        self.out += self._statements(stage.row, count=False)
+        self.out += self._statements(stage.row)
         self.slow = slow
         for s in stage.row_stores:
             n = self.n_in + s.output
@@ -417,16 +427,21 @@ class _Printer:
                 votes += 1 if max(dims, key=op.axis_of) < k.n_outer else -1
         return votes > 0
 
-    def _part(self, attribute: str) -> None:
+    def _part(self, cold: bool) -> None:
+        """Rows of a reduction; `cold` if it only serves arrays of an unusual layout: then small, not fast."""
         stage = self.stages[0]
         self._line(
-            attribute + "static void @p(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0, tk_intp start, "
+            ("TK_COLD " if cold else "")
+            + "static void @p(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0, tk_intp start, "
             "char *acc, tk_intp k)\n{"
         )
         self._line("for (tk_intp j = 0; j < n1; j++) {")
         self._pointers([stage], self.constant_inner, "j")
         self._used_row_loads(stage)
-        self._loop(stage, self.constant_inner, "start")
+        if cold:
+            self._scalar_loop(stage)
+        else:
+            self._loop(stage, self.constant_inner, "start")
         for n, r in enumerate(stage.reduces):
             self._line(f"(({CTYPES[r.acc_dtype]} *)(acc + {n * LANES * 16}))[k + j] = {r.result};")
         self._line("} }")
@@ -483,6 +498,11 @@ class _Printer:
         self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
         self.out += [f"{op_name(r)}(a{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
         self._line("} } }")
+
+
+def _statement_cost(stmt: ir.Stmt) -> float:
+    scale = 0.5 if stmt.dtype == "float32" else 1.0
+    return 0.08 + scale * sum(_COSTLY.get(name, 0.0) for name in _CALL.findall(stmt.code))
 
 
 def reduce_op(reduce: ir.Reduce) -> str:

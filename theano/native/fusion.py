@@ -14,17 +14,19 @@ from typing import Any
 
 from theano import scalar
 from theano.gof.graph import Apply, Variable
+from theano.native.ir import MAX_OPERANDS
 from theano.native.lowering.loops import (
     Nest,
     inplace_aliases,
     is_scalar_constant,
+    kernel_memo,
     lower_careduce,
     lower_elemwise,
     reduced_axes,
     single_node_kernel,
 )
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, find_lowering
-from theano.native.schedule import TOP, Schedule
+from theano.native.schedule import TOP, Schedule, is_lazy
 from theano.tensor.elemwise import CAReduce
 
 MOST_INPUTS = 24
@@ -93,6 +95,11 @@ class Group:
         outputs = sum(len(m.outputs) for m in self.members)
         if outputs + len(node.outputs) > MOST_OUTPUTS and isinstance(node.op, CAReduce):
             return False
+        if len(self.loaded) + len(fresh) + outputs + len(node.outputs) > MAX_OPERANDS:
+            members = {*self.members, node}
+            stored = sum(any(c not in members for c, _ in v.clients) for m in members for v in m.outputs)
+            if len(self.loaded) + len(fresh) + stored > MAX_OPERANDS:
+                return False
         if isinstance(node.op, CAReduce):
             return self._takes_reduction(node)
         return (
@@ -131,22 +138,65 @@ class Group:
         return not any(root in roots and variable not in aliased for variable, root in others.items())
 
     def emit(self, builder: ProgramBuilder) -> None:
-        """Append the group's kernel."""
+        """Append the group's kernel; groups that do the same to variables of the same types share one."""
+        stores = self._stores()
+        key, loads = self._signature(stores)
+        known = kernel_memo.get(key)
+        if known is None:
+            nest = self._nest(stores)
+            known = nest.kernel(), tuple(loads.index(v) for v in nest.inputs)
+            kernel_memo.put(key, known)
+        kernel, positions = known
+        outputs = [v for node in self.members if isinstance(node.op, CAReduce) for v in node.outputs]
+        outputs += [out for out, _ in stores]
+        builder.emit_kernel(kernel, [builder.cell(loads[p]) for p in positions], map(builder.cell, outputs))
+
+    def _stores(self) -> list[tuple[Variable, Variable | None]]:
+        """The elementwise results that are needed outside, each with the input whose memory it takes."""
         members = set(self.members)
-        nest = Nest(self.pattern, self.reduced or ())
         stores: list[tuple[Variable, Variable | None]] = []
         for node in self.members:
             if isinstance(node.op, CAReduce):
-                nest.reduce(node)
                 continue
-            nest.elemwise(node)
             aliases = inplace_aliases(node)
             for position, out in enumerate(node.outputs):
                 if any(client not in members for client, _ in out.clients):
-                    stores.append((out, aliases.get(position)))
+                    alias = aliases.get(position)
+                    stores.append((out, alias if alias in self.loaded else None))
+        return stores
+
+    def _signature(self, stores: list[tuple[Variable, Variable | None]]) -> tuple[Any, list[Variable]]:
+        """What decides the kernel's text, and the variables that it loads in the order of their first use."""
+        numbers: dict[Variable, Any] = {}
+        loads: list[Variable] = []
+        parts = []
+        for m, node in enumerate(self.members):
+            refs = []
+            for variable in node.inputs:
+                number = numbers.get(variable)
+                if number is None:
+                    if is_scalar_constant(variable):
+                        number = (variable.type.dtype, variable.data.tobytes())
+                    else:
+                        number = (len(loads), variable.type)
+                        loads.append(variable)
+                    numbers[variable] = number
+                refs.append(number)
+            parts.append((node.op, tuple(refs)))
+            numbers.update((out, (m, k, out.type.dtype)) for k, out in enumerate(node.outputs))
+        ends = tuple((numbers[out], None if alias is None else numbers[alias]) for out, alias in stores)
+        return ("group", self.pattern, self.reduced, tuple(parts), ends), loads
+
+    def _nest(self, stores: list[tuple[Variable, Variable | None]]) -> Nest:
+        nest = Nest(self.pattern, self.reduced or ())
+        for node in self.members:
+            if isinstance(node.op, CAReduce):
+                nest.reduce(node)
+            else:
+                nest.elemwise(node)
         for out, alias in stores:
-            nest.store(out, alias if alias in nest.inputs else None)
-        nest.emit(builder)
+            nest.store(out, alias)
+        return nest
 
 
 def _weight(node: Apply) -> int:
@@ -209,6 +259,9 @@ def _group_segment(nodes: Sequence[Apply], root_of: dict[Variable, Variable]) ->
     groups: list[Group] = []
     for node in nodes:
         _close_overwritten(node, readers, root_of)
+        if is_lazy(node):  # what its branches use must be there
+            for group in groups:
+                group.open = False
         group = None
         if _fusable(node) and _has_native_scalar(node):
             group = _choose(node, holder)

@@ -99,14 +99,28 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
     if not destroyed:
         return Schedule(regions, [], [], root_of)
 
-    late: set[Apply] = {node for v in destroyed for node in roots[v]}
-    for region, nodes in regions.items():
-        if region.node is not None and not late.isdisjoint(nodes):
-            late.add(region.node)
+    host_of = _hosts(regions, order)
+    parts: dict[Apply, list[Apply]] = {}
+    for node in order:
+        parts.setdefault(host_of[node], []).append(node)
+    overwrites: dict[Apply, list[Variable]] = {}
+    for root, destroyers in roots.items():
+        for node in destroyers:
+            overwrites.setdefault(host_of[node], []).append(root)
+
+    late: set[Apply] = {host_of[node] for v in destroyed for node in roots[v]}
+    used_late: set[Variable] = set()
     head, tail = [], []
     for node in regions[TOP]:
-        if node in late or any(v.owner in late for v in node.inputs if v.owner is not None):
+        needed = [v for part in parts[node] for v in part.inputs]
+        if (
+            node in late
+            or any(v.owner is not None and host_of[v.owner] in late for v in needed)
+            # What a late node reads may not be overwritten before the tail.
+            or not used_late.isdisjoint(overwrites.get(node, ()))
+        ):
             late.add(node)
+            used_late.update(root_of.get(v, v) for v in needed)
             tail.append(node)
         else:
             head.append(node)
@@ -153,6 +167,16 @@ def _lazy_regions(
     for node in order:
         regions.setdefault(region_of[node], []).append(node)
     return regions
+
+
+def _hosts(regions: dict[Region, list[Apply]], order: Sequence[Apply]) -> dict[Apply, Apply]:
+    """The node of the top region within which each node runs."""
+    region_of = {node: region for region, nodes in regions.items() for node in nodes}
+    host_of: dict[Apply, Apply] = {}
+    for node in reversed(order):  # a node that chooses comes after those of its branches
+        chooser = region_of[node].node
+        host_of[node] = node if chooser is None else host_of[chooser]
+    return host_of
 
 
 def _touches(node: Apply, root_of: dict[Variable, Variable], roots: dict[Variable, list[Apply]]) -> bool:

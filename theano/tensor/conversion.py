@@ -8,7 +8,7 @@ import numpy as np
 
 from theano import scalar as scal
 from theano.gof.graph import Apply, Constant, Variable
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, tensor_type
 from theano.tensor.var import AsTensorError, TensorConstant, TensorConstantSignature, TensorVariable
 
 __all__ = [
@@ -74,9 +74,9 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
     if convert is not None:
         return convert()
     if isinstance(x, Apply):
-        if len(x.outputs) != 1:
+        if len(x.outputs) != 1 and getattr(x.op, "default_output", None) is None:
             raise ValueError("It is ambiguous which output of an Apply with several outputs is meant.", x)
-        x = x.outputs[0]
+        x = x.default_output()
     if isinstance(x, Variable):
         if isinstance(x.type, scal.Scalar):
             from theano.tensor.creation import tensor_from_scalar
@@ -180,7 +180,7 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         if missing:
             pattern = (True,) * missing + pattern
             data = data.reshape((1,) * missing + data.shape)
-    type_ = TensorType(data.dtype.name, pattern)
+    type_ = tensor_type(data.dtype.name, pattern)
     if name is None and data.size == 1 and data.dtype.kind in "iuf":
         return _shared_constant(type_, data)
     return TensorConstant(type_, data, name=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from theano.tensor.conversion import (
     get_scalar_constant_value,
 )
 from theano.tensor.math import discrete_dtypes, fill, int_dtypes, maximum, uint_dtypes
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, tensor_type
 
 
 def shape_entries(shape: Sequence[Any]) -> tuple[list[Any], tuple[bool, ...]]:
@@ -73,7 +74,7 @@ class Alloc(Op):
                 "The value of an Alloc has more dimensions than its shape: "
                 f"{value.ndim} against {len(entries)}"
             )
-        return Apply(self, [value, *entries], [TensorType(value.type.dtype, pattern)()])
+        return Apply(self, [value, *entries], [tensor_type(value.type.dtype, pattern)()])
 
     def __call__(self, value: Any, *shapes: Any, **kwargs: Any):
         result = super().__call__(value, *shapes, **kwargs)
@@ -460,7 +461,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None):
             dtype = "uint64"
         if config.cast_policy in ("numpy", "numpy+floatX"):
             dtype = _numpy_arange_dtype(start, stop, step, dtype)
-    return ARange(str(np.dtype(dtype)))(start, stop, step)
+    return _arange_op(str(np.dtype(dtype)))(start, stop, step)
+
+
+@functools.cache
+def _arange_op(dtype: str) -> ARange:
+    return ARange(dtype)
 
 
 def _numpy_arange_dtype(start: Any, stop: Any, step: Any, dtype: str) -> str:
@@ -506,7 +512,7 @@ class MakeVector(Op):
                         f"MakeVector of dtype {self.dtype} cannot hold an input of dtype {x.type.dtype} without loss"
                     )
             cast_inputs.append(x)
-        return Apply(self, cast_inputs, [TensorType(self.dtype, (len(inputs) == 1,))()])
+        return Apply(self, cast_inputs, [tensor_type(self.dtype, (False,))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         output_storage[0][0] = np.array([x.item() for x in inputs], dtype=self.dtype)

@@ -23,7 +23,7 @@ from theano.tensor.conversion import (
 from theano.tensor.creation import MakeVector, zeros_like
 from theano.tensor.math import discrete_dtypes, eq, integer_dtypes, or_, switch
 from theano.tensor.shaping import patternbroadcast, shape_padaxis
-from theano.tensor.type import TensorType
+from theano.tensor.type import tensor_type
 
 __all__ = [
     "Join",
@@ -101,7 +101,7 @@ class Join(Op):
                 for i in range(ndim):
                     if i != known % ndim:
                         pattern[i] = any(x.type.broadcastable[i] for x in tensors)
-        return Apply(self, [axis, *tensors], [TensorType(dtype, pattern)()])
+        return Apply(self, [axis, *tensors], [tensor_type(dtype, tuple(pattern))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         axis, tensors = int(inputs[0]), inputs[1:]
@@ -316,7 +316,7 @@ class Split(Op):
                 pattern = [False] * x.ndim
             else:
                 pattern[known] = False
-        return Apply(self, [x, axis, splits], [TensorType(x.dtype, pattern)() for _ in range(self.len_splits)])
+        return Apply(self, [x, axis, splits], [tensor_type(x.dtype, tuple(pattern))() for _ in range(self.len_splits)])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, axis, splits = inputs

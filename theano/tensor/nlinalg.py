@@ -494,7 +494,7 @@ class lstsq(Op):
     __props__ = ()
 
     def make_node(self, x: Any, y: Any, rcond: Any) -> Apply:
-        x, y, rcond = as_matrix(x, "lstsq"), as_tensor_variable(y), as_tensor_variable(rcond)
+        x, y, rcond = as_tensor_variable(x), as_tensor_variable(y), as_tensor_variable(rcond)
         dtype = float_dtype_of(x, y)
         vector = TensorType(dtype, (False,))
         solution = TensorType(dtype, (False,) * y.ndim)
@@ -502,7 +502,9 @@ class lstsq(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, y, rcond = inputs
-        results = np.linalg.lstsq(x, y, float(rcond))
+        if rcond.size != 1:
+            raise np.linalg.LinAlgError(f"rcond must be one number, got an array of shape {rcond.shape}")
+        results = np.linalg.lstsq(x, y, rcond.item())
         for out, variable, result in zip(output_storage, node.outputs, results):
             out[0] = np.asarray(result, dtype=variable.type.dtype)
 
@@ -542,6 +544,8 @@ def norm(x: Any, ord: Any = None):
     ndim = x.ndim
     if ndim == 0:
         raise ValueError("'axis' entry is out of bounds.")
+    if ndim > 2:
+        raise NotImplementedError("We don't support norm with ndim > 2")
     if ord is None:
         return sqrt(tensor.sum(abs_(x) ** 2))
     if isinstance(ord, str) and ord in ("inf", "-inf"):
@@ -550,19 +554,17 @@ def norm(x: Any, ord: Any = None):
         if isinstance(ord, str):
             raise ValueError(f"Invalid norm order {ord!r} for vectors.")
         return tensor.norm(x, ord)
-    if ndim == 2:
-        if ord == "fro":
-            return sqrt(tensor.sum(abs_(x) ** 2))
-        if ord in (1, -1):
-            sums = tensor.sum(abs_(x), axis=0)
-        elif ord in (np.inf, -np.inf):
-            sums = tensor.sum(abs_(x), axis=1)
-        elif ord in (2, -2):
-            sums = svd(x, compute_uv=0)
-        else:
-            raise ValueError(f"Invalid norm order {ord!r} for matrices.")
-        return tensor.max(sums) if ord > 0 else tensor.min(sums)
-    raise NotImplementedError("We don't support norm with ndim > 2")
+    if ord == "fro":
+        return sqrt(tensor.sum(abs_(x) ** 2))
+    if ord in (1, -1):
+        sums = tensor.sum(abs_(x), axis=0)
+    elif ord in (np.inf, -np.inf):
+        sums = tensor.sum(abs_(x), axis=1)
+    elif ord in (2, -2):
+        sums = svd(x, compute_uv=0)
+    else:
+        raise ValueError(f"Invalid norm order {ord!r} for matrices.")
+    return tensor.max(sums) if ord > 0 else tensor.min(sums)
 
 
 class TensorInv(Op):

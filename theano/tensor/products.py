@@ -15,7 +15,7 @@ from theano.printing import pprint
 from theano.tensor.conversion import as_tensor_variable, get_scalar_constant_value
 from theano.tensor.math import mul
 from theano.tensor.shaping import patternbroadcast
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, tensor_type
 
 __all__ = ["Dot", "batched_dot", "batched_tensordot", "cov", "dot", "matmul", "outer", "tensordot"]
 
@@ -41,7 +41,7 @@ class Dot(Op):
                 )
         x, y = variables
         pattern = x.type.broadcastable[:-1] + (y.type.broadcastable[1:] if y.type.ndim == 2 else ())
-        return Apply(self, variables, [TensorType(scal.upcast(x.type.dtype, y.type.dtype), pattern)()])
+        return Apply(self, variables, [tensor_type(scal.upcast(x.type.dtype, y.type.dtype), pattern)()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, y = inputs

@@ -35,7 +35,7 @@ from theano.tensor.math import (
     true_div,
 )
 from theano.tensor.shaping import shape
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, tensor_type
 
 __all__ = [
     "Argmax",
@@ -69,8 +69,10 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     ValueError
         If an axis is out of bounds.
     """
-    if axis is None:
+    if axis is None or (isinstance(axis, Constant) and axis.data is None):
         return tuple(range(ndim))
+    if isinstance(axis, Constant):
+        axis = axis.data
     if isinstance(axis, np.ndarray):
         axis = axis.tolist()
     if not isinstance(axis, (list, tuple, range)):
@@ -107,7 +109,7 @@ def makeKeepDims(x: Any, y: Any, axis: Any):
 
 def _as_op_axis(axis: Any) -> Any:
     """Return `axis` as the reduction Ops take it: None, or a list of plain ints."""
-    if axis is None:
+    if axis is None or (isinstance(axis, Constant) and axis.data is None):
         return None
     if isinstance(axis, (list, tuple, range)):
         return [_as_op_axis(a) for a in axis]
@@ -161,7 +163,10 @@ class MaxAndArgmax(_ArgReduction):
         x = as_tensor_variable(x)
         axes = self._axes(x)
         pattern = _reduced_pattern(x, axes)
-        outputs = [TensorType(x.type.dtype, pattern)(name="max"), TensorType("int64", pattern)(name="argmax")]
+        outputs = [
+            tensor_type(x.type.dtype, tuple(pattern))(name="max"),
+            tensor_type("int64", tuple(pattern))(name="argmax"),
+        ]
         return Apply(self, [x], outputs)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
@@ -175,9 +180,6 @@ class MaxAndArgmax(_ArgReduction):
         axes = self._axes(node.inputs[0])
         kept = tuple(n for i, n in enumerate(in_shapes[0]) if i not in axes)
         return [kept, kept]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True, False]]
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x,) = inputs

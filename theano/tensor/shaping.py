@@ -23,8 +23,8 @@ from theano.tensor.conversion import (
 )
 from theano.tensor.creation import MakeVector, alloc
 from theano.tensor.elemwise import DimShuffle
-from theano.tensor.math import eq, int_div, integer_dtypes, maximum, mul, switch
-from theano.tensor.type import TensorType
+from theano.tensor.math import eq, int_div, integer_dtypes, le, lt, maximum, mul, switch
+from theano.tensor.type import TensorType, tensor_type
 
 __all__ = [
     "Flatten",
@@ -90,7 +90,7 @@ class Reshape(Op):
                 raise TypeError("Shape must be integers", shp, shp.dtype)
             shp = constant(np.empty(0, dtype="int64"))
         pattern = self._pattern(given, shp)
-        return Apply(self, [x, shp], [TensorType(x.type.dtype, pattern)()])
+        return Apply(self, [x, shp], [tensor_type(x.type.dtype, tuple(pattern))()])
 
     def _pattern(self, given: Any, shp: Any) -> list[bool]:
         if isinstance(shp, Constant):
@@ -269,7 +269,7 @@ class Flatten(Op):
             raise ValueError(f"invalid output dimensions ({self.outdim}) for tensor of rank {x.ndim}")
         kept = x.broadcastable[: self.outdim - 1]
         pattern = (*kept, all(x.broadcastable[self.outdim - 1 :]))
-        return Apply(self, [x], [TensorType(x.type.dtype, pattern)()])
+        return Apply(self, [x], [tensor_type(x.type.dtype, tuple(pattern))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         (x,) = inputs
@@ -577,6 +577,16 @@ def tile(x: Any, reps: Any, ndim: int | None = None):
     return pairs.reshape([length * count for length, count in zip(lengths, entries)], ndim=ndim)
 
 
+def _entries_of_vector(reps: Any, ndim: int) -> list[Any]:
+    """Return the last `ndim` entries of a vector that may turn out shorter, with 1s for those that are missing."""
+    from theano.raise_op import Assert
+
+    length = reps.shape[0]
+    reps = Assert("tile: reps has more entries than ndim")(reps, le(length, ndim))
+    missing = ndim - length
+    return [switch(lt(i, missing), 1, reps[maximum(i - missing, 0)]) for i in range(ndim)]
+
+
 def _repetitions(reps: Any, ndim: int | None) -> list[Any]:
     if isinstance(reps, (int, np.integer)):
         return [int(reps)]
@@ -595,8 +605,10 @@ def _repetitions(reps: Any, ndim: int | None) -> list[Any]:
         except ValueError:
             if ndim is None:
                 raise ValueError("if reps is tensor.vector, you should specify the ndim") from None
-            count = ndim
+            return _entries_of_vector(reps, ndim)
         return [reps[i] for i in range(count)]
+    if not isinstance(reps, Iterable):
+        raise ValueError(f"reps must be an integer, a vector or a sequence of integers, got {reps!r}")
     entries: list[Any] = []
     for entry in reps:
         if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):

@@ -18,7 +18,7 @@ from theano.tensor.conversion import NotScalarConstantError, as_tensor_variable,
 from theano.tensor.creation import scalar_from_tensor, tensor_from_scalar
 from theano.tensor.math import discrete_dtypes, ge, int_div, lt, maximum, minimum, switch
 from theano.tensor.shaping import patternbroadcast
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, tensor_type
 
 _INDEX_DTYPES = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 
@@ -461,7 +461,7 @@ class Subtensor(_BasicIndexOp):
         else:
             kept = sum([isinstance(entry, slice) for entry in self.idx_list])
             pattern = [False] * (kept + len(source) - len(self.idx_list))
-        return Apply(self, [x, *variables], [TensorType(x.type.dtype, pattern)()])
+        return Apply(self, [x, *variables], [tensor_type(x.type.dtype, tuple(pattern))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x = inputs[0]

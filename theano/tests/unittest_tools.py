@@ -67,7 +67,7 @@ def fetch_seed(pseed: Any = None) -> Any:
         The seed. None, for a random one, if the flag is 'random'.
     """
     seed = pseed or config.unittests.rseed
-    if seed == "random":
+    if seed is None or seed == "random":
         return None
     try:
         return int(seed)

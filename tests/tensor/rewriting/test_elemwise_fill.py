@@ -114,3 +114,17 @@ def test_useless_asserts_go_and_others_stay():
     assert names(rewrite(opt.local_remove_useless_assert, [x], check_op(x, T.constant(1)))) == []
     assert "Assert" in names(rewrite(opt.local_remove_useless_assert, [x], check_op(x, x.sum() > 0)))
     assert "Assert" in names(rewrite(opt.local_remove_useless_assert, [x], check_op(x, T.constant(0))))
+
+
+def test_assertions_about_equal_shapes_do_not_chase_each_other():
+    # A Hessian times a vector: allocs of the shapes of two inputs meet in every operation.
+    hv = T.Rop(T.grad(T.sum(x**2), x), x, y)
+    f = theano.function([x, y], hv, mode=theano.Mode("py", "fast_run"))
+    np.testing.assert_allclose(f([4.0, 4.0], [2.0, 2.0]), [4.0, 4.0])
+
+
+def test_shapes_that_differ_raise_although_the_alloc_is_gone():
+    f = theano.function([x, y, s], x + T.alloc(s, y.shape[0]), mode=theano.Mode("py", "fast_run"))
+    np.testing.assert_allclose(f(V, W, 2.0), V + 2)
+    with pytest.raises((AssertionError, ValueError)):
+        f(V, W[:2], 2.0)

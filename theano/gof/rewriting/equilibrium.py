@@ -516,7 +516,7 @@ class _Run:
                 if node not in apply_nodes:
                     continue
                 for lopt in find(node.op):
-                    if (node, lopt) in undone:
+                    if undone and (node, lopt) in undone:
                         continue
                     imported = work.nb_imported
                     if timed:

@@ -253,7 +253,7 @@ class MergeOptimizer(Optimizer):
         attempts = [(keep, drop)] if from_node or from_other else [(keep, drop), (drop, keep)]
         for kept, dropped in attempts:
             pairs = list(zip(dropped.outputs, kept.outputs))
-            if any(old in _ancestor_outputs(kept) for old in dropped.outputs) and (from_node or from_other):
+            if (from_node or from_other) and not _ancestor_outputs(kept).isdisjoint(dropped.outputs):
                 return False
             for old, new in pairs:
                 if old.name and not new.name:
@@ -280,6 +280,9 @@ class MergeOptimizer(Optimizer):
             else:
                 inputs.append(asserting.op(var, *conditions))
         merged = node.op(*inputs, return_list=True)
+        # A condition that depends on one of the two would depend on itself.
+        if not _ancestor_outputs(merged[0].owner).isdisjoint([*node.outputs, *other.outputs]):
+            return False
         pairs = list(zip(node.outputs, merged)) + list(zip(other.outputs, merged))
         return self._replace(fgraph, pairs, counts)
 
@@ -338,11 +341,11 @@ class MergeOptimizer(Optimizer):
         )
 
 
-def _ancestor_outputs(node: Any, limit: int = 1000) -> set[Variable]:
-    """Variables that `node` depends on, at most about `limit` of them."""
+def _ancestor_outputs(node: Any) -> set[Variable]:
+    """Variables that `node` depends on."""
     seen: set[Variable] = set()
     stack = list(node.inputs)
-    while stack and len(seen) < limit:
+    while stack:
         var = stack.pop()
         if var in seen:
             continue

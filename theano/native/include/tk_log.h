@@ -75,7 +75,7 @@ TK_INLINE double tk_log(double x)
 {
     double k, f = tk_split(x, &k) - 1.0, hfsq = 0.5 * f * f;
     double t = tk_log_tail(f, hfsq);
-    return tk_log_special(x, k * TK_LOG_LN2_HI - ((hfsq - (t + k * TK_LOG_LN2_LO)) - f));
+    return tk_log_special(x, tk_fma(k, TK_LOG_LN2_HI, f - (hfsq - tk_fma(k, TK_LOG_LN2_LO, t))));
 }
 TK_INLINE float tk_logf(float x)
 {
@@ -137,7 +137,7 @@ TK_INLINE double tk_log1p(double x)
     k = near ? 0.0 : k;
     c = near ? 0.0 : c;
     double hfsq = 0.5 * f * f, t = tk_log_tail(f, hfsq);
-    double y = k * TK_LOG_LN2_HI - ((hfsq - (t + (k * TK_LOG_LN2_LO + c))) - f);
+    double y = tk_fma(k, TK_LOG_LN2_HI, f - (hfsq - (t + tk_fma(k, TK_LOG_LN2_LO, c))));
     y = x < (double)TK_INF ? y : x;
     y = x < -1.0 ? (double)NAN : y;
     y = x == -1.0 ? -(double)TK_INF : y;
@@ -155,7 +155,7 @@ TK_INLINE float tk_log1pf(float x)
     k = near ? 0.0f : k;
     c = near ? 0.0f : c;
     float hfsq = 0.5f * f * f, t = tk_log_tailf(f);
-    float y = k * 0x1.62ep-1f - ((hfsq - (t + tk_fmaf(k, 0x1.0bfbe8p-15f, c))) - f);
+    float y = tk_fmaf(k, 0x1.62ep-1f, f - (hfsq - (t + tk_fmaf(k, 0x1.0bfbe8p-15f, c))));
     y = x < TK_INF ? y : x;
     y = x < -1.0f ? NAN : y;
     y = x == -1.0f ? -TK_INF : y;

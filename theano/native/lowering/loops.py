@@ -120,8 +120,8 @@ class Nest:
         """Reduce a value over the inner dims and write the result."""
         op, (x,), (out,) = node.op, node.inputs, node.outputs
         kind = _REDUCE_OPS.get(type(op.scalar_op))
-        if kind is None:
-            raise CannotLower(f"no reduction by {op.scalar_op}")
+        if kind is None or (x.type.dtype.startswith("complex") and kind in ("maximum", "minimum", "xor")):
+            raise CannotLower(f"no reduction of {x.type.dtype} by {op.scalar_op}")
         value, have = self.value(x), x.type.dtype
         dtype = getattr(op, "acc_dtype", None) or out.type.dtype
         if kind in ("and", "or") and out.type.dtype == "bool":
@@ -172,7 +172,7 @@ class Nest:
 
 
 class _KernelMemo:
-    """Kernels of single nodes by (op, types, constants): a graph that repeats a pattern prints it once."""
+    """Kernels by what decides their text (ops, types, constants): a graph that repeats a pattern prints it once."""
 
     def __init__(self, most: int = 4096):
         self._most = most
@@ -189,7 +189,7 @@ class _KernelMemo:
             self._known[key] = value
 
 
-_memo = _KernelMemo()
+kernel_memo = _KernelMemo()
 
 
 def _key(node: Apply) -> typing.Any:
@@ -207,13 +207,13 @@ def _key(node: Apply) -> typing.Any:
 def single_node_kernel(node: Apply) -> tuple[ir.Kernel, list[Variable]]:
     """The kernel of one `Elemwise` or `CAReduce` node and the variables that it loads."""
     key = _key(node)
-    known = _memo.get(key)
+    known = kernel_memo.get(key)
     if known is None:
         nest = nest_of(node)
         kernel = nest.kernel()
         positions = tuple(node.inputs.index(v) for v in nest.inputs)
         known = (kernel, positions)
-        _memo.put(key, known)
+        kernel_memo.put(key, known)
     kernel, positions = known
     return kernel, [node.inputs[p] for p in positions]
 
@@ -266,7 +266,8 @@ def _lower_wide(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("too many operands for one kernel")
     partial: Variable | None = None
     rest = list(node.inputs)
-    elemwise = Elemwise(op)
+    # Partial results of the final dtype: sums of small integers would overflow before they meet a wider term.
+    elemwise = Elemwise(type(op)(scalar.specific_out(scalar.get_scalar_type(out.type.dtype))))
     while rest:
         terms = ([] if partial is None else [partial]) + rest[: _MOST_OPERANDS - 4]
         rest = rest[_MOST_OPERANDS - 4 :]

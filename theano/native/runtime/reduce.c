@@ -432,67 +432,83 @@ static void columns_task(void *ctx, long task)
     }
 }
 
+/* All columns of one position of the outer dims. l->acc has room for nchunks x nblocks accumulators. */
+static void columns_of_row(Launch *l, double work)
+{
+    const ThnPlan *p = l->p;
+    const ThnKernel *k = p->k;
+    const thn_intp ncols = p->outer.shape[p->outer.n - 1], nblocks = (ncols + THN_LANES - 1) / THN_LANES;
+    const size_t acc_bytes = acc_total(k);
+    if (l->nchunks == 1) {
+        l->ntasks = thn_worth(work, nblocks);
+        l->unit = (nblocks + l->ntasks - 1) / l->ntasks;
+        thn_parallel((long)((nblocks + l->unit - 1) / l->unit), columns_task, l);
+        return;
+    }
+    if (work < PARALLEL_WORK) {
+        for (long c = 0; c < l->nchunks; c++) {
+            columns_task(l, c);
+        }
+    }
+    else {
+        thn_parallel((long)l->nchunks, columns_task, l);
+    }
+    for (thn_intp b = 0; b < nblocks; b++) {
+        char *acc = l->acc + (size_t)b * acc_bytes;
+        const thn_intp left = ncols - b * THN_LANES, n = left < THN_LANES ? left : THN_LANES;
+        for (thn_intp span = 1; span < l->nchunks; span *= 2) {
+            for (thn_intp c = 0; c + span < l->nchunks; c += 2 * span) {
+                acc_combine(k->fn->reduces, acc + (size_t)c * nblocks * acc_bytes, 0,
+                            acc + (size_t)(c + span) * nblocks * acc_bytes, 0, n);
+            }
+        }
+        finish_columns(p, l->row_ptr, ncols, b, acc);
+    }
+}
+
+/* Positions [task * blocks, (task + 1) * blocks) of the outer dims. */
+static void column_rows_task(void *ctx, long task)
+{
+    const Launch *shared = ctx;
+    const ThnPlan *p = shared->p;
+    const Dims *g = &p->outer;
+    const int ops = n_ops(p->k), nd = g->n - 1;
+    const thn_intp ncols = g->shape[nd], nblocks = (ncols + THN_LANES - 1) / THN_LANES, rows = p->rows / ncols;
+    const thn_intp r0 = task * shared->blocks, r1 = r0 + shared->blocks < rows ? r0 + shared->blocks : rows;
+    char *ptr[THN_KMAXOPS];
+    thn_intp idx[THN_KMAXDIM + 2];
+    Launch l = *shared;
+    l.acc = thn_buffer_alloc((size_t)l.nchunks * nblocks * acc_total(p->k));
+    if (!l.acc) {
+        ((Launch *)ctx)->failed = 1;
+        return;
+    }
+    memcpy(ptr, p->ptr, ops * sizeof(char *));
+    thn_seek(g, nd, r0, ops, ptr, idx);
+    l.row_ptr = ptr;
+    for (thn_intp r = r0; r < r1; r++) {
+        /* With several tasks the pool is taken: what is inside runs in this thread. */
+        columns_of_row(&l, r1 - r0 == rows ? p->work / (double)rows : 0.0);
+        if (r + 1 < r1) {
+            thn_step(g, nd, ops, ptr, idx);
+        }
+    }
+    thn_buffer_free(l.acc);
+}
+
 int thn_run_columns(const ThnPlan *p)
 {
-    const ThnKernel *k = p->k;
-    const Dims *g = &p->outer;
-    const int ops = n_ops(k), nd = g->n - 1;
-    const thn_intp ncols = g->shape[nd], nblocks = (ncols + THN_LANES - 1) / THN_LANES;
-    const size_t acc_bytes = acc_total(k);
-    Launch l = {.p = p};
-    char *ptr[THN_KMAXOPS];
-    thn_intp idx[THN_KMAXDIM + 2], outer_rows = 1;
+    const thn_intp ncols = p->outer.shape[p->outer.n - 1], rows = p->rows / ncols;
+    Launch l = {.p = p, .nchunks = 1};
     /* Few columns and many rows: rows are cut into pieces that depend on the sizes alone. */
-    l.nchunks = 1;
     if (ncols < 2048 && p->inner >= 512) {
         l.nchunks = p->inner * ncols / 32768;
         l.nchunks = l.nchunks > 16 ? 16 : l.nchunks < 1 ? 1 : l.nchunks;
         l.nchunks = l.nchunks > p->inner / 128 ? p->inner / 128 : l.nchunks;
     }
     l.chunk = (p->inner + l.nchunks - 1) / l.nchunks;
-    l.acc = thn_buffer_alloc((size_t)l.nchunks * nblocks * acc_bytes);
-    if (!l.acc) {
-        return -1;
-    }
-    for (int d = 0; d < nd; d++) {
-        outer_rows *= g->shape[d];
-    }
-    memcpy(ptr, p->ptr, ops * sizeof(char *));
-    thn_seek(g, nd, 0, ops, ptr, idx);
-    l.row_ptr = ptr;
-    for (thn_intp r = 0; r < outer_rows; r++) {
-        const double work = p->work / (double)outer_rows;
-        if (l.nchunks > 1) {
-            if (work < PARALLEL_WORK) {
-                for (long c = 0; c < l.nchunks; c++) {
-                    columns_task(&l, c);
-                }
-            }
-            else {
-                thn_parallel((long)l.nchunks, columns_task, &l);
-            }
-            for (thn_intp b = 0; b < nblocks; b++) {
-                char *acc = l.acc + (size_t)b * acc_bytes;
-                const thn_intp left = ncols - b * THN_LANES, n = left < THN_LANES ? left : THN_LANES;
-                for (thn_intp span = 1; span < l.nchunks; span *= 2) {
-                    for (thn_intp c = 0; c + span < l.nchunks; c += 2 * span) {
-                        acc_combine(k->fn->reduces, acc + (size_t)c * nblocks * acc_bytes, 0,
-                                    acc + (size_t)(c + span) * nblocks * acc_bytes, 0, n);
-                    }
-                }
-                finish_columns(p, ptr, ncols, b, acc);
-            }
-        }
-        else {
-            l.ntasks = thn_worth(work, nblocks);
-            l.unit = (nblocks + l.ntasks - 1) / l.ntasks;
-            l.ntasks = (nblocks + l.unit - 1) / l.unit;
-            thn_parallel((long)l.ntasks, columns_task, &l);
-        }
-        if (r + 1 < outer_rows) {
-            thn_step(g, nd, ops, ptr, idx);
-        }
-    }
-    thn_buffer_free(l.acc);
-    return 0;
+    const thn_intp ntasks = rows < 4 ? 1 : thn_worth(p->work, rows);
+    l.blocks = (rows + ntasks - 1) / ntasks;
+    thn_parallel((long)((rows + l.blocks - 1) / l.blocks), column_rows_task, &l);
+    return l.failed ? -1 : 0;
 }

@@ -244,7 +244,7 @@ class CrossentropyCategorical1Hot(Op):
             raise TypeError("matrix required for argument: coding_dist")
         if labels.type.ndim != 1 or labels.type.dtype not in discrete_dtypes:
             raise TypeError("integer vector required for argument: true_one_of_n", labels.type)
-        return Apply(self, [dist, labels], [TensorType(dist.dtype, (dist.type.broadcastable[0],))()])
+        return Apply(self, [dist, labels], [TensorType(dist.dtype, labels.type.broadcastable)()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         dist, labels = inputs

@@ -271,7 +271,17 @@ def _one_hot_gradient(g: Any) -> Any:
         return None
     if values.type.ndim > 1 or not _is_row_index(node, rows, labels, zeros):
         return None
-    return (values if negative else T.neg(values)), labels, rows
+    return (values if negative else _negative(values)), labels, rows
+
+
+def _negative(values: Any) -> Any:
+    """Return ``-values``, taken before values are repeated where they are."""
+    node = values.owner
+    if node is not None and isinstance(node.op, T.Alloc):
+        return T.alloc(_negative(node.inputs[0]), *node.inputs[1:])
+    if isinstance(values, Constant):
+        return T.constant(-values.data)
+    return _negated(values)
 
 
 def _per_row(values: Any, labels: Any) -> Any:
@@ -289,7 +299,7 @@ def _times_picked(values: Any, sm: Any, rows: Any, labels: Any) -> Any:
         dividend, divisor = inner.owner.inputs
         node = divisor.owner
         if node is not None and isinstance(node.op, AdvancedSubtensor) and node.inputs == [sm, rows, labels]:
-            return dividend if negative is None else T.neg(dividend)
+            return dividend if negative is None else _negative(dividend)
     return values * sm[rows, labels]
 
 
@@ -363,8 +373,14 @@ def _split_bias(z: Any) -> tuple[Any, Any]:
             vectors.append(node.inputs[0])
         else:
             others.append(term)
-    if not vectors or not others:
+    if not vectors:
         return z, None
+    if not others:
+        # A row of its own: one vector is taken for the matrix.
+        others = [z.owner.inputs[0]]
+        vectors = vectors[1:]
+        if not vectors:
+            return z, None
     x = others[0] if len(others) == 1 else T.add(*others)
     b = vectors[0] if len(vectors) == 1 else T.add(*vectors)
     if x.type != z.type or b.type.dtype not in T.float_dtypes or b.type.ndim != 1:

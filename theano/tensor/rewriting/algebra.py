@@ -438,6 +438,8 @@ def local_greedy_distributor(node: Any) -> Any:
         summed = total.owner
         if summed is None or summed.op not in (T.add, T.sub) or len(total.clients) != 1:
             continue
+        if not any(t.owner is not None and t.owner.op == T.true_div for t in summed.inputs):
+            continue
         for f, factor in enumerate(node.inputs):
             if f == k or factor.type.broadcastable != total.type.broadcastable and not all(factor.type.broadcastable):
                 continue
