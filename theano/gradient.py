@@ -15,13 +15,38 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import theano
-from theano.compile.ops import ViewOp
 from theano.gof.graph import Apply, Variable
 from theano.gof.null_type import NullType, null_type
 from theano.gof.rewriting.base import garbage_collection_paused
-from theano.gof.type import Type
 from theano.gof.utils import get_variable_trace_string
 from theano.gradient_check import GradientError, numeric_grad, verify_grad
+from theano.gradient_stops import (
+    ConsiderConstant,
+    DisconnectedGrad,
+    GradClip,
+    GradScale,
+    UndefinedGrad,
+    ZeroGrad,
+    consider_constant,
+    consider_constant_,
+    disconnected_grad,
+    disconnected_grad_,
+    grad_clip,
+    grad_scale,
+    undefined_grad,
+    undefined_grad_,
+    zero_grad,
+    zero_grad_,
+)
+from theano.gradient_types import (
+    DisconnectedInputError,
+    DisconnectedType,
+    NullTypeGradError,
+    disconnected_type,
+    format_as,
+    grad_not_implemented,
+    grad_undefined,
+)
 
 __all__ = [
     "ConsiderConstant",
@@ -37,7 +62,9 @@ __all__ = [
     "UndefinedGrad",
     "ZeroGrad",
     "consider_constant",
+    "consider_constant_",
     "disconnected_grad",
+    "disconnected_grad_",
     "disconnected_type",
     "format_as",
     "grad",
@@ -52,8 +79,10 @@ __all__ = [
     "numeric_grad",
     "subgraph_grad",
     "undefined_grad",
+    "undefined_grad_",
     "verify_grad",
     "zero_grad",
+    "zero_grad_",
 ]
 
 # Seconds spent in all calls to `grad`; the profiler prints it.
@@ -63,110 +92,6 @@ _grad_time_lock = threading.Lock()
 _CONTINUOUS = frozenset(("float16", "float32", "float64", "complex64", "complex128"))
 _FLOATS = frozenset(("float16", "float32", "float64"))
 _DISCRETE = frozenset(("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
-
-
-class NullTypeGradError(TypeError):
-    """Raised when `grad` meets a gradient of NullType: it is undefined or not implemented."""
-
-
-class DisconnectedInputError(ValueError):
-    """Raised when an element of `wrt` is disconnected and `disconnected_inputs='raise'`."""
-
-
-class DisconnectedType(Type):
-    """Type of the gradient with respect to a variable that the cost does not depend on.
-
-    A variable of this type stands for a zero of any shape. It has no value: filtering one raises.
-    """
-
-    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        raise AssertionError(
-            "If you are assigning to a DisconnectedType instance, something is wrong: a disconnected gradient "
-            "has no value. Call zeros_like on the variable that it is the gradient of."
-        )
-
-    def fiddle_grad(self, x: Any) -> Any:
-        raise AssertionError("a disconnected gradient has no value")
-
-    def values_eq(self, a: Any, b: Any, force_same_dtype: bool = True) -> bool:
-        raise AssertionError("a disconnected gradient has no value")
-
-    def __str__(self) -> str:
-        return "DisconnectedType"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-
-disconnected_type = DisconnectedType()
-
-
-def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
-    """Give `outputs` the container that the flags ask for.
-
-    Parameters
-    ----------
-    use_list, use_tuple
-        Return a list, or a tuple. At most one of them may be true.
-    outputs
-        One object, or a list or tuple of them.
-
-    Returns
-    -------
-    list, tuple or object
-        With both flags false: `outputs` itself, or the only element of a list or tuple.
-
-    Examples
-    --------
-    >>> format_as(True, False, 3)
-    [3]
-    """
-    assert not (use_list and use_tuple), "Both flags cannot be simultaneously True"
-    if use_list or use_tuple:
-        container = list if use_list else tuple
-        return container(outputs) if isinstance(outputs, list | tuple) else container((outputs,))
-    if isinstance(outputs, list | tuple):
-        assert len(outputs) == 1, f"Wrong arguments: expected one output, got {len(outputs)}"
-        return outputs[0]
-    return outputs
-
-
-def grad_not_implemented(op: Any, x_pos: int, x: Variable, comment: str = "") -> Variable:
-    """A variable that stands for a gradient nobody has written yet.
-
-    Parameters
-    ----------
-    op
-        The Op whose `grad` method calls this.
-    x_pos
-        Position of `x` among the inputs of `op`.
-    x
-        The input.
-    comment
-        Why it is not implemented; it becomes part of the error message.
-
-    Returns
-    -------
-    Variable
-        A variable of NullType. It cannot be computed: `grad` raises NullTypeGradError when it meets it.
-    """
-    why = f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op is not implemented."
-    return NullType(f"{why} {comment}" if comment else why)()
-
-
-def grad_undefined(op: Any, x_pos: int, x: Variable, comment: str = "") -> Variable:
-    """A variable that stands for a gradient which mathematics does not define.
-
-    Parameters and result are those of `grad_not_implemented`.
-    """
-    why = f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op is mathematically undefined."
-    return NullType(f"{why} {comment}" if comment else why)()
 
 
 def _dtype(variable: Variable) -> str | None:
@@ -971,169 +896,3 @@ def hessian(
         first = grad(cost, x, **kwargs)
         result.extend(_grads_of_elements(first, [x], "hessian", **kwargs))
     return format_as(isinstance(wrt, list), isinstance(wrt, tuple), result)
-
-
-class _GradientIdentity(ViewOp):
-    """An identity that treats the gradient in its own way; a rewrite removes it from compiled graphs."""
-
-    __props__: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return type(self).__name__
-
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        return [eval_points[0]]
-
-
-class ConsiderConstant(_GradientIdentity):
-    """Identity with a zero gradient."""
-
-    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
-        return [g.zeros_like() for g in output_gradients]
-
-
-class ZeroGrad(_GradientIdentity):
-    """Identity with a zero gradient and a zero R operator."""
-
-    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
-        return [g.zeros_like() for g in output_gradients]
-
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        from theano import tensor
-
-        return [None if eval_points[0] is None else tensor.zeros(1)]
-
-
-class UndefinedGrad(_GradientIdentity):
-    """Identity whose gradient is undefined."""
-
-    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
-        return [grad_undefined(self, i, x) for i, x in enumerate(inputs)]
-
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        return [None]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True]]
-
-
-class DisconnectedGrad(_GradientIdentity):
-    """Identity that disconnects its input."""
-
-    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
-        return [disconnected_type()]
-
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        return [None]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[False]]
-
-
-class GradClip(_GradientIdentity):
-    """Identity that clips the gradient elementwise between two bounds."""
-
-    __props__ = ("clip_lower_bound", "clip_upper_bound")
-
-    def __init__(self, clip_lower_bound: float, clip_upper_bound: float) -> None:
-        self.clip_lower_bound = clip_lower_bound
-        self.clip_upper_bound = clip_upper_bound
-        if not clip_upper_bound >= clip_lower_bound:
-            raise ValueError("grad_clip: the upper bound is below the lower one.")
-
-    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
-        from theano import tensor
-
-        return [tensor.clip(g, self.clip_lower_bound, self.clip_upper_bound) for g in output_gradients]
-
-
-class GradScale(_GradientIdentity):
-    """Identity that multiplies the gradient."""
-
-    __props__ = ("multiplier",)
-
-    def __init__(self, multiplier: float) -> None:
-        self.multiplier = multiplier
-
-    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
-        return [self.multiplier * g for g in output_gradients]
-
-
-consider_constant_ = ConsiderConstant()
-zero_grad_ = ZeroGrad()
-undefined_grad_ = UndefinedGrad()
-disconnected_grad_ = DisconnectedGrad()
-
-
-def consider_constant(x: Any) -> Any:
-    """Deprecated: use `zero_grad` or `disconnected_grad`.
-
-    Parameters
-    ----------
-    x
-        The expression whose gradient to truncate.
-
-    Returns
-    -------
-    Variable
-        An expression equal to `x` whose gradient is zero.
-    """
-    warnings.warn(
-        "consider_constant() is deprecated, use zero_grad() or disconnected_grad() instead.",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return consider_constant_(x)
-
-
-def zero_grad(x: Any) -> Any:
-    """An expression equal to `x` through which a gradient of zero is back-propagated.
-
-    Examples
-    --------
-    >>> import theano, theano.tensor as T
-    >>> x = T.dscalar('x')
-    >>> float(theano.function([x], grad(x * zero_grad(x), x))(3.))
-    3.0
-    """
-    return zero_grad_(x)
-
-
-def undefined_grad(x: Any) -> Any:
-    """An expression equal to `x` whose gradient is undefined: taking it raises NullTypeGradError."""
-    return undefined_grad_(x)
-
-
-def disconnected_grad(x: Any) -> Any:
-    """An expression equal to `x` that is not back-propagated through.
-
-    This is quicker than `zero_grad`, for which the graph below `x` is still visited. If `x` is the only way from
-    the cost to an element of `wrt`, that element is disconnected.
-    """
-    return disconnected_grad_(x)
-
-
-def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:
-    """An expression equal to `x` whose gradient is clipped elementwise to ``[lower_bound, upper_bound]``.
-
-    Examples
-    --------
-    >>> import theano, theano.tensor as T
-    >>> x = T.dscalar('x')
-    >>> float(theano.function([x], grad(grad_clip(x, -1, 1) ** 2, x))(2.))
-    1.0
-    """
-    return GradClip(lower_bound, upper_bound)(x)
-
-
-def grad_scale(x: Any, multiplier: float) -> Any:
-    """An expression equal to `x` whose gradient is multiplied by `multiplier`.
-
-    Examples
-    --------
-    >>> import theano, theano.tensor as T
-    >>> x = T.dscalar('x')
-    >>> float(theano.function([x], grad(grad_scale(x, -2.) * 3, x))(1.))
-    -6.0
-    """
-    return GradScale(multiplier)(x)

@@ -35,6 +35,16 @@ class frozendict(Mapping):
     def __contains__(self, key: object) -> bool:
         return key in self._dict
 
+    def __eq__(self, other: object) -> bool:
+        # Ops are compared by these all the time: no detour over `Mapping`.
+        return self._dict == (other._dict if isinstance(other, frozendict) else other)
+
+    def items(self) -> Any:
+        return self._dict.items()
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return self._dict.get(key, default)
+
     def copy(self, **add_or_replace: Any) -> frozendict:
         """Return a new one with some entries added or replaced."""
         return type(self)(self._dict, **add_or_replace)

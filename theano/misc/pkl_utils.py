@@ -220,6 +220,7 @@ def dump(
     >>> import io, numpy as np, theano
     >>> file = io.BytesIO()
     >>> dump((theano.shared(0, name='foo'), np.array(2)), file)
+    >>> _ = file.seek(0)
     >>> with np.load(file) as members:
     ...     sorted(members)
     ['array_0', 'foo', 'pkl']

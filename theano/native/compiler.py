@@ -29,7 +29,7 @@ BASE_FLAGS = (
 """Flags of every kernel. No flag lets the compiler change values: NaN, infinities and the order of operations stay."""
 
 GCC_FLAGS = (
-    "-O1", "-fgcse", "-fpeel-loops", "-ftree-vectorize", "-fvect-cost-model=dynamic", "--param", "vect-epilogues-nomask=0",
+    "-O1", "-fgcse", "-fpeel-loops", "-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "--param", "vect-epilogues-nomask=0",
     "-fno-thread-jumps", "-fno-semantic-interposition", "-fexcess-precision=standard", "-fcx-fortran-rules", "-nostdlib", "-lgcc",
 )  # fmt: skip
 """What gcc gets besides. Kernels gain nothing from the passes of -O2 and -O3 but vectorisation and the unrolling of

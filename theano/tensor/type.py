@@ -487,7 +487,9 @@ def _as_array(data: Any, type_: TensorType) -> np.ndarray:
     if array.dtype.kind not in "biufc":
         if array.size == 0:
             return array.astype(type_.numpy_dtype)
-        raise TypeError(f"{type_} cannot be made from a value of dtype {array.dtype}", data)
+        # NumPy's own error where the type is right in principle but the text is no number.
+        error_type = ValueError if array.dtype.kind in "US" else TypeError
+        raise error_type(f"{type_} cannot be made from a value of dtype {array.dtype}", data)
     return array
 
 

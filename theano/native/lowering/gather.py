@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from theano.gof.graph import Apply, Constant
+from theano.native.lowering.subtensor import require_value_kind
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
 from theano.tensor.basic import AllocDiag, ExtractDiag, Nonzero
 from theano.tensor.extra_ops import CumOp
@@ -129,6 +130,7 @@ def lower_advanced_subtensor(builder: ProgramBuilder, node: Apply) -> None:
 def lower_advanced_inc_subtensor(builder: ProgramBuilder, node: Apply) -> None:
     """With slices the target is a view of the output, which is written in place."""
     op = node.op
+    require_value_kind(node)
     x, y, *entries = node.inputs
     index = _ArrayIndex(builder, x, entries)
     value = _converted(builder, y, x.type.dtype)

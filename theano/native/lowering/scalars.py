@@ -28,7 +28,7 @@ def literal(value: Any, dtype: str) -> str:
     number = np.asarray(value, dtype=dtype)[()]
     if dtype.startswith("complex"):
         part = "float32" if dtype == "complex64" else "float64"
-        return f"TK_COMPLEX{number.itemsize * 8}({literal(number.real, part)}, {literal(number.imag, part)})"
+        return f"__builtin_complex({literal(number.real, part)}, {literal(number.imag, part)})"
     if dtype.startswith("float"):
         number = float(number)
         if math.isnan(number):

@@ -75,9 +75,18 @@ def lower_inc_take(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit("inc_take", _with_converted_value(builder, node), [builder.cell(node.outputs[0])], params)
 
 
+def require_value_kind(node: Apply) -> None:
+    """Increments of a wider kind (floats to integers) are added before the sum is converted: left to Python."""
+    x, y = (np.dtype(v.type.dtype) for v in node.inputs[:2])
+    kinds = "biufc"
+    if not node.op.set_instead_of_inc and kinds.index(y.kind.replace("u", "i")) > kinds.index(x.kind.replace("u", "i")):
+        raise CannotLower("an increment of a wider kind")
+
+
 def _with_converted_value(builder: ProgramBuilder, node: Apply) -> list[int]:
     """Cells of the inputs, the second one converted to the dtype of the first."""
     x, y, *_ = node.inputs
+    require_value_kind(node)
     cells = [builder.cell(v) for v in node.inputs]
     if y.type.dtype != x.type.dtype:
         converted = builder.temporary(x.type.dtype, y.type.broadcastable)

@@ -181,11 +181,17 @@ static void rows_task(void *ctx, long task)
     char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS], *buf = NULL;
     thn_intp s1[THN_KMAXOPS], sb[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
     thn_intp tile = 1;
+    size_t widest = 1;
     thn_strides_along(g, g->n - 1, ops, s1);
     if (p->buffered) {
-        tile = 32768 / (p->inner ? p->inner : 1);
+        for (int op = 0; op < ops; op++) {
+            const size_t item = (size_t)itemsize_of(k, op);
+            widest = p->through[op] && item > widest ? item : widest;
+        }
+        /* Several cache lines of each strided element of the rows, as far as the second-level cache holds them. */
+        tile = (512 << 10) / (thn_intp)((p->inner ? (size_t)p->inner : 1) * widest);
         tile = tile < 1 ? 1 : tile > 64 ? 64 : tile;
-        buf = thn_buffer_alloc((size_t)ops * tile * p->inner * 16);
+        buf = thn_buffer_alloc((size_t)ops * tile * p->inner * widest);
         if (!buf) {
             l->failed = 1;
             return;
@@ -203,7 +209,7 @@ static void rows_task(void *ctx, long task)
             q[op] = ptr[op] + i1 * s1[op];
             sb[op] = s1[op];
             if (p->through[op]) {
-                char *b = buf + (size_t)op * tile * p->inner * 16;
+                char *b = buf + (size_t)op * tile * p->inner * widest;
                 sb[op] = p->inner * itemsize_of(k, op);
                 if (op < k->nin) {
                     thn_move_rows(p, op, q[op], s1[op], m, 0, p->inner, b, sb[op], 1);

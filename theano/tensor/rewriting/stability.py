@@ -15,6 +15,7 @@ from theano.tensor.rewriting.registry import (
     register_canonicalize,
     register_specialize,
     register_stabilize,
+    same_dtype,
 )
 
 
@@ -84,6 +85,8 @@ def local_log_add(node: Any) -> Any:
     terms = [_applied(i, T.exp) for i in inner.inputs]
     if any(t is None for t in terms) or node.outputs[0].type.dtype.startswith("complex"):
         return False
+    # The exponentials of integers are floats; so must be what takes their place.
+    terms = [same_dtype(t, node.outputs[0]) for t in terms]
     if len(terms) == 2:
         x, y = terms
         top = T.maximum(x, y)

@@ -1,0 +1,179 @@
+"""Identities that change how gradients pass; `theano.gradient` is the documented path of these names."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from theano.compile.ops import ViewOp
+from theano.gof.graph import Apply
+from theano.gradient_types import disconnected_type, grad_undefined
+
+
+class _GradientIdentity(ViewOp):
+    """An identity that treats the gradient in its own way; a rewrite removes it from compiled graphs."""
+
+    __props__: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [eval_points[0]]
+
+
+class ConsiderConstant(_GradientIdentity):
+    """Identity with a zero gradient."""
+
+    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
+        return [g.zeros_like() for g in output_gradients]
+
+
+class ZeroGrad(_GradientIdentity):
+    """Identity with a zero gradient and a zero R operator."""
+
+    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
+        return [g.zeros_like() for g in output_gradients]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None if eval_points[0] is None else eval_points[0].zeros_like()]
+
+
+class UndefinedGrad(_GradientIdentity):
+    """Identity whose gradient is undefined."""
+
+    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
+        return [grad_undefined(self, i, x) for i, x in enumerate(inputs)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True]]
+
+
+class DisconnectedGrad(_GradientIdentity):
+    """Identity that disconnects its input."""
+
+    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
+        return [disconnected_type()]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False]]
+
+
+class GradClip(_GradientIdentity):
+    """Identity that clips the gradient elementwise between two bounds."""
+
+    __props__ = ("clip_lower_bound", "clip_upper_bound")
+
+    def __init__(self, clip_lower_bound: float, clip_upper_bound: float) -> None:
+        self.clip_lower_bound = clip_lower_bound
+        self.clip_upper_bound = clip_upper_bound
+        if not clip_upper_bound >= clip_lower_bound:
+            raise ValueError("grad_clip: the upper bound is below the lower one.")
+
+    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
+        from theano import tensor
+
+        return [tensor.clip(g, self.clip_lower_bound, self.clip_upper_bound) for g in output_gradients]
+
+
+class GradScale(_GradientIdentity):
+    """Identity that multiplies the gradient."""
+
+    __props__ = ("multiplier",)
+
+    def __init__(self, multiplier: float) -> None:
+        self.multiplier = multiplier
+
+    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
+        return [self.multiplier * g for g in output_gradients]
+
+
+consider_constant_ = ConsiderConstant()
+zero_grad_ = ZeroGrad()
+undefined_grad_ = UndefinedGrad()
+disconnected_grad_ = DisconnectedGrad()
+
+
+def consider_constant(x: Any) -> Any:
+    """Deprecated: use `zero_grad` or `disconnected_grad`.
+
+    Parameters
+    ----------
+    x
+        The expression whose gradient to truncate.
+
+    Returns
+    -------
+    Variable
+        An expression equal to `x` whose gradient is zero.
+    """
+    warnings.warn(
+        "consider_constant() is deprecated, use zero_grad() or disconnected_grad() instead.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return consider_constant_(x)
+
+
+def zero_grad(x: Any) -> Any:
+    """An expression equal to `x` through which a gradient of zero is back-propagated.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> x = T.dscalar('x')
+    >>> float(theano.function([x], theano.grad(x * zero_grad(x), x))(3.))
+    3.0
+    """
+    return zero_grad_(x)
+
+
+def undefined_grad(x: Any) -> Any:
+    """An expression equal to `x` whose gradient is undefined: taking it raises NullTypeGradError."""
+    return undefined_grad_(x)
+
+
+def disconnected_grad(x: Any) -> Any:
+    """An expression equal to `x` that is not back-propagated through.
+
+    This is quicker than `zero_grad`, for which the graph below `x` is still visited. If `x` is the only way from
+    the cost to an element of `wrt`, that element is disconnected.
+    """
+    return disconnected_grad_(x)
+
+
+def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:
+    """An expression equal to `x` whose gradient is clipped elementwise to ``[lower_bound, upper_bound]``.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> x = T.dscalar('x')
+    >>> float(theano.function([x], theano.grad(grad_clip(x, -1, 1) ** 2, x))(2.))
+    1.0
+    """
+    return GradClip(lower_bound, upper_bound)(x)
+
+
+def grad_scale(x: Any, multiplier: float) -> Any:
+    """An expression equal to `x` whose gradient is multiplied by `multiplier`.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> x = T.dscalar('x')
+    >>> float(theano.function([x], theano.grad(grad_scale(x, -2.) * 3, x))(1.))
+    -6.0
+    """
+    return GradScale(multiplier)(x)
+
+
+for _class in (ConsiderConstant, ZeroGrad, UndefinedGrad, DisconnectedGrad, GradClip, GradScale):
+    _class.__module__ = "theano.gradient"

@@ -1,0 +1,117 @@
+"""Types, errors and placeholders of differentiation; `theano.gradient` is the documented path of these names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano.gof.graph import Variable
+from theano.gof.null_type import NullType
+from theano.gof.type import Type
+
+
+class NullTypeGradError(TypeError):
+    """Raised when `grad` meets a gradient of NullType: it is undefined or not implemented."""
+
+
+class DisconnectedInputError(ValueError):
+    """Raised when an element of `wrt` is disconnected and `disconnected_inputs='raise'`."""
+
+
+class DisconnectedType(Type):
+    """Type of the gradient with respect to a variable that the cost does not depend on.
+
+    A variable of this type stands for a zero of any shape. It has no value: filtering one raises.
+    """
+
+    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        raise AssertionError(
+            "If you are assigning to a DisconnectedType instance, something is wrong: a disconnected gradient "
+            "has no value. Call zeros_like on the variable that it is the gradient of."
+        )
+
+    def fiddle_grad(self, x: Any) -> Any:
+        raise AssertionError("a disconnected gradient has no value")
+
+    def values_eq(self, a: Any, b: Any, force_same_dtype: bool = True) -> bool:
+        raise AssertionError("a disconnected gradient has no value")
+
+    def __str__(self) -> str:
+        return "DisconnectedType"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+disconnected_type = DisconnectedType()
+
+
+def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
+    """Give `outputs` the container that the flags ask for.
+
+    Parameters
+    ----------
+    use_list, use_tuple
+        Return a list, or a tuple. At most one of them may be true.
+    outputs
+        One object, or a list or tuple of them.
+
+    Returns
+    -------
+    list, tuple or object
+        With both flags false: `outputs` itself, or the only element of a list or tuple.
+
+    Examples
+    --------
+    >>> format_as(True, False, 3)
+    [3]
+    """
+    assert not (use_list and use_tuple), "Both flags cannot be simultaneously True"
+    if use_list or use_tuple:
+        container = list if use_list else tuple
+        return container(outputs) if isinstance(outputs, list | tuple) else container((outputs,))
+    if isinstance(outputs, list | tuple):
+        assert len(outputs) == 1, f"Wrong arguments: expected one output, got {len(outputs)}"
+        return outputs[0]
+    return outputs
+
+
+def grad_not_implemented(op: Any, x_pos: int, x: Variable, comment: str = "") -> Variable:
+    """A variable that stands for a gradient nobody has written yet.
+
+    Parameters
+    ----------
+    op
+        The Op whose `grad` method calls this.
+    x_pos
+        Position of `x` among the inputs of `op`.
+    x
+        The input.
+    comment
+        Why it is not implemented; it becomes part of the error message.
+
+    Returns
+    -------
+    Variable
+        A variable of NullType. It cannot be computed: `grad` raises NullTypeGradError when it meets it.
+    """
+    why = f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op is not implemented."
+    return NullType(f"{why} {comment}" if comment else why)()
+
+
+def grad_undefined(op: Any, x_pos: int, x: Variable, comment: str = "") -> Variable:
+    """A variable that stands for a gradient which mathematics does not define.
+
+    Parameters and result are those of `grad_not_implemented`.
+    """
+    why = f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op is mathematically undefined."
+    return NullType(f"{why} {comment}" if comment else why)()
+
+
+for _class in (NullTypeGradError, DisconnectedInputError, DisconnectedType):
+    _class.__module__ = "theano.gradient"
