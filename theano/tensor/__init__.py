@@ -57,10 +57,8 @@ from theano.tensor import raw_random  # isort: skip
 
 _lazy_modules = (
     "blas_c",
-    "blas_headers",
     "blas_scipy",
     "fft",
-    "fourier",
     "io",
     "nlinalg",
     "opt_uncanonicalize",

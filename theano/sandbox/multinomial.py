@@ -1,0 +1,134 @@
+"""Ops that turn uniform samples into multinomial ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano import gradient, tensor
+from theano.gof import Apply, Op, Variable
+
+__all__ = ["ChoiceFromUniform", "MultinomialFromUniform", "MultinomialWOReplacementFromUniform"]
+
+
+def _as_pvals_and_unis(pvals: Any, unis: Any) -> tuple[Variable, Variable]:
+    pvals, unis = tensor.as_tensor_variable(pvals), tensor.as_tensor_variable(unis)
+    if pvals.ndim != 2:
+        raise NotImplementedError("pvals ndim should be 2", pvals.ndim)
+    if unis.ndim != 1:
+        raise NotImplementedError("unis ndim should be 1", unis.ndim)
+    return pvals, unis
+
+
+def _first_above(cumulated: np.ndarray, unis: np.ndarray) -> np.ndarray:
+    """Return for each row the first column whose cumulated probability exceeds the uniform number."""
+    above = cumulated > unis[:, None]
+    found = above.argmax(axis=1)
+    # Rounding may leave the sum below the number; then it is the last column with a chance.
+    missed = ~above.any(axis=1)
+    if missed.any():
+        found[missed] = cumulated[missed].argmax(axis=1)
+    return found
+
+
+class _FromUniform(Op):
+    __props__: tuple[str, ...] = ("odtype",)
+
+    def grad(self, inputs: list[Variable], output_grads: list[Variable]) -> list[Variable]:
+        comment = "No gradient defined through random sampling op"
+        return [gradient.grad_undefined(self, k, x, comment) for k, x in enumerate(inputs)]
+
+    def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
+        return [None]
+
+    def _dtype(self, pvals: Variable) -> str:
+        return pvals.dtype if self.odtype == "auto" else self.odtype
+
+
+class MultinomialFromUniform(_FromUniform):
+    """Count how often each column comes up in draws from the rows of a matrix of probabilities.
+
+    Parameters
+    ----------
+    odtype : str
+        Type of the counts; 'auto' for that of the probabilities.
+    """
+
+    def __init__(self, odtype: str):
+        self.odtype = odtype
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.odtype}}}"
+
+    def make_node(self, pvals: Any, unis: Any, n: Any = 1) -> Apply:
+        """Return the node for a matrix of probabilities, a vector of uniform numbers and the number of draws."""
+        pvals, unis = _as_pvals_and_unis(pvals, unis)
+        out = tensor.tensor(dtype=self._dtype(pvals), broadcastable=pvals.type.broadcastable)
+        return Apply(self, [pvals, unis, tensor.as_tensor_variable(n)], [out])
+
+    def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
+        return [input_shapes[0]]
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        pvals, unis, n = inputs
+        rows = pvals.shape[0]
+        if unis.shape[0] != rows * int(n):
+            raise ValueError("unis.shape[0] != pvals.shape[0] * n_samples", unis.shape[0], rows, int(n))
+        out = np.zeros(pvals.shape, dtype=node.outputs[0].dtype)
+        cumulated = np.cumsum(pvals, axis=1)
+        for k in range(int(n)):
+            if rows:
+                out[np.arange(rows), _first_above(cumulated, unis[k * rows : (k + 1) * rows])] += 1
+        output_storage[0][0] = out
+
+
+class ChoiceFromUniform(_FromUniform):
+    """Draw columns from the rows of a matrix of probabilities.
+
+    Parameters
+    ----------
+    odtype : str
+        Type of the column numbers.
+    replace : bool
+        Whether a column may be drawn more than once from a row.
+    """
+
+    __props__ = ("odtype", "replace")
+
+    def __init__(self, odtype: str, replace: bool = False):
+        self.odtype = odtype
+        self.replace = replace
+
+    def make_node(self, pvals: Any, unis: Any, n: Any = 1) -> Apply:
+        """Return the node for a matrix of probabilities, a vector of uniform numbers and the number of draws."""
+        pvals, unis = _as_pvals_and_unis(pvals, unis)
+        dtype = "int64" if self.odtype == "auto" else self.odtype
+        out = tensor.tensor(dtype=dtype, broadcastable=(pvals.type.broadcastable[0], False))
+        return Apply(self, [pvals, unis, tensor.as_tensor_variable(n)], [out])
+
+    def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
+        return [(input_shapes[0][0], node.inputs[2].astype("int64"))]
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        pvals, unis, n = inputs
+        n, rows = int(n), pvals.shape[0]
+        if n > pvals.shape[1] and not self.replace:
+            raise ValueError(f"Cannot sample without replacement n samples bigger than the size of the distribution: {n}")
+        if unis.shape[0] != rows * n:
+            raise ValueError("unis.shape[0] != pvals.shape[0] * n_samples", unis.shape[0], rows, n)
+        pvals = pvals.copy()
+        out = np.empty((rows, n), dtype=node.outputs[0].dtype)
+        index = np.arange(rows)
+        for k in range(n):
+            found = _first_above(np.cumsum(pvals, axis=1), unis[k * rows : (k + 1) * rows])
+            out[:, k] = found
+            if not self.replace:
+                pvals[index, found] = 0
+                sums = pvals.sum(axis=1, keepdims=True)
+                pvals = np.divide(pvals, sums, out=np.zeros_like(pvals), where=sums > 0)
+        output_storage[0][0] = out
+
+
+class MultinomialWOReplacementFromUniform(ChoiceFromUniform):
+    """The older name of :class:`ChoiceFromUniform`."""

@@ -1,0 +1,618 @@
+"""Random numbers of the combined multiple recursive generator MRG31k3p.
+
+P. L'Ecuyer and R. Touzin, Fast Combined Multiple Recursive Generators with
+Multipliers of the form a = +/- 2^d +/- 2^e, Proceedings of the 2000 Winter
+Simulation Conference, 683-689. The streams and substreams are those of
+P. L'Ecuyer, R. Simard, E. J. Chen and W. D. Kelton, An Object-Oriented
+Random-Number Package with Many Long Streams and Substreams, Operations
+Research 50 (2002), 1073-1075.
+
+A state is six numbers, the last three terms of each of two sequences::
+
+    x_n = (2^22 x_{n-2} + (2^7 + 1) x_{n-3}) mod M1
+    y_n = (2^15 y_{n-1} + (2^15 + 1) y_{n-3}) mod M2
+
+and a sample is ``(x_n - y_n) mod M1`` divided by ``2^31``.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import numpy as np
+
+import theano
+from theano import gradient, tensor
+from theano.compile import optdb, shared
+from theano.gof import Apply, Constant, Op, Variable, local_optimizer
+from theano.gof.opt import in2out
+from theano.sandbox import multinomial
+from theano.scalar import upcast
+
+__all__ = ["DotModulo", "MRG_RandomStreams", "guess_n_streams", "matVecModM", "mrg_uniform", "multMatVect"]
+
+M1 = np.asarray(2147483647, dtype="int32")
+M2 = np.asarray(2147462579, dtype="int32")
+_M1, _M2 = int(M1), int(M2)
+_A1 = ((0, 2**22, 2**7 + 1), (1, 0, 0), (0, 1, 0))
+_A2 = ((2**15, 0, 2**15 + 1), (1, 0, 0), (0, 1, 0))
+_DEFAULT_STREAMS = 60 * 256
+
+
+def _matmul(a: Any, b: Any, m: int) -> tuple:
+    return tuple(tuple(sum(a[i][k] * b[k][j] for k in range(3)) % m for j in range(3)) for i in range(3))
+
+
+@functools.lru_cache(maxsize=None)
+def _jump(log2_steps: int, times: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Return the matrices that advance both sequences by ``times * 2**log2_steps`` terms."""
+    result = []
+    for matrix, modulus in ((_A1, _M1), (_A2, _M2)):
+        power: Any = matrix
+        for _ in range(log2_steps):
+            power = _matmul(power, power, modulus)
+        total: Any = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+        for bit in bin(times)[2:]:
+            total = _matmul(total, total, modulus)
+            if bit == "1":
+                total = _matmul(total, power, modulus)
+        result.append(np.array(total, dtype="int64"))
+    return result[0], result[1]
+
+
+def matVecModM(A: Any, s: Any, m: Any) -> np.ndarray:
+    """Return the product of a matrix and a vector modulo `m`, without overflow.
+
+    Parameters
+    ----------
+    A : array_like
+        Matrix of integers below `m`.
+    s : array_like
+        Vector, or matrix of vectors as rows, of integers below `m`.
+    m : int
+        The modulus, below ``2**31``.
+
+    Returns
+    -------
+    ndarray
+        Integers below `m`.
+    """
+    A, s, m = np.asarray(A, dtype="int64"), np.asarray(s, dtype="int64"), int(m)
+    # Each product is below 2**62; a sum of them would not fit.
+    return ((A * s[..., None, :]) % m).sum(axis=-1) % m
+
+
+def multMatVect(v: Any, A: Any, m1: Any, B: Any, m2: Any) -> np.ndarray:
+    """Multiply the first half of `v` by `A` modulo `m1`, and the second half by `B` modulo `m2`.
+
+    Parameters
+    ----------
+    v : array_like
+        Vector of six integers, or a matrix of such rows.
+    A, B : array_like
+        3 by 3 matrices of integers.
+    m1, m2 : int
+        The moduli.
+
+    Returns
+    -------
+    ndarray
+        As `v`, of int32.
+    """
+    v = np.asarray(v)
+    parts = [matVecModM(A, v[..., :3], m1), matVecModM(B, v[..., 3:], m2)]
+    return np.concatenate(parts, axis=-1).astype("int32")
+
+
+class DotModulo(Op):
+    """Two products of a matrix and a vector, each modulo a number, put together to one vector."""
+
+    __props__ = ()
+
+    def make_node(self, A: Any, s: Any, m: Any, A2: Any, s2: Any, m2: Any) -> Apply:
+        """Return the node for two matrices, vectors and moduli."""
+        inputs = [tensor.as_tensor_variable(x) for x in (A, s, m, A2, s2, m2)]
+        return Apply(self, inputs, [inputs[1].type()])
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        A, s, m, A2, s2, m2 = inputs
+        both = np.concatenate([matVecModM(A, s, m), matVecModM(A2, s2, m2)])
+        output_storage[0][0] = both.astype(node.outputs[0].dtype)
+
+
+def _next_values(states: np.ndarray) -> np.ndarray:
+    """Advance each row of `states` (int64, in place) by one term; return the numbers between 1 and M1."""
+    x = ((states[:, 1] << 22) + (states[:, 2] << 7) + states[:, 2]) % _M1
+    y = ((states[:, 3] << 15) + (states[:, 5] << 15) + states[:, 5]) % _M2
+    states[:, 1:3] = states[:, 0:2]
+    states[:, 4:6] = states[:, 3:5]
+    states[:, 0], states[:, 3] = x, y
+    difference = x - y
+    difference[difference <= 0] += _M1
+    return difference
+
+
+class mrg_uniform(Op):
+    """Draw uniform numbers from a matrix of states; the outputs are the new states and the sample.
+
+    Element ``i`` of the sample, in C order, comes from the stream ``i`` modulo
+    the number of streams.
+
+    Parameters
+    ----------
+    output_type : TensorType
+        Type of the sample.
+    inplace : bool
+        Whether to overwrite the states.
+    """
+
+    __props__ = ("output_type", "inplace")
+
+    def __init__(self, output_type: Any, inplace: bool = False):
+        self.output_type = output_type
+        self.inplace = inplace
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.output_type},{'inplace' if self.inplace else 'no_inplace'}}}"
+
+    @classmethod
+    def new(cls, rstate: Variable, ndim: int | None, dtype: str, size: Variable) -> Any:
+        """Return the new states and a sample of the given shape."""
+        v_size = tensor.as_tensor_variable(size)
+        if ndim is None:
+            ndim = tensor.get_vector_length(v_size)
+        op = cls(tensor.TensorType(dtype, (False,) * ndim))
+        return op(rstate, v_size)
+
+    def make_node(self, rstate: Any, size: Any) -> Apply:
+        """Return the node for a matrix of states and the shape of the sample."""
+        rstate, size = tensor.as_tensor_variable(rstate), tensor.as_tensor_variable(size)
+        broadcastable = [tensor.extract_constant(size[i]) == 1 for i in range(self.output_type.ndim)]
+        return Apply(self, [rstate, size], [rstate.type(), self.output_type.clone(broadcastable=broadcastable)()])
+
+    def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
+        size = node.inputs[1]
+        return [input_shapes[0], [size[i] for i in range(self.output_type.ndim)]]
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        rstate, size = inputs
+        shape = tuple(int(n) for n in size)
+        n = int(np.prod(shape, dtype="int64"))
+        if n > _M1:
+            raise ValueError("rng_mrg does not support more than (2**31 - 1) samples")
+        n_streams = rstate.shape[0]
+        states = rstate.astype("int64")
+        numbers = np.empty(n, dtype="int64")
+        for start in range(0, n, n_streams):
+            count = min(n_streams, n - start)
+            used = states[:count]
+            numbers[start : start + count] = _next_values(used)
+        new_states = rstate if self.inplace else np.empty_like(rstate)
+        new_states[...] = states
+        output_storage[0][0] = new_states
+        output_storage[1][0] = self._scaled(numbers, node.outputs[1].dtype).reshape(shape)
+
+    @staticmethod
+    def _scaled(numbers: np.ndarray, dtype: str) -> np.ndarray:
+        if dtype == "float64":
+            return numbers * 4.656612873077392578125e-10
+        if dtype == "float32":
+            # The largest factor with which no number is rounded up to 1.
+            return numbers.astype("float32") * np.float32(4.6566126e-10)
+        # Fifteen bits, off zero, so that neither bound is reached.
+        return (((numbers & 0x7FFF) + 1) * np.float32(3.0458e-05)).astype(dtype)
+
+    def grad(self, inputs: list[Variable], output_grads: list[Variable]) -> list[Variable]:
+        comment = "No gradient defined through random sampling op"
+        return [gradient.grad_undefined(self, k, x, comment) for k, x in enumerate(inputs)]
+
+    def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
+        return [None, None]
+
+
+def guess_n_streams(size: Any, warn: bool = False) -> int:
+    """Return a good number of streams for a sample.
+
+    Parameters
+    ----------
+    size : sequence or Variable
+        Shape of the sample.
+    warn : bool
+        Whether to warn if the shape is not known, in which case 60 * 256 is
+        returned.
+
+    Returns
+    -------
+    int
+        The number.
+    """
+    if isinstance(size, Constant):
+        size = tuple(int(n) for n in np.atleast_1d(size.data))
+    if isinstance(size, (tuple, list)) and all(isinstance(n, (int, np.integer)) for n in size):
+        n = int(np.prod(size, dtype="int64"))
+        if n > 6:
+            # A few numbers from each stream.
+            n //= 6
+        return max(1, min(n, _DEFAULT_STREAMS))
+    if warn:
+        warnings.warn(f"MRG_RandomStreams cannot know the number of elements of {size}, it uses {_DEFAULT_STREAMS} streams")
+    return _DEFAULT_STREAMS
+
+
+def _check_size(size: Any) -> Any:
+    """Return a shape as a constant or symbolic vector of integers."""
+    if isinstance(size, Variable):
+        if size.ndim == 1:
+            return size
+        if size.ndim == 0:
+            return tensor.stack([size])
+        raise ValueError("The size must be a scalar or a vector of integers", size)
+    if isinstance(size, (int, np.integer)):
+        size = (size,)
+    elif not isinstance(size, (tuple, list, np.ndarray)):
+        raise ValueError("The size must be an int, a tuple or a list of ints, or a variable", size)
+    for n in size:
+        if isinstance(n, Variable):
+            if n.ndim != 0:
+                raise ValueError("Each dimension of the size must be a scalar", n)
+        elif not isinstance(n, (int, np.integer)):
+            raise ValueError("Each dimension of the size must be an integer", n)
+        elif n <= 0:
+            raise ValueError("The specified size contains a dimension with value <= 0", size)
+    return tensor.as_tensor_variable(list(size), ndim=1) if len(size) else tensor.constant(np.zeros(0, dtype="int64"))
+
+
+class MRG_RandomStreams:
+    """Random variables of MRG31k3p, with an interface like ``numpy.random``.
+
+    Parameters
+    ----------
+    seed : int or list of 6 int
+        Start of the streams. An integer stands for six equal ones. The first
+        three must be below 2147483647 and not all 0, the last three below
+        2147462579 and not all 0.
+
+    Attributes
+    ----------
+    rstate : ndarray
+        Start of the next stream.
+    state_updates : list
+        For each random variable its shared states, the expression of their next
+        values, the shape, and the number of streams asked for.
+
+    Examples
+    --------
+    >>> import theano
+    >>> f = theano.function([], MRG_RandomStreams(seed=1).uniform(size=(3,)))
+    >>> f().shape, bool((f() != f()).all())
+    ((3,), True)
+    """
+
+    def __init__(self, seed: Any = 12345):
+        self.state_updates: list[tuple[Any, Any, Any, Any]] = []
+        self.default_instance_seed = seed
+        self.set_rstate(seed)
+
+    def updates(self) -> list[tuple[Any, Any, Any, Any]]:
+        """Return the states of all random variables with their next values."""
+        return list(self.state_updates)
+
+    def set_rstate(self, seed: Any) -> None:
+        """Start the next stream from a seed.
+
+        Raises
+        ------
+        ValueError
+            For a seed that the generator cannot start from.
+        """
+        if isinstance(seed, (int, np.integer)):
+            if seed == 0:
+                raise ValueError("seed should not be 0", seed)
+            if not 0 < seed < _M2:
+                raise ValueError(f"seed should be positive and less than {_M2}", seed)
+            seed = [int(seed)] * 6
+        elif not hasattr(seed, "__len__") or len(seed) != 6:
+            raise TypeError("seed should be 1 integer or 6 integers")
+        if not any(seed[:3]):
+            raise ValueError("The first 3 values of seed should not be all 0", seed)
+        if not any(seed[3:]):
+            raise ValueError("The last 3 values of seed should not be all 0", seed)
+        if not all(0 <= n < _M1 for n in seed[:3]):
+            raise ValueError(f"The first 3 values of seed should be less than {_M1}", seed)
+        if not all(0 <= n < _M2 for n in seed[3:]):
+            raise ValueError(f"The last 3 values of seed should be less than {_M2}", seed)
+        self.rstate = np.asarray(seed, dtype="int32")
+
+    def seed(self, seed: Any = None) -> None:
+        """Give all the random variables made so far new states.
+
+        Parameters
+        ----------
+        seed : int or list of 6 int, optional
+            The seed; by default the one given to the constructor.
+        """
+        self.set_rstate(self.default_instance_seed if seed is None else seed)
+        for state, new_state, size, nstreams in self.state_updates:
+            if nstreams is None:
+                nstreams = self.n_streams(size)
+            state.set_value(self.get_substream_rstates(nstreams, new_state.owner.outputs[1].dtype), borrow=True)
+
+    def inc_rstate(self) -> None:
+        """Skip ``2**134`` terms, to the start of the next stream."""
+        a, b = _jump(134)
+        self.rstate = multMatVect(self.rstate, a, _M1, b, _M2)
+
+    def get_substream_rstates(self, n_streams: int, dtype: str, inc_rstate: bool = True) -> np.ndarray:
+        """Return states that are ``2**72`` terms apart.
+
+        Parameters
+        ----------
+        n_streams : int
+            How many.
+        dtype : str
+            Type of the samples; the states do not depend on it.
+        inc_rstate : bool
+            Whether to go on to the next stream.
+
+        Returns
+        -------
+        ndarray
+            Matrix of int32 with a state in each row.
+        """
+        if not n_streams > 0:
+            raise ValueError("the number of streams must be positive", n_streams)
+        states = np.empty((n_streams, 6), dtype="int32")
+        states[0] = self.rstate
+        known = 1
+        while known < n_streams:
+            # All known states at once, so that their number doubles.
+            count = min(known, n_streams - known)
+            a, b = _jump(72, known)
+            states[known : known + count] = multMatVect(states[:count], a, _M1, b, _M2)
+            known += count
+        if inc_rstate:
+            self.inc_rstate()
+        return states
+
+    def n_streams(self, size: Any) -> int:
+        """Return the number of streams for a sample of a shape."""
+        return guess_n_streams(size)
+
+    def pretty_return(self, node_rstate: Any, new_rstate: Variable, sample: Any, size: Any, nstreams: Any) -> Any:
+        """Return the sample, after noting its states: ``sample.rstate`` and ``sample.update``."""
+        sample.rstate = node_rstate
+        sample.update = (node_rstate, new_rstate)
+        self.state_updates.append((node_rstate, new_rstate, size, nstreams))
+        node_rstate.default_update = new_rstate
+        return sample
+
+    def uniform(
+        self,
+        size: Any,
+        low: Any = 0.0,
+        high: Any = 1.0,
+        ndim: int | None = None,
+        dtype: str | None = None,
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Draw from the uniform distribution between `low` and `high`, both excluded.
+
+        Parameters
+        ----------
+        size : sequence of int, or Variable
+            Shape of the sample.
+        low, high : tensor_like
+            The bounds.
+        ndim : int, optional
+            Number of dimensions, where `size` does not tell.
+        dtype : str, optional
+            Type of the sample; by default floatX or a larger type of the bounds.
+        nstreams : int, optional
+            Number of streams.
+
+        Returns
+        -------
+        Variable
+            The sample.
+        """
+        size = _check_size(size)
+        low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
+        if dtype is None:
+            dtype = upcast(theano.config.floatX, low.dtype, high.dtype)
+        low = gradient.undefined_grad(tensor.cast(low, dtype))
+        high = gradient.undefined_grad(tensor.cast(high, dtype))
+        states = self.get_substream_rstates(self.n_streams(size) if nstreams is None else nstreams, dtype)
+        node_rstate = shared(states)
+        u = self.pretty_return(node_rstate, *mrg_uniform.new(node_rstate, ndim, dtype, size), size=size, nstreams=nstreams)
+        node_rstate.tag.is_rng = True
+        sample = u * (high - low) + low
+        if u.type.broadcastable != sample.type.broadcastable:
+            raise NotImplementedError("Increase the size to match the broadcasting pattern of `low` and `high` arguments")
+        return sample
+
+    def binomial(
+        self,
+        size: Any = None,
+        n: int = 1,
+        p: Any = 0.5,
+        ndim: int | None = None,
+        dtype: str = "int64",
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Draw 1 with probability `p`, else 0; only for ``n=1``. See :meth:`uniform` for the other parameters."""
+        if n != 1:
+            raise NotImplementedError("MRG_RandomStreams.binomial with n > 1")
+        p = gradient.undefined_grad(tensor.as_tensor_variable(p))
+        x = self.uniform(size=size, ndim=ndim, nstreams=nstreams, dtype="float32" if dtype == "float32" else None)
+        return tensor.cast(x < p, dtype)
+
+    def multinomial(
+        self,
+        size: Any = None,
+        n: int = 1,
+        pvals: Any = None,
+        ndim: int | None = None,
+        dtype: str = "int64",
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Count how often each column comes up in `n` draws from each row of the matrix `pvals` of probabilities.
+
+        Returns
+        -------
+        Variable
+            A matrix of the shape of `pvals`.
+        """
+        if pvals is None:
+            raise TypeError("You have to specify pvals")
+        pvals = gradient.undefined_grad(tensor.as_tensor_variable(pvals))
+        if size is not None:
+            raise ValueError("Provided a size argument to MRG_RandomStreams.multinomial, which does not use it.", size)
+        if ndim is not None:
+            raise ValueError("Provided an ndim argument to MRG_RandomStreams.multinomial, which does not use it.", ndim)
+        if pvals.ndim != 2:
+            raise NotImplementedError("MRG_RandomStreams.multinomial only implemented for pvals.ndim = 2")
+        unis = self.uniform(size=(pvals.shape[0] * n,), ndim=1, nstreams=nstreams)
+        return multinomial.MultinomialFromUniform(dtype)(pvals, unis, n)
+
+    def choice(
+        self,
+        size: Any = 1,
+        a: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        ndim: int | None = None,
+        dtype: str = "int64",
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Draw `size` columns, without replacement, from each row of the matrix `p` of probabilities.
+
+        Returns
+        -------
+        Variable
+            A matrix with a row of column numbers for each row of `p`.
+
+        Raises
+        ------
+        NotImplementedError
+            If `replace` is not False.
+        TypeError
+            If `a` is given or `p` is not.
+        """
+        if replace:
+            raise NotImplementedError("MRG_RandomStreams.choice only works without replacement for now.")
+        if a is not None:
+            raise TypeError("For now, a has to be None in MRG_RandomStreams.choice. Sampled values are below p.shape[1]")
+        if p is None:
+            raise TypeError("For now, p has to be specified in MRG_RandomStreams.choice.")
+        if ndim is not None:
+            raise ValueError("ndim argument to MRG_RandomStreams.choice is not used.")
+        p = gradient.undefined_grad(tensor.as_tensor_variable(p))
+        if p.ndim != 2:
+            raise NotImplementedError("MRG_RandomStreams.choice is only implemented for p.ndim = 2")
+        unis = self.uniform(size=(p.shape[0] * size,), ndim=1, nstreams=nstreams)
+        return multinomial.ChoiceFromUniform(dtype, replace=replace)(p, unis, size)
+
+    def normal(
+        self,
+        size: Any,
+        avg: Any = 0.0,
+        std: Any = 1.0,
+        ndim: int | None = None,
+        dtype: str | None = None,
+        nstreams: int | None = None,
+        truncate: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Draw from the normal distribution, by the transformation of Box and Muller.
+
+        Parameters
+        ----------
+        size : sequence of int, or Variable
+            Shape of the sample.
+        avg, std : tensor_like
+            Mean and standard deviation.
+        truncate : bool
+            Whether to cut at 2 standard deviations; that of the sample is smaller than
+            `std` then.
+        ndim, dtype, nstreams
+            As for :meth:`uniform`.
+
+        Returns
+        -------
+        Variable
+            The sample.
+        """
+        size = _check_size(size)
+        avg = gradient.undefined_grad(tensor.as_tensor_variable(avg))
+        std = gradient.undefined_grad(tensor.as_tensor_variable(std))
+        if dtype is None:
+            dtype = upcast(theano.config.floatX, avg.dtype, std.dtype)
+        avg, std = tensor.cast(avg, dtype), tensor.cast(std, dtype)
+
+        if isinstance(size, Constant):
+            wanted: Any = int(np.prod(size.data, dtype="int64"))
+        else:
+            wanted = tensor.prod(size, dtype="int64")
+        even = wanted + wanted % 2
+        u = self.uniform((even,), ndim=1, dtype=dtype, nstreams=nstreams)
+        u1, u2 = u[: even // 2], u[even // 2 :]
+        theta = np.array(2.0 * np.pi, dtype=dtype) * u2
+        cosine, sine = tensor.cos(theta), tensor.sin(theta)
+        r = tensor.sqrt(-2.0 * tensor.log(u1))
+        z0, z1 = r * cosine, r * sine
+        if truncate:
+            z0, z1 = self._redrawn(z0, z1, cosine, sine, dtype, nstreams)
+        samples = tensor.join(0, z0, z1)[:wanted]
+        if ndim is None:
+            ndim = tensor.get_vector_length(size)
+        return tensor.reshape(samples, size, ndim=ndim) * std + avg
+
+    def _redrawn(self, z0: Any, z1: Any, cosine: Any, sine: Any, dtype: str, nstreams: Any) -> tuple[Any, Any]:
+        """Replace numbers beyond 2 by others in the same direction whose radius is at most 2."""
+        bad0, bad1 = abs(z0) > 2.0, abs(z1) > 2.0
+        index0, index1 = tensor.nonzero(bad0)[0], tensor.nonzero(bad1)[0]
+        # A radius of at most 2 means a uniform number of at least exp(-2).
+        lower = tensor.constant(np.exp(-2.0), dtype=dtype)
+        u = self.uniform((index0.size + index1.size,), low=lower, high=1.0, ndim=1, dtype=dtype, nstreams=nstreams)
+        r = tensor.sqrt(-2.0 * tensor.log(u))
+        fixed0 = r[: index0.size] * cosine[index0]
+        fixed1 = r[index0.size :] * sine[index1]
+        return tensor.set_subtensor(z0[index0], fixed0), tensor.set_subtensor(z1[index1], fixed1)
+
+    def truncated_normal(
+        self,
+        size: Any,
+        avg: Any = 0.0,
+        std: Any = 1.0,
+        ndim: int | None = None,
+        dtype: str | None = None,
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Draw from the normal distribution cut symmetrically, such that `std` is that of the sample; see :meth:`normal`."""
+        std = tensor.as_tensor_variable(std)
+        if dtype is None:
+            dtype = upcast(theano.config.floatX, tensor.as_tensor_variable(avg).dtype, std.dtype)
+        # The standard deviation of the standard normal distribution cut at -2 and 2.
+        std = std / tensor.constant(0.87962566103423978, dtype=dtype)
+        return self.normal(size, avg, std, ndim=ndim, dtype=dtype, nstreams=nstreams, truncate=True)
+
+
+@local_optimizer([mrg_uniform])
+def mrg_random_make_inplace(node: Apply) -> Any:
+    """``mrg_uniform(states)`` -> the same in the memory of the states, where nobody else needs the old ones."""
+    op = node.op
+    if not isinstance(op, mrg_uniform) or op.inplace:
+        return False
+    return type(op)(op.output_type, inplace=True).make_node(*node.inputs).outputs
+
+
+optdb.register("random_make_inplace_mrg", in2out(mrg_random_make_inplace, ignore_newtrees=True), 99, "fast_run", "inplace")
