@@ -16,6 +16,7 @@ from theano.compile.aliasing import (
     view_tree_set,
 )
 from theano.compile.function_object import DUPLICATE, Function, get_info_on_inputs
+from theano.compile.function_object import _pickle_Function as _pickle_Function
 from theano.compile.io import In, SymbolicInput, SymbolicOutput
 from theano.configparser import change_flags, config
 from theano.gof import Constant, Container, Variable

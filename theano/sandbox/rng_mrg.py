@@ -45,7 +45,7 @@ def _matmul(a: Any, b: Any, m: int) -> tuple:
     return tuple(tuple(sum(a[i][k] * b[k][j] for k in range(3)) % m for j in range(3)) for i in range(3))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _jump(log2_steps: int, times: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return the matrices that advance both sequences by ``times * 2**log2_steps`` terms."""
     result = []
@@ -519,6 +519,22 @@ class MRG_RandomStreams:
             raise NotImplementedError("MRG_RandomStreams.choice is only implemented for p.ndim = 2")
         unis = self.uniform(size=(p.shape[0] * size,), ndim=1, nstreams=nstreams)
         return multinomial.ChoiceFromUniform(dtype, replace=replace)(p, unis, size)
+
+    def multinomial_wo_replacement(
+        self,
+        size: Any = None,
+        n: Any = 1,
+        pvals: Any = None,
+        ndim: int | None = None,
+        dtype: str = "int64",
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Draw without replacement; the older name of :meth:`choice`, with `n` for its `size` and `pvals` for its `p`."""
+        warnings.warn("multinomial_wo_replacement is deprecated: use choice(size=n, p=pvals, replace=False)", stacklevel=2)
+        if size is not None:
+            raise ValueError("Provided a size argument to multinomial_wo_replacement, which does not use it.", size)
+        return self.choice(size=n, replace=False, p=pvals, ndim=ndim, dtype=dtype, nstreams=nstreams)
 
     def normal(
         self,

@@ -14,14 +14,17 @@ __all__ = ["hash_from_ndarray", "shape_of_variables"]
 
 
 def hash_from_ndarray(data: Any) -> str:
-    """Return a hash of an array: of its data, shape, strides and dtype."""
+    """Return a hash of an array: of its data, shape, strides and dtype, once it is contiguous.
+
+    A view and its copy have the same hash.
+    """
     data = np.asarray(data)
     contiguous = data if data.flags["C_CONTIGUOUS"] else np.ascontiguousarray(data)
     # Each part is hashed by itself, so that none can run into the next.
     return (
         hash_from_code(contiguous.tobytes())
         + hash_from_code(str(data.shape))
-        + hash_from_code(str(data.strides))
+        + hash_from_code(str(contiguous.strides))
         + hash_from_code(str(data.dtype))
     )
 

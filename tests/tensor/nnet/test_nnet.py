@@ -96,6 +96,15 @@ def test_crossentropies():
     verify(lambda g, p: nnet.nnet.crossentropy_softmax_1hot_with_bias_dx(g, p, LABELS), np.ones(4), p)
 
 
+@pytest.mark.parametrize("mode", [PLAIN, REWRITTEN, None])
+def test_one_gradient_for_all_rows(mode):
+    probabilities = np.exp(LOGP)
+    expected = 2 * (probabilities - np.eye(5)[LABELS])
+    for gradient in (np.array(2.0), np.full(4, 2.0)):
+        got = run(nnet.nnet.crossentropy_softmax_1hot_with_bias_dx, gradient, probabilities, LABELS, mode=mode)
+        np.testing.assert_allclose(got, expected)
+
+
 def test_labels_that_are_no_columns_raise():
     for bad in (LABELS + 1, LABELS - 1, LABELS[:3]):
         with pytest.raises(ValueError):

@@ -79,3 +79,10 @@ def test_gradient_of_a_binary_crossentropy_is_finite_where_the_sigmoid_saturates
     value, gradient = f(points, labels)
     np.testing.assert_allclose(value, 800 + np.log1p(np.exp(-0.5)) + 40, rtol=1e-12)
     np.testing.assert_allclose(gradient, 1 / (1 + np.exp(-points)) - labels, rtol=1e-9, atol=1e-15)
+
+
+def test_log_of_a_sum_of_exponentials_of_integers():
+    i, j = T.ivectors("i", "j")
+    f = theano.function([i, j], T.log(T.exp(i) + T.exp(j)), mode=FAST)
+    a, b = np.array([1, 1000, -3], "int32"), np.array([1, 999, 2], "int32")
+    np.testing.assert_allclose(f(a, b), np.logaddexp(a, b), rtol=1e-14)

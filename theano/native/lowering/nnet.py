@@ -155,8 +155,8 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
     """``dy * (p - onehot(y))``."""
     dtype, target = _float_dtype(node), node.inputs[2].type.dtype
     dy = node.inputs[0]
-    if dy.type.ndim != 1 or dy.type.broadcastable[0]:
-        raise CannotLower("one gradient for all rows")
+    # One gradient for all rows is read again for each.
+    gradient = Operand(dtype, (True, True), axes=(-1, -1), ndim=1) if dy.type.broadcastable[0] else _per_row(dtype)
     stage = Stage(
         loads=(Load("p", 1),),
         index="j",
@@ -164,7 +164,7 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
         stores=(Store(0, "d"),),
     )
     _check_targets(builder, node, node.inputs[2], node.inputs[1])
-    inputs = [_per_row(dtype), _full(dtype), _per_row(target)]
+    inputs = [gradient, _full(dtype), _per_row(target)]
     _emit(builder, node, inputs, [Output(dtype, (0, 1))], [stage], (Load("dy", 0), Load("y", 2)))
 
 

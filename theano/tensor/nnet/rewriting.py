@@ -240,7 +240,7 @@ def local_logsoftmax_grad(node: Any) -> Any:
         # Of v at the label it is v * sm[label] * (onehot - sm), where v usually is a quotient by that probability.
         values, y_idx, rows = labels
         scale = _times_picked(values, sm, rows, y_idx)
-        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_per_row(scale, y_idx), sm, y_idx))
+        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(scale), sm, y_idx))
     if not _is_elemwise(dy, T.true_div):
         return False
     g, divisor = dy.owner.inputs
@@ -249,7 +249,7 @@ def local_logsoftmax_grad(node: Any) -> Any:
     labels = _one_hot_gradient(g)
     if labels is not None:
         values, y_idx, _ = labels
-        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_per_row(values, y_idx), sm, y_idx))
+        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(values), sm, y_idx))
     if g.type.broadcastable != dy.type.broadcastable:
         g = T.fill(sm, g)
     return _replaced(node, g - T.sum(g, axis=1, keepdims=True) * sm)
@@ -274,6 +274,16 @@ def _one_hot_gradient(g: Any) -> Any:
     return (values if negative else _negative(values)), labels, rows
 
 
+def _unrepeated(values: Any) -> Any:
+    """Return the one number that a vector repeats, as a scalar or a vector of one element; or the vector."""
+    node = values.owner
+    if node is not None and isinstance(node.op, T.Alloc) and values.type.ndim == 1:
+        repeated = node.inputs[0]
+        if repeated.type.ndim == 0 or repeated.type.broadcastable[0]:
+            return repeated
+    return values
+
+
 def _negative(values: Any) -> Any:
     """Return ``-values``, taken before values are repeated where they are."""
     node = values.owner
@@ -284,22 +294,22 @@ def _negative(values: Any) -> Any:
     return _negated(values)
 
 
-def _per_row(values: Any, labels: Any) -> Any:
-    """Return `values` with one element for each row."""
-    if values.type.ndim == 0 or values.type.broadcastable[0]:
-        return T.alloc(values if values.type.ndim == 0 else values[0], labels.shape[0])
-    return values
-
-
 def _times_picked(values: Any, sm: Any, rows: Any, labels: Any) -> Any:
     """Return ``values * sm[rows, labels]``, without dividing by that before."""
+
+    def is_picked(v: Any) -> bool:
+        node = v.owner
+        return node is not None and isinstance(node.op, AdvancedSubtensor) and node.inputs == [sm, rows, labels]
+
     negative = _argument(values, T.neg)
     inner = values if negative is None else negative
     if _is_elemwise(inner, T.true_div):
         dividend, divisor = inner.owner.inputs
-        node = divisor.owner
-        if node is not None and isinstance(node.op, AdvancedSubtensor) and node.inputs == [sm, rows, labels]:
-            return dividend if negative is None else _negative(dividend)
+        factors = _factors(divisor)
+        rest = [f for f in factors if not is_picked(f)]
+        if len(rest) == len(factors) - 1:
+            result = T.true_div(dividend, _product(rest)) if rest else dividend
+            return result if negative is None else _negative(result)
     return values * sm[rows, labels]
 
 
@@ -453,9 +463,7 @@ def local_crossentropy_softmax_grad(node: Any) -> Any:
     g, coding_dist, labels = dy.owner.inputs
     if coding_dist is not sm or labels.type.dtype not in T.integer_dtypes:
         return False
-    if g.type.ndim == 0 or g.type.broadcastable[0]:
-        g = T.alloc(g if g.type.ndim == 0 else g[0], labels.shape[0])
-    return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(g, sm, labels))
+    return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(g), sm, labels))
 
 
 @register_specialize
