@@ -61,7 +61,8 @@ def rows(threads: int, seconds: float) -> Iterator[dict[str, Any]]:
         symbols = [T.TensorType(dtype, (False,))(n) for n in "abc"]
         f = theano.function(symbols, expression(T, *symbols))
         loop(a, b, c, out)
-        np.testing.assert_allclose(f(a, b, c), out, **({"rtol": 2e-5, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-12, "atol": 1e-12}))
+        tolerance = 2e-5 if dtype == "float32" else 1e-12
+        np.testing.assert_allclose(f(a, b, c), out, rtol=tolerance, atol=tolerance)
         contenders = {"Theano": lambda f=f, x=(a, b, c): f(*x), "C": lambda g=loop, x=(a, b, c, out): g(*x)}
         contenders.update(peers(expression, (a, b, c), threads))
         yield row(f"{name}, {size:.0e} {dtype}", threads, contenders, seconds, {"C": 1.15})
