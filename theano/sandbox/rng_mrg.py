@@ -507,11 +507,11 @@ class MRG_RandomStreams:
             If `a` is given or `p` is not.
         """
         if replace:
-            raise NotImplementedError("MRG_RandomStreams.choice only works without replacement for now.")
+            raise NotImplementedError("MRG_RandomStreams.choice draws without replacement only: replace must be False.")
         if a is not None:
-            raise TypeError("For now, a has to be None in MRG_RandomStreams.choice. Sampled values are below p.shape[1]")
+            raise TypeError("MRG_RandomStreams.choice takes no a: what it draws are column numbers of p, so a has to be None.")
         if p is None:
-            raise TypeError("For now, p has to be specified in MRG_RandomStreams.choice.")
+            raise TypeError("MRG_RandomStreams.choice needs p.")
         if ndim is not None:
             raise ValueError("ndim argument to MRG_RandomStreams.choice is not used.")
         p = gradient.undefined_grad(tensor.as_tensor_variable(p))
