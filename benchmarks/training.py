@@ -46,7 +46,7 @@ def symbolic_logistic(theano: Any, T: Any) -> Callable[[np.ndarray, np.ndarray],
     return theano.function([x, y], [prediction, xent], updates=[(w, w - rate * gw), (b, b - rate * gb)])
 
 
-def symbolic_mlp(theano: Any, T: Any, softmax: Any) -> Callable[[np.ndarray, np.ndarray], Any]:
+def symbolic_mlp(theano: Any, T: Any, softmax: Any, **options: Any) -> Callable[[np.ndarray, np.ndarray], Any]:
     """Two hidden tanh layers and a softmax, with its crossentropy."""
     _, _, start = mlp_data()
     params = [theano.shared(p) for p in start]
@@ -58,7 +58,7 @@ def symbolic_mlp(theano: Any, T: Any, softmax: Any) -> Callable[[np.ndarray, np.
     cost = -T.log(p_y)[T.arange(y.shape[0]), y].mean()
     rate = np.float32(RATE)
     updates = [(p, p - rate * g) for p, g in zip(params, theano.grad(cost, params))]
-    return theano.function([x, y], cost, updates=updates)
+    return theano.function([x, y], cost, updates=updates, **options)
 
 
 def theano_logistic() -> Callable[..., Any]:

@@ -62,6 +62,23 @@ def test_cache_commands(tmp_path):
     assert run("cache", "purge", cache=cache, cwd=tmp_path).returncode == 0
 
 
+def test_cache_commands_know_the_modules_of_ops_with_c_code(monkeypatch, capsys, tmp_path):
+    from theano.gof import cmodule
+    from theano.native import cache as store
+
+    monkeypatch.setattr(cmodule, "modules_directory", lambda: str(tmp_path / "modules"))
+    monkeypatch.setattr(store, "cache_directory", lambda: str(tmp_path / "kernels"))
+    store.open_cache(str(tmp_path / "modules")).store(b"\x7fELF a module", ["key"])
+    headers = tmp_path / "modules" / "prelude-1"
+    headers.mkdir()
+    assert theano_cache(["list"]) == 0
+    assert "module " in capsys.readouterr().out
+    assert theano_cache(["cleanup"]) == 0
+    assert capsys.readouterr().out.startswith("0 ") and headers.exists()
+    assert theano_cache(["clear"]) == 0
+    assert capsys.readouterr().out.startswith("1 ") and not headers.exists()
+
+
 def test_theano_cache_prints_the_directory(capsys):
     assert theano_cache([]) == 0
     assert capsys.readouterr().out.strip().startswith(theano.config.compiledir)

@@ -545,6 +545,9 @@ def _check_term(node: Apply, i: int, term: Any, connected: bool, only_discrete: 
                     else "theano can't simplify it to a constant, so it's not verifiably zeros."
                 )
             )
+        if term.owner is not None and _dtype(node.inputs[i]) in _DISCRETE:
+            # Zeros that are seen at a glance, so that those of the nodes before can be verified too.
+            term = _float_zeros_like(node.inputs[i])
     if not connected and _is_zero(term) == "no":
         raise ValueError(
             f"{op}.grad returned {term} of type {kind} for input {i}, which its connection_pattern says is not "
@@ -688,6 +691,10 @@ def _forward(functions: Sequence[Variable], tangents: dict[Variable, Any]) -> No
     for node in order:
         if not any(inp in tangents for inp in node.inputs):
             continue
+        if all(tangents.get(inp) is None for inp in node.inputs):
+            # Through a shape, say: nothing flows here, whatever the Op.
+            tangents.update((output, None) for output in node.outputs if output not in tangents)
+            continue
         given = [_typed_tangent(inp, tangents) for inp in node.inputs]
         r_op = getattr(node.op, "R_op", None)
         if r_op is None:
@@ -778,16 +785,7 @@ def subgraph_grad(
 def _grads_of_elements(vector: Any, wrt: list[Any], what: str, **kwargs: Any) -> list[Any]:
     """For each element of `wrt` the gradients of all elements of `vector`, stacked along axis 0."""
     from theano import tensor
-
-    try:
-        from theano.scan_module import scan
-    except ImportError:
-        length = _static_length(vector, what)
-        rows = [grad(vector[i], wrt, **kwargs) for i in range(length)]
-        return [
-            tensor.stack([row[j] for row in rows]) if rows else tensor.zeros((0, *x.shape), dtype=_float_zeros_like(x).dtype)
-            for j, x in enumerate(wrt)
-        ]
+    from theano.scan_module.scan import scan
 
     def row_of(i: Any, expression: Any, *arguments: Any) -> list[Any]:
         return grad(expression[i], list(arguments), **kwargs)
@@ -796,19 +794,6 @@ def _grads_of_elements(vector: Any, wrt: list[Any], what: str, **kwargs: Any) ->
     outputs, updates = scan(row_of, sequences=tensor.arange(vector.shape[0]), non_sequences=[vector, *wrt])
     assert not updates, f"Scan has returned a list of updates while computing the {what}. This should not happen."
     return _as_list(outputs)
-
-
-def _static_length(vector: Any, what: str) -> int:
-    """The length of `vector`, if it can be known before running."""
-    from theano.tensor.rewriting.shape import static_dimension
-
-    length = static_dimension(vector, 0)
-    if length is None:
-        raise NotImplementedError(
-            f"The {what} of an expression whose length is only known at run time needs theano.scan, which this "
-            "build does not have. Give the input a shared variable, a test value or theano.tensor.specify_shape."
-        )
-    return length
 
 
 def jacobian(

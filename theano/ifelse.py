@@ -10,6 +10,8 @@ import numpy as np
 
 from theano import tensor
 from theano.gof import Apply, PureOp, Variable
+from theano.gof.null_type import NullType
+from theano.gradient import DisconnectedType, grad_undefined
 
 __all__ = ["IfElse", "ifelse"]
 
@@ -40,8 +42,8 @@ class IfElse(PureOp):
 
     def __init__(self, n_outs: int, as_view: bool = False, gpu: bool = False, name: str | None = None):
         if as_view:
-            # An output is a view of one input of the two that it may come from.
-            self.view_map = {i: [i + 1] for i in range(n_outs)}
+            # An output is one of two inputs; which one is known only when it is chosen.
+            self.view_map = {i: [i + 1, i + 1 + n_outs] for i in range(n_outs)}
         self.as_view = as_view
         self.n_outs = n_outs
         self.gpu = gpu
@@ -116,25 +118,25 @@ class IfElse(PureOp):
 
     def grad(self, inputs: Sequence[Variable], output_gradients: Sequence[Variable]) -> list[Any]:
         """Each branch gets the gradient if it was chosen, else zeros."""
-        from theano.gradient import grad_undefined
-
-        then, orelse = inputs[1 : 1 + self.n_outs], inputs[1 + self.n_outs :]
-        name = f"{self.name}_grad_t" if self.name is not None else None
-        to_then = IfElse(n_outs=self.n_outs, as_view=self.as_view, gpu=self.gpu, name=name)
-        name = f"{self.name}_grad_f" if self.name is not None else None
-        to_orelse = IfElse(n_outs=self.n_outs, as_view=self.as_view, gpu=self.gpu, name=name)
-        grads = list(output_gradients)
-        # The gradient of an integer variable is a float.
-        zero_then = [
-            tensor.zeros_like(var, dtype=g.dtype if hasattr(g, "dtype") else None) for var, g in zip(then, grads)
-        ]
-        zero_orelse = [
-            tensor.zeros_like(var, dtype=g.dtype if hasattr(g, "dtype") else None) for var, g in zip(orelse, grads)
-        ]
-        grad_then = to_then(inputs[0], *_alike(grads, zero_then), return_list=True)
-        grad_orelse = to_orelse(inputs[0], *_alike(zero_orelse, grads), return_list=True)
-        condition_grad = grad_undefined(self, 0, inputs[0], "the condition of an ifelse is not differentiable")
-        return [condition_grad, *grad_then, *grad_orelse]
+        n = self.n_outs
+        given: list[int] = []
+        # What is no number passes to both branches as it is.
+        result: list[Any] = [None] * (2 * n)
+        for i, g in enumerate(output_gradients):
+            if isinstance(g.type, (DisconnectedType, NullType)):
+                result[i] = result[n + i] = g.type()
+            else:
+                given.append(i)
+        if given:
+            grads = [output_gradients[i] for i in given]
+            for branch, suffix in ((0, "_grad_t"), (1, "_grad_f")):
+                zeros = [_zeros(inputs[1 + branch * n + i], g) for i, g in zip(given, grads)]
+                name = f"{self.name}{suffix}" if self.name is not None else None
+                op = IfElse(n_outs=len(given), as_view=self.as_view, gpu=self.gpu, name=name)
+                sides = (grads, zeros) if branch == 0 else (zeros, grads)
+                for i, value in zip(given, op(inputs[0], *_alike(*sides), return_list=True)):
+                    result[branch * n + i] = value
+        return [grad_undefined(self, 0, inputs[0], "the condition of an ifelse is not differentiable"), *result]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         n = self.n_outs
@@ -201,6 +203,13 @@ class IfElse(PureOp):
         chosen = inputs[1 : 1 + n] if inputs[0] else inputs[1 + n :]
         for cell, value in zip(output_storage, chosen):
             cell[0] = value if self.as_view else _copied(value, cell[0])
+
+
+def _zeros(var: Any, gradient: Any) -> Variable:
+    """Zeros of the shape of `var`; the gradient of an integer variable is a float."""
+    if hasattr(var.type, "broadcastable") and hasattr(gradient.type, "dtype"):
+        return tensor.zeros_like(var, dtype=gradient.type.dtype)
+    return var.zeros_like()
 
 
 def _copied(value: Any, old: Any) -> Any:
@@ -334,3 +343,12 @@ def _matched(then: Variable, orelse: Variable) -> tuple[Variable, Variable]:
     return new_then, new_orelse
 
 
+# The rewrites need the Op, and are registered by being imported.
+from theano.ifelse_rewriting import (  # noqa: E402
+    CondMerge,  # noqa: F401
+    cond_make_inplace,  # noqa: F401
+    cond_merge_ifs_false,  # noqa: F401
+    cond_merge_ifs_true,  # noqa: F401
+    cond_remove_identical,  # noqa: F401
+    ifelse_lift_single_if_through_acceptable_ops,  # noqa: F401
+)

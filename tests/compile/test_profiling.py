@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import theano
@@ -96,3 +97,24 @@ def test_the_flag_profiles_everything_and_prints_at_exit(tmp_path):
 def test_memory_is_profiled():
     _, err = run(CODE, "profile=True,profile_memory=True,profiling.min_memory_size=0")
     assert "Memory Profile" in err and "Max peak memory" in err
+
+
+def test_memory_of_nodes(stats):
+    x = T.dmatrix("x")
+    with theano.configparser.change_flags(profile_memory=True):
+        f = theano.function([x], T.exp(T.dot(x, x.T)).sum(), profile=stats)
+        value = np.ones((30, 20))
+        assert f(value) == pytest.approx(900 * np.exp(20))
+    sizes = {type(node.op).__name__: sum(size) for node, size in stats.outputs_size().items()}
+    assert sizes["Dot22"] == 30 * 30 * 8
+    assert stats.peak_memory()[1] >= 30 * 30 * 8
+    # The nodes are the same as without memory, and run natively.
+    assert set(stats.apply_cimpl.values()) == {True}
+
+
+def test_python_ops_are_told_from_native_ones(stats):
+    x = T.dvector("x")
+    double = theano.compile.as_op([T.dvector], [T.dvector])(lambda v: v * 2)
+    theano.function([x], T.exp(double(x)), profile=stats)([1.0])
+    kinds = {type(op).__name__: kind for op, kind in stats.op_impl().items()}
+    assert kinds == {"FromFunctionOp": "Py", "Elemwise": "C"}

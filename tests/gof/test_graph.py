@@ -28,6 +28,7 @@ from theano.gof.graph import (
     variables,
     view_roots,
 )
+from theano.gof.traverse import depth_first_order
 
 from .toys import Toy, TwoOutputs, chain, number, toy, view
 
@@ -291,3 +292,28 @@ def test_print_test_value():
     with theano.config.change_flags(print_test_value=True):
         assert "42" in repr(x)
     assert repr(x) == "x"
+
+
+def test_depth_first_order():
+    x, y = number("x"), number("y")
+    shared = toy(x)
+    left, right = toy(shared, y), toy(y, shared)
+    out = toy(left, right)
+    order = depth_first_order([out, shared])
+    assert [node.outputs[0] for node in order] == [shared, left, right, out]
+    left.owner.inputs[1] = out
+    with pytest.raises(ValueError, match="cycles"):
+        depth_first_order([out])
+
+
+def test_an_empty_tag_has_no_trace():
+    x = number("x")
+    x.tag.clear()
+    assert x.tag.is_empty() and not hasattr(x.tag, "trace")
+    x.tag.trace = [[("file", 1, "f", "text")]]
+    x.tag.note = 1
+    copied, deep, pickled = copy.copy(x.tag), copy.deepcopy(x.tag), pickle.loads(pickle.dumps(x.tag))
+    for tag in (copied, deep, pickled):
+        assert tag.trace == x.tag.trace and tag.note == 1
+    del x.tag.trace
+    assert not hasattr(x.tag, "trace") and copied.trace

@@ -725,3 +725,23 @@ def test_merging_never_makes_a_condition_depend_on_itself():
     MergeOptimizer().optimize(fg)
     assert len(fg.toposort()) == len(fg.apply_nodes)
     fg.check_integrity()
+
+
+def test_among_inputs_spares_calls():
+    calls = []
+
+    @local_optimizer([mul], among_inputs=[neg])
+    def local_mul_neg(node):
+        calls.append(node)
+        for k, i in enumerate(node.inputs):
+            if i.owner is not None and i.owner.op == neg:
+                return [neg(mul(*[i.owner.inputs[0] if j == k else other for j, other in enumerate(node.inputs)]))]
+        return None
+
+    x, y = float64("x"), float64("y")
+    plain, hit = mul(add(x, y), y), mul(x, neg(y))
+    fgraph = gof.FunctionGraph([x, y], [plain, hit])
+    EquilibriumOptimizer([local_mul_neg], max_use_ratio=10).optimize(fgraph)
+    assert len(calls) == 1
+    assert [out.owner.op for out in fgraph.outputs] == [mul, neg]
+    assert TopoOptimizer(LocalOptGroup(local_mul_neg)).optimize(fgraph)[1] == 0 and len(calls) == 1

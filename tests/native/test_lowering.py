@@ -256,3 +256,22 @@ def test_random_graphs_with_state_and_branches(seed, chosen):
         return theano.function([c, x], outputs, updates=updates, mode=mode, on_unused_input="ignore"), [s, t]
 
     assert_agrees(build, np.int8(chosen), X)
+
+
+def test_what_several_nodes_compute_is_written_once():
+    x = T.fvector("x")
+    p = T.nnet.sigmoid(x)
+    f = theano.function([x], [p * 2, (p + 1) * T.nnet.sigmoid(x), T.nnet.sigmoid(x) - 0.25])
+    from theano.native.lowering.scalars import StatementWriter
+    from theano.scalar import basic as scal
+
+    writer = StatementWriter()
+    s = scal.float32("s")
+    once = writer.apply(scal.exp, ["v"], [s.type])
+    assert writer.apply(scal.exp, ["v"], [s.type]) == once and len(writer.statements) == 1
+    assert writer.apply(scal.exp, ["w"], [s.type]) != once
+    assert writer.cast("v", "float32", "float64") == writer.cast("v", "float32", "float64") and len(writer.statements) == 3
+    value = np.linspace(-3, 3, 7, dtype="float32")
+    expected = 1 / (1 + np.exp(-value.astype("float64")))
+    for found, wanted in zip(f(value), [expected * 2, (expected + 1) * expected, expected - 0.25], strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)

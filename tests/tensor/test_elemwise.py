@@ -263,3 +263,52 @@ def test_a_deep_chain():
         y = y + x
     g = T.grad(y, x)
     assert g.type == x.type
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_r_operator_of_a_power_of_negative_numbers(mode):
+    x = T.dvector()
+    for power, expected in ((x**2, [-2.0, -4.0]), (x ** T.constant([2.0, 3.0]), [-2.0, 12.0])):
+        f = theano.function([x], T.Rop(power, x, T.ones_like(x)), mode=mode)
+        np.testing.assert_allclose(f([-1.0, -2.0]), expected)
+
+
+@pytest.mark.parametrize("name", ["ceil", "floor", "trunc"])
+def test_whole_numbers_of_integers_are_floats(name):
+    x = T.bvector()
+    result = getattr(T, name)(x)
+    assert result.dtype == "float32"
+    np.testing.assert_array_equal(result.eval({x: np.array([-3, 7], "int8")}), [-3, 7])
+    with pytest.raises(TypeError):
+        getattr(T, name)(T.zvector())
+
+
+def test_complex_numbers_are_not_clipped():
+    with pytest.raises(TypeError, match="complex"):
+        T.clip(T.zvector(), 0, 1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_integers_divided_in_place_by_floats(mode):
+    x, y = T.ivector(), T.dvector()
+    f = theano.function(
+        [theano.In(x, mutable=True), y], T.inplace.int_div_inplace(x, y), accept_inplace=True, mode=mode
+    )
+    np.testing.assert_array_equal(f(np.array([7, 8], "int32"), [0.5, 3.0]), [14, 2])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_partial_sums_do_not_wrap_round(mode):
+    x, y = T.bvector(), T.dvector()
+    arguments = np.array([100], "int8"), np.array([0.5])
+    for operation, expected in ((T.add(x, x, y), 200.5), (T.mul(x, x, y), 5000.0)):
+        assert theano.function([x, y], operation, mode=mode)(*arguments) == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_complex_infinity_times_a_real_number(mode):
+    x, y = T.zvector(), T.dvector()
+    values, factors = np.array([np.inf + 0j, complex(1, np.inf), 1 + 2j]), np.array([2.0, 0.0, 3.0])
+    with np.errstate(invalid="ignore"):
+        expected = values * factors
+    np.testing.assert_array_equal(theano.function([x, y], x * y, mode=mode)(values, factors), expected)

@@ -69,6 +69,29 @@ def test_bincount():
         T.bincount(T.lmatrix())
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint32"])
+def test_bincount_of_nothing(dtype):
+    nothing = np.zeros(0, dtype)
+    assert run(T.bincount, nothing).shape == (0,)
+    np.testing.assert_array_equal(run(lambda x: T.bincount(x, minlength=3), nothing), [0, 0, 0])
+
+
+@pytest.mark.parametrize("value", [[1.0, 0.0, 3.0, 4.0], [0.0, 2.0, 0.0, 4.0], [2.0, 3.0, 4.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+def test_gradients_of_cumulative_products_at_zeros(value):
+    value, weights = np.array(value), np.array([1.0, -2.0, 3.0, 5.0])
+    jacobian = np.array([
+        [np.prod(np.delete(value[: k + 1], i)) if i <= k else 0.0 for i in range(4)] for k in range(4)
+    ])  # fmt: skip
+    for mode in (PLAIN, "FAST_RUN"):
+        got = run(lambda x: T.grad((T.cumprod(x) * weights).sum(), x), value, mode=mode)
+        np.testing.assert_allclose(got, weights @ jacobian)
+        got = run(lambda x: T.Rop(T.cumprod(x), x, T.constant(weights)), value, mode=mode)
+        np.testing.assert_allclose(got, jacobian @ weights)
+    two = np.stack([value, value[::-1]])
+    for axis in (0, 1, None):
+        verify(lambda x: T.cumprod(x, axis), two)
+
+
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_searchsorted(side):
     values, queries = np.array([40.0, 10.0, 30.0, 20.0]), np.array([[15.0, 40.0], [5.0, 99.0]])

@@ -1,4 +1,4 @@
-"""`theano cache` and `theano-cache`: the compiled kernels on disk."""
+"""`theano cache` and `theano-cache`: the compiled kernels and modules on disk."""
 
 from __future__ import annotations
 
@@ -6,20 +6,43 @@ import argparse
 from collections.abc import Sequence
 
 
-def cache(action: str) -> int:
-    """List, size, clear or purge the cache; returns the exit status."""
+def _directories() -> list[str]:
+    """Where kernels are kept, and the modules of Ops with C code."""
+    from theano.gof import cmodule
     from theano.native import cache as store
 
-    entries = store.list_entries() if action in ("list", "size") else []
+    return list(dict.fromkeys([store.cache_directory(), cmodule.modules_directory()]))
+
+
+def _clear(max_age: float = 0.0) -> int:
+    import shutil
+
+    from theano.gof import cmodule
+    from theano.native import cache as store
+
+    removed = sum(store.clear(directory, max_age) for directory in _directories())
+    if not max_age:
+        for directory in cmodule.precompiled_headers():
+            shutil.rmtree(directory, ignore_errors=True)
+    return removed
+
+
+def cache(action: str) -> int:
+    """List, size, clear or purge the cache of kernels and of modules; returns the exit status."""
+    from theano.native import cache as store
+
     if action == "list":
-        for entry in entries:
-            print(f"{entry.size:>10,} bytes  {entry.kernels:>4} kernels  {entry.path}")
+        for directory in _directories():
+            for entry in store.list_entries(directory):
+                what = f"{entry.kernels:>4} kernels" if directory == store.cache_directory() else "     module "
+                print(f"{entry.size:>10,} bytes  {what}  {entry.path}")
     elif action == "size":
-        print(f"{store.cache_directory()}: {len(entries)} libraries, {store.cache_size():,} bytes")
+        for directory in _directories():
+            print(f"{directory}: {len(store.list_entries(directory))} libraries, {store.cache_size(directory):,} bytes")
     elif action == "clear":
-        print(f"{store.clear()} libraries removed")
+        print(f"{_clear()} libraries removed")
     else:
-        print(f"{store.purge()} libraries removed")
+        print(f"{sum(store.purge(directory) for directory in _directories())} libraries removed")
     return 0
 
 
@@ -38,7 +61,7 @@ def theano_cache(argv: Sequence[str] | None = None) -> int:
     elif args.action == "list":
         cache("list")
     elif args.action == "cleanup":
-        print(f"{store.clear(max_age=config.cmodule.age_thresh_use)} libraries removed")
+        print(f"{_clear(config.cmodule.age_thresh_use)} libraries removed")
     elif args.action == "unlock":
         from theano.gof.compilelock import force_unlock
 

@@ -83,11 +83,32 @@ def _may_share_memory(a: Any, b: Any) -> bool:
 
 
 def _copy_of(value: Any) -> Any:
-    """Return an independent copy; unlike deepcopy it keeps 0-d arrays arrays."""
-    if isinstance(value, np.ndarray):
-        # Strides may matter to the code that is tested.
+    """Return an independent copy with the same strides; unlike deepcopy it keeps 0-d arrays arrays."""
+    if not isinstance(value, np.ndarray):
+        return copy.deepcopy(value)
+    if value.flags.forc or type(value) is not np.ndarray or value.dtype.hasobject:
         return value.copy(order="K")
-    return copy.deepcopy(value)
+    # Gaps and negative strides matter to the code that is tested; NumPy's copies have none.
+    low = sum(min(0, s * (n - 1)) for s, n in zip(value.strides, value.shape))
+    high = sum(max(0, s * (n - 1)) for s, n in zip(value.strides, value.shape))
+    # Code that ignores strides reads and writes beside the elements, at most as far as they reach.
+    margin = high - low + value.itemsize
+    room = np.empty(3 * margin, "uint8")
+    result = np.ndarray(value.shape, value.dtype, room, margin - low, value.strides)
+    result[...] = value
+    return result
+
+
+def _buffer(shape: Any, dtype: Any, beside: int) -> np.ndarray:
+    """Return a C-contiguous array of -1 with `beside` elements of free memory before and after it.
+
+    Wrong code that is offered the array for its output may write there; that must be found, not crash the process.
+    """
+    size = int(np.prod(shape))
+    room = np.empty(size + 2 * beside, dtype)
+    buffer = room[beside : beside + size].reshape(shape)
+    buffer[...] = np.asarray(-1).astype(dtype)
+    return buffer
 
 
 class _Evaluation:
@@ -163,6 +184,8 @@ class _Evaluation:
                 self._compare_outputs(node, "perform", "c_code")
             done = True
             self._try_preallocated(node, thunk, name)
+            if name == "c_code" and node.op._has_c_code(node):
+                self._check_references(node, thunk)
         for variable in (*node.inputs, *node.outputs):
             self.storage_map[variable][0] = None
 
@@ -251,6 +274,39 @@ class _Evaluation:
                 raise DebugModeError(message)
             _logger.debug(message)
 
+    def _check_references(self, node: Any, thunk: Any) -> None:
+        """Run a user's C code again to see whether it gives back the references that it takes."""
+        inputs = self._load_inputs(node)
+        counts = []
+        for _ in range(3):
+            for variable in node.outputs:
+                self.storage_map[variable][0] = None
+            thunk()
+            results = [self.storage_map[variable][0] for variable in node.outputs]
+            for variable in node.outputs:
+                self.storage_map[variable][0] = None
+            # Its own references are those of `results` and of the argument of `getrefcount`.
+            held = [
+                0 if any(results[k] is value for value in inputs) else sys.getrefcount(results[k]) - 2
+                for k in range(len(results))
+            ]
+            del results
+            counts.append(([sys.getrefcount(inputs[k]) for k in range(len(inputs))], held))
+        # The code may keep something for the next run; only what grows with each run is lost.
+        (first, _), (second, held), (third, held_again) = counts
+        for k, variable in enumerate(node.inputs):
+            if first[k] < second[k] < third[k]:
+                raise DebugModeError(
+                    f"The C code of {node.op} leaks references: each run takes {third[k] - second[k]} of input {k} "
+                    f"({variable}) and does not give it back.\n  Apply   : {node}"
+                )
+        for k, variable in enumerate(node.outputs):
+            if held[k] > 0 and held_again[k] > 0 and isinstance(self.values[variable], np.ndarray):
+                raise DebugModeError(
+                    f"The C code of {node.op} leaks references: {held_again[k]} to output {k} ({variable}) remain, so "
+                    f"that its memory is never freed.\n  Apply   : {node}"
+                )
+
     def _try_preallocated(self, node: Any, thunk: Any, name: str) -> None:
         flag = self.mode.check_preallocated_output
         wanted = (config.DebugMode.check_preallocated_output if flag is None else flag).split(":")
@@ -278,22 +334,19 @@ class _Evaluation:
         if not reference:
             return
 
-        def fill(buffer: np.ndarray) -> np.ndarray:
-            buffer[...] = np.asarray(-1).astype(buffer.dtype)
-            return buffer
-
         for kind in kinds:
             if kind in ("initial", "previous"):
                 yield kind, {v: value.copy() for v, value in reference.items()}
-            elif kind in ("c_contiguous", "f_contiguous"):
-                order: Any = kind[0].upper()
-                yield kind, {v: fill(np.empty(r.shape, r.dtype, order=order)) for v, r in reference.items()}
+            elif kind == "c_contiguous":
+                yield kind, {v: _buffer(r.shape, r.dtype, r.size) for v, r in reference.items()}
+            elif kind == "f_contiguous":
+                yield kind, {v: _buffer(r.shape[::-1], r.dtype, r.size).T for v, r in reference.items()}
             elif kind == "strided":
-                yield from self._strided_buffers(reference, fill)
+                yield from self._strided_buffers(reference)
             else:
-                yield from self._wrong_size_buffers(reference, fill)
+                yield from self._wrong_size_buffers(reference)
 
-    def _strided_buffers(self, reference: dict[Any, np.ndarray], fill: Any) -> Iterator[tuple[str, dict[Any, Any]]]:
+    def _strided_buffers(self, reference: dict[Any, np.ndarray]) -> Iterator[tuple[str, dict[Any, Any]]]:
         max_ndim = max(value.ndim for value in reference.values())
         checked = min(max_ndim, config.DebugMode.check_preallocated_output_ndim)
         if not checked:
@@ -305,11 +358,12 @@ class _Evaluation:
             for variable, value in reference.items():
                 own = (1,) * max(value.ndim - checked, 0) + steps[checked - min(value.ndim, checked) :]
                 own = own[: value.ndim]
-                big = fill(np.empty([n * abs(s) for n, s in zip(value.shape, own)], value.dtype))
-                buffers[variable] = big[tuple(slice(None, None, s) for s in own)]
+                big = _buffer([n * abs(s) for n, s in zip(value.shape, own)], value.dtype, value.size)
+                # The ellipsis keeps a 0-d array an array.
+                buffers[variable] = big[(..., *(slice(None, None, s) for s in own))]
             yield f"strided{steps}", buffers
 
-    def _wrong_size_buffers(self, reference: dict[Any, np.ndarray], fill: Any) -> Iterator[tuple[str, dict[Any, Any]]]:
+    def _wrong_size_buffers(self, reference: dict[Any, np.ndarray]) -> Iterator[tuple[str, dict[Any, Any]]]:
         for name, change in (("smaller", -1), ("bigger", 1)):
             max_ndim = max(value.ndim for value in reference.values())
             for dim in range(max_ndim):
@@ -320,7 +374,7 @@ class _Evaluation:
                         max(n + change, 0) if i == dim and not broadcastable[i] else n
                         for i, n in enumerate(value.shape)
                     ]
-                    buffers[variable] = fill(np.empty(shape, value.dtype))
+                    buffers[variable] = _buffer(shape, value.dtype, value.size)
                 yield f"wrong_size {name} {dim}", buffers
 
     def _compare_replaced(self) -> None:

@@ -18,6 +18,7 @@ from theano.compile.aliasing import (
 from theano.compile.function_object import DUPLICATE, Function, get_info_on_inputs
 from theano.compile.function_object import _pickle_Function as _pickle_Function
 from theano.compile.io import In, SymbolicInput, SymbolicOutput
+from theano.compile.progress import CompileProgress, stage
 from theano.configparser import change_flags, config
 from theano.gof import Constant, Container, Variable
 from theano.gof.compilelock import compile_lock
@@ -316,6 +317,7 @@ class FunctionMaker:
         with change_flags(**flags):
             start = time.perf_counter()
             before = len(fgraph.apply_nodes)
+            stage("rewriting", fgraph)
             optimizer_profile = optimizer(fgraph)
             elapsed = time.perf_counter() - start
             insert_deepcopy(fgraph, inputs, outputs + additional)
@@ -446,17 +448,19 @@ def orig_function(
     inputs = [convert_function_input(spec) for spec in inputs]
     defaults = [getattr(spec, "value", None) for spec in inputs]
     maker_class = getattr(mode, "function_maker", FunctionMaker)
-    maker = maker_class(
-        inputs,
-        outputs,
-        mode,
-        accept_inplace=accept_inplace,
-        profile=profile,
-        on_unused_input=on_unused_input,
-        output_keys=output_keys,
-        name=name,
-    )
-    function = maker.create(defaults)
+    with CompileProgress(name):
+        maker = maker_class(
+            inputs,
+            outputs,
+            mode,
+            accept_inplace=accept_inplace,
+            profile=profile,
+            on_unused_input=on_unused_input,
+            output_keys=output_keys,
+            name=name,
+        )
+        stage("compiling", maker.fgraph)
+        function = maker.create(defaults)
     if profile:
         profile.compile_time += time.perf_counter() - start
         profile.nb_nodes = len(function.maker.fgraph.apply_nodes)

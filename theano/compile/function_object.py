@@ -341,7 +341,8 @@ class Function(FastCall):
             for index, arg in enumerate(args):
                 container = storage[index]
                 try:
-                    container.storage[0] = container.type.filter(
+                    # None stands for an absent value, which some Ops know what to do about.
+                    container.storage[0] = None if arg is None else container.type.filter(
                         arg, strict=container.strict, allow_downcast=container.allow_downcast
                     )
                 except Exception as error:
@@ -443,7 +444,8 @@ class Function(FastCall):
                 if not isinstance(variable, Constant) and variable.owner is not None:
                     storage[0] = None
         for node in self.nodes_with_inner_function:
-            inner = getattr(node.op, "fn", None)
+            # Not by the property `fn`, which would compile it.
+            inner = vars(node.op).get("_fn")
             if isinstance(inner, Function):
                 inner.free()
 
@@ -533,6 +535,11 @@ class Function(FastCall):
         function = new_maker.create(storages, storage_map=storage_map)
         function.trust_input = self.trust_input
         return function
+
+    def _repr_html_(self) -> str:
+        from theano.printing.notebook import function_html
+
+        return function_html(self)
 
     def __copy__(self) -> Function:
         values = [

@@ -45,6 +45,11 @@ def _print_at_exit() -> None:
         return
     destination = config.profiling.destination
     opened = None
+    if destination.endswith((".html", ".htm")):
+        from theano.compile.profile_page import write_page
+
+        write_page(_with_sum(printed), destination)
+        return
     if destination == "stderr":
         file: TextIO = sys.stderr
     elif destination == "stdout":
@@ -63,14 +68,19 @@ def _print_at_exit() -> None:
 
 def _print_all(printed: list[ProfileStats], file: TextIO) -> None:
     sizes = {"n_ops_to_print": config.profiling.n_ops, "n_apply_to_print": config.profiling.n_apply}
-    for profile in printed:
+    for profile in _with_sum(printed):
         profile.summary(file=file, **sizes)
+
+
+def _with_sum(printed: list[ProfileStats]) -> list[ProfileStats]:
+    """Return the profiles and, if there are several functions, their sum."""
     functions = [p for p in printed if not isinstance(p, ScanProfileStats)]
-    if len(functions) > 1:
-        total = ProfileStats(atexit_print=False, message=f"Sum of all({len(functions)}) printed profiles at exit")
-        for profile in functions:
-            total._add(profile)
-        total.summary(file=file, **sizes)
+    if len(functions) < 2:
+        return printed
+    total = ProfileStats(atexit_print=False, message=f"Sum of all({len(functions)}) printed profiles at exit")
+    for profile in functions:
+        total._add(profile)
+    return [*printed, total]
 
 
 atexit.register(_print_at_exit)
@@ -273,8 +283,38 @@ class ProfileStats:
             print("-----------------", file=file)
             optimizer, profile = self.optimizer_profile
             optimizer.print_profile(file, profile)
+        self._print_tips(file)
         print("", file=file)
         file.flush()
+
+    def _print_tips(self, file: TextIO) -> None:
+        from theano.compile.profile_tips import tips
+
+        advice = tips(self)
+        if advice:
+            print("Tips to make the function faster, the most promising first", file=file)
+            print("---", file=file)
+            for tip in advice:
+                print(f"  - {tip}", file=file)
+
+    def write_html(self, path: Any) -> None:
+        """Write everything as a page for a web browser.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Examples
+        --------
+        >>> import theano, theano.tensor as T
+        >>> x = T.dvector('x')
+        >>> f = theano.function([x], x * 2, profile=theano.compile.ProfileStats(atexit_print=False))
+        >>> f.profile.write_html('profile.html')                                # doctest: +SKIP
+        """
+        from theano.compile.profile_page import write_page
+
+        write_page([self], path)
 
     def summary_function(self, file: TextIO) -> None:
         """Print the section about the calls and the compilation."""
@@ -415,15 +455,7 @@ class ProfileStats:
         print("(Sparse variables are ignored)", file=file)
         print("(For values in brackets, it's for linker = c|py)", file=file)
         print("---", file=file)
-        peaks = []
-        by_graph: dict[Any, list[Any]] = defaultdict(list)
-        for node in self.apply_callcount:
-            by_graph[getattr(node, "fgraph", None)].append(node)
-        for fgraph, nodes in by_graph.items():
-            order = [node for node in fgraph.toposort() if node in self.apply_callcount] if fgraph else nodes
-            peaks.append(self._peak(order))
-        peak_gc = max((p[0] for p in peaks), default=0)
-        peak_all = max((p[1] for p in peaks), default=0)
+        peak_gc, peak_all = self.peak_memory()
         print(f"    Max peak memory with current setting: {(peak_gc if config.allow_gc else peak_all) / 1024:.0f}KB",
               file=file)  # fmt: skip
         print(f"    Max peak memory if allow_gc=False: {peak_all / 1024:.0f}KB", file=file)
@@ -448,6 +480,19 @@ class ProfileStats:
             file=file,
         )
         print("", file=file)
+
+    def peak_memory(self) -> tuple[int, int]:
+        """Return the most bytes of intermediate results at one time, with and without freeing the unneeded ones."""
+        peaks = []
+        by_graph: dict[Any, list[Any]] = defaultdict(list)
+        for node in self.apply_callcount:
+            by_graph[getattr(node, "fgraph", None)].append(node)
+        for fgraph, nodes in by_graph.items():
+            order = [node for node in fgraph.toposort() if node in self.apply_callcount] if fgraph else nodes
+            peaks.append(self._peak(order))
+        peak_gc = max((p[0] for p in peaks), default=0)
+        peak_all = max((p[1] for p in peaks), default=0)
+        return peak_gc, peak_all
 
     def _peak(self, order: list[Any]) -> tuple[int, int]:
         """Return the most memory used at one time with and without freeing what is no longer needed."""

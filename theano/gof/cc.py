@@ -18,6 +18,7 @@ of the block where it happened, and from there falls through the ends of all blo
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterable
@@ -480,11 +481,8 @@ class CLinker(Linker):
             for var, _ in source.storages
         )
         capsule = module.instantiate(storages, tuple(source.params))
-        run = module.run
-
-        def thunk() -> None:
-            run(capsule)
-
+        # A call of this runs no Python code.
+        thunk: Any = functools.partial(module.run, capsule)
         thunk.cthunk = capsule
         thunk.failed_node = lambda: source.tasks.get(module.failed(capsule))
         return thunk, source

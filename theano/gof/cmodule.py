@@ -6,6 +6,7 @@ Modules are kept under a digest of their text, of the compiler and of what else 
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shlex
@@ -33,6 +34,16 @@ _n_compiled = 0
 
 class CompileError(Exception):
     """The compiler refused the C code of an Op or Type; the message shows its text where the error is."""
+
+
+def modules_directory() -> str:
+    """Return the directory where compiled modules are kept."""
+    return os.path.join(config.compiledir, "modules")
+
+
+def precompiled_headers() -> list[str]:
+    """Return the directories with precompiled headers, which hold nothing that cannot be made again."""
+    return glob.glob(os.path.join(modules_directory(), "prelude-*"))
 
 
 def std_include_dirs() -> list[str]:
@@ -187,7 +198,7 @@ def _prelude_dirs() -> list[str]:
     flags = [a for a in GCC_compiler.compile_args() if a != "-w"]
     mark = [flags, GCC_compiler.version_str(), sys.version, np.__version__, std_include_dirs()]
     folder = os.path.join(
-        cache.open_cache(os.path.join(config.compiledir, "modules")).directory,
+        cache.open_cache(modules_directory()).directory,
         "prelude-" + sha256(repr(mark).encode()).hexdigest()[:20],
     )
     target = os.path.join(folder, "theano_prelude.h.gch")
@@ -293,7 +304,7 @@ def _module_file(
 ) -> str:
     from theano.native import cache
 
-    store = cache.open_cache(os.path.join(config.compiledir, "modules")) if keep else None
+    store = cache.open_cache(modules_directory()) if keep else None
     if store is not None:
         found = store.lookup([key])
         if found:

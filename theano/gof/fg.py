@@ -110,6 +110,7 @@ class FunctionGraph:
         self.execute_callbacks_times: dict = {}
         self._features: list = []
         self._callbacks: dict = {}
+        self._timed = config.profile
         self._version = 0
         self._sorted: tuple | None = None
         self.apply_nodes: set = set()
@@ -221,6 +222,7 @@ class FunctionGraph:
                     seen.add(node)
                     new_nodes.append(node)
         self._version += 1
+        plain = self._plain_methods("on_import")
         for node in new_nodes:
             self._setup_node(node)
             present.add(node)
@@ -235,7 +237,11 @@ class FunctionGraph:
                     self._setup_variable(var)
                     variables.add(var)
                 var.clients.append((node, i))
-            self.execute_callbacks("on_import", node, reason)
+            if plain is None:
+                self.execute_callbacks("on_import", node, reason)
+            else:
+                for method in plain:
+                    method(self, node, reason)
 
     def _raise_missing(self, node: Apply, var: Variable) -> None:
         _refuse_null(var)
@@ -313,7 +319,11 @@ class FunctionGraph:
         place[i] = new_r
         new_r.clients.append((node, i))
         self._remove_client(r, (node, i), reason)
-        self.execute_callbacks("on_change_input", node, i, r, new_r, reason=reason)
+        if self.profile or self._timed:
+            self.execute_callbacks("on_change_input", node, i, r, new_r, reason=reason)
+        else:
+            for _, method in self._methods("on_change_input"):
+                method(self, node, i, r, new_r, reason=reason)
 
     def replace(self, r: Variable, new_r: Variable, reason: Any = None, verbose: bool | None = None) -> None:
         """Put `new_r` wherever the graph has `r`.
@@ -415,6 +425,12 @@ class FunctionGraph:
             self._callbacks[name] = methods
         return methods
 
+    def _plain_methods(self, name: str) -> list | None:
+        """The methods of the features for a callback, to be called without ado; None where they are to be timed."""
+        if self.profile or self._timed:
+            return None
+        return [method for _, method in self._methods(name)]
+
     def execute_callbacks(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Call ``feature.name(self, *args, **kwargs)`` for each feature that has such a method.
 
@@ -423,7 +439,7 @@ class FunctionGraph:
         methods = self._methods(name)
         if not methods:
             return
-        if not self.profile and not config.profile:
+        if not self.profile and not self._timed:
             for _, method in methods:
                 method(self, *args, **kwargs)
             return
@@ -589,7 +605,7 @@ class FunctionGraph:
         for feature in self._features:
             for name in getattr(feature, "pickle_rm_attr", ()):
                 state.pop(name, None)
-        for name in ("execute_callbacks_times", "_callbacks", "_sorted", "variables", "apply_nodes"):
+        for name in ("execute_callbacks_times", "_callbacks", "_timed", "_sorted", "variables", "apply_nodes"):
             state.pop(name, None)
         order = graph.io_toposort(self.inputs, self.outputs) if self.outputs is not None else []
         state["_order"] = order
@@ -603,6 +619,7 @@ class FunctionGraph:
         self.__dict__.update(state)
         self.execute_callbacks_times = {}
         self._callbacks = {}
+        self._timed = config.profile
         self._sorted = None
         self.apply_nodes = set(order)
         self.variables = {var for var, _ in clients}

@@ -81,6 +81,11 @@ class Node:
         raise NotImplementedError()
 
 
+def copy_tag(tag: Any) -> Any:
+    """Return a copy of the tag of a variable or node."""
+    return scratchpad.__copy__(tag) if type(tag) is scratchpad else copy(tag)
+
+
 class Apply(Node):
     """The application of an Op to input variables, which gives output variables.
 
@@ -182,7 +187,7 @@ class Apply(Node):
     def _copy_tag(self, new: Apply) -> None:
         tag = self.__dict__.get("tag")
         if tag is not None:
-            new.tag = copy(tag)
+            new.tag = copy_tag(tag)
 
     def clone_with_new_inputs(self, inputs: Sequence, strict: bool = True) -> Apply:
         """Return a node of the same Op on other inputs.
@@ -212,6 +217,18 @@ class Apply(Node):
         if remake_node:
             new_node = self.op.make_node(*new_inputs)
             new_node.tag = copy(self.tag).__update__(new_node.tag)
+        elif type(self) is Apply:
+            # What `__init__` would check is known to hold.
+            new_node = Apply.__new__(Apply)
+            new_node.op = self.op
+            new_node.inputs = new_inputs
+            new_node.outputs = outputs = []
+            for i, output in enumerate(self.outputs):
+                new = output.clone()
+                new.owner = new_node
+                new.index = i
+                outputs.append(new)
+            self._copy_tag(new_node)
         else:
             new_node = self.__class__(self.op, new_inputs, [output.clone() for output in self.outputs])
             self._copy_tag(new_node)
@@ -279,9 +296,14 @@ class Variable(Node):
         if name is not None and not isinstance(name, str):
             raise TypeError("name must be a string", name)
         self.name = name
-        self.auto_name = f"auto_{next(self.__count__)}"
+        self._number = next(self.__count__)
         if _observers:
             Variable.notify_construction_observers(self)
+
+    @property
+    def auto_name(self) -> str:
+        """``'auto_'`` and a number that no other variable has."""
+        return f"auto_{self._number}"
 
     def __str__(self) -> str:
         if self.name is not None:
@@ -292,6 +314,11 @@ class Variable(Node):
                 return f"{op}.out"
             return f"{op}.{self.index}"
         return f"<{self.type}>"
+
+    def _repr_html_(self) -> str:
+        from theano.printing.notebook import variable_html
+
+        return variable_html(self)
 
     def __repr__(self, firstPass: bool = True) -> str:
         if not (firstPass and config.print_test_value):
@@ -308,8 +335,7 @@ class Variable(Node):
     def clone(self) -> Variable:
         """Return a new variable of the same type, name and tag, without an owner."""
         cp = self.__class__(self.type, None, None, self.name)
-        if self.tag.__dict__:
-            cp.tag = copy(self.tag)
+        cp.tag = copy_tag(self.tag)
         return cp
 
     def __lt__(self, other: Any) -> Any:

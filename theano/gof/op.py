@@ -113,11 +113,11 @@ class PureOp(MetaObject):
         if limit:
             trace = None
             for out in outputs:
-                own = out.tag.__dict__
-                if "trace" not in own:
+                tag = out.tag
+                if tag._trace is None:
                     if trace is None:
                         trace = _raw_stack(limit, sys._getframe(1))
-                    own["trace"] = trace
+                    tag._trace = trace
         if config.compute_test_value != "off":
             from theano.gof.test_values import compute_test_values
 
@@ -331,6 +331,7 @@ class Op(PureOp, CLinkerOp):
 
         if hasattr(run, "cthunk"):
             rval.cthunk = run.cthunk
+            rval.without_flags = run
         rval.inputs = ins
         rval.outputs = outs
         rval.lazy = False

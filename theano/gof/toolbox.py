@@ -12,6 +12,7 @@ from typing import Any
 
 from theano.configdefaults import config
 from theano.gof import graph
+from theano.gof.traverse import depth_first_order
 
 __all__ = [
     "AlreadyThere",
@@ -78,7 +79,7 @@ class Bookkeeper(Feature):
     """A feature that is told of the nodes that are there when it is attached or removed as if they came or went."""
 
     def on_attach(self, fgraph: Any) -> None:
-        for node in graph.io_toposort(fgraph.inputs, fgraph.outputs):
+        for node in depth_first_order(fgraph.outputs):
             self.on_import(fgraph, node, "on_attach")
 
     def on_detach(self, fgraph: Any) -> None:

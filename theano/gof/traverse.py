@@ -408,6 +408,51 @@ def io_toposort(inputs: Iterable, outputs: Iterable, orderings: dict | None = No
     return order
 
 
+def depth_first_order(outputs: Iterable) -> list:
+    """Return the Apply nodes that `outputs` depend on, each after those whose outputs it takes.
+
+    The order among nodes that do not depend on each other is another than that of `io_toposort`: a node follows its
+    inputs as closely as it can.  It takes a fraction of the time.
+
+    Parameters
+    ----------
+    outputs : iterable of Variable
+
+    Returns
+    -------
+    list of Apply
+
+    Raises
+    ------
+    ValueError
+        The graph holds a cycle.
+    """
+    order: list = []
+    # Whether all that a node needs is in the order; False while that is being seen to.
+    done: dict = {}
+    stack = [output.owner for output in outputs if output.owner is not None]
+    stack.reverse()
+    while stack:
+        node = stack[-1]
+        state = done.get(node)
+        if state is None:
+            done[node] = False
+            for var in reversed(node.inputs):
+                owner = var.owner
+                if owner is not None:
+                    known = done.get(owner)
+                    if known is None:
+                        stack.append(owner)
+                    elif not known:
+                        raise ValueError("graph contains cycles")
+        else:
+            stack.pop()
+            if not state:
+                done[node] = True
+                order.append(node)
+    return order
+
+
 def _io_toposort_ordered(stop: set, outputs: Iterable, orderings: dict, clients: dict | None) -> list:
     nodes: set = set()
 

@@ -179,7 +179,7 @@ class PureType:
         var = self.make_variable(name)
         limit = config.traceback.limit
         if limit:
-            var.tag.__dict__["trace"] = _raw_stack(limit, sys._getframe(1))
+            var.tag._trace = _raw_stack(limit, sys._getframe(1))
         return var
 
     @classmethod

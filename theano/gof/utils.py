@@ -121,60 +121,85 @@ class scratchpad:
     list of (file, line number, function, text), outermost first.  It is kept in a compact form until it is read.
     """
 
+    # Almost every tag has a trace and nothing else: so it costs no dictionary.
+    __slots__ = ("__dict__", "__weakref__", "_trace")
+
+    _trace: Any
+
+    def __init__(self) -> None:
+        self._trace = None
+
+    def is_empty(self) -> bool:
+        """Whether there is no attribute."""
+        return self._trace is None and not self.__dict__
+
     def clear(self) -> None:
         """Remove all attributes."""
+        self._trace = None
         self.__dict__.clear()
 
     def __update__(self, other: scratchpad) -> scratchpad:
+        if other._trace is not None:
+            self._trace = other._trace
         self.__dict__.update(other.__dict__)
         return self
 
     @property
     def trace(self) -> list:
-        try:
-            value = self.__dict__["trace"]
-        except KeyError:
-            raise AttributeError("trace") from None
+        value = self._trace
+        if value is None:
+            raise AttributeError("trace")
         if type(value) is tuple:
-            value = [_resolve_stack(value)] if value else []
-            self.__dict__["trace"] = value
+            value = self._trace = [_resolve_stack(value)] if value else []
         return value
 
     @trace.setter
     def trace(self, value: Any) -> None:
-        self.__dict__["trace"] = value
+        self._trace = value
 
     @trace.deleter
     def trace(self) -> None:
-        try:
-            del self.__dict__["trace"]
-        except KeyError:
-            raise AttributeError("trace") from None
+        if self._trace is None:
+            raise AttributeError("trace")
+        self._trace = None
 
     def __copy__(self) -> scratchpad:
         other = self.__class__.__new__(self.__class__)
-        other.__dict__.update(self.__dict__)
+        other._trace = self._trace
+        own = self.__dict__
+        if own:
+            other.__dict__.update(own)
         return other
 
+    def _attributes(self) -> dict:
+        found = dict(self.__dict__)
+        if self._trace is not None:
+            found["trace"] = self.trace
+        return found
+
     def __str__(self) -> str:
-        return f"scratchpad{self.__dict__}"
+        return f"scratchpad{self._attributes()}"
 
     __repr__ = __str__
 
     def info(self) -> None:
         """Print the attributes."""
         print(f"<theano.gof.utils.scratchpad instance at {id(self)}>")
-        for k in self.__dict__:
+        for k in self._attributes():
             print(f"  {k}: {getattr(self, k)}")
 
     def __getstate__(self) -> dict:
         state = dict(self.__dict__)
+        if self._trace is not None:
+            state["trace"] = self._trace
         if "test_value" in state and not config.pickle_test_value:
             del state["test_value"]
         state.pop("ufunc", None)
         return state
 
     def __setstate__(self, state: dict) -> None:
+        state = dict(state)
+        self._trace = state.pop("trace", None)
         self.__dict__.update(state)
 
 
@@ -194,7 +219,7 @@ def add_tag_trace(thing: Any, user_line: int | None = None) -> Any:
     """
     limit = config.traceback.limit if user_line is None else user_line
     if limit:
-        thing.tag.__dict__["trace"] = _raw_stack(limit, sys._getframe(1))
+        thing.tag.trace = _raw_stack(limit, sys._getframe(1))
     return thing
 
 
@@ -213,11 +238,9 @@ def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
     sources = _as_variables(from_var)
     targets = _as_variables(to_var)
     for target in targets:
-        own = target.tag.__dict__
-        if "trace" not in own and len(sources) == 1:
-            trace = sources[0].tag.__dict__.get("trace")
-            if trace is not None:
-                own["trace"] = trace
+        tag = target.tag
+        if tag._trace is None and len(sources) == 1:
+            tag._trace = sources[0].tag._trace
             continue
         merged = list(getattr(target.tag, "trace", []))
         for source in sources:
@@ -226,7 +249,7 @@ def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
             for stack in getattr(source.tag, "trace", []):
                 if stack not in merged:
                     merged.append(stack)
-        own["trace"] = merged
+        tag._trace = merged
     return to_var
 
 

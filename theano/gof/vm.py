@@ -529,6 +529,10 @@ class VM_Linker(link.LocalLinker):
         machine.need_update_inputs = not machine.updates
         return machine
 
+    def _node_thunk(self, node: Any, storage_map: dict, compute_map: dict, no_recycling: list) -> Any:
+        impl = None if self.c_thunks else link.python_impl(node.op)
+        return node.op.make_thunk(node, storage_map, compute_map, no_recycling, impl=impl)
+
     def make_all(
         self,
         profiler: Any = None,
@@ -547,9 +551,8 @@ class VM_Linker(link.LocalLinker):
         linker_times: dict[Any, float] = {}
         for node in order:
             start = time.perf_counter()
-            impl = None if self.c_thunks else link.python_impl(node.op)
             try:
-                thunk = node.op.make_thunk(node, storage_map, compute_map, no_recycling, impl=impl)
+                thunk = self._node_thunk(node, storage_map, compute_map, no_recycling)
             except Exception as exc:
                 exc.args = (f"The following error happened while compiling the node {node}\n", *exc.args)
                 raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.link import raise_with_op
 from theano.gof.op import registered_c_code
 from theano.native.fusion import find_groups
-from theano.native.program import CannotLower, Instr, ProgramBuilder, find_lowering
+from theano.native.program import CannotLower, Instr, ProgramBuilder, find_lowering, is_tensor_like
 from theano.native.schedule import TOP, Region, Schedule, arrange, is_lazy
 from theano.scalar import Scalar
 
@@ -48,7 +49,8 @@ class NativeThunk:
     need_update_inputs = False
 
     def __init__(self, program: Any, nodes: Sequence[Apply], instrs: Sequence[Instr], storage_map: Any,
-                 input_storage: Any, output_storage: Any, allow_gc: bool):
+                 input_storage: Any, output_storage: Any, allow_gc: bool, array_inputs: Sequence[list[Any]] = (),
+                 on_absent: Callable[[], None] | None = None):
         self.program = program
         self.nodes = list(nodes)
         self.instrs = list(instrs)
@@ -56,9 +58,14 @@ class NativeThunk:
         self.inputs = input_storage
         self.outputs = output_storage
         self.allow_gc = allow_gc
+        self._array_inputs = array_inputs
+        self._on_absent = on_absent
 
     def __call__(self) -> None:
-        self.program()
+        if self._on_absent is not None and any(storage[0] is None for storage in self._array_inputs):
+            self._on_absent()
+        else:
+            self.program()
 
     @property
     def native_nodes(self) -> list[Apply]:
@@ -82,10 +89,11 @@ class NativeThunk:
             if instr.node is not None:
                 seconds[instr.node] = seconds.get(instr.node, 0.0) + time
                 calls[instr.node] = max(calls.get(instr.node, 0), count)
+        python = {i.node for i in self.instrs if i.name == "thunk" and not hasattr(i.params[0], "cthunk")}
         for node, time in seconds.items():
             profile.apply_time[node] = profile.apply_time.get(node, 0.0) + time
             profile.apply_callcount[node] = profile.apply_callcount.get(node, 0) + calls[node]
-            profile.apply_cimpl[node] = True
+            profile.apply_cimpl[node] = node not in python
         self.program.reset_profile()
 
 
@@ -94,20 +102,24 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
     """Compile a graph over the given storages."""
     schedule = arrange(fgraph.inputs, fgraph.outputs, order)
     fuse = linker.fuse and linker.profile is None
-    lowered = Lowered(fgraph, schedule, storage_map, fuse, copy_destroyed=False)
-    if schedule.tail and not lowered.tail_is_preparable():
-        lowered = Lowered(fgraph, schedule, storage_map, fuse, copy_destroyed=True)
+    lowered = Lowered(fgraph, schedule, storage_map, fuse)
+    numbers = [v for v in fgraph.outputs if isinstance(v.type, Scalar)]
+    if schedule.tail and (numbers or not lowered.tail_is_preparable()):
+        lowered = Lowered(fgraph, schedule, storage_map, fuse, protect_state=True)
     builder = lowered.builder
+    number_cells = _unboxed_numbers(builder, numbers)
     instrs = builder.instrs
-    constants = dict(builder.constants)
+    report = error_reporter(builder, storage_map)
 
-    def on_error(position: int, exc_type: Any, exc_value: Any, trace: Any, values: Any) -> None:
-        _raise_for_node(instrs[position], builder, constants, (exc_type, exc_value, trace), values, storage_map)
+    def on_error(position: int, *error: Any) -> None:
+        for snapshot in lowered.snapshots[:position]:
+            snapshot.restore()
+        report(position, *error)
 
     has_state = bool(schedule.destroyed_inputs) or bool(getattr(fgraph, "update_mapping", None))
     program = builder.build(
         list(zip(lowered.input_cells, input_storage, strict=True)),
-        [(builder.cell(v), s) for v, s in zip(fgraph.outputs, output_storage, strict=True)],
+        [(number_cells.get(v, builder.cell(v)), s) for v, s in zip(fgraph.outputs, output_storage, strict=True)],
         tail_start=lowered.tail_start,
         on_error=on_error,
         serialise=has_state,
@@ -117,14 +129,79 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
     )
     if linker.profile is not None:
         program.set_profile(True)
-    return NativeThunk(program, order, instrs, storage_map, input_storage, output_storage, linker.allow_gc)
+    arrays = [storage for v, storage in zip(fgraph.inputs, input_storage, strict=True) if is_tensor_like(v.type)]
+    on_absent = _without_arrays(linker, fgraph, input_storage, output_storage)
+    return NativeThunk(
+        program, order, instrs, storage_map, input_storage, output_storage, linker.allow_gc, arrays, on_absent
+    )
+
+
+def _unboxed_numbers(builder: ProgramBuilder, numbers: Sequence[Variable]) -> dict[Variable, int]:
+    """Cells with the values of Scalar variables as NumPy scalars: a tensor cell gives an array of no dimension."""
+    cells: dict[Variable, int] = {}
+    builder.node = None
+    for variable in dict.fromkeys(numbers):
+        cells[variable] = builder.new_cell(("object",))
+        builder.emit("call", [builder.cell(variable)], [cells[variable]], (operator.itemgetter(()),))
+    return cells
+
+
+def _without_arrays(linker: Any, fgraph: Any, input_storage: Any, output_storage: Any) -> Callable[[], None]:
+    """What runs when an input is None instead of an array: a few Ops take that, all of them in Python."""
+    machines: list[Any] = []
+
+    def run() -> None:
+        if not machines:
+            machines.append(linker.python_thunk(input_storage, output_storage, None)[0])
+        machine = machines[0]
+        try:
+            machine()
+        except Exception:
+            position = getattr(machine, "position_of_error", None)
+            if position is None:
+                raise
+            raise_with_op(machine.nodes[position], machine.thunks[position], storage_map=machine.storage_map)
+        for output, position in (getattr(fgraph, "update_mapping", None) or {}).items():
+            input_storage[position][0] = output_storage[output][0]
+
+    return run
+
+
+class Snapshot:
+    """The state of an object that a program changes in place, kept to be put back should the program fail.
+
+    Parameters
+    ----------
+    type_
+        A Type with the methods `get_state` and `set_state`.
+    """
+
+    def __init__(self, type_: Any):
+        self.type = type_
+        self.value: Any = None
+        self.state: Any = None
+
+    def take(self, value: Any) -> None:
+        """Remember the state of `value`."""
+        self.value, self.state = value, self.type.get_state(value)
+
+    def restore(self) -> None:
+        """Put the object back into the state that it had."""
+        self.type.set_state(self.value, self.state)
 
 
 class Lowered:
-    """The instructions of a schedule."""
+    """The instructions of a schedule.
 
-    def __init__(self, fgraph: Any, schedule: Schedule, storage_map: Any, fuse: bool, copy_destroyed: bool):
-        self.builder = ProgramBuilder()
+    Attributes
+    ----------
+    snapshots
+        What the first instructions remember, one each.
+    """
+
+    def __init__(self, fgraph: Any, schedule: Schedule, storage_map: Any, fuse: bool, protect_state: bool = False,
+                 parent: ProgramBuilder | None = None):
+        self.builder = ProgramBuilder(parent, fuse)
         self.schedule = schedule
         self.storage_map = storage_map
         self.compute_map: dict[Variable, list[bool]] = {}
@@ -134,8 +211,9 @@ class Lowered:
         builder = self.builder
         self.input_cells = [builder.cell(variable) for variable in fgraph.inputs]
         self._tail_start: int | None = None
-        if copy_destroyed:
-            self._copy_destroyed()
+        self.snapshots: list[Snapshot] = []
+        if protect_state:
+            self._protect_state(fgraph)
             self._lower(schedule.regions[TOP])
             return
         tail = set(schedule.tail)
@@ -154,14 +232,27 @@ class Lowered:
         """Position of the first instruction that may destroy persistent memory."""
         return self._tail_start
 
-    def _copy_destroyed(self) -> None:
-        """Let the program work on copies of the inputs that it overwrites."""
+    def _protect_state(self, fgraph: Any) -> None:
+        """See to it that a failing program leaves the state that it overwrites as it was.
+
+        The program works on a copy, which becomes the new state when all is done; or in place where the Type says how
+        the state of an object is put back. An argument of the caller that may be overwritten is no state.
+        """
         builder = self.builder
-        for variable in self.schedule.destroyed_inputs:
-            original = builder.cell(variable)
-            copy = builder.new_cell(builder.cells[original])
-            builder.emit("deepcopy", [original], [copy])
-            builder.replace(variable, copy)
+        updated = set((getattr(fgraph, "update_mapping", None) or {}).values())
+        state = [v for i, v in enumerate(fgraph.inputs) if i in updated]
+        destroyed = [v for v in self.schedule.destroyed_inputs if v in state]
+        for variable in destroyed:
+            if hasattr(variable.type, "set_state"):
+                snapshot = Snapshot(variable.type)
+                self.snapshots.append(snapshot)
+                builder.emit("call", [builder.cell(variable)], [builder.new_cell(("object",))], (snapshot.take,))
+        for variable in destroyed:
+            if not hasattr(variable.type, "set_state"):
+                original = builder.cell(variable)
+                copy = builder.new_cell(builder.cells[original])
+                builder.emit("deepcopy", [original], [copy])
+                builder.replace(variable, copy)
 
     def tail_is_preparable(self) -> bool:
         """Whether all of the tail can be checked before any of it runs."""
@@ -252,6 +343,8 @@ def _lower_to_python(builder: ProgramBuilder, node: Apply, storage_map: Any, com
     thunk = node.op.make_thunk(node, storage_map, compute_map, no_recycling=list(node.outputs))
     if getattr(thunk, "lazy", False):
         raise NeedsPython(node)
+    # Compiled code needs no flags here, and is called without a Python function around it.
+    thunk = getattr(thunk, "without_flags", thunk)
     scalars = [storage_map[v] for v in dict.fromkeys(node.inputs) if isinstance(v.type, Scalar)]
     if scalars:
         thunk = _with_numpy_scalars(thunk, scalars)
@@ -294,12 +387,14 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
         return None
     storages = dict(zip(node.inputs, ins, strict=True))
     inputs = [(builder.cell(v), storages[v]) for v in variables]
-    program = builder.build(inputs, [(builder.cell(v), s) for v, s in zip(node.outputs, outs, strict=True)])
+    cells = _unboxed_numbers(builder, [v for v in node.outputs if isinstance(v.type, Scalar)])
+    program = builder.build(inputs, [(cells.get(v, builder.cell(v)), s) for v, s in zip(node.outputs, outs, strict=True)])
 
     def thunk() -> None:
         program()
 
     thunk.lazy = False
+    thunk.cthunk = program
     return thunk
 
 
@@ -309,6 +404,16 @@ class _FailedThunk:
     def __init__(self, inputs: list[list[Any]], outputs: list[list[Any]]):
         self.inputs = inputs
         self.outputs = outputs
+
+
+def error_reporter(builder: ProgramBuilder, storage_map: Any) -> Callable[..., Any]:
+    """What a program calls when an instruction fails: it raises the error with the description of the node."""
+    instrs, constants = builder.instrs, dict(builder.constants)
+
+    def on_error(position: int, exc_type: Any, exc_value: Any, trace: Any, values: Any) -> None:
+        _raise_for_node(instrs[position], builder, constants, (exc_type, exc_value, trace), values, storage_map)
+
+    return on_error
 
 
 def _raise_for_node(instr: Instr, builder: ProgramBuilder, constants: dict[int, Any], exc_info: Any, values: Any,

@@ -160,25 +160,37 @@ def _from_numpy() -> tuple[str, dict[str, int]] | None:
 
 
 def _from_scipy() -> tuple[str, dict[str, Any]] | None:
-    module = sys.modules.get("scipy.linalg.cython_blas") or _load_cython_blas()
+    module = load_extension("scipy.linalg.cython_blas")
     capsules = getattr(module, "__pyx_capi__", {})
     if not all(n in capsules for n in NAMES):
         return None
     return "SciPy's cython_blas", {n: capsules[n] for n in NAMES}
 
 
-def _load_cython_blas() -> Any:
-    """Load the extension file alone: importing scipy.linalg would take ten times as long."""
+def load_extension(name: str) -> Any:
+    """Load an extension module of SciPy by its file alone: importing its package would take ten times as long.
+
+    Parameters
+    ----------
+    name
+        Full name, such as ``scipy.linalg.cython_blas``.
+
+    Returns
+    -------
+    module or None
+    """
     import importlib
     import importlib.util
     from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 
-    name = "scipy.linalg.cython_blas"
+    if name in sys.modules:
+        return sys.modules[name]
+    top, *packages, last = name.split(".")
     try:
-        spec = importlib.util.find_spec("scipy")
+        spec = importlib.util.find_spec(top)
         if spec is None or not spec.submodule_search_locations:
             return None
-        base = os.path.join(spec.submodule_search_locations[0], "linalg", "cython_blas")
+        base = os.path.join(spec.submodule_search_locations[0], *packages, last)
         for suffix in EXTENSION_SUFFIXES:
             if os.path.exists(base + suffix):
                 loader = ExtensionFileLoader(name, base + suffix)

@@ -28,13 +28,13 @@ BLOCK = 2048
 """Elements that are reduced over lanes before the lanes are added up."""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "tk_exp.h": ("exp", "exp2", "expm1"),
+    "tk_exp.h": ("exp", "exp2", "expm1", "tk_exp_diff"),
     "tk_log.h": ("log", "log2", "log10", "log1p"),
     "tk_pow.h": ("pow", "cbrt"),
     "tk_hyper.h": ("tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "tk_sigmoid", "tk_softplus"),
     "tk_trig.h": ("sin", "cos", "tan"),
     "tk_atrig.h": ("asin", "acos", "atan", "atan2"),
-    "tk_erf.h": ("erf", "erfc"),
+    "tk_erf.h": ("erf", "erfc", "tk_erfcx"),
     "tk_gamma.h": ("tgamma", "lgamma", "gammaln", "j0", "j1"),
 }  # fmt: skip
 """Header of ``theano/native/include`` that a function name needs; all others are in ``tk_core.h``."""
@@ -53,7 +53,7 @@ _COSTLY = {
     "sqrt": 0.6, "exp": 1.0, "exp2": 1.0, "expm1": 1.3, "log": 1.0, "log2": 1.5, "log10": 1.5, "log1p": 1.7, "pow": 5.0,
     "cbrt": 15.0, "tanh": 2.0, "tk_sigmoid": 2.0, "tk_softplus": 3.0, "sinh": 3.0, "cosh": 3.0, "asinh": 4.0,
     "acosh": 4.0, "atanh": 2.5, "sin": 1.2, "cos": 1.2, "tan": 1.4, "asin": 1.5, "acos": 1.6, "atan": 1.3, "atan2": 3.0,
-    "erf": 4.0, "erfc": 3.0, "tgamma": 30.0, "lgamma": 25.0, "gammaln": 25.0, "j0": 25.0, "j1": 25.0, "fmod": 10.0,
+    "erf": 4.0, "erfc": 3.0, "tk_erfcx": 3.5, "tk_exp_diff": 1.3, "tgamma": 30.0, "lgamma": 25.0, "gammaln": 25.0, "j0": 25.0, "j1": 25.0, "fmod": 10.0,
     "tk_mod": 5.0, "tk_floordiv": 5.0, "theano_scalar_psi": 25.0, "theano_scalar_tri_gamma": 25.0,
 }  # fmt: skip
 """ns a call in a vectorised float64 loop."""
@@ -71,11 +71,14 @@ class Printed:
         Names of the headers that the text needs.
     cost
         Estimated ns an element.
+    functions
+        How many calls of vector functions it has.
     """
 
     text: str
     headers: tuple[str, ...]
     cost: float
+    functions: int = 0
 
 
 @lru_cache(maxsize=4096)
@@ -141,7 +144,8 @@ class _Printer:
         headers += [h for h in SECTIONS if any(_SECTION_OF.get(c) == h for c in self.calls)]
         if any("complex" in d for d in self._dtypes()):
             headers.append("tk_complex.h")
-        return Printed("\n".join(self.out) + "\n", tuple(headers), self.cost)
+        functions = sum(c in _SECTION_OF for line in self.out for c in _CALL.findall(line))
+        return Printed("\n".join(self.out) + "\n", tuple(headers), self.cost, functions)
 
     def _dtypes(self) -> set[str]:
         k = self.kernel

@@ -64,7 +64,9 @@ class NativeLinker(LocalLinker):
         order = self.schedule(fgraph)
         given = input_storage, output_storage, storage_map
         if not runs_natively():
-            return self._python(*given)
+            return self.python_thunk(*given)
+        if self.profile is not None and config.profile_memory:
+            return self.watched_thunk(*given)
         from theano.native.assemble import NeedsPython, compile_graph
         from theano.native.compiler import CompilerMissing
 
@@ -74,10 +76,10 @@ class NativeLinker(LocalLinker):
         try:
             thunk = compile_graph(self, fgraph, order, input_storage, output_storage, storage_map)
         except NeedsPython:
-            return self._python(*given)
+            return self.python_thunk(*given)
         except CompilerMissing as why:
             warn_once(f"Functions run on NumPy, slowly: {why}")
-            return self._python(*given)
+            return self.python_thunk(*given)
         containers_in = [Container(v, s) for v, s in zip(fgraph.inputs, input_storage, strict=True)]
         containers_out = [Container(v, s, readonly=True) for v, s in zip(fgraph.outputs, output_storage, strict=True)]
         return thunk, containers_in, containers_out
@@ -108,7 +110,8 @@ class NativeLinker(LocalLinker):
         no_recycling = [storage_map[v] for v in self.no_recycling if v.owner is not None]
         return streamline(fgraph, thunks, order, no_recycling=no_recycling), containers_in, containers_out, thunks, order
 
-    def _python(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
+    def python_thunk(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
+        """What :meth:`make_thunk` returns, for the machine that runs node by node in Python."""
         from theano.gof.vm import VM_Linker
 
         linker = VM_Linker(allow_gc=self.allow_gc, use_cloop=False)
@@ -116,6 +119,16 @@ class NativeLinker(LocalLinker):
             input_storage=input_storage, output_storage=output_storage, storage_map=storage_map
         )
 
+    def watched_thunk(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
+        """What :meth:`make_thunk` returns, for a machine that sees the size of each node's results."""
+        from theano.gof.vm import VM_Linker
+        from theano.native.assemble import node_thunk
+
+        linker = VM_Linker(allow_gc=self.allow_gc, use_cloop=False)
+        linker._node_thunk = lambda node, storages, computed, no_recycling: node_thunk(node, storages, computed)
+        return linker.accept(self.fgraph, self.no_recycling, self.profile).make_thunk(
+            input_storage=input_storage, output_storage=output_storage, storage_map=storage_map
+        )
 
 
 _warned = threading.Event()

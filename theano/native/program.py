@@ -42,6 +42,36 @@ class PendingKernel(NamedTuple):
 
     number: int
 
+    def resolve(self, kernels: Sequence[Any]) -> Any:
+        """The kernel itself."""
+        return kernels[self.number]
+
+
+class PendingProgram(NamedTuple):
+    """Stands in an instruction's params for a nested program, whose kernels are compiled with those of the outer one.
+
+    Parameters
+    ----------
+    builder
+        What collects the nested program; made with the outer builder as `parent`.
+    inputs, outputs
+        Its cells.
+    on_error
+        See `ProgramBuilder.build`.
+    """
+
+    builder: ProgramBuilder
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    on_error: Callable[..., Any]
+
+    def resolve(self, kernels: Sequence[Any]) -> Any:
+        """The program itself."""
+        inputs = [(cell, [None]) for cell in self.inputs]
+        return self.builder.build(
+            inputs, [(cell, None) for cell in self.outputs], on_error=self.on_error, kernels=kernels
+        )
+
 
 def cell_spec(type_: Any) -> tuple[Any, ...]:
     """Describe to the runtime the cell that holds values of a Type."""
@@ -64,16 +94,19 @@ class ProgramBuilder:
     ----------
     node
         The node whose lowering runs: instructions remember it, for errors and profiles.
+    fuse
+        Whether one kernel may do the work of several nodes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parent: ProgramBuilder | None = None, fuse: bool = True) -> None:
         self.cells: list[tuple[Any, ...]] = []
         self.of_variable: dict[Variable, int] = {}
         self.constants: list[tuple[int, Any]] = []
         self.instrs: list[Instr] = []
-        self.kernels: list[ir.Kernel] = []
-        self._kernel_number: dict[ir.Kernel, int] = {}
+        self.kernels: list[ir.Kernel] = [] if parent is None else parent.kernels
+        self._kernel_number: dict[ir.Kernel, int] = {} if parent is None else parent._kernel_number
         self.node: Apply | None = None
+        self.fuse = fuse
 
     def cell(self, variable: Variable) -> int:
         """The cell of a variable; constants bring their value along."""
@@ -161,6 +194,7 @@ class ProgramBuilder:
         keep_values: bool = False,
         updates: Sequence[tuple[int, int]] = (),
         destroyed: frozenset[int] = frozenset(),
+        kernels: Sequence[Any] | None = None,
     ) -> Any:
         """Make the program.
 
@@ -180,15 +214,18 @@ class ProgramBuilder:
             Pairs of positions: the value of this output becomes that of this input after a successful call.
         destroyed
             Cells of inputs that are written to: a read-only array there is copied first.
+        kernels
+            The compiled kernels where they are there already; None: compile them.
         """
-        kernels = self.load_kernels()
+        if kernels is None:
+            kernels = self.load_kernels()
         kept = {cell for cell, _ in inputs} | {cell for cell, _ in self.constants} | {cell for cell, _ in outputs}
         frees = [[]] * len(self.instrs) if keep_values else self.last_uses(kept)
         instrs = []
         for position, (instr, free) in enumerate(zip(self.instrs, frees, strict=True)):
             params = instr.params
-            if params and type(params[0]) is PendingKernel:
-                params = (kernels[params[0].number],)
+            if params and isinstance(params[0], PendingKernel | PendingProgram):
+                params = (params[0].resolve(kernels), *params[1:])
             instrs.append((instr.name, instr.ins, instr.outs, params, position, tuple(free)))
         return _runtime.Program(
             self.cells,
@@ -244,7 +281,12 @@ def find_lowering(op: Any) -> Lowering | None:
 
 
 # Packages whose Ops are lowered by a module that is imported with the first of them.
-_FAMILIES = {"theano.tensor.nnet": "theano.native.lowering.nnet"}
+_FAMILIES = {
+    "theano.tensor.nnet": "theano.native.lowering.nnet",
+    "theano.tensor.nlinalg": "theano.native.lowering.linalg",
+    "theano.tensor.slinalg": "theano.native.lowering.linalg",
+    "theano.scan_module": "theano.native.lowering.scan",
+}
 
 
 def _load_lowerings(module: str) -> None:

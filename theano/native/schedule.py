@@ -48,15 +48,24 @@ class Schedule(NamedTuple):
 
 
 def memory_roots(order: Iterable[Apply]) -> dict[Variable, Variable]:
-    """Follow views and in-place results back to the variable whose memory they are."""
+    """Follow views and in-place results back to the variable whose memory they are.
+
+    What may be a view of several variables makes their memory one.
+    """
     root_of: dict[Variable, Variable] = {}
+
+    def root(v: Variable) -> Variable:
+        while v in root_of:
+            v = root_of[v]
+        return v
+
     for node in order:
         for sharing in (getattr(node.op, "view_map", None), getattr(node.op, "destroy_map", None)):
             for out, sources in (sharing or {}).items():
                 if sources:
-                    source = node.inputs[sources[0]]
-                    root_of[node.outputs[out]] = root_of.get(source, source)
-    return root_of
+                    first, *others = dict.fromkeys(root(v) for v in (*(node.inputs[i] for i in sources), node.outputs[out]))
+                    root_of.update(dict.fromkeys(others, first))
+    return {v: root(v) for v in root_of}
 
 
 def destroyed_roots(order: Iterable[Apply], root_of: dict[Variable, Variable]) -> dict[Variable, list[Apply]]:
@@ -89,13 +98,13 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
     roots = destroyed_roots(order, root_of)
     regions = {TOP: list(order)}
     if any(map(is_lazy, order)):
-        lazy = _lazy_regions(outputs, order)
+        lazy = lazy_regions(outputs, order)
         if _keeps_memory_order(lazy, order, root_of, roots):
             regions = lazy
         else:
             touched = {n for n in order if _touches(n, root_of, roots)}
-            regions = _lazy_regions(outputs, order, touched)
-    destroyed = [v for v in inputs if v in roots]
+            regions = lazy_regions(outputs, order, touched)
+    destroyed = [v for v in inputs if root_of.get(v, v) in roots]
     if not destroyed:
         return Schedule(regions, [], [], root_of)
 
@@ -108,7 +117,7 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
         for node in destroyers:
             overwrites.setdefault(host_of[node], []).append(root)
 
-    late: set[Apply] = {host_of[node] for v in destroyed for node in roots[v]}
+    late: set[Apply] = {host_of[node] for v in destroyed for node in roots[root_of.get(v, v)]}
     used_late: set[Variable] = set()
     head, tail = [], []
     for node in regions[TOP]:
@@ -128,10 +137,14 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
     return Schedule(regions, tail, destroyed, root_of)
 
 
-def _lazy_regions(
+def lazy_regions(
     outputs: Sequence[Variable], order: Sequence[Apply], eager: Collection[Apply] = ()
 ) -> dict[Region, list[Apply]]:
-    """Put each node, but those of `eager`, into the innermost branch that holds all its uses."""
+    """Put each node, but those of `eager`, into the innermost branch that holds all its uses.
+
+    The branches of several nodes on one condition count as one: the first of them computes what all of them need.
+    """
+    rank = {node: i for i, node in enumerate(order)}
     region_of: dict[Apply, Region] = {}
     uses: dict[Apply, Region] = {v.owner: TOP for v in outputs if v.owner is not None}
     depth: dict[Region, int] = {TOP: 0}
@@ -141,6 +154,14 @@ def _lazy_regions(
 
     def meet(a: Region, b: Region) -> Region:
         while a != b:
+            if (
+                a.node is not None
+                and b.node is not None
+                and a.branch == b.branch
+                and a.node.inputs[0] is b.node.inputs[0]
+                and parent(a) == parent(b)
+            ):
+                return min(a, b, key=lambda region: rank[region.node])
             if depth[a] >= depth[b]:
                 a = parent(a)
             else:
@@ -201,14 +222,29 @@ def _running_order(regions: dict[Region, list[Apply]]) -> dict[Apply, int]:
 
 def _keeps_memory_order(regions: dict[Region, list[Apply]], order: Sequence[Apply], root_of: dict[Variable, Variable],
                         roots: dict[Variable, list[Apply]]) -> bool:
-    """Whether all that use memory still stand on the same side of those that overwrite it."""
+    """Whether all that use memory still stand on the same side of those that overwrite it.
+
+    What runs under opposite conditions does not matter.
+    """
     if not roots:
         return True
     before = {node: i for i, node in enumerate(order)}
     after = _running_order(regions)
+    region_of = {node: region for region, nodes in regions.items() for node in nodes}
+
+    def never_both(a: Apply, b: Apply) -> bool:
+        choices: dict[Variable, int] = {}
+        for node in (a, b):
+            region = region_of[node]
+            while region.node is not None:
+                if choices.setdefault(region.node.inputs[0], region.branch) != region.branch:
+                    return True
+                region = region_of[region.node]
+        return False
+
     for node in order:
         for variable in node.inputs:
             for destroyer in roots.get(root_of.get(variable, variable), ()):
-                if (before[node] < before[destroyer]) != (after[node] < after[destroyer]):
+                if (before[node] < before[destroyer]) != (after[node] < after[destroyer]) and not never_both(node, destroyer):
                     return False
     return True

@@ -7,6 +7,7 @@ from typing import Any
 from theano.printing.debug import char_from_number, debugprint, get_node_by_id
 from theano.printing.describe import hex_digest, min_informative_str, position_independent_str, var_descriptor
 from theano.printing.dot import default_colorCodes, pydotprint
+from theano.printing.passes import OptimizationTrace, Pass
 from theano.printing.pretty import (
     DefaultPrinter,
     FunctionPrinter,
@@ -33,7 +34,9 @@ __all__ = [
     "LeafPrinter",
     "MemberPrinter",
     "OperatorPrinter",
+    "OptimizationTrace",
     "PPrinter",
+    "Pass",
     "PatternPrinter",
     "Print",
     "PrinterState",

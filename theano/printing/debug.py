@@ -316,7 +316,8 @@ class _Tree:
         op = node.op
         # The node itself was printed before, so nothing follows below its line.
         self.print(_Root(var, None, None, None), depth)
-        fn = getattr(op, "fn", None)
+        # Asking a Scan for its function would compile it.
+        fn = op._fn if is_scan(op) else getattr(op, "fn", None)
         if fn is not None and hasattr(fn, "maker"):
             inner_inputs, inner_outputs = fn.maker.fgraph.inputs, fn.maker.fgraph.outputs
         else:

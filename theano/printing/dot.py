@@ -27,7 +27,8 @@ default_colorCodes: dict[str, str] = {
 
 
 @lru_cache(maxsize=1)
-def _pydot() -> Any:
+def load_pydot() -> Any:
+    """Return the module pydot, or raise ImportError."""
     import pydot
 
     return pydot
@@ -36,7 +37,7 @@ def _pydot() -> Any:
 def pydot_status() -> tuple[bool, str]:
     """Return whether pictures can be drawn, and why not."""
     try:
-        _pydot()
+        load_pydot()
     except ImportError as exc:
         return False, f"pydot is not installed: {exc}"
     from shutil import which
@@ -46,7 +47,7 @@ def pydot_status() -> tuple[bool, str]:
     return True, ""
 
 
-def _unpack(fct: Any) -> tuple[list[Variable], list[Apply], Any, set[Variable]]:
+def drawn_graph(fct: Any) -> tuple[list[Variable], list[Apply], Any, set[Variable]]:
     """Return the outputs, nodes, profile and shared variables of what is to be drawn."""
     from theano.gof.fg import FunctionGraph
 
@@ -69,7 +70,7 @@ def _unpack(fct: Any) -> tuple[list[Variable], list[Apply], Any, set[Variable]]:
         outputs = list(fct)
     else:
         raise ValueError(
-            "pydotprint expects as input a theano.function, FunctionGraph, Variable, Apply or list of Variables, "
+            "a graph is drawn of a theano.function, FunctionGraph, Variable, Apply or list of Variables, "
             f"got {fct!r}"
         )
     return outputs, io_toposort(graph_inputs(outputs), outputs), None, set()
@@ -211,10 +212,10 @@ def pydotprint(
     Green boxes are inputs, blue ones outputs, cyan ones shared variables, grey ones are not used. Edges are blue
     where the result is a view of the input, red where the input is destroyed.
     """
-    outputs, order, profile, shared = _unpack(fct)
+    outputs, order, profile, shared = drawn_graph(fct)
     drawable, message = pydot_status()
     try:
-        pydot = _pydot()
+        pydot = load_pydot()
     except ImportError:
         pydot = None
     # The language of graphviz itself needs no program to write it.
@@ -257,9 +258,9 @@ def pydotprint(
         drawn.add(text)
         for nodes, cluster in clusters:
             if node in nodes:
-                cluster.add_node(pydot.Node(_quoted(text), label=_quoted(text), shape=shape, **look(color)))
+                cluster.add_node(pydot.Node(quoted(text), label=quoted(text), shape=shape, **look(color)))
                 return
-        graph.add_node(pydot.Node(_quoted(text), label=_quoted(text), shape=shape, **look(color)))
+        graph.add_node(pydot.Node(quoted(text), label=quoted(text), shape=shape, **look(color)))
 
     output_set = set(outputs)
     used = {var for node in order for var in node.inputs}
@@ -291,7 +292,7 @@ def pydotprint(
             edge: dict[str, str] = {}
             label = f"{i} {var.type}" if is_hidden(var) else (str(i) if len(node.inputs) > 1 else "")
             if label:
-                edge["label"] = _quoted(label[:max_label_size])
+                edge["label"] = quoted(label[:max_label_size])
             if i in destroyed:
                 edge["color"] = "red"
             elif i in viewed:
@@ -302,14 +303,14 @@ def pydotprint(
             else:
                 source = labels.variable(var)
                 draw(source, "box", color_of(var))
-            graph.add_edge(pydot.Edge(_quoted(source), _quoted(node_text), **edge))
+            graph.add_edge(pydot.Edge(quoted(source), quoted(node_text), **edge))
         for i, var in enumerate(node.outputs):
             if is_hidden(var) or (var not in used and var not in output_set and compact):
                 continue
             target = labels.variable(var)
             draw(target, "box", color_of(var))
-            edge = {"label": _quoted(str(i))} if len(node.outputs) > 1 else {}
-            graph.add_edge(pydot.Edge(_quoted(node_text), _quoted(target), **edge))
+            edge = {"label": quoted(str(i))} if len(node.outputs) > 1 else {}
+            graph.add_edge(pydot.Edge(quoted(node_text), quoted(target), **edge))
     for var in outputs:
         if var.owner is None:
             draw(labels.variable(var), "box", color_of(var))
@@ -348,6 +349,7 @@ def pydotprint(
     return None
 
 
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+def quoted(text: str) -> str:
+    """Return a text as a string of the language of graphviz."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -45,6 +45,14 @@ def _ctype(variable: Variable) -> str:
     return variable.type.dtype_specs()[1]
 
 
+def _widened(inputs: Any) -> Any:
+    # Partial results of some inputs must not wrap round in a type narrower than that of the whole.
+    dtypes = {np.asarray(x).dtype for x in inputs} if len(inputs) > 2 else ()
+    if len(dtypes) < 2:
+        return inputs
+    return (np.asarray(inputs[0]).astype(np.result_type(*dtypes))[()], *inputs[1:])
+
+
 def _is_bool(variable: Variable) -> bool:
     return variable.type == bool_type
 
@@ -60,7 +68,7 @@ class Add(ScalarOp):
 
     def impl(self, *inputs):
         with np.errstate(all="ignore"):
-            return reduce(np.add, inputs)
+            return reduce(np.add, _widened(inputs))
 
     def c_code(self, node, name, inputs, outputs, sub):
         (z,) = outputs
@@ -94,7 +102,7 @@ class Mul(ScalarOp):
 
     def impl(self, *inputs):
         with np.errstate(all="ignore"):
-            return reduce(np.multiply, inputs)
+            return reduce(np.multiply, _widened(inputs))
 
     def c_code(self, node, name, inputs, outputs, sub):
         (z,) = outputs
@@ -213,8 +221,11 @@ class IntDiv(BinaryScalarOp):
 
 def _common_operands(node, inputs) -> list[str]:
     # The operands as C expressions of the type in which the result is computed.
-    ctype = c_compute_type(node.outputs[0].type.dtype)
     same = node.outputs[0].type
+    ctype = c_compute_type(same.dtype)
+    if same in discrete_types and not all(v.type in discrete_types for v in node.inputs):
+        # An in-place operation stores what floats give into integers.
+        return [f"(npy_float64){name}" for name in inputs]
     return [
         name if v.type == same and same.dtype != "float16" else f"({ctype}){name}"
         for name, v in zip(inputs, node.inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from theano.scalar.op import BinaryScalarOp, Predicate, UnaryScalarOp, c_comparable, c_compute_type, zeros_for
-from theano.scalar.output_types import same_out_float_only, same_out_nocomplex, upcast_out
+from theano.scalar.output_types import same_out_float_only, upcast_out, upgrade_to_float_no_complex
 from theano.scalar.type import Scalar, complex_types, discrete_types, float_types
 from theano.scalar.type import bool as bool_type
 
@@ -236,9 +236,9 @@ class Invert(UnaryBitOp):
 
 
 class _Rounding(UnaryScalarOp):
-    """A function that makes floats whole; whole numbers stay as they are."""
+    """A function that makes floats whole; integers keep their value."""
 
-    output_types_preference = staticmethod(same_out_nocomplex)
+    output_types_preference = staticmethod(upgrade_to_float_no_complex)
     c_func = ""
 
     def c_code(self, node, name, inputs, outputs, sub):
@@ -339,8 +339,8 @@ or_ = OR()
 xor = XOR()
 and_ = AND()
 invert = Invert()
-ceil = Ceil(same_out_nocomplex, name="ceil")
-floor = Floor(same_out_nocomplex, name="floor")
-trunc = Trunc(same_out_nocomplex, name="trunc")
+ceil = Ceil(upgrade_to_float_no_complex, name="ceil")
+floor = Floor(upgrade_to_float_no_complex, name="floor")
+trunc = Trunc(upgrade_to_float_no_complex, name="trunc")
 round_half_to_even = RoundHalfToEven(same_out_float_only)
 round_half_away_from_zero = RoundHalfAwayFromZero(same_out_float_only)

@@ -232,16 +232,14 @@ def c_operands(node: Apply, names: Sequence[str]) -> list[str]:
     """
     out = node.outputs[0].type
     ctype = c_compute_type(out.dtype)
-    part = {"complex64": "npy_float32", "complex128": "npy_float64"}.get(out.dtype, ctype)
     if out in discrete_types and not all(v.type in discrete_types for v in node.inputs):
         # An in-place operation stores what floats give into integers.
-        ctype = part = "npy_float64"
-    result = []
-    for name, variable in zip(names, node.inputs):
-        if variable.type != out or out.dtype == "float16":
-            name = f"({ctype if variable.type in complex_types else part}){name}"
-        result.append(name)
-    return result
+        ctype = "npy_float64"
+    # A real number next to a complex one becomes complex, as for NumPy: infinity times it then has an imaginary part NaN.
+    return [
+        f"({ctype}){name}" if variable.type != out or out.dtype == "float16" else name
+        for name, variable in zip(names, node.inputs)
+    ]
 
 
 def c_comparable(node: Apply, names: Sequence[str], ordered: bool = True) -> list[str]:

@@ -18,6 +18,11 @@ class Clip(ScalarOp):
     nfunc_spec = ("clip", 3, 1)
     output_types_preference = staticmethod(transfer_type(0))
 
+    def output_types(self, types):
+        if any(t in complex_types for t in types):
+            raise TypeError("complex numbers have no order, and thus no clip")
+        return super().output_types(types)
+
     def impl(self, x, min, max):
         dtype = np.asarray(x).dtype
         low, high = np.asarray(min), np.asarray(max)
@@ -34,8 +39,6 @@ class Clip(ScalarOp):
 
         x, low, high = inputs
         (gz,) = output_gradients
-        if gz.type in complex_types:
-            raise NotImplementedError("clip of complex numbers")
         if outputs[0].type in discrete_types:
             return zeros_for(inputs)
         inside = and_(ge(x, low), le(x, high))

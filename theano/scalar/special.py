@@ -67,6 +67,7 @@ class Erfcx(SpecialFunction):
 
     nfunc_spec = ("scipy.special.erfcx", 1, 1)
     scipy_name = "erfcx"
+    c_func = "tk_erfcx"
 
     def derivative(self, x, z):
         return _number(-2 / math.sqrt(math.pi), x) + _number(2, x) * x * z
@@ -329,11 +330,14 @@ class GammaL(_TwoArguments):
 
 
 def _gammau(k, x):
-    return _scipy("gammaincc", k, x) * _scipy("gamma", k)
+    # The first factor has the wider precision of both arguments; the second must not have less.
+    value = _scipy("gammaincc", k, x)
+    return value * _scipy("gamma", np.asarray(k, dtype=value.dtype))
 
 
 def _gammal(k, x):
-    return _scipy("gammainc", k, x) * _scipy("gamma", k)
+    value = _scipy("gammainc", k, x)
+    return value * _scipy("gamma", np.asarray(k, dtype=value.dtype))
 
 
 class Jv(_TwoArguments):

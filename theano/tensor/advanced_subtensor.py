@@ -12,7 +12,7 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import Op
 from theano.gradient import DisconnectedType
 from theano.tensor.conversion import as_tensor_variable, constant
-from theano.tensor.math import cast, discrete_dtypes, integer_dtypes
+from theano.tensor.math import cast, discrete_dtypes, eq, integer_dtypes, switch
 from theano.tensor.slicing import slice_len, sum_over_broadcast
 from theano.tensor.type import TensorType
 from theano.tensor.type_other import MakeSlice, NoneConst, NoneTypeT, SliceType, make_slice
@@ -364,11 +364,16 @@ class BaseAdvancedSubtensor(Op):
         rank, _ = _layout(positions)
         shapes = dict(zip(range(len(positions)), in_shapes[1:]))
         lengths: list[Any] = [constant(1, dtype="int64")] * rank
+        given: set[int] = set()
         for number, p in enumerate(positions):
             if p.kind == "int":
                 for k, flag in enumerate(p.entry.type.broadcastable):
                     if not flag:
-                        lengths[rank - p.entry.type.ndim + k] = shapes[number][k]
+                        d = rank - p.entry.type.ndim + k
+                        known, length = lengths[d], shapes[number][k]
+                        # Index arrays broadcast also where their types do not say so.
+                        lengths[d] = length if d not in given else switch(eq(known, 1), length, known)
+                        given.add(d)
             elif p.kind == "bool":
                 lengths[rank - 1] = tensor_sum(cast(p.entry, "int64"))
         result = []

@@ -3,7 +3,7 @@
 from theano import gof
 from theano import scalar as scal
 from theano.configdefaults import config
-from theano.scalar import autocast_float, autocast_int
+from theano.scalar import autocast_float, autocast_float_as, autocast_int
 from theano.tensor.choosing import (
     Choose,
     PermuteRowElements,
@@ -442,7 +442,14 @@ from theano.tensor.shaping import (
     transpose,
     unbroadcast,
 )
-from theano.tensor.type import TensorType, _allclose, values_eq_approx_always_true
+from theano.tensor.type import (
+    TensorType,
+    _allclose,
+    values_eq_approx_always_true,
+    values_eq_approx_remove_inf,
+    values_eq_approx_remove_inf_nan,
+    values_eq_approx_remove_nan,
+)
 from theano.tensor.var import (
     AsTensorError,
     TensorConstant,

@@ -112,6 +112,8 @@ class CAReduce(Op):
         return tuple(range(ndim)) if self.axis is None else self.axis
 
     def perform(self, node: Apply, inp: Sequence[typing.Any], out: Sequence[list], params: typing.Any = None) -> None:
+        if inp[0] is None:
+            raise TypeError("expected an array, got None")
         x = np.asarray(inp[0])
         axes = self._axes(x.ndim)
         acc_dtype = getattr(self, "acc_dtype", None)
@@ -383,6 +385,19 @@ class Prod(CAReduceDtype):
         others = ProdWithoutZeros(axis=self.axis, dtype=self.dtype, acc_dtype=self.acc_dtype)(x)
         at_lone_zero = T.switch(lone_zero, self._spread(x, others) * spread_gz, 0.0)
         return [T.switch(groups_without, quotient, at_lone_zero)]
+
+    def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
+        """Return the derivatives of the product at each element, times the direction, summed."""
+        from theano.tensor import basic as T
+
+        (x,), (point,) = inputs, eval_points
+        out = self(x)
+        if point is None:
+            return [None]
+        if out.type.numpy_dtype.kind not in "fc":
+            return [out.zeros_like(dtype=config.floatX)]
+        (others,) = self.L_op([x], [out], [T.ones_like(out)])
+        return [T.sum(others * point, axis=self.axis, dtype=out.type.dtype)]
 
     def c_code_cache_version(self) -> tuple:
         return (1,)

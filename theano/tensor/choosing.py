@@ -113,6 +113,12 @@ class Choose(Op):
             _summed_to(switch(eq(index, k), gz, 0), choice, lead=0) for k, choice in enumerate(choices)
         ]
 
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        points = eval_points[1:]
+        if all(point is None for point in points):
+            return [None]
+        return [self(inputs[0], *[x.zeros_like() if p is None else p for x, p in zip(inputs[1:], points)])]
+
 
 def _summed_to(g: Any, x: Any, lead: int):
     """Sum the gradient `g` over the dimensions after the first `lead` along which `x` was broadcast."""
@@ -203,6 +209,9 @@ class PermuteRowElements(Op):
         (gz,) = grads
         gx = permute_row_elements(gz, y, eq(inverse, 0))
         return [_summed_to(gx, x, lead=0), DisconnectedType()(), DisconnectedType()()]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] if eval_points[0] is None else [self(eval_points[0], *inputs[1:])]
 
 
 _permute_row_elements = PermuteRowElements()

@@ -297,7 +297,8 @@ class Eye(Op):
         return Apply(self, [n, m, k], [TensorType(self.dtype, pattern)()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        n, m, k = (int(x) for x in inputs)
+        # A number of columns that is None is that of the rows, as for NumPy.
+        n, m, k = (None if x is None else int(x) for x in inputs)
         output_storage[0][0] = np.eye(n, m, k, dtype=self.dtype)
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
@@ -345,7 +346,8 @@ class Tri(Op):
         return Apply(self, [n, m, k], [TensorType(self.dtype, (False, False))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        n, m, k = (int(x) for x in inputs)
+        # A number of columns that is None is that of the rows, as for NumPy.
+        n, m, k = (None if x is None else int(x) for x in inputs)
         output_storage[0][0] = np.tri(n, m, k, dtype=self.dtype)
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
@@ -662,6 +664,9 @@ class Nonzero(Op):
         for out, index in zip(output_storage, np.nonzero(inputs[0])):
             out[0] = index.astype("int64", copy=False)
 
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] * inputs[0].ndim
+
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         return [grad_undefined(self, 0, inputs[0])]
 
@@ -733,6 +738,9 @@ class ExtractDiag(Op):
         x = as_tensor_variable(x)
         if x.ndim < 2:
             raise ValueError("ExtractDiag needs an input of at least 2 dimensions", x)
+        for axis in (self.axis1, self.axis2):
+            if not -x.ndim <= axis < x.ndim:
+                raise ValueError(f"axis {axis} is out of bounds for a tensor of {x.ndim} dimensions")
         axes = {self.axis1 % x.ndim, self.axis2 % x.ndim}
         pattern = [b for i, b in enumerate(x.type.broadcastable) if i not in axes] + [False]
         return Apply(self, [x], [TensorType(x.dtype, pattern)()])

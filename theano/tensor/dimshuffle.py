@@ -38,6 +38,8 @@ class DimShuffle(Op):
     """
 
     __props__ = ("input_broadcastable", "new_order", "inplace")
+    # To optimizers that look for certain inputs: what this Op computes may be any of them behind it.
+    rearranges = True
     _f16_ok = True
     check_input = False
 

@@ -13,6 +13,7 @@ from theano.configdefaults import config
 from theano.gof import Apply, Constant, Op, Variable
 from theano.gof.graph import io_toposort
 from theano.gof.null_type import NullType
+from theano.gradient import DisconnectedType
 from theano.misc.frozendict import frozendict
 from theano.scalar.op import ScalarOp
 from theano.tensor.careduce import (
@@ -209,6 +210,8 @@ class Elemwise(Op):
     def perform(
         self, node: Apply, inputs: Sequence[typing.Any], output_storage: Sequence[list], params: typing.Any = None
     ) -> None:
+        if any(x is None for x in inputs):
+            raise TypeError("expected an array, got None")
         arrays = [np.asarray(x) for x in inputs]
         shape = check_shapes(node, arrays)
         key = ("run", *[v.type for v in node.inputs])
@@ -265,8 +268,8 @@ class Elemwise(Op):
 
     def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
         """Return the derivatives of the outputs along `eval_points`."""
-        from theano.gradient import DisconnectedType
-        from theano.tensor.basic import ones_like, zeros_like
+        from theano.tensor.basic import cast, constant, fill, zeros_like
+        from theano.tensor.basic import complex as complex_of
 
         outs = self(*inputs, return_list=True)
         result: list[typing.Any] = []
@@ -274,15 +277,41 @@ class Elemwise(Op):
             if out.type.numpy_dtype.kind in "biu":
                 result.append(zeros_like(out, dtype=config.floatX))
                 continue
-            seeds = [ones_like(o) if k == i else zeros_like(o) for k, o in enumerate(outs)]
-            total: typing.Any = None
-            for g, point in zip(self._gradients(inputs, outs, seeds), eval_points):
-                if point is None or isinstance(point.type, DisconnectedType) or isinstance(g.type, DisconnectedType):
-                    continue
-                term = g * point
-                total = term if total is None else total + term
-            result.append(total)
+            # The gradient is that of a real number: for a complex output that of its real part, and of its imaginary one.
+            parts = []
+            for seed in (1, 1j) if out.type.numpy_dtype.kind == "c" else (1,):
+                unit = constant(np.array(seed, dtype=out.type.dtype))
+                seeds = [fill(o, unit) if k == i else zeros_like(o) for k, o in enumerate(outs)]
+                parts.append(self._along(self._gradients(inputs, outs, seeds), eval_points))
+            if all(part is None for part in parts):
+                result.append(zeros_like(out))
+            elif len(parts) == 1:
+                result.append(parts[0])
+            else:
+                dtype = "float32" if out.type.dtype == "complex64" else "float64"
+                real, imag = (zeros_like(out, dtype=dtype) if part is None else cast(part, dtype) for part in parts)
+                result.append(complex_of(real, imag))
         return result
+
+    def _along(self, gradients: Sequence[typing.Any], points: Sequence[typing.Any]) -> typing.Any:
+        # The sum of the gradients' products with the directions; None if nothing flows.
+        from theano.tensor.basic import conj, real
+
+        total: typing.Any = None
+        for i, (g, point) in enumerate(zip(gradients, points)):
+            if point is None or isinstance(point.type, DisconnectedType) or isinstance(g.type, DisconnectedType):
+                continue
+            # A derivative that is infinite or undefined does not matter where its input stands still.
+            if _is_zero(point):
+                continue
+            if isinstance(g.type, NullType):
+                raise NotImplementedError(f"The derivative of {self} with respect to input {i}: {g.type.why_null}")
+            if g.type.numpy_dtype.kind == "c" or point.type.numpy_dtype.kind == "c":
+                term = real(conj(g) * point)
+            else:
+                term = g * point
+            total = term if total is None else total + term
+        return total
 
     def _gradients(
         self, inputs: Sequence[typing.Any], outs: Sequence[typing.Any], ograds: Sequence[typing.Any]
@@ -309,6 +338,16 @@ def _as_tensor(x: typing.Any) -> typing.Any:
     from theano.tensor.basic import as_tensor_variable
 
     return as_tensor_variable(x)
+
+
+def _is_zero(x: typing.Any) -> bool:
+    # Whether all elements are known to be 0.
+    from theano.tensor.conversion import NotScalarConstantError, get_scalar_constant_value
+
+    try:
+        return bool(get_scalar_constant_value(x) == 0)
+    except NotScalarConstantError:
+        return False
 
 
 def _fit(x: typing.Any, g: typing.Any, out_pattern: tuple[bool, ...]) -> typing.Any:

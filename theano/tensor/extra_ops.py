@@ -16,15 +16,16 @@ from theano.gradient import DisconnectedType, grad_undefined
 from theano.tensor.conversion import as_tensor_variable, constant, get_vector_length
 from theano.tensor.creation import alloc, arange, diagonal, flatnonzero, zeros, zeros_like
 from theano.tensor.joining import join
-from theano.tensor.math import cast, discrete_dtypes, eq, ge, integer_dtypes, maximum, switch
+from theano.tensor.math import and_, cast, discrete_dtypes, eq, ge, gt, integer_dtypes, maximum, switch
 from theano.tensor.reduction import all as tensor_all
-from theano.tensor.reduction import max as tensor_max
 from theano.tensor.reduction import sum as tensor_sum
+from theano.tensor.shaping import patternbroadcast
 from theano.tensor.subtensor import advanced_inc_subtensor1, inc_subtensor, set_subtensor
 from theano.tensor.type import TensorType
 
 __all__ = [
     "Bartlett",
+    "CountLength",
     "CpuContiguous",
     "CumOp",
     "CumprodOp",
@@ -175,6 +176,14 @@ def _summed_dtype(dtype: str) -> str:
     return dtype
 
 
+def _around_first_zero(x: Any, axis: int) -> tuple[Any, Any, Any]:
+    # Where the first 0 along an axis is, where it has been met, and the running product with a 1 in its place.
+    zeros_met = CumOp(axis, "add")(cast(eq(x, 0), "int64"))
+    first_zero = and_(eq(x, 0), eq(zeros_met, 1))
+    without = CumOp(axis, "mul")(switch(first_zero, constant(1, dtype=x.dtype), x))
+    return first_zero, gt(zeros_met, 0), without
+
+
 class CumOp(Op):
     """The cumulative sum or product along an axis.
 
@@ -223,12 +232,20 @@ class CumOp(Op):
             return [x.zeros_like(dtype=config.floatX)]
         axis = 0 if self.axis is None else self.axis % x.ndim
         backwards = (*[slice(None)] * axis, slice(None, None, -1))
-        cumulate = CumOp(axis=axis, mode="add")
+
+        def sum_from_here(terms: Any) -> Any:
+            return CumOp(axis=axis, mode="add")(terms[backwards])[backwards]
+
         if self.mode == "add":
-            gx = cumulate(gz[backwards])[backwards]
+            gx = sum_from_here(gz)
         else:
-            divisor = x.flatten() if self.axis is None else x
-            gx = cumulate((out * gz)[backwards])[backwards] / divisor
+            # Before the first 0 each product from there on is divided by the element; the products that hold the first 0
+            # are proportional to it, with what they are where a 1 takes its place; later elements come after a factor 0.
+            flat = x.flatten() if self.axis is None else x
+            first_zero, after, without = _around_first_zero(flat, axis)
+            before = sum_from_here(out * gz) / switch(eq(flat, 0), constant(1, dtype=x.dtype), flat)
+            there = sum_from_here(without * gz)
+            gx = switch(first_zero, there, switch(after, constant(0, dtype=gz.dtype), before))
         return [gx.reshape(x.shape, ndim=x.ndim) if self.axis is None else gx]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
@@ -236,9 +253,16 @@ class CumOp(Op):
             return [None]
         if self.mode == "add":
             return [self(eval_points[0])]
-        (x,) = inputs
-        ratio = eval_points[0] / x
-        return [self(x) * CumOp(self.axis, "add")(ratio)]
+        (x,), (point,) = inputs, eval_points
+        if self.axis is None:
+            x, point = x.flatten(), point.flatten()
+        axis = 0 if self.axis is None else self.axis % x.ndim
+        # As in the gradient: from the first 0 on only that one's change counts.
+        first_zero, after, without = _around_first_zero(x, axis)
+        total = CumOp(axis, "add")
+        zero, one = constant(0, dtype=point.dtype), constant(1, dtype=x.dtype)
+        before = CumOp(axis, "mul")(x) * total(point / switch(eq(x, 0), one, x))
+        return [switch(after, without * total(switch(first_zero, point, zero)), before)]
 
 
 class CumsumOp(Op):
@@ -309,7 +333,9 @@ class DiffOp(Op):
         lengths[axis] = constant(self.n, dtype="int64")
         border = zeros(lengths, dtype=gz.dtype)
         gx = DiffOp(self.n, axis)(join(axis, border, gz, border))
-        return [gx if self.n % 2 == 0 else -gx]
+        # An input that is too short to have a difference is shorter than the border.
+        gx = gx[(slice(None),) * axis + (slice(None, x.shape[axis]),)]
+        return [patternbroadcast(gx if self.n % 2 == 0 else -gx, x.type.broadcastable)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         return [None] if eval_points[0] is None else [self(eval_points[0])]
@@ -318,6 +344,28 @@ class DiffOp(Op):
 def diff(x: Any, n: int = 1, axis: int = -1):
     """Return the differences ``x[i + 1] - x[i]`` along an axis, taken `n` times, as ``numpy.diff``."""
     return DiffOp(n=n, axis=axis)(x)
+
+
+class CountLength(Op):
+    """One more than the largest element of an integer vector, 0 if it has none: how many counts :func:`bincount` gives."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        return Apply(self, [as_tensor_variable(x, ndim=1)], [TensorType("int64", ())()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        (x,) = inputs
+        output_storage[0][0] = np.asarray(int(x.max()) + 1 if x.size else 0, dtype="int64")
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [()]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False]]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [DisconnectedType()()]
 
 
 def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False):
@@ -347,7 +395,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
         from theano.tensor.opt import Assert
 
         x = Assert("Input to bincount has negative values!")(x, tensor_all(ge(x, 0)))
-    length = cast(tensor_max(x) + 1, "int64")
+    length = CountLength()(x)
     if minlength is not None:
         length = maximum(length, minlength)
     if weights is None:
@@ -373,7 +421,10 @@ def compress(condition: Any, x: Any, axis: int | None = None):
     axis : int, optional
         By default `x` is flattened.
     """
-    return as_tensor_variable(x).take(flatnonzero(as_tensor_variable(condition)), axis=axis)
+    condition = as_tensor_variable(condition)
+    if condition.ndim != 1:
+        raise ValueError(f"the condition of compress has to be a vector, got {condition.type}")
+    return as_tensor_variable(x).take(flatnonzero(condition), axis=axis)
 
 
 class RepeatOp(Op):
@@ -564,6 +615,10 @@ class FillDiagonal(Op):
             on_diagonal = gz[(along,) * a.ndim]
         return [fill_diagonal(gz, 0), tensor_sum(on_diagonal)]
 
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        a, val = (x.zeros_like() if p is None else p for x, p in zip(inputs, eval_points))
+        return [self(a, val)]
+
 
 def _diagonal_inputs(op: Op, a: Any, val: Any) -> tuple[Any, Any]:
     a, val = as_tensor_variable(a), as_tensor_variable(val)
@@ -633,6 +688,10 @@ class FillDiagonalOffset(Op):
         distance = arange(a.shape[1]).dimshuffle("x", 0) - arange(a.shape[0]).dimshuffle(0, "x")
         on_diagonal = switch(eq(distance, offset), gz, constant(0, dtype=gz.dtype))
         return [fill_diagonal_offset(gz, 0, offset), tensor_sum(on_diagonal), DisconnectedType()()]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        a, val = (x.zeros_like() if p is None else p for x, p in zip(inputs[:2], eval_points))
+        return [self(a, val, inputs[2])]
 
 
 _fill_diagonal_offset = FillDiagonalOffset()

@@ -105,15 +105,15 @@ class Join(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         axis, tensors = int(inputs[0]), inputs[1:]
+        dtype = node.outputs[0].type.dtype
         if self.view != -1:
             kept = tensors[self.view]
-            if all(x.shape[axis] == 0 for i, x in enumerate(tensors) if i != self.view):
+            if kept.dtype == dtype and all(x.shape[axis] == 0 for i, x in enumerate(tensors) if i != self.view):
                 output_storage[0][0] = kept
                 return
         ndim = tensors[0].ndim
         if not -ndim <= axis < ndim:
             raise IndexError(f"Join axis {axis} out of bounds [-{ndim}, {ndim})")
-        dtype = node.outputs[0].type.dtype
         try:
             output_storage[0][0] = np.concatenate(tensors, axis=axis).astype(dtype, copy=False)
         except ValueError as error:
@@ -314,6 +314,8 @@ class Split(Op):
             known = _constant_axis(axis)
             if known is None:
                 pattern = [False] * x.ndim
+            elif not -x.ndim <= known < x.ndim:
+                raise IndexError(f"Split axis {known} out of bounds [{-x.ndim}, {x.ndim})")
             else:
                 pattern[known] = False
         return Apply(self, [x, axis, splits], [tensor_type(x.dtype, tuple(pattern))() for _ in range(self.len_splits)])
@@ -324,7 +326,7 @@ class Split(Op):
         try:
             length = x.shape[axis]
         except IndexError:
-            raise ValueError(f"Split.perform() with axis=({axis}) is invalid for x.shape==({x.shape})") from None
+            raise IndexError(f"Split axis {axis} out of bounds [{-x.ndim}, {x.ndim})") from None
         if len(splits) != self.len_splits:
             raise ValueError(f"In Split.perform(), len(splits) is {len(splits)} and not {self.len_splits}.")
         if np.sum(splits) != length:
@@ -362,12 +364,9 @@ class Split(Op):
         x, axis, _ = inputs
         if all(isinstance(g.type, DisconnectedType) for g in grads):
             return [DisconnectedType()() for _ in inputs]
-        pieces = [
-            zeros_like(out, dtype=config.floatX if out.dtype in discrete_dtypes else out.dtype)
-            if isinstance(g.type, DisconnectedType)
-            else g
-            for g, out in zip(grads, outputs)
-        ]
+        if x.dtype in discrete_dtypes:
+            return [zeros_like(x, dtype=config.floatX), DisconnectedType()(), DisconnectedType()()]
+        pieces = [zeros_like(out) if isinstance(g.type, DisconnectedType) else g for g, out in zip(grads, outputs)]
         gx = join(axis, *pieces)
         return [patternbroadcast(gx, x.type.broadcastable), DisconnectedType()(), DisconnectedType()()]
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from theano.compile.ops import Shape_i
 from theano.gof.graph import Apply
 from theano.gof.op import Op
 from theano.gof.opt import copy_stack_trace, local_optimizer
-from theano.gradient import DisconnectedType
+from theano.gradient import DisconnectedType, grad_not_implemented
 from theano.tensor import basic as tensor
+from theano.tensor import nlinalg_gradients as gradients
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.math import abs_, discrete_dtypes, minimum, sqrt
 from theano.tensor.products import Dot, dot
@@ -100,6 +102,10 @@ class MatrixPinv(Op):
             + matrix_dot(tensor.identity_like(zx) - zx, gz, z.T, z)
         )
         return [gx.T]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        (x,), (point,) = inputs, eval_points
+        return [None] if point is None else [gradients.pinv_direction(x, self(x), point)]
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [tuple(reversed(in_shapes[0]))]
@@ -307,6 +313,12 @@ class Eigh(Eig):
         g_values, g_vectors = zero_disconnected(outputs, grads)
         return [EighGrad(self.UPLO)(x, values, vectors, g_values, g_vectors)]
 
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        (x,), (point,) = inputs, eval_points
+        if point is None:
+            return [None, None]
+        return list(gradients.eigh_direction(x, *self(x), point, self.UPLO == "L"))
+
 
 def fold_triangle(g: np.ndarray, lower: bool) -> np.ndarray:
     """Return the gradient of the one triangle that stands for a whole symmetric matrix with gradient `g`."""
@@ -382,6 +394,17 @@ class QRFull(Op):
             return [(n, m), (k,)]
         return [(m, k), (k, n)]
 
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        if self.mode == "raw":
+            return [grad_not_implemented(self, 0, inputs[0], "what LAPACK returns is not differentiated")]
+        (x,), (q, r) = inputs, outputs
+        if self.mode == "complete":
+            q = gradients.square(q, tensor.eq(x.shape[0], x.shape[1]))
+        return [gradients.qr_gradient(x, q, r, *grads)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return gradients.direction_from_gradient(self, inputs, eval_points)
+
 
 class QRIncomplete(Op):
     """The triangular factor of the QR decomposition.
@@ -406,6 +429,14 @@ class QRIncomplete(Op):
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         m, n = in_shapes[0]
         return [(minimum(m, n), n)]
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,), (gr,) = inputs, grads
+        q, r = QRFull("reduced")(x)
+        return [gradients.qr_gradient(x, q, r, DisconnectedType()(), gr)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return gradients.direction_from_gradient(self, inputs, eval_points)
 
 
 def qr(a: Any, mode: str = "reduced"):
@@ -468,6 +499,15 @@ class SVD(Op):
             return [(m, m), (k,), (n, n)]
         return [(m, k), (k,), (k, n)]
 
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,) = inputs
+        if not self.compute_uv:
+            return [gradients.singular_values_gradient(x, grads[0])]
+        return [gradients.svd_gradient(x, outputs, grads, self.full_matrices)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return gradients.direction_from_gradient(self, inputs, eval_points)
+
 
 def svd(a: Any, full_matrices: Any = 1, compute_uv: Any = 1):
     """Return the singular value decomposition ``a == u * diag(s) * v`` of a matrix, as ``numpy.linalg.svd``.
@@ -508,10 +548,24 @@ class lstsq(Op):
         for out, variable, result in zip(output_storage, node.outputs, results):
             out[0] = np.asarray(result, dtype=variable.type.dtype)
 
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        (rows, columns), y_shape = in_shapes[0], in_shapes[1]
+        # How many residuals there are depends on the rank.
+        return [(columns, *y_shape[1:]), (Shape_i(0)(node.outputs[1]),), (), (minimum(rows, columns),)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, True, False, True], [True, True, False, False], [False] * 4]
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        x, y, _ = inputs
+        return [*gradients.lstsq_gradients(x, y, outputs, grads), DisconnectedType()()]
+
 
 def matrix_power(M: Any, n: int):
     """Return the square matrix `M` to the integer power `n`; a negative one is that of the inverse."""
-    M = as_tensor_variable(M)
+    M = as_matrix(M, "matrix_power")
+    if not isinstance(n, (int, np.integer)):
+        raise TypeError(f"the exponent of matrix_power has to be an integer, got {n!r}")
     if n < 0:
         return matrix_power(matrix_inverse(M), -n)
     if n == 0:
@@ -587,6 +641,12 @@ class TensorInv(Op):
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [tuple(in_shapes[0][self.ind :]) + tuple(in_shapes[0][: self.ind])]
 
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [gradients.tensorinv_gradient(inputs[0], outputs[0], grads[0], self.ind)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return gradients.direction_from_gradient(self, inputs, eval_points)
+
 
 def tensorinv(a: Any, ind: int = 2):
     """Return the inverse of `a` with respect to ``tensordot(a, b, ind)``, as ``numpy.linalg.tensorinv``.
@@ -617,6 +677,18 @@ class TensorSolve(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         a, b = inputs
         output_storage[0][0] = np.asarray(np.linalg.tensorsolve(a, b, self.axes), dtype=node.outputs[0].type.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        a_shape, b_shape = in_shapes
+        moved = [axis % len(a_shape) for axis in self.axes or ()]
+        lengths = [n for i, n in enumerate(a_shape) if i not in moved] + [a_shape[i] for i in moved]
+        return [tuple(lengths[len(b_shape) :])]
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return gradients.tensorsolve_gradients(*inputs, outputs[0], grads[0], self.axes)
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return gradients.direction_from_gradient(self, inputs, eval_points)
 
 
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None):

@@ -28,6 +28,7 @@ from theano.tensor.rewriting import (
     fill,
     folding,
     fusion,
+    incsubtensor,
     inplace,
     layout,
     reduction,
@@ -35,6 +36,7 @@ from theano.tensor.rewriting import (
     shape,
     stability,
     subtensor,
+    subtensor_lift,
     uncanonicalize,
 )
 from theano.tensor.rewriting.canonizer import AlgebraicCanonizer, Canonizer, check_for_x_over_absX
@@ -64,6 +66,7 @@ _FAMILIES = (
     fill,
     folding,
     fusion,
+    incsubtensor,
     inplace,
     layout,
     reduction,
@@ -71,6 +74,7 @@ _FAMILIES = (
     shape,
     stability,
     subtensor,
+    subtensor_lift,
     uncanonicalize,
 )
 

@@ -74,6 +74,16 @@ class RandomStateType(gof.Type):
     def may_share_memory(a: Any, b: Any) -> bool:
         return a is b
 
+    @staticmethod
+    def get_state(value: Any) -> Any:
+        """Return what :meth:`set_state` needs to put a generator back into its present state."""
+        return value.get_state()
+
+    @staticmethod
+    def set_state(value: Any, state: Any) -> None:
+        """Put a generator into a state that it had."""
+        value.set_state(state)
+
     def get_shape_info(self, obj: Any) -> None:
         return None
 
@@ -440,7 +450,9 @@ def random_make_inplace(node: Apply) -> Any:
     return new_op.make_node(*node.inputs).outputs
 
 
-optdb.register("random_make_inplace", in2out(random_make_inplace, ignore_newtrees=True), 99, "fast_run", "inplace")
+optdb.register(
+    "random_make_inplace", in2out(random_make_inplace, ignore_newtrees=True), 99, "fast_run", "inplace", "inplace_random"
+)
 
 
 class RandomStreamsBase:

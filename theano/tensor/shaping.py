@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano import printing
+from theano import config, printing
 from theano.compile.ops import Rebroadcast, Shape, SpecifyShape, shape, shape_i, specify_shape
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import Op
@@ -23,7 +23,7 @@ from theano.tensor.conversion import (
 )
 from theano.tensor.creation import MakeVector, alloc
 from theano.tensor.elemwise import DimShuffle
-from theano.tensor.math import eq, int_div, integer_dtypes, le, lt, maximum, mul, switch
+from theano.tensor.math import discrete_dtypes, eq, int_div, integer_dtypes, le, lt, maximum, mul, switch
 from theano.tensor.type import TensorType, tensor_type
 
 __all__ = [
@@ -118,16 +118,21 @@ class Reshape(Op):
             raise ValueError(
                 f"shape argument to Reshape.perform has incorrect length {len(shp)}, should be {self.ndim}"
             )
+        lengths = tuple(shp.tolist())
         try:
-            output_storage[0][0] = np.reshape(x, tuple(shp.tolist()))
+            if any(n < -1 for n in lengths):
+                raise ValueError("some versions of NumPy take every negative length for -1")
+            output_storage[0][0] = np.reshape(x, lengths)
         except ValueError:
-            raise ValueError(f"Cannot reshape input of shape {x.shape} to shape {shp}") from None
+            raise ValueError(f"Cannot reshape input of shape {x.shape} to shape {lengths}") from None
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], [False]]
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         x, _ = inputs
+        if x.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX), DisconnectedType()()]
         return [reshape(grads[0], shape(x), ndim=x.ndim), DisconnectedType()()]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
@@ -326,7 +331,11 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None):
     x = as_tensor_variable(x)
     if ndim < 1 or (ndim > 1 and ndim > x.ndim):
         raise ValueError(f"ndim {ndim} out of bound [1, {x.ndim + 1})")
-    dims = (*[x.shape[i] for i in range(ndim - 1)], -1)
+    if 1 < ndim == x.ndim:
+        return x
+    # A length of -1 would be unknown next to a length of 0.
+    last: Any = -1 if ndim == 1 else mul(*[x.shape[i] for i in range(ndim - 1, x.ndim)])
+    dims = (*[x.shape[i] for i in range(ndim - 1)], last)
     flat = x.reshape(dims)
     pattern = (*x.broadcastable[: ndim - 1], builtins.all(x.broadcastable[ndim - 1 :]))
     return addbroadcast(flat, *[i for i in range(ndim) if pattern[i]])
@@ -389,7 +398,7 @@ def patternbroadcast(x: Any, broadcastable: Iterable[bool]):
     """
     x = as_tensor_variable(x)
     flags = [bool(b) for b in broadcastable]
-    if len(flags) > x.ndim:
+    if len(flags) != x.ndim:
         raise ValueError(f"a pattern of {len(flags)} flags for a tensor of {x.ndim} dimensions")
     return _pattern_changed(x, dict(enumerate(flags)))
 
@@ -443,26 +452,44 @@ def atleast_Nd(x: Any, n: int = 1, left: bool = True):
 def transpose(x: Any, axes: Sequence[int] | None = None):
     """Return `x` with its dimensions in the order `axes`, reversed by default."""
     x = as_tensor_variable(x)
-    order = list(range(x.ndim - 1, -1, -1)) if axes is None else [int(a) % max(x.ndim, 1) for a in axes]
+    order = list(range(x.ndim - 1, -1, -1)) if axes is None else [_axis_within(a, x.ndim) for a in axes]
     result = DimShuffle(x.broadcastable, order)(x)
     if x.name and axes is None:
         result.name = x.name + ".T"
     return result
 
 
+def _axis_within(axis: Any, ndim: int) -> int:
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis {axis} is out of bounds for a tensor of {ndim} dimensions")
+    return int(axis) % ndim
+
+
 def swapaxes(y: Any, axis1: int, axis2: int):
     """Return `y` with two dimensions exchanged."""
     y = as_tensor_variable(y)
     order = list(range(y.ndim))
+    axis1, axis2 = _axis_within(axis1, y.ndim), _axis_within(axis2, y.ndim)
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return y.dimshuffle(order)
 
 
 def moveaxis(a: Any, source: Any, destination: Any):
-    """Return `a` with the dimensions `source` moved to `destination`, as ``numpy.moveaxis``."""
+    """Return `a` with the dimensions `source` moved to `destination`, as ``numpy.moveaxis``.
+
+    Raises
+    ------
+    ValueError
+        If a dimension is out of bounds or named twice, or there are not as many sources as destinations.
+    """
     a = as_tensor_variable(a)
-    sources = [s % a.ndim for s in (source if isinstance(source, Iterable) else [source])]
-    destinations = [d % a.ndim for d in (destination if isinstance(destination, Iterable) else [destination])]
+    both = []
+    for axes in (source, destination):
+        numbers = [_axis_within(n, a.ndim) for n in (axes if isinstance(axes, Iterable) else [axes])]
+        if len(set(numbers)) != len(numbers):
+            raise ValueError(f"moveaxis: a dimension is named twice in {numbers}")
+        both.append(numbers)
+    sources, destinations = both
     if len(sources) != len(destinations):
         raise ValueError("source and destination must have the same number of elements")
     order = [i for i in range(a.ndim) if i not in sources]

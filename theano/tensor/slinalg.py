@@ -14,6 +14,7 @@ from theano.tensor import basic as tensor
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.math import invert, isnan, switch
 from theano.tensor.nlinalg import as_matrix, float_dtype_of, fold_triangle, real_dtype_of
+from theano.tensor.nlinalg_gradients import direction_from_gradient
 from theano.tensor.products import outer
 from theano.tensor.type import TensorType
 from theano.tensor.type_other import NoneConst
@@ -107,6 +108,9 @@ class Cholesky(Op):
         triangle = tensor.tril if self.lower else tensor.triu
         gx = triangle(s + s.T) - tensor.diag(tensor.diagonal(s))
         return [gx if valid is None else switch(valid, gx, np.nan)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return direction_from_gradient(self, inputs, eval_points)
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [in_shapes[0]]
@@ -222,6 +226,15 @@ class Solve(Op):
         elif self.A_structure == "upper_triangular":
             gA = tensor.triu(gA)
         return [gA, gb]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        A, b = inputs
+        dA, db = (x.zeros_like() if p is None else p for x, p in zip(inputs, eval_points))
+        if self.A_structure == "lower_triangular":
+            dA = tensor.tril(dA)
+        elif self.A_structure == "upper_triangular":
+            dA = tensor.triu(dA)
+        return [self(A, db - tensor.dot(dA, self(A, b)))]
 
 
 _solve_op = Solve()
@@ -381,6 +394,10 @@ class Expm(Op):
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         return [ExpmGrad()(inputs[0], grads[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        (A,), (point,) = inputs, eval_points
+        return [None] if point is None else [ExpmGrad()(A.T, point)]
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [in_shapes[0]]

@@ -31,6 +31,11 @@ __all__ = [
 ]
 
 
+def _check_kind(kind: str) -> None:
+    if kind not in ("quicksort", "mergesort", "heapsort", "stable"):
+        raise ValueError(f"kind has to be 'quicksort', 'mergesort', 'heapsort' or 'stable', got {kind!r}")
+
+
 def _axis_variable(axis: Any) -> Any:
     if axis is None:
         return NoneConst
@@ -80,12 +85,15 @@ class SortOp(Op):
     __props__ = ("kind", "order")
 
     def __init__(self, kind: str, order: Any = None) -> None:
+        _check_kind(kind)
         self.kind = kind
         self.order = order
 
     def make_node(self, input: Any, axis: Any = -1) -> Apply:
         input = as_tensor_variable(input)
         axis = _axis_variable(axis)
+        if not _is_flat(axis):
+            _known_axis(axis, input.type.ndim)
         pattern = (False,) if _is_flat(axis) else input.type.broadcastable
         return Apply(self, [input, axis], [TensorType(input.type.dtype, pattern)()])
 
@@ -175,12 +183,15 @@ class ArgSortOp(Op):
     __props__ = ("kind", "order")
 
     def __init__(self, kind: str, order: Any = None) -> None:
+        _check_kind(kind)
         self.kind = kind
         self.order = order
 
     def make_node(self, input: Any, axis: Any = -1) -> Apply:
         input = as_tensor_variable(input)
         axis = _axis_variable(axis)
+        if not _is_flat(axis):
+            _known_axis(axis, input.type.ndim)
         pattern = (False,) if _is_flat(axis) else input.type.broadcastable
         return Apply(self, [input, axis], [TensorType("int64", pattern)()])
 
@@ -325,6 +336,16 @@ class TopKOp(Op):
             return [x.zeros_like(dtype=config.floatX), DisconnectedType()()]
         index = outputs[1] if self.return_indices else argtopk(x, k, self.axis, self.sorted)
         return [_scatter(x, index, gz, self.axis % x.ndim), DisconnectedType()()]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        x, k = inputs
+        count = self.return_values + self.return_indices
+        if not self.return_values or eval_points[0] is None:
+            return [None] * count
+        index = argtopk(x, k, self.axis, self.sorted)
+        axis = self.axis % x.ndim
+        moved = eval_points[0][index if x.ndim == 1 else _gather_index(index, axis)]
+        return [moved, None][:count]
 
 
 def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"):

@@ -320,6 +320,8 @@ def inc_subtensor(
         raise TypeError(
             f"Trying to increment a {x.type.ndim}-dimensional subtensor with a {y.type.ndim}-dimensional value."
         )
+    if y.type.dtype.startswith("complex") and not x.type.dtype.startswith("complex"):
+        raise TypeError(f"Trying to put complex numbers into a subtensor of {x.type}.")
     offset = x.type.ndim - y.type.ndim
     # Where the part has length 1 for certain, the value must have it too; that is checked at run time.
     narrow = [

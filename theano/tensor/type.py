@@ -119,17 +119,15 @@ class TensorType(Type):
                 f"Wrong number of dimensions: expected {self.ndim}, got {data.ndim} with shape {data.shape}."
             )
         if not data.flags.aligned:
-            if strict:
-                raise TypeError(
-                    "The numpy.ndarray object is not aligned. Theano C code does not support that.",
-                    "object shape",
-                    data.shape,
-                    "object strides",
-                    data.strides,
-                    "object dtype",
-                    data.dtype,
-                )
-            data = data.copy()
+            raise TypeError(
+                "The numpy.ndarray object is not aligned. Theano C code does not support that.",
+                "object shape",
+                data.shape,
+                "object strides",
+                data.strides,
+                "object dtype",
+                data.dtype,
+            )
         if self._any_broadcastable:
             for length, broadcastable in zip(data.shape, self.broadcastable):
                 if broadcastable and length != 1:

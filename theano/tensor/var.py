@@ -12,6 +12,7 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import Constant, Variable
+from theano.gof.graph import copy_tag
 from theano.tensor.type import TensorType
 
 
@@ -441,12 +442,7 @@ class _tensor_py_operators:
 
     def norm(self, L, axis=None, keepdims=False):
         """Return the L-norm, ``(sum |x|**L) ** (1/L)``, the number of non-zeros for 0, the extremes for infinities."""
-        if L == 0:
-            raise NotImplementedError("Optimization of the L0-norm is not implemented")
-        if np.isinf(L):
-            raise NotImplementedError("The infinity norm is not implemented")
-        functions = _tensor()
-        return functions.pow(functions.pow(functions.abs_(self), L).sum(axis=axis, keepdims=keepdims), 1.0 / L)
+        return _tensor().norm(self, L, axis=axis, keepdims=keepdims)
 
     def mean(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
         """Return the mean; see :func:`theano.tensor.mean`."""
@@ -607,6 +603,16 @@ class TensorVariable(_tensor_py_operators, Variable):
         if type.dtype == "float64" and config.warn_float64 != "ignore":
             _about_float64()
 
+    def clone(self):
+        """Return a new variable of the same type, name and tag, without an owner."""
+        if type(self) is not TensorVariable:
+            return super().clone()
+        # Graphs are cloned whole for each function: without the questions that new variables are asked.
+        new = TensorVariable.__new__(TensorVariable)
+        Variable.__init__(new, self.type, None, None, self.name)
+        new.tag = copy_tag(self.tag)
+        return new
+
 
 def _about_float64() -> None:
     message = (
@@ -728,6 +734,17 @@ class TensorConstant(_tensor_py_operators, Constant):
         if isinstance(other, np.ndarray):
             other = TensorConstant(TensorType(other.dtype, [False] * other.ndim), other)
         return self.signature() == other.signature()
+
+    def clone(self):
+        """Return a new constant that shares the data."""
+        if type(self) is not TensorConstant:
+            return super().clone()
+        # Without looking at the value again.
+        new = TensorConstant.__new__(TensorConstant)
+        Variable.__init__(new, self.type, None, None, self.name)
+        new.data = self.data
+        new.tag = copy_tag(self.tag)
+        return new
 
     def __copy__(self):
         # The value of a constant never changes, it is not copied.

@@ -286,6 +286,7 @@ class SeqOptimizer(Optimizer, list):
             v_start = validate_seconds(fgraph)
             start = time.perf_counter()
             sub_prof = None
+            fgraph.current_pass = optimizer_label(opt)
             try:
                 sub_prof = opt.optimize(fgraph)
             except AssertionError:
@@ -299,6 +300,7 @@ class SeqOptimizer(Optimizer, list):
             sub_profs.append(sub_prof)
             sub_validate_time.append(validate_seconds(fgraph) - v_start)
             nb_nodes.append((n_start, len(fgraph.apply_nodes)))
+        fgraph.current_pass = None
         validate_time = validate_seconds(fgraph) - validate_start if getattr(fgraph, "profile", None) else None
         return (
             self,

@@ -36,10 +36,12 @@ class _Worklist(toolbox.Feature):
         self.pending: dict[Any, int] = {}
         self.dirty: dict[Any, int] = {}
         self.heap: list[tuple[float, int, int, Any]] = []
+        self.queue: list[Any] = []
         self.rank: dict[Any, tuple[float, int]] = {}
         self.current: tuple[float, int] = (-1.0, 0)
         self.ignore_newtrees = ignore_newtrees
         self.serial = 0
+        self.pushed = 0
         self.nb_imported = 0
 
     def start(self, nodes: Sequence[Any]) -> None:
@@ -53,8 +55,10 @@ class _Worklist(toolbox.Feature):
         self.pending, self.dirty = self.dirty, {}
         self.current = (-1.0, 0)
         rank = self.rank
-        self.heap = [(*rank[node], k, node) for k, node in enumerate(self.pending)]
-        self.heap.sort()
+        self.heap = []
+        # Backwards, so that taking the first is quick; nodes that are added meanwhile go to the heap.
+        self.queue = sorted(self.pending, key=rank.__getitem__)
+        self.queue.reverse()
 
     def end_pass(self) -> None:
         """Until the next pass all changes are for that one."""
@@ -62,12 +66,20 @@ class _Worklist(toolbox.Feature):
 
     def pop(self) -> Any:
         """The next node of this pass, those near the inputs first; None at the end of it."""
-        heap, pending = self.heap, self.pending
-        while heap:
-            first, second, _, node = heapq.heappop(heap)
-            if pending.pop(node, None) is not None:
-                self.current = (first, second)
-                return node
+        heap, queue, pending, rank = self.heap, self.queue, self.pending, self.rank
+        while queue or heap:
+            if queue and queue[-1] not in pending:
+                queue.pop()
+                continue
+            if heap and (not queue or heap[0][:2] < rank[queue[-1]]):
+                node = heapq.heappop(heap)[3]
+                if node not in pending:
+                    continue
+            else:
+                node = queue.pop()
+            del pending[node]
+            self.current = rank[node]
+            return node
         return None
 
     def _add(self, node: Any, height: int) -> None:
@@ -78,7 +90,8 @@ class _Worklist(toolbox.Feature):
         rank = self.rank.setdefault(node, self.current)
         if rank > self.current:
             pending[node] = height
-            heapq.heappush(self.heap, (*rank, -len(self.heap), node))
+            self.pushed -= 1
+            heapq.heappush(self.heap, (*rank, self.pushed, node))
         else:
             self.dirty[node] = max(height, self.dirty.get(node, 0))
 
@@ -503,7 +516,7 @@ class _Run:
         """Offer the nodes of the worklist to the local optimizers; says whether the graph changed."""
         nav, fgraph, work, tracker = self.nav, self.fgraph, self.work, self.tracker
         apply_nodes = fgraph.apply_nodes
-        find, process = nav.index.find, nav.process_node
+        find_for, process = nav.index.find_for, nav.process_node
         timed, time_opts, clock = self.timed, self.time_opts, time.perf_counter
         work.begin_pass()
         changed = False
@@ -515,7 +528,7 @@ class _Run:
                     break
                 if node not in apply_nodes:
                     continue
-                for lopt in find(node.op):
+                for lopt in find_for(node):
                     if undone and (node, lopt) in undone:
                         continue
                     imported = work.nb_imported

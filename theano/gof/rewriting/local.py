@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from theano.gof.graph import Constant
 from theano.gof.op import PureOp
 from theano.gof.rewriting.base import attach_destroy_handler, flatten_optimizers, optimizer_label
 from theano.gof.utils import AbstractFunctionError, copy_stack_trace
@@ -23,6 +24,9 @@ class LocalOptimizer:
     """
 
     name: str | None = None
+    #: Nodes are offered only if one of their inputs is a constant (where `Constant` is listed) or is computed by one of
+    #: these Ops or Op classes; None means all nodes. An input that is another one rearranged counts as anything.
+    among_inputs: tuple | None = None
 
     def __hash__(self) -> int:
         return id(self)
@@ -84,7 +88,10 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
 
 
 def local_optimizer(
-    tracks: Any, inplace: bool = False, requirements: Iterable[Callable] | None = None
+    tracks: Any,
+    inplace: bool = False,
+    requirements: Iterable[Callable] | None = None,
+    among_inputs: Iterable[Any] | None = None,
 ) -> Callable[[Callable], FromFunctionLocalOptimizer]:
     """Decorator that makes a `LocalOptimizer` of a function of an Apply node.
 
@@ -96,6 +103,9 @@ def local_optimizer(
         The function may insert Ops that destroy their inputs.
     requirements : list of callables, optional
         Each is called with the FunctionGraph before the optimizer is used on it.
+    among_inputs : list, optional
+        See `LocalOptimizer.among_inputs`: without such an input the function would return False. It is then not even
+        called by the optimizers that look at many nodes.
 
     Returns
     -------
@@ -130,6 +140,8 @@ def local_optimizer(
                 if not is_class and not isinstance(track, PureOp):
                     raise ValueError("Tracks are op classes or instances", f.__module__, f.__name__)
         result = FromFunctionLocalOptimizer(f, tracks, needed)
+        if among_inputs is not None:
+            result.among_inputs = tuple(among_inputs)
         result.__name__ = f.__name__
         result.__module__ = f.__module__
         return result
@@ -140,7 +152,8 @@ def local_optimizer(
 class TrackIndex:
     """Finds the local optimizers that track a node's Op, by Op instance and Op class.
 
-    Lookups are remembered per Op object, so that asking again costs one dictionary access.
+    Lookups are remembered per Op object, and per Op objects of a node and its inputs, so that asking again costs one
+    dictionary access.
     """
 
     def __init__(self) -> None:
@@ -148,6 +161,7 @@ class TrackIndex:
         self.by_op: dict[Any, list[LocalOptimizer]] = {}
         self._found: dict[int, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
         self._by_value: dict[Any, tuple[LocalOptimizer, ...]] = {}
+        self._by_inputs: dict[tuple, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
 
     def add(self, opt: LocalOptimizer) -> None:
         """Index `opt` by what it tracks."""
@@ -161,9 +175,28 @@ class TrackIndex:
                     opts.append(opt)
         self._found.clear()
         self._by_value.clear()
+        self._by_inputs.clear()
+
+    def find_for(self, node: Any) -> tuple[LocalOptimizer, ...]:
+        """Return those of ``find(node.op)`` whose `among_inputs` the inputs of `node` satisfy."""
+        op = node.op
+        parts: list = [id(op)]
+        for i in node.inputs:
+            owner = i.owner
+            parts.append(id(owner.op) if owner is not None else isinstance(i, Constant))
+        key = tuple(parts)
+        hit = self._by_inputs.get(key)
+        if hit is None:
+            makers = [i.owner.op for i in node.inputs if i.owner is not None]
+            chosen = tuple([o for o in self.find(op) if o.among_inputs is None or _among(node.inputs, makers, o.among_inputs)])
+            if len(self._by_inputs) > 20000:
+                self._by_inputs.clear()
+            # The Ops are kept beside the result, so that their ids stay taken.
+            hit = self._by_inputs[key] = ((op, makers), chosen)
+        return hit[1]
 
     def find(self, op: Any) -> tuple[LocalOptimizer, ...]:
-        """Return the optimizers for nodes of `op`: by class, then by instance, then those for all."""
+        """Return the optimizers for nodes of `op`: by instance, then by class, then those for all."""
         # The Op is kept beside the result: its id stays taken while the entry lives.
         hit = self._found.get(id(op))
         if hit is not None:
@@ -179,12 +212,12 @@ class TrackIndex:
             self._found[id(op)] = (op, known)
             return known
         result: dict[LocalOptimizer, None] = {}
-        result.update(dict.fromkeys(self.by_op.get(type(op), ())))
         try:
             result.update(dict.fromkeys(self.by_op.get(op, ())))
         except TypeError:
             # An Op that cannot be hashed cannot be tracked by instance.
             pass
+        result.update(dict.fromkeys(self.by_op.get(type(op), ())))
         result.update(dict.fromkeys(self.everywhere))
         if len(self._found) > 20000:
             self._found.clear()
@@ -204,6 +237,16 @@ class TrackIndex:
         for opts in self.by_op.values():
             result.update(dict.fromkeys(opts))
         return list(result)
+
+
+def _among(inputs: Iterable[Any], makers: list[Any], wanted: tuple) -> bool:
+    """Whether one of `inputs`, which the Ops `makers` compute, is as `wanted`."""
+    if any(getattr(op, "rearranges", False) or type(op) in wanted for op in makers):
+        return True
+    if Constant in wanted and any(isinstance(i, Constant) for i in inputs):
+        return True
+    # Classes compare as unequal to any Op.
+    return any(op == want for op in makers for want in wanted)
 
 
 class LocalOptGroup(LocalOptimizer):
@@ -239,7 +282,7 @@ class LocalOptGroup(LocalOptimizer):
             self.time_opts[opt] = 0.0
         # The order in which the group was given decides, not what each member tracks.
         self._rank = {opt: i for i, opt in enumerate(self.opts)}
-        self._ordered: dict[int, tuple[Any, list[Any]]] = {}
+        self._ordered: dict[tuple, list[Any]] = {}
 
     def __str__(self) -> str:
         return getattr(
@@ -255,14 +298,13 @@ class LocalOptGroup(LocalOptimizer):
             tracked.extend(part)
         return tracked
 
-    def _candidates(self, op: Any) -> list[Any]:
-        hit = self._ordered.get(id(op))
-        if hit is None:
+    def _in_order(self, found: tuple) -> list[Any]:
+        ordered = self._ordered.get(found)
+        if ordered is None:
             if len(self._ordered) > 20000:
                 self._ordered.clear()
-            hit = (op, sorted(self.index.find(op), key=self._rank.__getitem__))
-            self._ordered[id(op)] = hit
-        return hit[1]
+            ordered = self._ordered[found] = sorted(found, key=self._rank.__getitem__)
+        return ordered
 
     def _try(self, opt: Any, node: Any) -> Any:
         return opt.transform(node)
@@ -273,7 +315,7 @@ class LocalOptGroup(LocalOptimizer):
         result: Any = None
         while True:
             found = False
-            for opt in self._candidates(node.op):
+            for opt in self._in_order(self.index.find_for(node)):
                 start = time.perf_counter()
                 new = self._try(opt, node)
                 if self.profile:
@@ -339,7 +381,7 @@ class GraphToGPULocalOptGroup(LocalOptGroup):
             raise ValueError("GraphToGPULocalOptGroup does not support apply_all_opts")
 
     def transform(self, op, context_name, inputs, outputs) -> Any:  # type: ignore[override]
-        for opt in self._candidates(op):
+        for opt in self._in_order(self.index.find(op)):
             new = opt.transform(op, context_name, inputs, outputs)
             if new:
                 return new

@@ -14,6 +14,7 @@ from theano.gof.rewriting.base import (
     table_difference,
     validate_seconds,
 )
+from theano.gof.traverse import depth_first_order
 from theano.gof.utils import MethodNotDefined
 
 _REASON = "MergeOptimizer"
@@ -55,7 +56,7 @@ class MergeFeature(toolbox.Feature):
             raise toolbox.AlreadyThere("MergeFeature is already attached to the graph")
         fgraph.merge_feature = self
         self.__init__()  # type: ignore[misc]
-        for node in fgraph.toposort():
+        for node in depth_first_order(fgraph.outputs):
             self.on_import(fgraph, node, "on_attach")
         for var in fgraph.outputs:
             self._see(var)
@@ -129,7 +130,7 @@ class MergeFeature(toolbox.Feature):
         self._forget(node)
         try:
             # Variables are compared by identity, so they serve as they are.
-            key = (node.op, *[var if var.owner is None else _strip_assert(var) for var in node.inputs])
+            key = (node.op, *[v if (o := v.owner) is None or not is_assert(o) else _strip_assert(v) for v in node.inputs])
             bucket = self.table.setdefault(key, {})
         except TypeError:
             # An Op that cannot be hashed is never equal to another.

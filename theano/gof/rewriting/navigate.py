@@ -10,9 +10,10 @@ from typing import Any, TextIO
 
 from theano.configdefaults import config
 from theano.gof import toolbox
-from theano.gof.graph import Variable, io_toposort
+from theano.gof.graph import Variable
 from theano.gof.rewriting.base import Optimizer, callback_seconds, debug_post_mortem, log_error, optimizer_label
 from theano.gof.rewriting.local import LocalOptGroup
+from theano.gof.traverse import depth_first_order
 
 
 class ChangeTracker(toolbox.Feature):
@@ -239,16 +240,9 @@ class NavigatorOptimizer(Optimizer):
 def nodes_in_order(fgraph: Any, start_from: Any = None) -> list:
     """Return the nodes behind `start_from` (by default all), each after those it needs.
 
-    A graph whose in-place Ops contradict each other has no order in which it could run, but can be rewritten.
+    What in-place Ops demand of the order does not matter here: it may even be impossible to run the graph as yet.
     """
-    from theano.gof.fg import InconsistencyError
-
-    if start_from is None:
-        try:
-            return fgraph.toposort()
-        except (ValueError, InconsistencyError):
-            start_from = fgraph.outputs
-    return io_toposort(fgraph.inputs, start_from)
+    return depth_first_order(fgraph.outputs if start_from is None else start_from)
 
 
 class TopoOptimizer(NavigatorOptimizer):
@@ -286,7 +280,7 @@ class TopoOptimizer(NavigatorOptimizer):
         """Apply the local optimizer to the nodes that compute `start_from` (default: the outputs)."""
         start = time.perf_counter()
         callback_start = callback_seconds(fgraph)
-        nodes = nodes_in_order(fgraph, start_from)
+        nodes = nodes_in_order(fgraph, start_from) if self._may_apply(fgraph) else []
         sort_time = time.perf_counter() - start
         nb_before = len(nodes)
         queue = deque(reversed(nodes) if self.order == "in_to_out" else nodes)
@@ -319,6 +313,21 @@ class TopoOptimizer(NavigatorOptimizer):
             loop_time,
             callback_seconds(fgraph) - callback_start,
         )
+
+    def _may_apply(self, fgraph: Any) -> bool:
+        """Whether the graph has an Op that the local optimizer tracks; finding that out is quicker than trying."""
+        tracked = getattr(self.local_opt, "tracks", lambda: None)()
+        if not tracked:
+            # The manual's example of an optimizer that looks at all nodes returns an empty list.
+            return True
+        classes = tuple(t for t in tracked if isinstance(t, type))
+        present = {id(node.op): node.op for node in fgraph.apply_nodes}.values()
+        try:
+            instances = {t for t in tracked if not isinstance(t, type)}
+            return any(isinstance(op, classes) or op in instances for op in present)
+        except TypeError:
+            # An Op that cannot be hashed.
+            return True
 
     @staticmethod
     def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
@@ -487,7 +496,7 @@ def pre_greedy_local_optimizer(list_optimizations: list[Any], out: Variable) -> 
             seen.add(var)
         return var
 
-    for node in io_toposort([], [out]):
+    for node in depth_first_order([out]):
         if not hasattr(node, "fgraph"):
             visit(node)
     return resolve(out)

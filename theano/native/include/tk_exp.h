@@ -93,6 +93,24 @@ TK_INLINE float tk_expf(float x)
     return x < -105.0f ? 0.0f : y;
 }
 
+/* exp(x - m): the rounding error of the difference, which the exponential would make |x - m| times larger, is kept. */
+TK_INLINE double tk_exp_diff_f64(double x, double m)
+{
+    double d = x - m, b = d - x, low = (x - (d - b)) - (m + b);
+    double n = tk_exp_multiple(d);
+    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, d));
+    double t = tk_exp_tail(r), y = tk_scale(1.0 + (r + tk_fma(low, 1.0 + (r + t), t)), n);
+    return d < -750.0 ? 0.0 : y;
+}
+TK_INLINE float tk_exp_diff_f32(float x, float m)
+{
+    float d = x - m, b = d - x, low = (x - (d - b)) - (m + b);
+    float n = tk_exp_multiplef(d);
+    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, d));
+    float t = tk_exp_tailf(r), y = tk_scalef(1.0f + (r + tk_fmaf(low, 1.0f + (r + t), t)), n);
+    return d < -105.0f ? 0.0f : y;
+}
+
 /* exp with an error of little more than half an ulp, for what is computed from it. */
 TK_INLINE double tk_exp_exact(double x)
 {
@@ -177,6 +195,12 @@ TK_INLINE float tk_expm1f(float x)
     return x == 0 ? x : y;
 }
 #else
+TK_INLINE double tk_exp_diff_f64(double x, double m)
+{
+    double d = x - m, b = d - x, low = (x - (d - b)) - (m + b), y = exp(d);
+    return d < -750.0 ? y : y + y * low;
+}
+TK_INLINE float tk_exp_diff_f32(float x, float m) { return (float)exp((double)x - (double)m); }
 #define tk_exp exp
 #define tk_exp_exact exp
 #define tk_expf_exact expf
@@ -189,6 +213,7 @@ TK_INLINE float tk_expm1f(float x)
 
 #define exp(x) _Generic((x), float: tk_expf, TK_HALF(tk_expf) float _Complex: cexpf, double _Complex: cexp, \
     default: tk_exp)(x)
+#define tk_exp_diff(x, m) _Generic((x), float: tk_exp_diff_f32, default: tk_exp_diff_f64)(x, m)
 #define exp2(x) TK_REAL1(tk_exp2f, tk_exp2, x)
 #define expm1(x) TK_REAL1(tk_expm1f, tk_expm1, x)
 #endif

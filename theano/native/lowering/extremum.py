@@ -14,8 +14,8 @@ def argmax_kernel(node: Apply, with_maximum: bool) -> ir.Kernel:
     ndim = x.type.ndim
     axis = node.op.axis
     reduced = tuple(range(ndim)) if axis is None else tuple(a % ndim for a in axis)
-    if not reduced or x.type.dtype.startswith("complex"):
-        raise CannotLower("no axis to search along, or no order")
+    if not reduced:
+        raise CannotLower("no axis to search along")
     kept = tuple(a for a in range(ndim) if a not in reduced)
     axes = kept + reduced
     operand = ir.Operand(x.type.dtype, tuple(x.type.broadcastable[a] for a in axes), axes, ndim)
@@ -30,13 +30,29 @@ def argmax_kernel(node: Apply, with_maximum: bool) -> ir.Kernel:
     return ir.Kernel(len(kept), len(reduced), (operand,), tuple(outputs), (first, last), nonempty=True)
 
 
+def _lower_complex(builder: ProgramBuilder, node: Apply) -> bool:
+    """Complex numbers are ordered by an instruction of its own; tells whether the node is of these."""
+    x, axis = node.inputs[0], node.op.axis
+    if not x.type.dtype.startswith("complex"):
+        return False
+    reduced = list(range(x.type.ndim)) if axis is None else [a % x.type.ndim for a in axis]
+    if reduced != sorted(reduced) or not reduced:
+        raise CannotLower("positions in another order of the axes")
+    builder.emit("complex_extremum", [builder.cell(x)], map(builder.cell, node.outputs), (False, sum(1 << a for a in reduced)))
+    return True
+
+
 @lowers(MaxAndArgmax)
 def lower_max_and_argmax(builder: ProgramBuilder, node: Apply) -> None:
+    if _lower_complex(builder, node):
+        return
     kernel = argmax_kernel(node, with_maximum=True)
     builder.emit_kernel(kernel, [builder.cell(node.inputs[0])], map(builder.cell, node.outputs))
 
 
 @lowers(Argmax)
 def lower_argmax(builder: ProgramBuilder, node: Apply) -> None:
+    if _lower_complex(builder, node):
+        return
     kernel = argmax_kernel(node, with_maximum=False)
     builder.emit_kernel(kernel, [builder.cell(node.inputs[0])], map(builder.cell, node.outputs))

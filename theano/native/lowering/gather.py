@@ -6,17 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from theano import scalar
 from theano.gof.graph import Apply, Constant
+from theano.native.lowering.loops import lower_elemwise
 from theano.native.lowering.subtensor import require_value_kind
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
 from theano.tensor.basic import AllocDiag, ExtractDiag, Nonzero
-from theano.tensor.extra_ops import CumOp
+from theano.tensor.elemwise import Elemwise
+from theano.tensor.extra_ops import CumOp, DiffOp
 from theano.tensor.subtensor import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
     AdvancedIncSubtensor,
     AdvancedSubtensor,
 )
+from theano.tensor.type import TensorType
 from theano.tensor.type_other import MakeSlice, NoneTypeT, SliceType
 
 _WHOLE = ("s", None, None, None)
@@ -183,3 +187,26 @@ def lower_cumulate(builder: ProgramBuilder, node: Apply) -> None:
         cell, axis = flat, 0
     params = (int(axis) % max(x.type.ndim, 1) if op.axis is not None else 0, op.mode == "mul")
     builder.emit("cumulate", [cell], [builder.cell(node.outputs[0])], params)
+
+
+@lowers(DiffOp)
+def lower_diff(builder: ProgramBuilder, node: Apply) -> None:
+    """Each order is a kernel over two views of the array."""
+    op, x, out = node.op, node.inputs[0], node.outputs[0]
+    if op.n == 0:
+        builder.emit_for(node, "copy")
+        return
+    lead = (_WHOLE,) * (op.axis % x.type.ndim)
+    subtract = scalar.neq if x.type.dtype == "bool" else scalar.sub
+    value = x
+    for order in range(op.n):
+        views = []
+        for part in (("s", 1, None, None), ("s", None, -1, None)):
+            view = TensorType(x.type.dtype, out.type.broadcastable)()
+            builder.emit("subtensor", [builder.cell(value)], [builder.cell(view)], ((*lead, part),))
+            views.append(view)
+        step = Elemwise(subtract).make_node(*views)
+        value = step.outputs[0]
+        if order == op.n - 1:
+            builder.of_variable[value] = builder.cell(out)
+        lower_elemwise(builder, step)

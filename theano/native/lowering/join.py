@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from theano.gof.graph import Apply, Constant
-from theano.native.program import ProgramBuilder, lowers
+from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.tensor.basic import Join, Split
 
 
 @lowers(Join)
 def lower_join(builder: ProgramBuilder, node: Apply) -> None:
-    """Arrays of other dtypes than the result's are converted first."""
+    """Arrays of other dtypes than the result's are converted first. What may be a view at run time runs in Python."""
+    if node.op.view != -1:
+        raise CannotLower("the result shares memory or not, as the lengths are")
     axis, *arrays = node.inputs
     out = node.outputs[0]
     cells = []

@@ -14,6 +14,7 @@ from theano import scalar
 from theano.gof.graph import Apply, Constant, Variable
 from theano.native import ir
 from theano.native.lowering.scalars import StatementWriter, literal
+from theano.native.lowering.special import lower_special
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
 from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, Prod, Sum
 
@@ -254,7 +255,11 @@ def lower_elemwise(builder: ProgramBuilder, node: Apply) -> None:
     if len(node.inputs) + len(node.outputs) > _MOST_OPERANDS:
         _lower_wide(builder, node)
         return
-    kernel, inputs = single_node_kernel(node)
+    try:
+        kernel, inputs = single_node_kernel(node)
+    except CannotLower:
+        lower_special(builder, node)
+        return
     builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, node.outputs))
 
 
@@ -291,6 +296,10 @@ def lower_careduce(builder: ProgramBuilder, node: Apply) -> None:
         cast = Elemwise(scalar.Cast(scalar.get_scalar_type(node.outputs[0].type.dtype))).make_node(node.inputs[0])
         builder.of_variable[cast.outputs[0]] = builder.cell(node.outputs[0])
         lower_elemwise(builder, cast)
+        return
+    if node.inputs[0].type.dtype.startswith("complex") and type(node.op.scalar_op) in (scalar.Maximum, scalar.Minimum):
+        axes = sum(1 << axis for axis in reduced_axes(node))
+        builder.emit_for(node, "complex_extremum", (type(node.op.scalar_op) is scalar.Minimum, axes))
         return
     kernel, inputs = single_node_kernel(node)
     builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, node.outputs))

@@ -60,13 +60,23 @@ def _softmax_stages(dtype: str, biased: bool, output: int) -> list[Stage]:
         Stage(loads=loads_a, body=body_a, reduces=(Reduce("maximum", dtype, a, "m"),)),
         Stage(
             loads=loads_b,
-            body=(*body_b, Stmt("e", dtype, f"e = exp({b} - m);")),
+            body=(*body_b, Stmt("e", dtype, f"e = tk_exp_diff({b}, m);")),
             stores=(Store(output, "e"),),
             reduces=(Reduce("add", dtype, "e", "s"),),
             row=(Stmt("inv", dtype, "inv = 1 / s;"),),
         ),
         Stage(loads=(Reload("r", output),), body=(Stmt("p", dtype, "p = r * inv;"),), stores=(Store(output, "p"),)),
     ]
+
+
+def _sum_but_top(dtype: str, x: str, e: str) -> tuple[Stmt, Reduce, Stmt]:
+    """What gives ``rest``, the sum of ``exp(x - max)`` without a maximum, of which the 1 would hide small terms."""
+    return (
+        Stmt("low", dtype, f"low = {x} == m ? 0 : {e};"),
+        Reduce("add", dtype, "low", "lows"),
+        # Several maxima: one of them is left out.
+        Stmt("rest", dtype, "rest = s - lows > 1.5f ? s - 1 : lows;"),
+    )
 
 
 @lowers(Softmax)
@@ -105,13 +115,14 @@ def lower_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
 def lower_log_softmax(builder: ProgramBuilder, node: Apply) -> None:
     """``x - max - log(sum(exp(x - max)))``."""
     dtype = _float_dtype(node)
+    low, sum_of_lows, rest = _sum_but_top(dtype, "xb", "e")
     stages = [
         Stage(loads=(Load("xa", 0),), reduces=(Reduce("maximum", dtype, "xa", "m"),)),
         Stage(
             loads=(Load("xb", 0),),
-            body=(Stmt("e", dtype, "e = exp(xb - m);"),),
-            reduces=(Reduce("add", dtype, "e", "s"),),
-            row=(Stmt("ls", dtype, "ls = log(s);"),),
+            body=(Stmt("e", dtype, "e = tk_exp_diff(xb, m);"), low),
+            reduces=(Reduce("add", dtype, "e", "s"), sum_of_lows),
+            row=(rest, Stmt("ls", dtype, "ls = log1p(rest);")),
         ),
         Stage(loads=(Load("xc", 0),), body=(Stmt("p", dtype, "p = (xc - m) - ls;"),), stores=(Store(0, "p"),)),
     ]
@@ -124,6 +135,14 @@ def lower_crossentropy_softmax(builder: ProgramBuilder, node: Apply) -> None:
     dtype, target = _float_dtype(node), node.inputs[2].type.dtype
     where = node.outputs[2].type.dtype
     first, second, third = _softmax_stages(dtype, True, 1)
+    low, sum_of_lows, rest = _sum_but_top(dtype, "zc", "e")
+    second = Stage(
+        second.loads,
+        (*second.body, low),
+        second.stores,
+        (*second.reduces, sum_of_lows),
+        row=(*second.row, rest),
+    )
     loads, body, z = _rows(dtype, True, "f")
     find = Stage(
         loads=loads,
@@ -141,7 +160,7 @@ def lower_crossentropy_softmax(builder: ProgramBuilder, node: Apply) -> None:
         third.loads,
         third.body,
         third.stores,
-        row=(Stmt("nll", dtype, "nll = log(s) - (zt - m);"),),
+        row=(Stmt("nll", dtype, "nll = log1p(rest) - (zt - m);"),),
         row_stores=(Store(0, "nll"),),
     )
     _check_targets(builder, node, node.inputs[2], node.inputs[0])
@@ -152,20 +171,31 @@ def lower_crossentropy_softmax(builder: ProgramBuilder, node: Apply) -> None:
 
 @lowers(CrossentropySoftmax1HotWithBiasDx)
 def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
-    """``dy * (p - onehot(y))``."""
+    """``dy * (p - onehot(y))``; of a softmax ``-dy * sum(p[j != y])`` at the target, which does not cancel."""
     dtype, target = _float_dtype(node), node.inputs[2].type.dtype
-    dy = node.inputs[0]
+    dy, p, _ = node.inputs
     # One gradient for all rows is read again for each.
     gradient = Operand(dtype, (True, True), axes=(-1, -1), ndim=1) if dy.type.broadcastable[0] else _per_row(dtype)
-    stage = Stage(
-        loads=(Load("p", 1),),
-        index="j",
-        body=(Stmt("d", dtype, "d = dy * (p - (npy_int64)(j == (npy_int64)y));"),),
-        stores=(Store(0, "d"),),
+    stages = []
+    at_target = "p - 1"
+    if p.owner is not None and isinstance(p.owner.op, _SOFTMAXES):
+        others = Stmt("o", dtype, "o = (i == (npy_int64)y) ? 0 : q;")
+        stages.append(Stage((Load("q", 1),), (others,), reduces=(Reduce("add", dtype, "o", "rest"),), index="i"))
+        at_target = "-rest"
+    stages.append(
+        Stage(
+            loads=(Load("p", 1),),
+            index="j",
+            body=(Stmt("d", dtype, f"d = dy * (j == (npy_int64)y ? {at_target} : p);"),),
+            stores=(Store(0, "d"),),
+        )
     )
     _check_targets(builder, node, node.inputs[2], node.inputs[1])
     inputs = [gradient, _full(dtype), _per_row(target)]
-    _emit(builder, node, inputs, [Output(dtype, (0, 1))], [stage], (Load("dy", 0), Load("y", 2)))
+    _emit(builder, node, inputs, [Output(dtype, (0, 1))], stages, (Load("dy", 0), Load("y", 2)))
+
+
+_SOFTMAXES = (Softmax, SoftmaxWithBias, CrossentropySoftmaxArgmax1HotWithBias)
 
 
 @lowers(CrossentropyCategorical1Hot)

@@ -45,12 +45,16 @@ def literal(value: Any, dtype: str) -> str:
 
 
 class StatementWriter:
-    """Turns applications of scalar ops into a list of :class:`theano.native.ir.Stmt` with fresh names."""
+    """Turns applications of scalar ops into a list of :class:`theano.native.ir.Stmt` with fresh names.
+
+    What was computed before is not computed again: the nodes of different Composites may well do the same.
+    """
 
     def __init__(self) -> None:
         self.statements: list[ir.Stmt] = []
         self.support: list[str] = []
         self._count = 0
+        self._known: dict[Any, list[str]] = {}
 
     def fresh(self) -> str:
         """A name that was not used before."""
@@ -61,7 +65,11 @@ class StatementWriter:
         """Name of the value converted to another dtype."""
         if from_dtype == to_dtype:
             return name
+        known = self._known.get((name, from_dtype, to_dtype))
+        if known is not None:
+            return known[0]
         result = self.fresh()
+        self._known[name, from_dtype, to_dtype] = [result]
         if to_dtype == "bool":
             code = f"{result} = ({name} != 0);"
         elif from_dtype.startswith("complex") and not to_dtype.startswith("complex"):
@@ -100,6 +108,16 @@ class StatementWriter:
         return [name_of(v) for v in op.outputs]
 
     def _plain(self, op: Any, node: Apply, inputs: Sequence[str]) -> list[str]:
+        try:
+            key = (op, *inputs, *[v.type.dtype for v in node.outputs])
+            known = self._known.get(key)
+        except TypeError:  # an op that cannot be hashed
+            return self._write(op, node, inputs)
+        if known is None:
+            known = self._known[key] = self._write(op, node, inputs)
+        return known
+
+    def _write(self, op: Any, node: Apply, inputs: Sequence[str]) -> list[str]:
         outputs = [self.fresh() for _ in node.outputs]
         try:
             code = op.c_code(node, "tk", list(inputs), outputs, {"fail": "return;"})

@@ -56,7 +56,8 @@ def lower_deepcopy(builder: ProgramBuilder, node: Apply) -> None:
 
 @lowers(ScalarFromTensor, TensorFromScalar)
 def lower_scalar(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, "scalar")
+    # No view: the Ops declare none, so that a later instruction may overwrite the tensor.
+    builder.emit_for(node, "deepcopy")
 
 
 @lowers(MakeVector)

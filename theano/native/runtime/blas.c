@@ -266,6 +266,21 @@ static int64_t part_length(int64_t length, int64_t parts)
     return ((length + parts - 1) / parts + 15) / 16 * 16;
 }
 
+int thn_blas_hold(void)
+{
+    if (set_blas_threads) {
+        hold_one_thread();
+    }
+    return set_blas_threads != NULL;
+}
+
+void thn_blas_let_go(int held)
+{
+    if (held) {
+        let_threads_go();
+    }
+}
+
 typedef struct {
     int letter, by_columns;
     char ta, tb;

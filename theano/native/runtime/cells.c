@@ -97,6 +97,21 @@ void thn_cell_release(ThnCell *c)
 int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const npy_intp *strides)
 {
     int nd = out->ndim;
+    if (out->flags & THN_CELL_DEST) {
+        const ThnDest *dest = &f->dests[out - f->cells];
+        if (memcmp(dims, dest->dims, sizeof(npy_intp) * (size_t)nd) == 0) {
+            npy_intp step = out->itemsize;
+            for (int i = nd - 1; i >= 0; i--) {
+                out->dims[i] = dims[i];
+                out->strides[i] = step;
+                step *= dims[i];
+            }
+            thn_cell_release(out);
+            out->data = dest->data;
+            out->flags |= THN_CELL_SET;
+            return 0;
+        }
+    }
     if (nd == 0) {
         thn_cell_release(out);
         out->data = out->scalar.bytes;
@@ -316,7 +331,7 @@ PyObject *thn_box(ThnFrame *f, ThnCell *c)
     ThnBuffer *buf = c->buf;
     PyObject *a;
     if (!buf) {
-        /* An inline scalar, or a view of one (all of whose dimensions are 1 or broadcast). */
+        /* An inline scalar, a view of one (all of whose dimensions are 1 or broadcast), or memory lent for a step. */
         PyArray_Descr *descr = PyArray_DescrFromType(c->typenum);
         if (c->ndim == 0) {
             a = PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL);

@@ -50,6 +50,7 @@ enum { THN_KIND_TENSOR = 0, THN_KIND_OBJECT = 1 };
 enum {
     THN_CELL_SET = 1,    /* has a value in this call */
     THN_CELL_CONST = 2,  /* value survives the call */
+    THN_CELL_DEST = 4,   /* its value should be made in the place that the frame's `dests` names */
 };
 
 typedef struct ThnCell {
@@ -99,9 +100,17 @@ typedef struct ThnScratch {
     double work;
 } ThnScratch;
 
+/* A place of somebody else's memory, C contiguous, for a value of these dims. */
+typedef struct ThnDest {
+    char *data;
+    const npy_intp *dims;
+} ThnDest;
+
 typedef struct ThnFrame {
     struct ThnProgram *prog;
     ThnCell *cells;
+    ThnDest *dests;          /* by cell number; NULL until a loop uses the frame. Of cells with THN_CELL_DEST only */
+    struct ThnAgain *again;  /* by instruction: how a step of a loop repeats it; see replay.c. NULL until then */
     npy_intp *dims_arena;
     ThnScratch *scratch;     /* one per instruction */
     double work;             /* out-parameter of prepare, 0 before each prepare */
@@ -132,7 +141,8 @@ void *thn_scratch(ThnFrame *f, const ThnInstr *ins, size_t n); /* NULL + thn_err
  * the dims of any cell. A 0-d cell gets its inline scalar. An input cell's value stays valid: a released block is only
  * given to others through the pool. */
 int thn_out_alloc(ThnFrame *f, ThnCell *out, const npy_intp *dims);
-/* The same with a dense layout of the caller's choice (byte strides covering exactly prod(dims) items, all >= 0). */
+/* The same with a dense layout of the caller's choice (byte strides covering exactly prod(dims) items, all >= 0), which a
+ * cell with THN_CELL_DEST does not heed: read the strides back. */
 int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const npy_intp *strides);
 /* Shares the memory of `in`: data/dims/strides copied where ndim agrees; used for in-place outputs and views. */
 int thn_out_alias(ThnFrame *f, ThnCell *out, ThnCell *in);

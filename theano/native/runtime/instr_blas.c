@@ -127,7 +127,7 @@ static int accumulator(ThnFrame *f, const ThnInstr *ins, const npy_intp *dims, c
 static void start_accumulator(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *z = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    if (!*(const int *)ins->data) {
+    if (out->data != z->data) {
         thn_copy_strided(z->ndim, z->dims, out->data, out->strides, z->data, z->strides, z->itemsize);
     }
 }

@@ -26,7 +26,7 @@ static int jump_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-static int truth(const ThnCell *c)
+int thn_truth(const ThnCell *c)
 {
     switch (c->typenum) {
     case NPY_FLOAT: return *(const float *)c->data != 0;
@@ -51,7 +51,7 @@ static int jump_if_false_prepare(ThnFrame *f, const ThnInstr *ins)
         if (c->ndim != 0 && thn_size(c) != 1) {
             return thn_error(f, PyExc_ValueError, "a condition must be a scalar");
         }
-        yes = truth(c);
+        yes = thn_truth(c);
     }
     if (!yes) {
         f->next = ((const Jump *)ins->data)->target;
@@ -70,7 +70,7 @@ static int assert_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     for (int k = 1; k < ins->nin; k++) {
         const ThnCell *c = THN_IN(f, ins, k);
-        if (c->kind == THN_KIND_TENSOR && c->ndim == 0 && !truth(c)) {
+        if (c->kind == THN_KIND_TENSOR && c->ndim == 0 && !thn_truth(c)) {
             PyObject *message = PyTuple_GET_SIZE(ins->params) ? PyTuple_GET_ITEM(ins->params, 0) : NULL;
             PyErr_SetObject(PyExc_AssertionError, message ? message : Py_None);
             return -1;

@@ -3,6 +3,7 @@
 #include "vm.h"
 #include "copy.h"
 #include "index.h"
+#include "threads.h"
 
 #include <stdlib.h>
 
@@ -19,7 +20,7 @@ static int target_prepare(ThnFrame *f, ThnCell *out, ThnCell *x, int inplace)
 
 static void target_execute(const ThnCell *out, const ThnCell *x, int inplace)
 {
-    if (!inplace) {
+    if (!inplace && out->data != x->data) {
         thn_copy_strided(out->ndim, out->dims, out->data, out->strides, x->data, x->strides, x->itemsize);
     }
 }
@@ -369,6 +370,143 @@ static int copy_items(int item, char *x, const npy_intp *offsets, npy_intp n, ch
     }
 }
 
+#define ADD_ITEMS(T)                                            \
+    for (npy_intp i = 0; i < n; i++, other += other_step) {     \
+        *(T *)(x + offsets[i]) += *(const T *)other;            \
+    }                                                           \
+    return 1;
+
+/* Adds single items; in their order, so that repeated positions are summed. 0: not a dtype that it knows. */
+static int add_items(int typenum, char *x, const npy_intp *offsets, npy_intp n, const char *other, npy_intp other_step)
+{
+    switch (typenum) {
+    case NPY_FLOAT: ADD_ITEMS(float)
+    case NPY_DOUBLE: ADD_ITEMS(double)
+    case NPY_INT64: ADD_ITEMS(uint64_t)
+    case NPY_INT32: ADD_ITEMS(uint32_t)
+    default: return 0;
+    }
+}
+
+/* ---- one index vector: rows of contiguous elements, or single elements */
+
+#define PARALLEL_BYTES (256 << 10) /* bytes below which rows are not split */
+#define AHEAD 4                    /* rows that are fetched ahead */
+#define FAR 32                     /* items that are fetched ahead */
+#define LINE 64
+
+typedef struct {
+    char *x, *other;
+    npy_intp n, size, stride, other_step, idx_step;
+    const char *idx;
+    ThnReadInt get; /* NULL: int64 */
+    npy_intp bytes, item, chunk, part;
+    int write;
+    ThnInner inner; /* NULL: copy */
+} Lines;
+
+static inline npy_intp line_offset(const Lines *l, npy_intp i)
+{
+    const char *p = l->idx + i * l->idx_step;
+    int64_t v = l->get ? l->get(p) : *(const int64_t *)p;
+    return (npy_intp)(v < 0 ? v + l->size : v) * l->stride;
+}
+
+/* Single items. Where they are far apart, the positions are known long before the items arrive. */
+#define READ_ITEMS(T, OFFSET)                                                          \
+    {                                                                                  \
+        npy_intp i = start;                                                            \
+        for (; i < stop - FAR; i++, out += step) {                                     \
+            __builtin_prefetch(x + OFFSET(i + FAR));                                   \
+            *(T *)out = *(const T *)(x + OFFSET(i));                                   \
+        }                                                                              \
+        for (; i < stop; i++, out += step) {                                           \
+            *(T *)out = *(const T *)(x + OFFSET(i));                                   \
+        }                                                                              \
+        return 1;                                                                      \
+    }
+#define ANY_OFFSET(i) line_offset(l, i)
+#define WORD_OFFSET(i) ((idx[i] + (idx[i] >> 63 & size)) * stride)
+#define READ_WIDTHS(OFFSET)                        \
+    switch (l->bytes) {                            \
+    case 1: READ_ITEMS(uint8_t, OFFSET)            \
+    case 2: READ_ITEMS(uint16_t, OFFSET)           \
+    case 4: READ_ITEMS(uint32_t, OFFSET)           \
+    case 8: READ_ITEMS(uint64_t, OFFSET)           \
+    default: return 0;                             \
+    }
+
+static int read_items(const Lines *l, npy_intp start, npy_intp stop)
+{
+    const npy_intp step = l->other_step, size = l->size, stride = l->stride;
+    const char *x = l->x;
+    char *out = l->other + start * step;
+    if (!l->get && l->idx_step == sizeof(int64_t)) {
+        const int64_t *idx = (const int64_t *)l->idx;
+        READ_WIDTHS(WORD_OFFSET)
+    }
+    READ_WIDTHS(ANY_OFFSET)
+}
+
+/* Bytes [from, from + bytes) of the rows start to stop. */
+static void lines_range(const Lines *l, npy_intp start, npy_intp stop, npy_intp from, npy_intp bytes)
+{
+    if (!l->write && read_items(l, start, stop)) {
+        return;
+    }
+    const npy_intp fetched = bytes < 1024 ? bytes : 1024;
+    npy_intp next[AHEAD];
+    for (npy_intp i = 0; i < AHEAD && start + i < stop; i++) {
+        next[(start + i) % AHEAD] = line_offset(l, start + i);
+    }
+    for (npy_intp i = start; i < stop; i++) {
+        char *p = l->x + next[i % AHEAD] + from, *q = l->other + i * l->other_step + from;
+        if (i + AHEAD < stop) {
+            const npy_intp offset = next[i % AHEAD] = line_offset(l, i + AHEAD);
+            const char *ahead = l->x + offset + from;
+            for (npy_intp k = 0; k < fetched; k += LINE) {
+                __builtin_prefetch(ahead + k, 1);
+            }
+        }
+        if (l->inner) {
+            l->inner(bytes / l->item, p, l->item, q, l->item);
+        } else {
+            memcpy(l->write ? p : q, l->write ? q : p, (size_t)bytes);
+        }
+    }
+}
+
+static void lines_task(void *ctx, long task)
+{
+    const Lines *l = ctx;
+    if (l->part < l->bytes) {
+        npy_intp from = task * l->part;
+        lines_range(l, 0, l->n, from, l->bytes - from < l->part ? l->bytes - from : l->part);
+    } else {
+        npy_intp start = task * l->chunk;
+        lines_range(l, start, l->n - start < l->chunk ? l->n : start + l->chunk, 0, l->bytes);
+    }
+}
+
+/* Reading is split by rows. Writing is split within the rows, so that each element sees the rows in their order. */
+static void run_lines(Lines *l)
+{
+    const npy_intp threads = thn_get_threads();
+    long tasks = 1;
+    l->part = l->bytes;
+    l->chunk = l->n;
+    if (l->n * l->bytes >= PARALLEL_BYTES && threads > 1) {
+        if (!l->write) {
+            l->chunk = l->n / (4 * threads) + 1;
+            tasks = (long)((l->n + l->chunk - 1) / l->chunk);
+        } else if (l->bytes >= 4 * LINE) {
+            l->part = ((l->bytes + threads - 1) / threads + LINE - 1) / LINE * LINE;
+            tasks = (long)((l->bytes + l->part - 1) / l->part);
+        }
+    }
+    thn_parallel(tasks, lines_task, l);
+}
+
 /* Walks all index positions. Reading: other[position] = x[index]. Writing: x[index] op= other[position], where `other` has
  * the result's layout with `strides`. */
 static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, const ThnCell *x, char *x_data, char *other,
@@ -405,7 +543,18 @@ static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, cons
         }
     }
     const npy_intp item = x->itemsize;
+    if (single && a->n == 1 && plan->nd == 1 && (!write || inner == thn_copy_inner((int)item) || run > 1)) {
+        const ThnCell *index = THN_IN(f, ins, a->first);
+        Lines l = {.x = x_data, .other = other, .n = plan->dims[0], .size = x->dims[a->axes[0]],
+                   .stride = x->strides[a->axes[0]], .other_step = strides[plan->at], .idx = index->data,
+                   .idx_step = plan->idx_strides[0][0], .bytes = run * item, .item = item, .write = write,
+                   .get = index->typenum == NPY_INT64 ? NULL : thn_int_reader(index->typenum),
+                   .inner = inner == thn_copy_inner((int)item) ? NULL : inner};
+        run_lines(&l);
+        return;
+    }
     const int last = plan->nd - 1, items = single && run == 1 && inner == thn_copy_inner((int)item);
+    const int adds = single && run == 1 && write && !items;
     const npy_intp n = last < 0 ? 1 : plan->dims[last], other_step = last < 0 ? 0 : strides[plan->at + last];
     for (;;) {
         char *o = other;
@@ -413,7 +562,9 @@ static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, cons
         for (npy_intp start = 0; start < n; start += BLOCK) {
             npy_intp count = n - start < BLOCK ? n - start : BLOCK;
             offsets_of(a, plan, f, ins, x, row, count, offsets);
-            if (!items || !copy_items((int)item, x_data, offsets, count, o, other_step, write)) {
+            int done = adds ? add_items(x->typenum, x_data, offsets, count, o, other_step)
+                       : items && copy_items((int)item, x_data, offsets, count, o, other_step, write);
+            if (!done) {
                 char *q = o;
                 for (npy_intp i = 0; i < count; i++, q += other_step) {
                     char *p = x_data + offsets[i];

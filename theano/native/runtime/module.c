@@ -16,10 +16,10 @@ static PyObject *pool_stats(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
-    size_t retained, in_use, limit;
-    thn_pool_stats(&retained, &in_use, &limit);
-    return Py_BuildValue("{s:n,s:n,s:n}", "retained", (Py_ssize_t)retained, "in_use", (Py_ssize_t)in_use, "limit",
-                         (Py_ssize_t)limit);
+    size_t retained, in_use, peak, limit;
+    thn_pool_stats(&retained, &in_use, &peak, &limit);
+    return Py_BuildValue("{s:n,s:n,s:n,s:n}", "retained", (Py_ssize_t)retained, "in_use", (Py_ssize_t)in_use, "peak",
+                         (Py_ssize_t)peak, "limit", (Py_ssize_t)limit);
 }
 
 static PyObject *pool_set_limit(PyObject *self, PyObject *arg)
@@ -43,7 +43,8 @@ static PyObject *pool_trim(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"instruction_names", instruction_names, METH_NOARGS, "The frozenset of instruction names of this build."},
-    {"pool_stats", pool_stats, METH_NOARGS, "Bytes retained and in use by the memory pool, and its limit."},
+    {"pool_stats", pool_stats, METH_NOARGS, "Bytes retained and in use by the memory pool, the most in use since the last trim, and the limit of what is\n"
+     "retained."},
     {"pool_set_limit", pool_set_limit, METH_O, "Set how many bytes of freed blocks the pool retains."},
     {"pool_trim", pool_trim, METH_NOARGS, "Return all retained blocks to the system."},
     {NULL, NULL, 0, NULL},
@@ -66,6 +67,7 @@ PyMODINIT_FUNC PyInit__runtime(void)
         return NULL;
     }
     if (thn_cells_init() < 0 || thn_program_init(m) < 0 || thn_fastcall_init(m) < 0 || thn_blas_init(m) < 0
+        || thn_lapack_init(m) < 0
         || thn_launch_init(m) < 0) {
         Py_DECREF(m);
         return NULL;

@@ -42,7 +42,7 @@ typedef struct Block {
 _Static_assert(sizeof(Block) <= HEADER, "the header must fit in front of the data");
 
 static Block *free_lists[NCLASSES];
-static size_t retained_bytes, in_use_bytes, retain_limit;
+static size_t retained_bytes, in_use_bytes, peak_bytes, retain_limit;
 static unsigned stagger;
 static atomic_flag pool_lock = ATOMIC_FLAG_INIT;
 
@@ -53,6 +53,13 @@ static void lock(void)
         sched_yield();
 #endif
     }
+}
+
+/* Under the lock. */
+static void count_in(size_t capacity)
+{
+    in_use_bytes += capacity;
+    peak_bytes = in_use_bytes > peak_bytes ? in_use_bytes : peak_bytes;
 }
 
 static void unlock(void)
@@ -161,7 +168,7 @@ void *thn_pool_alloc(size_t n)
     if (b) {
         free_lists[c] = b->next;
         retained_bytes -= capacity;
-        in_use_bytes += capacity;
+        count_in(capacity);
         unlock();
         return (char *)b + HEADER;
     }
@@ -175,7 +182,7 @@ void *thn_pool_alloc(size_t n)
         }
     }
     lock();
-    in_use_bytes += capacity;
+    count_in(capacity);
     unlock();
     return (char *)b + HEADER;
 }
@@ -221,6 +228,7 @@ void thn_pool_trim(void)
         }
     }
     retained_bytes = 0;
+    peak_bytes = in_use_bytes;
     unlock();
     while (drop) {
         Block *next = drop->next;
@@ -236,7 +244,7 @@ void thn_pool_set_limit(size_t bytes)
     unlock();
 }
 
-void thn_pool_stats(size_t *retained, size_t *in_use, size_t *limit)
+void thn_pool_stats(size_t *retained, size_t *in_use, size_t *peak, size_t *limit)
 {
     lock();
     if (!retain_limit) {
@@ -244,6 +252,7 @@ void thn_pool_stats(size_t *retained, size_t *in_use, size_t *limit)
     }
     *retained = retained_bytes;
     *in_use = in_use_bytes;
+    *peak = peak_bytes;
     *limit = retain_limit;
     unlock();
 }

@@ -10,6 +10,7 @@ void thn_pool_free(void *p);     /* p from thn_pool_alloc, or NULL */
 size_t thn_pool_capacity(const void *p);
 void thn_pool_trim(void);        /* returns all retained blocks to the system */
 void thn_pool_set_limit(size_t bytes);
-void thn_pool_stats(size_t *retained, size_t *in_use, size_t *limit);
+/* peak: the most that was in use since the last trim. */
+void thn_pool_stats(size_t *retained, size_t *in_use, size_t *peak, size_t *limit);
 
 #endif

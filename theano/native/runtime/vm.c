@@ -100,6 +100,8 @@ void thn_frame_destroy(ThnProgram *p, ThnFrame *f)
     thn_free(f->cells);
     thn_free(f->dims_arena);
     thn_free(f->scratch);
+    thn_replay_free(p, f);
+    thn_free(f->dests);
     thn_free(f->tail_order);
     thn_free(f);
 }
@@ -139,7 +141,7 @@ static PyObject *input_values(ThnFrame *f, const ThnInstr *ins)
     return t;
 }
 
-static int fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins)
+int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins)
 {
     if (!PyErr_Occurred()) {
         PyErr_SetString(f->err_type ? f->err_type : PyExc_RuntimeError,
@@ -181,7 +183,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static inline int execute(ThnFrame *f, const ThnInstr *ins, double work)
+int thn_execute(ThnFrame *f, const ThnInstr *ins, double work)
 {
     const ThnOpDef *def = ins->def;
     if (work > THN_GIL_WORK && !(def->flags & THN_OP_NEEDS_GIL)) {
@@ -194,7 +196,7 @@ static inline int execute(ThnFrame *f, const ThnInstr *ins, double work)
     return def->execute(f, ins);
 }
 
-static inline void drop(ThnFrame *f, const ThnInstr *ins)
+void thn_drop(ThnFrame *f, const ThnInstr *ins)
 {
     for (int k = 0; k < ins->nfree; k++) {
         ThnCell *c = &f->cells[ins->frees[k]];
@@ -214,7 +216,7 @@ static int run_tail(ThnProgram *p, ThnFrame *f)
         f->work = 0;
         f->next = i + 1;
         if (ins->def->prepare(f, ins) < 0) {
-            return fail(p, f, ins);
+            return thn_fail(p, f, ins);
         }
         f->scratch[i].work = f->work;
         f->tail_order[n++] = i;
@@ -225,8 +227,8 @@ static int run_tail(ThnProgram *p, ThnFrame *f)
     for (int k = 0; k < n; k++) {
         const ThnInstr *ins = &p->instrs[f->tail_order[k]];
         double start = profile ? now() : 0;
-        if (ins->def->execute && execute(f, ins, f->scratch[ins->index].work) < 0) {
-            return fail(p, f, ins);
+        if (ins->def->execute && thn_execute(f, ins, f->scratch[ins->index].work) < 0) {
+            return thn_fail(p, f, ins);
         }
         if (profile) {
             p->times[ins->index] += now() - start;
@@ -234,7 +236,7 @@ static int run_tail(ThnProgram *p, ThnFrame *f)
         }
     }
     for (int k = 0; k < n; k++) {
-        drop(f, &p->instrs[f->tail_order[k]]);
+        thn_drop(f, &p->instrs[f->tail_order[k]]);
     }
     return 0;
 }
@@ -250,10 +252,10 @@ int thn_run(ThnProgram *p, ThnFrame *f)
         double start = profile ? now() : 0;
         f->work = 0;
         f->next = i + 1;
-        if (def->prepare(f, ins) < 0 || (def->execute && execute(f, ins, f->work) < 0)) {
-            return fail(p, f, ins);
+        if (def->prepare(f, ins) < 0 || (def->execute && thn_execute(f, ins, f->work) < 0)) {
+            return thn_fail(p, f, ins);
         }
-        drop(f, ins);
+        thn_drop(f, ins);
         if (profile) {
             p->times[i] += now() - start;
             p->counts[i]++;
@@ -278,7 +280,9 @@ int thn_run(ThnProgram *p, ThnFrame *f)
 /* ---- the table of instructions */
 
 static const ThnOpDef *const tables[] = {thn_ops_control, thn_ops_view, thn_ops_alloc, thn_ops_join,
-                                         thn_ops_index,   thn_ops_order, thn_ops_blas, thn_ops_kernel};
+                                         thn_ops_index,   thn_ops_order, thn_ops_sort, thn_ops_blas,
+                                         thn_ops_linalg,  thn_ops_special, thn_ops_select, thn_ops_kernel,
+                                         thn_ops_scan};
 
 const ThnOpDef *thn_find_op(const char *name)
 {

@@ -25,7 +25,7 @@
  *   prog.ninstrs, prog.ncells, prog.need_update_inputs (always False: updates are done here)
  *
  *   instruction_names() -> frozenset of the opnames known to this build
- *   pool_stats() -> dict(retained, in_use, limit); pool_set_limit(bytes); pool_trim()
+ *   pool_stats() -> dict(retained, in_use, peak, limit); pool_set_limit(bytes); pool_trim()
  *   blas_set(pointers, name), blas_name(): see theano/native/blas_library.py
  *   FastCall            see fastcall.c
  *
@@ -63,6 +63,10 @@
  *   advanced_inc       (axes, set, inplace)          ins = x, y, index arrays...
  *   cast_copy          ()                            conversion between dtypes as NumPy's astype (kernels do it better)
  *   cumulate           (axis, multiply)              running sum or product along an axis; converts to the output's dtype
+ *   sort, argsort      (axis_or_None)                along an axis; None: ins[1], a 0-d int, tells it; stable; NaN last
+ *   topk               (axis, sorted, values, indices)
+ *                                                    ins = array, k: the |k| largest, for k < 0 smallest, and their positions
+ *   searchsorted       (right)                       ins = sorted vector, values of its dtype[, integers that sort the vector]
  *   nonzero            ([first_axis])                ins = real array[, x]; one int64 vector for each dimension. With x the
  *                                                    array is a mask of x's dimensions from first_axis on: IndexError
  *   check_index        (axis, message)               ins = integers, array; no outputs: ValueError(message) unless all
@@ -74,6 +78,21 @@
  *   ger                (inplace)                     ins = A, alpha, x, y
  *   dot22scalar        ()                            ins = x, y, alpha
  *   batched_dot        ()                            3-d x 3-d (also 3-d x 2-d, 2-d x 3-d)
+ *   special            (function, factor, swap)      ins = one or two real operands; capsules: double f(double[, double], int);
+ *                                                    factor (or None): a function of the first operand to multiply with
+ *   choose             (mode)                        ins = integers, choices...; one choice: along its first dimension;
+ *                                                    mode 0 raise, 1 wrap, 2 clip
+ *   tri                ()                            ins = rows, columns, diagonal
+ *   complex_extremum   (least, axes)                 outs = extremum and/or int64 position; bit i of axes: axis i is reduced
+ *   Linear algebra; one floating point dtype, see instr_linalg.c:
+ *   cholesky           (lower, nan_on_failure)
+ *   solve              (structure, lower)            ins = A, b; structure 0 general, 1 symmetric, 2 lower, 3 upper triangular
+ *   inverse, det, pinv ()
+ *   eigh               (lower)                       ins = A[, B]; outs = values[, vectors]
+ *   eig                ()                            outs = values, vectors; ValueError if complex for a real matrix
+ *   svd                (full_matrices)               outs = u, s, v, or s alone
+ *   qr                 (mode)                        0: r; 1 reduced, 2 complete: q, r; 3 raw: h, tau
+ *   scan               see instr_scan.c
  *   jump               (target)                      go on with instruction `target`
  *   jump_if_false      (target)                      ins = 0-d condition (any dtype)
  *   perform            (perform, node)               Python fallback: perform(node, inputs, output_storage); re-entrant
@@ -163,6 +182,25 @@ int thn_load_inputs(ThnProgram *p, ThnFrame *f, PyObject *const *values);
 int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v);
 /* Lets the cell see the memory of an array whose dtype, rank and layout were checked. */
 int thn_take_array(ThnCell *c, PyArrayObject *a);
+/* Whether the one element of a tensor cell is not zero. */
+int thn_truth(const ThnCell *c);
+/* Turns the failure of an instruction into a Python exception, described by `on_error`. -1. */
+int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins);
+/* Executes a prepared instruction; without the GIL if that is worth it. */
+int thn_execute(ThnFrame *f, const ThnInstr *ins, double work);
+/* Drops the values that nobody needs after the instruction. */
+void thn_drop(ThnFrame *f, const ThnInstr *ins);
+
+/* Running a program step by step (replay.c): all values stay where they are, and a step repeats what the one before did
+ * as long as shapes are the same. */
+/* Whether a program can be run that way. */
+int thn_replayable(const ThnProgram *p);
+/* A step that prepares everything. It drops nothing if `keep`, and adds the bytes of all new values to `bytes`. */
+int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes);
+/* A further step; the input cells have the dims and strides that they had in the step before. */
+int thn_run_again(ThnProgram *p, ThnFrame *f);
+void thn_replay_free(ThnProgram *p, ThnFrame *f);
+
 int thn_lock(ThnLock *lock);
 void thn_unlock(ThnLock *lock);
 /* Boxes all outputs into `out` (noutputs new references), then does the updates. Nothing happens on failure. */
@@ -178,13 +216,19 @@ extern const ThnOpDef thn_ops_alloc[];
 extern const ThnOpDef thn_ops_join[];
 extern const ThnOpDef thn_ops_index[];
 extern const ThnOpDef thn_ops_order[];
+extern const ThnOpDef thn_ops_sort[];
+extern const ThnOpDef thn_ops_linalg[];
+extern const ThnOpDef thn_ops_special[];
+extern const ThnOpDef thn_ops_select[];
 extern const ThnOpDef thn_ops_blas[];
-/* Defined by launch.c: the generated kernels. */
+extern const ThnOpDef thn_ops_scan[];
+/* Defined by kernel_object.c: the generated kernels. */
 extern const ThnOpDef thn_ops_kernel[];
 
 int thn_program_init(PyObject *module);
 int thn_fastcall_init(PyObject *module);
 int thn_launch_init(PyObject *module);
 int thn_blas_init(PyObject *module);
+int thn_lapack_init(PyObject *module);
 
 #endif

@@ -27,7 +27,12 @@ from theano.tensor.nnet.softmax import (
     softmax_op,
     softmax_with_bias,
 )
-from theano.tensor.rewriting.registry import as_scalar_constant, register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import (
+    as_scalar_constant,
+    register_canonicalize,
+    register_specialize,
+    register_stabilize,
+)
 from theano.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
 
 
@@ -145,7 +150,7 @@ def local_exp_over_1_plus_exp(node: Any) -> Any:
 
 @register_stabilize
 @register_specialize
-@local_optimizer([T.mul])
+@local_optimizer([T.mul], among_inputs=[T.exp])
 def local_sigm_times_exp(node: Any) -> Any:
     """``exp(x) * sigmoid(-x) -> sigmoid(x)``, among other factors"""
     factors = list(node.inputs)
@@ -165,11 +170,19 @@ def local_sigm_times_exp(node: Any) -> Any:
 @register_specialize
 @local_optimizer([T.sub])
 def local_1msigmoid(node: Any) -> Any:
-    """``1 - sigmoid(x) -> sigmoid(-x)``, where that is the only use of the sigmoid"""
+    """``1 - sigmoid(x) -> sigmoid(-x)``, but in the product ``sigmoid(x) * (1 - sigmoid(x))``
+
+    That product is the sigmoid's derivative: a second exponential for each of its elements would cost more than what the
+    difference loses where it is small.
+    """
     one, other = node.inputs
     x = _argument(other, sigmoid)
-    if x is None or not _is_one(one) or len(getattr(other, "clients", ())) > 1:
+    if x is None or not _is_one(one):
         return False
+    if len(getattr(other, "clients", ())) > 1:
+        for client, _ in getattr(node.outputs[0], "clients", ()):
+            if client != "output" and _is_elemwise(client.outputs[0], T.mul) and other in client.inputs:
+                return False
     return _replaced(node, sigmoid(_negated(x)))
 
 
@@ -253,6 +266,31 @@ def local_logsoftmax_grad(node: Any) -> Any:
     if g.type.broadcastable != dy.type.broadcastable:
         g = T.fill(sm, g)
     return _replaced(node, g - T.sum(g, axis=1, keepdims=True) * sm)
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.sub], among_inputs=[AdvancedIncSubtensor, T.neg])
+def local_advanced_indexing_crossentropy_onehot_grad(node: Any) -> Any:
+    """``g - sum(g, axis=1) * softmax(x)`` -> ``v * (softmax(x) - onehot(y))`` for a `g` that is ``-v`` at ``[arange, y]``"""
+    g, product = node.inputs
+    factors = _factors(product)
+    if len(factors) != 2:
+        return False
+    for total, sm in (factors, factors[::-1]):
+        if sm.owner is None or not isinstance(sm.owner.op, (Softmax, SoftmaxWithBias)):
+            continue
+        shuffle = total.owner
+        if shuffle is None or not isinstance(shuffle.op, DimShuffle) or tuple(shuffle.op.new_order) != (0, "x"):
+            continue
+        summed = shuffle.inputs[0].owner
+        if summed is None or not isinstance(summed.op, Sum) or summed.inputs[0] is not g or summed.op.axis != (1,):
+            continue
+        labels = _one_hot_gradient(g)
+        if labels is not None and g.type == node.outputs[0].type:
+            values, y_idx, _ = labels
+            return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(values), sm, y_idx))
+    return False
 
 
 def _one_hot_gradient(g: Any) -> Any:
@@ -444,10 +482,10 @@ def local_crossentropy_to_crossentropy_with_softmax(node: Any) -> Any:
     if argument is None or labels.type.dtype not in T.integer_dtypes:
         return False
     x, b = argument
-    nll, new_sm, _ = _fused(x, b, labels)
+    nll, new_sm, where = _fused(x, b, labels)
     if nll.type != node.outputs[0].type or new_sm.type != sm.type:
         return False
-    copy_stack_trace(node.outputs[0], nll)
+    copy_stack_trace(node.outputs[0], [nll, where])
     copy_stack_trace([sm, node.outputs[0]], new_sm)
     return {node.outputs[0]: nll, sm: new_sm}
 
@@ -478,12 +516,12 @@ def local_advanced_indexing_crossentropy_onehot(node: Any) -> Any:
         return False
     z = source.inputs[0]
     x, b = _split_bias(z)
-    nll, new_sm, _ = _fused(x, b, labels)
+    nll, new_sm, where = _fused(x, b, labels)
     new = T.neg(nll)
     old = node.outputs[0]
     if new.type != old.type:
         return False
-    copy_stack_trace(old, [nll, new])
+    copy_stack_trace(old, [nll, new_sm, where, new])
     result = {old: new}
     for sm in _sharing_softmax(z, x, b):
         if sm.type == new_sm.type:
@@ -523,19 +561,80 @@ def local_argmax_pushdown(node: Any) -> Any:
 
 @register_stabilize
 @register_specialize
-@local_optimizer([T.true_div])
+@local_optimizer([T.true_div], among_inputs=[T.exp])
 def local_softmax_simplifier(node: Any) -> Any:
-    """``exp(x) / sum(exp(x), axis=1, keepdims=True) -> softmax(x)`` for a matrix"""
+    """``exp(x) / sum(exp(x), axis=1, keepdims=True) -> softmax(x)`` for a matrix; of another rank or other axes
+    ``exp(x - m) / sum(exp(x - m), axes, keepdims=True)``, m the maximum
+    """
     numerator, denominator = node.inputs
     x = _argument(numerator, T.exp)
-    if x is None or numerator.type.ndim != 2 or x.type.dtype not in T.float_dtypes:
+    if x is None or x.type.dtype not in T.float_dtypes:
         return False
-    shuffle = denominator.owner
-    if shuffle is None or not isinstance(shuffle.op, DimShuffle) or tuple(shuffle.op.new_order) != (0, "x"):
+    axes = _summed_axes(denominator, numerator)
+    if axes is None:
         return False
-    total = shuffle.inputs[0].owner
-    if total is None or not isinstance(total.op, Sum) or total.inputs[0] is not numerator:
+    if axes == (1,) and x.type.ndim == 2:
+        return _replaced(node, softmax_op(_unshifted(x, (1,))))
+    if _unshifted(x, axes) is not x:
         return False
-    if total.op.axis is None or tuple(a % 2 for a in total.op.axis) != (1,):
+    e = T.exp(x - T.max(x, axis=axes, keepdims=True))
+    copy_stack_trace(numerator, e)
+    return _replaced(node, e / T.sum(e, axis=axes, keepdims=True))
+
+
+def _summed_axes(total: Any, x: Any) -> tuple[int, ...] | None:
+    """Return the axes if `total` is ``sum(x, axes, keepdims=True)``, else None."""
+    node = total.owner
+    if node is not None and isinstance(node.op, DimShuffle):
+        order = node.op.new_order
+        node = node.inputs[0].owner
+    else:
+        order = ()
+    if node is None or not isinstance(node.op, Sum) or node.inputs[0] is not x:
+        return None
+    ndim = x.type.ndim
+    axes = tuple(range(ndim)) if node.op.axis is None else tuple(sorted(a % ndim for a in node.op.axis))
+    kept = iter(range(ndim))
+    wanted = tuple("x" if a in axes else next(kept) for a in range(ndim))
+    return axes if tuple(order) == wanted else None
+
+
+def _unshifted(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return `z` if `x` is ``z - max(z, axes, keepdims=True)``, else `x`."""
+    if not _is_elemwise(x, T.sub):
+        return x
+    z, top = x.owner.inputs
+    node = top.owner
+    if node is not None and isinstance(node.op, DimShuffle):
+        node = node.inputs[0].owner
+    if node is None or not isinstance(node.op, (T.CAReduce, T.MaxAndArgmax)) or node.inputs[0] is not z:
+        return x
+    axis = node.op.axis
+    reduced = tuple(range(z.type.ndim)) if axis is None else tuple(sorted(a % z.type.ndim for a in axis))
+    return z if reduced == axes and x.type == z.type else x
+
+
+@register_canonicalize
+@register_stabilize
+@local_optimizer([T.sub], among_inputs=[DimShuffle, T.log])
+def local_logsoftmax_of_difference(node: Any) -> Any:
+    """``x - log(sum(exp(x), axis=1, keepdims=True)) -> logsoftmax(x)`` for a matrix `x`"""
+    x, normalizer = node.inputs
+    if x.type.ndim != 2 or x.type.dtype not in T.float_dtypes or x.type != node.outputs[0].type:
         return False
-    return _replaced(node, softmax_op(x))
+    outer = normalizer.owner
+    if outer is not None and isinstance(outer.op, DimShuffle) and tuple(outer.op.new_order) == (0, "x"):
+        # log of the sum, which then gets its dimension back: the other order gives the same.
+        total = _argument(outer.inputs[0], T.log)
+        if total is not None:
+            total = outer.op(total)
+    else:
+        total = _argument(normalizer, T.log)
+    if total is None or total.owner is None:
+        return False
+    summed = total.owner.inputs[0].owner if isinstance(total.owner.op, DimShuffle) else None
+    if summed is None or not isinstance(summed.op, Sum) or _argument(summed.inputs[0], T.exp) is not x:
+        return False
+    if _summed_axes(total, summed.inputs[0]) != (1,):
+        return False
+    return _replaced(node, logsoftmax_op(_unshifted(x, (1,))))

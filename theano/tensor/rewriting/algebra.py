@@ -15,6 +15,7 @@ from theano.tensor.rewriting.registry import (
     constant_like,
     fill_chain,
     is_neg_one,
+    only_client,
     register_canonicalize,
     register_specialize,
     register_specialize_device,
@@ -89,7 +90,7 @@ def local_div_of_negs(node: Any) -> Any:
 
 @register_canonicalize
 @register_specialize
-@local_optimizer([T.mul])
+@local_optimizer([T.mul], among_inputs=[Constant])
 def local_mul_zero(node: Any) -> Any:
     """``x * 0 -> 0`` in the shape of the product, also where `x` is not finite."""
     for i in node.inputs:
@@ -224,7 +225,7 @@ def local_pow_specialize_device(node: Any) -> Any:
 
 
 @register_specialize
-@local_optimizer([T.mul])
+@local_optimizer([T.mul], among_inputs=[Constant, T.neg])
 def local_mul_specialize(node: Any) -> Any:
     """``1 * x -> x``, ``-1 * x -> -x``, ``0 * x -> 0`` and ``(-x) * y -> -(x * y)``
 
@@ -297,7 +298,7 @@ def local_elemwise_sub_zeros(node: Any) -> Any:
 
 
 @register_specialize
-@local_optimizer([T.sub])
+@local_optimizer([T.sub], among_inputs=[Constant])
 def local_sub_zero(node: Any) -> Any:
     """``x - 0 -> x`` and ``0 - x -> -x``"""
     value = as_scalar_constant(node.inputs[1])
@@ -362,7 +363,7 @@ def local_abs_abs(node: Any) -> Any:
 
 
 @register_specialize
-@local_optimizer([T.mul, T.true_div])
+@local_optimizer([T.mul, T.true_div], among_inputs=[T.abs_])
 def local_abs_merge(node: Any) -> Any:
     """``|x| * |y| -> |x * y|`` and ``|x| / |y| -> |x / y|``"""
     absolute = [i for i in node.inputs if i.owner is not None and i.owner.op == T.abs_]
@@ -395,12 +396,23 @@ def local_sqrt_sqr(node: Any) -> Any:
 
 
 @register_specialize
+@local_optimizer([T.neg], among_inputs=[T.sub])
+def local_neg_sub(node: Any) -> Any:
+    """``-(x - y) -> y - x``, if the difference is used once"""
+    difference = node.inputs[0]
+    inner = difference.owner
+    if inner is None or inner.op != T.sub or not only_client(difference) or difference.type.dtype.startswith("uint"):
+        return False
+    return _result(node, T.sub(inner.inputs[1], inner.inputs[0]))
+
+
+@register_specialize
 @local_optimizer([T.sqr])
 def local_sqr_abs(node: Any) -> Any:
     """``sqr(abs(x)) -> sqr(x)`` and ``sqr(-x) -> sqr(x)`` for real `x`"""
     x = node.inputs[0]
     inner = x.owner
-    if inner is not None and inner.op in (T.abs_, T.neg) and x.type.dtype.startswith("float"):
+    if inner is not None and inner.op in (T.abs_, T.neg) and inner.inputs[0].type.dtype.startswith("float"):
         return _result(node, T.sqr(inner.inputs[0]))
     return False
 
@@ -423,7 +435,7 @@ def _terms_over(v: Any, factor: Any) -> Any:
 
 @register_canonicalize
 @register_stabilize
-@local_optimizer([T.mul])
+@local_optimizer([T.mul], among_inputs=[T.add, T.sub])
 def local_greedy_distributor(node: Any) -> Any:
     """``a * (b / a + c) -> b + a * c``
 
@@ -461,10 +473,40 @@ def local_greedy_distributor(node: Any) -> Any:
 @register_specialize
 @local_optimizer([T.maximum, T.minimum])
 def local_useless_maximum(node: Any) -> Any:
-    """``maximum(x, x) -> x`` and ``minimum(x, x) -> x``"""
+    """``maximum(x, x) -> x``, ``maximum(maximum(x, y), x) -> maximum(x, y)``, and the same of ``minimum``"""
     if node.inputs[0] is node.inputs[1]:
         return [node.inputs[0]]
+    for a, b in (node.inputs, node.inputs[::-1]):
+        if a.owner is not None and a.owner.op == node.op and b in a.owner.inputs and a.type == node.outputs[0].type:
+            return [a]
     return False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([T.and_, T.or_])
+def local_and_or_of_the_same(node: Any) -> Any:
+    """``and_(x, x) -> x`` and ``or_(x, x) -> x``"""
+    a, b = node.inputs[0], node.inputs[-1]
+    return [a] if len(node.inputs) == 2 and a is b and a.type == node.outputs[0].type else False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([T.clip])
+def local_clip_clip(node: Any) -> Any:
+    """``clip(clip(x, a, b), c, d) -> clip(x, clip(a, c, d), clip(b, c, d))`` for constants ``a <= b`` and ``c <= d``"""
+    inner = node.inputs[0].owner
+    if inner is None or inner.op != T.clip or inner.inputs[0].type.dtype != node.outputs[0].type.dtype:
+        return False
+    bounds = [as_scalar_constant(i) for i in (*inner.inputs[1:], *node.inputs[1:])]
+    if any(bound is None for bound in bounds):
+        return False
+    a, b, c, d = bounds
+    if not (a <= b and c <= d):
+        return False
+    x = inner.inputs[0]
+    return _result(node, T.clip(x, constant_like(min(max(a, c), d), x), constant_like(min(max(b, c), d), x)))
 
 
 @register_canonicalize

@@ -20,6 +20,7 @@ from theano.tensor.blas import (
     _dot22,
     _dot22scalar,
     _is_real_matrix,
+    _is_real_vector,
     gemm_inplace,
     gemm_no_inplace,
     gemv_inplace,
@@ -27,6 +28,7 @@ from theano.tensor.blas import (
     ger,
     ger_destructive,
 )
+from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.elemwise import local_dimshuffle_lift
 from theano.tensor.rewriting.registry import as_scalar_constant
 
@@ -144,8 +146,24 @@ def _terms(root: Any) -> list[_Term] | None:
     return result
 
 
+def _vector_product(v: Any) -> Any:
+    """``(A, x)`` if the vector `v` is ``dot(A, x)`` as a Dot22 with one column or row, and nothing else uses it."""
+    node = v.owner
+    if node is None or not isinstance(node.op, DimShuffle) or len(v.clients) != 1:
+        return None
+    product = _product_of(node.inputs[0])
+    if product is None:
+        return None
+    x, y = product.inputs
+    if tuple(node.op.new_order) == (0,) and y.type.broadcastable[1] and not x.type.broadcastable[0]:
+        return x, y.dimshuffle(0)
+    if tuple(node.op.new_order) == (1,) and x.type.broadcastable[0] and not y.type.broadcastable[1]:
+        return y.T, x.dimshuffle(1)
+    return None
+
+
 class GemmOptimizer(Optimizer):
-    """``beta * Z + alpha * dot(A, B) -> Gemm(Z, alpha, A, B, beta)``
+    """``beta * Z + alpha * dot(A, B) -> Gemm(Z, alpha, A, B, beta)``, and of vectors ``Gemv(z, alpha, A, x, beta)``
 
     Also with signs, several products (which become a chain of Gemms), scalars in products and quotients, and
     other terms in the sum.
@@ -165,9 +183,12 @@ class GemmOptimizer(Optimizer):
             if node not in fgraph.apply_nodes or node.op not in (T.add, T.sub, T.neg, T.mul):
                 continue
             out = node.outputs[0]
-            if not _is_real_matrix(out):
+            if _is_real_matrix(out):
+                new = _gemm_of_sum(out)
+            elif _is_real_vector(out) and out.type.dtype != "float16":
+                new = _gemv_of_sum(out)
+            else:
                 continue
-            new = _gemm_of_sum(out)
             if new is None or new.type != out.type:
                 continue
             copy_stack_trace(out, new)
@@ -240,6 +261,37 @@ def _gemm_of_sum(out: Any) -> Any:
     for p, alpha in zip(products, alphas, strict=True):
         x, y = p.matrix.owner.inputs
         z = gemm_no_inplace(z, alpha, x, y, beta)
+        beta = one
+    return z
+
+
+def _gemv_of_sum(out: Any) -> Any:
+    """The vector `out` as Gemvs, or None if it has no product with something to add to."""
+    terms = _terms(out)
+    if terms is None or len(terms) < 2:
+        return None
+    dtype = out.type.dtype
+    factors = [t.factor(dtype) for t in terms]
+    products = [None if f is None else _vector_product(t.matrix) for t, f in zip(terms, factors, strict=True)]
+    found = [k for k, p in enumerate(products) if p is not None]
+    others = [t for t, p in zip(terms, products, strict=True) if p is None]
+    if not found or any(t.matrix.type != out.type for t in others):
+        return None
+    one: Any = T.constant(np.asarray(1, dtype=dtype))
+    beta = one
+    if not others:
+        # The first product is what the others are added to.
+        first = found.pop(0)
+        z, beta = terms[first].matrix, factors[first]
+    elif len(others) == 1 and others[0].factor(dtype) is not None:
+        z, beta = others[0].matrix, others[0].factor(dtype)
+    else:
+        z = _rebuild(others)
+    if z.type != out.type:
+        return None
+    for k in found:
+        A, x = products[k]
+        z = gemv_no_inplace(z, factors[k], A, x, beta)
         beta = one
     return z
 
@@ -358,10 +410,10 @@ def local_dot22_to_ger_or_gemv(node: Any) -> Any:
         start = T.patternbroadcast(T.AllocEmpty(dtype)(1), (False,))
         new = T.patternbroadcast(gemv_no_inplace(start, one, x, y.dimshuffle(0), zero), (True,)).dimshuffle(0, "x")
     elif xb[0] and not yb[0] and not yb[1]:
-        start = T.AllocEmpty(dtype)(_length(node, y, 1))
+        start = T.patternbroadcast(T.AllocEmpty(dtype)(_length(node, y, 1)), (False,))
         new = gemv_no_inplace(start, one, y.T, x.dimshuffle(1), zero).dimshuffle("x", 0)
     elif not xb[0] and not xb[1] and yb[1]:
-        start = T.AllocEmpty(dtype)(_length(node, x, 0))
+        start = T.patternbroadcast(T.AllocEmpty(dtype)(_length(node, x, 0)), (False,))
         new = gemv_no_inplace(start, one, x, y.dimshuffle(0), zero).dimshuffle(0, "x")
     else:
         return False
@@ -419,8 +471,8 @@ def local_inplace_ger(node: Any) -> Any:
 blas_optdb = SequenceDB()
 # After the canonicalization, which does not know these Ops, and before the specialization.
 optdb.register("BlasOpt", blas_optdb, 1.7, "fast_run", "fast_compile")
-blas_optdb.register("local_dot_to_dot22", in2out(local_dot_to_dot22), 0, "fast_run", "fast_compile")
-blas_optdb.register("gemm_optimizer", GemmOptimizer(), 10, "fast_run")
+blas_optdb.register("local_dot_to_dot22", in2out(local_dot_to_dot22), 0, "fast_run", "fast_compile", "dot22")
+blas_optdb.register("gemm_optimizer", GemmOptimizer(), 10, "fast_run", "gemm", "GemmOptimizer")
 blas_optdb.register("local_dot22_to_dot22scalar", in2out(local_dot22_to_dot22scalar), 11, "fast_run")
 blas_optdb.register(
     "local_gemm_to_gemv",

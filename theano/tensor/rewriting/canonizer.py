@@ -13,6 +13,7 @@ import numpy as np
 
 from theano.gof.graph import Constant, Variable
 from theano.gof.opt import LocalOptimizer, copy_stack_trace
+from theano.scalar import upcast
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.registry import as_scalar_constant, fill_chain, register_canonicalize
@@ -75,6 +76,7 @@ class AlgebraicCanonizer(LocalOptimizer):
         self._family = frozenset((main, inverse, reciprocal))
         # Hashing and comparing Ops is most of the work on nodes that stay as they are.
         self._known: dict[int, tuple[Any, bool]] = {}
+        self._constants: dict[tuple, Any] = {}
 
     def add_simplifier(self, simplifier: Callable[..., Any], reason: str) -> None:
         """Have ``simplifier(num, denum) -> (num, denum)`` called before factors are cancelled."""
@@ -96,6 +98,11 @@ class AlgebraicCanonizer(LocalOptimizer):
         return hit[1]
 
     # Taking apart.
+
+    def absorbed(self, node: Any) -> bool:
+        """Whether `node` goes into the tree of the only node that uses it, so that nothing need be done to it."""
+        out = node.outputs[0]
+        return self._in_family(node.op) and bool(getattr(out, "clients", None)) and self._absorbed_into(out)
 
     def _absorbed_into(self, var: Any) -> bool:
         """Whether `var` is part of the tree of the only node that uses it."""
@@ -226,12 +233,26 @@ class AlgebraicCanonizer(LocalOptimizer):
             ct = [self.calculate(numct, denumct, aslist=False, out_type=out_type)]
         if len(ct) == 1 and len(numct) == 1 and not denumct and len(orig_num) and self.get_constant(orig_num[0]) is not None:
             same = np.asarray(self.get_constant(orig_num[0]))
-            if np.array_equal(same, np.asarray(ct[0]), equal_nan=same.dtype.kind in "fc"):
+            made_as = np.asarray(ct[0])
+            if same.dtype == made_as.dtype and np.array_equal(same, made_as, equal_nan=same.dtype.kind in "fc"):
                 # The constant stands where it belongs: a new one would look like a change for ever.
                 return list(orig_num), list(orig_denum)
-        dtype = out_type.dtype if out_type is not None else None
-        made = [c if isinstance(c, Variable) else T.constant(np.asarray(c), dtype=dtype) for c in ct]
+        # Of the rank of the result where that is known: no DimShuffle is needed then, only to be folded again.
+        shape = () if out_type is None else (1,) * out_type.ndim
+        dtype = None if out_type is None else out_type.dtype
+        made = [c if isinstance(c, Variable) else self._constant(np.asarray(c, dtype).reshape(shape)) for c in ct]
         return made + num, denum
+
+    def _constant(self, data: np.ndarray) -> Any:
+        """A constant of `data`, of one element; the same few come up again and again."""
+        key = (data.dtype, data.ndim, data.tobytes())
+        found = self._constants.get(key)
+        # One that a graph took as it is belongs to that graph.
+        if found is None or not getattr(found, "cached", False) or found.name is not None:
+            if len(self._constants) > 1000:
+                self._constants.clear()
+            found = self._constants[key] = T.constant(data)
+        return found
 
     # The rewrite.
 
@@ -272,6 +293,11 @@ class AlgebraicCanonizer(LocalOptimizer):
                 num, denum = wide_num, wide_denum
         if self._is_built(out, num, denum):
             return False
+        dtype = out.type.dtype
+        terms = {v.type.dtype for v in (*num, *denum)}
+        if (denum or len(num) > 1) and dtype not in terms and upcast(*terms) != dtype:
+            # What made the dtype wide has cancelled: the rest is computed in it all the same.
+            num, denum = [T.cast(v, dtype) for v in num], [T.cast(v, dtype) for v in denum]
         new = self.merge_num_denum(num, denum)
         if new.type.dtype != out.type.dtype:
             new = T.cast(new, out.type.dtype)
@@ -291,13 +317,18 @@ class AlgebraicCanonizer(LocalOptimizer):
             if inner.owner is not None and self._in_family(inner.owner.op):
                 return False
             stripped.append(inner)
-        if op == self.main:
-            if len(stripped) < 2 or any(isinstance(i, Constant) for i in stripped[1:]):
+        if op is self.main or op == self.main:
+            if len(stripped) < 2:
                 return False
+            for inner in stripped[1:]:
+                if isinstance(inner, Constant):
+                    return False
             if not isinstance(stripped[0], Constant):
                 return True
             value = self.get_constant(stripped[0])
-            return value is None or not self._is_neutral(value)
+            if value is None:
+                return True
+            return value.dtype == node.outputs[0].type.numpy_dtype and not self._is_neutral(value)
         if op == self.reciprocal:
             return not isinstance(stripped[0], Constant)
         top, bottom = stripped
@@ -309,7 +340,7 @@ class AlgebraicCanonizer(LocalOptimizer):
         neutral = self.__dict__.get("_neutral")
         if neutral is None:
             neutral = self._neutral = self.calculate([], [], aslist=False)
-        return value is not None and bool(np.all(value == neutral))
+        return value is not None and bool((value == neutral).all())
 
     def _is_built(self, out: Any, num: list[Any], denum: list[Any]) -> bool:
         """Whether `out` is what `merge_num_denum` would build."""
@@ -338,8 +369,8 @@ class AlgebraicCanonizer(LocalOptimizer):
         )
 
     def _equal(self, a: Any, b: Any) -> bool:
-        """Whether two constants have the same value."""
-        if not isinstance(b, Constant):
+        """Whether two constants have the same dtype and value."""
+        if not isinstance(b, Constant) or a.type.dtype != b.type.dtype:
             return False
         x, y = self.get_constant(a), self.get_constant(b)
         if x is None or y is None:
@@ -358,6 +389,9 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
         first = np.dtype(out_type.dtype)
     else:
         first = np.result_type(*[np.asarray(v).dtype for v in (*num, *denum)])
+    if len(num) == 1 and not denum:
+        value = np.asarray(num[0]).astype(first)
+        return ([] if (value == 1).all() else [value]) if aslist else value
     one = np.asarray(1, dtype=first)
     # Dividing by a constant zero is the user's business and gives infinity, as it would at run time.
     with np.errstate(all="ignore"):

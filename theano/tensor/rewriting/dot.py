@@ -59,4 +59,5 @@ def local_0_dot_x(node: Any) -> Any:
         new = T.patternbroadcast(new, node.outputs[0].type.broadcastable)
         if new.type != node.outputs[0].type:
             return False
+    copy_stack_trace(node.outputs, new)
     return [new]

@@ -11,6 +11,7 @@ from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
 from theano.tensor.rewriting.registry import (
     as_scalar_constant,
     fill_chain,
@@ -171,7 +172,8 @@ def _useless_and(node: Any, inputs: Any) -> Any:
             continue
         if value == 0:
             return _constant_result(node, 0)
-        all_ones = bool(value) if out.type.dtype == "bool" else value == np.invert(np.zeros((), dtype=value.dtype))
+        dtype = out.type.dtype
+        all_ones = bool(value) if dtype == "bool" else value.astype(dtype) == np.invert(np.zeros((), dtype=dtype))
         if all_ones and out.type == other.type:
             return [other]
     return False
@@ -255,7 +257,7 @@ _TO_ONE_DTYPE = (scal.upgrade_to_float, scal.upcast_out, scal.upcast_out_nobool)
 
 
 @register_canonicalize
-@local_optimizer([Elemwise])
+@local_optimizer([Elemwise], among_inputs=[Constant])
 def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
     """``add(x_float32, 1_int8) -> add(x_float32, 1_float32)``: constants get the dtype of the result.
 
@@ -268,6 +270,14 @@ def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
     if getattr(scalar_op, "output_types_preference", None) not in _TO_ONE_DTYPE:
         return False
     dtype = node.outputs[0].type.dtype
+    for i in node.inputs:
+        if i.type.dtype != dtype:
+            break
+    else:
+        return False
+    # A term of a longer product or sum is about to go into that.
+    if local_mul_canonizer.absorbed(node) or local_add_canonizer.absorbed(node):
+        return False
     changed = False
     new_inputs = []
     for i in node.inputs:
@@ -337,7 +347,7 @@ def _switch_with_zero(i: Any) -> Any:
 
 @register_specialize
 @register_canonicalize
-@local_optimizer([T.mul])
+@local_optimizer([T.mul], among_inputs=[T.switch])
 def local_mul_switch_sink(node: Any) -> Any:
     """``switch(cond, 0, x) * y -> switch(cond, 0, x * y)``, and with the branches the other way around.
 
@@ -446,7 +456,7 @@ _INVERSES: dict[Any, Any] = {
 
 @register_canonicalize
 @register_specialize
-@local_optimizer(list(_INVERSES))
+@local_optimizer(list(_INVERSES), among_inputs=_INVERSES.values())
 def local_func_inv(node: Any) -> Any:
     """``f(g(x)) -> x`` for a function `g` and its inverse `f`: rad2deg and deg2rad, sinh and arcsinh, neg and neg, ..."""
     inner = node.inputs[0].owner
@@ -500,7 +510,7 @@ def local_log_exp(node: Any) -> Any:
 
 
 @register_canonicalize
-@local_optimizer([Elemwise])
+@local_optimizer([Elemwise], among_inputs=[T.switch])
 def local_merge_switch_same_cond(node: Any) -> Any:
     """``f(switch(c, a, b), switch(c, d, e)) -> switch(c, f(a, d), f(b, e))`` for a shared condition."""
     op = node.op

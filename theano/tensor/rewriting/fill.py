@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import theano
+from theano.compile.mode import optdb
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace, in2out, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
@@ -60,7 +61,7 @@ def local_fill_to_alloc(node: Any) -> Any:
 
 
 @register_canonicalize
-@local_optimizer([Elemwise])
+@local_optimizer([Elemwise], among_inputs=[fill])
 def local_fill_sink(node: Any) -> Any:
     """``f(fill(a, b), fill(c, d), e) -> fill(c, fill(a, f(b, d, e)))``
 
@@ -93,11 +94,12 @@ def local_fill_sink(node: Any) -> Any:
         new = fill_chain(new, models)[0]
         if new.type != out.type:
             return False
+        copy_stack_trace(out, new)
     return [new]
 
 
 @register_canonicalize
-@local_optimizer([Elemwise])
+@local_optimizer([Elemwise], among_inputs=[fill])
 def local_fill_cut(node: Any) -> Any:
     """``f(fill(a, b), c) -> f(b, c)`` if `c` has the shape of the result."""
     op = node.op
@@ -196,7 +198,7 @@ def _alloc_value(i: Any) -> Any:
 
 @register_specialize("local_alloc_elemwise")
 @register_canonicalize("local_alloc_elemwise")
-@local_optimizer([Elemwise])
+@local_optimizer([Elemwise], among_inputs=[T.Alloc])
 def local_elemwise_alloc(node: Any) -> Any:
     """``f(x, alloc(y, shape)) -> f(x, y)`` if another input has the shape of the result.
 
@@ -242,6 +244,10 @@ def local_elemwise_alloc(node: Any) -> Any:
         if k == keep or value is None:
             new_inputs.append(i)
             continue
+        lost = [d for d, (a, b) in enumerate(zip(i.type.broadcastable, value.type.broadcastable)) if a and not b]
+        if lost:
+            # The alloc says that the length is 1, which the type of its value does not.
+            value = T.addbroadcast(value, *lost)
         if value.type.broadcastable == i.type.broadcastable:
             # The alloc may only check the shape; local_useless_alloc decides about that.
             new_inputs.append(i)
@@ -285,7 +291,7 @@ def _assert_shapes(node: Any, reference: Any, inputs: list[Any], new_inputs: lis
 
 
 @register_canonicalize
-@local_optimizer([Elemwise])
+@local_optimizer([Elemwise], among_inputs=[T.Alloc])
 def local_alloc_unary(node: Any) -> Any:
     """``f(alloc(x, shape)) -> alloc(f(x), shape)`` for a function of one input."""
     if len(node.inputs) != 1:
@@ -303,6 +309,23 @@ def local_alloc_unary(node: Any) -> Any:
         return False
     copy_stack_trace(node.outputs, new)
     return [new]
+
+
+@local_optimizer([T.AllocEmpty])
+def local_alloc_empty_to_zeros(node: Any) -> Any:
+    """``AllocEmpty(shape) -> zeros(shape)``
+
+    To find out where NaN come from; on demand only: include 'alloc_empty_to_zeros'.
+    """
+    new = T.zeros(node.inputs, dtype=node.outputs[0].type.dtype)
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+# Where BLAS has its memory already, and before anything works in place.
+optdb.register("local_alloc_empty_to_zeros", in2out(local_alloc_empty_to_zeros), 49.3, "alloc_empty_to_zeros")
 
 
 @register_canonicalize("fast_compile")

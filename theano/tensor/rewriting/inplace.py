@@ -200,6 +200,7 @@ optdb.register(
     75,
     "inplace_opt",
     "inplace_elemwise_optimizer",
+    "inplace_elemwise",
     "fast_run",
     "inplace",
 )

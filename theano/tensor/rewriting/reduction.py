@@ -67,6 +67,7 @@ def local_sum_prod_mul_by_scalar(node: Any) -> Any:
         total = node.op(inner.inputs[0])
         copy_stack_trace(out, total)
         new = T.neg(total)
+        copy_stack_trace(out, new)
         return [new] if new.type == out.type else False
     if inner.op != T.mul:
         return False
@@ -102,14 +103,18 @@ def local_sum_prod_mul_by_scalar(node: Any) -> Any:
 @register_canonicalize
 @local_optimizer([Sum, Prod])
 def local_sum_prod_div_dimshuffle(node: Any) -> Any:
-    """``sum(a / dimshuffle(b), axis) -> sum(a, axis) / dimshuffle(b)`` where `b` does not vary along `axis`"""
+    """``sum(a / dimshuffle(b), axis) -> sum(a, axis) / dimshuffle(b)`` where `b` does not vary along `axis`, and the
+    same of products
+    """
     x = node.inputs[0]
     inner = x.owner
-    if inner is None or inner.op != T.true_div or not isinstance(node.op, Sum):
+    if inner is None or inner.op not in (T.true_div, T.mul) or not isinstance(node.op, Sum):
         return False
-    num, denum = inner.inputs
     ndim = x.type.ndim
     axes = _axes(node.op, ndim)
+    if inner.op == T.mul:
+        return _sum_of_product(node, inner, axes)
+    num, denum = inner.inputs
     if not axes or any(not denum.type.broadcastable[a] for a in axes):
         return False
     if num.type.broadcastable != x.type.broadcastable or len(x.clients) != 1:
@@ -124,6 +129,30 @@ def local_sum_prod_div_dimshuffle(node: Any) -> Any:
     return [new]
 
 
+def _sum_of_product(node: Any, inner: Any, axes: tuple[int, ...]) -> Any:
+    """``sum(a * b, axes) -> sum(a, axes) * b`` for factors `b` that do not vary along `axes`."""
+    x, out = node.inputs[0], node.outputs[0]
+    ndim = x.type.ndim
+    if not axes or len(axes) == ndim or x.type.dtype in T.discrete_dtypes or len(x.clients) != 1:
+        return False
+    outside = [i for i in inner.inputs if all(i.type.broadcastable[a] for a in axes)]
+    inside = [i for i in inner.inputs if i not in outside]
+    if not outside or not inside:
+        return False
+    rest = inside[0] if len(inside) == 1 else T.mul(*inside)
+    if rest.type.broadcastable != x.type.broadcastable:
+        return False
+    copy_stack_trace(out, rest)
+    total = node.op(same_dtype(rest, x))
+    copy_stack_trace(out, total)
+    kept = [a for a in range(ndim) if a not in axes]
+    new = same_dtype(T.mul(total, *[i.dimshuffle(*kept) for i in outside]), out)
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
 @register_canonicalize
 @local_optimizer([Sum, Prod])
 def local_sum_prod_all_to_none(node: Any) -> Any:
@@ -132,19 +161,25 @@ def local_sum_prod_all_to_none(node: Any) -> Any:
     ndim = node.inputs[0].type.ndim
     if op.axis is None or not ndim or _axes(op, ndim) != tuple(range(ndim)):
         return False
-    return [_with_axis(op, None)(node.inputs[0])]
+    new = _with_axis(op, None)(node.inputs[0])
+    copy_stack_trace(node.outputs[0], new)
+    return [new]
 
 
 @register_canonicalize("local_sum_sum")
-@local_optimizer([Sum, Prod])
+@register_uncanonicalize("local_sum_sum")
+@local_optimizer(_REDUCTIONS)
 def local_op_of_op(node: Any) -> Any:
-    """``sum(sum(x)) -> sum(x)`` and ``prod(prod(x)) -> prod(x)`` over the axes of both"""
+    """``sum(sum(x)) -> sum(x)``, and so for the other reductions, over the axes of both"""
     op = node.op
     x = node.inputs[0]
     inner = x.owner
     if inner is None or type(inner.op) is not type(op) or len(x.clients) != 1:
         return False
-    if inner.op.dtype != op.dtype and inner.op.dtype is not None and op.dtype is not None:
+    if inner.op.scalar_op != op.scalar_op or op.scalar_op not in _BINARY:
+        return False
+    dtypes = getattr(inner.op, "dtype", None), getattr(op, "dtype", None)
+    if None not in dtypes and dtypes[0] != dtypes[1]:
         return False
     source = inner.inputs[0]
     out = node.outputs[0]
@@ -224,6 +259,7 @@ _BINARY = {
 
 
 @register_canonicalize
+@register_uncanonicalize
 @local_optimizer(_REDUCTIONS)
 def local_reduce_join(node: Any) -> Any:
     """``sum(join(0, a[None], b[None]), axis=0) -> a + b``, and so for the other reductions
@@ -251,7 +287,7 @@ def local_reduce_join(node: Any) -> Any:
     out = node.outputs[0]
     rest = [a for a in range(ndim) if a != axis]
     # Small integers are summed in a wider type, and floats are accumulated in one: only equal types give equal values.
-    flat = [same_dtype(p.dimshuffle(*rest), out) for p in parts]
+    flat = [same_dtype(_reordered(p, rest), out) for p in parts]
     if len({f.type.broadcastable for f in flat}) != 1:
         return False
     new = elementwise(*flat)
@@ -259,6 +295,14 @@ def local_reduce_join(node: Any) -> Any:
         return False
     copy_stack_trace(out, new)
     return [new]
+
+
+def _reordered(v: Any, order: list[int]) -> Any:
+    """``v.dimshuffle(order)``, as one DimShuffle where `v` is one."""
+    node = v.owner
+    if node is not None and isinstance(node.op, DimShuffle):
+        v, order = node.inputs[0], [node.op.new_order[a] for a in order]
+    return v if order == list(range(v.type.ndim)) else v.dimshuffle(*order)
 
 
 @register_canonicalize("fast_compile")
@@ -330,18 +374,23 @@ def local_max_and_argmax(node: Any) -> Any:
 @register_uncanonicalize
 @local_optimizer([CAReduce, Sum, Prod])
 def local_reduce_of_dimshuffle(node: Any) -> Any:
-    """``sum(dimshuffle(x)) -> sum(x)`` of all elements"""
+    """``sum(dimshuffle(x)) -> sum(x)`` of all elements, and ``sum(x.T, axis=0) -> sum(x, axis=1)``"""
     op = node.op
     x = node.inputs[0]
     inner = x.owner
     if inner is None or not isinstance(inner.op, DimShuffle):
         return False
-    if x.type.ndim and _axes(op, x.type.ndim) != tuple(range(x.type.ndim)):
-        return False
     source = inner.inputs[0]
     if source.type.ndim == 0 or any(source.type.broadcastable):
         return False
-    new = _with_axis(op, None)(source)
+    axes, order = _axes(op, x.type.ndim), tuple(inner.op.new_order)
+    if len(axes) == x.type.ndim:
+        new = _with_axis(op, None)(source)
+    else:
+        kept = [o for a, o in enumerate(order) if a not in axes]
+        if "x" in order or kept != sorted(kept):
+            return False
+        new = _with_axis(op, tuple(sorted(order[a] for a in axes)))(source)
     if new.type != node.outputs[0].type:
         return False
     copy_stack_trace(node.outputs[0], new)

@@ -95,16 +95,18 @@ def is_elemwise(node: Any, *ops: Any) -> bool:
 
 def as_scalar_constant(v: Any) -> Any:
     """The value of `v` as a 0-d array if it is a constant of one element (or 0-d behind a DimShuffle), else None."""
-    if isinstance(v, Constant):
-        data = v.data
-        if getattr(data, "size", 0) == 1 and hasattr(data, "reshape"):
-            return data.reshape(())
-        unique = getattr(v.tag, "unique_value", None)
-        return None if unique is None else np.asarray(unique)
     node = v.owner
-    if node is not None and isinstance(node.op, DimShuffle):
-        return as_scalar_constant(node.inputs[0]) if isinstance(node.inputs[0], Constant) else None
-    return None
+    if node is not None:
+        if type(node.op) is not DimShuffle:
+            return None
+        v = node.inputs[0]
+    if not isinstance(v, Constant):
+        return None
+    data = v.data
+    if getattr(data, "size", 0) == 1 and hasattr(data, "reshape"):
+        return data.reshape(())
+    unique = getattr(v.tag, "unique_value", None)
+    return None if unique is None else np.asarray(unique)
 
 
 def constant_like(value: Any, like: Any) -> Any:

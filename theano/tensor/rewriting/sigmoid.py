@@ -89,7 +89,7 @@ def _numerator(term: Any, sigmoids: list[tuple[int, tuple[Any, bool]]]) -> tuple
 
 @register_stabilize
 @register_specialize
-@local_optimizer([T.mul])
+@local_optimizer([T.mul], among_inputs=[sigmoid, T.sub])
 def local_sigmoid_quotients(node: Any) -> Any:
     """``(a / sigmoid(x) + b / (1 - sigmoid(x))) * sigmoid(x) * sigmoid(-x) -> a * sigmoid(-x) + b * sigmoid(x)``
 

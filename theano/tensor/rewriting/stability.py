@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Sum
@@ -76,8 +77,8 @@ def local_log1p(node: Any) -> Any:
 @register_specialize
 @local_optimizer([T.log])
 def local_log_add(node: Any) -> Any:
-    """``log(exp(x) + exp(y)) -> max(x, y) + log1p(exp(-|x - y|))``, and for more terms
-    ``max + log(sum(exp(term - max)))``
+    """``log(exp(x) + exp(y)) -> max(x, y) + log1p(exp(-|x - y|))``, also for three or four terms one after another, and
+    for more ``max + log(sum(exp(term - max)))``
     """
     inner = node.inputs[0].owner
     if inner is None or inner.op != T.add:
@@ -87,12 +88,11 @@ def local_log_add(node: Any) -> Any:
         return False
     # The exponentials of integers are floats; so must be what takes their place.
     terms = [same_dtype(t, node.outputs[0]) for t in terms]
-    if len(terms) == 2:
-        x, y = terms
-        top = T.maximum(x, y)
-        # Equal infinities have no difference; the larger one is the result.
-        new = T.switch(T.eq(x, y), top + np.asarray(np.log(2), dtype=top.dtype), top + T.log1p(T.exp(-abs(x - y))))
-        return _result(node, new)
+    if len(terms) <= _PAIRWISE:
+        total = terms[0]
+        for term in terms[1:]:
+            total = _log_add(total, term)
+        return _result(node, total)
     if len({t.owner.inputs[1] if t.owner and t.owner.op == T.sub else t for t in terms}) == 1:
         # The terms are already less one common maximum.
         return False
@@ -101,6 +101,15 @@ def local_log_add(node: Any) -> Any:
         top = T.maximum(top, t)
     spread = T.log(T.add(*[T.exp(t - top) for t in terms]))
     return _result(node, T.switch(T.isinf(top), top, top + spread))
+
+
+_PAIRWISE = 4
+
+
+def _log_add(x: Any, y: Any) -> Any:
+    # Equal infinities have no difference; the larger one is the result.
+    top = T.maximum(x, y)
+    return T.switch(T.eq(x, y), top + np.asarray(np.log(2), dtype=top.dtype), top + T.log1p(T.exp(-abs(x - y))))
 
 
 def _less_its_max(x: Any) -> bool:
@@ -155,7 +164,7 @@ def _expm1_of(v: Any) -> Any:
 @register_specialize
 @register_stabilize
 @register_canonicalize
-@local_optimizer([T.sub, T.add])
+@local_optimizer([T.sub, T.add], among_inputs=[Constant])
 def local_expm1(node: Any) -> Any:
     """``exp(x) - 1 -> expm1(x)`` and ``1 - exp(x) -> -expm1(x)``"""
     if len(node.inputs) != 2:
@@ -210,7 +219,7 @@ def _plus_minus_one(node: Any, inner_op: Any) -> Any:
 @register_canonicalize
 @register_stabilize
 @register_specialize
-@local_optimizer([T.sub, T.add])
+@local_optimizer([T.sub, T.add], among_inputs=[Constant])
 def local_one_minus_erf(node: Any) -> Any:
     """``1 - erf(x) -> erfc(x)``, ``erf(x) - 1 -> -erfc(x)``, ``1 + erf(x) -> erfc(-x)``, ``-1 - erf(x) -> -erfc(-x)``"""
     found = _plus_minus_one(node, T.erf)
@@ -225,7 +234,7 @@ def local_one_minus_erf(node: Any) -> Any:
 @register_canonicalize
 @register_stabilize
 @register_specialize
-@local_optimizer([T.sub, T.add])
+@local_optimizer([T.sub, T.add], among_inputs=[Constant])
 def local_one_minus_erfc(node: Any) -> Any:
     """``1 - erfc(x) -> erf(x)`` and ``erfc(x) - 1 -> -erf(x)``"""
     found = _plus_minus_one(node, T.erfc)
@@ -242,17 +251,12 @@ def local_one_minus_erfc(node: Any) -> Any:
 @register_specialize
 @local_optimizer([T.log])
 def local_log_erfc(node: Any) -> Any:
-    """``log(erfc(x)) -> switch(x < 1, log(erfc(x)), log(erfcx(x)) - x ** 2)``"""
+    """``log(erfc(x)) -> switch(x < 1/2, log1p(-erf(x)), log(erfcx(x)) - x ** 2)``"""
     x = _applied(node.inputs[0], T.erfc)
     if x is None or not x.type.dtype.startswith("float"):
         return False
-    # The branches use the node's own inputs, so that this rewrite does not find its result again.
-    for client, _ in getattr(node.outputs[0], "clients", ()):
-        if not isinstance(client, str) and client.op == T.switch and client.inputs[1] is node.outputs[0]:
-            return False
-    one = np.asarray(1, dtype=x.dtype)
-    direct = T.log(T.erfc(x))
-    return _result(node, T.switch(T.lt(x, one), direct, T.log(T.erfcx(x)) - T.sqr(x)))
+    half = np.asarray(0.5, dtype=x.dtype)
+    return _result(node, T.switch(T.lt(x, half), T.log1p(T.neg(T.erf(x))), T.log(T.erfcx(x)) - T.sqr(x)))
 
 
 def _minus_square(v: Any) -> Any:
@@ -273,11 +277,27 @@ def _minus_square(v: Any) -> Any:
     return None
 
 
+def _exp_minus_square(x: Any) -> Any:
+    """``exp(-x ** 2)`` of negative `x`, as ``exp(-c ** 2) * exp((c - x) * (c + x))`` with few bits in `c`.
+
+    The square of `c` is exact and the other exponent small: the exponential makes rounding errors of its argument larger
+    by as much as that is large.
+    """
+    lowest, steps = np.asarray(-40, dtype=x.dtype), np.asarray(64, dtype=x.dtype)
+    x = T.maximum(x, lowest)
+    c = T.floor(x * steps) / steps
+    return T.exp(T.neg(T.sqr(c))) * T.exp((c - x) * (c + x))
+
+
 @register_stabilize
 @register_specialize
 @local_optimizer([T.true_div])
 def local_grad_log_erfc_neg(node: Any) -> Any:
-    """``y * exp(-x ** 2) / erfc(x) -> y / erfcx(x)``, the gradient of ``log(erfc(x))``"""
+    """``y * exp(-x ** 2) / erfc(x) -> y / erfcx(x)``, the gradient of ``log(erfc(x))``
+
+    Far below 0, where ``erfcx(x)`` overflows and ``erfc(x)`` is 2, ``exp(-x ** 2) / 2`` is left, without the rounding
+    of the square.
+    """
     num, denum = node.inputs
     bottom = denum.owner
     factors: list[Any] = []
@@ -302,11 +322,12 @@ def local_grad_log_erfc_neg(node: Any) -> Any:
             factors.append(i)
     if exponential is None:
         return False
-    scaled = T.erfcx(x)
-    below = T.mul(scaled, *others) if others else scaled
-    if not factors:
-        return _result(node, T.inv(below))
-    return _result(node, T.true_div(factors[0] if len(factors) == 1 else T.mul(*factors), below))
+    far, half = np.asarray(-7, dtype=x.dtype), np.asarray(0.5, dtype=x.dtype)
+    quotient = T.switch(T.lt(x, far), half * _exp_minus_square(x), T.inv(T.erfcx(x)))
+    new = T.mul(*factors, quotient) if factors else quotient
+    if others:
+        new = T.true_div(new, others[0] if len(others) == 1 else T.mul(*others))
+    return _result(node, new)
 
 
 @register_stabilize
@@ -321,10 +342,25 @@ def local_log_sqrt(node: Any) -> Any:
 
 
 @register_canonicalize("local_log_prod_sqr")
+@register_specialize("local_log_prod_sqr")
 @local_optimizer([T.log])
 def local_log_pow(node: Any) -> Any:
-    """``log(sqr(x)) -> 2 * log(|x|)``"""
-    x = _applied(node.inputs[0], T.sqr)
-    if x is None or not x.type.dtype.startswith("float") or x.type.dtype != node.outputs[0].type.dtype:
+    """``log(x ** c) -> c * log(x)`` for a constant `c`, ``c * log(|x|)`` for an even one"""
+    base = node.inputs[0]
+    x, c = _applied(base, T.sqr), 2.0
+    if x is None and base.owner is not None and base.owner.op == T.mul and len(base.owner.inputs) == 2:
+        a, b = base.owner.inputs
+        x = a if a is b else None
+    if x is None:
+        power = base.owner
+        if power is None or power.op != T.pow:
+            return False
+        x, constant = power.inputs[0], as_scalar_constant(power.inputs[1])
+        if constant is None or constant == 0 or not np.isfinite(constant):
+            return False
+        c = float(constant)
+    if not x.type.dtype.startswith("float") or x.type.dtype != node.outputs[0].type.dtype:
         return False
-    return _result(node, T.mul(np.asarray(2, dtype=x.dtype), T.log(T.abs_(x))))
+    if c % 2 == 0:
+        x = T.abs_(x)
+    return _result(node, T.mul(np.asarray(c, dtype=x.dtype), T.log(x)))

@@ -266,12 +266,16 @@ def _merge_plain(first: slice, second: Any) -> Any:
 @register_specialize
 @local_optimizer([Subtensor])
 def local_subtensor_merge(node: Any) -> Any:
-    """``x[a][b] -> x[c]``"""
+    """``x[a][b] -> x[c]``
+
+    Of a result whose Op has the attribute `keep_slices`, only where `c` needs no computation.
+    """
     u = node.inputs[0]
     inner = u.owner
     if inner is None or not isinstance(inner.op, Subtensor):
         return False
     x = inner.inputs[0]
+    plain_only = x.owner is not None and getattr(x.owner.op, "keep_slices", False)
     first, second = indices_of(inner), indices_of(node)
     merged: list[Any] = []
     position = 0
@@ -287,6 +291,8 @@ def local_subtensor_merge(node: Any) -> Any:
         else:
             joined = _merge_plain(entry, second[position])
             if joined is None:
+                if plain_only:
+                    return False
                 if shapes is None:
                     shapes = (_lengths(node, x), _lengths(node, u))
                 if shapes[0] is None:
@@ -712,7 +718,9 @@ def local_IncSubtensor_serialize(node: Any) -> Any:
 
 
 # Once over the graph: among the canonicalizations each step would look like news to all the others.
-optdb.register("pre_local_IncSubtensor_serialize", in2out(local_IncSubtensor_serialize), 1.99, "fast_run")
+optdb.register(
+    "pre_local_IncSubtensor_serialize", in2out(local_IncSubtensor_serialize), 1.99, "fast_run", "local_IncSubtensor_serialize"
+)
 optdb["pre_local_IncSubtensor_serialize"].name = "pre_local_IncSubtensor_serialize"
 
 
@@ -739,6 +747,7 @@ optdb.register(
     60,
     "fast_run",
     "inplace",
+    "inplace_setsubtensor",
 )
 
 
@@ -761,4 +770,6 @@ optdb.register(
     60,
     "fast_run",
     "inplace",
+    "local_inplace_AdvancedIncSubtensor1",
+    "inplace_setsubtensor",
 )

@@ -1,0 +1,135 @@
+"""Graphs for pydot and pages, without a browser."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import theano
+import theano.d3viz as d3v
+import theano.tensor as T
+from theano.d3viz.d3viz import d3write, replace_patterns, safe_json
+from theano.d3viz.formatting import PyDotFormatter
+from theano.d3viz.model import build
+from theano.printing.dot import pydot_status
+
+pydot = pytest.importorskip("pydot")
+needs_dot = pytest.mark.skipif(not pydot_status()[0], reason=pydot_status()[1])
+
+
+def kinds(graph):
+    return sorted(node.get("node_type") for node in graph.get_nodes())
+
+
+def network():
+    x = T.dmatrix("x")
+    w = theano.shared(np.ones((3, 2)), "w")
+    return x, w, T.tanh(T.dot(x, w)) * 2.5
+
+
+def test_patterns_are_regular_and_replacements_literal():
+    assert replace_patterns("a1 a22", {r"a\d+": r"\1"}) == r"\1 \1"
+
+
+def test_json_is_safe_inside_a_script():
+    value = {"<b>": ["</script>", "a & b", "\u2028", 1.5, None]}
+    text = safe_json(value)
+    assert not set(text) & set("<>&\u2028")
+    assert json.loads(text) == value
+
+
+def test_kinds_of_nodes():
+    x, w, y = network()
+    f = theano.function([x], y, mode="FAST_COMPILE")
+    graph = PyDotFormatter()(f)
+    assert kinds(graph).count("apply") == len(f.maker.fgraph.toposort())
+    for kind in ("input", "shared_input", "constant_input", "output"):
+        assert kinds(graph).count(kind) == 1
+    assert PyDotFormatter(compact=False)(y).to_string().count("node_type=variable") == 3
+
+
+def test_nodes_are_added_to_a_given_graph():
+    _, _, y = network()
+    graph = pydot.Dot()
+    assert PyDotFormatter()(y, graph) is graph
+    assert graph.get_nodes()
+
+
+def test_variables_nodes_and_lists_are_drawn():
+    x, w, y = network()
+    assert kinds(PyDotFormatter()([y, y + 1])).count("output") == 2
+    assert kinds(PyDotFormatter()(y.owner)) == kinds(PyDotFormatter()(y))
+    with pytest.raises(ValueError, match="Variable"):
+        PyDotFormatter()("y")
+
+
+def test_colors_can_be_chosen():
+    _, _, y = network()
+    formatter = PyDotFormatter()
+    formatter.node_colors["input"] = "orange"
+    formatter.apply_colors["Dot"] = "pink"
+    text = formatter(y).to_string()
+    assert text.count("orange") == 1
+    assert text.count("pink") == 1
+
+
+def test_edges_show_views_and_destroyed_inputs():
+    x = T.dmatrix("x")
+    f = theano.function([theano.In(x, mutable=True, borrow=True)], x.T * 2, mode="FAST_RUN")
+    colors = {edge.get("color") for edge in PyDotFormatter()(f).get_edges()}
+    assert colors == {"black", "blue", "red"}
+
+
+def test_inner_graphs_are_clusters():
+    x, y = T.scalars("xy")
+    op = theano.OpFromGraph([x, y], [x * y + 1])
+    graph = PyDotFormatter()(op(x, y) + op(y, x))
+    clusters = graph.get_subgraphs()
+    assert len(clusters) == 2
+    assert kinds(clusters[0]).count("input") == 2
+    names = [node.get_name() for g in (graph, *clusters) for node in g.get_nodes()]
+    assert len(names) == len(set(names))
+
+
+def test_model_of_a_deep_graph():
+    x = T.dvector("x")
+    y = x
+    for _ in range(3000):
+        y = y + 1
+    formatter = PyDotFormatter()
+    graph = build(y, True, formatter.node_colors, formatter.apply_colors, formatter.shapes)
+    assert sum(node.kind == "apply" for node in graph.nodes) >= 3000
+
+
+def test_writing_for_graphviz(tmp_path):
+    _, _, y = network()
+    d3write(y, tmp_path / "graph.dot")
+    text = (tmp_path / "graph.dot").read_text()
+    assert text.startswith("digraph") and "node_type" in text
+
+
+def test_without_graphviz_an_error_says_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["theano.d3viz.d3viz"], "pydot_status", lambda: (False, "no program dot"))
+    with pytest.raises(RuntimeError, match="graphviz.*no program dot"):
+        d3v.d3viz(T.dvector("x") + 1, tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_dot
+@pytest.mark.parametrize("copied", [True, False])
+def test_the_page_has_all_that_it_needs(tmp_path, copied):
+    x = T.dvector("</script><b>")
+    d3v.d3viz(T.exp(x), tmp_path / "new" / "page.html", copy_deps=copied)
+    text = (tmp_path / "new" / "page.html").read_text()
+    assert (tmp_path / "new" / "d3viz").is_dir() is copied
+    links = re.findall(r'(?:src|href)="([^"]+)"', text)
+    links.remove("data:,")
+    assert len(links) == 3
+    for link in links:
+        path = tmp_path / "new" / link if copied else Path(link.removeprefix("file://"))
+        assert path.stat().st_size > 0
+    assert "%%" not in text
+    assert text.count("</script>") == 3

@@ -1,0 +1,152 @@
+"""The page of a graph in a real browser: what is drawn, zoom, moving, editing, profile colors, inner graphs."""
+
+import numpy as np
+import pytest
+
+import theano
+import theano.d3viz as d3v
+import theano.tensor as T
+from theano.printing.dot import pydot_status
+
+from .browser import needs_browser, run_in_page
+
+pytestmark = [
+    needs_browser,
+    pytest.mark.skipif(not pydot_status()[0], reason=pydot_status()[1]),
+]
+
+SCRIPT = """
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+const all = (selector) => [...document.querySelectorAll(selector)];
+const send = (element, kind, more) => element.dispatchEvent(
+  new MouseEvent(kind, { bubbles: true, cancelable: true, view: window, clientX: 300, clientY: 300, ...more }));
+const place = (element) => element.getAttribute("transform");
+const nodeWith = (text) => all("g.node").find((node) => node.textContent === text);
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+def test_page_of_a_profiled_network(folder):
+    rng = np.random.default_rng(0)
+    x, t = T.dmatrix("x"), T.ivector("t")
+    w, b = theano.shared(rng.normal(size=(6, 3)), "w"), theano.shared(np.zeros(3), "b")
+    loss = T.nnet.categorical_crossentropy(T.nnet.softmax(T.tanh(x).dot(w) + b), t).mean()
+    updates = [(p, p - 0.1 * g) for p, g in zip((w, b), T.grad(loss, [w, b]))]
+    f = theano.function([x, t], loss, updates=updates, profile=theano.ProfileStats(atexit_print=False))
+    f(rng.normal(size=(5, 6)), np.zeros(5, "int32"))
+    page = folder / "network.html"
+    d3v.d3viz(f, page)
+
+    result, problems = run_in_page(
+        page,
+        SCRIPT
+        + """
+        const result = {};
+        result.kinds = {};
+        for (const node of all("g.node")) {
+          const kind = node.dataset.kind;
+          result.kinds[kind] = (result.kinds[kind] || 0) + 1;
+        }
+        result.edges = all("path.edge").filter((path) => path.getAttribute("d").length > 5).length;
+
+        const canvas = document.getElementById("canvas");
+        const before = place(canvas);
+        document.getElementById("graph").dispatchEvent(new WheelEvent("wheel",
+          { bubbles: true, cancelable: true, deltaY: -300, clientX: 500, clientY: 300, view: window }));
+        result.zoomed = place(canvas) !== before;
+        document.getElementById("fit").click();
+        result.fitted = place(canvas) === before;
+
+        const node = nodeWith("x");
+        const home = place(node);
+        send(node, "mousedown", { clientX: 100, clientY: 100 });
+        send(window, "mousemove", { clientX: 140, clientY: 130 });
+        send(window, "mouseup", { clientX: 140, clientY: 130 });
+        result.moved = place(node) !== home;
+        await wait(20);
+        document.getElementById("reset").click();
+        result.reset = place(node) === home;
+        document.getElementById("release").click();
+        await wait(300);
+        result.released = place(node) !== home;
+        document.getElementById("reset").click();
+
+        send(node, "mouseover");
+        result.tooltip = document.getElementById("tooltip").textContent;
+        send(node, "mouseout");
+        result.hidden = document.getElementById("tooltip").hidden;
+
+        send(node, "click");
+        document.getElementById("edit").click();
+        const input = document.getElementById("label");
+        input.value = "the data";
+        document.getElementById("context").requestSubmit();
+        result.edited = node.textContent;
+
+        const colors = () => all("g.node[data-kind=apply] .shape").map((shape) => shape.style.fill).join();
+        const plain = colors();
+        const button = document.getElementById("profile");
+        result.offered = !button.hidden;
+        button.click();
+        result.heated = colors() !== plain;
+        button.click();
+        result.cooled = colors() === plain;
+        return result;
+        """,
+        folder / "user",
+    )
+    assert problems == []
+    assert result.pop("kinds")["apply"] == len(f.maker.fgraph.toposort())
+    assert result.pop("edges") >= sum(len(node.inputs) for node in f.maker.fgraph.toposort())
+    tooltip = result.pop("tooltip")
+    assert "TensorType(float64, matrix)" in tooltip
+    assert __file__.rpartition("/")[2] in tooltip
+    assert result.pop("edited") == "the data"
+    assert all(result.values()), result
+
+
+def test_inner_graphs_open_and_close(folder):
+    x, y, z = T.scalars("xyz")
+    inner = theano.OpFromGraph([x, y], [x * y], name="inner")
+    outer = theano.OpFromGraph([x, y, z], [inner(x, y) + z], name="outer")
+    page = folder / "inner.html"
+    d3v.d3viz(theano.function([x, y, z], outer(x, y, z) + z), page)
+
+    result, problems = run_in_page(
+        page,
+        SCRIPT
+        + """
+        const count = () => all("g.node").length;
+        const nested = () => all("g.nested").find((node) => !node.classList.contains("group"));
+        const result = [count()];
+        const opened = nested();
+        send(opened, "dblclick");
+        result.push(count());
+        const width = Number(opened.querySelector("rect.shape").getAttribute("width"));
+        send(nested(), "dblclick");
+        result.push(count());
+        const wider = Number(opened.querySelector("rect.shape").getAttribute("width"));
+        // All nodes of the inner graph lie inside the shape of the node that was opened.
+        const frame = opened.querySelector(".shape").getBoundingClientRect();
+        const group = all("g.group")[1].getBoundingClientRect();
+        result.push(frame.left <= group.left && frame.right >= group.right && frame.top <= group.top
+          && frame.bottom >= group.bottom);
+        const ends = all("path.edge").every((path) => !path.getAttribute("d").includes("NaN"));
+        result.push(ends, wider >= width);
+        send(opened, "dblclick");
+        result.push(count());
+        result.push(document.getElementById("profile").hidden);
+        return result;
+        """,
+        folder / "user",
+    )
+    assert problems == []
+    closed, one, two, inside, ends, grown, again, no_profile = result
+    assert one == closed + 6
+    assert two == one + 4
+    assert again == closed
+    assert inside and ends and grown and no_profile

@@ -1,0 +1,214 @@
+"""Mistakes in users' Ops, and the tool that finds each of them."""
+
+import numpy as np
+import pytest
+
+import theano
+import theano.tensor as T
+from theano.compile.debugmode import (
+    BadDestroyMap,
+    BadOptimization,
+    BadThunkOutput,
+    BadViewMap,
+    DebugMode,
+    DebugModeError,
+    InvalidValueError,
+)
+from theano.compile.nanguardmode import NanGuardMode
+from theano.gof import Apply
+from theano.tests import unittest_tools as utt
+
+from . import user_c_ops as u
+
+needs_compiler = pytest.mark.skipif(not theano.config.cxx, reason="there is no C++ compiler")
+
+V = np.array([3.5, -1.0, 2.25, 0.5, 4.0])
+_v, _w = T.dvector("v"), T.dvector("w")
+LOOP = "for (npy_intp i = 0; i < PyArray_DIMS(%(x)s)[0]; i++)"
+OUT = "((double*)PyArray_DATA(%(z)s))[i]"
+IN = "*(double*)PyArray_GETPTR1(%(x)s, i)"
+ALLOCATE = "%(z)s = (PyArrayObject*)PyArray_EMPTY(1, PyArray_DIMS(%(x)s), NPY_DOUBLE, 0);"
+
+
+class Double(u.COpOfUser):
+    """Twice the input, by code that a test gives."""
+
+    __props__ = ("code",)
+
+    def __init__(self, code):
+        self.code = code
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0] * 2
+
+
+def run(code, expression=_v, preallocated="", value=V):
+    mode = DebugMode(check_preallocated_output=preallocated)
+    return theano.function([_v], Double(code)(expression), mode=mode)(value)
+
+
+GOOD = u.OUTPUT_LIKE + f"{LOOP} {OUT} = 2 * {IN};"
+
+
+@needs_compiler
+class TestCCode:
+    def test_good_code_passes_all_checks(self):
+        assert run(GOOD, _v[::-2], "ALL").tolist() == (V[::-2] * 2).tolist()
+
+    def test_wrong_value(self):
+        with pytest.raises(BadThunkOutput) as error:
+            run(u.OUTPUT_LIKE + f"{LOOP} {OUT} = 2 * {IN} + (i == 3);")
+        assert error.value.val1.tolist() == (V * 2).tolist()
+        assert error.value.val2[3] == 2
+        text = str(error.value)
+        assert "Double" in text and "perform" in text and "c_code" in text and "max abs diff" in text
+
+    @pytest.mark.parametrize("expression", [_v[::2], _v[::-1]], ids=["gaps", "backwards"])
+    def test_strides_of_the_input_are_ignored(self, expression):
+        code = u.OUTPUT_LIKE + f"{LOOP} {OUT} = 2 * ((double*)PyArray_DATA(%(x)s))[i];"
+        assert run(code).tolist() == (V * 2).tolist()
+        with pytest.raises(BadThunkOutput):
+            run(code, expression)
+
+    def test_strides_of_the_output_are_ignored(self):
+        code = f"""
+        if (%(z)s == NULL || PyArray_DIMS(%(z)s)[0] != PyArray_DIMS(%(x)s)[0]) {{ Py_XDECREF(%(z)s); {ALLOCATE} }}
+        {LOOP} {OUT} = 2 * {IN};
+        """
+        assert run(code, preallocated="c_contiguous:wrong_size").tolist() == (V * 2).tolist()
+        with pytest.raises(BadThunkOutput, match="strided"):
+            run(code, preallocated="strided")
+
+    def test_the_output_is_not_allocated_again_for_another_size(self):
+        code = f"if (%(z)s == NULL) {{ {ALLOCATE} }} {LOOP} if (i < PyArray_DIMS(%(z)s)[0]) {OUT} = 2 * {IN};"
+        assert run(code).tolist() == (V * 2).tolist()
+        with pytest.raises(BadThunkOutput, match="wrong_size"):
+            run(code, preallocated="wrong_size")
+
+    def test_the_output_is_never_allocated(self):
+        with pytest.raises(InvalidValueError):
+            run("")
+
+    def test_the_output_is_added_to(self):
+        code = f"if (%(z)s == NULL) {{ {ALLOCATE} {LOOP} {OUT} = 0; }} {LOOP} {OUT} += 2 * {IN};"
+        with pytest.raises(BadThunkOutput):
+            run(code, preallocated="initial")
+
+    def test_an_input_is_written_to(self):
+        with pytest.raises(BadDestroyMap) as error:
+            run(GOOD + f"{LOOP} {IN} = 0;")
+        assert (error.value.node.op.__class__, error.value.idx) == (Double, 0)
+
+    def test_an_undeclared_view_is_returned(self):
+        class Half(u.FirstHalf):
+            view_map = {}
+
+        with pytest.raises(BadViewMap):
+            theano.function([_v], Half()(_v), mode=DebugMode(check_py_code=False))(V)
+
+    def test_a_view_of_another_input_is_declared(self):
+        class Half(u.FirstHalf):
+            view_map = {0: [1]}
+
+        with pytest.raises(BadViewMap) as error:
+            theano.function([_v, _w], Half()(_v, _w), mode="DebugMode")(V, V)
+        assert error.value.output_idx == 0 and error.value.in_alias_idx == [0]
+
+    def test_a_reference_to_an_input_leaks(self):
+        with pytest.raises(DebugModeError, match=r"leaks references.*input 0"):
+            run(GOOD + "Py_INCREF(%(x)s);")
+
+    def test_a_reference_to_the_output_leaks(self):
+        with pytest.raises(DebugModeError, match=r"leaks references.*output 0"):
+            run(f"Py_XDECREF(%(z)s); {ALLOCATE} Py_INCREF(%(z)s); {LOOP} {OUT} = 2 * {IN};")
+
+    def test_the_type_of_the_output_is_wrong(self):
+        code = f"Py_XDECREF(%(z)s); {ALLOCATE.replace('DOUBLE', 'INT64')} {LOOP} ((npy_int64*)PyArray_DATA(%(z)s))[i] = 2;"
+        with pytest.raises((InvalidValueError, BadThunkOutput)):
+            run(code, value=np.ones(3))
+
+    def test_an_error_without_a_python_exception(self):
+        with pytest.raises(RuntimeError, match="No Python exception was set"):
+            run(GOOD + "%(fail)s;")
+
+
+class Cube(theano.Op):
+    """x ** 3, with mistakes that tests plant."""
+
+    __props__ = ("wrong",)
+
+    def __init__(self, wrong):
+        self.wrong = wrong
+
+    def make_node(self, x):
+        x = T.as_tensor_variable(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        result = inputs[0] ** 3
+        if self.wrong == "nan":
+            result[0] = np.nan
+        if self.wrong == "big":
+            result[0] = 1e20
+        output_storage[0][0] = result
+
+    def infer_shape(self, node, shapes):
+        return [(shapes[0][0] + (1 if self.wrong == "shape" else 0), *shapes[0][1:])]
+
+    def grad(self, inputs, gradients):
+        return [gradients[0] * inputs[0] ** 2 * (2 if self.wrong == "gradient" else 3)]
+
+    def R_op(self, inputs, eval_points):
+        if eval_points[0] is None:
+            return [None]
+        return [eval_points[0] * inputs[0] ** 2 * (2 if self.wrong == "R_op" else 3)]
+
+
+def test_wrong_gradient_is_found_by_verify_grad():
+    utt.verify_grad(Cube("nothing"), [V])
+    with pytest.raises(theano.gradient.verify_grad.E_grad) as error:
+        utt.verify_grad(Cube("gradient"), [V])
+    assert "exceed tolerance" in str(error.value)
+
+
+class TestShapes(utt.InferShapeTester):
+    def test_right_shape(self):
+        x = T.dmatrix("x")
+        self._compile_and_check([x], [Cube("nothing")(x)], [np.ones((3, 2))], Cube)
+
+    def test_wrong_shape_is_found_by_the_tester(self):
+        x = T.dmatrix("x")
+        with pytest.raises(AssertionError):
+            self._compile_and_check([x], [Cube("shape")(x)], [np.ones((3, 2))], Cube)
+
+
+def test_wrong_shape_is_found_by_debug_mode():
+    f = theano.function([_v], Cube("shape")(_v).shape, mode="DebugMode")
+    with pytest.raises(BadOptimization, match="ShapeOpt|local_shape"):
+        f(V)
+
+
+def test_wrong_r_op_is_found_by_its_tester():
+    from theano.tests.test_rop import RopLop_checker
+
+    class Checker(RopLop_checker):
+        def runTest(self):
+            pass
+
+    checker = Checker()
+    checker.setUp()
+    checker.check_rop_lop(Cube("nothing")(checker.x), checker.in_shape)
+    with pytest.raises(AssertionError):
+        checker.check_rop_lop(Cube("R_op")(checker.x), checker.in_shape)
+
+
+def test_values_that_are_not_finite():
+    with pytest.raises(InvalidValueError, match="non-finite"):
+        theano.function([_v], Cube("nan")(_v), mode="DebugMode")(V)
+    guard = NanGuardMode(nan_is_error=True, inf_is_error=True, big_is_error=True)
+    for wrong, what in (("nan", "NaN"), ("big", "[Bb]ig")):
+        with pytest.raises(AssertionError, match=what) as error:
+            theano.function([_v], Cube(wrong)(_v), mode=guard)(V)
+        assert "Cube" in str(error.value)
+    with pytest.raises(AssertionError, match="[Ii]nf"):
+        theano.function([_v], Cube("nothing")(_v), mode=guard)(V * np.inf)

@@ -1,0 +1,236 @@
+"""Compiling many graphs as one function, comparing with NumPy, and naming the graph and the step that are wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import theano
+import theano.tensor as T
+
+from .graphs import GRADIENTS, Graph, Item, build, native, w
+
+
+def outputs_of(graph: Graph) -> list[Item]:
+    """Return the items that are computed: the leaves, and up to two of those that others use."""
+    leaves = graph.leaves()
+    inner = [i for i in graph.steps() if i not in leaves]
+    return leaves + random.Random(graph.seed).sample(inner, min(2, len(inner)))
+
+
+def difference(item: Item, got: Any) -> str | None:
+    """Return what is wrong with a result, None if nothing is."""
+    got = np.asarray(got)
+    if got.dtype != item.dtype or got.shape != item.shape:
+        return f"{got.dtype} {got.shape} where {item.dtype} {item.shape} is right"
+    if item.exact and item.kind in "iub":
+        if np.array_equal(got, native(item.value)):
+            return None
+    elif not item.value.size or np.all(np.abs(w(got) - w(item.value)) <= item.tolerance()):
+        return None
+    return f"{got!r}\nwhere this is right: {item.value!r}\nwithin {item.tolerance()}"
+
+
+def compiled(graphs: Sequence[Graph], outputs: Sequence[Sequence[Any]], mode: Any, **kwargs: Any) -> Any:
+    inputs = [i.var for g in graphs for i in g.inputs]
+    flat = [o for some in outputs for o in some]
+    with theano.config.change_flags(on_opt_error="raise"):
+        return theano.function(inputs, flat, mode=mode, on_unused_input="ignore", **kwargs)
+
+
+def run(graphs: Sequence[Graph], items: Sequence[Sequence[Item]], mode: Any) -> list[str]:
+    """Compute items of graphs as one function, twice, and return what is wrong with the results.
+
+    The second call has the same inputs as plain arrays: results must depend neither on strides nor on what the first
+    call left in memory.
+    """
+    function = compiled(graphs, [[i.var for i in some] for some in items], mode)
+    values = [i.value for g in graphs for i in g.inputs]
+    kept = [v.copy() for v in values]
+    wanted = [i for some in items for i in some]
+    problems = []
+    with np.errstate(all="ignore"):
+        first = function(*values)
+        for item, got in zip(wanted, first):
+            problem = difference(item, got)
+            if problem:
+                problems.append(f"{item.name}: {problem}")
+        if any(not np.array_equal(a, b) for a, b in zip(values, kept)):
+            problems.append("an input was changed by the call")
+        plain = [np.array(native(v), order="C") for v in values]
+        again = function(*plain)
+    for item, got, before in zip(wanted, again, first):
+        if difference(item, got):
+            problems.append(f"{item.name} of contiguous inputs: {difference(item, got)}")
+        if difference(item, before) and not problems:
+            problems.append(f"{item.name} changed when the function was called again")
+    return problems
+
+
+def report(graph: Graph, mode: Any) -> str:
+    """Return the smallest part of a graph that is wrong in a mode, as a program, and what is wrong."""
+    for item in [*graph.steps(), None]:
+        some = [item] if item is not None else outputs_of(graph)
+        try:
+            problems = run([graph], [some], mode)
+        except Exception as error:
+            problems = [f"{type(error).__name__}: {error}"]
+        if problems:
+            return graph.program(some) + "\n# " + "\n".join(problems)
+    return f"seed {graph.seed}: wrong only together with other graphs"
+
+
+def check_values(seeds: Sequence[int], mode: Any, graphs: Sequence[Graph] | None = None) -> list[str]:
+    """Return reports on the graphs of these seeds whose values are not NumPy's in a mode."""
+    graphs = [g for g in graphs or [build(s) for s in seeds] if g.steps()]
+    try:
+        if not run(graphs, [outputs_of(g) for g in graphs], mode):
+            return []
+    except Exception:
+        if len(graphs) == 1:
+            return [report(graphs[0], mode)]
+    if len(graphs) == 1:
+        return [report(graphs[0], mode)]
+    reports = [r for g in graphs for r in check_values((), mode, [g])]
+    return reports or [f"seeds {[g.seed for g in graphs]}: wrong only together"]
+
+
+def check_shapes(graphs: Sequence[Graph], mode: Any) -> list[str]:
+    """Return reports on the graphs whose inferred shapes are wrong."""
+    items = [[i for i in outputs_of(g) if i.ndim] for g in graphs]
+    function = compiled(graphs, [[T.shape(i.var) for i in some] for some in items], mode)
+    shapes = function(*[i.value for g in graphs for i in g.inputs])
+    wrong = []
+    flat = [(g, i) for g, some in zip(graphs, items) for i in some]
+    for (graph, item), got in zip(flat, shapes):
+        if tuple(int(n) for n in got) != item.shape:
+            wrong.append(f"{graph.program([item])}\n# shape {got} of {item.name}, {item.shape} is right")
+    return wrong
+
+
+def check_updates(seeds: Sequence[int], mode: Any) -> list[str]:
+    """Return reports on graphs whose shared variables, updated by steps of their type, do not get NumPy's values.
+
+    All steps use the values that the variables had before the call.
+    """
+    wrong = []
+    for graph in map(build, seeds):
+        updates = []
+        taken: set[str] = set()
+        for shared in (i for i in graph.items if i.name[0] in "sx" and i.rule == "input"):
+            fits = [s for s in graph.steps() if s.var.type == shared.var.type and s.shape == shared.shape and s.name not in taken]
+            if fits:
+                updates.append((shared, fits[-1]))
+                taken.add(fits[-1].name)
+        if not updates:
+            continue
+        # Inputs that are updated become shared variables too.
+        kept = {i.name: i.var if i.name[0] == "s" else theano.shared(np.array(native(i.value)), broadcastable=i.broadcastable)
+                for i, _ in updates}  # fmt: skip
+        givens = [(i.var, kept[i.name]) for i, _ in updates if i.name[0] == "x"]
+        inputs = [i for i in graph.inputs if i.name not in kept]
+        outputs = outputs_of(graph)
+        with theano.config.change_flags(on_opt_error="raise"):
+            function = theano.function(
+                [i.var for i in inputs], [i.var for i in outputs], mode=mode, givens=givens, on_unused_input="ignore",
+                updates=[(kept[i.name], step.var) for i, step in updates],
+            )  # fmt: skip
+        with np.errstate(all="ignore"):
+            results = function(*[i.value for i in inputs])
+        problems = [f"{o.name}: {d}" for o, r in zip(outputs, results) if (d := difference(o, r))]
+        for i, step in updates:
+            problem = difference(step, kept[i.name].get_value())
+            if problem:
+                problems.append(f"{i.name}, which becomes {step.name}: {problem}")
+        for i, _ in updates:
+            kept[i.name].set_value(np.array(native(i.value)))
+        if problems:
+            text = ", ".join(f"{i.name} -> {step.name}" for i, step in updates)
+            wrong.append(graph.program() + f"\n# updates {text}\n# " + "\n# ".join(problems))
+    return wrong
+
+
+class Slope:
+    """The derivative of a graph's weighted sum of outputs in a direction, symbolically and by finite differences."""
+
+    def __init__(self, seed: int) -> None:
+        self.graph = build(seed, GRADIENTS)
+        graph = self.graph
+        numbers = np.random.default_rng(seed + 1)
+        self.outputs = [i for i in outputs_of(graph) if i.dtype == "float64"]
+        self.weights = [numbers.normal(size=i.shape) for i in self.outputs]
+        needed = {i.name for i in graph.ancestors(self.outputs)}
+        self.wrt = [i for i in graph.items if i.name[0] in "xs" and i.dtype == "float64" and i.name in needed]
+        self.directions = [numbers.normal(size=i.shape) for i in self.wrt]
+
+    def usable(self) -> bool:
+        return bool(self.outputs and self.wrt)
+
+    def gradients(self) -> list[Any]:
+        cost = sum(T.sum(i.var * T.constant(weights)) for i, weights in zip(self.outputs, self.weights))
+        return T.grad(cost, [i.var for i in self.wrt], disconnected_inputs="ignore")
+
+    def cost(self, t: float) -> float:
+        values = {i.name: native(i.value) + t * d for i, d in zip(self.wrt, self.directions)}
+        known = self.graph.evaluate(values)
+        return sum(float(np.sum(w(known[i.name]) * weights)) for i, weights in zip(self.outputs, self.weights))
+
+    def measured(self) -> tuple[float, float] | None:
+        """Return the derivative and how far it may be off; None where there is none."""
+        try:
+            coarse, fine = ((self.cost(h) - self.cost(-h)) / (2 * h) for h in (2e-4, 1e-4))
+            right = (self.cost(1e-4) - self.cost(0.0)) / 1e-4
+            left = (self.cost(0.0) - self.cost(-1e-4)) / 1e-4
+        except (ValueError, IndexError):
+            # The shape of a result depends on the values.
+            return None
+        if not np.isfinite([coarse, fine, right, left]).all():
+            return None
+        value = (4 * fine - coarse) / 3
+        scale = abs(value) + 1e-3 * max(1.0, abs(self.cost(0.0)))
+        if abs(fine - coarse) > 1e-3 * scale or abs(right - left) > 0.05 * scale:
+            # A kink or a jump is near.
+            return None
+        return value, 1e-4 * scale + abs(fine - coarse)
+
+    def problem(self, gradients: Sequence[np.ndarray]) -> str | None:
+        """Return what is wrong with the values of the gradients."""
+        for i, g in zip(self.wrt, gradients):
+            if g.shape != i.shape or g.dtype != "float64":
+                return f"the gradient for {i.name} is {g.dtype} {g.shape}\n{self.graph.program()}"
+        measured = self.measured()
+        if measured is None:
+            return None
+        got = sum(float(np.sum(g * d)) for g, d in zip(gradients, self.directions))
+        if abs(got - measured[0]) <= measured[1]:
+            return None
+        names = [i.name for i in self.outputs]
+        return f"{self.graph.program(self.outputs)}\n# the sum of {names} has the slope {measured[0]}, the gradients give {got}"
+
+
+def check_gradients(seeds: Sequence[int], mode: Any) -> tuple[list[str], int]:
+    """Return reports on the graphs of these seeds whose gradients are wrong, and how many had a derivative."""
+    slopes = [s for s in map(Slope, seeds) if s.usable()]
+    compared = sum(s.measured() is not None for s in slopes)
+
+    def compare(some: Sequence[Slope]) -> list[str]:
+        try:
+            function = compiled([s.graph for s in some], [s.gradients() for s in some], mode)
+            with np.errstate(all="ignore"):
+                values = function(*[i.value for s in some for i in s.graph.inputs])
+        except Exception as error:
+            if len(some) == 1:
+                return [f"{some[0].graph.program()}\n# {type(error).__name__}: {error}"]
+            return [r for s in some for r in compare([s])]
+        reports = []
+        for s in some:
+            part, values = values[: len(s.wrt)], values[len(s.wrt) :]
+            problem = s.problem(part)
+            if problem:
+                reports.append(problem)
+        return reports
+
+    return (compare(slopes) if slopes else []), compared

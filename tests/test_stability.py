@@ -1,0 +1,266 @@
+"""Expressions that lose digits or overflow as they are written, computed as they are compiled: below 4 ulp.
+
+The reference is mpmath; the points are spaced logarithmically over all finite numbers of the dtype, and closer where
+the functions change.
+"""
+
+import numpy as np
+import pytest
+
+mpmath = pytest.importorskip("mpmath")
+
+import theano  # noqa: E402
+import theano.tensor as T  # noqa: E402
+from theano.tensor.nnet import categorical_crossentropy, sigmoid, softmax, softplus  # noqa: E402
+from theano.tensor.nnet.softmax import logsoftmax, logsoftmax_graph, softmax_graph  # noqa: E402
+
+mp = mpmath.mp.clone()
+mp.dps = 45
+DTYPES = ("float32", "float64")
+LIMIT = 4
+
+
+def ulps(value, exact, dtype, scale=0):
+    """Distance from the exact result in units in the last place of it, or of `scale` if that is larger."""
+    info = np.finfo(dtype)
+    value, largest = float(value), mp.mpf(float(info.max))
+    if mp.isinf(exact):
+        return 0.0 if value == float(exact) else np.inf
+    if abs(exact) >= largest * (1 + mp.mpf(2) ** (-info.nmant - 2)):
+        return 0.0 if value == np.inf * float(mp.sign(exact)) else np.inf
+    if not np.isfinite(value):
+        return np.inf
+    size = max(abs(exact), scale)
+    exponent = max(int(mp.floor(mp.log(size, 2))) if size else info.minexp, info.minexp)
+    return float(abs(mp.mpf(value) - exact) / mp.mpf(2) ** (exponent - info.nmant))
+
+
+def points(dtype):
+    info = np.finfo(dtype)
+    smallest, largest = np.log10(float(info.smallest_subnormal)), np.log10(float(info.max))
+    ranges = [
+        0.999 * 10.0 ** np.linspace(smallest + 0.5, largest - 0.01, 25),
+        10.0 ** np.linspace(-9, 3, 30),
+        np.linspace(0.05, 3, 30),
+        np.linspace(3, 40, 25),
+        [0.0, 0.5, 1.0, 2.0],
+    ]
+    x = np.concatenate(ranges).astype(dtype)
+    return np.unique(np.concatenate([x, -x]))
+
+
+def erfcx(a):
+    if a < 6:
+        return mp.erfc(max(a, mp.mpf(-60))) * mp.exp(min(a * a, mp.mpf(3600)))
+    tail = mp.mpf(0)
+    for k in range(120, 0, -1):
+        tail = mp.mpf(k) / 2 / (a + tail)
+    return 1 / ((a + tail) * mp.sqrt(mp.pi))
+
+
+def erfc(a):
+    return 2 - erfc(-a) if a < 0 else mp.mpf(0) if a > 1000 else mp.exp(-a * a) * erfcx(a)
+
+
+def log_erfc(a):
+    return mp.log1p(-mp.erf(max(a, mp.mpf(-50)))) if a < 1 else mp.log(erfcx(a)) - a * a
+
+
+def logistic(a):
+    return 1 / (1 + mp.exp(-a))
+
+
+def log_1p_exp(a):
+    return mp.log1p(mp.exp(a)) if a < 200 else a + mp.exp(-a)
+
+
+def grad(build):
+    return lambda x: T.grad(build(x).sum(), x)
+
+
+def anywhere(x):
+    return x == x
+
+
+def moderate(x):
+    # Where the square is finite.
+    return abs(x) < np.sqrt(np.finfo(x.dtype).max)
+
+
+ELEMENTS = {
+    "log(1 + x)": (lambda x: T.log(1 + x), mp.log1p, lambda x: x > -1),
+    "log(1 - x)": (lambda x: T.log(1 - x), lambda a: mp.log1p(-a), lambda x: x < 1),
+    "exp(x) - 1": (lambda x: T.exp(x) - 1, mp.expm1, anywhere),
+    "1 - exp(-x)": (lambda x: 1 - T.exp(-x), lambda a: -mp.expm1(-a), anywhere),
+    "log(1 + exp(x))": (lambda x: T.log(1 + T.exp(x)), log_1p_exp, anywhere),
+    "gradient of log(1 + exp(x))": (grad(lambda x: T.log(1 + T.exp(x))), logistic, anywhere),
+    "softplus(x)": (softplus, log_1p_exp, anywhere),
+    "log(sigmoid(x))": (lambda x: T.log(sigmoid(x)), lambda a: -log_1p_exp(-a), anywhere),
+    "gradient of log(sigmoid(x))": (grad(lambda x: T.log(sigmoid(x))), lambda a: logistic(-a), anywhere),
+    "log(1 - sigmoid(x))": (lambda x: T.log(1 - sigmoid(x)), lambda a: -log_1p_exp(a), anywhere),
+    "gradient of log(1 - sigmoid(x))": (grad(lambda x: T.log(1 - sigmoid(x))), lambda a: -logistic(a), anywhere),
+    "log(1 / (1 + exp(-x)))": (lambda x: T.log(1 / (1 + T.exp(-x))), lambda a: -log_1p_exp(-a), anywhere),
+    "1 - sigmoid(x)": (lambda x: 1 - sigmoid(x), lambda a: logistic(-a), anywhere),
+    "1 / (1 + exp(-x))": (lambda x: 1 / (1 + T.exp(-x)), logistic, anywhere),
+    "exp(x) / (1 + exp(x))": (lambda x: T.exp(x) / (1 + T.exp(x)), logistic, anywhere),
+    "1 - erf(x)": (lambda x: 1 - T.erf(x), erfc, anywhere),
+    "erf(x) - 1": (lambda x: T.erf(x) - 1, lambda a: -erfc(a), anywhere),
+    "1 + erf(x)": (lambda x: 1 + T.erf(x), lambda a: erfc(-a), anywhere),
+    "1 - erfc(x)": (lambda x: 1 - T.erfc(x), lambda a: 1 - erfc(a) if abs(a) > 1 else mp.erf(a), anywhere),
+    "log(erfc(x))": (lambda x: T.log(T.erfc(x)), log_erfc, moderate),
+    "log(1 - erf(x))": (lambda x: T.log(1 - T.erf(x)), log_erfc, moderate),
+    "gradient of log(erfc(x))": (
+        grad(lambda x: T.log(T.erfc(x))),
+        lambda a: -2 / mp.sqrt(mp.pi) / erfcx(a) if a > -60 else mp.mpf(0),
+        anywhere,
+    ),
+    "xlogx(x)": (T.xlogx, lambda a: a * mp.log(a) if a else a, lambda x: x >= 0),
+    "log(x ** 2)": (lambda x: T.log(x**2), lambda a: 2 * mp.log(abs(a)), lambda x: x != 0),
+    "log(x ** 3)": (lambda x: T.log(x**3), lambda a: 3 * mp.log(a), lambda x: x > 0),
+    "log(sqrt(x))": (lambda x: T.log(T.sqrt(x)), lambda a: mp.log(a) / 2, lambda x: x > 0),
+    "log(exp(x))": (lambda x: T.log(T.exp(x)), lambda a: a, anywhere),
+    "sqrt(x ** 2)": (lambda x: T.sqrt(x**2), abs, anywhere),
+    "gradient of sqrt(x)": (
+        grad(T.sqrt), lambda a: 1 / (2 * mp.sqrt(a)) if a else mp.inf, lambda x: (x >= 0) & ~np.signbit(x)
+    ),
+    "gradient of x ** 1": (grad(lambda x: x**1.0), lambda a: mp.mpf(1), anywhere),
+    "gradient of x ** 2": (grad(lambda x: x**2), lambda a: 2 * a, anywhere),
+    "gradient of x ** 1.5": (grad(lambda x: x**1.5), lambda a: mp.mpf(1.5) * mp.sqrt(a), lambda x: x >= 0),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def elements():
+    """The results of all expressions of one element, from one compiled function a dtype."""
+    results = {}
+    for dtype in DTYPES:
+        x = T.vector(dtype=dtype)
+        f = theano.function([x], [build(x) for build, _, _ in ELEMENTS.values()])
+        at = points(dtype)
+        for name, out in zip(ELEMENTS, f(at), strict=True):
+            results[name, dtype] = at, out
+    return results
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_elements(elements, name, dtype):
+    _, exact, domain = ELEMENTS[name]
+    x, y = elements[name, dtype]
+    assert y.dtype == dtype
+    kept = domain(x)
+    assert kept.sum() > 100
+    for a, value in zip(x[kept], y[kept], strict=True):
+        wanted = exact(mp.mpf(float(a)))
+        assert ulps(value, wanted, dtype) < LIMIT, (a, value, wanted)
+
+
+def rows(dtype):
+    rng = np.random.default_rng(3)
+    sizes, shifts = (1e-6, 1e-3, 1, 10, 40, 150, 700, 1e4, 1e30), (0, -5, 1000)
+    return np.concatenate([rng.standard_normal((2, 5)) * size + shift for size in sizes for shift in shifts]).astype(dtype)
+
+
+def exact_row(row, label):
+    """All results for a row, without cancellation."""
+    x = [mp.mpf(float(v)) for v in row]
+    top = max(x)
+    e = [mp.exp(v - top) for v in x]
+    total = mp.fsum(e)
+    rest = mp.fsum(v for j, v in enumerate(e) if j != x.index(top))
+    logs = [(v - top) - mp.log1p(rest) for v in x]
+    others = mp.fsum(v for j, v in enumerate(e) if j != label)
+    return {
+        "logsumexp": [top + mp.log1p(rest)],
+        "softmax": [v / total for v in e],
+        "logsoftmax": logs,
+        "loss": [-logs[label]],
+        "gradient": [-others / total if j == label else v / total for j, v in enumerate(e)],
+    }
+
+
+def by_index(logs, y):
+    return -logs[T.arange(y.shape[0]), y]
+
+
+ROWS = {
+    "log(sum(exp(x)))": (lambda x, y: T.log(T.sum(T.exp(x), axis=1)), "logsumexp"),
+    "gradient of log(sum(exp(x)))": (lambda x, y: T.grad(T.log(T.sum(T.exp(x), axis=1)).sum(), x), "softmax"),
+    "softmax(x)": (lambda x, y: softmax(x), "softmax"),
+    "exp(x) / sum(exp(x))": (lambda x, y: softmax_graph(x), "softmax"),
+    "logsoftmax(x)": (lambda x, y: logsoftmax(x), "logsoftmax"),
+    "log(softmax(x))": (lambda x, y: T.log(softmax(x)), "logsoftmax"),
+    "x - log(sum(exp(x)))": (lambda x, y: x - T.log(T.sum(T.exp(x), axis=1, keepdims=True)), "logsoftmax"),
+    "x - max - log(sum(exp(x - max)))": (lambda x, y: logsoftmax_graph(x), "logsoftmax"),
+    "crossentropy": (lambda x, y: categorical_crossentropy(softmax(x), y), "loss"),
+    "crossentropy of log(softmax(x))[arange, y]": (lambda x, y: by_index(T.log(softmax(x)), y), "loss"),
+    "crossentropy of logsoftmax(x)[arange, y]": (lambda x, y: by_index(logsoftmax(x), y), "loss"),
+    "gradient of the crossentropy": (
+        lambda x, y: T.grad(categorical_crossentropy(softmax(x), y).sum(), x), "gradient",
+    ),
+    "gradient of log(softmax(x))[arange, y]": (
+        lambda x, y: T.grad(by_index(T.log(softmax(x)), y).sum(), x), "gradient",
+    ),
+    "gradient of logsoftmax(x)[arange, y]": (lambda x, y: T.grad(by_index(logsoftmax(x), y).sum(), x), "gradient"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ROWS)
+def test_rows(name, dtype):
+    build, what = ROWS[name]
+    x, y = T.matrix(dtype=dtype), T.ivector()
+    values = rows(dtype)
+    labels = (np.arange(len(values)) % values.shape[1]).astype("int32")
+    out = theano.function([x, y], build(x, y), on_unused_input="ignore")(values, labels)
+    assert out.dtype == dtype
+    for row, label, got in zip(values, labels, out, strict=True):
+        # A sum of logarithms is as precise as the largest of its terms.
+        scale = mp.mpf(float(abs(row).max())) if what == "logsumexp" else 0
+        for value, wanted in zip(np.atleast_1d(got), exact_row(row, label)[what], strict=True):
+            assert ulps(value, wanted, dtype, scale) < LIMIT, (row, label, value, wanted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_logarithm_of_a_sum_of_two_to_five_exponentials(dtype):
+    values = rows(dtype)
+    for n in (2, 3, 5):
+        xs = [T.vector(dtype=dtype) for _ in range(n)]
+        out = theano.function(xs, T.log(T.add(*[T.exp(x) for x in xs])))(*values.T[:n])
+        for row, value in zip(values[:, :n], out, strict=True):
+            scale = mp.mpf(float(abs(row).max()))
+            assert ulps(value, exact_row(row, 0)["logsumexp"][0], dtype, scale) < LIMIT, (row, value)
+
+
+@pytest.mark.parametrize("axis", [0, 2, (0, 2), None])
+def test_softmax_over_any_axes_does_not_overflow(axis):
+    x = T.dtensor3()
+    f = theano.function([x], T.exp(x) / T.sum(T.exp(x), axis=axis, keepdims=True))
+    value = np.random.default_rng(0).standard_normal((2, 3, 4)) * 1000
+    e = np.exp(value - value.max(axis=axis, keepdims=True))
+    np.testing.assert_allclose(f(value), e / e.sum(axis=axis, keepdims=True), rtol=1e-12)
+
+
+def test_quotients_that_are_zero_by_zero_cancel():
+    x, y = T.dvectors("x", "y")
+    f = theano.function([x, y], x * y / x)
+    np.testing.assert_array_equal(f([0.0, 2.0, np.inf], [3.0, 4.0, 5.0]), [3.0, 4.0, 5.0])
+
+
+def test_infinities_and_nan_stay_what_they_are():
+    x = T.dvector()
+    f = theano.function([x], [T.log(1 + T.exp(x)), T.log(sigmoid(x)), T.log(T.erfc(x)), T.exp(x) - 1])
+    at = np.array([-np.inf, np.inf, np.nan])
+    for out, wanted in zip(f(at), ([0, np.inf], [-np.inf, 0], [np.log(2), -np.inf], [-1, np.inf]), strict=True):
+        np.testing.assert_allclose(out[:2], wanted)
+        assert np.isnan(out[2])
+
+
+def test_rows_with_ties_and_infinities():
+    x, y = T.dmatrix(), T.ivector()
+    f = theano.function([x, y], [logsoftmax(x), categorical_crossentropy(softmax(x), y), T.log(T.sum(T.exp(x), axis=1))])
+    value = np.array([[2.0, 2.0, -np.inf], [-3.0, -3.0, -3.0]])
+    logs, loss, total = f(value, np.array([0, 2], dtype="int32"))
+    np.testing.assert_allclose(logs, [[-np.log(2), -np.log(2), -np.inf], [-np.log(3)] * 3], rtol=1e-15)
+    np.testing.assert_allclose(loss, [np.log(2), np.log(3)], rtol=1e-15)
+    np.testing.assert_allclose(total, [2 + np.log(2), -3 + np.log(3)], rtol=1e-15)

@@ -1,0 +1,153 @@
+"""Pages that show a graph: :func:`d3viz`, and its files for graphviz: :func:`d3write`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from theano.d3viz.formatting import PyDotFormatter
+from theano.d3viz.layout import layout
+from theano.printing.dot import pydot_status
+
+__all__ = ["d3viz", "d3write", "replace_patterns", "safe_json"]
+
+_HERE = Path(__file__).resolve().parent
+#: Folders of the package that a page needs, and the name of the folder beside the page that gets them.
+_ASSETS = ("js", "css")
+_ASSETS_FOLDER = "d3viz"
+
+
+def replace_patterns(x: str, replace: Mapping[str, str]) -> str:
+    """Return a text with patterns replaced.
+
+    Parameters
+    ----------
+    x : str
+        The text.
+    replace : mapping
+        From regular expressions to the texts that take the place of what they match.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> replace_patterns('one two one', {'o(.)e': 'n'})
+    'n two n'
+    """
+    for pattern, new in replace.items():
+        # A function: backslashes in the new text mean themselves.
+        x = re.sub(pattern, lambda match, new=new: new, x)
+    return x
+
+
+def safe_json(obj: Any) -> str:
+    """Return `obj` as JSON that can stand inside a script in a page.
+
+    Parameters
+    ----------
+    obj : object
+        Lists, dicts, texts, numbers, booleans and None.
+
+    Returns
+    -------
+    str
+        JSON without ``<``, ``>`` and ``&``, and without the line ends that only JavaScript knows.
+
+    Examples
+    --------
+    >>> '</script>' in safe_json(['</script>'])
+    False
+    """
+    text = json.dumps(obj)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *args: Any, **kwargs: Any) -> None:
+    """Write a page that shows a graph in a web browser.
+
+    The graph and its nodes can be moved with the mouse, and zoomed with the wheel. What the mouse is on is explained.
+    A click on a node opens a menu to edit its label; a double click on an Op that is made of a graph opens that
+    graph. The colors can show the times of a profiled function.
+
+    Inputs are green, outputs blue; Ops are ellipses, colored by their kind. An edge is blue where the result is a
+    view of the input, red where the input is destroyed.
+
+    Parameters
+    ----------
+    fct : Function, FunctionGraph, Variable, Apply or list of Variable
+        What is shown.
+    outfile : str or path
+        The page; its folder is made if needed.
+    copy_deps : bool
+        Copy the scripts and styles to a folder ``d3viz`` beside the page, so that both can be moved together.
+        Otherwise the page uses the files of this package.
+    *args, **kwargs
+        For :class:`theano.d3viz.formatting.PyDotFormatter`.
+
+    Raises
+    ------
+    RuntimeError
+        pydot or graphviz, which compute the positions, are not installed.
+    ValueError
+        There is no graph in `fct`.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> x = T.dvector('x')
+    >>> d3viz(theano.function([x], x.sum()), 'sum.html')                        # doctest: +SKIP
+    """
+    available, message = pydot_status()
+    if not available:
+        raise RuntimeError(f"d3viz needs the package pydot and the program dot of graphviz ({message}).")
+    data = layout(PyDotFormatter(*args, **kwargs).model(fct))
+    page = Path(outfile)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    if copy_deps:
+        assets = _ASSETS_FOLDER
+        for folder in _ASSETS:
+            target = page.parent / _ASSETS_FOLDER / folder
+            target.mkdir(parents=True, exist_ok=True)
+            for source in (_HERE / folder).iterdir():
+                if source.is_file():
+                    shutil.copyfile(source, target / source.name)
+    else:
+        assets = _HERE.as_uri()
+    title = getattr(fct, "name", None) or page.stem
+    template = (_HERE / "html" / "template.html").read_text(encoding="utf-8")
+    text = replace_patterns(
+        template, {"%% TITLE %%": escape(title), "%% ASSETS %%": escape(assets), "%% DATA %%": safe_json(data)}
+    )
+    page.write_text(text, encoding="utf-8")
+
+
+def d3write(fct: Any, path: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
+    """Write a graph in the language of graphviz.
+
+    Parameters
+    ----------
+    fct : Function, FunctionGraph, Variable, Apply or list of Variable
+        What is written.
+    path : str or path
+        The file.
+    *args, **kwargs
+        For :class:`theano.d3viz.formatting.PyDotFormatter`.
+
+    Raises
+    ------
+    ImportError
+        pydot is not installed.
+    ValueError
+        There is no graph in `fct`.
+    """
+    PyDotFormatter(*args, **kwargs)(fct).write_raw(os.fspath(path))

@@ -1,0 +1,76 @@
+"""Sorting, the largest elements, searching in sorted vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.gof.graph import Apply, Constant
+from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
+from theano.tensor.extra_ops import SearchsortedOp
+from theano.tensor.sort import ArgSortOp, SortOp, TopKOp
+
+
+def converted(builder: ProgramBuilder, value: Any, dtype: str) -> int:
+    """The cell of a value in another dtype."""
+    cell = builder.cell(value)
+    if value.type.dtype == dtype:
+        return cell
+    result = builder.temporary(dtype, value.type.broadcastable)
+    builder.emit("cast_copy", [cell], [result])
+    return result
+
+
+def flattened(builder: ProgramBuilder, value: Any) -> int:
+    """The cell of all elements of a value as a vector."""
+    flat = builder.temporary(value.type.dtype, (False,))
+    builder.emit("reshape", [builder.cell(value), builder.constant(np.array([-1]))], [flat], (1,))
+    return flat
+
+
+@lowers(SortOp)
+def lower_sort(builder: ProgramBuilder, node: Apply) -> None:
+    _lower_sort(builder, node, "sort")
+
+
+@lowers(ArgSortOp)
+def lower_argsort(builder: ProgramBuilder, node: Apply) -> None:
+    _lower_sort(builder, node, "argsort")
+
+
+def _lower_sort(builder: ProgramBuilder, node: Apply, name: str) -> None:
+    """Every kind is served by a stable sort."""
+    x, axis = node.inputs
+    if node.op.order is not None:
+        raise CannotLower("fields of a structured array")
+    if not is_tensor_like(x.type):
+        raise CannotLower("a value that is not an array")
+    out = [builder.cell(node.outputs[0])]
+    if not isinstance(axis, Constant):
+        builder.emit(name, [builder.cell(x), builder.cell(axis)], out, (None,))
+    elif axis.data is None:
+        builder.emit(name, [flattened(builder, x)], out, (0,))
+    else:
+        if not -x.type.ndim <= int(axis.data) < x.type.ndim:
+            raise CannotLower("an axis that is not there")
+        builder.emit(name, [builder.cell(x)], out, (int(axis.data) % x.type.ndim,))
+
+
+@lowers(TopKOp)
+def lower_topk(builder: ProgramBuilder, node: Apply) -> None:
+    op, x = node.op, node.inputs[0]
+    if x.type.dtype.startswith("complex"):
+        raise CannotLower("the largest complex numbers")
+    params = (op.axis % x.type.ndim, bool(op.sorted), bool(op.return_values), bool(op.return_indices))
+    builder.emit_for(node, "topk", params)
+
+
+@lowers(SearchsortedOp)
+def lower_searchsorted(builder: ProgramBuilder, node: Apply) -> None:
+    """Vector and values are compared in their common dtype."""
+    x, v, *sorter = node.inputs
+    dtype = np.result_type(x.type.dtype, v.type.dtype).name
+    cells = [converted(builder, value, dtype) for value in (x, v)]
+    cells += map(builder.cell, sorter)
+    builder.emit("searchsorted", cells, [builder.cell(node.outputs[0])], (node.op.side == "right",))

@@ -1,0 +1,245 @@
+"""Loops: a Scan's inner graph becomes a nested program, and the loop around it one instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from theano.gof.graph import Apply
+from theano.native import ir
+from theano.native.fastcall import _runtime
+from theano.native.program import (
+    CannotLower,
+    Instr,
+    PendingKernel,
+    PendingProgram,
+    ProgramBuilder,
+    is_tensor_like,
+    lowers,
+)
+from theano.scan_module.scan_op import Scan
+
+_VIEWS = frozenset({"view", "scalar", "rebroadcast", "specify_shape", "assert_op"})
+"""Instructions whose output is their first input under another name."""
+
+_INPLACE_PARAM = {"gemm": 0, "gemv": 0, "ger": 0, "inc_subtensor": 2, "inc_take": 1, "advanced_inc": 2}
+"""Position of the param that says that the first input is overwritten."""
+
+_FRESH = frozenset({
+    "dot", "dot22scalar", "batched_dot", "copy", "deepcopy", "alloc", "alloc_empty", "alloc_like_fill", "arange", "eye",
+    "alloc_diag", "join", "makevector", "take", "advanced_subtensor", "cast_copy", "cumulate", "nonzero", "check_index",
+})  # fmt: skip
+"""Instructions whose outputs share no memory with their inputs."""
+
+
+@lowers(Scan)
+def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
+    """One instruction for the whole loop."""
+    op = node.op
+    if "scan" not in _runtime.instruction_names() or op.profile or op.gpua:
+        raise CannotLower("a loop that is watched")
+    rows = [*op.inner_seqs(op.inputs), *op.outputs[: op._inner_out_bounds()[2]]]
+    if not all(is_tensor_like(v.type) for v in rows):
+        raise CannotLower("a loop over values that are not arrays")
+    inner, inputs, outputs = _lower_inner(builder, op)
+    n_taps = sum(map(len, op.tap_array))
+    written: list[Sequence[int]] = [*op.mit_mot_out_slices, *[(0,)] * (op.n_mit_sot + op.n_sit_sot)]
+    states = tuple(
+        (tuple(taps), tuple(out_taps), i < op.n_mit_mot, i in (op.destroy_map or {}))
+        for i, (taps, out_taps) in enumerate(zip(op.tap_array, written, strict=True))
+    )
+    # The buffer of each output that goes to one, and the inner inputs that are rows of the same buffer.
+    of_tap = [i for i, taps in enumerate(op.tap_array) for _ in taps]
+    of_output: list[int | None] = [i for i, out_taps in enumerate(written) for _ in out_taps]
+    of_output += [None] * op.n_nit_sot
+    same_buffer = [
+        tuple(op.n_seqs + k for k in range(n_taps) if of_tap[k] == state) if state is not None else ()
+        for state in of_output
+    ]
+    params = (
+        PendingProgram(inner, inputs, outputs, _inner_errors(inner)),
+        _step_reporter(op.name),
+        str(op),
+        op.n_seqs,
+        states,
+        op.n_shared_outs,
+        op.n_nit_sot,
+        len(op.inner_non_seqs(op.inputs)),
+        bool(op.as_while),
+        _Memory(inner, inputs, outputs).destinations(same_buffer),
+    )
+    builder.emit_for(node, "scan", params)
+
+
+def _lower_inner(builder: ProgramBuilder, op: Any) -> tuple[ProgramBuilder, tuple[int, ...], tuple[int, ...]]:
+    """Optimize the inner graph as a function of its own, and lower it; returns the cells of inputs and outputs too."""
+    from theano.native.assemble import Lowered
+    from theano.native.linker import NativeLinker
+    from theano.native.schedule import arrange
+
+    mode = op.mode_instance
+    linker = mode.linker
+    if not isinstance(linker, NativeLinker):
+        raise CannotLower("the loop's mode asks for another linker")
+    fgraph = optimized_inner_graph(op)
+    order = linker.schedule(fgraph)
+    lowered = Lowered(fgraph, arrange(fgraph.inputs, fgraph.outputs, order), {}, builder.fuse and linker.fuse,
+                      parent=builder)
+    inner = lowered.builder
+    return inner, tuple(lowered.input_cells), tuple(inner.cell(v) for v in fgraph.outputs)
+
+
+def optimized_inner_graph(op: Any) -> Any:
+    """A FunctionGraph of one step, rewritten by the mode of the loop."""
+    from theano.compile.function_module import std_fgraph
+    from theano.compile.io import In, Out
+    from theano.configparser import change_flags, config
+
+    op.validate_inner_graph()
+    inputs, outputs = [In(v, borrow=True) for v in op.inputs], [Out(v, borrow=True) for v in op.outputs]
+    fgraph, _ = std_fgraph(inputs, outputs, accept_inplace=True)
+    optimizer = _step_optimizer(op.mode_instance)
+    flags = {
+        "compute_test_value": config.compute_test_value_opt,
+        "traceback.limit": config.traceback.compile_limit,
+    }
+    with change_flags(**flags):
+        optimizer(fgraph)
+    return fgraph
+
+
+def _step_optimizer(mode: Any) -> Any:
+    """The rewrites of a mode, but for elementwise work in place.
+
+    The results of a step are made where they are kept, and intermediate values stay where they are from step to step:
+    nothing is gained by overwriting them, while values that are overwritten keep nodes from sharing a kernel.
+    """
+    from theano.compile.mode import Mode, optdb
+    from theano.configparser import config
+    from theano.gof.optdb import DB, Query
+
+    query = mode._optimizer if isinstance(mode, Mode) else mode.optimizer
+    if not isinstance(query, Query):
+        return query
+    query = query.excluding("inplace_elemwise_optimizer")
+    key = str(query), DB.changes, config.optdb.max_use_ratio, config.optdb.position_cutoff
+    found = _optimizers.get(key)
+    if found is None:
+        if len(_optimizers) >= 16:
+            _optimizers.clear()
+        found = _optimizers[key] = optdb.query(query)
+    return found
+
+
+_optimizers: dict[Any, Any] = {}
+
+
+def _inner_errors(inner: ProgramBuilder) -> Callable[..., Any]:
+    from theano.native.assemble import error_reporter
+
+    return error_reporter(inner, {})
+
+
+def _step_reporter(name: str | None) -> Callable[..., Any]:
+    """What the instruction calls when a step fails."""
+
+    def on_error(step: int, steps: int, exc_type: Any, exc_value: Any, trace: Any) -> None:
+        from theano.gof.run_errors import _add_text
+
+        if isinstance(exc_value, Exception):
+            _add_text(exc_value, f"\nThis was raised by step {step} (counted from 0) of {steps} of the scan {name}.")
+        raise exc_value.with_traceback(trace)
+
+    return on_error
+
+
+class _Memory:
+    """Who shares memory in a nested program, and so which results may be made where they are wanted."""
+
+    def __init__(self, inner: ProgramBuilder, inputs: Sequence[int], outputs: Sequence[int]):
+        self.kernels = inner.kernels
+        self.instrs = inner.instrs
+        self.inputs = inputs
+        self.outputs = outputs
+        self.producer = {cell: k for k, instr in enumerate(inner.instrs) for cell in instr.outs}
+
+    def destinations(self, same_buffer: Sequence[Sequence[int]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """For each output that goes to a buffer the cell to bind to its row, and the inputs that may be in that row.
+
+        Parameters
+        ----------
+        same_buffer
+            For each such output the positions of the inputs that are rows of the same buffer.
+        """
+        found = []
+        taken: set[int] = set()
+        for cell, taps in zip(self.outputs, same_buffer, strict=False):
+            root = self._root(cell)
+            if root is None or root in taken:
+                found.append((-1, ()))
+                continue
+            taken.add(root)
+            found.append((root, tuple(k for k in taps if self._may_overlap(root, self.inputs[k]))))
+        return tuple(found)
+
+    def _root(self, cell: int) -> int | None:
+        """The cell whose memory a result is, of the same shape; None where no instruction makes it."""
+        while cell in self.producer:
+            instr = self.instrs[self.producer[cell]]
+            source = self._overwritten(instr, instr.outs.index(cell))
+            if source is None and instr.name in _VIEWS:
+                source = instr.ins[0]
+            if source is None:
+                return cell
+            cell = source
+        return None
+
+    def _overwritten(self, instr: Instr, position: int) -> int | None:
+        """The cell whose memory an output takes."""
+        if instr.name == "kernel":
+            alias = self._kernel(instr).outputs[position].alias
+            return instr.ins[alias] if alias >= 0 else None
+        where = _INPLACE_PARAM.get(instr.name)
+        return instr.ins[0] if where is not None and instr.params[where] else None
+
+    def _kernel(self, instr: Instr) -> ir.Kernel:
+        pending = instr.params[0]
+        assert isinstance(pending, PendingKernel)
+        return self.kernels[pending.number]
+
+    def _may_overlap(self, root: int, tap: int) -> bool:
+        """Whether `root` may be made in the memory of the input `tap`: all that read it do so before, or as they write."""
+        views = {tap}
+        made = self.producer[root]
+        for position, instr in enumerate(self.instrs):
+            if views.isdisjoint(instr.ins):
+                continue
+            if instr.name not in ("shape", "shape_i") and position >= made and (
+                position > made or not self._reads_as_it_writes(instr, root, tap, views)
+            ):
+                return False
+            for k, out in enumerate(instr.outs):
+                shares = instr.name not in _FRESH and instr.name not in ("shape", "shape_i")
+                if instr.name == "kernel" or instr.name in _INPLACE_PARAM:
+                    shares = self._overwritten(instr, k) in views
+                if shares:
+                    views.add(out)
+        return views.isdisjoint(self.outputs)
+
+    def _reads_as_it_writes(self, instr: Instr, root: int, tap: int, views: set[int]) -> bool:
+        """Whether each element of `tap` is read before the element of `root` at the same place is written, and never after."""
+        reads = [k for k, cell in enumerate(instr.ins) if cell in views]
+        if any(instr.ins[k] != tap for k in reads):
+            return False
+        if instr.name in _INPLACE_PARAM:
+            return reads == [0]
+        if instr.name != "kernel":
+            return False
+        kernel = self._kernel(instr)
+        out = kernel.outputs[instr.outs.index(root)]
+        return kernel.n_inner == 0 and all(
+            operand.rank == len(out.dims)
+            and not any(operand.broadcast)
+            and all(dim >= 0 and operand.axis_of(dim) == axis for axis, dim in enumerate(out.dims))
+            for operand in (kernel.inputs[k] for k in reads)
+        )

@@ -1,0 +1,86 @@
+"""Special functions that have no C code of their own: SciPy's compiled ones, called for each element."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+from theano.gof.graph import Apply
+from theano.native.program import CannotLower, ProgramBuilder
+from theano.scalar import special
+
+# By scalar op: the name of SciPy's function, that of a factor (a function of the first argument), whether the arguments
+# change places.
+FUNCTIONS: dict[type, tuple[str, str | None, bool]] = {
+    special.Erfcx: ("erfcx", None, False),
+    special.Erfinv: ("erfinv", None, False),
+    special.Erfcinv: ("erfcinv", None, False),
+    special.Chi2SF: ("chdtrc", None, True),
+    special.GammaInc: ("gammainc", None, False),
+    special.GammaIncC: ("gammaincc", None, False),
+    special.GammaU: ("gammaincc", "gamma", False),
+    special.GammaL: ("gammainc", "gamma", False),
+    special.Jv: ("jv", None, False),
+    special.Iv: ("iv", None, False),
+    special.I0: ("i0", None, False),
+    special.I1: ("i1", None, False),
+}
+
+_SIGNATURE = re.compile(r"double \((double(?:, double)?), int __pyx_skip_dispatch\)\Z")
+_lock = threading.Lock()
+_found: dict[str, Any] = {}
+
+
+def find_function(name: str, arguments: int) -> Any:
+    """The capsule of a function of float64 in `scipy.special.cython_special`.
+
+    Raises
+    ------
+    CannotLower
+        If SciPy is missing or has no such function.
+    """
+    with _lock:
+        if not _found:
+            _found.update(_load())
+    found = _found.get(f"{name}/{arguments}")
+    if found is None:
+        raise CannotLower(f"SciPy's C interface has no {name} of {arguments} float64")
+    return found
+
+
+def _load() -> dict[str, Any]:
+    """Capsules by name and number of arguments; specialisations of one name are told apart by their signatures."""
+    import ctypes
+
+    try:
+        from scipy.special import cython_special
+    except ImportError:
+        return {"": None}
+    signature_of = ctypes.pythonapi.PyCapsule_GetName
+    signature_of.restype, signature_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    found: dict[str, Any] = {"": None}
+    for name, capsule in cython_special.__pyx_capi__.items():
+        matched = _SIGNATURE.match((signature_of(capsule) or b"").decode())
+        if matched:
+            name = re.sub(r"^__pyx_fuse_\d+", "", name)
+            found[f"{name}/{matched[1].count('double')}"] = capsule
+    return found
+
+
+def lower_special(builder: ProgramBuilder, node: Apply) -> None:
+    """Emit an elementwise call of SciPy's function.
+
+    Raises
+    ------
+    CannotLower
+        If the scalar op is none of these functions, or its operands are complex.
+    """
+    names = FUNCTIONS.get(type(node.op.scalar_op))
+    if names is None:
+        raise CannotLower("not a function of SciPy's C interface")
+    if any(v.type.dtype.startswith("complex") for v in node.inputs):
+        raise CannotLower("complex arguments")
+    name, factor, swap = names
+    function = find_function(name, len(node.inputs))
+    builder.emit_for(node, "special", (function, factor and find_function(factor, 1), swap))

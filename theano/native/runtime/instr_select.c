@@ -1,0 +1,313 @@
+/* Instructions: choose, matrices of ones below a diagonal, extrema of complex numbers. */
+#include "vm.h"
+#include "copy.h"
+
+/* ---- choose */
+
+enum { RAISE, WRAP, CLIP };
+
+typedef struct {
+    int mode, single; /* single: the choices lie along the first dimension of one array */
+} Choose;
+
+typedef struct {
+    npy_intp index_strides[THN_MAXDIM];
+    npy_intp strides[]; /* out.ndim for each choice */
+} ChoosePlan;
+
+static int choose_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Choose *c = thn_alloc(sizeof *c);
+    ins->data = c;
+    if (!c || !PyArg_ParseTuple(params, "i", &c->mode)) {
+        return -1;
+    }
+    c->single = ins->nin == 2;
+    int ok = thn_int_reader(p->cells[ins->ins[0]].typenum) != NULL;
+    for (int k = 1; k < ins->nin; k++) {
+        ok = ok && PyArray_EquivTypenums(p->cells[ins->ins[k]].typenum, p->cells[ins->outs[0]].typenum);
+    }
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "choose: integers, and choices of the result's dtype");
+        return -1;
+    }
+    return 0;
+}
+
+/* Choice k, seen as an array of its own. */
+static ThnCell choice(ThnFrame *f, const ThnInstr *ins, npy_intp k)
+{
+    const Choose *c = ins->data;
+    ThnCell x = *THN_IN(f, ins, c->single ? 1 : k + 1);
+    if (c->single) {
+        x.data += k * x.strides[0];
+        x.ndim--;
+        x.dims++;
+        x.strides++;
+    }
+    return x;
+}
+
+static int widen(npy_intp *dims, int ndim, const ThnCell *x)
+{
+    const int skip = ndim - x->ndim;
+    for (int i = 0; i < x->ndim; i++) {
+        npy_intp n = x->dims[i], *have = &dims[skip + i];
+        if (n != 1 && *have != 1 && n != *have) {
+            return -1;
+        }
+        *have = n != 1 ? n : *have;
+    }
+    return 0;
+}
+
+static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Choose *c = ins->data;
+    ThnCell *out = THN_OUT(f, ins, 0);
+    const ThnCell *index = THN_IN(f, ins, 0);
+    const int nd = out->ndim;
+    npy_intp dims[THN_MAXDIM], count = c->single ? THN_IN(f, ins, 1)->dims[0] : ins->nin - 1;
+    for (int i = 0; i < nd; i++) {
+        dims[i] = 1;
+    }
+    int bad = widen(dims, nd, index) < 0;
+    const int distinct = c->single ? count > 0 : (int)count; /* choices of one array have one shape */
+    for (int k = 0; k < distinct; k++) {
+        ThnCell x = choice(f, ins, k);
+        bad = bad || widen(dims, nd, &x) < 0;
+    }
+    if (bad) {
+        return thn_error(f, PyExc_ValueError, "shape mismatch: objects cannot be broadcast to a single shape");
+    }
+    ChoosePlan *plan = thn_scratch(f, ins, sizeof *plan + sizeof(npy_intp) * (size_t)(nd * (distinct + 1)));
+    if (!plan || thn_out_alloc(f, out, dims) < 0) {
+        return -1;
+    }
+    npy_intp total = thn_size(out);
+    thn_broadcast_strides(index, nd, dims, plan->index_strides);
+    for (int k = 0; k < distinct; k++) {
+        ThnCell x = choice(f, ins, k);
+        thn_broadcast_strides(&x, nd, dims, plan->strides + k * nd);
+    }
+    if (total == 0) {
+        return 0;
+    }
+    if (count == 0) {
+        return thn_error(f, PyExc_ValueError, "choose: there are no choices");
+    }
+    if (c->mode == RAISE) {
+        ThnReadInt get = thn_int_reader(index->typenum);
+        npy_intp at[THN_MAXDIM] = {0};
+        const char *p = index->data;
+        for (npy_intp n = thn_size(index); n > 0; n--) {
+            int64_t v = get(p);
+            if (v < 0 || v >= count) {
+                return thn_error(f, PyExc_ValueError, "invalid entry in choice array");
+            }
+            for (int i = index->ndim - 1; i >= 0; i--) {
+                p += index->strides[i];
+                if (++at[i] < index->dims[i]) {
+                    break;
+                }
+                p -= index->strides[i] * index->dims[i];
+                at[i] = 0;
+            }
+        }
+    }
+    f->work = 5.0 * (double)total;
+    return 0;
+}
+
+static int choose_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const Choose *c = ins->data;
+    const ThnCell *out = THN_OUT(f, ins, 0), *index = THN_IN(f, ins, 0);
+    const ChoosePlan *plan = f->scratch[ins->index].ptr;
+    const ThnReadInt get = thn_int_reader(index->typenum);
+    const int nd = out->ndim;
+    const npy_intp count = c->single ? THN_IN(f, ins, 1)->dims[0] : ins->nin - 1, total = thn_size(out), item = out->itemsize;
+    npy_intp at[THN_MAXDIM] = {0};
+    const char *p = index->data;
+    char *q = out->data;
+    for (npy_intp n = 0; n < total; n++, q += item) {
+        int64_t v = get(p);
+        if (c->mode == WRAP) {
+            v = (v % count + count) % count;
+        } else if (c->mode == CLIP) {
+            v = v < 0 ? 0 : v >= count ? count - 1 : v;
+        }
+        const ThnCell *x = THN_IN(f, ins, c->single ? 1 : v + 1);
+        const npy_intp *strides = plan->strides + (c->single ? 0 : v * nd);
+        const char *from = x->data + (c->single ? v * x->strides[0] : 0);
+        for (int i = 0; i < nd; i++) {
+            from += at[i] * strides[i];
+        }
+        memcpy(q, from, (size_t)item);
+        for (int i = nd - 1; i >= 0; i--) {
+            p += plan->index_strides[i];
+            if (++at[i] < out->dims[i]) {
+                break;
+            }
+            p -= plan->index_strides[i] * out->dims[i];
+            at[i] = 0;
+        }
+    }
+    return 0;
+}
+
+/* ---- tri */
+
+static int tri_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    npy_intp dims[2];
+    for (int i = 0; i < 2; i++) {
+        int64_t n = thn_scalar_int(THN_IN(f, ins, i));
+        dims[i] = n < 0 ? 0 : (npy_intp)n;
+    }
+    f->work = (double)dims[0] * (double)dims[1] * 0.3;
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
+}
+
+static int tri_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    const npy_intp rows = out->dims[0], cols = out->dims[1], item = out->itemsize;
+    const int64_t k = thn_scalar_int(THN_IN(f, ins, 2)), one = 1;
+    const ThnInner cast = thn_cast_inner(out->typenum, NPY_INT64);
+    for (npy_intp i = 0; i < rows; i++) {
+        __int128 end = (__int128)i + k + 1;
+        npy_intp ones = end < 0 ? 0 : end > cols ? cols : (npy_intp)end;
+        char *row = out->data + i * cols * item;
+        cast(ones, row, item, (const char *)&one, 0);
+        memset(row + ones * item, 0, (size_t)((cols - ones) * item));
+    }
+    return 0;
+}
+
+/* ---- extrema of complex numbers, by real and then imaginary part; the first NaN wins */
+
+typedef struct {
+    int least;
+    uint32_t axes; /* bit i: axis i is reduced */
+} Extremum;
+
+static int extremum_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Extremum *e = thn_alloc(sizeof *e);
+    unsigned long axes = 0;
+    ins->data = e;
+    if (!e || !PyArg_ParseTuple(params, "pk", &e->least, &axes)) {
+        return -1;
+    }
+    e->axes = (uint32_t)axes;
+    if (!PyTypeNum_ISCOMPLEX(p->cells[ins->ins[0]].typenum)) {
+        PyErr_SetString(PyExc_ValueError, "complex_extremum: complex numbers");
+        return -1;
+    }
+    return 0;
+}
+
+static int extremum_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Extremum *e = ins->data;
+    const ThnCell *x = THN_IN(f, ins, 0);
+    npy_intp dims[THN_MAXDIM], reduced = 1;
+    int nd = 0;
+    for (int i = 0; i < x->ndim; i++) {
+        if (e->axes >> i & 1) {
+            reduced *= x->dims[i];
+        } else {
+            dims[nd++] = x->dims[i];
+        }
+    }
+    for (int k = 0; k < ins->nout; k++) {
+        if (thn_out_alloc(f, THN_OUT(f, ins, k), dims) < 0) {
+            return -1;
+        }
+    }
+    if (reduced == 0 && thn_size(THN_OUT(f, ins, 0)) > 0) {
+        return thn_error(f, PyExc_ValueError, "zero-size array to reduction operation %s which has no identity",
+                         e->least ? "minimum" : "maximum");
+    }
+    f->work = 3.0 * (double)thn_size(x);
+    return 0;
+}
+
+static void read_complex(int typenum, const char *p, double *v)
+{
+    if (typenum == NPY_CFLOAT) {
+        v[0] = ((const float *)p)[0];
+        v[1] = ((const float *)p)[1];
+    } else {
+        memcpy(v, p, 2 * sizeof *v);
+    }
+}
+
+static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const Extremum *e = ins->data;
+    const ThnCell *x = THN_IN(f, ins, 0);
+    const ThnCell *value = NULL, *where = NULL;
+    for (int k = 0; k < ins->nout; k++) {
+        const ThnCell *out = THN_OUT(f, ins, k);
+        *(PyTypeNum_ISCOMPLEX(out->typenum) ? &value : &where) = out;
+    }
+    npy_intp kept[THN_MAXDIM], kept_strides[THN_MAXDIM], dims[THN_MAXDIM], strides[THN_MAXDIM], rows = 1, n = 1;
+    int nk = 0, nr = 0;
+    for (int i = 0; i < x->ndim; i++) {
+        if (e->axes >> i & 1) {
+            dims[nr] = x->dims[i];
+            strides[nr++] = x->strides[i];
+            n *= x->dims[i];
+        } else {
+            kept[nk] = x->dims[i];
+            kept_strides[nk++] = x->strides[i];
+            rows *= x->dims[i];
+        }
+    }
+    for (npy_intp row = 0; row < rows; row++) {
+        npy_intp rest = row, at[THN_MAXDIM] = {0}, best_at = 0;
+        const char *p = x->data, *best = NULL;
+        double b[2] = {0, 0}, v[2];
+        for (int i = nk - 1; i >= 0; i--) {
+            p += rest % kept[i] * kept_strides[i];
+            rest /= kept[i];
+        }
+        for (npy_intp i = 0; i < n; i++) {
+            read_complex(x->typenum, p, v);
+            int nan = v[0] != v[0] || v[1] != v[1];
+            int better = e->least ? v[0] < b[0] || (v[0] == b[0] && v[1] < b[1]) : v[0] > b[0] || (v[0] == b[0] && v[1] > b[1]);
+            if (!best || nan || better) {
+                best = p;
+                best_at = i;
+                memcpy(b, v, sizeof b);
+            }
+            if (nan) {
+                break;
+            }
+            for (int k = nr - 1; k >= 0; k--) {
+                p += strides[k];
+                if (++at[k] < dims[k]) {
+                    break;
+                }
+                p -= strides[k] * dims[k];
+                at[k] = 0;
+            }
+        }
+        if (value) {
+            memcpy(value->data + row * value->itemsize, best, (size_t)value->itemsize);
+        }
+        if (where) {
+            ((int64_t *)where->data)[row] = (int64_t)best_at;
+        }
+    }
+    return 0;
+}
+
+const ThnOpDef thn_ops_select[] = {
+    {"choose", choose_init, NULL, choose_prepare, choose_execute, 0},
+    {"tri", NULL, NULL, tri_prepare, tri_execute, 0},
+    {"complex_extremum", extremum_init, NULL, extremum_prepare, extremum_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

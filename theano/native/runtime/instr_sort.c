@@ -1,0 +1,480 @@
+/* Instructions: sorting, the positions that sort, the k first elements, positions in a sorted vector. */
+#include "vm.h"
+#include "copy.h"
+#include "pool.h"
+#include "sortkeys.h"
+#include "threads.h"
+
+#include <stdatomic.h>
+
+#define NO_AXIS INT32_MIN
+#define PARALLEL_ROWS 65536 /* elements above which rows are sorted on several threads */
+
+/* ---- rows: all lines of an array along one axis */
+
+typedef struct {
+    int axis;      /* NO_AXIS: input 1 holds it */
+    int sorted;    /* topk */
+    int values, indices;
+} Sort;
+
+typedef struct {
+    const ThnCell *in, *out, *out2; /* out2: indices of topk; NULL where there is no such output */
+    const Sort *sort;
+    int axis;
+    npy_intp n, rows, chunk, count; /* count: negative for the smallest elements */
+    int argsort;
+    atomic_int failed;
+} Rows;
+
+static int sort_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Sort *s = thn_alloc(sizeof *s);
+    PyObject *axis;
+    ins->data = s;
+    if (!s || !PyArg_ParseTuple(params, "O|ppp", &axis, &s->sorted, &s->values, &s->indices)) {
+        return -1;
+    }
+    s->axis = NO_AXIS;
+    if (axis != Py_None) {
+        s->axis = (int)PyLong_AsLong(axis);
+        if (s->axis == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    const ThnCellSpec *in = &p->cells[ins->ins[0]];
+    if ((!thn_key_size(in->typenum) && !PyTypeNum_ISCOMPLEX(in->typenum)) || (s->axis == NO_AXIS && ins->nin < 2)) {
+        PyErr_SetString(PyExc_ValueError, "sort: the axis or the dtype does not fit");
+        return -1;
+    }
+    return 0;
+}
+
+static int row_axis(ThnFrame *f, const ThnInstr *ins)
+{
+    const Sort *s = ins->data;
+    int ndim = THN_IN(f, ins, 0)->ndim;
+    int64_t axis = s->axis == NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : s->axis;
+    if (axis < -ndim || axis >= ndim) {
+        return thn_error(f, PyExc_ValueError, "axis %lld is out of bounds for array of dimension %d", (long long)axis, ndim);
+    }
+    return (int)(axis < 0 ? axis + ndim : axis);
+}
+
+static int long_rows(ThnFrame *f, npy_intp n)
+{
+    return n > UINT32_MAX ? thn_error(f, PyExc_ValueError, "cannot sort more than %lld elements along an axis",
+                                      (long long)UINT32_MAX) : 0;
+}
+
+static int sort_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *in = THN_IN(f, ins, 0);
+    int axis = row_axis(f, ins);
+    if (axis < 0 || long_rows(f, in->dims[axis]) < 0) {
+        return -1;
+    }
+    f->work = 20.0 * (double)thn_size(in);
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims);
+}
+
+/* Positions that sort a row, in the low halves of the result. `work` has room for 5 n words. */
+static const uint64_t *argsort_row(const ThnCell *in, const char *row, npy_intp stride, npy_intp n, uint64_t *work)
+{
+    uint64_t *a = work, *b = work + n, *keys = work + 2 * n;
+    if (thn_key_size(in->typenum) == 4) {
+        thn_keys(in->typenum, row, stride, n, keys, 1);
+        return thn_argsort_u32((const uint32_t *)keys, n, a, b);
+    }
+    if (thn_key_size(in->typenum) == 8) {
+        thn_keys(in->typenum, row, stride, n, keys, 1);
+        return thn_argsort_u64(keys, n, a, b);
+    }
+    /* Complex numbers: by imaginary part, then by real part, then by class; each sort keeps the order of the one before. */
+    uint64_t *re = work + 2 * n, *im = work + 3 * n, *moved = work + 4 * n;
+    uint8_t *class = (uint8_t *)(work + 5 * n);
+    thn_complex_keys(in->typenum, row, stride, n, class, re, im);
+    uint64_t *order = thn_argsort_u64(im, n, a, b);
+    uint32_t *before = (uint32_t *)im, *small = (uint32_t *)im + n;
+    for (npy_intp i = 0; i < n; i++) {
+        before[i] = (uint32_t)order[i];
+        moved[i] = re[before[i]];
+    }
+    order = thn_argsort_u64(moved, n, a, b);
+    for (npy_intp i = 0; i < n; i++) {
+        small[i] = before[(uint32_t)order[i]];
+    }
+    uint32_t *classes = (uint32_t *)moved;
+    for (npy_intp i = 0; i < n; i++) {
+        before[i] = small[i];
+        classes[i] = class[before[i]];
+    }
+    order = thn_argsort_u32(classes, n, a, b);
+    for (npy_intp i = 0; i < n; i++) {
+        order[i] = before[(uint32_t)order[i]];
+    }
+    return order;
+}
+
+static void sort_row(const ThnCell *in, const char *row, npy_intp stride, npy_intp n, char *out, npy_intp step, void *work)
+{
+    int size = thn_key_size(in->typenum);
+    if (size) {
+        thn_keys(in->typenum, row, stride, n, work, 0);
+        const void *sorted = size == 4 ? (void *)thn_sort_u32(work, (uint32_t *)work + n, n)
+                                       : (void *)thn_sort_u64(work, (uint64_t *)work + n, n);
+        thn_unkeys(in->typenum, sorted, n, out, step);
+        return;
+    }
+    const uint64_t *order = argsort_row(in, row, stride, n, work);
+    for (npy_intp i = 0; i < n; i++, out += step) {
+        memcpy(out, row + (npy_intp)(uint32_t)order[i] * stride, (size_t)in->itemsize);
+    }
+}
+
+/* Writes the first |count| elements in ascending, for positive counts descending, order. */
+static void topk_row(const Rows *r, const char *row, char *out, char *out2, uint64_t *work)
+{
+    const npy_intp n = r->n, m = r->count < 0 ? -r->count : r->count;
+    const npy_intp stride = r->in->strides[r->axis];
+    uint64_t *keys = work, *chosen = work + n, *a = work + 2 * n, *b = work + 3 * n;
+    uint32_t *positions = (uint32_t *)(work + 4 * n);
+    thn_keys64(r->in->typenum, row, stride, n, keys);
+    if (r->count > 0) {
+        for (npy_intp i = 0; i < n; i++) {
+            keys[i] = ~keys[i];
+        }
+    }
+    const uint64_t last = thn_select_u64(keys, n, m, a);
+    npy_intp below = 0, found = 0;
+    for (npy_intp i = 0; i < n; i++) {
+        below += keys[i] < last;
+    }
+    npy_intp ties = m - below;
+    for (npy_intp i = 0; i < n && found < m; i++) {
+        int take = keys[i] < last || (keys[i] == last && ties-- > 0);
+        if (take) {
+            chosen[found] = keys[i];
+            positions[found++] = (uint32_t)i;
+        }
+    }
+    const uint64_t *order = r->sort->sorted ? thn_argsort_u64(chosen, m, a, b) : NULL;
+    const ThnInner write = r->out2 ? thn_cast_inner(r->out2->typenum, NPY_INT64) : NULL;
+    for (npy_intp i = 0; i < m; i++) {
+        int64_t position = positions[order ? (uint32_t)order[i] : i];
+        if (r->out) {
+            memcpy(out + i * r->out->strides[r->axis], row + position * stride, (size_t)r->in->itemsize);
+        }
+        if (r->out2) {
+            write(1, out2 + i * r->out2->strides[r->axis], 0, (const char *)&position, 0);
+        }
+    }
+}
+
+/* The first element of line `number` along the axis. */
+static char *line(const ThnCell *c, int axis, npy_intp number)
+{
+    char *p = c->data;
+    for (int i = c->ndim - 1; i >= 0; i--) {
+        if (i != axis) {
+            p += number % c->dims[i] * c->strides[i];
+            number /= c->dims[i];
+        }
+    }
+    return p;
+}
+
+static void rows_task(void *ctx, long task)
+{
+    Rows *r = ctx;
+    const npy_intp start = task * r->chunk, stop = start + r->chunk < r->rows ? start + r->chunk : r->rows;
+    const npy_intp n = r->n, stride = r->in->strides[r->axis];
+    uint64_t *work = thn_pool_alloc((size_t)(6 * n + 8) * sizeof *work);
+    if (!work) {
+        atomic_store(&r->failed, 1);
+        return;
+    }
+    for (npy_intp k = start; k < stop; k++) {
+        const char *row = line(r->in, r->axis, k);
+        char *out = r->out ? line(r->out, r->axis, k) : NULL;
+        if (r->count) {
+            topk_row(r, row, out, r->out2 ? line(r->out2, r->axis, k) : NULL, work);
+        } else if (r->argsort) {
+            const uint64_t *order = argsort_row(r->in, row, stride, n, work);
+            const npy_intp step = r->out->strides[r->axis];
+            for (npy_intp i = 0; i < n; i++) {
+                *(int64_t *)(out + i * step) = (int64_t)(uint32_t)order[i];
+            }
+        } else {
+            sort_row(r->in, row, stride, n, out, r->out->strides[r->axis], work);
+        }
+    }
+    thn_pool_free(work);
+}
+
+static int run_rows(ThnFrame *f, const ThnInstr *ins, Rows *r)
+{
+    r->in = THN_IN(f, ins, 0);
+    r->sort = ins->data;
+    r->n = r->in->dims[r->axis];
+    r->rows = 1;
+    for (int i = 0; i < r->in->ndim; i++) {
+        r->rows *= i == r->axis ? 1 : r->in->dims[i];
+    }
+    if (r->n == 0 || r->rows == 0) {
+        return 0;
+    }
+    r->chunk = r->rows;
+    if (r->rows > 1 && r->n * r->rows >= PARALLEL_ROWS) {
+        r->chunk = PARALLEL_ROWS / 4 / r->n + 1;
+    }
+    atomic_init(&r->failed, 0);
+    thn_parallel((long)((r->rows + r->chunk - 1) / r->chunk), rows_task, r);
+    return atomic_load(&r->failed) ? thn_error(f, PyExc_MemoryError, "out of memory for sorting") : 0;
+}
+
+static int sort_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Rows r = {.out = THN_OUT(f, ins, 0), .axis = row_axis(f, ins)};
+    return run_rows(f, ins, &r);
+}
+
+static int argsort_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Rows r = {.out = THN_OUT(f, ins, 0), .axis = row_axis(f, ins), .argsort = 1};
+    return run_rows(f, ins, &r);
+}
+
+static int topk_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Sort *s = ins->data;
+    ThnCell *in = THN_IN(f, ins, 0);
+    const int axis = s->axis;
+    const npy_intp n = in->dims[axis];
+    const int64_t k = thn_scalar_int(THN_IN(f, ins, 1));
+    if (long_rows(f, n) < 0) {
+        return -1;
+    }
+    if (k == 0 || k > n || k < -n) {
+        return thn_error(f, PyExc_ValueError, "topk: kth must be in [-%lld, 0) or (0, %lld], got %lld", (long long)n,
+                         (long long)n, (long long)k);
+    }
+    npy_intp dims[THN_MAXDIM];
+    memcpy(dims, in->dims, sizeof(npy_intp) * (size_t)in->ndim);
+    dims[axis] = (npy_intp)(k < 0 ? -k : k);
+    f->work = 10.0 * (double)thn_size(in);
+    for (int i = 0; i < ins->nout; i++) {
+        if (thn_out_alloc(f, THN_OUT(f, ins, i), dims) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int topk_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const Sort *s = ins->data;
+    Rows r = {.out = s->values ? THN_OUT(f, ins, 0) : NULL, .out2 = s->indices ? THN_OUT(f, ins, ins->nout - 1) : NULL,
+              .axis = s->axis, .count = (npy_intp)thn_scalar_int(THN_IN(f, ins, 1))};
+    return run_rows(f, ins, &r);
+}
+
+/* ---- searchsorted */
+
+typedef npy_intp (*Search)(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order);
+
+static inline float half_value(uint16_t b)
+{
+    float v;
+    thn_cast_inner(NPY_FLOAT, NPY_HALF)(1, (char *)&v, 0, (const char *)&b, 0);
+    return v;
+}
+
+typedef struct {
+    float re, im;
+} C8;
+typedef struct {
+    double re, im;
+} C16;
+
+#define LESS_INT(a, b) ((a) < (b))
+#define LESS_FLOAT(a, b) ((a) < (b) || ((b) != (b) && (a) == (a)))
+#define LESS_HALF(a, b) LESS_FLOAT(half_value(a), half_value(b))
+
+/* Order of complex numbers by class, real and imaginary part, as sort has it. */
+static int less_complex(double ar, double ai, double br, double bi)
+{
+    int a = 2 * (ar != ar) + (ai != ai), b = 2 * (br != br) + (bi != bi);
+    if (a != b) {
+        return a < b;
+    }
+    if (a < 2 && ar != br) {
+        return ar < br;
+    }
+    return ai < bi;
+}
+#define LESS_COMPLEX(a, b) less_complex((a).re, (a).im, (b).re, (b).im)
+
+/* The first position whose element is not less than (right: is greater than) the value. */
+#define DEFINE_SEARCH(S, T, LESS)                                                                                     \
+    static npy_intp left_##S(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order)    \
+    {                                                                                                                 \
+        const T v = *(const T *)value;                                                                                \
+        npy_intp low = 0;                                                                                             \
+        while (n > 0) {                                                                                               \
+            const npy_intp half = n / 2, at = low + half;                                                             \
+            const T e = *(const T *)(x + (order ? order[at] : at) * stride);                                          \
+            const int after = LESS(e, v);                                                                             \
+            low = after ? at + 1 : low;                                                                               \
+            n = after ? n - half - 1 : half;                                                                          \
+        }                                                                                                             \
+        return low;                                                                                                   \
+    }                                                                                                                 \
+    static npy_intp right_##S(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order)   \
+    {                                                                                                                 \
+        const T v = *(const T *)value;                                                                                \
+        npy_intp low = 0;                                                                                             \
+        while (n > 0) {                                                                                               \
+            const npy_intp half = n / 2, at = low + half;                                                             \
+            const T e = *(const T *)(x + (order ? order[at] : at) * stride);                                          \
+            const int after = !(LESS(v, e));                                                                          \
+            low = after ? at + 1 : low;                                                                               \
+            n = after ? n - half - 1 : half;                                                                          \
+        }                                                                                                             \
+        return low;                                                                                                   \
+    }
+DEFINE_SEARCH(u1, uint8_t, LESS_INT)
+DEFINE_SEARCH(i1, int8_t, LESS_INT)
+DEFINE_SEARCH(u2, uint16_t, LESS_INT)
+DEFINE_SEARCH(i2, int16_t, LESS_INT)
+DEFINE_SEARCH(u4, uint32_t, LESS_INT)
+DEFINE_SEARCH(i4, int32_t, LESS_INT)
+DEFINE_SEARCH(u8, uint64_t, LESS_INT)
+DEFINE_SEARCH(i8, int64_t, LESS_INT)
+DEFINE_SEARCH(f2, uint16_t, LESS_HALF)
+DEFINE_SEARCH(f4, float, LESS_FLOAT)
+DEFINE_SEARCH(f8, double, LESS_FLOAT)
+DEFINE_SEARCH(c8, C8, LESS_COMPLEX)
+DEFINE_SEARCH(c16, C16, LESS_COMPLEX)
+
+static Search search_of(int typenum, int right)
+{
+#define PAIR(S) return right ? right_##S : left_##S
+    switch (typenum) {
+    case NPY_BOOL:
+    case NPY_UBYTE: PAIR(u1);
+    case NPY_BYTE: PAIR(i1);
+    case NPY_USHORT: PAIR(u2);
+    case NPY_SHORT: PAIR(i2);
+    case NPY_UINT: PAIR(u4);
+    case NPY_INT: PAIR(i4);
+    case NPY_HALF: PAIR(f2);
+    case NPY_FLOAT: PAIR(f4);
+    case NPY_DOUBLE: PAIR(f8);
+    case NPY_CFLOAT: PAIR(c8);
+    case NPY_CDOUBLE: PAIR(c16);
+    default: break;
+    }
+    if (PyTypeNum_ISUNSIGNED(typenum)) {
+        PAIR(u8);
+    }
+    if (PyTypeNum_ISINTEGER(typenum)) {
+        PAIR(i8);
+    }
+    return NULL;
+#undef PAIR
+}
+
+static int search_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    int *right = thn_alloc(sizeof *right);
+    ins->data = right;
+    if (!right || !PyArg_ParseTuple(params, "p", right)) {
+        return -1;
+    }
+    const ThnCellSpec *x = &p->cells[ins->ins[0]], *v = &p->cells[ins->ins[1]];
+    if (x->ndim != 1 || !PyArray_EquivTypenums(x->typenum, v->typenum) || !search_of(x->typenum, 0)
+        || (ins->nin > 2 && !thn_int_reader(p->cells[ins->ins[2]].typenum))) {
+        PyErr_SetString(PyExc_ValueError, "searchsorted: a vector and values of the same dtype");
+        return -1;
+    }
+    return 0;
+}
+
+static int search_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *x = THN_IN(f, ins, 0);
+    ThnCell *v = THN_IN(f, ins, 1);
+    const npy_intp n = x->dims[0];
+    if (ins->nin > 2) {
+        const ThnCell *sorter = THN_IN(f, ins, 2);
+        npy_intp *order = thn_scratch(f, ins, sizeof *order * (size_t)(n + 1));
+        ThnReadInt get = thn_int_reader(sorter->typenum);
+        if (!order) {
+            return -1;
+        }
+        if (sorter->dims[0] != n) {
+            return thn_error(f, PyExc_ValueError, "sorter.size must equal key.size, got %lld for a vector of %lld",
+                             (long long)sorter->dims[0], (long long)n);
+        }
+        for (npy_intp i = 0; i < n; i++) {
+            int64_t position = get(sorter->data + i * sorter->strides[0]);
+            if (position < 0 || position >= n) {
+                return thn_error(f, PyExc_ValueError, "Sorter index out of range.");
+            }
+            order[i] = (npy_intp)position;
+        }
+    }
+    f->work = 30.0 * (double)thn_size(v);
+    return thn_out_alloc(f, THN_OUT(f, ins, 1 - 1), v->dims);
+}
+
+typedef struct {
+    const ThnCell *x, *v, *out;
+    const npy_intp *order;
+    Search search;
+    npy_intp total, chunk;
+} Searching;
+
+static void search_task(void *ctx, long task)
+{
+    const Searching *s = ctx;
+    const ThnCell *v = s->v;
+    npy_intp start = task * s->chunk, stop = start + s->chunk < s->total ? start + s->chunk : s->total;
+    npy_intp at[THN_MAXDIM], rest = start;
+    const char *p = v->data;
+    for (int i = v->ndim - 1; i >= 0; i--) {
+        at[i] = rest % v->dims[i];
+        rest /= v->dims[i];
+        p += at[i] * v->strides[i];
+    }
+    for (npy_intp k = start; k < stop; k++) {
+        ((int64_t *)s->out->data)[k] = s->search(s->x->data, s->x->strides[0], s->x->dims[0], p, s->order);
+        for (int i = v->ndim - 1; i >= 0; i--) {
+            p += v->strides[i];
+            if (++at[i] < v->dims[i]) {
+                break;
+            }
+            p -= v->strides[i] * v->dims[i];
+            at[i] = 0;
+        }
+    }
+}
+
+static int search_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Searching s = {THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_OUT(f, ins, 0), NULL, NULL, 0, 8192};
+    s.order = ins->nin > 2 ? f->scratch[ins->index].ptr : NULL;
+    s.search = search_of(s.x->typenum, *(const int *)ins->data);
+    s.total = thn_size(s.v);
+    thn_parallel((long)((s.total + s.chunk - 1) / s.chunk), search_task, &s);
+    return 0;
+}
+
+const ThnOpDef thn_ops_sort[] = {
+    {"sort", sort_init, NULL, sort_prepare, sort_execute, 0},
+    {"argsort", sort_init, NULL, sort_prepare, argsort_execute, 0},
+    {"topk", sort_init, NULL, topk_prepare, topk_execute, 0},
+    {"searchsorted", search_init, NULL, search_prepare, search_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

@@ -1,0 +1,168 @@
+/* Instructions: functions of one or two numbers given by their address, applied to each element. */
+#include "vm.h"
+#include "copy.h"
+#include "pool.h"
+#include "threads.h"
+
+#include <stdatomic.h>
+
+#define BLOCK 512 /* elements of a task */
+
+typedef double (*Unary)(double, int);
+typedef double (*Binary)(double, double, int);
+
+typedef struct {
+    void *function;
+    void *factor; /* Unary of the first argument, multiplied in; or NULL */
+    int swap;
+} Special;
+
+static int special_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Special *s = thn_alloc(sizeof *s);
+    PyObject *function, *factor;
+    ins->data = s;
+    if (!s || !PyArg_ParseTuple(params, "OOp", &function, &factor, &s->swap)) {
+        return -1;
+    }
+    if (!PyCapsule_CheckExact(function) || (factor != Py_None && !PyCapsule_CheckExact(factor)) || ins->nin > 2) {
+        PyErr_SetString(PyExc_TypeError, "special: capsules with the addresses of functions of one or two numbers");
+        return -1;
+    }
+    s->function = PyCapsule_GetPointer(function, PyCapsule_GetName(function));
+    s->factor = factor == Py_None ? NULL : PyCapsule_GetPointer(factor, PyCapsule_GetName(factor));
+    for (int k = 0; k < ins->nin; k++) {
+        const ThnCellSpec *in = &p->cells[ins->ins[k]];
+        if (!thn_cast_inner(NPY_DOUBLE, in->typenum) || in->ndim != p->cells[ins->outs[0]].ndim) {
+            PyErr_SetString(PyExc_ValueError, "special: real operands of the result's rank");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int special_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *out = THN_OUT(f, ins, 0);
+    npy_intp dims[THN_MAXDIM];
+    int from[THN_MAXDIM];
+    for (int i = 0; i < out->ndim; i++) {
+        dims[i] = 1;
+        from[i] = -1;
+        for (int k = 0; k < ins->nin; k++) {
+            const ThnCell *in = THN_IN(f, ins, k);
+            if (in->bcast >> i & 1) {
+                continue;
+            }
+            if (from[i] >= 0 && in->dims[i] != dims[i]) {
+                return thn_error(f, PyExc_ValueError,
+                                 "Input dimension mis-match. (input[%d].shape[%d] = %lld, input[%d].shape[%d] = %lld)",
+                                 from[i], i, (long long)dims[i], k, i, (long long)in->dims[i]);
+            }
+            dims[i] = in->dims[i];
+            from[i] = k;
+        }
+    }
+    if (thn_out_alloc(f, out, dims) < 0) {
+        return -1;
+    }
+    f->work = 60.0 * (double)thn_size(out);
+    return 0;
+}
+
+typedef struct {
+    const Special *special;
+    const ThnCell *out;
+    int nin, direct[2]; /* direct: contiguous float64 of the result's shape */
+    const ThnCell *in[2];
+    npy_intp strides[2][THN_MAXDIM];
+    ThnInner load[2], store;
+    npy_intp total;
+} Apply;
+
+/* Elements [start, start + n) of an operand, in C order, as float64. */
+static const double *operand(const Apply *a, int k, npy_intp start, npy_intp n, double *buffer)
+{
+    const ThnCell *out = a->out;
+    if (a->direct[k]) {
+        return (const double *)a->in[k]->data + start;
+    }
+    npy_intp at[THN_MAXDIM], rest = start;
+    const char *p = a->in[k]->data;
+    const int last = out->ndim - 1;
+    if (last < 0) {
+        a->load[k](1, (char *)buffer, 8, p, 0);
+        return buffer;
+    }
+    for (int i = last; i >= 0; i--) {
+        at[i] = rest % out->dims[i];
+        rest /= out->dims[i];
+        p += at[i] * a->strides[k][i];
+    }
+    for (npy_intp done = 0; done < n;) {
+        npy_intp count = out->dims[last] - at[last];
+        count = count < n - done ? count : n - done;
+        a->load[k](count, (char *)(buffer + done), 8, p, a->strides[k][last]);
+        done += count;
+        p -= at[last] * a->strides[k][last];
+        at[last] = 0;
+        for (int i = last - 1; i >= 0; i--) {
+            p += a->strides[k][i];
+            if (++at[i] < out->dims[i]) {
+                break;
+            }
+            p -= a->strides[k][i] * out->dims[i];
+            at[i] = 0;
+        }
+    }
+    return buffer;
+}
+
+static void apply_task(void *ctx, long task)
+{
+    const Apply *a = ctx;
+    const Special *s = a->special;
+    const npy_intp start = task * BLOCK, n = a->total - start < BLOCK ? a->total - start : BLOCK;
+    double one[BLOCK], two[BLOCK], result[BLOCK];
+    const double *x = operand(a, 0, start, n, one);
+    if (a->nin == 1) {
+        const Unary function = (Unary)s->function;
+        for (npy_intp i = 0; i < n; i++) {
+            result[i] = function(x[i], 1);
+        }
+    } else {
+        const double *y = operand(a, 1, start, n, two), *first = s->swap ? y : x, *second = s->swap ? x : y;
+        const Binary function = (Binary)s->function;
+        for (npy_intp i = 0; i < n; i++) {
+            result[i] = function(first[i], second[i], 1);
+        }
+    }
+    if (s->factor) {
+        const Unary factor = (Unary)s->factor;
+        for (npy_intp i = 0; i < n; i++) {
+            result[i] *= factor(x[i], 1);
+        }
+    }
+    const npy_intp item = a->out->itemsize;
+    a->store(n, a->out->data + start * item, item, (const char *)result, 8);
+}
+
+static int special_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Apply a = {.special = ins->data, .out = THN_OUT(f, ins, 0), .nin = ins->nin};
+    a.total = thn_size(a.out);
+    a.store = thn_cast_inner(a.out->typenum, NPY_DOUBLE);
+    for (int k = 0; k < ins->nin; k++) {
+        const ThnCell *in = a.in[k] = THN_IN(f, ins, k);
+        a.load[k] = thn_cast_inner(NPY_DOUBLE, in->typenum);
+        a.direct[k] = in->typenum == NPY_DOUBLE && thn_is_c_contiguous(in) && thn_size(in) == a.total;
+        thn_broadcast_strides(in, a.out->ndim, a.out->dims, a.strides[k]);
+    }
+    thn_parallel((long)((a.total + BLOCK - 1) / BLOCK), apply_task, &a);
+    return 0;
+}
+
+const ThnOpDef thn_ops_special[] = {
+    {"special", special_init, NULL, special_prepare, special_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

@@ -1,0 +1,394 @@
+/* Calls of LAPACK through pointers that theano.native.lapack_library finds.
+ *
+ * Integers are passed as pointers to int64_t. A library with 32-bit integers reads and writes the low half; arrays of
+ * integers have 64 bits for each and are handed back to the library only, but for pivots, which are widened here. */
+#include "vm.h"
+#include "blas.h"
+#include "lapack.h"
+#include "pool.h"
+
+typedef const char *Flag;
+typedef const int64_t *Int;
+typedef int64_t *Info;
+
+typedef void (*potrf_fn)(Flag, Int, void *, Int, Info);
+typedef void (*getrf_fn)(Int, Int, void *, Int, void *, Info);
+typedef void (*getri_fn)(Int, void *, Int, const void *, void *, Int, Info);
+typedef void (*getrs_fn)(Flag, Int, Int, const void *, Int, const void *, void *, Int, Info);
+typedef void (*sysv_fn)(Flag, Int, Int, void *, Int, void *, void *, Int, void *, Int, Info);
+typedef void (*trsm_fn)(Flag, Flag, Flag, Flag, Int, Int, const void *, const void *, Int, void *, Int);
+typedef void (*syevd_fn)(Flag, Flag, Int, void *, Int, void *, void *, Int, void *, Int, Info);
+typedef void (*heevd_fn)(Flag, Flag, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, Info);
+typedef void (*sygvd_fn)(Int, Flag, Flag, Int, void *, Int, void *, Int, void *, void *, Int, void *, Int, Info);
+typedef void (*hegvd_fn)(Int, Flag, Flag, Int, void *, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, Info);
+typedef void (*gesdd_fn)(Flag, Int, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, void *, Info);
+typedef void (*cgesdd_fn)(Flag, Int, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, void *, void *, Info);
+typedef void (*geqrf_fn)(Int, Int, void *, Int, void *, void *, Int, Info);
+typedef void (*orgqr_fn)(Int, Int, Int, void *, Int, const void *, void *, Int, Info);
+typedef void (*geev_fn)(Flag, Flag, Int, void *, Int, void *, void *, void *, Int, void *, Int, void *, Int, Info);
+typedef void (*cgeev_fn)(Flag, Flag, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, void *, Info);
+
+enum { POTRF, GETRF, GETRI, GETRS, SYSV, TRSM, SYEVD, SYGVD, GESDD, GEQRF, ORGQR, GEEV, N_ROUTINES };
+
+static const char *const names[N_ROUTINES][2] = {
+    {"potrf", "potrf"}, {"getrf", "getrf"}, {"getri", "getri"}, {"getrs", "getrs"},
+    {"sysv", "sysv"},   {"trsm", "trsm"},   {"syevd", "heevd"}, {"sygvd", "hegvd"},
+    {"gesdd", "gesdd"}, {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"geev", "geev"},
+};
+
+static void *routines[N_ROUTINES][4];
+static int wide; /* the library's integers have 64 bits */
+static int state;
+
+#define CALL(TYPE, ROUTINE) ((TYPE)routines[ROUTINE][letter])
+
+static const int64_t item_of[4] = {4, 8, 8, 16};
+
+int thn_lapack_letter(int typenum)
+{
+    switch (typenum) {
+    case NPY_FLOAT: return THN_S;
+    case NPY_DOUBLE: return THN_D;
+    case NPY_CFLOAT: return THN_C;
+    case NPY_CDOUBLE: return THN_Z;
+    default: return -1;
+    }
+}
+
+static int64_t result(int64_t info)
+{
+    return wide ? info : (int32_t)info;
+}
+
+static int64_t at_least_1(int64_t n)
+{
+    return n > 0 ? n : 1;
+}
+
+/* The size that a query left in work[0]. */
+static int64_t asked(int letter, const void *work)
+{
+    double n = letter & 1 ? *(const double *)work : *(const float *)work;
+    return at_least_1((int64_t)(n + 1));
+}
+
+static int64_t asked_int(const int64_t *work)
+{
+    return at_least_1(wide ? *work : (int32_t)*work);
+}
+
+int64_t thn_potrf(int letter, char uplo, ThnDense a)
+{
+    int64_t info = 0;
+    CALL(potrf_fn, POTRF)(&uplo, &a.rows, a.data, &a.ld, &info);
+    return result(info);
+}
+
+int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots)
+{
+    int64_t info = 0, n = a.rows < a.cols ? a.rows : a.cols;
+    CALL(getrf_fn, GETRF)(&a.rows, &a.cols, a.data, &a.ld, pivots, &info);
+    for (int64_t i = n - 1; !wide && i >= 0; i--) {
+        pivots[i] = ((const int32_t *)pivots)[i];
+    }
+    return result(info);
+}
+
+/* Pivots as the library wants them; `held` is freed by the caller. */
+static const void *own_pivots(const int64_t *pivots, int64_t n, int32_t **held)
+{
+    *held = NULL;
+    if (wide) {
+        return pivots;
+    }
+    int32_t *narrow = *held = thn_pool_alloc((size_t)(n + 1) * sizeof *narrow);
+    for (int64_t i = 0; narrow && i < n; i++) {
+        narrow[i] = (int32_t)pivots[i];
+    }
+    return narrow;
+}
+
+int64_t thn_getri(int letter, ThnDense a, const int64_t *pivots)
+{
+    int64_t info = 0, query = -1;
+    char first[16];
+    int32_t *held;
+    const void *own = own_pivots(pivots, a.rows, &held);
+    if (!own) {
+        return THN_LAPACK_MEMORY;
+    }
+    CALL(getri_fn, GETRI)(&a.rows, a.data, &a.ld, own, first, &query, &info);
+    int64_t lwork = asked(letter, first);
+    char *work = thn_pool_alloc((size_t)(lwork * item_of[letter]));
+    if (work) {
+        CALL(getri_fn, GETRI)(&a.rows, a.data, &a.ld, own, work, &lwork, &info);
+    }
+    thn_pool_free(held);
+    thn_pool_free(work);
+    return work ? result(info) : THN_LAPACK_MEMORY;
+}
+
+int64_t thn_getrs(int letter, char trans, ThnDense lu, const int64_t *pivots, ThnDense b)
+{
+    int64_t info = 0;
+    int32_t *held;
+    const void *own = own_pivots(pivots, lu.rows, &held);
+    if (!own) {
+        return THN_LAPACK_MEMORY;
+    }
+    CALL(getrs_fn, GETRS)(&trans, &lu.rows, &b.cols, lu.data, &lu.ld, own, b.data, &b.ld, &info);
+    thn_pool_free(held);
+    return result(info);
+}
+
+int64_t thn_sysv(int letter, char uplo, ThnDense a, ThnDense b)
+{
+    int64_t info = 0, query = -1;
+    char first[16];
+    void *pivots = thn_pool_alloc((size_t)(a.rows + 1) * 8), *work = NULL;
+    if (pivots) {
+        CALL(sysv_fn, SYSV)(&uplo, &a.rows, &b.cols, a.data, &a.ld, pivots, b.data, &b.ld, first, &query, &info);
+        int64_t lwork = asked(letter, first);
+        work = thn_pool_alloc((size_t)(lwork * item_of[letter]));
+        if (work) {
+            CALL(sysv_fn, SYSV)(&uplo, &a.rows, &b.cols, a.data, &a.ld, pivots, b.data, &b.ld, work, &lwork, &info);
+        }
+    }
+    thn_pool_free(pivots);
+    thn_pool_free(work);
+    return work ? result(info) : THN_LAPACK_MEMORY;
+}
+
+void thn_trsm(int letter, char side, char uplo, char trans, char diag, ThnDense a, ThnDense b)
+{
+    static const float s[2] = {1, 0};
+    static const double d[2] = {1, 0};
+    CALL(trsm_fn, TRSM)(&side, &uplo, &trans, &diag, &b.rows, &b.cols, letter & 1 ? (const void *)d : (const void *)s, a.data,
+                        &a.ld, b.data, &b.ld);
+}
+
+/* Buffers that a query asked for. */
+typedef struct {
+    char *work, *iwork, *rwork;
+    int64_t lwork, liwork, lrwork;
+} Work;
+
+static int take(Work *w, int letter)
+{
+    w->work = thn_pool_alloc((size_t)(w->lwork * item_of[letter]));
+    w->iwork = thn_pool_alloc((size_t)(at_least_1(w->liwork) * 8));
+    w->rwork = thn_pool_alloc((size_t)(at_least_1(w->lrwork) * 8));
+    return w->work && w->iwork && w->rwork;
+}
+
+static void drop(Work *w)
+{
+    thn_pool_free(w->work);
+    thn_pool_free(w->iwork);
+    thn_pool_free(w->rwork);
+}
+
+int64_t thn_syevd(int letter, char jobz, char uplo, ThnDense a, void *w)
+{
+    int64_t info = 0, query = -1, ifirst[2] = {0, 0};
+    double first[2] = {0, 0}, rfirst[2] = {0, 0};
+    Work k = {0};
+    for (int run = 0; run < 2; run++) {
+        void *work = run ? k.work : (void *)first, *iwork = run ? k.iwork : (void *)ifirst;
+        void *rwork = run ? k.rwork : (void *)rfirst;
+        if (letter < THN_C) {
+            CALL(syevd_fn, SYEVD)(&jobz, &uplo, &a.rows, a.data, &a.ld, w, work, run ? &k.lwork : &query, iwork,
+                                  run ? &k.liwork : &query, &info);
+        } else {
+            CALL(heevd_fn, SYEVD)(&jobz, &uplo, &a.rows, a.data, &a.ld, w, work, run ? &k.lwork : &query, rwork,
+                                  run ? &k.lrwork : &query, iwork, run ? &k.liwork : &query, &info);
+        }
+        if (!run) {
+            k.lwork = asked(letter, first);
+            k.lrwork = asked(letter, rfirst);
+            k.liwork = asked_int(ifirst);
+            if (!take(&k, letter)) {
+                drop(&k);
+                return THN_LAPACK_MEMORY;
+            }
+        }
+    }
+    drop(&k);
+    return result(info);
+}
+
+int64_t thn_sygvd(int letter, char jobz, char uplo, ThnDense a, ThnDense b, void *w)
+{
+    int64_t info = 0, query = -1, kind = 1, ifirst[2] = {0, 0};
+    double first[2] = {0, 0}, rfirst[2] = {0, 0};
+    Work k = {0};
+    for (int run = 0; run < 2; run++) {
+        void *work = run ? k.work : (void *)first, *iwork = run ? k.iwork : (void *)ifirst;
+        void *rwork = run ? k.rwork : (void *)rfirst;
+        if (letter < THN_C) {
+            CALL(sygvd_fn, SYGVD)(&kind, &jobz, &uplo, &a.rows, a.data, &a.ld, b.data, &b.ld, w, work,
+                                  run ? &k.lwork : &query, iwork, run ? &k.liwork : &query, &info);
+        } else {
+            CALL(hegvd_fn, SYGVD)(&kind, &jobz, &uplo, &a.rows, a.data, &a.ld, b.data, &b.ld, w, work,
+                                  run ? &k.lwork : &query, rwork, run ? &k.lrwork : &query, iwork, run ? &k.liwork : &query,
+                                  &info);
+        }
+        if (!run) {
+            k.lwork = asked(letter, first);
+            k.lrwork = asked(letter, rfirst);
+            k.liwork = asked_int(ifirst);
+            if (!take(&k, letter)) {
+                drop(&k);
+                return THN_LAPACK_MEMORY;
+            }
+        }
+    }
+    drop(&k);
+    return result(info);
+}
+
+int64_t thn_gesdd(int letter, char jobz, ThnDense a, void *s, ThnDense u, ThnDense vt)
+{
+    int64_t info = 0, query = -1, small = a.rows < a.cols ? a.rows : a.cols, large = a.rows + a.cols - small;
+    double first[2] = {0, 0};
+    Work k = {.liwork = 8 * small};
+    /* The size that the routine's description gives for the real workspace of the complex versions. */
+    k.lrwork = letter < THN_C ? 1 : jobz == 'N' ? 7 * small
+               : small * (5 * small + 7 > 2 * large + 2 * small + 1 ? 5 * small + 7 : 2 * large + 2 * small + 1);
+    for (int run = 0; run < 2; run++) {
+        void *work = run ? k.work : (void *)first;
+        Int lwork = run ? &k.lwork : &query;
+        if (letter < THN_C) {
+            CALL(gesdd_fn, GESDD)(&jobz, &a.rows, &a.cols, a.data, &a.ld, s, u.data, &u.ld, vt.data, &vt.ld, work, lwork,
+                                  k.iwork, &info);
+        } else {
+            CALL(cgesdd_fn, GESDD)(&jobz, &a.rows, &a.cols, a.data, &a.ld, s, u.data, &u.ld, vt.data, &vt.ld, work, lwork,
+                                   k.rwork, k.iwork, &info);
+        }
+        if (!run) {
+            k.lwork = asked(letter, first);
+            if (!take(&k, letter)) {
+                drop(&k);
+                return THN_LAPACK_MEMORY;
+            }
+        }
+    }
+    drop(&k);
+    return result(info);
+}
+
+int64_t thn_geqrf(int letter, ThnDense a, void *tau)
+{
+    int64_t info = 0, query = -1;
+    double first[2] = {0, 0};
+    CALL(geqrf_fn, GEQRF)(&a.rows, &a.cols, a.data, &a.ld, tau, first, &query, &info);
+    int64_t lwork = asked(letter, first);
+    char *work = thn_pool_alloc((size_t)(lwork * item_of[letter]));
+    if (!work) {
+        return THN_LAPACK_MEMORY;
+    }
+    CALL(geqrf_fn, GEQRF)(&a.rows, &a.cols, a.data, &a.ld, tau, work, &lwork, &info);
+    thn_pool_free(work);
+    return result(info);
+}
+
+int64_t thn_orgqr(int letter, ThnDense a, int64_t k, const void *tau)
+{
+    int64_t info = 0, query = -1;
+    double first[2] = {0, 0};
+    CALL(orgqr_fn, ORGQR)(&a.rows, &a.cols, &k, a.data, &a.ld, tau, first, &query, &info);
+    int64_t lwork = asked(letter, first);
+    char *work = thn_pool_alloc((size_t)(lwork * item_of[letter]));
+    if (!work) {
+        return THN_LAPACK_MEMORY;
+    }
+    CALL(orgqr_fn, ORGQR)(&a.rows, &a.cols, &k, a.data, &a.ld, tau, work, &lwork, &info);
+    thn_pool_free(work);
+    return result(info);
+}
+
+int64_t thn_geev(int letter, ThnDense a, void *w, ThnDense vr)
+{
+    int64_t info = 0, query = -1, one = 1;
+    double first[2] = {0, 0}, rfirst[2] = {0, 0}, none[2];
+    const char no = 'N', yes = 'V';
+    char *imaginary = (char *)w + a.rows * item_of[letter];
+    Work k = {.liwork = 1, .lrwork = 2 * a.rows};
+    for (int run = 0; run < 2; run++) {
+        void *work = run ? k.work : (void *)first;
+        Int lwork = run ? &k.lwork : &query;
+        if (letter < THN_C) {
+            CALL(geev_fn, GEEV)(&no, &yes, &a.rows, a.data, &a.ld, w, imaginary, none, &one, vr.data, &vr.ld, work, lwork,
+                                &info);
+        } else {
+            CALL(cgeev_fn, GEEV)(&no, &yes, &a.rows, a.data, &a.ld, w, none, &one, vr.data, &vr.ld, work, lwork,
+                                 run ? k.rwork : (void *)rfirst, &info);
+        }
+        if (!run) {
+            k.lwork = asked(letter, first);
+            if (!take(&k, letter)) {
+                drop(&k);
+                return THN_LAPACK_MEMORY;
+            }
+        }
+    }
+    drop(&k);
+    return result(info);
+}
+
+/* ---- where the pointers come from */
+
+static PyObject *lapack_set(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *pointers;
+    int is_wide;
+    static const char letters[] = "sdcz";
+    if (!PyArg_ParseTuple(args, "O!p", &PyDict_Type, &pointers, &is_wide)) {
+        return NULL;
+    }
+    for (int r = 0; r < N_ROUTINES; r++) {
+        for (int letter = 0; letter < 4; letter++) {
+            char name[16];
+            snprintf(name, sizeof name, "%c%s", letters[letter], names[r][letter >= THN_C]);
+            PyObject *v = PyDict_GetItemString(pointers, name); /* borrowed */
+            if (!v) {
+                return PyErr_Format(PyExc_KeyError, "LAPACK's %s is missing", name);
+            }
+            routines[r][letter] =
+                PyCapsule_CheckExact(v) ? PyCapsule_GetPointer(v, PyCapsule_GetName(v)) : PyLong_AsVoidPtr(v);
+            if (!routines[r][letter]) {
+                return NULL;
+            }
+        }
+    }
+    wide = is_wide;
+    state = 1;
+    Py_RETURN_NONE;
+}
+
+int thn_lapack_ready(void)
+{
+    if (state) {
+        return 0;
+    }
+    PyObject *module = PyImport_ImportModule("theano.native.lapack_library");
+    if (!module) {
+        return -1;
+    }
+    PyObject *r = PyObject_CallMethod(module, "load_lapack", NULL);
+    Py_DECREF(module);
+    Py_XDECREF(r);
+    return r ? 0 : -1;
+}
+
+static PyMethodDef functions[] = {
+    {"lapack_set", lapack_set, METH_VARARGS,
+     "lapack_set(pointers, wide): use these routines; pointers maps names such as 'dpotrf' to addresses or capsules."},
+    {NULL, NULL, 0, NULL},
+};
+
+int thn_lapack_init(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions);
+}

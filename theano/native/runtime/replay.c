@@ -1,0 +1,248 @@
+/* Running a program many times over the same shapes: what a loop does with its inner program.
+ *
+ * The first step runs as usual but drops nothing, so that every cell keeps its memory, dims and strides. From the second
+ * step on an instruction is repeated in the cheapest way that is right when only addresses and values have changed: a kernel
+ * keeps its plan and gets new pointers, a product only executes, a view moves with its base, a shape stays. What is not
+ * known to be so is prepared and executed again; if a value has other dims than before, the rest of the step is run as if
+ * it were the first. */
+#include "vm.h"
+#include "plan.h"
+
+#include <stdlib.h>
+
+enum { AGAIN_FULL, AGAIN_KERNEL, AGAIN_PRODUCT, AGAIN_VIEW, AGAIN_EMPTY, AGAIN_NOTHING };
+
+#define SMALL_WORK 60000.0 /* ns: less is never split over threads */
+
+#define MOST_OUTPUTS 8     /* instructions with more are taken to change shapes */
+
+typedef struct ThnAgain {
+    int kind;               /* what the instruction allows */
+    int now;                /* how the next step repeats it */
+    int direct;
+    double work;
+    ptrdiff_t offset;       /* views: distance from the base's first element */
+    thn_intp n1, n0, *s1;   /* kernels: the one call that does the work (direct) */
+} ThnAgain;
+
+static int kind_of(const ThnInstr *ins)
+{
+    static const struct { const char *name; int kind; } known[] = {
+        {"kernel", AGAIN_KERNEL},    {"dot", AGAIN_PRODUCT},     {"gemm", AGAIN_PRODUCT},  {"gemv", AGAIN_PRODUCT},
+        {"ger", AGAIN_PRODUCT},      {"dot22scalar", AGAIN_PRODUCT}, {"batched_dot", AGAIN_PRODUCT},
+        {"view", AGAIN_VIEW},        {"scalar", AGAIN_VIEW},     {"dimshuffle", AGAIN_VIEW}, {"rebroadcast", AGAIN_VIEW},
+        {"alloc_empty", AGAIN_EMPTY},
+        /* Not shape and shape_i: an instruction in place may have written over the length. */
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(known[i].name, ins->def->name) == 0) {
+            return known[i].kind;
+        }
+    }
+    if (strcmp(ins->def->name, "subtensor") == 0 && ins->nin == 1) {
+        return AGAIN_VIEW;
+    }
+    return AGAIN_FULL;
+}
+
+int thn_replayable(const ThnProgram *p)
+{
+    if (p->tail_start < p->ninstrs) {
+        return 0;
+    }
+    for (int i = 0; i < p->ninstrs; i++) {
+        if (p->instrs[i].def->flags & THN_OP_JUMP) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void thn_replay_free(ThnProgram *p, ThnFrame *f)
+{
+    for (int i = 0; f->again && i < p->ninstrs; i++) {
+        thn_free(f->again[i].s1);
+    }
+    thn_free(f->again);
+    f->again = NULL;
+}
+
+/* Chooses how the instruction that has just run will be repeated. */
+static int record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
+{
+    a->now = a->kind;
+    a->work = work;
+    a->direct = 0;
+    if (a->now == AGAIN_VIEW) {
+        const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+        if (out->kind != THN_KIND_TENSOR || in->kind != THN_KIND_TENSOR || out->buf != in->buf) {
+            a->now = AGAIN_FULL;
+        }
+        a->offset = out->data - in->data;
+    }
+    if (a->now != AGAIN_KERNEL) {
+        return 0;
+    }
+    const ThnPlan *plan = f->scratch[ins->index].ptr;
+    if (plan->mode != RUN_ELEM || plan->outer.n > 2 || plan->work >= SMALL_WORK) {
+        return 0;
+    }
+    const int ops = n_ops(plan->k), last = plan->outer.n - 1;
+    if (!a->s1 && !(a->s1 = thn_alloc(sizeof(thn_intp) * (size_t)ops))) {
+        return -1;
+    }
+    a->n0 = plan->outer.shape[last];
+    a->n1 = last > 0 ? plan->outer.shape[0] : 1;
+    thn_strides_along(&plan->outer, last - 1, ops, a->s1);
+    a->direct = 1;
+    return 0;
+}
+
+static int run_full(ThnProgram *p, ThnFrame *f, const ThnInstr *ins, ThnAgain *a)
+{
+    f->work = 0;
+    f->next = ins->index + 1;
+    if (ins->def->prepare(f, ins) < 0 || (ins->def->execute && thn_execute(f, ins, f->work) < 0)) {
+        return thn_fail(p, f, ins);
+    }
+    return record(f, ins, a, f->work);
+}
+
+int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes)
+{
+    if (!f->again) {
+        f->again = thn_alloc(sizeof(ThnAgain) * (size_t)p->ninstrs);
+        if (!f->again) {
+            return -1;
+        }
+        for (int i = 0; i < p->ninstrs; i++) {
+            f->again[i].kind = kind_of(&p->instrs[i]);
+        }
+    }
+    for (int i = 0; i < p->ninstrs; i++) {
+        const ThnInstr *ins = &p->instrs[i];
+        if (run_full(p, f, ins, &f->again[i]) < 0) {
+            return -1;
+        }
+        for (int k = 0; k < ins->nout; k++) {
+            const ThnCell *c = THN_OUT(f, ins, k);
+            if (c->buf && c->buf->refs == 1) {
+                *bytes += (size_t)thn_size(c) * (size_t)c->itemsize;
+            }
+        }
+        if (!keep) {
+            thn_drop(f, ins);
+        }
+    }
+    return 0;
+}
+
+/* Whether Python objects see the value: its memory must not be written again. */
+static inline int is_shown(const ThnCell *c)
+{
+    return c->obj || (c->buf && c->buf->owner);
+}
+
+static int run_kernel(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
+{
+    ThnPlan *plan = f->scratch[ins->index].ptr;
+    const ThnKernel *k = plan->k;
+    for (int i = 0; i < k->nin; i++) {
+        plan->ptr[i] = THN_IN(f, ins, i)->data;
+    }
+    for (int o = 0; o < k->nout; o++) {
+        ThnCell *c = THN_OUT(f, ins, o);
+        if (k->out[o].alias >= 0) {
+            c->data = plan->ptr[k->out[o].alias];
+        }
+        plan->ptr[k->nin + o] = c->data;
+    }
+    if (a->direct) {
+        k->fn->elem(plan->ptr, a->s1, a->n1, a->n0);
+        return 0;
+    }
+    return thn_execute(f, ins, a->work);
+}
+
+/* 1: done; 0: not in this way; -1: failed. */
+static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
+{
+    switch (a->now) {
+    case AGAIN_NOTHING: return 1;
+    case AGAIN_VIEW: {
+        ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+        if (out->buf != in->buf || out->obj) {
+            return 0;
+        }
+        out->data = in->data + a->offset;
+        return 1;
+    }
+    case AGAIN_EMPTY: {
+        const ThnCell *out = THN_OUT(f, ins, 0);
+        for (int i = 0; i < ins->nin; i++) {
+            if (thn_scalar_int(THN_IN(f, ins, i)) != out->dims[i]) {
+                return 0;
+            }
+        }
+        return !is_shown(out);
+    }
+    case AGAIN_KERNEL: {
+        const ThnKernel *k = ins->data;
+        for (int o = 0; o < k->nout; o++) {
+            const ThnCell *c = THN_OUT(f, ins, o);
+            if (is_shown(c) || (k->out[o].alias >= 0 && c->buf != THN_IN(f, ins, k->out[o].alias)->buf)) {
+                return 0;
+            }
+        }
+        return run_kernel(f, ins, a) < 0 ? -1 : 1;
+    }
+    case AGAIN_PRODUCT: {
+        ThnCell *out = THN_OUT(f, ins, 0);
+        if (is_shown(out)) {
+            return 0;
+        }
+        if (*(const int *)ins->data) {
+            ThnCell *in = THN_IN(f, ins, 0);
+            if (out->buf != in->buf) {
+                return 0;
+            }
+            out->data = in->data;
+        }
+        return thn_execute(f, ins, a->work) < 0 ? -1 : 1;
+    }
+    default: return 0;
+    }
+}
+
+int thn_run_again(ThnProgram *p, ThnFrame *f)
+{
+    npy_intp before[MOST_OUTPUTS][2 * THN_MAXDIM];
+    int changed = 0;
+    for (int i = 0; i < p->ninstrs; i++) {
+        const ThnInstr *ins = &p->instrs[i];
+        ThnAgain *a = &f->again[i];
+        if (!changed) {
+            const int done = run_quickly(f, ins, a);
+            if (done < 0) {
+                return thn_fail(p, f, ins);
+            }
+            if (done) {
+                continue;
+            }
+        }
+        const int n = ins->nout < MOST_OUTPUTS ? ins->nout : MOST_OUTPUTS;
+        for (int k = 0; k < n; k++) {
+            const ThnCell *c = THN_OUT(f, ins, k);
+            memcpy(before[k], c->dims, 2 * sizeof(npy_intp) * (size_t)c->ndim); /* strides lie behind dims */
+        }
+        if (run_full(p, f, ins, a) < 0) {
+            return -1;
+        }
+        changed |= n < ins->nout;
+        for (int k = 0; k < n; k++) {
+            const ThnCell *c = THN_OUT(f, ins, k);
+            changed |= memcmp(before[k], c->dims, 2 * sizeof(npy_intp) * (size_t)c->ndim) != 0;
+        }
+    }
+    return 0;
+}

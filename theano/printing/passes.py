@@ -1,0 +1,290 @@
+"""What the optimizer did to a graph, pass by pass: as text, and as one HTML page."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import time
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
+
+from theano.gof.graph import Variable
+from theano.gof.rewriting.base import Optimizer, SeqOptimizer, optimizer_label
+from theano.gof.toolbox import Feature
+
+_ID = re.compile(r" \[id \w+\]")
+
+
+@dataclass
+class Pass:
+    """One pass of the optimizer over a graph.
+
+    Parameters
+    ----------
+    name : str
+        Under which it is registered; those of nested sequences as ``BlasOpt/gemm_optimizer``.
+    seconds : float
+        How long it took.
+    before, after : int
+        Numbers of nodes.
+    fired : dict
+        How many variables each rewrite replaced, by its name.
+    graph : str
+        What debugprint shows after the pass; empty where the pass changed nothing.
+    """
+
+    name: str
+    seconds: float
+    before: int
+    after: int
+    fired: dict[str, int] = field(default_factory=dict)
+    graph: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the pass replaced anything."""
+        return bool(self.fired)
+
+
+class _Counter(Feature):
+    """Counts replaced variables by the reason that is given for them."""
+
+    def __init__(self) -> None:
+        self.fired: dict[str, int] = {}
+        self._last: tuple[Any, Any] = (None, None)
+
+    def on_change_input(self, fgraph: Any, node: Any, i: int, r: Variable, new_r: Variable, reason: Any = None) -> None:
+        # A variable with several clients is replaced in one of them after the other.
+        if self._last[0] is r and self._last[1] is new_r:
+            return
+        self._last = (r, new_r)
+        name = reason if isinstance(reason, str) else optimizer_label(reason) if reason is not None else "unnamed"
+        self.fired[name] = self.fired.get(name, 0) + 1
+
+
+class _Watched(Optimizer):
+    """An optimizer whose passes are written down in a trace."""
+
+    def __init__(self, optimizer: Any, trace: OptimizationTrace) -> None:
+        self.optimizer = optimizer
+        self.trace = trace
+
+    def add_requirements(self, fgraph: Any) -> None:
+        """Leave that to the passes."""
+
+    def apply(self, fgraph: Any) -> Any:
+        self.trace._begin(fgraph)
+        counter = _Counter()
+        fgraph.attach_feature(counter)
+        try:
+            # All requirements before the first pass, as the sequence itself does it.
+            self.optimizer.add_requirements(fgraph)
+            self._run(fgraph, self.optimizer, "", counter)
+        finally:
+            fgraph.remove_feature(counter)
+
+    def _run(self, fgraph: Any, optimizer: Any, prefix: str, counter: _Counter) -> None:
+        if isinstance(optimizer, SeqOptimizer):
+            for part in optimizer:
+                label = str(optimizer_label(part))
+                nested = isinstance(part, SeqOptimizer)
+                self._run(fgraph, part, f"{prefix}{label}/" if nested else f"{prefix}{label}", counter)
+            return
+        counter.fired = {}
+        before = len(fgraph.apply_nodes)
+        start = time.perf_counter()
+        SeqOptimizer([optimizer], failure_callback=SeqOptimizer.warn).optimize(fgraph)
+        seconds = time.perf_counter() - start
+        self.trace._end(fgraph, Pass(prefix, seconds, before, len(fgraph.apply_nodes), counter.fired))
+
+
+class OptimizationTrace:
+    """What the optimizer does to the graph of a function, pass by pass.
+
+    Parameters
+    ----------
+    max_nodes : int
+        Graphs with more nodes are not printed.
+
+    Attributes
+    ----------
+    passes : list of Pass
+        Of the function that was compiled last with a mode of `watch`.
+    initial : str
+        The graph before the first pass.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.printing import OptimizationTrace
+    >>> trace = OptimizationTrace()
+    >>> x = T.dvector('x')
+    >>> f = theano.function([x], T.log(1 + T.exp(x)) * 1, mode=trace.watch())
+    >>> trace.fired()['local_log1p']
+    1
+    >>> print(trace)  # doctest: +ELLIPSIS
+    before: 9 nodes...
+    """
+
+    def __init__(self, max_nodes: int = 2000) -> None:
+        self.max_nodes = max_nodes
+        self.passes: list[Pass] = []
+        self.initial = ""
+        self.initial_nodes = 0
+
+    def watch(self, mode: Any = None) -> Any:
+        """Return a mode like `mode` (by default the default mode) whose optimizer is written down here.
+
+        Parameters
+        ----------
+        mode : str or Mode, optional
+
+        Returns
+        -------
+        Mode
+        """
+        from theano.compile.mode import get_mode
+
+        mode = get_mode(mode)
+        return mode.clone(optimizer=_Watched(mode.optimizer, self))
+
+    def fired(self) -> dict[str, int]:
+        """Return how many variables each rewrite replaced in all passes, the most frequent first."""
+        total: dict[str, int] = {}
+        for done in self.passes:
+            for name, count in done.fired.items():
+                total[name] = total.get(name, 0) + count
+        return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+
+    def text(self, graphs: bool = True) -> str:
+        """Return the passes as text.
+
+        Parameters
+        ----------
+        graphs : bool
+            Whether to show the graph after each pass that changed it.
+
+        Returns
+        -------
+        str
+        """
+        out = StringIO()
+        print(f"before: {self.initial_nodes} nodes", file=out)
+        if graphs and self.initial:
+            print(_indented(self.initial), file=out)
+        for done in self.passes:
+            if not done.changed and done.before == done.after:
+                continue
+            print(f"{done.name}: {done.before} -> {done.after} nodes, {1000 * done.seconds:.1f} ms", file=out)
+            for name, count in sorted(done.fired.items(), key=lambda item: (-item[1], item[0])):
+                print(f"  {count:4d} x {name}", file=out)
+            if graphs and done.graph:
+                print(_indented(done.graph), file=out)
+        quiet = sum(not done.changed for done in self.passes)
+        print(f"{quiet} of {len(self.passes)} passes changed nothing", file=out)
+        return out.getvalue()
+
+    def __str__(self) -> str:
+        return self.text().rstrip("\n")
+
+    def html(self, path: Any = None) -> str:
+        """Return the passes as one HTML page that needs nothing else.
+
+        Lines of a graph that were not in the one before are marked.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write the page, too.
+
+        Returns
+        -------
+        str
+        """
+        rows, sections = [], []
+        previous = _lines_without_ids(self.initial)
+        for number, done in enumerate(self.passes):
+            fired = "".join(
+                f"<tr><td>{html.escape(name)}</td><td class=n>{count}</td></tr>"
+                for name, count in sorted(done.fired.items(), key=lambda item: (-item[1], item[0]))
+            )
+            name = html.escape(done.name)
+            link = f'<a href="#p{number}">{name}</a>' if done.changed else name
+            rows.append(
+                f"<tr class={'on' if done.changed else 'off'}><td>{link}</td><td class=n>{done.before}</td>"
+                f"<td class=n>{done.after}</td><td class=n>{sum(done.fired.values()) or ''}</td>"
+                f"<td class=n>{1000 * done.seconds:.2f}</td></tr>"
+            )
+            if not done.changed:
+                continue
+            sections.append(
+                f"<section id=p{number}><h2>{name}</h2><p>{done.before} to {done.after} nodes, "
+                f"{1000 * done.seconds:.2f} ms</p><table><tr><th>rewrite</th><th>fired</th></tr>{fired}</table>"
+                f"<pre>{_marked(done.graph, previous)}</pre></section>"
+            )
+            previous = _lines_without_ids(done.graph)
+        page = _PAGE.format(
+            nodes=self.initial_nodes,
+            final=self.passes[-1].after if self.passes else self.initial_nodes,
+            rows="".join(rows),
+            initial=html.escape(self.initial),
+            sections="".join(sections),
+        )
+        if path is not None:
+            with open(os.fspath(path), "w", encoding="utf-8") as stream:
+                stream.write(page)
+        return page
+
+    def _begin(self, fgraph: Any) -> None:
+        self.passes = []
+        self.initial_nodes = len(fgraph.apply_nodes)
+        self.initial = self._printed(fgraph)
+
+    def _end(self, fgraph: Any, done: Pass) -> None:
+        if done.changed:
+            done.graph = self._printed(fgraph)
+        self.passes.append(done)
+
+    def _printed(self, fgraph: Any) -> str:
+        from theano.printing.debug import debugprint
+
+        if len(fgraph.apply_nodes) > self.max_nodes:
+            return f"({len(fgraph.apply_nodes)} nodes are not shown: more than max_nodes)"
+        return debugprint(list(fgraph.outputs), file="str").rstrip("\n")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.split("\n"))
+
+
+def _lines_without_ids(text: str) -> set[str]:
+    return {_ID.sub("", line).strip(" |") for line in text.split("\n")}
+
+
+def _marked(text: str, previous: set[str]) -> str:
+    """The lines of `text`, those marked that are not in `previous`."""
+    result = []
+    for line in text.split("\n"):
+        known = _ID.sub("", line).strip(" |") in previous
+        result.append(html.escape(line) if known else f"<mark>{html.escape(line)}</mark>")
+    return "\n".join(result)
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Passes of the optimizer</title><style>
+body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; }}
+table {{ border-collapse: collapse; }} td, th {{ padding: .1em .8em .1em 0; text-align: left; }}
+.n {{ text-align: right; font-variant-numeric: tabular-nums; }} .off {{ color: #888; }}
+pre {{ background: #f6f6f6; padding: .8em; overflow-x: auto; line-height: 1.25; }} mark {{ background: #fd8; }}
+section {{ border-top: 1px solid #ccc; margin-top: 1.5em; }}
+</style></head><body>
+<h1>Passes of the optimizer</h1>
+<p>{nodes} nodes before, {final} after. Marked lines are new in a graph.</p>
+<table><tr><th>pass</th><th>nodes before</th><th>after</th><th>replaced</th><th>ms</th></tr>{rows}</table>
+<section><h2>The graph before</h2><pre>{initial}</pre></section>
+{sections}
+</body></html>
+"""

@@ -1,0 +1,1 @@
+"""The rewrites of loops, one family a file; `theano.scan_module.scan_opt` gathers the documented names."""

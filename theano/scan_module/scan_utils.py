@@ -1,0 +1,763 @@
+"""Helpers of scan: conditions, parsing of arguments, copying and comparing of graphs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano.compile.rebuild import clone as _clone
+from theano.compile.sharedvalue import SharedVariable
+from theano.configdefaults import config
+from theano.gof import traverse
+from theano.gof.fg import MissingInputError
+from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.op import get_test_value
+from theano.tensor import as_tensor_variable
+from theano.updates import OrderedUpdates
+
+__all__ = [
+    "clone",
+    "compress_outs",
+    "equal_computations",
+    "expand_empty",
+    "find_up",
+    "forced_replace",
+    "get_updates_and_outputs",
+    "hash_listsDictsTuples",
+    "infer_shape",
+    "isNaN_or_Inf_or_None",
+    "map_variables",
+    "reconstruct_graph",
+    "safe_new",
+    "scan_args",
+    "scan_can_remove_outs",
+    "until",
+]
+
+clone = _clone
+
+
+class until:
+    """The condition that ends a scan, as the last thing that its step function returns.
+
+    Parameters
+    ----------
+    condition : scalar Variable
+        The loop ends after the step in which it is true.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> values, _ = theano.scan(lambda p: (p * 2, theano.scan_module.until(p * 2 > 45)),
+    ...                         outputs_info=T.constant(1.), n_steps=1024)
+    >>> theano.function([], values)().tolist()
+    [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
+    """
+
+    def __init__(self, condition: Any):
+        self.condition = as_tensor_variable(condition)
+        if self.condition.ndim != 0:
+            raise ValueError(f"The condition of until must be a scalar, it has {self.condition.ndim} dimensions")
+
+
+def safe_new(x: Any, tag: str = "", dtype: str | None = None) -> Any:
+    """Return a new variable of the type of `x`, with its test value.
+
+    Parameters
+    ----------
+    x : Variable or value
+        What to make a stand-in for. A constant stays a constant.
+    tag : str
+        Added to the name.
+    dtype : str, optional
+        Another dtype, for a tensor.
+    """
+    name = None if getattr(x, "name", None) is None else x.name + tag
+    if isinstance(x, Constant):
+        result = x.clone() if dtype is None or dtype == x.type.dtype else as_tensor_variable(x.data.astype(dtype))
+        result.name = name
+        return result
+    if not isinstance(x, Variable):
+        x = as_tensor_variable(x)
+    type_: Any = x.type
+    if dtype is not None and dtype != getattr(type_, "dtype", dtype):
+        type_ = type_.clone(dtype=dtype)
+    result = type_()
+    result.name = name
+    copy_test_value(x, result)
+    return result
+
+
+def copy_test_value(source: Any, target: Any) -> None:
+    """Give `target` a copy of the test value of `source`, if there is one and test values are in use."""
+    if config.compute_test_value == "off":
+        return
+    try:
+        target.tag.test_value = copy.deepcopy(get_test_value(source))
+    except (AttributeError, TypeError):
+        pass
+
+
+def isNaN_or_Inf_or_None(x: Any) -> bool:
+    """Whether `x` is None, or a number or constant that is not finite."""
+    if x is None:
+        return True
+    value = x.data if isinstance(x, Constant) else x
+    if isinstance(value, Variable | str):
+        return False
+    try:
+        return not bool(np.all(np.isfinite(value)))
+    except TypeError:
+        return False
+
+
+def expand_empty(tensor_var: Any, size: Any, n_rows: int | None = None) -> Any:
+    """Return `tensor_var` with `size` more, uninitialized rows behind its own.
+
+    Parameters
+    ----------
+    tensor_var : TensorVariable
+    size : int or integer scalar Variable
+    n_rows : int, optional
+        The number of rows that `tensor_var` must have.
+
+    Returns
+    -------
+    TensorVariable
+    """
+    from theano import tensor
+
+    if not isinstance(size, Variable) and size == 0:
+        return tensor_var
+    shape = [tensor_var.shape[i] for i in range(tensor_var.ndim)]
+    rows = shape[0] if n_rows is None else n_rows
+    empty = tensor.AllocEmpty(tensor_var.dtype)(size + rows, *shape[1:])
+    return tensor.set_subtensor(empty[:rows], tensor_var)
+
+
+def equal_computations(
+    xs: Sequence[Any], ys: Sequence[Any], in_xs: Sequence[Any] | None = None, in_ys: Sequence[Any] | None = None
+) -> bool:
+    """Whether two lists of variables are computed in the same way.
+
+    Parameters
+    ----------
+    xs, ys : list of Variable
+        What to compare, one by one.
+    in_xs, in_ys : list of Variable, optional
+        Inputs of both graphs; those at the same position count as the same variable. All other variables that
+        nothing computes must be identical, or equal constants.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars('x', 'y')
+    >>> equal_computations([x + 1], [y + 1]), equal_computations([x + 1], [y + 1], [x], [y])
+    (False, True)
+    """
+    in_xs, in_ys = list(in_xs or ()), list(in_ys or ())
+    if len(xs) != len(ys) or len(in_xs) != len(in_ys):
+        return False
+    if any(x.type != y.type for x, y in zip([*xs, *in_xs], [*ys, *in_ys], strict=True)):
+        return False
+    # Inputs get numbers below zero, all else numbers from the table.
+    given_x: dict[Any, int] = {}
+    given_y: dict[Any, int] = {}
+    for i, (x, y) in enumerate(zip(in_xs, in_ys, strict=True)):
+        number = given_x.setdefault(x, -1 - i)
+        if given_y.setdefault(y, number) != number:
+            return False
+    table: dict = {}
+    number_x = traverse._canonical(list(xs), table, given_x)
+    number_y = traverse._canonical(list(ys), table, given_y)
+    return all(number_x[x] == number_y[y] for x, y in zip(xs, ys, strict=True))
+
+
+def forced_replace(out: Any, x: Any, y: Any) -> Any:
+    """Return `out` with every variable that computes the same as `x` replaced by `y`."""
+    if out is None:
+        return None
+    nodes = traverse.io_toposort([], [out])
+    table: dict = {}
+    variables = [v for node in nodes for v in node.outputs]
+    numbers = traverse._canonical([out, x, *variables], table, {})
+    same = {v: y for v in [out, *variables] if numbers[v] == numbers[x]}
+    return clone(out, replace=same) if same else out
+
+
+def reconstruct_graph(inputs: Sequence[Any], outputs: Sequence[Any], tag: str | None = None) -> tuple[list, list]:
+    """Return a copy of a graph whose inputs are new variables.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Variable
+    tag : str, optional
+        Added to the names of the inputs.
+
+    Returns
+    -------
+    tuple of lists
+        The new inputs and outputs.
+    """
+    new_inputs = [safe_new(x, tag or "") for x in inputs]
+    replace = dict(zip(inputs, new_inputs, strict=True))
+    return new_inputs, clone(list(outputs), replace=replace)
+
+
+def find_up(l_node: Any, f_node: Any) -> bool:
+    """Whether `l_node` is among the ancestors of `f_node`, or they are the same."""
+    return traverse.is_in_ancestors(f_node, l_node)
+
+
+def hash_listsDictsTuples(x: Any) -> int:
+    """A hash of nested lists, tuples and dictionaries."""
+    if isinstance(x, dict):
+        return hash(("dict", frozenset((hash_listsDictsTuples(k), hash_listsDictsTuples(v)) for k, v in x.items())))
+    if isinstance(x, list | tuple):
+        return hash((type(x).__name__, *(hash_listsDictsTuples(v) for v in x)))
+    return hash(x)
+
+
+# -- what a step function returns ----------------------------------------------------------------------------------
+
+
+def _is_update_pair(x: Any) -> bool:
+    return isinstance(x, list | tuple) and len(x) == 2 and isinstance(x[0], SharedVariable)
+
+
+def _as_updates(x: Any) -> OrderedUpdates | None:
+    """`x` as updates if it is a non-empty dictionary or a list of pairs with shared variables, else None."""
+    if isinstance(x, dict):
+        return OrderedUpdates(x)
+    if isinstance(x, list | tuple) and x and all(_is_update_pair(pair) for pair in x):
+        return OrderedUpdates(x)
+    return None
+
+
+def _as_outputs(x: Any) -> list[Any] | None:
+    """`x` as a list of outputs, or None if it is none."""
+    items = list(x) if isinstance(x, list | tuple) else [x]
+    outputs = []
+    for item in items:
+        if isinstance(item, until | dict) or item is None:
+            return None
+        if isinstance(item, Variable):
+            outputs.append(item)
+            continue
+        try:
+            outputs.append(as_tensor_variable(item))
+        except (TypeError, ValueError, AttributeError):
+            return None
+    return outputs
+
+
+def get_updates_and_outputs(ls: Any) -> tuple[until | None, list[Any], OrderedUpdates]:
+    """Sort what a step function returned.
+
+    Parameters
+    ----------
+    ls
+        A variable, a list or tuple of variables, updates (a dictionary or a list of pairs), an `until`, or a list or
+        tuple of those, in which the condition comes last.
+
+    Returns
+    -------
+    tuple
+        The condition or None, the list of outputs, and the updates.
+
+    Raises
+    ------
+    ValueError
+        If it is nothing of this kind, or the condition is not last.
+    """
+    error = ValueError(
+        "The step function of a scan must return its outputs, updates of shared variables and optionally a condition: a "
+        "variable, a list of variables, a dictionary or list of pairs (shared variable, new value), the pair of both in "
+        f"any order, each followed by theano.scan_module.until(condition) if there is one. It returned {ls!r}."
+    )
+    if isinstance(ls, until):
+        return ls, [], OrderedUpdates()
+    updates = _as_updates(ls)
+    if updates is not None:
+        return None, [], updates
+    if not isinstance(ls, list | tuple):
+        outputs = _as_outputs(ls)
+        if outputs is None:
+            raise error
+        return None, outputs, OrderedUpdates()
+
+    items = list(ls)
+    condition = None
+    if items and isinstance(items[-1], until):
+        condition = items.pop()
+    if any(isinstance(item, until) for item in items):
+        raise ValueError("The condition of a scan must be the last thing that its step function returns.")
+    if len(items) == 1:
+        updates = _as_updates(items[0])
+        if updates is not None:
+            return condition, [], updates
+        outputs = _as_outputs(items[0])
+        if outputs is not None:
+            return condition, outputs, OrderedUpdates()
+        raise error
+    updates = _as_updates(items) if items else OrderedUpdates()
+    if updates is not None:
+        return condition, [], updates
+    if len(items) == 2:
+        first, second = _as_updates(items[0]), _as_updates(items[1])
+        # An empty list or dictionary beside outputs stands for no updates, beside updates for no outputs.
+        for updates, other in ((second, items[0]), (first, items[1])):
+            if updates is not None:
+                outputs = [] if isinstance(other, list | tuple | dict) and not other else _as_outputs(other)
+                if outputs is not None:
+                    return condition, outputs, updates
+        for other, empty in ((items[0], items[1]), (items[1], items[0])):
+            if isinstance(empty, list | tuple) and not empty:
+                outputs = _as_outputs(other)
+                if outputs is not None:
+                    return condition, outputs, OrderedUpdates()
+    outputs = _as_outputs(items)
+    if outputs is None:
+        raise error
+    return condition, outputs, OrderedUpdates()
+
+
+# -- shapes --------------------------------------------------------------------------------------------------------
+
+
+def infer_shape(outs: list[Any], inputs: list[Any], input_shapes: list[Any]) -> list[Any]:
+    """Return the shapes of variables, given those of the inputs of their graph.
+
+    Parameters
+    ----------
+    outs : list of Variable
+    inputs : list of Variable
+    input_shapes : list
+        For each input its shape as a sequence of variables, or None.
+
+    Returns
+    -------
+    list
+        For each output its shape as a tuple of variables, or None.
+    """
+    from theano.compile.builders import infer_shape as infer
+
+    return infer(outs, inputs, input_shapes)
+
+
+def infer_inner_shapes(op: Any, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+    """Return the shapes of the outputs of a Scan from the shapes of its outer inputs."""
+    from theano.compile.ops import Shape_i
+
+    n_states, n_shared = op.n_outs, op.n_shared_outs
+    first_state = op.seqs_arg_offset
+    result: list[Any] = []
+    for i in range(n_states):
+        shape = tuple(input_shapes[first_state + i])
+        if op.as_while and i >= op.n_mit_mot:
+            shape = (Shape_i(0)(node.outputs[i]), *shape[1:])
+        result.append(shape)
+    if op.n_nit_sot:
+        result += _nit_sot_shapes(op, node, input_shapes)
+    result += [
+        input_shapes[op.shared_arg_offset + k] if hasattr(node.outputs[n_states + op.n_nit_sot + k], "ndim") else None
+        for k in range(n_shared)
+    ]
+    return result
+
+
+def _nit_sot_shapes(op: Any, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+    from theano.compile.ops import Shape_i
+
+    inner_shapes: list[Any] = [tuple(shape[1:]) for shape in op.outer_seqs(input_shapes)]
+    states = op.outer_mitmot(input_shapes) + op.outer_mitsot(input_shapes) + op.outer_sitsot(input_shapes)
+    for shape, taps in zip(states, op.tap_array, strict=True):
+        inner_shapes += [tuple(shape[1:])] * len(taps)
+    inner_shapes += op.outer_shared(input_shapes) + op.outer_non_seqs(input_shapes)
+    outs = op.inner_nitsot_outs(op.outputs)
+    shapes = infer_shape(outs, op.inputs, inner_shapes)
+
+    # A length computed from the values of arguments that stay the same is known outside; one that changes is not.
+    constant_inputs = dict(zip(op.inner_non_seqs(op.inputs), op.outer_non_seqs(node), strict=True))
+    inner_inputs = set(op.inputs)
+    result = []
+    for k, shape in enumerate(shapes):
+        output = node.outputs[op.n_outs + k]
+        length = node.inputs[op.nit_sot_arg_offset + k]
+        dims: list[Any] = [Shape_i(0)(output) if op.as_while else length]
+        for axis in range(1, output.ndim):
+            dim = None if shape is None else shape[axis - 1]
+            if isinstance(dim, Variable):
+                leaves = [v for v in traverse.inputs([dim]) if v in inner_inputs]
+                if any(v not in constant_inputs for v in leaves):
+                    dim = None
+                elif leaves:
+                    dim = clone(dim, replace={v: constant_inputs[v] for v in leaves})
+            dims.append(Shape_i(axis)(output) if dim is None else dim)
+        result.append(tuple(dims))
+    return result
+
+
+# -- arguments by kind ---------------------------------------------------------------------------------------------
+
+
+class scan_args:
+    """The inputs and outputs of a Scan, sorted by kind.
+
+    Parameters
+    ----------
+    outer_inputs, outer_outputs : list of Variable
+        Inputs and outputs of the Apply node.
+    _inner_inputs, _inner_outputs : list of Variable
+        Inputs and outputs of the inner graph.
+    info : dict
+        The `info` of the Op.
+    clone : bool
+        Whether to copy the inner graph.
+
+    Attributes
+    ----------
+    n_steps, outer_in_seqs, outer_in_mit_mot, outer_in_mit_sot, outer_in_sit_sot, outer_in_shared, outer_in_nit_sot, \
+outer_in_non_seqs
+        Outer inputs.
+    inner_in_seqs, inner_in_mit_mot, inner_in_mit_sot, inner_in_sit_sot, inner_in_shared, inner_in_non_seqs
+        Inner inputs; those of mit_mot and mit_sot are lists of lists, one variable a tap.
+    inner_out_mit_mot, inner_out_mit_sot, inner_out_sit_sot, inner_out_nit_sot, inner_out_shared, cond
+        Inner outputs; those of the mit_mot are lists of lists.
+    outer_out_mit_mot, outer_out_mit_sot, outer_out_sit_sot, outer_out_nit_sot, outer_out_shared
+        Outer outputs.
+    mit_mot_in_slices, mit_mot_out_slices, mit_sot_in_slices
+        Taps.
+    other_info
+        What `info` holds beside counts and taps.
+    inner_inputs, inner_outputs, outer_inputs, outer_outputs, info
+        Put together again; computed on access.
+    """
+
+    def __init__(
+        self,
+        outer_inputs: Sequence[Any],
+        outer_outputs: Sequence[Any],
+        _inner_inputs: Sequence[Any],
+        _inner_outputs: Sequence[Any],
+        info: dict[str, Any],
+        clone: bool = True,
+    ):
+        self.n_steps = outer_inputs[0]
+        self.as_while = info["as_while"]
+        inner_in, inner_out = list(_inner_inputs), list(_inner_outputs)
+        if clone:
+            inner_in, inner_out = reconstruct_graph(inner_in, inner_out, "")
+        self.cond = [inner_out.pop()] if self.as_while else []
+
+        n_mit_mot, n_mit_sot, n_sit_sot = info["n_mit_mot"], info["n_mit_sot"], info["n_sit_sot"]
+        n_seqs, n_nit_sot, n_shared = info["n_seqs"], info["n_nit_sot"], info["n_shared_outs"]
+        taps = list(info["tap_array"])
+        self.mit_mot_in_slices = [list(t) for t in taps[:n_mit_mot]]
+        self.mit_sot_in_slices = [list(t) for t in taps[n_mit_mot : n_mit_mot + n_mit_sot]]
+        self.mit_mot_out_slices = [list(t) for t in info["mit_mot_out_slices"][:n_mit_mot]]
+
+        take = _Taker(outer_inputs[1:])
+        self.outer_in_seqs = take(n_seqs)
+        self.outer_in_mit_mot = take(n_mit_mot)
+        self.outer_in_mit_sot = take(n_mit_sot)
+        self.outer_in_sit_sot = take(n_sit_sot)
+        self.outer_in_shared = take(n_shared)
+        self.outer_in_nit_sot = take(n_nit_sot)
+        self.outer_in_non_seqs = take()
+
+        take = _Taker(inner_in)
+        self.inner_in_seqs = take(n_seqs)
+        self.inner_in_mit_mot = [take(len(t)) for t in self.mit_mot_in_slices]
+        self.inner_in_mit_sot = [take(len(t)) for t in self.mit_sot_in_slices]
+        self.inner_in_sit_sot = take(n_sit_sot)
+        self.inner_in_shared = take(n_shared)
+        self.inner_in_non_seqs = take()
+
+        take = _Taker(inner_out)
+        self.inner_out_mit_mot = [take(len(t)) for t in self.mit_mot_out_slices]
+        self.inner_out_mit_sot = take(n_mit_sot)
+        self.inner_out_sit_sot = take(n_sit_sot)
+        self.inner_out_nit_sot = take(n_nit_sot)
+        self.inner_out_shared = take(n_shared)
+
+        take = _Taker(outer_outputs)
+        self.outer_out_mit_mot = take(n_mit_mot)
+        self.outer_out_mit_sot = take(n_mit_sot)
+        self.outer_out_sit_sot = take(n_sit_sot)
+        self.outer_out_nit_sot = take(n_nit_sot)
+        self.outer_out_shared = take(n_shared)
+
+        kept = (
+            "truncate_gradient",
+            "name",
+            "mode",
+            "destroy_map",
+            "gpua",
+            "as_while",
+            "profile",
+            "allow_gc",
+            "strict",
+            "inplace",
+        )
+        self.other_info = {key: info[key] for key in kept if key in info}
+
+    @property
+    def inner_inputs(self) -> list[Any]:
+        return (
+            self.inner_in_seqs
+            + sum(self.inner_in_mit_mot, [])
+            + sum(self.inner_in_mit_sot, [])
+            + self.inner_in_sit_sot
+            + self.inner_in_shared
+            + self.inner_in_non_seqs
+        )
+
+    @property
+    def outer_inputs(self) -> list[Any]:
+        return (
+            [self.n_steps]
+            + self.outer_in_seqs
+            + self.outer_in_mit_mot
+            + self.outer_in_mit_sot
+            + self.outer_in_sit_sot
+            + self.outer_in_shared
+            + self.outer_in_nit_sot
+            + self.outer_in_non_seqs
+        )
+
+    @property
+    def inner_outputs(self) -> list[Any]:
+        return (
+            sum(self.inner_out_mit_mot, [])
+            + self.inner_out_mit_sot
+            + self.inner_out_sit_sot
+            + self.inner_out_nit_sot
+            + self.inner_out_shared
+            + self.cond
+        )
+
+    @property
+    def outer_outputs(self) -> list[Any]:
+        return (
+            self.outer_out_mit_mot
+            + self.outer_out_mit_sot
+            + self.outer_out_sit_sot
+            + self.outer_out_nit_sot
+            + self.outer_out_shared
+        )
+
+    @property
+    def info(self) -> dict[str, Any]:
+        return {
+            "n_seqs": len(self.outer_in_seqs),
+            "n_mit_mot": len(self.outer_in_mit_mot),
+            "n_mit_mot_outs": sum(len(t) for t in self.mit_mot_out_slices),
+            "n_mit_sot": len(self.outer_in_mit_sot),
+            "n_sit_sot": len(self.outer_in_sit_sot),
+            "n_shared_outs": len(self.outer_in_shared),
+            "n_nit_sot": len(self.outer_in_nit_sot),
+            "tap_array": self.mit_mot_in_slices + self.mit_sot_in_slices + [[-1]] * len(self.inner_in_sit_sot),
+            "mit_mot_out_slices": self.mit_mot_out_slices,
+            **self.other_info,
+        }
+
+    def __copy__(self) -> scan_args:
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        for key, value in self.__dict__.items():
+            if isinstance(value, list):
+                setattr(result, key, copy.copy(value))
+        return result
+
+    def merge(self, other: scan_args) -> scan_args:
+        """Return the arguments of both loops, which must have the same number of steps."""
+        result = copy.copy(self)
+        for key, value in self.__dict__.items():
+            if isinstance(value, list) and key != "cond":
+                setattr(result, key, value + getattr(other, key))
+        return result
+
+
+class _Taker:
+    """Hands out the elements of a list one group after another."""
+
+    def __init__(self, items: Iterable[Any]):
+        self.items = list(items)
+        self.position = 0
+
+    def __call__(self, n: int | None = None) -> list[Any]:
+        end = len(self.items) if n is None else self.position + n
+        part = self.items[self.position : end]
+        self.position = end
+        return part
+
+
+# -- outputs that nothing needs ------------------------------------------------------------------------------------
+
+
+def scan_can_remove_outs(op: Any, out_idxs: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Say which outputs of a Scan can be dropped.
+
+    Parameters
+    ----------
+    op : Scan
+    out_idxs : list of int
+        Positions of outer outputs that nothing uses.
+
+    Returns
+    -------
+    tuple of lists
+        The positions that can be dropped, and those that cannot because other outputs depend on them.
+    """
+    inner_of = op.var_mappings["inner_out_from_outer_out"]
+    reads = op.var_mappings["inner_inp_from_outer_out"]
+    removable = sorted(set(out_idxs))
+    while True:
+        kept = [i for i in inner_of if i not in removable]
+        needed = [op.outputs[o] for i in kept for o in inner_of[i]]
+        if op.as_while:
+            needed.append(op.outputs[-1])
+        used = set(traverse.inputs(needed))
+        still = [i for i in removable if not any(op.inputs[k] in used for k in reads[i])]
+        if still == removable:
+            return removable, [i for i in out_idxs if i not in removable]
+        removable = still
+
+
+def compress_outs(op: Any, not_required: Sequence[int], inputs: Sequence[Any]) -> tuple[list, list, list, dict, list, dict]:
+    """Return a Scan without some of its outputs.
+
+    Parameters
+    ----------
+    op : Scan
+    not_required : list of int
+        Positions of the outer outputs to drop, as `scan_can_remove_outs` allows.
+    inputs : list of Variable
+        Outer inputs.
+
+    Returns
+    -------
+    tuple
+        Inner inputs, inner outputs, outer inputs, `info`, the outer inputs of the kept outputs, and the map from new to
+        old positions of the outer outputs.
+    """
+    args = scan_args(inputs, [None] * len(op.output_types), op.inputs, op.outputs, op.info, clone=False)
+    drop = set(not_required)
+    kinds = [
+        ("mit_mot", ["outer_in_mit_mot", "inner_in_mit_mot", "inner_out_mit_mot", "mit_mot_in_slices", "mit_mot_out_slices"]),
+        ("mit_sot", ["outer_in_mit_sot", "inner_in_mit_sot", "inner_out_mit_sot", "mit_sot_in_slices"]),
+        ("sit_sot", ["outer_in_sit_sot", "inner_in_sit_sot", "inner_out_sit_sot"]),
+        ("nit_sot", ["outer_in_nit_sot", "inner_out_nit_sot"]),
+        ("shared", ["outer_in_shared", "inner_in_shared", "inner_out_shared"]),
+    ]
+    position = 0
+    old_of_new: dict[int, int] = {}
+    for kind, names in kinds:
+        count = len(getattr(args, f"outer_in_{kind}"))
+        keep = [k for k in range(count) if position + k not in drop]
+        for k in keep:
+            old_of_new[len(old_of_new)] = position + k
+        for name in names:
+            values = getattr(args, name)
+            setattr(args, name, [values[k] for k in keep])
+        position += count
+    for key in ("destroy_map",):
+        old_map = args.other_info.get(key) or {}
+        new_of_old = {old: new for new, old in old_of_new.items()}
+        offset = 1 + len(args.outer_in_seqs)
+        args.other_info[key] = {new_of_old[o]: [offset + new_of_old[o]] for o in old_map if o in new_of_old}
+    used = set(traverse.inputs(args.inner_outputs))
+    keep = [k for k, v in enumerate(args.inner_in_non_seqs) if v in used]
+    args.inner_in_non_seqs = [args.inner_in_non_seqs[k] for k in keep]
+    args.outer_in_non_seqs = [args.outer_in_non_seqs[k] for k in keep]
+    node_inputs = args.outer_inputs
+    return args.inner_inputs, args.inner_outputs, node_inputs, args.info, node_inputs, old_of_new
+
+
+# -- replacing everywhere ------------------------------------------------------------------------------------------
+
+
+def map_variables(
+    replacer: Callable[[Any], Any], graphs: Sequence[Any], additional_inputs: Sequence[Any] | None = None
+) -> list[Any]:
+    """Return a copy of graphs in which variables are replaced, also inside scans and OpFromGraphs.
+
+    Parameters
+    ----------
+    replacer : callable
+        Gets a variable and returns what takes its place, or the variable itself.
+    graphs : list of Variable
+    additional_inputs : list of Variable, optional
+        Variables to consider inputs of the graphs; nothing before them is replaced.
+
+    Returns
+    -------
+    list of Variable
+
+    Raises
+    ------
+    NotImplementedError
+        When a replacement brings a shared variable with an update into an inner graph.
+    """
+    new: dict[Any, Any] = {}
+    stop = list(additional_inputs or ())
+    for node in traverse.io_toposort(stop, list(graphs)):
+        inputs = []
+        for v in node.inputs:
+            if v not in new:
+                new[v] = replacer(v)
+            inputs.append(new[v])
+        changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
+        outputs = _map_inner(replacer, node, inputs)
+        if outputs is None:
+            outputs = node.clone_with_new_inputs(inputs).outputs if changed else node.outputs
+        for old, out in zip(node.outputs, outputs, strict=True):
+            chosen = replacer(old)
+            new[old] = out if chosen is old else chosen
+    return [new[v] if v in new else replacer(v) for v in graphs]
+
+
+def _map_inner(replacer: Callable[[Any], Any], node: Apply, inputs: list[Any]) -> list[Any] | None:
+    """The outputs of a copy of `node` with its inner graph mapped; None if there is none or nothing changed."""
+    from theano.compile.builders import OpFromGraph
+    from theano.scan_module.scan_op import Scan
+
+    op: Any = node.op
+    if not isinstance(op, Scan | OpFromGraph):
+        return None
+    inner = map_variables(replacer, op.outputs)
+    if all(a is b for a, b in zip(inner, op.outputs, strict=True)):
+        return None
+    known = set(op.inputs)
+    if isinstance(op, OpFromGraph):
+        known.update(op.shared_inputs)
+    foreign = [v for v in dict.fromkeys(traverse.inputs(inner)) if v not in known and not isinstance(v, Constant)]
+    for v in traverse.inputs(inner):
+        updated = getattr(v, "update", None) is not None or getattr(v, "default_update", None) is not None
+        if isinstance(v, SharedVariable) and updated:
+            raise NotImplementedError(f"A replacement puts the shared variable {v}, which has an update, into {op}.")
+    stand_ins = [safe_new(v, "_copy") if not isinstance(v, SharedVariable) else v.type() for v in foreign]
+    inner = clone(inner, replace=dict(zip(foreign, stand_ins, strict=True)))
+    if isinstance(op, Scan):
+        new_op: Any = type(op)(op.inputs + stand_ins, inner, op.info)
+        return new_op(*inputs, *foreign, return_list=True)
+    new_op = type(op)([*op.inputs, *stand_ins], inner, inline=op.is_inline, name=op.name, **op.kwargs)
+    return new_op(*inputs[: len(op.inputs)], *foreign, return_list=True)
+
+
+def check_no_missing_inputs(outputs: Sequence[Any], known: Iterable[Any], strict: bool) -> None:
+    """Raise MissingInputError if a strict scan uses something that it was not given."""
+    if not strict:
+        return
+    given = set(known)
+    for node in traverse.io_toposort(list(given), list(outputs)):
+        for v in node.inputs:
+            if v.owner is None and v not in given and not isinstance(v, Constant):
+                raise MissingInputError(
+                    f"An input of the graph of a strict scan, used to compute {node}, was not provided: {v}. Add it to "
+                    "`non_sequences` (and to the arguments of the step function), or use strict=False."
+                )
