@@ -14,7 +14,8 @@ import pathlib
 import subprocess
 import sys
 
-MODULES = ("calls", "elementwise", "reductions", "training", "tensor_ops", "first_result", "chains", "checking_modes")
+MODULES = ("calls", "elementwise", "reductions", "training", "tensor_ops", "first_result", "chains", "checking_modes",
+           "compile_times", "memory")
 
 
 def parse() -> argparse.Namespace:

@@ -240,7 +240,7 @@ def jax_recurrence(jax: Any) -> Callable[..., Any]:
 
 def symbolic_hessian(theano: Any, T: Any, hessian: Any) -> Callable[..., Any]:
     x, w = T.dvector("x"), T.dmatrix("w")
-    cost = T.log(1 + T.exp(T.dot(w, T.sin(x)))).sum() + T.tanh(x).prod()
+    cost = T.log(1 + T.exp(T.dot(w, T.sin(x)))).sum() + T.sqr(T.tanh(x).sum())
     return theano.function([x, w], hessian(cost, x))
 
 
@@ -248,7 +248,7 @@ def jax_hessian(jax: Any) -> Callable[..., Any]:
     jnp = jax.numpy
 
     def cost(x: Any, w: Any) -> Any:
-        return jnp.log(1 + jnp.exp(w @ jnp.sin(x))).sum() + jnp.tanh(x).prod()
+        return jnp.log(1 + jnp.exp(w @ jnp.sin(x))).sum() + jnp.tanh(x).sum() ** 2
 
     compiled = jax.jit(jax.hessian(cost))
     return lambda *args: jax.block_until_ready(compiled(*args))
@@ -257,7 +257,7 @@ def jax_hessian(jax: Any) -> Callable[..., Any]:
 def torch_hessian(torch: Any) -> Callable[..., Any]:
     def call(x: Any, w: Any) -> Any:
         return torch.autograd.functional.hessian(
-            lambda x: torch.log(1 + torch.exp(w @ torch.sin(x))).sum() + torch.tanh(x).prod(), x
+            lambda x: torch.log(1 + torch.exp(w @ torch.sin(x))).sum() + torch.tanh(x).sum() ** 2, x
         )
 
     return call
@@ -416,21 +416,47 @@ def compiling_rows(threads: int) -> Iterator[dict[str, Any]]:
 # ---- memory
 
 
-def peak_bytes(build: Callable[[], Callable[[], Any]]) -> int:
+def peak_bytes(function: Callable[..., Any], *args: Any) -> int:
     """Bytes of the engine's memory that one call takes at its peak, results included."""
     from theano.native.fastcall import _runtime
 
-    call = build()
-    call()
+    function(*args)
     _runtime.pool_trim()
     before = _runtime.pool_stats()["in_use"]
-    kept = call()
-    _runtime.pool_trim()
-    stats = _runtime.pool_stats()
+    kept = function(*args)
+    peak = _runtime.pool_stats()["peak"]
     del kept
-    return int(stats.get("peak", stats["in_use"]) - before)
+    return int(peak - before)
+
+
+def memory_rows(threads: int) -> Iterator[dict[str, Any]]:
+    import theano
+    import theano.tensor as T
+
+    x, n = T.dvector("x"), T.lscalar("n")
+    start = np.zeros(1000)
+
+    def step(x: Any) -> Any:
+        return T.tanh(1.1 * x + 0.1)
+
+    def result(case: str, what: str, value: float, limit: float) -> dict[str, Any]:
+        return {"case": case, "threads": threads, "times": {}, "checks": {what: [value, limit]}}
+
+    last = theano.scan(step, outputs_info=[x], n_steps=n)[0][-1]
+    function = theano.function([x, n], last)
+    ratio = peak_bytes(function, start, 10_000) / peak_bytes(function, start, 100)
+    yield result("memory of 10,000 steps of which the last value is used", "/ 100 steps", ratio, 1.0)
+    gradient = theano.function([x, n], T.grad(last.sum(), x))
+    ratio = peak_bytes(gradient, start, 10_000) / (10_000 * start.nbytes)
+    yield result("memory of the gradient of 10,000 steps", "/ the steps' values", ratio, 1.2)
+    every = 100
+    saved = theano.scan_checkpoints(step, outputs_info=[x], n_steps=n, save_every_N=every)[0][-1]
+    gradient = theano.function([x, n], T.grad(saved.sum(), x))
+    ratio = peak_bytes(gradient, start, 10_000) / (2 * every * start.nbytes)
+    yield result("the same with checkpoints at every 100th step", "/ 2 sqrt(T) values", ratio, 2.0)
 
 
 def rows(threads: int, seconds: float) -> Iterator[dict[str, Any]]:
     yield from running_rows(threads, seconds)
     yield from compiling_rows(threads)
+    yield from memory_rows(threads)

@@ -89,3 +89,27 @@ def test_unknown_command_is_refused(capsys):
         cli.main(["nothing"])
     assert stop.value.code == 2
     assert "nothing" in capsys.readouterr().err
+
+
+def test_theano_nose_takes_the_names_of_nose(tmp_path):
+    (tmp_path / "testing_rop.py").write_text(
+        "import os, unittest, theano\n"
+        "class test_DoubleRop(unittest.TestCase):\n"
+        "    def test_double_op(self):\n"
+        "        assert theano.config.mode == 'DebugMode'\n"
+        "    def test_other(self):\n"
+        "        assert False\n"
+    )
+    command = [sys.executable, "-c", "import sys; from theano.cli.nose import main; sys.exit(main())"]
+    env = dict(os.environ, THEANO_FLAGS="mode=DebugMode")
+    for name, status in (("testing_rop.py:test_DoubleRop.test_double_op", 0), (".", 1)):
+        done = subprocess.run([*command, name], env=env, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == status, done.stdout
+        assert "1 passed" in done.stdout
+
+
+def test_arguments_of_theano_nose():
+    from theano.cli.nose import translate
+
+    assert translate(["a.py:C", "--pdb-failures", "folder"])[-3:] == ["a.py::C", "--pdb", "folder"]
+    assert translate(["--theano"])[-1].endswith(("tests", "theano"))

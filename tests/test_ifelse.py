@@ -275,3 +275,9 @@ class TestRewrites:
         f = theano.function([c], chosen * 2, updates=[(s, s + 1), (t, t * 2)])
         assert f(1).tolist() == [2.0] * 3 and f(0).tolist() == [28.0] * 3
         assert s.get_value().tolist() == [3.0] * 3 and t.get_value().tolist() == [28.0] * 3
+
+
+def test_the_condition_may_be_computed_from_what_is_differentiated():
+    x = T.dscalar("x")
+    f = theano.function([x], T.grad(ifelse(T.gt(x, 0.5), x**2, 3 * x), x))
+    assert f(2.0) == 4.0 and f(0.0) == 3.0

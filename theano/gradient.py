@@ -440,12 +440,24 @@ class _Backward:
         else:
             only_null = [False] * len(inputs)
         only_discrete = [not reach(i, [not d for d in discrete]) for i in count] if any(discrete) else [False] * len(inputs)
-        raw = _call_grad(node, output_grads)
-        return [_check_term(node, i, raw[i], connected[i], only_discrete[i], only_null[i]) for i in count]
+        # What does not lie between the cost and the variables in question need not be built, where the Op can do that.
+        wanted = [inp in self.clients for inp in inputs] if _takes_wanted(node.op) else None
+        raw = _call_grad(node, output_grads, wanted)
+        return [
+            disconnected_type()
+            if wanted is not None and not wanted[i]
+            else _check_term(node, i, raw[i], connected[i], only_discrete[i], only_null[i])
+            for i in count
+        ]
 
 
-def _call_grad(node: Apply, output_grads: list[Any]) -> list[Any]:
-    """Ask the Op of `node` for the gradients of its inputs."""
+def _takes_wanted(op: Any) -> bool:
+    """Whether the Op's L_op can be told which gradients are wanted."""
+    return getattr(getattr(op, "L_op", None), "takes_wanted", False)
+
+
+def _call_grad(node: Apply, output_grads: list[Any], wanted: list[bool] | None) -> list[Any]:
+    """Ask the Op of `node` for the gradients of its inputs, or of those `wanted`."""
     op, inputs, outputs = node.op, list(node.inputs), node.outputs
     destroy_map = getattr(op, "destroy_map", None)
     if destroy_map:
@@ -464,7 +476,9 @@ def _call_grad(node: Apply, output_grads: list[Any]) -> list[Any]:
             if o_dtype in _FLOATS and g_dtype in _FLOATS:
                 output_grads[j] = g = g.astype(o_dtype)
     l_op = getattr(op, "L_op", None)
-    if l_op is not None:
+    if wanted is not None:
+        terms = l_op(inputs, list(outputs), output_grads, wanted)
+    elif l_op is not None:
         terms = l_op(inputs, list(outputs), output_grads)
     elif hasattr(op, "grad"):
         terms = op.grad(inputs, output_grads)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from theano import tensor
+from theano.configdefaults import config
 from theano.gof import Apply, PureOp, Variable
 from theano.gof.null_type import NullType
-from theano.gradient import DisconnectedType, grad_undefined
+from theano.gradient import DisconnectedType
 
 __all__ = ["IfElse", "ifelse"]
 
@@ -136,7 +137,9 @@ class IfElse(PureOp):
                 sides = (grads, zeros) if branch == 0 else (zeros, grads)
                 for i, value in zip(given, op(inputs[0], *_alike(*sides), return_list=True)):
                     result[branch * n + i] = value
-        return [grad_undefined(self, 0, inputs[0], "the condition of an ifelse is not differentiable"), *result]
+        # A small enough change of what the condition is computed from selects the same branch.
+        condition_grad = tensor.zeros_like(inputs[0], dtype=config.floatX)
+        return [condition_grad, *result]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         n = self.n_outs

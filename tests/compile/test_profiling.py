@@ -10,6 +10,7 @@ import pytest
 
 import theano
 import theano.tensor as T
+from theano.compile.profile_memory import MemoryUse
 
 
 def summary(profile):
@@ -118,3 +119,56 @@ def test_python_ops_are_told_from_native_ones(stats):
     theano.function([x], T.exp(double(x)), profile=stats)([1.0])
     kinds = {type(op).__name__: kind for op, kind in stats.op_impl().items()}
     assert kinds == {"FromFunctionOp": "Py", "Elemwise": "C"}
+
+
+def memory_of(x, outputs, size=8):
+    fgraph = theano.gof.FunctionGraph([x], outputs, clone=False)
+    return MemoryUse(fgraph.toposort(), lambda node: [size] * len(node.outputs), fgraph.outputs)
+
+
+def test_memory_is_freed_after_the_last_use():
+    x = T.dvector("x")
+    chain = T.exp(T.tanh(T.sqrt(x)))
+    use = memory_of(x, [chain])
+    assert (use.peak(), use.total()) == (16, 24)
+    assert use.least_peak() == (16, True)
+
+
+def test_a_view_keeps_its_base():
+    x = T.dmatrix("x")
+    a = T.exp(x)
+    use = memory_of(x, [T.tanh(T.sqrt(x)) + a.T])
+    assert use.total() == 4 * 8
+    # The base of the transpose lives until the sum is computed.
+    assert use.peak() >= 3 * 8
+
+
+class Sized(theano.Op):
+    """Takes any inputs, and makes an output of so many bytes."""
+
+    __props__ = ("size", "name")
+
+    def __init__(self, size, name):
+        self.size = size
+        self.name = name
+
+    def make_node(self, *inputs):
+        return theano.gof.Apply(self, list(inputs), [T.dvector()])
+
+
+def test_the_best_order_has_the_least_peak():
+    x = T.dvector("x")
+    # Each branch is big inside and small at its end: one after the other is best.
+    branches = [Sized(1, f"end {k}")(Sized(100, f"big {k}")(x)) for k in range(6)]
+    out = Sized(1, "out")(*branches)
+    order = theano.gof.FunctionGraph([x], [out], clone=False).toposort()
+    worst = sorted(order, key=lambda node: (node.op.name.split()[0] != "big", node.op.name == "out"))
+    use = MemoryUse(worst, lambda node: [node.op.size], [out])
+    assert use.peak() == 601
+    assert use.least_peak() == (106, True)
+
+
+def test_the_least_peak_is_printed():
+    flags = "profile=True,profile_memory=True,profiling.min_peak_memory=True"
+    _, err = run(CODE, flags)
+    assert "Minimum peak from all valid apply node order is" in err

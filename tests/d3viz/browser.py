@@ -37,7 +37,7 @@ def run_in_page(page, script, profile_folder):
     )
     command = [
         CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,800", "--enable-logging=stderr",
-        "--allow-file-access-from-files", f"--user-data-dir={profile_folder}", "--virtual-time-budget=4000",
+        "--allow-file-access-from-files", f"--user-data-dir={profile_folder}", "--virtual-time-budget=8000",
         "--dump-dom", changed.as_uri(),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)

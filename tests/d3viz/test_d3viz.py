@@ -94,6 +94,17 @@ def test_inner_graphs_are_clusters():
     assert len(names) == len(set(names))
 
 
+def test_inner_graphs_of_compiled_functions_are_the_optimized_ones():
+    x, y = T.scalars("xy")
+    op = theano.OpFromGraph([x, y], [(x + y + 1) * 2])
+    f = theano.function([x, y], op(x, y) + 1, mode="FAST_RUN")
+    f(1, 2)
+    before, = PyDotFormatter()(op(x, y)).get_subgraphs()
+    after, = PyDotFormatter()(f).get_subgraphs()
+    assert kinds(before).count("apply") == 3
+    assert kinds(after).count("apply") == 1
+
+
 def test_model_of_a_deep_graph():
     x = T.dvector("x")
     y = x

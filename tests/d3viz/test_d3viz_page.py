@@ -71,7 +71,6 @@ def test_page_of_a_profiled_network(folder):
         document.getElementById("reset").click();
         result.reset = place(node) === home;
         document.getElementById("release").click();
-        await wait(300);
         result.released = place(node) !== home;
         document.getElementById("reset").click();
 
@@ -150,3 +149,36 @@ def test_inner_graphs_open_and_close(folder):
     assert two == one + 4
     assert again == closed
     assert inside and ends and grown and no_profile
+
+
+def test_inner_graph_of_a_scan(folder):
+    x, w = T.dmatrix("x"), theano.shared(np.eye(3), "w")
+    h, _ = theano.scan(lambda a, b: T.tanh(a + T.dot(b, w)), sequences=x, outputs_info=T.zeros((3,)))
+    page = folder / "scan.html"
+    d3v.d3viz(theano.function([x], h[-1].sum()), page)
+
+    result, problems = run_in_page(
+        page,
+        SCRIPT
+        + """
+        const scan = all("g.nested")[0];
+        send(scan, "dblclick");
+        const at = (path, t) => {
+          const point = path.getPointAtLength(t * path.getTotalLength());
+          return [point.x, point.y];
+        };
+        // The arrow from w must end at the inner variable that stands for it.
+        const near = (node, [x, y]) => {
+          const box = node.querySelector(".shape").getBBox();
+          const [ax, ay] = place(node).match(/-?[\\d.]+/g).map(Number);
+          return x >= ax + box.x - 3 && x <= ax + box.x + box.width + 3
+            && y >= ay + box.y - 3 && y <= ay + box.y + box.height + 3;
+        };
+        const ends = all("path.edge").filter((path) => near(nodeWith("w"), at(path, 0)))
+          .map((path) => near(nodeWith("w_copy"), at(path, 1)));
+        return [all("g.group").length, ends];
+        """,
+        folder / "user",
+    )
+    assert problems == []
+    assert result == [1, [True]]

@@ -91,6 +91,20 @@ def test_the_destination_may_be_a_page(tmp_path):
     assert "profiling" not in done.stderr
 
 
+def test_a_scan_has_a_section_of_its_own():
+    x, w = T.dmatrix("x"), theano.shared(np.eye(3), "w")
+    h, _ = theano.scan(lambda a, b: T.tanh(a + T.dot(b, w)), sequences=x, outputs_info=T.zeros((3,)), profile="rnn")
+    known = list(theano.compile.profiling._atexit_print_list)
+    f = profiled(h[-1].sum(), [x], [np.ones((4, 3))])
+    inner = [p for p in theano.compile.profiling._atexit_print_list if p not in known]
+    for found in inner:
+        theano.compile.profiling._atexit_print_list.remove(found)
+    text = page([f.profile, *inner])
+    assert "Scan rnn" in text and "Runs of the scan" in text
+    assert re.search(r"<dt>Steps</dt><dd>4</dd>", text)
+    assert len(inner) == 1
+
+
 class Slow(theano.Op):
     __props__ = ()
     itypes = [T.dvector]

@@ -206,6 +206,10 @@ def test_compile_errors_show_the_line():
     with pytest.raises(cmodule.CompileError, match="this_is_unknown") as e:
         CLinker().accept(FunctionGraph([x], [Compute("%(z)s = this_is_unknown;")(x)])).make_thunk()
     assert "V2 = this_is_unknown;" in str(e.value)
+    assert "The C code of Compute" in str(e.value)
+    v = T.dvector("v")
+    with pytest.raises(cmodule.CompileError, match=r"The C code of Compute.*\(v\)"):
+        theano.function([v], Compute("nothing_at_all(%(z)s);")(v))
 
 
 def test_compiled_code_is_kept_if_it_has_a_version(monkeypatch, tmp_path):
@@ -280,3 +284,85 @@ def test_hide_c():
 
     x = T.dvector("x")
     assert theano.function([x], Hidden("nonsense")(x))([1.0]).tolist() == [3]
+
+
+def test_dual_linker_compares_both_ways():
+    class Bad(Compute):
+        def perform(self, node, inputs, output_storage):
+            output_storage[0][0] = inputs[0] * 2
+
+    x, y = T.dvector("x"), T.dvector("y")
+    good = COPY + "for (npy_intp i = 0; i < PyArray_SIZE(%(z)s); i++) ((double*)PyArray_DATA(%(z)s))[i] *= 2;"
+    f = gof.DualLinker().accept(FunctionGraph([x, y], [Bad(good)(x) + y])).make_function()
+    assert f(np.ones(2), np.ones(2)).tolist() == [3, 3]
+    f = gof.DualLinker().accept(FunctionGraph([x], [Bad(COPY)(x)])).make_function()
+    with pytest.raises(Exception, match="differ"):
+        f(np.ones(2))
+    seen = []
+    gof.DualLinker(checker=lambda a, b: seen.append((a[0], b[0]))).accept(
+        FunctionGraph([x], [Bad(COPY)(x)])
+    ).make_function()(np.ones(1))
+    assert seen == [(2.0, 1.0)]
+    mode = theano.Mode(linker=gof.DualLinker(), optimizer=None)
+    for _ in range(2):
+        assert theano.function([x], Bad(good)(x), mode=mode)([1.0]).tolist() == [2]
+
+
+def test_op_wise_linker_takes_its_arguments():
+    x = T.dvector("x")
+    linker = gof.OpWiseCLinker(fallback_on_perform=True, allow_gc=False, nice_errors=True)
+    f = linker.accept(FunctionGraph([x], [T.exp(x) + 1])).make_function()
+    assert f(np.zeros(2)).tolist() == [2, 2]
+    assert linker.clone().allow_gc is False
+
+
+def test_the_compiler_can_be_asked():
+    compiler = cmodule.GCC_compiler
+    assert compiler.try_flags(["-O1"]) is True
+    assert compiler.try_flags(["-l_there_is_no_such_library"]) is False
+    assert compiler.try_flags([], "#include <stdio.h>", 'printf("hi"); return 3;', try_run=True, output=True) == (
+        True, False, "hi", "",
+    )  # fmt: skip
+    ok, out, err = compiler.try_compile_tmp("int main() { nonsense }", output=True)
+    assert not ok and "nonsense" in err
+    assert compiler.try_compile_tmp("int main() {}", compiler="/no/such/compiler") is False
+
+
+class Recording(cmodule.GCC_compiler):
+    """A compiler of the user."""
+
+    calls = []
+
+    @staticmethod
+    def compile_str(module_name, src_code, location=None, include_dirs=(), lib_dirs=(), libs=(), preargs=(), **kwargs):
+        Recording.calls.append((module_name, list(preargs)))
+        return cmodule.GCC_compiler.compile_str(
+            module_name, src_code, location, include_dirs, lib_dirs, libs, [a for a in preargs if a != "-Wrong"], **kwargs
+        )
+
+
+class Compiled(Compute):
+    compiler = Recording
+
+    def c_compiler(self):
+        return self.compiler
+
+    def c_compile_args(self, c_compiler):
+        return ["-Wrong", f"-DUSERS_{c_compiler.__name__}"]
+
+
+def test_ops_may_bring_their_compiler():
+    code = COPY + "\n#ifdef USERS_Recording\n((double*)PyArray_DATA(%(z)s))[0] = 7;\n#endif\n"
+    x = T.dvector("x")
+    Recording.calls.clear()
+    for _ in range(2):
+        assert theano.function([x], Compiled(code)(x))([1.0, 2.0]).tolist() == [7, 2]
+    (name, arguments), = Recording.calls
+    assert name.startswith("m") and "-Wrong" in arguments
+
+    class Other(Compiled):
+        compiler = type("OtherCompiler", (Recording,), {})
+
+    graph = FunctionGraph([x], [Other(code)(Compiled(code)(x))])
+    with pytest.raises(NotImplementedError, match="different compilers"):
+        CLinker(strict=True).accept(graph).make_thunk()

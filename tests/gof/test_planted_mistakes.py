@@ -212,3 +212,54 @@ def test_values_that_are_not_finite():
         assert "Cube" in str(error.value)
     with pytest.raises(AssertionError, match="[Ii]nf"):
         theano.function([_v], Cube("nothing")(_v), mode=guard)(V * np.inf)
+
+
+class Box:
+    """A value of a user's Type: it holds an array."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+class BoxType(theano.gof.Type):
+    def filter(self, value, strict=False, allow_downcast=None):
+        if not isinstance(value, Box):
+            raise TypeError("a box is needed")
+        return value
+
+    def values_eq(self, a, b):
+        return np.array_equal(a.array, b.array)
+
+    def values_eq_approx(self, a, b):
+        return np.allclose(a.array, b.array)
+
+    def may_share_memory(self, a, b):
+        arrays = [value.array if isinstance(value, Box) else value for value in (a, b)]
+        return np.may_share_memory(*arrays)
+
+    def __eq__(self, other):
+        return type(self) is type(other)
+
+    def __hash__(self):
+        return hash(type(self))
+
+
+class Wrap(theano.Op):
+    """Puts an array into a box: a view of it, or a copy."""
+
+    __props__ = ("copies",)
+
+    def __init__(self, copies):
+        self.copies = copies
+
+    def make_node(self, x):
+        return Apply(self, [x], [BoxType()()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = Box(inputs[0].copy() if self.copies else inputs[0])
+
+
+def test_views_between_types_of_the_user_are_found():
+    assert theano.function([_v], Wrap(True)(_v), mode="DebugMode")(V).array.tolist() == V.tolist()
+    with pytest.raises(BadViewMap):
+        theano.function([_v], Wrap(False)(_v), mode="DebugMode")(V)

@@ -1,6 +1,8 @@
 """Users' Ops with C code: every kind runs in every mode with the same result."""
 
+import pickle
 import sys
+import threading
 import time
 import uuid
 
@@ -179,3 +181,43 @@ def test_a_new_op_compiles_quickly(monkeypatch):
     f = theano.function([_v], New()(_v, T.constant(2.0)))
     assert f(V).tolist() == (V * 2).tolist()
     assert len(times) == 1
+
+
+def running_mean(x):
+    return np.cumsum(x) / np.arange(1, len(x) + 1)
+
+
+def test_inside_scan_and_pickled():
+    steps, _ = theano.scan(
+        lambda row, state: u.VectorTimesVector()(row, state) + u.RunningMean()(row), sequences=_m, outputs_info=T.ones((4,))
+    )
+    f = theano.function([_m], steps[-1])
+    expected = np.ones(4)
+    for row in M:
+        expected = row * expected + running_mean(row)
+    np.testing.assert_allclose(f(M), expected)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(f))(M), expected)
+
+
+def test_inside_ifelse_and_op_from_graph():
+    chosen = theano.ifelse.ifelse(_key, u.Sorted()(_v), u.Reversed()(_v))
+    f = theano.function([_key, _v], chosen)
+    assert f(1, V).tolist() == np.sort(V)[::-1].tolist() and f(0, V).tolist() == V[::-1].tolist()
+    op = theano.OpFromGraph([_v], [u.Sorted()(_v) * 2])
+    assert theano.function([_v], op(_v) + 1)(V).tolist() == (np.sort(V)[::-1] * 2 + 1).tolist()
+
+
+def test_state_is_safe_with_threads():
+    f = theano.function([_v], u.RunningMean()(_v))
+    good = []
+
+    def work(n):
+        x = np.random.default_rng(n).random(n)
+        good.extend(np.allclose(f(x), running_mean(x)) for _ in range(50))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in (10, 200, 3000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(good) == 150 and all(good)

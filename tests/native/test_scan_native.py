@@ -237,6 +237,45 @@ class TestManyInstructions:
         np.testing.assert_allclose(native(np.arange(3.0)), python(np.arange(3.0)))
 
 
+class TestProductsWithFixedMatrices:
+    """From some steps on, a matrix that is the same in all of them is rearranged once."""
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("side", ["left", "right"])
+    @pytest.mark.parametrize("rows, depth, cols", [(4, 16, 33), (5, 17, 40), (13, 300, 70), (32, 64, 128), (3, 40, 40)])
+    def test_sizes(self, dtype, side, rows, depth, cols):
+        rng = np.random.RandomState(rows)
+        x, w, z = (T.TensorType(dtype, (False, False))(n) for n in "xwz")
+        X, Z = (T.TensorType(dtype, (False,) * 3)(n) for n in "XZ")
+        W = w.clone()
+        product = T.dot(x, w) if side == "right" else T.dot(w, x)
+        outs = loop([x, z, w], [z * 0.5 + 2 * product, T.dot(product, product.T)], [X.shape[0], X, Z, X.shape[0], X.shape[0], W],
+                    n_seqs=2, n_nit_sot=2)
+        steps = 12
+        if side == "right":
+            shapes = (steps, rows, depth), (steps, rows, cols), (depth, cols)
+        else:
+            shapes = (steps, depth, rows), (steps, cols, rows), (cols, depth)
+        values = [rng.uniform(-1, 1, s).astype(dtype) for s in shapes]
+        native, _ = both_ways([X, Z, W], outs)
+        xs, zs, ws = values
+        for _ in range(2):
+            products = xs @ ws if side == "right" else ws @ xs
+            got, square = native(xs, zs, ws)
+            for value, wanted in (got, 0.5 * zs + 2 * products), (square, products @ products.transpose(0, 2, 1)):
+                error = 1e-5 if dtype == "float32" else 1e-13
+                np.testing.assert_allclose(value, wanted, rtol=error, atol=error * abs(wanted).max())
+            ws = ws[::-1].copy() * 2
+
+    def test_strides(self):
+        rng = np.random.RandomState(0)
+        x, w, X, W = T.dmatrix("x"), T.dmatrix("w"), T.dtensor3("X"), T.dmatrix("W")
+        outs = loop([x, w], [T.dot(x.T, w.T)], [X.shape[0], X, X.shape[0], W], n_seqs=1, n_nit_sot=1)
+        native, _ = both_ways([X, W], outs)
+        xs, ws = rng.rand(10, 40, 12)[:, ::2, ::-1], rng.rand(48, 80)[:, ::4]
+        np.testing.assert_allclose(native(xs, ws)[0], xs.transpose(0, 2, 1) @ ws.T)
+
+
 class TestMemory:
     def test_takes_over_a_buffer_that_nobody_else_needs(self):
         start = T.dvector("start")
@@ -394,7 +433,7 @@ def test_random_loops(seed):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
-@pytest.mark.parametrize("step", [lambda x: x * 0.5 + 1, lambda x: T.sort(x) * 0.5 + 1], ids=["one kernel", "several instructions"])
+@pytest.mark.parametrize("step", [lambda x: x * 0.5 + 1, lambda x: T.sort(x) * 0.5 + 1], ids=["one kernel", "several"])
 def test_signals_interrupt_a_loop(step):
     """What Ctrl-C does: a handler that raises ends the loop, and the function can be called again."""
 

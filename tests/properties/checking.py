@@ -86,6 +86,8 @@ def report(graph: Graph, mode: Any) -> str:
 def check_values(seeds: Sequence[int], mode: Any, graphs: Sequence[Graph] | None = None) -> list[str]:
     """Return reports on the graphs of these seeds whose values are not NumPy's in a mode."""
     graphs = [g for g in graphs or [build(s) for s in seeds] if g.steps()]
+    if not graphs:
+        return []
     try:
         if not run(graphs, [outputs_of(g) for g in graphs], mode):
             return []
@@ -169,9 +171,16 @@ class Slope:
     def usable(self) -> bool:
         return bool(self.outputs and self.wrt)
 
+    def symbolic_cost(self) -> Any:
+        return sum(T.sum(i.var * T.constant(weights)) for i, weights in zip(self.outputs, self.weights))
+
     def gradients(self) -> list[Any]:
-        cost = sum(T.sum(i.var * T.constant(weights)) for i, weights in zip(self.outputs, self.weights))
-        return T.grad(cost, [i.var for i in self.wrt], disconnected_inputs="ignore")
+        return T.grad(self.symbolic_cost(), [i.var for i in self.wrt], disconnected_inputs="ignore")
+
+    def forward(self) -> Any:
+        """Return the derivative in the direction as the R-operator gives it."""
+        points = [T.patternbroadcast(T.constant(d), i.broadcastable) for i, d in zip(self.wrt, self.directions)]
+        return T.as_tensor_variable(T.Rop(self.symbolic_cost(), [i.var for i in self.wrt], points))
 
     def cost(self, t: float) -> float:
         values = {i.name: native(i.value) + t * d for i, d in zip(self.wrt, self.directions)}
@@ -234,3 +243,21 @@ def check_gradients(seeds: Sequence[int], mode: Any) -> tuple[list[str], int]:
         return reports
 
     return (compare(slopes) if slopes else []), compared
+
+
+def check_forward(seeds: Sequence[int], mode: Any) -> list[str]:
+    """Return reports on the graphs of these seeds whose R-operator is wrong."""
+    slopes = [s for s in map(Slope, seeds) if s.usable() and s.measured() is not None]
+    wrong = []
+    for slope in slopes:
+        try:
+            function = compiled([slope.graph], [[slope.forward()]], mode)
+        except theano.gradient.DisconnectedInputError:
+            # All that an input is used for are shapes and integers.
+            continue
+        with np.errstate(all="ignore"):
+            (got,) = function(*[i.value for i in slope.graph.inputs])
+        value, error = slope.measured()
+        if not abs(float(got) - value) <= error:
+            wrong.append(f"{slope.graph.program(slope.outputs)}\n# slope {value}, the R-operator gives {got}")
+    return wrong

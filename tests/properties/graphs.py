@@ -67,7 +67,7 @@ def changed(x: Any, index: Any, y: Any, add: bool) -> np.ndarray:
     """Return a copy of `x` with `y` put at `index`, or added there once for each time that the index names an element."""
     x = np.array(x)
     if add:
-        np.add.at(x, index, np.asarray(y).astype(x.dtype))
+        np.add.at(x, index, np.broadcast_to(np.asarray(y).astype(x.dtype), x[index].shape))
     else:
         x[index] = y
     return x
@@ -144,6 +144,8 @@ class Profile:
     max_steps: int = 12
     #: Elements of the largest array.
     max_size: int = 240
+    #: Integers of the whole range of their dtype, which wrap around.
+    whole_range: bool = False
     #: Only steps whose gradient is defined.
     differentiable: bool = False
 
@@ -151,6 +153,10 @@ class Profile:
 VALUES = Profile()
 #: Arrays that are split over threads and vectors, with odd ends.
 LARGE = Profile(lengths=(1, 7, 64, 129, 300), max_steps=5, max_size=500_000)
+INTEGERS = Profile(
+    dtypes=("int8", "int8", "int16", "int32", "uint8", "uint8", "uint16", "uint32", "bool", "float64", "float32"),
+    whole_range=True,
+)
 GRADIENTS = Profile(dtypes=("float64",) * 8 + ("int64", "int32", "bool"), lengths=(0, 1, 1, 2, 2, 3, 3, 4), differentiable=True)
 
 
@@ -217,6 +223,10 @@ class Graph:
         shape = tuple(shape)
         if kind == "b":
             return self.numbers.random(shape) < 0.6
+        if kind in "iu" and self.profile.whole_range:
+            info = np.iinfo(dtype)
+            ends = [info.min, info.min + 1, info.max, info.max - 1, info.max // 2, 0, 1, 2, 3, 7, 10]
+            return self.numbers.choice(np.array(ends, dtype), shape)
         if kind == "u":
             return self.numbers.integers(0, 10, shape).astype(dtype)
         if kind == "i":
@@ -303,7 +313,10 @@ class Graph:
         return tuple(shape)
 
     def random_dtype(self, kinds: str) -> str:
-        return self.rng.choice([d for d in self.profile.dtypes if np.dtype(d).kind in kinds] or ["float64"])
+        found = [d for d in self.profile.dtypes if np.dtype(d).kind in kinds]
+        if not found:
+            raise Reject
+        return self.rng.choice(found)
 
     def pick(self, kinds: str = "fiub", ndim: int | Sequence[int] | None = None,
              where: Callable[[Item], bool] | None = None, shape: Sequence[int] | None = None) -> Item:  # fmt: skip
@@ -399,7 +412,7 @@ class Graph:
         value = np.asarray(self._evaluate(numeric, {o.name: native(o.value) for o in operands}))
         if value.size > self.profile.max_size or value.ndim > 5:
             raise Reject
-        check_size(value)
+        self._check_size(value)
         var = eval(symbolic, dict(SYMBOLIC), {o.name: o.var for o in operands})
         if dtype is not None and var.dtype != dtype:
             raise AssertionError(f"dtype {var.dtype} where {dtype} is right\n{self._line(symbolic)}")
@@ -408,7 +421,7 @@ class Graph:
         if var.ndim != value.ndim or any(b and n != 1 for b, n in zip(var.broadcastable, value.shape)):
             raise AssertionError(f"{var.type} where NumPy has the shape {value.shape}\n{self._line(symbolic)}")
         value = value.astype(var.dtype)
-        check_size(value)
+        self._check_size(value)
         noisy = value
         is_exact = known and (exact or copies or value.dtype.kind in "iub")
         if not is_exact:
@@ -424,6 +437,10 @@ class Graph:
                 is_exact, noisy = True, value
         item = Item(f"v{len(self.items)}", var, value, noisy, is_exact, symbolic, numeric, parents, self.current_rule)
         return self._register(item)
+
+    def _check_size(self, value: np.ndarray) -> None:
+        if not (self.profile.whole_range and value.dtype.kind in "iu"):
+            check_size(value, 1e12 if self.profile.whole_range else 1e5)
 
     def _evaluate(self, numeric: str, values: dict[str, Any]) -> Any:
         with np.errstate(all="ignore"):
@@ -501,7 +518,7 @@ def native(value: np.ndarray) -> np.ndarray:
     return np.asarray(value, dtype=value.dtype.newbyteorder("="))
 
 
-def check_size(value: np.ndarray) -> None:
+def check_size(value: np.ndarray, limit: float = 1e5) -> None:
     """Refuse values that are not finite or so large that later steps leave the range of their dtype."""
     if value.dtype.kind not in "fciu" or not value.size:
         if value.dtype.kind == "O":
@@ -509,7 +526,7 @@ def check_size(value: np.ndarray) -> None:
         return
     if value.dtype.kind in "fc" and not np.isfinite(value).all():
         raise Reject
-    if np.max(np.abs(w(value))) > (500 if value.dtype == "float16" else 1e5):
+    if np.max(np.abs(w(value))) > (500 if value.dtype == "float16" else limit):
         raise Reject
 
 

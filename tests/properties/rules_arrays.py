@@ -112,9 +112,9 @@ def repeated(g: Graph) -> None:
         g.apply(f"T.roll({a}, {shift}, axis={axis})", f"np.roll({a}, {shift}, axis={axis})", dtype=x.dtype, copies=True)
     elif style == "tile":
         count = g.rng.randint(max(x.ndim, 1), x.ndim + 1)
-        reps = [g.integer(g.rng.choice([0, 1, 1, 2, 2, 2, 3, 3])) for _ in range(count)]
-        text = "(" + "".join(f"{r}, " for r in reps) + ")"
-        g.apply(f"T.tile({a}, {text})", f"np.tile({a}, {text})", dtype=x.dtype, copies=True)
+        reps = [g.rng.choice([0, 1, 1, 2, 2, 2, 3, 3]) for _ in range(count)]
+        text = ", ".join(g.integer(r) for r in reps)
+        g.apply(f"T.tile({a}, ({text},))", f"np.tile({a}, {reps})", dtype=x.dtype, copies=True)
     else:
         axis = None if g.rng.random() < 0.3 or not x.ndim else g.rng.randrange(-x.ndim, x.ndim)
         n = x.value.size if axis is None else x.shape[axis]

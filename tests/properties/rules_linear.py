@@ -58,12 +58,16 @@ def other_products(g: Graph) -> None:
     style = g.rng.choice(["outer", "tensordot", "batched", "batched_tensordot", "matmul"])
     if style == "outer":
         x, y = (g.pick(kinds, ndim=(1, 2), where=modest) for _ in range(2))
+        if x.value.size * y.value.size > g.profile.max_size:
+            raise Reject
         g.apply(f"T.outer({x.name}, {y.name})", f"np.outer({x.name}, {y.name})", dtype=np.result_type(x.dtype, y.dtype).name)
         return
     if style == "tensordot":
         x = g.pick(kinds, ndim=(1, 2, 3), where=modest)
         k = g.rng.randint(0, min(2, x.ndim))
         free = g.random_shape(g.rng.randint(0, 2 if k else 1))
+        if x.value.size * np.prod(free) > 10 * g.profile.max_size:
+            raise Reject
         y = g.input((*x.shape[x.ndim - k :], *free), x.dtype)
         if g.rng.random() < 0.5:
             axes = str(k)

@@ -96,6 +96,8 @@ def test_gradient_through_pieces_and_shapes_of_integers(compute):
     gradient = T.grad((T.switch(order, c, order) * x).sum(), x)
     got = compute([x], gradient, np.array([2.0, 1.0]))
     assert got.tolist() == [-1.5, 0.0]
+    least = T.grad((T.argsort(x).min() * x).sum(), x)
+    assert compute([x], least, np.array([2.0, 1.0])).tolist() == [0.0, 0.0]
 
 
 def test_alloc_that_says_that_a_length_is_one(compute):
@@ -121,3 +123,47 @@ def test_a_length_used_twice_is_not_overwritten(compute):
     got = compute([x], [gradient + T.clip(x, -1, 1), x.shape[0] + 1], np.zeros((3, 3)))
     assert got[0].tolist() == [[1, 2, 3], [-2, -4, -6], [1, 2, 3]]
     assert got[1] == 4
+
+
+def test_rop_where_not_all_inputs_depend_on_the_variable(compute):
+    x, c = T.dvector(), T.lvector()
+    joined = T.Rop(T.join(0, c, x * 2, T.argsort(x)), x, T.constant([1.0, 3.0]))
+    vector = T.Rop(T.stack([x[0], T.constant(2.0), x[1]]), x, T.constant([1.0, 3.0]))
+    got = compute([x, c], [joined, vector], np.array([5.0, 6.0]), np.array([1]))
+    assert got[0].tolist() == [0, 2, 6, 0, 0]
+    assert got[1].tolist() == [1, 0, 3]
+
+
+def test_signs_of_integers_that_wrap_around(compute):
+    u, v, x, i = T.TensorType("uint16", ())(), T.TensorType("uint16", ())(), T.dscalar(), T.bscalar()
+    outputs = [
+        abs(-u), -(-u / x), (-u) / (-v), (-u) * x, x + (-u), x - (-u), -T.max(-T.stack([u, v - v])),
+        abs(i * T.constant(8, dtype="int8")), abs(i) * abs(i + i), abs(i * x),
+    ]  # fmt: skip
+    got = compute([u, v, x, i], outputs, np.uint16(9), np.uint16(3), 2.0, np.int8(25))
+    wrapped = 2**16 - 9
+    expected = [wrapped, -wrapped / 2, wrapped / (2**16 - 3), wrapped * 2.0, 2.0 + wrapped, 2.0 - wrapped, 9, 56, -30, 50.0]
+    np.testing.assert_allclose([g.item() for g in got], expected)
+    lowest = compute([i, x], [abs(i) * x, abs(i * x), T.isclose(i, i), T.allclose(i, i)], np.int8(-128), 2.0)
+    assert [g.item() for g in lowest] == [-256.0, 256.0, True, True]
+
+
+def test_bits_of_two_dtypes(compute):
+    u, i = T.TensorType("uint32", ())(), T.bscalar()
+    got = compute([u, i], [u ^ i, u | i, u & i], np.uint32(7), np.int8(-2))
+    assert [g.item() for g in got] == [-7, -1, 6]
+    assert {g.dtype.name for g in got} == {"int64"}
+
+
+def test_increments_that_broadcast_over_a_matrix_of_positions(compute):
+    x, i, y = T.dvector(), T.lmatrix(), T.dvector()
+    got = compute([x, i, y], T.inc_subtensor(x[i], y), np.array([-3.0]), np.array([[0, 0], [0, -1]]), np.array([1.0, 2.0]))
+    assert got.tolist() == [3.0]
+
+
+def test_debug_mode_evaluates_refused_destroyers_of_constants():
+    x = T.dmatrix()
+    f = theano.function([x], T.dot(x, x.T) / 4 + 3 * T.eye(2), mode="DEBUG_MODE")
+    value = np.array([[3.0, 1.0], [0.5, 0.2]])
+    for _ in range(2):
+        np.testing.assert_allclose(f(value), value @ value.T / 4 + 3 * np.eye(2))

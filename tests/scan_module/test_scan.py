@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 
 import numpy as np
@@ -146,6 +147,17 @@ def test_a_step_may_return_updates_only(mode, as_list):
     assert k.get_value() == 5
 
 
+@MODES
+def test_without_steps_shared_variables_stay_as_they_are(mode):
+    k, n = theano.shared(5), T.lscalar("n")
+    _, updates = theano.scan(lambda: {k: k + 1}, n_steps=n)
+    f = theano.function([n], [], updates=updates, mode=mode)
+    f(0)
+    assert k.get_value() == 5
+    f(2)
+    assert k.get_value() == 7
+
+
 def test_outputs_and_updates_come_in_any_order():
     k = theano.shared(1.0)
     for step in (lambda v: (v * k, {k: k * 2}), lambda v: ({k: k * 2}, v * k), lambda v: ([v * k], [(k, k * 2)])):
@@ -224,6 +236,8 @@ def test_information_for_some_outputs_only_is_refused():
 def test_taps_that_make_no_sense():
     with pytest.raises(ValueError, match="negative"):
         theano.scan(lambda h: h, outputs_info={"initial": x, "taps": [0]}, n_steps=3)
+    with pytest.raises(ValueError, match="distinct"):
+        theano.scan(lambda g, h: g + h, outputs_info={"initial": x, "taps": [-1, -1]}, n_steps=3)
     with pytest.raises(ValueError, match="no initial value"):
         theano.scan(lambda h: h, outputs_info={"taps": [-1]}, n_steps=3)
     with pytest.raises(ValueError, match="scalar"):
@@ -336,10 +350,27 @@ def test_test_values_go_through_loops():
         assert T.grad(states.sum(), h).tag.test_value.tolist() == [3.0, 3.0]
 
 
-@pytest.mark.parametrize("options", [{"mode": "FAST_COMPILE"}, {"allow_gc": True}, {"profile": True}, {"profile": "named"}])
+@pytest.mark.parametrize("options", [{"mode": "FAST_COMPILE"}, {"allow_gc": True}])
 def test_options_do_not_change_values(options):
     out, _ = theano.scan(lambda v, h: v + h, x, zero, **options)
     assert theano.function([x], out)([1.0, 2.0, 3.0]).tolist() == [1.0, 3.0, 6.0]
+
+
+@pytest.mark.parametrize("profile, name", [(True, "recurrent"), ("other", "other")])
+def test_a_profile_counts_calls_and_steps(profile, name, monkeypatch):
+    from theano.compile import profiling
+
+    monkeypatch.setattr(profiling, "_atexit_print_list", [])
+    out, _ = theano.scan(lambda v, h: T.tanh(v + h), x, zero, name="recurrent", profile=profile)
+    f = theano.function([x], out)
+    f([1.0, 2.0, 3.0])
+    f([1.0, 2.0])
+    (node,) = scans_of(f)
+    stats = node.op.fn.profile
+    assert (stats.name, stats.callcount, stats.nbsteps) == (name, 2, 5)
+    text = io.StringIO()
+    stats.summary(file=text)
+    assert f"Scan Op profiling ( {name} )" in text.getvalue()
 
 
 @MODES

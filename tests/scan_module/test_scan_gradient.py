@@ -34,6 +34,16 @@ def test_recurrent_layer(rng):
     verify_grad(lambda *args: layer(*args)[-1], [rng.rand(4, 3), rng.rand(3), rng.rand(3, 3)], rng=rng)
 
 
+def test_the_gradient_of_a_whole_sequence_is_not_copied_into_zeros():
+    rows, h = T.dmatrix("rows"), T.dvector("h")
+    out, _ = theano.scan(lambda r, h: T.tanh(r * h), rows, h)
+    f = theano.function([rows, h], T.grad(out.sum(), rows))
+    assert isinstance(f.maker.fgraph.outputs[0].owner.op, T.Subtensor)
+    expected = theano.function([rows, h], T.grad(out.sum(), rows), mode=PYTHON)
+    values = np.arange(6.0).reshape(3, 2) / 6, np.ones(2)
+    np.testing.assert_allclose(f(*values), expected(*values))
+
+
 def test_several_taps_of_sequences_and_states(rng):
     def loop(s, h, w):
         step = lambda a, b, p3, p1, w: (w * p3 * p1 + a * b, T.exp(p3) * a)  # noqa: E731

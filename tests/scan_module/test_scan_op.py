@@ -84,8 +84,8 @@ def test_mappings_join_what_belongs_together():
     _, _, node = one_of_each()
     maps = node.op.var_mappings
     assert len(maps) == 12
-    assert maps["inner_inp_from_outer_inp"] == {1: [0], 2: [1, 2], 3: [3], 4: [], 5: [4]}
-    assert maps["outer_out_from_outer_inp"] == {1: -1, 2: 0, 3: 1, 4: 2, 5: -1}
+    assert maps["inner_inp_from_outer_inp"] == {0: [], 1: [0], 2: [1, 2], 3: [3], 4: [], 5: [4]}
+    assert maps["outer_out_from_outer_inp"] == {0: -1, 1: -1, 2: 0, 3: 1, 4: 2, 5: -1}
     assert maps["outer_inp_from_inner_out"] == {0: 2, 1: 3, 2: 4}
     assert maps["inner_inp_from_inner_out"] == {0: [1, 2], 1: [3], 2: []}
     assert node.op.inner_connection_pattern() == [

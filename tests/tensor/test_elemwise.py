@@ -312,3 +312,11 @@ def test_complex_infinity_times_a_real_number(mode):
     with np.errstate(invalid="ignore"):
         expected = values * factors
     np.testing.assert_array_equal(theano.function([x, y], x * y, mode=mode)(values, factors), expected)
+
+
+def test_a_compiled_gradient_shows_the_names_of_its_operations():
+    x = T.dscalar("x")
+    gradient = T.grad(x**2, x)
+    text = theano.printing.debugprint(theano.function([x], gradient), file="str")
+    assert text.startswith("Elemwise{mul,no_inplace} [id A]")
+    assert theano.printing.debugprint(gradient, file="str").startswith("Elemwise{mul} [id A]")

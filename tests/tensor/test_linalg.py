@@ -174,3 +174,17 @@ def test_bad_transforms():
                        (lambda: fft.rfft(T.dmatrix(), norm="loud"), ValueError)):
         with pytest.raises(error):
             bad()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "bool"])
+def test_small_integers_are_computed_in_double_precision(dtype):
+    value = np.eye(3, dtype=bool) if dtype == "bool" else np.array([[3, 1, 0], [1, 4, 1], [0, 1, 5]], dtype)
+    exact = value.astype("float64")
+    for mode in (PLAIN, "FAST_RUN"):
+        for build, reference in (
+            (slinalg.cholesky, np.linalg.cholesky),
+            (lambda x: slinalg.eigvalsh(x, T.eye(3)), np.linalg.eigvalsh),
+            (slinalg.expm, scipy.linalg.expm),
+            (lambda x: slinalg.solve(x, x[0]), lambda x: np.linalg.solve(x, x[0])),
+        ):
+            np.testing.assert_allclose(run(build, value, mode=mode), reference(exact), rtol=1e-12, atol=1e-14)

@@ -82,6 +82,17 @@ def _may_share_memory(a: Any, b: Any) -> bool:
     )
 
 
+def _variables_share_memory(a: Any, x: Any, b: Any, y: Any) -> bool:
+    """Return whether the values `x` and `y` of two variables may share memory, by what their Types say of it."""
+    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+        return _may_share_memory(x, y)
+    for variable in (a, b):
+        shares = getattr(variable.type, "may_share_memory", None)
+        if shares is not None:
+            return bool(shares(x, y) if variable is a else shares(y, x))
+    return _may_share_memory(x, y)
+
+
 def _copy_of(value: Any) -> Any:
     """Return an independent copy with the same strides; unlike deepcopy it keeps 0-d arrays arrays."""
     if not isinstance(value, np.ndarray):
@@ -236,7 +247,7 @@ class _Evaluation:
             undeclared = [
                 ii
                 for ii, source in enumerate(node.inputs)
-                if _may_share_memory(value, storage_map[source][0])
+                if _variables_share_memory(output, value, source, storage_map[source][0])
                 and not any(source is other for other in declared_variables)
             ]
             if undeclared:
@@ -246,7 +257,7 @@ class _Evaluation:
             for oj, other in enumerate(node.outputs):
                 if oj == oi or not getattr(other, "clients", None):
                     continue
-                if not _may_share_memory(value, storage_map[other][0]):
+                if not _variables_share_memory(output, value, other, storage_map[other][0]):
                     continue
                 common = declared & {*view_map.get(oj, ()), *destroy_map.get(oj, ())}
                 if not common:
@@ -358,7 +369,7 @@ class _Evaluation:
             for variable, value in reference.items():
                 own = (1,) * max(value.ndim - checked, 0) + steps[checked - min(value.ndim, checked) :]
                 own = own[: value.ndim]
-                big = _buffer([n * abs(s) for n, s in zip(value.shape, own)], value.dtype, value.size)
+                big: Any = _buffer([n * abs(s) for n, s in zip(value.shape, own)], value.dtype, value.size)
                 # The ellipsis keeps a 0-d array an array.
                 buffers[variable] = big[(..., *(slice(None, None, s) for s in own))]
             yield f"strided{steps}", buffers
@@ -491,6 +502,10 @@ def _compiled_thunk(node: Any, storage_map: Any, compute_map: Any) -> Any:
     from theano.native.linker import runs_natively
     from theano.native.program import find_lowering
 
+    destroyed = {i for indices in getattr(node.op, "destroy_map", {}).values() for i in indices}
+    if any(isinstance(node.inputs[i], gof.Constant) for i in destroyed):
+        # Such a node was refused, but it is evaluated here; a program holds the constant itself, not a copy.
+        return None
     if find_lowering(node.op) is not None:
         return node_thunk(node, storage_map, compute_map) if runs_natively() else None
     if not node.op._has_c_code(node):

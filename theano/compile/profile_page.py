@@ -102,6 +102,18 @@ def _facts(facts: Iterable[tuple[str, str]]) -> str:
 
 
 def _global(profile: ProfileStats) -> str:
+    steps = getattr(profile, "nbsteps", None)
+    if steps is not None:
+        # The inner function of a scan: what is compiled and called is the scan.
+        return _facts(
+            [
+                ("Runs of the scan", str(profile.callcount)),
+                ("Steps", str(steps)),
+                ("Time in runs", _seconds(profile.call_time)),
+                (" in the program", _seconds(profile.vm_call_time)),
+                (" in nodes", _seconds(sum(profile.apply_time.values()))),
+            ]
+        )
     facts = [("Calls of the function", str(profile.fct_callcount)), ("Time in calls", _seconds(profile.fct_call_time))]
     if profile.fct_callcount:
         facts.append((" per call", _seconds(profile.fct_call_time / profile.fct_callcount)))
@@ -174,7 +186,9 @@ def section(profile: ProfileStats) -> str:
     -------
     str
     """
-    parts = [f"<section><h2>{escape(str(profile.message or 'Function'))}</h2>", _global(profile)]
+    name = getattr(profile, "name", None)
+    title = f"Scan {name}" if hasattr(profile, "nbsteps") else str(profile.message or "Function")
+    parts = [f"<section><h2>{escape(title)}</h2>", _global(profile)]
     if profile.apply_time:
         parts += ["<h3>Classes of Ops</h3>"]
         parts += [

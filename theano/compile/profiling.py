@@ -7,9 +7,12 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from theano.configparser import config
+
+if TYPE_CHECKING:
+    from theano.compile.profile_memory import MemoryUse
 
 __all__ = ["ProfileStats", "ScanProfileStats", "print_global_stats", "register_profiler_printer"]
 
@@ -450,6 +453,8 @@ class ProfileStats:
 
     def summary_memory(self, file: TextIO, n: int) -> None:
         """Print the section about the memory of intermediate values."""
+        from theano.compile.profile_memory import kind_of_output
+
         title = "Memory Profile (the max between all functions in that profile)"
         print(title, file=file)
         print("(Sparse variables are ignored)", file=file)
@@ -460,6 +465,11 @@ class ProfileStats:
               file=file)  # fmt: skip
         print(f"    Max peak memory if allow_gc=False: {peak_all / 1024:.0f}KB", file=file)
         print(f"    Max peak memory if allow_gc=True: {peak_gc / 1024:.0f}KB", file=file)
+        if config.profiling.min_peak_memory:
+            for use in self._memory_uses():
+                least, exact = use.least_peak()
+                what = "Minimum peak from all valid apply node order is" if exact else "No order was found with a peak below"
+                print(f"    {what} {least / 1024:.0f}KB", file=file)
         print("---", file=file)
         print("", file=file)
         print("    <Sum apply outputs (bytes)> <Apply outputs shape> <created/inplace/view> <Apply node>", file=file)
@@ -469,7 +479,7 @@ class ProfileStats:
         minimum = config.profiling.min_memory_size
         shown = [row for row in rows if row[0] >= minimum][:n]
         for size, node in shown:
-            kinds = [_kind_of_output(node, index) for index in range(len(node.outputs))]
+            kinds = [kind_of_output(node, index) for index in range(len(node.outputs))]
             shapes = [str(self.variable_shape.get(v)) for v in node.outputs]
             print(f"     {size:9d}B  [{', '.join(shapes)}] {' '.join(kinds)} {node}"[: self.line_width], file=file)
         rest = sum(size for size, _ in rows) - sum(size for size, _ in shown)
@@ -481,38 +491,23 @@ class ProfileStats:
         )
         print("", file=file)
 
-    def peak_memory(self) -> tuple[int, int]:
-        """Return the most bytes of intermediate results at one time, with and without freeing the unneeded ones."""
-        peaks = []
+    def _memory_uses(self) -> list[MemoryUse]:
+        """Return the memory of the nodes of each function of the profile."""
+        from theano.compile.profile_memory import MemoryUse
+
         by_graph: dict[Any, list[Any]] = defaultdict(list)
         for node in self.apply_callcount:
             by_graph[getattr(node, "fgraph", None)].append(node)
+        uses = []
         for fgraph, nodes in by_graph.items():
             order = [node for node in fgraph.toposort() if node in self.apply_callcount] if fgraph else nodes
-            peaks.append(self._peak(order))
-        peak_gc = max((p[0] for p in peaks), default=0)
-        peak_all = max((p[1] for p in peaks), default=0)
-        return peak_gc, peak_all
+            uses.append(MemoryUse(order, self._node_sizes, fgraph.outputs if fgraph else ()))
+        return uses
 
-    def _peak(self, order: list[Any]) -> tuple[int, int]:
-        """Return the most memory used at one time with and without freeing what is no longer needed."""
-        last_use: dict[Any, int] = {}
-        for position, node in enumerate(order):
-            for v in node.inputs:
-                last_use[v] = position
-        live, peak, total = 0, 0, 0
-        size_of: dict[Any, int] = {}
-        to_free: dict[int, list[Any]] = defaultdict(list)
-        for position, node in enumerate(order):
-            for index, (v, size) in enumerate(zip(node.outputs, self._node_sizes(node))):
-                size_of[v] = size if _kind_of_output(node, index) == "c" else 0
-                live += size_of[v]
-                total += size_of[v]
-                if v in last_use:
-                    to_free[last_use[v]].append(v)
-            peak = max(peak, live)
-            live -= sum(size_of[v] for v in to_free.pop(position, ()))
-        return peak, total
+    def peak_memory(self) -> tuple[int, int]:
+        """Return the most bytes of intermediate results at one time, with and without freeing the unneeded ones."""
+        uses = self._memory_uses()
+        return max((use.peak() for use in uses), default=0), max((use.total() for use in uses), default=0)
 
     def _print_graphs(self, file: TextIO) -> None:
         from theano.printing import debugprint
@@ -522,15 +517,6 @@ class ProfileStats:
             print("Profiled functions", file=file)
         for fgraph in graphs:
             debugprint(fgraph, file=file)
-
-
-def _kind_of_output(node: Any, index: int) -> str:
-    """Return 'i' for an output computed in place, 'v' for a view, 'c' for new memory."""
-    if getattr(node.op, "destroy_map", {}).get(index):
-        return "i"
-    if getattr(node.op, "view_map", {}).get(index):
-        return "v"
-    return "c"
 
 
 class ScanProfileStats(ProfileStats):

@@ -66,13 +66,13 @@ class Edge:
 
 @dataclass
 class Graph:
-    """Nodes, edges, and the ids of the nodes that stand for the inputs and the outputs."""
+    """Nodes, edges, and for an inner graph the ids of the nodes that stand for inputs and outputs of the Op."""
 
     id: str
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
-    inputs: list[str] = field(default_factory=list)
-    outputs: list[str] = field(default_factory=list)
+    inputs: list[str | None] = field(default_factory=list)
+    outputs: list[str | None] = field(default_factory=list)
     profiled: bool = False
 
 
@@ -102,30 +102,65 @@ def _value_text(data: Any) -> str:
     return str(data)
 
 
-def _inner(op: Any) -> tuple[list[Variable], list[Variable]] | None:
-    """Return the inputs and the outputs of the graph that an Op computes, if it is made of one."""
+def _counterparts(op: Any, side: str, n: int) -> list[int | None]:
+    """Return for each input (or output) of an Op which one of its inner graph it is; None where that is no single one."""
+    mappings = getattr(op, "var_mappings", None)
+    if mappings is None:
+        return list(range(n))
+    mapping = mappings["inner_inp_from_outer_inp" if side == "inputs" else "inner_out_from_outer_out"]
+    result: list[int | None] = []
+    for k in range(n):
+        found = mapping.get(k, ())
+        found = list(found) if isinstance(found, (list, tuple)) else [found]
+        result.append(found[0] if found and found[0] >= 0 else None)
+    return result
+
+
+@dataclass
+class _Inner:
+    """The graph that an Op computes."""
+
+    inputs: list[Variable]
+    outputs: list[Variable]
+    order: list[Apply]
+    profile: Any = None
+
+
+def _inner(op: Any, compiled: bool) -> _Inner | None:
+    """Return the graph that an Op computes, if it is made of one; the optimized one where it was compiled already."""
     if not type(op).__name__.startswith(("OpFromGraph", "Scan")):
         return None
     inputs = getattr(op, "local_inputs", None) or getattr(op, "inputs", None)
     outputs = getattr(op, "local_outputs", None) or getattr(op, "outputs", None)
-    if isinstance(inputs, (list, tuple)) and isinstance(outputs, (list, tuple)) and outputs:
-        return list(inputs), list(outputs)
-    return None
+    if not (isinstance(inputs, (list, tuple)) and isinstance(outputs, (list, tuple)) and outputs):
+        return None
+    function = op.__dict__.get("_fn") if compiled else None
+    if function is not None:
+        fgraph = function.maker.fgraph
+        if (len(fgraph.inputs), len(fgraph.outputs)) == (len(inputs), len(outputs)):
+            return _Inner(fgraph.inputs, fgraph.outputs, fgraph.toposort(), getattr(function, "profile", None))
+    return _Inner(list(inputs), list(outputs), io_toposort(inputs, outputs))
 
 
 class _Builder:
     """Makes the graphs of one picture, and numbers their nodes."""
 
     def __init__(
-        self, compact: bool, node_colors: Mapping[str, str], apply_colors: Mapping[str, str], shapes: Mapping[str, str]
+        self,
+        compact: bool,
+        node_colors: Mapping[str, str],
+        apply_colors: Mapping[str, str],
+        shapes: Mapping[str, str],
+        compiled: bool = False,
     ):
         self.compact = compact
         self.node_colors = node_colors
         self.apply_colors = apply_colors
         self.shapes = shapes
         self.count = 0
-        #: Inner graphs that are still to be made: the node, the inputs and outputs.
-        self.pending: list[tuple[Node, list[Variable], list[Variable]]] = []
+        self.compiled = compiled
+        #: Inner graphs that are still to be made: what is drawn for which node.
+        self.pending: list[tuple[Node, Apply, _Inner]] = []
 
     def new_id(self) -> str:
         self.count += 1
@@ -150,10 +185,10 @@ class _Builder:
             made.share = made.time / total if total else 0.0
             made.calls = profile.apply_callcount.get(node, 0)
             info.append(("Time", f"{made.time:.3e} s in {made.calls} calls, {100 * made.share:.1f} % of all nodes"))
-        inner = _inner(node.op)
+        inner = _inner(node.op, self.compiled)
         if inner is not None:
             info.append(("Inner graph", "double-click to open or close it"))
-            self.pending.append((made, *inner))
+            self.pending.append((made, node, inner))
         return made
 
     def variable_node(self, var: Variable, kind: str) -> Node:
@@ -272,9 +307,13 @@ def build(
         There is no graph in `fct`.
     """
     outputs, order, profile, shared = drawn_graph(fct)
-    builder = _Builder(compact, node_colors, apply_colors, shapes)
+    builder = _Builder(compact, node_colors, apply_colors, shapes, compiled=hasattr(fct, "maker"))
     top = builder.graph([], outputs, order, profile, shared)
     while builder.pending:
-        node, inputs, inner_outputs = builder.pending.pop()
-        node.inner = builder.graph(inputs, inner_outputs, io_toposort(inputs, inner_outputs), None, set())
+        node, apply, its = builder.pending.pop()
+        inner = node.inner = builder.graph(its.inputs, its.outputs, its.order, its.profile, set())
+        for side, n in (("inputs", len(apply.inputs)), ("outputs", len(apply.outputs))):
+            ids = getattr(inner, side)
+            counterparts = _counterparts(apply.op, side, n)
+            setattr(inner, side, [None if k is None or k >= len(ids) else ids[k] for k in counterparts])
     return top

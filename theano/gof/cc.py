@@ -20,15 +20,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import cmodule
 from theano.gof.c_interface import CLinkerOp, takes
 from theano.gof.graph import Constant, NoParams
-from theano.gof.link import Container, Linker
+from theano.gof.link import Container, Linker, PerformLinker, WrapLinker
 from theano.gof.utils import MethodNotDefined, uniq
 from theano.native.linker import NativeLinker
 
@@ -36,11 +39,77 @@ __all__ = ["CLinker", "DualLinker", "HideC", "OpWiseCLinker"]
 
 
 class OpWiseCLinker(NativeLinker):
-    """The native linker, under the name of the linker that compiled Ops one by one."""
+    """The native linker, under the name of the linker that compiled Ops one by one.
+
+    Parameters
+    ----------
+    fallback_on_perform : bool
+        Accepted: an Op without C code always runs by its `perform`.
+    allow_gc : bool, optional
+        Whether intermediate values are freed as soon as they are not needed; default `config.allow_gc`.
+    nice_errors : bool
+        Accepted: errors always tell the node.
+    schedule : callable, optional
+        Returns the nodes of a FunctionGraph in the order in which they are run.
+    """
+
+    def __init__(
+        self,
+        fallback_on_perform: bool = True,
+        allow_gc: bool | None = None,
+        nice_errors: bool = True,
+        schedule: Callable | None = None,
+    ):
+        super().__init__(allow_gc=allow_gc, schedule=schedule)
+        self.fallback_on_perform = fallback_on_perform
+        self.nice_errors = nice_errors
+
+    def clone(self, allow_gc: bool | None = None) -> OpWiseCLinker:
+        """Return a linker of the same kind, without graph."""
+        allow_gc = self.allow_gc if allow_gc is None else allow_gc
+        return type(self)(self.fallback_on_perform, allow_gc, self.nice_errors, self._scheduler)
 
 
-class DualLinker(NativeLinker):
-    """The native linker, under the name of the linker that compared C with Python."""
+def _check_equal(x: Any, y: Any) -> None:
+    # What DualLinker does by default with the two values of an output.
+    if not np.array_equal(x, y):
+        raise Exception("The results of C code and of perform differ.", {"performlinker": x, "clinker": y})
+
+
+class DualLinker(WrapLinker):
+    """Runs each node by its `perform` and by compiled code, and compares.
+
+    Parameters
+    ----------
+    checker : callable
+        Called as ``checker(x, y)`` with the two values of each output of each node; raises an exception if they differ.
+    schedule : callable, optional
+        Returns the nodes of a FunctionGraph in the order in which they are run.
+    """
+
+    def __init__(self, checker: Callable[[Any, Any], None] = _check_equal, schedule: Callable | None = None):
+        self.checker = checker
+        super().__init__([PerformLinker(schedule=schedule), OpWiseCLinker(schedule=schedule)], self._run_both)
+        self._scheduler = schedule
+
+    def clone(self, allow_gc: Any = None) -> DualLinker:
+        """Return a linker with the same checker, without graph."""
+        return type(self)(self.checker, self._scheduler)
+
+    __copy__ = clone
+
+    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> DualLinker:
+        """Take the graph to run; a linker that has one already gives it to a clone."""
+        if self.fgraph is not None and self.fgraph is not fgraph:
+            return self.clone().accept(fgraph, no_recycling, profile)
+        super().accept(fgraph, no_recycling, profile)
+        return self
+
+    def _run_both(self, i: int, node: Any, by_perform: Any, by_c: Any) -> None:
+        by_perform()
+        by_c()
+        for x, y in zip(by_perform.outputs, by_c.outputs, strict=True):
+            self.checker(x[0], y[0])
 
 
 def _optional(method: Callable | None, *args: Any) -> Any:
@@ -53,7 +122,7 @@ def _optional(method: Callable | None, *args: Any) -> Any:
         return None
 
 
-def _with_compiler(method: Callable | None) -> Any:
+def _with_compiler(method: Callable | None, compiler: Any) -> Any:
     # These methods may or may not take the compiler.
     if method is None:
         return None
@@ -61,7 +130,16 @@ def _with_compiler(method: Callable | None) -> Any:
         takes_it = bool(inspect.signature(method).parameters)
     except (TypeError, ValueError):
         takes_it = False
-    return _optional(method, cmodule.GCC_compiler) if takes_it else _optional(method)
+    return _optional(method, compiler) if takes_it else _optional(method)
+
+
+#: The size of an element, as a member of the dtype: NumPy 2 hides the member.
+_ELEMENT_SIZE = re.compile(r"PyArray_DESCR\(((?:[^()]|\([^()]*\))*)\)\s*->\s*elsize\b|\b(\w+)\s*->\s*descr\s*->\s*elsize\b")
+
+
+def _without_hidden_members(code: str) -> str:
+    # Code for NumPy 1 in terms of what NumPy 2 offers.
+    return _ELEMENT_SIZE.sub(lambda found: f"PyArray_ITEMSIZE({found[1] or found[2]})", code)
 
 
 def _list(value: Any) -> list:
@@ -254,11 +332,15 @@ class _Source:
         ops = uniq([node.op for node in self.order])
         types += uniq([node.params_type for node in self.order if node.run_params() is not NoParams])
         things = [*types, *ops]
+        compilers = uniq([c for c in (_optional(getattr(t, "c_compiler", None)) for t in things) if c is not None])
+        if len(compilers) > 1:
+            raise NotImplementedError(f"Ops and Types ask for different compilers: {compilers}")
+        self.compiler = compilers[0] if compilers else cmodule.GCC_compiler
         found: dict[str, list] = {}
         for key in ("headers", "header_dirs", "libraries", "lib_dirs", "compile_args", "no_compile_args"):
             values: list = []
             for thing in things:
-                values += _list(_with_compiler(getattr(thing, f"c_{key}", None)))
+                values += _list(_with_compiler(getattr(thing, f"c_{key}", None), self.compiler))
             found[key] = uniq(values)
         support, init = [], []
         for thing in things:
@@ -410,6 +492,17 @@ def _extract_out(type_: Any) -> Callable:
     return c_extract_out
 
 
+def _named(nodes: list) -> str:
+    # What a compile error says of whose code it is.
+    lines = []
+    for node in nodes[:5]:
+        cls = type(node.op)
+        lines.append(f"The C code of {node} (an Op of the class {cls.__module__}.{cls.__qualname__}) does not compile.")
+    if len(nodes) > 5:
+        lines.append(f"... and of {len(nodes) - 5} more nodes that are compiled together with them.")
+    return "\n".join(lines)
+
+
 class CLinker(Linker):
     """Compiles the C code that the Ops of a graph bring themselves, to one function.
 
@@ -467,15 +560,19 @@ class CLinker(Linker):
     def _compile(self, storage_of: dict) -> tuple[Callable, _Source]:
         source = _Source(self.fgraph, self.schedule(self.fgraph), self.no_recycling)
         parts = source.parts()
-        module = cmodule.load_module(
-            source.text(parts),
-            parts["header_dirs"],
-            parts["lib_dirs"],
-            parts["libraries"],
-            parts["compile_args"],
-            parts["no_compile_args"],
-            source.version(),
-        )
+        try:
+            module = cmodule.load_module(
+                _without_hidden_members(source.text(parts)),
+                parts["header_dirs"],
+                parts["lib_dirs"],
+                parts["libraries"],
+                parts["compile_args"],
+                parts["no_compile_args"],
+                source.version(),
+                source.compiler,
+            )
+        except cmodule.CompileError as error:
+            raise cmodule.CompileError(f"{_named(source.order)}\n{error}") from error
         storages = tuple(
             storage_of[var] if var in storage_of else [var.data]  # noqa: SIM401 (inputs have no data)
             for var, _ in source.storages

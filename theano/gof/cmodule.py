@@ -6,6 +6,7 @@ Modules are kept under a digest of their text, of the compiler and of what else 
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
 import re
@@ -57,6 +58,10 @@ def std_lib_dirs_and_libs() -> tuple[list[str], list[str]]:
     if sys.platform == "win32":
         base = sys.base_prefix
         return [os.path.join(base, "libs")], [f"python{sys.version_info[0]}{sys.version_info[1]}"]
+    # Functions of half floats, for instance, are in a library that comes with NumPy.
+    folder = os.path.join(os.path.dirname(np.get_include()), "lib")
+    if os.path.exists(os.path.join(folder, "libnpymath.a")):
+        return [folder], ["npymath"]
     return [], []
 
 
@@ -85,6 +90,77 @@ class GCC_compiler:
     def linking_patch(lib_dirs: Sequence[str], libs: Sequence[str]) -> list[str]:
         """Return the arguments that link against libraries."""
         return [f"-l{lib}" for lib in libs]
+
+    @staticmethod
+    def try_compile_tmp(
+        src_code: str,
+        tmp_prefix: str = "",
+        flags: Sequence[str] = (),
+        try_run: bool = False,
+        output: bool = False,
+        compiler: str | None = None,
+    ) -> Any:
+        """Find out whether a program compiles, and optionally what it does.
+
+        Parameters
+        ----------
+        src_code
+            The text of a whole program.
+        tmp_prefix
+            Start of the name of its file.
+        flags
+            For the compiler.
+        try_run
+            Whether to run it as well.
+        output
+            Whether to return what was printed, too.
+        compiler
+            By default that of ``config.cxx``.
+
+        Returns
+        -------
+        bool, tuple
+            Whether it compiled; with `try_run` also whether it ran without an error; with `output` also the texts
+            of the standard output and the standard error.
+        """
+        command = [compiler] if compiler else _compiler_command() if config.cxx else []
+        compiled = ran = False
+        out = err = ""
+        with tempfile.TemporaryDirectory(prefix="theano-try-") as folder:
+            source, target = os.path.join(folder, f"{tmp_prefix}try.cpp"), os.path.join(folder, "try")
+            with open(source, "w") as f:
+                f.write(src_code)
+            try:
+                if command:
+                    done = subprocess.run([*command, source, "-o", target, *flags], capture_output=True, text=True)
+                    compiled, out, err = done.returncode == 0, done.stdout, done.stderr
+                if compiled and try_run:
+                    done = subprocess.run([target], capture_output=True, text=True)
+                    ran, out, err = done.returncode == 0, done.stdout, done.stderr
+            except OSError as why:
+                err = str(why)
+        result: list[Any] = [compiled, ran] if try_run else [compiled]
+        if output:
+            result += [out, err]
+        return result[0] if len(result) == 1 else tuple(result)
+
+    @staticmethod
+    def try_flags(
+        flag_list: Sequence[str], preamble: str = "", body: str = "", try_run: bool = False, output: bool = False
+    ) -> Any:
+        """Find out whether the compiler takes some flags; see :meth:`try_compile_tmp`.
+
+        Parameters
+        ----------
+        flag_list
+            The flags.
+        preamble, body
+            Text before the function ``main`` of the program, and in it.
+        try_run, output
+            As in `try_compile_tmp`.
+        """
+        code = f"{preamble}\nint main(int argc, char** argv)\n{{\n{body}\nreturn 0;\n}}\n"
+        return GCC_compiler.try_compile_tmp(code, "try_flags_", flag_list, try_run, output)
 
     @staticmethod
     def compile(
@@ -186,6 +262,16 @@ class GCC_compiler:
         return _load(module_name, path) if py_module else None
 
 
+@functools.lru_cache(maxsize=1)
+def _own_headers() -> str:
+    # A digest of the headers that come with the package: what is compiled with others is of no use.
+    digest = sha256()
+    for path in sorted(glob.glob(os.path.join(std_include_dirs()[-1], "*.h"))):
+        with open(path, "rb") as header:
+            digest.update(header.read())
+    return digest.hexdigest()[:16]
+
+
 def _prelude_dirs() -> list[str]:
     # The directory of the precompiled headers of Python and NumPy, which are most of what there is to compile.  They are
     # made when a process compiles its third module.
@@ -196,7 +282,7 @@ def _prelude_dirs() -> list[str]:
     from theano.native import cache
 
     flags = [a for a in GCC_compiler.compile_args() if a != "-w"]
-    mark = [flags, GCC_compiler.version_str(), sys.version, np.__version__, std_include_dirs()]
+    mark = [flags, GCC_compiler.version_str(), sys.version, np.__version__, std_include_dirs(), _own_headers()]
     folder = os.path.join(
         cache.open_cache(modules_directory()).directory,
         "prelude-" + sha256(repr(mark).encode()).hexdigest()[:20],
@@ -261,6 +347,7 @@ def load_module(
     args: Sequence[str] = (),
     no_args: Sequence[str] = (),
     version: Any = None,
+    compiler: Any = None,
 ) -> Any:
     """Return the extension module of a C++ text, compiled now or before.
 
@@ -272,6 +359,9 @@ def load_module(
         For the compiler.
     version
         What else the module depends on; None means that it is not kept beyond the process.
+    compiler
+        What an Op or Type gave as its compiler, with the interface of :class:`GCC_compiler`; its modules are not kept
+        beyond the process.
 
     Returns
     -------
@@ -282,11 +372,18 @@ def load_module(
     CompileError
     """
     parts = [src_code, list(include_dirs), list(lib_dirs), list(libs), list(args), sorted(no_args), version]
-    parts += [config.cxx, GCC_compiler.compile_args(), sys.version, np.__version__, sys.platform]
+    parts += [config.cxx, GCC_compiler.compile_args(), sys.version, np.__version__, sys.platform, _own_headers()]
     key = sha256(repr(parts).encode()).hexdigest()[:32]
     with _lock:
-        module = _loaded.get(key)
-        if module is None:
+        own = compiler is None or compiler is GCC_compiler
+        module = _loaded.get(key if own else f"{key} {compiler!r}")
+        if module is None and not own:
+            flags = [a for a in [*compiler.compile_args(), *args] if a not in set(no_args)]
+            dirs = [*include_dirs, *std_include_dirs()]
+            text, name = src_code.replace("@MODULE@", "m" + key), "m" + key
+            module = compiler.compile_str(name, text, _own_directory(), dirs, list(lib_dirs), list(libs), flags)
+            _loaded[f"{key} {compiler!r}"] = module
+        elif module is None:
             path = _module_file(key, src_code, include_dirs, lib_dirs, libs, args, no_args, version is not None)
             module = _loaded[key] = _load("m" + key, path)
     return module

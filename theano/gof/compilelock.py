@@ -11,7 +11,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-__all__ = ["compile_lock", "get_lock", "lock_ctx", "release_lock", "set_lock_status"]
+__all__ = ["compile_lock", "force_unlock", "get_lock", "lock_ctx", "release_lock", "set_lock_status"]
 
 _lock = threading.RLock()
 
@@ -42,3 +42,13 @@ def release_lock() -> None:
 
 def set_lock_status(use_lock: bool) -> None:
     """Accept whether to lock the compilation directory, which needs no lock: see the module's description."""
+
+
+def force_unlock() -> None:
+    """Remove the lock that an older Theano left in the compilation directory; this one makes none."""
+    import os
+    import shutil
+
+    from theano.configdefaults import config
+
+    shutil.rmtree(os.path.join(config.compiledir, "lock_dir"), ignore_errors=True)

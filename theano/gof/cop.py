@@ -53,21 +53,9 @@ class OpenMPOp(Op):
     @staticmethod
     def test_gxx_support() -> bool:
         """Try to compile a program with OpenMP."""
-        import subprocess
-        import tempfile
+        from theano.gof.cmodule import GCC_compiler
 
-        if not config.cxx:
-            return False
-        code = "#include <omp.h>\nint main(void) { return omp_get_num_threads() < 0; }\n"
-        with tempfile.TemporaryDirectory() as folder:
-            source = os.path.join(folder, "try_openmp.cpp")
-            with open(source, "w") as f:
-                f.write(code)
-            command = [config.cxx, "-fopenmp", source, "-o", os.path.join(folder, "try_openmp")]
-            try:
-                return subprocess.run(command, capture_output=True, timeout=60).returncode == 0
-            except (OSError, subprocess.SubprocessError):
-                return False
+        return GCC_compiler.try_flags(["-fopenmp"], "#include <omp.h>", "return omp_get_num_threads() < 0;")
 
     def update_self_openmp(self) -> None:
         """Set `openmp` to False, with a warning, where the compiler does not know OpenMP."""

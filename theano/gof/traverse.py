@@ -348,63 +348,74 @@ def io_toposort(inputs: Iterable, outputs: Iterable, orderings: dict | None = No
     ValueError
         The graph, together with the orderings, holds a cycle.
     """
-    if orderings:
-        return _io_toposort_ordered(set(inputs), outputs, orderings, clients)
     stop = set(inputs)
+    orderings = orderings or {}
+    named = {node for others in orderings.values() for node in others}
     # A search depth first; variables and nodes alike take their turns in the sort that follows, which fixes the
-    # order among nodes that do not depend on each other.
+    # order among nodes that do not depend on each other. Nodes are on the stack only where an ordering names them.
     stack = list(outputs)
     seen: set = set()
     missing: dict = {}
     readers: dict = {}
-    outputs_of: dict = {}
+    after: dict = {}
     queue: deque = deque()
-    n_nodes = 0
     while stack:
-        var = stack.pop()
-        if var in seen:
+        item = stack.pop()
+        if item in seen:
             continue
-        seen.add(var)
-        node = var.owner
-        if node is None or var in stop:
-            queue.append(var)
-            continue
-        if node in outputs_of:
-            outputs_of[node].append(var)
-            continue
-        outputs_of[node] = [var]
-        n_nodes += 1
-        node_inputs = node.inputs
-        if len(node_inputs) > 1:
-            distinct: Any = dict.fromkeys(node_inputs)
+        seen.add(item)
+        if named and item in named:
+            node = item
         else:
-            distinct = node_inputs
-            if not distinct:
-                queue.append(node)
-        missing[node] = len(distinct)
-        for needed in distinct:
-            if needed in readers:
-                readers[needed].append(node)
+            node = item.owner
+            if node is None or item in stop:
+                queue.append(item)
+                continue
+            if node in after:
+                after[node].append(item)
             else:
-                readers[needed] = [node]
-        stack.extend(node_inputs)
+                after[node] = [item]
+            if node in seen:
+                continue
+            seen.add(node)
+        needed = node.inputs
+        distinct: Any = dict.fromkeys(needed) if len(needed) > 1 else needed
+        for var in distinct:
+            if var in readers:
+                readers[var].append(node)
+            else:
+                readers[var] = [node]
+        stack.extend(needed)
+        missing[node] = len(distinct)
+        if orderings and (others := orderings.get(node)):
+            before = dict.fromkeys(others)
+            missing[node] += len(before)
+            for other in before:
+                after.setdefault(other, []).append(node)
+            stack.extend(others)
+        if not missing[node]:
+            queue.append(node)
     order: list = []
     while queue:
         item = queue.popleft()
-        if item in outputs_of:
+        if item in missing:
             order.append(item)
-            queue.extend(outputs_of[item])
-        elif item in readers:
-            for node in readers[item]:
-                left = missing[node] - 1
-                missing[node] = left
-                if not left:
-                    queue.append(node)
-    if len(order) != n_nodes:
+            waiting_for = after.get(item, ())
+        else:
+            waiting_for = readers.get(item, ())
+        for other in waiting_for:
+            left = missing.get(other)
+            if left is None:
+                queue.append(other)
+                continue
+            missing[other] = left - 1
+            if left == 1:
+                queue.append(other)
+    if len(order) != len(missing):
         raise ValueError("graph contains cycles")
     if clients is not None:
         clients.update(readers)
-        clients.update(outputs_of)
+        clients.update(after)
     return order
 
 
@@ -451,26 +462,6 @@ def depth_first_order(outputs: Iterable) -> list:
                 done[node] = True
                 order.append(node)
     return order
-
-
-def _io_toposort_ordered(stop: set, outputs: Iterable, orderings: dict, clients: dict | None) -> list:
-    nodes: set = set()
-
-    def deps(item: Any) -> list:
-        if item in stop:
-            return []
-        owner = getattr(item, "owner", item)
-        if owner is item:
-            nodes.add(item)
-            needed = list(item.inputs)
-        else:
-            needed = [owner] if owner is not None else []
-        extra = orderings.get(item)
-        if extra:
-            needed.extend(extra)
-        return needed
-
-    return [item for item in general_toposort(outputs, deps, clients=clients) if item in nodes]
 
 
 def clone(i: Sequence, o: Sequence, copy_inputs: bool = True, copy_orphans: bool | None = None) -> tuple[list, list]:

@@ -108,6 +108,27 @@ class Group:
             and self._memory_allows(node, fresh)
         )
 
+    def absorbs(self, other: Group, node: Apply) -> bool:
+        """Whether another group can become a part of this one, which takes `node` next."""
+        if not other.open or other.pattern != self.pattern or self.overwritten or other.overwritten:
+            return False
+        if self.reduced is not None or other.reduced is not None or isinstance(node.op, CAReduce):
+            return False
+        loaded = self.loaded.keys() | other.loaded.keys() | {v for v in node.inputs if not is_scalar_constant(v)}
+        outputs = sum(len(m.outputs) for m in (*self.members, *other.members, node))
+        return (
+            self.weight + other.weight + _weight(node) <= MOST_WEIGHT
+            and len(loaded) <= MOST_INPUTS
+            and len(loaded) + outputs <= MAX_OPERANDS
+        )
+
+    def absorb(self, other: Group) -> None:
+        """Take over all members of another group."""
+        for node in other.members:
+            self.add(node)
+        other.members = []
+        other.open = False
+
     def _takes_reduction(self, node: Apply) -> bool:
         axes = reduced_axes(node)
         if self.overwritten or self.reduced not in (None, axes) or node.inputs[0].type.broadcastable != self.pattern:
@@ -268,6 +289,8 @@ def _group_segment(nodes: Sequence[Apply], root_of: dict[Variable, Variable]) ->
             if group is None:
                 group = Group(_space(node), root_of)
                 groups.append(group)
+            else:
+                _join_groups(group, node, holder, producer, readers)
             group.add(node)
             producer.update((v, group) for v in node.outputs)
         for variable in node.inputs:
@@ -295,6 +318,21 @@ def _choose(node: Apply, holder: dict[Variable, Group]) -> Group | None:
             if not any(v.owner in group.members for v in node.inputs if v not in group.computed):
                 return group
     return None
+
+
+def _join_groups(group: Group, node: Apply, holder: dict[Variable, Group], producer: dict[Variable, Group],
+                 readers: dict[Variable, list[Group]]) -> None:
+    """Let the group that takes a node absorb the open groups that compute the node's other inputs."""
+    for variable in node.inputs:
+        other = producer.get(variable)
+        if other is None or other is group or not group.absorbs(other, node):
+            continue
+        made = [out for member in other.members for out in member.outputs]
+        producer.update((out, group) for out in made)
+        holder.update((v, group) for v in (*made, *other.loaded) if holder.get(v) is other)
+        for root in other.loaded.values():
+            readers.setdefault(root, []).append(group)
+        group.absorb(other)
 
 
 def _close_overwritten(node: Apply, readers: dict[Variable, list[Group]], root_of: dict[Variable, Variable]) -> None:

@@ -14,7 +14,7 @@ NAMES = tuple(
 )
 NAMES += tuple(letter + routine for letter in "sd" for routine in ("syevd", "sygvd", "orgqr"))
 NAMES += tuple(letter + routine for letter in "cz" for routine in ("heevd", "hegvd", "ungqr"))
-TRIANGULAR = ("strsm", "dtrsm", "ctrsm", "ztrsm")
+PRODUCTS = tuple(letter + routine for letter in "sdcz" for routine in ("trsm", "gemm"))
 
 
 def find_lapack() -> tuple[dict[str, Any], bool]:
@@ -72,7 +72,7 @@ def _from_numpy() -> tuple[dict[str, Any], bool] | None:
         except OSError:
             continue
         for pattern, wide in (("scipy_{}_64_", True), ("scipy_{}_", False)):
-            names = {name: pattern.format(name) for name in (*NAMES, *TRIANGULAR)}
+            names = {name: pattern.format(name) for name in (*NAMES, *PRODUCTS)}
             if all(hasattr(library, symbol) for symbol in names.values()):
                 found = {n: ctypes.cast(getattr(library, s), ctypes.c_void_p).value for n, s in names.items()}
                 return found, wide
@@ -85,8 +85,8 @@ def _from_scipy() -> tuple[dict[str, Any], bool] | None:
     lapack, blas = load_extension("scipy.linalg.cython_lapack"), load_extension("scipy.linalg.cython_blas")
     found = {name: lapack.__pyx_capi__.get(name) for name in NAMES} if lapack is not None else {}
     if blas is not None:
-        found |= {name: blas.__pyx_capi__.get(name) for name in TRIANGULAR}
-    if len(found) < len(NAMES) + len(TRIANGULAR) or None in found.values():
+        found |= {name: blas.__pyx_capi__.get(name) for name in PRODUCTS}
+    if len(found) < len(NAMES) + len(PRODUCTS) or None in found.values():
         return None
     # The capsule's name is the C signature.
     import ctypes

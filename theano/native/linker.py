@@ -121,11 +121,9 @@ class NativeLinker(LocalLinker):
 
     def watched_thunk(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
         """What :meth:`make_thunk` returns, for a machine that sees the size of each node's results."""
-        from theano.gof.vm import VM_Linker
-        from theano.native.assemble import node_thunk
+        from theano.native.watch import WatchingLinker
 
-        linker = VM_Linker(allow_gc=self.allow_gc, use_cloop=False)
-        linker._node_thunk = lambda node, storages, computed, no_recycling: node_thunk(node, storages, computed)
+        linker = WatchingLinker(allow_gc=self.allow_gc, use_cloop=False)
         return linker.accept(self.fgraph, self.no_recycling, self.profile).make_thunk(
             input_storage=input_storage, output_storage=output_storage, storage_map=storage_map
         )

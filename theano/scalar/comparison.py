@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from theano.scalar.op import BinaryScalarOp, Predicate, UnaryScalarOp, c_comparable, c_compute_type, zeros_for
+from theano.scalar.op import BinaryScalarOp, Predicate, UnaryScalarOp, c_comparable, c_compute_type, c_operands, zeros_for
 from theano.scalar.output_types import same_out_float_only, upcast_out, upgrade_to_float_no_complex
 from theano.scalar.type import Scalar, complex_types, discrete_types, float_types
 from theano.scalar.type import bool as bool_type
@@ -189,7 +189,7 @@ class OR(BinaryBitOp):
         return x | y
 
     def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {inputs[0]} | {inputs[1]};"
+        return f"{outputs[0]} = {' | '.join(c_operands(node, inputs))};"
 
 
 class XOR(BinaryBitOp):
@@ -204,7 +204,7 @@ class XOR(BinaryBitOp):
         return x ^ y
 
     def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {inputs[0]} ^ {inputs[1]};"
+        return f"{outputs[0]} = {' ^ '.join(c_operands(node, inputs))};"
 
 
 class AND(BinaryBitOp):
@@ -219,7 +219,7 @@ class AND(BinaryBitOp):
         return x & y
 
     def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {inputs[0]} & {inputs[1]};"
+        return f"{outputs[0]} = {' & '.join(c_operands(node, inputs))};"
 
 
 class Invert(UnaryBitOp):

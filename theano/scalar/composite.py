@@ -209,7 +209,10 @@ class Composite(ScalarOp):
         return self._once("hash", lambda: hash((Composite, self._key())))
 
     def __getstate__(self) -> dict:
-        return {**self.__dict__, "_lazy": {}}
+        state = {**self.__dict__, "_lazy": {}}
+        # A node is pickled with all those before it: after the outputs, the list of nodes has nothing new.
+        state["nodes"] = state.pop("nodes")
+        return state
 
     @property
     def name(self) -> str:

@@ -224,7 +224,8 @@ class _TwoArguments(BinaryScalarOp):
     scipy_name = ""
 
     def impl(self, k, x):
-        return _scipy(self.scipy_name, k, x)
+        # The order is real, also where its constant got the dtype of a complex argument.
+        return _scipy(self.scipy_name, np.real(k), x)
 
     def derivative(self, k, x, z):
         """Return the derivative with respect to the second argument."""

@@ -114,8 +114,8 @@ def scan(
     """
     fixed = fixed_number(n_steps)
     loop = _Builder(sequence_infos(sequences), output_infos(outputs_info), as_list(non_sequences))
-    loop.n_steps = symbolic_number(n_steps, loop.sequences)
-    loop.open_sequences(bool(go_backwards), explicit=n_steps is not None)
+    loop.open_sequences(bool(go_backwards))
+    loop.cut_sequences(n_steps)
     loop.open_outputs()
     with nodes_constructed() as loop.made_by_step:
         returned = fn(*loop.arguments())
@@ -171,22 +171,33 @@ class _Builder:
         self.updates = OrderedUpdates()
         self.made_by_step: list[Any] = []
 
-    def open_sequences(self, go_backwards: bool, explicit: bool) -> None:
-        """Shift and cut the sequences, and make variables for their elements."""
-        must_cut = explicit or len(self.sequences) > 1
+    def open_sequences(self, go_backwards: bool) -> None:
+        """Shift the sequences by their taps, and make variables for their elements."""
         for info in self.sequences:
             for tap in info.taps:
                 start, end = tap - info.first, tap - info.last
-                rows = info.input
-                if start or end:
-                    rows = rows[start : end or None]
+                rows = info.input[start : end or None]
+                if getattr(info.input, "name", None) is not None:
+                    rows.name = f"{info.input.name}[{start}:{end or ''}]"
                 if go_backwards:
                     rows = rows[::-1]
-                if must_cut:
-                    rows = rows[: self.n_steps]
                 element = _element(info.input, start)
                 element.name = _tap_name(info.input, tap)
                 self.seqs.append((rows, element))
+
+    def cut_sequences(self, n_steps: Any) -> None:
+        """Set the number of steps, and cut the sequences to it."""
+        lengths: list[Any] = []
+        missing_rows = any(info.last > info.first for info in self.sequences)
+        rows_of_taps = iter(self.seqs)
+        for info in self.sequences:
+            rows = [next(rows_of_taps)[0] for _ in info.taps]
+            # All taps of a sequence have the same number of rows.
+            missing = info.last - info.first
+            lengths.append(info.input.shape[0] - missing if missing else rows[0].shape[0])
+        self.n_steps = symbolic_number(n_steps, lengths)
+        if n_steps is not None or len(self.sequences) > 1 or not missing_rows:
+            self.seqs = [(rows[: self.n_steps], element) for rows, element in self.seqs]
 
     def open_outputs(self) -> None:
         """Make the buffers of the recurrent outputs, and variables for their taps."""
@@ -344,7 +355,9 @@ class _Builder:
         }
         op = Scan(inner_inputs, inner_outputs, info)
         outer_inputs = [self.n_steps, *(rows for rows, _ in self.seqs)]
-        outer_inputs += [expand_empty(state.buffer, self.n_steps, -min(state.taps)) for state in states]
+        outer_inputs += [
+            expand_empty(state.buffer, self.n_steps, -min(state.taps) if len(state.taps) > 1 else None) for state in states
+        ]
         outer_inputs += [v for v, _, _ in self.other_shared]
         outer_inputs += [self.n_steps] * len(self.nit_sots)
         outer_inputs += [v for v, _ in self.others]

@@ -115,6 +115,8 @@ def output_infos(outputs_info: Any) -> list[OutputInfo]:
             )
         if any(tap >= 0 for tap in taps):
             raise ValueError(f"All taps of an output must be negative, output {i} of scan has {taps}")
+        if len(set(taps)) < len(taps):
+            raise ValueError(f"The taps of an output must be distinct, output {i} of scan has {taps}")
         if not isinstance(initial, Variable):
             initial = as_tensor_variable(initial)
         infos.append(OutputInfo(initial, taps, has_rows=taps != [-1]))
@@ -144,8 +146,8 @@ def fixed_number(n_steps: Any) -> int | None:
     return int(value)
 
 
-def symbolic_number(n_steps: Any, infos: Sequence[SequenceInfo]) -> Any:
-    """The number of steps as a variable: `n_steps`, or the length of the shortest sequence.
+def symbolic_number(n_steps: Any, lengths: Sequence[Any]) -> Any:
+    """The number of steps as a variable: `n_steps`, or the shortest of the lengths of the shifted sequences.
 
     Raises
     ------
@@ -161,11 +163,6 @@ def symbolic_number(n_steps: Any, infos: Sequence[SequenceInfo]) -> Any:
         if number.dtype not in tensor.discrete_dtypes:
             raise ValueError(f"n_steps must be an integer, its dtype is {number.dtype}")
         return number
-    lengths: list[Any] = []
-    for info in infos:
-        length = info.input.shape[0]
-        extra = info.last - info.first
-        lengths.append(length - extra if extra else length)
     if not lengths:
         raise ValueError(
             "scan does not know how many steps to do: give it sequences to iterate over, or n_steps."

@@ -64,7 +64,7 @@ def scan_checkpoints(
     if any(seq.taps != [0] for seq in seqs) or any(info.taps not in ([], [-1]) for info in infos):
         raise RuntimeError("scan_checkpoints has no taps: a step may use the step before it only. Use scan.")
     fixed = fixed_number(n_steps)
-    n = symbolic_number(n_steps, seqs)
+    n = symbolic_number(n_steps, [seq.input.shape[0] for seq in seqs])
     even = not padding or every == 1 or (fixed is not None and fixed % every == 0)
     n_groups = n // every if even else (n + every - 1) // every
     groups = [_grouped(seq.input[:n] if n_steps is not None else seq.input, n, n_groups, every, even) for seq in seqs]

@@ -21,7 +21,6 @@ from theano.gof.graph import Variable
 from theano.gof.null_type import NullType
 from theano.gradient_types import DisconnectedType, grad_undefined
 from theano.scan_module.scan_hoist import gradients_by_hoisting
-from theano.scan_module.scan_record import values_to_record
 from theano.scan_module.scan_utils import clone, expand_empty, reconstruct_graph
 from theano.tensor.type import TensorType
 
@@ -254,26 +253,18 @@ class _Gradient:
         reached = _reached(expressions, stop)
         replace: dict[Any, Any] = {}
         pairs: list[tuple[Any, Any]] = []
+        for v, rows in computed.items():
+            if v in reached:
+                replace[v] = _stand_in(v)
+                pairs.append((self._backwards(rows), replace[v]))
+
         random = self._changing_randomly(expressions, stop)
         overwritten = self._overwritten_taps(reached)
-        alike = values_to_record(op, expressions, [*computed, *random])
         wanted = random + overwritten
-        if not op.as_while:
-            wanted += [v for v in alike if v not in computed and v not in wanted]
-
-        def stand_in(v: Any, rows: Any) -> None:
-            used = [other for other in alike.get(v, [v]) if other in everything]
-            if used:
-                new = _stand_in(v)
-                replace.update((other, new) for other in used)
-                pairs.append((self._backwards(rows), new))
-
-        everything = _reached(expressions, inner_inputs)
-        for v, rows in computed.items():
-            stand_in(v, rows)
         if wanted:
             for v, rows in self._recorded(wanted).items():
-                stand_in(v, rows)
+                replace[v] = _stand_in(v)
+                pairs.append((self._backwards(rows), replace[v]))
         if replace:
             expressions = clone(expressions, replace=replace)
             reached = _reached(expressions, inner_inputs | set(replace.values()))

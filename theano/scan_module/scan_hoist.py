@@ -16,7 +16,7 @@ from theano.gof import traverse
 from theano.gof.graph import Constant
 from theano.gof.null_type import NullType
 from theano.gradient_types import DisconnectedType
-from theano.scan_module.scan_utils import clone
+from theano.scan_module.rewriting.loop import substitute
 from theano.tensor.type import TensorType
 
 __all__ = ["gradients_by_hoisting", "hoistable"]
@@ -82,11 +82,11 @@ def gradients_by_hoisting(
         return None
     inner, outer = op.inner_non_seqs(op.inputs), op.outer_non_seqs(inputs)
     outside = dict(zip(inner, outer, strict=True))
-    taken_out = clone(values, replace=outside)
+    taken_out = substitute([], values, outside)
     stand_ins = [v.type() for v in values]
     for new, v in zip(stand_ins, values, strict=True):
         new.name = v.name
-    outputs = clone(op.outputs, replace=dict(zip(values, stand_ins, strict=True)))
+    outputs = substitute([], op.outputs, dict(zip(values, stand_ins, strict=True)))
     info = {**op.info, "destroy_map": {}, "inplace": False}
     found = differentiate(type(op)([*op.inputs, *stand_ins], outputs, info), [*inputs, *taken_out])
     gradients, of_values = found[: len(inputs)], found[len(inputs) :]
@@ -114,5 +114,5 @@ def _through_values(inner: list[Any], known: dict[Any, Any], outside: dict[Any, 
     replace = {**outside, **{names[v]: gradient for v, gradient in known.items()}}
     connected = {v: t for v, t in zip(wrt, terms, strict=True) if not isinstance(t.type, DisconnectedType)}
     plain = [v for v, t in connected.items() if not isinstance(t.type, NullType)]
-    connected.update(zip(plain, clone([connected[v] for v in plain], replace=replace), strict=True))
+    connected.update(zip(plain, substitute([], [connected[v] for v in plain], replace), strict=True))
     return [connected.get(v) for v in inner]

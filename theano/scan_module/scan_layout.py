@@ -186,10 +186,10 @@ class ScanLayout:
         dict
             Twelve dictionaries named ``<to>_from_<from>``, where both are one of ``outer_inp``, ``inner_inp``,
             ``inner_out`` and ``outer_out``. Keys are positions; values are positions, -1 for none, where `to` is
-            outer, and lists of positions where it is inner. The number of steps and the condition of a while loop
-            belong to nothing and are left out.
+            outer, and lists of positions where it is inner. The condition of a while loop belongs to nothing and is
+            left out.
         """
-        groups: list[tuple[int, list[int], list[int], int]] = []
+        groups: list[tuple[int, list[int], list[int], int]] = [(0, [], [], -1)]
         iin, iout, oin, oout = 0, 0, 1, 0
         for _ in range(self.n_seqs):
             groups.append((oin, [iin], [], -1))

@@ -212,7 +212,7 @@ class Scan(ScanLayout, Op):
 
     def __getstate__(self) -> dict[str, Any]:
         # The compiled function is made again when it is needed.
-        return {**Op.__getstate__(self), "_fn": None, "_inner_mode": None, "_hash": None, "_shared_fgraph": None}
+        return {**Op.__getstate__(self), "_fn": None, "_inner_mode": None, "_hash": None}
 
     # -- building ------------------------------------------------------------------------------------------------
 
@@ -385,11 +385,9 @@ class Scan(ScanLayout, Op):
         done = _Loop(self, node, inputs).run(output_storage)
         stats = getattr(self.fn, "profile", None)
         if stats is not None and hasattr(stats, "nbsteps"):
-            elapsed = time.perf_counter() - start
             stats.callcount += 1
             stats.nbsteps += done
-            stats.call_time += elapsed
-            stats.fct_call_time = getattr(stats, "fct_call_time", 0.0)
+            stats.call_time += time.perf_counter() - start
 
     # -- shapes and derivatives ------------------------------------------------------------------------------------
 

@@ -3,20 +3,23 @@
 Importing this module registers them:
 
 ======  ==========================================  ================================================================
-0.04    scan_simplify                               the first five of the following, before all others
+0.04    scan_simplify                               the first eight of the following, before all others
 0.045   scanOp_keep_values                          what the gradient needs is kept, not computed again
 0.05    scan_eqopt1                                 until nothing changes:
 ..      scanOp_merge                                loops of the same length become one
 ..      scan_remove_dead_outputs                    outputs that nobody takes
 ..      scanOp_remove_constants_and_unused_inputs1  constants into the step, unused arguments away
 ..      scanOp_merge_inouts                         what is there twice
+..      scan_write_out_short_loops                  loops of no step or one step
 ..      scan_optimize_inner                         the step is canonicalized and stabilized
+..      scan_mitmot_to_sitsot                       gradients of states without a buffer of all steps
 ..      scanOp_pushout_nonseqs_ops                  what is the same at all steps is computed before the loop
 ..      scan_pushout_dot1                           sums of products become one product after the loop
 ..      scanOp_pushout_seqs_ops                     what needs no earlier step is computed before the loop
 ..      scanOp_pushout_output                       what no later step needs is computed after the loop
 1.6     scan_eqopt2                                 once more, on the simplified graph
 1.61    scanOp_save_mem                             memory for the steps that something takes
+2.9     scanOp_remove_constants_and_unused_inputs2  constants that were found since
 75      scanOp_make_inplace                         states in the memory of their initial values
 ======  ==========================================  ================================================================
 
@@ -26,13 +29,14 @@ Those that may need more memory have the tag ``more_mem``.
 from __future__ import annotations
 
 from theano.compile.mode import optdb
-from theano.gof.opt import in2out
+from theano.gof.opt import MergeOptimizer, in2out
 from theano.gof.optdb import EquilibriumDB
 from theano.scan_module.rewriting.arguments import (
     remove_constants_and_unused_inputs_scan,
     scan_merge_inouts,
     scan_remove_dead_outputs,
 )
+from theano.scan_module.rewriting.backward import ScanMitMotToSitSot
 from theano.scan_module.rewriting.inner import scan_optimize_inner
 from theano.scan_module.rewriting.inplace import ScanInplaceOptimizer
 from theano.scan_module.rewriting.keep import ScanKeepValues
@@ -40,6 +44,7 @@ from theano.scan_module.rewriting.merge import ScanMerge
 from theano.scan_module.rewriting.pushout import PushOutNonSeqScan, PushOutSeqScan
 from theano.scan_module.rewriting.pushout_output import PushOutDot1, PushOutScanOutput
 from theano.scan_module.rewriting.savemem import ScanSaveMem
+from theano.scan_module.rewriting.short import scan_write_out_short_loops
 
 __all__ = [
     "PushOutDot1",
@@ -49,6 +54,7 @@ __all__ = [
     "ScanInplaceOptimizer",
     "ScanKeepValues",
     "ScanMerge",
+    "ScanMitMotToSitSot",
     "ScanSaveMem",
     "remove_constants_and_unused_inputs_scan",
     "scan_eqopt1",
@@ -57,6 +63,7 @@ __all__ = [
     "scan_optimize_inner",
     "scan_remove_dead_outputs",
     "scan_simplify",
+    "scan_write_out_short_loops",
 ]
 
 _FAMILIES = (
@@ -68,7 +75,9 @@ _FAMILIES = (
         ("remove_constants_and_unused_inputs_scan",),
     ),
     ("scanOp_merge_inouts", scan_merge_inouts, ("scan_merge_inouts",)),
+    ("scan_write_out_short_loops", scan_write_out_short_loops, ()),
     ("scan_optimize_inner", scan_optimize_inner, ()),
+    ("scan_mitmot_to_sitsot", ScanMitMotToSitSot(), ()),
     ("scanOp_pushout_nonseqs_ops", PushOutNonSeqScan(), ("scan_pushout",)),
     ("scan_pushout_dot1", PushOutDot1(), ("scan_pushout", "more_mem")),
     ("scanOp_pushout_seqs_ops", PushOutSeqScan(), ("scan_pushout", "more_mem")),
@@ -82,8 +91,17 @@ optdb.register("scan_simplify", scan_simplify, 0.04, "fast_run", "scan")
 optdb.register("scanOp_keep_values", ScanKeepValues(), 0.045, "fast_run", "scan", "more_mem")
 optdb.register("scan_eqopt1", scan_eqopt1, 0.05, "fast_run", "scan")
 optdb.register("scan_eqopt2", scan_eqopt2, 1.6, "fast_run", "scan")
-for _name, _rewrite, _tags in _FAMILIES:
-    for _database in (scan_eqopt1, scan_eqopt2) if "scan_pushout" in _tags else (scan_simplify, scan_eqopt1, scan_eqopt2):
+for _number, (_name, _rewrite, _tags) in enumerate(_FAMILIES):
+    for _database in (scan_simplify, scan_eqopt1, scan_eqopt2) if _number < 8 else (scan_eqopt1, scan_eqopt2):
         _database.register(_name, _rewrite, "fast_run", "scan", *_tags)
+# Loops whose arguments are computed in the same way are seen to have the same arguments.
+scan_simplify.register("merge", MergeOptimizer(), "fast_run", "scan", cleanup=True)
 optdb.register("scanOp_save_mem", in2out(ScanSaveMem(), ignore_newtrees=True), 1.61, "fast_run", "scan")
+optdb.register(
+    "scanOp_remove_constants_and_unused_inputs2",
+    in2out(remove_constants_and_unused_inputs_scan, ignore_newtrees=True),
+    2.9,
+    "fast_run",
+    "scan",
+)
 optdb.register("scanOp_make_inplace", ScanInplaceOptimizer(), 75, "fast_run", "inplace", "scan")

@@ -528,9 +528,10 @@ class MakeVector(Op):
         return [grads[0][i] for i in range(len(inputs))]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        if None in eval_points:
+        if self.dtype in discrete_dtypes or all(e is None for e in eval_points):
             return [None]
-        return self.make_node(*eval_points).outputs
+        zero = constant(np.zeros((), dtype=self.dtype))
+        return [self(*[zero if e is None else e for e in eval_points])]
 
 
 make_vector = MakeVector()

@@ -255,16 +255,32 @@ class Elemwise(Op):
         """Return whether folding the node should not compile C code for it: it is a single number."""
         return node.outputs[0].type.ndim == 0
 
-    def L_op(self, inputs: Sequence[typing.Any], outs: Sequence[typing.Any], ograds: Sequence[typing.Any]) -> list:
-        """Return the gradients at the inputs, summed over the dimensions in which an input is repeated."""
-        gradients = self._gradients(inputs, outs, ograds)
+    def L_op(
+        self,
+        inputs: Sequence[typing.Any],
+        outs: Sequence[typing.Any],
+        ograds: Sequence[typing.Any],
+        wanted: Sequence[bool] | None = None,
+    ) -> list:
+        """Return the gradients at the inputs, summed over the dimensions in which an input is repeated.
+
+        Parameters
+        ----------
+        inputs, outs, ograds : sequence of Variable
+        wanted : sequence of bool, optional
+            The inputs whose gradients are to be built; for the others there is None.
+        """
+        gradients = self._gradients(inputs, outs, ograds, None if wanted is None or all(wanted) else tuple(wanted))
         pattern = outs[0].type.broadcastable
         result = []
         for x, g in zip(inputs, gradients):
-            if type(g.type) is TensorType and x.type.broadcastable != g.type.broadcastable:
+            if g is not None and type(g.type) is TensorType and x.type.broadcastable != g.type.broadcastable:
                 g = _fit(x, g, pattern)
             result.append(g)
         return result
+
+    # For `theano.gradient`: the fourth argument is there.
+    L_op.takes_wanted = True  # type: ignore[attr-defined]
 
     def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
         """Return the derivatives of the outputs along `eval_points`."""
@@ -314,7 +330,11 @@ class Elemwise(Op):
         return total
 
     def _gradients(
-        self, inputs: Sequence[typing.Any], outs: Sequence[typing.Any], ograds: Sequence[typing.Any]
+        self,
+        inputs: Sequence[typing.Any],
+        outs: Sequence[typing.Any],
+        ograds: Sequence[typing.Any],
+        wanted: tuple[bool, ...] | None = None,
     ) -> list:
         # The gradients before repeated dimensions are summed.
         plain = all(type(g.type) is TensorType for g in ograds)
@@ -325,12 +345,12 @@ class Elemwise(Op):
         )
         recipe: _Recipe | None
         if plain:
-            key = ("gradient", config.floatX, config.cast_policy, types)
+            key = ("gradient", config.floatX, config.cast_policy, types, wanted)
             recipe = self._nodes.get(key)
             if recipe is None:
-                recipe = self._nodes[key] = _Recipe(self.scalar_op, *types)
+                recipe = self._nodes[key] = _Recipe(self.scalar_op, *types, wanted)
         else:
-            recipe = _Recipe(self.scalar_op, *types)
+            recipe = _Recipe(self.scalar_op, *types, wanted)
         return recipe([*inputs, *outs, *ograds], outs[0].type.ndim)
 
 
@@ -373,7 +393,14 @@ class _Recipe:
     tensors of the same dtypes, so it is made once and then replayed.
     """
 
-    def __init__(self, scalar_op: ScalarOp, in_dtypes: tuple, out_dtypes: tuple, grad_types: tuple) -> None:
+    def __init__(
+        self,
+        scalar_op: ScalarOp,
+        in_dtypes: tuple,
+        out_dtypes: tuple,
+        grad_types: tuple,
+        wanted: tuple[bool, ...] | None,
+    ) -> None:
         with config.change_flags(compute_test_value="off"):
             inputs = [scal.get_scalar_type(d)() for d in in_dtypes]
             outputs = list(scalar_op.make_node(*inputs).outputs)
@@ -383,13 +410,15 @@ class _Recipe:
             raise ValueError(f"{scalar_op} has {len(inputs)} inputs but returned {len(results)} gradients")
         sources = [*inputs, *outputs, *grads]
         results = [scal.as_scalar(g) if not isinstance(g, Variable) else g for g in results]
+        if wanted is not None:
+            results = [g if w else None for g, w in zip(results, wanted, strict=True)]
         self.slots: dict[Variable, int] = {}
         for i, v in enumerate(sources):
             self.slots.setdefault(v, i)
         self.constants: list[tuple[int, typing.Any]] = []
         self.steps: list[tuple[Elemwise, tuple[int, ...], tuple[int, ...]]] = []
         self.n_slots = len(sources)
-        graph = [g for g in results if isinstance(g.type, scal.Scalar)]
+        graph = [g for g in results if g is not None and isinstance(g.type, scal.Scalar)]
         for node in io_toposort(sources, graph):
             if not isinstance(node.op, ScalarOp):
                 raise TypeError(f"The gradient of {scalar_op} holds {node.op}, which is not a scalar op")
@@ -400,7 +429,9 @@ class _Recipe:
             self.steps.append((elemwise_of(node.op), ins, tuple(self.slots[o] for o in node.outputs)))
         self.results: list[typing.Any] = []
         for g in results:
-            if isinstance(g.type, scal.Scalar):
+            if g is None:
+                self.results.append(None)
+            elif isinstance(g.type, scal.Scalar):
                 self.results.append(self._slot(g))
             elif isinstance(g.type, NullType) or g not in self.slots:
                 self.results.append(g.type)
@@ -427,7 +458,7 @@ class _Recipe:
         for op, ins, outs in self.steps:
             for slot, value in zip(outs, op(*[values[i] for i in ins], return_list=True)):
                 values[slot] = value
-        return [values[r] if isinstance(r, int) else r() for r in self.results]
+        return [values[r] if isinstance(r, int) else r and r() for r in self.results]
 
 
 @functools.lru_cache(maxsize=4096)

@@ -139,9 +139,13 @@ class Join(Op):
         ]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        if None in eval_points[1:]:
+        if all(e is None for e in eval_points[1:]):
             return [None]
-        return self.make_node(inputs[0], *eval_points[1:]).outputs
+        points = [
+            zeros_like(x, dtype=config.floatX if x.type.dtype in discrete_dtypes else x.type.dtype) if e is None else e
+            for x, e in zip(inputs[1:], eval_points[1:])
+        ]
+        return self.make_node(inputs[0], *points).outputs
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         axis = node.inputs[0]

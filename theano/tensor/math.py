@@ -247,7 +247,9 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
         Infinities are close where both have the same sign.
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
-    near = le(abs_(a - b), atol + rtol * abs_(b))
+    # The differences and absolute values of integers may wrap around.
+    wide = cast(b, "float64") if b.dtype in integer_dtypes else b
+    near = le(abs_(a - wide), atol + rtol * abs_(wide))
     if a.dtype in discrete_dtypes and b.dtype in discrete_dtypes:
         return near
     a_inf, b_inf = isinf(a), isinf(b)

@@ -74,6 +74,11 @@ def float_dtype_of(*variables: Any) -> str:
     return np.result_type(*dtypes).name
 
 
+def floats(x: np.ndarray) -> np.ndarray:
+    """Return `x`, integers and truth values as float64: LAPACK would compute small ones in single precision."""
+    return x.astype("float64") if x.dtype.kind in "biu" else x
+
+
 def real_dtype_of(dtype: str) -> str:
     """Return the dtype of the parts of a complex dtype, or `dtype` itself."""
     return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
@@ -270,6 +275,9 @@ class Eig(Op):
         n = in_shapes[0][0]
         return [(n,), (n, n)]
 
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [grad_not_implemented(self, 0, inputs[0], "use eigh for a symmetric matrix")]
+
 
 eig = Eig()
 
@@ -317,7 +325,8 @@ class Eigh(Eig):
         (x,), (point,) = inputs, eval_points
         if point is None:
             return [None, None]
-        return list(gradients.eigh_direction(x, *self(x), point, self.UPLO == "L"))
+        values, vectors = self(x)
+        return list(gradients.eigh_direction(x, values, vectors, point, self.UPLO == "L"))
 
 
 def fold_triangle(g: np.ndarray, lower: bool) -> np.ndarray:
@@ -560,6 +569,9 @@ class lstsq(Op):
         x, y, _ = inputs
         return [*gradients.lstsq_gradients(x, y, outputs, grads), DisconnectedType()()]
 
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return gradients.direction_from_gradient(self, inputs, eval_points)
+
 
 def matrix_power(M: Any, n: int):
     """Return the square matrix `M` to the integer power `n`; a negative one is that of the inverse."""
@@ -685,7 +697,8 @@ class TensorSolve(Op):
         return [tuple(lengths[len(b_shape) :])]
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        return gradients.tensorsolve_gradients(*inputs, outputs[0], grads[0], self.axes)
+        a, b = inputs
+        return gradients.tensorsolve_gradients(a, b, outputs[0], grads[0], self.axes)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         return gradients.direction_from_gradient(self, inputs, eval_points)

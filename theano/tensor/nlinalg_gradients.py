@@ -36,6 +36,9 @@ def direction_from_gradient(op: Any, inputs: Sequence[Any], eval_points: Sequenc
     outputs = op(*inputs, return_list=True)
     directions: list[Any] = []
     for position, out in enumerate(outputs):
+        if out.type.dtype in T.discrete_dtypes:
+            directions.append(None)
+            continue
         seeds = [DisconnectedType()() for _ in outputs]
         seeds[position] = out.zeros_like()
         total = sum(

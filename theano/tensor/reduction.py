@@ -188,6 +188,8 @@ class MaxAndArgmax(_ArgReduction):
             if isinstance(grads[1].type, DisconnectedType):
                 return [DisconnectedType()()]
             return [x.zeros_like(dtype=config.floatX if x.dtype in discrete_dtypes else x.dtype)]
+        if x.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX)]
         axes = self._axes(x)
         # Where several elements are the maximum, each gets the whole gradient.
         hit = eq(makeKeepDims(x, outputs[0], axes), x)

@@ -492,7 +492,9 @@ class Subtensor(_BasicIndexOp):
         else:
             # An increment rather than an assignment, so that increments of one tensor can be chained;
             # a rewrite turns increments of zeros into assignments.
-            first = IncSubtensor(self.idx_list)(x.zeros_like(), gz, *rest)
+            increment = IncSubtensor(self.idx_list)
+            increment.same_shape = True
+            first = increment(x.zeros_like(), gz, *rest)
         return [first] + [DisconnectedType()() for _ in rest]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
@@ -576,6 +578,8 @@ class IncSubtensor(_BasicIndexOp):
     """
 
     __props__ = ("idx_list", "inplace", "set_instead_of_inc", "destroyhandler_tolerate_aliased")
+    # Whether the value is known to have the shape of the part, as a gradient has, and is not broadcast to it.
+    same_shape = False
 
     def __init__(
         self,

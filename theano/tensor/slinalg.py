@@ -13,7 +13,7 @@ from theano.gradient import DisconnectedType
 from theano.tensor import basic as tensor
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.math import invert, isnan, switch
-from theano.tensor.nlinalg import as_matrix, float_dtype_of, fold_triangle, real_dtype_of
+from theano.tensor.nlinalg import as_matrix, float_dtype_of, floats, fold_triangle, real_dtype_of
 from theano.tensor.nlinalg_gradients import direction_from_gradient
 from theano.tensor.products import outer
 from theano.tensor.type import TensorType
@@ -80,7 +80,7 @@ class Cholesky(Op):
         (x,) = inputs
         dtype = node.outputs[0].type.dtype
         try:
-            output_storage[0][0] = scipy.linalg.cholesky(x, lower=self.lower).astype(dtype, copy=False)
+            output_storage[0][0] = scipy.linalg.cholesky(floats(x), lower=self.lower).astype(dtype, copy=False)
         except scipy.linalg.LinAlgError:
             if self.on_error == "raise":
                 raise
@@ -142,7 +142,7 @@ class CholeskyGrad(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         import scipy.linalg
 
-        x, factor, dz = inputs
+        _, factor, dz = map(floats, inputs)
         if not self.lower:
             factor, dz = factor.T, dz.T
         inner = np.tril(factor.T @ np.tril(dz))
@@ -196,7 +196,7 @@ class Solve(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         import scipy.linalg
 
-        A, b = inputs
+        A, b = map(floats, inputs)
         if self.A_structure == "lower_triangular":
             x = scipy.linalg.solve_triangular(A, b, lower=True)
         elif self.A_structure == "upper_triangular":
@@ -291,7 +291,7 @@ class Eigvalsh(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         import scipy.linalg
 
-        a, b = inputs
+        a, b = (x if x is None else floats(x) for x in inputs)
         values = scipy.linalg.eigvalsh(a, b, lower=self.lower)
         output_storage[0][0] = np.asarray(values, dtype=node.outputs[0].type.dtype)
 
@@ -330,7 +330,7 @@ class EigvalshGrad(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         import scipy.linalg
 
-        a, b, gw = inputs
+        a, b, gw = map(floats, inputs)
         w, v = scipy.linalg.eigh(a, b, lower=self.lower)
         ga = (v * gw) @ v.T
         gb = -(v * (gw * w)) @ v.T
@@ -390,7 +390,7 @@ class Expm(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         import scipy.linalg
 
-        output_storage[0][0] = np.asarray(scipy.linalg.expm(inputs[0]), dtype=node.outputs[0].type.dtype)
+        output_storage[0][0] = np.asarray(scipy.linalg.expm(floats(inputs[0])), dtype=node.outputs[0].type.dtype)
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         return [ExpmGrad()(inputs[0], grads[0])]
@@ -419,7 +419,7 @@ class ExpmGrad(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         import scipy.linalg
 
-        A, gw = inputs
+        A, gw = map(floats, inputs)
         g = scipy.linalg.expm_frechet(A.T, gw, compute_expm=False)
         output_storage[0][0] = np.asarray(g, dtype=node.outputs[0].type.dtype)
 

@@ -214,6 +214,9 @@ class ArgSortOp(Op):
         # The indices are piecewise constant.
         return [a.zeros_like(dtype=config.floatX if a.dtype in discrete_dtypes else a.dtype), DisconnectedType()()]
 
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None]
+
 
 def argsort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
     """Return the int64 indices that sort `a` along an axis; see :func:`sort`."""

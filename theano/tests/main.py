@@ -6,7 +6,14 @@ from pathlib import Path
 
 import theano
 
-__all__ = ["test"]
+__all__ = ["own_tests", "test"]
+
+
+def own_tests() -> list[str]:
+    """Return the arguments with which pytest runs Theano's own tests: those of a checkout, else the doctests."""
+    package = Path(theano.__file__).parent
+    tests = package.parent / "tests"
+    return [str(tests)] if tests.is_dir() else ["--doctest-modules", str(package)]
 
 
 def test(*args: str) -> int:
@@ -32,10 +39,7 @@ def test(*args: str) -> int:
         import pytest
     except ImportError as error:
         raise ImportError("theano.test() needs pytest: pip install 'Theano[test]'") from error
-    package = Path(theano.__file__).parent
-    tests = package.parent / "tests"
-    default = [str(tests)] if tests.is_dir() else ["--doctest-modules", str(package)]
-    return int(pytest.main([*(args or default)]))
+    return int(pytest.main([*(args or own_tests())]))
 
 
 test.__test__ = False  # type: ignore[attr-defined]

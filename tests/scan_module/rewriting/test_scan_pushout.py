@@ -88,6 +88,12 @@ class TestBefore:
         compiled([i, h0], out, [np.array([1, 3, 2]), numbers(4)])
 
 
+    def test_while_loop_may_end_before_a_bad_index(self):
+        i = T.lvector("i")
+        h, _ = theano.scan(lambda k, h, w: (T.tanh(w[k] + h), theano.scan_module.until(k > 1)), i, h0, w)
+        compiled([i, h0, w], h, [np.array([0, 1, 2, 99]), numbers(3), numbers(3, 3)])
+
+
 class TestMaps:
     def test_elementwise(self):
         out, _ = theano.map(lambda a, b: T.exp(a) * b + 1, x, [b])
@@ -125,7 +131,11 @@ class TestMaps:
 
 class TestAfter:
     def test_product_that_no_step_needs(self):
-        (h, y), _ = theano.scan(lambda a, h, u, v: (lambda new: [new, T.dot(new, v)])(T.tanh(a + T.dot(h, u))), x, [h0, None], [u, v])
+        def step(a, h, u, v):
+            h = T.tanh(a + T.dot(h, u))
+            return h, T.dot(h, v)
+
+        (h, y), _ = theano.scan(step, x, [h0, None], [u, v])
         f = compiled([x, h0, u, v], [h, y], [numbers(5, 3), numbers(3), numbers(3, 3), numbers(3, 2)])
         assert "Dot22" in ops(f) and steps(f).count("Dot") == 1 and loops(f)[0].op.n_nit_sot == 0
 
@@ -162,10 +172,12 @@ class TestAfter:
             lambda a, c: T.outer(a[0], c[1]),
             lambda a, c: T.dot(a, c),
             lambda a, c: T.dot(a.T, c.T),
+            lambda a, c: T.dot(a[:, :1], T.dot(c, a[:, :1]).T),
+            lambda a, c: T.dot(a[:, 0].dimshuffle(0, "x"), T.dot(c, a[:, 0].dimshuffle(0, "x")).dimshuffle("x", 0)),
         ],
     )
     def test_sums_of_products_of_any_form(self, term):
-        n = term(np.zeros((3, 3)), np.zeros((3, 3))).ndim
+        n = term(w, u).ndim
         (h, s), _ = theano.scan(
             lambda a, h, s, u: [T.tanh(a + T.dot(h, u)), s + term(a, h)], x3, [H0, T.zeros((3,) * n)], u
         )
@@ -204,7 +216,7 @@ class TestGradients:
         for node in (forward, backward):
             nodes = theano.gof.graph.io_toposort(node.op.inputs, node.op.outputs)
             assert [type(n.op).__name__ for n in nodes].count("Dot") == 1
-        assert backward.op.n_sit_sot == 0 and backward.op.n_nit_sot == 1
+        assert backward.op.n_sit_sot == 1 and backward.op.n_nit_sot == 1
         assert "BatchedDot" not in ops(f)
 
     def test_lstm_keeps_its_gates(self):
@@ -220,11 +232,24 @@ class TestGradients:
         cost = (h[-1] ** 2).sum()
         f = compiled([x3, H0], [cost, *T.grad(cost, [w, u, b])], [numbers(5, 2, 3), numbers(2, 2)], rtol=1e-7)
         forward, backward = loops(f)
-        assert forward.op.n_nit_sot == 5 and backward.op.n_sit_sot == 0
+        assert forward.op.n_nit_sot == 5 and backward.op.n_sit_sot == 2
         nodes = theano.gof.graph.io_toposort(backward.op.inputs, backward.op.outputs)
         assert not any(type(n.op).__name__ == "Elemwise" and n.op.scalar_op == T.tanh.scalar_op for n in nodes)
         # Two products before the backward loop would compute the gates again.
         assert ops(f).count("Dot22") == 3
+
+    def test_what_is_cheap_is_computed_again(self):
+        h, _ = theano.scan(lambda a, h: (a + h) * (a - h), x, h0)
+        f = compiled([x, h0], T.grad(h[-1].sum(), [x, h0]), [numbers(4, 3) / 2, numbers(3) / 2])
+        assert [node.op.n_nit_sot for node in loops(f)] == [0, 1]
+
+    def test_checkpoints_are_respected(self):
+        h, _ = theano.scan_checkpoints(lambda a, h, u: T.tanh(a + T.dot(h, u)), x, h0, [u], save_every_N=2)
+        cost = (h[-1] ** 2).sum()
+        f = compiled([x, h0, u], [cost, T.grad(cost, u)], [numbers(6, 3), numbers(3), numbers(3, 3)])
+        # Outside of the blocks there is no array of the size of all states.
+        for node in loops(f):
+            assert all(out.type.ndim <= 2 or node.op.n_nit_sot == 0 or not out.clients for out in node.outputs)
 
     def test_gates_are_computed_again_on_demand(self):
         (u,) = recurrent([("u", (3, 3))])
@@ -234,6 +259,26 @@ class TestGradients:
         assert [node.op.n_nit_sot for node in loops(compiled(*args))][0] == 1
         assert [node.op.n_nit_sot for node in loops(compiled(*args, excluding=("scanOp_keep_values",)))][0] == 0
         assert [node.op.n_nit_sot for node in loops(compiled(*args, excluding=("more_mem",)))][0] == 0
+
+    @pytest.mark.parametrize(("cost", "sequences"), [(lambda h: (h[-1] ** 2).sum(), 1), (lambda h: (h**2).sum(), 2)])
+    def test_gradient_of_a_state_needs_one_row(self, cost, sequences):
+        h, _ = theano.scan(lambda a, h, u: T.tanh(a + T.dot(h, u)), x, h0, u)
+        cost = cost(h)
+        values = ([numbers(5, 3), numbers(3), numbers(3, 3)], [numbers(1, 3), numbers(3), numbers(3, 3)])
+        f = compiled([x, h0, u], [cost, *T.grad(cost, [u, h0])], *values)
+        backward = loops(f)[-1]
+        assert (backward.op.n_mit_mot, backward.op.n_sit_sot, backward.op.n_seqs) == (0, 1, sequences)
+
+    def test_gradient_of_a_state_with_two_taps_keeps_its_buffer(self):
+        h, _ = theano.scan(lambda a, g, h: T.tanh(a + g * h), b, [{"initial": h0, "taps": [-2, -1]}])
+        f = compiled([b, h0], T.grad((h**2).sum(), [b, h0]), [numbers(5), numbers(2)], [numbers(1), numbers(2)])
+        assert loops(f)[-1].op.n_mit_mot == 1
+
+    def test_gradient_of_a_while_loop(self):
+        h, _ = theano.scan(
+            lambda h: (h**2 + 1, theano.scan_module.until((h > 10).any())), outputs_info=h0, n_steps=20
+        )
+        compiled([h0], T.grad(h[-1].sum() + h.sum(), h0), [np.array([0.1, 0.3])], [np.array([20.0, 0.0])])
 
     def test_truncated_gradient(self):
         (u,) = recurrent([("u", (3, 3))])

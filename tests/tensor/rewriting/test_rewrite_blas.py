@@ -141,3 +141,27 @@ def test_gradients_of_scaled_products():
         rng=rng,
         mode=theano.Mode("py", None),
     )
+
+
+def test_weights_of_deep_networks_are_not_updated_in_place():
+    # In place they would keep the gradients of all layers in memory until the end of the call.
+    def step(layers):
+        params = [theano.shared(np.full((2, 2), 0.3)) for _ in range(layers)]
+        h = x = T.dmatrix()
+        for w in params:
+            h = T.tanh(T.dot(h, w))
+        grads = theano.grad(h.sum(), params)
+        f = theano.function([x], h, updates=[(w, w - 0.1 * g) for w, g in zip(params, grads, strict=True)])
+        updating = [n for n in f.maker.fgraph.apply_nodes if isinstance(n.op, T.blas.Gemm) and n.inputs[0].owner is None]
+        return f, params, grads, x, updating
+
+    f, params, grads, x, updating = step(3)
+    assert len(updating) == 3
+    assert all(node.op.inplace for node in updating)
+    f, params, grads, x, updating = step(20)
+    assert len(updating) == 20
+    assert not any(node.op.inplace for node in updating)
+    wanted = [w.get_value() - 0.1 * g for w, g in zip(params, theano.function([x], grads)([[1.0, -1.0]]), strict=True)]
+    f([[1.0, -1.0]])
+    for w, value in zip(params, wanted, strict=True):
+        np.testing.assert_allclose(w.get_value(), value, rtol=1e-12)

@@ -14,6 +14,7 @@ from theano.tensor import nnet, opt
 from theano.tensor.blas import gemm_no_inplace, gemv_no_inplace, ger
 from theano.tensor.nnet import rewriting as nnet_rewriting
 from theano.tensor.nnet.nnet import crossentropy_categorical_1hot, softmax_grad
+from theano.tensor.nnet.nnet import crossentropy_softmax_1hot_with_bias_dx as dx
 from theano.tensor.rewriting import sigmoid as sigmoid_rewriting
 
 x, y, z = T.dvectors("x", "y", "z")
@@ -72,7 +73,6 @@ FIRES = [
     ),
     ("local_gemm_to_ger", [m, col, row], lambda: gemm_no_inplace(m, F2, col, row, ONE_), [M, X[:, None], Y[None]], None),
     # Arithmetic.
-    ("local_neg_sub", [x, y], lambda: -(x - y), [X, Y], ["sub"]),
     ("local_clip_clip", [x], lambda: T.clip(T.clip(x, -1, 2), 0, 5), [X], ["clip"]),
     ("local_useless_maximum", [x, y], lambda: T.maximum(T.maximum(x, y), x), [X, Y], ["maximum"]),
     ("local_and_or_of_the_same", [b], lambda: T.and_(b, b), [np.array([True, False])], []),
@@ -152,6 +152,20 @@ FIRES = [
     ("local_sum_prod_div_dimshuffle", [m, x], lambda: (m * x.dimshuffle(0, "x")).sum(axis=1), [M, X], None),
     ("local_reduce_of_dimshuffle", [m], lambda: m.T.sum(axis=0), [M], ["Sum"]),
     ("local_reduce_of_dimshuffle", [t], lambda: t.dimshuffle(1, 2, 0).sum(axis=(0, 2)), [TT], ["Sum"]),
+    (
+        "local_sumsqr2dot",
+        [m, k],
+        lambda: T.sqr(m.dimshuffle("x", 0, 1) * k.dimshuffle(0, "x", 1)).sum(axis=(1, 2)),
+        [M, K],
+        ["sqr", "sqr", "Sum", "Dot"],
+    ),
+    (
+        "local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc",
+        [s, m, i],
+        lambda: dx(T.alloc(s, 3), nnet.softmax(m), i),
+        [1.5, M, I],
+        ["Softmax", "DimShuffle", "CrossentropySoftmax1HotWithBiasDx"],
+    ),
     # Indexing.
     ("local_subtensor_of_alloc", [x, n], lambda: T.alloc(x, n, 3)[1], [X, 4], []),
     ("local_subtensor_of_dimshuffle", [x], lambda: x.dimshuffle("x", 0)[0, 1], [X], ["Subtensor"]),
@@ -195,7 +209,6 @@ WITHOUT_GRADIENT = {
         ("local_dot22_to_dot22scalar", [m, k, p], lambda: T.blas._dot22(m, k) * p),
         ("local_dot22_to_ger_or_gemv", [m, k], lambda: T.blas._dot22(m, k)),
         ("local_gemm_to_ger", [m, col, row], lambda: gemm_no_inplace(m, F2, col, row, F2)),
-        ("local_neg_sub", [x, y], lambda: -(x + y)),
         ("local_clip_clip", [x, s], lambda: T.clip(T.clip(x, s, 2), 0, 5)),
         ("local_useless_maximum", [x, y, z], lambda: T.maximum(T.minimum(x, y), x)),
         ("local_and_or_of_the_same", [b], lambda: T.xor(b, b)),
@@ -239,6 +252,8 @@ WITHOUT_GRADIENT = {
         ("local_op_of_op", [t], lambda: reduce_max(0)(T.CAReduce(theano.scalar.minimum, 1)(t))),
         ("local_sum_prod_div_dimshuffle", [m, x], lambda: (m * x).sum(axis=1)),
         ("local_reduce_of_dimshuffle", [t], lambda: t.dimshuffle(2, 1, 0).sum(axis=1)),
+        ("local_sumsqr2dot", [m], lambda: T.sqr(m.dimshuffle("x", 0, 1) + m.dimshuffle(0, "x", 1)).sum(axis=(1, 2))),
+        ("local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc", [x, m, i], lambda: dx(x, nnet.softmax(m), i)),
         ("local_subtensor_of_alloc", [x, n], lambda: T.tile(x, 2)[n]),
         ("local_subtensor_of_transpose", [m], lambda: m.T[1] + m.T.sum()),
         ("local_subtensor_of_reduce", [m], lambda: T.cumsum(m, axis=0)[1]),

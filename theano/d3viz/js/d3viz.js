@@ -97,7 +97,7 @@
   // The node where an edge really ends: inside an open node, the one that stands for its input or output.
   function endOf(id, port, side) {
     let node = byId.get(id);
-    while (node.open && node.inner[side][port] !== undefined) {
+    while (node.open && node.inner[side][port]) {
       node = byId.get(node.inner[side][port]);
       port = 0;
     }
@@ -328,14 +328,17 @@
       .force("charge", d3.forceManyBody().strength(-500))
       .force("collide", d3.forceCollide((d) => Math.hypot(d.node.width, d.node.height) / 2))
       .force("y", d3.forceY((d) => start.get(d.id)[1]).strength(0.15))
-      .force("x", d3.forceX((d) => start.get(d.id)[0]).strength(0.03))
-      .on("tick", () => {
-        for (const body of bodies) {
-          body.node.dx = body.x - start.get(body.id)[0];
-          body.node.dy = body.y - start.get(body.id)[1];
-        }
-        draw();
-      });
+      .force("x", d3.forceX((d) => start.get(d.id)[0]).strength(0.03));
+    const move = () => {
+      for (const body of bodies) {
+        body.node.dx = body.x - start.get(body.id)[0];
+        body.node.dy = body.y - start.get(body.id)[1];
+      }
+      draw();
+    };
+    // The first steps are large: they are taken at once, the rest is shown as it goes.
+    simulation.on("tick", move).tick(20);
+    move();
   }
 
   function reset() {

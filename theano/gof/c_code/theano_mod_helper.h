@@ -21,8 +21,8 @@
 #define PyString_Check PyUnicode_Check
 #define PyString_FromString PyUnicode_FromString
 #define PyString_FromFormat PyUnicode_FromFormat
-#define PyString_AsString PyUnicode_AsUTF8
-#define PyString_AS_STRING PyUnicode_AsUTF8
+#define PyString_AsString(text) ((char*)PyUnicode_AsUTF8(text))
+#define PyString_AS_STRING(text) ((char*)PyUnicode_AsUTF8(text))
 #endif
 
 #define THEANO_EXTERN extern "C"

@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "theano_numpy_complex.h"
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 #include <numpy/npy_math.h>
 #include "theano_mod_helper.h"
+#include "theano_numpy_names.h"
 
 #endif

@@ -96,7 +96,8 @@ def optimized_inner_graph(op: Any) -> Any:
     from theano.configparser import change_flags, config
 
     op.validate_inner_graph()
-    inputs, outputs = [In(v, borrow=True) for v in op.inputs], [Out(v, borrow=True) for v in op.outputs]
+    inputs: list[Any] = [In(v, borrow=True) for v in op.inputs]
+    outputs: list[Any] = [Out(v, borrow=True) for v in op.outputs]
     fgraph, _ = std_fgraph(inputs, outputs, accept_inplace=True)
     optimizer = _step_optimizer(op.mode_instance)
     flags = {
@@ -171,7 +172,7 @@ class _Memory:
         same_buffer
             For each such output the positions of the inputs that are rows of the same buffer.
         """
-        found = []
+        found: list[tuple[int, tuple[int, ...]]] = []
         taken: set[int] = set()
         for cell, taps in zip(self.outputs, same_buffer, strict=False):
             root = self._root(cell)

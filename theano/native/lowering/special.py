@@ -6,7 +6,7 @@ import re
 import threading
 from typing import Any
 
-from theano.gof.graph import Apply
+from theano.gof.graph import Apply, Variable
 from theano.native.program import CannotLower, ProgramBuilder
 from theano.scalar import special
 
@@ -68,19 +68,33 @@ def _load() -> dict[str, Any]:
     return found
 
 
+def _root(variable: Variable) -> Variable:
+    """The variable whose memory a view, or a result in place, is in."""
+    while variable.owner is not None:
+        op = variable.owner.op
+        maps = {**(getattr(op, "view_map", None) or {}), **(getattr(op, "destroy_map", None) or {})}
+        if not maps.get(variable.index):
+            break
+        variable = variable.owner.inputs[maps[variable.index][0]]
+    return variable
+
+
 def lower_special(builder: ProgramBuilder, node: Apply) -> None:
     """Emit an elementwise call of SciPy's function.
 
     Raises
     ------
     CannotLower
-        If the scalar op is none of these functions, or its operands are complex.
+        If the scalar op is none of these functions, its operands are complex, or it writes over an input of the graph.
     """
     names = FUNCTIONS.get(type(node.op.scalar_op))
     if names is None:
         raise CannotLower("not a function of SciPy's C interface")
     if any(v.type.dtype.startswith("complex") for v in node.inputs):
         raise CannotLower("complex arguments")
+    if any(_root(node.inputs[i]).owner is None for i in node.op.inplace_pattern.values()):
+        # The result is a new array, which shows where an argument of the caller was to be overwritten.
+        raise CannotLower("writes over an input of the graph")
     name, factor, swap = names
     function = find_function(name, len(node.inputs))
     builder.emit_for(node, "special", (function, factor and find_function(factor, 1), swap))

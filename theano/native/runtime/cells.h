@@ -50,6 +50,7 @@ enum { THN_KIND_TENSOR = 0, THN_KIND_OBJECT = 1 };
 enum {
     THN_CELL_SET = 1,    /* has a value in this call */
     THN_CELL_CONST = 2,  /* value survives the call */
+    THN_CELL_FIXED = 8,  /* of a loop's program: has the same value in all steps */
     THN_CELL_DEST = 4,   /* its value should be made in the place that the frame's `dests` names */
 };
 
@@ -115,6 +116,7 @@ typedef struct ThnFrame {
     ThnScratch *scratch;     /* one per instruction */
     double work;             /* out-parameter of prepare, 0 before each prepare */
     int *tail_order;         /* the tail instructions prepared, in order */
+    npy_intp repeats;        /* loops: how often at most the program will still run */
     int next;                /* jump instructions set the next instruction's index here */
     PyObject *err_type;      /* borrowed, a static exception type; set by thn_error */
     char err_msg[768];

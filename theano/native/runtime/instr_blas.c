@@ -2,6 +2,9 @@
 #include "vm.h"
 #include "blas.h"
 #include "copy.h"
+#include "threads.h"
+
+#include <stdatomic.h>
 
 #define NS_PER_FLOP 0.1
 
@@ -195,6 +198,8 @@ static int ger_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- batched_dot: the first dimension counts the products */
 
+#define LARGE_PRODUCT 16e6 /* multiply-adds */
+
 static int batched_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
@@ -225,6 +230,31 @@ static int batched_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alloc(f, out, dims);
 }
 
+typedef struct {
+    int typenum;
+    ThnMatrix a, b, c;
+    npy_intp a_step, b_step, c_step, n, chunk;
+    atomic_int failed;
+} Batch;
+
+static void batch_task(void *ctx, long task)
+{
+    Batch *t = ctx;
+    const npy_intp start = task * t->chunk, stop = start + t->chunk < t->n ? start + t->chunk : t->n;
+    ThnMatrix a = t->a, b = t->b, c = t->c;
+    a.data += start * t->a_step;
+    b.data += start * t->b_step;
+    c.data += start * t->c_step;
+    for (npy_intp i = start; i < stop; i++) {
+        if (thn_matmul(t->typenum, &a, &b, &c, NULL, NULL) < 0) {
+            atomic_store(&t->failed, 1);
+        }
+        a.data += t->a_step;
+        b.data += t->b_step;
+        c.data += t->c_step;
+    }
+}
+
 static int batched_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
@@ -240,15 +270,16 @@ static int batched_execute(ThnFrame *f, const ThnInstr *ins)
         b.col_stride = y->strides[2];
     }
     ThnMatrix c = {out->data, a.rows, b.cols, b.cols * item, item};
-    for (npy_intp i = 0; i < x->dims[0]; i++) {
-        if (thn_matmul(out->typenum, &a, &b, &c, NULL, NULL) < 0) {
-            return no_memory(f, -1);
-        }
-        a.data += x->strides[0];
-        b.data += y->strides[0];
-        c.data += out->strides[0];
-    }
-    return 0;
+    Batch t = {.typenum = out->typenum, .a = a, .b = b, .c = c, .a_step = x->strides[0], .b_step = y->strides[0],
+               .c_step = out->strides[0], .n = x->dims[0]};
+    const double each = (double)a.rows * (double)a.cols * (double)b.cols;
+    /* Large products are split inside; of small ones several make a task. */
+    t.chunk = each > LARGE_PRODUCT || t.n == 0 ? t.n : (npy_intp)(LARGE_PRODUCT / 4 / (each + 1)) + 1;
+    atomic_init(&t.failed, 0);
+    const int held = t.chunk < t.n ? thn_blas_hold() : 0;
+    thn_parallel(t.n ? (long)((t.n + t.chunk - 1) / t.chunk) : 0, batch_task, &t);
+    thn_blas_let_go(held);
+    return no_memory(f, atomic_load(&t.failed) ? -1 : 0);
 }
 
 const ThnOpDef thn_ops_blas[] = {

@@ -5,6 +5,7 @@
 #include "index.h"
 #include "threads.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 static double bytes_work(const ThnCell *c)
@@ -151,6 +152,7 @@ typedef struct {
 typedef struct {
     int nd;                                   /* of the broadcast indices */
     int rest;                                 /* dimensions of x that are taken whole */
+    int unchecked;                            /* the one index vector is checked while it is used */
     npy_intp dims[THN_MAXDIM];                /* of the broadcast indices */
     npy_intp full[THN_MAXDIM];                /* of the result */
     int at;                                   /* where the index dims are in the result */
@@ -227,6 +229,21 @@ static int row_is_valid(int typenum, const char *p, npy_intp n, npy_intp stride,
     return 0;
 }
 
+/* The same for all integer dtypes. */
+static int indices_are_valid(int typenum, ThnReadInt get, const char *p, npy_intp n, npy_intp stride, npy_intp size)
+{
+    if (row_is_valid(typenum, p, n, stride, size)) {
+        return 1;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        int64_t v = get ? get(p + i * stride) : *(const int64_t *)(p + i * stride);
+        if (v < -size || v >= size) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Checks that every element of an index is within the axis. */
 static int check_index(ThnFrame *f, const ThnCell *index, npy_intp size, int axis)
 {
@@ -239,7 +256,8 @@ static int check_index(ThnFrame *f, const ThnCell *index, npy_intp size, int axi
     int last = index->ndim - 1;
     npy_intp n = last < 0 ? 1 : index->dims[last], s = last < 0 ? 0 : index->strides[last];
     for (;;) {
-        for (npy_intp i = 0; i < n && !row_is_valid(index->typenum, p, n, s, size); i++) {
+        const npy_intp unsure = row_is_valid(index->typenum, p, n, s, size) ? 0 : n;
+        for (npy_intp i = 0; i < unsure; i++) {
             int64_t v = get(p + i * s);
             if (v < -size || v >= size) {
                 return thn_error(f, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",
@@ -261,7 +279,7 @@ static int check_index(ThnFrame *f, const ThnCell *index, npy_intp size, int axi
     }
 }
 
-static AdvPlan *adv_plan(ThnFrame *f, const ThnInstr *ins, const ThnCell *x)
+static AdvPlan *adv_plan(ThnFrame *f, const ThnInstr *ins, const ThnCell *x, int may_defer)
 {
     const Adv *a = ins->data;
     AdvPlan *plan = thn_scratch(f, ins, sizeof *plan);
@@ -295,9 +313,13 @@ static AdvPlan *adv_plan(ThnFrame *f, const ThnInstr *ins, const ThnCell *x)
     for (int i = 0; i < plan->nd; i++) {
         empty |= plan->dims[i] == 0;
     }
+    plan->unchecked = may_defer && a->n == 1 && plan->nd == 1;
     for (int k = 0; k < a->n; k++) {
         const ThnCell *index = THN_IN(f, ins, a->first + k);
         thn_broadcast_strides(index, plan->nd, plan->dims, plan->idx_strides[k]);
+        if (plan->unchecked) {
+            continue;
+        }
         if (!empty && check_index(f, index, x->dims[a->axes[k]], a->axes[k]) < 0) {
             return NULL;
         }
@@ -392,7 +414,6 @@ static int add_items(int typenum, char *x, const npy_intp *offsets, npy_intp n, 
 
 #define PARALLEL_BYTES (256 << 10) /* bytes below which rows are not split */
 #define AHEAD 4                    /* rows that are fetched ahead */
-#define FAR 32                     /* items that are fetched ahead */
 #define LINE 64
 
 typedef struct {
@@ -401,7 +422,9 @@ typedef struct {
     const char *idx;
     ThnReadInt get; /* NULL: int64 */
     npy_intp bytes, item, chunk, part;
-    int write;
+    int write, typenum;
+    int check; /* indices were not checked before */
+    atomic_int bad;
     ThnInner inner; /* NULL: copy */
 } Lines;
 
@@ -412,18 +435,12 @@ static inline npy_intp line_offset(const Lines *l, npy_intp i)
     return (npy_intp)(v < 0 ? v + l->size : v) * l->stride;
 }
 
-/* Single items. Where they are far apart, the positions are known long before the items arrive. */
-#define READ_ITEMS(T, OFFSET)                                                          \
-    {                                                                                  \
-        npy_intp i = start;                                                            \
-        for (; i < stop - FAR; i++, out += step) {                                     \
-            __builtin_prefetch(x + OFFSET(i + FAR));                                   \
-            *(T *)out = *(const T *)(x + OFFSET(i));                                   \
-        }                                                                              \
-        for (; i < stop; i++, out += step) {                                           \
-            *(T *)out = *(const T *)(x + OFFSET(i));                                   \
-        }                                                                              \
-        return 1;                                                                      \
+#define READ_ITEMS(T, OFFSET)                                          \
+    {                                                                  \
+        for (npy_intp i = start; i < stop; i++, out += step) {         \
+            *(T *)out = *(const T *)(x + OFFSET(i));                   \
+        }                                                              \
+        return 1;                                                      \
     }
 #define ANY_OFFSET(i) line_offset(l, i)
 #define WORD_OFFSET(i) ((idx[i] + (idx[i] >> 63 & size)) * stride)
@@ -476,9 +493,23 @@ static void lines_range(const Lines *l, npy_intp start, npy_intp stop, npy_intp 
     }
 }
 
+#define CHECKED 1024 /* indices that are checked at once: they are still at hand when they are used */
+
 static void lines_task(void *ctx, long task)
 {
-    const Lines *l = ctx;
+    Lines *l = ctx;
+    if (l->check) {
+        npy_intp start = task * l->chunk, stop = l->n - start < l->chunk ? l->n : start + l->chunk;
+        for (; start < stop; start += CHECKED) {
+            npy_intp end = stop - start < CHECKED ? stop : start + CHECKED;
+            if (!indices_are_valid(l->typenum, l->get, l->idx + start * l->idx_step, end - start, l->idx_step, l->size)) {
+                atomic_store(&l->bad, 1);
+                return;
+            }
+            lines_range(l, start, end, 0, l->bytes);
+        }
+        return;
+    }
     if (l->part < l->bytes) {
         npy_intp from = task * l->part;
         lines_range(l, 0, l->n, from, l->bytes - from < l->part ? l->bytes - from : l->part);
@@ -509,20 +540,20 @@ static void run_lines(Lines *l)
 
 /* Walks all index positions. Reading: other[position] = x[index]. Writing: x[index] op= other[position], where `other` has
  * the result's layout with `strides`. */
-static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, const ThnCell *x, char *x_data, char *other,
-                     const npy_intp *strides, int write, ThnInner inner)
+static int adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, const ThnCell *x, char *x_data, char *other,
+                    const npy_intp *strides, int write, ThnInner inner)
 {
     const Adv *a = ins->data;
     npy_intp at[THN_MAXDIM] = {0}, rest_other[THN_MAXDIM], offsets[BLOCK];
     const char *idx[THN_MAXDIM], *row[THN_MAXDIM];
     for (int i = 0; i < plan->nd; i++) {
         if (plan->dims[i] == 0) {
-            return;
+            return 0;
         }
     }
     for (int i = 0; i < plan->rest; i++) {
         if (plan->rest_dims[i] == 0) {
-            return;
+            return plan->unchecked ? check_index(f, THN_IN(f, ins, a->first), x->dims[a->axes[0]], a->axes[0]) : 0;
         }
         rest_other[i] = strides[i < plan->at ? i : i + plan->nd];
     }
@@ -550,8 +581,14 @@ static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, cons
                    .idx_step = plan->idx_strides[0][0], .bytes = run * item, .item = item, .write = write,
                    .get = index->typenum == NPY_INT64 ? NULL : thn_int_reader(index->typenum),
                    .inner = inner == thn_copy_inner((int)item) ? NULL : inner};
+        l.typenum = index->typenum;
+        l.check = plan->unchecked;
+        atomic_init(&l.bad, 0);
         run_lines(&l);
-        return;
+        return atomic_load(&l.bad) ? check_index(f, index, l.size, a->axes[0]) : 0;
+    }
+    if (plan->unchecked && check_index(f, THN_IN(f, ins, a->first), x->dims[a->axes[0]], a->axes[0]) < 0) {
+        return -1;
     }
     const int last = plan->nd - 1, items = single && run == 1 && inner == thn_copy_inner((int)item);
     const int adds = single && run == 1 && write && !items;
@@ -598,7 +635,7 @@ static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, cons
             at[i] = 0;
         }
         if (i < 0) {
-            return;
+            return 0;
         }
     }
 }
@@ -606,7 +643,8 @@ static void adv_walk(ThnFrame *f, const ThnInstr *ins, const AdvPlan *plan, cons
 static int adv_get_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    AdvPlan *plan = adv_plan(f, ins, x);
+    /* In the tail nothing may fail any more once the first instruction has run. */
+    AdvPlan *plan = adv_plan(f, ins, x, ins->index < f->prog->tail_start);
     if (!plan) {
         return -1;
     }
@@ -624,8 +662,7 @@ static int adv_get_prepare(ThnFrame *f, const ThnInstr *ins)
 static int adv_get_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    adv_walk(f, ins, f->scratch[ins->index].ptr, x, x->data, out->data, out->strides, 0, thn_copy_inner(x->itemsize));
-    return 0;
+    return adv_walk(f, ins, f->scratch[ins->index].ptr, x, x->data, out->data, out->strides, 0, thn_copy_inner(x->itemsize));
 }
 
 static int adv_inc_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -636,7 +673,7 @@ static int adv_inc_prepare(ThnFrame *f, const ThnInstr *ins)
     if (same_dtype(f, x, y, "AdvancedIncSubtensor") < 0 || target_prepare(f, out, x, a->inplace) < 0) {
         return -1;
     }
-    AdvPlan *plan = adv_plan(f, ins, out);
+    AdvPlan *plan = adv_plan(f, ins, out, 0);
     if (!plan) {
         return -1;
     }

@@ -1,6 +1,7 @@
 /* Instructions: join and split. */
 #include "vm.h"
 #include "copy.h"
+#include "threads.h"
 
 #define NO_AXIS INT32_MIN
 
@@ -90,17 +91,41 @@ static int join_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
+#define PARALLEL_BYTES ((npy_intp)1 << 20) /* results below are not split */
+
+typedef struct {
+    ThnFrame *f;
+    const ThnInstr *ins;
+    int first, axis, pieces; /* pieces: inputs of a task */
+} Joining;
+
+static void join_task(void *ctx, long task)
+{
+    const Joining *j = ctx;
+    const ThnInstr *ins = j->ins;
+    const ThnCell *out = THN_OUT(j->f, ins, 0);
+    const int start = j->first + (int)task * j->pieces, stop = start + j->pieces < ins->nin ? start + j->pieces : ins->nin;
+    char *dst = out->data;
+    for (int k = j->first; k < stop; k++) {
+        const ThnCell *in = THN_IN(j->f, ins, k);
+        if (k >= start) {
+            thn_loop2(in->ndim, in->dims, dst, out->strides, in->data, in->strides,
+                      thn_cast_inner(out->typenum, in->typenum));
+        }
+        dst += in->dims[j->axis] * out->strides[j->axis];
+    }
+}
+
 static int join_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *out = THN_OUT(f, ins, 0);
-    int first, axis = join_axis(f, ins, &first);
-    char *dst = out->data;
-    for (int k = first; k < ins->nin; k++) {
-        const ThnCell *in = THN_IN(f, ins, k);
-        thn_loop2(in->ndim, in->dims, dst, out->strides, in->data, in->strides,
-                  thn_cast_inner(out->typenum, in->typenum));
-        dst += in->dims[axis] * out->strides[axis];
-    }
+    Joining j = {.f = f, .ins = ins};
+    j.axis = join_axis(f, ins, &j.first);
+    const int n = ins->nin - j.first;
+    const npy_intp bytes = thn_size(out) * out->itemsize;
+    /* Few large pieces are split by thn_loop2 itself. */
+    j.pieces = bytes >= PARALLEL_BYTES && n >= 8 ? (n + 7) / 8 : n;
+    thn_parallel((n + j.pieces - 1) / j.pieces, join_task, &j);
     return 0;
 }
 

@@ -654,7 +654,9 @@ static int run_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, 
             r = thn_run_again(p, g);
         } else if (replay && bytes < KEEP_BYTES) {
             kept = 1;
+            g->repeats = steps - t - 1;
             r = thn_run_first(p, g, 1, &bytes);
+            g->repeats = 0;
         } else {
             r = thn_run(p, g);
         }
@@ -901,9 +903,11 @@ static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
         }
     }
     for (int k = 0; k < s->nother; k++, input++) {
-        if (share(f, g, &g->cells[p->inputs[input].cell], THN_IN(f, ins, ins->nin - s->nother + k)) < 0) {
+        ThnCell *to = &g->cells[p->inputs[input].cell];
+        if (share(f, g, to, THN_IN(f, ins, ins->nin - s->nother + k)) < 0) {
             return -1;
         }
+        to->flags |= THN_CELL_FIXED;
     }
     if (steps == 0) {
         return no_steps(f, ins, s, run, g) < 0 ? -1 : finish(f, ins, s, run, g, 0, 0);
@@ -954,6 +958,7 @@ static int scan_execute(ThnFrame *f, const ThnInstr *ins)
         const int held = s->products && steps > 1 && thn_blas_hold();
         r = run_loop(f, ins, s, &run, g, bound, steps);
         thn_blas_let_go(held);
+        thn_replay_end(p, g);
     }
     for (int o = 0; o < s->nrows; o++) {
         if (s->outs[o].dest >= 0) {

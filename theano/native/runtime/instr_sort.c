@@ -281,7 +281,14 @@ static int topk_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- searchsorted */
 
-typedef npy_intp (*Search)(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order);
+/* Where the value before was found: a greater one is not before it, and another is not far behind. In a vector that is not
+ * sorted, where the result depends on the way, that is what NumPy gives. */
+typedef struct {
+    npy_intp low, high;
+    const char *value;
+} Found;
+
+typedef npy_intp (*Search)(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order, Found *last);
 
 static inline float half_value(uint16_t b)
 {
@@ -317,30 +324,46 @@ static int less_complex(double ar, double ai, double br, double bi)
 
 /* The first position whose element is not less than (right: is greater than) the value. */
 #define DEFINE_SEARCH(S, T, LESS)                                                                                     \
-    static npy_intp left_##S(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order)    \
+    static npy_intp left_##S(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order,    \
+                               Found *last)                                                                           \
     {                                                                                                                 \
         const T v = *(const T *)value;                                                                                \
-        npy_intp low = 0;                                                                                             \
-        while (n > 0) {                                                                                               \
-            const npy_intp half = n / 2, at = low + half;                                                             \
+        npy_intp low = 0, high = n;                                                                                   \
+        if (last->value) {                                                                                            \
+            const T before = *(const T *)last->value;                                                                 \
+            const int on = LESS(before, v);                                                                           \
+            low = on ? last->low : 0;                                                                                 \
+            high = on || last->high >= n ? n : last->high + 1;                                                        \
+        }                                                                                                             \
+        while (low < high) {                                                                                          \
+            const npy_intp at = low + (high - low) / 2;                                                               \
             const T e = *(const T *)(x + (order ? order[at] : at) * stride);                                          \
             const int after = LESS(e, v);                                                                             \
             low = after ? at + 1 : low;                                                                               \
-            n = after ? n - half - 1 : half;                                                                          \
+            high = after ? high : at;                                                                                 \
         }                                                                                                             \
+        *last = (Found){low, high, value};                                                                            \
         return low;                                                                                                   \
     }                                                                                                                 \
-    static npy_intp right_##S(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order)   \
+    static npy_intp right_##S(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order,   \
+                               Found *last)                                                                           \
     {                                                                                                                 \
         const T v = *(const T *)value;                                                                                \
-        npy_intp low = 0;                                                                                             \
-        while (n > 0) {                                                                                               \
-            const npy_intp half = n / 2, at = low + half;                                                             \
+        npy_intp low = 0, high = n;                                                                                   \
+        if (last->value) {                                                                                            \
+            const T before = *(const T *)last->value;                                                                 \
+            const int on = !(LESS(v, before));                                                                        \
+            low = on ? last->low : 0;                                                                                 \
+            high = on || last->high >= n ? n : last->high + 1;                                                        \
+        }                                                                                                             \
+        while (low < high) {                                                                                          \
+            const npy_intp at = low + (high - low) / 2;                                                               \
             const T e = *(const T *)(x + (order ? order[at] : at) * stride);                                          \
             const int after = !(LESS(v, e));                                                                          \
             low = after ? at + 1 : low;                                                                               \
-            n = after ? n - half - 1 : half;                                                                          \
+            high = after ? high : at;                                                                                 \
         }                                                                                                             \
+        *last = (Found){low, high, value};                                                                            \
         return low;                                                                                                   \
     }
 DEFINE_SEARCH(u1, uint8_t, LESS_INT)
@@ -443,13 +466,14 @@ static void search_task(void *ctx, long task)
     npy_intp start = task * s->chunk, stop = start + s->chunk < s->total ? start + s->chunk : s->total;
     npy_intp at[THN_MAXDIM], rest = start;
     const char *p = v->data;
+    Found last = {0, 0, NULL};
     for (int i = v->ndim - 1; i >= 0; i--) {
         at[i] = rest % v->dims[i];
         rest /= v->dims[i];
         p += at[i] * v->strides[i];
     }
     for (npy_intp k = start; k < stop; k++) {
-        ((int64_t *)s->out->data)[k] = s->search(s->x->data, s->x->strides[0], s->x->dims[0], p, s->order);
+        ((int64_t *)s->out->data)[k] = s->search(s->x->data, s->x->strides[0], s->x->dims[0], p, s->order, &last);
         for (int i = v->ndim - 1; i >= 0; i--) {
             p += v->strides[i];
             if (++at[i] < v->dims[i]) {

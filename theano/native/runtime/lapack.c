@@ -6,6 +6,7 @@
 #include "blas.h"
 #include "lapack.h"
 #include "pool.h"
+#include "threads.h"
 
 typedef const char *Flag;
 typedef const int64_t *Int;
@@ -17,6 +18,7 @@ typedef void (*getri_fn)(Int, void *, Int, const void *, void *, Int, Info);
 typedef void (*getrs_fn)(Flag, Int, Int, const void *, Int, const void *, void *, Int, Info);
 typedef void (*sysv_fn)(Flag, Int, Int, void *, Int, void *, void *, Int, void *, Int, Info);
 typedef void (*trsm_fn)(Flag, Flag, Flag, Flag, Int, Int, const void *, const void *, Int, void *, Int);
+typedef void (*gemm_fn)(Flag, Flag, Int, Int, Int, const void *, const void *, Int, const void *, Int, const void *, void *, Int);
 typedef void (*syevd_fn)(Flag, Flag, Int, void *, Int, void *, void *, Int, void *, Int, Info);
 typedef void (*heevd_fn)(Flag, Flag, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, Info);
 typedef void (*sygvd_fn)(Int, Flag, Flag, Int, void *, Int, void *, Int, void *, void *, Int, void *, Int, Info);
@@ -28,11 +30,11 @@ typedef void (*orgqr_fn)(Int, Int, Int, void *, Int, const void *, void *, Int, 
 typedef void (*geev_fn)(Flag, Flag, Int, void *, Int, void *, void *, void *, Int, void *, Int, void *, Int, Info);
 typedef void (*cgeev_fn)(Flag, Flag, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, void *, Info);
 
-enum { POTRF, GETRF, GETRI, GETRS, SYSV, TRSM, SYEVD, SYGVD, GESDD, GEQRF, ORGQR, GEEV, N_ROUTINES };
+enum { POTRF, GETRF, GETRI, GETRS, SYSV, TRSM, GEMM, SYEVD, SYGVD, GESDD, GEQRF, ORGQR, GEEV, N_ROUTINES };
 
 static const char *const names[N_ROUTINES][2] = {
     {"potrf", "potrf"}, {"getrf", "getrf"}, {"getri", "getri"}, {"getrs", "getrs"},
-    {"sysv", "sysv"},   {"trsm", "trsm"},   {"syevd", "heevd"}, {"sygvd", "hegvd"},
+    {"sysv", "sysv"},   {"trsm", "trsm"},   {"gemm", "gemm"},   {"syevd", "heevd"}, {"sygvd", "hegvd"},
     {"gesdd", "gesdd"}, {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"geev", "geev"},
 };
 
@@ -77,14 +79,44 @@ static int64_t asked_int(const int64_t *work)
     return at_least_1(wide ? *work : (int32_t)*work);
 }
 
+/* c -= a b */
+static void gemm(int letter, const ThnDense *a, const ThnDense *b, const ThnDense *c)
+{
+    static const float s[4] = {-1, 0, 1, 0};
+    static const double d[4] = {-1, 0, 1, 0};
+    const char no = 'N';
+    const void *minus = letter & 1 ? (const void *)d : (const void *)s;
+    const void *one = letter & 1 ? (const void *)(d + 2) : (const void *)(s + 2);
+    CALL(gemm_fn, GEMM)(&no, &no, &c->rows, &c->cols, &a->cols, minus, a->data, &a->ld, b->data, &b->ld, one, c->data, &c->ld);
+}
+
+static ThnDense block(int letter, ThnDense a, int64_t row, int64_t col, int64_t rows, int64_t cols)
+{
+    return (ThnDense){a.data + (row + col * a.ld) * item_of[letter], rows, cols, a.ld};
+}
+
+/* ---- LU factors by blocks, whose updates run on several threads: a column of blocks is a task */
+
+#define BLOCKED 256 /* sizes from which on matrices are cut */
+#define WIDTH 64
+
+typedef struct {
+    int letter;
+    ThnDense a;
+    int64_t k, width, columns; /* the panel that was factored, the width of a task */
+    const int64_t *pivots;
+} Update;
+
 int64_t thn_potrf(int letter, char uplo, ThnDense a)
 {
     int64_t info = 0;
+    const int held = thn_blas_hold();
     CALL(potrf_fn, POTRF)(&uplo, &a.rows, a.data, &a.ld, &info);
+    thn_blas_let_go(held);
     return result(info);
 }
 
-int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots)
+static int64_t panel_getrf(int letter, ThnDense a, int64_t *pivots)
 {
     int64_t info = 0, n = a.rows < a.cols ? a.rows : a.cols;
     CALL(getrf_fn, GETRF)(&a.rows, &a.cols, a.data, &a.ld, pivots, &info);
@@ -92,6 +124,72 @@ int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots)
         pivots[i] = ((const int32_t *)pivots)[i];
     }
     return result(info);
+}
+
+#define SWAP_COLUMN(T)                                                 \
+    for (int64_t j = start; j < stop; j++) {                           \
+        T *column = (T *)u->a.data + j * u->a.ld + u->k;               \
+        for (int64_t i = 0; i < u->width; i++) {                       \
+            const int64_t other = u->pivots[i] - 1;                    \
+            const T held = column[i];                                  \
+            column[i] = column[other];                                 \
+            column[other] = held;                                      \
+        }                                                              \
+    }                                                                  \
+    break;
+
+typedef struct {
+    double re, im;
+} Pair;
+
+/* Exchanges rows as the panel did, then, behind it, subtracts its part. Task 0 has the columns before the panel. */
+static void getrf_task(void *ctx, long task)
+{
+    const Update *u = ctx;
+    const int64_t end = u->k + u->width, rows = u->a.rows - end;
+    int64_t start = 0, stop = u->k;
+    if (task > 0) {
+        start = end + (task - 1) * u->columns;
+        stop = start + u->columns < u->a.cols ? start + u->columns : u->a.cols;
+    }
+    switch (u->letter) {
+    case THN_S: SWAP_COLUMN(float)
+    case THN_Z: SWAP_COLUMN(Pair)
+    default: SWAP_COLUMN(double)
+    }
+    if (task > 0) {
+        ThnDense upper = block(u->letter, u->a, u->k, start, u->width, stop - start);
+        thn_trsm(u->letter, 'L', 'L', 'N', 'U', block(u->letter, u->a, u->k, u->k, u->width, u->width), upper);
+        if (rows > 0) {
+            ThnDense lower = block(u->letter, u->a, end, u->k, rows, u->width);
+            ThnDense target = block(u->letter, u->a, end, start, rows, stop - start);
+            gemm(u->letter, &lower, &upper, &target);
+        }
+    }
+}
+
+int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots)
+{
+    const int64_t n = a.rows;
+    int64_t failed = 0;
+    const int held = thn_blas_hold();
+    if (n != a.cols || n < BLOCKED || thn_get_threads() < 2) {
+        failed = panel_getrf(letter, a, pivots);
+        thn_blas_let_go(held);
+        return failed;
+    }
+    for (int64_t k = 0; k < n; k += WIDTH) {
+        const int64_t width = n - k < WIDTH ? n - k : WIDTH, left = n - k - width;
+        int64_t info = panel_getrf(letter, block(letter, a, k, k, n - k, width), pivots + k);
+        failed = failed || !info ? failed : k + info;
+        Update u = {letter, a, k, width, WIDTH, pivots + k};
+        thn_parallel((long)((left + WIDTH - 1) / WIDTH) + 1, getrf_task, &u);
+        for (int64_t i = 0; i < width; i++) {
+            pivots[k + i] += k;
+        }
+    }
+    thn_blas_let_go(held);
+    return failed;
 }
 
 /* Pivots as the library wants them; `held` is freed by the caller. */
@@ -159,12 +257,40 @@ int64_t thn_sysv(int letter, char uplo, ThnDense a, ThnDense b)
     return work ? result(info) : THN_LAPACK_MEMORY;
 }
 
-void thn_trsm(int letter, char side, char uplo, char trans, char diag, ThnDense a, ThnDense b)
+typedef struct {
+    int letter;
+    char side, uplo, trans, diag;
+    ThnDense a, b;
+    int64_t part;
+} Triangular;
+
+static void trsm_task(void *ctx, long task)
 {
     static const float s[2] = {1, 0};
     static const double d[2] = {1, 0};
-    CALL(trsm_fn, TRSM)(&side, &uplo, &trans, &diag, &b.rows, &b.cols, letter & 1 ? (const void *)d : (const void *)s, a.data,
-                        &a.ld, b.data, &b.ld);
+    const Triangular *t = ctx;
+    const int letter = t->letter;
+    const int64_t start = task * t->part;
+    ThnDense b;
+    if (t->side == 'L') {
+        b = block(letter, t->b, 0, start, t->b.rows, t->b.cols - start < t->part ? t->b.cols - start : t->part);
+    } else {
+        b = block(letter, t->b, start, 0, t->b.rows - start < t->part ? t->b.rows - start : t->part, t->b.cols);
+    }
+    CALL(trsm_fn, TRSM)(&t->side, &t->uplo, &t->trans, &t->diag, &b.rows, &b.cols,
+                        letter & 1 ? (const void *)d : (const void *)s, t->a.data, &t->a.ld, b.data, &b.ld);
+}
+
+void thn_trsm(int letter, char side, char uplo, char trans, char diag, ThnDense a, ThnDense b)
+{
+    const int64_t length = side == 'L' ? b.cols : b.rows, threads = thn_get_threads();
+    Triangular t = {letter, side, uplo, trans, diag, a, b, length};
+    if ((double)a.rows * (double)a.rows * (double)length > 1e6 && threads > 1 && length >= 2 * WIDTH) {
+        t.part = ((length + 2 * threads - 1) / (2 * threads) + 15) / 16 * 16;
+    }
+    const int held = thn_blas_hold();
+    thn_parallel(length ? (long)((length + t.part - 1) / t.part) : 0, trsm_task, &t);
+    thn_blas_let_go(held);
 }
 
 /* Buffers that a query asked for. */

@@ -28,6 +28,7 @@
 #define SUB 8                           /* classes in a power of two */
 #define NCLASSES ((48 - MIN_SHIFT) * SUB)
 #define HUGE_PAGE ((size_t)2 << 20)
+#define SMALL_PAGE ((size_t)64 << 10)   /* a multiple of every system's */
 #define MAP_FROM ((size_t)4 << 20)      /* blocks of at least this size are mapped and advised to use huge pages */
 
 typedef struct Block {
@@ -108,7 +109,12 @@ static Block *system_alloc(size_t capacity, int size_class)
 #ifdef THN_HAVE_MMAP
     if (capacity >= MAP_FROM) {
         size_t offset = HEADER + (size_t)(stagger++ % 16) * 192;
-        size_t want = (capacity + offset + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+        /* A small remainder gets small pages: a block of 4 MiB with its header must not take 6. */
+        size_t need = capacity + offset, huge = need & ~(HUGE_PAGE - 1);
+        if (need - huge > HUGE_PAGE / 2) {
+            huge += HUGE_PAGE;
+        }
+        size_t want = need > huge ? huge + ((need - huge + SMALL_PAGE - 1) & ~(SMALL_PAGE - 1)) : huge;
         char *raw = mmap(NULL, want + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (raw == MAP_FAILED) {
             return NULL;
@@ -123,7 +129,7 @@ static Block *system_alloc(size_t capacity, int size_class)
         }
         map_size = want;
 #ifdef MADV_HUGEPAGE
-        madvise(base, want, MADV_HUGEPAGE);
+        madvise(base, huge, MADV_HUGEPAGE);
 #endif
         data = base + offset;
     } else

@@ -357,6 +357,8 @@ int thn_run_reduce(const ThnPlan *p)
 
 /* ---- reductions down columns */
 
+#define ROWS_TOGETHER 4 /* as the printer of kernels has it */
+
 /* Rows [i0, i1) of the inner dims into the accumulators of column blocks [b0, b1). */
 static void accumulate_columns(const ThnPlan *p, char **base, thn_intp ncols, thn_intp b0, thn_intp b1, thn_intp i0, thn_intp i1,
                                char *acc)
@@ -378,9 +380,9 @@ static void accumulate_columns(const ThnPlan *p, char **base, thn_intp ncols, th
     thn_intp j = i0 % n1;
     for (thn_intp i = i0; i < i1;) {
         thn_intp m = n1 - j < i1 - i ? n1 - j : i1 - i;
-        /* Row by row through all blocks: memory is read in one run, which counts for more than fewer visits to the
-         * accumulators. */
-        m = b1 - b0 > 1 ? 1 : m;
+        /* A few rows at once through all blocks: memory is read in long runs, which counts for more than still fewer visits
+         * to the accumulators. */
+        m = b1 - b0 > 1 && m > ROWS_TOGETHER ? ROWS_TOGETHER : m;
         for (thn_intp b = b0; b < b1; b++) {
             const thn_intp c0 = b * THN_LANES, c1 = c0 + THN_LANES < ncols ? c0 + THN_LANES : ncols;
             for (int op = 0; op < k->nin; op++) {

@@ -6,14 +6,17 @@
  * known to be so is prepared and executed again; if a value has other dims than before, the rest of the step is run as if
  * it were the first. */
 #include "vm.h"
+#include "packed.h"
 #include "plan.h"
 
 #include <stdlib.h>
 
-enum { AGAIN_FULL, AGAIN_KERNEL, AGAIN_PRODUCT, AGAIN_VIEW, AGAIN_EMPTY, AGAIN_NOTHING };
+enum { AGAIN_FULL, AGAIN_KERNEL, AGAIN_PRODUCT, AGAIN_VIEW, AGAIN_EMPTY, AGAIN_COPY, AGAIN_NOTHING };
 
 #define SMALL_WORK 60000.0 /* ns: less is never split over threads */
 
+#define PACK_STEPS 8        /* steps for which a matrix is rearranged */
+#define PACK_ROWS 4         /* rows of the other matrix from which on that pays */
 #define MOST_OUTPUTS 8     /* instructions with more are taken to change shapes */
 
 typedef struct ThnAgain {
@@ -23,6 +26,8 @@ typedef struct ThnAgain {
     double work;
     ptrdiff_t offset;       /* views: distance from the base's first element */
     thn_intp n1, n0, *s1;   /* kernels: the one call that does the work (direct) */
+    ThnPacked *packed;      /* products: the operand that is the same in all steps */
+    int first;              /* it is the first one */
 } ThnAgain;
 
 static int kind_of(const ThnInstr *ins)
@@ -32,6 +37,7 @@ static int kind_of(const ThnInstr *ins)
         {"ger", AGAIN_PRODUCT},      {"dot22scalar", AGAIN_PRODUCT}, {"batched_dot", AGAIN_PRODUCT},
         {"view", AGAIN_VIEW},        {"scalar", AGAIN_VIEW},     {"dimshuffle", AGAIN_VIEW}, {"rebroadcast", AGAIN_VIEW},
         {"alloc_empty", AGAIN_EMPTY},
+        {"copy", AGAIN_COPY},        {"deepcopy", AGAIN_COPY},
         /* Not shape and shape_i: an instruction in place may have written over the length. */
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -58,13 +64,73 @@ int thn_replayable(const ThnProgram *p)
     return 1;
 }
 
+void thn_replay_end(ThnProgram *p, ThnFrame *f)
+{
+    for (int i = 0; f->again && i < p->ninstrs; i++) {
+        thn_packed_free(f->again[i].packed);
+        f->again[i].packed = NULL;
+    }
+}
+
 void thn_replay_free(ThnProgram *p, ThnFrame *f)
 {
+    thn_replay_end(p, f);
     for (int i = 0; f->again && i < p->ninstrs; i++) {
         thn_free(f->again[i].s1);
     }
     thn_free(f->again);
     f->again = NULL;
+}
+
+/* The operands of a product of matrices; 0 for other products. */
+static int product_of(ThnFrame *f, const ThnInstr *ins, const ThnCell **x, const ThnCell **y)
+{
+    const int at = strcmp(ins->def->name, "gemm") == 0 ? 2 : 0;
+    if (!at && strcmp(ins->def->name, "dot") != 0 && strcmp(ins->def->name, "dot22scalar") != 0) {
+        return 0;
+    }
+    *x = THN_IN(f, ins, at);
+    *y = THN_IN(f, ins, at + 1);
+    return (*x)->ndim == 2 && (*y)->ndim == 2;
+}
+
+static ThnMatrix matrix(const ThnCell *c, int transposed)
+{
+    return (ThnMatrix){c->data, c->dims[transposed], c->dims[!transposed], c->strides[transposed], c->strides[!transposed]};
+}
+
+static void pack(ThnFrame *f, const ThnInstr *ins, ThnAgain *a)
+{
+    const ThnCell *x, *y;
+    if (f->repeats < PACK_STEPS || a->packed || !product_of(f, ins, &x, &y)) {
+        return;
+    }
+    if ((y->flags & THN_CELL_FIXED) && x->dims[0] >= PACK_ROWS) {
+        const ThnMatrix b = matrix(y, 0);
+        a->first = 0;
+        a->packed = thn_pack(y->typenum, &b);
+    } else if ((x->flags & THN_CELL_FIXED) && y->dims[1] >= PACK_ROWS) {
+        const ThnMatrix b = matrix(x, 1);
+        a->first = 1;
+        a->packed = thn_pack(x->typenum, &b);
+    }
+}
+
+/* c = x y, or c^T = y^T x^T if x is packed. */
+static void run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
+{
+    const int gemm = ins->nin == 5, at = gemm ? 2 : 0, t = a->first;
+    const ThnMatrix moving = matrix(THN_IN(f, ins, at + t), t), c = matrix(THN_OUT(f, ins, 0), t);
+    const ThnMatrix z = matrix(gemm ? THN_IN(f, ins, 0) : THN_OUT(f, ins, 0), t);
+    const void *alpha = gemm ? THN_IN(f, ins, 1)->data : ins->nin == 3 ? THN_IN(f, ins, 2)->data : NULL;
+    const void *beta = gemm ? THN_IN(f, ins, 4)->data : NULL;
+    if (a->work > THN_GIL_WORK) {
+        Py_BEGIN_ALLOW_THREADS
+        thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta);
+        Py_END_ALLOW_THREADS
+    } else {
+        thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta);
+    }
 }
 
 /* Chooses how the instruction that has just run will be repeated. */
@@ -79,6 +145,12 @@ static int record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
             a->now = AGAIN_FULL;
         }
         a->offset = out->data - in->data;
+    }
+    if (a->now == AGAIN_VIEW && (THN_IN(f, ins, 0)->flags & THN_CELL_FIXED)) {
+        THN_OUT(f, ins, 0)->flags |= THN_CELL_FIXED;
+    }
+    if (a->now == AGAIN_PRODUCT) {
+        pack(f, ins, a);
     }
     if (a->now != AGAIN_KERNEL) {
         return 0;
@@ -186,6 +258,13 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
         }
         return !is_shown(out);
     }
+    case AGAIN_COPY: {
+        const ThnCell *out = THN_OUT(f, ins, 0);
+        if (out->kind != THN_KIND_TENSOR || is_shown(out)) {
+            return 0;
+        }
+        return thn_execute(f, ins, a->work) < 0 ? -1 : 1;
+    }
     case AGAIN_KERNEL: {
         const ThnKernel *k = ins->data;
         for (int o = 0; o < k->nout; o++) {
@@ -207,6 +286,10 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
                 return 0;
             }
             out->data = in->data;
+        }
+        if (a->packed) {
+            run_packed(f, ins, a);
+            return 1;
         }
         return thn_execute(f, ins, a->work) < 0 ? -1 : 1;
     }

@@ -199,6 +199,8 @@ int thn_replayable(const ThnProgram *p);
 int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes);
 /* A further step; the input cells have the dims and strides that they had in the step before. */
 int thn_run_again(ThnProgram *p, ThnFrame *f);
+/* Forgets what was prepared for further steps. */
+void thn_replay_end(ThnProgram *p, ThnFrame *f);
 void thn_replay_free(ThnProgram *p, ThnFrame *f);
 
 int thn_lock(ThnLock *lock);

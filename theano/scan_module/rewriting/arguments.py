@@ -145,7 +145,7 @@ def value_numbers(inputs: Sequence[Variable], outputs: Iterable[Variable], same:
         leaf(v)
     outputs = list(outputs)
     for node in io_toposort(inputs, outputs):
-        key = (node.op, tuple(leaf(v) if v.owner is None or v not in numbers else numbers[v] for v in node.inputs))
+        key = (node.op, tuple(numbers[v] if v in numbers else leaf(v) for v in node.inputs))
         for i, out in enumerate(node.outputs):
             if out not in numbers:
                 numbers[out] = known.setdefault((key, i), len(known))

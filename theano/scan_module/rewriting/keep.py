@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+from theano.compile.ops import Shape, Shape_i
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.opt import Optimizer
-from theano.scalar import basic as scalar
 from theano.scan_module.rewriting.loop import Loop, Output
+from theano.scan_module.rewriting.pushout import CHEAP
 from theano.scan_module.rewriting.vectorize import first_slice, has_length, is_reversal, of_one_shape
 from theano.scan_module.scan_op import Scan
+from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
-from theano.tensor.subtensor import Subtensor
+from theano.tensor.subtensor import IncSubtensor, Subtensor
 
 __all__ = ["ScanKeepValues"]
 
-# What is computed again rather than kept.
-_CHEAP = (scalar.Add, scalar.Sub, scalar.Mul, scalar.Neg, scalar.Sqr, scalar.Cast, scalar.Identity, scalar.Second)
+# What arranges values, and computes none.
+_ARRANGING = (
+    DimShuffle,
+    IncSubtensor,
+    Shape,
+    Shape_i,
+    Subtensor,
+    T.Alloc,
+    T.AllocEmpty,
+    T.Join,
+    T.MakeVector,
+    T.ScalarFromTensor,
+)
 
 
 class ScanKeepValues(Optimizer):
@@ -154,6 +167,7 @@ def keep(node: Apply, source: Apply) -> list[tuple[Any, Any]]:
 
 
 def _is_costly(node: Apply) -> bool:
-    if isinstance(node.op, (DimShuffle, Subtensor)):
+    op = node.op
+    if getattr(op, "view_map", None) or isinstance(op, _ARRANGING):
         return False
-    return not (isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, _CHEAP))
+    return not (isinstance(op, Elemwise) and isinstance(op.scalar_op, CHEAP))

@@ -8,7 +8,7 @@ from typing import Any
 from theano.gof.graph import Apply, Constant, Variable, io_toposort
 from theano.gof.opt import copy_stack_trace
 
-__all__ = ["Argument", "Loop", "Output", "State", "depends_on", "dependents", "substitute"]
+__all__ = ["Argument", "Loop", "Output", "State", "dependents", "substitute"]
 
 
 class Argument:
@@ -279,15 +279,6 @@ def substitute(inputs: Sequence[Variable], outputs: Sequence[Variable], replacem
             for old_out, new_out in zip(node.outputs, new.outputs, strict=True):
                 memo.setdefault(old_out, new_out)
     return [memo.get(v, v) for v in outputs]
-
-
-def depends_on(nodes: Iterable[Apply], sources: Iterable[Variable]) -> set[Variable]:
-    """The sources and all that is computed from them; `nodes` are in topological order."""
-    found = set(sources)
-    for node in nodes:
-        if not found.isdisjoint(node.inputs):
-            found.update(node.outputs)
-    return found
 
 
 def dependents(nodes: Iterable[Apply]) -> dict[Variable, list[Apply]]:

@@ -20,32 +20,44 @@ class ScanMerge(Optimizer):
     """
 
     def apply(self, fgraph: Any) -> None:
-        """Merge group by group; each looks at the graph once."""
-        keys: dict[Any, int] = {}
-        for node in fgraph.apply_nodes:
-            if isinstance(node.op, Scan):
-                key = _key(node)
-                if key is not None:
-                    keys[key] = keys.get(key, 0) + 1
-        for key, count in keys.items():
-            if count > 1:
-                self._merge(fgraph, key)
+        """Merge group by group, until there is no group left."""
+        while True:
+            groups = _independent(fgraph)
+            if not groups:
+                return
+            fgraph.replace_all_validate(merged(groups[0]), reason="scanOp_merge")
 
-    @staticmethod
-    def _merge(fgraph: Any, key: Any) -> None:
-        depth: dict[Apply, int] = {}
-        members: set[Apply] = set()
-        groups: dict[int, list[Apply]] = {}
-        for node in fgraph.toposort():
-            owners = [v.owner for v in node.inputs if v.owner is not None]
-            depth[node] = max((depth[o] + (o in members) for o in owners), default=0)
-            if isinstance(node.op, Scan) and _key(node) == key:
-                members.add(node)
-                # Of the same depth, none depends on another.
-                groups.setdefault(depth[node], []).append(node)
-        for group in groups.values():
-            if len(group) > 1:
-                fgraph.replace_all_validate(merged(group), reason="scanOp_merge")
+
+def _independent(fgraph: Any) -> list[list[Apply]]:
+    """Groups of loops that can be one."""
+    members: dict[Any, list[Apply]] = {}
+    for node in fgraph.apply_nodes:
+        if isinstance(node.op, Scan):
+            key = _key(node)
+            if key is not None:
+                members.setdefault(key, []).append(node)
+    key_of = {node: key for key, nodes in members.items() if len(nodes) > 1 for node in nodes}
+    if not key_of:
+        return []
+    # For each node the loops that it depends on, one bit each.
+    bit = {node: 1 << i for i, node in enumerate(key_of)}
+    above: dict[Apply, int] = {}
+    groups: dict[Any, list[Apply]] = {}
+    depth: dict[Apply, int] = {}
+    earlier: dict[Any, list[Apply]] = {}
+    for node in fgraph.toposort():
+        mask = 0
+        for v in node.inputs:
+            if v.owner is not None:
+                mask |= above[v.owner] | bit.get(v.owner, 0)
+        above[node] = mask
+        if node in key_of:
+            same = earlier.setdefault(key_of[node], [])
+            # Of the same depth, none depends on another.
+            depth[node] = max((depth[other] + 1 for other in same if mask & bit[other]), default=0)
+            same.append(node)
+            groups.setdefault((key_of[node], depth[node]), []).append(node)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _key(node: Apply) -> Any:

@@ -13,14 +13,15 @@ from theano.scan_module.rewriting.slices import initial_value, integer_indices, 
 from theano.scan_module.rewriting.vectorize import Stacked
 from theano.scan_module.scan_op import Scan
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.extra_ops import cumprod, cumsum
 from theano.tensor.subtensor import Subtensor
 
 __all__ = ["PushOutNonSeqScan", "PushOutSeqScan", "ScanOptimizer"]
 
-# Scalar ops that cost less than reading their result from memory.
-_CHEAP = (scalar.Add, scalar.Sub, scalar.Mul, scalar.Neg, scalar.Sqr, scalar.Cast, scalar.Identity, scalar.Second)
+_NEVER_FAILING = (Elemwise, DimShuffle, CAReduce, T.Dot, T.ScalarFromTensor)
+#: Scalar ops that cost no more than reading their result from memory.
+CHEAP = (scalar.Add, scalar.Sub, scalar.Mul, scalar.Neg, scalar.Sqr, scalar.Cast, scalar.Identity, scalar.Second)
 
 
 class ScanOptimizer(LocalOptimizer):
@@ -191,7 +192,9 @@ class PushOutSeqScan(ScanOptimizer):
             stacked.add_rows(seq.inner, seq.outer)
         given = {*stacked.same, *stacked.rows}
         nodes = loop.inner_nodes
-        moved = [node for node in nodes if stacked.apply(node)]
+        # A step that a while loop does not come to must not be the cause of an error.
+        safe = [node for node in nodes if loop.condition is None or isinstance(node.op, _NEVER_FAILING)]
+        moved = [node for node in safe if stacked.apply(node)]
         pairs: list[tuple[Any, Any]] = []
         if loop.condition is None:
             while True:
@@ -216,6 +219,10 @@ class PushOutSeqScan(ScanOptimizer):
             for v in dict.fromkeys([*kept, *loop.inner_outputs])
             if v in stacked.rows and v not in given and v.owner not in staying and hasattr(v.type, "broadcastable")
         ]
+        if any(isinstance(node.op, Scan) for node in staying):
+            # A step that holds a loop works on large arrays already; those of all steps may be too much, as after
+            # `scan_checkpoints`.
+            frontier = []
         if not frontier and not whole and not pairs:
             return False
         for out in whole:
@@ -240,16 +247,36 @@ class PushOutSeqScan(ScanOptimizer):
         needed = {v for node in staying for v in node.inputs}
         clients = dependents(nodes)
         outputs = set(loop.inner_outputs)
-        for node in reversed(moved):
-            if node not in live or any(v in outputs for v in node.outputs):
-                continue
-            if all(client in staying or client not in live for v in node.outputs for client in clients.get(v, ())) and (
-                _is_view(node)
-                or (_is_cheap(node) and all(v in needed for v in node.inputs if v in stacked.rows))
-            ):
-                staying.add(node)
-                needed.update(node.inputs)
+        changed = True
+        while changed:
+            changed = False
+            for node in reversed(moved):
+                if node in staying or node not in live or not outputs.isdisjoint(node.outputs):
+                    continue
+                if all(client in staying or client not in live for v in node.outputs for client in clients.get(v, ())):
+                    chain = [node] if _is_view(node) else _cheap_chain(node, needed, movable, stacked)
+                    if chain:
+                        staying.update(chain)
+                        needed.update(v for other in chain for v in other.inputs)
+                        changed = True
         return staying
+
+
+def _cheap_chain(node: Apply, needed: set[Variable], movable: set[Apply], stacked: Stacked) -> list[Apply] | None:
+    """A few cheap nodes that compute what `node` does from what the step reads anyway; None if there are none."""
+    chain: dict[Apply, None] = {}
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        if node in chain:
+            continue
+        if node not in movable or not _is_cheap(node) or len(chain) == 4:
+            return None
+        chain[node] = None
+        stack.extend(v.owner for v in node.inputs if v in stacked.rows and v not in needed and v.owner is not None)
+        if any(v in stacked.rows and v not in needed and v.owner is None for v in node.inputs):
+            return None
+    return list(chain)
 
 
 def _is_view(node: Apply) -> bool:
@@ -257,14 +284,4 @@ def _is_view(node: Apply) -> bool:
 
 
 def _is_cheap(node: Apply) -> bool:
-    return isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, _CHEAP)
-
-
-def needed_inside(loop: Loop) -> set[Variable]:
-    """Variables of the step that the next step, or the end of the loop, depends on."""
-    from theano.gof.graph import ancestors
-
-    roots = [write for state in loop.states for write in state.writes]
-    if loop.condition is not None:
-        roots.append(loop.condition)
-    return set(ancestors(roots))
+    return isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, CHEAP)

@@ -17,10 +17,10 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.rewriting.subtensor import is_zeros
 
-__all__ = ["PushOutDot1", "PushOutScanOutput"]
+__all__ = ["PushOutDot1", "PushOutScanOutput", "terms_of"]
 
 
-def _terms(v: Variable, clients: dict[Variable, list[Apply]]) -> list[Variable]:
+def terms_of(v: Variable, clients: dict[Variable, list[Apply]]) -> list[Variable]:
     """The terms of a sum of sums, of which each partial sum is used once."""
     result, stack = [], [v]
     while stack:
@@ -138,7 +138,7 @@ class PushOutDot1(ScanOptimizer):
             if outputs.count(write) != 1:
                 continue
             last = takes_last_only(state.old, 1)
-            terms = _terms(write, clients)
+            terms = terms_of(write, clients)
             if last and terms.count(read) == 1 and len(terms) > 1:
                 sums.append((state, [t for t in terms if t is not read], last))
         if not sums:
@@ -149,13 +149,13 @@ class PushOutDot1(ScanOptimizer):
         simple = []
         for state, terms, _ in sums:
             for term in terms:
-                product = _sum_of_products(after, term)
+                product = _sum(after, term, _sum_of_products)
                 if product is None:
                     simple.append((state, term))
                 else:
                     totals[id(state)].append(product)
         for state, term in simple:
-            total = _sum_of_rows(after, term)
+            total = _sum(after, term, _sum_of_rows)
             if total is None:
                 rest[id(state)].append(term)
             else:
@@ -184,11 +184,37 @@ class PushOutDot1(ScanOptimizer):
         return {**dict(loop.replacements()), **expressions}
 
 
+def _sum(after: _After, term: Variable, function: Callable[[_After, Variable], Any]) -> Any:
+    """The sum of a term over all steps: `function` of what it is a linear function of; None if that is None."""
+    outside: list[Callable[[Any], Any]] = []
+    while True:
+        node = term.owner
+        if node is not None and isinstance(node.op, DimShuffle):
+            outside.append(node.op)
+            (term,) = node.inputs
+            continue
+        if node is not None and isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, (scalar.Mul, scalar.Neg)):
+            varying = [v for v in node.inputs if not after.stacked.is_constant(v)]
+            if len(varying) == 1 and varying[0].type == node.outputs[0].type:
+                factors = [after.stacked.constant(v) for v in node.inputs if v is not varying[0]]
+                outside.append(lambda x, op=node.op, factors=factors: op(*factors, x))
+                (term,) = varying
+                continue
+        break
+    total = function(after, term)
+    if total is None:
+        return None
+    for apply in reversed(outside):
+        total = apply(total)
+    return total
+
+
 def _untransposed(v: Variable) -> tuple[Variable, bool]:
     """What a matrix is the transpose of, and whether it is one."""
     node = v.owner
     if node is not None and isinstance(node.op, DimShuffle) and tuple(node.op.new_order) == (1, 0):
-        return node.inputs[0], True
+        # A DimShuffle may also drop dimensions of its input.
+        return (node.inputs[0], True) if node.inputs[0].type.ndim == 2 else (v, False)
     return v, False
 
 
@@ -220,7 +246,7 @@ def _column_of(v: Variable, *order: Any) -> Variable | None:
     """The vector that a matrix of one row or column is made of."""
     node = v.owner
     if node is not None and isinstance(node.op, DimShuffle) and tuple(node.op.new_order) == order:
-        return node.inputs[0]
+        return node.inputs[0] if node.inputs[0].type.ndim == 1 else None
     return None
 
 

@@ -25,6 +25,15 @@ def _rows_from_the_end(entry: Any) -> int | None:
     return -first if step > 0 else -first - 1
 
 
+def _rows_from_the_start(entry: Any) -> int | None:
+    """How many rows from the start on an index along the first dimension may reach; None if that depends on the length."""
+    if not isinstance(entry, slice):
+        return entry + 1 if entry >= 0 else None
+    if entry.step not in (None, 1) or entry.stop is None or entry.stop < 0 or (entry.start is not None and entry.start < 0):
+        return None
+    return entry.stop
+
+
 class _Taken:
     """What is taken of an outer output.
 
@@ -33,35 +42,39 @@ class _Taken:
     whole, cut
         How many of its last rows are taken of the output, and of the output without its initial rows.
     leaves
-        The nodes that take them, and whether it is of the output without its initial rows.
+        The nodes that take them; whether it is of the output without its initial rows, and whether of that reversed.
     """
 
     def __init__(self) -> None:
         self.whole = 0
         self.cut = 0
-        self.leaves: list[tuple[Apply, bool]] = []
+        self.leaves: list[tuple[Apply, bool, bool]] = []
 
 
 def last_rows_taken(out: Any, n_initial: int) -> _Taken | None:
     """What is taken of an output if it is a constant number of its last rows, else None."""
     taken = _Taken()
-    stack = [(client, False) for client, _ in out.clients]
+    stack = [(client, False, False) for client, _ in out.clients]
     while stack:
-        node, is_cut = stack.pop()
+        node, is_cut, is_reversed = stack.pop()
         if node == "output" or not isinstance(node.op, Subtensor):
             return None
         entries = integer_indices(node, first_only=True)
         if not entries:
             return None
-        rows = _rows_from_the_end(entries[0])
+        rows = _rows_from_the_start(entries[0]) if is_reversed else _rows_from_the_end(entries[0])
         if rows is not None:
-            taken.leaves.append((node, is_cut))
+            taken.leaves.append((node, is_cut, is_reversed))
             if is_cut:
                 taken.cut = max(taken.cut, rows)
             else:
                 taken.whole = max(taken.whole, rows)
-        elif not is_cut and n_initial and entries == [slice(n_initial, None, None)] and len(node.op.idx_list) == 1:
-            stack.extend((client, True) for client, _ in node.outputs[0].clients)
+            continue
+        alone = len(node.op.idx_list) == 1 and not is_reversed
+        if alone and entries == [slice(None, None, -1)]:
+            stack.extend((client, is_cut, True) for client, _ in node.outputs[0].clients)
+        elif alone and not is_cut and n_initial and entries == [slice(n_initial, None, None)]:
+            stack.extend((client, True, False) for client, _ in node.outputs[0].clients)
         else:
             return None
     return taken
@@ -92,9 +105,9 @@ class ScanSaveMem(ScanOptimizer):
         changed = {result.old for result, _, _ in shortened}
         replacements = {old: new for old, new in loop.replacements() if old not in changed}
         for result, n_initial, taken in shortened:
-            for node, is_cut in taken.leaves:
+            for node, is_cut, is_reversed in taken.leaves:
                 rows = result.new[n_initial:] if is_cut else result.new
-                new = node.op(rows, *node.inputs[1:])
+                new = node.op(rows[::-1] if is_reversed else rows, *node.inputs[1:])
                 if new.type != node.outputs[0].type:
                     new = T.patternbroadcast(new, node.outputs[0].type.broadcastable)
                 replacements[node.outputs[0]] = new

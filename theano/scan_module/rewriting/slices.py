@@ -53,8 +53,9 @@ def initial_value(state: State) -> Any:
     while rows.owner is not None and isinstance(rows.owner.op, T.Rebroadcast):
         rows = rows.owner.inputs[0]
     if rows.owner is not None and isinstance(rows.owner.op, DimShuffle):
-        if list(rows.owner.op.new_order) == ["x", *range(rows.type.ndim - 1)]:
-            return rows.owner.inputs[0]
+        value = rows.owner.inputs[0]
+        if list(rows.owner.op.new_order) == ["x", *range(rows.type.ndim - 1)] and value.type.ndim == rows.type.ndim - 1:
+            return value
     return rows[0]
 
 

@@ -76,7 +76,7 @@ def _is_tap_of_state(entry: slice, x: Any, n: Any) -> bool:
     op = node.op if node is not None else None
     if not hasattr(op, "mintaps") or op.as_while or node.inputs[0] is not n or x.index >= op.n_outs or entry.step is not None:
         return False
-    start, stop = entry.start or 0, entry.stop or 0
+    start, stop = (0 if end is None else end for end in (entry.start, entry.stop))
     if isinstance(start, Variable) or isinstance(stop, Variable):
         return False
     return start >= 0 >= stop and start - stop == -op.mintaps[x.index] and x.index >= op.n_mit_mot
@@ -84,7 +84,7 @@ def _is_tap_of_state(entry: slice, x: Any, n: Any) -> bool:
 
 def _is_tap_of_sequence(entry: slice, x: Any, n: Any) -> bool:
     """Whether `n` is written as the length of a slice of `x` without some rows at its ends."""
-    start, stop = entry.start or 0, entry.stop or 0
+    start, stop = (0 if end is None else end for end in (entry.start, entry.stop))
     if isinstance(start, Variable) or isinstance(stop, Variable) or entry.step is not None or not start >= 0 >= stop:
         return False
     node = n.owner
@@ -139,6 +139,8 @@ def aligned(x: Any, n: Any) -> Any:
     """The first `n` rows of `x`; it is an error if there are fewer."""
     cut = first_slice(x)
     if cut is not None and cut[0].start is None and cut[0].step is None and _is_stop(cut[0].stop, n):
+        if has_length(cut[1], n):
+            return cut[1]
         if has_enough(cut[1], n):
             return x
         x = cut[1]
@@ -208,7 +210,10 @@ class Stacked:
 
     def constant(self, v: Variable) -> Any:
         """The outer variable of what is the same at all steps."""
-        return v if isinstance(v, Constant) else self.same[v]
+        if isinstance(v, Constant) and v not in self.same:
+            # The step keeps its own: a variable belongs to one graph only.
+            self.same[v] = v.clone()
+        return self.same[v]
 
     def knows(self, node: Apply) -> bool:
         """Whether the outputs of a node are known at all steps."""

@@ -14,6 +14,7 @@ from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
 from theano.tensor.nnet.crossentropy import (
     CrossentropyCategorical1Hot,
     CrossentropyCategorical1HotGrad,
+    CrossentropySoftmax1HotWithBiasDx,
     crossentropy_softmax_1hot_with_bias_dx,
     crossentropy_softmax_argmax_1hot_with_bias,
 )
@@ -505,6 +506,17 @@ def local_crossentropy_softmax_grad(node: Any) -> Any:
 
 
 @register_specialize
+@local_optimizer([CrossentropySoftmax1HotWithBiasDx], among_inputs=[T.Alloc])
+def local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc(node: Any) -> Any:
+    """``dx(alloc(g, n), sm, y) -> dx(g, sm, y)`` for one `g`, which the operation repeats itself"""
+    dy, sm, labels = node.inputs
+    repeated = _unrepeated(dy)
+    if repeated is dy:
+        return False
+    return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(repeated, sm, labels))
+
+
+@register_specialize
 @local_optimizer([AdvancedSubtensor])
 def local_advanced_indexing_crossentropy_onehot(node: Any) -> Any:
     """``logsoftmax(x + b)[arange(y.shape[0]), y] -> -crossentropy_softmax(x, b, y)``"""
@@ -563,8 +575,8 @@ def local_argmax_pushdown(node: Any) -> Any:
 @register_specialize
 @local_optimizer([T.true_div], among_inputs=[T.exp])
 def local_softmax_simplifier(node: Any) -> Any:
-    """``exp(x) / sum(exp(x), axis=1, keepdims=True) -> softmax(x)`` for a matrix; of another rank or other axes
-    ``exp(x - m) / sum(exp(x - m), axes, keepdims=True)``, m the maximum
+    """``exp(x) / sum(exp(x), axis, keepdims=True)`` -> the softmax of `x`, which is made a matrix whose rows are along the
+    axis; over several axes ``exp(x - m) / sum(exp(x - m), axes, keepdims=True)``, m the maximum
     """
     numerator, denominator = node.inputs
     x = _argument(numerator, T.exp)
@@ -573,13 +585,30 @@ def local_softmax_simplifier(node: Any) -> Any:
     axes = _summed_axes(denominator, numerator)
     if axes is None:
         return False
-    if axes == (1,) and x.type.ndim == 2:
-        return _replaced(node, softmax_op(_unshifted(x, (1,))))
+    if len(axes) == 1:
+        return _replaced(node, _softmax_along(_unshifted(x, axes), axes[0]))
     if _unshifted(x, axes) is not x:
         return False
     e = T.exp(x - T.max(x, axis=axes, keepdims=True))
     copy_stack_trace(numerator, e)
     return _replaced(node, e / T.sum(e, axis=axes, keepdims=True))
+
+
+def _softmax_along(x: Any, axis: int) -> Any:
+    """Return the softmax of `x` along one axis."""
+    ndim = x.type.ndim
+    if ndim == 1:
+        return softmax_op(x.dimshuffle("x", 0)).dimshuffle(1)
+    order = [a for a in range(ndim) if a != axis] + [axis]
+    back = [order.index(a) for a in range(ndim)]
+    moved = x if axis == ndim - 1 else x.dimshuffle(*order)
+    if ndim == 2:
+        result = softmax_op(moved)
+    else:
+        lengths = [moved.shape[k] for k in range(ndim)]
+        rows = softmax_op(T.reshape(moved, (T.mul(*lengths[:-1]), lengths[-1]), ndim=2))
+        result = T.patternbroadcast(T.reshape(rows, lengths, ndim=ndim), moved.type.broadcastable)
+    return result if axis == ndim - 1 else result.dimshuffle(*back)
 
 
 def _summed_axes(total: Any, x: Any) -> tuple[int, ...] | None:

@@ -15,7 +15,6 @@ from theano.tensor.rewriting.registry import (
     constant_like,
     fill_chain,
     is_neg_one,
-    only_client,
     register_canonicalize,
     register_specialize,
     register_specialize_device,
@@ -70,6 +69,9 @@ def local_neg_div_neg(node: Any) -> Any:
     if inner is None or inner.op != T.true_div:
         return False
     num, denom = inner.inputs
+    if num.type.dtype in T.discrete_dtypes:
+        # The negative of an integer may wrap around.
+        return False
     if num.owner is not None and num.owner.op == T.neg:
         if len(frac.clients) == 1:
             return _result(node, T.true_div(num.owner.inputs[0], denom))
@@ -83,6 +85,8 @@ def local_neg_div_neg(node: Any) -> Any:
 def local_div_of_negs(node: Any) -> Any:
     """``(-a) / (-b) -> a / b``"""
     num, denom = node.inputs
+    if num.type.dtype in T.discrete_dtypes or denom.type.dtype in T.discrete_dtypes:
+        return False
     if num.owner is not None and denom.owner is not None and num.owner.op == T.neg and denom.owner.op == T.neg:
         return _result(node, T.true_div(num.owner.inputs[0], denom.owner.inputs[0]))
     return False
@@ -224,6 +228,11 @@ def local_pow_specialize_device(node: Any) -> Any:
     return _result(node, T.inv(new) if value < 0 else new)
 
 
+def _negates(x: Any, out: Any) -> bool:
+    """Whether the negative `x` is one in the dtype of `out` too: that of an integer may have wrapped around."""
+    return x.type.dtype not in T.discrete_dtypes or x.type.dtype == out.type.dtype
+
+
 @register_specialize
 @local_optimizer([T.mul], among_inputs=[Constant, T.neg])
 def local_mul_specialize(node: Any) -> Any:
@@ -236,7 +245,7 @@ def local_mul_specialize(node: Any) -> Any:
     rest = []
     for i in node.inputs:
         owner = i.owner
-        if owner is not None and owner.op == T.neg:
+        if owner is not None and owner.op == T.neg and _negates(i, node.outputs[0]):
             negative ^= True
             rest.append(owner.inputs[0])
             neutral += 1
@@ -318,7 +327,7 @@ def local_add_neg_to_sub(node: Any) -> Any:
         return False
     for first, second in (node.inputs, node.inputs[::-1]):
         owner = second.owner
-        if owner is not None and owner.op == T.neg:
+        if owner is not None and owner.op == T.neg and _negates(second, node.outputs[0]):
             return _result(node, T.sub(first, owner.inputs[0]))
     return False
 
@@ -328,9 +337,14 @@ def local_add_neg_to_sub(node: Any) -> Any:
 def local_sub_neg_to_add(node: Any) -> Any:
     """``x - (-y) -> x + y``"""
     owner = node.inputs[1].owner
-    if owner is not None and owner.op == T.neg:
+    if owner is not None and owner.op == T.neg and _negates(node.inputs[1], node.outputs[0]):
         return _result(node, T.add(node.inputs[0], owner.inputs[0]))
     return False
+
+
+def _has_absolute_value(x: Any) -> bool:
+    """Whether ``abs(x)`` is not negative: that of the least of the integers is itself."""
+    return x.type.dtype not in T.int_dtypes or isinstance(x, Constant)
 
 
 @register_canonicalize
@@ -339,6 +353,8 @@ def local_abs_lift(node: Any) -> Any:
     """``|x * y| -> |x| * |y|`` and ``|x / y| -> |x| / |y|``, so that factors can cancel."""
     inner = node.inputs[0].owner
     if inner is None or len(node.inputs[0].clients) != 1:
+        return False
+    if node.inputs[0].type.dtype in T.discrete_dtypes or not all(_has_absolute_value(i) for i in inner.inputs):
         return False
     if inner.op == T.mul:
         return _result(node, T.mul(*[T.abs_(i) for i in inner.inputs]))
@@ -357,7 +373,7 @@ def local_abs_abs(node: Any) -> Any:
         return False
     if inner.op in (T.abs_, T.sqr) and x.type.dtype.startswith("float"):
         return [x]
-    if inner.op == T.neg:
+    if inner.op == T.neg and x.type.dtype not in T.uint_dtypes:
         return _result(node, T.abs_(inner.inputs[0]))
     return False
 
@@ -367,7 +383,7 @@ def local_abs_abs(node: Any) -> Any:
 def local_abs_merge(node: Any) -> Any:
     """``|x| * |y| -> |x * y|`` and ``|x| / |y| -> |x / y|``"""
     absolute = [i for i in node.inputs if i.owner is not None and i.owner.op == T.abs_]
-    if len(absolute) < 2:
+    if len(absolute) < 2 or any(i.type.dtype in T.discrete_dtypes for i in absolute):
         return False
     if node.op == T.mul:
         inside, outside = [], []
@@ -393,17 +409,6 @@ def local_sqrt_sqr(node: Any) -> Any:
     if inner is not None and inner.op == T.sqr and inner.inputs[0].type.dtype.startswith("float"):
         return _result(node, T.abs_(inner.inputs[0]))
     return False
-
-
-@register_specialize
-@local_optimizer([T.neg], among_inputs=[T.sub])
-def local_neg_sub(node: Any) -> Any:
-    """``-(x - y) -> y - x``, if the difference is used once"""
-    difference = node.inputs[0]
-    inner = difference.owner
-    if inner is None or inner.op != T.sub or not only_client(difference) or difference.type.dtype.startswith("uint"):
-        return False
-    return _result(node, T.sub(inner.inputs[1], inner.inputs[0]))
 
 
 @register_specialize
@@ -583,7 +588,7 @@ def local_max_to_min(node: Any) -> Any:
     if inner is None or not isinstance(inner.op, CAReduce) or inner.op.scalar_op != T.scal.maximum:
         return False
     negated = inner.inputs[0].owner
-    if negated is None or negated.op != T.neg:
+    if negated is None or negated.op != T.neg or inner.inputs[0].type.dtype in T.discrete_dtypes:
         return False
     return _result(node, CAReduce(T.scal.minimum, inner.op.axis)(negated.inputs[0]))
 

@@ -431,13 +431,32 @@ def _fresh(v: Any) -> Any:
     return v
 
 
+_UPDATES_IN_PLACE = 16
+
+
+def _updates_many(node: Any) -> bool:
+    """Whether products are added to more than a few inputs of the graph.
+
+    Inputs are destroyed last, when nothing can fail any more: until then the operands of all those products stay in
+    memory. Of a deep network they are as large as all its activations, where a copy of the weights is small.
+    """
+    fgraph = getattr(node, "fgraph", None)
+    if fgraph is None:
+        return False
+    many = getattr(fgraph, "_updates_many_by_gemm", None)
+    if many is None:
+        found = sum(node.op == gemm_no_inplace and node.inputs[0].owner is None for node in fgraph.apply_nodes)
+        many = fgraph._updates_many_by_gemm = found > _UPDATES_IN_PLACE
+    return many
+
+
 @local_optimizer([gemm_no_inplace], inplace=True)
 def local_inplace_gemm(node: Any) -> Any:
-    """``Gemm{no_inplace} -> Gemm{inplace}``"""
+    """``Gemm{no_inplace} -> Gemm{inplace}``, but of the weights of deep networks"""
     if node.op != gemm_no_inplace:
         return False
     z, *rest = node.inputs
-    if z in rest:
+    if z in rest or (z.owner is None and _updates_many(node)):
         return False
     new = gemm_inplace(_fresh(z), *rest)
     copy_stack_trace(node.outputs, new)

@@ -5,9 +5,10 @@ Constants are collected into one, and what stands on both sides cancels.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -84,6 +85,12 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def tracks(self) -> list[Any]:
         return [self.main, self.inverse, self.reciprocal]
+
+    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+        """Write a line with the class, the name under which it is registered, and the identity."""
+        name = self.__dict__.get("name") or self.__dict__.get("__name__")
+        label = f"{type(self).__name__} {name}" if name else type(self).__name__
+        print(f"{' ' * level}{label} id={id(self)}", file=stream)
 
     def __str__(self) -> str:
         return getattr(self, "name", None) or f"AlgebraicCanonizer({self.main}, {self.inverse}, {self.reciprocal})"
@@ -263,6 +270,9 @@ class AlgebraicCanonizer(LocalOptimizer):
         """
         if not self._in_family(node.op):
             return False
+        if node.op is not self.main and node.op == self.main:
+            # An equal operation that a gradient made without a name: what is compiled shows the name.
+            node.op = self.main
         out = node.outputs[0]
         clients = getattr(out, "clients", None)
         if not clients or self._absorbed_into(out):

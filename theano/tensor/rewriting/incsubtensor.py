@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
-from theano.tensor.subtensor import IncSubtensor, Subtensor
+from theano.tensor.rewriting.subtensor import _is_full, _lengths, _plain, is_zeros
+from theano.tensor.subtensor import IncSubtensor, Subtensor, get_idx_list
 
 
 def _is_part(v: Any, x: Any, op: Any, index: list[Any]) -> bool:
@@ -68,3 +70,89 @@ def local_set_to_inc_subtensor(node: Any) -> Any:
         return False
     copy_stack_trace(node.outputs, new)
     return [new]
+
+
+def _part_of_zeros(v: Any) -> tuple[int, int, Any] | None:
+    """The axis and the bounds of the slice of zeros that `v` is but for, when it is the gradient of that slice."""
+    node = v.owner
+    if node is None or not isinstance(node.op, IncSubtensor) or not node.op.same_shape or not is_zeros(node.inputs[0]):
+        return None
+    if node.inputs[1].type.ndim != v.type.ndim:
+        return None
+    found = None
+    for axis, entry in enumerate(get_idx_list(node.inputs[:1] + node.inputs[2:], node.op.idx_list)):
+        if not isinstance(entry, slice):
+            return None
+        start, stop, step = _plain(entry.start), _plain(entry.stop), _plain(entry.step)
+        if _is_full(slice(start, stop, step), None):
+            continue
+        start = 0 if start is None else start
+        bounds = isinstance(start, int) and start >= 0 and (stop is None or (isinstance(stop, int) and stop >= 0))
+        if found is not None or not bounds or step not in (None, 1):
+            return None
+        found = (axis, start, stop)
+    return found
+
+
+def _as_join(node: Any, axis: int, parts: list[tuple[int, Any, Any]]) -> Any:
+    """The sum of all parts, in order, as a join; None if they are not known to make up the dimension."""
+    begins = [0, *[stop for _, stop, _ in parts[:-1]]]
+    if begins != [start for start, _, _ in parts]:
+        return None
+    end = parts[-1][1]
+    if end is not None:
+        lengths = _lengths(node, parts[-1][2])
+        length = lengths[axis] if lengths is not None else None
+        if not isinstance(length, Constant) or int(length.data) > end:
+            return None
+    joined = T.join(axis, *[term.owner.inputs[1] for _, _, term in parts])
+    out = node.outputs[0]
+    return joined if joined.type == out.type else T.patternbroadcast(joined, out.type.broadcastable)
+
+
+def _as_assignments(parts: list[tuple[int, Any, Any]]) -> Any:
+    """The sum of all parts, in order, as assignments to one array of zeros; None if some overlap."""
+    if any(stop is None or stop > start for (_, stop, _), (start, _, _) in pairwise(parts)):
+        return None
+    result = parts[0][2].owner.inputs[0]
+    for _, _, term in parts:
+        op, (_, y, *index) = term.owner.op, term.owner.inputs
+        assign = IncSubtensor(op.idx_list, set_instead_of_inc=True)
+        assign.same_shape = True
+        result = assign(result, y, *index)
+    return result
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([T.add])
+def local_add_of_parts(node: Any) -> Any:
+    """``inc(zeros[:, :a], u) + inc(zeros[:, a:], v) + w -> join(1, u, v) + w``
+
+    Where `u` and `v` are gradients of slices that together take all of a dimension. If that is not known, but they do
+    not overlap: ``set(set(zeros[:, :a], u)[:, a:b], v) + w``.
+    """
+    if node.op != T.add:
+        return False
+    out = node.outputs[0]
+    # A sum in a sum becomes one with it, and may then be seen to have all parts.
+    inner_sum = any(client != "output" and client.op == T.add for client, _ in out.clients)
+    axes: dict[int, list[tuple[int, Any, Any]]] = {}
+    for term in node.inputs:
+        part = _part_of_zeros(term) if term.type == out.type else None
+        if part is not None:
+            axes.setdefault(part[0], []).append((part[1], part[2], term))
+    for axis, parts in axes.items():
+        if len(parts) < 2:
+            continue
+        parts.sort(key=lambda part: part[0])
+        whole = _as_join(node, axis, parts)
+        if whole is None and not inner_sum:
+            whole = _as_assignments(parts)
+        if whole is None:
+            continue
+        copy_stack_trace(out, whole)
+        used = {id(term) for _, _, term in parts}
+        rest = [term for term in node.inputs if id(term) not in used]
+        return [T.add(whole, *rest) if rest else whole]
+    return False

@@ -13,6 +13,7 @@ from theano.tensor.elemwise import Any as Any_
 from theano.tensor.rewriting.registry import (
     register_canonicalize,
     register_specialize,
+    register_stabilize,
     register_uncanonicalize,
     register_useless,
     same_dtype,
@@ -347,6 +348,34 @@ def local_opt_alloc(node: Any) -> Any:
     if new.type != out.type:
         return False
     copy_stack_trace(out, new)
+    return [new]
+
+
+@register_specialize
+@register_stabilize
+@local_optimizer([Sum])
+def local_sumsqr2dot(node: Any) -> Any:
+    """``sum(sqr(w[None, :, :] * g[:, None, :]), axis=(1, 2)) -> dot(sqr(g), sum(sqr(w), axis=0))``
+
+    The norms of the gradients of each example, without the tensor of all of them.
+    """
+    inner = node.inputs[0].owner
+    if inner is None or inner.op != T.sqr or node.inputs[0].type.ndim != 3 or _axes(node.op, 3) != (1, 2):
+        return False
+    product = inner.inputs[0].owner
+    if product is None or product.op != T.mul or len(product.inputs) != 2:
+        return False
+    found: dict[Any, Any] = {}
+    for i in product.inputs:
+        if i.owner is not None and isinstance(i.owner.op, DimShuffle):
+            found[tuple(i.owner.op.new_order)] = i.owner.inputs[0]
+    w, g = found.get(("x", 0, 1)), found.get((0, "x", 1))
+    if w is None or g is None:
+        return False
+    new = same_dtype(T.dot(T.sqr(g), T.sqr(w).sum(axis=0)), node.outputs[0])
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
     return [new]
 
 

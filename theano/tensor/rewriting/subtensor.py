@@ -536,13 +536,17 @@ def local_subtensor_inc_subtensor(node: Any) -> Any:
 @register_specialize
 @local_optimizer([IncSubtensor])
 def local_useless_inc_subtensor(node: Any) -> Any:
-    """``set_subtensor(x[:], y) -> y`` if `y` has the type of `x`; ``inc_subtensor(x[...], 0) -> x``"""
+    """``set_subtensor(x[:], y) -> y`` if `y` has the type of `x`; ``inc_subtensor(x[...], 0) -> x``
+
+    And ``inc_subtensor(zeros[:], y) -> y`` where `y` is the gradient of ``x[:]``.
+    """
     x, y = node.inputs[0], node.inputs[1]
     if not node.op.set_instead_of_inc:
         value = as_scalar_constant(y)
         if value is not None and value == 0:
             return [x] if x.type == node.outputs[0].type else False
-        return False
+        if not node.op.same_shape or not is_zeros(x):
+            return False
     if y.type != node.outputs[0].type:
         return False
     entries = [
@@ -552,6 +556,8 @@ def local_useless_inc_subtensor(node: Any) -> Any:
     lengths = _lengths(node, x)
     if not all(_is_full(e, lengths[k] if lengths is not None else None) for k, e in enumerate(entries)):
         return False
+    if node.op.same_shape:
+        return [y]
     if lengths is None:
         return False
     shape_y = _lengths(node, y)
@@ -587,6 +593,7 @@ def local_incsubtensor_of_zeros_to_setsubtensor(node: Any) -> Any:
         set_instead_of_inc=True,
         destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased,
     )
+    new_op.same_shape = op.same_shape
     new = new_op(*node.inputs)
     copy_stack_trace(node.outputs, new)
     return [new]
