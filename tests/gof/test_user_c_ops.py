@@ -3,11 +3,11 @@
 import pickle
 import sys
 import threading
-import time
 import uuid
 
 import numpy as np
 import pytest
+import scipy.special
 
 import theano
 import theano.tensor as T
@@ -45,7 +45,7 @@ KINDS = {
     "openmp": ([_v], u.ParallelSquare(openmp=True)(_v), [V], V**2),
     "state_of_a_node": ([_v], u.RunningMean()(_v), [V], np.cumsum(V) / np.arange(1, 6)),
     "code_of_the_module": ([_v], u.Reversed()(_v), [V], V[::-1]),
-    "library_and_arguments": ([_v], u.Bessel()(_v), [np.zeros(2)], np.zeros(2)),
+    "library_and_arguments": ([_v], u.Bessel()(_v), [V], scipy.special.jv(1, V)),
     "matrix": ([_m], u.ColumnSums()(_m.T), [M], M.sum(axis=1)),
     "python_object": ([_table, _key], u.Lookup()(_table, _key), [{3: 2.5}, 3], np.array(2.5)),
     "any_rank": ([_m], u.CountPositive()(_m), [M], np.array(7)),
@@ -164,23 +164,21 @@ def test_inputs_and_outputs_are_not_leaked():
         assert sys.getrefcount(result) == 2
 
 
-def test_a_new_op_compiles_quickly(monkeypatch):
+def test_a_new_op_is_compiled_once(monkeypatch):
     class New(u.VectorTimesScalar):
         code = u.VectorTimesScalar.code + f"/* {uuid.uuid4()} */"
 
-    times = []
+    compiled = []
     original = cmodule.GCC_compiler.compile
 
-    def timed(*args, **kwargs):
-        start = time.process_time(), time.perf_counter()
-        data = original(*args, **kwargs)
-        times.append(time.perf_counter() - start[1])
-        return data
+    def compile_(*args, **kwargs):
+        compiled.append(args)
+        return original(*args, **kwargs)
 
-    monkeypatch.setattr(cmodule.GCC_compiler, "compile", staticmethod(timed))
-    f = theano.function([_v], New()(_v, T.constant(2.0)))
-    assert f(V).tolist() == (V * 2).tolist()
-    assert len(times) == 1
+    monkeypatch.setattr(cmodule.GCC_compiler, "compile", staticmethod(compile_))
+    for _ in range(2):
+        assert theano.function([_v], New()(_v, T.constant(2.0)))(V).tolist() == (V * 2).tolist()
+    assert len(compiled) == 1
 
 
 def running_mean(x):

@@ -69,7 +69,7 @@ class Harmonic(scalar.BinaryScalarOp):
 harmonic = T.Elemwise(Harmonic(scalar.upgrade_to_float, name="harmonic"))
 
 
-class Knuth(scalar.UnaryScalarOp):
+class Fraction(scalar.UnaryScalarOp):
     """A scalar Op with a function of its own in C."""
 
     def impl(self, x):
@@ -88,7 +88,7 @@ class Knuth(scalar.UnaryScalarOp):
         return (1,)
 
 
-fraction = T.Elemwise(Knuth(scalar.upgrade_to_float, name="fraction"))
+fraction = T.Elemwise(Fraction(scalar.upgrade_to_float, name="fraction"))
 
 
 class VectorTimesScalar(COpOfUser):

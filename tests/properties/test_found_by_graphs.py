@@ -167,3 +167,19 @@ def test_debug_mode_evaluates_refused_destroyers_of_constants():
     value = np.array([[3.0, 1.0], [0.5, 0.2]])
     for _ in range(2):
         np.testing.assert_allclose(f(value), value @ value.T / 4 + 3 * np.eye(2))
+
+
+@pytest.mark.parametrize("mode", ["DEBUG_MODE", theano.compile.NanGuardMode(True, True, True)], ids=["debug", "nan guard"])
+def test_index_with_a_slice_that_is_computed_node_by_node(mode):
+    x, i, n = T.dtensor3(), T.lvector(), T.lscalar()
+    f = theano.function([x, i, n], x[i, ::n, :] * 2, mode=mode)
+    value = np.arange(30.0).reshape(5, 2, 3)
+    np.testing.assert_array_equal(f(value, np.array([4, 0]), 2), value[[4, 0], ::2, :] * 2)
+
+
+@pytest.mark.parametrize("k,indices", [(2, [0, 2]), (4, [0, 2, 4, 1]), (-1, [1]), (-3, [1, 3, 0]), (5, [0, 2, 4, 1, 3])])
+def test_order_of_equal_elements(compute, k, indices):
+    x = T.lvector()
+    values, index = compute([x], T.topk_and_argtopk(x, k), np.array([5, 1, 5, 1, 5]))
+    assert index.tolist() == indices
+    assert values.tolist() == [5 if i % 2 == 0 else 1 for i in indices]

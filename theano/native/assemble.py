@@ -385,6 +385,9 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
         find_lowering(node.op)(builder, node)
     except CannotLower:
         return None
+    if any(v.owner is not node and v not in variables and not isinstance(v, Constant) for v in builder.of_variable):
+        # The form of the node looks through an input, such as a slice, to what that was made of.
+        return None
     storages = dict(zip(node.inputs, ins, strict=True))
     inputs = [(builder.cell(v), storages[v]) for v in variables]
     cells = _unboxed_numbers(builder, [v for v in node.outputs if isinstance(v.type, Scalar)])

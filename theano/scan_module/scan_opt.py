@@ -4,6 +4,7 @@ Importing this module registers them:
 
 ======  ==========================================  ================================================================
 0.04    scan_simplify                               the first eight of the following, before all others
+0.042   scan_cumulate                               running sums and products are no loops
 0.045   scanOp_keep_values                          what the gradient needs is kept, not computed again
 0.05    scan_eqopt1                                 until nothing changes:
 ..      scanOp_merge                                loops of the same length become one
@@ -41,7 +42,7 @@ from theano.scan_module.rewriting.inner import scan_optimize_inner
 from theano.scan_module.rewriting.inplace import ScanInplaceOptimizer
 from theano.scan_module.rewriting.keep import ScanKeepValues
 from theano.scan_module.rewriting.merge import ScanMerge
-from theano.scan_module.rewriting.pushout import PushOutNonSeqScan, PushOutSeqScan
+from theano.scan_module.rewriting.pushout import PushOutNonSeqScan, PushOutSeqScan, ScanCumulate
 from theano.scan_module.rewriting.pushout_output import PushOutDot1, PushOutScanOutput
 from theano.scan_module.rewriting.savemem import ScanSaveMem
 from theano.scan_module.rewriting.short import scan_write_out_short_loops
@@ -51,6 +52,7 @@ __all__ = [
     "PushOutNonSeqScan",
     "PushOutScanOutput",
     "PushOutSeqScan",
+    "ScanCumulate",
     "ScanInplaceOptimizer",
     "ScanKeepValues",
     "ScanMerge",
@@ -88,6 +90,7 @@ scan_simplify = EquilibriumDB()
 scan_eqopt1 = EquilibriumDB()
 scan_eqopt2 = EquilibriumDB()
 optdb.register("scan_simplify", scan_simplify, 0.04, "fast_run", "scan")
+optdb.register("scan_cumulate", in2out(ScanCumulate(), ignore_newtrees=True), 0.042, "fast_run", "scan", "more_mem")
 optdb.register("scanOp_keep_values", ScanKeepValues(), 0.045, "fast_run", "scan", "more_mem")
 optdb.register("scan_eqopt1", scan_eqopt1, 0.05, "fast_run", "scan")
 optdb.register("scan_eqopt2", scan_eqopt2, 1.6, "fast_run", "scan")

@@ -289,7 +289,13 @@ class TopKOp(Op):
         length = x.shape[axis]
         if k == 0 or abs(k) > length:
             raise ValueError(f"topk: kth must be in [-{length}, 0) or (0, {length}], got {k}")
-        if abs(k) == length:
+        first: Any = (*[slice(None)] * axis, slice(abs(k)))
+        if self.sorted:
+            # Of equal elements the first one comes first, as in native code.
+            ahead = x if k < 0 else np.flip(x, axis=axis)
+            index = np.argsort(ahead, axis=axis, kind="stable")
+            index = (index if k < 0 else length - 1 - np.flip(index, axis=axis))[first]
+        elif abs(k) == length:
             index = np.broadcast_to(
                 np.arange(length).reshape([-1 if i == axis else 1 for i in range(x.ndim)]), x.shape
             )
@@ -298,12 +304,6 @@ class TopKOp(Op):
             part = slice(length - k, None) if k > 0 else slice(None, -k)
             index = order[(*[slice(None)] * axis, part)]
         values = np.take_along_axis(x, index, axis=axis)
-        if self.sorted:
-            ranks = np.argsort(values, axis=axis, kind="stable")
-            if k > 0:
-                ranks = np.flip(ranks, axis=axis)
-            values = np.take_along_axis(values, ranks, axis=axis)
-            index = np.take_along_axis(index, ranks, axis=axis)
         results = []
         if self.return_values:
             results.append(np.ascontiguousarray(values))

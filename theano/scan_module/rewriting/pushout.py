@@ -17,7 +17,7 @@ from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.extra_ops import cumprod, cumsum
 from theano.tensor.subtensor import Subtensor
 
-__all__ = ["PushOutNonSeqScan", "PushOutSeqScan", "ScanOptimizer"]
+__all__ = ["PushOutNonSeqScan", "PushOutSeqScan", "ScanCumulate", "ScanOptimizer"]
 
 _NEVER_FAILING = (Elemwise, DimShuffle, CAReduce, T.Dot, T.ScalarFromTensor)
 #: Scalar ops that cost no more than reading their result from memory.
@@ -79,9 +79,9 @@ class PushOutNonSeqScan(ScanOptimizer):
         return dict(loop.replacements())
 
 
-def accumulate(loop: Loop, nodes: list[Apply], stacked: Stacked) -> list[tuple[Any, Any]]:
+def accumulate(loop: Loop, nodes: list[Apply], stacked: Stacked, all_values: bool) -> list[tuple[Any, Any]]:
     """``scan(lambda x, s: s + x, x, s)[1:] -> s + cumsum(x)``, and the same for products; ``[-1]`` is a sum or
-    product, or the extremum where `s` is the greatest or smallest number so far.
+    product, or the extremum where `s` is the greatest or smallest number so far. The first of these only if asked for.
 
     Removes such states from the loop, makes their values known to `stacked`, and returns what takes their place.
     """
@@ -97,7 +97,7 @@ def accumulate(loop: Loop, nodes: list[Apply], stacked: Stacked) -> list[tuple[A
             continue
         alone = len(clients.get(read, ())) == 1 and not clients.get(write) and loop.inner_outputs.count(write) == 1
         found = _reduced(state, stacked, rest[0]) if alone and read not in loop.inner_outputs else None
-        if found is None:
+        if found is None and all_values:
             found = _cumulated(state, stacked, rest[0])
         if found is not None:
             loop.sit_sots.remove(state)
@@ -182,6 +182,8 @@ class PushOutSeqScan(ScanOptimizer):
     anyway, stays.
     """
 
+    cumulates = False
+
     def rewrite(self, loop: Loop) -> Any:
         if not loop.seqs:
             return False
@@ -198,7 +200,7 @@ class PushOutSeqScan(ScanOptimizer):
         pairs: list[tuple[Any, Any]] = []
         if loop.condition is None:
             while True:
-                found = accumulate(loop, nodes, stacked)
+                found = accumulate(loop, nodes, stacked, self.cumulates)
                 if not found:
                     break
                 pairs += found
@@ -260,6 +262,29 @@ class PushOutSeqScan(ScanOptimizer):
                         needed.update(v for other in chain for v in other.inputs)
                         changed = True
         return staying
+
+
+class ScanCumulate(PushOutSeqScan):
+    """``scan(lambda x, s: s + x, x, s)[1:] -> s + cumsum(x)``, and the same for products
+
+    Where sums and products are all that the loop computes: what it does besides is best done in the same pass.
+    """
+
+    cumulates = True
+
+    def rewrite(self, loop: Loop) -> Any:
+        if loop.condition is not None or len(loop.results) != len(loop.sit_sots):
+            return False
+        if len(loop.results) > 1 and not _feed_each_other(loop):
+            return False
+        return super().rewrite(loop)
+
+
+def _feed_each_other(loop: Loop) -> bool:
+    """Whether the states are one chain, each a sum of the one before: not loops that were merged."""
+    used = {v for state in loop.sit_sots for v in (state.reads[0], state.writes[0])}
+    takers = [state for state in loop.sit_sots if sum(v in used for v in state.writes[0].owner.inputs) == 2]
+    return len(takers) == len(loop.sit_sots) - 1
 
 
 def _cheap_chain(node: Apply, needed: set[Variable], movable: set[Apply], stacked: Stacked) -> list[Apply] | None:
