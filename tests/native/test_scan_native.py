@@ -432,6 +432,16 @@ def test_random_loops(seed):
     assert_agree(outer, outputs, *values)
 
 
+@pytest.mark.parametrize("seed", [5, 6, 32, 38, 39, 58, 65, 69, 85, 93, 97, 106, 117, 119, 122, 144, 150, 169, 176, 191])
+def test_random_loops_with_the_rewrites_of_loops(seed):
+    outer, outputs, values = random_loop(seed)
+    modes = Mode("vm", OPT_FAST_RUN), IN_PYTHON
+    got, wanted = (theano.function(outer, outputs, mode=mode, on_unused_input="ignore")(*values) for mode in modes)
+    for result, want in zip(got, wanted, strict=True):
+        assert result.shape == want.shape
+        np.testing.assert_allclose(result, want, rtol=1e-5 if result.dtype == "float32" else 1e-10, atol=1e-6)
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
 @pytest.mark.parametrize("step", [lambda x: x * 0.5 + 1, lambda x: T.sort(x) * 0.5 + 1], ids=["one kernel", "several"])
 def test_signals_interrupt_a_loop(step):

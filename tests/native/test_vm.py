@@ -347,10 +347,15 @@ class TestErrors:
         copies = [("call", (0,), (1,), (lambda x: (time.sleep(0.01), x)[1],))] * 200
         p, _, _ = program([D1, D1], copies, [0], [1])
         timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            p.call([np.ones(1)])
-        timer.join()
+        # A shell may have started the tests with the signal ignored.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            timer.start()
+            with pytest.raises(KeyboardInterrupt):
+                p.call([np.ones(1)])
+            timer.join()
+        finally:
+            signal.signal(signal.SIGINT, before)
         assert p.call_count == 0
 
 

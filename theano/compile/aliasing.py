@@ -137,10 +137,13 @@ class Supervisor(gof.Feature):
 
     def validate(self, fgraph: gof.FunctionGraph) -> bool:
         """Raise InconsistencyError if a protected variable is destroyed."""
-        if not getattr(fgraph, "destroyers", None):
+        handler = getattr(fgraph, "destroy_handler", None)
+        if handler is None or not handler.root_destroyers:
             return True
+        # Inputs are views of nothing.
+        destroyed = handler.root_destroyers
         for variable in self.protected:
-            if fgraph.destroyers(variable):
+            if variable in destroyed:
                 raise gof.InconsistencyError(f"Trying to destroy a protected Variable: {variable}")
         for variable in fgraph.outputs:
             if fgraph.destroyers(variable):

@@ -13,6 +13,7 @@ from theano.gof import flat, graph, toolbox
 from theano.gof.clients import ClientList
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.null_type import NullType
+from theano.gof.traverse import depth_first_order
 from theano.gof.utils import get_variable_trace_string
 
 __all__ = [
@@ -21,6 +22,19 @@ __all__ = [
     "InconsistencyError",
     "MissingInputError",
 ]
+
+
+_NOT_PICKLED = (
+    "execute_callbacks_times",
+    "variables",
+    "apply_nodes",
+    "_callbacks",
+    "_copies",
+    "_depth_first",
+    "_present",
+    "_sorted",
+    "_timed",
+)
 
 
 class CachedConstantError(Exception):
@@ -113,6 +127,10 @@ class FunctionGraph:
         self._timed = config.profile
         self._version = 0
         self._sorted: tuple | None = None
+        self._depth_first: tuple = (-1, ())
+        self._present: tuple = (-1, ())
+        # This graph's own copies of constants that all graphs may use.
+        self._copies: dict = {}
         self.apply_nodes: set = set()
         self.variables: set = set()
         self.inputs: Any = list(inputs)
@@ -231,8 +249,8 @@ class FunctionGraph:
                 variables.add(out)
             for i, var in enumerate(node.inputs):
                 if reason != "init" and getattr(var, "cached", False):
-                    # A rewrite wrote a number that is kept for all graphs; this one gets a copy.
-                    var = node.inputs[i] = var.clone()
+                    # A rewrite wrote a number that is kept for all graphs.
+                    var = node.inputs[i] = self._own_copy(var)
                 if var not in variables:
                     self._setup_variable(var)
                     variables.add(var)
@@ -242,6 +260,12 @@ class FunctionGraph:
             else:
                 for method in plain:
                     method(self, node, reason)
+
+    def _own_copy(self, constant: Constant) -> Constant:
+        copy = self._copies.get(constant)
+        if copy is None:
+            copy = self._copies[constant] = constant.clone()
+        return copy
 
     def _raise_missing(self, node: Apply, var: Variable) -> None:
         _refuse_null(var)
@@ -313,7 +337,7 @@ class FunctionGraph:
         if r is new_r:
             return
         if getattr(new_r, "cached", False):
-            new_r = new_r.clone()
+            new_r = self._own_copy(new_r)
         self._import_variable(new_r, reason)
         self._version += 1
         place[i] = new_r
@@ -366,7 +390,7 @@ class FunctionGraph:
         if config.compute_test_value != "off":
             _compare_test_values(r, new_r, reason)
         if getattr(new_r, "cached", False):
-            new_r = new_r.clone()
+            new_r = self._own_copy(new_r)
         for node, i in list(r.clients):
             self.change_input(node, i, new_r, reason=reason)
 
@@ -505,6 +529,18 @@ class FunctionGraph:
         self._sorted = (self._version, ords, order)
         return list(order)
 
+    def depth_first(self) -> Sequence[Apply]:
+        """Return the nodes in `depth_first_order`, to be looked at only."""
+        if self._depth_first[0] != self._version:
+            self._depth_first = (self._version, depth_first_order(self.outputs))
+        return self._depth_first[1]
+
+    def present_ops(self) -> Iterable:
+        """Return the Ops of all nodes, each object once."""
+        if self._present[0] != self._version:
+            self._present = (self._version, {id(node.op): node.op for node in self.apply_nodes}.values())
+        return self._present[1]
+
     def check_integrity(self) -> None:
         """Check that what is known about the graph agrees with it.
 
@@ -605,7 +641,7 @@ class FunctionGraph:
         for feature in self._features:
             for name in getattr(feature, "pickle_rm_attr", ()):
                 state.pop(name, None)
-        for name in ("execute_callbacks_times", "_callbacks", "_timed", "_sorted", "variables", "apply_nodes"):
+        for name in _NOT_PICKLED:
             state.pop(name, None)
         order = graph.io_toposort(self.inputs, self.outputs) if self.outputs is not None else []
         state["_order"] = order
@@ -621,6 +657,8 @@ class FunctionGraph:
         self._callbacks = {}
         self._timed = config.profile
         self._sorted = None
+        self._depth_first = self._present = (-1, ())
+        self._copies = {}
         self.apply_nodes = set(order)
         self.variables = {var for var, _ in clients}
         for node in order:

@@ -12,7 +12,6 @@ from typing import Any
 
 from theano.configdefaults import config
 from theano.gof import graph
-from theano.gof.traverse import depth_first_order
 
 __all__ = [
     "AlreadyThere",
@@ -79,7 +78,7 @@ class Bookkeeper(Feature):
     """A feature that is told of the nodes that are there when it is attached or removed as if they came or went."""
 
     def on_attach(self, fgraph: Any) -> None:
-        for node in depth_first_order(fgraph.outputs):
+        for node in fgraph.depth_first():
             self.on_import(fgraph, node, "on_attach")
 
     def on_detach(self, fgraph: Any) -> None:

@@ -419,7 +419,7 @@ def io_toposort(inputs: Iterable, outputs: Iterable, orderings: dict | None = No
     return order
 
 
-def depth_first_order(outputs: Iterable) -> list:
+def depth_first_order(outputs: Iterable, inputs: Iterable = ()) -> list:
     """Return the Apply nodes that `outputs` depend on, each after those whose outputs it takes.
 
     The order among nodes that do not depend on each other is another than that of `io_toposort`: a node follows its
@@ -428,6 +428,8 @@ def depth_first_order(outputs: Iterable) -> list:
     Parameters
     ----------
     outputs : iterable of Variable
+    inputs : iterable of Variable, optional
+        The graph ends at these, even if they are computed from something.
 
     Returns
     -------
@@ -439,9 +441,10 @@ def depth_first_order(outputs: Iterable) -> list:
         The graph holds a cycle.
     """
     order: list = []
+    stop = {var for var in inputs if var.owner is not None}
     # Whether all that a node needs is in the order; False while that is being seen to.
     done: dict = {}
-    stack = [output.owner for output in outputs if output.owner is not None]
+    stack = [output.owner for output in outputs if output.owner is not None and output not in stop]
     stack.reverse()
     while stack:
         node = stack[-1]
@@ -450,7 +453,7 @@ def depth_first_order(outputs: Iterable) -> list:
             done[node] = False
             for var in reversed(node.inputs):
                 owner = var.owner
-                if owner is not None:
+                if owner is not None and not (stop and var in stop):
                     known = done.get(owner)
                     if known is None:
                         stack.append(owner)
@@ -521,7 +524,7 @@ def clone_get_equiv(
             memo[var] = cpy
         else:
             memo[var] = var
-    for node in io_toposort(inputs, outputs):
+    for node in depth_first_order(outputs, inputs):
         new_inputs = []
         for var in node.inputs:
             new = memo.get(var)

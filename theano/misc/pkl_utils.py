@@ -227,9 +227,13 @@ def dump(
     """
     with closing(zipfile.ZipFile(file_handler, "w", zipfile.ZIP_DEFLATED, allowZip64=True)) as zip_file:
         buffer = io.BytesIO()
-        pickler = pickle.Pickler(buffer, protocol=protocol)
-        pickler.persistent_id = persistent_id(zip_file)  # type: ignore[method-assign, assignment]
-        pickler.dump(obj)
+        name_of = persistent_id(zip_file)
+
+        class Pickler(pickle.Pickler):
+            def persistent_id(self, obj: Any) -> Any:
+                return name_of(obj)
+
+        Pickler(buffer, protocol=protocol).dump(obj)
         zip_file.writestr("pkl", buffer.getvalue())
 
 
@@ -253,6 +257,10 @@ def load(
         The object.
     """
     with closing(zipfile.ZipFile(f, "r")) as zip_file:
-        unpickler = pickle.Unpickler(io.BytesIO(zip_file.read("pkl")))
-        unpickler.persistent_load = persistent_load(zip_file)  # type: ignore[method-assign, assignment]
-        return unpickler.load()
+        object_of = persistent_load(zip_file)
+
+        class Unpickler(pickle.Unpickler):
+            def persistent_load(self, pid: Any) -> Any:
+                return object_of(pid)
+
+        return Unpickler(io.BytesIO(zip_file.read("pkl"))).load()

@@ -268,6 +268,10 @@ class Eig(Op):
         for out, variable, result in zip(output_storage, node.outputs, results):
             dtype = variable.type.dtype
             if np.iscomplexobj(result) and not dtype.startswith("complex"):
+                # NumPy's result is complex for every matrix from version 2.5 on.
+                if not np.any(result.imag):
+                    out[0] = np.asarray(result.real, dtype=dtype)
+                    continue
                 raise ValueError("the eigenvalues are complex: cast the matrix to a complex dtype")
             out[0] = np.asarray(result, dtype=dtype)
 

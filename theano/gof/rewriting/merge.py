@@ -14,7 +14,6 @@ from theano.gof.rewriting.base import (
     table_difference,
     validate_seconds,
 )
-from theano.gof.traverse import depth_first_order
 from theano.gof.utils import MethodNotDefined
 
 _REASON = "MergeOptimizer"
@@ -56,7 +55,7 @@ class MergeFeature(toolbox.Feature):
             raise toolbox.AlreadyThere("MergeFeature is already attached to the graph")
         fgraph.merge_feature = self
         self.__init__()  # type: ignore[misc]
-        for node in depth_first_order(fgraph.outputs):
+        for node in fgraph.depth_first():
             self.on_import(fgraph, node, "on_attach")
         for var in fgraph.outputs:
             self._see(var)

@@ -242,7 +242,7 @@ def nodes_in_order(fgraph: Any, start_from: Any = None) -> list:
 
     What in-place Ops demand of the order does not matter here: it may even be impossible to run the graph as yet.
     """
-    return depth_first_order(fgraph.outputs if start_from is None else start_from)
+    return fgraph.depth_first() if start_from is None else depth_first_order(start_from)
 
 
 class TopoOptimizer(NavigatorOptimizer):
@@ -283,7 +283,7 @@ class TopoOptimizer(NavigatorOptimizer):
         nodes = nodes_in_order(fgraph, start_from) if self._may_apply(fgraph) else []
         sort_time = time.perf_counter() - start
         nb_before = len(nodes)
-        queue = deque(reversed(nodes) if self.order == "in_to_out" else nodes)
+        queue = deque(reversed(nodes) if self.order == "in_to_out" else nodes)  # type: ignore[call-overload]
         current: Any = None
 
         def importer(node: Any) -> None:
@@ -321,7 +321,7 @@ class TopoOptimizer(NavigatorOptimizer):
             # The manual's example of an optimizer that looks at all nodes returns an empty list.
             return True
         classes = tuple(t for t in tracked if isinstance(t, type))
-        present = {id(node.op): node.op for node in fgraph.apply_nodes}.values()
+        present = fgraph.present_ops()
         try:
             instances = {t for t in tracked if not isinstance(t, type)}
             return any(isinstance(op, classes) or op in instances for op in present)

@@ -29,15 +29,12 @@ def _constant_row(loop: Loop, outer: Any) -> Any:
     if value.type.ndim == outer.type.ndim:
         if not value.type.broadcastable[0]:
             return None
-        value = value.dimshuffle(*range(1, value.type.ndim))
-    inner_dims = [d if isinstance(d, Constant) else loop.add_arg(d) for d in dims[1:]]
-    inner_value = value if isinstance(value, Constant) else None
-    if inner_value is None:
-        if isinstance(value.owner.inputs[0] if value.owner else value, Constant):
-            constant = value.owner.inputs[0]
-            inner_value = T.constant(constant.data.reshape(constant.data.shape[1:]))
+        if isinstance(value, Constant):
+            value = T.constant(value.data.reshape(value.data.shape[1:]))
         else:
-            inner_value = loop.add_arg(value)
+            value = value.dimshuffle(*range(1, value.type.ndim))
+    inner_dims = [d if isinstance(d, Constant) else loop.add_arg(d) for d in dims[1:]]
+    inner_value = value if isinstance(value, Constant) else loop.add_arg(value)
     return T.alloc(inner_value, *inner_dims) if inner_dims else inner_value
 
 

@@ -51,7 +51,7 @@ class State:
     @property
     def n_initial(self) -> int:
         """Number of initial rows of the buffer."""
-        return -min([0, *self.taps, *self.out_taps])
+        return -min([*self.taps, *self.out_taps], default=0)
 
 
 class Output:

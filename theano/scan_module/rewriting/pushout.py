@@ -9,7 +9,7 @@ from theano.gof.graph import Apply, Variable
 from theano.gof.opt import LocalOptimizer
 from theano.scalar import basic as scalar
 from theano.scan_module.rewriting.loop import Loop, State, dependents
-from theano.scan_module.rewriting.slices import initial_value, integer_indices, takes_last_only
+from theano.scan_module.rewriting.slices import initial_value, integer_indices, keeps_all, takes_last_only
 from theano.scan_module.rewriting.vectorize import Stacked
 from theano.scan_module.scan_op import Scan
 from theano.tensor import basic as T
@@ -91,6 +91,8 @@ def accumulate(loop: Loop, nodes: list[Apply], stacked: Stacked, all_values: boo
         write, read = state.writes[0], state.reads[0]
         node = write.owner
         if node is None or not isinstance(node.op, Elemwise) or node.inputs.count(read) != 1:
+            continue
+        if not keeps_all(state.outer, 1, loop.n_steps):
             continue
         rest = [v for v in node.inputs if v is not read]
         if len(rest) != 1 or rest[0] not in stacked.rows or rest[0].type != write.type:
@@ -275,6 +277,8 @@ class ScanCumulate(PushOutSeqScan):
     def rewrite(self, loop: Loop) -> Any:
         if loop.condition is not None or len(loop.results) != len(loop.sit_sots):
             return False
+        if any(takes_last_only(state.old, 1) for state in loop.sit_sots):
+            return False
         if len(loop.results) > 1 and not _feed_each_other(loop):
             return False
         return super().rewrite(loop)
@@ -282,6 +286,8 @@ class ScanCumulate(PushOutSeqScan):
 
 def _feed_each_other(loop: Loop) -> bool:
     """Whether the states are one chain, each a sum of the one before: not loops that were merged."""
+    if any(state.writes[0].owner is None for state in loop.sit_sots):
+        return False
     used = {v for state in loop.sit_sots for v in (state.reads[0], state.writes[0])}
     takers = [state for state in loop.sit_sots if sum(v in used for v in state.writes[0].owner.inputs) == 2]
     return len(takers) == len(loop.sit_sots) - 1

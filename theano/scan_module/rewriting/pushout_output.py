@@ -11,7 +11,7 @@ from theano.gof.graph import Apply, Constant, Variable, ancestors
 from theano.scalar import basic as scalar
 from theano.scan_module.rewriting.loop import Loop, Output, State, dependents, substitute
 from theano.scan_module.rewriting.pushout import ScanOptimizer
-from theano.scan_module.rewriting.slices import initial_value, takes_last_only
+from theano.scan_module.rewriting.slices import initial_value, keeps_all, takes_last_only
 from theano.scan_module.rewriting.vectorize import Stacked, of_one_shape
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
@@ -49,11 +49,12 @@ class _After:
             self.stacked.same[arg.inner] = arg.outer
         for seq in loop.seqs:
             self.stacked.add_rows(seq.inner, seq.outer)
+        complete = [s for s in (*loop.mit_sots, *loop.sit_sots) if keeps_all(s.outer, s.n_initial, loop.n_steps)]
         self.states = {
-            **{state.writes[0]: (state, 0) for state in (*loop.mit_sots, *loop.sit_sots)},
+            **{state.writes[0]: (state, 0) for state in complete},
             **{
                 read: (state, tap)
-                for state in (*loop.mit_sots, *loop.sit_sots)
+                for state in complete
                 for read, tap in zip(state.reads, state.taps, strict=True)
             },
         }
@@ -137,7 +138,7 @@ class PushOutDot1(ScanOptimizer):
                 continue
             if outputs.count(write) != 1:
                 continue
-            last = takes_last_only(state.old, 1)
+            last = takes_last_only(state.old, 1) if keeps_all(state.outer, 1, loop.n_steps) else None
             terms = terms_of(write, clients)
             if last and terms.count(read) == 1 and len(terms) > 1:
                 sums.append((state, [t for t in terms if t is not read], last))

@@ -7,7 +7,7 @@ from typing import Any
 from theano.gof.graph import Apply, Constant
 from theano.scan_module.rewriting.loop import Loop, Output, State
 from theano.scan_module.rewriting.pushout import ScanOptimizer
-from theano.scan_module.rewriting.slices import empty_origin, initial_rows, integer_indices
+from theano.scan_module.rewriting.slices import empty_origin, exceeds, initial_rows, integer_indices, keeps_all
 from theano.tensor import basic as T
 from theano.tensor.subtensor import Subtensor, set_subtensor
 
@@ -92,11 +92,11 @@ class ScanSaveMem(ScanOptimizer):
         shortened: list[tuple[Any, int, _Taken]] = []
         for state in (*loop.mit_sots, *loop.sit_sots):
             taken = last_rows_taken(state.old, state.n_initial)
-            if taken is not None and _shorten_state(state, taken):
+            if taken is not None and _shorten_state(loop, state, taken):
                 shortened.append((state, state.n_initial, taken))
         for out in loop.nit_sots:
             taken = last_rows_taken(out.old, 0)
-            if taken is not None and taken.leaves and _shorten_output(out, taken):
+            if taken is not None and taken.leaves and _shorten_output(loop, out, taken):
                 shortened.append((out, 0, taken))
         if not shortened:
             return False
@@ -133,13 +133,15 @@ def _at_most(length: Any, n: int) -> Any:
     return T.minimum(length, n)
 
 
-def _shorten_state(state: State, taken: _Taken) -> bool:
+def _shorten_state(loop: Loop, state: State, taken: _Taken) -> bool:
     """Give a state a buffer for what is taken; says whether that is shorter."""
-    empty, rows = empty_origin(state.outer), initial_rows(state.outer)
+    empty, rows = empty_origin(state.outer), initial_rows(state)
     if empty is None or rows is None:
         return False
     length, *dims = empty.inputs
     n_initial = state.n_initial
+    if taken.leaves and not (keeps_all(state.outer, n_initial, loop.n_steps) or _is_filled(loop, length, n_initial)):
+        return False
     wanted = max(n_initial, taken.whole, n_initial + taken.cut)
     if wanted == n_initial:
         short = None if _number(length) == n_initial else T.constant(n_initial, dtype="int64")
@@ -154,8 +156,16 @@ def _shorten_state(state: State, taken: _Taken) -> bool:
     return True
 
 
-def _shorten_output(out: Output, taken: _Taken) -> bool:
+def _is_filled(loop: Loop, length: Any, n_initial: int) -> bool:
+    """Whether a buffer has evidently no row that the loop does not come to: such rows are zeros, and the last ones."""
+    extra = exceeds(length, loop.n_steps)
+    return extra is not None and extra <= n_initial
+
+
+def _shorten_output(loop: Loop, out: Output, taken: _Taken) -> bool:
     """Let the loop keep only what is taken of an output; says whether that is less."""
+    if not _is_filled(loop, out.length, 0):
+        return False
     short = _at_most(out.length, taken.whole)
     if short is None:
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.gof.graph import Apply, Constant, clone
+from theano.gof.graph import Apply, Constant, ancestors, clone
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.scan_module.rewriting.loop import Loop, State, substitute
 from theano.scan_module.rewriting.slices import empty_origin, initial_rows
@@ -24,13 +24,36 @@ def _length(buffer: Any) -> int | None:
         return None
 
 
+def _rows_before(state: State) -> Any:
+    """The buffer of a loop that takes no step: what comes after the initial values is zero."""
+    if _length(state.outer) == state.n_initial:
+        return state.outer
+    return set_subtensor(state.outer[state.n_initial :], 0)
+
+
+def _no_rows(node: Apply, loop: Loop) -> list[Any] | None:
+    """The outputs that are no states of a loop that takes no step; None where their shape is known to the loop only."""
+    if all(out.inner.type.ndim == 0 for out in loop.nit_sots):
+        return [T.zeros((0,), dtype=out.inner.type.dtype) for out in loop.nit_sots]
+    shapes = [getattr(v, "shape", None) for v in node.inputs]
+    shapes = [None if shape is None else tuple(shape[k] for k in range(v.type.ndim)) for v, shape in zip(node.inputs, shapes)]
+    op: Any = node.op
+    values = []
+    for out, shape in zip(loop.nit_sots, op.outer_nitsot_outs(op.infer_shape(node, shapes)), strict=True):
+        dims = [T.constant(1) if one else dim for one, dim in zip(out.inner.type.broadcastable, shape[1:], strict=True)]
+        if any(v.owner is node for v in ancestors(dims)):
+            return None
+        values.append(T.zeros((0, *dims), dtype=out.inner.type.dtype))
+    return values
+
+
 def _rows_after(state: State, write: Any) -> Any:
     """The buffer after one step; None where its length is not evident."""
     length, n_initial = _length(state.outer), state.n_initial
     new = T.unbroadcast(write.dimshuffle("x", *range(write.type.ndim)), 0)
     if length == n_initial:
         return T.join(0, state.outer[1:], new) if n_initial > 1 else new
-    rows = initial_rows(state.outer)
+    rows = initial_rows(state)
     if length == n_initial + 1 and rows is not None:
         return T.join(0, T.unbroadcast(rows, 0), new)
     return None
@@ -44,10 +67,12 @@ def scan_write_out_short_loops(node: Apply) -> Any:
     n_steps = int(node.inputs[0].data)
     loop = Loop(node)
     if n_steps == 0:
-        values = [state.outer for state in loop.buffers]
-        for out in loop.nit_sots:
-            dims = [int(one) for one in out.inner.type.broadcastable]
-            values.append(T.zeros((0, *dims), dtype=out.inner.type.dtype))
+        rows = _no_rows(node, loop)
+        if rows is None:
+            return False
+        values = [state.outer for state in loop.mit_mots]
+        values += [_rows_before(state) for state in (*loop.mit_sots, *loop.sit_sots)]
+        values += rows
         values += [state.outer for state in loop.shared]
     elif n_steps == 1:
         written_out = _one_step(loop)
@@ -96,7 +121,8 @@ def _one_step(loop: Loop) -> list[Any] | None:
         values.append(rows)
     for out in loop.nit_sots:
         value = next(results)
-        if _at_least_one(out.length):
+        # A longer one ends with zeros.
+        if _is_one(out.length):
             values.append(T.unbroadcast(value.dimshuffle("x", *range(value.type.ndim)), 0))
         else:
             return None
@@ -104,8 +130,8 @@ def _one_step(loop: Loop) -> list[Any] | None:
     return values
 
 
-def _at_least_one(length: Any) -> bool:
+def _is_one(length: Any) -> bool:
     try:
-        return bool(T.get_scalar_constant_value(length) >= 1)
+        return bool(T.get_scalar_constant_value(length) == 1)
     except T.NotScalarConstantError:
         return False

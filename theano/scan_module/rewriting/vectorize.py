@@ -8,6 +8,7 @@ from typing import Any
 from theano.compile.ops import Shape, Shape_i, SpecifyShape, ViewOp
 from theano.gof.graph import Apply, Constant, Variable
 from theano.raise_op import Assert
+from theano.scan_module.rewriting.slices import keeps_all
 from theano.scan_module.rewriting.unit import UnitRows, unit_vectors
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
@@ -79,7 +80,10 @@ def _is_tap_of_state(entry: slice, x: Any, n: Any) -> bool:
     start, stop = (0 if end is None else end for end in (entry.start, entry.stop))
     if isinstance(start, Variable) or isinstance(stop, Variable):
         return False
-    return start >= 0 >= stop and start - stop == -op.mintaps[x.index] and x.index >= op.n_mit_mot
+    n_initial = -op.mintaps[x.index]
+    if x.index < op.n_mit_mot or not start >= 0 >= stop or start - stop != n_initial:
+        return False
+    return keeps_all(node.inputs[op.seqs_arg_offset + x.index], n_initial, n)
 
 
 def _is_tap_of_sequence(entry: slice, x: Any, n: Any) -> bool:
