@@ -14,7 +14,7 @@ import pathlib
 import subprocess
 import sys
 
-MODULES = ("calls", "elementwise", "reductions", "training", "tensor_ops", "first_result", "chains", "checking_modes",
+MODULES = ("calls", "elementwise", "reductions", "training", "tensor_ops", "loops", "first_result", "chains", "checking_modes",
            "compile_times", "memory")
 
 
@@ -59,7 +59,7 @@ def main() -> int:
 
     rows = []
     for name in args.names or MODULES:
-        counts = args.threads if name in ("elementwise", "reductions", "training", "tensor_ops") else [max(args.threads)]
+        counts = args.threads if name in ("elementwise", "reductions", "training", "tensor_ops", "loops") else [max(args.threads)]
         for count in counts:
             command = [sys.executable, "-m", "benchmarks", name, "--child", "--threads", str(count),
                        "--seconds", str(args.seconds)]

@@ -1,5 +1,7 @@
 import copy
+import gc
 import pickle
+import sys
 
 import pytest
 
@@ -366,3 +368,24 @@ def test_add_input(small):
     assert fg.inputs[-1] is z and len(fg.inputs) == 3
     fg.check_integrity()
     assert set(graph.variables(fg.inputs, fg.outputs)) == fg.variables
+
+
+@pytest.mark.skipif(sys.version_info[:2] not in ((3, 11), (3, 12)), reason="how instances are laid out differs")
+def test_the_members_of_a_graph_have_no_dictionaries():
+    x = theano.tensor.dvector("x")
+    graph = FunctionGraph([x], [theano.tensor.exp(x * 2)])
+    members = [*graph.variables, *graph.apply_nodes]
+    assert len(members) > 5
+    assert not [m for m in members if any(type(part) is dict for part in gc.get_referents(m))]
+
+
+def test_a_graph_has_one_copy_of_a_constant_of_all_graphs():
+    two = theano.tensor.constant(2.0)
+    assert two.cached
+    x = theano.tensor.dscalar("x")
+    graph = FunctionGraph([x], [x + 1, x + 3])
+    graph.replace(graph.outputs[0], graph.inputs[0] * two)
+    graph.replace(graph.outputs[1], graph.inputs[0] - two)
+    first, second = (out.owner.inputs[1] for out in graph.outputs)
+    assert first is second and first is not two and first.data == 2
+    graph.check_integrity()

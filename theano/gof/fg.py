@@ -167,7 +167,7 @@ class FunctionGraph:
         var.clients = ClientList()
 
     def _setup_node(self, node: Apply) -> None:
-        other = node.__dict__.get("fgraph")
+        other = getattr(node, "fgraph", None)
         if other is not None and other is not self and node in other.apply_nodes:
             raise Exception(f"{node} is already owned by another fgraph")
         op = node.op
@@ -261,7 +261,7 @@ class FunctionGraph:
                 for method in plain:
                     method(self, node, reason)
 
-    def _own_copy(self, constant: Constant) -> Constant:
+    def _own_copy(self, constant: Any) -> Any:
         copy = self._copies.get(constant)
         if copy is None:
             copy = self._copies[constant] = constant.clone()
@@ -291,7 +291,8 @@ class FunctionGraph:
             if node is None:
                 if var not in self.inputs:
                     self.variables.discard(var)
-                    var.__dict__.pop("fgraph", None)
+                    if hasattr(var, "fgraph"):
+                        del var.fgraph
                 continue
             if node not in self.apply_nodes or any(out.clients for out in node.outputs):
                 continue
@@ -300,7 +301,7 @@ class FunctionGraph:
             self.execute_callbacks("on_prune", node, reason)
             pending.extend((v, (node, i)) for i, v in enumerate(node.inputs))
 
-    def change_input(self, node: Any, i: int, new_r: Variable, reason: Any = None) -> None:
+    def change_input(self, node: Any, i: int, new_r: Any, reason: Any = None) -> None:
         """Give a node another variable as its `i`-th input, and tell the features.
 
         Parameters

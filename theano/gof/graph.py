@@ -81,6 +81,17 @@ class Node:
         raise NotImplementedError()
 
 
+def show_attributes(cls: Any, *names: str) -> None:
+    """Have the first instance of a class of graph nodes show the attributes that others will get later.
+
+    CPython keeps the attributes of an instance without a dictionary, which takes half the memory and is faster, as long
+    as one of the first instances of the class had all of them.
+    """
+    first = cls.__new__(cls)
+    for name in names:
+        setattr(first, name, None)
+
+
 def copy_tag(tag: Any) -> Any:
     """Return a copy of the tag of a variable or node."""
     return scratchpad.__copy__(tag) if type(tag) is scratchpad else copy(tag)
@@ -131,12 +142,19 @@ class Apply(Node):
             elif output.owner is not self or output.index != i:
                 raise ValueError("All output variables passed to Apply must belong to it.")
 
-    def __getattr__(self, name: str) -> Any:
-        # Most nodes never need their tag.
-        if name == "tag":
-            tag = self.tag = scratchpad()
-            return tag
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    # Most nodes never need a tag. Here and elsewhere a node's dictionary is not asked for: until it is, there is none.
+    _tag: Any = None
+
+    @property
+    def tag(self) -> Any:
+        """Attributes that users and rewrites hang on the node."""
+        if self._tag is None:
+            self._tag = scratchpad()
+        return self._tag
+
+    @tag.setter
+    def tag(self, tag: Any) -> None:
+        self._tag = tag
 
     def run_params(self) -> Any:
         """Return the Op's parameters for this node, or `NoParams` where it has none."""
@@ -185,9 +203,8 @@ class Apply(Node):
         return new
 
     def _copy_tag(self, new: Apply) -> None:
-        tag = self.__dict__.get("tag")
-        if tag is not None:
-            new.tag = copy_tag(tag)
+        if self._tag is not None:
+            new._tag = copy_tag(self._tag)
 
     def clone_with_new_inputs(self, inputs: Sequence, strict: bool = True) -> Apply:
         """Return a node of the same Op on other inputs.
@@ -257,6 +274,9 @@ class Apply(Node):
         new = self.__class__.__new__(self.__class__)
         new.__dict__.update(self.__dict__)
         return new
+
+
+show_attributes(Apply, "op", "inputs", "outputs", "fgraph", "_tag", "_canonizer_terms")
 
 
 class Variable(Node):
@@ -419,6 +439,10 @@ class Variable(Node):
         new.__dict__.update(self.__dict__)
         new.__dict__.pop("_fn_cache", None)
         return new
+
+
+VARIABLE_ATTRIBUTES = ("tag", "type", "owner", "index", "name", "_number", "fgraph", "clients")
+show_attributes(Variable, *VARIABLE_ATTRIBUTES)
 
 
 class Constant(Variable):

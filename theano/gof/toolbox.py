@@ -446,8 +446,8 @@ class PreserveVariableAttributes(Feature):
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
         if r.name is not None and new_r.name is None:
             new_r.name = r.name
-        check = r.tag.__dict__.get("nan_guard_mode_check")
-        if check and not new_r.tag.__dict__.get("nan_guard_mode_check"):
+        check = getattr(r.tag, "nan_guard_mode_check", None)
+        if check and not getattr(new_r.tag, "nan_guard_mode_check", None):
             new_r.tag.nan_guard_mode_check = check
 
 

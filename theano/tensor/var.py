@@ -12,7 +12,7 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import Constant, Variable
-from theano.gof.graph import copy_tag
+from theano.gof.graph import VARIABLE_ATTRIBUTES, copy_tag, show_attributes
 from theano.tensor.type import TensorType
 
 
@@ -614,6 +614,9 @@ class TensorVariable(_tensor_py_operators, Variable):
         return new
 
 
+show_attributes(TensorVariable, *VARIABLE_ATTRIBUTES)
+
+
 def _about_float64() -> None:
     message = (
         "You are creating a TensorVariable with float64 dtype. You requested an action via the Theano flag"
@@ -753,6 +756,8 @@ class TensorConstant(_tensor_py_operators, Constant):
         new.__dict__.pop("cached", None)
         return new
 
+
+show_attributes(TensorConstant, *VARIABLE_ATTRIBUTES, "data", "cached")
 
 TensorType.Variable = TensorVariable
 TensorType.Constant = TensorConstant

@@ -134,11 +134,11 @@ class AlgebraicCanonizer(LocalOptimizer):
             inner = _strip(i)
             below = inner.owner
             if below is not None and self._in_family(below.op) and len(inner.clients) == 1:
-                size = below.__dict__.get("_canonizer_terms", 1)
+                size = getattr(below, "_canonizer_terms", 1)
                 terms += size if size < MAX_TERMS else 1
             else:
                 terms += 1
-        node.__dict__["_canonizer_terms"] = terms
+        node._canonizer_terms = terms
         return terms
 
     def _collect(self, root: Any, expand: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
@@ -283,7 +283,7 @@ class AlgebraicCanonizer(LocalOptimizer):
 
         def single(v: Any) -> bool:
             if len(v.clients) == 1:
-                return v.owner.__dict__.get("_canonizer_terms", 1) < MAX_TERMS
+                return getattr(v.owner, "_canonizer_terms", 1) < MAX_TERMS
             shared.append(v)
             return False
 
