@@ -388,7 +388,7 @@ class FunctionGraph:
         if r not in self.variables:
             # A rewrite of a node with several outputs replaces them one by one, and may have pruned this one.
             return
-        if config.compute_test_value != "off":
+        if hasattr(r.tag, "test_value") and config.compute_test_value != "off":
             _compare_test_values(r, new_r, reason)
         if getattr(new_r, "cached", False):
             new_r = self._own_copy(new_r)

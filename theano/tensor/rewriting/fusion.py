@@ -31,7 +31,7 @@ def _has_c_code(node: Any) -> bool:
     """Whether the scalar Op of `node` has C code for the types it is used with."""
     op = node.op
     scalar_op = op.scalar_op
-    key = (tuple(i.type.dtype for i in node.inputs), tuple(o.type.dtype for o in node.outputs))
+    key = (*[i.type.dtype for i in node.inputs], "->", *[o.type.dtype for o in node.outputs])
     cache = op.__dict__.setdefault("_fusable", {})
     known = cache.get(key)
     if known is not None:
@@ -126,7 +126,7 @@ def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
             continue
         if len(node.outputs) != 1 or node.op.inplace_pattern or var.type.broadcastable != pattern:
             continue
-        if any(isinstance(client, str) or client not in members for client, _ in var.clients):
+        if not members.issuperset([client for client, _ in var.clients]):
             continue
         if not _has_c_code(node) or size + _inner_size(node) > MAX_NODES:
             continue
