@@ -529,21 +529,9 @@ static int fail_at(const Scan *s, npy_intp step, npy_intp steps)
     if (s->on_error == Py_None || !PyErr_Occurred()) {
         return -1;
     }
-    PyErr_Fetch(&type, &value, &tb);
-    PyErr_NormalizeException(&type, &value, &tb);
-    if (tb) {
-        PyException_SetTraceback(value, tb);
-    }
+    thn_take_error(&type, &value, &tb);
     PyObject *r = PyObject_CallFunction(s->on_error, "nnOOO", (Py_ssize_t)step, (Py_ssize_t)steps, type, value, tb ? tb : Py_None);
-    if (r || !PyErr_Occurred()) {
-        Py_XDECREF(r);
-        PyErr_Restore(type, value, tb);
-        return -1;
-    }
-    Py_DECREF(type);
-    Py_DECREF(value);
-    Py_XDECREF(tb);
-    return -1;
+    return thn_settle_error(r, type, value, tb);
 }
 
 /* Steps of an inner program that is one elementwise kernel: a call of the kernel takes as many steps as follow one another

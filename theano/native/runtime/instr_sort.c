@@ -322,50 +322,32 @@ static int less_complex(double ar, double ai, double br, double bi)
 }
 #define LESS_COMPLEX(a, b) less_complex((a).re, (a).im, (b).re, (b).im)
 
-/* The first position whose element is not less than (right: is greater than) the value. */
-#define DEFINE_SEARCH(S, T, LESS)                                                                                     \
-    static npy_intp left_##S(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order,    \
-                               Found *last)                                                                           \
-    {                                                                                                                 \
-        const T v = *(const T *)value;                                                                                \
-        npy_intp low = 0, high = n;                                                                                   \
-        if (last->value) {                                                                                            \
-            const T before = *(const T *)last->value;                                                                 \
-            const int on = LESS(before, v);                                                                           \
-            low = on ? last->low : 0;                                                                                 \
-            high = on || last->high >= n ? n : last->high + 1;                                                        \
-        }                                                                                                             \
-        while (low < high) {                                                                                          \
-            const npy_intp at = low + (high - low) / 2;                                                               \
-            const T e = *(const T *)(x + (order ? order[at] : at) * stride);                                          \
-            const int after = LESS(e, v);                                                                             \
-            low = after ? at + 1 : low;                                                                               \
-            high = after ? high : at;                                                                                 \
-        }                                                                                                             \
-        *last = (Found){low, high, value};                                                                            \
-        return low;                                                                                                   \
-    }                                                                                                                 \
-    static npy_intp right_##S(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order,   \
-                               Found *last)                                                                           \
-    {                                                                                                                 \
-        const T v = *(const T *)value;                                                                                \
-        npy_intp low = 0, high = n;                                                                                   \
-        if (last->value) {                                                                                            \
-            const T before = *(const T *)last->value;                                                                 \
-            const int on = !(LESS(v, before));                                                                        \
-            low = on ? last->low : 0;                                                                                 \
-            high = on || last->high >= n ? n : last->high + 1;                                                        \
-        }                                                                                                             \
-        while (low < high) {                                                                                          \
-            const npy_intp at = low + (high - low) / 2;                                                               \
-            const T e = *(const T *)(x + (order ? order[at] : at) * stride);                                          \
-            const int after = !(LESS(v, e));                                                                          \
-            low = after ? at + 1 : low;                                                                               \
-            high = after ? high : at;                                                                                 \
-        }                                                                                                             \
-        *last = (Found){low, high, value};                                                                            \
-        return low;                                                                                                   \
+/* A search for the first position whose element `e` does not come before the value `v`. */
+#define DEFINE_SIDE(NAME, T, E_BEFORE_V)                                                                                    \
+    static npy_intp NAME(const char *x, npy_intp stride, npy_intp n, const char *value, const npy_intp *order, Found *last) \
+    {                                                                                                                       \
+        const T v = *(const T *)value;                                                                                      \
+        npy_intp low = 0, high = n;                                                                                         \
+        if (last->value) {                                                                                                  \
+            const T e = *(const T *)last->value;                                                                            \
+            const int on = E_BEFORE_V;                                                                                      \
+            low = on ? last->low : 0;                                                                                       \
+            high = on || last->high >= n ? n : last->high + 1;                                                              \
+        }                                                                                                                   \
+        while (low < high) {                                                                                                \
+            const npy_intp at = low + (high - low) / 2;                                                                     \
+            const T e = *(const T *)(x + (order ? order[at] : at) * stride);                                                \
+            const int after = E_BEFORE_V;                                                                                   \
+            low = after ? at + 1 : low;                                                                                     \
+            high = after ? high : at;                                                                                       \
+        }                                                                                                                   \
+        *last = (Found){low, high, value};                                                                                  \
+        return low;                                                                                                         \
     }
+/* To the left of elements that equal the value, and to the right of them. */
+#define DEFINE_SEARCH(S, T, LESS)                                                                                           \
+    DEFINE_SIDE(left_##S, T, LESS(e, v))                                                                                    \
+    DEFINE_SIDE(right_##S, T, !(LESS(v, e)))
 DEFINE_SEARCH(u1, uint8_t, LESS_INT)
 DEFINE_SEARCH(i1, int8_t, LESS_INT)
 DEFINE_SEARCH(u2, uint16_t, LESS_INT)

@@ -299,19 +299,31 @@ typedef struct {
     int64_t lwork, liwork, lrwork;
 } Work;
 
-static int take(Work *w, int letter)
-{
-    w->work = thn_pool_alloc((size_t)(w->lwork * item_of[letter]));
-    w->iwork = thn_pool_alloc((size_t)(at_least_1(w->liwork) * 8));
-    w->rwork = thn_pool_alloc((size_t)(at_least_1(w->lrwork) * 8));
-    return w->work && w->iwork && w->rwork;
-}
-
 static void drop(Work *w)
 {
     thn_pool_free(w->work);
     thn_pool_free(w->iwork);
     thn_pool_free(w->rwork);
+}
+
+/* Takes buffers of the sizes that the routine wrote; where one is not asked for (NULL) its size is set already. */
+static int take(Work *w, int letter, const void *first, const void *rfirst, const int64_t *ifirst)
+{
+    w->lwork = asked(letter, first);
+    if (rfirst) {
+        w->lrwork = asked(letter, rfirst);
+    }
+    if (ifirst) {
+        w->liwork = asked_int(ifirst);
+    }
+    w->work = thn_pool_alloc((size_t)(w->lwork * item_of[letter]));
+    w->iwork = thn_pool_alloc((size_t)(at_least_1(w->liwork) * 8));
+    w->rwork = thn_pool_alloc((size_t)(at_least_1(w->lrwork) * 8));
+    if (w->work && w->iwork && w->rwork) {
+        return 1;
+    }
+    drop(w);
+    return 0;
 }
 
 int64_t thn_syevd(int letter, char jobz, char uplo, ThnDense a, void *w)
@@ -329,14 +341,8 @@ int64_t thn_syevd(int letter, char jobz, char uplo, ThnDense a, void *w)
             CALL(heevd_fn, SYEVD)(&jobz, &uplo, &a.rows, a.data, &a.ld, w, work, run ? &k.lwork : &query, rwork,
                                   run ? &k.lrwork : &query, iwork, run ? &k.liwork : &query, &info);
         }
-        if (!run) {
-            k.lwork = asked(letter, first);
-            k.lrwork = asked(letter, rfirst);
-            k.liwork = asked_int(ifirst);
-            if (!take(&k, letter)) {
-                drop(&k);
-                return THN_LAPACK_MEMORY;
-            }
+        if (!run && !take(&k, letter, first, rfirst, ifirst)) {
+            return THN_LAPACK_MEMORY;
         }
     }
     drop(&k);
@@ -359,14 +365,8 @@ int64_t thn_sygvd(int letter, char jobz, char uplo, ThnDense a, ThnDense b, void
                                   run ? &k.lwork : &query, rwork, run ? &k.lrwork : &query, iwork, run ? &k.liwork : &query,
                                   &info);
         }
-        if (!run) {
-            k.lwork = asked(letter, first);
-            k.lrwork = asked(letter, rfirst);
-            k.liwork = asked_int(ifirst);
-            if (!take(&k, letter)) {
-                drop(&k);
-                return THN_LAPACK_MEMORY;
-            }
+        if (!run && !take(&k, letter, first, rfirst, ifirst)) {
+            return THN_LAPACK_MEMORY;
         }
     }
     drop(&k);
@@ -391,12 +391,8 @@ int64_t thn_gesdd(int letter, char jobz, ThnDense a, void *s, ThnDense u, ThnDen
             CALL(cgesdd_fn, GESDD)(&jobz, &a.rows, &a.cols, a.data, &a.ld, s, u.data, &u.ld, vt.data, &vt.ld, work, lwork,
                                    k.rwork, k.iwork, &info);
         }
-        if (!run) {
-            k.lwork = asked(letter, first);
-            if (!take(&k, letter)) {
-                drop(&k);
-                return THN_LAPACK_MEMORY;
-            }
+        if (!run && !take(&k, letter, first, NULL, NULL)) {
+            return THN_LAPACK_MEMORY;
         }
     }
     drop(&k);
@@ -450,12 +446,8 @@ int64_t thn_geev(int letter, ThnDense a, void *w, ThnDense vr)
             CALL(cgeev_fn, GEEV)(&no, &yes, &a.rows, a.data, &a.ld, w, none, &one, vr.data, &vr.ld, work, lwork,
                                  run ? k.rwork : (void *)rfirst, &info);
         }
-        if (!run) {
-            k.lwork = asked(letter, first);
-            if (!take(&k, letter)) {
-                drop(&k);
-                return THN_LAPACK_MEMORY;
-            }
+        if (!run && !take(&k, letter, first, NULL, NULL)) {
+            return THN_LAPACK_MEMORY;
         }
     }
     drop(&k);

@@ -141,6 +141,28 @@ static PyObject *input_values(ThnFrame *f, const ThnInstr *ins)
     return t;
 }
 
+void thn_take_error(PyObject **type, PyObject **value, PyObject **tb)
+{
+    PyErr_Fetch(type, value, tb);
+    PyErr_NormalizeException(type, value, tb);
+    if (*tb) {
+        PyException_SetTraceback(*value, *tb);
+    }
+}
+
+int thn_settle_error(PyObject *r, PyObject *type, PyObject *value, PyObject *tb)
+{
+    if (r || !PyErr_Occurred()) {
+        Py_XDECREF(r);
+        PyErr_Restore(type, value, tb);
+        return -1;
+    }
+    Py_DECREF(type);
+    Py_DECREF(value);
+    Py_XDECREF(tb);
+    return -1;
+}
+
 int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins)
 {
     if (!PyErr_Occurred()) {
@@ -152,26 +174,14 @@ int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins)
         return -1;
     }
     PyObject *type, *value, *tb;
-    PyErr_Fetch(&type, &value, &tb);
-    PyErr_NormalizeException(&type, &value, &tb);
-    if (tb) {
-        PyException_SetTraceback(value, tb);
-    }
+    thn_take_error(&type, &value, &tb);
     PyObject *values = input_values(f, ins);
     PyObject *r = NULL;
     if (values) {
         r = PyObject_CallFunction(p->on_error, "iOOOO", ins->node_index, type, value, tb ? tb : Py_None, values);
         Py_DECREF(values);
     }
-    if (r || !PyErr_Occurred()) {
-        Py_XDECREF(r);
-        PyErr_Restore(type, value, tb);
-        return -1;
-    }
-    Py_DECREF(type);
-    Py_DECREF(value);
-    Py_XDECREF(tb);
-    return -1;
+    return thn_settle_error(r, type, value, tb);
 }
 
 /* ---- the loop */

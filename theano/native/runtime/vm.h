@@ -184,6 +184,10 @@ int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v);
 int thn_take_array(ThnCell *c, PyArrayObject *a);
 /* Whether the one element of a tensor cell is not zero. */
 int thn_truth(const ThnCell *c);
+/* The Python exception that is set, with its traceback, to be handed to an `on_error`. */
+void thn_take_error(PyObject **type, PyObject **value, PyObject **tb);
+/* After that call, which returned `r` (taken): sets the exception again unless another was raised in its place. -1. */
+int thn_settle_error(PyObject *r, PyObject *type, PyObject *value, PyObject *tb);
 /* Turns the failure of an instruction into a Python exception, described by `on_error`. -1. */
 int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins);
 /* Executes a prepared instruction; without the GIL if that is worth it. */
