@@ -88,7 +88,8 @@ class TestDisconnected:
     def test_is_ignored_silently(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            T.grad(x.sum(), [x, y], disconnected_inputs="ignore")
+            _, unused = T.grad(x.sum(), [x, y], disconnected_inputs="ignore")
+        assert unused.type == y.type and not np.any(unused.eval({y: np.ones((2,) * y.ndim)}))
 
     def test_unknown_policies_are_refused(self):
         with pytest.raises(ValueError):

@@ -89,7 +89,7 @@ class TestJacobians:
 
     def test_recurrence_stays(self):
         h, _ = theano.scan(lambda a, h: T.tanh(a + h), x, s)
-        compiled([x, s], T.jacobian(h, x), [numbers(3), 0.5])
+        assert loops(compiled([x, s], T.jacobian(h, x), [numbers(3), 0.5]))
 
     def test_columns_of_a_product_with_a_hessian(self):
         v = T.dvector("v")
