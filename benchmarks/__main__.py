@@ -14,8 +14,9 @@ import pathlib
 import subprocess
 import sys
 
-MODULES = ("calls", "elementwise", "reductions", "training", "tensor_ops", "loops", "first_result", "chains", "checking_modes",
-           "compile_times", "memory")
+MODULES = ("calls", "elementwise", "reductions", "rows", "training", "tensor_ops", "embeddings", "loops", "first_result",
+           "chains", "checking_modes", "compile_times", "memory")
+BY_THREADS = ("elementwise", "reductions", "rows", "training", "tensor_ops", "embeddings", "loops")
 
 
 def parse() -> argparse.Namespace:
@@ -59,7 +60,7 @@ def main() -> int:
 
     rows = []
     for name in args.names or MODULES:
-        counts = args.threads if name in ("elementwise", "reductions", "training", "tensor_ops", "loops") else [max(args.threads)]
+        counts = args.threads if name in BY_THREADS else [max(args.threads)]
         for count in counts:
             command = [sys.executable, "-m", "benchmarks", name, "--child", "--threads", str(count),
                        "--seconds", str(args.seconds)]

@@ -33,6 +33,10 @@ def compile_c(source: str, *flags: str) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
+# Thread pools spin for a while after their last loop: nobody is to be timed beside another one's spinning threads.
+POOLS_REST = 0.03
+
+
 def by_turns(contenders: dict[str, Callable[[], Any]], seconds: float) -> dict[str, list[float]]:
     """Time each contender in short bursts, in turn.
 
@@ -54,6 +58,8 @@ def by_turns(contenders: dict[str, Callable[[], Any]], seconds: float) -> dict[s
     while time.perf_counter() < end or len(next(iter(times.values()))) < 5:
         for name, call in contenders.items():
             n = loops[name]
+            time.sleep(POOLS_REST)
+            call()
             start = time.perf_counter()
             for _ in range(n):
                 call()

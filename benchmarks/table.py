@@ -17,6 +17,7 @@ def _time(seconds: float | None) -> str:
 def print_table(rows: list[dict[str, Any]]) -> None:
     """Print rows as ``{"case", "threads", "times": {contender: seconds}, "checks": {what: [value, limit]}}``."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     names = ["Theano"] + sorted({n for row in rows for n in row["times"]} - {"Theano"})
@@ -26,5 +27,5 @@ def print_table(rows: list[dict[str, Any]]) -> None:
         for what, (value, limit) in row["checks"].items():
             mark = "[green]ok[/]" if value <= limit else "[red]MISSED[/]"
             checks.append(f"{what} {value:.2f} (<= {limit:g}) {mark}")
-        table.add_row(row["case"], str(row["threads"]), *(_time(row["times"].get(n)) for n in names), "\n".join(checks))
+        table.add_row(escape(row["case"]), str(row["threads"]), *(_time(row["times"].get(n)) for n in names), "\n".join(checks))
     Console(width=200).print(table)

@@ -53,8 +53,14 @@ def cases(rng: np.random.RandomState) -> Iterator[Case]:
         yield Case(f"cumsum, 1e6 {dtype}", (values,), lambda m, v: m.cumsum(v), cumsum)
 
     yield Case("x[i], 1e6 of 1e6 float64", (x, rng.randint(0, x.size, x.size)), lambda m, v, i: v[i], index)
+    pairs = {name: lambda m, v, i, j: v[i, j] for name in CONTENDERS}
+    places = (rng.randint(0, 1000, x.size), rng.randint(0, 1000, x.size))
+    yield Case("x[i, j], 1e6 of 1000x1000 float64", (x.reshape(1000, 1000), *places), lambda m, v, i, j: v[i, j], pairs)
     mask = {name: lambda m, v, b: v[b] for name in CONTENDERS if name != "jax"}
     yield Case("x[mask], 1e6 float64", (x, x > 0), lambda m, v, b: v[b], mask)
+    nonzero = {name: lambda m, b: m.nonzero(b)[0] for name in CONTENDERS if name not in ("jax", "torch")}
+    nonzero["torch"] = lambda m, b: m.nonzero(b)[:, 0]
+    yield Case("nonzero, 1e6 bool", (x > 0,), lambda m, b: m.nonzero(b)[0], nonzero)
 
     pieces = tuple(rng.uniform(-1, 1, 10_000) for _ in range(100))
     concatenate = {name: lambda m, *v: m.concatenate(v) for name in CONTENDERS}

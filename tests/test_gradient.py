@@ -286,6 +286,11 @@ class TestOperators:
         with pytest.raises(ValueError):
             gradient.Lop([cost], x, [v, v])
 
+    def test_lop_of_functions_that_are_made_from_one_another(self):
+        a = T.sin(x)
+        value = run([x, v, y], gradient.Lop([a, T.exp(a), x, a], x, [v, y, v, y]), V, W, W + 1)
+        assert np.allclose(value, W + np.cos(V) * (W + np.exp(np.sin(V)) * (W + 1) + W + 1))
+
     def test_rop(self):
         r = gradient.Rop([T.sqr(x), T.exp(x)], x, v)
         assert isinstance(r, list)

@@ -87,6 +87,28 @@ def moderate(x):
     return abs(x) < np.sqrt(np.finfo(x.dtype).max)
 
 
+def normal(x):
+    # Without subnormal numbers, of which one is a large part.
+    return x >= np.finfo(x.dtype).tiny
+
+
+def tanh(a):
+    return mp.tanh(max(min(a, mp.mpf(3000)), mp.mpf(-3000)))
+
+
+def log_cosh(a):
+    a = abs(a)
+    return mp.log1p(2 * mp.sinh(a / 2) ** 2) if a < 1 else a + mp.log1p(mp.exp(-2 * a)) - mp.log(2)
+
+
+def log_half_erfc(a):
+    return mp.log1p(-erfc(-a) / 2) if a < -1 else log_erfc(a) - mp.log(2)
+
+
+def log_1_minus_exp(a):
+    return mp.log(-mp.expm1(a)) if a > -1 else mp.log1p(-mp.exp(a))
+
+
 ELEMENTS = {
     "log(1 + x)": (lambda x: T.log(1 + x), mp.log1p, lambda x: x > -1),
     "log(1 - x)": (lambda x: T.log(1 - x), lambda a: mp.log1p(-a), lambda x: x < 1),
@@ -126,6 +148,23 @@ ELEMENTS = {
     "gradient of x ** 1": (grad(lambda x: x**1.0), lambda a: mp.mpf(1), anywhere),
     "gradient of x ** 2": (grad(lambda x: x**2), lambda a: 2 * a, anywhere),
     "gradient of x ** 1.5": (grad(lambda x: x**1.5), lambda a: mp.mpf(1.5) * mp.sqrt(a), lambda x: x >= 0),
+    "log(cosh(x))": (lambda x: T.log(T.cosh(x)), log_cosh, anywhere),
+    "gradient of log(cosh(x))": (grad(lambda x: T.log(T.cosh(x))), tanh, anywhere),
+    "(exp(x) - exp(-x)) / (exp(x) + exp(-x))": (
+        lambda x: (T.exp(x) - T.exp(-x)) / (T.exp(x) + T.exp(-x)), tanh, anywhere
+    ),
+    "(exp(2 * x) - 1) / (exp(2 * x) + 1)": (lambda x: (T.exp(2 * x) - 1) / (T.exp(2 * x) + 1), tanh, anywhere),
+    "log(1 - exp(-x))": (lambda x: T.log(1 - T.exp(-x)), lambda a: log_1_minus_exp(-a), normal),
+    "log1p(-exp(-x))": (lambda x: T.log1p(-T.exp(-x)), lambda a: log_1_minus_exp(-a), normal),
+    "log(exp(x) - 1)": (lambda x: T.log(T.exp(x) - 1), lambda a: a + log_1_minus_exp(-a), normal),
+    "gradient of log(exp(x) - 1)": (grad(lambda x: T.log(T.exp(x) - 1)), lambda a: -1 / mp.expm1(-a), normal),
+    "log(erfc(x) / 2)": (lambda x: T.log(0.5 * T.erfc(x)), log_half_erfc, moderate),
+    "log((1 + erf(x)) / 2)": (lambda x: T.log((1 + T.erf(x)) / 2), lambda a: log_half_erfc(-a), moderate),
+    "log(1 - erfc(x) / 2)": (lambda x: T.log(1 - 0.5 * T.erfc(x)), lambda a: log_half_erfc(-a), moderate),
+    "gradient of log((1 + erf(x)) / 2)": (
+        grad(lambda x: T.log((1 + T.erf(x)) / 2)), lambda a: 2 / mp.sqrt(mp.pi) / erfcx(-a) if a < 60 else mp.mpf(0), anywhere,
+    ),
+    "log(exp(-x ** 2) / 4)": (lambda x: T.log(T.exp(-(x**2)) / 4), lambda a: -a * a - mp.log(4), moderate),
 }  # fmt: skip
 
 
@@ -172,6 +211,7 @@ def exact_row(row, label):
     others = mp.fsum(v for j, v in enumerate(e) if j != label)
     return {
         "logsumexp": [top + mp.log1p(rest)],
+        "logmeanexp": [top + mp.log1p(rest) - mp.log(len(x))],
         "softmax": [v / total for v in e],
         "logsoftmax": logs,
         "loss": [-logs[label]],
@@ -195,6 +235,12 @@ ROWS = {
     "crossentropy": (lambda x, y: categorical_crossentropy(softmax(x), y), "loss"),
     "crossentropy of log(softmax(x))[arange, y]": (lambda x, y: by_index(T.log(softmax(x)), y), "loss"),
     "crossentropy of logsoftmax(x)[arange, y]": (lambda x, y: by_index(logsoftmax(x), y), "loss"),
+    "log(mean(exp(x)))": (lambda x, y: T.log(T.mean(T.exp(x), axis=1)), "logmeanexp"),
+    "log(softmax by hand)": (lambda x, y: T.log(T.exp(x) / T.sum(T.exp(x), axis=1, keepdims=True)), "logsoftmax"),
+    "exp(logsoftmax(x))": (lambda x, y: T.exp(logsoftmax(x)), "softmax"),
+    "gradient of the crossentropy by hand": (
+        lambda x, y: T.grad(by_index(T.log(T.exp(x) / T.sum(T.exp(x), axis=1, keepdims=True)), y).sum(), x), "gradient",
+    ),
     "gradient of the crossentropy": (
         lambda x, y: T.grad(categorical_crossentropy(softmax(x), y).sum(), x), "gradient",
     ),
@@ -216,7 +262,7 @@ def test_rows(name, dtype):
     assert out.dtype == dtype
     for row, label, got in zip(values, labels, out, strict=True):
         # A sum of logarithms is as precise as the largest of its terms.
-        scale = mp.mpf(float(abs(row).max())) if what == "logsumexp" else 0
+        scale = {"logsumexp": mp.mpf(float(abs(row).max())), "logmeanexp": max(2, mp.mpf(float(abs(row).max())))}.get(what, 0)
         for value, wanted in zip(np.atleast_1d(got), exact_row(row, label)[what], strict=True):
             assert ulps(value, wanted, dtype, scale) < LIMIT, (row, label, value, wanted)
 

@@ -484,8 +484,8 @@ def _call_grad(node: Apply, output_grads: list[Any], wanted: list[bool] | None) 
         terms = op.grad(inputs, output_grads)
     else:
         raise NotImplementedError(f"The op {op} has no grad method: its gradient is not implemented.")
-    if terms is None:
-        raise TypeError(f"{op}.grad returned NoneType, expected iterable.")
+    if not isinstance(terms, Iterable) or isinstance(terms, Variable):
+        raise TypeError(f"{op}.grad returned {type(terms).__name__}, expected iterable.")
     terms = list(terms)
     if len(terms) != len(inputs):
         raise ValueError(f"{op} returned the wrong number of gradient terms: {len(terms)} for {len(inputs)} inputs.")
@@ -602,10 +602,13 @@ def Lop(
     >>> theano.function([x, v], Lop(x ** 2, x, v))([1., 2.], [1., 1.]).tolist()
     [2.0, 4.0]
     """
+    from theano.compile.ops import view_op
+
     points, functions = _as_list(eval_points), _as_list(f)
     if len(points) != len(functions):
         raise ValueError(f"Lop needs one evaluation point for each element of f: got {len(points)} for {len(functions)}.")
-    known = dict(zip(functions, points, strict=True))
+    # A known gradient is the whole gradient of a variable, also of one that others of `f` are computed from.
+    known = {view_op(function): point for function, point in zip(functions, points, strict=True)}
     result = grad(
         cost=None,
         known_grads=known,

@@ -40,6 +40,8 @@ class IfElse(PureOp):
     """
 
     __props__ = ("as_view", "gpu", "n_outs")
+    #: The inputs after the first are needed only where they are chosen.
+    chooses_branch = True
 
     def __init__(self, n_outs: int, as_view: bool = False, gpu: bool = False, name: str | None = None):
         if as_view:

@@ -24,6 +24,15 @@ def test_it_can_be_applied_several_times(inline):
     assert inline != any(isinstance(n.op, OpFromGraph) for n in f.maker.fgraph.apply_nodes)
 
 
+def test_the_gradient_of_outputs_that_are_made_from_one_another(inline):
+    x, p, q = T.dvectors("x", "p", "q")
+    a = T.sin(x)
+    first, second, third = OpFromGraph([x], [a, T.exp(a), x], inline=inline)(x)
+    f = theano.function([x, p, q], T.grad((first * p).sum() + (second * q).sum() + third.sum(), x))
+    at, left, right = np.array([0.3, 0.5]), np.array([2.0, -1.0]), np.array([3.0, 4.0])
+    assert np.allclose(f(at, left, right), np.cos(at) * (left + np.exp(np.sin(at)) * right) + 1)
+
+
 def test_several_outputs_and_nesting(inline):
     x, y = T.dvectors("x", "y")
     inner = OpFromGraph([x, y], [x * y, x - y], inline=inline)

@@ -11,6 +11,7 @@ from theano import gof
 from theano.compile import debugmode, monitormode, nanguardmode
 from theano.compile.debugmode import DebugMode
 from theano.compile.nanguardmode import NanGuardMode
+from theano.ifelse import ifelse
 
 
 class Op(theano.Op):
@@ -213,3 +214,47 @@ def test_monitor_modes_can_exclude(capsys):
     assert "NaN detected" in capsys.readouterr().out
     with pytest.raises(Exception, match="own linker"):
         monitormode.MonitorMode(linker=gof.PerformLinker())
+
+
+@pytest.mark.parametrize("mode", ["DebugMode", NanGuardMode(), theano.compile.MonitorMode()], ids=["debug", "nan", "all"])
+def test_choices_run_in_the_checking_modes(mode):
+    """Of tensors in groups, with gradients, and of values that are no arrays."""
+    c, x, y = T.dscalar("c"), T.dvector("x"), T.dvector("y")
+    first, second = ifelse(T.gt(c, 0), [x * y, y + 1], [x - y, x])
+    f = theano.function([c, x, y], [first, second, *T.grad((first * second).sum(), [x, y])], mode=mode)
+    a, b = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+    for value, expected in ((1.0, [a * b, b + 1, b * (b + 1), a * (b + 1) + a * b]), (-1.0, [a - b, a, a - b + a, -a])):
+        for result, wanted in zip(f(value, a, b), expected, strict=True):
+            np.testing.assert_allclose(result, wanted)
+    values = theano.typed_list.TypedListType(T.dvector)("values")
+    g = theano.function([c, values], ifelse(c, values, values.reverse()), mode=mode)
+    assert [v.tolist() for v in g(0.0, [a, b])] == [b.tolist(), a.tolist()]
+
+
+def test_random_numbers_are_drawn_in_the_checking_modes():
+    """By Ops whose state is no array, outside of a scan and in it."""
+    for mode in ("DebugMode", NanGuardMode(), theano.compile.MonitorMode()):
+        random = T.shared_randomstreams.RandomStreams(seed=234)
+        draws = random.uniform((3,))
+        steps, updates = theano.scan(lambda s: s + random.normal(()), outputs_info=T.zeros(()), n_steps=3)
+        f = theano.function([], [draws, steps], updates=updates, mode=mode)
+        results = [f() for _ in range(2)]
+        if mode == "DebugMode":
+            first = results
+        for result, expected in zip(results, first, strict=True):
+            np.testing.assert_allclose(result[0], expected[0])
+            np.testing.assert_allclose(result[1], expected[1])
+        assert not np.allclose(results[0][0], results[1][0])
+
+
+def test_positions_do_not_share_memory():
+    """Those of nonzero and unravel_index, for each dimension an array of its own."""
+    x = T.dmatrix("x")
+    value = np.array([[1.0, 0, 2], [0, 3, 0]])
+    for mode in ("DebugMode", theano.Mode("py", None)):
+        rows, columns = theano.function([x], list(x.nonzero()), mode=mode)(value)
+        assert (rows.tolist(), columns.tolist()) == ([0, 0, 1], [0, 2, 1])
+        assert rows.flags.c_contiguous and not np.may_share_memory(rows, columns)
+        rows, columns = theano.function([x], T.unravel_index(T.cast(x[0], "int64"), (2, 2)), mode=mode)(value + 1)
+        assert (rows.tolist(), columns.tolist()) == ([1, 0, 1], [0, 1, 1])
+        assert not np.may_share_memory(rows, columns)

@@ -74,3 +74,14 @@ def test_a_terminal_that_is_gone_does_not_matter(slow_mode, monkeypatch):
             raise OSError("gone")
 
     assert compile_with(Gone(), slow_mode, monkeypatch)(1) == 2
+
+
+def test_a_long_name_is_cut_so_that_the_line_fits_the_terminal(slow_mode, monkeypatch):
+    monkeypatch.setattr(progress, "DELAY", 0.01)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    x = T.dscalar()
+    theano.function([x], x + 1, mode=slow_mode, name="/home/somebody/" + "deep/" * 20 + "train.py:123")
+    shown = [line for line in terminal.getvalue().split("\r") if line.strip()]
+    assert shown and all(len(line) < 80 for line in shown)
+    assert "/train.py:123: 0 s, rewriting" in shown[0]

@@ -1,5 +1,8 @@
 """The page of a graph in a real browser: what is drawn, zoom, moving, editing, profile colors, inner graphs."""
 
+import sys
+import warnings
+
 import numpy as np
 import pytest
 
@@ -10,10 +13,7 @@ from theano.printing.dot import pydot_status
 
 from .browser import needs_browser, run_in_page
 
-pytestmark = [
-    needs_browser,
-    pytest.mark.skipif(not pydot_status()[0], reason=pydot_status()[1]),
-]
+pytestmark = needs_browser
 
 SCRIPT = """
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -28,6 +28,13 @@ const nodeWith = (text) => all("g.node").find((node) => node.textContent === tex
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(autouse=True)
+def _with_or_without_graphviz():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "d3viz places the nodes itself")
+        yield
 
 
 def test_page_of_a_profiled_network(folder):
@@ -151,18 +158,36 @@ def test_inner_graphs_open_and_close(folder):
     assert inside and ends and grown and no_profile
 
 
-def test_inner_graph_of_a_scan(folder):
+@pytest.mark.parametrize("graphviz", [True, False])
+def test_inner_graph_of_a_scan(folder, monkeypatch, graphviz):
+    if graphviz and not pydot_status()[0]:
+        pytest.skip(pydot_status()[1])
     x, w = T.dmatrix("x"), theano.shared(np.eye(3), "w")
     h, _ = theano.scan(lambda a, b: T.tanh(a + T.dot(b, w)), sequences=x, outputs_info=T.zeros((3,)))
+    f = theano.function([x], h[-1].sum(), profile=theano.ProfileStats(atexit_print=False))
+    f(np.ones((4, 3)))
     page = folder / "scan.html"
-    d3v.d3viz(theano.function([x], h[-1].sum()), page)
+    if not graphviz:
+        monkeypatch.setattr(sys.modules["theano.d3viz.d3viz"], "pydot_status", lambda: (False, "no dot"))
+    d3v.d3viz(f, page)
 
     result, problems = run_in_page(
         page,
         SCRIPT
         + """
         const scan = all("g.nested")[0];
+        const closed = all("g.node").length;
         send(scan, "dblclick");
+        const inside = all("g.node").length - closed;
+        const canvas = document.getElementById("canvas");
+        const before = place(canvas);
+        document.getElementById("graph").dispatchEvent(new WheelEvent("wheel",
+          { bubbles: true, cancelable: true, deltaY: -300, clientX: 500, clientY: 300, view: window }));
+        const zoomed = place(canvas) !== before;
+        const heated = () => all("g.node[data-kind=apply] .shape").map((shape) => shape.style.fill).join();
+        const cold = heated();
+        document.getElementById("profile").click();
+        const colored = heated() !== cold;
         const at = (path, t) => {
           const point = path.getPointAtLength(t * path.getTotalLength());
           return [point.x, point.y];
@@ -176,9 +201,14 @@ def test_inner_graph_of_a_scan(folder):
         };
         const ends = all("path.edge").filter((path) => near(nodeWith("w"), at(path, 0)))
           .map((path) => near(nodeWith("w_copy"), at(path, 1)));
-        return [all("g.group").length, ends];
+        const drawn = all("path.edge").every((path) => path.getTotalLength() > 5);
+        return [all("g.group").length, ends, closed, inside, zoomed, colored, drawn];
         """,
         folder / "user",
     )
     assert problems == []
-    assert result == [1, [True]]
+    groups, ends, closed, inside, *states = result
+    assert groups == 1 and ends == [True]
+    assert closed >= len(f.maker.fgraph.apply_nodes) + 3
+    assert inside >= 4
+    assert states == [True, True, True]

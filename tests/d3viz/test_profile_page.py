@@ -11,7 +11,7 @@ import pytest
 
 import theano
 import theano.tensor as T
-from theano.compile.profile_page import page
+from theano.compile.profile_page import page, write_page
 from theano.compile.profile_tips import tips
 
 from .browser import needs_browser, run_in_page
@@ -73,6 +73,51 @@ def test_page_in_a_browser(tmp_path):
     assert before == down == sorted(before, reverse=True)
     assert up == sorted(before)
     assert order == "ascending"
+
+
+@needs_browser
+def test_page_of_a_scan_in_a_browser(tmp_path):
+    x, w = T.dmatrix("x"), theano.shared(np.eye(3), "w")
+    h, _ = theano.scan(lambda a, b: T.tanh(a + T.dot(b, w)), sequences=x, outputs_info=T.zeros((3,)), profile="rnn")
+    known = list(theano.compile.profiling._atexit_print_list)
+    f = profiled(h[-1].sum(), [x], [np.ones((4, 3))])
+    inner = [p for p in theano.compile.profiling._atexit_print_list if p not in known]
+    for found in inner:
+        theano.compile.profiling._atexit_print_list.remove(found)
+    write_page([f.profile, *inner], tmp_path / "scan.html")
+    result, problems = run_in_page(
+        tmp_path / "scan.html",
+        """
+        const sections = [...document.querySelectorAll("section")];
+        const nodes = (section) => {
+          const heading = [...section.querySelectorAll("h3")].find((h) => h.textContent === "Nodes");
+          return heading.nextElementSibling;
+        };
+        const rows = (table) => [...table.tBodies[0].rows].map((row) => row.lastElementChild.textContent);
+        const table = nodes(sections[1]);
+        const before = rows(table);
+        table.tHead.rows[0].cells[table.tHead.rows[0].cells.length - 1].querySelector("button").click();
+        const details = document.querySelector("details");
+        const closed = details ? details.getBoundingClientRect().height : 0;
+        if (details) details.open = true;
+        return {
+          headings: sections.map((section) => section.querySelector("h2").textContent),
+          outer: rows(nodes(sections[0])),
+          before, sorted: rows(table),
+          opened: !details || details.getBoundingClientRect().height > closed,
+          wide: document.documentElement.scrollWidth <= window.innerWidth,
+          bars: [...document.querySelectorAll("td.bar")].every((cell) => getComputedStyle(cell).backgroundSize !== "auto"),
+        };
+        """,
+        tmp_path / "user",
+    )
+    assert problems == []
+    assert result["headings"] == ["my <function>", "Scan rnn"]
+    assert len(result["outer"]) == len(f.maker.fgraph.apply_nodes)
+    assert any("for" in node for node in result["outer"])
+    assert any("Gemv" in node or "anh" in node for node in result["before"])
+    assert result["sorted"] == sorted(result["before"], reverse=True)
+    assert result["opened"] and result["wide"] and result["bars"]
 
 
 def test_the_destination_may_be_a_page(tmp_path):

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 import uuid
 
 import numpy as np
@@ -366,3 +369,59 @@ def test_ops_may_bring_their_compiler():
     graph = FunctionGraph([x], [Other(code)(Compiled(code)(x))])
     with pytest.raises(NotImplementedError, match="different compilers"):
         CLinker(strict=True).accept(graph).make_thunk()
+
+
+def test_streams_of_the_standard_library_come_only_where_they_are_named():
+    x = T.dvector("x")
+    plain, streams = Compute(COPY)(x), Compute(COPY + 'if (0) std::cout << "never" << std::endl;')(x)
+    taken = []
+
+    def compile_(self, src_code, *args, **kwargs):
+        taken.append("#include <iostream>" in src_code)
+        return original(src_code, *args, **kwargs)
+
+    original = cmodule.load_module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cmodule, "load_module", lambda *args, **kwargs: compile_(None, *args, **kwargs))
+        for expression in (plain, streams):
+            assert theano.function([x], expression)([1.0, 2.0]).tolist() == [1, 2]
+    assert taken == [False, True]
+
+
+def test_a_header_of_the_user_may_count_on_the_streams(tmp_path):
+    (tmp_path / "loud.h").write_text("#define NAME_OF(x) std::string(x).size()\n")
+
+    class Loud(Compute):
+        def c_headers(self):
+            return ["loud.h"]
+
+        def c_header_dirs(self):
+            return [str(tmp_path)]
+
+    x = T.dvector("x")
+    text = COPY + '*(double*)PyArray_DATA(%(z)s) = NAME_OF("four");' + f"/* {uuid.uuid4()} */"
+    assert theano.function([x], Loud(text)(x))([1.0, 2.0]).tolist() == [4, 2]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or "g++" not in theano.config.cxx, reason="headers are precompiled by g++")
+def test_headers_are_compiled_beside_the_modules(tmp_path):
+    code = """
+import time, theano, theano.tensor as T
+from theano.gof import cmodule
+from tests.gof.test_cc import COPY, Compute
+x = T.dvector("x")
+had = []
+for k in range(60):
+    f = theano.function([x], Compute(COPY + f"/* {k} */")(x))
+    assert f([1.0]).tolist() == [1]
+    had.append(bool(cmodule._prelude_dirs()))
+    if had[-1]:
+        break
+    time.sleep(0.2)
+print(had[0], had[-1])
+"""
+    environment = {**os.environ, "THEANO_FLAGS": f"base_compiledir={tmp_path}", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True"], done.stderr
+    headers = [name for _, _, names in os.walk(tmp_path) for name in names if "prelude" in name]
+    assert headers == ["theano_prelude.h.gch"]

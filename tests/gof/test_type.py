@@ -189,3 +189,23 @@ def test_params_type_can_be_extended(both):
     longer = both.extended(more=generic)
     assert longer.get_type("more") is generic and longer.A == 0 and not both.has_type(generic)
     assert longer.generate_struct_name() != both.generate_struct_name()
+
+
+def test_comparing_uses_what_the_type_or_its_class_defines():
+    class OfType(Type):
+        def values_eq(self, a, b):
+            return a[0] == b[0]
+
+    class OfClass(Type):
+        @classmethod
+        def values_eq(cls, a, b):
+            return a[0] == b[0]
+
+    class Static(Type):
+        @staticmethod
+        def values_eq(a, b):
+            return a[0] == b[0]
+
+    for type_ in (OfType(), OfClass(), Static(), OfClass, Static):
+        assert type_.values_eq_approx("ab", "ac") and not type_.values_eq_approx("ab", "bb")
+    assert Type.values_eq_approx(2, 2.0)

@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 
+import numpy as np
 import pytest
 
 from theano import config
@@ -250,3 +251,36 @@ def test_flags_are_part_of_the_key():
     plain = compiler.load_kernels([kernel])[0].symbol
     with config.change_flags({"gcc.cxxflags": "-DSOMETHING='1 2'"}):
         assert compiler.load_kernels([kernel])[0].symbol != plain
+
+
+@native
+def test_many_kernels_are_compiled_in_rounds_and_what_is_done_is_kept(tmp_path, monkeypatch):
+    x = ir.Operand("float64", (False,))
+
+    def kernel(i):
+        body = [ir.Stmt("c", "float64", f"c = a * {i}.25;")]
+        return ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)], body, [ir.Store(0, "c")])
+
+    kernels = [kernel(i) for i in range(1000, 1009)]
+    monkeypatch.setattr(compiler, "_MOST_IN_A_TEXT", 2)
+    monkeypatch.setattr(compiler, "_loaded", {})
+    monkeypatch.setattr(compiler, "core_count", lambda: 2)
+    sources, compile_sources = [], compiler.compile_sources
+
+    def fail_the_second_time(found, texts):
+        sources.extend(texts)
+        if len(sources) == 2 * len(texts):
+            raise KeyboardInterrupt
+        return compile_sources(found, texts)
+
+    monkeypatch.setattr(compiler, "compile_sources", fail_the_second_time)
+    directory = str(tmp_path / "kernels")
+    monkeypatch.setattr(kernel_cache, "cache_directory", lambda: directory)
+    with pytest.raises(KeyboardInterrupt):
+        compiler.load_kernels(kernels)
+    stored = sum(entry.kernels for entry in kernel_cache.list_entries())
+    assert 0 < stored <= 4
+    values = [k.launch([np.ones(2)])[0][0] for k in compiler.load_kernels(kernels)]
+    assert sum(entry.kernels for entry in kernel_cache.list_entries()) == len(kernels)
+    assert values == [i + 0.25 for i in range(1000, 1009)]
+    assert all(text.count("TK_TABLE(") <= 2 for text in sources)

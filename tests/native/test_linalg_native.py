@@ -1,5 +1,6 @@
 """Linear algebra over LAPACK and special functions over SciPy's C interface, against NumPy and SciPy."""
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
@@ -280,3 +281,98 @@ def test_gradients_of_eigenvalues(dtype, lower):
     w, v = nlinalg.eigh(x)
     g = theano.grad((w**2).sum() + (v**3).sum(), x)
     assert np.isfinite(compiled([x], [g, w, v])(a)[0]).all()
+
+
+def by_python(inputs, outputs):
+    return theano.function(inputs, outputs, mode=theano.Mode("py", "fast_run"), on_unused_input="ignore")
+
+
+def same_as_python(build, *values, tolerance=1e-9):
+    """Native results, or the type of the error, are those of `perform`."""
+    values = [np.asarray(v) for v in values]
+    inputs = [symbol(v) for v in values]
+    outputs = build(*inputs)
+    results = []
+    for f in (compiled(inputs, outputs), by_python(inputs, outputs)):
+        try:
+            found = f(*values)
+            results.append(found if isinstance(found, list) else [found])
+        except Exception as error:
+            results.append(type(error))
+    if isinstance(results[1], type):
+        assert results[0] is results[1]
+        return
+    for a, b in zip(*results, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+M5 = np.random.RandomState(1).randn(5, 5)
+
+
+@pytest.mark.parametrize("factor", [0, 1e-9, 1e-3, 0.02, 0.1, 0.3, 1, 5, 40])
+def test_matrix_exponential(factor):
+    direction = np.random.RandomState(2).randn(5, 5)
+    same_as_python(slinalg.expm, M5 * factor)
+    same_as_python(slinalg.ExpmGrad(), M5 * factor, direction)
+    same_as_python(slinalg.expm, M5 * (1 + 2j) * factor)
+    same_as_python(slinalg.expm, (M5 * min(factor, 5)).astype("float32"), tolerance=1e-4)
+
+
+@pytest.mark.parametrize(
+    "a",
+    [np.zeros((0, 0)), np.diag([1.0, -2.0]), np.full((2, 2), np.nan), np.arange(9).reshape(3, 3) // 4, np.zeros((2, 3)), [[3.0]]],
+)
+def test_matrix_exponential_of_special_matrices(a):
+    same_as_python(slinalg.expm, a)
+
+
+def test_matrix_exponential_is_not_scaled_too_far():
+    a = np.array([[1.0, 1e6], [0.0, -1.0]])
+    sinh = np.sinh(1.0)
+    expected = [[np.e, 1e6 * sinh], [0, 1 / np.e]]
+    np.testing.assert_allclose(compiled([x := tt.dmatrix()], slinalg.expm(x))(a), expected, rtol=1e-13)
+    with mpmath.workdps(40):
+        b = [[-49, 24], [-64, 31]]
+        exact = np.array(mpmath.expm(mpmath.matrix(b)).tolist(), dtype=float)
+    np.testing.assert_allclose(compiled([x], slinalg.expm(x))(np.array(b, float)), exact, rtol=1e-12)
+
+
+def test_errors_of_the_matrix_exponential():
+    same_as_python(slinalg.ExpmGrad(), M5, M5[:4, :4])
+    same_as_python(slinalg.ExpmGrad(), M5[:3], M5[:3])
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_gradient_of_cholesky(lower):
+    factor = np.linalg.cholesky(positive(M5))
+    same_as_python(slinalg.CholeskyGrad(lower), positive(M5), factor if lower else factor.T, M5)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (0, 3), (3, 0)])
+def test_least_squares(shape):
+    rng = np.random.RandomState(3)
+    for right in ((), (2,), (0,)):
+        same_as_python(nlinalg.lstsq(), rng.randn(*shape), rng.randn(shape[0], *right), -1.0)
+    same_as_python(nlinalg.lstsq(), np.ones(shape), rng.randn(shape[0]), np.float32(1e-6))
+    same_as_python(nlinalg.lstsq(), np.ones(shape), rng.randn(shape[0] + 1), 1e-8)
+
+
+def test_least_squares_of_other_dtypes():
+    a, b = np.arange(15).reshape(5, 3) ** 2, np.arange(5)
+    same_as_python(nlinalg.lstsq(), a, b, np.int64(-1))
+    same_as_python(nlinalg.lstsq(), M5.astype("float32"), b.astype("float32"), -1.0, tolerance=1e-3)
+
+
+def test_tensor_equations():
+    rng = np.random.RandomState(4)
+    same_as_python(lambda a: nlinalg.tensorinv(a, 1), rng.randn(6, 2, 3))
+    same_as_python(nlinalg.tensorinv, rng.randn(2, 3, 6))
+    same_as_python(nlinalg.tensorinv, rng.randn(2, 3, 5))
+    same_as_python(nlinalg.tensorsolve, rng.randn(2, 3, 6), rng.randn(2, 3))
+    same_as_python(nlinalg.tensorsolve, rng.randint(9, size=(2, 3, 6)), rng.randn(2, 3))
+    same_as_python(lambda a, b: nlinalg.tensorsolve(a, b, (0, 2)), rng.randn(2, 3, 4, 24), rng.randn(3, 24))
+    same_as_python(lambda a, b: nlinalg.tensorsolve(a, b, (1,)), rng.randn(4, 2, 2), rng.randn(4))
+    same_as_python(nlinalg.tensorsolve, rng.randn(2, 3, 5), rng.randn(2, 3))
+    same_as_python(nlinalg.tensorsolve, np.zeros((2, 2)), rng.randn(2))
+    same_as_python(nlinalg.diag, rng.randn(3))

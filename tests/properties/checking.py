@@ -205,6 +205,11 @@ class Slope:
             return None
         return value, 1e-4 * scale + abs(fine - coarse)
 
+    def has_root_of_zero(self) -> bool:
+        """Return whether a norm or deviation is 0: its derivative, which is infinite, times no change is not a number."""
+        roots = [i for i in self.graph.steps() if "norm(" in i.symbolic or "std(" in i.symbolic]
+        return any(not np.all(i.value) for i in roots)
+
     def problem(self, gradients: Sequence[np.ndarray]) -> str | None:
         """Return what is wrong with the values of the gradients."""
         for i, g in zip(self.wrt, gradients):
@@ -258,6 +263,8 @@ def check_forward(seeds: Sequence[int], mode: Any) -> list[str]:
         with np.errstate(all="ignore"):
             (got,) = function(*[i.value for i in slope.graph.inputs])
         value, error = slope.measured()
+        if np.isnan(got) and slope.has_root_of_zero():
+            continue
         if not abs(float(got) - value) <= error:
             wrong.append(f"{slope.graph.program(slope.outputs)}\n# slope {value}, the R-operator gives {got}")
     return wrong

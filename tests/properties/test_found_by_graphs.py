@@ -183,3 +183,52 @@ def test_order_of_equal_elements(compute, k, indices):
     values, index = compute([x], T.topk_and_argtopk(x, k), np.array([5, 1, 5, 1, 5]))
     assert index.tolist() == indices
     assert values.tolist() == [5 if i % 2 == 0 else 1 for i in indices]
+
+
+def test_absolute_value_of_elements_next_to_a_slice(compute):
+    x, mask = T.dmatrix(), T.bvector()
+    got = compute([x, mask], abs(x[:, T.neq(mask, 0)]), np.array([[-1.0, 2.0], [3.0, -4.0]]), np.array([0, 1], "int8"))
+    assert got.tolist() == [[2.0], [4.0]]
+
+
+def test_direction_through_sorted_elements_of_length_one(compute):
+    """What is gathered has no dimension of length one by its type, the sorted array has."""
+    x = T.drow()
+    point = np.array([[3.0, 5.0]])
+    for build in (T.sort, lambda y: T.topk(y, 2), lambda y: T.sort(y, axis=0)):
+        result = T.Rop(build(2 * x) - 1, x, T.addbroadcast(T.constant(point), 0))
+        assert result.type == build(x).type
+        assert sorted(compute([x], result, np.array([[2.0, 1.0]])).ravel()) == [6, 10]
+
+
+def test_direction_through_truth_values(compute):
+    x = T.dvector()
+    assert compute([x], T.Rop(T.switch(T.any(x), x, 0), x, T.ones_like(x)), np.array([1.0, 2.0])).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("source", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_negative_numbers_that_become_unsigned_wrap_around(compute, dtype, source):
+    x = T.vector(dtype=source)
+    value = np.array([-1.5, -2.75, -200.0, 3.25, 100.0] * 5, source)
+    got = compute([x], T.cast(x, dtype), value)
+    assert got.dtype == dtype
+    assert got.tolist() == [int(v) % 2 ** np.iinfo(dtype).bits for v in value]
+
+
+def test_sums_of_rows_next_to_a_row_of_another_length(compute):
+    x, r = T.imatrix(), T.drow()
+    total = x.sum(axis=1, keepdims=True)
+    a, b = np.arange(8, dtype="int32").reshape(2, 4), np.array([[1.0, 2.0]])
+    got = compute([x, r], [total - r, T.isclose(total, r), T.exp(total * r / 100) + 1], a, b)
+    s = a.sum(axis=1, keepdims=True)
+    for result, expected in zip(got, [s - b, np.isclose(s, b), np.exp(s * b / 100) + 1], strict=True):
+        np.testing.assert_allclose(result, expected)
+
+
+def test_products_with_a_row_of_matrices_of_other_heights(compute):
+    x, z, r, c = T.dmatrix(), T.dmatrix(), T.drow(), T.dcol()
+    a, b, u, v = np.ones((2, 4)), np.ones((5, 4)), np.full((1, 4), 2.0), np.full((5, 1), 3.0)
+    got = compute([x, z, r, c], [x + r, z * r, c - r, (z * r).sum(axis=1), x.sum(axis=0) + r[0]], a, b, u, v)
+    for result, expected in zip(got, [a + u, b * u, v - u, (b * u).sum(axis=1), a.sum(axis=0) + u[0]], strict=True):
+        np.testing.assert_allclose(result, expected)

@@ -366,11 +366,50 @@ def test_a_profile_counts_calls_and_steps(profile, name, monkeypatch):
     f([1.0, 2.0, 3.0])
     f([1.0, 2.0])
     (node,) = scans_of(f)
-    stats = node.op.fn.profile
+    stats = node.op.step_profile
     assert (stats.name, stats.callcount, stats.nbsteps) == (name, 2, 5)
+    assert stats is node.op.fn.profile
+    assert list(stats.apply_callcount.values()) == [5] and all(stats.apply_cimpl.values())
+    assert 0 < sum(stats.apply_time.values()) <= stats.call_time
     text = io.StringIO()
     stats.summary(file=text)
     assert f"Scan Op profiling ( {name} )" in text.getvalue()
+
+
+def test_a_profile_has_the_time_of_each_node_of_a_step(monkeypatch):
+    from theano.compile import profiling
+
+    monkeypatch.setattr(profiling, "_atexit_print_list", [])
+    w = T.dmatrix("w")
+
+    def step(v, w):
+        return T.tanh(T.dot(T.sort(v), w)), v.sum()
+
+    (last, sums), _ = theano.scan(step, outputs_info=[x, None], non_sequences=[w], n_steps=50, profile=True)
+    f = theano.function([x, w], [last[-1], sums])
+    f([1.0, 2.0], np.eye(2))
+    (node,) = scans_of(f)
+    stats = node.op.step_profile
+    assert {type(n.op).__name__ for n in stats.apply_time} >= {"SortOp", "Sum", "Elemwise"}
+    assert set(stats.apply_callcount.values()) == {50}
+    assert all(seconds > 0 for seconds in stats.apply_time.values())
+
+
+@MODES
+@pytest.mark.parametrize("loop", [
+    lambda n: theano.scan(lambda r: T.tanh(r), x, n_steps=n)[0],
+    lambda n: theano.scan(lambda r, h: h + r, x, x[0], n_steps=n)[0],
+    lambda n: theano.scan(lambda h: T.tanh(h), outputs_info=x, n_steps=n)[0][-1],
+    lambda n: theano.scan(lambda a, b: T.tanh(a) + b, outputs_info={"initial": x, "taps": [-2, -1]}, n_steps=n)[0].shape,
+    lambda n: T.grad(theano.scan(lambda r, h: T.tanh(h + r), x, x[0], n_steps=n)[0].sum(), x),
+], ids=["map", "sum", "state", "taps", "gradient"])  # fmt: skip
+def test_a_negative_number_of_steps_is_called_that(mode, loop):
+    n = T.lscalar("n")
+    f = theano.function([x, n], loop(n), mode=mode)
+    f([1.0, 2.0, 3.0], 2)
+    for number in (-1, -3, -10):
+        with pytest.raises(AssertionError, match="number of steps of a scan .n_steps. is negative"):
+            f([1.0, 2.0, 3.0], number)
 
 
 @MODES

@@ -60,6 +60,21 @@ def test_arguments_that_depend_on_each_other():
         np.testing.assert_allclose(gradient[k], (function(moved)[0] - value) / 1e-6, rtol=1e-4)
 
 
+def test_values_that_are_made_from_one_another():
+    """Both ``a`` and the inner loop over it leave the step: what the inner one adds to the gradient of ``a`` counts too."""
+
+    def loop(h0, u):
+        def step(h, u):
+            a = T.dot(matrix, u)
+            return 0.5 * h + theano.scan(lambda v: 0.5 * v * v, outputs_info=a, n_steps=2)[0][-1] + T.sin(a)
+
+        return theano.scan(step, outputs_info=h0, non_sequences=u, n_steps=3)[0]
+
+    rng = np.random.RandomState(2)
+    matrix = rng.rand(3, 3)
+    verify_grad(loop, [rng.rand(3), rng.rand(3)], rng=rng)
+
+
 def test_integers_and_shapes_stay_in_the_step():
     u, x = T.dvector("u"), T.dvector("x")
     assert hoistable(Scan([x, u], [x * u.shape[0]], {"n_sit_sot": 1, "tap_array": [[-1]]})) == []

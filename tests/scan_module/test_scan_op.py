@@ -139,6 +139,19 @@ def test_a_mit_mot_reads_and_writes_the_same_rows(mode):
     assert f(2, [1.0, 1.0, 1.0, 1.0], 2.0).tolist() == [1.0, 3.0, 7.0, 1.0]
 
 
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "FAST_RUN"])
+def test_without_steps_nothing_is_kept_whatever_the_length(mode):
+    row, rows, steps, length = T.dvector(), T.dmatrix(), T.lscalar(), T.lscalar()
+    out = Scan([row], [row * 2], {"n_seqs": 1, "n_nit_sot": 1})(steps, rows, length)
+    f = theano.function([rows, steps, length], [out.shape, out], mode=mode)
+    if mode == "FAST_RUN":
+        shapes_only = theano.function([rows, steps, length], out.shape)
+        assert not any(isinstance(node.op, Scan) for node in shapes_only.maker.fgraph.toposort())
+    for n, kept, expected in [(0, 5, 0), (2, 5, 5), (3, 2, 2), (0, 0, 0)]:
+        shape, value = f(np.ones((3, 2)), n, kept)
+        assert tuple(shape) == value.shape == (expected, 2)
+
+
 def test_negative_numbers_of_steps_are_refused():
     s = T.dscalar("s")
     n, rows = T.lscalar("n"), T.dvector("rows")

@@ -7,6 +7,7 @@ import theano
 from tests.tensor.helpers import PLAIN, variable_like
 from theano import tensor as T
 from theano.tensor import extra_ops, fft, nlinalg, slinalg
+from theano.tensor.choosing import permute_row_elements
 
 RNG = np.random.RandomState(0)
 M, V, T3 = RNG.rand(3, 4) + 0.5, RNG.rand(4) + 0.5, RNG.rand(2, 3, 4)
@@ -81,6 +82,30 @@ CASES = {
     "assignment": (lambda x, y: T.set_subtensor(x[:, 1], y), M, np.ones(3)),
     "scattered sum": (lambda x, i: T.inc_subtensor(x[i], 1.0), M, INDEX),
     "covariance": (T.cov, M),
+    "a copy that is contiguous": (extra_ops.cpu_contiguous, M),
+    "window": (extra_ops.bartlett, N),
+    "another diagonal filled": (lambda x: extra_ops.fill_diagonal_offset(x, 1.0, 1), M),
+    "positions that broadcast": (lambda i: T.ravel_multi_index((i, i.dimshuffle(0, "x")), (3, 4)), INDEX),
+    "permuted rows": (permute_row_elements, M, np.array([2, 0, 1, 3])),
+    "choice along a dimension": (lambda i, x: T.choose(i % 2, x), INDEX, M[:2]),
+    "clipped elements": (lambda x, i: T.take(x, i, axis=1, mode="clip"), M, INDEX),
+    "arrays apart": (lambda x, i: x[i % 2, :, i], T3, INDEX),
+    "a step that is computed": (lambda x, i, n: x[i, n::-1], M, INDEX, N),
+    "bounds that are computed": (lambda x, n: x[-n : n - 1, n::-n], M, N),
+    "pieces of computed lengths": (lambda x, s: T.split(x, s, 2, axis=1)[1], M, np.array([3, 1])),
+    "an axis that is computed": (lambda x, n: T.join(n % 2, x, x), M, N),
+    "lengths that are computed": (lambda x, s: x.reshape(s, ndim=2), M, np.array([6, 2])),
+    "largest, as many as asked": (lambda x, n: T.topk(x, n), M, N),
+    "complete orthogonal factor": (lambda x: nlinalg.qr(x, "complete")[0], M),
+    "reflectors": (lambda x: nlinalg.qr(x, "raw")[1], M),
+    "singular values": (lambda x: nlinalg.svd(x, compute_uv=0), M),
+    "singular values of a system": (lambda x, y: nlinalg.lstsq()(x, y, -1)[3], S, V),
+    "generalized eigenvalues": (lambda x: slinalg.eigvalsh(x, T.eye(4)), P),
+    "gradient of an exponential": (lambda x: T.grad(slinalg.expm(x).sum(), x), S),
+    "gradient of a Fourier transform": (lambda x: T.grad(fft.rfft(x).sum(), x), M),
+    "gradient of a choice": (lambda i, x: T.grad(T.choose(i % 2, [x, 2 * x]).sum(), x), INDEX, V),
+    "gradient of repetitions": (lambda x, i: T.grad((T.repeat(x, i) ** 2).sum(), x), V, INDEX),
+    "gradient of the largest": (lambda x: T.grad(T.topk(x, 2).sum(), x), M),
 }
 
 

@@ -158,3 +158,22 @@ def test_c_interface_of_the_type():
     x = TypedListType(T.fvector)("x")
     f = theano.function([x], typed_list.length(x), mode=theano.Mode("c|py"))
     assert f(vectors([1], [2])) == 2
+
+
+@pytest.mark.parametrize("linker", ["cvm", "vm", "py"])
+def test_results_are_copies_of_the_arguments(linker):
+    """Also of what is no plain array, and of a list in a list."""
+    x = TypedListType(T.fvector)("x")
+    y = TypedListType(T.fvector, 1)("y")
+    z = TypedListType(T.scalar(dtype="float64").type)("z")
+    f = theano.function([x, y, z], [x, y, z], mode=theano.Mode(linker=linker))
+    masked = np.ma.masked_array(np.ones(2, "float32"), [True, False])
+    a, b, c = vectors([1, 2], [3]), [vectors([4]), vectors([5, 6])], [np.array(2.5)]
+    fortran = np.asfortranarray(a[0])
+    result = f([fortran, a[1], fortran], b, c)
+    a[0][...] = a[1][...] = b[0][0][...] = c[0][...] = 9
+    check(result[0], [1, 2], [3], [1, 2])
+    check(result[1][0], [4])
+    assert [v.tolist() for v in result[2]] == [2.5] and type(result[2][0]) is np.ndarray
+    assert type(f([masked], b, c)[0][0]) in (np.ma.MaskedArray, np.ndarray)
+    assert f([], [], []) == [[], [], []]

@@ -348,10 +348,10 @@ class OpFromGraph(Op):
     def _default_grads(self, outputs: list[Variable], output_grads: list[Variable]) -> list[Variable]:
         """Return the gradients of the graph, in terms of stand-ins for its outputs and their gradients."""
         from theano import gradient
+        from theano.compile.ops import view_op
 
-        known: dict[Variable, Any] = {}
-        for output, output_grad in zip(self.local_outputs, output_grads):
-            known[output] = known[output] + output_grad if output in known else output_grad
+        # A known gradient is the whole gradient of a variable, also of an output that others are computed from.
+        known = {view_op(output): output_grad for output, output_grad in zip(self.local_outputs, output_grads)}
         grads = gradient.grad(
             cost=None,
             known_grads=known,

@@ -195,7 +195,7 @@ class _Evaluation:
                 self._compare_outputs(node, "perform", "c_code")
             done = True
             self._try_preallocated(node, thunk, name)
-            if name == "c_code" and node.op._has_c_code(node):
+            if name == "c_code" and isinstance(node.op, gof.Op) and node.op._has_c_code(node):
                 self._check_references(node, thunk)
         for variable in (*node.inputs, *node.outputs):
             self.storage_map[variable][0] = None
@@ -316,6 +316,27 @@ class _Evaluation:
                 raise DebugModeError(
                     f"The C code of {node.op} leaks references: {held_again[k]} to output {k} ({variable}) remain, so "
                     f"that its memory is never freed.\n  Apply   : {node}"
+                )
+        self._check_old_outputs(node, thunk)
+
+    def _check_old_outputs(self, node: Any, thunk: Any) -> None:
+        """Run a user's C code with outputs of an earlier run to see whether it uses them or gives them back."""
+        outputs = [v for v in node.outputs if isinstance(self.values[v], np.ndarray)]
+        given: list[list[Any]] = []
+        for _ in range(2):
+            self._load_inputs(node)
+            given.append([_copy_of(self.values[v]) for v in outputs])
+            for variable, value in zip(outputs, given[-1]):
+                self.storage_map[variable][0] = value
+            thunk()
+            for variable in (*node.inputs, *node.outputs):
+                self.storage_map[variable][0] = None
+        # The code may keep what it was given last. Further references are those of the list and of `getrefcount`.
+        for k, variable in enumerate(outputs):
+            if sys.getrefcount(given[0][k]) > 2:
+                raise DebugModeError(
+                    f"The C code of {node.op} leaks references: it neither uses the memory of output {k} ({variable}) of an "
+                    f"earlier run nor gives it back.\n  Apply   : {node}"
                 )
 
     def _try_preallocated(self, node: Any, thunk: Any, name: str) -> None:
@@ -508,7 +529,7 @@ def _compiled_thunk(node: Any, storage_map: Any, compute_map: Any) -> Any:
         return None
     if find_lowering(node.op) is not None:
         return node_thunk(node, storage_map, compute_map) if runs_natively() else None
-    if not node.op._has_c_code(node):
+    if not isinstance(node.op, gof.Op) or not node.op._has_c_code(node):
         return None
     try:
         node.op.prepare_node(node, storage_map=storage_map, compute_map=compute_map, impl="c")
@@ -525,7 +546,8 @@ def _python_thunk(node: Any, storage_map: Any, compute_map: Any, debug: bool) ->
     perform = getattr(op.perform, "__func__", op.perform)
     if not custom and not debug and perform is PureOp.perform:
         return None
-    op.prepare_node(node, storage_map=storage_map, compute_map=compute_map, impl="py")
+    if isinstance(op, gof.Op):
+        op.prepare_node(node, storage_map=storage_map, compute_map=compute_map, impl="py")
     if custom:
         thunk = op.make_thunk(node, storage_map, compute_map, [], impl="py")
         return _forced(thunk) if getattr(thunk, "lazy", False) else thunk

@@ -310,10 +310,9 @@ class FunctionMaker:
         optimizer = self.mode._shared_optimizer() if isinstance(self.mode, Mode) else self.mode.optimizer
         # Test values were computed for the user's graph; what rewrites add needs them
         # only when that is asked for.
-        flags = {
-            "compute_test_value": config.compute_test_value_opt,
-            "traceback.limit": config.traceback.compile_limit,
-        }
+        flags = {"traceback.limit": config.traceback.compile_limit}
+        if config.compute_test_value != config.compute_test_value_opt:
+            flags["compute_test_value"] = config.compute_test_value_opt
         with change_flags(**flags):
             start = time.perf_counter()
             before = len(fgraph.apply_nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -51,28 +52,46 @@ class CompileProgress:
             self._thread.join()
             self._thread = None
 
-    def line(self) -> str:
-        """Return what is shown: the seconds, the stage, and the pass and size of the graph."""
-        parts = [f"theano.function{f' {self.name}' if self.name else ''}: {time.perf_counter() - self._start:.0f} s", self.what]
+    def line(self, width: int = 100) -> str:
+        """Return what is shown: the seconds, the stage, and the pass and size of the graph.
+
+        Parameters
+        ----------
+        width : int
+            Most characters. Of a name that is too long (a path, say) the end is shown.
+        """
+        parts = [f"{time.perf_counter() - self._start:.0f} s", self.what]
         fgraph = self.fgraph
         if fgraph is not None:
             current = getattr(fgraph, "current_pass", None)
             if current:
                 parts.append(str(current))
             parts.append(f"{len(fgraph.apply_nodes):,} nodes")
-        return ", ".join(part for part in parts if part)
+        state = ", ".join(part for part in parts if part)
+        name = self.name or ""
+        room = width - len(f"theano.function : {state}")
+        if len(name) > room:
+            name = f"...{name[3 - room :]}" if room > 3 else ""
+        return f"theano.function{' ' if name else ''}{name}: {state}"[:width]
 
     def _show(self) -> None:
         shown = 0
         if not self._stop.wait(DELAY):
             while True:
-                text = self.line()[:100]
+                text = self.line(min(self._columns() - 1, 100))
                 self._write("\r" + text.ljust(shown))
                 shown = len(text)
                 if self._stop.wait(_INTERVAL):
                     break
         if shown:
             self._write("\r" + " " * shown + "\r")
+
+    def _columns(self) -> int:
+        """Width of the terminal; a line that does not fit could not be overwritten by the next one."""
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
+        except (OSError, ValueError, AttributeError):
+            return 80
 
     def _write(self, text: str) -> None:
         try:

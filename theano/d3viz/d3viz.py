@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import warnings
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -96,10 +97,13 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
 
     Raises
     ------
-    RuntimeError
-        pydot or graphviz, which compute the positions, are not installed.
     ValueError
         There is no graph in `fct`.
+
+    Warns
+    -----
+    UserWarning
+        pydot or the program ``dot`` of graphviz are not installed: the nodes are placed with less care.
 
     Examples
     --------
@@ -109,8 +113,12 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
     """
     available, message = pydot_status()
     if not available:
-        raise RuntimeError(f"d3viz needs the package pydot and the program dot of graphviz ({message}).")
-    data = layout(PyDotFormatter(*args, **kwargs).model(fct))
+        warnings.warn(
+            "d3viz places the nodes itself. With the package pydot and the program dot of graphviz, large graphs become "
+            f"clearer ({message}).",
+            stacklevel=2,
+        )
+    data = layout(PyDotFormatter(*args, **kwargs).model(fct), by_graphviz=available)
     page = Path(outfile)
     page.parent.mkdir(parents=True, exist_ok=True)
     if copy_deps:

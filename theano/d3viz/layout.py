@@ -1,10 +1,12 @@
-"""Positions of the nodes of a graph, computed by graphviz."""
+"""Positions of the nodes of a graph, computed by graphviz or, without it, by :mod:`theano.d3viz.layered`."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from theano.d3viz.layered import Point, arrange, total_length
 from theano.d3viz.model import Graph, Node
 from theano.printing.dot import load_pydot
 
@@ -13,8 +15,9 @@ __all__ = ["layout"]
 _CHARACTER_WIDTH = 7.0
 _NODE_HEIGHT = 30.0
 _POINTS_PER_INCH = 72.0
-#: Graphs with more nodes are laid out with less care, in time that is bearable.
-_BIG = 600
+#: Graphviz lays graphs whose edges are longer than this, all together, out with less care; and for others, of some
+#: hundreds of nodes, its time has no bound that one could wait for.
+_BIG, _HUGE = 1000, 12000
 
 
 def _size(node: Node) -> tuple[float, float]:
@@ -22,12 +25,14 @@ def _size(node: Node) -> tuple[float, float]:
     return (width * 1.2 if node.shape == "ellipse" else width), _NODE_HEIGHT
 
 
-def layout(graph: Graph) -> dict[str, Any]:
+def layout(graph: Graph, by_graphviz: bool = True) -> dict[str, Any]:
     """Return the graph with positions, as a value for JSON; inner graphs are laid out each for itself.
 
     Parameters
     ----------
     graph : Graph
+    by_graphviz : bool
+        Whether graphviz computes the positions where that takes no more than some seconds.
 
     Returns
     -------
@@ -44,7 +49,7 @@ def layout(graph: Graph) -> dict[str, Any]:
     pending = [(graph, top)]
     while pending:
         drawn, result = pending.pop()
-        _place(drawn, result)
+        _place(drawn, result, by_graphviz)
         for node, entry in zip(drawn.nodes, result["nodes"]):
             if node.inner is not None:
                 entry["inner"] = {}
@@ -52,25 +57,14 @@ def layout(graph: Graph) -> dict[str, Any]:
     return top
 
 
-def _place(graph: Graph, result: dict[str, Any]) -> None:
-    pydot = load_pydot()
-    drawing = pydot.Dot(nodesep="0.25", ranksep="0.45")
-    if len(graph.nodes) > _BIG:
-        drawing.set("nslimit", "1")
-        drawing.set("mclimit", "0.3")
-        drawing.set("splines", "line")
-    sizes = {}
-    for node in graph.nodes:
-        width, height = sizes[node.id] = _size(node)
-        inches = {"width": width / _POINTS_PER_INCH, "height": height / _POINTS_PER_INCH}
-        drawing.add_node(pydot.Node(node.id, label='""', shape="box", fixedsize="true", **inches))
-    for edge in graph.edges:
-        drawing.add_edge(pydot.Edge(edge.source, edge.target))
-    try:
-        plain = drawing.create(prog="dot", format="plain").decode()
-    except Exception as exc:
-        raise RuntimeError(f"graphviz could not lay out the graph: {exc}") from exc
-    positions, paths = _read_plain(plain)
+def _place(graph: Graph, result: dict[str, Any], by_graphviz: bool) -> None:
+    sizes = {node.id: _size(node) for node in graph.nodes}
+    ends = [(edge.source, edge.target) for edge in graph.edges]
+    length = total_length(sizes, ends)
+    if by_graphviz and length <= _HUGE:
+        positions, paths = _graphviz(sizes, ends, careful=length <= _BIG)
+    else:
+        positions, paths = arrange(sizes, ends)
     result.update(inputs=graph.inputs, outputs=graph.outputs, profiled=graph.profiled)
     result["nodes"] = [
         {
@@ -90,9 +84,7 @@ def _place(graph: Graph, result: dict[str, Any]) -> None:
         for node in graph.nodes
     ]
     result["edges"] = []
-    for edge in graph.edges:
-        # Several edges between the same two nodes come in the order in which they were added.
-        points = paths[edge.source, edge.target].pop(0)
+    for edge, points in zip(graph.edges, paths):
         result["edges"].append(
             {
                 "source": edge.source,
@@ -106,14 +98,37 @@ def _place(graph: Graph, result: dict[str, Any]) -> None:
         )
 
 
-def _point(words: list[str], k: int, height: float) -> tuple[float, float]:
+def _graphviz(
+    sizes: Mapping[str, tuple[float, float]], edges: Sequence[tuple[str, str]], careful: bool
+) -> tuple[dict[str, Point], list[list[Point]]]:
+    """Return what :func:`theano.d3viz.layered.arrange` returns, computed by graphviz."""
+    pydot = load_pydot()
+    drawing = pydot.Dot(nodesep="0.25", ranksep="0.45")
+    if not careful:
+        drawing.set("nslimit", "1")
+        drawing.set("mclimit", "0.3")
+    for name, (width, height) in sizes.items():
+        inches = {"width": width / _POINTS_PER_INCH, "height": height / _POINTS_PER_INCH}
+        drawing.add_node(pydot.Node(name, label='""', shape="box", fixedsize="true", **inches))
+    for source, target in edges:
+        drawing.add_edge(pydot.Edge(source, target))
+    try:
+        plain = drawing.create(prog="dot", format="plain").decode()
+    except Exception as exc:
+        raise RuntimeError(f"graphviz could not lay out the graph: {exc}") from exc
+    positions, paths = _read_plain(plain)
+    # Several edges between the same two nodes come in the order in which they were added.
+    return positions, [paths[ends].pop(0) for ends in edges]
+
+
+def _point(words: list[str], k: int, height: float) -> Point:
     # graphviz counts in inches, from below.
     return float(words[k]) * _POINTS_PER_INCH, (height - float(words[k + 1])) * _POINTS_PER_INCH
 
 
-def _read_plain(plain: str) -> tuple[dict[str, tuple[float, float]], dict[tuple[str, str], list[Any]]]:
+def _read_plain(plain: str) -> tuple[dict[str, Point], dict[tuple[str, str], list[Any]]]:
     """Read the positions of nodes and the control points of edges from graphviz's format 'plain'."""
-    positions: dict[str, tuple[float, float]] = {}
+    positions: dict[str, Point] = {}
     paths: dict[tuple[str, str], list[Any]] = {}
     height = 0.0
     # graphviz continues a long line on the next one after a backslash.

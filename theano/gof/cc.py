@@ -142,6 +142,15 @@ def _without_hidden_members(code: str) -> str:
     return _ELEMENT_SIZE.sub(lambda found: f"PyArray_ITEMSIZE({found[1] or found[2]})", code)
 
 
+_PRELUDE = '#include "theano_prelude.h"\n'
+_STANDARD_NAMES = re.compile(r"\b(?:std|cout|cerr|clog|cin|endl)\b")
+
+
+def _with_streams(code: str) -> str:
+    # C code may use <iostream>, and what comes with it, without asking for it.
+    return code.replace(_PRELUDE, f"{_PRELUDE}#include <iostream>\n", 1)
+
+
 def _list(value: Any) -> list:
     if not value:
         return []
@@ -382,8 +391,7 @@ class _Source:
         )
         drop = nl.join(f"        Py_XDECREF(storage_{name});" for _, name in self.storages)
         null = nl.join(f"        storage_{name} = NULL;" for _, name in self.storages)
-        return f"""#include "theano_prelude.h"
-{debug}{nl.join(f"#include {h}" for h in headers)}
+        return f"""{_PRELUDE}{debug}{nl.join(f"#include {h}" for h in headers)}
 
 {nl.join(parts["support"])}
 
@@ -560,17 +568,25 @@ class CLinker(Linker):
     def _compile(self, storage_of: dict) -> tuple[Callable, _Source]:
         source = _Source(self.fgraph, self.schedule(self.fgraph), self.no_recycling)
         parts = source.parts()
+        text = _without_hidden_members(source.text(parts))
+        load = functools.partial(
+            cmodule.load_module,
+            include_dirs=parts["header_dirs"],
+            lib_dirs=parts["lib_dirs"],
+            libs=parts["libraries"],
+            args=parts["compile_args"],
+            no_args=parts["no_compile_args"],
+            version=source.version(),
+            compiler=source.compiler,
+        )
         try:
-            module = cmodule.load_module(
-                _without_hidden_members(source.text(parts)),
-                parts["header_dirs"],
-                parts["lib_dirs"],
-                parts["libraries"],
-                parts["compile_args"],
-                parts["no_compile_args"],
-                source.version(),
-                source.compiler,
-            )
+            try:
+                module = load(_with_streams(text) if _STANDARD_NAMES.search(text) else text)
+            except cmodule.CompileError:
+                # A header of the user may count on what comes with <iostream>.
+                if _STANDARD_NAMES.search(text) or not parts["headers"]:
+                    raise
+                module = load(_with_streams(text))
         except cmodule.CompileError as error:
             raise cmodule.CompileError(f"{_named(source.order)}\n{error}") from error
         storages = tuple(

@@ -6,6 +6,8 @@ Modules are kept under a digest of their text, of the compiler and of what else 
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import glob
 import os
@@ -31,6 +33,8 @@ _lock = threading.Lock()
 _loaded: dict[str, Any] = {}
 _own: list[str] = []
 _n_compiled = 0
+_prelude_lock = threading.Lock()
+_prelude_in_work: _PreludeInWork | None = None
 
 
 class CompileError(Exception):
@@ -273,8 +277,11 @@ def _own_headers() -> str:
 
 
 def _prelude_dirs() -> list[str]:
-    # The directory of the precompiled headers of Python and NumPy, which are most of what there is to compile.  They are
-    # made when a process compiles its third module.
+    """Return the directory of the precompiled headers of Python and NumPy, if they are there.
+
+    These headers are most of what there is to compile. From a process' second module on, they are compiled beside it,
+    so that no module has to wait for them.
+    """
     global _n_compiled
     _n_compiled += 1
     if sys.platform != "linux" or "g++" not in os.path.basename(os.path.realpath(_compiler_command()[0])):
@@ -288,21 +295,54 @@ def _prelude_dirs() -> list[str]:
         "prelude-" + sha256(repr(mark).encode()).hexdigest()[:20],
     )
     target = os.path.join(folder, "theano_prelude.h.gch")
-    if os.path.exists(target):
-        return [folder]
-    if _n_compiled < 3:
-        return []
-    header = os.path.join(std_include_dirs()[-1], "theano_prelude.h")
-    temporary = f"{target}.{os.getpid()}.tmp"
-    command = [*_compiler_command(), "-fPIC", *GCC_compiler.compile_args(), "-x", "c++-header", header, "-o", temporary]
-    command += [f"-I{d}" for d in std_include_dirs()]
-    try:
-        os.makedirs(folder, 0o700, exist_ok=True)
-        subprocess.run(command, capture_output=True, check=True)
-        os.replace(temporary, target)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [folder]
+    with _prelude_lock:
+        if _prelude_in_work is not None:
+            _prelude_in_work.take()
+        if os.path.exists(target):
+            return [folder]
+        if _n_compiled > 1 and _prelude_in_work is None:
+            _start_prelude(target)
+    return []
+
+
+class _PreludeInWork:
+    """Headers that the compiler is working on, for this process."""
+
+    def __init__(self, target: str):
+        self.target = target
+        self.temporary = f"{target}.{os.getpid()}.tmp"
+        self.owner = os.getpid()
+        header = os.path.join(std_include_dirs()[-1], "theano_prelude.h")
+        command = [*_compiler_command(), "-fPIC", *GCC_compiler.compile_args(), "-x", "c++-header", header]
+        command += ["-o", self.temporary, *(f"-I{d}" for d in std_include_dirs())]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        atexit.register(self.stop)
+
+    def take(self) -> None:
+        """Put the headers in their place if they are done."""
+        if os.getpid() == self.owner and self.process.poll() == 0 and os.path.exists(self.temporary):
+            with contextlib.suppress(OSError):
+                os.replace(self.temporary, self.target)
+
+    def stop(self) -> None:
+        """Put the headers in their place, or give them up."""
+        if os.getpid() != self.owner:
+            return
+        self.take()
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        with contextlib.suppress(OSError):
+            os.unlink(self.temporary)
+
+
+def _start_prelude(target: str) -> None:
+    global _prelude_in_work
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(target), 0o700, exist_ok=True)
+        _prelude_in_work = _PreludeInWork(target)
 
 
 def _compiler_command() -> list[str]:
@@ -421,7 +461,6 @@ def _module_file(
 def _own_directory() -> str:
     # Of this process, for what is not kept.
     if not _own:
-        import atexit
         import shutil
 
         _own.append(tempfile.mkdtemp(prefix="theano-modules-"))

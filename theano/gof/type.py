@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from theano.configdefaults import config
@@ -84,6 +86,17 @@ class CLinkerType(CLinkerObject):
     def c_code_cache_version(self) -> tuple:
         """Return a tuple that changes with the code; the empty tuple means that the code is not cached."""
         return ()
+
+
+class _of_type_or_class:  # noqa: N801
+    """A method that is called on a type or on its class: what it calls in turn may be a method of either."""
+
+    def __init__(self, function: Callable):
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return MethodType(self.function, owner if instance is None else instance)
 
 
 class PureType:
@@ -187,10 +200,10 @@ class PureType:
         """Return whether two values are exactly equal."""
         return a == b
 
-    @classmethod
-    def values_eq_approx(cls, a: Any, b: Any) -> Any:
+    @_of_type_or_class
+    def values_eq_approx(owner: Any, a: Any, b: Any) -> Any:  # noqa: N805
         """Return whether two values are equal but for rounding; by default, exactly."""
-        return cls.values_eq(a, b)
+        return owner.values_eq(a, b)
 
     def __deepcopy__(self, memo: dict) -> PureType:
         # Types never change.

@@ -10,19 +10,22 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.link import raise_with_op
 from theano.gof.op import registered_c_code
 from theano.native.fusion import find_groups
+from theano.native.indexed import fuse_indexing
 from theano.native.program import CannotLower, Instr, ProgramBuilder, find_lowering, is_tensor_like
 from theano.native.schedule import TOP, Region, Schedule, arrange, is_lazy
 from theano.scalar import Scalar
+from theano.tensor.type_other import MakeSlice
 
 # Instructions whose prepare step looks at no element of an array.
 _SHAPE_ONLY = frozenset({
-    "kernel", "view", "dimshuffle", "scalar", "copy", "cast_copy", "shape", "shape_i", "makevector",
-    "dot", "gemm", "gemv", "ger", "dot22scalar", "batched_dot", "rebroadcast",
+    "kernel", "indexed_kernel", "view", "dimshuffle", "scalar", "copy", "cast_copy", "shape", "shape_i",
+    "makevector", "dot", "gemm", "gemv", "ger", "dot22scalar", "batched_dot", "rebroadcast",
 })  # fmt: skip
 # Instructions that look at the elements of their inputs from this position on.
 _READS_FROM = {
     "subtensor": 1, "inc_subtensor": 2, "take": 1, "inc_take": 2, "advanced_subtensor": 1, "advanced_inc": 2,
-    "reshape": 1, "specify_shape": 1, "check_index": 0, "assert_op": 1, "alloc": 1, "alloc_empty": 0, "split": 1, "join": 0,
+    "masked": 1, "reshape": 1, "specify_shape": 1, "check_index": 0, "check_bounds": 1, "assert_op": 1, "alloc": 1,
+    "alloc_empty": 0, "split": 1, "join": 0,
 }  # fmt: skip
 
 
@@ -83,18 +86,23 @@ class NativeThunk:
 
     def update_profile(self, profile: Any) -> None:
         """Add the time that each node took to a profile, and start again from zero."""
-        seconds: dict[Apply, float] = {}
-        calls: dict[Apply, int] = {}
-        for instr, time, count in zip(self.instrs, self.program.node_times(), self.program.node_counts(), strict=True):
-            if instr.node is not None:
-                seconds[instr.node] = seconds.get(instr.node, 0.0) + time
-                calls[instr.node] = max(calls.get(instr.node, 0), count)
-        python = {i.node for i in self.instrs if i.name == "thunk" and not hasattr(i.params[0], "cthunk")}
-        for node, time in seconds.items():
-            profile.apply_time[node] = profile.apply_time.get(node, 0.0) + time
-            profile.apply_callcount[node] = profile.apply_callcount.get(node, 0) + calls[node]
-            profile.apply_cimpl[node] = node not in python
-        self.program.reset_profile()
+        move_times(self.program, self.instrs, profile)
+
+
+def move_times(program: Any, instrs: Sequence[Instr], profile: Any) -> None:
+    """Add the time that each node of a program took to a profile, and let the program start again from zero."""
+    seconds: dict[Apply, float] = {}
+    calls: dict[Apply, int] = {}
+    for instr, time, count in zip(instrs, program.node_times(), program.node_counts(), strict=True):
+        if instr.node is not None:
+            seconds[instr.node] = seconds.get(instr.node, 0.0) + time
+            calls[instr.node] = max(calls.get(instr.node, 0), count)
+    python = {i.node for i in instrs if i.name == "thunk" and not hasattr(i.params[0], "cthunk")}
+    for node, time in seconds.items():
+        profile.apply_time[node] = profile.apply_time.get(node, 0.0) + time
+        profile.apply_callcount[node] = profile.apply_callcount.get(node, 0) + calls[node]
+        profile.apply_cimpl[node] = node not in python
+    program.reset_profile()
 
 
 def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: Any, output_storage: Any,
@@ -215,12 +223,14 @@ class Lowered:
         if protect_state:
             self._protect_state(fgraph)
             self._lower(schedule.regions[TOP])
-            return
-        tail = set(schedule.tail)
-        self._lower([n for n in schedule.regions[TOP] if n not in tail])
-        if tail:
-            self._tail_start = len(builder.instrs)
-            self._lower(schedule.tail)
+        else:
+            tail = set(schedule.tail)
+            self._lower([n for n in schedule.regions[TOP] if n not in tail])
+            if tail:
+                self._tail_start = len(builder.instrs)
+                self._lower(schedule.tail)
+        if fuse:
+            self._tail_start = fuse_indexing(builder, set(map(builder.cell, fgraph.outputs)), self._tail_start)
 
     @property
     def destroyed_cells(self) -> frozenset[int]:
@@ -333,6 +343,12 @@ def lower_one(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_ma
 
 def _lower_to_python(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
     """Emit the call of a node's thunk over storage lists that the instruction fills and reads."""
+    for variable in node.inputs:
+        if variable.owner is not None and isinstance(variable.owner.op, MakeSlice):
+            # Its lowering leaves it to those who want a slice.
+            builder.node = variable.owner
+            _lower_to_python(builder, variable.owner, storage_map, compute_map)
+            builder.node = node
     # Lists of its own: the instruction empties them after the call, and those of the graph's inputs hold its state.
     storage_map = {v: [v.data if isinstance(v, Constant) else None] for v in (*node.inputs, *node.outputs)}
     ins = [storage_map[v] for v in node.inputs]
@@ -385,6 +401,8 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
         find_lowering(node.op)(builder, node)
     except CannotLower:
         return None
+    if not builder.instrs:
+        return None
     if any(v.owner is not node and v not in variables and not isinstance(v, Constant) for v in builder.of_variable):
         # The form of the node looks through an input, such as a slice, to what that was made of.
         return None
@@ -414,18 +432,17 @@ def error_reporter(builder: ProgramBuilder, storage_map: Any) -> Callable[..., A
     instrs, constants = builder.instrs, dict(builder.constants)
 
     def on_error(position: int, exc_type: Any, exc_value: Any, trace: Any, values: Any) -> None:
-        _raise_for_node(instrs[position], builder, constants, (exc_type, exc_value, trace), values, storage_map)
+        known = {**constants, **dict(zip((*instrs[position].ins, *builder.shown()[position]), values, strict=False))}
+        _raise_for_node(instrs[position], builder, known, (exc_type, exc_value, trace), storage_map)
 
     return on_error
 
 
-def _raise_for_node(instr: Instr, builder: ProgramBuilder, constants: dict[int, Any], exc_info: Any, values: Any,
-                    storage_map: Any) -> None:
-    """Raise an instruction's error with the description of its node."""
+def _raise_for_node(instr: Instr, builder: ProgramBuilder, of_cell: dict[int, Any], exc_info: Any, storage_map: Any) -> None:
+    """Raise an instruction's error with the description of its node, whose inputs have the values of these cells."""
     node = instr.node
     if node is None:
         raise exc_info[1].with_traceback(exc_info[2])
-    of_cell = {**constants, **dict(zip(instr.ins, values, strict=False))}
     inputs = [[of_cell.get(builder.of_variable.get(v), _constant_data(v))] for v in node.inputs]
     thunk = _FailedThunk(inputs, [[None] for _ in node.outputs])
     raise_with_op(node, thunk, exc_info, storage_map)

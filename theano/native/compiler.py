@@ -7,6 +7,7 @@ off. ``config.gcc.cxxflags`` is added to the command.
 
 from __future__ import annotations
 
+import heapq
 import os
 import re
 import shlex
@@ -257,12 +258,12 @@ def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, cprint.Printe
 def _compile_missing(
     runtime: Any, compiler: Compiler, cache: kernel_cache.KernelCache, missing: dict[str, cprint.Printed]
 ) -> None:
-    groups = _share_out(missing)
-    sources = [cprint.translation_unit([("tk_" + key, missing[key]) for key in group]) for group in groups]
-    for group, data in zip(groups, compile_sources(compiler, sources), strict=True):
-        handle = _keep(runtime, cache, data, group)
-        for key in group:
-            _loaded[key] = handle
+    for groups in _share_out(missing):
+        sources = [cprint.translation_unit([("tk_" + key, missing[key]) for key in group]) for group in groups]
+        for group, data in zip(groups, compile_sources(compiler, sources), strict=True):
+            handle = _keep(runtime, cache, data, group)
+            for key in group:
+                _loaded[key] = handle
 
 
 def _keep(runtime: Any, cache: kernel_cache.KernelCache, data: bytes, keys: list[str]) -> int:
@@ -278,20 +279,25 @@ def _keep(runtime: Any, cache: kernel_cache.KernelCache, data: bytes, keys: list
             raise CompileError(f"the compiled kernels cannot be loaded: {problem}") from problem
 
 
-def _share_out(kernels: dict[str, cprint.Printed]) -> list[list[str]]:
-    """Split kernels into groups that are compiled at the same time; one group if they are few.
+_MOST_IN_A_TEXT = 100
+"""Kernels in one text: the memory of the compiler grows with it, and what is done is kept should the process be stopped."""
+
+
+def _share_out(kernels: dict[str, cprint.Printed]) -> list[list[list[str]]]:
+    """Split kernels into rounds of groups that are compiled at the same time; one group if they are few.
 
     A call costs about 20 ms by itself, a kernel 3 ms, 0.2 ms a line and 8 ms for each vector function in it.
     """
     weights = {key: 3.0 + 0.2 * p.text.count("\n") + 8.0 * p.functions for key, p in kernels.items()}
-    n = max(1, min(int(sum(weights.values()) / 15), core_count(), 4, len(kernels)))
-    groups: list[list[str]] = [[] for _ in range(n)]
-    loads = [0.0] * n
+    at_once = max(1, min(int(sum(weights.values()) / 15), core_count(), 4, len(kernels)))
+    rounds = -(-len(kernels) // (at_once * _MOST_IN_A_TEXT))
+    loads = [(0.0, i) for i in range(rounds * at_once)]
+    groups: list[list[str]] = [[] for _ in loads]
     for key in sorted(weights, key=lambda k: -weights[k]):
-        lightest = loads.index(min(loads))
+        load, lightest = loads[0]
         groups[lightest].append(key)
-        loads[lightest] += weights[key]
-    return groups
+        heapq.heapreplace(loads, (load + weights[key], lightest))
+    return [groups[i : i + at_once] for i in range(0, len(groups), at_once)]
 
 
 def compile_source(compiler: Compiler, source: str) -> bytes:

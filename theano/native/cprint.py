@@ -8,6 +8,7 @@ The variants of a kernel (``elem``, ``rows``, ``part``, ``cols``, ``fin``) are d
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -133,7 +134,7 @@ class _Printer:
             table["elem"] = "@e"
         elif self._is_simple_reduction():
             columns = self._walks_columns()
-            self._part(cold=columns)
+            self._part(cold=columns and not self.stages[0].stores)
             self._fin()
             table.update(part="@p", fin="@f")
             if columns:
@@ -160,7 +161,7 @@ class _Printer:
 
     def _is_simple_reduction(self) -> bool:
         stages = self.stages
-        return len(stages) == 1 and bool(stages[0].reduces) and not stages[0].stores
+        return len(stages) == 1 and bool(stages[0].reduces)
 
     def _line(self, text: str) -> None:
         self.out.append(text)
@@ -431,7 +432,7 @@ class _Printer:
         votes = 0
         for op in k.inputs:
             dims = [d for d in range(k.ndim) if not op.broadcast[d]]
-            if dims and any(d >= k.n_outer for d in dims):
+            if any(d >= k.n_outer for d in dims) and any(d < k.n_outer for d in dims):
                 votes += 1 if max(dims, key=op.axis_of) < k.n_outer else -1
         return votes > 0
 
@@ -532,6 +533,14 @@ class _Printer:
             self._line("}")
         self.out += [f"a{n}[i] = t{n};" for n in range(len(stage.reduces))]
         self._line("} }")
+
+
+def has_guarded_calls(codes: Iterable[str]) -> bool:
+    """Whether a loop over the statements may be run a second time, with scalar functions.
+
+    What it overwrites is kept only where the loop reduces nothing.
+    """
+    return any(call in _GUARDED for code in codes for call in _CALL.findall(code))
 
 
 def _statement_cost(stmt: ir.Stmt) -> float:

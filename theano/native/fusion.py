@@ -1,10 +1,13 @@
 """Which nodes share one kernel.
 
 The rewrites already merge elementwise chains into `Composite` ops of one output. What is left is decided here, on the
-schedule: elementwise nodes with several users, elementwise work that feeds reductions, reductions of the same array.
+schedule: elementwise nodes with several users, elementwise work that feeds reductions, reductions of the same array, and
+what is made of their results, a value a row, be it row by row or again for each element.
 
 A group grows along the schedule while nobody outside it has used what it computes. It runs where its last member
-stands, so it is closed as soon as a node outside reads one of its results or overwrites memory that it reads.
+stands, so it is closed as soon as a node outside reads one of its results or overwrites memory that it reads. Before a
+reader closes a group of reductions, nodes that stand later and can join the group already are moved to it. A little
+arithmetic on what a group reads anyway, and work on single numbers, is done again in each group that needs it.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Any
 
 from theano import scalar
 from theano.gof.graph import Apply, Variable
-from theano.native.ir import MAX_OPERANDS
+from theano.native.ir import MAX_OPERANDS, Kernel
 from theano.native.lowering.loops import (
     Nest,
     inplace_aliases,
@@ -25,12 +28,18 @@ from theano.native.lowering.loops import (
     reduced_axes,
     single_node_kernel,
 )
+from theano.native.lowering.rows import RowPlan, Stored, is_row_view
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, find_lowering
 from theano.native.schedule import TOP, Schedule, is_lazy
-from theano.tensor.elemwise import CAReduce
+from theano.raise_op import Assert
+from theano.tensor.dimshuffle import DimShuffle
+from theano.tensor.elemwise import CAReduce, Elemwise
 
 MOST_INPUTS = 24
-MOST_OUTPUTS = 12
+MOST_REDUCTIONS = 12
+MOST_CLIENTS = 16
+MOST_COPIED = 7
+"""Most work that a group does again rather than read what another group wrote, in additions; less than a function."""
 MOST_WEIGHT = 64
 """Most work in one kernel, in additions. The compiler's time grows faster than the kernel, and long chains that repeat a
 pattern are cut into pieces of equal text, which are compiled once."""
@@ -41,6 +50,7 @@ _LIGHT = (
     scalar.LogicalComparison, scalar.UnaryBitOp, scalar.BinaryBitOp, scalar.Maximum, scalar.Minimum, scalar.Switch, scalar.Clip,
 )  # fmt: skip
 _FUNCTION_WEIGHT = 8
+_KINDS = (Elemwise, CAReduce, DimShuffle, Assert)
 
 
 class Group:
@@ -52,48 +62,99 @@ class Group:
         Broadcast pattern of the space.
     root_of
         For each variable that shares memory with an earlier one, the first variable with that memory.
+    home
+        The group of each node of the program's segment.
+    needed
+        The variables that copies of nodes read in other groups than those of the nodes.
+    goals
+        The axes over which what comes of an elementwise node is reduced.
+
+    Attributes
+    ----------
+    members
+        The nodes that run here.
+    body
+        All that the kernel computes: the members and copies of nodes of other groups.
+    per_row
+        The values that there is one of for each row that is reduced, and the first stage whose loop can use them.
+    stages
+        The stage whose loop gives a value of full size, where that is not the first.
     """
 
-    def __init__(self, pattern: tuple[bool, ...], root_of: dict[Variable, Variable]):
+    def __init__(self, pattern: tuple[bool, ...], root_of: dict[Variable, Variable], home: dict[Apply, Group],
+                 needed: set[Variable], goals: dict[Apply, frozenset[tuple[int, ...]]]):
         self.pattern = pattern
         self.root_of = root_of
+        self.home = home
+        self.needed = needed
         self.reduced: tuple[int, ...] | None = None
         self.members: list[Apply] = []
+        self.body: list[Apply] = []
         self.computed: set[Variable] = set()
+        self.per_row: dict[Variable, int] = {}
+        self.stages: dict[Variable, int] = {}
         self.loaded: dict[Variable, Variable] = {}
         self.overwritten: set[Variable] = set()
         self.weight = 0
         self.open = True
+        self.copied = False
+        self.dead = False
+        self.goals = goals
 
     @property
     def last(self) -> Apply:
         """The member at whose place the group runs."""
         return self.members[-1]
 
-    def add(self, node: Apply) -> None:
-        """Make a node a member."""
-        self.members.append(node)
+    def add(self, node: Apply, copy: bool = False) -> list[Variable]:
+        """Make a node a member, or compute a copy of it; returns what has to be loaded for it."""
+        self.body.append(node)
+        if not copy:
+            self.members.append(node)
+            self.home[node] = self
         self.weight += _weight(node)
-        for variable in node.inputs:
-            if variable not in self.computed and not is_scalar_constant(variable):
+        stage = self._stage(node)
+        fresh = []
+        for variable in _operands(node):
+            if variable not in self.computed and variable not in self.loaded and not is_scalar_constant(variable):
                 self.loaded[variable] = self.root_of.get(variable, variable)
+                fresh.append(variable)
+        self.computed.update(node.outputs)
         if isinstance(node.op, CAReduce):
             self.reduced = reduced_axes(node)
+            self.per_row[node.outputs[0]] = stage + 1
+        elif tuple(node.outputs[0].type.broadcastable) != self.pattern:
+            self.per_row.update((out, stage) for out in node.outputs)
         else:
-            self.computed.update(node.outputs)
-            for variable in inplace_aliases(node).values():
-                if variable not in self.computed:
-                    self.overwritten.add(self.root_of.get(variable, variable))
+            if stage:
+                self.stages.update((out, stage) for out in node.outputs)
+            if not copy and isinstance(node.op, Elemwise):
+                for variable in inplace_aliases(node).values():
+                    if variable in self.loaded:
+                        self.overwritten.add(self.root_of.get(variable, variable))
+        return fresh
+
+    def _stage(self, node: Apply) -> int:
+        """The first stage whose loop can compute a node."""
+        return max([self.per_row.get(v) or self.stages.get(v, 0) for v in _operands(node)], default=0)
 
     def takes(self, node: Apply) -> bool:
         """Whether a node can become the next member."""
         if not self.open or self.weight + _weight(node) > MOST_WEIGHT:
             return False
+        if isinstance(node.op, Assert):
+            value, *conditions = node.inputs
+            if self.reduced is None or value not in self.computed:
+                return False
+            return bool(conditions) and self.computed.isdisjoint(conditions)
+        if isinstance(node.op, DimShuffle):
+            x = node.inputs[0]
+            return self.reduced is not None and x in self.per_row and is_row_view(node, self.reduced, len(self.pattern))
         fresh = {v for v in node.inputs if v not in self.computed and not is_scalar_constant(v)} - self.loaded.keys()
         if len(self.loaded) + len(fresh) > MOST_INPUTS:
             return False
         outputs = sum(len(m.outputs) for m in self.members)
-        if outputs + len(node.outputs) > MOST_OUTPUTS and isinstance(node.op, CAReduce):
+        if isinstance(node.op, CAReduce) and sum(isinstance(m.op, CAReduce) for m in self.members) >= MOST_REDUCTIONS:
             return False
         if len(self.loaded) + len(fresh) + outputs + len(node.outputs) > MAX_OPERANDS:
             members = {*self.members, node}
@@ -102,17 +163,37 @@ class Group:
                 return False
         if isinstance(node.op, CAReduce):
             return self._takes_reduction(node)
-        return (
-            self.reduced is None
-            and node.outputs[0].type.broadcastable == self.pattern
-            and self._memory_allows(node, fresh)
+        if tuple(node.outputs[0].type.broadcastable) != self.pattern:
+            return self._takes_row(node)
+        if self.reduced is not None:
+            goals = self.goals.get(node)
+            if goals and self.reduced not in goals:
+                return False
+            if self._stage(node) and not (self._has_stages() and self._walks_rows(node)):
+                return False
+        return self._memory_allows(node, fresh)
+
+    def _walks_rows(self, node: Apply) -> bool:
+        """Whether a node that uses a value of each row works on rows of the group's length, and not of another one."""
+        rank = len(self.pattern)
+        inner = [v for v in node.inputs if v not in self.per_row and (v in self.computed or v in self.loaded)]
+        return all(
+            self.pattern[a] or any(v.type.ndim == rank and not v.type.broadcastable[a] for v in inner)
+            for a in self.reduced or ()
         )
+
+    def _has_stages(self) -> bool:
+        """Whether rows are walked again: such as lie in memory as rows, of which there are several."""
+        rank, reduced = len(self.pattern), self.reduced or ()
+        outer = rank - len(reduced)
+        return reduced == tuple(range(outer, rank)) and not all(self.pattern[:outer])
 
     def absorbs(self, other: Group, node: Apply) -> bool:
         """Whether another group can become a part of this one, which takes `node` next."""
         if not other.open or other.pattern != self.pattern or self.overwritten or other.overwritten:
             return False
-        if self.reduced is not None or other.reduced is not None or isinstance(node.op, CAReduce):
+        reduced = reduced_axes(node) if isinstance(node.op, CAReduce) else self.reduced
+        if other.reduced not in (None, reduced) or not other.computed.isdisjoint(self.loaded):
             return False
         loaded = self.loaded.keys() | other.loaded.keys() | {v for v in node.inputs if not is_scalar_constant(v)}
         outputs = sum(len(m.outputs) for m in (*self.members, *other.members, node))
@@ -124,25 +205,36 @@ class Group:
 
     def absorb(self, other: Group) -> None:
         """Take over all members of another group."""
-        for node in other.members:
-            self.add(node)
+        own = set(other.members)
+        known = set(self.body)
+        for node in other.body:
+            if node not in known:
+                self.add(node, node not in own)
+            elif node in own:
+                self.members.append(node)
+                self.home[node] = self
+        self.copied |= other.copied
         other.members = []
+        other.body = []
         other.open = False
 
     def _takes_reduction(self, node: Apply) -> bool:
-        axes = reduced_axes(node)
-        if self.overwritten or self.reduced not in (None, axes) or node.inputs[0].type.broadcastable != self.pattern:
+        axes, x = reduced_axes(node), node.inputs[0]
+        if self.reduced is None:
+            return x.type.broadcastable == self.pattern
+        if self.reduced != axes or x.type.broadcastable != self.pattern or x not in self.computed | self.loaded.keys():
             return False
-        if self.reduced is not None and node.inputs[0] not in self.computed and node.inputs[0] not in self.loaded:
+        return not self._stage(node) or self._has_stages()
+
+    def _takes_row(self, node: Apply) -> bool:
+        """Whether a node works on values that there is one of for each row."""
+        if self.reduced is None or all(self.pattern[a] for a in self.reduced) or not any(v in self.per_row for v in node.inputs):
             return False
-        members = {*self.members, node}
-        return all(
-            client in members or _reduces(client, axes)
-            for member in self.members
-            if not isinstance(member.op, CAReduce)
-            for out in member.outputs
-            for client, _ in out.clients
-        )
+        if any(self.root_of.get(v, v) in self.overwritten for v in node.inputs if v not in self.computed):
+            return False
+        pattern = tuple(node.outputs[0].type.broadcastable)
+        kept = tuple(p for a, p in enumerate(self.pattern) if a not in self.reduced)
+        return pattern in (kept, tuple(p or a in self.reduced for a, p in enumerate(self.pattern)))
 
     def _memory_allows(self, node: Apply, fresh: Iterable[Variable]) -> bool:
         """Whether what is overwritten is seen only at the point where it is overwritten."""
@@ -158,42 +250,56 @@ class Group:
         others.update((v, self.root_of.get(v, v)) for v in fresh)
         return not any(root in roots and variable not in aliased for variable, root in others.items())
 
+    def wants(self, variable: Variable) -> bool:
+        """Whether somebody else reads what a member computes."""
+        if variable in self.needed:
+            return True
+        for client, _ in variable.clients:
+            group = self.home.get(client)
+            if group is None or (group is not self and not group.dead and variable not in group.computed):
+                return True
+        return False
+
     def emit(self, builder: ProgramBuilder) -> None:
         """Append the group's kernel; groups that do the same to variables of the same types share one."""
-        stores = self._stores()
-        key, loads = self._signature(stores)
+        stored = self._stored()
+        if self.dead or not stored:
+            return
+        key, loads = self._signature(stored)
         known = kernel_memo.get(key)
         if known is None:
-            nest = self._nest(stores)
-            known = nest.kernel(), tuple(loads.index(v) for v in nest.inputs)
+            kernel, inputs = self._kernel(stored)
+            known = kernel, tuple(loads.index(v) for v in inputs)
             kernel_memo.put(key, known)
         kernel, positions = known
-        outputs = [v for node in self.members if isinstance(node.op, CAReduce) for v in node.outputs]
-        outputs += [out for out, _ in stores]
-        builder.emit_kernel(kernel, [builder.cell(loads[p]) for p in positions], map(builder.cell, outputs))
+        for node in self.body:
+            if isinstance(node.op, Assert):
+                conditions = [builder.cell(v) for v in node.inputs[1:]]
+                checked = builder.new_cell(builder.cells[conditions[0]])
+                builder.emit("assert_op", [conditions[0], *conditions], [checked], (str(node.op.msg),))
+        outputs = [builder.cell(s.variable) for s in stored]
+        outputs += [builder.temporary(out.dtype, self.pattern) for out in kernel.outputs[len(stored) :]]
+        builder.emit_kernel(kernel, [builder.cell(loads[p]) for p in positions], outputs)
 
-    def _stores(self) -> list[tuple[Variable, Variable | None]]:
-        """The elementwise results that are needed outside, each with the input whose memory it takes."""
-        members = set(self.members)
-        stores: list[tuple[Variable, Variable | None]] = []
+    def _stored(self) -> list[Stored]:
+        """The results that are needed outside, each with the input whose memory it takes."""
+        stored: list[Stored] = []
         for node in self.members:
-            if isinstance(node.op, CAReduce):
-                continue
-            aliases = inplace_aliases(node)
+            aliases = inplace_aliases(node) if isinstance(node.op, Elemwise) else {}
             for position, out in enumerate(node.outputs):
-                if any(client not in members for client, _ in out.clients):
+                if self.wants(out):
                     alias = aliases.get(position)
-                    stores.append((out, alias if alias in self.loaded else None))
-        return stores
+                    stored.append(Stored(out, alias if alias in self.loaded else None))
+        return stored
 
-    def _signature(self, stores: list[tuple[Variable, Variable | None]]) -> tuple[Any, list[Variable]]:
+    def _signature(self, stored: list[Stored]) -> tuple[Any, list[Variable]]:
         """What decides the kernel's text, and the variables that it loads in the order of their first use."""
         numbers: dict[Variable, Any] = {}
         loads: list[Variable] = []
         parts = []
-        for m, node in enumerate(self.members):
+        for m, node in enumerate(self.body):
             refs = []
-            for variable in node.inputs:
+            for variable in _operands(node):
                 number = numbers.get(variable)
                 if number is None:
                     if is_scalar_constant(variable):
@@ -203,24 +309,31 @@ class Group:
                         loads.append(variable)
                     numbers[variable] = number
                 refs.append(number)
-            parts.append((node.op, tuple(refs)))
+            parts.append((Assert if isinstance(node.op, Assert) else node.op, tuple(refs)))
             numbers.update((out, (m, k, out.type.dtype)) for k, out in enumerate(node.outputs))
-        ends = tuple((numbers[out], None if alias is None else numbers[alias]) for out, alias in stores)
+        ends = tuple((numbers[out], None if alias is None else numbers[alias]) for out, alias in stored)
         return ("group", self.pattern, self.reduced, tuple(parts), ends), loads
 
-    def _nest(self, stores: list[tuple[Variable, Variable | None]]) -> Nest:
-        nest = Nest(self.pattern, self.reduced or ())
-        for node in self.members:
-            if isinstance(node.op, CAReduce):
-                nest.reduce(node)
-            else:
-                nest.elemwise(node)
-        for out, alias in stores:
+    def _kernel(self, stored: list[Stored]) -> tuple[Kernel, list[Variable]]:
+        if self.reduced is not None:
+            plan = RowPlan(self.pattern, self.reduced, self.body, stored)
+            return plan.kernel(), plan.inputs
+        nest = Nest(self.pattern)
+        for node in self.body:
+            nest.elemwise(node)
+        for out, alias in stored:
             nest.store(out, alias)
-        return nest
+        return nest.kernel(), nest.inputs
+
+
+def _operands(node: Apply) -> Sequence[Variable]:
+    """The inputs that a kernel reads for a node."""
+    return node.inputs[:1] if isinstance(node.op, Assert) else node.inputs
 
 
 def _weight(node: Apply) -> int:
+    if isinstance(node.op, DimShuffle | Assert):
+        return 0
     op = getattr(node.op, "scalar_op", None)
     if isinstance(op, scalar.Composite):
         return sum(_scalar_weight(inner.op) for inner in op.nodes)
@@ -231,10 +344,6 @@ def _scalar_weight(op: Any) -> int:
     if isinstance(op, _LIGHT):
         return 1
     return _WEIGHTS.get(type(op), _FUNCTION_WEIGHT)
-
-
-def _reduces(client: Any, axes: tuple[int, ...]) -> bool:
-    return isinstance(client, Apply) and isinstance(client.op, CAReduce) and reduced_axes(client) == axes
 
 
 def _fusable(node: Apply) -> bool:
@@ -254,7 +363,7 @@ def _space(node: Apply) -> tuple[bool, ...]:
 
 
 def find_groups(schedule: Schedule, fgraph: Any) -> dict[Apply, Group]:
-    """Group the nodes of a schedule.
+    """Group the nodes of a schedule; on the way, nodes that fit into an earlier group are moved there.
 
     Returns
     -------
@@ -264,84 +373,264 @@ def find_groups(schedule: Schedule, fgraph: Any) -> dict[Apply, Group]:
     found: dict[Apply, Group] = {}
     tail = set(schedule.tail)
     for region, nodes in schedule.regions.items():
-        if region == TOP and tail:
-            segments = [[n for n in nodes if n not in tail], list(schedule.tail)]
-        else:
-            segments = [list(nodes)]
-        for segment in segments:
-            found.update(_group_segment(segment, schedule.root_of))
+        late = region == TOP and bool(tail)
+        order: list[Apply] = []
+        for segment in [[n for n in nodes if n not in tail], list(schedule.tail)] if late else [list(nodes)]:
+            grouped = _Segment(segment, schedule.root_of)
+            for node in segment:
+                grouped.add(node)
+            found.update(grouped.found())
+            order += grouped.position
+        nodes[:] = order
+        if late:
+            schedule.tail[:] = [n for n in order if n in tail]
     return found
 
 
-def _group_segment(nodes: Sequence[Apply], root_of: dict[Variable, Variable]) -> dict[Apply, Group]:
-    holder: dict[Variable, Group] = {}
-    producer: dict[Variable, Group] = {}
-    readers: dict[Variable, list[Group]] = {}
-    groups: list[Group] = []
-    for node in nodes:
-        _close_overwritten(node, readers, root_of)
-        if is_lazy(node):  # what its branches use must be there
-            for group in groups:
-                group.open = False
-        group = None
-        if _fusable(node) and _has_native_scalar(node):
-            group = _choose(node, holder)
-            if group is None:
-                group = Group(_space(node), root_of)
-                groups.append(group)
-            else:
-                _join_groups(group, node, holder, producer, readers)
-            group.add(node)
-            producer.update((v, group) for v in node.outputs)
+class _Segment:
+    """Nodes that run one after another, and their groups.
+
+    Attributes
+    ----------
+    holder
+        For each variable of full size a group that computes or reads it.
+    producer
+        The group that computes a variable.
+    readers
+        The groups that read memory, by the first variable with that memory.
+    destroyed
+        The position of the last node that has overwritten memory.
+    """
+
+    def __init__(self, nodes: Sequence[Apply], root_of: dict[Variable, Variable]):
+        self.root_of = root_of
+        self.pending = set(nodes)
+        self.goals = _goals(nodes)
+        self.groups: list[Group] = []
+        self.home: dict[Apply, Group] = {}
+        self.needed: set[Variable] = set()
+        self.holder: dict[Variable, Group] = {}
+        self.producer: dict[Variable, Group] = {}
+        self.readers: dict[Variable, list[Group]] = {}
+        self.destroyed: dict[Variable, int] = {}
+        self.position: dict[Apply, int] = {}  # of the nodes so far, in their order
+
+    def add(self, node: Apply) -> None:
+        """Put the next node into a group, and before it those that can still join a group which it closes."""
+        if node not in self.pending:
+            return
         for variable in node.inputs:
-            other = producer.get(variable)
-            if other is not None and other is not group:
-                other.open = False
-        if group is None:
-            continue
-        for variable in (*node.inputs, *node.outputs):
-            if tuple(variable.type.broadcastable) == group.pattern and not is_scalar_constant(variable):
-                if variable not in holder or not holder[variable].open:
-                    holder[variable] = group
-        for variable, root in group.loaded.items():
-            if variable in node.inputs:
-                readers.setdefault(root, []).append(group)
-    return {node: group for group in groups if len(group.members) > 1 for node in group.members}
-
-
-def _choose(node: Apply, holder: dict[Variable, Group]) -> Group | None:
-    """An open group that computes or reads one of the node's full-size inputs and can take the node."""
-    for variable in node.inputs:
-        group = holder.get(variable)
-        if group is not None and group.takes(node):
-            # A result of the group's own reductions exists only after the kernel.
-            if not any(v.owner in group.members for v in node.inputs if v not in group.computed):
-                return group
-    return None
-
-
-def _join_groups(group: Group, node: Apply, holder: dict[Variable, Group], producer: dict[Variable, Group],
-                 readers: dict[Variable, list[Group]]) -> None:
-    """Let the group that takes a node absorb the open groups that compute the node's other inputs."""
-    for variable in node.inputs:
-        other = producer.get(variable)
-        if other is None or other is group or not group.absorbs(other, node):
-            continue
-        made = [out for member in other.members for out in member.outputs]
-        producer.update((out, group) for out in made)
-        holder.update((v, group) for v in (*made, *other.loaded) if holder.get(v) is other)
-        for root in other.loaded.values():
-            readers.setdefault(root, []).append(group)
-        group.absorb(other)
-
-
-def _close_overwritten(node: Apply, readers: dict[Variable, list[Group]], root_of: dict[Variable, Variable]) -> None:
-    """Close the groups that read memory which the node overwrites."""
-    for positions in (getattr(node.op, "destroy_map", None) or {}).values():
-        for position in positions:
-            source = node.inputs[position]
-            for group in readers.pop(root_of.get(source, source), ()):
+            group = self.producer.get(variable)
+            if group is not None and group.open and not (isinstance(node.op, _KINDS) and group.takes(node)):
+                self._complete(group)
+        self._overwrite(node)
+        if is_lazy(node):  # what its branches use must be there
+            for group in self.groups:
                 group.open = False
+        self._put(node, self._group_for(node))
+
+    def _put(self, node: Apply, group: Group | None) -> None:
+        self.pending.discard(node)
+        self.position[node] = len(self.position)
+        if group is None:
+            for variable in node.inputs:
+                self._close(variable, None)
+            return
+        for variable in _operands(node):
+            if variable not in group.computed:
+                for copy in self._copies(variable, group):
+                    loaded = group.add(copy, copy=True)
+                    self.needed.update(loaded)
+                    self._load(loaded, group)
+        self._load(group.add(node), group)
+        if isinstance(node.op, Assert):
+            for variable in node.inputs[1:]:
+                self._close(variable, None)
+        self.producer.update((v, group) for v in node.outputs)
+        for variable in (*_operands(node), *node.outputs):
+            if tuple(variable.type.broadcastable) == group.pattern and not is_scalar_constant(variable):
+                if variable not in self.holder or not self.holder[variable].open:
+                    self.holder[variable] = group
+
+    def _complete(self, group: Group) -> None:
+        """Move nodes that work on what a group computes to where they can join it."""
+        if not self.goals and group.reduced is None:
+            return
+        moved = True
+        while moved:
+            moved = False
+            for variable in [out for node in group.body for out in node.outputs]:
+                for node, _ in variable.clients[:MOST_CLIENTS]:
+                    if node not in self.pending or not (group.reduced or isinstance(node.op, CAReduce)):
+                        continue
+                    if self._can_move(node, group) and self._joins(node, group):
+                        self._put(node, group)
+                        moved = True
+
+    def _joins(self, node: Apply, group: Group) -> bool:
+        if not isinstance(node.op, _KINDS) or not group.takes(node):
+            return False
+        return isinstance(node.op, DimShuffle | Assert) or (_fusable(node) and _has_native_scalar(node))
+
+    def _can_move(self, node: Apply, group: Group) -> bool:
+        """Whether a node can run now: all that it reads is there, and it overwrites nothing that is in memory."""
+        if any(v.owner in self.pending for v in node.inputs):
+            return False
+        destroyed = (getattr(node.op, "destroy_map", None) or {}).values()
+        return all(node.inputs[position] in group.computed for positions in destroyed for position in positions)
+
+    def found(self) -> dict[Apply, Group]:
+        """The group of each node that is not lowered alone."""
+        for group in reversed(self.groups):
+            group.dead = group.copied and not any(group.wants(out) for node in group.members for out in node.outputs)
+        return {n: group for group in self.groups if len(group.body) > 1 or group.dead for n in group.members}
+
+    def _load(self, variables: Iterable[Variable], group: Group) -> None:
+        for variable in variables:
+            self._close(variable, group)
+            self.readers.setdefault(group.loaded[variable], []).append(group)
+
+    def _close(self, variable: Variable, reader: Group | None) -> None:
+        """Close the group that computes a variable, which somebody else reads."""
+        group = self.producer.get(variable)
+        if group is not None and group is not reader:
+            group.open = False
+
+    def _overwrite(self, node: Apply) -> None:
+        """Close the groups that read memory which the node overwrites."""
+        for positions in (getattr(node.op, "destroy_map", None) or {}).values():
+            for position in positions:
+                source = node.inputs[position]
+                root = self.root_of.get(source, source)
+                self.destroyed[root] = len(self.position)
+                for group in self.readers.pop(root, ()):
+                    group.open = False
+
+    def _group_for(self, node: Apply) -> Group | None:
+        """The group that takes a node: one that is there, or one of its own."""
+        if isinstance(node.op, Assert):
+            group = self.producer.get(node.inputs[0])
+            return group if group is not None and group.takes(node) else None
+        if isinstance(node.op, DimShuffle):
+            group = self.producer.get(node.inputs[0])
+            if group is not None and group.takes(node):
+                return group
+            if not _is_uniform(node):
+                return None
+        elif not _fusable(node) or not _has_native_scalar(node):
+            return None
+        else:
+            group = self._choose(node)
+            if group is not None:
+                self._join(group, node)
+                return group
+        group = Group(_space(node), self.root_of, self.home, self.needed, self.goals)
+        group.open = not isinstance(node.op, DimShuffle)
+        self.groups.append(group)
+        return group
+
+    def _choose(self, node: Apply) -> Group | None:
+        """An open group that computes or reads one of the node's inputs and can take the node."""
+        space = tuple(node.outputs[0].type.broadcastable)
+        for variable in node.inputs:  # first those of which a value a row is needed
+            group = self.producer.get(variable)
+            if group is not None and variable in group.per_row and group.takes(node):
+                return group
+        taking = []
+        for variable in node.inputs:
+            group = self.holder.get(variable)
+            if group is not None and (group.pattern == space or isinstance(node.op, CAReduce)) and group.takes(node):
+                taking.append(group)
+        goals = self.goals.get(node, ())
+        return next((group for group in taking if group.reduced in goals), taking[0] if taking else None)
+
+    def _join(self, group: Group, node: Apply) -> None:
+        """Let the group that takes a node absorb the open groups that compute the node's other inputs."""
+        for variable in node.inputs:
+            other = self.producer.get(variable)
+            if other is None or other is group or tuple(variable.type.broadcastable) != tuple(node.outputs[0].type.broadcastable):
+                continue
+            if tuple(variable.type.broadcastable) != group.pattern or not group.absorbs(other, node):
+                continue
+            made = [out for member in other.members for out in member.outputs]
+            self.producer.update((out, group) for out in made)
+            self.holder.update((v, group) for v in (*made, *other.loaded) if self.holder.get(v) is other)
+            for root in other.loaded.values():
+                self.readers.setdefault(root, []).append(group)
+            group.absorb(other)
+
+    def _copies(self, variable: Variable, group: Group) -> list[Apply]:
+        """Nodes of other groups that a group computes again, for it costs less than to write what they give to memory.
+
+        These are work on single numbers, and a little arithmetic on what the group reads anyway.
+        """
+        first = self.home.get(variable.owner) if variable.owner is not None else None
+        if first is None or first is group or variable in group.loaded:
+            return []
+        uniform = all(variable.type.broadcastable)
+        numbers = group.reduced is not None and not all(group.pattern)
+        if uniform and not numbers:
+            return []
+        if not uniform and (first.reduced is None or not variable.type.broadcastable == first.pattern == group.pattern):
+            return []
+        found: dict[Apply, None] = {}
+        fresh: set[Variable] = set()
+        todo = [variable]
+        weight = 0
+        while todo:
+            v = todo.pop()
+            node = v.owner
+            home = self.home.get(node) if node is not None else None
+            if v in group.computed or is_scalar_constant(v) or node in found:
+                continue
+            copied = home is not None and v not in group.loaded and isinstance(node.op, Elemwise | DimShuffle)
+            if copied and not (numbers and _is_uniform(node)):
+                copied = not uniform and home is first and v.type.broadcastable == first.pattern
+            if not copied:
+                if self.destroyed.get(self.root_of.get(v, v), -1) > self.position.get(node, -1):
+                    return []
+                fresh.add(v)
+                continue
+            found[node] = None
+            weight += _weight(node)
+            if weight > MOST_COPIED:
+                return []
+            todo.extend(node.inputs)
+        full = [v for v in fresh if v.type.broadcastable == group.pattern and v not in group.loaded]
+        if not found or len(fresh) > 4 or (not uniform and len(full) > 1):
+            return []
+        for node in found:
+            self.home[node].copied = True
+        return sorted(found, key=self.position.__getitem__)
+
+
+def _goals(nodes: Sequence[Apply]) -> dict[Apply, frozenset[tuple[int, ...]]]:
+    """The axes over which what comes of each elementwise node is reduced; empty if nothing is."""
+    if not any(isinstance(node.op, CAReduce) for node in nodes):
+        return {}
+    goals: dict[Apply, frozenset[tuple[int, ...]]] = {}
+    for node in reversed(nodes):
+        if not isinstance(node.op, Elemwise | Assert):
+            continue
+        found: frozenset[tuple[int, ...]] = frozenset()
+        pattern = node.outputs[0].type.broadcastable
+        for out in node.outputs:
+            for client, _ in out.clients:
+                if not isinstance(client, Apply):
+                    continue
+                if isinstance(client.op, CAReduce):
+                    found |= {reduced_axes(client)}
+                elif client in goals and client.outputs[0].type.broadcastable == pattern:
+                    found |= goals[client]
+        goals[node] = found
+    return goals
+
+
+def _is_uniform(node: Apply) -> bool:
+    """Whether a node works on single numbers."""
+    if isinstance(node.op, Assert):
+        return False
+    return all(all(v.type.broadcastable) for v in (*node.inputs, *node.outputs))
 
 
 def _has_native_scalar(node: Apply) -> bool:

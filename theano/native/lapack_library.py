@@ -10,7 +10,9 @@ import sys
 from typing import Any
 
 NAMES = tuple(
-    letter + routine for letter in "sdcz" for routine in ("potrf", "getrf", "getri", "getrs", "sysv", "gesdd", "geqrf", "geev")
+    letter + routine
+    for letter in "sdcz"
+    for routine in ("potrf", "getrf", "getri", "getrs", "sysv", "gesdd", "geqrf", "geev", "gelsd")
 )
 NAMES += tuple(letter + routine for letter in "sd" for routine in ("syevd", "sygvd", "orgqr"))
 NAMES += tuple(letter + routine for letter in "cz" for routine in ("heevd", "hegvd", "ungqr"))

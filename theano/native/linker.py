@@ -99,7 +99,8 @@ class NativeLinker(LocalLinker):
         input_storage, output_storage, storage_map = map_storage(
             fgraph, order, input_storage, output_storage, storage_map
         )
-        compute_map = {v: [v.owner is None] for v in storage_map}
+        # All nodes run, one after the other: to a lazy one, all its inputs are there.
+        compute_map = {v: [True] for v in storage_map}
         if runs_natively():
             from theano.native.assemble import node_thunk
         else:

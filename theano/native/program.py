@@ -8,6 +8,8 @@ program.
 from __future__ import annotations
 
 import importlib
+import itertools
+import operator
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -58,19 +60,25 @@ class PendingProgram(NamedTuple):
         Its cells.
     on_error
         See `ProgramBuilder.build`.
+    when_built
+        What is called with the program when it is there.
     """
 
     builder: ProgramBuilder
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     on_error: Callable[..., Any]
+    when_built: Callable[[Any], None] | None = None
 
     def resolve(self, kernels: Sequence[Any]) -> Any:
         """The program itself."""
         inputs = [(cell, [None]) for cell in self.inputs]
-        return self.builder.build(
+        program = self.builder.build(
             inputs, [(cell, None) for cell in self.outputs], on_error=self.on_error, kernels=kernels
         )
+        if self.when_built is not None:
+            self.when_built(program)
+        return program
 
 
 def cell_spec(type_: Any) -> tuple[Any, ...]:
@@ -154,11 +162,15 @@ class ProgramBuilder:
 
     def emit_kernel(self, kernel: ir.Kernel, ins: Iterable[int], outs: Iterable[int]) -> int:
         """Append the launch of a kernel; equal kernels are compiled once."""
+        return self.emit("kernel", ins, outs, (PendingKernel(self.kernel_number(kernel)),))
+
+    def kernel_number(self, kernel: ir.Kernel) -> int:
+        """The number of a kernel in `kernels`."""
         number = self._kernel_number.get(kernel)
         if number is None:
             number = self._kernel_number[kernel] = len(self.kernels)
             self.kernels.append(kernel)
-        return self.emit("kernel", ins, outs, (PendingKernel(number),))
+        return number
 
     def patch(self, position: int, params: tuple[Any, ...]) -> None:
         """Replace the params of an instruction (the target of a jump that was not known)."""
@@ -172,13 +184,29 @@ class ProgramBuilder:
 
         return load_kernels(self.kernels)
 
-    def last_uses(self, kept: set[int]) -> list[list[int]]:
+    def shown(self) -> list[tuple[int, ...]]:
+        """For each instruction the inputs of its node that instructions of the node before it have read: a message about
+        its failure tells of them, though it works on what was made of them.
+        """
+        result: list[tuple[int, ...]] = []
+        for node, group in itertools.groupby(self.instrs, key=operator.attrgetter("node")):
+            instrs = list(group)
+            read: dict[int, None] = {}
+            of_node = {self.of_variable.get(v) for v in node.inputs} if node is not None and len(instrs) > 1 else set()
+            for instr in instrs:
+                result.append(tuple(c for c in read if c not in instr.ins))
+                # A loop takes over initial values that are not needed after it.
+                if instr.name != "scan":
+                    read.update((c, None) for c in instr.ins if c in of_node)
+        return result
+
+    def last_uses(self, kept: set[int], shown: Sequence[tuple[int, ...]]) -> list[list[int]]:
         """For each instruction the cells whose value nobody reads after it."""
         frees: list[list[int]] = [[] for _ in self.instrs]
         seen = set(kept)
         for position in range(len(self.instrs) - 1, -1, -1):
             instr = self.instrs[position]
-            for cell in (*instr.outs, *instr.ins):
+            for cell in (*instr.outs, *instr.ins, *shown[position]):
                 if cell not in seen:
                     seen.add(cell)
                     frees[position].append(cell)
@@ -220,13 +248,14 @@ class ProgramBuilder:
         if kernels is None:
             kernels = self.load_kernels()
         kept = {cell for cell, _ in inputs} | {cell for cell, _ in self.constants} | {cell for cell, _ in outputs}
-        frees = [[]] * len(self.instrs) if keep_values else self.last_uses(kept)
+        shown = self.shown()
+        frees = [[]] * len(self.instrs) if keep_values else self.last_uses(kept, shown)
         instrs = []
         for position, (instr, free) in enumerate(zip(self.instrs, frees, strict=True)):
             params = instr.params
             if params and isinstance(params[0], PendingKernel | PendingProgram):
                 params = (params[0].resolve(kernels), *params[1:])
-            instrs.append((instr.name, instr.ins, instr.outs, params, position, tuple(free)))
+            instrs.append((instr.name, instr.ins, instr.outs, params, position, tuple(free), shown[position]))
         return _runtime.Program(
             self.cells,
             instrs,

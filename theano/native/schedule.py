@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from theano.gof.graph import Apply, Variable
-from theano.ifelse import IfElse
 
 
 class Region(NamedTuple):
@@ -81,7 +80,7 @@ def destroyed_roots(order: Iterable[Apply], root_of: dict[Variable, Variable]) -
 
 def is_lazy(node: Apply) -> bool:
     """Whether a node chooses what runs."""
-    return isinstance(node.op, IfElse)
+    return getattr(node.op, "chooses_branch", False)
 
 
 def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequence[Apply]) -> Schedule:

@@ -175,6 +175,8 @@ class TrueDiv(BinaryScalarOp):
         # An in-place division may store into integers; integers divided by zero would stop the process.
         if node.outputs[0].type in discrete_types or all(i.type in discrete_types for i in node.inputs):
             return f"{z} = (npy_float64){inputs[0]} / (npy_float64){inputs[1]};"
+        if node.outputs[0].type in complex_types:
+            return _complex_quotient(_ctype(node.outputs[0]), z, *inputs)
         return f"{z} = {' / '.join(c_operands(node, inputs))};"
 
     def L_op(self, inputs, outputs, output_gradients):
@@ -189,6 +191,22 @@ class TrueDiv(BinaryScalarOp):
         # The square of a small integer may leave its type.
         gy = -(gz * z) / y if y.type in discrete_types else -(gz * x) / (y * y)
         return [gx, gy]
+
+
+def _complex_quotient(ctype: str, z: str, x: str, y: str) -> str:
+    """C code of R. Smith's division (Communications of the ACM 5, 1962), NumPy's too: it divides by the larger part first."""
+    real = "npy_float32" if ctype == "npy_complex64" else "npy_float64"
+    a, b, c, d, r, s = (f"{z}_{name}" for name in "abcdrs")
+    return (
+        f"{{ {ctype} {z}_x = {x}, {z}_y = {y};"
+        f" {real} {a} = __real__({z}_x), {b} = __imag__({z}_x), {c} = __real__({z}_y), {d} = __imag__({z}_y), {r}, {s};"
+        f" if (({c} < 0 ? -{c} : {c}) >= ({d} < 0 ? -{d} : {d})) {{"
+        f" if ({c} == 0) {{ __real__({z}) = {a} / ({c} * {c}); __imag__({z}) = {b} / ({c} * {c}); }}"
+        f" else {{ {r} = {d} / {c}; {s} = 1 / ({c} + {d} * {r});"
+        f" __real__({z}) = ({a} + {b} * {r}) * {s}; __imag__({z}) = ({b} - {a} * {r}) * {s}; }}"
+        f" }} else {{ {r} = {c} / {d}; {s} = 1 / ({d} + {c} * {r});"
+        f" __real__({z}) = ({a} * {r} + {b}) * {s}; __imag__({z}) = ({b} * {r} - {a}) * {s}; }} }}"
+    )
 
 
 def _one(like: Variable) -> ScalarConstant:
@@ -294,7 +312,12 @@ class Pow(BinaryScalarOp):
         if kind == "c":
             suffix = "f" if dtype == "complex64" else ""
             x, y = inputs
-            return f"{z} = {y} == 0 ? 1 : __builtin_cpow{suffix}({x}, {y});"
+            # The cases that NumPy does not leave to the C library.
+            return (
+                f"if ({y} == 0) {z} = 1; else if ({x} == 0) {{"
+                f' __real__({z}) = __imag__({z}) = __real__({y}) > 0 ? 0 : __builtin_nan(""); }}'
+                f" else if ({y} == 1) {z} = {x}; else {z} = __builtin_cpow{suffix}({x}, {y});"
+            )
         if kind in "iu":
             unsigned = "npy_uint64"
             ctype = _ctype(node.outputs[0])

@@ -50,6 +50,11 @@ class Cast(UnaryScalarOp):
         (z,) = outputs
         if self.o_type == bool_type:
             return f"{z} = {x} != 0;"
+        if node.inputs[0].type.dtype in ("float32", "float64") and self.o_type.dtype in ("uint32", "uint64"):
+            # C leaves open what a negative number becomes; NumPy wraps it around.
+            number = "npy_" + self.o_type.dtype
+            wrapped = f"({number})(npy_int64){x}"
+            return f"{z} = {wrapped};" if number == "npy_uint32" else f"{z} = {x} < 0 ? {wrapped} : ({number}){x};"
         return f"{z} = ({node.outputs[0].type.dtype_specs()[1]}){x};"
 
     def L_op(self, inputs, outputs, output_gradients):
@@ -64,7 +69,7 @@ class Cast(UnaryScalarOp):
         return [gz]
 
     def c_code_cache_version(self):
-        return (4,)
+        return (5,)
 
 
 _converters = {

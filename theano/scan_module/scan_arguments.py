@@ -162,7 +162,7 @@ def symbolic_number(n_steps: Any, lengths: Sequence[Any]) -> Any:
             raise ValueError(f"n_steps must be a scalar, it has {number.ndim} dimensions")
         if number.dtype not in tensor.discrete_dtypes:
             raise ValueError(f"n_steps must be an integer, its dtype is {number.dtype}")
-        return number
+        return _not_negative(number)
     if not lengths:
         raise ValueError(
             "scan does not know how many steps to do: give it sequences to iterate over, or n_steps."
@@ -171,6 +171,24 @@ def symbolic_number(n_steps: Any, lengths: Sequence[Any]) -> Any:
     for length in lengths[1:]:
         shortest = tensor.minimum(shortest, length)
     return shortest
+
+
+def _not_negative(number: Any) -> Any:
+    """`number` with a check when it is computed, unless it is the length of an array or known.
+
+    Without the check a loop that turns out to be a map would compute all elements but the last few.
+    """
+    from theano.compile.ops import Shape, Shape_i
+    from theano.raise_op import Assert
+    from theano.tensor import ge
+
+    made_by = number.owner
+    if made_by is None:
+        checked = not isinstance(number, Constant) and not number.dtype.startswith("uint")
+    else:
+        array = made_by.inputs[0]
+        checked = not (isinstance(made_by.op, Shape_i) or (array.owner is not None and isinstance(array.owner.op, Shape)))
+    return Assert("The number of steps of a scan (n_steps) is negative.")(number, ge(number, 0)) if checked else number
 
 
 def is_outer_argument(variable: Any) -> bool:

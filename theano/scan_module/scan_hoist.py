@@ -108,8 +108,10 @@ def _through_values(inner: list[Any], known: dict[Any, Any], outside: dict[Any, 
     from theano.gradient import grad
 
     names = {v: v.type() for v in known}
+    # A known gradient is the whole gradient of a variable; one value may be made from another, which then has a share more.
+    ends = {tensor.tensor_copy(v): name for v, name in names.items()}
     wrt = [v for v in inner if isinstance(v.type, TensorType) and v.type.dtype.startswith(("float", "complex"))]
-    terms = grad(None, wrt, known_grads=names, disconnected_inputs="ignore", return_disconnected="Disconnected",
+    terms = grad(None, wrt, known_grads=ends, disconnected_inputs="ignore", return_disconnected="Disconnected",
                  null_gradients="return", add_names=False)
     replace = {**outside, **{names[v]: gradient for v, gradient in known.items()}}
     connected = {v: t for v, t in zip(wrt, terms, strict=True) if not isinstance(t.type, DisconnectedType)}

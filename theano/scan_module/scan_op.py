@@ -159,6 +159,7 @@ class Scan(ScanLayout, Op):
         self.nit_sot_arg_offset = self.shared_arg_offset + self.n_shared_outs
         self._inner_mode: Any = None
         self._fn: Any = None
+        self._step_profile: Any = None
         self._hash: int | None = None
 
     @staticmethod
@@ -212,7 +213,7 @@ class Scan(ScanLayout, Op):
 
     def __getstate__(self) -> dict[str, Any]:
         # The compiled function is made again when it is needed.
-        return {**Op.__getstate__(self), "_fn": None, "_inner_mode": None, "_hash": None}
+        return {**Op.__getstate__(self), "_fn": None, "_step_profile": None, "_inner_mode": None, "_hash": None}
 
     # -- building ------------------------------------------------------------------------------------------------
 
@@ -346,23 +347,27 @@ class Scan(ScanLayout, Op):
             from theano.compile.function_module import orig_function
             from theano.compile.io import In, Out
 
-            profile: Any = None
-            if self.profile:
-                from theano.compile.profiling import ScanProfileStats
-
-                profile = ScanProfileStats(name=self.name if self.profile is True else str(self.profile))
             fn = orig_function(
                 [In(v, borrow=True) for v in self.inputs],
                 [Out(v, borrow=False) for v in self.outputs],
                 mode=self.mode_instance,
                 name=self.name,
-                profile=profile,
+                profile=self.step_profile,
                 on_unused_input="ignore",
                 accept_inplace=True,
             )
             fn.trust_input = True
             self._fn = fn
         return self._fn
+
+    @property
+    def step_profile(self) -> Any:
+        """What the steps cost, a ScanProfileStats that runs add to; None unless `profile` is set."""
+        if self.profile and self._step_profile is None:
+            from theano.compile.profiling import ScanProfileStats
+
+            self._step_profile = ScanProfileStats(name=self.name if self.profile is True else str(self.profile))
+        return self._step_profile
 
     def prepare_node(self, node: Apply, storage_map: Any, compute_map: Any, impl: str | None) -> None:
         """Compile the inner function when the node is linked, not when it runs first."""

@@ -386,7 +386,7 @@ def _nit_sot_shapes(op: Any, node: Apply, input_shapes: Sequence[Any]) -> list[A
     result = []
     for k, shape in enumerate(shapes):
         output = node.outputs[op.n_outs + k]
-        length = node.inputs[op.nit_sot_arg_offset + k]
+        length = _rows_kept(node.inputs[0], node.inputs[op.nit_sot_arg_offset + k])
         dims: list[Any] = [Shape_i(0)(output) if op.as_while else length]
         for axis in range(1, output.ndim):
             dim = None if shape is None else shape[axis - 1]
@@ -399,6 +399,18 @@ def _nit_sot_shapes(op: Any, node: Apply, input_shapes: Sequence[Any]) -> list[A
             dims.append(Shape_i(axis)(output) if dim is None else dim)
         result.append(tuple(dims))
     return result
+
+
+def _rows_kept(n_steps: Any, length: Any) -> Any:
+    """Number of rows of an output of which `length` values are kept: none if there is no step."""
+    from theano.tensor import NotScalarConstantError, eq, get_scalar_constant_value, switch
+
+    if length is n_steps:
+        return length
+    try:
+        return length if get_scalar_constant_value(n_steps) else 0
+    except NotScalarConstantError:
+        return switch(eq(n_steps, 0), 0, length)
 
 
 # -- arguments by kind ---------------------------------------------------------------------------------------------

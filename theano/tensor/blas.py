@@ -14,6 +14,9 @@ import numpy as np
 import theano.scalar
 from theano.gof.graph import Apply
 from theano.gof.op import Op
+from theano.tensor.blas_headers import blas_header_text as blas_header_text
+from theano.tensor.blas_headers import blas_header_version as blas_header_version
+from theano.tensor.blas_headers import ldflags as ldflags
 from theano.tensor.type import TensorType
 
 _BLAS_DTYPES = ("float16", "float32", "float64", "complex64", "complex128")

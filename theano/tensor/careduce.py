@@ -181,6 +181,9 @@ class _TruthReduce(CAReduce):
     def grad(self, inp: Sequence[typing.Any], grads: Sequence[typing.Any]) -> list:
         return [inp[0].zeros_like(dtype=config.floatX)]
 
+    def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
+        return [None]
+
 
 class All(_TruthReduce):
     """Whether all elements along the dimensions are true.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -327,8 +328,9 @@ def _value_of_constant(v: Any) -> np.ndarray:
     return np.array(numpy_scalar(data))
 
 
-def _step_to_constant(v: Any, node: Apply, elemwise: bool, max_recur: int) -> Any:
-    """Return the number `v` is known to be, or a variable known to have the same value."""
+@cache
+def _op_classes() -> tuple[Any, ...]:
+    """The classes of Ops that values are followed through; imported late, for their modules need this one."""
     from theano.compile.ops import DeepCopyOp, OutputGuard, Rebroadcast, Shape, Shape_i
     from theano.raise_op import Assert
     from theano.tensor.creation import Alloc, MakeVector, ScalarFromTensor, TensorFromScalar
@@ -337,10 +339,15 @@ def _step_to_constant(v: Any, node: Apply, elemwise: bool, max_recur: int) -> An
     from theano.tensor.shaping import Reshape
     from theano.tensor.subtensor import Subtensor, get_idx_list
 
+    movers = (Alloc, DimShuffle, Rebroadcast, OutputGuard, DeepCopyOp, TensorFromScalar, ScalarFromTensor, Reshape)
+    return movers, Shape_i, Assert, Elemwise, Subtensor, get_idx_list, (Join, MakeVector, Shape)
+
+
+def _step_to_constant(v: Any, node: Apply, elemwise: bool, max_recur: int) -> Any:
+    """Return the number `v` is known to be, or a variable known to have the same value."""
+    movers, Shape_i, Assert, Elemwise, Subtensor, get_idx_list, indexed = _op_classes()
     op = node.op
-    if isinstance(op, (Alloc, DimShuffle, Rebroadcast, OutputGuard, DeepCopyOp, TensorFromScalar, ScalarFromTensor)):
-        return node.inputs[0]
-    if isinstance(op, Reshape):
+    if isinstance(op, movers):
         return node.inputs[0]
     if isinstance(op, Shape_i):
         base = node.inputs[0]
@@ -365,7 +372,7 @@ def _step_to_constant(v: Any, node: Apply, elemwise: bool, max_recur: int) -> An
         if isinstance(op.scalar_op, _FOLDED_SCALAR_OPS):
             return _fold_scalar(op.scalar_op, node, elemwise, max_recur)
     elif isinstance(op, Subtensor) and v.ndim == 0:
-        return _element_of(v, node, get_idx_list(node.inputs, op.idx_list), (Join, MakeVector, Shape), max_recur)
+        return _element_of(v, node, get_idx_list(node.inputs, op.idx_list), indexed, max_recur)
     raise NotScalarConstantError(v)
 
 

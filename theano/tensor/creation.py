@@ -662,8 +662,9 @@ class Nonzero(Op):
         return Apply(self, [a], [TensorType("int64", (False,))() for _ in range(a.ndim)])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        # NumPy's are the columns of one array.
         for out, index in zip(output_storage, np.nonzero(inputs[0])):
-            out[0] = index.astype("int64", copy=False)
+            out[0] = index.astype("int64", order="C")
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         return [None] * inputs[0].ndim

@@ -1,4 +1,4 @@
-"""NumPy-like functions beyond the basic ones: cumulative sums, differences, repetition, counting, searching, diagonals."""
+"""NumPy-like functions beyond the basic ones: repetition, counting, searching, diagonals; gathers the documented names."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from theano.compile.ops import Shape_i
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
 from theano.gradient import DisconnectedType, grad_undefined
-from theano.tensor.conversion import as_tensor_variable, constant, get_vector_length
+from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.creation import alloc, arange, diagonal, flatnonzero, zeros, zeros_like
-from theano.tensor.joining import join
-from theano.tensor.math import and_, cast, discrete_dtypes, eq, ge, gt, integer_dtypes, maximum, switch
+from theano.tensor.cumulative import CumOp, CumprodOp, CumsumOp, DiffOp, cumprod, cumsum, diff, product_of
+from theano.tensor.flat_indices import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index
+from theano.tensor.math import cast, discrete_dtypes, eq, ge, integer_dtypes, maximum, switch
 from theano.tensor.reduction import all as tensor_all
 from theano.tensor.reduction import sum as tensor_sum
-from theano.tensor.shaping import patternbroadcast
 from theano.tensor.subtensor import advanced_inc_subtensor1, inc_subtensor, set_subtensor
 from theano.tensor.type import TensorType
 
@@ -54,13 +54,6 @@ __all__ = [
     "to_one_hot",
     "unravel_index",
 ]
-
-
-def _product(lengths: Sequence[Any]) -> Any:
-    size: Any = constant(1, dtype="int64")
-    for i, length in enumerate(lengths):
-        size = length if i == 0 else size * length
-    return size
 
 
 def _zeros_for_grad(x: Any):
@@ -165,185 +158,6 @@ def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None):
     array([0, 5, 1, 2])
     """
     return SearchsortedOp(side=side)(x, v, sorter)
-
-
-def _summed_dtype(dtype: str) -> str:
-    """Return the dtype of sums of `dtype`: narrow integers are widened, as NumPy does."""
-    if dtype.startswith("uint"):
-        return "uint64"
-    if dtype.startswith("int") or dtype == "bool":
-        return "int64"
-    return dtype
-
-
-def _around_first_zero(x: Any, axis: int) -> tuple[Any, Any, Any]:
-    # Where the first 0 along an axis is, where it has been met, and the running product with a 1 in its place.
-    zeros_met = CumOp(axis, "add")(cast(eq(x, 0), "int64"))
-    first_zero = and_(eq(x, 0), eq(zeros_met, 1))
-    without = CumOp(axis, "mul")(switch(first_zero, constant(1, dtype=x.dtype), x))
-    return first_zero, gt(zeros_met, 0), without
-
-
-class CumOp(Op):
-    """The cumulative sum or product along an axis.
-
-    Parameters
-    ----------
-    axis : int or None
-        None for the flattened tensor.
-    mode : {'add', 'mul'}
-    """
-
-    __props__ = ("axis", "mode")
-
-    def __init__(self, axis: int | None = None, mode: str = "add") -> None:
-        if mode not in ("add", "mul"):
-            raise ValueError(f"{type(self).__name__}: Unknown mode {mode!r}")
-        self.axis = axis
-        self.mode = mode
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}{{{self.axis}, {self.mode}}}"
-
-    @property
-    def c_axis(self) -> int | None:
-        return self.axis
-
-    def make_node(self, x: Any) -> Apply:
-        x = as_tensor_variable(x)
-        pattern: Sequence[bool] = x.type.broadcastable
-        if self.axis is None:
-            pattern = (x.type.ndim == 0 or all(x.type.broadcastable),)
-        elif not -x.ndim <= self.axis < x.ndim:
-            raise ValueError(f"axis(={self.axis}) out of bounds")
-        return Apply(self, [x], [TensorType(_summed_dtype(x.type.dtype), pattern)()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        (x,) = inputs
-        function = np.cumsum if self.mode == "add" else np.cumprod
-        output_storage[0][0] = function(x, axis=self.axis, dtype=node.outputs[0].type.dtype)
-
-    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        return [(_product(in_shapes[0]),)] if self.axis is None else in_shapes
-
-    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        (x,), (out,), (gz,) = inputs, outputs, grads
-        if x.dtype in discrete_dtypes:
-            return [x.zeros_like(dtype=config.floatX)]
-        axis = 0 if self.axis is None else self.axis % x.ndim
-        backwards = (*[slice(None)] * axis, slice(None, None, -1))
-
-        def sum_from_here(terms: Any) -> Any:
-            return CumOp(axis=axis, mode="add")(terms[backwards])[backwards]
-
-        if self.mode == "add":
-            gx = sum_from_here(gz)
-        else:
-            # Before the first 0 each product from there on is divided by the element; the products that hold the first 0
-            # are proportional to it, with what they are where a 1 takes its place; later elements come after a factor 0.
-            flat = x.flatten() if self.axis is None else x
-            first_zero, after, without = _around_first_zero(flat, axis)
-            before = sum_from_here(out * gz) / switch(eq(flat, 0), constant(1, dtype=x.dtype), flat)
-            there = sum_from_here(without * gz)
-            gx = switch(first_zero, there, switch(after, constant(0, dtype=gz.dtype), before))
-        return [gx.reshape(x.shape, ndim=x.ndim) if self.axis is None else gx]
-
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        if eval_points[0] is None:
-            return [None]
-        if self.mode == "add":
-            return [self(eval_points[0])]
-        (x,), (point,) = inputs, eval_points
-        if self.axis is None:
-            x, point = x.flatten(), point.flatten()
-        axis = 0 if self.axis is None else self.axis % x.ndim
-        # As in the gradient: from the first 0 on only that one's change counts.
-        first_zero, after, without = _around_first_zero(x, axis)
-        total = CumOp(axis, "add")
-        zero, one = constant(0, dtype=point.dtype), constant(1, dtype=x.dtype)
-        before = CumOp(axis, "mul")(x) * total(point / switch(eq(x, 0), one, x))
-        return [switch(after, without * total(switch(first_zero, point, zero)), before)]
-
-
-class CumsumOp(Op):
-    """Old name: makes a :class:`CumOp` of mode 'add'."""
-
-    __props__ = ("axis",)
-
-    def __new__(cls, axis: int | None = None) -> CumOp:  # type: ignore[misc]
-        return CumOp(axis, "add")
-
-
-class CumprodOp(Op):
-    """Old name: makes a :class:`CumOp` of mode 'mul'."""
-
-    __props__ = ("axis",)
-
-    def __new__(cls, axis: int | None = None) -> CumOp:  # type: ignore[misc]
-        return CumOp(axis, "mul")
-
-
-def cumsum(x: Any, axis: int | None = None):
-    """Return the cumulative sum of `x` along an axis, or of the flattened tensor, as ``numpy.cumsum``."""
-    return CumOp(axis=axis, mode="add")(x)
-
-
-def cumprod(x: Any, axis: int | None = None):
-    """Return the cumulative product of `x` along an axis, or of the flattened tensor, as ``numpy.cumprod``."""
-    return CumOp(axis=axis, mode="mul")(x)
-
-
-class DiffOp(Op):
-    """The differences of order `n` between neighbours along an axis; see :func:`diff`."""
-
-    __props__ = ("n", "axis")
-
-    def __init__(self, n: int = 1, axis: int = -1) -> None:
-        if n < 0:
-            raise ValueError(f"the order of a difference must not be negative, got {n}")
-        self.n = n
-        self.axis = axis
-
-    def make_node(self, x: Any) -> Apply:
-        x = as_tensor_variable(x)
-        if not -x.ndim <= self.axis < x.ndim:
-            raise ValueError(f"axis {self.axis} is out of bounds for a tensor of {x.ndim} dimensions")
-        pattern = list(x.type.broadcastable)
-        if self.n:
-            pattern[self.axis] = False
-        return Apply(self, [x], [TensorType(x.type.dtype, pattern)()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        output_storage[0][0] = np.diff(inputs[0], n=self.n, axis=self.axis)
-
-    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        lengths = list(in_shapes[0])
-        lengths[self.axis] = maximum(lengths[self.axis] - self.n, 0)
-        return [lengths]
-
-    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        (x,), (gz,) = inputs, grads
-        if x.dtype in discrete_dtypes:
-            return [x.zeros_like(dtype=config.floatX)]
-        if self.n == 0:
-            return [gz]
-        # The transpose of a difference is minus the difference of the values between zeros.
-        axis = self.axis % x.ndim
-        lengths = [gz.shape[i] for i in range(gz.ndim)]
-        lengths[axis] = constant(self.n, dtype="int64")
-        border = zeros(lengths, dtype=gz.dtype)
-        gx = DiffOp(self.n, axis)(join(axis, border, gz, border))
-        # An input that is too short to have a difference is shorter than the border.
-        gx = gx[(slice(None),) * axis + (slice(None, x.shape[axis]),)]
-        return [patternbroadcast(gx if self.n % 2 == 0 else -gx, x.type.broadcastable)]
-
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        return [None] if eval_points[0] is None else [self(eval_points[0])]
-
-
-def diff(x: Any, n: int = 1, axis: int = -1):
-    """Return the differences ``x[i + 1] - x[i]`` along an axis, taken `n` times, as ``numpy.diff``."""
-    return DiffOp(n=n, axis=axis)(x)
 
 
 class CountLength(Op):
@@ -492,9 +306,9 @@ class RepeatOp(Op):
         repeats = cast(repeats, "int64")
         if self.axis is None:
             if repeats.ndim == 0:
-                return [(_product(x_shape) * repeats,)]
+                return [(product_of(x_shape) * repeats,)]
             if repeats.type.broadcastable[0]:
-                return [(_product(x_shape) * repeats[0],)]
+                return [(product_of(x_shape) * repeats[0],)]
             return [(tensor_sum(repeats),)]
         lengths = list(x_shape)
         if repeats.ndim == 0:
@@ -792,7 +606,7 @@ class Unique(Op):
         if self.return_index:
             result.append((count,))
         if self.return_inverse:
-            result.append((_product(x_shape) if self.axis is None else x_shape[self.axis],))
+            result.append((product_of(x_shape) if self.axis is None else x_shape[self.axis],))
         if self.return_counts:
             result.append((count,))
         return result
@@ -802,160 +616,3 @@ class Unique(Op):
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         return [grad_undefined(self, 0, inputs[0])]
-
-
-class UnravelIndex(Op):
-    """The coordinates of flat indices in a tensor of the shape given by the second input.
-
-    Parameters
-    ----------
-    ndim : int
-        Length of the shape.
-    order : {'C', 'F'}
-        Whether flat indices count in row-major or column-major order.
-    """
-
-    __props__ = ("ndim", "order")
-
-    def __init__(self, ndim: int, order: str = "C") -> None:
-        if order not in ("C", "F"):
-            raise ValueError(f"order must be 'C' or 'F', got {order!r}")
-        self.ndim = ndim
-        self.order = order
-
-    def make_node(self, indices: Any, dims: Any) -> Apply:
-        indices, dims = as_tensor_variable(indices), as_tensor_variable(dims)
-        if indices.dtype not in integer_dtypes:
-            raise TypeError(f"'{indices.dtype}' object cannot be interpreted as an index")
-        if dims.dtype not in integer_dtypes:
-            raise TypeError(f"'{dims.dtype}' object cannot be interpreted as an index")
-        if dims.ndim != 1:
-            raise TypeError("dims must be a 1D array")
-        pattern = indices.type.broadcastable
-        return Apply(self, [indices, dims], [TensorType("int64", pattern)() for _ in range(self.ndim)])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        indices, dims = inputs
-        found = np.unravel_index(indices, tuple(dims.tolist()), order=self.order)
-        if len(found) != self.ndim:
-            raise ValueError(f"unravel_index: a shape of {len(found)} entries, {self.ndim} expected")
-        for out, part in zip(output_storage, found):
-            out[0] = np.asarray(part, dtype="int64")
-
-    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        return [in_shapes[0]] * self.ndim
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[False] * self.ndim, [False] * self.ndim]
-
-    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        return [DisconnectedType()() for _ in inputs]
-
-
-def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = None):
-    """Return the coordinates of flat indices in a tensor of shape `dims`.
-
-    Parameters
-    ----------
-    indices : integer tensor_like
-    dims : sequence of int, or vector
-    order : {'C', 'F'}
-        Whether flat indices count in row-major or column-major order.
-    ndim : int, optional
-        Length of `dims`, needed where the graph does not tell.
-
-    Returns
-    -------
-    tuple of int64 tensors of the shape of `indices`, one for each dimension
-
-    Raises
-    ------
-    ValueError
-        If the length of `dims` is not known, or, at run time, if an index is out of bounds.
-    """
-    if ndim is None:
-        try:
-            ndim = get_vector_length(dims)
-        except ValueError:
-            raise ValueError(
-                "The length of the provided dimension list could not be determined. Give it as the argument ndim."
-            ) from None
-    result = UnravelIndex(ndim, order)(indices, dims, return_list=True)
-    return tuple(result)
-
-
-class RavelMultiIndex(Op):
-    """The flat indices of coordinates in a tensor of the shape given by the last input.
-
-    Parameters
-    ----------
-    mode : {'raise', 'wrap', 'clip'} or tuple of these
-        What happens to a coordinate that is out of bounds.
-    order : {'C', 'F'}
-        Whether flat indices count in row-major or column-major order.
-    """
-
-    __props__ = ("mode", "order")
-
-    def __init__(self, mode: Any = "raise", order: str = "C") -> None:
-        if order not in ("C", "F"):
-            raise ValueError(f"order must be 'C' or 'F', got {order!r}")
-        self.mode = tuple(mode) if isinstance(mode, (list, tuple)) else mode
-        self.order = order
-
-    def make_node(self, *inp: Any) -> Apply:
-        variables = [as_tensor_variable(x) for x in inp]
-        *coordinates, dims = variables
-        for x in coordinates:
-            if x.dtype not in integer_dtypes:
-                raise TypeError(f"'{x.dtype}' object cannot be interpreted as an index")
-        if dims.dtype not in integer_dtypes:
-            raise TypeError(f"'{dims.dtype}' object cannot be interpreted as an index")
-        if dims.ndim != 1:
-            raise TypeError("dims must be a 1D array")
-        ndim = max(x.ndim for x in coordinates)
-        padded = [(True,) * (ndim - x.ndim) + x.type.broadcastable for x in coordinates]
-        return Apply(self, variables, [TensorType("int64", [all(column) for column in zip(*padded)])()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        *coordinates, dims = inputs
-        found = np.ravel_multi_index(tuple(coordinates), tuple(dims.tolist()), mode=self.mode, order=self.order)
-        output_storage[0][0] = np.asarray(found, dtype="int64")
-
-    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        ndim = node.outputs[0].ndim
-        lengths: list[Any] = [constant(1, dtype="int64")] * ndim
-        for x, shape in zip(node.inputs[:-1], in_shapes):
-            for i in range(x.ndim):
-                if not x.type.broadcastable[i]:
-                    lengths[ndim - x.ndim + i] = shape[i]
-        return [lengths]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[False] for _ in node.inputs]
-
-    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        return [DisconnectedType()() for _ in inputs]
-
-
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C"):
-    """Return the flat indices of coordinates in a tensor of shape `dims`.
-
-    Parameters
-    ----------
-    multi_index : tuple of integer tensors, one for each dimension
-    dims : sequence of int, or vector
-    mode : {'raise', 'wrap', 'clip'}, or one of these for each dimension
-        What happens to a coordinate that is out of bounds: a ValueError at run time, or it is taken modulo the length,
-        or set to the nearest valid one (negative ones to 0).
-    order : {'C', 'F'}
-        Whether flat indices count in row-major or column-major order.
-
-    Raises
-    ------
-    TypeError
-        If `multi_index` is no tuple or list.
-    """
-    if not isinstance(multi_index, (tuple, list)):
-        raise TypeError("multi_index must be a tuple or a list.")
-    return RavelMultiIndex(mode=mode, order=order)(*multi_index, dims)

@@ -295,7 +295,7 @@ def round(a: Any, mode: str | None = None):
         return round_half_away_from_zero(a)
     if mode == "half_to_even":
         return round_half_to_even(a)
-    raise Exception(f"round mode {mode!r} is not implemented; use 'half_away_from_zero' or 'half_to_even'")
+    raise NotImplementedError(f"round mode {mode!r} is not implemented; use 'half_away_from_zero' or 'half_to_even'")
 
 
 around = round

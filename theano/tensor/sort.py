@@ -16,6 +16,7 @@ from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.creation import arange, zeros_like
 from theano.tensor.math import discrete_dtypes, integer_dtypes, minimum, switch
 from theano.tensor.rewriting.registry import register_specialize, register_useless
+from theano.tensor.shaping import patternbroadcast
 from theano.tensor.type import TensorType
 from theano.tensor.type_other import NoneConst
 
@@ -135,7 +136,7 @@ class SortOp(Op):
         known = _known_axis(axis, a.ndim)
         if known is None:
             raise NotImplementedError("the R operator of a sort needs a constant axis")
-        return [eval_points[0][_gather_index(index, known)]]
+        return [patternbroadcast(eval_points[0][_gather_index(index, known)], a.type.broadcastable)]
 
 
 def _scatter(a: Any, index: Any, gz: Any, axis: int):
@@ -348,7 +349,7 @@ class TopKOp(Op):
         index = argtopk(x, k, self.axis, self.sorted)
         axis = self.axis % x.ndim
         moved = eval_points[0][index if x.ndim == 1 else _gather_index(index, axis)]
-        return [moved, None][:count]
+        return [patternbroadcast(moved, index.type.broadcastable), None][:count]
 
 
 def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"):

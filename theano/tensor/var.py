@@ -646,7 +646,7 @@ class TensorConstantSignature(tuple):
             data = self[1]
             if data.dtype.kind in "fc":
                 nan = data != data
-                if np.any(nan):
+                if nan.any():
                     data = np.where(nan, data.dtype.type(np.nan), data)
             found = self.__dict__["_bytes"] = data.tobytes()
         return found

@@ -346,3 +346,11 @@ def test_shapes_come_from_the_inputs():
     np.testing.assert_array_equal(f(M[:2], K[:, :1]), [2, 1])
     for name in ("local_shape_i_lift", "local_track_shape_i", "local_shape_i_of_constant"):
         assert isinstance(getattr(opt, name), theano.gof.opt.LocalOptimizer)
+
+
+def test_a_constant_expression_that_fails_is_reported_once(caplog):
+    x = T.dscalar()
+    f = theano.function([x], x + T.nlinalg.matrix_inverse(T.zeros((2, 2)))[0, 0], mode="FAST_RUN")
+    assert sum("Optimization failure due to: constant_folding" in r.getMessage() for r in caplog.records) == 1
+    with pytest.raises(np.linalg.LinAlgError, match=r"Inputs shapes: \[\(2, 2\)\]"):
+        f(1.0)

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from theano.configdefaults import config
 from theano.gof import toolbox
 from theano.gof.rewriting.base import Optimizer, log_error, optimizer_label
-from theano.gof.rewriting.local import LocalOptimizer, TrackIndex
+from theano.gof.rewriting.local import FromFunctionLocalOptimizer, LocalOptimizer, TrackIndex
 from theano.gof.rewriting.navigate import ChangeTracker, NavigatorOptimizer, nodes_in_order
 
 # How far above a change nodes are looked at again: a pattern sees that many Ops below its root.
@@ -149,6 +149,13 @@ class _Worklist(toolbox.Feature):
                 self._add(remaining[0], 0)
 
 
+def _has_requirements(opt: LocalOptimizer) -> bool:
+    """Whether `opt` asks for features of the graph."""
+    if type(opt) is FromFunctionLocalOptimizer:
+        return bool(opt.requirements)
+    return getattr(opt.add_requirements, "__func__", None) is not LocalOptimizer.add_requirements
+
+
 class EquilibriumOptimizer(NavigatorOptimizer):
     """Apply optimizers until none of them changes the graph any more.
 
@@ -212,6 +219,7 @@ class EquilibriumOptimizer(NavigatorOptimizer):
                 self.index.add(opt)
             else:
                 self.global_optimizers.append(opt)
+        self._demanding = [opt for opt in self.index.all() if _has_requirements(opt)]
 
     @property
     def local_optimizers_map(self) -> dict[Any, list[Any]]:
@@ -229,7 +237,7 @@ class EquilibriumOptimizer(NavigatorOptimizer):
 
     def add_requirements(self, fgraph) -> None:
         super().add_requirements(fgraph)
-        for opt in self.get_local_optimizers():
+        for opt in self._demanding:
             opt.add_requirements(fgraph)
         for opt in self.global_optimizers + self.final_optimizers + self.cleanup_optimizers:
             opt.add_requirements(fgraph)

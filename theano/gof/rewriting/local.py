@@ -28,12 +28,6 @@ class LocalOptimizer:
     #: these Ops or Op classes; None means all nodes. An input that is another one rearranged counts as anything.
     among_inputs: tuple | None = None
 
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
     def tracks(self) -> Any:
         """Return the Ops and Op classes whose nodes this optimizer may change; None means all."""
         return None
@@ -159,23 +153,42 @@ class TrackIndex:
     def __init__(self) -> None:
         self.everywhere: list[LocalOptimizer] = []
         self.by_op: dict[Any, list[LocalOptimizer]] = {}
+        # Classes whose Ops are not all treated alike: single ones are tracked, or an optimizer chooses by its `op_filter`.
+        self._varied: set[type] = set()
+        self._all_varied = False
+        self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
+        self._wanted: dict[LocalOptimizer, frozenset] = {}
+        self._wanted_classes: set[type] = set()
+        self._all: tuple[LocalOptimizer, ...] | None = None
         self._found: dict[int, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
         self._by_value: dict[Any, tuple[LocalOptimizer, ...]] = {}
         self._by_inputs: dict[tuple, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
+        self._chosen: dict[tuple, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
 
     def add(self, opt: LocalOptimizer) -> None:
         """Index `opt` by what it tracks."""
         tracked = opt.tracks()
+        filters = getattr(opt, "op_filter", None) is not None
+        if filters:
+            self._filters[opt] = opt.op_filter  # type: ignore[attr-defined]
         if tracked is None:
             self.everywhere.append(opt)
+            self._all_varied |= filters
         else:
             for key in tracked:
                 opts = self.by_op.setdefault(key, [])
                 if opt not in opts:
                     opts.append(opt)
+                if filters or not isinstance(key, type):
+                    self._varied.add(key if isinstance(key, type) else type(key))
+        if opt.among_inputs is not None:
+            self._wanted[opt] = frozenset(opt.among_inputs)
+            self._wanted_classes.update(type(want) for want in opt.among_inputs if not isinstance(want, type))
+        self._all = None
         self._found.clear()
         self._by_value.clear()
         self._by_inputs.clear()
+        self._chosen.clear()
 
     def find_for(self, node: Any) -> tuple[LocalOptimizer, ...]:
         """Return those of ``find(node.op)`` whose `among_inputs` the inputs of `node` satisfy."""
@@ -188,11 +201,37 @@ class TrackIndex:
         hit = self._by_inputs.get(key)
         if hit is None:
             makers = [i.owner.op for i in node.inputs if i.owner is not None]
-            chosen = tuple([o for o in self.find(op) if o.among_inputs is None or _among(node.inputs, makers, o.among_inputs)])
+            chosen = self._among(self.find(op), makers, True in parts)
             if len(self._by_inputs) > 20000:
                 self._by_inputs.clear()
             # The Ops are kept beside the result, so that their ids stay taken.
             hit = self._by_inputs[key] = ((op, makers), chosen)
+        return hit[1]
+
+    def _among(
+        self, found: tuple[LocalOptimizer, ...], makers: list, has_constant: bool
+    ) -> tuple[LocalOptimizer, ...]:
+        """Those of `found` that want one of the Ops `makers` among what computes the inputs, or a constant."""
+        present: set = {Constant} if has_constant else set()
+        for op in makers:
+            if getattr(op, "rearranges", False):
+                return found
+            cls = type(op)
+            present.add(cls)
+            if cls in self._wanted_classes:
+                try:
+                    present.add(op)
+                except TypeError:
+                    # An Op that cannot be hashed may be equal to anything.
+                    return found
+        key = (id(found), frozenset(present))
+        hit = self._chosen.get(key)
+        if hit is None:
+            wanted = self._wanted
+            chosen = tuple([o for o in found if o not in wanted or not wanted[o].isdisjoint(present)])
+            if len(self._chosen) > 20000:
+                self._chosen.clear()
+            hit = self._chosen[key] = (found, chosen)
         return hit[1]
 
     def find(self, op: Any) -> tuple[LocalOptimizer, ...]:
@@ -202,51 +241,37 @@ class TrackIndex:
         if hit is not None:
             return hit[1]
         # Equal Ops that are different objects come up all the time: DimShuffles, Composites.
+        cls = type(op)
+        key = op if self._all_varied or cls in self._varied else cls
         try:
-            known = self._by_value.get(op)
+            found = self._by_value.get(key)
         except TypeError:
-            known = None
-        if known is not None:
-            if len(self._found) > 20000:
-                self._found.clear()
-            self._found[id(op)] = (op, known)
-            return known
-        result: dict[LocalOptimizer, None] = {}
-        try:
-            result.update(dict.fromkeys(self.by_op.get(op, ())))
-        except TypeError:
+            found = key = None
+        if found is None:
+            result: dict[LocalOptimizer, None] = {}
             # An Op that cannot be hashed cannot be tracked by instance.
-            pass
-        result.update(dict.fromkeys(self.by_op.get(type(op), ())))
-        result.update(dict.fromkeys(self.everywhere))
+            if key is not None:
+                result.update(dict.fromkeys(self.by_op.get(key, ())))
+            result.update(dict.fromkeys(self.by_op.get(cls, ())))
+            result.update(dict.fromkeys(self.everywhere))
+            # An optimizer that tracks a class may have an `op_filter` that knows better which of its Ops matter.
+            filters = self._filters
+            found = tuple([o for o in result if o not in filters or filters[o](op)])
+            if key is not None and len(self._by_value) < 20000:
+                self._by_value[key] = found
         if len(self._found) > 20000:
             self._found.clear()
-        # An optimizer that tracks a class may have an `op_filter` that knows better which of its Ops matter.
-        found = tuple(o for o in result if getattr(o, "op_filter", None) is None or o.op_filter(op))
         self._found[id(op)] = (op, found)
-        try:
-            if len(self._by_value) < 20000:
-                self._by_value[op] = found
-        except TypeError:
-            pass
         return found
 
     def all(self) -> list[LocalOptimizer]:
         """Return every optimizer once, in the order of indexing."""
-        result: dict[LocalOptimizer, None] = dict.fromkeys(self.everywhere)
-        for opts in self.by_op.values():
-            result.update(dict.fromkeys(opts))
-        return list(result)
-
-
-def _among(inputs: Iterable[Any], makers: list[Any], wanted: tuple) -> bool:
-    """Whether one of `inputs`, which the Ops `makers` compute, is as `wanted`."""
-    if any(getattr(op, "rearranges", False) or type(op) in wanted for op in makers):
-        return True
-    if Constant in wanted and any(isinstance(i, Constant) for i in inputs):
-        return True
-    # Classes compare as unequal to any Op.
-    return any(op == want for op in makers for want in wanted)
+        if self._all is None:
+            result: dict[LocalOptimizer, None] = dict.fromkeys(self.everywhere)
+            for opts in self.by_op.values():
+                result.update(dict.fromkeys(opts))
+            self._all = tuple(result)
+        return list(self._all)
 
 
 class LocalOptGroup(LocalOptimizer):

@@ -1,5 +1,8 @@
 /* exp, exp2, exp10, expm1: Cody-Waite reduction to |r| <= ln(2)/2 and minimax polynomials (Remez). No branch and no
- * table, so that loops vectorise. Errors below 1 ulp; results below the least normal number are rounded once. */
+ * table, so that loops vectorise. Errors below 1 ulp; results below the least normal number are rounded once.
+ *
+ * Polynomials are summed in pairs of pairs: in a loop whose steps wait for one another (a recurrence) it is the length of
+ * the longest chain of operations that takes the time. */
 #ifndef TK_EXP_H
 #define TK_EXP_H
 #include "tk_core.h"
@@ -30,20 +33,30 @@ TK_INLINE float tk_scalef(float x, float n)
            tk_float((npy_int32)((npy_uint32)(tk_bitsf(u) + 127) << 23));
 }
 
+/* (1 + x) * 2^n, the sum rounded. */
+TK_INLINE double tk_scale_1p(double x, double n)
+{
+    double t = tk_fma(n, 0.5, TK_MAGIC), half = t - TK_MAGIC, u = (n - half) + TK_MAGIC;
+    double s = tk_double((tk_bits(t) + 1023) << 52);
+    return tk_fma(x, s, s) * tk_double((tk_bits(u) + 1023) << 52);
+}
+TK_INLINE float tk_scale_1pf(float x, float n)
+{
+    float t = tk_fmaf(n, 0.5f, TK_MAGICF), half = t - TK_MAGICF, u = (n - half) + TK_MAGICF;
+    float s = tk_float((npy_int32)((npy_uint32)(tk_bitsf(t) + 127) << 23));
+    return tk_fmaf(x, s, s) * tk_float((npy_int32)((npy_uint32)(tk_bitsf(u) + 127) << 23));
+}
+
 /* exp(r) - 1 for |r| <= 0.3466, as r + the result. */
 TK_INLINE double tk_exp_tail(double r)
 {
-    double p = 2.4997959711583386e-08;
-    p = tk_fma(p, r, 2.7629639973506935e-07);
-    p = tk_fma(p, r, 2.7557590945162124e-06);
-    p = tk_fma(p, r, 2.4801495027535096e-05);
-    p = tk_fma(p, r, 0.00019841269504818285);
-    p = tk_fma(p, r, 0.0013888888941492588);
-    p = tk_fma(p, r, 0.00833333333349297);
-    p = tk_fma(p, r, 0.041666666666539724);
-    p = tk_fma(p, r, 0.16666666666666421);
-    p = tk_fma(p, r, 0.5000000000000009);
-    return r * r * p;
+    double r2 = r * r, r4 = r2 * r2;
+    double a = tk_fma(0.16666666666666421, r, 0.5000000000000009);
+    double b = tk_fma(0.00833333333349297, r, 0.041666666666539724);
+    double c = tk_fma(0.00019841269504818285, r, 0.0013888888941492588);
+    double d = tk_fma(2.7557590945162124e-06, r, 2.4801495027535096e-05);
+    double e = tk_fma(2.4997959711583386e-08, r, 2.7629639973506935e-07);
+    return r2 * tk_fma(tk_fma(e, r4, tk_fma(d, r2, c)), r4, tk_fma(b, r2, a));
 }
 TK_INLINE double tk_exp_small(double r) { return r + tk_exp_tail(r); }
 /* exp(r + rlo) for a small rlo, to little more than half an ulp. */
@@ -54,13 +67,10 @@ TK_INLINE double tk_exp_reduced(double r, double rlo)
 }
 TK_INLINE float tk_exp_tailf(float r)
 {
-    float p = 0.000197881251f;
-    p = tk_fmaf(p, r, 0.00139442855f);
-    p = tk_fmaf(p, r, 0.00833350047f);
-    p = tk_fmaf(p, r, 0.0416663028f);
-    p = tk_fmaf(p, r, 0.166666657f);
-    p = tk_fmaf(p, r, 0.5f);
-    return r * r * p;
+    float r2 = r * r;
+    float a = tk_fmaf(0.166666657f, r, 0.5f), b = tk_fmaf(0.00833350047f, r, 0.0416663028f);
+    float c = tk_fmaf(0.000197881251f, r, 0.00139442855f);
+    return r2 * tk_fmaf(tk_fmaf(c, r2, b), r2, a);
 }
 
 /* The integer nearest to x / ln(2), at most 1030: the limit is set on the bits, by one integer minimum. For a NaN it is
@@ -81,7 +91,7 @@ TK_INLINE double tk_exp_scaled(double x, double k)
 {
     double n = tk_exp_multiple(x);
     double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, x));
-    double y = tk_scale(1.0 + tk_exp_small(r), n + k);
+    double y = tk_scale_1p(tk_exp_small(r), n + k);
     return x < -750.0 ? 0.0 : y;
 }
 TK_INLINE double tk_exp(double x) { return tk_exp_scaled(x, 0.0); }
@@ -89,7 +99,7 @@ TK_INLINE float tk_expf(float x)
 {
     float n = tk_exp_multiplef(x);
     float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, x));
-    float y = tk_scalef(1.0f + (r + tk_exp_tailf(r)), n);
+    float y = tk_scale_1pf(r + tk_exp_tailf(r), n);
     return x < -105.0f ? 0.0f : y;
 }
 
@@ -99,7 +109,7 @@ TK_INLINE double tk_exp_diff_f64(double x, double m)
     double d = x - m, b = d - x, low = (x - (d - b)) - (m + b);
     double n = tk_exp_multiple(d);
     double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, d));
-    double t = tk_exp_tail(r), y = tk_scale(1.0 + (r + tk_fma(low, 1.0 + (r + t), t)), n);
+    double t = tk_exp_tail(r), y = tk_scale_1p(r + tk_fma(low, 1.0 + (r + t), t), n);
     return d < -750.0 ? 0.0 : y;
 }
 TK_INLINE float tk_exp_diff_f32(float x, float m)
@@ -107,7 +117,7 @@ TK_INLINE float tk_exp_diff_f32(float x, float m)
     float d = x - m, b = d - x, low = (x - (d - b)) - (m + b);
     float n = tk_exp_multiplef(d);
     float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, d));
-    float t = tk_exp_tailf(r), y = tk_scalef(1.0f + (r + tk_fmaf(low, 1.0f + (r + t), t)), n);
+    float t = tk_exp_tailf(r), y = tk_scale_1pf(r + tk_fmaf(low, 1.0f + (r + t), t), n);
     return d < -105.0f ? 0.0f : y;
 }
 
@@ -158,18 +168,13 @@ TK_INLINE double tk_expm1(double x)
     double n = tk_fma(x, 1.4426950408889634074, TK_MAGIC) - TK_MAGIC;
     double hi = tk_fma(-n, TK_LN2_HI, x), r = tk_fma(-n, TK_LN2_LO, hi);
     double rlo = tk_fma(-n, TK_LN2_LO, hi - r);
-    double p = 2.0924309150977968e-09;
-    p = tk_fma(p, r, 2.5108937817232558e-08);
-    p = tk_fma(p, r, 2.7557243307178896e-07);
-    p = tk_fma(p, r, 2.7557244557051736e-06);
-    p = tk_fma(p, r, 2.4801587359732634e-05);
-    p = tk_fma(p, r, 0.00019841269885704404);
-    p = tk_fma(p, r, 0.0013888888888867394);
-    p = tk_fma(p, r, 0.008333333333321835);
-    p = tk_fma(p, r, 0.0416666666666667);
-    p = tk_fma(p, r, 0.16666666666666677);
-    p = tk_fma(p, r, 0.5);
-    double c = tk_fma(r * r, p, tk_fma(rlo, r, rlo));
+    double r2 = r * r, r4 = r2 * r2;
+    double p0 = tk_fma(0.16666666666666677, r, 0.5), p1 = tk_fma(0.008333333333321835, r, 0.0416666666666667);
+    double p2 = tk_fma(0.00019841269885704404, r, 0.0013888888888867394);
+    double p3 = tk_fma(2.7557244557051736e-06, r, 2.4801587359732634e-05);
+    double p4 = tk_fma(tk_fma(2.0924309150977968e-09, r, 2.5108937817232558e-08), r, 2.7557243307178896e-07);
+    double p = tk_fma(tk_fma(p4, r4, tk_fma(p3, r2, p2)), r4, tk_fma(p1, r2, p0));
+    double c = tk_fma(r2, p, tk_fma(rlo, r, rlo));
     double s = tk_scale(0.5, n), a = tk_fma(s, r, s - 0.5), b = tk_fma(s, r, (s - 0.5) - a);
     double y = 2.0 * (a + tk_fma(s, c, b));
     y = x < -60.0 ? -1.0 : y;
@@ -181,13 +186,11 @@ TK_INLINE float tk_expm1f(float x)
     float n = tk_fmaf(x, 1.44269504f, TK_MAGICF) - TK_MAGICF;
     float hi = tk_fmaf(-n, TK_LN2F_HI, x), r = tk_fmaf(-n, TK_LN2F_LO, hi);
     float rlo = tk_fmaf(-n, TK_LN2F_LO, hi - r);
-    float p = 0.000199141272f;
-    p = tk_fmaf(p, r, 0.0013940729f);
-    p = tk_fmaf(p, r, 0.00833327323f);
-    p = tk_fmaf(p, r, 0.0416663587f);
-    p = tk_fmaf(p, r, 0.166666672f);
-    p = tk_fmaf(p, r, 0.5f);
-    float c = tk_fmaf(r * r, p, tk_fmaf(rlo, r, rlo));
+    float r2 = r * r;
+    float p0 = tk_fmaf(0.166666672f, r, 0.5f), p1 = tk_fmaf(0.00833327323f, r, 0.0416663587f);
+    float p2 = tk_fmaf(0.000199141272f, r, 0.0013940729f);
+    float p = tk_fmaf(tk_fmaf(p2, r2, p1), r2, p0);
+    float c = tk_fmaf(r2, p, tk_fmaf(rlo, r, rlo));
     float s = tk_scalef(0.5f, n), a = tk_fmaf(s, r, s - 0.5f), b = tk_fmaf(s, r, (s - 0.5f) - a);
     float y = 2.0f * (a + tk_fmaf(s, c, b));
     y = x < -30.0f ? -1.0f : y;

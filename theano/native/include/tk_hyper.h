@@ -13,13 +13,13 @@ TK_INLINE double tk_sigmoid_f64(double x)
 {
     double e = tk_exp_exact(-__builtin_fabs(x)), d = 1.0 + e, dlo = e - (d - 1.0);
     double q = (x < 0 ? e : 1.0) / d;
-    return q - q * (x < 0 ? 1.0 - q : q) * dlo;
+    return tk_fma(-q * dlo, x < 0 ? 1.0 - q : q, q);
 }
 TK_INLINE float tk_sigmoid_f32(float x)
 {
     float e = tk_expf_exact(-__builtin_fabsf(x)), d = 1.0f + e, dlo = e - (d - 1.0f);
     float q = (x < 0 ? e : 1.0f) / d;
-    return q - q * (x < 0 ? 1.0f - q : q) * dlo;
+    return tk_fmaf(-q * dlo, x < 0 ? 1.0f - q : q, q);
 }
 /* log(1 + exp(x)). The exponential is that of the sigmoid, with which it often stands in one loop: the compiler then
  * computes it once. */
@@ -33,41 +33,43 @@ TK_INLINE float tk_softplus_f32(float x)
 }
 
 #if TK_HAS_FMA
-/* An odd polynomial near 0, 1 - 2 / (exp(2|x|) + 1) beyond. */
+/* An odd polynomial near 0, 1 - 2 / (exp(2|x|) + 1) beyond. There an error of the exponential counts the less the greater
+ * it is, so that one constant for ln(2) will do. With n = round(2|x| / ln(2)), s = 2^n and exp(2|x|) = s (1 + m) the
+ * denominator is s m + (s + 1); r is half of what is left of 2|x|, the coefficients have its powers of two. */
 TK_INLINE double tk_tanh(double x)
 {
-    double a = __builtin_fabs(x), z = x * x;
-    double p = 5.086742319048269e-05;
-    p = tk_fma(p, z, -0.00021016898842072013);
-    p = tk_fma(p, z, 0.0005791221413275333);
-    p = tk_fma(p, z, -0.0014532394740932833);
-    p = tk_fma(p, z, 0.0035917312819888445);
-    p = tk_fma(p, z, -0.008863197035724264);
-    p = tk_fma(p, z, 0.021869486268076138);
-    p = tk_fma(p, z, -0.053968253894092204);
-    p = tk_fma(p, z, 0.13333333333221042);
-    p = tk_fma(p, z, -0.33333333333332826);
-    double b = a > 22.0 ? 44.0 : 2.0 * a;
-    double t = tk_fma(b, 1.4426950408889634074, TK_MAGIC), n = t - TK_MAGIC;
-    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, b));
-    double e = tk_double(tk_bits(1.0 + (r + tk_exp_tail(r))) + (tk_bits(t) << 52));
-    /* Adding to the bits of a NaN may make a number of it: the polynomial's side takes NaN. */
-    double y = a >= 0.55 ? 1.0 - 2.0 / (e + 1.0) : tk_fma(a * z, p, a);
+    double a = __builtin_fabs(x), z = x * x, z2 = z * z;
+    double p0 = tk_fma(0.13333333333221042, z, -0.33333333333332826), p1 = tk_fma(0.021869486268076138, z, -0.053968253894092204);
+    double p2 = tk_fma(0.0035917312819888445, z, -0.008863197035724264);
+    double p3 = tk_fma(0.0005791221413275333, z, -0.0014532394740932833);
+    double p4 = tk_fma(5.086742319048269e-05, z, -0.00021016898842072013);
+    double p = tk_fma(tk_fma(tk_fma(p4, z2, p3), z2, p2), z2 * z2, tk_fma(p1, z2, p0));
+    double b = a < 22.0 ? a : 22.0;
+    double t = tk_fma(b, 2.8853900817779268, TK_MAGIC), s = tk_double((tk_bits(t) + 1023) << 52);
+    double r = tk_fma(TK_MAGIC - t, 0.5 * TK_LN2_HI, b), r2 = r * r;
+    double q0 = tk_fma(8.0 * 0.16666666666666421, r, 4.0 * 0.5000000000000009);
+    double q1 = tk_fma(32.0 * 0.00833333333349297, r, 16.0 * 0.041666666666539724);
+    double q2 = tk_fma(128.0 * 0.00019841269504818285, r, 64.0 * 0.0013888888941492588);
+    double q3 = tk_fma(512.0 * 2.7557590945162124e-06, r, 256.0 * 2.4801495027535096e-05);
+    double q4 = tk_fma(2048.0 * 2.4997959711583386e-08, r, 1024.0 * 2.7629639973506935e-07);
+    double m = tk_fma(tk_fma(tk_fma(q4, r2, q3), r2, q2), r2 * r2 * r2, tk_fma(tk_fma(q1, r2, q0), r2, 2.0 * r));
+    /* The polynomial's side takes NaN, of which the exponential may make a number. */
+    double y = a >= 0.55 ? 1.0 - 2.0 / tk_fma(s, m, s + 1.0) : tk_fma(a * z, p, a);
     return __builtin_copysign(y, x);
 }
 TK_INLINE float tk_tanhf(float x)
 {
-    float a = __builtin_fabsf(x), z = x * x;
-    float p = -0.00566247804f;
-    p = tk_fmaf(p, z, 0.0206140056f);
-    p = tk_fmaf(p, z, -0.0537380502f);
-    p = tk_fmaf(p, z, 0.133315355f);
-    p = tk_fmaf(p, z, -0.333332926f);
-    float b = a > 10.0f ? 20.0f : 2.0f * a;
-    float n = tk_fmaf(b, 1.44269504f, TK_MAGICF) - TK_MAGICF;
-    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, b));
-    float e = tk_float(tk_bitsf(1.0f + (r + tk_exp_tailf(r))) + ((npy_int32)n << 23));
-    float y = a >= 0.625f ? 1.0f - 2.0f / (e + 1.0f) : tk_fmaf(a * z, p, a);
+    float a = __builtin_fabsf(x), z = x * x, z2 = z * z;
+    float p0 = tk_fmaf(0.133315355f, z, -0.333332926f), p1 = tk_fmaf(0.0206140056f, z, -0.0537380502f);
+    float p = tk_fmaf(tk_fmaf(-0.00566247804f, z2, p1), z2, p0);
+    float b = a < 10.0f ? a : 10.0f;
+    float t = tk_fmaf(b, 2.88539008f, TK_MAGICF), n = t - TK_MAGICF;
+    float s = tk_float((npy_int32)((npy_uint32)(tk_bitsf(t) + 127) << 23));
+    float r = tk_fmaf(-n, 0.5f * TK_LN2F_HI, b), r2 = r * r;
+    float q0 = tk_fmaf(8.0f * 0.166666657f, r, 4.0f * 0.5f), q1 = tk_fmaf(32.0f * 0.00833350047f, r, 16.0f * 0.0416663028f);
+    float q2 = tk_fmaf(128.0f * 0.000197881251f, r, 64.0f * 0.00139442855f);
+    float m = tk_fmaf(tk_fmaf(tk_fmaf(q2, r2, q1), r2, q0), r2, r + r);
+    float y = a >= 0.625f ? 1.0f - 2.0f / tk_fmaf(s, m, s + 1.0f) : tk_fmaf(a * z, p, a);
     return __builtin_copysignf(y, x);
 }
 

@@ -119,11 +119,25 @@ def _converted(builder: ProgramBuilder, value: Any, dtype: str) -> int:
     return converted
 
 
+_READS_BOUNDS = (AdvancedSubtensor, AdvancedIncSubtensor, AdvancedBooleanSubtensor, AdvancedBooleanIncSubtensor)
+
+
+@lowers(MakeSlice)
+def lower_make_slice(builder: ProgramBuilder, node: Apply) -> None:
+    """Nothing: indexing by arrays reads the bounds themselves. One that runs in Python makes the slice before."""
+    users = [user for user, _ in node.outputs[0].clients]
+    if not users or not all(isinstance(user, Apply) and isinstance(user.op, _READS_BOUNDS) for user in users):
+        raise CannotLower("a slice that is a value")
+
+
 @lowers(AdvancedSubtensor, AdvancedBooleanSubtensor)
 def lower_advanced_subtensor(builder: ProgramBuilder, node: Apply) -> None:
     x, *entries = node.inputs
     if not is_tensor_like(x.type):
         raise CannotLower("elements of a value that is not an array")
+    if len(entries) == 1 and is_tensor_like(entries[0].type) and entries[0].type.dtype == "bool" and entries[0].type.ndim:
+        builder.emit("masked", [builder.cell(x), builder.cell(entries[0])], [builder.cell(node.outputs[0])])
+        return
     index = _ArrayIndex(builder, x, entries)
     source = index.slice_of(builder.cell(x), x.type.dtype)
     out = builder.cell(node.outputs[0])

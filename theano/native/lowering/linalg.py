@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from theano import tensor
+from theano.compile.ops import Shape_i
 from theano.gof.graph import Apply, Variable, io_toposort
 from theano.native.lowering.order import converted
 from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers
+from theano.tensor import nlinalg
 from theano.tensor.nlinalg import SVD, Det, Eig, Eigh, EighGrad, MatrixInverse, MatrixPinv, QRFull, QRIncomplete, float_dtype_of
-from theano.tensor.slinalg import Cholesky, Eigvalsh, EigvalshGrad, Solve
+from theano.tensor.slinalg import Cholesky, CholeskyGrad, Eigvalsh, EigvalshGrad, Expm, ExpmGrad, Solve
 from theano.tensor.type import TensorType
 from theano.tensor.type_other import NoneTypeT
 
@@ -19,16 +23,22 @@ _STRUCTURES = {"symmetric": 1, "lower_triangular": 2, "upper_triangular": 3}
 _QR_MODES = {"r": 0, "reduced": 1, "complete": 2, "raw": 3}
 
 
+def _lapack_dtype(*inputs: Variable) -> str:
+    """The common floating point dtype of the inputs of a routine."""
+    from theano.native.lapack_library import available
+
+    dtype = float_dtype_of(*inputs)
+    if dtype not in DTYPES or not all(is_tensor_like(v.type) for v in inputs) or not available():
+        raise CannotLower("LAPACK has no such routine")
+    return dtype
+
+
 def _emit(
     builder: ProgramBuilder, node: Apply, name: str, params: tuple = (), inputs: Sequence[Variable] | None = None
 ) -> None:
     """Emit an instruction whose inputs are converted to their common floating point dtype."""
-    from theano.native.lapack_library import available
-
     inputs = node.inputs if inputs is None else inputs
-    dtype = float_dtype_of(*inputs)
-    if dtype not in DTYPES or not all(is_tensor_like(v.type) for v in inputs) or not available():
-        raise CannotLower("LAPACK has no such routine")
+    dtype = _lapack_dtype(*inputs)
     builder.emit(name, [converted(builder, v, dtype) for v in inputs], map(builder.cell, node.outputs), params)
 
 
@@ -77,6 +87,45 @@ def lower_eigvalsh(builder: ProgramBuilder, node: Apply) -> None:
 @lowers(SVD)
 def lower_svd(builder: ProgramBuilder, node: Apply) -> None:
     _emit(builder, node, "svd", (bool(node.op.full_matrices),))
+
+
+@lowers(nlinalg.AllocDiag)
+def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
+    builder.emit_for(node, "alloc_diag", (0,))
+
+
+@lowers(nlinalg.lstsq)
+def lower_lstsq(builder: ProgramBuilder, node: Apply) -> None:
+    """How many residuals there are depends on the rank, which an instruction of their own waits for."""
+    x, y, rcond = node.inputs
+    solution, residuals, rank, values = node.outputs
+    dtype = _lapack_dtype(x, y)
+    if dtype.startswith("complex") or x.type.ndim != 2 or y.type.ndim not in (1, 2) or rcond.type.ndim:
+        raise CannotLower("complex numbers, or a limit that is an array")
+    cells = [converted(builder, x, dtype), converted(builder, y, dtype), converted(builder, rcond, "float64")]
+    columns, sums = builder.temporary(dtype, (False, False)), builder.temporary(dtype, (False,))
+    found = columns if y.type.ndim == 1 else builder.cell(solution)
+    builder.emit("lstsq", cells, [found, sums, builder.cell(rank), builder.cell(values)])
+    if y.type.ndim == 1:
+        builder.emit("reshape", [columns, builder.constant(np.array([-1]))], [builder.cell(solution)], (1,))
+    builder.emit("residuals", [sums, builder.cell(rank), cells[0]], [builder.cell(residuals)])
+
+
+@lowers(Expm, ExpmGrad)
+def lower_expm(builder: ProgramBuilder, node: Apply) -> None:
+    """In double precision. The adjoint of the derivative at A is the derivative at the transpose."""
+    dtype = "complex128" if _lapack_dtype(*node.inputs).startswith("complex") else "float64"
+    out = node.outputs[0]
+    cells = [converted(builder, v, dtype) for v in node.inputs]
+    wide = builder.cell(out) if out.type.dtype == dtype else builder.temporary(dtype, (False, False))
+    if isinstance(node.op, ExpmGrad):
+        transposed = builder.temporary(dtype, (False, False))
+        builder.emit("dimshuffle", cells[:1], [transposed], ((1, 0),))
+        builder.emit("expm_direction", [transposed, cells[1]], [wide])
+    else:
+        builder.emit("expm", cells, [wide])
+    if out.type.dtype != dtype:
+        builder.emit("cast_copy", [wide], [builder.cell(out)])
 
 
 @lowers(QRFull, QRIncomplete)
@@ -131,3 +180,66 @@ def lower_eigvalsh_grad(builder: ProgramBuilder, node: Apply) -> None:
     ga = tensor.dot(v * gw, v.T)
     gb = -tensor.dot(v * (gw * w), v.T)
     _emit_expressions(builder, node, [w, v, gw], [_folded(ga, lower), _folded(gb, lower)])
+
+
+@lowers(CholeskyGrad)
+def lower_cholesky_grad(builder: ProgramBuilder, node: Apply) -> None:
+    """See `Cholesky.L_op`."""
+    _, factor, g = node.inputs
+    if _lapack_dtype(*node.inputs).startswith("complex"):
+        raise CannotLower("complex factors")
+    lower = bool(node.op.lower)
+    if not lower:
+        factor, g = factor.T, g.T
+    n = factor.shape[0]
+    below, diagonal = tensor.tri(n, n, 0, dtype="int8"), tensor.eye(n, dtype="int8")
+    inner = tensor.dot(factor.T, tensor.switch(below, g, 0))
+    half = tensor.switch(below, inner, 0) / (1.0 + diagonal)
+    transposed = Solve("upper_triangular")
+    s = transposed(factor.T, transposed(factor.T, half.T).T)
+    result = tensor.switch(below, s + s.T, 0) / (1.0 + diagonal)
+    _emit_expressions(builder, node, node.inputs, [result if lower else result.T])
+
+
+def _product(lengths: Sequence[Any]) -> Any:
+    result: Any = tensor.constant(1, dtype="int64")
+    for i, length in enumerate(lengths):
+        result = length if i == 0 else result * length
+    return result
+
+
+def _as_matrix(a: Any, rows: int, order: Sequence[int] | None = None) -> tuple[Any, list[Any]]:
+    """The matrix whose rows are the first dimensions of an array, and the array's lengths."""
+    if order is not None:
+        a = a.dimshuffle(order)
+    lengths = [Shape_i(i)(a) for i in range(a.type.ndim)]
+    return a.reshape((_product(lengths[:rows]), _product(lengths[rows:])), ndim=2), lengths
+
+
+@lowers(nlinalg.TensorInv)
+def lower_tensorinv(builder: ProgramBuilder, node: Apply) -> None:
+    a, ind = node.inputs[0], node.op.ind
+    _lapack_dtype(a)
+    matrix, lengths = _as_matrix(a, ind)
+    result = nlinalg.matrix_inverse(matrix).reshape([*lengths[ind:], *lengths[:ind]], ndim=a.type.ndim)
+    _emit_expressions(builder, node, node.inputs, [result])
+
+
+class _NumpySolve(Solve):
+    """A general system with the errors of ``numpy.linalg.solve``."""
+
+
+@lowers(_NumpySolve)
+def lower_numpy_solve(builder: ProgramBuilder, node: Apply) -> None:
+    _emit(builder, node, "solve", (0, False, True))
+
+
+@lowers(nlinalg.TensorSolve)
+def lower_tensorsolve(builder: ProgramBuilder, node: Apply) -> None:
+    a, b = node.inputs
+    _lapack_dtype(a, b)
+    moved = [axis % a.type.ndim for axis in node.op.axes or ()]
+    order = [i for i in range(a.type.ndim) if i not in moved] + moved
+    matrix, lengths = _as_matrix(a, b.type.ndim, order if moved else None)
+    x = _NumpySolve()(matrix, b.flatten())
+    _emit_expressions(builder, node, node.inputs, [x.reshape(lengths[b.type.ndim :], ndim=a.type.ndim - b.type.ndim)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from theano import scalar
 from theano.gof.graph import Apply, Constant, Variable
@@ -33,6 +33,34 @@ _MOST_OPERANDS = ir.MAX_OPERANDS - 4
 def is_scalar_constant(variable: Variable) -> bool:
     """Whether a tensor variable is a constant of one element, which the kernel's text can hold."""
     return isinstance(variable, Constant) and all(variable.type.broadcastable)
+
+
+def write_elemwise(writer: StatementWriter, node: Apply, value: Callable[[Variable], str]) -> dict[Variable, str]:
+    """Write the statements of an `Elemwise` node; `value` gives the names of its inputs. Returns those of its outputs."""
+    ins = [value(v) for v in node.inputs]
+    types = [scalar.get_scalar_type(v.type.dtype) for v in node.inputs]
+    outs = writer.apply(node.op.scalar_op, ins, types)
+    dtypes = {s.dst: s.dtype for s in writer.statements}
+    names = {}
+    for variable, name in zip(node.outputs, outs, strict=True):
+        has = dtypes.get(name)
+        if has is None:  # the op returns one of its inputs, or a constant
+            name = writer.copy(name, variable.type.dtype)
+        elif has != variable.type.dtype:
+            name = writer.cast(name, has, variable.type.dtype)
+        names[variable] = name
+    return names
+
+
+def reduction_kind(node: Apply) -> tuple[str, str]:
+    """The operation of a `CAReduce` node in a kernel, and the dtype of its accumulator."""
+    op, x, out = node.op, node.inputs[0], node.outputs[0]
+    kind = _REDUCE_OPS.get(type(op.scalar_op))
+    if kind is None or (x.type.dtype.startswith("complex") and kind in ("maximum", "minimum", "xor")):
+        raise CannotLower(f"no reduction of {x.type.dtype} by {op.scalar_op}")
+    if kind in ("and", "or") and out.type.dtype == "bool":
+        return ("all" if kind == "and" else "any"), "bool"
+    return kind, getattr(op, "acc_dtype", None) or out.type.dtype
 
 
 class Nest:
@@ -90,19 +118,7 @@ class Nest:
 
     def elemwise(self, node: Apply) -> None:
         """Compute an `Elemwise` node at the current point."""
-        ins = [self.value(v) for v in node.inputs]
-        types = [scalar.get_scalar_type(v.type.dtype) for v in node.inputs]
-        outs = self.writer.apply(node.op.scalar_op, ins, types)
-        dtypes = {s.dst: s.dtype for s in self.writer.statements}
-        for variable, name in zip(node.outputs, outs, strict=True):
-            has = dtypes.get(name)
-            if has is None:  # the op returns one of its inputs, or a constant
-                copy = self.writer.fresh()
-                self.writer.statements.append(ir.Stmt(copy, variable.type.dtype, f"{copy} = {name};"))
-                name = copy
-            elif has != variable.type.dtype:
-                name = self.writer.cast(name, has, variable.type.dtype)
-            self.names[variable] = name
+        self.names.update(write_elemwise(self.writer, node, self.value))
 
     def store(self, variable: Variable, alias: Variable | None = None) -> None:
         """Write a computed value to memory; `alias` is the input whose memory it takes."""
@@ -119,21 +135,14 @@ class Nest:
 
     def reduce(self, node: Apply) -> None:
         """Reduce a value over the inner dims and write the result."""
-        op, (x,), (out,) = node.op, node.inputs, node.outputs
-        kind = _REDUCE_OPS.get(type(op.scalar_op))
-        if kind is None or (x.type.dtype.startswith("complex") and kind in ("maximum", "minimum", "xor")):
-            raise CannotLower(f"no reduction of {x.type.dtype} by {op.scalar_op}")
+        (x,), (out,) = node.inputs, node.outputs
+        kind, dtype = reduction_kind(node)
         value, have = self.value(x), x.type.dtype
-        dtype = getattr(op, "acc_dtype", None) or out.type.dtype
-        if kind in ("and", "or") and out.type.dtype == "bool":
-            kind, dtype = ("all" if kind == "and" else "any"), "bool"
         if kind in ("maximum", "minimum"):
             self.nonempty = True
         value = self.writer.cast(value, have, dtype)
         if not any(s.dst == value for s in self.writer.statements) and not any(x.var == value for x in self.loads):
-            copy = self.writer.fresh()
-            self.writer.statements.append(ir.Stmt(copy, dtype, f"{copy} = {value};"))
-            value = copy
+            value = self.writer.copy(value, dtype)
         result = self.writer.fresh()
         self.reduces.append(ir.Reduce(kind, dtype, value, result))
         if dtype != out.type.dtype:

@@ -6,6 +6,7 @@ from theano.gof.graph import Apply, Variable
 from theano.native import ir
 from theano.native.ir import Load, Operand, Output, Reduce, Reload, Stage, Stmt, Store
 from theano.native.program import CannotLower, ProgramBuilder, lowers
+from theano.tensor.elemwise import DimShuffle
 from theano.tensor.nnet.nnet import (
     CrossentropyCategorical1Hot,
     CrossentropyCategorical1HotGrad,
@@ -82,7 +83,37 @@ def _sum_but_top(dtype: str, x: str, e: str) -> tuple[Stmt, Reduce, Stmt]:
 @lowers(Softmax)
 def lower_softmax(builder: ProgramBuilder, node: Apply) -> None:
     dtype = _float_dtype(node)
+    transposition = node.inputs[0].owner
+    if transposition is not None and isinstance(transposition.op, DimShuffle) and transposition.op.new_order == (1, 0):
+        _softmax_of_columns(builder, transposition.inputs[0], node.outputs[0], dtype)
+        return
     _emit(builder, node, [_full(dtype)], [Output(dtype, (0, 1))], _softmax_stages(dtype, False, 0))
+
+
+def _softmax_of_columns(builder: ProgramBuilder, x: Variable, out: Variable, dtype: str) -> None:
+    """Softmax of the columns of `x`, the rows of its transpose: three passes that read memory as it lies.
+
+    Gathering each column would take longer than all the arithmetic.
+    """
+    columns = Operand(dtype, (False, False), axes=(1, 0))
+    top, total = (builder.temporary(dtype, (False,)) for _ in range(2))
+    parts = builder.temporary(dtype, (False, False))
+    find = Stage(loads=(Load("x", 0),), reduces=(Reduce("maximum", dtype, "x", "m"),), row_stores=(Store(0, "m"),))
+    builder.emit_kernel(ir.Kernel(1, 1, (columns,), (Output(dtype, (0,)),), (find,)), [builder.cell(x)], [top])
+    # Column sums are not blocked as those of rows are: a wider accumulator keeps them as exact.
+    add = Stage(
+        loads=(Load("x", 0), Load("m", 1)),
+        body=(Stmt("e", dtype, "e = tk_exp_diff(x, m);"), Stmt("w", "float64", "w = e;")),
+        stores=(Store(0, "e"),),
+        reduces=(Reduce("add", "float64", "w", "s"),),
+        row=(Stmt("inv", dtype, "inv = 1 / s;"),),
+        row_stores=(Store(1, "inv"),),
+    )
+    outputs = (Output(dtype, (0, 1)), Output(dtype, (0,)))
+    builder.emit_kernel(ir.Kernel(1, 1, (columns, _per_row(dtype)), outputs, (add,)), [builder.cell(x), top], [parts, total])
+    scale = ir.elementwise(2, [columns, _per_column(dtype)], [Output(dtype, (1, 0), alias=0)], [Load("e", 0), Load("inv", 1)],
+                           [Stmt("p", dtype, "p = e * inv;")], [Store(0, "p")])  # fmt: skip
+    builder.emit_kernel(scale, [parts, total], [builder.cell(out)])
 
 
 @lowers(SoftmaxWithBias)

@@ -61,6 +61,17 @@ class StatementWriter:
         self._count += 1
         return f"v{self._count}"
 
+    def restart(self) -> None:
+        """Begin a new list of statements, which does not see the values of the one before."""
+        self.statements = []
+        self._known.clear()
+
+    def copy(self, text: str, dtype: str) -> str:
+        """Name of a fresh value that is another one, or a constant."""
+        result = self.fresh()
+        self.statements.append(ir.Stmt(result, dtype, f"{result} = {text};"))
+        return result
+
     def cast(self, name: str, from_dtype: str, to_dtype: str) -> str:
         """Name of the value converted to another dtype."""
         if from_dtype == to_dtype:

@@ -8,6 +8,7 @@ from typing import Any
 from theano.gof.graph import Apply
 from theano.native import ir
 from theano.native.fastcall import _runtime
+from theano.native.indexed import INPLACE_PARAM
 from theano.native.program import (
     CannotLower,
     Instr,
@@ -22,12 +23,10 @@ from theano.scan_module.scan_op import Scan
 _VIEWS = frozenset({"view", "scalar", "rebroadcast", "specify_shape", "assert_op"})
 """Instructions whose output is their first input under another name."""
 
-_INPLACE_PARAM = {"gemm": 0, "gemv": 0, "ger": 0, "inc_subtensor": 2, "inc_take": 1, "advanced_inc": 2}
-"""Position of the param that says that the first input is overwritten."""
-
 _FRESH = frozenset({
     "dot", "dot22scalar", "batched_dot", "copy", "deepcopy", "alloc", "alloc_empty", "alloc_like_fill", "arange", "eye",
-    "alloc_diag", "join", "makevector", "take", "advanced_subtensor", "cast_copy", "cumulate", "nonzero", "check_index",
+    "alloc_diag", "join", "makevector", "take", "advanced_subtensor", "cast_copy", "cumulate", "nonzero", "masked",
+    "check_index", "check_bounds",
 })  # fmt: skip
 """Instructions whose outputs share no memory with their inputs."""
 
@@ -36,8 +35,8 @@ _FRESH = frozenset({
 def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     """One instruction for the whole loop."""
     op = node.op
-    if "scan" not in _runtime.instruction_names() or op.profile or op.gpua:
-        raise CannotLower("a loop that is watched")
+    if "scan" not in _runtime.instruction_names() or op.gpua:
+        raise CannotLower("a loop of another device")
     rows = [*op.inner_seqs(op.inputs), *op.outputs[: op._inner_out_bounds()[2]]]
     if not all(is_tensor_like(v.type) for v in rows):
         raise CannotLower("a loop over values that are not arrays")
@@ -56,9 +55,11 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
         tuple(op.n_seqs + k for k in range(n_taps) if of_tap[k] == state) if state is not None else ()
         for state in of_output
     ]
+    profile = _StepProfile(op.step_profile, inner.instrs) if op.profile else None
     params = (
-        PendingProgram(inner, inputs, outputs, _inner_errors(inner)),
+        PendingProgram(inner, inputs, outputs, _inner_errors(inner), None if profile is None else profile.watch),
         _step_reporter(op.name),
+        profile,
         str(op),
         op.n_seqs,
         states,
@@ -83,8 +84,8 @@ def _lower_inner(builder: ProgramBuilder, op: Any) -> tuple[ProgramBuilder, tupl
         raise CannotLower("the loop's mode asks for another linker")
     fgraph = optimized_inner_graph(op)
     order = linker.schedule(fgraph)
-    lowered = Lowered(fgraph, arrange(fgraph.inputs, fgraph.outputs, order), {}, builder.fuse and linker.fuse,
-                      parent=builder)
+    lowered = Lowered(fgraph, arrange(fgraph.inputs, fgraph.outputs, order), {},
+                      builder.fuse and linker.fuse and not op.profile, parent=builder)
     inner = lowered.builder
     return inner, tuple(lowered.input_cells), tuple(inner.cell(v) for v in fgraph.outputs)
 
@@ -154,6 +155,40 @@ def _step_reporter(name: str | None) -> Callable[..., Any]:
     return on_error
 
 
+class _StepProfile:
+    """Takes over into a profile, after each run of a loop, what its steps cost.
+
+    Parameters
+    ----------
+    stats
+        A ScanProfileStats.
+    instrs
+        The instructions of the inner program.
+    """
+
+    def __init__(self, stats: Any, instrs: Sequence[Instr]):
+        self.stats = stats
+        self.instrs = instrs
+        self.program: Any = None
+
+    def watch(self, program: Any) -> None:
+        """Have the times of the inner program taken."""
+        self.program = program
+        program.set_profile(True)
+
+    def __call__(self, steps: int, seconds: float) -> None:
+        from theano.native.assemble import move_times
+
+        stats = self.stats
+        stats.callcount += 1
+        stats.nbsteps += steps
+        stats.call_time += seconds
+        stats.fct_callcount += steps
+        stats.fct_call_time += seconds
+        stats.vm_call_time += seconds
+        move_times(self.program, self.instrs, stats)
+
+
 class _Memory:
     """Who shares memory in a nested program, and so which results may be made where they are wanted."""
 
@@ -197,10 +232,13 @@ class _Memory:
 
     def _overwritten(self, instr: Instr, position: int) -> int | None:
         """The cell whose memory an output takes."""
-        if instr.name == "kernel":
-            alias = self._kernel(instr).outputs[position].alias
+        if instr.name in ("kernel", "indexed_kernel"):
+            kernel = self._kernel(instr)
+            if instr.name == "indexed_kernel" and instr.params[3] is not None:
+                return instr.ins[len(kernel.inputs)]
+            alias = kernel.outputs[position].alias
             return instr.ins[alias] if alias >= 0 else None
-        where = _INPLACE_PARAM.get(instr.name)
+        where = INPLACE_PARAM.get(instr.name)
         return instr.ins[0] if where is not None and instr.params[where] else None
 
     def _kernel(self, instr: Instr) -> ir.Kernel:
@@ -221,7 +259,7 @@ class _Memory:
                 return False
             for k, out in enumerate(instr.outs):
                 shares = instr.name not in _FRESH and instr.name not in ("shape", "shape_i")
-                if instr.name == "kernel" or instr.name in _INPLACE_PARAM:
+                if instr.name in ("kernel", "indexed_kernel") or instr.name in INPLACE_PARAM:
                     shares = self._overwritten(instr, k) in views
                 if shares:
                     views.add(out)
@@ -232,7 +270,7 @@ class _Memory:
         reads = [k for k, cell in enumerate(instr.ins) if cell in views]
         if any(instr.ins[k] != tap for k in reads):
             return False
-        if instr.name in _INPLACE_PARAM:
+        if instr.name in INPLACE_PARAM:
             return reads == [0]
         if instr.name != "kernel":
             return False

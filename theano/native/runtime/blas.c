@@ -320,7 +320,7 @@ static void run_gemm(Gemm *g)
         return;
     }
     double parts = work / 2e6;
-    g->part = part_length(length, parts > (double)(length / 256) ? length / 256 : (int64_t)parts);
+    g->part = part_length(length, parts > (double)(length / 128) ? length / 128 : (int64_t)parts);
     hold_one_thread();
     thn_parallel((long)((length + g->part - 1) / g->part), gemm_part, g);
     let_threads_go();

@@ -88,7 +88,8 @@ enum { THN_OP_NEEDS_GIL = 1, THN_OP_JUMP = 2 };
 typedef struct ThnInstr {
     const ThnOpDef *def;
     int *ins, *outs, *frees; /* cell numbers */
-    int nin, nout, nfree;
+    int *shown;              /* further cells that a message about a failure tells of */
+    int nin, nout, nfree, nshown;
     int index;               /* position in the program */
     int node_index;          /* handed to on_error; -1: none */
     void *data;              /* parsed params, made by init with thn_alloc */

@@ -278,6 +278,25 @@ ARITHMETIC(mul, *, f4, float, float)
 ARITHMETIC(add, +, f8, double, double)
 ARITHMETIC(mul, *, f8, double, double)
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#define WIDE 1
+/* Rows that are added to rows, which scattering does most. */
+#define WIDE_ADD(NAME, T)                                                                                           \
+    __attribute__((target("avx2"))) static void wide_add_##NAME(npy_intp n, char *d, npy_intp ds, const char *s,    \
+                                                                npy_intp ss)                                        \
+    {                                                                                                               \
+        if (ds != (npy_intp)sizeof(T) || ss != (npy_intp)sizeof(T)) {                                               \
+            add_##NAME(n, d, ds, s, ss);                                                                            \
+            return;                                                                                                 \
+        }                                                                                                           \
+        for (npy_intp i = 0; i < n; i++) {                                                                          \
+            ((T *)d)[i] += ((const T *)s)[i];                                                                       \
+        }                                                                                                           \
+    }
+WIDE_ADD(f4, float)
+WIDE_ADD(f8, double)
+#endif
+
 static void add_b1(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
 {
     LOOP *d = (char)(*d | *s);
@@ -347,6 +366,11 @@ ThnInner thn_add_inner(int typenum)
     static const ThnInner table[T_COUNT] = {add_b1, add_u1, add_u1, add_u2, add_u2, add_u4, add_u4,
                                             add_u8, add_u8, add_f2, add_f4, add_f8, add_c8, add_c16};
     int t = type_index(typenum);
+#if WIDE
+    if ((typenum == NPY_FLOAT || typenum == NPY_DOUBLE) && __builtin_cpu_supports("avx2")) {
+        return typenum == NPY_FLOAT ? wide_add_f4 : wide_add_f8;
+    }
+#endif
     return t < 0 ? NULL : table[t];
 }
 

@@ -310,6 +310,80 @@ static int diag_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
+/* ---- fill_diagonal: a copy with one diagonal overwritten */
+
+static int fill_diagonal_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)params;
+    const ThnCellSpec *in = &p->cells[ins->ins[0]], *value = &p->cells[ins->ins[1]], *out = &p->cells[ins->outs[0]];
+    if (in->ndim < 2 || (ins->nin > 2 && in->ndim != 2) || value->ndim != 0
+        || !PyArray_EquivTypenums(in->typenum, out->typenum) || !PyArray_EquivTypenums(in->typenum, value->typenum)) {
+        PyErr_SetString(PyExc_ValueError, "fill_diagonal: an array of two or more dimensions and a number of its dtype");
+        return -1;
+    }
+    return 0;
+}
+
+static int fill_diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *in = THN_IN(f, ins, 0);
+    for (int i = 1; i < in->ndim && in->ndim > 2; i++) {
+        if (in->dims[i] != in->dims[0]) {
+            char shape[160];
+            return thn_error(f, PyExc_ValueError,
+                             "fill_diagonal of more than two dimensions needs them equal, got the shape %s",
+                             thn_shape_text(shape, sizeof shape, in->ndim, in->dims));
+        }
+    }
+    if (thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims) < 0) {
+        return -1;
+    }
+    f->work = (double)thn_size(in) * in->itemsize * 0.15;
+    return 0;
+}
+
+static int fill_diagonal_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    const npy_intp rows = out->dims[0], cols = out->dims[1];
+    const int64_t k = ins->nin > 2 ? thn_scalar_int(THN_IN(f, ins, 2)) : 0;
+    npy_intp step = 0, count;
+    thn_copy_strided(out->ndim, out->dims, out->data, out->strides, in->data, in->strides, out->itemsize);
+    if (k <= -rows || k >= cols || thn_size(out) == 0) {
+        return 0;
+    }
+    for (int i = 0; i < out->ndim; i++) {
+        step += out->strides[i];
+    }
+    count = k < 0 ? rows + k : rows;
+    count = count < cols - (k > 0 ? k : 0) ? count : cols - (k > 0 ? k : 0);
+    thn_copy_inner(out->itemsize)(count, out->data + (k < 0 ? -k * out->strides[0] : k * out->strides[1]), step,
+                                  THN_IN(f, ins, 1)->data, 0);
+    return 0;
+}
+
+/* ---- bartlett */
+
+static int bartlett_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    int64_t m = thn_scalar_int(THN_IN(f, ins, 0));
+    npy_intp n = m < 0 ? 0 : (npy_intp)m;
+    f->work = (double)n;
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), &n);
+}
+
+static int bartlett_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    const npy_intp n = out->dims[0];
+    double *to = (double *)out->data;
+    for (npy_intp i = 0; i < n; i++) {
+        const npy_intp left = 2 * i + 1 - n; /* twice the distance from the middle */
+        to[i] = n == 1 ? 1 : left <= 0 ? 1 + (double)left / (double)(n - 1) : 1 - (double)left / (double)(n - 1);
+    }
+    return 0;
+}
+
 /* ---- conversion */
 
 static int cast_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -340,6 +414,8 @@ const ThnOpDef thn_ops_alloc[] = {
     {"arange", NULL, NULL, arange_prepare, arange_execute, 0},
     {"eye", NULL, NULL, eye_prepare, eye_execute, 0},
     {"alloc_diag", diag_init, NULL, diag_prepare, diag_execute, 0},
+    {"fill_diagonal", fill_diagonal_init, NULL, fill_diagonal_prepare, fill_diagonal_execute, 0},
+    {"bartlett", NULL, NULL, bartlett_prepare, bartlett_execute, 0},
     {"cast_copy", NULL, NULL, cast_prepare, cast_execute, 0},
     {NULL, NULL, NULL, NULL, NULL, 0},
 };

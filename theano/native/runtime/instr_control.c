@@ -316,15 +316,51 @@ static int call_execute(ThnFrame *f, const ThnInstr *ins)
     return r;
 }
 
-/* ---- copies of object cells go through the copy module */
+/* ---- copies of object cells go through the copy module, but for lists of plain arrays: typed lists */
+
+static int holds_plain_arrays(PyObject *list)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *v = PyList_GET_ITEM(list, i);
+        if (!PyArray_CheckExact(v) || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)v))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyObject *copy_of_arrays(PyObject *list)
+{
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    PyObject *copies = PyList_New(n);
+    for (Py_ssize_t i = 0; copies && i < n; i++) {
+        PyObject *copied = PyArray_NewCopy((PyArrayObject *)PyList_GET_ITEM(list, i), NPY_KEEPORDER);
+        if (copied) {
+            PyList_SET_ITEM(copies, i, copied);
+        } else {
+            Py_CLEAR(copies);
+        }
+    }
+    return copies;
+}
 
 static int object_copy_execute(ThnFrame *f, const ThnInstr *ins, const char *how)
 {
+    PyObject *value = THN_IN(f, ins, 0)->obj;
+    if (value && PyList_CheckExact(value) && !strcmp(how, "deepcopy") && holds_plain_arrays(value)) {
+        PyObject *copies = copy_of_arrays(value);
+        if (!copies) {
+            return -1;
+        }
+        thn_set_object(THN_OUT(f, ins, 0), copies);
+        Py_DECREF(copies);
+        return 0;
+    }
     PyObject *module = PyImport_ImportModule("copy");
     if (!module) {
         return -1;
     }
-    PyObject *v = PyObject_CallMethod(module, how, "O", THN_IN(f, ins, 0)->obj);
+    PyObject *v = PyObject_CallMethod(module, how, "(O)", THN_IN(f, ins, 0)->obj);
     Py_DECREF(module);
     if (!v) {
         return -1;
@@ -366,6 +402,18 @@ static int copy_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
+/* A view of what is C contiguous already, else a copy. */
+static int contiguous_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *in = THN_IN(f, ins, 0);
+    return thn_is_c_contiguous(in) ? thn_out_alias(f, THN_OUT(f, ins, 0), in) : copy_prepare(f, ins, "copy");
+}
+
+static int contiguous_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    return THN_IN(f, ins, 0)->data == THN_OUT(f, ins, 0)->data ? 0 : copy_execute(f, ins);
+}
+
 const ThnOpDef thn_ops_control[] = {
     {"jump", jump_init, NULL, jump_prepare, NULL, THN_OP_JUMP},
     {"jump_if_false", jump_init, NULL, jump_if_false_prepare, NULL, THN_OP_JUMP},
@@ -374,6 +422,7 @@ const ThnOpDef thn_ops_control[] = {
     {"assert_op", NULL, NULL, assert_prepare, NULL, 0},
     {"copy", NULL, NULL, shallow_prepare, copy_execute, 0},
     {"deepcopy", NULL, NULL, deep_prepare, copy_execute, 0},
+    {"contiguous", NULL, NULL, contiguous_prepare, contiguous_execute, 0},
     {"perform", perform_init, NULL, nothing_prepare, perform_execute, THN_OP_NEEDS_GIL},
     {"thunk", thunk_init, thunk_clear, nothing_prepare, thunk_execute, THN_OP_NEEDS_GIL},
     {"call", call_init, NULL, nothing_prepare, call_execute, THN_OP_NEEDS_GIL},

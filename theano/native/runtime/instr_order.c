@@ -1,4 +1,4 @@
-/* Instructions: cumulative sums and products, positions of the elements that are not zero. */
+/* Instructions: cumulative sums and products. */
 #include "vm.h"
 #include "copy.h"
 #include "threads.h"
@@ -35,7 +35,7 @@ static int cumulate_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* Running sums of a contiguous line, eight at a time: only the last of them waits for the eight before. Sums of numbers that
  * are not negative never fall. Eight whose own sums overflow are added one by one, as the sum so far may allow. */
-#define DEFINE_SUMS(S, T, ZERO, OVERFLOWS)                                                  \
+#define DEFINE_SUMS(S, T, ZERO)                                                             \
     static void sums_##S(npy_intp n, T *out, const T *in)                                   \
     {                                                                                       \
         T sum = ZERO;                                                                       \
@@ -46,7 +46,7 @@ static int cumulate_prepare(ThnFrame *f, const ThnInstr *ins)
             const T p0 = x[0], p1 = p0 + x[1], p2 = p1 + x[2], p3 = p1 + (x[2] + x[3]);     \
             const T p4 = p3 + x[4], p5 = p3 + (x[4] + x[5]), p6 = p5 + x[6];                \
             const T p7 = p5 + (x[6] + x[7]), all = (p2 + p4) + (p6 + p7);                   \
-            if (OVERFLOWS && !(all - all == 0)) {                                           \
+            if (!(all - all == 0)) {                                                        \
                 for (int k = 0; k < 8; k++) {                                               \
                     sum += x[k];                                                            \
                     y[k] = sum;                                                             \
@@ -68,9 +68,90 @@ static int cumulate_prepare(ThnFrame *f, const ThnInstr *ins)
         }                                                                                   \
     }
 
-DEFINE_SUMS(f4, float, -0.0f, 1)
-DEFINE_SUMS(f8, double, -0.0, 1)
-DEFINE_SUMS(i8, uint64_t, 0, 0)
+DEFINE_SUMS(f4, float, -0.0f)
+DEFINE_SUMS(f8, double, -0.0)
+
+/* ---- running sums of 64-bit integers, which are the same in any order */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define WIDE 1
+#include <immintrin.h>
+#define AVX512 __attribute__((target("avx512f")))
+
+/* Sums of full registers, each made in three steps, which add what stands one, two and four places before. Returns how many
+ * elements were done. */
+AVX512 static npy_intp sums_512(uint64_t *sum, npy_intp n, uint64_t *out, const uint64_t *in)
+{
+    const __m512i zero = _mm512_setzero_si512(), last = _mm512_set1_epi64(7);
+    __m512i before = _mm512_set1_epi64((long long)*sum);
+    npy_intp i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m512i v = _mm512_loadu_si512(in + i);
+        v = _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 7));
+        v = _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 6));
+        v = _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 4));
+        _mm512_storeu_si512(out + i, _mm512_add_epi64(v, before));
+        before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(last, v));
+    }
+    *sum = (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(before));
+    return i;
+}
+#endif
+
+static void sums_i8(uint64_t sum, npy_intp n, uint64_t *out, const uint64_t *in)
+{
+    npy_intp i = 0;
+#if WIDE
+    if (n >= 16 && __builtin_cpu_supports("avx512f")) {
+        i = sums_512(&sum, n, out, in);
+    }
+#endif
+    for (; i < n; i++) {
+        out[i] = sum += in[i];
+    }
+}
+
+#define LONG_LINE 262144 /* elements from which on threads share a line: each first adds up its part */
+#define MOST_PARTS 16
+
+typedef struct {
+    uint64_t *out;
+    const uint64_t *in;
+    npy_intp n, part;
+    uint64_t totals[MOST_PARTS + 1]; /* of what comes before each part */
+} Line;
+
+static void total_task(void *ctx, long task)
+{
+    Line *l = ctx;
+    const uint64_t *in = l->in + task * l->part;
+    uint64_t sum = 0;
+    for (npy_intp i = 0; i < l->part; i++) {
+        sum += in[i];
+    }
+    l->totals[task + 1] = sum;
+}
+
+static void sums_task(void *ctx, long task)
+{
+    const Line *l = ctx;
+    const npy_intp start = task * l->part, left = l->n - start;
+    sums_i8(l->totals[task], left < l->part ? left : l->part, l->out + start, l->in + start);
+}
+
+static void shared_sums_i8(npy_intp n, uint64_t *out, const uint64_t *in)
+{
+    Line l = {.out = out, .in = in, .n = n};
+    npy_intp parts = thn_get_threads();
+    parts = parts > MOST_PARTS ? MOST_PARTS : parts;
+    l.part = (n + parts - 1) / parts;
+    parts = (n + l.part - 1) / l.part;
+    thn_parallel((long)parts - 1, total_task, &l);
+    for (npy_intp k = 1; k < parts; k++) {
+        l.totals[k] += l.totals[k - 1];
+    }
+    thn_parallel((long)parts, sums_task, &l);
+}
 
 #define DEFINE_PRODUCTS(S, T)                                  \
     static void products_##S(npy_intp n, T *out, const T *in)  \
@@ -89,27 +170,28 @@ DEFINE_PRODUCTS(i8, uint64_t)
 /* One line; `in` may be `out`. */
 static void cumulate_line(int typenum, int multiply, npy_intp n, char *out, const char *in, npy_intp item, ThnInner op)
 {
-#define LINE_OF(S, T)                              \
-    if (multiply) {                                \
-        products_##S(n, (T *)out, (const T *)in);  \
-    } else {                                       \
-        sums_##S(n, (T *)out, (const T *)in);      \
-    }                                              \
-    return;
     if (typenum == NPY_FLOAT) {
-        LINE_OF(f4, float)
+        (multiply ? products_f4 : sums_f4)(n, (float *)out, (const float *)in);
+        return;
     }
     if (typenum == NPY_DOUBLE) {
-        LINE_OF(f8, double)
+        (multiply ? products_f8 : sums_f8)(n, (double *)out, (const double *)in);
+        return;
     }
     if (PyTypeNum_ISINTEGER(typenum) && item == 8) {
-        LINE_OF(i8, uint64_t)
+        if (multiply) {
+            products_i8(n, (uint64_t *)out, (const uint64_t *)in);
+        } else if (n >= LONG_LINE && thn_get_threads() > 1) {
+            shared_sums_i8(n, (uint64_t *)out, (const uint64_t *)in);
+        } else {
+            sums_i8(0, n, (uint64_t *)out, (const uint64_t *)in);
+        }
+        return;
     }
     if (in != out) {
         memcpy(out, in, (size_t)(n * item));
     }
     op(n - 1, out + item, item, out, item); /* each element reads the one that was written before it */
-#undef LINE_OF
 }
 
 typedef struct {
@@ -163,102 +245,16 @@ static int cumulate_execute(ThnFrame *f, const ThnInstr *ins)
         thn_loop2(in->ndim, in->dims, out->data, out->strides, in->data, in->strides,
                   thn_cast_inner(out->typenum, in->typenum));
     }
-    c.lines = 32768 / c.n + 1;
+    /* Few long lines are gone through one by one: threads share each of them. */
+    const int one_by_one = c.n >= LONG_LINE && c.outer < thn_get_threads() && PyTypeNum_ISINTEGER(out->typenum);
+    c.lines = one_by_one ? c.outer : 32768 / c.n + 1;
     c.columns = 4096;
     npy_intp tasks = c.inner == 1 ? (c.outer + c.lines - 1) / c.lines : c.outer * ((c.inner + c.columns - 1) / c.columns);
     thn_parallel((long)tasks, cumulate_task, &c);
     return 0;
 }
 
-/* ---- nonzero */
-
-typedef struct {
-    int first_axis;
-} Nonzero;
-
-typedef struct {
-    npy_intp count;
-    char flags[]; /* one byte for each element, in C order */
-} Flags;
-
-static int nonzero_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    Nonzero *z = thn_alloc(sizeof *z);
-    ins->data = z;
-    if (!z || !PyArg_ParseTuple(params, "|i", &z->first_axis)) {
-        return -1;
-    }
-    const ThnCellSpec *in = &p->cells[ins->ins[0]];
-    if (in->ndim < 1 || ins->nout != in->ndim || PyTypeNum_ISCOMPLEX(in->typenum)
-        || (ins->nin > 1 && p->cells[ins->ins[1]].ndim < z->first_axis + in->ndim)) {
-        PyErr_SetString(PyExc_ValueError, "nonzero: a real array, and an output for each of its dimensions");
-        return -1;
-    }
-    return 0;
-}
-
-static int nonzero_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    ThnCell *mask = THN_IN(f, ins, 0);
-    if (ins->nin > 1) {
-        int first = ((const Nonzero *)ins->data)->first_axis;
-        const ThnCell *x = THN_IN(f, ins, 1);
-        for (int i = 0; i < mask->ndim; i++) {
-            if (mask->dims[i] != x->dims[first + i]) {
-                return thn_error(f, PyExc_IndexError,
-                                 "boolean index did not match indexed array along axis %d; size of axis is %lld but size "
-                                 "of corresponding boolean axis is %lld",
-                                 first + i, (long long)x->dims[first + i], (long long)mask->dims[i]);
-            }
-        }
-    }
-    npy_intp total = thn_size(mask), strides[THN_MAXDIM], s = 1, count = 0;
-    Flags *flags = thn_scratch(f, ins, sizeof(Flags) + (size_t)total);
-    if (!flags) {
-        return -1;
-    }
-    for (int i = mask->ndim - 1; i >= 0; i--) {
-        strides[i] = s;
-        s *= mask->dims[i];
-    }
-    thn_loop2(mask->ndim, mask->dims, flags->flags, strides, mask->data, mask->strides,
-              thn_cast_inner(NPY_BOOL, mask->typenum));
-    for (npy_intp i = 0; i < total; i++) {
-        count += flags->flags[i] != 0;
-    }
-    flags->count = count;
-    for (int k = 0; k < ins->nout; k++) {
-        if (thn_out_alloc(f, THN_OUT(f, ins, k), &count) < 0) {
-            return -1;
-        }
-    }
-    f->work = (double)total + 4.0 * (double)count;
-    return 0;
-}
-
-static int nonzero_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnCell *mask = THN_IN(f, ins, 0);
-    const Flags *flags = f->scratch[ins->index].ptr;
-    npy_intp total = thn_size(mask);
-    const char *p = flags->flags, *end = p + total;
-    for (npy_intp found = 0; found < flags->count; found++, p++) {
-        p = memchr(p, 1, (size_t)(end - p));
-        if (!p) {
-            break;
-        }
-        npy_intp position = p - flags->flags;
-        for (int k = mask->ndim - 1; k > 0; k--) {
-            ((int64_t *)THN_OUT(f, ins, k)->data)[found] = position % mask->dims[k];
-            position /= mask->dims[k];
-        }
-        ((int64_t *)THN_OUT(f, ins, 0)->data)[found] = position;
-    }
-    return 0;
-}
-
 const ThnOpDef thn_ops_order[] = {
     {"cumulate", cumulate_init, NULL, cumulate_prepare, cumulate_execute, 0},
-    {"nonzero", nonzero_init, NULL, nonzero_prepare, nonzero_execute, 0},
     {NULL, NULL, NULL, NULL, NULL, 0},
 };

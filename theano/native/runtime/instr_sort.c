@@ -9,6 +9,7 @@
 
 #define NO_AXIS INT32_MIN
 #define PARALLEL_ROWS 65536 /* elements above which rows are sorted on several threads */
+#define LONG_ROW 131072
 
 /* ---- rows: all lines of an array along one axis */
 
@@ -201,10 +202,7 @@ static void rows_task(void *ctx, long task)
             topk_row(r, row, out, r->out2 ? line(r->out2, r->axis, k) : NULL, work);
         } else if (r->argsort) {
             const uint64_t *order = argsort_row(r->in, row, stride, n, work);
-            const npy_intp step = r->out->strides[r->axis];
-            for (npy_intp i = 0; i < n; i++) {
-                *(int64_t *)(out + i * step) = (int64_t)(uint32_t)order[i];
-            }
+            thn_put_positions(order, n, out, r->out->strides[r->axis]);
         } else {
             sort_row(r->in, row, stride, n, out, r->out->strides[r->axis], work);
         }
@@ -225,7 +223,9 @@ static int run_rows(ThnFrame *f, const ThnInstr *ins, Rows *r)
         return 0;
     }
     r->chunk = r->rows;
-    if (r->rows > 1 && r->n * r->rows >= PARALLEL_ROWS) {
+    /* Few long rows are sorted one by one: threads share each of them. */
+    const int one_by_one = r->rows < thn_get_threads() && r->n >= LONG_ROW;
+    if (r->rows > 1 && !one_by_one && r->n * r->rows >= PARALLEL_ROWS) {
         r->chunk = PARALLEL_ROWS / 4 / r->n + 1;
     }
     atomic_init(&r->failed, 0);

@@ -381,15 +381,26 @@ static PyType_Spec kernel_spec = {
 
 /* ---- the instruction */
 
+const ThnKernel *thn_kernel_of(PyObject *o)
+{
+    if (!PyObject_TypeCheck(o, KernelType)) {
+        PyErr_SetString(PyExc_TypeError, "kernel: the first of the params is a Kernel");
+        return NULL;
+    }
+    return &((KernelObject *)o)->k;
+}
+
 static int op_init(ThnProgram *prog, ThnInstr *instr, PyObject *params)
 {
     (void)prog;
-    PyObject *kernel = PyTuple_Check(params) && PyTuple_GET_SIZE(params) == 1 ? PyTuple_GET_ITEM(params, 0) : NULL;
-    if (!kernel || !PyObject_TypeCheck(kernel, KernelType)) {
-        PyErr_SetString(PyExc_TypeError, "kernel: params are (Kernel,)");
+    PyObject *kernel;
+    if (!PyArg_ParseTuple(params, "O", &kernel)) {
         return -1;
     }
-    const ThnKernel *k = &((KernelObject *)kernel)->k;
+    const ThnKernel *k = thn_kernel_of(kernel);
+    if (!k) {
+        return -1;
+    }
     if (instr->nin != k->nin || instr->nout != k->nout) {
         PyErr_Format(PyExc_ValueError, "kernel: %d inputs and %d outputs are needed", k->nin, k->nout);
         return -1;

@@ -28,14 +28,16 @@ typedef void (*cgesdd_fn)(Flag, Int, Int, void *, Int, void *, void *, Int, void
 typedef void (*geqrf_fn)(Int, Int, void *, Int, void *, void *, Int, Info);
 typedef void (*orgqr_fn)(Int, Int, Int, void *, Int, const void *, void *, Int, Info);
 typedef void (*geev_fn)(Flag, Flag, Int, void *, Int, void *, void *, void *, Int, void *, Int, void *, Int, Info);
+typedef void (*gelsd_fn)(Int, Int, Int, void *, Int, void *, Int, void *, const void *, Info, void *, Int, void *, Info);
 typedef void (*cgeev_fn)(Flag, Flag, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, void *, Info);
 
-enum { POTRF, GETRF, GETRI, GETRS, SYSV, TRSM, GEMM, SYEVD, SYGVD, GESDD, GEQRF, ORGQR, GEEV, N_ROUTINES };
+enum { POTRF, GETRF, GETRI, GETRS, SYSV, TRSM, GEMM, SYEVD, SYGVD, GESDD, GEQRF, ORGQR, GEEV, GELSD, N_ROUTINES };
 
 static const char *const names[N_ROUTINES][2] = {
     {"potrf", "potrf"}, {"getrf", "getrf"}, {"getri", "getri"}, {"getrs", "getrs"},
     {"sysv", "sysv"},   {"trsm", "trsm"},   {"gemm", "gemm"},   {"syevd", "heevd"}, {"sygvd", "hegvd"},
     {"gesdd", "gesdd"}, {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"geev", "geev"},
+    {"gelsd", "gelsd"},
 };
 
 static void *routines[N_ROUTINES][4];
@@ -95,10 +97,12 @@ static ThnDense block(int letter, ThnDense a, int64_t row, int64_t col, int64_t 
     return (ThnDense){a.data + (row + col * a.ld) * item_of[letter], rows, cols, a.ld};
 }
 
-/* ---- LU factors by blocks, whose updates run on several threads: a column of blocks is a task */
+/* ---- LU factors by blocks, whose updates run on several threads: a column of blocks is a task. One thread goes the same way,
+ * which takes as long as the library's, so that factors do not depend on the number of threads. */
 
 #define BLOCKED 256 /* sizes from which on matrices are cut */
 #define WIDTH 64
+#define MANY 768    /* right sides from which on they are cut into greater parts: the library rearranges the factor for each */
 
 typedef struct {
     int letter;
@@ -173,7 +177,7 @@ int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots)
     const int64_t n = a.rows;
     int64_t failed = 0;
     const int held = thn_blas_hold();
-    if (n != a.cols || n < BLOCKED || thn_get_threads() < 2) {
+    if (n != a.cols || n < BLOCKED) {
         failed = panel_getrf(letter, a, pivots);
         thn_blas_let_go(held);
         return failed;
@@ -283,10 +287,10 @@ static void trsm_task(void *ctx, long task)
 
 void thn_trsm(int letter, char side, char uplo, char trans, char diag, ThnDense a, ThnDense b)
 {
-    const int64_t length = side == 'L' ? b.cols : b.rows, threads = thn_get_threads();
+    const int64_t length = side == 'L' ? b.cols : b.rows;
     Triangular t = {letter, side, uplo, trans, diag, a, b, length};
-    if ((double)a.rows * (double)a.rows * (double)length > 1e6 && threads > 1 && length >= 2 * WIDTH) {
-        t.part = ((length + 2 * threads - 1) / (2 * threads) + 15) / 16 * 16;
+    if ((double)a.rows * (double)a.rows * (double)length > 1e6 && length >= 2 * WIDTH) {
+        t.part = length < MANY ? 2 * WIDTH : 4 * WIDTH;
     }
     const int held = thn_blas_hold();
     thn_parallel(length ? (long)((length + t.part - 1) / t.part) : 0, trsm_task, &t);
@@ -451,6 +455,26 @@ int64_t thn_geev(int letter, ThnDense a, void *w, ThnDense vr)
         }
     }
     drop(&k);
+    return result(info);
+}
+
+int64_t thn_gelsd(int letter, ThnDense a, ThnDense b, void *s, double rcond, int64_t *rank)
+{
+    int64_t info = 0, query = -1, ifirst[2] = {0, 0};
+    double first[2] = {0, 0};
+    const float narrow = (float)rcond;
+    const void *limit = letter & 1 ? (const void *)&rcond : (const void *)&narrow;
+    Work k = {0};
+    *rank = 0;
+    for (int run = 0; run < 2; run++) {
+        CALL(gelsd_fn, GELSD)(&a.rows, &a.cols, &b.cols, a.data, &a.ld, b.data, &b.ld, s, limit, rank,
+                              run ? k.work : (void *)first, run ? &k.lwork : &query, run ? k.iwork : (void *)ifirst, &info);
+        if (!run && !take(&k, letter, first, NULL, ifirst)) {
+            return THN_LAPACK_MEMORY;
+        }
+    }
+    drop(&k);
+    *rank = result(*rank);
     return result(info);
 }
 

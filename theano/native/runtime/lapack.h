@@ -40,4 +40,7 @@ int64_t thn_orgqr(int letter, ThnDense a, int64_t k, const void *tau);
 /* Eigenvalues and right eigenvectors. For real types w has room for 2 n numbers: real parts, then imaginary parts. */
 int64_t thn_geev(int letter, ThnDense a, void *w, ThnDense vr);
 
+/* The solution of least norm of a x = b, in place of b (of max(rows, cols) rows); singular values in s; float32 and float64. */
+int64_t thn_gelsd(int letter, ThnDense a, ThnDense b, void *s, double rcond, int64_t *rank);
+
 #endif

@@ -8,8 +8,8 @@
  *
  *   elem(P, S, n1, n0)    elementwise: n1 rows of n0 elements; S: byte strides from row to row.
  *   rows(P, S, n1, n0)    row pipelines: n1 rows of n0 elements each, all stages.
- *   Reductions of a single stage without full outputs have instead, over accumulators `acc` (for reduction r the lanes
- *   start at acc + r * THN_LANES * 16):
+ *   Reductions of a single stage, which may have full outputs as well, have instead, over accumulators `acc` (for
+ *   reduction r the lanes start at acc + r * THN_LANES * 16):
  *   part(P, S, n1, n0, start, acc, j)  lane j + k = reduction of the n0 elements of row k; `start` is the inner position
  *                                      of the first element
  *   cols(P, S, n1, n0, acc)            lane k = lane k op elements (i, k), i < n1; S: byte strides of the reduced dim. Or NULL

@@ -219,7 +219,11 @@ void thn_packed_multiply(const ThnPacked *b, const ThnMatrix *a, const ThnMatrix
         p.z = NULL;
     }
     const double work = (double)a->rows * (double)b->cols * (double)b->rows * (b->typenum == NPY_FLOAT ? 0.02 : 0.04);
-    const npy_intp tasks = thn_worth(work, b->panels);
+    npy_intp tasks = thn_worth(work, b->panels);
+    if (tasks > 1) {
+        /* As many for each of two or four threads. */
+        tasks = (tasks + 3) / 4 * 4;
+    }
     p.part = (b->panels + tasks - 1) / tasks;
     thn_parallel((long)((b->panels + p.part - 1) / p.part), product_task, &p);
 }

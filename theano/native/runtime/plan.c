@@ -66,7 +66,7 @@ int thn_kernel_out_order(const ThnKernel *k, int o, const ThnArg *in, const thn_
 {
     const ThnKernelOut *out = &k->out[o];
     int axes[THN_KMAXDIM], changed = 0;
-    if (out->rank < 2 || k->n_inner) {
+    if (out->rank < 2 || (k->n_inner && (k->fn->rows || !out->full))) {
         return 0;
     }
     for (int a = 0; a < out->rank; a++) {
@@ -281,6 +281,11 @@ static int columns_fit(const ThnPlan *p)
         const thn_intp s = g->strides[i * g->cap + g->n - 1];
         const int constant = k->in[i].bcast >> (k->n_outer - 1) & 1;
         if (s != (constant ? 0 : k->in[i].itemsize)) {
+            return 0;
+        }
+    }
+    for (int o = 0; o < k->nout; o++) {
+        if (k->out[o].full && g->strides[(k->nin + o) * g->cap + g->n - 1] != k->out[o].itemsize) {
             return 0;
         }
     }

@@ -108,14 +108,14 @@ static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
 
 static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
 {
-    PyObject *ins_seq, *outs_seq, *params, *free_seq = NULL;
+    PyObject *ins_seq, *outs_seq, *params, *free_seq = NULL, *shown_seq = NULL;
     const char *name;
     ins->node_index = -1;
     if (!PyTuple_Check(spec)) {
-        PyErr_SetString(PyExc_TypeError, "an instruction is a tuple (opname, ins, outs, params, node_index, free)");
+        PyErr_SetString(PyExc_TypeError, "an instruction is a tuple (opname, ins, outs, params, node_index, free, shown)");
         return -1;
     }
-    if (!PyArg_ParseTuple(spec, "sOOO|iO", &name, &ins_seq, &outs_seq, &params, &ins->node_index, &free_seq)) {
+    if (!PyArg_ParseTuple(spec, "sOOO|iOO", &name, &ins_seq, &outs_seq, &params, &ins->node_index, &free_seq, &shown_seq)) {
         return -1;
     }
     const ThnOpDef *def = thn_find_op(name);
@@ -129,7 +129,8 @@ static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
     }
     if (parse_ints(ins_seq, &ins->ins, &ins->nin, p->ncells, name) < 0
         || parse_ints(outs_seq, &ins->outs, &ins->nout, p->ncells, name) < 0
-        || (free_seq && parse_ints(free_seq, &ins->frees, &ins->nfree, p->ncells, name) < 0)) {
+        || (free_seq && parse_ints(free_seq, &ins->frees, &ins->nfree, p->ncells, name) < 0)
+        || (shown_seq && parse_ints(shown_seq, &ins->shown, &ins->nshown, p->ncells, name) < 0)) {
         return -1;
     }
     ins->def = def;
@@ -374,6 +375,7 @@ static void program_dealloc(ThnProgram *p)
         thn_free(ins->ins);
         thn_free(ins->outs);
         thn_free(ins->frees);
+        thn_free(ins->shown);
     }
     program_clear(p);
     thn_free(p->cells);

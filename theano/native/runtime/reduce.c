@@ -208,10 +208,12 @@ static void reduce_rows(const ThnPlan *p, char **q, const thn_intp *s, thn_intp 
                     pos /= g->shape[d];
                 }
             }
-            else if (p->through[op] && op < k->nin) {
+            else if (p->through[op]) {
                 v[op] = buf + (size_t)op * PIECE * 16;
                 sv[op] = n * itemsize_of(k, op);
-                thn_move_rows(p, op, q[op], s[op], m, e, n, v[op], sv[op], 1);
+                if (op < k->nin) {
+                    thn_move_rows(p, op, q[op], s[op], m, e, n, v[op], sv[op], 1);
+                }
             }
             else if (!is_row_operand(k, op)) {
                 v[op] += e * itemsize_of(k, op);
@@ -223,6 +225,11 @@ static void reduce_rows(const ThnPlan *p, char **q, const thn_intp *s, thn_intp 
         else {
             k->fn->part(v, sv, m, n, e, spare, 0);
             acc_combine(k->fn->reduces, acc, j, spare, 0, m);
+        }
+        for (int op = k->nin; op < ops && !run; op++) {
+            if (p->through[op]) {
+                thn_move_rows(p, op, q[op], s[op], m, e, n, v[op], sv[op], 0);
+            }
         }
     }
 }
@@ -242,7 +249,7 @@ static int reduce_row_range(const ThnPlan *p, thn_intp r0, thn_intp r1)
     const int ops = n_ops(k), nd = g->n > 0 ? g->n - 1 : 0;
     const thn_intp n1 = g->n > 0 ? g->shape[g->n - 1] : 1;
     const thn_intp chunk = chunk_length(p->inner);
-    const size_t acc_bytes = acc_total(k), buf_bytes = p->buffered ? (size_t)k->nin * PIECE * 16 : 0;
+    const size_t acc_bytes = acc_total(k), buf_bytes = p->buffered ? (size_t)ops * PIECE * 16 : 0;
     char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
     thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
     char *acc = thn_buffer_alloc(2 * acc_bytes + buf_bytes);
@@ -306,14 +313,14 @@ static void reduce_chunk_task(void *ctx, long task)
     thn_intp s1[THN_KMAXOPS];
     char *buf = NULL;
     if (p->buffered) {
-        buf = thn_buffer_alloc((size_t)p->k->nin * PIECE * 16 + acc_bytes);
+        buf = thn_buffer_alloc((size_t)n_ops(p->k) * PIECE * 16 + acc_bytes);
         if (!buf) {
             l->failed = 1;
             return;
         }
     }
     thn_strides_along(&p->outer, p->outer.n - 1, n_ops(p->k), s1);
-    reduce_rows(p, l->row_ptr, s1, 1, e0, e1, l->acc, task, buf, buf ? buf + (size_t)p->k->nin * PIECE * 16 : NULL);
+    reduce_rows(p, l->row_ptr, s1, 1, e0, e1, l->acc, task, buf, buf ? buf + (size_t)n_ops(p->k) * PIECE * 16 : NULL);
     thn_buffer_free(buf);
 }
 
@@ -385,7 +392,7 @@ static void accumulate_columns(const ThnPlan *p, char **base, thn_intp ncols, th
         m = b1 - b0 > 1 && m > ROWS_TOGETHER ? ROWS_TOGETHER : m;
         for (thn_intp b = b0; b < b1; b++) {
             const thn_intp c0 = b * THN_LANES, c1 = c0 + THN_LANES < ncols ? c0 + THN_LANES : ncols;
-            for (int op = 0; op < k->nin; op++) {
+            for (int op = 0; op < ops; op++) {
                 q[op] = ptr[op] + j * s1[op] + c0 * p->outer.strides[op * p->outer.cap + p->outer.n - 1];
             }
             k->fn->cols(q, s1, m, c1 - c0, acc + (size_t)(b - b0) * acc_bytes);

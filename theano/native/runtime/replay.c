@@ -177,7 +177,16 @@ static int run_full(ThnProgram *p, ThnFrame *f, const ThnInstr *ins, ThnAgain *a
     if (ins->def->prepare(f, ins) < 0 || (ins->def->execute && thn_execute(f, ins, f->work) < 0)) {
         return thn_fail(p, f, ins);
     }
+    if (f->work > THN_GIL_WORK && PyErr_CheckSignals() < 0) {
+        return -1;
+    }
     return record(f, ins, a, f->work);
+}
+
+static void count_run(ThnProgram *p, const ThnInstr *ins, double start)
+{
+    p->times[ins->index] += thn_now() - start;
+    p->counts[ins->index]++;
 }
 
 int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes)
@@ -193,8 +202,12 @@ int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes)
     }
     for (int i = 0; i < p->ninstrs; i++) {
         const ThnInstr *ins = &p->instrs[i];
+        const double start = p->profile ? thn_now() : 0;
         if (run_full(p, f, ins, &f->again[i]) < 0) {
             return -1;
+        }
+        if (p->profile) {
+            count_run(p, ins, start);
         }
         for (int k = 0; k < ins->nout; k++) {
             const ThnCell *c = THN_OUT(f, ins, k);
@@ -304,12 +317,19 @@ int thn_run_again(ThnProgram *p, ThnFrame *f)
     for (int i = 0; i < p->ninstrs; i++) {
         const ThnInstr *ins = &p->instrs[i];
         ThnAgain *a = &f->again[i];
+        const double start = p->profile ? thn_now() : 0;
         if (!changed) {
             const int done = run_quickly(f, ins, a);
             if (done < 0) {
                 return thn_fail(p, f, ins);
             }
             if (done) {
+                if (p->profile) {
+                    count_run(p, ins, start);
+                }
+                if (a->work > THN_GIL_WORK && PyErr_CheckSignals() < 0) {
+                    return -1;
+                }
                 continue;
             }
         }
@@ -320,6 +340,9 @@ int thn_run_again(ThnProgram *p, ThnFrame *f)
         }
         if (run_full(p, f, ins, a) < 0) {
             return -1;
+        }
+        if (p->profile) {
+            count_run(p, ins, start);
         }
         changed |= n < ins->nout;
         for (int k = 0; k < n; k++) {

@@ -1,8 +1,33 @@
 /* Radix sorts. Keys are cut into digits of 8 or 11 bits, from the highest bit in which the keys differ; what lies more than
- * 32 bits below it is looked at only where the upper bits are equal. */
+ * 32 bits below it is looked at only where the upper bits are equal.
+ *
+ * Threads share long sorts: each takes a part of the elements, counts their digits, and moves them behind those of the parts
+ * before. The order of the result is the only one that a stable sort has, whatever the number of parts. */
 #include "sortkeys.h"
+#include "pool.h"
+#include "threads.h"
 
 #define FEW 32 /* rows that insertion sorts */
+#define SHARED 131072 /* elements from which on threads share a sort */
+#define MOST_PARTS 16
+#define DIGITS 2048
+
+static int parts_of(npy_intp n)
+{
+    const npy_intp threads = thn_get_threads(), most = 2 * n / SHARED;
+    if (n < SHARED || threads < 2) {
+        return 1;
+    }
+    return (int)(threads < most ? (threads < MOST_PARTS ? threads : MOST_PARTS) : most < MOST_PARTS ? most : MOST_PARTS);
+}
+
+/* Elements [*start, *stop) are part `task`. */
+static void part_range(npy_intp n, int parts, long task, npy_intp *start, npy_intp *stop)
+{
+    const npy_intp length = (n + parts - 1) / parts;
+    *start = task * length < n ? task * length : n;
+    *stop = n - *start < length ? n : *start + length;
+}
 
 /* ---- keys */
 
@@ -106,13 +131,30 @@ static void keys64(int kind, const char *src, npy_intp stride, npy_intp n, uint6
     }
 }
 
+typedef struct {
+    int typenum, merge, parts;
+    char *elements;
+    npy_intp stride, n;
+    void *keys;
+} Converting;
+
+static void keys_task(void *ctx, long task)
+{
+    const Converting *c = ctx;
+    npy_intp start, stop;
+    part_range(c->n, c->parts, task, &start, &stop);
+    const char *src = c->elements + start * c->stride;
+    if (thn_key_size(c->typenum) == 4) {
+        keys32(key_kind(c->typenum), src, c->stride, stop - start, (uint32_t *)c->keys + start, c->merge);
+    } else {
+        keys64(key_kind(c->typenum), src, c->stride, stop - start, (uint64_t *)c->keys + start, c->merge);
+    }
+}
+
 void thn_keys(int typenum, const char *src, npy_intp stride, npy_intp n, void *keys, int merge)
 {
-    if (thn_key_size(typenum) == 4) {
-        keys32(key_kind(typenum), src, stride, n, keys, merge);
-    } else {
-        keys64(key_kind(typenum), src, stride, n, keys, merge);
-    }
+    Converting c = {typenum, merge, parts_of(n), (char *)src, stride, n, keys};
+    thn_parallel(c.parts, keys_task, &c);
 }
 
 void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *keys)
@@ -127,7 +169,7 @@ void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint6
     }                                                          \
     return;
 
-void thn_unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride)
+static void unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride)
 {
     const uint64_t sign = (uint64_t)1 << 63;
     switch (key_kind(typenum)) {
@@ -144,6 +186,21 @@ void thn_unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp s
     case K_F8: BACK(uint64_t, uint64_t, v & sign ? v ^ sign : ~v)
     default: return;
     }
+}
+
+static void unkeys_task(void *ctx, long task)
+{
+    const Converting *c = ctx;
+    npy_intp start, stop;
+    part_range(c->n, c->parts, task, &start, &stop);
+    unkeys(c->typenum, (const char *)c->keys + start * thn_key_size(c->typenum), stop - start,
+           c->elements + start * c->stride, c->stride);
+}
+
+void thn_unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride)
+{
+    Converting c = {typenum, 0, parts_of(n), dst, stride, n, (void *)keys};
+    thn_parallel(c.parts, unkeys_task, &c);
 }
 
 void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n, uint8_t *class, uint64_t *re, uint64_t *im)
@@ -167,11 +224,88 @@ void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n,
 
 /* ---- radix sorts */
 
+/* One pass: elements go from a to b in the order of one digit. */
+#define DEFINE_PASS(U)                                                                              \
+    typedef struct {                                                                                \
+        const U *a;                                                                                 \
+        U *b, mask;                                                                                 \
+        npy_intp n;                                                                                 \
+        int parts, shift;                                                                           \
+        uint32_t *counts; /* of each digit, part by part; then where the part's elements go */      \
+    } Pass_##U;                                                                                     \
+                                                                                                    \
+    static void count_##U(void *ctx, long task)                                                     \
+    {                                                                                               \
+        const Pass_##U *p = ctx;                                                                    \
+        const int shift = p->shift;                                                                 \
+        const U mask = p->mask;                                                                     \
+        uint32_t *count = p->counts + task * DIGITS;                                                \
+        npy_intp i, stop;                                                                           \
+        part_range(p->n, p->parts, task, &i, &stop);                                                \
+        memset(count, 0, sizeof *count * DIGITS);                                                   \
+        for (; i < stop; i++) {                                                                     \
+            count[(p->a[i] >> shift) & mask]++;                                                     \
+        }                                                                                           \
+    }                                                                                               \
+                                                                                                    \
+    static void scatter_##U(void *ctx, long task)                                                   \
+    {                                                                                               \
+        const Pass_##U *p = ctx;                                                                    \
+        const int shift = p->shift;                                                                 \
+        const U mask = p->mask;                                                                     \
+        uint32_t *count = p->counts + task * DIGITS;                                                \
+        npy_intp i, stop;                                                                           \
+        part_range(p->n, p->parts, task, &i, &stop);                                                \
+        for (; i < stop; i++) {                                                                     \
+            const U v = p->a[i];                                                                    \
+            p->b[count[(v >> shift) & mask]++] = v;                                                 \
+        }                                                                                           \
+    }                                                                                               \
+                                                                                                    \
+    /* NULL: nothing was done. */                                                                   \
+    static U *shared_##U(U *a, U *b, npy_intp n, int low, int bits, int parts)                      \
+    {                                                                                               \
+        uint32_t *counts = thn_pool_alloc(sizeof *counts * DIGITS * (size_t)parts);                 \
+        const int passes = (bits + 10) / 11, width = passes ? (bits + passes - 1) / passes : 0;     \
+        for (int k = 0; counts && k < passes; k++) {                                                \
+            Pass_##U p = {a, b, (U)(((U)1 << width) - 1), n, parts, low + k * width, counts};       \
+            thn_parallel(parts, count_##U, &p);                                                     \
+            uint32_t sum = 0, same = 0;                                                             \
+            for (int part = 0; part < parts; part++) {                                              \
+                same += counts[part * DIGITS + (int)((a[0] >> p.shift) & p.mask)];                  \
+            }                                                                                       \
+            if ((npy_intp)same == n) {                                                              \
+                continue;                                                                           \
+            }                                                                                       \
+            for (int d = 0; d <= (int)p.mask; d++) {                                                \
+                for (int part = 0; part < parts; part++) {                                          \
+                    const uint32_t c = counts[part * DIGITS + d];                                   \
+                    counts[part * DIGITS + d] = sum;                                                \
+                    sum += c;                                                                       \
+                }                                                                                   \
+            }                                                                                       \
+            thn_parallel(parts, scatter_##U, &p);                                                   \
+            U *t = a;                                                                               \
+            a = b;                                                                                  \
+            b = t;                                                                                  \
+        }                                                                                           \
+        thn_pool_free(counts);                                                                      \
+        return counts ? a : NULL;                                                                   \
+    }
+
+DEFINE_PASS(uint32_t)
+DEFINE_PASS(uint64_t)
+
 /* Sorts by the bits [low, low + bits); stable. Returns the array that holds the result. */
 #define DEFINE_RADIX(U)                                                                             \
     static U *radix_##U(U *a, U *b, npy_intp n, int low, int bits)                                  \
     {                                                                                               \
-        uint32_t counts[5][2048];                                                                   \
+        const int parts = parts_of(n);                                                              \
+        U *shared = parts > 1 ? shared_##U(a, b, n, low, bits, parts) : NULL;                       \
+        if (shared) {                                                                               \
+            return shared;                                                                          \
+        }                                                                                           \
+        uint32_t counts[5][DIGITS];                                                                 \
         const int most = n < 4096 ? 8 : 11;                                                         \
         const int passes = (bits + most - 1) / most;                                                \
         const int width = passes ? (bits + passes - 1) / passes : 0;                                \
@@ -228,13 +362,38 @@ DEFINE_INSERTION(uint64_t)
 
 /* Number of low bits that hold all differences between the keys; -1: they are sorted already. */
 #define DEFINE_SPREAD(U, CLZ)                                       \
-    static int spread_##U(const U *keys, npy_intp n)                \
+    typedef struct {                                                \
+        const U *keys;                                              \
+        npy_intp n;                                                 \
+        int parts, fall[MOST_PARTS];                                \
+        U differ[MOST_PARTS];                                       \
+    } Spread_##U;                                                   \
+                                                                    \
+    static void spread_task_##U(void *ctx, long task)               \
     {                                                               \
+        Spread_##U *s = ctx;                                        \
+        const U *keys = s->keys, first = keys[0];                   \
         U differ = 0;                                               \
         int fall = 0;                                               \
-        for (npy_intp i = 1; i < n; i++) {                          \
-            differ |= keys[i] ^ keys[0];                            \
+        npy_intp i, stop;                                           \
+        part_range(s->n, s->parts, task, &i, &stop);                \
+        for (i += i == 0; i < stop; i++) {                          \
+            differ |= keys[i] ^ first;                              \
             fall |= keys[i] < keys[i - 1];                          \
+        }                                                           \
+        s->differ[task] = differ;                                   \
+        s->fall[task] = fall;                                       \
+    }                                                               \
+                                                                    \
+    static int spread_##U(const U *keys, npy_intp n)                \
+    {                                                               \
+        Spread_##U s = {.keys = keys, .n = n, .parts = parts_of(n)};\
+        U differ = 0;                                               \
+        int fall = 0;                                               \
+        thn_parallel(s.parts, spread_task_##U, &s);                 \
+        for (int k = 0; k < s.parts; k++) {                         \
+            differ |= s.differ[k];                                  \
+            fall |= s.fall[k];                                      \
         }                                                           \
         return !fall ? -1 : (int)sizeof(U) * 8 - CLZ(differ);       \
     }
@@ -252,48 +411,36 @@ uint32_t *thn_sort_u32(uint32_t *keys, uint32_t *spare, npy_intp n)
     return bits < 0 ? keys : radix_uint32_t(keys, spare, n, 0, bits);
 }
 
-uint64_t *thn_sort_u64(uint64_t *keys, uint64_t *spare, npy_intp n)
+/* ---- where the upper bits are equal, by the bits below `low` */
+
+typedef struct {
+    const uint64_t *keys;      /* NULL: `a` holds the keys themselves; else keys' upper parts, above positions */
+    uint64_t *a, *b;
+    int low, parts;
+    npy_intp bounds[MOST_PARTS + 1];
+} Ties;
+
+static int tied(const Ties *t, npy_intp i, npy_intp j)
 {
-    if (n <= FEW) {
-        insertion_uint64_t(keys, n);
-        return keys;
-    }
-    int bits = spread_uint64_t(keys, n);
-    if (bits < 0) {
-        return keys;
-    }
-    const int low = bits > 32 ? bits - 32 : 0;
-    uint64_t *a = radix_uint64_t(keys, spare, n, low, bits - low), *b = a == keys ? spare : keys;
-    for (npy_intp i = 0, j; low && i < n; i = j) {
-        for (j = i + 1; j < n && a[j] >> low == a[i] >> low; j++) {
-        }
-        if (j - i <= FEW) {
-            insertion_uint64_t(a + i, j - i);
-        } else {
-            const uint64_t *sorted = radix_uint64_t(a + i, b + i, j - i, 0, low);
-            if (sorted != a + i) {
-                memcpy(a + i, sorted, sizeof *a * (size_t)(j - i));
-            }
-        }
-    }
-    return a;
+    const int shift = t->keys ? 32 : t->low;
+    return t->a[i] >> shift == t->a[j] >> shift;
 }
 
-uint64_t *thn_argsort_u32(const uint32_t *keys, npy_intp n, uint64_t *a, uint64_t *b)
+/* Keys that agree above bit `low`. */
+static void settle_keys(uint64_t *a, uint64_t *b, npy_intp n, int low)
 {
-    for (npy_intp i = 0; i < n; i++) {
-        a[i] = (uint64_t)keys[i] << 32 | (uint64_t)i;
-    }
     if (n <= FEW) {
         insertion_uint64_t(a, n);
-        return a;
+        return;
     }
-    int bits = spread_uint32_t(keys, n);
-    return bits < 0 ? a : radix_uint64_t(a, b, n, 32, bits);
+    const uint64_t *sorted = radix_uint64_t(a, b, n, 0, low);
+    if (sorted != a) {
+        memcpy(a, sorted, sizeof *a * (size_t)n);
+    }
 }
 
-/* Sorts positions whose keys agree above bit `low` by the bits below. */
-static void settle(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, int low)
+/* Positions whose keys agree above bit `low`. */
+static void settle_positions(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, int low)
 {
     const uint64_t mask = ((uint64_t)1 << low) - 1;
     for (npy_intp i = 0; i < n; i++) {
@@ -310,6 +457,99 @@ static void settle(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, i
     }
 }
 
+static void ties_task(void *ctx, long task)
+{
+    const Ties *t = ctx;
+    const npy_intp stop = t->bounds[task + 1];
+    for (npy_intp i = t->bounds[task], j; i < stop; i = j) {
+        for (j = i + 1; j < stop && tied(t, i, j); j++) {
+        }
+        if (j - i < 2) {
+            continue;
+        }
+        if (t->keys) {
+            settle_positions(t->keys, t->a + i, t->b + i, j - i, t->low);
+        } else {
+            settle_keys(t->a + i, t->b + i, j - i, t->low);
+        }
+    }
+}
+
+/* No part ends between elements that are tied. */
+static void settle(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, int low)
+{
+    Ties t = {.keys = keys, .a = a, .b = b, .low = low, .parts = parts_of(n)};
+    if (!low) {
+        return;
+    }
+    for (int k = 0; k < t.parts; k++) {
+        npy_intp stop;
+        part_range(n, t.parts, k, &t.bounds[k], &stop);
+        npy_intp *start = &t.bounds[k];
+        *start = k && *start < t.bounds[k - 1] ? t.bounds[k - 1] : *start;
+        while (*start > 0 && *start < n && tied(&t, *start - 1, *start)) {
+            ++*start;
+        }
+    }
+    t.bounds[t.parts] = n;
+    thn_parallel(t.parts, ties_task, &t);
+}
+
+uint64_t *thn_sort_u64(uint64_t *keys, uint64_t *spare, npy_intp n)
+{
+    if (n <= FEW) {
+        insertion_uint64_t(keys, n);
+        return keys;
+    }
+    int bits = spread_uint64_t(keys, n);
+    if (bits < 0) {
+        return keys;
+    }
+    const int low = bits > 32 ? bits - 32 : 0;
+    uint64_t *a = radix_uint64_t(keys, spare, n, low, bits - low);
+    settle(NULL, a, a == keys ? spare : keys, n, low);
+    return a;
+}
+
+/* ---- positions */
+
+typedef struct {
+    const void *keys;
+    int size, low, parts;
+    npy_intp n, step;
+    uint64_t *a;
+    char *out;
+} Positions;
+
+/* Each position below 32 bits of its key. */
+static void pair_task(void *ctx, long task)
+{
+    const Positions *p = ctx;
+    npy_intp start, stop;
+    part_range(p->n, p->parts, task, &start, &stop);
+    if (p->size == 4) {
+        for (npy_intp i = start; i < stop; i++) {
+            p->a[i] = (uint64_t)((const uint32_t *)p->keys)[i] << 32 | (uint64_t)i;
+        }
+        return;
+    }
+    for (npy_intp i = start; i < stop; i++) {
+        p->a[i] = (((const uint64_t *)p->keys)[i] >> p->low & UINT32_MAX) << 32 | (uint64_t)i;
+    }
+}
+
+uint64_t *thn_argsort_u32(const uint32_t *keys, npy_intp n, uint64_t *a, uint64_t *b)
+{
+    Positions p = {.keys = keys, .size = 4, .parts = parts_of(n), .n = n, .a = a};
+    thn_parallel(p.parts, pair_task, &p);
+    if (n <= FEW) {
+        insertion_uint64_t(a, n);
+        return a;
+    }
+    int bits = spread_uint32_t(keys, n);
+    return bits < 0 ? a : radix_uint64_t(a, b, n, 32, bits);
+}
+
 uint64_t *thn_argsort_u64(const uint64_t *keys, npy_intp n, uint64_t *a, uint64_t *b)
 {
     int bits = n > 1 ? spread_uint64_t(keys, n) : -1;
@@ -320,10 +560,8 @@ uint64_t *thn_argsort_u64(const uint64_t *keys, npy_intp n, uint64_t *a, uint64_
         return a;
     }
     const int low = bits > 32 ? bits - 32 : 0;
-    const uint64_t mask = UINT32_MAX;
-    for (npy_intp i = 0; i < n; i++) {
-        a[i] = (keys[i] >> low & mask) << 32 | (uint64_t)i;
-    }
+    Positions p = {.keys = keys, .size = 8, .low = low, .parts = parts_of(n), .n = n, .a = a};
+    thn_parallel(p.parts, pair_task, &p);
     if (n <= FEW) {
         insertion_uint64_t(a, n);
     } else {
@@ -331,15 +569,24 @@ uint64_t *thn_argsort_u64(const uint64_t *keys, npy_intp n, uint64_t *a, uint64_
         b = sorted == a ? b : a;
         a = sorted;
     }
-    for (npy_intp i = 0, j; low && i < n; i = j) {
-        const uint64_t high = a[i] >> 32;
-        for (j = i + 1; j < n && a[j] >> 32 == high; j++) {
-        }
-        if (j - i > 1) {
-            settle(keys, a + i, b + i, j - i, low);
-        }
-    }
+    settle(keys, a, b, n, low);
     return a;
+}
+
+static void put_task(void *ctx, long task)
+{
+    const Positions *p = ctx;
+    npy_intp i, stop;
+    part_range(p->n, p->parts, task, &i, &stop);
+    for (char *out = p->out + i * p->step; i < stop; i++, out += p->step) {
+        *(int64_t *)out = (int64_t)(uint32_t)p->a[i];
+    }
+}
+
+void thn_put_positions(const uint64_t *order, npy_intp n, char *out, npy_intp step)
+{
+    Positions p = {.parts = parts_of(n), .n = n, .step = step, .a = (uint64_t *)order, .out = out};
+    thn_parallel(p.parts, put_task, &p);
 }
 
 /* ---- selection: narrows the candidates digit by digit */

@@ -19,6 +19,8 @@ uint64_t *thn_sort_u64(uint64_t *keys, uint64_t *spare, npy_intp n);
  * is one of them. n < 2**32. */
 uint64_t *thn_argsort_u32(const uint32_t *keys, npy_intp n, uint64_t *a, uint64_t *b);
 uint64_t *thn_argsort_u64(const uint64_t *keys, npy_intp n, uint64_t *a, uint64_t *b);
+/* The low halves as int64, `step` bytes apart. */
+void thn_put_positions(const uint64_t *order, npy_intp n, char *out, npy_intp step);
 /* The count-th smallest key (count >= 1); `a` has n entries. */
 uint64_t thn_select_u64(const uint64_t *keys, npy_intp n, npy_intp count, uint64_t *a);
 /* Keys of complex numbers: class (0 without NaN, 1 imaginary NaN, 2 real NaN, 3 both), real, imaginary part. */

@@ -22,52 +22,77 @@ int thn_get_threads(void) { return n_threads; }
 #else
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 
 #define MAX_THREADS 256
-#define SPIN_NS 30000  /* a worker looks this long for the next loop before it sleeps: programs run loops in quick succession */
+/* Sleeping and being woken take some ten microseconds. Programs run loops in quick succession, so a worker looks this long
+ * for the next one before it sleeps, and the caller for the end of the last task: on a busy machine the core that it leaves
+ * may be the one that runs that task. */
+#define LOOK_FOR_WORK_NS 100000
+#define LOOK_FOR_END_NS 30000
 
 static atomic_int wanted = 1;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;   /* held by the caller whose loop runs in the pool */
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;  /* guards what follows */
 static pthread_cond_t work_ready = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t work_done = PTHREAD_COND_INITIALIZER;
-static int n_workers, n_wanted_now, n_active;
+static int n_workers, n_wanted_now;
+static atomic_int n_active;     /* changed with the lock held, also read without it */
 static unsigned long generation;
 static atomic_ulong posted;     /* a copy of generation that is read without the lock */
 static thn_task_fn job_fn;
 static void *job_ctx;
 static long job_tasks;
-static atomic_long job_next;
+static atomic_long job_claimed, job_from_end;
 static int fork_handled;
 static _Thread_local int in_worker;
 
-static void run_tasks(thn_task_fn fn, void *ctx, long ntasks)
+/* The caller takes tasks from the first on, workers from the last: in loops that are run again and again most of the memory
+ * stays with the core that had it before. */
+static void run_tasks(thn_task_fn fn, void *ctx, long ntasks, int from_end)
 {
-    long t;
-    while ((t = atomic_fetch_add_explicit(&job_next, 1, memory_order_relaxed)) < ntasks) {
-        fn(ctx, t);
+    long next = 0;
+    while (atomic_fetch_add_explicit(&job_claimed, 1, memory_order_relaxed) < ntasks) {
+        fn(ctx, from_end ? ntasks - 1 - atomic_fetch_add_explicit(&job_from_end, 1, memory_order_relaxed) : next++);
     }
 }
 
-static void wait_briefly(unsigned long seen)
+static long long now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    const long long end = t.tv_sec * 1000000000LL + t.tv_nsec + SPIN_NS;
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static int is_posted(unsigned long seen)
+{
+    return atomic_load_explicit(&posted, memory_order_relaxed) != seen;
+}
+
+static int is_done(unsigned long unused)
+{
+    (void)unused;
+    return atomic_load_explicit(&n_active, memory_order_acquire) == 0;
+}
+
+/* Looks for something that another thread does soon, which may be waiting for this very core. */
+static void look_for(int (*happened)(unsigned long), unsigned long seen, long long most_ns)
+{
+    const long long end = now() + most_ns;
     do {
-        for (int i = 0; i < 32; i++) {
-            if (atomic_load_explicit(&posted, memory_order_relaxed) != seen) {
+        for (int i = 0; i < 64; i++) {
+            if (happened(seen)) {
                 return;
             }
 #if defined(__x86_64__) || defined(__i386__)
             __builtin_ia32_pause();
 #endif
         }
-        clock_gettime(CLOCK_MONOTONIC, &t);
-    } while (t.tv_sec * 1000000000LL + t.tv_nsec < end);
+        sched_yield();
+    } while (now() < end);
 }
 
 static void *worker_main(void *arg)
@@ -85,7 +110,7 @@ static void *worker_main(void *arg)
             if (!rested) {
                 rested = 1;
                 pthread_mutex_unlock(&state_lock);
-                wait_briefly(seen);
+                look_for(is_posted, seen, LOOK_FOR_WORK_NS);
                 pthread_mutex_lock(&state_lock);
                 continue;
             }
@@ -101,7 +126,7 @@ static void *worker_main(void *arg)
         n_active++;
         rested = 0;
         pthread_mutex_unlock(&state_lock);
-        run_tasks(fn, ctx, ntasks);
+        run_tasks(fn, ctx, ntasks, 1);
         pthread_mutex_lock(&state_lock);
         if (--n_active == 0) {
             pthread_cond_signal(&work_done);
@@ -117,7 +142,8 @@ static void after_fork_in_child(void)
     pthread_mutex_init(&state_lock, NULL);
     pthread_cond_init(&work_ready, NULL);
     pthread_cond_init(&work_done, NULL);
-    n_workers = n_wanted_now = n_active = 0;
+    n_workers = n_wanted_now = 0;
+    atomic_store(&n_active, 0);
     job_fn = NULL;
     in_worker = 0;
 }
@@ -166,16 +192,22 @@ void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
     job_fn = fn;
     job_ctx = ctx;
     job_tasks = ntasks;
-    atomic_store_explicit(&job_next, 0, memory_order_relaxed);
+    atomic_store_explicit(&job_claimed, 0, memory_order_relaxed);
+    atomic_store_explicit(&job_from_end, 0, memory_order_relaxed);
     n_wanted_now = helpers;
     generation++;
     atomic_store_explicit(&posted, generation, memory_order_relaxed);
     pthread_cond_broadcast(&work_ready);
     pthread_mutex_unlock(&state_lock);
-    run_tasks(fn, ctx, ntasks);
+    run_tasks(fn, ctx, ntasks, 0);
     pthread_mutex_lock(&state_lock);
     /* A worker that wakes up from here on finds no job. */
     job_fn = NULL;
+    if (n_active > 0) {
+        pthread_mutex_unlock(&state_lock);
+        look_for(is_done, 0, LOOK_FOR_END_NS);
+        pthread_mutex_lock(&state_lock);
+    }
     while (n_active > 0) {
         pthread_cond_wait(&work_done, &state_lock);
     }

@@ -125,12 +125,12 @@ void thn_frame_put(ThnProgram *p, ThnFrame *f)
 
 /* ---- errors */
 
-/* The failing instruction's inputs as a tuple for the message; never fails for want of a value. */
+/* The failing instruction's inputs, and what else is shown, as a tuple for the message; never fails for want of a value. */
 static PyObject *input_values(ThnFrame *f, const ThnInstr *ins)
 {
-    PyObject *t = PyTuple_New(ins->nin);
-    for (int i = 0; t && i < ins->nin; i++) {
-        ThnCell *c = THN_IN(f, ins, i);
+    PyObject *t = PyTuple_New(ins->nin + ins->nshown);
+    for (int i = 0; t && i < ins->nin + ins->nshown; i++) {
+        ThnCell *c = &f->cells[i < ins->nin ? ins->ins[i] : ins->shown[i - ins->nin]];
         PyObject *v = (c->flags & THN_CELL_SET) ? thn_box(f, c) : NULL;
         if (!v) {
             PyErr_Clear();
@@ -186,7 +186,7 @@ int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins)
 
 /* ---- the loop */
 
-static double now(void)
+double thn_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -222,7 +222,7 @@ static int run_tail(ThnProgram *p, ThnFrame *f)
     const int profile = p->profile;
     for (int i = p->tail_start; i < p->ninstrs; i = f->next) {
         const ThnInstr *ins = &p->instrs[i];
-        double start = profile ? now() : 0;
+        double start = profile ? thn_now() : 0;
         f->work = 0;
         f->next = i + 1;
         if (ins->def->prepare(f, ins) < 0) {
@@ -231,17 +231,17 @@ static int run_tail(ThnProgram *p, ThnFrame *f)
         f->scratch[i].work = f->work;
         f->tail_order[n++] = i;
         if (profile) {
-            p->times[i] += now() - start;
+            p->times[i] += thn_now() - start;
         }
     }
     for (int k = 0; k < n; k++) {
         const ThnInstr *ins = &p->instrs[f->tail_order[k]];
-        double start = profile ? now() : 0;
+        double start = profile ? thn_now() : 0;
         if (ins->def->execute && thn_execute(f, ins, f->scratch[ins->index].work) < 0) {
             return thn_fail(p, f, ins);
         }
         if (profile) {
-            p->times[ins->index] += now() - start;
+            p->times[ins->index] += thn_now() - start;
             p->counts[ins->index]++;
         }
     }
@@ -255,11 +255,11 @@ int thn_run(ThnProgram *p, ThnFrame *f)
 {
     int since_check = 0;
     const int profile = p->profile;
-    const double call_start = profile ? now() : 0;
+    const double call_start = profile ? thn_now() : 0;
     for (int i = 0; i < p->tail_start; i = f->next) {
         const ThnInstr *ins = &p->instrs[i];
         const ThnOpDef *def = ins->def;
-        double start = profile ? now() : 0;
+        double start = profile ? thn_now() : 0;
         f->work = 0;
         f->next = i + 1;
         if (def->prepare(f, ins) < 0 || (def->execute && thn_execute(f, ins, f->work) < 0)) {
@@ -267,7 +267,7 @@ int thn_run(ThnProgram *p, ThnFrame *f)
         }
         thn_drop(f, ins);
         if (profile) {
-            p->times[i] += now() - start;
+            p->times[i] += thn_now() - start;
             p->counts[i]++;
         }
         if (f->work > THN_GIL_WORK || ++since_check >= SIGNAL_CHECK_EVERY) {
@@ -281,7 +281,7 @@ int thn_run(ThnProgram *p, ThnFrame *f)
         return -1;
     }
     if (profile) {
-        p->call_time += now() - call_start;
+        p->call_time += thn_now() - call_start;
     }
     p->call_count++;
     return 0;
@@ -290,9 +290,11 @@ int thn_run(ThnProgram *p, ThnFrame *f)
 /* ---- the table of instructions */
 
 static const ThnOpDef *const tables[] = {thn_ops_control, thn_ops_view, thn_ops_alloc, thn_ops_join,
-                                         thn_ops_index,   thn_ops_order, thn_ops_sort, thn_ops_blas,
-                                         thn_ops_linalg,  thn_ops_special, thn_ops_select, thn_ops_kernel,
-                                         thn_ops_scan};
+                                         thn_ops_index,   thn_ops_gather, thn_ops_mask, thn_ops_order,
+                                         thn_ops_sort,    thn_ops_blas,
+                                         thn_ops_linalg,  thn_ops_special, thn_ops_select, thn_ops_kernel, thn_ops_indexed,
+                                         thn_ops_scan,    thn_ops_positions, thn_ops_unique, thn_ops_decompose,
+                                         thn_ops_expm};
 
 const ThnOpDef *thn_find_op(const char *name)
 {

@@ -4,8 +4,9 @@
  *
  *   prog = Program(cells, instrs, tail_start, inputs, constants, outputs, updates, on_error=None, serialise=False)
  *     cells      sequence of ('tensor', typenum, ndim[, broadcastable tuple]) or ('object',); list position = cell number
- *     instrs     sequence of (opname, ins, outs, params, node_index, free): ins/outs/free are sequences of cell numbers,
- *                `free` names the cells whose value is dropped after the instruction
+ *     instrs     sequence of (opname, ins, outs, params, node_index, free[, shown]): ins/outs/free/shown are sequences of
+ *                cell numbers, `free` names the cells whose value is dropped after the instruction, `shown` further cells
+ *                that on_error gets the values of
  *     tail_start index of the first instruction of the tail (len(instrs): no tail)
  *     inputs     sequence of (cell, storage_list); storage_list[0] is read at the start of a call; a
  *                true third element: the program destroys the value, so a read-only array is copied first
@@ -14,7 +15,7 @@
  *     updates    sequence of (output_position, input_position): after a successful call the input's storage_list[0]
  *                becomes the output's value (all at once, after everything that can fail)
  *     on_error   callable(node_index, exc_type, exc_value, traceback, input_values) expected to raise; input_values is a
- *                tuple of the failing instruction's inputs as arrays/objects (None where unset)
+ *                tuple of the failing instruction's inputs and shown cells as arrays/objects (None where unset)
  *     serialise  True: one thread at a time (programs that change persistent storage); re-entry by the same thread is let in
  *   prog()              reads storages, runs, writes output storages and updates; returns None (a linker's thunk)
  *   prog.call(values)   values: sequence with one entry for each input; None: read its storage_list. Returns the list of
@@ -69,9 +70,13 @@
  *   searchsorted       (right)                       ins = sorted vector, values of its dtype[, integers that sort the vector]
  *   nonzero            ([first_axis])                ins = real array[, x]; one int64 vector for each dimension. With x the
  *                                                    array is a mask of x's dimensions from first_axis on: IndexError
+ *   masked             ()                            ins = array, mask of its leading dimensions: array[mask]; IndexError
  *   check_index        (axis, message)               ins = integers, array; no outputs: ValueError(message) unless all
  *                                                    integers are in 0..array.shape[axis] - 1
+ *   check_bounds       (axes)                        ins = x, integer index arrays...; no outputs: IndexError unless all are
+ *                                                    within the axes of x
  *   kernel             see launch.h
+ *   indexed_kernel     see instr_indexed.c
  *   dot                ()                            1-d/2-d operands of one dtype; BLAS or loops
  *   gemm               (inplace)                     ins = z, alpha, x, y, beta
  *   gemv               (inplace)                     ins = y, alpha, A, x, beta
@@ -83,14 +88,28 @@
  *   choose             (mode)                        ins = integers, choices...; one choice: along its first dimension;
  *                                                    mode 0 raise, 1 wrap, 2 clip
  *   tri                ()                            ins = rows, columns, diagonal
+ *   contiguous         ()                            a view if the input is C contiguous, else a copy
+ *   fill_diagonal      ()                            ins = array, 0-d value of its dtype[, 0-d int: which diagonal]
+ *   bartlett           ()                            ins = 0-d int
+ *   unravel_index      (first_fastest)               ins = int64 array, int64 vector; one output for each of its entries
+ *   ravel_index        (first_fastest, modes)        ins = int64 coordinates..., int64 vector; modes 0 raise, 1 wrap, 2 clip
+ *   permute_rows       ()                            ins = array, int64 array, 0-d int: take the inverse permutation
+ *   repeat_positions   (axis)                        ins = int64 vector, array: how often each position of its axis is repeated
+ *   count_length       ()                            ins = integer vector: the largest plus 1, 0 for none
+ *   unique             (index, inverse, counts)      ins = real vector; outs = the sorted distinct elements and those asked for
  *   complex_extremum   (least, axes)                 outs = extremum and/or int64 position; bit i of axes: axis i is reduced
- *   Linear algebra; one floating point dtype, see instr_linalg.c:
+ *   Linear algebra; one floating point dtype, see linalg.h:
  *   cholesky           (lower, nan_on_failure)
- *   solve              (structure, lower)            ins = A, b; structure 0 general, 1 symmetric, 2 lower, 3 upper triangular
+ *   solve              (structure, lower[, numpy])   ins = A, b; with the errors of SciPy's or NumPy's function; structure 0 general, 1 symmetric, 2 lower, 3 upper triangular
  *   inverse, det, pinv ()
  *   eigh               (lower)                       ins = A[, B]; outs = values[, vectors]
  *   eig                ()                            outs = values, vectors; ValueError if complex for a real matrix
  *   svd                (full_matrices)               outs = u, s, v, or s alone
+ *   lstsq              ()                            ins = A, b, 0-d float64 rcond; outs = solution (a matrix), sums of squared
+ *                                                    residuals, rank, singular values; float32 and float64
+ *   residuals          ()                            ins = sums, rank, A: the sums, or none where lstsq has many solutions
+ *   expm               ()                            float64 and complex128
+ *   expm_direction     ()                            ins = A, E; the derivative of expm at A in the direction E
  *   qr                 (mode)                        0: r; 1 reduced, 2 complete: q, r; 3 raw: h, tau
  *   scan               see instr_scan.c
  *   jump               (target)                      go on with instruction `target`
@@ -194,6 +213,8 @@ int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins);
 int thn_execute(ThnFrame *f, const ThnInstr *ins, double work);
 /* Drops the values that nobody needs after the instruction. */
 void thn_drop(ThnFrame *f, const ThnInstr *ins);
+/* Seconds of a clock that never goes back. */
+double thn_now(void);
 
 /* Running a program step by step (replay.c): all values stay where they are, and a step repeats what the one before did
  * as long as shapes are the same. */
@@ -221,6 +242,8 @@ extern const ThnOpDef thn_ops_view[];
 extern const ThnOpDef thn_ops_alloc[];
 extern const ThnOpDef thn_ops_join[];
 extern const ThnOpDef thn_ops_index[];
+extern const ThnOpDef thn_ops_gather[];
+extern const ThnOpDef thn_ops_mask[];
 extern const ThnOpDef thn_ops_order[];
 extern const ThnOpDef thn_ops_sort[];
 extern const ThnOpDef thn_ops_linalg[];
@@ -228,8 +251,15 @@ extern const ThnOpDef thn_ops_special[];
 extern const ThnOpDef thn_ops_select[];
 extern const ThnOpDef thn_ops_blas[];
 extern const ThnOpDef thn_ops_scan[];
+extern const ThnOpDef thn_ops_positions[];
+extern const ThnOpDef thn_ops_unique[];
+extern const ThnOpDef thn_ops_decompose[];
+extern const ThnOpDef thn_ops_expm[];
 /* Defined by kernel_object.c: the generated kernels. */
 extern const ThnOpDef thn_ops_kernel[];
+extern const ThnOpDef thn_ops_indexed[];
+/* The kernel of a Python object of type Kernel; NULL + TypeError. */
+const struct ThnKernel *thn_kernel_of(PyObject *o);
 
 int thn_program_init(PyObject *module);
 int thn_fastcall_init(PyObject *module);

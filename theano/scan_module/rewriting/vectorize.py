@@ -136,11 +136,11 @@ def has_length(x: Any, n: Any) -> bool:
         x = base
 
 
-_check = Assert("A sequence is shorter than the required number of steps.")
+_check = Assert("A sequence is shorter than the required number of steps, or their number is negative.")
 
 
 def aligned(x: Any, n: Any) -> Any:
-    """The first `n` rows of `x`; it is an error if there are fewer."""
+    """The first `n` rows of `x`; it is an error if there are fewer, or if `n` is negative."""
     cut = first_slice(x)
     if cut is not None and cut[0].start is None and cut[0].step is None and _is_stop(cut[0].stop, n):
         if has_length(cut[1], n):
@@ -152,7 +152,7 @@ def aligned(x: Any, n: Any) -> Any:
         return x
     if has_enough(x, n):
         return x[:n]
-    rows = _check(x, T.ge(x.shape[0], n))[:n]
+    rows = _check(x, T.ge(x.shape[0], n), T.ge(n, 0))[:n]
     rows.tag.scan_length = n
     return rows
 

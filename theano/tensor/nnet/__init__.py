@@ -10,6 +10,8 @@ from theano.tensor.nnet.sigm import *
 
 from theano.tensor.nnet import nnet, rewriting, sigm  # isort: skip
 from theano.tensor.rewriting import sigmoid as _sigmoid_rewrites  # isort: skip
+from theano.tensor.rewriting import stability_log as _log_rewrites  # isort: skip
+from theano.tensor.rewriting import stability_quotient as _quotient_rewrites  # isort: skip
 
 _lazy_modules = (
     "Conv3D",

@@ -131,7 +131,8 @@ def local_exp_over_1_plus_exp(node: Any) -> Any:
     kept, changed = [], False
     for factor in denominator:
         x = _one_plus_exp(factor)
-        if x is None:
+        # With exp(x) - 1 above the line it is a hyperbolic tangent.
+        if x is None or any(_argument(f, T.expm1) is x for f in numerator):
             kept.append(factor)
             continue
         changed = True

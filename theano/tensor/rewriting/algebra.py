@@ -352,15 +352,13 @@ def _has_absolute_value(x: Any) -> bool:
 def local_abs_lift(node: Any) -> Any:
     """``|x * y| -> |x| * |y|`` and ``|x / y| -> |x| / |y|``, so that factors can cancel."""
     inner = node.inputs[0].owner
-    if inner is None or len(node.inputs[0].clients) != 1:
+    if inner is None or inner.op not in (T.mul, T.true_div) or len(node.inputs[0].clients) != 1:
         return False
     if node.inputs[0].type.dtype in T.discrete_dtypes or not all(_has_absolute_value(i) for i in inner.inputs):
         return False
     if inner.op == T.mul:
         return _result(node, T.mul(*[T.abs_(i) for i in inner.inputs]))
-    if inner.op == T.true_div:
-        return _result(node, T.true_div(T.abs_(inner.inputs[0]), T.abs_(inner.inputs[1])))
-    return False
+    return _result(node, T.true_div(T.abs_(inner.inputs[0]), T.abs_(inner.inputs[1])))
 
 
 @register_canonicalize

@@ -28,6 +28,8 @@ def constant_folding(node: Any) -> Any:
         if not isinstance(inp, Constant):
             return None
     op = node.op
+    if getattr(node.tag, "folding_failed", False):
+        return None
     allowed = getattr(op, "do_constant_folding", None)
     if allowed is not None and not allowed(node):
         return None
@@ -43,6 +45,10 @@ def constant_folding(node: Any) -> Any:
         required = op.make_thunk(node, storage_map, compute_map, no_recycling=[], impl=impl)()
     except (NotImplementedError, MethodNotDefined):
         required = op.make_thunk(node, storage_map, compute_map, no_recycling=[])()
+    except Exception:
+        # The error is reported once; it comes again when the function is called.
+        node.tag.folding_failed = True
+        raise
     # A lazy Op asks for inputs, all of which are computed here.
     if required:
         return None

@@ -277,6 +277,12 @@ def _minus_square(v: Any) -> Any:
     return None
 
 
+def _is_square_of(v: Any, x: Any) -> bool:
+    """Whether `v` is ``-x ** 2``; a square does not tell `x` from ``-x``."""
+    base = _minus_square(v)
+    return base is not None and _signed(base)[0] is _signed(x)[0]
+
+
 def _exp_minus_square(x: Any) -> Any:
     """``exp(-x ** 2)`` of negative `x`, as ``exp(-c ** 2) * exp((c - x) * (c + x))`` with few bits in `c`.
 
@@ -316,7 +322,7 @@ def local_grad_log_erfc_neg(node: Any) -> Any:
     exponential = None
     for i in candidates:
         argument = _applied(i, T.exp)
-        if exponential is None and argument is not None and _minus_square(argument) is x:
+        if exponential is None and argument is not None and _is_square_of(argument, x):
             exponential = i
         else:
             factors.append(i)

@@ -322,11 +322,14 @@ def local_subtensor_merge(node: Any) -> Any:
 def local_subtensor_lift(node: Any) -> Any:
     """``f(x)[i] -> f(x[i])`` and ``f(x, y)[i] -> f(x[i], y[i])`` for an elementwise `f` whose result is used once.
 
-    Dimensions along which an input broadcasts are sliced whole, or dropped by an integer index.
+    A number out of ``f(shape(x))`` is lifted in any case. Dimensions along which an input broadcasts are sliced whole, or
+    dropped by an integer index.
     """
     u = node.inputs[0]
     inner = u.owner
-    if inner is None or not isinstance(inner.op, Elemwise) or len(inner.outputs) != 1 or len(u.clients) != 1:
+    if inner is None or not isinstance(inner.op, Elemwise) or len(inner.outputs) != 1:
+        return False
+    if len(u.clients) != 1 and not (node.outputs[0].type.ndim == 0 and _is_of_shape(inner)):
         return False
     idx = get_idx_list(node.inputs, node.op.idx_list)
     new_inputs = []
@@ -352,6 +355,12 @@ def local_subtensor_lift(node: Any) -> Any:
         return False
     copy_stack_trace([node.outputs[0], u], out)
     return [out]
+
+
+def _is_of_shape(node: Any) -> bool:
+    """Whether a node works on one shape alone."""
+    x = node.inputs[0]
+    return len(node.inputs) == 1 and x.type.ndim == 1 and x.owner is not None and isinstance(x.owner.op, T.MakeVector | T.Shape)
 
 
 @register_canonicalize

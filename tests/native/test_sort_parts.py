@@ -1,0 +1,105 @@
+"""Sorts and running sums that threads share: the same result, bit by bit, as one thread's and as NumPy's."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from vm_tools import runtime
+
+import theano
+import theano.tensor as tt
+
+N = 131_072
+
+
+@pytest.fixture(autouse=True)
+def own_threads():
+    before = runtime.get_threads()
+    yield
+    runtime.set_threads(before)
+
+
+def on_threads(f, value):
+    results = []
+    for count in (1, 2, 5):
+        runtime.set_threads(count)
+        results.append(f(value))
+    for found in results[1:]:
+        for a, b in zip(found, results[0], strict=True):
+            assert a.tobytes() == b.tobytes()
+    return results[0]
+
+
+def check(value, axis=-1):
+    x = tt.TensorType(value.dtype.name, (False,) * value.ndim)()
+    f = theano.function([x], [tt.sort(x, axis), tt.argsort(x, axis)])
+    values, order = on_threads(f, value)
+    assert_array_equal(order, np.argsort(value, axis, kind="stable"))
+    assert_array_equal(values, np.sort(value, axis))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "float16", "float32", "int64", "uint64", "float64", "complex64"])
+def test_dtypes(dtype):
+    rng = np.random.RandomState(0)
+    bits = rng.randint(0, 256, N * np.dtype(dtype).itemsize, "uint8")
+    value = bits.view(dtype)
+    if value.dtype.kind == "f":
+        check(np.where(np.isnan(value), np.nan, value).astype(dtype))
+    elif value.dtype.kind == "c":
+        check(rng.randint(-3, 3, N).astype(dtype) + np.complex64(1j) * rng.randint(-2, 2, N).astype("float32"))
+    else:
+        check(value)
+
+
+@pytest.mark.parametrize("n", [N - 1, N, N + 1, 3 * N + 7])
+def test_lengths(n):
+    check(np.random.RandomState(n).uniform(-1, 1, n))
+
+
+KINDS = ("few values", "one bit", "upper halves equal", "runs across parts", "sorted", "reversed", "constant")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ties(kind):
+    rng = np.random.RandomState(1)
+    value = {
+        "few values": rng.randint(0, 5, N).astype("int64"),
+        "one bit": rng.randint(0, 2, N).astype("int64") << 62,
+        "upper halves equal": rng.randint(0, 2**20, N) + (rng.randint(0, 3, N).astype("int64") << 58),
+        "runs across parts": np.repeat(rng.permutation(4), N // 4).astype("int64") * 2**60 + rng.randint(0, 50, N),
+        "sorted": np.arange(N) // 3,
+        "reversed": np.arange(N)[::-1] // 3 * 2**40,
+        "constant": np.zeros(N, "int64"),
+    }[kind]
+    check(value)
+    check(value.astype("float64"))
+
+
+def test_rows_and_steps():
+    rng = np.random.RandomState(2)
+    value = rng.randint(-1000, 1000, (3, N)) * 2**45 + rng.randint(0, 3, (3, N))
+    check(value)
+    check(value[:, ::-1])
+    check(np.asfortranarray(value))
+    check(value.T, axis=0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 15, 16, 17, 1000, 2 * N - 1, 2 * N, 2 * N + 3])
+def test_running_sums_of_integers(n):
+    x = tt.lmatrix()
+    f = theano.function([x], [tt.cumsum(x, 1), tt.cumsum(x, 0), tt.cumsum(x)])
+    value = np.random.RandomState(n).randint(-(2**63), 2**63 - 1, (2, n), "int64")
+    with np.errstate(over="ignore"):
+        expected = value.cumsum(1), value.cumsum(0), value.cumsum()
+    for found, right in zip(on_threads(f, value), expected, strict=True):
+        assert_array_equal(found, right)
+    y = tt.TensorType("uint64", (False,))()
+    g = theano.function([y], [tt.cumsum(y)])
+    assert_array_equal(on_threads(g, value[1].astype("uint64"))[0], expected[0][1].astype("uint64"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int32", "bool"])
+def test_running_sums_of_other_numbers_do_not_depend_on_threads(dtype):
+    x = tt.TensorType(dtype, (False,))()
+    f = theano.function([x], [tt.cumsum(x), tt.cumprod(x)])
+    value = np.random.RandomState(3).uniform(-1, 1, 2 * N + 5).astype(dtype)
+    np.testing.assert_allclose(on_threads(f, value)[0], value.cumsum(), rtol=1e-3, atol=1e-2)

@@ -1,0 +1,576 @@
+/* Indexed kernels: how a run is cut into tiles and tasks. */
+#include "indexed.h"
+
+#include <stdlib.h>
+
+#define TILE 4096                 /* elements of a tile */
+#define DIRECT_BYTES 512          /* rows from this length on are read where they are */
+#define ROWS 256                  /* positions whose offsets are found together */
+#define SPLIT_BYTES (256 << 10)   /* bytes below which rows to be written are not split */
+#define SHORT_WORK 60000.0        /* ns of work that is never split */
+#define SHORT_ROW 16384           /* elements of a row that is reduced as one */
+
+/* What a task works with. */
+typedef struct {
+    ThnPlan *plan;
+    npy_intp rows, width;        /* of the plan; -1: none yet */
+    char *buffers[MOST_GATHERS + 1];
+    npy_intp *offsets[MOST_GATHERS + 1];
+    char *acc, *neutral;
+    npy_intp s1[THN_KMAXOPS], zero[THN_KMAXOPS];
+} Work;
+
+/* Strides within a row of what is to be scattered, of that many columns; returns the row's bytes. */
+static npy_intp row_strides(const Run *r, npy_intp width, npy_intp *strides)
+{
+    const Array *a = &r->st->arrays[TARGET];
+    npy_intp step = r->k->out[0].itemsize;
+    for (int i = a->rest - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= i == a->rest - 1 && r->column >= 0 ? width : a->rest_dims[i];
+    }
+    return step;
+}
+
+/* The plan of a tile of so many rows and columns. Operands that are indexed are dense buffers, or rows of their table. */
+static void make_plan(const Run *r, Work *w, npy_intp rows, npy_intp width)
+{
+    const Spec *s = r->s;
+    const ThnKernel *k = r->k;
+    ThnArg in[THN_KMAXOPS], out[THN_KMAXOPS];
+    npy_intp shape[THN_KMAXDIM], strides[MOST_GATHERS + 1][THN_KMAXDIM];
+    memcpy(in, r->in, sizeof(ThnArg) * (size_t)k->nin);
+    memcpy(out, r->out, sizeof(ThnArg) * (size_t)k->nout);
+    memcpy(shape, r->st->shape, sizeof(npy_intp) * (size_t)(k->n_outer + k->n_inner));
+    for (int d = 0; d < s->nd; d++) {
+        shape[s->dims[d]] = s->dims[d] == r->carrier ? rows : 1;
+    }
+    if (r->column >= 0) {
+        shape[r->column] = width;
+    }
+    for (int g = 0; g < s->n_gathers; g++) {
+        const Array *a = &r->st->arrays[g];
+        const int op = s->gathers[g].op, at = s->gathers[g].at;
+        npy_intp dense[THN_KMAXDIM];
+        dense_strides(a->rest, a->rest_dims, k->in[op].itemsize, dense);
+        for (int d = 0; d < s->nd; d++) {
+            strides[g][at + d] = a->row * k->in[op].itemsize;
+        }
+        for (int i = 0; i < a->rest; i++) {
+            strides[g][a->axis_of_rest[i]] = r->by_row ? a->rest_strides[i] : dense[i];
+        }
+        in[op].strides = strides[g];
+    }
+    if (r->scatters) {
+        const Array *a = &r->st->arrays[TARGET];
+        npy_intp within[THN_KMAXDIM];
+        const npy_intp step = row_strides(r, width, within);
+        for (int i = 0; i < a->rest; i++) {
+            strides[TARGET][a->axis_of_rest[i]] = r->by_row ? a->rest_strides[i] : within[i];
+        }
+        for (int d = 0; d < s->nd; d++) {
+            strides[TARGET][s->target.at + d] = step;
+        }
+        out[0].strides = strides[TARGET];
+        if (s->adds) {
+            in[k->nin - 1].strides = strides[TARGET];
+        }
+    }
+    thn_plan(k, in, out, shape, w->plan);
+    w->rows = rows;
+    w->width = width;
+    if (w->plan->mode == RUN_ELEM) {
+        thn_strides_along(&w->plan->outer, w->plan->outer.n - 2, n_ops(k), w->s1);
+    }
+}
+
+static void run_plan(Run *r, Work *w)
+{
+    const ThnPlan *p = w->plan;
+    const ThnKernel *k = r->k;
+    if (p->work < SHORT_WORK) {
+        if (p->mode == RUN_ELEM && p->outer.n <= 2) {
+            k->fn->elem(p->ptr, w->s1, p->outer.n > 1 ? p->outer.shape[0] : 1, p->outer.shape[p->outer.n - 1]);
+            return;
+        }
+        if (!p->buffered && p->rows == 1 && p->inner <= SHORT_ROW) {
+            if (p->mode == RUN_ROWS) {
+                k->fn->rows(p->ptr, w->zero, 1, p->inner);
+                return;
+            }
+            if (p->mode == RUN_REDUCE) {
+                k->fn->part(p->ptr, w->zero, 1, p->inner, 0, w->acc, 0);
+                k->fn->fin(p->ptr, w->zero, 1, w->acc);
+                return;
+            }
+        }
+    }
+    if (thn_plan_run(p) < 0) {
+        r->failed = 1;
+    }
+}
+
+/* One tile through buffers: n positions from `at` on (linear position `t`), columns [c0, c0 + width). */
+static void run_tile(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n, npy_intp c0, npy_intp width)
+{
+    const Spec *s = r->s;
+    const ThnKernel *k = r->k;
+    npy_intp strides[THN_KMAXDIM];
+    if (w->rows != n || w->width != width) {
+        make_plan(r, w, n, width);
+    }
+    char **ptr = w->plan->ptr;
+    for (int op = 0; op < n_ops(k); op++) {
+        char *p = op < k->nin ? r->in[op].data : r->out[op - k->nin].data;
+        for (int d = 0; d < r->nw; d++) {
+            p += at[d] * r->steps[op][d];
+        }
+        if (c0 && !is_target(r, op) && !is_gathered(s, op)) {
+            p += c0 * thn_step_of(r, op, r->column);
+        }
+        ptr[op] = p;
+    }
+    for (int g = 0; g < s->n_gathers; g++) {
+        const Array *a = &r->st->arrays[g];
+        const int op = s->gathers[g].op;
+        const npy_intp item = k->in[op].itemsize;
+        ptr[op] = w->buffers[g];
+        if (s->gathers[g].same && r->kept) {
+            ptr[op] = r->kept + t * a->row * item;
+        }
+        else {
+            thn_find_offsets(r, g, at, n, w->offsets[g]);
+            thn_gather_rows(a, item, w->buffers[g], a->data, w->offsets[g], n);
+        }
+        if (c0 && !(k->in[op].bcast >> r->column & 1)) {
+            ptr[op] += c0 * item;
+        }
+    }
+    if (!r->scatters) {
+        run_plan(r, w);
+        return;
+    }
+    ptr[k->nin] = w->buffers[TARGET];
+    if (s->adds) {
+        ptr[k->nin - 1] = w->neutral;
+    }
+    run_plan(r, w);
+    thn_find_offsets(r, TARGET, at, n, w->offsets[TARGET]);
+    thn_scatter_rows(r, w->offsets[TARGET], n, w->buffers[TARGET], row_strides(r, width, strides), strides, c0, width);
+}
+
+static size_t aligned(size_t n) { return (n + 63) & ~(size_t)63; }
+
+/* Fills memory with what can be added without changing anything, a zero's sign included. */
+static void fill_neutral(int typenum, char *p, npy_intp bytes)
+{
+    switch (typenum) {
+    case NPY_HALF:
+        for (npy_intp i = 0; i < bytes / 2; i++) {
+            ((uint16_t *)p)[i] = 0x8000;
+        }
+        return;
+    case NPY_FLOAT: case NPY_CFLOAT:
+        for (npy_intp i = 0; i < bytes / 4; i++) {
+            ((float *)p)[i] = -0.0f;
+        }
+        return;
+    case NPY_DOUBLE: case NPY_CDOUBLE:
+        for (npy_intp i = 0; i < bytes / 8; i++) {
+            ((double *)p)[i] = -0.0;
+        }
+        return;
+    default: memset(p, 0, (size_t)bytes);
+    }
+}
+
+/* Memory for a task; NULL: none left. */
+static char *make_work(const Run *r, Work *w)
+{
+    const Spec *s = r->s;
+    const ThnKernel *k = r->k;
+    const npy_intp rows = r->block > ROWS ? r->block : ROWS;
+    const size_t plan = aligned(thn_plan_size(k)), offsets = aligned(sizeof(npy_intp) * (size_t)rows);
+    const size_t acc = k->n_inner && k->fn->part ? strlen(k->fn->reduces) / 2 * (size_t)THN_LANES * 16 : 0;
+    size_t sizes[MOST_GATHERS + 1] = {0}, total = plan + acc + (size_t)(MOST_GATHERS + 1) * offsets + 64;
+    for (int g = 0; g < s->n_gathers && !r->by_row; g++) {
+        sizes[g] = aligned((size_t)(r->block * r->st->arrays[g].row * k->in[s->gathers[g].op].itemsize));
+    }
+    if (r->scatters && !r->by_row) {
+        const npy_intp columns = r->column >= 0 && r->columns ? r->columns : 1;
+        sizes[TARGET] = aligned((size_t)(r->block * (r->row / columns * r->width + r->row % columns))
+                                      * (size_t)k->out[0].itemsize);
+    }
+    for (int g = 0; g <= MOST_GATHERS; g++) {
+        total += sizes[g];
+    }
+    total += s->adds ? sizes[TARGET] : 0;
+    char *mem = thn_buffer_alloc(total), *p = mem;
+    if (!mem) {
+        return NULL;
+    }
+    p += (64 - (uintptr_t)p % 64) % 64;
+    w->plan = (ThnPlan *)p;
+    p += plan;
+    for (int g = 0; g <= MOST_GATHERS; g++) {
+        w->offsets[g] = (npy_intp *)p;
+        p += offsets;
+        w->buffers[g] = p;
+        p += sizes[g];
+    }
+    w->acc = p;
+    w->neutral = p + acc;
+    if (s->adds && sizes[TARGET]) {
+        fill_neutral(k->out[0].typenum, w->neutral, (npy_intp)sizes[TARGET]);
+    }
+    w->rows = w->width = -1;
+    memset(w->zero, 0, sizeof w->zero);
+    return mem;
+}
+
+/* Rows one by one: n successive positions from `at` on (linear position `t`), columns [c0, c0 + width). */
+static void run_rows(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n, npy_intp c0, npy_intp width)
+{
+    const Spec *s = r->s;
+    const ThnKernel *k = r->k;
+    const Array *a = &r->st->arrays[TARGET];
+    const int ops = n_ops(k), last = r->nw - 1;
+    npy_intp steps[THN_KMAXOPS], bytes[MOST_GATHERS + 1], shift[MOST_GATHERS + 1];
+    if (w->rows != 1 || w->width != width) {
+        make_plan(r, w, 1, width);
+    }
+    char **ptr = w->plan->ptr;
+    for (int op = 0; op < ops; op++) {
+        char *p = op < k->nin ? r->in[op].data : r->out[op - k->nin].data;
+        for (int d = 0; d <= last; d++) {
+            p += at[d] * r->steps[op][d];
+        }
+        if (c0 && !is_target(r, op) && !is_gathered(s, op)) {
+            p += c0 * thn_step_of(r, op, r->column);
+        }
+        ptr[op] = p;
+        steps[op] = r->steps[op][last];
+    }
+    for (int g = 0; g < s->n_gathers; g++) {
+        const Array *x = &r->st->arrays[g];
+        const int op = s->gathers[g].op, cut = c0 && !(k->in[op].bcast >> r->column & 1);
+        thn_find_offsets(r, g, at, n, w->offsets[g]);
+        bytes[g] = x->row * k->in[op].itemsize;
+        shift[g] = cut ? c0 * x->rest_strides[x->rest - 1] : 0;
+    }
+    if (r->scatters) {
+        thn_find_offsets(r, TARGET, at, n, w->offsets[TARGET]);
+        shift[TARGET] = c0 ? c0 * a->rest_strides[a->rest - 1] : 0;
+        bytes[TARGET] = width * k->out[0].itemsize;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        for (int g = 0; g < s->n_gathers; g++) {
+            char *data = r->st->arrays[g].data + shift[g];
+            ptr[s->gathers[g].op] = data + w->offsets[g][i];
+            if (s->gathers[g].same && r->again && r->again[t + i] >= 0) {
+                ptr[s->gathers[g].op] = r->kept + r->again[t + i] * bytes[g] + shift[g];
+            }
+            if (i + AHEAD < n) {
+                fetch(data + w->offsets[g][i + AHEAD], bytes[g]);
+            }
+        }
+        if (r->scatters) {
+            ptr[k->nin] = a->data + shift[TARGET] + w->offsets[TARGET][i];
+            if (s->adds) {
+                ptr[k->nin - 1] = ptr[k->nin];
+            }
+            if (!r->again && i + AHEAD < n) {
+                fetch(a->data + shift[TARGET] + w->offsets[TARGET][i + AHEAD], bytes[TARGET]);
+            }
+        }
+        run_plan(r, w);
+        for (int op = 0; op < ops; op++) {
+            ptr[op] += steps[op];
+        }
+    }
+}
+
+/* Index positions [p0, p1), columns [c0, c1). */
+static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1)
+{
+    Work w;
+    npy_intp at[THN_KMAXDIM];
+    const int last = r->nw - 1;
+    const npy_intp most = r->by_row ? ROWS : r->block;
+    char *mem = make_work(r, &w);
+    if (!mem) {
+        r->failed = 1;
+        return;
+    }
+    for (npy_intp t = p0; t < p1 && !r->failed;) {
+        npy_intp rest = t;
+        for (int d = last; d >= 0; d--) {
+            at[d] = rest % r->walk[d];
+            rest /= r->walk[d];
+        }
+        npy_intp n = r->walk[last] - at[last];
+        n = n < most ? n : most;
+        n = n < p1 - t ? n : p1 - t;
+        for (npy_intp c = c0; c < c1; c += r->width) {
+            const npy_intp width = c1 - c < r->width ? c1 - c : r->width;
+            if (r->by_row) {
+                run_rows(r, &w, at, t, n, c, width);
+            }
+            else {
+                run_tile(r, &w, at, t, n, c, width);
+            }
+        }
+        t += n;
+    }
+    thn_buffer_free(mem);
+}
+
+static void run_task(void *ctx, long task)
+{
+    Run *r = ctx;
+    const npy_intp start = task * r->unit;
+    if (r->by_column) {
+        run_part(r, 0, r->st->count, start, r->columns - start < r->unit ? r->columns : start + r->unit);
+    }
+    else {
+        run_part(r, start, r->st->count - start < r->unit ? r->st->count : start + r->unit, 0, r->columns);
+    }
+}
+
+/* Tiles: as many rows as the first-level cache holds; wide rows whose results go through a buffer are cut. */
+static void choose_tiles(Run *r)
+{
+    const Spec *s = r->s;
+    const ThnKernel *k = r->k;
+    npy_intp longest = 0;
+    r->row = 1;
+    for (int d = 0, j = 0; d < k->n_outer + k->n_inner; d++) {
+        if (j < s->nd && s->dims[j] == d) {
+            j++;
+        }
+        else {
+            r->row *= r->st->shape[d];
+        }
+    }
+    r->by_row = s->n_gathers > 0 || r->scatters;
+    for (int g = 0; g < s->n_gathers; g++) {
+        const npy_intp bytes = r->st->arrays[g].row * k->in[s->gathers[g].op].itemsize;
+        longest = bytes > longest ? bytes : longest;
+        r->by_row &= r->st->arrays[g].dense || !s->gathers[g].same;
+    }
+    if (!s->n_gathers) {
+        longest = r->row * k->out[0].itemsize;
+    }
+    r->by_row &= longest >= DIRECT_BYTES || r->row > TILE / 2;
+    r->block = r->by_row || r->row >= TILE ? 1 : TILE / (r->row ? r->row : 1);
+    r->column = -1;
+    r->columns = r->width = 1;
+    /* Only the last axis of the target is cut; then a gathered row is shifted along its own last axis. */
+    const int last = k->out[0].rank - 1;
+    if (r->scatters && r->st->arrays[TARGET].rest && r->st->arrays[TARGET].axis_of_rest[r->st->arrays[TARGET].rest - 1] == last) {
+        r->column = k->out[0].dims[last];
+        for (int g = 0; g < s->n_gathers; g++) {
+            const int rank = k->in[s->gathers[g].op].rank;
+            if (k->in[s->gathers[g].op].axes[r->column] != rank - 1 || s->gathers[g].at + s->nd >= rank) {
+                r->column = -1;
+            }
+        }
+    }
+    if (r->column >= 0) {
+        const npy_intp n = r->st->shape[r->column];
+        r->columns = n;
+        r->width = r->row > TILE ? (npy_intp)((double)n * TILE / (double)r->row) : n;
+        r->width = r->width < 1 ? 1 : r->width;
+    }
+}
+
+static void choose_tasks(Run *r, long *tasks)
+{
+    const npy_intp threads = thn_get_threads(), item = r->k->out[0].itemsize;
+    *tasks = 1;
+    r->by_column = 0;
+    r->unit = r->st->count;
+    if (threads < 2 || r->st->work < SHORT_WORK) {
+        return;
+    }
+    if (r->scatters) {
+        if (r->column >= 0 && (double)r->st->count * (double)r->row * item >= SPLIT_BYTES && r->columns * item >= 4 * LINE) {
+            const npy_intp line = LINE / item > 0 ? LINE / item : 1;
+            r->by_column = 1;
+            r->unit = ((r->columns + threads - 1) / threads + line - 1) / line * line;
+            r->width = r->width < r->unit ? r->width : r->unit;
+            *tasks = (long)((r->columns + r->unit - 1) / r->unit);
+        }
+        return;
+    }
+    *tasks = (long)thn_worth(r->st->work, r->st->count);
+    r->unit = (r->st->count + *tasks - 1) / *tasks;
+    *tasks = (long)((r->st->count + r->unit - 1) / r->unit);
+}
+
+/* Rows of the target that are read after their first update are copied before; short rows all. -1: no memory. */
+static int keep_rows(Run *r)
+{
+    const Spec *s = r->s;
+    int g = 0;
+    while (g < s->n_gathers && !s->gathers[g].same) {
+        g++;
+    }
+    if (g == s->n_gathers) {
+        return 0;
+    }
+    const Array *a = &r->st->arrays[g];
+    const npy_intp item = r->k->in[s->gathers[g].op].itemsize, bytes = a->row * item, count = r->st->count;
+    npy_intp at[THN_KMAXDIM] = {0}, n_kept = 0, step = a->stride[0] ? a->stride[0] : 1;
+    unsigned char *seen = calloc((size_t)(a->size[0] / 8 + 1), 1);
+    npy_intp *offsets = malloc(sizeof(npy_intp) * (size_t)(count + 1));
+    r->again = r->by_row ? malloc(sizeof(int32_t) * (size_t)(count + 1)) : NULL;
+    int ok = seen && offsets && (r->again || !r->by_row) && count < INT32_MAX;
+    for (npy_intp t = 0, n; ok && t < count; t += n) {
+        npy_intp rest = t;
+        for (int d = r->nw - 1; d >= 0; d--) {
+            at[d] = rest % r->walk[d];
+            rest /= r->walk[d];
+        }
+        n = r->walk[r->nw - 1] - at[r->nw - 1];
+        thn_find_offsets(r, g, at, n, offsets + n_kept);
+        if (!r->by_row) {
+            n_kept += n;
+            continue;
+        }
+        /* Kept offsets never run ahead of the positions that are read. */
+        for (npy_intp i = 0, end = n_kept; i < n; i++) {
+            const npy_intp offset = offsets[end + i], row = offset / step;
+            const int known = seen[row >> 3] >> (row & 7) & 1;
+            r->again[t + i] = known ? (int32_t)n_kept : -1;
+            seen[row >> 3] |= (unsigned char)(1 << (row & 7));
+            if (known) {
+                offsets[n_kept++] = offset;
+            }
+        }
+    }
+    if (ok && n_kept) {
+        r->kept = malloc((size_t)(n_kept * bytes + 64));
+        ok = r->kept != NULL;
+        if (ok) {
+            thn_gather_rows(a, item, r->kept, a->data, offsets, n_kept);
+        }
+    }
+    free(seen);
+    free(offsets);
+    return ok ? 0 : -1;
+}
+
+/* Scatters a value that is complete, broadcast to the rows. */
+static int scatter_whole(Run *r)
+{
+    State *st = r->st;
+    const Array *a = &st->arrays[TARGET];
+    const int rank = r->k->out[0].rank, at = r->s->target.at;
+    npy_intp strides[THN_KMAXDIM], rest[THN_KMAXDIM], pos[THN_KMAXDIM], count = 1;
+    ThnCell value;
+    memset(&value, 0, sizeof value);
+    value.ndim = (int16_t)rank;
+    value.dims = st->value;
+    value.strides = r->whole_strides;
+    thn_broadcast_strides(&value, rank, a->full, strides);
+    if (!r->s->target.n) {
+        thn_loop2(rank, a->full, a->data, r->target.strides, r->whole, strides, r->inner);
+        return 0;
+    }
+    for (int i = 0; i < a->rest; i++) {
+        rest[i] = strides[a->axis_of_rest[i]];
+    }
+    r->nw = r->s->nd;
+    r->column = -1;
+    for (int d = 0; d < r->nw; d++) {
+        count *= a->idx_dims[d];
+        for (int k = 0; k < r->s->target.n; k++) {
+            r->idx_steps[TARGET][k][d] = a->idx_strides[k][d];
+        }
+    }
+    const npy_intp n = a->idx_dims[r->nw - 1];
+    npy_intp *offsets = malloc(sizeof(npy_intp) * (size_t)(n + 1));
+    if (!offsets) {
+        return -1;
+    }
+    for (npy_intp t = 0; t < count && a->row; t += n) {
+        npy_intp left = t, offset = 0;
+        for (int d = r->nw - 1; d >= 0; d--) {
+            pos[d] = left % a->idx_dims[d];
+            left /= a->idx_dims[d];
+            offset += pos[d] * strides[at + d];
+        }
+        thn_find_offsets(r, TARGET, pos, n, offsets);
+        thn_scatter_rows(r, offsets, n, r->whole + offset, strides[at + r->nw - 1], rest, 0, 1);
+    }
+    free(offsets);
+    return 0;
+}
+
+/* Runs the kernel over everything at once. */
+static int run_once(Run *r)
+{
+    ThnPlan *plan = thn_buffer_alloc(thn_plan_size(r->k));
+    if (!plan) {
+        return -1;
+    }
+    thn_plan(r->k, r->in, r->out, r->st->shape, plan);
+    const int failed = thn_plan_run(plan);
+    thn_buffer_free(plan);
+    return failed;
+}
+
+int thn_run_indexed(Run *r)
+{
+    const Spec *s = r->s;
+    State *st = r->st;
+    const ThnKernelOut *out = &r->k->out[0];
+    long tasks;
+    int whole = st->whole;
+    r->scatters = s->target.n > 0 && !whole;
+    choose_tiles(r);
+    if (r->scatters && r->column < 0 && thn_get_threads() > 1 && st->work > 8 * SHORT_WORK) {
+        whole = 1; /* the value is made by several threads */
+        r->scatters = 0;
+        choose_tiles(r);
+    }
+    if (s->scatters && whole) {
+        npy_intp size = out->itemsize;
+        for (int i = 0; i < out->rank; i++) {
+            size *= st->value[i];
+        }
+        dense_strides(out->rank, st->value, out->itemsize, r->whole_strides);
+        r->whole = malloc((size_t)size + 64);
+        if (!r->whole) {
+            return -1;
+        }
+        r->out[0] = (ThnArg){r->whole, st->value, r->whole_strides};
+        if (s->adds) {
+            fill_neutral(out->typenum, r->whole, size);
+        }
+    }
+    if (s->adds) {
+        r->in[r->k->nin - 1] = r->out[0];
+    }
+    if (st->count && (r->k->n_inner || r->row)) {
+        if (!s->n_gathers && !r->scatters) {
+            if (run_once(r) < 0) {
+                return -1;
+            }
+        }
+        else {
+            thn_merge_walk(r);
+            if (r->scatters && keep_rows(r) < 0) {
+                return -1;
+            }
+            choose_tasks(r, &tasks);
+            thn_parallel(tasks, run_task, r);
+            if (r->failed) {
+                return -1;
+            }
+        }
+    }
+    return r->whole ? scatter_whole(r) : 0;
+}
+

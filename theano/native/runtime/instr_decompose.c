@@ -1,0 +1,503 @@
+/* Instructions: eigenvalues, singular values, QR factors, and what is made of them; see linalg.h. */
+#include "vm.h"
+#include "copy.h"
+#include "linalg.h"
+#include "pool.h"
+
+#include <math.h>
+
+/* ---- eigenvalues */
+
+typedef struct {
+    int lower, generalized;
+} Eigh;
+
+static int eigh_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Eigh *e = thn_alloc(sizeof *e);
+    ins->data = e;
+    if (!e || !PyArg_ParseTuple(params, "p", &e->lower)) {
+        return -1;
+    }
+    e->generalized = ins->nin > 1;
+    return thn_linalg_init(p, ins, "eigh");
+}
+
+static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *a = THN_IN(f, ins, 0);
+    const npy_intp n = a->dims[0];
+    if (thn_require_square(f, a, ins->nout > 1 ? thn_LinAlgError : PyExc_ValueError,
+               ins->nout > 1 ? NUMPY_SQUARE : "expected square \"a\" matrix") < 0) {
+        return -1;
+    }
+    if (ins->nin > 1) {
+        const ThnCell *b = THN_IN(f, ins, 1);
+        char x[80], y[80];
+        if (thn_require_square(f, b, PyExc_ValueError, "expected square \"b\" matrix") < 0) {
+            return -1;
+        }
+        if (b->dims[0] != n) {
+            return thn_error(f, PyExc_ValueError, "wrong b dimensions %s, should be %s",
+                             thn_shape_text(x, sizeof x, 2, b->dims), thn_shape_text(y, sizeof y, 2, a->dims));
+        }
+    }
+    f->work = 20 * thn_cubic_work(a);
+    if (thn_out_alloc(f, THN_OUT(f, ins, 0), &n) < 0) {
+        return -1;
+    }
+    return ins->nout > 1 ? thn_alloc_columns(f, THN_OUT(f, ins, 1), n, n) : 0;
+}
+
+static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const Eigh *e = ins->data;
+    const ThnCell *a = THN_IN(f, ins, 0), *w = THN_OUT(f, ins, 0);
+    const npy_intp n = a->dims[0];
+    int vectors = ins->nout > 1;
+    const size_t bytes = (size_t)(n * n * a->itemsize);
+    if (n == 0) {
+        return 0;
+    }
+    if (!vectors && (!thn_all_finite(a) || (e->generalized && !thn_all_finite(THN_IN(f, ins, 1))))) {
+        return thn_not_finite(f);
+    }
+    char *copy = vectors ? NULL : thn_pool_alloc(bytes), *second = e->generalized ? thn_pool_alloc(bytes) : NULL;
+    char uplo = e->lower ? 'L' : 'U', job = vectors ? 'V' : 'N';
+    ThnColumns v = {copy, NULL, NULL};
+    int64_t info = THN_LAPACK_MEMORY;
+    if ((!vectors || thn_columns_open(&v, THN_OUT(f, ins, 1)) == 0) && v.data && (second || !e->generalized)) {
+        char *data = v.data;
+        thn_copy_columns(a, data);
+        int held = thn_hold_for(a);
+        if (e->generalized) {
+            thn_copy_columns(THN_IN(f, ins, 1), second);
+            info = thn_sygvd(thn_letter_of(a), job, uplo, thn_dense(data, n, n), thn_dense(second, n, n), w->data);
+        } else {
+            info = thn_syevd(thn_letter_of(a), job, uplo, thn_dense(data, n, n), w->data);
+        }
+        thn_blas_let_go(held);
+        thn_columns_close(&v);
+    }
+    thn_pool_free(copy);
+    thn_pool_free(second);
+    if (info == THN_LAPACK_MEMORY) {
+        return thn_out_of_memory(f);
+    }
+    if (info > n) {
+        return thn_error(f, thn_LinAlgError, "The leading minor of order %lld of B is not positive definite",
+                         (long long)(info - n));
+    }
+    return info ? thn_error(f, thn_LinAlgError, "Eigenvalues did not converge") : 0;
+}
+
+static int eig_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *a = THN_IN(f, ins, 0);
+    const npy_intp n = a->dims[0];
+    if (thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE) < 0) {
+        return -1;
+    }
+    f->work = 50 * thn_cubic_work(a);
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), &n) < 0 ? -1 : thn_alloc_columns(f, THN_OUT(f, ins, 1), n, n);
+}
+
+static int eig_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *a = THN_IN(f, ins, 0), *w = THN_OUT(f, ins, 0);
+    const npy_intp n = a->dims[0], item = a->itemsize;
+    int letter = thn_letter_of(a);
+    if (n == 0) {
+        return 0;
+    }
+    if (!thn_all_finite(a)) {
+        return thn_error(f, thn_LinAlgError, "Array must not contain infs or NaNs");
+    }
+    char *copy = thn_pool_alloc((size_t)(n * n * item)), *values = thn_pool_alloc((size_t)(2 * n * item));
+    int64_t info = THN_LAPACK_MEMORY;
+    int is_complex = 0;
+    ThnColumns v;
+    if (copy && values && thn_columns_open(&v, THN_OUT(f, ins, 1)) == 0) {
+        thn_copy_columns(a, copy);
+        int held = thn_hold_for(a);
+        info = thn_geev(letter, thn_dense(copy, n, n), values, thn_dense(v.data, n, n));
+        thn_blas_let_go(held);
+        thn_columns_close(&v);
+        for (npy_intp i = n; letter < THN_C && i < 2 * n; i++) {
+            is_complex |= !thn_is_zero(letter, values + i * item);
+        }
+        memcpy(w->data, values, (size_t)(n * item));
+    }
+    thn_pool_free(copy);
+    thn_pool_free(values);
+    if (info == THN_LAPACK_MEMORY) {
+        return thn_out_of_memory(f);
+    }
+    if (info) {
+        return thn_error(f, thn_LinAlgError, "Eigenvalues did not converge");
+    }
+    return is_complex ? thn_error(f, PyExc_ValueError, "the eigenvalues are complex: cast the matrix to a complex dtype") : 0;
+}
+
+/* ---- svd */
+
+typedef struct {
+    int full;
+} Svd;
+
+static int svd_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Svd *s = thn_alloc(sizeof *s);
+    ins->data = s;
+    if (!s || !PyArg_ParseTuple(params, "p", &s->full)) {
+        return -1;
+    }
+    return thn_linalg_init(p, ins, "svd");
+}
+
+static int svd_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Svd *s = ins->data;
+    ThnCell *a = THN_IN(f, ins, 0);
+    const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n;
+    f->work = 30 * thn_cubic_work(a);
+    if (ins->nout == 1) {
+        return thn_out_alloc(f, THN_OUT(f, ins, 0), &k);
+    }
+    npy_intp u[2] = {m, s->full ? m : k}, v[2] = {s->full ? n : k, n};
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), u) < 0 || thn_out_alloc(f, THN_OUT(f, ins, 1), &k) < 0 ? -1
+               : thn_out_alloc(f, THN_OUT(f, ins, 2), v);
+}
+
+static void set_identity(const ThnCell *out)
+{
+    npy_intp n = out->dims[0] < out->dims[1] ? out->dims[0] : out->dims[1];
+    memset(out->data, 0, (size_t)(thn_size(out) * out->itemsize));
+    for (npy_intp i = 0; i < n; i++) {
+        int64_t one = 1;
+        thn_cast_inner(out->typenum, NPY_INT64)(1, out->data + i * (out->strides[0] + out->strides[1]), 0, (char *)&one, 0);
+    }
+}
+
+static int svd_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const Svd *s = ins->data;
+    const ThnCell *a = THN_IN(f, ins, 0);
+    const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n;
+    int vectors = ins->nout > 1;
+    const ThnCell *values = THN_OUT(f, ins, vectors ? 1 : 0);
+    if (k == 0) {
+        if (vectors) {
+            set_identity(THN_OUT(f, ins, 0));
+            set_identity(THN_OUT(f, ins, 2));
+        }
+        return 0;
+    }
+    char *copy = thn_pool_alloc((size_t)(m * n * a->itemsize));
+    if (!copy) {
+        return thn_out_of_memory(f);
+    }
+    /* Column-major this is the transpose: its left vectors are the rows of v, its right ones the columns of u. */
+    thn_copy_rows(a, copy);
+    char dummy[16];
+    ThnDense left = thn_dense(dummy, 1, 1), right = left;
+    if (vectors) {
+        left = thn_dense(THN_OUT(f, ins, 2)->data, n, s->full ? n : k);
+        right = thn_dense(THN_OUT(f, ins, 0)->data, s->full ? m : k, m);
+    }
+    int held = thn_hold_for(a);
+    int64_t info = thn_gesdd(thn_letter_of(a), !vectors ? 'N' : s->full ? 'A' : 'S', thn_dense(copy, n, m), values->data, left, right);
+    thn_blas_let_go(held);
+    thn_pool_free(copy);
+    if (info == THN_LAPACK_MEMORY) {
+        return thn_out_of_memory(f);
+    }
+    return info ? thn_error(f, thn_LinAlgError, "SVD did not converge") : 0;
+}
+
+/* ---- qr */
+
+enum { QR_R, QR_REDUCED, QR_COMPLETE, QR_RAW };
+
+static int qr_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    int *mode = thn_alloc(sizeof *mode);
+    ins->data = mode;
+    if (!mode || !PyArg_ParseTuple(params, "i", mode)) {
+        return -1;
+    }
+    return thn_linalg_init(p, ins, "qr");
+}
+
+static int qr_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    int mode = *(const int *)ins->data;
+    ThnCell *a = THN_IN(f, ins, 0), *first = THN_OUT(f, ins, 0), *second = ins->nout > 1 ? THN_OUT(f, ins, 1) : NULL;
+    const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n;
+    f->work = 4 * thn_cubic_work(a);
+    if (mode == QR_RAW) {
+        npy_intp dims[2] = {n, m};
+        return thn_out_alloc(f, first, dims) < 0 ? -1 : thn_out_alloc(f, second, &k);
+    }
+    npy_intp rows = mode == QR_COMPLETE ? m : k, r[2] = {rows, n};
+    if (mode == QR_R) {
+        return thn_out_alloc(f, first, r);
+    }
+    return thn_alloc_columns(f, first, m, rows) < 0 ? -1 : thn_out_alloc(f, second, r);
+}
+
+/* Row-major upper triangle of the column-major factors. */
+static void copy_r(const char *factors, npy_intp m, const ThnCell *r)
+{
+    const npy_intp item = r->itemsize, n = r->dims[1];
+    npy_intp from = m * item;
+    for (npy_intp i = 0; i < r->dims[0]; i++) {
+        char *row = r->data + i * n * item;
+        npy_intp zeros = i < n ? i : n, count = n - zeros;
+        memset(row, 0, (size_t)(zeros * item));
+        thn_copy_strided(1, &count, row + zeros * item, &item, factors + (zeros * m + i) * item, &from, (int)item);
+    }
+}
+
+static int qr_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    int mode = *(const int *)ins->data;
+    const ThnCell *a = THN_IN(f, ins, 0), *first = THN_OUT(f, ins, 0), *second = ins->nout > 1 ? THN_OUT(f, ins, 1) : NULL;
+    const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n, item = a->itemsize;
+    if (k == 0) {
+        if (mode == QR_COMPLETE) {
+            set_identity(first);
+        }
+        return 0;
+    }
+    int letter = thn_letter_of(a), held = thn_hold_for(a);
+    char *factors = mode == QR_RAW ? first->data : thn_pool_alloc((size_t)(m * (n > m ? n : m) * item));
+    char *tau = mode == QR_RAW ? second->data : thn_pool_alloc((size_t)(k * item));
+    int64_t info = THN_LAPACK_MEMORY;
+    if (factors && tau) {
+        thn_copy_columns(a, factors);
+        info = thn_geqrf(letter, thn_dense(factors, m, n), tau);
+    }
+    if (info == 0 && mode != QR_RAW) {
+        copy_r(factors, m, mode == QR_R ? first : second);
+    }
+    if (info == 0 && (mode == QR_REDUCED || mode == QR_COMPLETE)) {
+        ThnColumns q;
+        info = THN_LAPACK_MEMORY;
+        if (thn_columns_open(&q, first) == 0) {
+            memcpy(q.data, factors, (size_t)(m * k * item));
+            info = thn_orgqr(letter, thn_dense(q.data, m, first->dims[1]), k, tau);
+            thn_columns_close(&q);
+        }
+    }
+    thn_blas_let_go(held);
+    if (mode != QR_RAW) {
+        thn_pool_free(factors);
+        thn_pool_free(tau);
+    }
+    if (info == THN_LAPACK_MEMORY) {
+        return thn_out_of_memory(f);
+    }
+    return info ? thn_error(f, thn_LinAlgError, "Incorrect argument found while performing QR factorization") : 0;
+}
+
+/* ---- pseudo-inverse: v s^-1 u^H of the singular values above 1e-15 times the largest */
+
+static int pinv_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *a = THN_IN(f, ins, 0);
+    npy_intp dims[2] = {a->dims[1], a->dims[0]};
+    f->work = 30 * thn_cubic_work(a);
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
+}
+
+static void scale_row(int letter, char *row, npy_intp n, double by)
+{
+    npy_intp count = letter >= THN_C ? 2 * n : n;
+    for (npy_intp i = 0; i < count; i++) {
+        if (letter & 1) {
+            ((double *)row)[i] *= by;
+        } else {
+            ((float *)row)[i] *= (float)by;
+        }
+    }
+}
+
+static void conjugate(int letter, char *data, npy_intp n)
+{
+    for (npy_intp i = 1; letter >= THN_C && i < 2 * n; i += 2) {
+        if (letter & 1) {
+            ((double *)data)[i] = -((double *)data)[i];
+        } else {
+            ((float *)data)[i] = -((float *)data)[i];
+        }
+    }
+}
+
+static int pinv_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *a = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n, item = a->itemsize;
+    int letter = thn_letter_of(a);
+    if (k == 0) {
+        return 0;
+    }
+    char *copy = thn_pool_alloc((size_t)(m * n * item)), *u = thn_pool_alloc((size_t)(m * k * item));
+    char *v = thn_pool_alloc((size_t)(n * k * item)), *s = thn_pool_alloc((size_t)k * 8);
+    int64_t info = THN_LAPACK_MEMORY;
+    if (copy && u && v && s) {
+        thn_copy_rows(a, copy);
+        int held = thn_hold_for(a);
+        /* As in svd: v holds v^H by rows, u holds u by rows. */
+        info = thn_gesdd(letter, 'S', thn_dense(copy, n, m), s, thn_dense(v, n, k), thn_dense(u, k, m));
+        double largest = letter & 1 ? ((double *)s)[0] : (double)((float *)s)[0];
+        for (npy_intp i = 0; i < k; i++) {
+            double value = letter & 1 ? ((double *)s)[i] : (double)((float *)s)[i];
+            scale_row(letter, v + i * n * item, n, value > 1e-15 * largest ? 1 / value : 0);
+        }
+        conjugate(letter, v, n * k);
+        conjugate(letter, u, m * k);
+        ThnMatrix x = {v, n, k, item, n * item}, y = {u, k, m, item, k * item}, z = {out->data, n, m, m * item, item};
+        if (info == 0 && thn_matmul(a->typenum, &x, &y, &z, NULL, NULL) < 0) {
+            info = THN_LAPACK_MEMORY;
+        }
+        thn_blas_let_go(held);
+    }
+    thn_pool_free(copy);
+    thn_pool_free(u);
+    thn_pool_free(v);
+    thn_pool_free(s);
+    if (info == THN_LAPACK_MEMORY) {
+        return thn_out_of_memory(f);
+    }
+    return info ? thn_error(f, thn_LinAlgError, "SVD did not converge") : 0;
+}
+
+/* ---- lstsq: the solution of least norm, by singular values; float32 and float64 */
+
+static int lstsq_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)params;
+    const ThnCellSpec *a = &p->cells[ins->ins[0]], *b = &p->cells[ins->ins[1]], *rcond = &p->cells[ins->ins[2]];
+    if (PyTypeNum_ISCOMPLEX(a->typenum) || thn_lapack_letter(a->typenum) < 0 || a->ndim != 2 || b->ndim < 1 || b->ndim > 2
+        || b->typenum != a->typenum || rcond->typenum != NPY_DOUBLE || rcond->ndim != 0) {
+        PyErr_SetString(PyExc_ValueError, "lstsq: a matrix, a vector or matrix of its real dtype, and a float64");
+        return -1;
+    }
+    return thn_linalg_ready();
+}
+
+/* Outputs: solution, sums of squared residuals (of every column), rank, singular values. */
+static int lstsq_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1);
+    const npy_intp m = a->dims[0], n = a->dims[1], least = m < n ? m : n, columns = b->ndim > 1 ? b->dims[1] : 1;
+    npy_intp dims[2] = {n, columns};
+    char x[80], y[80];
+    if (b->dims[0] != m) {
+        return thn_error(f, thn_LinAlgError, "Incompatible dimensions: a matrix of shape %s and right hand sides of shape %s",
+                         thn_shape_text(x, sizeof x, 2, a->dims), thn_shape_text(y, sizeof y, b->ndim, b->dims));
+    }
+    f->work = 40 * thn_cubic_work(a);
+    if (thn_out_alloc(f, THN_OUT(f, ins, 0), dims) < 0 || thn_out_alloc(f, THN_OUT(f, ins, 1), &columns) < 0
+        || thn_out_alloc(f, THN_OUT(f, ins, 2), NULL) < 0) {
+        return -1;
+    }
+    return thn_out_alloc(f, THN_OUT(f, ins, 3), &least);
+}
+
+static void sum_of_squares(int is_double, const char *column, npy_intp n, char *out)
+{
+    double sum = 0;
+    for (npy_intp i = 0; i < n; i++) {
+        const double v = is_double ? ((const double *)column)[i] : (double)((const float *)column)[i];
+        sum += v * v;
+    }
+    if (is_double) {
+        *(double *)out = sum;
+    } else {
+        *(float *)out = (float)sum;
+    }
+}
+
+static int lstsq_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1);
+    const ThnCell *x = THN_OUT(f, ins, 0), *sums = THN_OUT(f, ins, 1), *rank = THN_OUT(f, ins, 2), *s = THN_OUT(f, ins, 3);
+    const npy_intp m = a->dims[0], n = a->dims[1], item = a->itemsize, columns = sums->dims[0], rows = m > n ? m : n;
+    const int letter = thn_letter_of(a);
+    int64_t info = 0, found = 0;
+    /* Without right hand sides there is still a rank. */
+    const npy_intp solved = columns ? columns : 1;
+    char *copy = thn_pool_alloc((size_t)(m * n * item + 1)), *work = thn_pool_alloc((size_t)(rows * solved * item + 1));
+    if (copy && work) {
+        npy_intp to[2] = {item, rows * item}, from[2] = {b->strides[0], b->ndim > 1 ? b->strides[1] : 0}, dims[2] = {m, columns};
+        memset(work, 0, (size_t)(rows * solved * item));
+        thn_copy_columns(a, copy);
+        thn_copy_strided(2, dims, work, to, b->data, from, (int)item);
+        if (m && n) {
+            int held = thn_hold_for(a);
+            info = thn_gelsd(letter, thn_dense(copy, m, n), thn_dense(work, rows, solved), s->data,
+                             *(const double *)THN_IN(f, ins, 2)->data, &found);
+            thn_blas_let_go(held);
+        }
+        npy_intp back[2] = {columns * item, item};
+        dims[0] = n;
+        thn_copy_strided(2, dims, x->data, back, work, to, (int)item);
+        for (npy_intp j = 0; j < columns; j++) {
+            sum_of_squares(letter & 1, work + (j * rows + n) * item, m > n ? m - n : 0, sums->data + j * item);
+        }
+        *(int64_t *)rank->data = found;
+    }
+    int complete = copy && work;
+    thn_pool_free(copy);
+    thn_pool_free(work);
+    if (!complete || info == THN_LAPACK_MEMORY) {
+        return thn_out_of_memory(f);
+    }
+    return info ? thn_error(f, thn_LinAlgError, "SVD did not converge in Linear Least Squares") : 0;
+}
+
+/* ---- residuals: the sums of lstsq where the solution is the only one, else none */
+
+static int residuals_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)params;
+    if (p->cells[ins->ins[0]].ndim != 1 || p->cells[ins->ins[1]].typenum != NPY_INT64 || p->cells[ins->ins[2]].ndim != 2) {
+        PyErr_SetString(PyExc_ValueError, "residuals: sums, the rank, and the matrix");
+        return -1;
+    }
+    return 0;
+}
+
+static int residuals_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *sums = THN_IN(f, ins, 0), *a = THN_IN(f, ins, 2);
+    const int unique = thn_scalar_int(THN_IN(f, ins, 1)) == a->dims[1] && a->dims[0] > a->dims[1];
+    const npy_intp n = unique ? sums->dims[0] : 0;
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), &n);
+}
+
+static int residuals_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *sums = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    memcpy(out->data, sums->data, (size_t)(out->dims[0] * out->itemsize));
+    return 0;
+}
+
+static int plain_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)params;
+    return thn_linalg_init(p, ins, "linear algebra");
+}
+
+const ThnOpDef thn_ops_decompose[] = {
+    {"eigh", eigh_init, NULL, eigh_prepare, eigh_execute, 0},
+    {"eig", plain_init, NULL, eig_prepare, eig_execute, 0},
+    {"svd", svd_init, NULL, svd_prepare, svd_execute, 0},
+    {"qr", qr_init, NULL, qr_prepare, qr_execute, 0},
+    {"pinv", plain_init, NULL, pinv_prepare, pinv_execute, 0},
+    {"lstsq", lstsq_init, NULL, lstsq_prepare, lstsq_execute, 0},
+    {"residuals", residuals_init, NULL, residuals_prepare, residuals_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

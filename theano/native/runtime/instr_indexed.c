@@ -1,0 +1,335 @@
+/* Generated kernels around gathers and scatters.
+ *
+ *   indexed_kernel (Kernel, dims, gathers, scatter)
+ *     ins   the kernel's inputs (for a gathered operand its table), with a scatter the target, then the index arrays of each
+ *           gather and those of the scatter
+ *     dims  the iteration dims that the index arrays have; outer ones, increasing
+ *     gathers  ((operand, at, axes, same), ...): the operand is table[..., indices, ...]; the index arrays apply to `axes` of
+ *           the table and their dims are at `at` in the result. `same`: the table is the target, and the index the scatter's
+ *     scatter  None or (at, axes, set): the kernel's only output replaces target[..., indices, ...]; without axes the target
+ *           has the kernel's shape. Unless `set` the target is the kernel's last input, and its output the sum of that and a
+ *           value. The output is the target.
+ *
+ * Every index must have been checked ("check_bounds"). The kernel itself knows nothing of all this: along the index dims
+ * it is given pointers into the tables and the target, row by row; where rows are short, tiles of several rows in buffers
+ * that stay in the first-level cache. Rows of a target are written in the order of the indices, by threads that take columns,
+ * so that sums over repeated indices do not depend on threads. In buffers the kernel adds to -0.0, which gives the value. */
+#include "vm.h"
+#include "indexed.h"
+
+#include <stdlib.h>
+
+/* ---- parsing */
+
+static int parse_ints(PyObject *o, int *to)
+{
+    const Py_ssize_t n = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1;
+    if (n < 0 || n > THN_KMAXDIM) {
+        PyErr_SetString(PyExc_TypeError, "indexed_kernel: a tuple of a few integers is needed");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        to[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(o, i));
+        if (to[i] < 0) {
+            if (!PyErr_Occurred()) {
+                PyErr_SetString(PyExc_ValueError, "indexed_kernel: negative axis");
+            }
+            return -1;
+        }
+    }
+    return (int)n;
+}
+
+static int check_array(const ThnProgram *p, const ThnInstr *ins, Indexed *x, int *first)
+{
+    const int ndim = p->cells[ins->ins[x->op]].ndim;
+    int ok = 1;
+    x->first = *first;
+    *first += x->n;
+    for (int k = 0; k < x->n && ok; k++) {
+        ok = x->axes[k] < ndim && (k == 0 || x->axes[k] > x->axes[k - 1]) && x->first + k < ins->nin
+          && thn_int_reader(p->cells[ins->ins[x->first + k]].typenum);
+    }
+    return ok;
+}
+
+static int op_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    PyObject *kernel, *dims, *gathers, *scatter;
+    Spec *s = thn_alloc(sizeof *s);
+    ins->data = s;
+    if (!s || !PyArg_ParseTuple(params, "OO!O!O", &kernel, &PyTuple_Type, &dims, &PyTuple_Type, &gathers, &scatter)) {
+        return -1;
+    }
+    s->k = thn_kernel_of(kernel);
+    if (!s->k) {
+        return -1;
+    }
+    s->nd = parse_ints(dims, s->dims);
+    s->n_gathers = (int)PyTuple_GET_SIZE(gathers);
+    int ok = s->nd > 0 && s->n_gathers <= MOST_GATHERS && s->k->nin <= ins->nin;
+    for (int d = 0; d < s->nd && ok; d++) {
+        ok = s->dims[d] < s->k->n_outer && (d == 0 || s->dims[d] > s->dims[d - 1]);
+    }
+    for (int g = 0; g < s->n_gathers && ok; g++) {
+        Indexed *x = &s->gathers[g];
+        PyObject *axes;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(gathers, g), "iiOp", &x->op, &x->at, &axes, &x->same)
+            || (x->n = parse_ints(axes, x->axes)) < 0) {
+            return -1;
+        }
+        ok = x->op >= 0 && x->op < s->k->nin && x->n > 0;
+    }
+    if (scatter != Py_None && ok) {
+        PyObject *axes;
+        int set;
+        s->scatters = 1;
+        if (!PyArg_ParseTuple(scatter, "iOp", &s->target.at, &axes, &set)
+            || (s->target.n = parse_ints(axes, s->target.axes)) < 0) {
+            return -1;
+        }
+        s->adds = !set;
+        s->target.op = s->k->nin - s->adds;
+        ok = s->k->nout == 1 && s->k->n_inner == 0 && s->k->out[0].alias < 0 && s->k->nin >= s->adds;
+    }
+    int first = s->k->nin + (s->scatters && !s->adds);
+    for (int g = 0; g < s->n_gathers && ok; g++) {
+        ok = check_array(p, ins, &s->gathers[g], &first);
+    }
+    if (s->scatters && ok) {
+        ok = check_array(p, ins, &s->target, &first);
+    }
+    if (!ok || first != ins->nin || ins->nout != s->k->nout) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_ValueError, "indexed_kernel: operands and index arrays do not fit the kernel");
+        }
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- shapes */
+
+/* Fills in what is known of an indexed array before the kernel's shape is. */
+static int array_prepare(ThnFrame *f, const ThnInstr *ins, const Indexed *x, int nd, Array *a)
+{
+    const ThnCell *c = THN_IN(f, ins, x->op);
+    a->data = c->data;
+    for (int d = 0; d < nd; d++) {
+        a->idx_dims[d] = 1;
+    }
+    for (int k = 0; k < x->n; k++) {
+        const ThnCell *index = THN_IN(f, ins, x->first + k);
+        const int skip = nd - index->ndim;
+        for (int d = 0; d < index->ndim; d++) {
+            npy_intp *have = skip < 0 ? NULL : &a->idx_dims[skip + d];
+            if (!have || (index->dims[d] != 1 && *have != 1 && index->dims[d] != *have)) {
+                return thn_error(f, PyExc_IndexError, "shape mismatch: indexing arrays could not be broadcast together");
+            }
+            *have = index->dims[d] != 1 ? index->dims[d] : *have;
+        }
+    }
+    for (int k = 0; k < x->n; k++) {
+        const ThnCell *index = THN_IN(f, ins, x->first + k);
+        thn_broadcast_strides(index, nd, a->idx_dims, a->idx_strides[k]);
+        a->idx[k] = index->data;
+        a->get[k] = index->typenum == NPY_INT64 ? NULL : thn_int_reader(index->typenum);
+        a->size[k] = c->dims[x->axes[k]];
+        a->stride[k] = c->strides[x->axes[k]];
+    }
+    a->rest = 0;
+    for (int i = 0, k = 0; i < c->ndim; i++) {
+        const int walked = !x->n && i >= x->at && i < x->at + nd;
+        if (walked) {
+            a->idx_dims[i - x->at] = c->dims[i];
+        }
+        if (walked || (k < x->n && x->axes[k] == i)) {
+            k++;
+            continue;
+        }
+        a->rest_dims[a->rest] = c->dims[i];
+        a->rest_strides[a->rest++] = c->strides[i];
+    }
+    a->row = 1;
+    a->dense = 1;
+    for (int i = a->rest - 1; i >= 0; i--) {
+        a->axis_of_rest[i] = i < x->at ? i : i + nd;
+        a->full[a->axis_of_rest[i]] = a->rest_dims[i];
+        a->dense &= a->rest_dims[i] == 1 || a->rest_strides[i] == a->row * c->itemsize;
+        a->row *= a->rest_dims[i];
+    }
+    for (int d = 0; d < nd; d++) {
+        a->full[x->at + d] = a->idx_dims[d];
+    }
+    return 0;
+}
+
+/* Whether the value must be complete before anything is written. */
+static int needs_whole(ThnFrame *f, const ThnInstr *ins, const Spec *s, const State *st)
+{
+    const ThnCell *target = THN_IN(f, ins, s->target.op);
+    for (int i = 0; i < s->k->nin - s->adds; i++) {
+        int same = 0;
+        for (int g = 0; g < s->n_gathers; g++) {
+            same |= s->gathers[g].op == i && s->gathers[g].same && s->target.n == 1
+                 /* The positions that are seen are marked in a bit set. */
+                 && st->arrays[g].size[0] / 8 <= st->count * st->arrays[g].row * target->itemsize;
+        }
+        if (!same && thn_may_overlap(THN_IN(f, ins, i), target)) {
+            return 1;
+        }
+    }
+    for (int i = s->target.first; i < s->target.first + s->target.n; i++) {
+        if (thn_may_overlap(THN_IN(f, ins, i), target)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, State *st)
+{
+    ThnCell *out = THN_OUT(f, ins, 0), *target = THN_IN(f, ins, s->target.op), value;
+    const Array *a = &st->arrays[TARGET];
+    const int rank = s->k->out[0].rank;
+    npy_intp strides[THN_KMAXDIM];
+    char shape1[200], shape2[200];
+    if (thn_out_alias(f, out, target) < 0) {
+        return -1;
+    }
+    if (a->rest + s->nd != rank || target->typenum != s->k->out[0].typenum) {
+        return thn_error(f, PyExc_SystemError, "indexed_kernel: the target has another rank or dtype");
+    }
+    thn_kernel_out_dims(s->k, 0, st->shape, st->value);
+    st->whole = 0;
+    if (memcmp(st->value, a->full, sizeof(npy_intp) * (size_t)rank) != 0) {
+        memset(&value, 0, sizeof value);
+        value.ndim = (int16_t)rank;
+        value.dims = st->value;
+        value.strides = strides;
+        value.itemsize = target->itemsize;
+        dense_strides(rank, st->value, target->itemsize, strides);
+        npy_intp seen[THN_KMAXDIM];
+        if (thn_broadcast_strides(&value, rank, a->full, seen) < 0) {
+            return thn_error(f, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
+                             thn_shape_text(shape1, sizeof shape1, rank, st->value),
+                             thn_shape_text(shape2, sizeof shape2, rank, a->full));
+        }
+        st->whole = 1;
+    }
+    st->whole |= needs_whole(f, ins, s, st);
+    return 0;
+}
+
+static int op_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Spec *s = ins->data;
+    const ThnKernel *k = s->k;
+    State *st = thn_scratch(f, ins, sizeof *st);
+    ThnArg in[THN_KMAXOPS];
+    npy_intp dims[THN_KMAXDIM], strides[THN_KMAXDIM], dense[MOST_GATHERS][THN_KMAXDIM];
+    char err[256];
+    ThnKernel others = *k; /* without the target, to which a shorter value may be repeated */
+    if (!st) {
+        return -1;
+    }
+    others.nin -= s->adds;
+    for (int i = 0; i < others.nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        if (c->typenum != k->in[i].typenum || (c->ndim != k->in[i].rank && !is_gathered(s, i))) {
+            return thn_error(f, PyExc_TypeError, "kernel: input %d has another dtype or rank", i);
+        }
+        in[i] = (ThnArg){c->data, c->dims, c->strides};
+    }
+    for (int g = 0; g < s->n_gathers; g++) {
+        const Indexed *x = &s->gathers[g];
+        Array *a = &st->arrays[g];
+        if (array_prepare(f, ins, x, s->nd, a) < 0) {
+            return -1;
+        }
+        if (a->rest + s->nd != k->in[x->op].rank) {
+            return thn_error(f, PyExc_SystemError, "indexed_kernel: a table has another rank");
+        }
+        dense_strides(k->in[x->op].rank, a->full, k->in[x->op].itemsize, dense[g]);
+        in[x->op].dims = a->full;
+        in[x->op].strides = dense[g];
+    }
+    if (thn_kernel_shape(&others, in, st->shape, err, sizeof err) < 0) {
+        return thn_error(f, PyExc_ValueError, "%s", err);
+    }
+    st->count = 1;
+    for (int d = 0; d < s->nd; d++) {
+        st->along[d] = st->shape[s->dims[d]];
+        st->count *= st->along[d];
+    }
+    double total = 1, bytes = 0;
+    for (int d = 0; d < k->n_outer + k->n_inner; d++) {
+        total *= (double)st->shape[d];
+    }
+    for (int g = 0; g < s->n_gathers; g++) {
+        bytes += (double)st->count * (double)st->arrays[g].row * k->in[s->gathers[g].op].itemsize;
+    }
+    if (s->scatters) {
+        if (array_prepare(f, ins, &s->target, s->nd, &st->arrays[TARGET]) < 0 || scatter_prepare(f, ins, s, st) < 0) {
+            return -1;
+        }
+        bytes += (double)st->count * (double)st->arrays[TARGET].row * k->out[0].itemsize;
+    }
+    for (int o = 0; o < k->nout && !s->scatters; o++) {
+        ThnCell *c = THN_OUT(f, ins, o);
+        if (c->typenum != k->out[o].typenum || c->ndim != k->out[o].rank) {
+            return thn_error(f, PyExc_TypeError, "kernel: output %d has another dtype or rank", o);
+        }
+        int failed;
+        if (k->out[o].alias >= 0) {
+            failed = thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias));
+        }
+        else {
+            thn_kernel_out_dims(k, o, st->shape, dims);
+            failed = thn_kernel_out_order(k, o, in, st->shape, strides) ? thn_out_alloc_strided(f, c, dims, strides)
+                                                                        : thn_out_alloc(f, c, dims);
+        }
+        if (failed < 0) {
+            return -1;
+        }
+    }
+    f->work = st->work = k->cost * total + 0.1 * bytes + 5.0 * (double)st->count;
+    return 0;
+}
+
+static int op_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const Spec *s = ins->data;
+    const ThnKernel *k = s->k;
+    Run *r = malloc(sizeof *r);
+    if (!r) {
+        return thn_error(f, PyExc_MemoryError, "no memory for a kernel's buffers");
+    }
+    r->s = s;
+    r->k = k;
+    r->st = f->scratch[ins->index].ptr;
+    r->failed = 0;
+    r->again = NULL;
+    r->kept = r->whole = NULL;
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        r->in[i] = (ThnArg){c->data, c->dims, c->strides};
+    }
+    for (int o = 0; o < k->nout; o++) {
+        const ThnCell *c = THN_OUT(f, ins, o);
+        r->out[o] = (ThnArg){c->data, c->dims, c->strides};
+    }
+    r->target = r->out[0];
+    r->inner = s->adds ? thn_add_inner(k->out[0].typenum) : thn_copy_inner(k->out[0].itemsize);
+    const int failed = thn_run_indexed(r);
+    free(r->again);
+    free(r->kept);
+    free(r->whole);
+    free(r);
+    return failed < 0 ? thn_error(f, PyExc_MemoryError, "no memory for a kernel's buffers") : 0;
+}
+
+const ThnOpDef thn_ops_indexed[] = {
+    {"indexed_kernel", op_init, NULL, op_prepare, op_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

@@ -1,0 +1,313 @@
+/* Instructions: the positions of elements that are not zero, the elements of an array where a mask is true. The mask is cut
+ * into chunks, whose true elements are counted first, so that every chunk knows where its part of the result begins. */
+#include "vm.h"
+#include "copy.h"
+#include "items.h"
+#include "threads.h"
+
+#define CHUNK 16384       /* flags */
+#define PARALLEL 131072   /* flags from which on chunks are shared out */
+#define BLOCK 512         /* positions of an array of several dimensions that are worked out at once */
+
+typedef struct {
+    const char *flags;    /* one byte for each element, in C order */
+    npy_intp total, chunks, count;
+    npy_intp starts[];    /* the true elements before each chunk; copied flags follow */
+} Flags;
+
+static void run_chunks(const Flags *m, thn_task_fn fn, void *ctx)
+{
+    if (m->total >= PARALLEL) {
+        thn_parallel((long)m->chunks, fn, ctx);
+        return;
+    }
+    for (npy_intp c = 0; c < m->chunks; c++) {
+        fn(ctx, (long)c);
+    }
+}
+
+static npy_intp chunk_length(const Flags *m, npy_intp chunk)
+{
+    return m->total - chunk * CHUNK < CHUNK ? m->total - chunk * CHUNK : CHUNK;
+}
+
+static void count_task(void *ctx, long task)
+{
+    Flags *m = ctx;
+    m->starts[task + 1] = thn_count_flags(m->flags + task * CHUNK, chunk_length(m, task));
+}
+
+/* The flags of a mask and how many are true. */
+static Flags *open_flags(ThnFrame *f, const ThnInstr *ins, const ThnCell *mask)
+{
+    const npy_intp total = thn_size(mask), chunks = (total + CHUNK - 1) / CHUNK;
+    const int direct = mask->typenum == NPY_BOOL && thn_is_c_contiguous(mask);
+    const size_t head = sizeof(Flags) + (size_t)(chunks + 1) * sizeof(npy_intp);
+    Flags *m = thn_scratch(f, ins, head + (size_t)(direct ? 0 : total));
+    if (!m) {
+        return NULL;
+    }
+    m->flags = direct ? mask->data : (char *)m + head;
+    m->total = total;
+    m->chunks = chunks;
+    if (!direct) {
+        npy_intp strides[THN_MAXDIM], s = 1;
+        for (int i = mask->ndim - 1; i >= 0; i--) {
+            strides[i] = s;
+            s *= mask->dims[i];
+        }
+        thn_loop2(mask->ndim, mask->dims, (char *)m + head, strides, mask->data, mask->strides,
+                  thn_cast_inner(NPY_BOOL, mask->typenum));
+    }
+    m->starts[0] = 0;
+    run_chunks(m, count_task, m);
+    for (npy_intp c = 0; c < chunks; c++) {
+        m->starts[c + 1] += m->starts[c];
+    }
+    m->count = m->starts[chunks];
+    return m;
+}
+
+static int check_mask(ThnFrame *f, const ThnCell *mask, const ThnCell *x, int first)
+{
+    for (int i = 0; i < mask->ndim; i++) {
+        if (mask->dims[i] != x->dims[first + i]) {
+            return thn_error(f, PyExc_IndexError,
+                             "boolean index did not match indexed array along axis %d; size of axis is %lld but size "
+                             "of corresponding boolean axis is %lld",
+                             first + i, (long long)x->dims[first + i], (long long)mask->dims[i]);
+        }
+    }
+    return 0;
+}
+
+/* ---- nonzero */
+
+typedef struct {
+    int first_axis;
+} Nonzero;
+
+typedef struct {
+    const Flags *flags;
+    const ThnCell *mask;
+    int64_t *outs[THN_MAXDIM];
+} Positions;
+
+static int nonzero_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Nonzero *z = thn_alloc(sizeof *z);
+    ins->data = z;
+    if (!z || !PyArg_ParseTuple(params, "|i", &z->first_axis)) {
+        return -1;
+    }
+    const ThnCellSpec *in = &p->cells[ins->ins[0]];
+    if (in->ndim < 1 || ins->nout != in->ndim || PyTypeNum_ISCOMPLEX(in->typenum)
+        || (ins->nin > 1 && p->cells[ins->ins[1]].ndim < z->first_axis + in->ndim)) {
+        PyErr_SetString(PyExc_ValueError, "nonzero: a real array, and an output for each of its dimensions");
+        return -1;
+    }
+    return 0;
+}
+
+static int nonzero_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *mask = THN_IN(f, ins, 0);
+    if (ins->nin > 1 && check_mask(f, mask, THN_IN(f, ins, 1), ((const Nonzero *)ins->data)->first_axis) < 0) {
+        return -1;
+    }
+    const Flags *m = open_flags(f, ins, mask);
+    for (int k = 0; m && k < ins->nout; k++) {
+        if (thn_out_alloc(f, THN_OUT(f, ins, k), &m->count) < 0) {
+            return -1;
+        }
+    }
+    if (!m) {
+        return -1;
+    }
+    f->work = (double)m->total * 0.3 + 4.0 * (double)m->count;
+    return 0;
+}
+
+/* Positions in the flattened array become positions along each axis. They rise, so that most lie in the row of the one
+ * before. */
+static void spread(const Positions *p, const int64_t *flat, npy_intp n, npy_intp found)
+{
+    const int last = p->mask->ndim - 1;
+    const int64_t length = p->mask->dims[last];
+    int64_t at[THN_MAXDIM] = {0}, start = -1;
+    for (npy_intp i = 0; i < n; i++) {
+        if (start < 0 || flat[i] - start >= length) {
+            int64_t row = flat[i] / length;
+            start = row * length;
+            for (int k = last - 1; k >= 0; k--) {
+                at[k] = k ? row % p->mask->dims[k] : row;
+                row = k ? row / p->mask->dims[k] : 0;
+            }
+        }
+        for (int k = 0; k < last; k++) {
+            p->outs[k][found + i] = at[k];
+        }
+        p->outs[last][found + i] = flat[i] - start;
+    }
+}
+
+static void nonzero_task(void *ctx, long task)
+{
+    const Positions *p = ctx;
+    const Flags *m = p->flags;
+    const npy_intp first = task * CHUNK, stop = first + chunk_length(m, task), end = m->starts[task + 1];
+    npy_intp found = m->starts[task];
+    if (p->mask->ndim == 1) {
+        thn_flag_positions(m->flags + first, stop - first, first, p->outs[0] + found, end - found);
+        return;
+    }
+    for (npy_intp i = first; i < stop; i += BLOCK) {
+        int64_t flat[BLOCK];
+        const npy_intp n = stop - i < BLOCK ? stop - i : BLOCK, room = end - found < BLOCK ? end - found : BLOCK;
+        const npy_intp more = thn_flag_positions(m->flags + i, n, i, flat, room);
+        spread(p, flat, more, found);
+        found += more;
+    }
+}
+
+static int nonzero_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Positions p = {.flags = f->scratch[ins->index].ptr, .mask = THN_IN(f, ins, 0)};
+    for (int k = 0; k < ins->nout; k++) {
+        p.outs[k] = (int64_t *)THN_OUT(f, ins, k)->data;
+    }
+    run_chunks(p.flags, nonzero_task, &p);
+    return 0;
+}
+
+/* ---- array[mask] */
+
+typedef struct {
+    const Flags *flags;
+    const ThnCell *x, *mask, *out;
+    npy_intp bytes;       /* of the rest at a position of the mask */
+    npy_intp step;        /* from position to position in x; 0: not the same everywhere, or the rest has gaps */
+} Masked;
+
+static int masked_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)params;
+    const ThnCellSpec *x = &p->cells[ins->ins[0]], *mask = &p->cells[ins->ins[1]];
+    if (mask->typenum != NPY_BOOL || mask->ndim < 1 || mask->ndim > x->ndim
+        || p->cells[ins->outs[0]].ndim != x->ndim - mask->ndim + 1) {
+        PyErr_SetString(PyExc_ValueError, "masked: an array and a mask of its leading dimensions");
+        return -1;
+    }
+    return 0;
+}
+
+static int masked_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *x = THN_IN(f, ins, 0), *mask = THN_IN(f, ins, 1);
+    ThnCell *out = THN_OUT(f, ins, 0);
+    if (check_mask(f, mask, x, 0) < 0) {
+        return -1;
+    }
+    const Flags *m = open_flags(f, ins, mask);
+    if (!m) {
+        return -1;
+    }
+    npy_intp dims[THN_MAXDIM];
+    dims[0] = m->count;
+    memcpy(dims + 1, x->dims + mask->ndim, sizeof(npy_intp) * (size_t)(x->ndim - mask->ndim));
+    if (thn_out_alloc(f, out, dims) < 0) {
+        return -1;
+    }
+    f->work = (double)m->total * 0.3 + (double)thn_size(out) * x->itemsize * 0.2;
+    return 0;
+}
+
+/* Rows of which neighbours are copied together where they are neighbours in x too. */
+static void copy_runs(const Masked *a, const char *x, const char *flags, npy_intp n, char *out, npy_intp room)
+{
+    const npy_intp bytes = a->bytes;
+    for (npy_intp i = 0; i < n && room > 0;) {
+        if (!flags[i]) {
+            i++;
+            continue;
+        }
+        npy_intp end = i + 1;
+        while (a->step == bytes && end < n && end - i < room && flags[end]) {
+            end++;
+        }
+        memcpy(out, x + i * a->step, (size_t)((end - i) * bytes));
+        out += (end - i) * bytes;
+        room -= end - i;
+        i = end;
+    }
+}
+
+static void copy_anywhere(const Masked *a, npy_intp first, npy_intp n, char *out, npy_intp room)
+{
+    const ThnCell *x = a->x;
+    const int nd = a->mask->ndim;
+    for (npy_intp i = 0; i < n && room > 0; i++) {
+        if (!a->flags->flags[first + i]) {
+            continue;
+        }
+        const char *from = x->data;
+        npy_intp position = first + i;
+        for (int k = nd - 1; k >= 0; k--) {
+            from += position % x->dims[k] * x->strides[k];
+            position /= x->dims[k];
+        }
+        thn_copy_strided(x->ndim - nd, x->dims + nd, out, a->out->strides + 1, from, x->strides + nd, x->itemsize);
+        out += a->bytes;
+        room--;
+    }
+}
+
+static void masked_task(void *ctx, long task)
+{
+    const Masked *a = ctx;
+    const Flags *m = a->flags;
+    const npy_intp first = task * CHUNK, n = chunk_length(m, task), room = m->starts[task + 1] - m->starts[task];
+    char *out = a->out->data + m->starts[task] * a->bytes;
+    const char *x = a->x->data + first * a->step;
+    if (!a->step) {
+        copy_anywhere(a, first, n, out, room);
+    } else if (a->bytes == a->x->itemsize && a->step == a->bytes) {
+        thn_pick_items((int)a->bytes, x, m->flags + first, n, out, room);
+    } else {
+        copy_runs(a, x, m->flags + first, n, out, room);
+    }
+}
+
+static int masked_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Masked a = {f->scratch[ins->index].ptr, THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_OUT(f, ins, 0), 0, 0};
+    const ThnCell *x = a.x;
+    const int nd = a.mask->ndim;
+    if (thn_size(a.out) == 0) {
+        return 0;
+    }
+    int regular = 1;
+    a.bytes = x->itemsize;
+    for (int i = x->ndim - 1; i >= nd; i--) {
+        regular &= x->dims[i] == 1 || x->strides[i] == a.bytes;
+        a.bytes *= x->dims[i];
+    }
+    npy_intp step = 0, length = 1; /* of the dimensions behind */
+    for (int i = nd - 1; i >= 0; i--) {
+        if (x->dims[i] == 1) {
+            continue;
+        }
+        step = length == 1 ? x->strides[i] : step;
+        regular &= x->strides[i] == step * length;
+        length *= x->dims[i];
+    }
+    a.step = !regular ? 0 : length == 1 ? a.bytes : step;
+    run_chunks(a.flags, masked_task, &a);
+    return 0;
+}
+
+const ThnOpDef thn_ops_mask[] = {
+    {"nonzero", nonzero_init, NULL, nonzero_prepare, nonzero_execute, 0},
+    {"masked", masked_init, NULL, masked_prepare, masked_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

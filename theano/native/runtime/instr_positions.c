@@ -1,0 +1,418 @@
+/* Instructions: arithmetic of positions in arrays: flat indices and coordinates, permutations of rows, repetitions. */
+#include "vm.h"
+#include "copy.h"
+
+/* Whether the cells have these type numbers (-1: any). */
+static int init_types(const ThnProgram *p, const int *cells, int n, int typenum, const char *who)
+{
+    for (int k = 0; k < n; k++) {
+        if (!PyArray_EquivTypenums(p->cells[cells[k]].typenum, typenum)) {
+            PyErr_Format(PyExc_ValueError, "%s: integers of 64 bits", who);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Reads a vector of int64 of at most THN_MAXDIM entries; returns their number, -1: there are more. */
+static int read_dims(const ThnCell *c, int64_t *dims)
+{
+    if (c->dims[0] > THN_MAXDIM) {
+        return -1;
+    }
+    for (npy_intp i = 0; i < c->dims[0]; i++) {
+        dims[i] = *(const int64_t *)(c->data + i * c->strides[0]);
+    }
+    return (int)c->dims[0];
+}
+
+/* Number of elements of an array of these lengths; -1: a length is negative or there are too many. */
+static int64_t count_of(int n, const int64_t *dims)
+{
+    int64_t size = 1;
+    for (int i = 0; i < n; i++) {
+        if (dims[i] < 0 || __builtin_mul_overflow(size, dims[i], &size)) {
+            return -1;
+        }
+    }
+    return size;
+}
+
+static int bad_dims(ThnFrame *f)
+{
+    return thn_error(f, PyExc_ValueError,
+                     "invalid dims: array size defined by dims is larger than the maximum possible size.");
+}
+
+/* ---- unravel_index */
+
+typedef struct {
+    int columns; /* the first coordinate varies fastest */
+} Order;
+
+static int unravel_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Order *o = thn_alloc(sizeof *o);
+    ins->data = o;
+    if (!o || !PyArg_ParseTuple(params, "p", &o->columns) || init_types(p, ins->ins, ins->nin, NPY_INT64, "unravel_index") < 0) {
+        return -1;
+    }
+    return init_types(p, ins->outs, ins->nout, NPY_INT64, "unravel_index");
+}
+
+static int unravel_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *index = THN_IN(f, ins, 0);
+    const ThnCell *lengths = THN_IN(f, ins, 1);
+    if (lengths->dims[0] != ins->nout) {
+        return thn_error(f, PyExc_ValueError, "unravel_index: a shape of %lld entries, %d expected",
+                         (long long)lengths->dims[0], ins->nout);
+    }
+    for (int k = 0; k < ins->nout; k++) {
+        if (thn_out_alloc(f, THN_OUT(f, ins, k), index->dims) < 0) {
+            return -1;
+        }
+    }
+    f->work = 5.0 * (double)thn_size(index) * ins->nout;
+    return 0;
+}
+
+static int unravel_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const Order *o = ins->data;
+    const ThnCell *index = THN_IN(f, ins, 0), *first = THN_OUT(f, ins, 0);
+    int64_t dims[THN_MAXDIM], *outs[THN_MAXDIM];
+    const int n = read_dims(THN_IN(f, ins, 1), dims);
+    const int64_t size = count_of(n, dims);
+    const npy_intp count = thn_size(index);
+    if (size < 0) {
+        return bad_dims(f);
+    }
+    for (int k = 0; k < n; k++) {
+        outs[k] = (int64_t *)THN_OUT(f, ins, k)->data;
+    }
+    thn_copy_strided(index->ndim, index->dims, first->data, first->strides, index->data, index->strides, 8);
+    for (npy_intp i = 0; i < count; i++) {
+        int64_t left = outs[0][i];
+        if (left < 0 || left >= size) {
+            return thn_error(f, PyExc_ValueError, "index %lld is out of bounds for array with size %lld", (long long)left,
+                             (long long)size);
+        }
+        for (int k = 0; k < n; k++) {
+            const int axis = o->columns ? k : n - 1 - k;
+            outs[axis][i] = k < n - 1 ? left % dims[axis] : left;
+            left /= dims[axis];
+        }
+    }
+    return 0;
+}
+
+/* ---- ravel_index */
+
+enum { RAISE, WRAP, CLIP };
+
+typedef struct {
+    int columns, modes[THN_MAXDIM];
+} Ravel;
+
+static int ravel_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Ravel *r = thn_alloc(sizeof *r);
+    PyObject *modes;
+    ins->data = r;
+    if (!r || !PyArg_ParseTuple(params, "pO!", &r->columns, &PyTuple_Type, &modes)) {
+        return -1;
+    }
+    if (PyTuple_GET_SIZE(modes) != ins->nin - 1 || ins->nin - 1 > THN_MAXDIM || ins->nin < 2) {
+        PyErr_SetString(PyExc_ValueError, "ravel_index: a mode for each coordinate");
+        return -1;
+    }
+    for (int k = 0; k < ins->nin - 1; k++) {
+        r->modes[k] = (int)PyLong_AsLong(PyTuple_GET_ITEM(modes, k));
+    }
+    if (PyErr_Occurred() || init_types(p, ins->ins, ins->nin, NPY_INT64, "ravel_index") < 0) {
+        return -1;
+    }
+    return init_types(p, ins->outs, 1, NPY_INT64, "ravel_index");
+}
+
+static int ravel_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const int n = ins->nin - 1;
+    const ThnCell *lengths = THN_IN(f, ins, n);
+    ThnCell *out = THN_OUT(f, ins, 0);
+    const int nd = out->ndim;
+    npy_intp dims[THN_MAXDIM];
+    if (lengths->dims[0] != n) {
+        return thn_error(f, PyExc_ValueError, "parameter multi_index must be a sequence of length %lld",
+                         (long long)lengths->dims[0]);
+    }
+    for (int i = 0; i < nd; i++) {
+        dims[i] = 1;
+    }
+    for (int k = 0; k < n; k++) {
+        const ThnCell *x = THN_IN(f, ins, k);
+        for (int i = 0; i < x->ndim; i++) {
+            npy_intp *have = &dims[nd - x->ndim + i];
+            if (x->dims[i] != 1 && *have != 1 && x->dims[i] != *have) {
+                char a[80], b[80];
+                return thn_error(f, PyExc_ValueError,
+                                 "shape mismatch: coordinates of shape %s and others of shape %s cannot be broadcast",
+                                 thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, nd, dims));
+            }
+            *have = x->dims[i] != 1 ? x->dims[i] : *have;
+        }
+    }
+    if (thn_out_alloc(f, out, dims) < 0) {
+        return -1;
+    }
+    f->work = 3.0 * (double)thn_size(out) * n;
+    return 0;
+}
+
+static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const Ravel *r = ins->data;
+    const int n = ins->nin - 1;
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    const npy_intp total = thn_size(out);
+    int64_t dims[THN_MAXDIM], step = 1;
+    read_dims(THN_IN(f, ins, n), dims);
+    if (count_of(n, dims) < 0) {
+        return bad_dims(f);
+    }
+    memset(out->data, 0, (size_t)total * 8);
+    for (int k = 0; k < n && total; k++) {
+        const int axis = r->columns ? k : n - 1 - k, mode = r->modes[axis];
+        const ThnCell *x = THN_IN(f, ins, axis);
+        const int64_t length = dims[axis];
+        npy_intp strides[THN_MAXDIM], at[THN_MAXDIM] = {0};
+        const char *from = x->data;
+        thn_broadcast_strides(x, out->ndim, out->dims, strides);
+        for (npy_intp i = 0; i < total; i++) {
+            int64_t v = *(const int64_t *)from;
+            if (v < 0 || v >= length) {
+                if (mode == RAISE || length == 0) {
+                    return thn_error(f, PyExc_ValueError,
+                                     "invalid entry in coordinates array: %lld along dimension %d of length %lld", (long long)v,
+                                     axis, (long long)length);
+                }
+                v = mode == WRAP ? (v % length + length) % length : v < 0 ? 0 : length - 1;
+            }
+            ((int64_t *)out->data)[i] += v * step;
+            for (int d = out->ndim - 1; d >= 0; d--) {
+                from += strides[d];
+                if (++at[d] < out->dims[d]) {
+                    break;
+                }
+                from -= strides[d] * out->dims[d];
+                at[d] = 0;
+            }
+        }
+        step *= length;
+    }
+    return 0;
+}
+
+/* ---- permute_rows */
+
+static int permute_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)params;
+    const ThnCellSpec *x = &p->cells[ins->ins[0]], *y = &p->cells[ins->ins[1]], *out = &p->cells[ins->outs[0]];
+    if (x->ndim < 1 || y->ndim != x->ndim || out->ndim != x->ndim || !PyArray_EquivTypenums(x->typenum, out->typenum)) {
+        PyErr_SetString(PyExc_ValueError, "permute_rows: an array, and integers of as many dimensions");
+        return -1;
+    }
+    return init_types(p, ins->ins + 1, 1, NPY_INT64, "permute_rows");
+}
+
+static int permute_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1);
+    ThnCell *out = THN_OUT(f, ins, 0);
+    const int last = x->ndim - 1;
+    npy_intp dims[THN_MAXDIM];
+    char a[80], b[80];
+    if (x->dims[last] != y->dims[last]) {
+        return thn_error(f, PyExc_ValueError, "rows of %lld elements and a permutation of %lld", (long long)x->dims[last],
+                         (long long)y->dims[last]);
+    }
+    dims[last] = x->dims[last];
+    for (int i = 0; i < last; i++) {
+        if (x->dims[i] != y->dims[i] && x->dims[i] != 1 && y->dims[i] != 1) {
+            return thn_error(f, PyExc_ValueError, "shape mismatch: rows of shape %s and permutations of shape %s",
+                             thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, y->ndim, y->dims));
+        }
+        dims[i] = x->dims[i] == 1 ? y->dims[i] : x->dims[i];
+    }
+    if (thn_out_alloc(f, out, dims) < 0) {
+        return -1;
+    }
+    f->work = 3.0 * (double)thn_size(out);
+    return 0;
+}
+
+#define MOVE_ROW(T)                                                                                                      \
+    for (npy_intp j = 0; j < n; j++) {                                                                                   \
+        int64_t v = *(const int64_t *)(order + j * y->strides[last]);                                                    \
+        v = v < 0 ? v + n : v;                                                                                           \
+        if (v < 0 || v >= n) {                                                                                           \
+            return thn_error(f, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",              \
+                             (long long)*(const int64_t *)(order + j * y->strides[last]), last, (long long)n);           \
+        }                                                                                                                \
+        if (inverse) {                                                                                                   \
+            ((T *)to)[v] = *(const T *)(from + j * step);                                                                \
+        } else {                                                                                                         \
+            ((T *)to)[j] = *(const T *)(from + v * step);                                                                \
+        }                                                                                                                \
+    }                                                                                                                    \
+    break;
+
+typedef struct {
+    uint64_t a, b;
+} Pair;
+
+static int permute_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
+    const int inverse = thn_truth(THN_IN(f, ins, 2)), last = out->ndim - 1;
+    const npy_intp n = out->dims[last], item = out->itemsize, step = x->strides[last];
+    npy_intp xs[THN_MAXDIM], ys[THN_MAXDIM], at[THN_MAXDIM] = {0};
+    const char *from = x->data, *order = y->data;
+    char *to = out->data, *end = to + thn_size(out) * item;
+    if (to == end) {
+        return 0;
+    }
+    thn_broadcast_strides(x, out->ndim, out->dims, xs);
+    thn_broadcast_strides(y, out->ndim, out->dims, ys);
+    if (inverse) {
+        memset(to, 0, (size_t)(end - to)); /* what names a place twice leaves another one out */
+    }
+    for (; to < end; to += n * item) {
+        switch (item) {
+        case 1: MOVE_ROW(uint8_t)
+        case 2: MOVE_ROW(uint16_t)
+        case 4: MOVE_ROW(uint32_t)
+        case 8: MOVE_ROW(uint64_t)
+        default: MOVE_ROW(Pair)
+        }
+        for (int d = last - 1; d >= 0; d--) {
+            from += xs[d];
+            order += ys[d];
+            if (++at[d] < out->dims[d]) {
+                break;
+            }
+            from -= xs[d] * out->dims[d];
+            order -= ys[d] * out->dims[d];
+            at[d] = 0;
+        }
+    }
+    return 0;
+}
+
+/* ---- repeat_positions */
+
+typedef struct {
+    int axis;
+} Repeat;
+
+static int repeat_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    Repeat *r = thn_alloc(sizeof *r);
+    ins->data = r;
+    if (!r || !PyArg_ParseTuple(params, "i", &r->axis)) {
+        return -1;
+    }
+    if (p->cells[ins->ins[0]].ndim != 1 || p->cells[ins->outs[0]].ndim != 1 || r->axis < 0
+        || r->axis >= p->cells[ins->ins[1]].ndim) {
+        PyErr_SetString(PyExc_ValueError, "repeat_positions: a vector, and an array that has the axis");
+        return -1;
+    }
+    return init_types(p, ins->ins, 1, NPY_INT64, "repeat_positions");
+}
+
+static int repeat_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Repeat *r = ins->data;
+    const ThnCell *repeats = THN_IN(f, ins, 0), *x = THN_IN(f, ins, 1);
+    const npy_intp n = x->dims[r->axis], given = repeats->dims[0];
+    npy_intp total = 0;
+    if (given != n && given != 1) {
+        return thn_error(f, PyExc_ValueError, "operands could not be broadcast together with shape (%lld,) (%lld,)",
+                         (long long)n, (long long)given);
+    }
+    for (npy_intp i = 0; i < given; i++) {
+        int64_t count = *(const int64_t *)(repeats->data + i * repeats->strides[0]);
+        if (count < 0) {
+            return thn_error(f, PyExc_ValueError, "repeats may not contain negative values.");
+        }
+        if ((given != n && __builtin_mul_overflow(count, (int64_t)n, &count))
+            || __builtin_add_overflow((int64_t)total, count, &total)) {
+            return thn_error(f, PyExc_MemoryError, "repeat: the result is too large");
+        }
+    }
+    f->work = (double)(total + n);
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), &total);
+}
+
+static int repeat_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *repeats = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    int64_t *to = (int64_t *)out->data, *end = to + out->dims[0];
+    const npy_intp step = repeats->dims[0] == 1 ? 0 : repeats->strides[0];
+    for (npy_intp i = 0; to < end; i++) {
+        for (int64_t count = *(const int64_t *)(repeats->data + i * step); count > 0; count--) {
+            *to++ = i;
+        }
+    }
+    return 0;
+}
+
+/* ---- count_length */
+
+static int count_length_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    (void)params;
+    if (p->cells[ins->ins[0]].ndim != 1 || !thn_int_reader(p->cells[ins->ins[0]].typenum)) {
+        PyErr_SetString(PyExc_ValueError, "count_length: a vector of integers");
+        return -1;
+    }
+    return init_types(p, ins->outs, 1, NPY_INT64, "count_length");
+}
+
+static int count_length_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    f->work = 0.5 * (double)THN_IN(f, ins, 0)->dims[0];
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), NULL);
+}
+
+static int count_length_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *x = THN_IN(f, ins, 0);
+    const npy_intp n = x->dims[0], stride = x->strides[0];
+    int64_t largest = n ? INT64_MIN : -1;
+    if (x->itemsize == 8 && stride == 8) {
+        for (npy_intp i = 0; i < n; i++) {
+            const int64_t v = ((const int64_t *)x->data)[i];
+            largest = v > largest ? v : largest;
+        }
+    } else {
+        const ThnReadInt get = thn_int_reader(x->typenum);
+        for (npy_intp i = 0; i < n; i++) {
+            const int64_t v = get(x->data + i * stride);
+            largest = v > largest ? v : largest;
+        }
+    }
+    *(int64_t *)THN_OUT(f, ins, 0)->data = (int64_t)((uint64_t)largest + 1);
+    return 0;
+}
+
+const ThnOpDef thn_ops_positions[] = {
+    {"unravel_index", unravel_init, NULL, unravel_prepare, unravel_execute, 0},
+    {"ravel_index", ravel_init, NULL, ravel_prepare, ravel_execute, 0},
+    {"permute_rows", permute_init, NULL, permute_prepare, permute_execute, 0},
+    {"repeat_positions", repeat_init, NULL, repeat_prepare, repeat_execute, 0},
+    {"count_length", count_length_init, NULL, count_length_prepare, count_length_execute, 0},
+    {NULL, NULL, NULL, NULL, NULL, 0},
+};

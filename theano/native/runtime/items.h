@@ -1,0 +1,29 @@
+/* Moving single elements: between an array and a row of positions, and by a mask. No Python objects, no GIL. */
+#ifndef THN_ITEMS_H
+#define THN_ITEMS_H
+
+#include "cells.h"
+
+enum { THN_RAISE, THN_WRAP, THN_CLIP }; /* what becomes of an index that is out of bounds */
+
+/* Whether n integers are all within -size..size - 1. */
+int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size);
+/* Byte offsets of n positions along an axis of `size` elements that are `stride` bytes apart. `add`: they are added to what
+ * `offsets` holds. 0: an index is out of bounds (never for the modes that move it), and the offsets are of no use. */
+int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp stride, int mode, int add,
+                npy_intp *offsets);
+
+/* Items of 1, 2, 4, 8 or 16 bytes: row[i] = x[offsets[i]], and the reverse, in the order of the row. */
+void thn_read_items(int item, const char *x, const npy_intp *offsets, npy_intp n, char *row, npy_intp step);
+void thn_write_items(int item, char *x, const npy_intp *offsets, npy_intp n, const char *row, npy_intp step);
+/* x[offsets[i]] += row[i], in the order of the row, so that repeated positions are summed. */
+void thn_add_items(int typenum, char *x, const npy_intp *offsets, npy_intp n, const char *row, npy_intp step);
+
+/* Flags are bytes; any but 0 is true. */
+npy_intp thn_count_flags(const char *flags, npy_intp n);
+/* Writes the positions of the true ones of n flags, the first of which is at `first`; at most `room`. How many there were. */
+npy_intp thn_flag_positions(const char *flags, npy_intp n, int64_t first, int64_t *out, npy_intp room);
+/* Writes the items of a contiguous row whose flag is true, to at most `room` places. How many there were. */
+npy_intp thn_pick_items(int item, const char *x, const char *flags, npy_intp n, char *out, npy_intp room);
+
+#endif

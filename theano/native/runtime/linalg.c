@@ -1,0 +1,149 @@
+/* What the instructions of linear algebra share: copies, layouts, errors. */
+#include "linalg.h"
+#include "pool.h"
+
+/* Above this many multiply-adds the library may use its own threads. */
+#define THREADED_WORK 2e8
+
+PyObject *thn_LinAlgError;
+
+int thn_linalg_ready(void)
+{
+    if (!thn_LinAlgError) {
+        PyObject *module = PyImport_ImportModule("numpy.linalg");
+        thn_LinAlgError = module ? PyObject_GetAttrString(module, "LinAlgError") : NULL;
+        Py_XDECREF(module);
+        if (!thn_LinAlgError) {
+            return -1;
+        }
+    }
+    return thn_blas_ready() < 0 ? -1 : thn_lapack_ready();
+}
+
+int thn_out_of_memory(ThnFrame *f)
+{
+    return thn_error(f, PyExc_MemoryError, "out of memory for linear algebra");
+}
+
+int thn_linalg_init(ThnProgram *p, const ThnInstr *ins, const char *who)
+{
+    int typenum = p->cells[ins->ins[0]].typenum;
+    int ok = thn_lapack_letter(typenum) >= 0 && p->cells[ins->ins[0]].ndim == 2;
+    for (int k = 1; k < ins->nin; k++) {
+        ok = ok && p->cells[ins->ins[k]].typenum == typenum;
+    }
+    if (!ok) {
+        PyErr_Format(PyExc_ValueError, "%s: matrices of one floating point dtype", who);
+        return -1;
+    }
+    return thn_linalg_ready();
+}
+
+double thn_cubic_work(const ThnCell *a)
+{
+    double m = (double)a->dims[0], n = (double)a->dims[1];
+    return m * n * (m < n ? m : n) * 0.1;
+}
+
+int thn_hold_for(const ThnCell *a)
+{
+    double m = (double)a->dims[0], n = (double)a->dims[1];
+    return m * n * (m < n ? m : n) < THREADED_WORK ? thn_blas_hold() : 0;
+}
+
+void thn_copy_rows(const ThnCell *a, char *dst)
+{
+    npy_intp strides[2] = {a->dims[1] * a->itemsize, a->itemsize};
+    thn_copy_strided(2, a->dims, dst, strides, a->data, a->strides, a->itemsize);
+}
+
+void thn_copy_columns(const ThnCell *a, char *dst)
+{
+    npy_intp strides[2] = {a->itemsize, a->dims[0] * a->itemsize};
+    thn_copy_strided(a->ndim, a->dims, dst, strides, a->data, a->strides, a->itemsize);
+}
+
+int thn_alloc_columns(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp cols)
+{
+    npy_intp dims[2] = {rows, cols}, strides[2] = {out->itemsize, rows * out->itemsize};
+    return thn_out_alloc_strided(f, out, dims, strides);
+}
+
+int thn_columns_open(ThnColumns *c, const ThnCell *out)
+{
+    const npy_intp item = out->itemsize, rows = out->dims[0], cols = out->ndim > 1 ? out->dims[1] : 1;
+    *c = (ThnColumns){out->data, NULL, out};
+    if (out->ndim > 1 && ((rows > 1 && out->strides[0] != item) || (cols > 1 && out->strides[1] != rows * item))) {
+        c->data = c->held = thn_pool_alloc((size_t)(rows * cols * item));
+    }
+    return c->data ? 0 : -1;
+}
+
+void thn_columns_close(ThnColumns *c)
+{
+    if (c->held) {
+        npy_intp strides[2] = {c->out->itemsize, c->out->dims[0] * c->out->itemsize};
+        thn_copy_strided(2, c->out->dims, c->out->data, c->out->strides, c->held, strides, c->out->itemsize);
+        thn_pool_free(c->held);
+    }
+}
+
+/* Adding one to the exponent of infinities and NaNs, and of no other number, carries into the sign bit. */
+#define FINITE_ROW(NAME, U, SIGN, ONE)                                                         \
+    static int NAME(const char *row, npy_intp n, npy_intp stride, int parts)                   \
+    {                                                                                          \
+        U carries = 0;                                                                         \
+        if (stride == (npy_intp)sizeof(U) * parts) {                                           \
+            for (npy_intp j = 0; j < n * parts; j++) {                                         \
+                carries |= (((const U *)row)[j] & ~(SIGN)) + (ONE);                            \
+            }                                                                                  \
+        } else {                                                                               \
+            for (npy_intp j = 0; j < n; j++, row += stride) {                                  \
+                for (int k = 0; k < parts; k++) {                                              \
+                    carries |= (((const U *)row)[k] & ~(SIGN)) + (ONE);                        \
+                }                                                                              \
+            }                                                                                  \
+        }                                                                                      \
+        return !(carries & (SIGN));                                                            \
+    }
+
+FINITE_ROW(finite_row32, uint32_t, (uint32_t)1 << 31, (uint32_t)1 << 23)
+FINITE_ROW(finite_row64, uint64_t, (uint64_t)1 << 63, (uint64_t)1 << 52)
+
+int thn_all_finite(const ThnCell *a)
+{
+    const int last = a->ndim - 1, parts = thn_letter_of(a) >= THN_C ? 2 : 1, is_double = thn_letter_of(a) & 1;
+    for (npy_intp i = 0; i < (last ? a->dims[0] : 1); i++) {
+        const char *row = a->data + (last ? i * a->strides[0] : 0);
+        if (!(is_double ? finite_row64 : finite_row32)(row, a->dims[last], a->strides[last], parts)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int thn_not_finite(ThnFrame *f)
+{
+    return thn_error(f, PyExc_ValueError, "array must not contain infs or NaNs");
+}
+
+int thn_require_square(ThnFrame *f, const ThnCell *a, PyObject *type, const char *message)
+{
+    char shape[80];
+    if (a->dims[0] == a->dims[1]) {
+        return 0;
+    }
+    return thn_error(f, type, "%s, got the shape %s", message, thn_shape_text(shape, sizeof shape, 2, a->dims));
+}
+
+int thn_is_zero(int letter, const char *p)
+{
+    static const char zeros[16];
+    char v[16];
+    int size = letter == THN_S ? 4 : letter == THN_Z ? 16 : 8;
+    memcpy(v, p, (size_t)size);
+    for (int i = 0; i < size; i += letter & 1 ? 8 : 4) {
+        v[i + (letter & 1 ? 7 : 3)] &= 0x7f; /* minus zero */
+    }
+    return memcmp(v, zeros, (size_t)size) == 0;
+}

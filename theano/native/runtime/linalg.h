@@ -1,0 +1,60 @@
+/* What the instructions of linear algebra share. Operands have one dtype: float32, float64, complex64 or complex128. */
+#ifndef THN_LINALG_H
+#define THN_LINALG_H
+
+#include "vm.h"
+#include "blas.h"
+#include "copy.h"
+#include "lapack.h"
+
+extern PyObject *thn_LinAlgError;
+
+#define NUMPY_SQUARE "Last 2 dimensions of the array must be square"
+
+/* Makes sure that LAPACK, BLAS and NumPy's LinAlgError are there (GIL held); -1 with a Python error. */
+int thn_linalg_ready(void);
+/* For init: the same, and the operands have one floating point dtype, the first is a matrix. */
+int thn_linalg_init(ThnProgram *p, const ThnInstr *ins, const char *who);
+
+/* Errors; -1. */
+int thn_out_of_memory(ThnFrame *f);
+int thn_not_finite(ThnFrame *f);
+/* 0 if the matrix is square. */
+int thn_require_square(ThnFrame *f, const ThnCell *a, PyObject *type, const char *message);
+
+/* Nanoseconds that a decomposition may take, divided by a small factor. */
+double thn_cubic_work(const ThnCell *a);
+/* Holds the BLAS to one thread for small matrices; its result is for thn_blas_let_go. */
+int thn_hold_for(const ThnCell *a);
+/* Whether a matrix or vector holds neither infinity nor NaN. */
+int thn_all_finite(const ThnCell *a);
+/* Whether the number at p is zero. */
+int thn_is_zero(int letter, const char *p);
+
+/* C contiguous copy of a matrix at dst: seen column-major it is the transpose. */
+void thn_copy_rows(const ThnCell *a, char *dst);
+/* Column-major copy. A vector is one column. */
+void thn_copy_columns(const ThnCell *a, char *dst);
+
+static inline int thn_letter_of(const ThnCell *c)
+{
+    return thn_lapack_letter(c->typenum);
+}
+
+static inline ThnDense thn_dense(char *data, npy_intp rows, npy_intp cols)
+{
+    return (ThnDense){data, rows, cols, rows > 0 ? rows : 1};
+}
+
+/* Column-major memory for a result: its own, or, where that was laid out differently, memory that is copied at the end. */
+typedef struct {
+    char *data, *held;
+    const ThnCell *out;
+} ThnColumns;
+
+/* For prepare: a column-major output. */
+int thn_alloc_columns(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp cols);
+int thn_columns_open(ThnColumns *c, const ThnCell *out); /* -1: out of memory */
+void thn_columns_close(ThnColumns *c);
+
+#endif

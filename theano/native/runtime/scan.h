@@ -1,0 +1,79 @@
+/* A loop over a nested program, in three files: instr_scan.c is the instruction, scan_buffers.c the memory of what the steps
+ * read and write, scan_steps.c the steps. */
+#ifndef THN_SCAN_H
+#define THN_SCAN_H
+
+#include "vm.h"
+
+typedef struct {
+    int ntaps, nouts, inplace, whole;
+    int first;                    /* minus the least tap: rows of initial values */
+    int last;                     /* the greatest tap */
+    int *taps, *slices;
+} Rec;
+
+/* One inner output. */
+typedef struct {
+    int cell;
+    int dest;                     /* the cell that is bound to the row, or -1 */
+    int buf, slice;
+    int nover, *over;             /* inner inputs that may lie in the row that is written */
+} Out;
+
+typedef struct {
+    ThnProgram *inner;
+    PyObject *on_error;           /* borrowed: on_error(step, steps, type, value, traceback) is expected to raise */
+    PyObject *on_profile;         /* borrowed: on_profile(steps, seconds) is called after a run; None: no profile */
+    const char *text;             /* the Op, for messages */
+    int nseq, nrec, nshared, nnit, nother, as_while;
+    int ntaps, nrows;             /* taps of all buffers; outputs that go to buffers */
+    Rec *recs;
+    Out *outs;
+    int products;                 /* the inner program multiplies matrices */
+    int single;                   /* the inner program is one elementwise kernel: the number of its outputs, or 0 */
+} Scan;
+
+/* A recurrent buffer or other output while the loop runs. */
+typedef struct {
+    ThnCell *cell;
+    npy_intp len, stride, size;   /* rows, bytes from row to row, bytes of a row */
+    const npy_intp *dims, *strides;
+    int ndim, dense;              /* of a row */
+} Buf;
+
+/* A row that moves with the steps. */
+typedef struct {
+    ThnCell *cell;
+    int buf;
+    npy_intp at;
+} Row;
+
+typedef struct {
+    Buf *bufs;
+    Row *taps, *rows;
+    ThnCell **seqs;
+    npy_intp *seq_stride;
+    char **lent;                  /* for each row the place its cell was last bound to */
+} Run;
+
+/* Memory (scan_buffers.c). */
+/* Gives output `i` the memory of its recurrent buffer: the input's own where it may be overwritten. */
+int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i, npy_intp steps, Buf *b);
+/* Makes the buffers of outputs that are not recurrent: the first step tells the dims of a value. */
+int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g);
+/* Lends a row to an input cell of the inner program. */
+int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i);
+/* Lets an input cell of the inner program see an argument that is the same in all steps. */
+int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from);
+/* A shared value's cell of the inner program gets a copy; `*same` is cleared if its memory changed. */
+int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int *same);
+/* Outputs of a loop without steps. */
+int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g);
+/* The outer outputs after `done` of `steps` steps. */
+int thn_scan_finish(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, npy_intp steps, npy_intp done);
+
+/* Runs up to `steps` steps; `*done` counts them (scan_steps.c). */
+int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, char *bound, npy_intp steps,
+                   npy_intp *done);
+
+#endif

@@ -1,0 +1,261 @@
+/* The memory of a loop: buffers of states and outputs, what the inner program is lent of them, and their order in the
+ * end. */
+#include "scan.h"
+#include "copy.h"
+
+static void look_at(Buf *b, ThnCell *c)
+{
+    npy_intp step = c->itemsize;
+    b->cell = c;
+    b->len = c->dims[0];
+    b->stride = c->strides[0];
+    b->ndim = c->ndim - 1;
+    b->dims = c->dims + 1;
+    b->strides = c->strides + 1;
+    b->dense = 1;
+    for (int i = b->ndim - 1; i >= 0; i--) {
+        b->dense &= b->dims[i] == 1 || b->strides[i] == step;
+        step *= b->dims[i];
+    }
+    b->size = step;
+}
+
+static int is_freed(const ThnInstr *ins, int cell)
+{
+    for (int k = 0; k < ins->nfree; k++) {
+        if (ins->frees[k] == cell) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Gives output `i` the memory of its buffer: the input's own where it may be overwritten. */
+int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i, npy_intp steps, Buf *b)
+{
+    const Rec *r = &s->recs[i];
+    const int where = 1 + s->nseq + i;
+    ThnCell *in = THN_IN(f, ins, where), *out = THN_OUT(f, ins, i);
+    int uses = 0;
+    for (int k = 0; k < ins->nin; k++) {
+        uses += ins->ins[k] == ins->ins[where];
+    }
+    if (r->inplace || (uses == 1 && thn_cell_exclusive(in) && is_freed(ins, ins->ins[where]))) {
+        if (thn_out_alias(f, out, in) < 0) {
+            return -1;
+        }
+    } else {
+        if (thn_out_alloc(f, out, in->dims) < 0) {
+            return -1;
+        }
+        npy_intp dims[THN_MAXDIM];
+        memcpy(dims, in->dims, sizeof(npy_intp) * (size_t)in->ndim);
+        /* Rows behind the initial values are written by the steps. */
+        if (!r->whole && steps > 0 && dims[0] > r->first) {
+            dims[0] = r->first;
+        }
+        thn_copy_strided(in->ndim, dims, out->data, out->strides, in->data, in->strides, in->itemsize);
+    }
+    look_at(b, out);
+    const npy_intp needed = r->whole ? (steps > 0 ? steps + r->last + r->first : 0) : r->first;
+    if (b->len < needed) {
+        char text[200];
+        return thn_error(f, PyExc_ValueError, "State %d of %s needs at least %lld rows, its buffer has the shape %s.", i, s->text,
+                         (long long)needed, thn_shape_text(text, sizeof text, in->ndim, in->dims));
+    }
+    return 0;
+}
+
+/* Lends a row to an input cell of the inner program. */
+int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i)
+{
+    memcpy(c->dims, dims, sizeof(npy_intp) * (size_t)c->ndim);
+    memcpy(c->strides, strides, sizeof(npy_intp) * (size_t)c->ndim);
+    thn_cell_release(c);
+    c->data = data;
+    c->flags |= THN_CELL_SET;
+    for (int d = 0; d < c->ndim; d++) {
+        if ((c->bcast >> d & 1) && c->dims[d] != 1) {
+            return thn_error(f, PyExc_TypeError, "scan: dimension %d of a value of %s %d must be 1, it is %lld", d, what, i,
+                             (long long)c->dims[d]);
+        }
+    }
+    return 0;
+}
+
+int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from)
+{
+    if (thn_out_alias(g, to, from) < 0) {
+        return -1;
+    }
+    for (int d = 0; d < to->ndim; d++) {
+        if ((to->bcast >> d & 1) && to->dims[d] != 1) {
+            return thn_error(f, PyExc_TypeError, "scan: dimension %d of an argument must be 1, it is %lld", d,
+                             (long long)to->dims[d]);
+        }
+    }
+    return 0;
+}
+
+/* A shared value's cell of the inner program holds a copy: the step writes a new value while it reads the old one. */
+int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int *same)
+{
+    if (to->kind == THN_KIND_OBJECT) {
+        thn_set_object(to, from->obj);
+        return 0;
+    }
+    if (!(to->flags & THN_CELL_SET) || memcmp(to->dims, from->dims, sizeof(npy_intp) * (size_t)to->ndim) != 0
+        || to->obj || (to->buf && (to->buf->owner || to->buf->refs > 1))) {
+        *same = 0;
+        if (thn_out_alloc(g, to, from->dims) < 0) {
+            f->err_type = g->err_type;
+            memcpy(f->err_msg, g->err_msg, sizeof f->err_msg);
+            return -1;
+        }
+    }
+    thn_copy_strided(to->ndim, to->dims, to->data, to->strides, from->data, from->strides, to->itemsize);
+    return 0;
+}
+
+/* Makes the buffers of outputs that are not recurrent: the first step tells the dims of a value. */
+int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g)
+{
+    for (int i = 0; i < s->nnit; i++) {
+        const ThnCell *len = THN_IN(f, ins, 1 + s->nseq + s->nrec + s->nshared + i);
+        const ThnCell *v = &g->cells[s->outs[s->nrows - s->nnit + i].cell];
+        ThnCell *out = THN_OUT(f, ins, s->nrec + i);
+        npy_intp dims[THN_MAXDIM];
+        dims[0] = (npy_intp)thn_scalar_int(len);
+        memcpy(dims + 1, v->dims, sizeof(npy_intp) * (size_t)v->ndim);
+        if (thn_out_alloc(f, out, dims) < 0) {
+            return -1;
+        }
+        look_at(&run->bufs[s->nrec + i], out);
+    }
+    return 0;
+}
+
+/* ---- the end */
+
+/* Puts the rows of a circular buffer in order: the oldest one, at `start`, comes first. */
+static int rotate(ThnFrame *f, const Buf *b, npy_intp start)
+{
+    const ThnCell *c = b->cell;
+    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM], step = c->itemsize;
+    if (start == 0) {
+        return 0;
+    }
+    memcpy(dims, c->dims, sizeof(npy_intp) * (size_t)c->ndim);
+    for (int i = c->ndim - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= dims[i];
+    }
+    char *held = PyMem_Malloc((size_t)(step ? step : 1));
+    if (!held) {
+        return thn_error(f, PyExc_MemoryError, "out of memory for the rotation of a buffer");
+    }
+    dims[0] = b->len - start;
+    thn_copy_strided(c->ndim, dims, held, strides, c->data + start * b->stride, c->strides, c->itemsize);
+    dims[0] = start;
+    thn_copy_strided(c->ndim, dims, held + (b->len - start) * strides[0], strides, c->data, c->strides, c->itemsize);
+    dims[0] = b->len;
+    thn_copy_strided(c->ndim, dims, c->data, c->strides, held, strides, c->itemsize);
+    PyMem_Free(held);
+    return 0;
+}
+
+static void clear_rows(const Buf *b, npy_intp from)
+{
+    static const char zero[16];
+    const ThnCell *c = b->cell;
+    npy_intp dims[THN_MAXDIM], none[THN_MAXDIM] = {0};
+    memcpy(dims, c->dims, sizeof(npy_intp) * (size_t)c->ndim);
+    dims[0] = b->len - from;
+    thn_copy_strided(c->ndim, dims, c->data + from * b->stride, c->strides, zero, none, c->itemsize);
+}
+
+int thn_scan_finish(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, npy_intp steps, npy_intp done)
+{
+    for (int i = 0; i < s->nrec + s->nnit; i++) {
+        const Rec *r = i < s->nrec ? &s->recs[i] : NULL;
+        Buf *b = &run->bufs[i];
+        if (r && r->whole) {
+            continue;
+        }
+        const npy_intp total = (r ? r->first : 0) + done;
+        if (b->len < total && b->len > 0) {
+            if (rotate(f, b, total % b->len) < 0) {
+                return -1;
+            }
+        } else if (b->len > total) {
+            if (done < steps) {
+                b->cell->dims[0] = total;
+            } else {
+                clear_rows(b, total);
+            }
+        }
+    }
+    for (int k = 0; k < s->nshared; k++) {
+        ThnCell *from = &g->cells[s->inner->inputs[s->nseq + s->ntaps + k].cell], *to = THN_OUT(f, ins, s->nrec + s->nnit + k);
+        if (thn_out_alias(f, to, from) < 0) {
+            return -1;
+        }
+        /* An inline scalar lives in the inner frame. */
+        if (to->kind == THN_KIND_TENSOR && !to->buf) {
+            if (to->ndim) {
+                return thn_error(f, PyExc_SystemError, "scan: a shared value without memory");
+            }
+            memcpy(to->scalar.bytes, to->data, (size_t)to->itemsize);
+            to->data = to->scalar.bytes;
+        }
+    }
+    return 0;
+}
+
+/* A cell of its own for a row of zeros. */
+static int zero_row(ThnFrame *g, ThnCell *c, const npy_intp *dims)
+{
+    if (thn_out_alloc(g, c, dims) < 0) {
+        return -1;
+    }
+    memset(c->data, 0, (size_t)thn_size(c) * (size_t)c->itemsize);
+    return 0;
+}
+
+/* Outputs that no step has made have no rows, of the shape that a step on zeros gives. */
+int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g)
+{
+    int known = 1, input = 0;
+    if (!s->nnit) {
+        return 0;
+    }
+    for (int k = 0; k < s->nseq && known; k++) {
+        known = zero_row(g, run->seqs[k], THN_IN(f, ins, 1 + k)->dims + 1) == 0;
+    }
+    input = s->nseq;
+    for (int i = 0; i < s->nrec; i++) {
+        for (int t = 0; t < s->recs[i].ntaps && known; t++, input++) {
+            known = zero_row(g, &g->cells[s->inner->inputs[input].cell], run->bufs[i].dims) == 0;
+        }
+    }
+    if (!known || thn_run(s->inner, g) < 0) {
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) {
+            return -1;
+        }
+        PyErr_Clear();
+        known = 0;
+    }
+    for (int i = 0; i < s->nnit; i++) {
+        ThnCell *out = THN_OUT(f, ins, s->nrec + i);
+        const ThnCell *v = &g->cells[s->outs[s->nrows - s->nnit + i].cell];
+        npy_intp dims[THN_MAXDIM] = {0};
+        for (int d = 1; d < out->ndim; d++) {
+            dims[d] = known ? v->dims[d - 1] : out->bcast >> d & 1;
+        }
+        if (thn_out_alloc(f, out, dims) < 0) {
+            return -1;
+        }
+        look_at(&run->bufs[s->nrec + i], out);
+    }
+    return 0;
+}

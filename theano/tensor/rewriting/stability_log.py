@@ -1,0 +1,292 @@
+"""Logarithms of products, of weighted sums of exponentials and of hyperbolic functions, taken apart before they overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.gof.opt import local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle, Sum
+from theano.tensor.nnet.sigm import sigmoid
+from theano.tensor.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias, softmax_op
+from theano.tensor.rewriting.algebra import _result
+from theano.tensor.rewriting.registry import as_scalar_constant, is_elemwise, register_specialize, register_stabilize
+from theano.tensor.rewriting.stability import _applied, _less_its_max
+
+#: Sums of more terms are left alone.
+_TERMS = 8
+
+
+def fraction(v: Any) -> tuple[list[Any], list[Any]]:
+    """The factors of `v` above and below the line; ``-1`` is one of them where `v` is a negative."""
+    node = v.owner
+    if node is None:
+        return [v], []
+    if node.op == T.neg:
+        top, bottom = fraction(node.inputs[0])
+        return [T.constant(np.asarray(-1, dtype=v.type.dtype)), *top], bottom
+    if node.op == T.inv:
+        return [], _factors(node.inputs[0])
+    if node.op == T.true_div:
+        return _factors(node.inputs[0]), _factors(node.inputs[1])
+    return _factors(v), []
+
+
+def _factors(v: Any) -> list[Any]:
+    return list(v.owner.inputs) if v.owner is not None and v.owner.op == T.mul else [v]
+
+
+def product(factors: list[Any]) -> Any:
+    """The product of `factors`; None if there is none."""
+    return None if not factors else factors[0] if len(factors) == 1 else T.mul(*factors)
+
+
+def quotient(top: list[Any], bottom: list[Any], dtype: str) -> Any:
+    """The product of `top` over the product of `bottom`."""
+    above = product(top)
+    below = product(bottom)
+    if above is None:
+        above = T.constant(np.asarray(1, dtype=dtype))
+    return above if below is None else T.true_div(above, below)
+
+
+def weighted_exponential(v: Any) -> tuple[Any, list[Any], list[Any]] | None:
+    """``(x, top, bottom)`` if `v` is ``exp(x)`` times the factors `top` over `bottom`, else None."""
+    top, bottom = fraction(v)
+    exponents = [_applied(f, T.exp) for f in top]
+    found = [x for x in exponents if x is not None]
+    if not found or any(x.type.dtype != v.type.dtype or not x.type.dtype.startswith("float") for x in found):
+        return None
+    rest = [f for f, x in zip(top, exponents, strict=True) if x is None]
+    return found[0] if len(found) == 1 else T.add(*found), rest, bottom
+
+
+def masked(x: Any, top: list[Any], bottom: list[Any], shape_of: Any) -> Any:
+    """`x` in the shape of ``exp(x) * top / bottom``, minus infinity where a factor is 0 and the exponential does not count."""
+    constants = [as_scalar_constant(f) for f in [*top, *bottom]]
+    if x.type.broadcastable == shape_of.type.broadcastable and all(c is not None and c != 0 for c in constants):
+        return x
+    weight = quotient(top, bottom, x.type.dtype)
+    return T.switch(T.neq(weight, np.asarray(0, dtype=weight.type.dtype)), x, np.asarray(-np.inf, dtype=x.type.dtype))
+
+
+def finite(shift: Any) -> Any:
+    """`shift`, 0 where it is infinite: what is subtracted from infinities would make them NaN."""
+    return T.switch(T.isinf(shift), np.asarray(0, dtype=shift.type.dtype), shift)
+
+
+def _is_bounded(x: Any, op: Any) -> bool:
+    """Whether `x` is what the rewrites below give to a function after they have chosen the branch."""
+    return x.owner is not None and x.owner.op == op and any(as_scalar_constant(i) is not None for i in x.owner.inputs)
+
+
+def _sum_of(v: Any) -> tuple[Any, tuple | None]:
+    """``(the Apply of the sum, the order of the DimShuffle around it or None)`` if `v` is a sum, else ``(None, None)``."""
+    node, order = v.owner, None
+    if node is not None and isinstance(node.op, DimShuffle):
+        order, node = node.op.new_order, node.inputs[0].owner
+    return (node, order) if node is not None and isinstance(node.op, Sum) else (None, None)
+
+
+def _terms(v: Any) -> list[Any]:
+    return list(v.owner.inputs) if v.owner is not None and v.owner.op == T.add else []
+
+
+def _has_stable_log(v: Any) -> bool:
+    """Whether the logarithm of `v` has a form that is finite where `v` has become 0 or infinite."""
+    node = v.owner
+    if node is None:
+        return False
+    if isinstance(node.op, (Softmax, SoftmaxWithBias)) or is_elemwise(node, T.exp, T.erfc, T.cosh, sigmoid):
+        return True
+    total, _ = _sum_of(v)
+    terms = [total.inputs[0]] if total is not None else _terms(v)
+    return 0 < len(terms) <= _TERMS and all(weighted_exponential(t) is not None for t in terms)
+
+
+def _is_positive(v: Any, depth: int = 4) -> bool:
+    """Whether `v` cannot be negative."""
+    constant = as_scalar_constant(v)
+    if constant is not None:
+        return bool(constant >= 0)
+    node = v.owner
+    if node is None or not depth:
+        return False
+    if isinstance(node.op, (Softmax, SoftmaxWithBias)) or is_elemwise(node, T.exp, T.erfc, T.cosh, sigmoid):
+        return True
+    return (isinstance(node.op, (DimShuffle, Sum)) or is_elemwise(node, T.add, T.mul, T.true_div)) and all(
+        _is_positive(i, depth - 1) for i in node.inputs
+    )
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_of_product(node: Any) -> Any:
+    """``log(c * f(x) / y) -> log(c / y) + log(f(x))`` for functions f whose logarithm is stable: exp, erfc, cosh, sigmoid,
+    softmax and sums of exponentials
+    """
+    dtype = node.outputs[0].type.dtype
+    top, bottom = fraction(node.inputs[0])
+    if len(top) + len(bottom) < 2 or not dtype.startswith("float"):
+        return False
+    parts: list[list[Any]] = [[], []]
+    rest: list[list[Any]] = [[], []]
+    for side, factors in enumerate((top, bottom)):
+        for f in factors:
+            (parts if f.type.dtype == dtype and _has_stable_log(f) else rest)[side].append(f)
+    if not parts[0] and not parts[1]:
+        return False
+    constants = [[as_scalar_constant(f) for f in factors] for factors in rest]
+    logs = []
+    if all(c is not None for factors in constants for c in factors):
+        above, below = (float(np.prod(np.asarray(factors, dtype="float64"))) for factors in constants)
+        value = above / below if below else np.nan
+        if not 0 < value < np.inf:
+            return False
+        if value != 1:
+            logs.append(T.constant(np.asarray(np.log(value), dtype=dtype)))
+    elif all(_is_positive(f) for factors in parts for f in factors):
+        logs.append(T.log(quotient(rest[0], rest[1], dtype)))
+    else:
+        return False
+    half = _log_half_erfc(parts) if _is_half(constants) else None
+    if half is not None:
+        return _result(node, half)
+    logs = [*map(T.log, parts[0]), *logs]
+    new = T.constant(np.asarray(0, dtype=dtype)) if not logs else logs[0] if len(logs) == 1 else T.add(*logs)
+    for part in parts[1]:
+        new = T.sub(new, T.log(part))
+    return _result(node, new)
+
+
+def _is_half(constants: list[list[Any]]) -> bool:
+    values = [float(np.prod(np.asarray(factors, dtype="float64"))) if None not in factors else 0.0 for factors in constants]
+    return bool(values[1]) and values[0] / values[1] == 0.5
+
+
+def _log_half_erfc(parts: list[list[Any]]) -> Any:
+    """``log(erfc(x) / 2)``, the logarithm of the normal distribution's tail; it comes near 0 for negative `x`."""
+    x = _applied(parts[0][0], T.erfc) if len(parts[0]) == 1 and not parts[1] else None
+    if x is None:
+        return None
+    half, zero = np.asarray(0.5, dtype=x.dtype), np.asarray(0, dtype=x.dtype)
+    near = T.log1p(T.neg(half * T.erfc(T.maximum(T.neg(x), zero))))
+    return T.switch(T.lt(x, zero), near, T.log(T.erfc(x)) + np.asarray(np.log(0.5), dtype=x.dtype))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log1p])
+def local_log_1_minus_half_erfc(node: Any) -> Any:
+    """``log(1 - erfc(x) / 2) -> log(erfc(-x) / 2)``"""
+    top, bottom = fraction(node.inputs[0])
+    functions = [f for f in top if as_scalar_constant(f) is None]
+    x = _applied(functions[0], T.erfc) if len(functions) == 1 else None
+    if x is None or x.type.dtype != node.outputs[0].type.dtype or _is_bounded(x, T.maximum):
+        return False
+    constants = [[as_scalar_constant(f) for f in top if f is not functions[0]], [as_scalar_constant(f) for f in bottom]]
+    if not constants[0] or not _is_half([[*constants[0], -1], constants[1]]):
+        return False
+    return _result(node, T.log(T.mul(np.asarray(0.5, dtype=x.type.dtype), T.erfc(T.neg(x)))))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_sum_weighted_exp(node: Any) -> Any:
+    """``log(sum(w * exp(x))) -> m + log(sum(w * exp(x - m)))``, m the maximum of the `x` whose `w` is not 0; also for
+    ``log(w1 * exp(x1) + w2 * exp(x2))``
+    """
+    total, order = _sum_of(node.inputs[0])
+    if total is not None:
+        found = weighted_exponential(total.inputs[0])
+        if found is None or not (found[1] or found[2]) or found[0].type.dtype != node.outputs[0].type.dtype:
+            return False
+        x, top, bottom = found
+        if _less_its_max(x):
+            return False
+        x = masked(x, top, bottom, total.inputs[0])
+        axis = total.op.axis
+        kept = finite(T.max(x, axis=axis, keepdims=True))
+        shift = finite(T.max(x, axis=axis))
+        new = shift + T.log(T.sum(quotient([*top, T.exp(x - kept)], bottom, x.type.dtype), axis=axis))
+        return _result(node, new if order is None else new.dimshuffle(*order))
+    parts = [weighted_exponential(t) for t in _terms(node.inputs[0])]
+    if not 1 < len(parts) <= _TERMS or any(p is None or p[0].type.dtype != node.outputs[0].type.dtype for p in parts):
+        return False
+    if not any(p[1] or p[2] for p in parts) or _share_a_shift([p[0] for p in parts]):
+        return False
+    shapes = node.inputs[0].owner.inputs
+    xs = [masked(*part, term) for part, term in zip(parts, shapes, strict=True)]
+    shift = xs[0]
+    for x in xs[1:]:
+        shift = T.maximum(shift, x)
+    shift = finite(shift)
+    terms = [quotient([*p[1], T.exp(x - shift)], p[2], x.type.dtype) for p, x in zip(parts, xs, strict=True)]
+    return _result(node, shift + T.log(T.add(*terms)))
+
+
+def _share_a_shift(xs: list[Any]) -> bool:
+    """Whether one thing is subtracted from all of `xs`."""
+    nodes = [x.owner for x in xs]
+    return all(n is not None and n.op == T.sub for n in nodes) and len({n.inputs[1] for n in nodes}) == 1
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_cosh(node: Any) -> Any:
+    """``log(cosh(x)) -> switch(|x| < 3, log1p(2 * sinh(x / 2) ** 2), |x| + log1p(exp(-2 * |x|)) - log(2))``"""
+    x = _applied(node.inputs[0], T.cosh)
+    if x is None or x.type.dtype != node.outputs[0].type.dtype or not x.type.dtype.startswith("float"):
+        return False
+    half, two, three = (np.asarray(c, dtype=x.type.dtype) for c in (0.5, 2, 3))
+    size = T.abs_(x)
+    near = T.log1p(two * T.sqr(T.sinh(half * T.minimum(size, three))))
+    far = size + (T.log1p(T.exp(T.neg(two * size))) - np.asarray(np.log(2), dtype=x.type.dtype))
+    return _result(node, T.switch(T.lt(size, three), near, far))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_expm1(node: Any) -> Any:
+    """``log(exp(x) - 1) -> switch(x < 2, log(expm1(x)), x + log1p(-exp(-x)))``, which does not overflow"""
+    x = _applied(node.inputs[0], T.expm1)
+    if x is None or x.type.dtype != node.outputs[0].type.dtype or _is_bounded(x, T.minimum):
+        return False
+    two = np.asarray(2, dtype=x.type.dtype)
+    near = T.log(T.expm1(T.minimum(x, two)))
+    far = x + T.log1p(T.neg(T.exp(T.minimum(T.neg(x), -two))))
+    return _result(node, T.switch(T.lt(x, two), near, far))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log, T.log1p])
+def local_log_1_minus_exp(node: Any) -> Any:
+    """``log(1 - exp(x)) -> switch(x < -log(2), log1p(-exp(x)), log(-expm1(x)))``"""
+    top, bottom = fraction(node.inputs[0])
+    if bottom or len(top) != 2 or as_scalar_constant(top[0]) != -1:
+        return False
+    x = _applied(top[1], T.expm1 if node.op == T.log else T.exp)
+    if x is None or x.type.dtype != node.outputs[0].type.dtype or _is_bounded(x, T.minimum) or _is_bounded(x, T.maximum):
+        return False
+    limit = np.asarray(-np.log(2), dtype=x.type.dtype)
+    far = T.log1p(T.neg(T.exp(T.minimum(x, limit))))
+    near = T.log(T.neg(T.expm1(T.maximum(x, limit))))
+    return _result(node, T.switch(T.lt(x, limit), far, near))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.exp])
+def local_exp_of_logsoftmax(node: Any) -> Any:
+    """``exp(logsoftmax(x)) -> softmax(x)``, if the logarithms are not needed for anything else"""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, LogSoftmax) or len(node.inputs[0].clients) > 1:
+        return False
+    return _result(node, softmax_op(inner.inputs[0]))

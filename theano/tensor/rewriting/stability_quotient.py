@@ -1,0 +1,201 @@
+"""Quotients of exponentials and of hyperbolic functions: they become functions that are not infinity over infinity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.gof.opt import local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle, Sum
+from theano.tensor.nnet.rewriting import _softmax_along, _summed_axes, _unshifted
+from theano.tensor.nnet.sigm import sigmoid
+from theano.tensor.rewriting.algebra import _result
+from theano.tensor.rewriting.registry import as_scalar_constant, register_specialize, register_stabilize
+from theano.tensor.rewriting.sigmoid import _equal
+from theano.tensor.rewriting.stability import _applied, _less_its_max
+from theano.tensor.rewriting.stability_log import _factors, finite, fraction, masked, product, quotient, weighted_exponential
+
+
+def _without(factors: list[Any], position: int) -> list[Any]:
+    return factors[:position] + factors[position + 1 :]
+
+
+def _find(factors: list[Any], op: Any, x: Any) -> int | None:
+    """The position of ``op(x)`` among `factors`."""
+    for k, f in enumerate(factors):
+        found = _applied(f, op)
+        if found is not None and _equal(found, x):
+            return k
+    return None
+
+
+def _opened(v: Any, depth: int = 4) -> tuple[list[Any], list[Any]]:
+    """The factors of `v` above and below the line, also those of its factors, which other expressions may use too."""
+    top, bottom = fraction(v)
+    if not depth:
+        return top, bottom
+    above, under = [], []
+    for side, factors in ((0, top), (1, bottom)):
+        for f in factors:
+            one, other = ([f], []) if f is v or f.owner is None or f.owner.op not in _PRODUCTS else _opened(f, depth - 1)
+            above += other if side else one
+            under += one if side else other
+    return above, under
+
+
+_PRODUCTS = (T.mul, T.neg, T.inv, T.true_div)
+
+
+def _rebuilt(node: Any, top: list[Any], bottom: list[Any]) -> Any:
+    return _result(node, quotient(top, bottom, node.outputs[0].type.dtype))
+
+
+def _hyperbolic_quotient(node: Any, top: list[Any], bottom: list[Any]) -> Any:
+    """``sinh(x) / cosh(x) -> tanh(x)``, ``(exp(x) - exp(y)) / (exp(x) + exp(y)) -> tanh((x - y) / 2)``,
+    ``(exp(x) - 1) / (exp(x) + 1) -> tanh(x / 2)`` and ``exp(x) / (exp(x) - 1) -> -1 / expm1(-x)``
+    """
+    for k, below in enumerate(bottom):
+        inner = below.owner
+        if inner is None or below.type.dtype != node.outputs[0].type.dtype or not below.type.dtype.startswith("float"):
+            continue
+        half = np.asarray(0.5, dtype=below.type.dtype)
+        if inner.op == T.cosh:
+            j = _find(top, T.sinh, inner.inputs[0])
+            if j is not None:
+                return _rebuilt(node, [*_without(top, j), T.tanh(inner.inputs[0])], _without(bottom, k))
+        elif inner.op == T.expm1:
+            j = _find(top, T.exp, inner.inputs[0])
+            if j is not None:
+                under = T.neg(T.expm1(T.neg(inner.inputs[0])))
+                return _rebuilt(node, _without(top, j), [*_without(bottom, k), under])
+        elif inner.op == T.add and len(inner.inputs) == 2:
+            a, b = (_applied(i, T.exp) for i in inner.inputs)
+            if a is not None and b is not None:
+                for j, f in enumerate(top):
+                    sign = _is_difference(f, a, b)
+                    if sign:
+                        value = T.tanh(half * (a - b) if sign > 0 else half * (b - a))
+                        return _rebuilt(node, [*_without(top, j), value], _without(bottom, k))
+            x = b if a is None and as_scalar_constant(inner.inputs[0]) == 1 else None
+            x = a if b is None and as_scalar_constant(inner.inputs[1]) == 1 else x
+            j = None if x is None else _find(top, T.expm1, x)
+            if j is not None:
+                return _rebuilt(node, [*_without(top, j), T.tanh(half * x)], _without(bottom, k))
+    return False
+
+
+def _is_difference(v: Any, a: Any, b: Any) -> int:
+    """1 if `v` is ``exp(a) - exp(b)``, -1 if it is the opposite, else 0."""
+    if v.owner is None or v.owner.op != T.sub:
+        return 0
+    x, y = (_applied(i, T.exp) for i in v.owner.inputs)
+    if x is None or y is None:
+        return 0
+    return 1 if _equal(x, a) and _equal(y, b) else -1 if _equal(x, b) and _equal(y, a) else 0
+
+
+def _exp_over_sum_of_exps(node: Any, top: list[Any], bottom: list[Any]) -> Any:
+    """``c * exp(x) / (exp(x) + exp(y)) -> c * sigmoid(x - y)``, and for more terms ``c / (1 + exp(y - x) + exp(z - x))``"""
+    for k, below in enumerate(bottom):
+        inner = below.owner
+        if inner is None or inner.op != T.add or below.type.dtype != node.outputs[0].type.dtype:
+            continue
+        terms = [_applied(i, T.exp) for i in inner.inputs]
+        if any(t is None or t.type.dtype != below.type.dtype or not t.type.dtype.startswith("float") for t in terms):
+            continue
+        for i, x in enumerate(terms):
+            j = _find(top, T.exp, x)
+            if j is None:
+                continue
+            others = _without(terms, i)
+            if len(others) == 1:
+                return _rebuilt(node, [*_without(top, j), sigmoid(x - others[0])], _without(bottom, k))
+            one = np.asarray(1, dtype=below.type.dtype)
+            return _rebuilt(node, _without(top, j), [*_without(bottom, k), T.add(one, *[T.exp(y - x) for y in others])])
+    return False
+
+
+def _exp_over_weighted_sum(node: Any, top: list[Any], bottom: list[Any]) -> Any:
+    """``c * exp(x) / sum(exp(x), axis, keepdims=True) -> c * softmax(x)``, and ``c * exp(x) / sum(w * exp(x), axes,
+    keepdims=True) -> c * exp(x - m) / sum(w * exp(x - m))``, m the maximum of the `x` whose `w` is not 0
+    """
+    for k, below in enumerate(bottom):
+        total = below.owner
+        if total is not None and total.inputs and total.inputs[0].owner is not None and not isinstance(total.op, Sum):
+            total = total.inputs[0].owner
+        if total is None or not isinstance(total.op, Sum):
+            continue
+        summed = total.inputs[0]
+        found = weighted_exponential(summed)
+        axes = None if found is None else _summed_axes(below, summed)
+        if found is None or axes is None or summed.type.dtype != node.outputs[0].type.dtype:
+            continue
+        x, w_top, w_bottom = found
+        j = _find(top, T.exp, x)
+        if j is None:
+            continue
+        rest, rest_bottom = _without(top, j), _without(bottom, k)
+        if not w_top and not w_bottom and len(axes) == 1:
+            if not rest and not rest_bottom:
+                # The softmax alone has a rewrite of its own.
+                return False
+            return _rebuilt(node, [*rest, _softmax_along(_unshifted(x, axes), axes[0])], rest_bottom)
+        if _less_its_max(x):
+            continue
+        inside = masked(x, w_top, w_bottom, summed)
+        shift = finite(T.max(inside, axis=axes, keepdims=True))
+        # Exponentials that count for nothing must not become infinite: 0 times infinity is NaN.
+        above = T.exp((inside if all(any(f is g for g in rest) for f in w_top) else x) - shift)
+        under = T.sum(quotient([*w_top, T.exp(inside - shift)], w_bottom, x.type.dtype), axis=axes, keepdims=True)
+        value = T.true_div(product([*rest, above]), product([*rest_bottom, under]))
+        return _result(node, value)
+    return False
+
+
+def _promising(v: Any, depth: int = 4) -> bool:
+    """Whether `v` divides by something that the rewrites look for: a quick no for nearly all nodes."""
+    node = v.owner
+    if node is None or not depth or node.op not in _PRODUCTS:
+        return False
+    if node.op == T.inv or node.op == T.true_div:
+        for below in _factors(node.inputs[-1]):
+            inner = below.owner
+            if inner is None:
+                continue
+            if inner.op == T.add:
+                if any(i.owner is not None and i.owner.op == T.exp for i in inner.inputs):
+                    return True
+            elif inner.op == T.cosh or inner.op == T.expm1 or isinstance(inner.op, (Sum, DimShuffle)):
+                return True
+    return any(_promising(i, depth - 1) for i in node.inputs if i.owner is not None)
+
+
+def _rewritten(node: Any) -> Any:
+    if not _promising(node.outputs[0]):
+        return False
+    top, bottom = _opened(node.outputs[0])
+    for rewrite in (_hyperbolic_quotient, _exp_over_sum_of_exps, _exp_over_weighted_sum):
+        new = rewrite(node, top, bottom)
+        if new:
+            return new
+    return False
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.true_div])
+def local_quotient_of_exponentials(node: Any) -> Any:
+    """``exp(x) / (exp(x) + exp(y)) -> sigmoid(x - y)``, ``sinh(x) / cosh(x) -> tanh(x)``, ``c * exp(x) / sum(exp(x), axis,
+    keepdims=True) -> c * softmax(x)`` and their relatives
+    """
+    return _rewritten(node)
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.mul], among_inputs=[T.inv, T.true_div])
+def local_product_with_quotient(node: Any) -> Any:
+    """The same for ``exp(x) * (c / (exp(x) + exp(y)))``, where the quotient is needed elsewhere too"""
+    return _rewritten(node)
