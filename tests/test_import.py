@@ -42,7 +42,7 @@ def test_unknown_names_raise_attribute_errors():
 
 
 def test_import_is_light():
-    heavy = ["scipy", "subprocess", "rich", "matplotlib", "pydot", "filelock", "unittest", "pytest"]
+    heavy = ["scipy", "subprocess", "rich", "matplotlib", "pydot", "igraph", "filelock", "unittest", "pytest"]
     # NumPy itself loads some of them, by its version.
     code = (
         f"import sys, numpy; before = set(sys.modules); import theano; "

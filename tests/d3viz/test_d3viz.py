@@ -1,5 +1,6 @@
 """Graphs for pydot and pages, without a browser."""
 
+import importlib.util
 import json
 import re
 import sys
@@ -13,13 +14,14 @@ import theano.d3viz as d3v
 import theano.tensor as T
 from theano.d3viz.d3viz import d3write, replace_patterns, safe_json
 from theano.d3viz.formatting import PyDotFormatter
-from theano.d3viz.layered import arrange
+from theano.d3viz.layered import arrange, find_ranks
 from theano.d3viz.layout import layout
 from theano.d3viz.model import build
 from theano.printing.dot import pydot_status
 
 pydot = pytest.importorskip("pydot")
 needs_dot = pytest.mark.skipif(not pydot_status()[0], reason=pydot_status()[1])
+needs_igraph = pytest.mark.skipif(importlib.util.find_spec("igraph") is None, reason="igraph is not installed")
 
 
 def kinds(graph):
@@ -124,11 +126,27 @@ def test_writing_for_graphviz(tmp_path):
     assert text.startswith("digraph") and "node_type" in text
 
 
-def test_without_graphviz_a_warning_says_what_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["theano.d3viz.d3viz"], "pydot_status", lambda: (False, "no program dot"))
-    with pytest.warns(UserWarning, match="graphviz.*no program dot"):
-        d3v.d3viz(network()[2], tmp_path / "page.html")
+@needs_igraph
+def test_igraph_alone_is_enough(tmp_path, monkeypatch):
+    monkeypatch.setattr(theano.d3viz.layout, "pydot_status", lambda: (False, "no program dot"))
+    d3v.d3viz(network()[2], tmp_path / "page.html")
     assert '"kind": "apply"' in (tmp_path / "page.html").read_text()
+
+
+def test_without_graphviz_and_igraph_an_error_names_both(tmp_path, monkeypatch):
+    monkeypatch.setattr(theano.d3viz.layout, "pydot_status", lambda: (False, "no program dot"))
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    with pytest.raises(ImportError, match="pip install igraph.*graphviz.*no program dot.*igraph"):
+        d3v.d3viz(network()[2], tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_graph_too_big_for_graphviz_needs_igraph(monkeypatch):
+    monkeypatch.setattr(theano.d3viz.layout, "pydot_status", lambda: (True, ""))
+    monkeypatch.setattr(theano.d3viz.layout, "_HUGE", 2)
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    with pytest.raises(ImportError, match="pip install igraph.*nodes takes it too long"):
+        layout(PyDotFormatter().model(network()[2]))
 
 
 @needs_dot
@@ -148,7 +166,21 @@ def test_the_page_has_all_that_it_needs(tmp_path, copied):
     assert text.count("</script>") == 3
 
 
-class TestOwnLayout:
+class TestRanks:
+    def test_edges_are_short(self):
+        edges = [("a", "b"), ("b", "c"), ("c", "d"), ("e", "d"), ("a", "f")]
+        assert find_ranks("abcdef", edges) == {"a": 0, "b": 1, "c": 2, "d": 3, "e": 2, "f": 1}
+
+    def test_a_node_that_may_move_stands_at_its_use(self):
+        assert find_ranks("abcdx", [("a", "b"), ("b", "c"), ("c", "d"), ("a", "x"), ("x", "d")])["x"] == 2
+
+    def test_nodes_without_edges(self):
+        assert find_ranks("abc", [("a", "b")]) == {"a": 0, "b": 1, "c": 0}
+        assert find_ranks("ab", []) == {"a": 0, "b": 0}
+
+
+@needs_igraph
+class TestLayoutByIgraph:
     def test_edges_point_down_and_nodes_do_not_overlap(self):
         rng = np.random.default_rng(0)
         sizes = {f"n{i}": (float(rng.integers(20, 90)), 30.0) for i in range(60)}
@@ -165,6 +197,21 @@ class TestOwnLayout:
             assert len(path) % 3 == 1
             assert positions[source][1] < path[0][1] < path[-1][1] < positions[target][1]
             assert path[0][0] == positions[source][0] and path[-1][0] == positions[target][0]
+
+    def test_edges_pass_beside_the_nodes(self):
+        rng = np.random.default_rng(3)
+        sizes = {f"n{i}": (float(rng.integers(20, 200)), 30.0) for i in range(50)}
+        edges = [(f"n{i}", f"n{j}") for j in range(1, 50) for i in rng.integers(max(0, j - 9), j, 2)]
+        positions, paths = arrange(sizes, edges)
+        passed = 0
+        for path in paths:
+            stops = path[::3]
+            for (x0, y0), (x1, y1) in list(zip(stops, stops[1:]))[1:-1]:
+                for name, (x, y) in positions.items():
+                    if y0 <= y <= y1:
+                        assert x0 == x1 and abs(x - x0) > sizes[name][0] / 2
+                        passed += 1
+        assert passed > 50
 
     def test_edges_that_need_not_cross_do_not(self):
         sizes = dict.fromkeys("abcdef", (30.0, 30.0))

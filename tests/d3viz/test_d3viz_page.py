@@ -1,7 +1,6 @@
 """The page of a graph in a real browser: what is drawn, zoom, moving, editing, profile colors, inner graphs."""
 
-import sys
-import warnings
+import importlib.util
 
 import numpy as np
 import pytest
@@ -13,7 +12,12 @@ from theano.printing.dot import pydot_status
 
 from .browser import needs_browser, run_in_page
 
-pytestmark = needs_browser
+pytestmark = [
+    needs_browser,
+    pytest.mark.skipif(
+        not pydot_status()[0] and importlib.util.find_spec("igraph") is None, reason="neither graphviz nor igraph is there"
+    ),
+]
 
 SCRIPT = """
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -28,13 +32,6 @@ const nodeWith = (text) => all("g.node").find((node) => node.textContent === tex
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("pages")
-
-
-@pytest.fixture(autouse=True)
-def _with_or_without_graphviz():
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "d3viz places the nodes itself")
-        yield
 
 
 def test_page_of_a_profiled_network(folder):
@@ -168,7 +165,8 @@ def test_inner_graph_of_a_scan(folder, monkeypatch, graphviz):
     f(np.ones((4, 3)))
     page = folder / "scan.html"
     if not graphviz:
-        monkeypatch.setattr(sys.modules["theano.d3viz.d3viz"], "pydot_status", lambda: (False, "no dot"))
+        pytest.importorskip("igraph")
+        monkeypatch.setattr(theano.d3viz.layout, "pydot_status", lambda: (False, "no dot"))
     d3v.d3viz(f, page)
 
     result, problems = run_in_page(

@@ -182,6 +182,18 @@ def test_a_mask_of_another_shape():
     assert f(x, ~m).shape == (0, 3)
 
 
+def test_an_axis_of_a_mask_without_flags_fits_every_length():
+    x, m, mm = np.ones((5, 4, 2)), np.zeros(0, bool), np.zeros((0, 4), bool)
+    get = native([x, m, mm], lambda v, b, bb: [v[b], v[bb], v[:, b]])
+    put = native([x, m, mm], lambda v, b, bb: [tt.set_subtensor(v[b], 2), tt.inc_subtensor(v[bb], v[bb] * 3)])
+    for rows in (mm, np.zeros((5, 0), bool)):
+        assert [np.shape(part) for part in get(x, m, rows)] == [(0, 4, 2), (0, 2), (5, 0, 2)]
+        for result in put(x, m, rows):
+            assert_array_equal(result, x)
+    with pytest.raises(IndexError, match="along axis 1; size of axis is 4 but size"):
+        get(x, m, np.zeros((0, 3), bool))
+
+
 @pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
 def test_take_with_modes(mode):
     rng = np.random.RandomState(8)
@@ -191,3 +203,23 @@ def test_take_with_modes(mode):
     for axis in (0, 1, None):
         f = native([x, i], lambda v, k, axis=axis: tt.take(v, k, axis=axis, mode=mode))
         assert_array_equal(shared_out(f, x, i), np.take(x, i, axis=axis, mode=mode))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("factor", [None, 0.5])
+def test_rows_of_a_large_table_are_written_page_by_page(factor, reverse):
+    """Large enough for the pages to be shared out; with a factor the sum is made by a kernel."""
+    rng = np.random.RandomState(9)
+    table, g = rng.uniform(-1, 1, (9000, 160)).astype("float32"), rng.uniform(-1, 1, (1700, 160)).astype("float32")
+    i = rng.choice([-1, 3, 4, 5000, *range(-9000, 9000, 11)], 1700)
+    x = table[::-1] if reverse else table
+    v, k, y = symbol(x), symbol(i), symbol(g)
+    added = theano.function([v, k, y], tt.inc_subtensor(v[k], y if factor is None else np.float32(factor) * y))
+    put = theano.function([v, k, y], tt.set_subtensor(v[k], y if factor is None else np.float32(factor) * y))
+    scaled = g if factor is None else np.float32(factor) * g
+    wanted = x.copy()
+    np.add.at(wanted, i, scaled)
+    assert_allclose(shared_out(added, x, i, g), wanted, rtol=1e-5, atol=1e-6)
+    wanted = x.copy()
+    wanted[i] = scaled
+    assert_array_equal(shared_out(put, x, i, g), wanted)

@@ -12,7 +12,7 @@ runtime = load_runtime()
 if runtime is None:
     pytest.skip("the native runtime is not available", allow_module_level=True)
 
-from theano.native.compiler import load_kernels  # noqa: E402
+from theano.native.compiler import kernel_source, load_kernels  # noqa: E402
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 _built = {}
@@ -333,6 +333,28 @@ def test_output_follows_the_memory_order_of_the_inputs():
     (result,) = build(kernel).launch([a, a])
     assert result.flags.f_contiguous
     np.testing.assert_array_equal(result, a * a + a)
+
+
+@pytest.mark.parametrize("op", ["maximum", "add"])
+def test_short_reductions_of_columns_are_loops_over_vectors_for_any_layout(op):
+    short = reduction(op, "float32", "float32", "float32", 1, 1, (1, 0))
+    body = (ir.Stmt("e", "float32", "e = exp(x);"),)
+    long = reduction(op, "float32", "float32", "float32", 1, 1, (1, 0), body, "e")
+    assert "TK_COLD static void kernel0p(" not in kernel_source([short])
+    assert "TK_COLD static void kernel0p(" in kernel_source([long])
+    for order in "CF":
+        a = np.asarray(np.random.default_rng(1).uniform(size=(700, 90)), "float32", order=order)
+        expected = a.max(0) if op == "maximum" else a.sum(0)
+        np.testing.assert_allclose(build(short).launch([a])[0], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+def test_an_operand_that_is_constant_along_memory_is_repeated(dtype):
+    kernel = binary(2, (False, False), (True, False), dtype, "c = a + b;")
+    for shape in ((3, 1), (70, 9), (5001, 4)):
+        a = np.asarray(np.arange(np.prod(shape)).reshape(shape) % 50, dtype, order="F")
+        b = np.arange(shape[1], dtype=dtype).reshape(1, -1)
+        np.testing.assert_array_equal(build(kernel).launch([a, b])[0], a + b)
 
 
 def test_shape_mismatch_is_reported_with_inputs_and_axes():

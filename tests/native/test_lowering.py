@@ -147,6 +147,21 @@ def test_complex_constants(dtype, value):
     assert_agrees(build, np.array([1 + 1j, 2 - 3j], dtype))
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_products_of_complex_numbers_are_rounded_alike_everywhere(dtype):
+    rng = np.random.RandomState(0)
+    a, b = ((rng.normal(size=43) + 1j * rng.normal(size=43)).astype(dtype) for _ in range(2))
+    x, y = (T.TensorType(dtype, (False,))() for _ in range(2))
+    f = theano.function([x, y], [x * y, T.sqr(x), x * y * 2, x * T.conj(x)])
+    whole = f(a, b)
+    assert not whole[3].imag.any()
+    np.testing.assert_allclose(whole[2], a * b * 2, rtol=1e-5)
+    np.testing.assert_allclose(whole[1], a * a, rtol=1e-5)
+    for start in range(1, 20):
+        for part, complete in zip(f(a[start:].copy(), b[start:].copy()), whole):
+            np.testing.assert_array_equal(part, complete[start:])
+
+
 def test_extrema_of_complex_numbers():
     def build(mode):
         x = T.matrix(dtype="complex64")

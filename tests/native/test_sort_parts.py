@@ -1,5 +1,9 @@
 """Sorts and running sums that threads share: the same result, bit by bit, as one thread's and as NumPy's."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -103,3 +107,16 @@ def test_running_sums_of_other_numbers_do_not_depend_on_threads(dtype):
     f = theano.function([x], [tt.cumsum(x), tt.cumprod(x)])
     value = np.random.RandomState(3).uniform(-1, 1, 2 * N + 5).astype(dtype)
     np.testing.assert_allclose(on_threads(f, value)[0], value.cumsum(), rtol=1e-3, atol=1e-2)
+
+
+def test_a_function_without_kernels_uses_the_threads_of_the_configuration():
+    program = (
+        "import theano, theano.tensor as T\n"
+        "from theano.native import _runtime\n"
+        "x = T.dvector()\n"
+        "theano.function([x], T.sort(x))\n"
+        "print(_runtime.get_threads())\n"
+    )
+    env = {**os.environ, "THEANO_FLAGS": os.environ.get("THEANO_FLAGS", "") + ",threads=3"}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3"]

@@ -247,3 +247,17 @@ def test_take_refuses_unknown_modes_axes_and_floats():
         T.take(x, [0], axis=2)
     with pytest.raises(TypeError):
         T.take(x, [0.5])
+
+
+@pytest.mark.parametrize("change", [T.inc_subtensor, T.set_subtensor])
+@pytest.mark.parametrize("shape", [(2, 2, 3), (1, 1, 3), (1, 2, 3), (2, 1, 1)])
+@pytest.mark.parametrize("mode", [PLAIN, REWRITTEN])
+def test_rows_of_a_matrix_of_indices_take_what_broadcasts_at_run_time(change, shape, mode):
+    w, i, y = T.dmatrix(), T.lmatrix(), T.dtensor3()
+    function = theano.function([w, i, y], change(w[i], y), mode=mode)
+    table, indices, value = numbered((5, 3)), np.array([[0, 3], [4, 1]]), numbered(shape) + 1
+    expected = table.copy()
+    expected[indices] = value + (expected[indices] if change is T.inc_subtensor else 0)
+    np.testing.assert_array_equal(function(table, indices, value), expected)
+    with pytest.raises(ValueError, match="broadcast"):
+        function(table, indices, numbered((3, 2, 3)))

@@ -10,7 +10,7 @@ import sys
 
 def _versions() -> list[tuple[str, str]]:
     rows = [("python", sys.version.split()[0]), ("platform", platform.platform())]
-    for name in ("Theano", "numpy", "scipy", "ziglang", "pydot", "matplotlib"):
+    for name in ("Theano", "numpy", "scipy", "ziglang", "pydot", "igraph", "matplotlib"):
         try:
             rows.append((name, importlib.metadata.version(name)))
         except importlib.metadata.PackageNotFoundError:
@@ -30,14 +30,14 @@ def _processor() -> str:
 
 
 def _engine() -> list[tuple[str, str]]:
-    from theano.native import cache, compiler
+    from theano.native import cache, compiler, threads
     from theano.native.fastcall import _runtime
 
     rows = [("processor", _processor()), ("cores", str(os.cpu_count()))]
     if _runtime is None:
         rows.append(("runtime", "not available: functions run on NumPy"))
     else:
-        rows += [("runtime", _runtime.__file__), ("threads", str(compiler.thread_count()))]
+        rows += [("runtime", _runtime.__file__), ("threads", str(threads.thread_count()))]
     found = compiler.find_compiler()
     rows.append(("compiler", "none" if found is None else " ".join(found.command)))
     rows.append(("BLAS", _blas()))

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import warnings
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 from theano.d3viz.formatting import PyDotFormatter
 from theano.d3viz.layout import layout
-from theano.printing.dot import pydot_status
 
 __all__ = ["d3viz", "d3write", "replace_patterns", "safe_json"]
 
@@ -80,6 +78,9 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
     A click on a node opens a menu to edit its label; a double click on an Op that is made of a graph opens that
     graph. The colors can show the times of a profiled function.
 
+    The nodes are placed by graphviz, which the package pydot calls, or by the package igraph, where graphviz is missing
+    or the graph is too big for it.
+
     Inputs are green, outputs blue; Ops are ellipses, colored by their kind. An edge is blue where the result is a
     view of the input, red where the input is destroyed.
 
@@ -99,11 +100,8 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
     ------
     ValueError
         There is no graph in `fct`.
-
-    Warns
-    -----
-    UserWarning
-        pydot or the program ``dot`` of graphviz are not installed: the nodes are placed with less care.
+    ImportError
+        Nothing that places the nodes is installed: neither igraph nor graphviz with the package pydot.
 
     Examples
     --------
@@ -111,14 +109,7 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
     >>> x = T.dvector('x')
     >>> d3viz(theano.function([x], x.sum()), 'sum.html')                        # doctest: +SKIP
     """
-    available, message = pydot_status()
-    if not available:
-        warnings.warn(
-            "d3viz places the nodes itself. With the package pydot and the program dot of graphviz, large graphs become "
-            f"clearer ({message}).",
-            stacklevel=2,
-        )
-    data = layout(PyDotFormatter(*args, **kwargs).model(fct), by_graphviz=available)
+    data = layout(PyDotFormatter(*args, **kwargs).model(fct))
     page = Path(outfile)
     page.parent.mkdir(parents=True, exist_ok=True)
     if copy_deps:

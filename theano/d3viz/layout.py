@@ -1,4 +1,4 @@
-"""Positions of the nodes of a graph, computed by graphviz or, without it, by :mod:`theano.d3viz.layered`."""
+"""Positions of the nodes of a graph, computed by graphviz or, without it, by igraph: :mod:`theano.d3viz.layered`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano.d3viz.layered import Point, arrange, total_length
+from theano.d3viz.layered import Point, arrange, find_ranks, load_igraph
 from theano.d3viz.model import Graph, Node
-from theano.printing.dot import load_pydot
+from theano.printing.dot import load_pydot, pydot_status
 
 __all__ = ["layout"]
 
@@ -25,14 +25,12 @@ def _size(node: Node) -> tuple[float, float]:
     return (width * 1.2 if node.shape == "ellipse" else width), _NODE_HEIGHT
 
 
-def layout(graph: Graph, by_graphviz: bool = True) -> dict[str, Any]:
+def layout(graph: Graph) -> dict[str, Any]:
     """Return the graph with positions, as a value for JSON; inner graphs are laid out each for itself.
 
     Parameters
     ----------
     graph : Graph
-    by_graphviz : bool
-        Whether graphviz computes the positions where that takes no more than some seconds.
 
     Returns
     -------
@@ -42,6 +40,8 @@ def layout(graph: Graph, by_graphviz: bool = True) -> dict[str, Any]:
 
     Raises
     ------
+    ImportError
+        Neither graphviz nor igraph is installed, or the graph is too big for graphviz and igraph is not installed.
     RuntimeError
         graphviz failed.
     """
@@ -49,7 +49,7 @@ def layout(graph: Graph, by_graphviz: bool = True) -> dict[str, Any]:
     pending = [(graph, top)]
     while pending:
         drawn, result = pending.pop()
-        _place(drawn, result, by_graphviz)
+        _place(drawn, result)
         for node, entry in zip(drawn.nodes, result["nodes"]):
             if node.inner is not None:
                 entry["inner"] = {}
@@ -57,14 +57,17 @@ def layout(graph: Graph, by_graphviz: bool = True) -> dict[str, Any]:
     return top
 
 
-def _place(graph: Graph, result: dict[str, Any], by_graphviz: bool) -> None:
+def _place(graph: Graph, result: dict[str, Any]) -> None:
     sizes = {node.id: _size(node) for node in graph.nodes}
     ends = [(edge.source, edge.target) for edge in graph.edges]
-    length = total_length(sizes, ends)
-    if by_graphviz and length <= _HUGE:
+    rank = find_ranks(list(sizes), ends)
+    length = sum(rank[target] - rank[source] for source, target in ends)
+    available, missing = pydot_status()
+    if available and length <= _HUGE:
         positions, paths = _graphviz(sizes, ends, careful=length <= _BIG)
     else:
-        positions, paths = arrange(sizes, ends)
+        _need_igraph(f"this graph of {len(sizes)} nodes takes it too long" if available else missing)
+        positions, paths = arrange(sizes, ends, rank)
     result.update(inputs=graph.inputs, outputs=graph.outputs, profiled=graph.profiled)
     result["nodes"] = [
         {
@@ -96,6 +99,16 @@ def _place(graph: Graph, result: dict[str, Any], by_graphviz: bool) -> None:
                 "points": [[round(x, 1), round(y, 1)] for x, y in points],
             }
         )
+
+
+def _need_igraph(why_not_graphviz: str) -> None:
+    try:
+        load_igraph()
+    except ImportError as exc:
+        raise ImportError(
+            "The nodes of a graph are placed by igraph (pip install igraph), or by the program dot of graphviz with the "
+            f"package pydot. Graphviz can't be used: {why_not_graphviz}; igraph can't be imported: {exc}"
+        ) from exc
 
 
 def _graphviz(

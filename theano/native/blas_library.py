@@ -50,9 +50,7 @@ def find_blas(ldflags: str = "") -> tuple[str, dict[str, Any]]:
 def load_blas() -> str:
     """Find a BLAS by `config.blas.ldflags` and give it to the runtime; returns its description."""
     from theano.native import _runtime
-    from theano.native.compiler import thread_count
 
-    _runtime.set_threads(thread_count())
     try:
         from theano.configparser import config
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from theano.native import cache as kernel_cache
 from theano.native import cprint, ir
+from theano.native.threads import core_count
 
 HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 
@@ -209,7 +210,6 @@ def load_kernels(kernels: Sequence[ir.Kernel], verify: bool = True) -> list[Any]
     if verify:
         for kernel in kernels:
             ir.verify(kernel)
-    _apply_threads(runtime)
     compiler = find_compiler()
     if compiler is None:
         raise CompilerMissing("no C compiler was found, or config.cxx is empty")
@@ -364,25 +364,6 @@ def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> 
     shown = sorted({m for n in named for m in range(max(1, n - 3), min(len(lines), n + 3) + 1)})
     excerpt = "\n".join(f"{n:5d}{'>' if n in named else ' '} {lines[n - 1]}" for n in shown)
     return f"the compiler failed with status {code}\n{shlex.join(command)}\n{stderr.strip()[:4000]}\n{excerpt}"
-
-
-def _apply_threads(runtime: Any) -> None:
-    runtime.set_threads(thread_count())
-
-
-def thread_count() -> int:
-    """Number of threads by ``config.threads``, 0 being all cores that the process may use."""
-    from theano.configdefaults import config
-
-    return config.threads if config.threads > 0 else core_count()
-
-
-def core_count() -> int:
-    """Number of cores that the process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 def _make(runtime: Any, handle: int, key: str, kernel: ir.Kernel, printed: cprint.Printed) -> Any:

@@ -134,7 +134,8 @@ class _Printer:
             table["elem"] = "@e"
         elif self._is_simple_reduction():
             columns = self._walks_columns()
-            self._part(cold=columns and not self.stages[0].stores)
+            # A short vector loop is compiled quickly enough to have it for arrays of any layout.
+            self._part(cold=columns and not self.stages[0].stores and not _is_short(self.stages[0]))
             self._fin()
             table.update(part="@p", fin="@f")
             if columns:
@@ -541,6 +542,11 @@ def has_guarded_calls(codes: Iterable[str]) -> bool:
     What it overwrites is kept only where the loop reduces nothing.
     """
     return any(call in _GUARDED for code in codes for call in _CALL.findall(code))
+
+
+def _is_short(stage: ir.Stage) -> bool:
+    """Whether a stage hardly does more than reduce: no functions, a cast or two."""
+    return len(stage.body) <= 2 and not any(name in _COSTLY for s in stage.body for name in _CALL.findall(s.code))
 
 
 def _statement_cost(stmt: ir.Stmt) -> float:

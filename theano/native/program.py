@@ -19,6 +19,7 @@ import numpy as np
 from theano.gof.graph import Apply, Constant, Variable
 from theano.native import ir
 from theano.native.fastcall import _runtime
+from theano.native.threads import apply_thread_count
 from theano.scalar import Scalar
 from theano.tensor.type import TensorType
 
@@ -256,6 +257,7 @@ class ProgramBuilder:
             if params and isinstance(params[0], PendingKernel | PendingProgram):
                 params = (params[0].resolve(kernels), *params[1:])
             instrs.append((instr.name, instr.ins, instr.outs, params, position, tuple(free), shown[position]))
+        apply_thread_count(_runtime)
         return _runtime.Program(
             self.cells,
             instrs,

@@ -34,8 +34,9 @@ from theano.tensor.advanced_subtensor import (
     as_index_variable,
 )
 from theano.tensor.conversion import as_tensor_variable, constant
+from theano.tensor.creation import alloc
 from theano.tensor.elemwise import DimShuffle
-from theano.tensor.math import clip, fill, integer_dtypes, maximum
+from theano.tensor.math import clip, integer_dtypes, maximum
 from theano.tensor.shaping import Reshape, addbroadcast
 from theano.tensor.slicing import (
     AdvancedIndexingError,
@@ -363,7 +364,9 @@ def _inc_through_view(x: Any, op: Any, y: Any, inplace: bool, set_instead_of_inc
                 y = addbroadcast(y, *dropped)
             y = y.dimshuffle([place if place >= 0 else "x" for place in places])
     elif isinstance(op, Reshape) and y.type.ndim:
-        y = fill(x, y).reshape([inner.shape[i] for i in range(inner.type.ndim)], ndim=inner.type.ndim)
+        # As NumPy, of lengths that are only known at run time too.
+        y = alloc(y, *[x.shape[i] for i in range(x.type.ndim)])
+        y = y.reshape([inner.shape[i] for i in range(inner.type.ndim)], ndim=inner.type.ndim)
     try:
         result = inc_subtensor(inner, y, inplace, set_instead_of_inc, tolerate)
     except TypeError as error:

@@ -127,6 +127,45 @@ def test_nothing_counts():
     assert f(np.full((1, 2), 3.0), np.zeros((1, 2))) == -np.inf
 
 
+def test_small_integers_among_the_factors_do_not_wrap_around():
+    i, j = T.bvector("i"), T.bvector("j")
+    outputs = [T.log(T.exp(x) * i * j), T.log(T.sum(T.exp(x) * i * j)), T.log(T.exp(x) / (i * T.exp(-x)))]
+    a, b = np.array([100, 3, 7], "int8"), np.array([100, 3, 9], "int8")
+    product, total, ratio = theano.function([x, i, j], outputs, mode=FAST)(X, a, b)
+    weights = a.astype(float) * b
+    np.testing.assert_allclose(product, X + np.log(weights), rtol=1e-14)
+    np.testing.assert_allclose(total, np.log(np.sum(weights * np.exp(X))), rtol=1e-14)
+    np.testing.assert_allclose(ratio, 2 * X - np.log(a.astype(float)), rtol=1e-14)
+
+
+def test_factors_of_lower_precision_are_not_multiplied_in_it():
+    a, b = T.fvectors("a", "b")
+    values = np.array([1.2345678, 3.1e30, 2.5e-30], "float32")
+    got = theano.function([a, b, x], T.log(T.exp(x) * a * b), mode=FAST)(values, values, X)
+    np.testing.assert_allclose(got, X + 2 * np.log(values.astype(float)), rtol=1e-14)
+
+
+def test_negatives_of_unsigned_integers_are_no_factors():
+    u = T.vector(dtype="uint8")
+    with theano.config.change_flags(on_opt_error="raise"):
+        f = theano.function([u, x], [T.log(-u), -u * T.exp(x) / (T.exp(x) + T.exp(x + 0 * u))], mode=FAST)
+    log, quotient = f(np.array([1, 255, 6], "uint8"), X)
+    wrapped = np.array([255.0, 1.0, 250.0])
+    np.testing.assert_allclose(log, np.log(wrapped), rtol=1e-6)
+    np.testing.assert_allclose(quotient, wrapped / 2, rtol=1e-14)
+
+
+def test_share_of_exponentials_several_of_which_are_zero():
+    share = T.exp(x) / T.add(T.exp(x), T.exp(y), T.exp(z))
+    a = np.array([-np.inf, -np.inf, 1000.0, -800.0, 0.5])
+    b = np.array([-np.inf, 2.0, 1001.0, -801.0, 1.5])
+    c = np.array([0.0, -np.inf, -np.inf, -802.0, 2.5])
+    got, gradient = theano.function([x, y, z], [share, T.grad(share[2:].sum(), x)], mode=FAST)(a, b, c)
+    expected = np.exp(a - np.logaddexp(np.logaddexp(a, b), c))
+    np.testing.assert_allclose(got, expected, rtol=1e-13)
+    np.testing.assert_allclose(gradient, [0, 0, *(expected * (1 - expected))[2:]], rtol=1e-13)
+
+
 @pytest.mark.parametrize("largest", [10.0, 1000.0])
 def test_gradient_of_a_crossentropy_written_by_hand(largest):
     labels = T.ivector()

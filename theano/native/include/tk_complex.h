@@ -9,4 +9,25 @@ typedef double _Complex npy_complex128;
 #define creal(x) (__real__(x))
 #define cimag(x) (__imag__(x))
 #define conj(x) (~(x))
+
+/* gcc makes fused instructions of a product of complex numbers in vectors, -ffp-contract=off or not: single elements, left
+   over at the end of a loop, would be rounded differently, and z * conj(z) would not be real. A barrier keeps the roundings. */
+#ifdef __has_builtin
+#if __has_builtin(__builtin_assoc_barrier)
+#define TK_ROUNDED(x) __builtin_assoc_barrier(x)
+#endif
+#endif
+#ifndef TK_ROUNDED
+#define TK_ROUNDED(x) (x)
+#endif
+
+#define TK_PRODUCT(NAME, T, PART)                                                              \
+    static inline __attribute__((always_inline)) T NAME(T a, T b)                              \
+    {                                                                                          \
+        const PART rr = creal(a) * creal(b), ii = cimag(a) * cimag(b);                         \
+        const PART ri = creal(a) * cimag(b), ir = cimag(a) * creal(b);                         \
+        return __builtin_complex(TK_ROUNDED(rr) - TK_ROUNDED(ii), TK_ROUNDED(ri) + TK_ROUNDED(ir)); \
+    }
+TK_PRODUCT(tk_product_complex64, npy_complex64, float)
+TK_PRODUCT(tk_product_complex128, npy_complex128, double)
 #endif

@@ -42,6 +42,16 @@ void thn_copy_2d(int size, char *dst, thn_intp dsr, thn_intp dse, const char *sr
         }
         return;
     }
+    if (sse == 0 && dse == size && n > 0) {
+        for (thn_intp r = 0; r < rows; r++) {
+            char *row = dst + r * dsr;
+            memcpy(row, src + r * ssr, (size_t)size);
+            for (thn_intp done = 1; done < n; done *= 2) {
+                memcpy(row + done * size, row, (size_t)(done < n - done ? done : n - done) * size);
+            }
+        }
+        return;
+    }
     switch (size) {
     case 1: COPY_2D(uint8_t); break;
     case 2: COPY_2D(uint16_t); break;
@@ -182,8 +192,7 @@ void *thn_buffer_alloc(size_t n)
 
 void thn_buffer_free(void *p)
 {
-    Buffer *b = (Buffer *)p - 1;
-    if (p && !keep(b)) {
-        free(b);
+    if (p && !keep((Buffer *)p - 1)) {
+        free((Buffer *)p - 1);
     }
 }

@@ -63,21 +63,6 @@ typedef struct {
     double re, im;
 } c16_t;
 
-/* X(suffix, C type, real type to compute with, load as real) */
-#define REAL_TYPES(X)                 \
-    X(b1, npy_bool, int64_t)          \
-    X(i1, int8_t, int64_t)            \
-    X(u1, uint8_t, int64_t)           \
-    X(i2, int16_t, int64_t)           \
-    X(u2, uint16_t, int64_t)          \
-    X(i4, int32_t, int64_t)           \
-    X(u4, uint32_t, int64_t)          \
-    X(i8, int64_t, int64_t)           \
-    X(u8, uint64_t, uint64_t)         \
-    X(f2, half_t, float)              \
-    X(f4, float, float)               \
-    X(f8, double, double)
-
 enum { T_b1, T_i1, T_u1, T_i2, T_u2, T_i4, T_u4, T_i8, T_u8, T_f2, T_f4, T_f8, T_c8, T_c16, T_COUNT };
 
 static int type_index(int typenum)

@@ -77,6 +77,7 @@ typedef struct {
     npy_intp block, width;       /* rows and columns of a tile */
     npy_intp unit;               /* index positions or columns of a task */
     int by_column;
+    npy_intp kinds;              /* of pages of the target, each a task's, if greater than 1 */
     int32_t *again;              /* same: for each position -1, or which of the rows kept beforehand it reads */
     char *kept;
     ThnInner inner;

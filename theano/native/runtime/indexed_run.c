@@ -1,5 +1,6 @@
 /* Indexed kernels: how a run is cut into tiles and tasks. */
 #include "indexed.h"
+#include "items.h"
 
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@
 typedef struct {
     ThnPlan *plan;
     npy_intp rows, width;        /* of the plan; -1: none yet */
+    npy_intp kind;               /* of pages of the target; -1: all */
     char *buffers[MOST_GATHERS + 1];
     npy_intp *offsets[MOST_GATHERS + 1];
     char *acc, *neutral;
@@ -228,6 +230,11 @@ static char *make_work(const Run *r, Work *w)
     return mem;
 }
 
+static int is_of_kind(const Run *r, const Work *w, npy_intp i)
+{
+    return thn_page_kind(r->st->arrays[TARGET].data + w->offsets[TARGET][i], r->kinds) == w->kind;
+}
+
 /* Rows one by one: n successive positions from `at` on (linear position `t`), columns [c0, c0 + width). */
 static void run_rows(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n, npy_intp c0, npy_intp width)
 {
@@ -264,13 +271,15 @@ static void run_rows(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n
         bytes[TARGET] = width * k->out[0].itemsize;
     }
     for (npy_intp i = 0; i < n; i++) {
+        const int others = w->kind >= 0 && !is_of_kind(r, w, i);
+        const int ahead = i + AHEAD < n && (w->kind < 0 || is_of_kind(r, w, i + AHEAD));
         for (int g = 0; g < s->n_gathers; g++) {
             char *data = r->st->arrays[g].data + shift[g];
             ptr[s->gathers[g].op] = data + w->offsets[g][i];
             if (s->gathers[g].same && r->again && r->again[t + i] >= 0) {
                 ptr[s->gathers[g].op] = r->kept + r->again[t + i] * bytes[g] + shift[g];
             }
-            if (i + AHEAD < n) {
+            if (ahead) {
                 fetch(data + w->offsets[g][i + AHEAD], bytes[g]);
             }
         }
@@ -279,19 +288,21 @@ static void run_rows(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n
             if (s->adds) {
                 ptr[k->nin - 1] = ptr[k->nin];
             }
-            if (!r->again && i + AHEAD < n) {
+            if (!r->again && ahead) {
                 fetch(a->data + shift[TARGET] + w->offsets[TARGET][i + AHEAD], bytes[TARGET]);
             }
         }
-        run_plan(r, w);
+        if (!others) {
+            run_plan(r, w);
+        }
         for (int op = 0; op < ops; op++) {
             ptr[op] += steps[op];
         }
     }
 }
 
-/* Index positions [p0, p1), columns [c0, c1). */
-static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1)
+/* Index positions [p0, p1), columns [c0, c1), of one kind of pages or (-1) all. */
+static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1, npy_intp kind)
 {
     Work w;
     npy_intp at[THN_KMAXDIM];
@@ -302,6 +313,7 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1)
         r->failed = 1;
         return;
     }
+    w.kind = kind;
     for (npy_intp t = p0; t < p1 && !r->failed;) {
         npy_intp rest = t;
         for (int d = last; d >= 0; d--) {
@@ -329,11 +341,14 @@ static void run_task(void *ctx, long task)
 {
     Run *r = ctx;
     const npy_intp start = task * r->unit;
-    if (r->by_column) {
-        run_part(r, 0, r->st->count, start, r->columns - start < r->unit ? r->columns : start + r->unit);
+    if (r->kinds > 1) {
+        run_part(r, 0, r->st->count, 0, r->columns, task);
+    }
+    else if (r->by_column) {
+        run_part(r, 0, r->st->count, start, r->columns - start < r->unit ? r->columns : start + r->unit, -1);
     }
     else {
-        run_part(r, start, r->st->count - start < r->unit ? r->st->count : start + r->unit, 0, r->columns);
+        run_part(r, start, r->st->count - start < r->unit ? r->st->count : start + r->unit, 0, r->columns, -1);
     }
 }
 
@@ -389,12 +404,19 @@ static void choose_tasks(Run *r, long *tasks)
     const npy_intp threads = thn_get_threads(), item = r->k->out[0].itemsize;
     *tasks = 1;
     r->by_column = 0;
+    r->kinds = 1;
     r->unit = r->st->count;
     if (threads < 2 || r->st->work < SHORT_WORK) {
         return;
     }
     if (r->scatters) {
-        if (r->column >= 0 && (double)r->st->count * (double)r->row * item >= SPLIT_BYTES && r->columns * item >= 4 * LINE) {
+        const Array *a = &r->st->arrays[TARGET];
+        const npy_intp reach = a->size[0] * (a->stride[0] < 0 ? -a->stride[0] : a->stride[0]);
+        const int large = (double)r->st->count * (double)r->row * item >= SPLIT_BYTES;
+        if (large && r->by_row && r->s->target.n == 1 && (r->kinds = thn_page_kinds(reach, threads)) > 1) {
+            *tasks = (long)r->kinds;
+        }
+        else if (r->column >= 0 && large && r->columns * item >= 4 * LINE) {
             const npy_intp line = LINE / item > 0 ? LINE / item : 1;
             r->by_column = 1;
             r->unit = ((r->columns + threads - 1) / threads + line - 1) / line * line;

@@ -209,21 +209,23 @@ typedef struct {
     npy_intp dims[THN_MAXDIM], other_strides[THN_MAXDIM];
     npy_intp rest_dims[THN_MAXDIM], rest_x[THN_MAXDIM], rest_other[THN_MAXDIM];
     npy_intp chunk, part, slice;      /* positions, bytes, entries of the first dimension of the rest that a task takes */
+    npy_intp kinds;                   /* of pages, each a task's, if greater than 1 */
     atomic_int bad;
     Index *index;
 } Walk;
 
 /* What a task does. */
 typedef struct {
-    npy_intp start, stop, from, bytes, first, slices;
+    npy_intp start, stop, from, bytes, first, slices, kind;
 } Share;
 
-/* Runs of more than one element. */
-static void move_rows(const Walk *w, char *x, const npy_intp *offsets, npy_intp n, char *other, npy_intp step, npy_intp bytes)
+/* Runs of more than one element, of these of n places in `other`. */
+static void move_rows(const Walk *w, char *x, const npy_intp *offsets, const npy_intp *places, npy_intp n, char *other,
+                      npy_intp step, npy_intp bytes)
 {
     const npy_intp fetched = bytes < 1024 ? bytes : 1024;
-    for (npy_intp i = 0; i < n; i++, other += step) {
-        char *p = x + offsets[i];
+    for (npy_intp i = 0; i < n; i++) {
+        char *p = x + offsets[i], *q = other + (places ? places[i] : i) * step;
         if (i + AHEAD < n) {
             const char *ahead = x + offsets[i + AHEAD];
             for (npy_intp k = 0; k < fetched; k += LINE) {
@@ -231,17 +233,29 @@ static void move_rows(const Walk *w, char *x, const npy_intp *offsets, npy_intp 
             }
         }
         if (!w->inner) {
-            memcpy(w->write ? p : other, w->write ? other : p, (size_t)bytes);
+            memcpy(w->write ? p : q, w->write ? q : p, (size_t)bytes);
         } else {
-            w->inner(bytes / w->item, p, w->item, other, w->item);
+            w->inner(bytes / w->item, p, w->item, q, w->item);
         }
     }
+}
+
+/* Of a block's rows those that begin in one kind of pages. */
+static void move_kind(const Walk *w, npy_intp kind, const npy_intp *offsets, npy_intp n, char *other, npy_intp step)
+{
+    npy_intp chosen[BLOCK], places[BLOCK], found = 0;
+    for (npy_intp i = 0; i < n; i++) {
+        chosen[found] = offsets[i];
+        places[found] = i;
+        found += thn_page_kind(w->x + offsets[i], w->kinds) == kind;
+    }
+    move_rows(w, w->x, chosen, places, found, other, step, w->bytes);
 }
 
 static void move(const Walk *w, char *x, const npy_intp *offsets, npy_intp n, char *other, npy_intp step, npy_intp bytes)
 {
     if (w->bytes > w->item) {
-        move_rows(w, x, offsets, n, other, step, bytes);
+        move_rows(w, x, offsets, NULL, n, other, step, bytes);
     } else if (!w->write) {
         thn_read_items((int)w->item, x, offsets, n, other, step);
     } else if (!w->inner) {
@@ -327,7 +341,11 @@ static int walk_share(const Walk *w, const Share *s)
             }
             idx[k] += n * s1;
         }
-        move_block(w, s, offsets, n, other, step);
+        if (w->kinds > 1) {
+            move_kind(w, s->kind, offsets, n, other, step);
+        } else {
+            move_block(w, s, offsets, n, other, step);
+        }
         position += n;
         other += n * step;
         if (last < 0 || (at[last] += n) < w->dims[last]) {
@@ -357,7 +375,7 @@ static int walk_share(const Walk *w, const Share *s)
 static void walk_task(void *ctx, long task)
 {
     Walk *w = ctx;
-    Share s = {0, w->total, 0, w->bytes, 0, w->rest ? w->rest_dims[0] : 1};
+    Share s = {0, w->total, 0, w->bytes, 0, w->rest ? w->rest_dims[0] : 1, task};
     if (w->slice) {
         s.first = task * w->slice;
         s.slices = s.slices - s.first < w->slice ? s.slices - s.first : w->slice;
@@ -374,13 +392,17 @@ static void walk_task(void *ctx, long task)
 }
 
 /* Reading is split by positions. Writing is split by what lies at each position, so that every element sees the positions in
- * their order. */
+ * their order: by columns, or by the pages in which the rows of a large table begin. */
 static void run_walk(Walk *w)
 {
     const npy_intp threads = thn_get_threads();
-    npy_intp around = 1;
+    npy_intp around = 1, reach = 0;
     for (int i = 0; i < w->rest; i++) {
         around *= w->rest_dims[i];
+    }
+    for (int k = 0; k < w->n; k++) {
+        const npy_intp bytes = w->index[k].size * (w->index[k].stride < 0 ? -w->index[k].stride : w->index[k].stride);
+        reach = bytes > reach ? bytes : reach;
     }
     const npy_intp runs = w->total * around, rows = w->bytes > w->item;
     npy_intp tasks = 1, most = rows ? runs * w->bytes / MORE_BYTES : runs / MORE_ITEMS;
@@ -394,6 +416,8 @@ static void run_walk(Walk *w)
             tasks = most < threads ? most : threads;
             w->slice = (w->rest_dims[0] + tasks - 1) / tasks;
             tasks = (w->rest_dims[0] + w->slice - 1) / w->slice;
+        } else if (!w->rest && (w->kinds = thn_page_kinds(reach, most < threads ? most : threads)) > 1) {
+            tasks = w->kinds;
         } else if (w->bytes >= 4 * LINE) {
             tasks = most < threads ? most : threads;
             w->part = ((w->bytes + tasks - 1) / tasks + LINE - 1) / LINE * LINE;

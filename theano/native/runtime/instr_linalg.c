@@ -84,7 +84,7 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
         return thn_out_of_memory(f);
     }
     copy_lower(a, a->strides[!c->lower], a->strides[c->lower], factor.data);
-    int64_t info = thn_potrf(thn_letter_of(a), 'L', thn_dense(factor.data, n, n));
+    int64_t info = thn_potrf(thn_letter_of(a), thn_dense(factor.data, n, n));
     if (info > 0 && c->nan) {
         fill_nan(thn_letter_of(a), factor.data, n * n);
         info = 0;

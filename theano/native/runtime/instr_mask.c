@@ -68,10 +68,11 @@ static Flags *open_flags(ThnFrame *f, const ThnInstr *ins, const ThnCell *mask)
     return m;
 }
 
+/* As in NumPy an axis of length 0 of a mask, which has no true flag then, fits every length. */
 static int check_mask(ThnFrame *f, const ThnCell *mask, const ThnCell *x, int first)
 {
     for (int i = 0; i < mask->ndim; i++) {
-        if (mask->dims[i] != x->dims[first + i]) {
+        if (mask->dims[i] && mask->dims[i] != x->dims[first + i]) {
             return thn_error(f, PyExc_IndexError,
                              "boolean index did not match indexed array along axis %d; size of axis is %lld but size "
                              "of corresponding boolean axis is %lld",

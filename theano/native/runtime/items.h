@@ -2,6 +2,7 @@
 #ifndef THN_ITEMS_H
 #define THN_ITEMS_H
 
+#include <stdint.h>
 #include "cells.h"
 
 enum { THN_RAISE, THN_WRAP, THN_CLIP }; /* what becomes of an index that is out of bounds */
@@ -25,5 +26,19 @@ npy_intp thn_count_flags(const char *flags, npy_intp n);
 npy_intp thn_flag_positions(const char *flags, npy_intp n, int64_t first, int64_t *out, npy_intp room);
 /* Writes the items of a contiguous row whose flag is true, to at most `room` places. How many there were. */
 npy_intp thn_pick_items(int item, const char *x, const char *flags, npy_intp n, char *out, npy_intp room);
+
+/* Rows of a large table that several threads write are shared out by the pages in which they begin: cores that write to the same
+ * pages, call after call, take them from one another at many times the cost of the work. So many kinds of pages there are for a
+ * table of `reach` bytes: 1 where one kind might have most of the work. */
+#define THN_PAGE 4096
+static inline npy_intp thn_page_kinds(npy_intp reach, npy_intp threads)
+{
+    return reach >= 64 * THN_PAGE * threads ? threads : 1;
+}
+
+static inline npy_intp thn_page_kind(const char *p, npy_intp kinds)
+{
+    return (npy_intp)((uintptr_t)p / THN_PAGE % (uintptr_t)kinds);
+}
 
 #endif

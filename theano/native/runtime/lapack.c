@@ -81,15 +81,15 @@ static int64_t asked_int(const int64_t *work)
     return at_least_1(wide ? *work : (int32_t)*work);
 }
 
-/* c -= a b */
-static void gemm(int letter, const ThnDense *a, const ThnDense *b, const ThnDense *c)
+/* c -= a op(b); op by `trans`. */
+static void gemm(int letter, const ThnDense *a, char trans, const ThnDense *b, const ThnDense *c)
 {
     static const float s[4] = {-1, 0, 1, 0};
     static const double d[4] = {-1, 0, 1, 0};
     const char no = 'N';
     const void *minus = letter & 1 ? (const void *)d : (const void *)s;
     const void *one = letter & 1 ? (const void *)(d + 2) : (const void *)(s + 2);
-    CALL(gemm_fn, GEMM)(&no, &no, &c->rows, &c->cols, &a->cols, minus, a->data, &a->ld, b->data, &b->ld, one, c->data, &c->ld);
+    CALL(gemm_fn, GEMM)(&no, &trans, &c->rows, &c->cols, &a->cols, minus, a->data, &a->ld, b->data, &b->ld, one, c->data, &c->ld);
 }
 
 static ThnDense block(int letter, ThnDense a, int64_t row, int64_t col, int64_t rows, int64_t cols)
@@ -97,8 +97,8 @@ static ThnDense block(int letter, ThnDense a, int64_t row, int64_t col, int64_t 
     return (ThnDense){a.data + (row + col * a.ld) * item_of[letter], rows, cols, a.ld};
 }
 
-/* ---- LU factors by blocks, whose updates run on several threads: a column of blocks is a task. One thread goes the same way,
- * which takes as long as the library's, so that factors do not depend on the number of threads. */
+/* ---- LU and Cholesky factors by blocks, whose updates run on several threads: a column of blocks is a task. One thread goes the
+ * same way, which takes as long as the library's, so that factors do not depend on the number of threads. */
 
 #define BLOCKED 256 /* sizes from which on matrices are cut */
 #define WIDTH 64
@@ -111,13 +111,51 @@ typedef struct {
     const int64_t *pivots;
 } Update;
 
-int64_t thn_potrf(int letter, char uplo, ThnDense a)
+static int64_t block_potrf(int letter, ThnDense a)
 {
+    const char lower = 'L';
     int64_t info = 0;
-    const int held = thn_blas_hold();
-    CALL(potrf_fn, POTRF)(&uplo, &a.rows, a.data, &a.ld, &info);
-    thn_blas_let_go(held);
+    CALL(potrf_fn, POTRF)(&lower, &a.rows, a.data, &a.ld, &info);
     return result(info);
+}
+
+/* Subtracts the panel's part from some columns behind it, from their diagonal on. */
+static void potrf_task(void *ctx, long task)
+{
+    const Update *u = ctx;
+    const int64_t n = u->a.rows, start = u->k + u->width + task * u->columns;
+    const int64_t columns = n - start < u->columns ? n - start : u->columns;
+    ThnDense below = block(u->letter, u->a, start, u->k, n - start, u->width);
+    ThnDense beside = block(u->letter, u->a, start, u->k, columns, u->width);
+    ThnDense target = block(u->letter, u->a, start, start, n - start, columns);
+    gemm(u->letter, &below, 'C', &beside, &target);
+}
+
+int64_t thn_potrf(int letter, ThnDense a)
+{
+    const int64_t n = a.rows;
+    const int held = thn_blas_hold();
+    int64_t info = 0;
+    if (n < BLOCKED) {
+        info = block_potrf(letter, a);
+    }
+    for (int64_t k = 0; n >= BLOCKED && k < n && !info; k += WIDTH) {
+        const int64_t width = n - k < WIDTH ? n - k : WIDTH, left = n - k - width;
+        ThnDense corner = block(letter, a, k, k, width, width);
+        info = block_potrf(letter, corner);
+        info += info > 0 ? k : 0;
+        /* What updates left above the diagonal. */
+        for (int64_t j = 1; j < width; j++) {
+            memset(corner.data + j * a.ld * item_of[letter], 0, (size_t)(j * item_of[letter]));
+        }
+        if (left > 0 && !info) {
+            Update u = {letter, a, k, width, WIDTH, NULL};
+            thn_trsm(letter, 'R', 'L', 'C', 'N', corner, block(letter, a, k + width, k, left, width));
+            thn_parallel((long)((left + WIDTH - 1) / WIDTH), potrf_task, &u);
+        }
+    }
+    thn_blas_let_go(held);
+    return info;
 }
 
 static int64_t panel_getrf(int letter, ThnDense a, int64_t *pivots)
@@ -167,7 +205,7 @@ static void getrf_task(void *ctx, long task)
         if (rows > 0) {
             ThnDense lower = block(u->letter, u->a, end, u->k, rows, u->width);
             ThnDense target = block(u->letter, u->a, end, start, rows, stop - start);
-            gemm(u->letter, &lower, &upper, &target);
+            gemm(u->letter, &lower, 'N', &upper, &target);
         }
     }
 }

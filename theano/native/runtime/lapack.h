@@ -19,7 +19,8 @@ int thn_lapack_ready(void);
 
 /* All return LAPACK's info: 0 for success, positive where the mathematics fails; THN_LAPACK_MEMORY when out of memory. */
 #define THN_LAPACK_MEMORY (-1000)
-int64_t thn_potrf(int letter, char uplo, ThnDense a);
+/* The lower Cholesky factor in place; above the diagonal there are zeros, and may be numbers where it fails. */
+int64_t thn_potrf(int letter, ThnDense a);
 /* LU factors in place; pivots has min(rows, cols) entries. */
 int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots);
 int64_t thn_getri(int letter, ThnDense a, const int64_t *pivots);

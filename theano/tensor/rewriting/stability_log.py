@@ -22,7 +22,8 @@ _TERMS = 8
 def fraction(v: Any) -> tuple[list[Any], list[Any]]:
     """The factors of `v` above and below the line; ``-1`` is one of them where `v` is a negative."""
     node = v.owner
-    if node is None:
+    # The product of integers wraps around, and its negative may not fit.
+    if node is None or not v.type.dtype.startswith("float"):
         return [v], []
     if node.op == T.neg:
         top, bottom = fraction(node.inputs[0])
@@ -35,7 +36,8 @@ def fraction(v: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _factors(v: Any) -> list[Any]:
-    return list(v.owner.inputs) if v.owner is not None and v.owner.op == T.mul else [v]
+    is_product = v.owner is not None and v.owner.op == T.mul and v.type.dtype.startswith("float")
+    return list(v.owner.inputs) if is_product else [v]
 
 
 def product(factors: list[Any]) -> Any:
@@ -43,10 +45,14 @@ def product(factors: list[Any]) -> Any:
     return None if not factors else factors[0] if len(factors) == 1 else T.mul(*factors)
 
 
+def _in(dtype: str, v: Any) -> Any:
+    return v if v.type.dtype == dtype else T.cast(v, dtype)
+
+
 def quotient(top: list[Any], bottom: list[Any], dtype: str) -> Any:
-    """The product of `top` over the product of `bottom`."""
-    above = product(top)
-    below = product(bottom)
+    """The product of `top` over the product of `bottom`, which are computed in `dtype`."""
+    above = product([_in(dtype, f) for f in top])
+    below = product([_in(dtype, f) for f in bottom])
     if above is None:
         above = T.constant(np.asarray(1, dtype=dtype))
     return above if below is None else T.true_div(above, below)

@@ -15,7 +15,16 @@ from theano.tensor.rewriting.algebra import _result
 from theano.tensor.rewriting.registry import as_scalar_constant, register_specialize, register_stabilize
 from theano.tensor.rewriting.sigmoid import _equal
 from theano.tensor.rewriting.stability import _applied, _less_its_max
-from theano.tensor.rewriting.stability_log import _factors, finite, fraction, masked, product, quotient, weighted_exponential
+from theano.tensor.rewriting.stability_log import (
+    _factors,
+    _share_a_shift,
+    finite,
+    fraction,
+    masked,
+    product,
+    quotient,
+    weighted_exponential,
+)
 
 
 def _without(factors: list[Any], position: int) -> list[Any]:
@@ -97,7 +106,9 @@ def _is_difference(v: Any, a: Any, b: Any) -> int:
 
 
 def _exp_over_sum_of_exps(node: Any, top: list[Any], bottom: list[Any]) -> Any:
-    """``c * exp(x) / (exp(x) + exp(y)) -> c * sigmoid(x - y)``, and for more terms ``c / (1 + exp(y - x) + exp(z - x))``"""
+    """``c * exp(x) / (exp(x) + exp(y)) -> c * sigmoid(x - y)``, and for more terms ``c * exp(x - m) / (exp(x - m) +
+    exp(y - m) + exp(z - m))``, m their maximum: of minus infinities there may be several
+    """
     for k, below in enumerate(bottom):
         inner = below.owner
         if inner is None or inner.op != T.add or below.type.dtype != node.outputs[0].type.dtype:
@@ -112,8 +123,14 @@ def _exp_over_sum_of_exps(node: Any, top: list[Any], bottom: list[Any]) -> Any:
             others = _without(terms, i)
             if len(others) == 1:
                 return _rebuilt(node, [*_without(top, j), sigmoid(x - others[0])], _without(bottom, k))
-            one = np.asarray(1, dtype=below.type.dtype)
-            return _rebuilt(node, _without(top, j), [*_without(bottom, k), T.add(one, *[T.exp(y - x) for y in others])])
+            if _share_a_shift(terms):
+                continue
+            shift = terms[0]
+            for t in terms[1:]:
+                shift = T.maximum(shift, t)
+            shift = finite(shift)
+            shifted = [T.exp(t - shift) for t in terms]
+            return _rebuilt(node, [*_without(top, j), shifted[i]], [*_without(bottom, k), T.add(*shifted)])
     return False
 
 
