@@ -1,6 +1,9 @@
 /* The thread pool: workers are started with the first loop that needs them and sleep between loops. One loop runs in the
  * pool at a time; a caller that finds it taken (another Python thread launches too) runs its tasks by itself. After fork
  * the child starts its own workers. */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
 #include "threads.h"
 
 #include <stdlib.h>
@@ -49,6 +52,54 @@ static long job_tasks;
 static atomic_long job_claimed, job_from_end;
 static int fork_handled;
 static _Thread_local int in_worker;
+
+/* ---- cores
+ *
+ * A worker that slept for long may be woken on the caller's own core, and wait there until the caller has done all the work.
+ * So it is sent away where it was last seen on that core. */
+
+#if defined(__linux__)
+static pthread_t workers[MAX_THREADS];
+static atomic_int seen_on[MAX_THREADS];
+
+static void note_core(int id)
+{
+    atomic_store_explicit(&seen_on[id], sched_getcpu(), memory_order_relaxed);
+}
+
+static void send_away(int helpers)
+{
+    const int here = sched_getcpu();
+    cpu_set_t others;
+    int known = 0;
+    for (int id = 0; id < helpers; id++) {
+        if (here < 0 || atomic_load_explicit(&seen_on[id], memory_order_relaxed) != here) {
+            continue;
+        }
+        if (!known) {
+            known = 1;
+            if (pthread_getaffinity_np(pthread_self(), sizeof others, &others) != 0 || CPU_COUNT(&others) < 2) {
+                return;
+            }
+            CPU_CLR(here, &others);
+        }
+        pthread_setaffinity_np(workers[id], sizeof others, &others);
+        atomic_store_explicit(&seen_on[id], -1, memory_order_relaxed);
+    }
+}
+#else
+static void note_core(int id)
+{
+    (void)id;
+}
+
+static void send_away(int helpers)
+{
+    (void)helpers;
+}
+#endif
+
+/* ---- loops */
 
 /* The caller takes tasks from the first on, workers from the last: in loops that are run again and again most of the memory
  * stays with the core that had it before. */
@@ -111,6 +162,7 @@ static void *worker_main(void *arg)
                 rested = 1;
                 pthread_mutex_unlock(&state_lock);
                 look_for(is_posted, seen, LOOK_FOR_WORK_NS);
+                note_core(id);
                 pthread_mutex_lock(&state_lock);
                 continue;
             }
@@ -127,6 +179,7 @@ static void *worker_main(void *arg)
         rested = 0;
         pthread_mutex_unlock(&state_lock);
         run_tasks(fn, ctx, ntasks, 1);
+        note_core(id);
         pthread_mutex_lock(&state_lock);
         if (--n_active == 0) {
             pthread_cond_signal(&work_done);
@@ -168,6 +221,10 @@ static void start_workers(int n)
         if (failed) {
             break;
         }
+#if defined(__linux__)
+        workers[n_workers] = id;
+        atomic_store(&seen_on[n_workers], -1);
+#endif
         n_workers++;
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -194,7 +251,8 @@ void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
     job_tasks = ntasks;
     atomic_store_explicit(&job_claimed, 0, memory_order_relaxed);
     atomic_store_explicit(&job_from_end, 0, memory_order_relaxed);
-    n_wanted_now = helpers;
+    n_wanted_now = helpers < n_workers ? helpers : n_workers;
+    send_away(n_wanted_now);
     generation++;
     atomic_store_explicit(&posted, generation, memory_order_relaxed);
     pthread_cond_broadcast(&work_ready);
