@@ -34,7 +34,7 @@ def compile_c(source: str, *flags: str) -> ctypes.CDLL:
 
 
 # Thread pools spin for a while after their last loop: nobody is to be timed beside another one's spinning threads.
-POOLS_REST = 0.03
+POOLS_REST = 0.15
 
 
 def by_turns(contenders: dict[str, Callable[[], Any]], seconds: float) -> dict[str, list[float]]:
