@@ -79,11 +79,6 @@ class NativeThunk:
         """Give back the memory that is kept between calls."""
         self.program.free()
 
-    def clear_storages(self) -> None:
-        """Forget the outputs of the last call."""
-        for storage in self.outputs:
-            storage[0] = None
-
     def update_profile(self, profile: Any) -> None:
         """Add the time that each node took to a profile, and start again from zero."""
         move_times(self.program, self.instrs, profile)

@@ -15,6 +15,15 @@ from theano.tensor.math import integer_dtypes
 from theano.tensor.type import TensorType
 
 
+def _check_integers(*variables: Any) -> None:
+    """Raise a TypeError unless all are integers, and the last one, a shape, is a vector."""
+    for x in variables:
+        if x.dtype not in integer_dtypes:
+            raise TypeError(f"'{x.dtype}' object cannot be interpreted as an index")
+    if variables[-1].ndim != 1:
+        raise TypeError("dims must be a 1D array")
+
+
 class UnravelIndex(Op):
     """The coordinates of flat indices in a tensor of the shape given by the second input.
 
@@ -36,12 +45,7 @@ class UnravelIndex(Op):
 
     def make_node(self, indices: Any, dims: Any) -> Apply:
         indices, dims = as_tensor_variable(indices), as_tensor_variable(dims)
-        if indices.dtype not in integer_dtypes:
-            raise TypeError(f"'{indices.dtype}' object cannot be interpreted as an index")
-        if dims.dtype not in integer_dtypes:
-            raise TypeError(f"'{dims.dtype}' object cannot be interpreted as an index")
-        if dims.ndim != 1:
-            raise TypeError("dims must be a 1D array")
+        _check_integers(indices, dims)
         pattern = indices.type.broadcastable
         return Apply(self, [indices, dims], [TensorType("int64", pattern)() for _ in range(self.ndim)])
 
@@ -118,13 +122,7 @@ class RavelMultiIndex(Op):
     def make_node(self, *inp: Any) -> Apply:
         variables = [as_tensor_variable(x) for x in inp]
         *coordinates, dims = variables
-        for x in coordinates:
-            if x.dtype not in integer_dtypes:
-                raise TypeError(f"'{x.dtype}' object cannot be interpreted as an index")
-        if dims.dtype not in integer_dtypes:
-            raise TypeError(f"'{dims.dtype}' object cannot be interpreted as an index")
-        if dims.ndim != 1:
-            raise TypeError("dims must be a 1D array")
+        _check_integers(*variables)
         ndim = max(x.ndim for x in coordinates)
         padded = [(True,) * (ndim - x.ndim) + x.type.broadcastable for x in coordinates]
         return Apply(self, variables, [TensorType("int64", [all(column) for column in zip(*padded)])()])

@@ -227,7 +227,7 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnKernel *k = s->k;
     State *st = thn_scratch(f, ins, sizeof *st);
     ThnArg in[THN_KMAXOPS];
-    npy_intp dims[THN_KMAXDIM], strides[THN_KMAXDIM], dense[MOST_GATHERS][THN_KMAXDIM];
+    npy_intp dense[MOST_GATHERS][THN_KMAXDIM];
     char err[256];
     ThnKernel others = *k; /* without the target, to which a shorter value may be repeated */
     if (!st) {
@@ -275,23 +275,8 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         }
         bytes += (double)st->count * (double)st->arrays[TARGET].row * k->out[0].itemsize;
     }
-    for (int o = 0; o < k->nout && !s->scatters; o++) {
-        ThnCell *c = THN_OUT(f, ins, o);
-        if (c->typenum != k->out[o].typenum || c->ndim != k->out[o].rank) {
-            return thn_error(f, PyExc_TypeError, "kernel: output %d has another dtype or rank", o);
-        }
-        int failed;
-        if (k->out[o].alias >= 0) {
-            failed = thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias));
-        }
-        else {
-            thn_kernel_out_dims(k, o, st->shape, dims);
-            failed = thn_kernel_out_order(k, o, in, st->shape, strides) ? thn_out_alloc_strided(f, c, dims, strides)
-                                                                        : thn_out_alloc(f, c, dims);
-        }
-        if (failed < 0) {
-            return -1;
-        }
+    else if (thn_kernel_outputs(f, ins, k, in, st->shape) < 0) {
+        return -1;
     }
     f->work = st->work = k->cost * total + 0.1 * bytes + 5.0 * (double)st->count;
     return 0;

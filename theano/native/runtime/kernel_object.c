@@ -414,26 +414,9 @@ static void op_clear(ThnInstr *instr)
     instr->data = NULL;
 }
 
-static int op_prepare(ThnFrame *f, const ThnInstr *ins)
+int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const ThnArg *in, const npy_intp *shape)
 {
-    const ThnKernel *k = ins->data;
-    ThnArg in[THN_KMAXOPS], out[THN_KMAXOPS];
-    npy_intp shape[THN_KMAXDIM], dims[THN_KMAXDIM], strides[THN_KMAXDIM];
-    char err[256];
-    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
-    if (!plan) {
-        return -1;
-    }
-    for (int i = 0; i < k->nin; i++) {
-        const ThnCell *c = THN_IN(f, ins, i);
-        if (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank) {
-            return thn_error(f, PyExc_TypeError, "kernel: input %d has another dtype or rank", i);
-        }
-        in[i] = (ThnArg){c->data, c->dims, c->strides};
-    }
-    if (thn_kernel_shape(k, in, shape, err, sizeof err) < 0) {
-        return thn_error(f, PyExc_ValueError, "%s", err);
-    }
+    npy_intp dims[THN_KMAXDIM], strides[THN_KMAXDIM];
     for (int o = 0; o < k->nout; o++) {
         ThnCell *c = THN_OUT(f, ins, o);
         if (c->typenum != k->out[o].typenum || c->ndim != k->out[o].rank) {
@@ -451,6 +434,35 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         if (failed < 0) {
             return -1;
         }
+    }
+    return 0;
+}
+
+static int op_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnKernel *k = ins->data;
+    ThnArg in[THN_KMAXOPS], out[THN_KMAXOPS];
+    npy_intp shape[THN_KMAXDIM];
+    char err[256];
+    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
+    if (!plan) {
+        return -1;
+    }
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        if (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank) {
+            return thn_error(f, PyExc_TypeError, "kernel: input %d has another dtype or rank", i);
+        }
+        in[i] = (ThnArg){c->data, c->dims, c->strides};
+    }
+    if (thn_kernel_shape(k, in, shape, err, sizeof err) < 0) {
+        return thn_error(f, PyExc_ValueError, "%s", err);
+    }
+    if (thn_kernel_outputs(f, ins, k, in, shape) < 0) {
+        return -1;
+    }
+    for (int o = 0; o < k->nout; o++) {
+        const ThnCell *c = THN_OUT(f, ins, o);
         out[o] = (ThnArg){c->data, c->dims, c->strides};
     }
     f->work = thn_plan(k, in, out, shape, plan);

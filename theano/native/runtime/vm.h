@@ -260,6 +260,9 @@ extern const ThnOpDef thn_ops_kernel[];
 extern const ThnOpDef thn_ops_indexed[];
 /* The kernel of a Python object of type Kernel; NULL + TypeError. */
 const struct ThnKernel *thn_kernel_of(PyObject *o);
+/* Memory for the outputs of an instruction that runs a kernel over `shape`. */
+struct ThnArg;
+int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const struct ThnKernel *k, const struct ThnArg *in, const npy_intp *shape);
 
 int thn_program_init(PyObject *module);
 int thn_fastcall_init(PyObject *module);
