@@ -376,3 +376,44 @@ def test_tensor_equations():
     same_as_python(nlinalg.tensorsolve, rng.randn(2, 3, 5), rng.randn(2, 3))
     same_as_python(nlinalg.tensorsolve, np.zeros((2, 2)), rng.randn(2))
     same_as_python(nlinalg.diag, rng.randn(3))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_matrices_that_are_cut_into_panels(dtype):
+    x, y = (tt.TensorType(dtype, (False, False))() for _ in range(2))
+    z = tt.TensorType(dtype, (False,))()
+    f = compiled([x, y, z], [slinalg.solve(x, y), slinalg.solve(x.T, z), nlinalg.det(x / 8), nlinalg.matrix_inverse(x)])
+    cholesky = compiled([x], slinalg.cholesky(x))
+    for n in (5, 63, 64, 65, 96, 193):
+        rng = np.random.RandomState(n)
+        a, b = (rng.uniform(-1, 1, (n, n)) + (1j * rng.uniform(-1, 1, (n, n)) if dtype[0] == "c" else 0) for _ in range(2))
+        a, b = (a + 2 * np.eye(n)).astype(dtype), b.astype(dtype)
+        for layout, columns in ((np.ascontiguousarray, 1), (np.asfortranarray, min(3, n)), (np.ascontiguousarray, n)):
+            results = f(layout(a), layout(b[:, :columns]), b[0])
+            expected = (np.linalg.solve(a, b[:, :columns]), np.linalg.solve(a.T, b[0]), np.linalg.det(a / 8), np.linalg.inv(a))
+            for found, wanted in zip(results, expected, strict=True):
+                scale = np.abs(wanted).max() + 1e-30
+                near(found / scale, wanted / scale, dtype)
+        spd = positive(a)
+        factor = cholesky(spd)
+        assert not np.triu(factor, 1).any()
+        near(factor @ factor.conj().T / n, spd / n, dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("lower", [True, False])
+def test_triangles_of_every_side(lower, dtype):
+    x, y = (tt.TensorType(dtype, (False, False))() for _ in range(2))
+    solve = slinalg.solve_lower_triangular if lower else slinalg.solve_upper_triangular
+    f = compiled([x, y], [solve(x, y), solve(x, y[:, 0])])
+    for n in (3, 64, 67, 150):
+        rng = np.random.RandomState(n)
+        a = (rng.uniform(-1, 1, (n, n)) / n + np.eye(n)).astype(dtype)
+        if dtype[0] == "c":
+            a += (1j * rng.uniform(-1, 1, (n, n)) / n).astype(dtype)
+        b = rng.uniform(-1, 1, (n, 37)).astype(dtype)
+        for layout in (np.ascontiguousarray, np.asfortranarray, lambda v: v[::-1, ::-1].copy()[::-1, ::-1]):
+            matrix, vector = f(layout(a), layout(b))
+            expected = scipy.linalg.solve_triangular(a, b, lower=lower)
+            near(matrix, expected, dtype)
+            near(vector, expected[:, 0], dtype)

@@ -90,6 +90,9 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
         info = 0;
     }
     thn_columns_close(&factor);
+    if (info == THN_LAPACK_MEMORY) {
+        return thn_out_of_memory(f);
+    }
     return info ? thn_error(f, thn_LinAlgError, "%lld-th leading minor of the array is not positive definite", (long long)info) : 0;
 }
 
@@ -202,7 +205,7 @@ static int solve_symmetric(ThnFrame *f, const Solve *s, const ThnCell *a, const 
     return info ? thn_error(f, thn_LinAlgError, "Matrix is singular.") : 0;
 }
 
-static int solve_general(ThnFrame *f, const ThnCell *a, const ThnCell *out)
+static int solve_general(ThnFrame *f, const Solve *s, const ThnCell *a, const ThnCell *b, const ThnCell *out)
 {
     const npy_intp n = a->dims[0], item = a->itemsize;
     int letter = thn_letter_of(a);
@@ -214,32 +217,21 @@ static int solve_general(ThnFrame *f, const ThnCell *a, const ThnCell *out)
         return thn_out_of_memory(f);
     }
     int held = thn_hold_for(a);
-    thn_copy_rows(a, lu);
+    const int finite = thn_copy_finite(a, lu, !s->numpy) && thn_copy_finite(b, out->data, !s->numpy);
     ThnDense d = thn_dense(lu, n, n); /* the transpose: P L U = A^T */
-    int64_t info = thn_getrf(letter, d, pivots);
-    if (info == 0 && out->ndim == 1) {
+    int64_t info = finite ? thn_getrf(letter, d, pivots) : 0;
+    if (finite && info == 0 && out->ndim == 1) {
         info = thn_getrs(letter, 'T', d, pivots, thn_dense(out->data, n, 1));
-    } else if (info == 0) {
+    } else if (finite && info == 0) {
         /* x^T P L U = b^T, where b^T is what the rows of b are column-major. */
-        ThnDense x = thn_dense(out->data, out->dims[1], n);
-        thn_trsm(letter, 'R', 'U', 'N', 'N', d, x);
-        thn_trsm(letter, 'R', 'L', 'N', 'U', d, x);
-        const size_t bytes = (size_t)(out->dims[1] * item);
-        char *spare = thn_pool_alloc(bytes);
-        for (npy_intp i = n - 1; i >= 0 && spare; i--) {
-            if (pivots[i] != i + 1) {
-                char *one = out->data + i * (npy_intp)bytes, *other = out->data + (pivots[i] - 1) * (npy_intp)bytes;
-                memcpy(spare, one, bytes);
-                memcpy(one, other, bytes);
-                memcpy(other, spare, bytes);
-            }
-        }
-        info = spare ? 0 : THN_LAPACK_MEMORY;
-        thn_pool_free(spare);
+        thn_getrs_right(letter, d, pivots, thn_dense(out->data, out->dims[1], n));
     }
     thn_blas_let_go(held);
     thn_pool_free(lu);
     thn_pool_free(pivots);
+    if (!finite) {
+        return thn_not_finite(f);
+    }
     if (info == THN_LAPACK_MEMORY) {
         return thn_out_of_memory(f);
     }
@@ -250,6 +242,9 @@ static int solve_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const Solve *s = ins->data;
     const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
+    if (s->structure == GENERAL && thn_size(out) > 0) {
+        return solve_general(f, s, a, b, out);
+    }
     if (!s->numpy && (!thn_all_finite(a) || !thn_all_finite(b))) {
         return thn_not_finite(f);
     }
@@ -260,7 +255,7 @@ static int solve_execute(ThnFrame *f, const ThnInstr *ins)
         return solve_symmetric(f, s, a, b, out);
     }
     thn_copy_strided(b->ndim, b->dims, out->data, out->strides, b->data, b->strides, b->itemsize);
-    return s->structure == GENERAL ? solve_general(f, a, out) : solve_triangular(f, a, out, s->structure == UPPER);
+    return solve_triangular(f, a, out, s->structure == UPPER);
 }
 
 /* ---- inverse and determinant */

@@ -5,8 +5,10 @@
 #include "vm.h"
 #include "blas.h"
 #include "lapack.h"
+#include "panels.h"
 #include "pool.h"
 #include "threads.h"
+#include "triangle.h"
 
 typedef const char *Flag;
 typedef const int64_t *Int;
@@ -97,19 +99,55 @@ static ThnDense block(int letter, ThnDense a, int64_t row, int64_t col, int64_t 
     return (ThnDense){a.data + (row + col * a.ld) * item_of[letter], rows, cols, a.ld};
 }
 
-/* ---- LU and Cholesky factors by blocks, whose updates run on several threads: a column of blocks is a task. One thread goes the
- * same way, which takes as long as the library's, so that factors do not depend on the number of threads. */
+/* ---- LU and Cholesky factors by panels, which run on several threads. One thread goes the same way, which is quicker than the
+ * library's, so that factors do not depend on the number of threads. */
 
-#define BLOCKED 256 /* sizes from which on matrices are cut */
-#define WIDTH 64
-#define MANY 768    /* right sides from which on they are cut into greater parts: the library rearranges the factor for each */
+#define WIDTH 32  /* of a panel */
+#define ALONE 200 /* sizes up to which another thread would come too late */
 
 typedef struct {
     int letter;
     ThnDense a;
-    int64_t k, width, columns; /* the panel that was factored, the width of a task */
-    const int64_t *pivots;
-} Update;
+    int64_t width; /* of a panel */
+    int64_t *pivots; /* for LU factors */
+    int64_t info;
+} Factors;
+
+/* Whether to cut a matrix. Complex panels take as long as the library's own from much larger sizes on. */
+static int is_cut(int letter, ThnDense a)
+{
+    return a.rows == a.cols && a.rows >= (letter < THN_C ? 64 : 256);
+}
+
+/* Rows from `row` to the end of the columns of a panel. */
+static ThnDense panel_from(const Factors *f, long panel, int64_t row)
+{
+    const int64_t start = panel * f->width, left = f->a.cols - start;
+    return block(f->letter, f->a, row, start, f->a.rows - row, left < f->width ? left : f->width);
+}
+
+/* Its first rows, as many as columns. */
+static ThnDense top_of(ThnDense panel)
+{
+    panel.rows = panel.cols;
+    return panel;
+}
+
+static ThnDense below_top(const Factors *f, ThnDense panel)
+{
+    return block(f->letter, panel, panel.cols, 0, panel.rows - panel.cols, panel.cols);
+}
+
+static int64_t run_factors(Factors *f, ThnPanels panels)
+{
+    panels.count = (long)((f->a.cols + f->width - 1) / f->width);
+    const int held = thn_blas_hold();
+    if (thn_run_panels(&panels, f, f->a.cols > ALONE ? thn_get_threads() : 1) < 0) {
+        f->info = THN_LAPACK_MEMORY;
+    }
+    thn_blas_let_go(held);
+    return f->info;
+}
 
 static int64_t block_potrf(int letter, ThnDense a)
 {
@@ -119,119 +157,137 @@ static int64_t block_potrf(int letter, ThnDense a)
     return result(info);
 }
 
-/* Subtracts the panel's part from some columns behind it, from their diagonal on. */
-static void potrf_task(void *ctx, long task)
+static void potrf_update(void *ctx, long panel, long by)
 {
-    const Update *u = ctx;
-    const int64_t n = u->a.rows, start = u->k + u->width + task * u->columns;
-    const int64_t columns = n - start < u->columns ? n - start : u->columns;
-    ThnDense below = block(u->letter, u->a, start, u->k, n - start, u->width);
-    ThnDense beside = block(u->letter, u->a, start, u->k, columns, u->width);
-    ThnDense target = block(u->letter, u->a, start, start, n - start, columns);
-    gemm(u->letter, &below, 'C', &beside, &target);
+    const Factors *f = ctx;
+    ThnDense below = panel_from(f, by, panel * f->width), target = panel_from(f, panel, panel * f->width);
+    ThnDense beside = below;
+    beside.rows = target.cols;
+    gemm(f->letter, &below, 'C', &beside, &target);
+}
+
+static int potrf_factor(void *ctx, long panel)
+{
+    Factors *f = ctx;
+    ThnDense columns = panel_from(f, panel, panel * f->width), corner = top_of(columns);
+    f->info = block_potrf(f->letter, corner);
+    if (f->info > 0) {
+        f->info += panel * f->width;
+    } else if (f->info == 0) {
+        thn_trsm(f->letter, 'R', 'L', 'C', 'N', corner, below_top(f, columns));
+    }
+    /* What updates left above the diagonal. */
+    for (int64_t j = 1; j < corner.cols; j++) {
+        memset(corner.data + j * corner.ld * item_of[f->letter], 0, (size_t)(j * item_of[f->letter]));
+    }
+    return f->info != 0;
 }
 
 int64_t thn_potrf(int letter, ThnDense a)
 {
-    const int64_t n = a.rows;
-    const int held = thn_blas_hold();
-    int64_t info = 0;
-    if (n < BLOCKED) {
-        info = block_potrf(letter, a);
+    if (!is_cut(letter, a)) {
+        const int held = thn_blas_hold();
+        const int64_t info = block_potrf(letter, a);
+        thn_blas_let_go(held);
+        return info;
     }
-    for (int64_t k = 0; n >= BLOCKED && k < n && !info; k += WIDTH) {
-        const int64_t width = n - k < WIDTH ? n - k : WIDTH, left = n - k - width;
-        ThnDense corner = block(letter, a, k, k, width, width);
-        info = block_potrf(letter, corner);
-        info += info > 0 ? k : 0;
-        /* What updates left above the diagonal. */
-        for (int64_t j = 1; j < width; j++) {
-            memset(corner.data + j * a.ld * item_of[letter], 0, (size_t)(j * item_of[letter]));
-        }
-        if (left > 0 && !info) {
-            Update u = {letter, a, k, width, WIDTH, NULL};
-            thn_trsm(letter, 'R', 'L', 'C', 'N', corner, block(letter, a, k + width, k, left, width));
-            thn_parallel((long)((left + WIDTH - 1) / WIDTH), potrf_task, &u);
-        }
-    }
-    thn_blas_let_go(held);
-    return info;
+    Factors f = {letter, a, WIDTH, NULL, 0};
+    return run_factors(&f, (ThnPanels){.update = potrf_update, .factor = potrf_factor});
 }
 
-static int64_t panel_getrf(int letter, ThnDense a, int64_t *pivots)
+/* Factors of a matrix that is not cut; pivots count from the row `first` of a larger one. */
+static int64_t panel_getrf(int letter, ThnDense a, int64_t first, int64_t *pivots)
 {
     int64_t info = 0, n = a.rows < a.cols ? a.rows : a.cols;
     CALL(getrf_fn, GETRF)(&a.rows, &a.cols, a.data, &a.ld, pivots, &info);
-    for (int64_t i = n - 1; !wide && i >= 0; i--) {
-        pivots[i] = ((const int32_t *)pivots)[i];
+    for (int64_t i = n - 1; i >= 0; i--) {
+        pivots[i] = (wide ? pivots[i] : ((const int32_t *)pivots)[i]) + first;
     }
-    return result(info);
+    info = result(info);
+    return info > 0 ? info + first : info;
 }
 
-#define SWAP_COLUMN(T)                                                 \
-    for (int64_t j = start; j < stop; j++) {                           \
-        T *column = (T *)u->a.data + j * u->a.ld + u->k;               \
-        for (int64_t i = 0; i < u->width; i++) {                       \
-            const int64_t other = u->pivots[i] - 1;                    \
-            const T held = column[i];                                  \
-            column[i] = column[other];                                 \
-            column[other] = held;                                      \
-        }                                                              \
-    }                                                                  \
+#define SWAP(T, COLUMN)                      \
+    {                                        \
+        T *const column = (COLUMN);          \
+        const T held = column[i];            \
+        column[i] = column[other];           \
+        column[other] = held;                \
+    }
+
+/* Two columns at a time. */
+#define SWAP_ROWS(T)                                                            \
+    for (int64_t j = start; j < stop; j += 2) {                                 \
+        T *const even = (T *)a.data + j * a.ld, *const odd = even + a.ld;       \
+        for (int64_t i = top; i < bottom; i++) {                                \
+            const int64_t other = pivots[i] - 1;                                \
+            SWAP(T, even)                                                       \
+            if (j + 1 < stop) {                                                 \
+                SWAP(T, odd)                                                    \
+            }                                                                   \
+        }                                                                       \
+    }                                                                           \
     break;
 
 typedef struct {
     double re, im;
 } Pair;
 
-/* Exchanges rows as the panel did, then, behind it, subtracts its part. Task 0 has the columns before the panel. */
-static void getrf_task(void *ctx, long task)
+/* In the columns start ... stop, exchanges rows by the pivots top ... bottom. */
+static void swap_rows(const Factors *f, int64_t start, int64_t stop, int64_t top, int64_t bottom)
 {
-    const Update *u = ctx;
-    const int64_t end = u->k + u->width, rows = u->a.rows - end;
-    int64_t start = 0, stop = u->k;
-    if (task > 0) {
-        start = end + (task - 1) * u->columns;
-        stop = start + u->columns < u->a.cols ? start + u->columns : u->a.cols;
+    const ThnDense a = f->a;
+    const int64_t *pivots = f->pivots;
+    switch (f->letter) {
+    case THN_S: SWAP_ROWS(float)
+    case THN_Z: SWAP_ROWS(Pair)
+    default: SWAP_ROWS(double)
     }
-    switch (u->letter) {
-    case THN_S: SWAP_COLUMN(float)
-    case THN_Z: SWAP_COLUMN(Pair)
-    default: SWAP_COLUMN(double)
+}
+
+static void getrf_update(void *ctx, long panel, long by)
+{
+    const Factors *f = ctx;
+    const int64_t top = by * f->width, end = top + f->width;
+    ThnDense factored = panel_from(f, by, top), corner = top_of(factored), lower = below_top(f, factored);
+    ThnDense target = panel_from(f, panel, end), upper = panel_from(f, panel, top);
+    upper.rows = f->width;
+    swap_rows(f, panel * f->width, panel * f->width + target.cols, top, end);
+    if (!thn_small_left(f->letter, corner, upper)) {
+        thn_trsm(f->letter, 'L', 'L', 'N', 'U', corner, upper);
     }
-    if (task > 0) {
-        ThnDense upper = block(u->letter, u->a, u->k, start, u->width, stop - start);
-        thn_trsm(u->letter, 'L', 'L', 'N', 'U', block(u->letter, u->a, u->k, u->k, u->width, u->width), upper);
-        if (rows > 0) {
-            ThnDense lower = block(u->letter, u->a, end, u->k, rows, u->width);
-            ThnDense target = block(u->letter, u->a, end, start, rows, stop - start);
-            gemm(u->letter, &lower, 'N', &upper, &target);
-        }
+    gemm(f->letter, &lower, 'N', &upper, &target);
+}
+
+/* A zero pivot is no reason to stop: the factors exist. */
+static int getrf_factor(void *ctx, long panel)
+{
+    Factors *f = ctx;
+    const int64_t top = panel * f->width, info = panel_getrf(f->letter, panel_from(f, panel, top), top, f->pivots + top);
+    f->info = f->info ? f->info : info;
+    return 0;
+}
+
+/* Exchanges rows by the pivots of the panels behind. */
+static void getrf_finish(void *ctx, long panel)
+{
+    const Factors *f = ctx;
+    const int64_t start = panel * f->width, end = start + f->width;
+    if (end < f->a.rows) {
+        swap_rows(f, start, end, end, f->a.rows);
     }
 }
 
 int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots)
 {
-    const int64_t n = a.rows;
-    int64_t failed = 0;
-    const int held = thn_blas_hold();
-    if (n != a.cols || n < BLOCKED) {
-        failed = panel_getrf(letter, a, pivots);
+    if (!is_cut(letter, a)) {
+        const int held = thn_blas_hold();
+        const int64_t info = panel_getrf(letter, a, 0, pivots);
         thn_blas_let_go(held);
-        return failed;
+        return info;
     }
-    for (int64_t k = 0; k < n; k += WIDTH) {
-        const int64_t width = n - k < WIDTH ? n - k : WIDTH, left = n - k - width;
-        int64_t info = panel_getrf(letter, block(letter, a, k, k, n - k, width), pivots + k);
-        failed = failed || !info ? failed : k + info;
-        Update u = {letter, a, k, width, WIDTH, pivots + k};
-        thn_parallel((long)((left + WIDTH - 1) / WIDTH) + 1, getrf_task, &u);
-        for (int64_t i = 0; i < width; i++) {
-            pivots[k + i] += k;
-        }
-    }
-    thn_blas_let_go(held);
-    return failed;
+    Factors f = {letter, a, letter < THN_C ? WIDTH : 2 * WIDTH, pivots, 0};
+    return run_factors(&f, (ThnPanels){.update = getrf_update, .factor = getrf_factor, .finish = getrf_finish});
 }
 
 /* Pivots as the library wants them; `held` is freed by the caller. */
@@ -303,36 +359,106 @@ typedef struct {
     int letter;
     char side, uplo, trans, diag;
     ThnDense a, b;
+    const int64_t *pivots;
     int64_t part;
 } Triangular;
 
-static void trsm_task(void *ctx, long task)
+#define PART 128 /* right sides of a task */
+#define MANY 768 /* right sides from which on they are cut into greater parts: the library rearranges the factor for each */
+
+static void library_trsm(const Triangular *t, ThnDense a, ThnDense b)
 {
     static const float s[2] = {1, 0};
     static const double d[2] = {1, 0};
-    const Triangular *t = ctx;
     const int letter = t->letter;
-    const int64_t start = task * t->part;
-    ThnDense b;
-    if (t->side == 'L') {
-        b = block(letter, t->b, 0, start, t->b.rows, t->b.cols - start < t->part ? t->b.cols - start : t->part);
-    } else {
-        b = block(letter, t->b, start, 0, t->b.rows - start < t->part ? t->b.rows - start : t->part, t->b.cols);
-    }
     CALL(trsm_fn, TRSM)(&t->side, &t->uplo, &t->trans, &t->diag, &b.rows, &b.cols,
-                        letter & 1 ? (const void *)d : (const void *)s, t->a.data, &t->a.ld, b.data, &b.ld);
+                        letter & 1 ? (const void *)d : (const void *)s, a.data, &a.ld, b.data, &b.ld);
+}
+
+/* b = b op(a)^-1, by halves of the triangle: products are the quicker part. */
+static void trsm_right(const Triangular *t, ThnDense a, ThnDense b)
+{
+    const int letter = t->letter, ahead = (t->uplo == 'U') == (t->trans == 'N');
+    const int64_t n = a.rows, half = (n / 2 + THN_SMALL - 1) / THN_SMALL * THN_SMALL, rest = n - half;
+    if (n <= THN_SMALL) {
+        if (!thn_small_right(letter, t->uplo, t->trans, t->diag, a, b)) {
+            library_trsm(t, a, b);
+        }
+        return;
+    }
+    const int64_t first = ahead ? 0 : rest, then = ahead ? half : 0;
+    ThnDense solved = block(letter, b, 0, first, b.rows, half), columns = block(letter, b, 0, then, b.rows, rest);
+    ThnDense beside = t->trans == 'N' ? block(letter, a, first, then, half, rest) : block(letter, a, then, first, rest, half);
+    trsm_right(t, block(letter, a, first, first, half, half), solved);
+    gemm(letter, &solved, t->trans, &beside, &columns);
+    trsm_right(t, block(letter, a, then, then, rest, rest), columns);
+}
+
+/* A task's part of the right sides. */
+static ThnDense part_of(const Triangular *t, long task)
+{
+    const int64_t start = task * t->part, left = (t->side == 'L' ? t->b.cols : t->b.rows) - start;
+    const int64_t length = left < t->part ? left : t->part;
+    return t->side == 'L' ? block(t->letter, t->b, 0, start, t->b.rows, length)
+                          : block(t->letter, t->b, start, 0, length, t->b.cols);
+}
+
+static void trsm_task(void *ctx, long task)
+{
+    const Triangular *t = ctx;
+    if (t->side == 'L') {
+        library_trsm(t, t->a, part_of(t, task));
+    } else {
+        trsm_right(t, t->a, part_of(t, task));
+    }
+}
+
+static void run_parts(Triangular *t, thn_task_fn fn)
+{
+    const int64_t length = t->part = t->side == 'L' ? t->b.cols : t->b.rows;
+    if ((double)t->a.rows * (double)t->a.rows * (double)length > 1e6 && length >= PART) {
+        t->part = length < MANY ? PART : 2 * PART;
+    }
+    const int held = thn_blas_hold();
+    thn_parallel(length ? (long)((length + t->part - 1) / t->part) : 0, fn, t);
+    thn_blas_let_go(held);
 }
 
 void thn_trsm(int letter, char side, char uplo, char trans, char diag, ThnDense a, ThnDense b)
 {
-    const int64_t length = side == 'L' ? b.cols : b.rows;
-    Triangular t = {letter, side, uplo, trans, diag, a, b, length};
-    if ((double)a.rows * (double)a.rows * (double)length > 1e6 && length >= 2 * WIDTH) {
-        t.part = length < MANY ? 2 * WIDTH : 4 * WIDTH;
+    Triangular t = {.letter = letter, .side = side, .uplo = uplo, .trans = trans, .diag = diag, .a = a, .b = b};
+    run_parts(&t, trsm_task);
+}
+
+/* The rows' turn through both factors and the exchanges, last first. */
+static void right_task(void *ctx, long task)
+{
+    Triangular t = *(const Triangular *)ctx;
+    const ThnDense x = part_of(&t, task);
+    const size_t bytes = (size_t)(x.rows * item_of[t.letter]), step = (size_t)(x.ld * item_of[t.letter]);
+    t.uplo = 'U';
+    t.diag = 'N';
+    trsm_right(&t, t.a, x);
+    t.uplo = 'L';
+    t.diag = 'U';
+    trsm_right(&t, t.a, x);
+    for (int64_t i = x.cols - 1; i >= 0; i--) {
+        char *one = x.data + (size_t)i * step, *other = x.data + (size_t)(t.pivots[i] - 1) * step;
+        for (size_t done = 0; one != other && done < bytes;) {
+            char held[1024];
+            const size_t n = bytes - done < sizeof held ? bytes - done : sizeof held;
+            memcpy(held, one + done, n);
+            memcpy(one + done, other + done, n);
+            memcpy(other + done, held, n);
+            done += n;
+        }
     }
-    const int held = thn_blas_hold();
-    thn_parallel(length ? (long)((length + t.part - 1) / t.part) : 0, trsm_task, &t);
-    thn_blas_let_go(held);
+}
+
+void thn_getrs_right(int letter, ThnDense lu, const int64_t *pivots, ThnDense b)
+{
+    Triangular t = {.letter = letter, .side = 'R', .trans = 'N', .a = lu, .b = b, .pivots = pivots};
+    run_parts(&t, right_task);
 }
 
 /* Buffers that a query asked for. */

@@ -26,6 +26,8 @@ int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots);
 int64_t thn_getri(int letter, ThnDense a, const int64_t *pivots);
 /* b = op(A)^-1 b with the factors of thn_getrf; trans 'N' or 'T'. */
 int64_t thn_getrs(int letter, char trans, ThnDense lu, const int64_t *pivots, ThnDense b);
+/* b = b (P L U)^-1. */
+void thn_getrs_right(int letter, ThnDense lu, const int64_t *pivots, ThnDense b);
 int64_t thn_sysv(int letter, char uplo, ThnDense a, ThnDense b);
 /* b = op(A)^-1 b (side 'L') or b op(A)^-1 (side 'R'). */
 void thn_trsm(int letter, char side, char uplo, char trans, char diag, ThnDense a, ThnDense b);

@@ -33,6 +33,8 @@ int thn_is_zero(int letter, const char *p);
 
 /* C contiguous copy of a matrix at dst: seen column-major it is the transpose. */
 void thn_copy_rows(const ThnCell *a, char *dst);
+/* The same on several threads. 0: there is an infinity or NaN, and it was asked for none. */
+int thn_copy_finite(const ThnCell *a, char *dst, int finite);
 /* Column-major copy. A vector is one column. */
 void thn_copy_columns(const ThnCell *a, char *dst);
 
