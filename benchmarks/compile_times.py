@@ -1,6 +1,7 @@
 """How long ``theano.function`` takes with a warm cache, each graph in a fresh process, against PyTensor and Theano 1.0.
 
-``python benchmarks/compile_times.py GRAPH SIZE LIBRARY [MODE]`` prints the seconds of one: of compiling, and of the first call.
+``python benchmarks/compile_times.py GRAPH SIZE LIBRARY [MODE]`` prints the seconds of one: by the clock until the first result,
+and of processors, those of compilers that it started included.
 Set THEANO1_PYTHON to an interpreter that has Theano 1.0 installed to have it among the contenders.
 """
 
@@ -12,20 +13,24 @@ import math
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIMEOUT = 120
-"""Seconds that one process may take; a contender that takes longer is left out of the row."""
+"""Seconds that one process may take; a contender that takes longer is not asked for greater graphs of the kind."""
 FILLING = 400
 """The same for the process that fills the cache."""
+STACK = 1 << 29
+"""Bytes of stack: some contenders are recursive over the depth of a graph."""
 ROUNDS = 3
 """Processes of each contender, by turns, after one that fills the cache; the quickest counts."""
 LONG = 5.0
@@ -139,50 +144,72 @@ def values(inputs: list[Any], width: int) -> list[np.ndarray]:
     return [np.ones((2, width)[: v.ndim], v.dtype) for v in inputs]
 
 
+def work() -> float:
+    """Seconds of processors that this process and its children that ended took."""
+    return time.process_time() + sum(os.times()[2:4])
+
+
 def measure(graph: str, size: int, library: str, mode: str | None = None) -> tuple[float, float]:
-    """Seconds that compiling the graph takes in this process, and the first call."""
+    """Seconds from the graph to the first result in this process, by the clock and of processors."""
     lib = importlib.import_module(library)
     T = importlib.import_module(f"{library}.tensor")
-    sys.setrecursionlimit(100_000)
+    sys.setrecursionlimit(1_000_000)
     # A first small function pays for what is imported on demand.
     x = T.dmatrix()
     lib.function([x], T.dot(x, x) + 1, mode=mode)(np.ones((2, 2)))
     make, _, width = GRAPHS[graph]
     inputs, outputs, updates = make(lib, T, size)
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), work()
     function = lib.function(inputs, outputs, updates=updates, mode=mode, on_unused_input="ignore")
-    compiled = time.perf_counter()
     function(*values(inputs, width))
-    return compiled - start, time.perf_counter() - compiled
+    return time.perf_counter() - start, work() - worked
 
 
-def run(python: str, graph: str, size: int, library: str, mode: str | None, cache: str, limit: float) -> float | None:
-    """Seconds until the first result, in a fresh process; None if that fails or takes more than `limit` seconds."""
+class Run(NamedTuple):
+    """Seconds until the first result, by the clock and of processors; or what went wrong."""
+
+    seconds: float
+    work: float
+    problem: str = ""
+
+
+def run(python: str, graph: str, size: int, library: str, mode: str | None, cache: str, limit: float) -> Run:
+    """One contender in a fresh process. One that is stopped after `limit` seconds counts with these."""
     env = dict(os.environ)
     env.pop("PYTHONPATH", None)
     if python == sys.executable:
         env["PYTHONPATH"] = str(ROOT)
     env["THEANO_FLAGS"] = env["PYTENSOR_FLAGS"] = f"base_compiledir={cache}"
+    env["NUMBA_CACHE_DIR"] = cache
     command = [python, __file__, graph, str(size), library, *([mode] if mode else [])]
+    # Compilers are its children, and have to end with it.
+    process = subprocess.Popen(command, env=env, cwd=cache, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)  # fmt: skip
     try:
-        done = subprocess.run(command, env=env, cwd=cache, capture_output=True, text=True, timeout=limit, check=True)
-    except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
-        return None
-    return sum(map(float, done.stdout.split()[-2:]))
+        out, err = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return Run(limit, limit, f"more than {limit:g} s")
+    if process.returncode:
+        problem = signal.Signals(-process.returncode).name if process.returncode < 0 else err.strip().rpartition("\n")[2][:80]
+        return Run(math.inf, math.inf, problem or "failed")
+    return Run(*map(float, out.split()[-2:]))
 
 
-def by_turns(contenders: dict[str, tuple[str, str, str | None]], graph: str, size: int, cache: str) -> dict[str, float | None]:
-    """The quickest run of each contender, warm; None of one that fails."""
-    best: dict[str, float | None] = {}
+def by_turns(contenders: dict[str, tuple[str, str, str | None]], graph: str, size: int, cache: str) -> dict[str, Run]:
+    """The quickest run of each contender, warm, by the clock and by work; that of the first failure of one that fails."""
+    best: dict[str, Run] = {}
     for name, (python, library, mode) in contenders.items():
-        best[name] = run(python, graph, size, library, mode, cache, FILLING) and math.inf
+        best[name] = run(python, graph, size, library, mode, cache, FILLING)
+    warm = {name: Run(math.inf, math.inf) for name, first in best.items() if not first.problem}
     for _ in range(ROUNDS):
-        for name, (python, library, mode) in contenders.items():
-            known = best[name]
-            if known is not None and not LONG < known < math.inf:
-                again = run(python, graph, size, library, mode, cache, TIMEOUT)
-                best[name] = None if again is None else min(known, again)
-    return best
+        for name, known in list(warm.items()):
+            if not known.problem and not LONG < known.seconds < math.inf:
+                again = run(contenders[name][0], graph, size, *contenders[name][1:], cache, TIMEOUT)
+                quickest = Run(min(known.seconds, again.seconds), min(known.work, again.work))
+                warm[name] = again if again.problem else quickest
+    return best | warm
 
 
 def rows(threads: int, seconds: float) -> Iterator[dict[str, Any]]:
@@ -192,24 +219,40 @@ def rows(threads: int, seconds: float) -> Iterator[dict[str, Any]]:
         peers = {name: peer for name, peer in peers.items() if peer[1] != "pytensor"}
     with tempfile.TemporaryDirectory() as cache:
         for graph, (_, sizes, _) in GRAPHS.items():
-            found: dict[int, float] = {}
+            found: dict[int, Run] = {}
             rivals = dict(peers)
             for size in sizes:
-                all_times = by_turns({**here, **rivals}, graph, size, cache)
-                times = {name: t for name, t in all_times.items() if t is not None}
+                runs = by_turns({**here, **rivals}, graph, size, cache)
                 # Who was too slow for a size is not asked for a greater one.
-                rivals = {name: peer for name, peer in rivals.items() if name in times}
-                checks = {"seconds": [math.inf, TIMEOUT]}
-                if "Theano" in times:
-                    found[size] = times["Theano"]
-                    checks = {f"/ {name}": [found[size] / times[name], SHARES[name]] for name in rivals}
+                rivals = {name: peer for name, peer in rivals.items() if not runs[name].problem}
+                ours = found[size] = runs.pop("Theano")
+                checks = {"seconds": [ours.seconds, TIMEOUT]} if ours.problem or not runs else {}
+                for name, theirs in runs.items():
+                    if theirs.seconds < math.inf:
+                        least = f", {theirs.problem}" if theirs.problem else ""
+                        checks[f"/ {name}{least}"] = [ours.seconds / theirs.seconds, SHARES[name]]
+                        checks[f"/ {name}, work{least}"] = [ours.work / theirs.work, SHARES[name]]
                 label = f"{graph}, {size}" if len(sizes) > 1 or size > 2 else graph
-                yield {"case": f"compile, warm cache: {label}", "threads": threads, "times": times, "checks": checks}
-            if len(sizes) > 1 and len(found) == len(sizes):
-                growth = math.log(found[sizes[-1]] / found[sizes[0]]) / math.log(sizes[-1] / sizes[0])
+                failed = "".join(f"; {name}: {r.problem}" for name, r in runs.items() if r.seconds == math.inf)
+                times = {name: r.seconds for name, r in {"Theano": ours, **runs}.items() if not r.problem}
+                yield {"case": f"compile, warm cache: {label}{failed}", "threads": threads, "times": times, "checks": checks}
+            if len(sizes) > 1 and not any(r.problem for r in found.values()):
+                growth = math.log(found[sizes[-1]].work / found[sizes[0]].work) / math.log(sizes[-1] / sizes[0])
                 yield {"case": f"growth exponent of compiling: {graph}", "threads": threads, "times": {},
                        "checks": {"exponent": [growth, GROWTH]}}  # fmt: skip
 
 
+def main() -> None:
+    """Measure with a stack that is deep enough for recursive contenders."""
+    threading.stack_size(STACK)
+    found: list[float] = []
+    thread = threading.Thread(target=lambda: found.extend(measure(sys.argv[1], int(sys.argv[2]), sys.argv[3], *sys.argv[4:])))
+    thread.start()
+    thread.join()
+    if not found:
+        sys.exit(1)
+    print(*found)
+
+
 if __name__ == "__main__":
-    print(*measure(sys.argv[1], int(sys.argv[2]), sys.argv[3], *sys.argv[4:]))
+    main()

@@ -1,6 +1,7 @@
 """A compilation that takes long says so on a terminal, and nowhere else."""
 
 import io
+import re
 import sys
 import time
 
@@ -37,10 +38,12 @@ def compile_with(stream, mode, monkeypatch):
 
 def test_a_line_with_stage_pass_and_nodes_appears_and_is_erased(slow_mode, monkeypatch):
     monkeypatch.setattr(progress, "DELAY", 0.01)
+    monkeypatch.setattr(progress, "_INTERVAL", 0.01)
     stream = Terminal()
     assert compile_with(stream, slow_mode, monkeypatch)(1) == 2
-    first, *_, last = stream.getvalue().split("\r")[1:]
-    assert first.startswith("theano.function f: 0 s, rewriting, a slow pass, 1 nodes")
+    *lines, last = stream.getvalue().split("\r")[1:]
+    # On a busy machine the first line may show an earlier stage.
+    assert any(re.match(r"theano.function f: \d+ s, rewriting, a slow pass, 1 nodes", line) for line in lines)
     assert last == ""
     assert stream.getvalue().endswith(" \r")
 
@@ -84,4 +87,4 @@ def test_a_long_name_is_cut_so_that_the_line_fits_the_terminal(slow_mode, monkey
     theano.function([x], x + 1, mode=slow_mode, name="/home/somebody/" + "deep/" * 20 + "train.py:123")
     shown = [line for line in terminal.getvalue().split("\r") if line.strip()]
     assert shown and all(len(line) < 80 for line in shown)
-    assert "/train.py:123: 0 s, rewriting" in shown[0]
+    assert all(re.search(r"/train\.py:123: \d+ s", line) for line in shown)

@@ -38,6 +38,14 @@ def test_what_is_stored_is_found_also_by_others(cache):
     assert cache.lookup([key(1)]) == {key(1): path}
 
 
+def test_many_kernels_are_found_as_few_are(cache):
+    first = cache.store(b"first", map(key, range(200)))
+    second = cache.store(b"second", map(key, range(100, 300)))
+    expected = {key(i): first if i < 100 else second for i in range(300)}
+    assert cache.lookup([key(i) for i in range(400)]) == expected
+    assert {k: v for i in range(400) for k, v in cache.lookup([key(i)]).items()} == expected
+
+
 def test_a_reader_sees_what_is_added_later(cache):
     other = KernelCache(cache.directory)
     assert other.lookup([key(1)]) == {}

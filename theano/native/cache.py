@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -32,6 +32,7 @@ CLEAN_INTERVAL = 60 * 60 * 24 * 7
 """Seconds between two automatic removals of old libraries."""
 
 _TOUCH_INTERVAL = 60 * 60 * 24
+_MANY_KEYS = 50
 _LINE = re.compile(rb"([0-9a-f]{32}) ([0-9a-f]{32})\n")
 _LIBRARY = re.compile(r"[0-9a-f]{32}" + re.escape(SUFFIX) + r"\Z")
 
@@ -93,7 +94,7 @@ class KernelCache:
         self._stamp: tuple[int, int, int] | None = None
         self._verified: set[str] = set()
 
-    def lookup(self, keys: Iterable[str]) -> dict[str, str]:
+    def lookup(self, keys: Collection[str]) -> dict[str, str]:
         """Find libraries by kernel key.
 
         Returns
@@ -104,8 +105,10 @@ class KernelCache:
         with self._lock:
             self._read_index()
             found = {}
+            # The whole index is worth parsing only to a caller who needs much of it.
+            find = self._find if len(keys) < _MANY_KEYS else self._parse().get
             for key in keys:
-                name = self._find(key)
+                name = find(key)
                 if name is not None and self._is_whole(name):
                     found[key] = self._path(name)
             return found
@@ -246,10 +249,7 @@ class KernelCache:
             self._data, self._stamp = b"", None
 
     def _find(self, key: str) -> str | None:
-        """Name of the library that the index gives for a key; the last line counts.
-
-        The file is searched, not parsed: a process needs few of its lines.
-        """
+        """Name of the library that the index gives for a key; the last line counts. The file is searched, not parsed."""
         at = self._data.rfind(b"\n" + key.encode() + b" ")
         line = _LINE.match(self._data, at + 1) if at >= 0 else None
         return None if line is None else line[2].decode()
