@@ -18,12 +18,6 @@ class ClientList(list):
     # On the class, so that making a list runs no Python code.
     _places: dict[Any, int] | None = None
 
-    def append(self, client: Any) -> None:
-        """Add a client at the end."""
-        if self._places is not None:
-            self._places[client] = len(self)
-        super().append(client)
-
     def remove(self, client: Any) -> None:
         """Take a client out.
 
@@ -34,10 +28,15 @@ class ClientList(list):
         """
         n = len(self)
         if n < _SHORT:
-            self._places = None
-            super().remove(client)
+            if self._places is not None:
+                self._places = None
+            list.remove(self, client)
             return
         places = self._places
+        if places is not None and len(places) < n:
+            # What was appended since.
+            known = len(places)
+            places.update((other, known + i) for i, other in enumerate(self[known:]))
         if places is None or len(places) != n or self[places.get(client, -1)] != client:
             # There is no index yet, or the list was changed by other means.
             places = self._places = {other: i for i, other in enumerate(self)}

@@ -294,12 +294,15 @@ class FunctionGraph:
                     if hasattr(var, "fgraph"):
                         del var.fgraph
                 continue
-            if node not in self.apply_nodes or any(out.clients for out in node.outputs):
+            if node not in self.apply_nodes:
+                continue
+            outputs = node.outputs
+            if outputs[0].clients or (len(outputs) > 1 and any(out.clients for out in outputs)):
                 continue
             self.apply_nodes.remove(node)
             self.variables.difference_update(node.outputs)
             self.execute_callbacks("on_prune", node, reason)
-            pending.extend((v, (node, i)) for i, v in enumerate(node.inputs))
+            pending += [(v, (node, i)) for i, v in enumerate(node.inputs)]
 
     def change_input(self, node: Any, i: int, new_r: Any, reason: Any = None) -> None:
         """Give a node another variable as its `i`-th input, and tell the features.

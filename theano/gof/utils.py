@@ -75,6 +75,11 @@ def _raw_stack(limit: int, frame: Any) -> tuple:
     return tuple(raw)
 
 
+def _compact_stacks(trace: tuple) -> tuple:
+    # The stacks of a compact trace, which is one stack or a tuple of several.
+    return trace if not trace or type(trace[0]) is tuple else (trace,)
+
+
 def _resolve_stack(raw: tuple) -> list[tuple]:
     # Outermost first, with the text of each line, as traceback.format_list takes it.
     stack = []
@@ -118,7 +123,8 @@ class scratchpad:
     """A bag of attributes: the ``tag`` of variables and nodes.
 
     The attribute `trace` holds the stack traces of the user's code that made the thing: a list of stacks, each a
-    list of (file, line number, function, text), outermost first.  It is kept in a compact form until it is read.
+    list of (file, line number, function, text), outermost first.  It is kept in a compact form until it is read:
+    reading sources takes longer than making a node.
     """
 
     # Almost every tag has a trace and nothing else: so it costs no dictionary.
@@ -150,7 +156,7 @@ class scratchpad:
         if value is None:
             raise AttributeError("trace")
         if type(value) is tuple:
-            value = self._trace = [_resolve_stack(value)] if value else []
+            value = self._trace = [_resolve_stack(stack) for stack in _compact_stacks(value)]
         return value
 
     @trace.setter
@@ -242,14 +248,13 @@ def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
         if tag._trace is None and len(sources) == 1:
             tag._trace = sources[0].tag._trace
             continue
-        merged = list(getattr(target.tag, "trace", []))
-        for source in sources:
-            if source is target:
-                continue
-            for stack in getattr(source.tag, "trace", []):
-                if stack not in merged:
-                    merged.append(stack)
-        tag._trace = merged
+        tags = [tag, *[source.tag for source in sources if source is not target]]
+        compact = all(t._trace is None or type(t._trace) is tuple for t in tags)
+        merged: list = []
+        for t in tags:
+            stacks = _compact_stacks(t._trace or ()) if compact else getattr(t, "trace", [])
+            merged += [stack for stack in stacks if stack not in merged]
+        tag._trace = tuple(merged) if compact else merged
     return to_var
 
 

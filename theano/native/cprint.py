@@ -29,7 +29,7 @@ BLOCK = 2048
 """Elements that are reduced over lanes before the lanes are added up."""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "tk_exp.h": ("exp", "exp2", "expm1", "tk_exp_diff"),
+    "tk_exp.h": ("exp", "exp2", "expm1", "tk_exp_diff", "tk_exp_minus_square"),
     "tk_log.h": ("log", "log2", "log10", "log1p"),
     "tk_pow.h": ("pow", "cbrt"),
     "tk_hyper.h": ("tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "tk_sigmoid", "tk_softplus"),
@@ -44,6 +44,14 @@ _SECTION_OF = {name: header for header, names in SECTIONS.items() for name in na
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 
+
+
+@lru_cache(maxsize=16384)
+def _calls(code: str) -> tuple[str, ...]:
+    """The names of the functions that a piece of C calls, each as often as it is called."""
+    return tuple(_CALL.findall(code))
+
+
 _GUARDED = frozenset(("sin", "cos", "tan"))
 """Functions whose vector form flags arguments that only the scalar form can reduce."""
 
@@ -57,7 +65,7 @@ _COSTLY = {
     "sqrt": 0.6, "exp": 1.0, "exp2": 1.0, "expm1": 1.3, "log": 1.0, "log2": 1.5, "log10": 1.5, "log1p": 1.7, "pow": 5.0,
     "cbrt": 15.0, "tanh": 2.0, "tk_sigmoid": 2.0, "tk_softplus": 3.0, "sinh": 3.0, "cosh": 3.0, "asinh": 4.0,
     "acosh": 4.0, "atanh": 2.5, "sin": 1.2, "cos": 1.2, "tan": 1.4, "asin": 1.5, "acos": 1.6, "atan": 1.3, "atan2": 3.0,
-    "erf": 4.0, "erfc": 3.0, "tk_erfcx": 3.5, "tk_exp_diff": 1.3, "tgamma": 30.0,
+    "erf": 4.0, "erfc": 3.0, "tk_erfcx": 3.5, "tk_exp_diff": 1.3, "tk_exp_minus_square": 1.3, "tgamma": 30.0,
     "lgamma": 25.0, "gammaln": 25.0, "j0": 25.0, "j1": 25.0, "fmod": 10.0,
     "tk_mod": 5.0, "tk_floordiv": 5.0, "theano_scalar_psi": 25.0, "theano_scalar_tri_gamma": 25.0,
 }  # fmt: skip
@@ -123,7 +131,7 @@ class _Printer:
         k = self.kernel
         self.stages = [self._canonical(stage, first=i == 0) for i, stage in enumerate(k.stages)]
         for code in [s.code for st in k.stages for s in (*st.body, *st.row)] + list(k.support):
-            self.calls.update(_CALL.findall(code))
+            self.calls.update(_calls(code))
         self.guarded = bool(self.calls & _GUARDED)
         for text in k.support:
             self._support(self._unguarded(text))
@@ -150,8 +158,9 @@ class _Printer:
         headers += [h for h in SECTIONS if any(_SECTION_OF.get(c) == h for c in self.calls)]
         if any("complex" in d for d in self._dtypes()):
             headers.append("tk_complex.h")
-        functions = sum(c in _SECTION_OF for line in self.out for c in _CALL.findall(line))
-        return Printed("\n".join(self.out) + "\n", tuple(headers), self.cost, functions)
+        text = "\n".join(self.out) + "\n"
+        functions = sum([c in _SECTION_OF for c in _CALL.findall(text)]) if not self.calls.isdisjoint(_SECTION_OF) else 0
+        return Printed(text, tuple(headers), self.cost, functions)
 
     def _dtypes(self) -> set[str]:
         k = self.kernel
@@ -271,7 +280,7 @@ class _Printer:
         return _CALL.sub(lambda m: f"tk_slow_{m.group()}" if m.group(1) in _GUARDED else m.group(), code)
 
     def _is_guarded(self, stage: ir.Stage) -> bool:
-        return any(c in _GUARDED for s in stage.body for c in _CALL.findall(s.code))
+        return self.guarded and any(c in _GUARDED for s in stage.body for c in _calls(s.code))
 
     def _loop(self, stage: ir.Stage, constant: list[bool], start: str) -> None:
         """The loop over n0 elements of a stage; leaves results of reductions in their names."""
@@ -327,7 +336,7 @@ class _Printer:
     def _lanes(stage: ir.Stage) -> int:
         """Accumulators of a reduction: several vectors to hide the latency of additions, one where the body is long."""
         widest = max(ir.ITEMSIZE[r.acc_dtype] for r in stage.reduces)
-        if any(c in _COSTLY for s in stage.body for c in _CALL.findall(s.code)):
+        if any(c in _COSTLY for s in stage.body for c in _calls(s.code)):
             return 8 if all(ir.ITEMSIZE[s.dtype] >= 8 for s in stage.body) else 16
         return {16: 16, 8: 32}.get(widest, 64)
 
@@ -541,17 +550,17 @@ def has_guarded_calls(codes: Iterable[str]) -> bool:
 
     What it overwrites is kept only where the loop reduces nothing.
     """
-    return any(call in _GUARDED for code in codes for call in _CALL.findall(code))
+    return any(call in _GUARDED for code in codes for call in _calls(code))
 
 
 def _is_short(stage: ir.Stage) -> bool:
     """Whether a stage hardly does more than reduce: no functions, a cast or two."""
-    return len(stage.body) <= 2 and not any(name in _COSTLY for s in stage.body for name in _CALL.findall(s.code))
+    return len(stage.body) <= 2 and not any(name in _COSTLY for s in stage.body for name in _calls(s.code))
 
 
 def _statement_cost(stmt: ir.Stmt) -> float:
     scale = 0.5 if stmt.dtype == "float32" else 1.0
-    return 0.08 + scale * sum(_COSTLY.get(name, 0.0) for name in _CALL.findall(stmt.code))
+    return 0.08 + scale * sum([_COSTLY.get(name, 0.0) for name in _calls(stmt.code)])
 
 
 def reduce_op(reduce: ir.Reduce) -> str:

@@ -26,12 +26,13 @@ from theano.native.lowering.loops import (
     lower_careduce,
     lower_elemwise,
     reduced_axes,
-    single_node_kernel,
+    reduction_kind,
 )
 from theano.native.lowering.rows import RowPlan, Stored, is_row_view
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, find_lowering
 from theano.native.schedule import TOP, Schedule, is_lazy
 from theano.raise_op import Assert
+from theano.scalar.composite import has_c_code
 from theano.tensor.dimshuffle import DimShuffle
 from theano.tensor.elemwise import CAReduce, Elemwise
 
@@ -585,7 +586,7 @@ class _Segment:
                 continue
             copied = home is not None and v not in group.loaded and isinstance(node.op, Elemwise | DimShuffle)
             if copied and not (numbers and _is_uniform(node)):
-                copied = not uniform and home is first and v.type.broadcastable == first.pattern
+                copied = not uniform and home is first and isinstance(node.op, Elemwise) and v.type.broadcastable == first.pattern
             if not copied:
                 if self.destroyed.get(self.root_of.get(v, v), -1) > self.position.get(node, -1):
                     return []
@@ -634,9 +635,13 @@ def _is_uniform(node: Apply) -> bool:
 
 
 def _has_native_scalar(node: Apply) -> bool:
-    """Whether the scalar op can be printed as C; such a node would otherwise spoil its whole group."""
-    try:
-        single_node_kernel(node)
-    except CannotLower:
+    """Whether the node can be printed as C; one that cannot would spoil its whole group."""
+    if isinstance(node.op, CAReduce):
+        try:
+            reduction_kind(node)
+        except CannotLower:
+            return False
+        return True
+    if len(node.inputs) + len(node.outputs) > MAX_OPERANDS:
         return False
-    return True
+    return has_c_code(node.op.scalar_op, [scalar.get_scalar_type(v.type.dtype) for v in node.inputs])

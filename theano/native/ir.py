@@ -309,10 +309,13 @@ def _require(condition: bool, message: str) -> None:
 
 
 def _define(names: dict[str, str], name: str, dtype: str) -> None:
+    # First as a whole: the messages take longer to write than the rules to check.
+    if dtype in ITEMSIZE and name not in names and _IDENTIFIER.match(name):
+        names[name] = dtype
+        return
     _require(_IDENTIFIER.match(name) is not None, f"{name!r} is not an identifier")
     _require(name not in names, f"{name} is defined twice")
     _require(dtype in ITEMSIZE, f"{name} has unknown dtype {dtype!r}")
-    names[name] = dtype
 
 
 def _verify_operand(i: int, operand: Operand, ndim: int) -> None:
@@ -386,4 +389,5 @@ def _verify_store(kernel: Kernel, store: Store, names: dict[str, str]) -> None:
     _require(0 <= store.output < len(kernel.outputs), f"no output {store.output}")
     _require(store.var in names, f"store of undefined {store.var}")
     dtype = kernel.outputs[store.output].dtype
-    _require(names[store.var] == dtype, f"store of a {names[store.var]} to output {store.output} of {dtype}")
+    if names[store.var] != dtype:
+        raise IRError(f"store of a {names[store.var]} to output {store.output} of {dtype}")

@@ -27,57 +27,61 @@ _INFIX = {
 }
 
 
-def _flatten(
-    inputs: Sequence[Variable], outputs: Sequence[Variable], new_inputs: Sequence[Variable]
-) -> tuple[list[Apply], list[Variable]]:
-    """Copy the graph from `inputs` to `outputs` onto `new_inputs`.
+class _Assembly:
+    """Scalar nodes in the making: Composites are taken apart, and equal nodes and constants become one."""
 
-    Composites inside are replaced by what they hold, and equal nodes and constants become one.
-    """
-    replaced: dict[Variable, Variable] = dict(zip(inputs, new_inputs))
-    constants: dict[Any, Variable] = {}
-    known: dict[Any, list[Variable]] = {}
-    nodes: list[Apply] = []
+    def __init__(self) -> None:
+        self.nodes: list[Apply] = []
+        self._constants: dict[Any, Variable] = {}
+        self._known: dict[Any, list[Variable]] = {}
 
-    def image(variable: Variable, env: dict[Variable, Variable]) -> Variable:
+    def image(self, variable: Variable, env: dict[Variable, Variable]) -> Variable:
+        """What stands for `variable`: that of `env`, or a constant."""
         found = env.get(variable)
         if found is not None:
             return found
-        if isinstance(variable, Constant):
-            key = _constant_key(variable)
-            found = constants.get(key)
-            if found is None:
-                found = constants[key] = ScalarConstant(variable.type, variable.data)
-            return found
-        raise ValueError("A variable of a Composite is neither an input, a constant nor computed", variable)
+        if not isinstance(variable, Constant):
+            raise ValueError("A variable of a Composite is neither an input, a constant nor computed", variable)
+        key = _constant_key(variable)
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = ScalarConstant(variable.type, variable.data)
+        return found
 
-    def emit(op: ScalarOp, args: list[Variable]) -> list[Variable]:
-        key = (op, *map(id, args))
-        outs = known.get(key)
-        if outs is None:
-            node = op.make_node(*args)
-            nodes.append(node)
-            outs = known[key] = node.outputs
-        return outs
-
-    for node in io_toposort(inputs, outputs):
-        op = node.op
+    def apply(self, op: Any, args: list[Variable]) -> list[Variable]:
+        """The outputs of an op."""
+        if isinstance(op, Composite):
+            op = op.with_types([a.type for a in args])
+            inner = dict(zip(op.inputs, args))
+            for node in op.nodes:
+                inner.update(zip(node.outputs, self._emit(node.op, [self.image(i, inner) for i in node.inputs])))
+            return [self.image(o, inner) for o in op.outputs]
         if not isinstance(op, ScalarOp):
             raise TypeError(
                 "The fgraph to Composite must be exclusively composed of ScalarOp instances. Got type "
                 f"{type(op)} for op {op}."
             )
-        args = [image(i, replaced) for i in node.inputs]
-        if isinstance(op, Composite):
-            op = op.with_types([a.type for a in args])
-            inner = dict(zip(op.inputs, args))
-            for sub in op.nodes:
-                results = emit(sub.op, [image(i, inner) for i in sub.inputs])
-                inner.update(zip(sub.outputs, results))
-            replaced.update((o, image(i, inner)) for o, i in zip(node.outputs, op.outputs))
-        else:
-            replaced.update(zip(node.outputs, emit(op, args)))
-    return nodes, [image(o, replaced) for o in outputs]
+        return self._emit(op, args)
+
+    def _emit(self, op: ScalarOp, args: list[Variable]) -> list[Variable]:
+        key = (op, *map(id, args))
+        outs = self._known.get(key)
+        if outs is None:
+            node = op.make_node(*args)
+            self.nodes.append(node)
+            outs = self._known[key] = node.outputs
+        return outs
+
+
+def _flatten(
+    inputs: Sequence[Variable], outputs: Sequence[Variable], new_inputs: Sequence[Variable]
+) -> tuple[list[Apply], list[Variable]]:
+    """Copy the graph from `inputs` to `outputs` onto `new_inputs`; see `_Assembly`."""
+    replaced: dict[Variable, Variable] = dict(zip(inputs, new_inputs))
+    made = _Assembly()
+    for node in io_toposort(inputs, outputs):
+        replaced.update(zip(node.outputs, made.apply(node.op, [made.image(i, replaced) for i in node.inputs])))
+    return made.nodes, [made.image(o, replaced) for o in outputs]
 
 
 def _constant_key(variable: Variable) -> tuple:
@@ -140,8 +144,39 @@ class Composite(ScalarOp):
             raise ValueError("The inputs of a Composite must be distinct", inputs)
         if any(isinstance(i, Constant) for i in inputs):
             raise ValueError("A constant cannot be an input of a Composite", inputs)
-        self.inputs: list[Variable] = [i.type() for i in inputs]
-        self.nodes, self.outputs = _flatten(inputs, outputs, self.inputs)
+        new_inputs = [i.type() for i in inputs]
+        self._take(new_inputs, *_flatten(inputs, outputs, new_inputs))
+
+    @classmethod
+    def of_steps(cls, types: Sequence[Scalar], steps: Sequence[tuple]) -> Composite:
+        """Make a Composite without a graph to copy.
+
+        Parameters
+        ----------
+        types
+            Of the inputs.
+        steps
+            The operations, each as a scalar op of one output and the numbers of its arguments: -1, -2 ... are the
+            inputs, 0, 1 ... the results of steps. The last result is the output.
+
+        Examples
+        --------
+        >>> from theano.scalar import add, float64, mul
+        >>> Composite.of_steps([float64, float64], [(add, -1, -2), (mul, 0, -1)])
+        Composite{((i0 + i1) * i0)}
+        """
+        made = _Assembly()
+        inputs: list[Variable] = [t.make_variable() for t in types]
+        results: list[Variable] = []
+        for op, *args in steps:
+            results += made.apply(op, [inputs[-a - 1] if a < 0 else results[a] for a in args])
+        new = cls.__new__(cls)
+        new._take(inputs, made.nodes, results[-1:])
+        return new
+
+    def _take(self, inputs: list[Variable], nodes: list[Apply], outputs: list[Variable]) -> None:
+        self.inputs: list[Variable] = inputs
+        self.nodes, self.outputs = nodes, outputs
         self.nin = len(self.inputs)
         self.nout = len(self.outputs)
         self.inputs_type: tuple[Scalar, ...] = tuple(i.type for i in self.inputs)
@@ -382,3 +417,48 @@ class Composite(ScalarOp):
             for slot, term in zip(step.inputs, step.op.L_op([values[i] for i in step.inputs], outs, seeds)):
                 accumulate(slot, term)
         return [gradients[i] if i in gradients else zeros_for([x])[0] for i, x in enumerate(inputs)]
+
+
+# Operation and types -> whether it has C code for them.
+_c_codes: dict[Any, bool] = {}
+
+
+def has_c_code(op: ScalarOp, types: Sequence[Scalar]) -> bool:
+    """Whether a scalar op has C code for inputs of the given types; a `Composite`, whether all its operations have.
+
+    Examples
+    --------
+    >>> from theano.scalar import add, float64
+    >>> has_c_code(add, [float64, float64])
+    True
+    """
+    pending: list[tuple[ScalarOp, Sequence[Scalar], Apply | None]] = [(op, types, None)]
+    while pending:
+        op, types, node = pending.pop()
+        if isinstance(op, Composite):
+            pending += [(inner.op, [i.type for i in inner.inputs], inner) for inner in op.nodes]
+            continue
+        try:
+            key = (op, *types)
+            known = _c_codes.get(key)
+        except TypeError:  # an op that cannot be hashed
+            key, known = None, None
+        if known is None:
+            known = _writes_c(op, types, node)
+            if key is not None:
+                if len(_c_codes) > 10_000:
+                    _c_codes.clear()
+                _c_codes[key] = known
+        if not known:
+            return False
+    return True
+
+
+def _writes_c(op: ScalarOp, types: Sequence[Scalar], node: Apply | None) -> bool:
+    try:
+        if node is None:
+            node = op.make_node(*[t.make_variable() for t in types])
+        op.c_code(node, "tk", ["x"] * len(node.inputs), ["z"] * len(node.outputs), {"fail": "%(fail)s"})
+    except (MethodNotDefined, NotImplementedError, AttributeError, TypeError, KeyError):
+        return False
+    return True

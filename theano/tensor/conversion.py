@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -195,7 +196,7 @@ _CONSTANT_CACHE_SIZE = 10000
 def _shared_constant(type_: TensorType, data: np.ndarray) -> TensorConstant:
     value = data.item()
     # Equality does not tell the zeros apart.
-    if not -10 <= value <= 10 or (value == 0 and np.signbit(data).any()):
+    if not -10 <= value <= 10 or (value == 0 and math.copysign(1, value) < 0):
         return TensorConstant(type_, data)
     signature = TensorConstantSignature((type_, data))
     known = constant_cache.get(signature)

@@ -646,7 +646,7 @@ class TensorConstantSignature(tuple):
             data = self[1]
             if data.dtype.kind in "fc":
                 nan = data != data
-                if nan.any():
+                if nan.item() if data.size == 1 else nan.any():
                     data = np.where(nan, data.dtype.type(np.nan), data)
             found = self.__dict__["_bytes"] = data.tobytes()
         return found
@@ -712,7 +712,11 @@ class TensorConstant(_tensor_py_operators, Constant):
         if isinstance(data, np.ndarray) and data.ndim > 0 and data.size:
             first = data[(0,) * data.ndim]
             # Most arrays that vary do so at once.
-            if np.all(data[(0,) * (data.ndim - 1)][:16] == first) and np.all(data == first):
+            if data.size == 1:
+                same = builtins.bool(first == first)
+            else:
+                same = np.all(data[(0,) * (data.ndim - 1)][:16] == first) and np.all(data == first)
+            if same:
                 self.tag.unique_value = first
 
     def __str__(self):

@@ -160,10 +160,11 @@ class TrackIndex:
         self._wanted: dict[LocalOptimizer, frozenset] = {}
         self._wanted_classes: set[type] = set()
         self._all: tuple[LocalOptimizer, ...] | None = None
-        self._found: dict[int, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
-        self._by_value: dict[Any, tuple[LocalOptimizer, ...]] = {}
+        # Op or its class -> its optimizers, and whether one of them looks at the inputs first.
+        self._by_value: dict[Any, tuple[tuple[LocalOptimizer, ...], bool]] = {}
+        # The same by the id of the Op, which is kept beside the result: its id stays taken while the entry lives.
+        self._found: dict[int, tuple[Any, tuple[LocalOptimizer, ...], bool]] = {}
         self._by_inputs: dict[tuple, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
-        self._chosen: dict[tuple, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
 
     def add(self, opt: LocalOptimizer) -> None:
         """Index `opt` by what it tracks."""
@@ -188,11 +189,13 @@ class TrackIndex:
         self._found.clear()
         self._by_value.clear()
         self._by_inputs.clear()
-        self._chosen.clear()
 
     def find_for(self, node: Any) -> tuple[LocalOptimizer, ...]:
         """Return those of ``find(node.op)`` whose `among_inputs` the inputs of `node` satisfy."""
         op = node.op
+        _, found, choosy = self._found.get(id(op)) or self._look_up(op)
+        if not choosy:
+            return found
         parts: list = [id(op)]
         for i in node.inputs:
             owner = i.owner
@@ -201,7 +204,7 @@ class TrackIndex:
         hit = self._by_inputs.get(key)
         if hit is None:
             makers = [i.owner.op for i in node.inputs if i.owner is not None]
-            chosen = self._among(self.find(op), makers, True in parts)
+            chosen = self._among(found, makers, True in parts)
             if len(self._by_inputs) > 20000:
                 self._by_inputs.clear()
             # The Ops are kept beside the result, so that their ids stay taken.
@@ -213,33 +216,26 @@ class TrackIndex:
     ) -> tuple[LocalOptimizer, ...]:
         """Those of `found` that want one of the Ops `makers` among what computes the inputs, or a constant."""
         present: set = {Constant} if has_constant else set()
+        varied = self._wanted_classes
         for op in makers:
-            if getattr(op, "rearranges", False):
-                return found
             cls = type(op)
+            if getattr(cls, "rearranges", False):
+                return found
             present.add(cls)
-            if cls in self._wanted_classes:
+            if cls in varied:
                 try:
                     present.add(op)
                 except TypeError:
                     # An Op that cannot be hashed may be equal to anything.
                     return found
-        key = (id(found), frozenset(present))
-        hit = self._chosen.get(key)
-        if hit is None:
-            wanted = self._wanted
-            chosen = tuple([o for o in found if o not in wanted or not wanted[o].isdisjoint(present)])
-            if len(self._chosen) > 20000:
-                self._chosen.clear()
-            hit = self._chosen[key] = (found, chosen)
-        return hit[1]
+        wanted = self._wanted
+        return tuple([o for o in found if o not in wanted or not wanted[o].isdisjoint(present)])
 
     def find(self, op: Any) -> tuple[LocalOptimizer, ...]:
         """Return the optimizers for nodes of `op`: by instance, then by class, then those for all."""
-        # The Op is kept beside the result: its id stays taken while the entry lives.
-        hit = self._found.get(id(op))
-        if hit is not None:
-            return hit[1]
+        return (self._found.get(id(op)) or self._look_up(op))[1]
+
+    def _look_up(self, op: Any) -> tuple[Any, tuple[LocalOptimizer, ...], bool]:
         # Equal Ops that are different objects come up all the time: DimShuffles, Composites.
         cls = type(op)
         key = op if self._all_varied or cls in self._varied else cls
@@ -256,13 +252,14 @@ class TrackIndex:
             result.update(dict.fromkeys(self.everywhere))
             # An optimizer that tracks a class may have an `op_filter` that knows better which of its Ops matter.
             filters = self._filters
-            found = tuple([o for o in result if o not in filters or filters[o](op)])
+            chosen = tuple([o for o in result if o not in filters or filters[o](op)])
+            found = (chosen, any(o in self._wanted for o in chosen))
             if key is not None and len(self._by_value) < 20000:
                 self._by_value[key] = found
         if len(self._found) > 20000:
             self._found.clear()
-        self._found[id(op)] = (op, found)
-        return found
+        entry = self._found[id(op)] = (op, *found)
+        return entry
 
     def all(self) -> list[LocalOptimizer]:
         """Return every optimizer once, in the order of indexing."""

@@ -280,15 +280,15 @@ class TopoOptimizer(NavigatorOptimizer):
         """Apply the local optimizer to the nodes that compute `start_from` (default: the outputs)."""
         start = time.perf_counter()
         callback_start = callback_seconds(fgraph)
-        nodes = nodes_in_order(fgraph, start_from) if self._may_apply(fgraph) else []
+        nb_before = len(fgraph.apply_nodes)
+        nodes, concerns = self._nodes_to_try(fgraph, start_from)
         sort_time = time.perf_counter() - start
-        nb_before = len(nodes)
         queue = deque(reversed(nodes) if self.order == "in_to_out" else nodes)  # type: ignore[call-overload]
         current: Any = None
 
         def importer(node: Any) -> None:
             # A replacement that fails is undone, which brings the current node back into the graph.
-            if node is not current:
+            if node is not current and concerns(node.op):
                 queue.append(node)
 
         # New nodes are looked at next, whatever the order.
@@ -314,20 +314,24 @@ class TopoOptimizer(NavigatorOptimizer):
             callback_seconds(fgraph) - callback_start,
         )
 
-    def _may_apply(self, fgraph: Any) -> bool:
-        """Whether the graph has an Op that the local optimizer tracks; finding that out is quicker than trying."""
+    def _nodes_to_try(self, fgraph: Any, start_from: Any) -> tuple[list, Callable[[Any], bool]]:
+        """The nodes whose Op the local optimizer tracks, in order, and the test of an Op for that.
+
+        Most of these optimizers track Ops of which a graph has few or none: then sorting it and asking them is waste.
+        """
         tracked = getattr(self.local_opt, "tracks", lambda: None)()
         if not tracked:
             # The manual's example of an optimizer that looks at all nodes returns an empty list.
-            return True
-        classes = tuple(t for t in tracked if isinstance(t, type))
-        present = fgraph.present_ops()
-        try:
-            instances = {t for t in tracked if not isinstance(t, type)}
-            return any(isinstance(op, classes) or op in instances for op in present)
-        except TypeError:
-            # An Op that cannot be hashed.
-            return True
+            return nodes_in_order(fgraph, start_from), lambda op: True
+        classes = tuple([t for t in tracked if isinstance(t, type)])
+        instances = [t for t in tracked if not isinstance(t, type)]
+
+        def concerns(op: Any) -> bool:
+            # By comparison: an Op need not be hashable.
+            return isinstance(op, classes) or op in instances
+
+        wanted = {id(op) for op in fgraph.present_ops() if concerns(op)}
+        return [n for n in nodes_in_order(fgraph, start_from) if id(n.op) in wanted] if wanted else [], concerns
 
     @staticmethod
     def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:

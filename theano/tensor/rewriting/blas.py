@@ -28,7 +28,7 @@ from theano.tensor.blas import (
     ger,
     ger_destructive,
 )
-from theano.tensor.elemwise import DimShuffle
+from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import local_dimshuffle_lift
 from theano.tensor.rewriting.registry import as_scalar_constant
 
@@ -162,6 +162,31 @@ def _vector_product(v: Any) -> Any:
     return None
 
 
+_SUMS = frozenset((T.add, T.sub, T.neg, T.mul))
+
+
+def _sums_of_products(fgraph: Any) -> set[Any]:
+    """The nodes that add, subtract, negate or scale what a Dot22 gives, as far as nothing else uses what is between."""
+    found: set[Any] = set()
+    seen: set[Any] = set()
+    for node in fgraph.apply_nodes:
+        if not isinstance(node.op, Dot22):
+            continue
+        while len(node.outputs[0].clients) == 1:
+            node = node.outputs[0].clients[0][0]
+            if node == "output" or node in seen:
+                break
+            if isinstance(node.op, Elemwise):
+                if node.op in _SUMS:
+                    found.add(node)
+                elif node.op != T.true_div:
+                    break
+            elif not isinstance(node.op, DimShuffle):
+                break
+            seen.add(node)
+    return found
+
+
 class GemmOptimizer(Optimizer):
     """``beta * Z + alpha * dot(A, B) -> Gemm(Z, alpha, A, B, beta)``, and of vectors ``Gemv(z, alpha, A, x, beta)``
 
@@ -176,11 +201,11 @@ class GemmOptimizer(Optimizer):
     def apply(self, fgraph: Any) -> Any:
         replaced = refused = 0
         start = time.perf_counter()
-        products = any(isinstance(node.op, Dot22) for node in fgraph.apply_nodes)
-        nodes = fgraph.toposort() if products else []
+        sums = _sums_of_products(fgraph)
+        nodes = [node for node in fgraph.toposort() if node in sums] if sums else []
         sort_time = time.perf_counter() - start
         for node in reversed(nodes):
-            if node not in fgraph.apply_nodes or node.op not in (T.add, T.sub, T.neg, T.mul):
+            if node not in fgraph.apply_nodes:
                 continue
             out = node.outputs[0]
             if _is_real_matrix(out):
@@ -489,8 +514,8 @@ def local_inplace_ger(node: Any) -> Any:
 
 blas_optdb = SequenceDB()
 # After the canonicalization, which does not know these Ops, and before the specialization.
-optdb.register("BlasOpt", blas_optdb, 1.7, "fast_run", "fast_compile")
-blas_optdb.register("local_dot_to_dot22", in2out(local_dot_to_dot22), 0, "fast_run", "fast_compile", "dot22")
+optdb.register("BlasOpt", blas_optdb, 1.7, "fast_run")
+blas_optdb.register("local_dot_to_dot22", in2out(local_dot_to_dot22), 0, "fast_run", "dot22")
 blas_optdb.register("gemm_optimizer", GemmOptimizer(), 10, "fast_run", "gemm", "GemmOptimizer")
 blas_optdb.register("local_dot22_to_dot22scalar", in2out(local_dot22_to_dot22scalar), 11, "fast_run")
 blas_optdb.register(

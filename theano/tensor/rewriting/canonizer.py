@@ -17,7 +17,7 @@ from theano.gof.opt import LocalOptimizer, copy_stack_trace
 from theano.scalar import upcast
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
-from theano.tensor.rewriting.registry import as_scalar_constant, fill_chain, register_canonicalize
+from theano.tensor.rewriting.registry import as_scalar_constant, constant_of, fill_chain, register_canonicalize
 
 # A tree of this many terms is not taken apart any further by the node above it: kernels with very many inputs do not
 # get faster, and looking at all terms again whenever one changes would make the cost quadratic.
@@ -34,6 +34,9 @@ def _strip(v: Any) -> Any:
         if order[len(order) - ndim :] == tuple(range(ndim)) and all(o == "x" for o in order[: len(order) - ndim]):
             return x
     return v
+
+
+_MAIN, _INVERSE, _RECIPROCAL = 1, 2, 3
 
 
 class AlgebraicCanonizer(LocalOptimizer):
@@ -74,14 +77,19 @@ class AlgebraicCanonizer(LocalOptimizer):
         self.calculate = calculate
         self.use_reciprocal = use_reciprocal
         self.external_simplifiers: list[tuple[Callable[..., Any], str]] = []
-        self._family = frozenset((main, inverse, reciprocal))
+        # The Ops of the factors below the line that the simplifiers look for; None: they look at anything.
+        self._simplified: frozenset | None = frozenset()
+        self._family = {main: _MAIN, inverse: _INVERSE, reciprocal: _RECIPROCAL}
         # Hashing and comparing Ops is most of the work on nodes that stay as they are.
-        self._known: dict[int, tuple[Any, bool]] = {}
-        self._constants: dict[tuple, Any] = {}
+        self._known: dict[int, tuple[Any, int]] = {}
 
-    def add_simplifier(self, simplifier: Callable[..., Any], reason: str) -> None:
-        """Have ``simplifier(num, denum) -> (num, denum)`` called before factors are cancelled."""
+    def add_simplifier(self, simplifier: Callable[..., Any], reason: str, below: Sequence[Any] | None = None) -> None:
+        """Have ``simplifier(num, denum) -> (num, denum)`` called before factors are cancelled.
+
+        Where `below` is given, it changes nothing unless something in ``denum`` is computed by one of these Ops.
+        """
         self.external_simplifiers.append((simplifier, reason))
+        self._simplified = None if below is None or self._simplified is None else self._simplified.union(below)
 
     def tracks(self) -> list[Any]:
         return [self.main, self.inverse, self.reciprocal]
@@ -95,13 +103,13 @@ class AlgebraicCanonizer(LocalOptimizer):
     def __str__(self) -> str:
         return getattr(self, "name", None) or f"AlgebraicCanonizer({self.main}, {self.inverse}, {self.reciprocal})"
 
-    def _in_family(self, op: Any) -> bool:
-        """Whether `op` is one of the three; the Op is kept with the answer, so that its id stays taken."""
+    def _role(self, op: Any) -> int:
+        """Which of the three `op` is, 0 if none; the Op is kept with the answer, so that its id stays taken."""
         hit = self._known.get(id(op))
         if hit is None:
             if len(self._known) > 10000:
                 self._known.clear()
-            hit = self._known[id(op)] = (op, op in self._family)
+            hit = self._known[id(op)] = (op, self._family.get(op, 0))
         return hit[1]
 
     # Taking apart.
@@ -109,7 +117,7 @@ class AlgebraicCanonizer(LocalOptimizer):
     def absorbed(self, node: Any) -> bool:
         """Whether `node` goes into the tree of the only node that uses it, so that nothing need be done to it."""
         out = node.outputs[0]
-        return self._in_family(node.op) and bool(getattr(out, "clients", None)) and self._absorbed_into(out)
+        return bool(self._role(node.op) and getattr(out, "clients", None)) and self._absorbed_into(out)
 
     def _absorbed_into(self, var: Any) -> bool:
         """Whether `var` is part of the tree of the only node that uses it."""
@@ -118,6 +126,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             return False
         client = clients[0][0]
         dtype = var.type.dtype
+        # Also where the client is none of the family as yet: it may become one.
         if self._measure(var.owner) >= MAX_TERMS:
             return False
         while not isinstance(client, str) and isinstance(client.op, DimShuffle):
@@ -125,7 +134,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             if len(out.clients) != 1 or _strip(out) is out:
                 return False
             client = out.clients[0][0]
-        return not isinstance(client, str) and client.op in self._family and client.outputs[0].type.dtype == dtype
+        return not isinstance(client, str) and self._role(client.op) > 0 and client.outputs[0].type.dtype == dtype
 
     def _measure(self, node: Any) -> int:
         """The number of terms in the tree of `node`, as far as nothing else uses its parts; remembered at the node."""
@@ -133,7 +142,7 @@ class AlgebraicCanonizer(LocalOptimizer):
         for i in node.inputs:
             inner = _strip(i)
             below = inner.owner
-            if below is not None and self._in_family(below.op) and len(inner.clients) == 1:
+            if below is not None and self._role(below.op) and len(inner.clients) == 1:
                 size = getattr(below, "_canonizer_terms", 1)
                 terms += size if size < MAX_TERMS else 1
             else:
@@ -146,20 +155,20 @@ class AlgebraicCanonizer(LocalOptimizer):
         num: list[Any] = []
         denum: list[Any] = []
         stack: list[tuple[Any, bool]] = [(root, True)]
-        main, inverse = self.main, self.inverse
         dtype = root.type.dtype
         first = True
         while stack:
             var, positive = stack.pop()
             inner = _strip(var)
             node = inner.owner
-            if node is None or not self._in_family(node.op) or inner.type.dtype != dtype or (not first and not expand(inner)):
+            role = 0 if node is None else self._role(node.op)
+            if not role or inner.type.dtype != dtype or (not first and not expand(inner)):
                 (num if positive else denum).append(inner)
                 continue
             first = False
-            if node.op == main:
-                stack.extend((i, positive) for i in reversed(node.inputs))
-            elif node.op == inverse:
+            if role == _MAIN:
+                stack.extend([(i, positive) for i in reversed(node.inputs)])
+            elif role == _INVERSE:
                 stack.append((node.inputs[1], not positive))
                 stack.append((node.inputs[0], positive))
             else:
@@ -238,28 +247,16 @@ class AlgebraicCanonizer(LocalOptimizer):
         else:
             # Without reciprocal a bare denominator needs the neutral element above it.
             ct = [self.calculate(numct, denumct, aslist=False, out_type=out_type)]
-        if len(ct) == 1 and len(numct) == 1 and not denumct and len(orig_num) and self.get_constant(orig_num[0]) is not None:
-            same = np.asarray(self.get_constant(orig_num[0]))
-            made_as = np.asarray(ct[0])
-            if same.dtype == made_as.dtype and np.array_equal(same, made_as, equal_nan=same.dtype.kind in "fc"):
+        if len(ct) == 1 and len(numct) == 1 and not denumct and len(orig_num):
+            first = self.get_constant(orig_num[0])
+            if first is not None and _same_value(np.asarray(first), np.asarray(ct[0])):
                 # The constant stands where it belongs: a new one would look like a change for ever.
                 return list(orig_num), list(orig_denum)
         # Of the rank of the result where that is known: no DimShuffle is needed then, only to be folded again.
         shape = () if out_type is None else (1,) * out_type.ndim
         dtype = None if out_type is None else out_type.dtype
-        made = [c if isinstance(c, Variable) else self._constant(np.asarray(c, dtype).reshape(shape)) for c in ct]
+        made = [c if isinstance(c, Variable) else constant_of(np.asarray(c, dtype).reshape(shape)) for c in ct]
         return made + num, denum
-
-    def _constant(self, data: np.ndarray) -> Any:
-        """A constant of `data`, of one element; the same few come up again and again."""
-        key = (data.dtype, data.ndim, data.tobytes())
-        found = self._constants.get(key)
-        # One that a graph took as it is belongs to that graph.
-        if found is None or not getattr(found, "cached", False) or found.name is not None:
-            if len(self._constants) > 1000:
-                self._constants.clear()
-            found = self._constants[key] = T.constant(data)
-        return found
 
     # The rewrite.
 
@@ -268,9 +265,10 @@ class AlgebraicCanonizer(LocalOptimizer):
 
         Only at the top of the tree.
         """
-        if not self._in_family(node.op):
+        role = self._role(node.op)
+        if not role:
             return False
-        if node.op is not self.main and node.op == self.main:
+        if role == _MAIN and node.op is not self.main:
             # An equal operation that a gradient made without a name: what is compiled shows the name.
             node.op = self.main
         out = node.outputs[0]
@@ -308,6 +306,8 @@ class AlgebraicCanonizer(LocalOptimizer):
         if (denum or len(num) > 1) and dtype not in terms and upcast(*terms) != dtype:
             # What made the dtype wide has cancelled: the rest is computed in it all the same.
             num, denum = [T.cast(v, dtype) for v in num], [T.cast(v, dtype) for v in denum]
+        if denum:
+            num, denum = _in_dtype(num, dtype), _in_dtype(denum, dtype)
         new = self.merge_num_denum(num, denum)
         if new.type.dtype != out.type.dtype:
             new = T.cast(new, out.type.dtype)
@@ -320,14 +320,14 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def _is_plainly_canonical(self, node: Any) -> bool:
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
-        op = node.op
+        role = self._role(node.op)
         stripped = []
         for i in node.inputs:
             inner = _strip(i)
-            if inner.owner is not None and self._in_family(inner.owner.op):
+            if inner.owner is not None and self._role(inner.owner.op):
                 return False
             stripped.append(inner)
-        if op is self.main or op == self.main:
+        if role == _MAIN:
             if len(stripped) < 2:
                 return False
             for inner in stripped[1:]:
@@ -339,10 +339,12 @@ class AlgebraicCanonizer(LocalOptimizer):
             if value is None:
                 return True
             return value.dtype == node.outputs[0].type.numpy_dtype and not self._is_neutral(value)
-        if op == self.reciprocal:
+        if role == _RECIPROCAL:
             return not isinstance(stripped[0], Constant)
         top, bottom = stripped
-        if isinstance(bottom, Constant) or top is bottom or (self.external_simplifiers and bottom.owner is not None):
+        if isinstance(bottom, Constant) or top is bottom:
+            return False
+        if bottom.owner is not None and (self._simplified is None or bottom.owner.op in self._simplified):
             return False
         return not isinstance(top, Constant) or not self._is_neutral(self.get_constant(top))
 
@@ -350,28 +352,29 @@ class AlgebraicCanonizer(LocalOptimizer):
         neutral = self.__dict__.get("_neutral")
         if neutral is None:
             neutral = self._neutral = self.calculate([], [], aslist=False)
-        return value is not None and bool((value == neutral).all())
+        return value is not None and _all_are(value, neutral)
 
     def _is_built(self, out: Any, num: list[Any], denum: list[Any]) -> bool:
         """Whether `out` is what `merge_num_denum` would build."""
         node = out.owner
+        role = self._role(node.op)
         n, d = len(num), len(denum)
         if d == 0:
-            return n > 1 and node.op == self.main and self._same(node.inputs, num)
+            return n > 1 and role == _MAIN and self._same(node.inputs, num)
         if n == 0:
             if self.use_reciprocal:
-                return node.op == self.reciprocal and self._is_part(node.inputs[0], denum)
-            if node.op == self.reciprocal:
+                return role == _RECIPROCAL and self._is_part(node.inputs[0], denum)
+            if role == _RECIPROCAL:
                 return True
-            neutral = self.get_constant(node.inputs[0]) if node.op == self.inverse else None
+            neutral = self.get_constant(node.inputs[0]) if role == _INVERSE else None
             return neutral is not None and self._is_part(node.inputs[1], denum)
-        return node.op == self.inverse and self._is_part(node.inputs[0], num) and self._is_part(node.inputs[1], denum)
+        return role == _INVERSE and self._is_part(node.inputs[0], num) and self._is_part(node.inputs[1], denum)
 
     def _is_part(self, v: Any, terms: list[Any]) -> bool:
         v = _strip(v)
         if len(terms) == 1:
             return v is terms[0] or self._equal(v, terms[0])
-        return v.owner is not None and v.owner.op == self.main and self._same(v.owner.inputs, terms)
+        return v.owner is not None and self._role(v.owner.op) == _MAIN and self._same(v.owner.inputs, terms)
 
     def _same(self, inputs: Sequence[Any], terms: Sequence[Any]) -> bool:
         return len(inputs) == len(terms) and all(
@@ -383,12 +386,28 @@ class AlgebraicCanonizer(LocalOptimizer):
         if not isinstance(b, Constant) or a.type.dtype != b.type.dtype:
             return False
         x, y = self.get_constant(a), self.get_constant(b)
-        if x is None or y is None:
-            return False
-        return bool(np.array_equal(x, y, equal_nan=np.asarray(x).dtype.kind in "fc"))
+        return x is not None and y is not None and _same_value(np.asarray(x), np.asarray(y))
 
 
 Canonizer = AlgebraicCanonizer
+
+
+# Constants are almost always one number; NumPy's reductions take longer than all else that is done to one.
+
+
+def _all_are(value: Any, number: Any) -> bool:
+    """Whether all elements of `value` equal `number`."""
+    return bool(value.item() == number if value.size == 1 else (value == number).all())
+
+
+def _same_value(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays have the same dtype and elements, where NaN equals NaN."""
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return False
+    if x.size == 1:
+        a, b = x.item(), y.item()
+        return bool(a == b or (a != a and b != b))
+    return bool(np.array_equal(x, y, equal_nan=x.dtype.kind in "fc"))
 
 
 def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False, out_type: Any = None) -> Any:
@@ -401,7 +420,7 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
         first = np.result_type(*[np.asarray(v).dtype for v in (*num, *denum)])
     if len(num) == 1 and not denum:
         value = np.asarray(num[0]).astype(first)
-        return ([] if (value == 1).all() else [value]) if aslist else value
+        return ([] if _all_are(value, 1) else [value]) if aslist else value
     one = np.asarray(1, dtype=first)
     # Dividing by a constant zero is the user's business and gives infinity, as it would at run time.
     with np.errstate(all="ignore"):
@@ -410,7 +429,7 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
             value = np.true_divide(value, reduce(np.multiply, denum, one))
         value = np.asarray(value).astype(first)
     if aslist:
-        return [] if np.all(value == 1) else [value]
+        return [] if _all_are(value, 1) else [value]
     return value
 
 
@@ -430,7 +449,7 @@ def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
         if out_type is not None:
             value = np.asarray(value).astype(out_type.dtype)
     if aslist:
-        return [] if np.all(value == 0) else [value]
+        return [] if _all_are(np.asarray(value), 0) else [value]
     return value
 
 
@@ -440,13 +459,21 @@ local_add_canonizer = AlgebraicCanonizer(T.add, T.sub, T.neg, add_calculate)
 register_canonicalize(local_add_canonizer, name="local_add_canonizer")
 
 
+def _in_dtype(terms: list[Any], dtype: str) -> list[Any]:
+    """`terms`, so that what is computed of them without the others has the dtype of all: integers would wrap around."""
+    if len(terms) < 2 or upcast(*{v.type.dtype for v in terms}) == dtype:
+        return terms
+    return [T.cast(terms[0], dtype), *terms[1:]]
+
+
 def check_for_x_over_absX(numerators: list[Any], denominators: list[Any]) -> tuple[list[Any], list[Any]]:
     """``x / abs(x) -> sign(x)``"""
     for den in list(denominators):
         node = den.owner
         if node is not None and node.op == T.abs_ and node.inputs[0] in numerators:
             x = node.inputs[0]
-            if x.type.dtype.startswith("complex"):
+            # The absolute value of the least integer is itself.
+            if x.type.dtype not in T.float_dtypes:
                 continue
             denominators.remove(den)
             numerators.remove(x)
@@ -454,4 +481,4 @@ def check_for_x_over_absX(numerators: list[Any], denominators: list[Any]) -> tup
     return numerators, denominators
 
 
-local_mul_canonizer.add_simplifier(check_for_x_over_absX, "X_over_absX")
+local_mul_canonizer.add_simplifier(check_for_x_over_absX, "X_over_absX", below=[T.abs_])

@@ -10,11 +10,11 @@ import theano
 from theano import scalar as scal
 from theano.compile.mode import optdb
 from theano.gof.fg import InconsistencyError
-from theano.gof.graph import Constant
 from theano.gof.opt import Optimizer, copy_stack_trace, local_optimizer
 from theano.gof.optdb import SequenceDB
 from theano.gof.toolbox import ReplaceValidate
 from theano.gof.utils import MethodNotDefined
+from theano.scalar.composite import has_c_code
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 
@@ -36,19 +36,12 @@ def _has_c_code(node: Any) -> bool:
     known = cache.get(key)
     if known is not None:
         return known
+    types = [scal.get_scalar_type(i.type.dtype) for i in node.inputs]
     try:
-        inputs = [scal.get_scalar_type(i.type.dtype).make_variable() for i in node.inputs]
-        s_node = scalar_op.make_node(*inputs)
-        scalar_op.c_code(
-            s_node,
-            "test_presence_of_c_code",
-            ["x" for _ in node.inputs],
-            ["z" for _ in node.outputs],
-            {"fail": "%(fail)s"},
-        )
-        result = [o.type.dtype for o in s_node.outputs] == [o.type.dtype for o in node.outputs]
+        result = [t.dtype for t in scalar_op.output_types(types)] == [o.type.dtype for o in node.outputs]
     except (MethodNotDefined, NotImplementedError, AttributeError, TypeError, KeyError):
         result = False
+    result = result and has_c_code(scalar_op, types)
     cache[key] = result
     return result
 
@@ -148,7 +141,6 @@ _composites: dict[Any, Any] = {}
 def _composite(top: Any, members: set[Any]) -> tuple[list[Any], Any]:
     """The inputs of a cluster, numbered in depth-first order, and the Composite that computes it."""
     inputs: list[Any] = []
-    order: list[Any] = []
     slots: dict[Any, int] = {}
     rows: list[Any] = []
     stack: list[tuple[Any, bool]] = [(top.outputs[0], False)]
@@ -161,49 +153,19 @@ def _composite(top: Any, members: set[Any]) -> tuple[list[Any], Any]:
             inputs.append(var)
             slots[var] = -len(inputs)
         elif ready:
-            slots[var] = len(order)
-            order.append(node)
+            slots[var] = len(rows)
             rows.append((node.op.scalar_op, *[slots[i] for i in node.inputs]))
         else:
             stack.append((var, True))
             stack.extend((i, False) for i in reversed(node.inputs) if i not in slots)
-    key: Any = (tuple(i.type.dtype for i in inputs), tuple(rows))
-    if theano.config.compute_test_value != "off":
-        key = None
-    found = _composites.get(key) if key is not None else None
+    key = (tuple([i.type.dtype for i in inputs]), tuple(rows))
+    found = _composites.get(key)
     if found is None:
-        found = _build(inputs, order)
-        if key is not None:
-            if len(_composites) > 2000:
-                _composites.clear()
-            _composites[key] = found
+        found = scal.Composite.of_steps([scal.get_scalar_type(dtype) for dtype in key[0]], rows)
+        if len(_composites) > 2000:
+            _composites.clear()
+        _composites[key] = found
     return inputs, found
-
-
-def _build(inputs: list[Any], order: list[Any]) -> Any:
-    """The Composite of the scalar operations of the nodes in `order`; the last one is the result."""
-    scalars: dict[Any, Any] = {}
-    s_inputs = []
-    for var in inputs:
-        s = scalars[var] = scal.get_scalar_type(var.type.dtype).make_variable()
-        value = _test_value(var)
-        if value is not None:
-            s.tag.test_value = value
-        s_inputs.append(s)
-    for node in order:
-        made = node.op.scalar_op(*[scalars[i] for i in node.inputs], return_list=True)
-        scalars[node.outputs[0]] = made[0]
-    return scal.Composite(s_inputs, [scalars[order[-1].outputs[0]]])
-
-
-def _test_value(var: Any) -> Any:
-    """The first element of the test value of `var`, if test values are computed."""
-    if theano.config.compute_test_value == "off":
-        return None
-    value = getattr(var.tag, "test_value", None)
-    if value is None and isinstance(var, Constant):
-        value = var.data
-    return None if value is None or not getattr(value, "size", 0) else value.flatten()[0]
 
 
 local_elemwise_fusion = local_elemwise_fusion_op(Elemwise, _elemwise_max_operands)

@@ -111,8 +111,23 @@ def as_scalar_constant(v: Any) -> Any:
 
 def constant_like(value: Any, like: Any) -> Any:
     """A constant `value` of the dtype of `like`, with as many broadcastable dimensions."""
-    data = np.asarray(value).astype(like.type.dtype)
-    return T.constant(data.reshape((1,) * like.type.ndim))
+    return constant_of(np.asarray(value).astype(like.type.dtype).reshape((1,) * like.type.ndim))
+
+
+#: The constants of `constant_of`.
+_constants: dict[tuple, Any] = {}
+
+
+def constant_of(data: np.ndarray) -> Any:
+    """A constant of `data`, of one element: rewrites need the same few again and again."""
+    key = (data.dtype, data.ndim, data.tobytes())
+    found = _constants.get(key)
+    # One that a graph took as it is belongs to that graph.
+    if found is None or not getattr(found, "cached", False) or found.name is not None:
+        if len(_constants) > 1000:
+            _constants.clear()
+        found = _constants[key] = T.constant(data)
+    return found
 
 
 def same_dtype(new: Any, old: Any) -> Any:
