@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from theano.scalar.comparison import eq
-from theano.scalar.explog import exp, log
+from theano.scalar.explog import exp, exp_minus_square, exp_of_square, log
 from theano.scalar.op import BinaryScalarOp, FloatFunction
 from theano.scalar.output_types import upgrade_to_float, upgrade_to_float64
 from theano.scalar.selection import switch
@@ -20,6 +20,10 @@ from theano.scalar.type import ScalarConstant, complex_types
 
 def _number(value: float, like) -> ScalarConstant:
     return ScalarConstant(like.type, value)
+
+
+def _bell(x):
+    return exp(-x * x) if x.type in complex_types else exp_minus_square(x)
 
 
 def _scipy(name: str, *args: Any) -> Any:
@@ -48,7 +52,7 @@ class Erf(SpecialFunction):
     c_func = "erf"
 
     def derivative(self, x, z):
-        return _number(2 / math.sqrt(math.pi), x) * exp(-x * x)
+        return _number(2 / math.sqrt(math.pi), x) * _bell(x)
 
 
 class Erfc(SpecialFunction):
@@ -58,8 +62,14 @@ class Erfc(SpecialFunction):
     scipy_name = "erfc"
     c_func = "erfc"
 
+    def impl(self, x):
+        value = super().impl(x)
+        # SciPy's loses digits where the result is tiny, and is 0 where it is subnormal.
+        far = np.greater(x, 2) if getattr(value, "dtype", None) == "float64" else False
+        return np.where(far, _scipy("erfcx", x) * exp_of_square(x, -1), value)[()] if np.any(far) else value
+
     def derivative(self, x, z):
-        return _number(-2 / math.sqrt(math.pi), x) * exp(-x * x)
+        return _number(-2 / math.sqrt(math.pi), x) * _bell(x)
 
 
 class Erfcx(SpecialFunction):
@@ -68,6 +78,12 @@ class Erfcx(SpecialFunction):
     nfunc_spec = ("scipy.special.erfcx", 1, 1)
     scipy_name = "erfcx"
     c_func = "tk_erfcx"
+
+    def impl(self, x):
+        value = super().impl(x)
+        # SciPy's exponential is of the rounded square.
+        below = np.less(x, -1) if getattr(value, "dtype", None) == "float64" else False
+        return np.where(below, 2 * exp_of_square(x, 1) - _scipy("erfcx", np.negative(x)), value)[()] if np.any(below) else value
 
     def derivative(self, x, z):
         return _number(-2 / math.sqrt(math.pi), x) + _number(2, x) * x * z
@@ -110,6 +126,12 @@ class GammaLn(SpecialFunction):
     nfunc_spec = ("scipy.special.gammaln", 1, 1)
     scipy_name = "gammaln"
     c_func = "lgamma"
+
+    def impl(self, x):
+        value = super().impl(x)
+        # SciPy's is infinite near 0.
+        near = np.less(np.abs(x), 1e-300) & np.not_equal(x, 0) if getattr(value, "dtype", None) == "float64" else False
+        return np.where(near, -np.log(np.abs(np.where(near, x, 1))), value)[()] if np.any(near) else value
 
     def derivative(self, x, z):
         return psi(x)

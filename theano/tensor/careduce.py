@@ -154,6 +154,44 @@ class CAReduce(Op):
         return [tuple(shape[i] for i in range(node.inputs[0].type.ndim) if i not in axes)]
 
 
+class MaxOrMinusInfinity(CAReduce):
+    """The maximum of floats along the dimensions, minus infinity where there are none.
+
+    What rewrites subtract from the arguments of exponentials, whose sum is 0 where there are none.
+
+    Parameters
+    ----------
+    axis : int or sequence of int, optional
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> float(MaxOrMinusInfinity()(T.zeros((0, 2))).eval())
+    -inf
+    """
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: typing.Any = None) -> None:
+        super().__init__(scal.maximum, axis)
+
+    def perform(self, node: Apply, inp: Sequence[typing.Any], out: Sequence[list], params: typing.Any = None) -> None:
+        x = np.asarray(inp[0])
+        out[0][0] = np.asarray(np.maximum.reduce(x, axis=self._axes(x.ndim), initial=-np.inf), dtype=x.dtype)
+
+    def L_op(self, inputs: Sequence[typing.Any], outputs: Sequence[typing.Any], grads: Sequence[typing.Any]) -> list:
+        """Return the gradient: that of the result, wherever the maximum is."""
+        from theano.tensor.reduction import eq, makeKeepDims
+
+        (x,), (top,), (gz,) = inputs, outputs, grads
+        axes = self._axes(x.type.ndim)
+        return [eq(makeKeepDims(x, top, axes), x) * makeKeepDims(x, gz, axes)]
+
+    def __str__(self) -> str:
+        name = type(self).__name__
+        return name if self.axis is None else f"{name}{{{', '.join(map(str, self.axis))}}}"
+
+
 class _TruthReduce(CAReduce):
     """A reduction of truth values; numbers are true when they are not 0."""
 

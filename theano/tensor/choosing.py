@@ -189,8 +189,9 @@ class PermuteRowElements(Op):
         lead = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
         x = np.broadcast_to(x, (*lead, x.shape[-1]))
         y = np.broadcast_to(y, (*lead, y.shape[-1])).astype("int64")
-        result = np.empty(x.shape, dtype=x.dtype)
         if inverse:
+            # Integers that name a place twice, and are no permutation, leave another place out.
+            result = np.zeros(x.shape, dtype=x.dtype)
             np.put_along_axis(result, y, x, axis=-1)
         else:
             result = np.take_along_axis(x, y, axis=-1)

@@ -121,6 +121,24 @@ TK_INLINE float tk_exp_diff_f32(float x, float m)
     return d < -105.0f ? 0.0f : y;
 }
 
+/* exp(-x^2), with what the rounding of the square leaves. */
+TK_INLINE double tk_exp_minus_square_f64(double x)
+{
+    double d = -x * x, low = tk_fma(-x, x, -d);
+    double n = tk_exp_multiple(d);
+    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, d));
+    double t = tk_exp_tail(r), y = tk_scale_1p(r + tk_fma(low, 1.0 + (r + t), t), n);
+    return d < -750.0 ? 0.0 : y;
+}
+TK_INLINE float tk_exp_minus_square_f32(float x)
+{
+    float d = -x * x, low = tk_fmaf(-x, x, -d);
+    float n = tk_exp_multiplef(d);
+    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, d));
+    float t = tk_exp_tailf(r), y = tk_scale_1pf(r + tk_fmaf(low, 1.0f + (r + t), t), n);
+    return d < -105.0f ? 0.0f : y;
+}
+
 /* exp with an error of little more than half an ulp, for what is computed from it. */
 TK_INLINE double tk_exp_exact(double x)
 {
@@ -204,6 +222,13 @@ TK_INLINE double tk_exp_diff_f64(double x, double m)
     return d < -750.0 ? y : y + y * low;
 }
 TK_INLINE float tk_exp_diff_f32(float x, float m) { return (float)exp((double)x - (double)m); }
+/* With the 26 upper bits of x, whose square is exact. */
+TK_INLINE double tk_exp_minus_square_f64(double x)
+{
+    double a = x > 30.0 ? 30.0 : x < -30.0 ? -30.0 : x, c = tk_double(tk_bits(a) & ~(npy_int64)0x7ffffff);
+    return exp(-c * c) * exp((c - a) * (c + a));
+}
+TK_INLINE float tk_exp_minus_square_f32(float x) { return (float)exp(-(double)x * x); }
 #define tk_exp exp
 #define tk_exp_exact exp
 #define tk_expf_exact expf
@@ -217,6 +242,7 @@ TK_INLINE float tk_exp_diff_f32(float x, float m) { return (float)exp((double)x 
 #define exp(x) _Generic((x), float: tk_expf, TK_HALF(tk_expf) float _Complex: cexpf, double _Complex: cexp, \
     default: tk_exp)(x)
 #define tk_exp_diff(x, m) _Generic((x), float: tk_exp_diff_f32, default: tk_exp_diff_f64)(x, m)
+#define tk_exp_minus_square(x) TK_REAL1(tk_exp_minus_square_f32, tk_exp_minus_square_f64, x)
 #define exp2(x) TK_REAL1(tk_exp2f, tk_exp2, x)
 #define expm1(x) TK_REAL1(tk_expm1f, tk_expm1, x)
 #endif

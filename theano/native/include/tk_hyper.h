@@ -75,11 +75,15 @@ TK_INLINE float tk_tanhf(float x)
 
 TK_INLINE double tk_sinh(double x)
 {
-    double a = __builtin_fabs(x);
+    double a = __builtin_fabs(x), z = a * a;
+    /* Its series, to x^13, near 0. */
+    double p = tk_fma(tk_fma(1.0 / 6227020800.0, z, 1.0 / 39916800.0), z, 1.0 / 362880.0);
+    p = tk_fma(tk_fma(tk_fma(p, z, 1.0 / 5040.0), z, 1.0 / 120.0), z, 1.0 / 6.0);
     double t = tk_expm1(a > 22.0 ? 22.0 : a);
     double y = 0.5 * (a < 1.0 ? 2.0 * t - t * t / (t + 1.0) : t + t / (t + 1.0));
     y = a > 21.0 ? tk_exp_scaled(a, -1.0) : y;
-    return __builtin_copysign(a == 0 ? a : y, x);
+    y = a < 0.5 ? tk_fma(a * z, p, a) : y;
+    return __builtin_copysign(y, x);
 }
 TK_INLINE double tk_cosh(double x)
 {

@@ -16,7 +16,7 @@ from theano.native import ir
 from theano.native.lowering.scalars import StatementWriter, literal
 from theano.native.lowering.special import lower_special
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
-from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, Prod, Sum
+from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, MaxOrMinusInfinity, Prod, Sum
 
 _REDUCE_OPS = {
     scalar.Add: "add",
@@ -138,7 +138,7 @@ class Nest:
         (x,), (out,) = node.inputs, node.outputs
         kind, dtype = reduction_kind(node)
         value, have = self.value(x), x.type.dtype
-        if kind in ("maximum", "minimum"):
+        if kind in ("maximum", "minimum") and not isinstance(node.op, MaxOrMinusInfinity):
             self.nonempty = True
         value = self.writer.cast(value, have, dtype)
         if not any(s.dst == value for s in self.writer.statements) and not any(x.var == value for x in self.loads):
@@ -298,7 +298,7 @@ def _lower_wide(builder: ProgramBuilder, node: Apply) -> None:
         builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, last.outputs))
 
 
-@lowers(CAReduce, CAReduceDtype, Sum, Prod, All, Any)
+@lowers(CAReduce, CAReduceDtype, MaxOrMinusInfinity, Sum, Prod, All, Any)
 def lower_careduce(builder: ProgramBuilder, node: Apply) -> None:
     """A reduction, in one pass."""
     if not reduced_axes(node):

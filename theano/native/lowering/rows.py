@@ -22,7 +22,7 @@ from theano.native.lowering.scalars import StatementWriter, literal
 from theano.native.program import CannotLower
 from theano.raise_op import Assert
 from theano.tensor.dimshuffle import DimShuffle
-from theano.tensor.elemwise import CAReduce
+from theano.tensor.elemwise import CAReduce, MaxOrMinusInfinity
 
 _CHEAP_FUNCTIONS = (scalar.Exp, scalar.Exp2, scalar.Expm1, scalar.Log, scalar.Log2, scalar.Log10, scalar.Log1p, scalar.Sqrt)
 _ARITHMETIC = (
@@ -260,7 +260,10 @@ class RowPlan:
         self._outputs += [ir.Output(dtype, tuple(every)) for dtype in self.temporaries]
         if len(self._operands) + len(self._outputs) > ir.MAX_OPERANDS:
             raise CannotLower("too many operands for one kernel")
-        nonempty = any(r.op in ("maximum", "minimum") for stage in stages for r in stage.reduces)
+        nonempty = any(
+            isinstance(node.op, CAReduce) and not isinstance(node.op, MaxOrMinusInfinity)
+            and reduction_kind(node)[0] in ("maximum", "minimum") for node in self.nodes
+        )  # fmt: skip
         return ir.Kernel(self.n_outer, len(self.reduced), tuple(self._operands), tuple(self._outputs), tuple(stages),
                          tuple(self._row_loads), nonempty, tuple(self._writer.support))
 

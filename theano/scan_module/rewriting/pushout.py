@@ -207,7 +207,7 @@ class PushOutSeqScan(ScanOptimizer):
                     break
                 pairs += found
                 moved = [node for node in nodes if stacked.knows(node) or stacked.apply(node)]
-        if not moved and not pairs:
+        if not pairs and (self.cumulates or not moved):
             return False
         whole: list[Any] = []
         for v in stacked.unit:

@@ -363,6 +363,9 @@ class PushOutScanOutput(ScanOptimizer):
         for node in moved:
             if not after.stacked.apply(node):
                 return False
+        if any(after.stacked.is_constant(out.inner) for out in gone):
+            # The same at all steps: that is computed before the loop.
+            return False
         expressions: dict[Any, Any] = {}
         for out in gone:
             value = after.stacked.stacked(out.inner)

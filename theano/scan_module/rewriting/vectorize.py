@@ -11,7 +11,7 @@ from theano.raise_op import Assert
 from theano.scan_module.rewriting.slices import keeps_all
 from theano.scan_module.rewriting.unit import UnitRows, unit_vectors
 from theano.tensor import basic as T
-from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
+from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise, MaxOrMinusInfinity
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor1,
     AdvancedSubtensor1,
@@ -438,6 +438,7 @@ def _rules() -> dict[type, _Rule]:
         Elemwise: _elemwise,
         DimShuffle: _dimshuffle,
         CAReduce: _reduction,
+        MaxOrMinusInfinity: _reduction,
         T.Dot: _dot,
         Subtensor: _subtensor,
         IncSubtensor: _inc_subtensor,

@@ -14,7 +14,7 @@ from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange, zeros_like
 from theano.tensor.math import discrete_dtypes, float_dtypes, integer_dtypes, log
 from theano.tensor.nnet.sigm import softplus
-from theano.tensor.nnet.softmax import softmax_grad
+from theano.tensor.nnet.softmax import Softmax, SoftmaxWithBias, numpy_exponentials, softmax_grad
 from theano.tensor.reduction import max_and_argmax
 from theano.tensor.reduction import sum as tensor_sum
 from theano.tensor.shaping import shape_padleft
@@ -43,6 +43,12 @@ __all__ = [
     "prepend_scalar_to_each_row",
     "sigmoid_binary_crossentropy",
 ]
+
+
+def is_softmax(variable: Any) -> bool:
+    """Return whether a variable is computed as a softmax of rows, which add up to 1."""
+    node = variable.owner
+    return node is not None and isinstance(node.op, (Softmax, SoftmaxWithBias, CrossentropySoftmaxArgmax1HotWithBias))
 
 
 def _check_columns(y: np.ndarray, columns: int) -> None:
@@ -81,15 +87,10 @@ class CrossentropySoftmaxArgmax1HotWithBias(Op):
         _check_columns(y_idx, x.shape[1])
         z = x + b
         rows = np.arange(x.shape[0])
-        if z.size:
-            index = z.argmax(axis=1)
-            z = z - z[rows, index][:, None]
-        else:
-            index = np.zeros(x.shape[0], dtype="int64")
-        e = np.exp(z)
-        total = e.sum(axis=1, keepdims=True)
-        output_storage[0][0] = (np.log(total[:, 0]) - z[rows, y_idx]).astype(x.dtype, copy=False)
-        output_storage[1][0] = (e / total).astype(x.dtype, copy=False)
+        index = z.argmax(axis=1) if z.size else np.zeros(x.shape[0], dtype="int64")
+        difference, e, others = numpy_exponentials(z)
+        output_storage[0][0] = (np.log1p(others[:, 0]) - difference[rows, y_idx]).astype(x.dtype, copy=False)
+        output_storage[1][0] = (e / e.sum(axis=1, keepdims=True)).astype(x.dtype, copy=False)
         output_storage[2][0] = index.astype(y_idx.dtype, copy=False)
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
@@ -146,8 +147,15 @@ class CrossentropySoftmax1HotWithBiasDx(Op):
         if dy.shape[0] not in (1, sm.shape[0]):
             raise ValueError(f"dy must have same number of rows as sm: {dy.shape[0]} against {sm.shape[0]}")
         _check_columns(y_idx, sm.shape[1])
+        rows = np.arange(sm.shape[0])
         dx = sm * dy[:, None]
-        dx[np.arange(sm.shape[0]), y_idx] -= dy
+        if is_softmax(node.inputs[1]):
+            # What the probability lacks to 1 is that of the others, which the difference would round away.
+            others = sm.copy()
+            others[rows, y_idx] = 0
+            dx[rows, y_idx] = -dy * others.sum(axis=1)
+        else:
+            dx[rows, y_idx] -= dy
         output_storage[0][0] = dx.astype(sm.dtype, copy=False)
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
@@ -306,10 +314,11 @@ def sigmoid_binary_crossentropy(output: Any, target: Any):
 
     Notes
     -----
-    Computed as ``log(1 + exp(output)) - output * target``.
+    Computed as ``target * log(1 + exp(-output)) + (1 - target) * log(1 + exp(output))``: with targets between 0 and 1 no
+    term is negative, so that small losses, and their gradients, keep their digits.
     """
     output, target = as_tensor_variable(output), as_tensor_variable(target)
-    return softplus(output) - output * target
+    return target * softplus(-output) + (1.0 - target) * softplus(output)
 
 
 class Prepend_scalar_constant_to_each_row(Op):

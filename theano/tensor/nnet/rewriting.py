@@ -10,7 +10,7 @@ from theano.compile.mode import optdb
 from theano.gof.graph import Constant, Variable
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
+from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.nnet.crossentropy import (
     CrossentropyCategorical1Hot,
     CrossentropyCategorical1HotGrad,
@@ -33,6 +33,7 @@ from theano.tensor.rewriting.registry import (
     register_canonicalize,
     register_specialize,
     register_stabilize,
+    same_dtype,
 )
 from theano.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
 
@@ -46,6 +47,15 @@ def _is_elemwise(v: Any, op: Elemwise) -> bool:
 def _argument(v: Any, op: Elemwise) -> Any:
     """Return the argument of `v` if it is the unary `op` of something, else None."""
     return v.owner.inputs[0] if _is_elemwise(v, op) else None
+
+
+def _real_argument(v: Any, op: Elemwise) -> Any:
+    """Return the argument of `v` in the dtype of `v` if it is the unary `op` of something real, else None.
+
+    The negative of an integer may wrap around.
+    """
+    x = _argument(v, op)
+    return None if x is None or v.type.dtype not in T.float_dtypes else same_dtype(x, v)
 
 
 def _is_one(v: Any) -> bool:
@@ -81,7 +91,8 @@ def _one_plus_exp(v: Any) -> Any:
 
 
 def _factors(v: Any) -> list[Any]:
-    return list(v.owner.inputs) if _is_elemwise(v, T.mul) else [v]
+    # The product of integers may have wrapped around.
+    return list(v.owner.inputs) if v.type.dtype in T.float_dtypes and _is_elemwise(v, T.mul) else [v]
 
 
 def _product(factors: list[Any]) -> Any:
@@ -95,7 +106,7 @@ def _product(factors: list[Any]) -> Any:
 @local_optimizer([T.log])
 def local_log_sigmoid(node: Any) -> Any:
     """``log(sigmoid(x)) -> -softplus(-x)``"""
-    x = _argument(node.inputs[0], sigmoid)
+    x = _real_argument(node.inputs[0], sigmoid)
     return False if x is None else _replaced(node, T.neg(softplus(_negated(x))))
 
 
@@ -105,11 +116,11 @@ def local_log_sigmoid(node: Any) -> Any:
 def local_log1p_to_softplus(node: Any) -> Any:
     """``log1p(exp(x)) -> softplus(x)`` and ``log1p(-sigmoid(x)) -> -softplus(x)``"""
     (argument,) = node.inputs
-    x = _argument(argument, T.exp)
+    x = _real_argument(argument, T.exp)
     if x is not None:
         return _replaced(node, softplus(x))
     inner = _argument(argument, T.neg)
-    x = None if inner is None else _argument(inner, sigmoid)
+    x = None if inner is None else _real_argument(inner, sigmoid)
     return False if x is None else _replaced(node, T.neg(softplus(x)))
 
 
@@ -119,7 +130,9 @@ def local_log1p_to_softplus(node: Any) -> Any:
 def local_inv_1_plus_exp(node: Any) -> Any:
     """``1 / (1 + exp(x)) -> sigmoid(-x)``"""
     x = _one_plus_exp(node.inputs[0])
-    return False if x is None else _replaced(node, sigmoid(_negated(x)))
+    if x is None or node.outputs[0].type.dtype not in T.float_dtypes:
+        return False
+    return _replaced(node, sigmoid(_negated(same_dtype(x, node.inputs[0]))))
 
 
 @register_stabilize
@@ -127,6 +140,8 @@ def local_inv_1_plus_exp(node: Any) -> Any:
 @local_optimizer([T.true_div])
 def local_exp_over_1_plus_exp(node: Any) -> Any:
     """``a * exp(x) / (1 + exp(x)) -> a * sigmoid(x)`` and ``a / (1 + exp(x)) -> a * sigmoid(-x)``"""
+    if node.outputs[0].type.dtype not in T.float_dtypes:
+        return False
     numerator, denominator = (_factors(v) for v in node.inputs)
     kept, changed = [], False
     for factor in denominator:
@@ -138,15 +153,15 @@ def local_exp_over_1_plus_exp(node: Any) -> Any:
         changed = True
         for i, other in enumerate(numerator):
             if _argument(other, T.exp) is x:
-                numerator[i] = sigmoid(x)
+                numerator[i] = sigmoid(same_dtype(x, factor))
                 break
         else:
-            numerator = [f for f in numerator if not _is_one(f)] + [sigmoid(_negated(x))]
+            numerator = [f for f in numerator if not _is_one(f)] + [sigmoid(_negated(same_dtype(x, factor)))]
     if not changed:
         return False
     result = _product(numerator)
     if kept:
-        result = T.true_div(result, _product(kept))
+        result = T.true_div(result, _product([same_dtype(f, node.inputs[1]) for f in kept]))
     return _replaced(node, result)
 
 
@@ -158,7 +173,7 @@ def local_sigm_times_exp(node: Any) -> Any:
     factors = list(node.inputs)
     for i, factor in enumerate(factors):
         x = _argument(factor, T.exp)
-        if x is None:
+        if x is None or x.type.dtype not in T.float_dtypes:
             continue
         for j, other in enumerate(factors):
             y = _argument(other, sigmoid)
@@ -172,20 +187,26 @@ def local_sigm_times_exp(node: Any) -> Any:
 @register_specialize
 @local_optimizer([T.sub])
 def local_1msigmoid(node: Any) -> Any:
-    """``1 - sigmoid(x) -> sigmoid(-x)``, but in the product ``sigmoid(x) * (1 - sigmoid(x))``
+    """``1 - sigmoid(x) -> sigmoid(-x)``, but where all it is for is the product ``sigmoid(x) * (1 - sigmoid(x))`` of a
+    sigmoid that is needed besides
 
-    That product is the sigmoid's derivative: a second exponential for each of its elements would cost more than what the
+    That product is the sigmoid's derivative: an exponential for each of its elements would cost more than what the
     difference loses where it is small.
     """
     one, other = node.inputs
-    x = _argument(other, sigmoid)
-    if x is None or not _is_one(one):
+    x = _real_argument(other, sigmoid)
+    if x is None or not _is_one(one) or _is_for_derivative(node, other):
         return False
-    if len(getattr(other, "clients", ())) > 1:
-        for client, _ in getattr(node.outputs[0], "clients", ()):
-            if client != "output" and _is_elemwise(client.outputs[0], T.mul) and other in client.inputs:
-                return False
     return _replaced(node, sigmoid(_negated(x)))
+
+
+def _is_for_derivative(node: Any, s: Any) -> bool:
+    """Whether the result of `node` is only multiplied by `s`, which has other uses."""
+    clients = getattr(node.outputs[0], "clients", ())
+    products = {client for client, _ in clients if client != "output" and client.op == T.mul and s in client.inputs}
+    if not products or any(client not in products for client, _ in clients):
+        return False
+    return any(client is not node and client not in products for client, _ in s.clients)
 
 
 @local_optimizer([sigmoid])
@@ -246,8 +267,8 @@ def local_log_of_indexed_softmax(node: Any) -> Any:
 @register_specialize
 @local_optimizer([SoftmaxGrad])
 def local_logsoftmax_grad(node: Any) -> Any:
-    """``softmax_grad(g / sm, sm) -> g - sum(g, axis=1) * sm``, which does not divide by vanishing probabilities; for a
-    `g` of one element a row, ``g * (sm - onehot)``
+    """``softmax_grad(g / sm, sm) -> g - sum(g, axis=1) * sm``, which does not divide by vanishing probabilities, as
+    ``g * (1 - sm) - sm * (sum(g, axis=1) - g)``; for a `g` of one element a row, ``g * (sm - onehot)``
     """
     dy, sm = node.inputs
     labels = _one_hot_gradient(dy)
@@ -259,15 +280,31 @@ def local_logsoftmax_grad(node: Any) -> Any:
     if not _is_elemwise(dy, T.true_div):
         return False
     g, divisor = dy.owner.inputs
-    if divisor is not sm:
+    factors = _factors(divisor)
+    if not any(f is sm for f in factors):
         return False
+    position = next(i for i, f in enumerate(factors) if f is sm)
+    rest = factors[:position] + factors[position + 1 :]
     labels = _one_hot_gradient(g)
-    if labels is not None:
+    if labels is not None and all(all(f.type.broadcastable) for f in rest):
         values, y_idx, _ = labels
-        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(values), sm, y_idx))
-    if g.type.broadcastable != dy.type.broadcastable:
+        values = _unrepeated(values)
+        if rest:
+            values = T.true_div(values, _product([f.dimshuffle() for f in rest]))
+        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(values, sm, y_idx))
+    if rest:
+        g = T.true_div(g, _product(rest))
+    g = same_dtype(g, sm)
+    if g.type.broadcastable != sm.type.broadcastable:
         g = T.fill(sm, g)
-    return _replaced(node, g - T.sum(g, axis=1, keepdims=True) * sm)
+    return _replaced(node, g * _complement(sm) - sm * (T.sum(g, axis=1, keepdims=True) - g))
+
+
+def _complement(sm: Any) -> Any:
+    """Return ``1 - sm`` of a softmax as a sum of the other probabilities where it is small."""
+    half, one, zero = (np.asarray(c, dtype=sm.type.dtype) for c in (0.5, 1, 0))
+    likely = T.gt(sm, half)
+    return T.switch(likely, T.sum(T.switch(likely, zero, sm), axis=1, keepdims=True), one - sm)
 
 
 @register_stabilize
@@ -309,7 +346,7 @@ def _one_hot_gradient(g: Any) -> Any:
             return None
     except T.NotScalarConstantError:
         return None
-    if values.type.ndim > 1 or not _is_row_index(node, rows, labels, zeros):
+    if values.type.ndim > 1 or values.type.dtype not in T.float_dtypes or not _is_row_index(node, rows, labels, zeros):
         return None
     return (values if negative else _negative(values)), labels, rows
 
@@ -501,7 +538,7 @@ def local_crossentropy_softmax_grad(node: Any) -> Any:
     if dy.owner is None or not isinstance(dy.owner.op, CrossentropyCategorical1HotGrad):
         return False
     g, coding_dist, labels = dy.owner.inputs
-    if coding_dist is not sm or labels.type.dtype not in T.integer_dtypes:
+    if coding_dist is not sm or labels.type.dtype not in T.integer_dtypes or g.type.dtype not in T.float_dtypes:
         return False
     return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(g), sm, labels))
 
@@ -559,7 +596,7 @@ def local_argmax_pushdown(node: Any) -> Any:
         x = source.inputs[0]
         if isinstance(source.op, SoftmaxWithBias):
             x = x + source.inputs[1]
-    elif isinstance(source.op, Elemwise) and any(
+    elif isinstance(source.op, Elemwise) and source.inputs[0].type.dtype not in T.complex_dtypes and any(
         _is_elemwise(node.inputs[0], f) for f in (sigmoid, T.tanh, softplus, T.exp)
     ):
         x = source.inputs[0]
@@ -590,7 +627,7 @@ def local_softmax_simplifier(node: Any) -> Any:
         return _replaced(node, _softmax_along(_unshifted(x, axes), axes[0]))
     if _unshifted(x, axes) is not x:
         return False
-    e = T.exp(x - T.max(x, axis=axes, keepdims=True))
+    e = T.exp(x - T.makeKeepDims(x, MaxOrMinusInfinity(axes)(x), axes))
     copy_stack_trace(numerator, e)
     return _replaced(node, e / T.sum(e, axis=axes, keepdims=True))
 

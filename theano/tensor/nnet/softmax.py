@@ -49,13 +49,33 @@ def rows_of_floats(x: Any, what: str = "x") -> Any:
     return x
 
 
+def numpy_exponentials(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return ``x - max``, ``exp(x - max)`` and the sum of these without one maximum, for the rows of `x`, in its dtype.
+
+    The exponential would make the rounding error of a difference as many times larger as that is large: it is kept. A sum
+    with the maximum's 1 would hide small terms.
+    """
+    if not x.shape[1]:
+        return x, x, np.zeros((len(x), 1), x.dtype)
+    where = x.argmax(axis=1)[:, None]
+    top = np.take_along_axis(x, where, axis=1)
+    with np.errstate(all="ignore"):
+        difference = x - top
+        back = difference - x
+        low = (x - (difference - back)) - (top + back)
+        e = np.exp(difference)
+        e += e * np.where(np.isfinite(low), low, 0)
+    others = e.copy()
+    np.put_along_axis(others, where, 0, axis=1)
+    return difference, e, others.sum(axis=1, keepdims=True)
+
+
 def numpy_softmax(x: np.ndarray) -> np.ndarray:
     """Return the softmax of the rows of `x`, in its dtype."""
     if not x.size:
         return np.empty_like(x)
-    shifted = np.exp(x - x.max(axis=1, keepdims=True))
-    shifted /= shifted.sum(axis=1, keepdims=True)
-    return shifted
+    _, e, _ = numpy_exponentials(x)
+    return e / e.sum(axis=1, keepdims=True)
 
 
 class SoftmaxWithBias(Op):
@@ -192,8 +212,8 @@ class LogSoftmax(Op):
         if not x.size:
             output_storage[0][0] = np.empty_like(x)
             return
-        shifted = x - x.max(axis=1, keepdims=True)
-        output_storage[0][0] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        difference, _, others = numpy_exponentials(x)
+        output_storage[0][0] = difference - np.log1p(others)
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x,), (gz,) = inputs, grads

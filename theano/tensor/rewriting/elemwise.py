@@ -111,7 +111,10 @@ def local_dimshuffle_no_inplace_at_canonicalize(node: Any) -> Any:
     if getattr(op, "inplace", True):
         return False
     new = DimShuffle(op.input_broadcastable, op.new_order, inplace=True)(node.inputs[0])
-    return [new] if new.type == node.outputs[0].type else False
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -374,7 +377,7 @@ def _switch_sink(node: Any, positions: Any, build: Any) -> Any:
             if value is None or value != 0:
                 continue
             parts = list(node.inputs)
-            parts[k] = other
+            parts[k] = same_dtype(other, node.inputs[k])
             inner = build(parts)
             copy_stack_trace(node.outputs, inner)
             new = T.switch(cond, zero, inner) if first else T.switch(cond, inner, zero)
@@ -465,6 +468,9 @@ def local_func_inv(node: Any) -> Any:
     x = inner.inputs[0]
     if x.type != node.outputs[0].type:
         return False
+    if x.type.dtype in T.complex_dtypes and node.op not in (T.neg, T.inv):
+        # Of the values that a hyperbolic function maps to one, its inverse returns one.
+        return False
     return [x]
 
 
@@ -525,8 +531,7 @@ def local_merge_switch_same_cond(node: Any) -> Any:
             cond = owner.inputs[0]
         elif owner.inputs[0] is not cond:
             return False
-    left = op(*[i.owner.inputs[1] for i in node.inputs])
-    right = op(*[i.owner.inputs[2] for i in node.inputs])
+    left, right = (op(*[same_dtype(i.owner.inputs[k], i) for i in node.inputs]) for k in (1, 2))
     copy_stack_trace(node.outputs[0], [left, right])
     new = T.switch(cond, left, right)
     if new.type != node.outputs[0].type:

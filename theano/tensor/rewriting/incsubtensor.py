@@ -8,7 +8,7 @@ from typing import Any
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, same_dtype
 from theano.tensor.rewriting.subtensor import _is_full, _lengths, _plain, is_zeros
 from theano.tensor.subtensor import IncSubtensor, Subtensor, get_idx_list
 
@@ -57,7 +57,7 @@ def local_set_to_inc_subtensor(node: Any) -> Any:
         else:
             return False
     elif value.owner.op == T.sub and _is_part(terms[0], x, op, index) and terms[0].type == value.type:
-        y = T.neg(terms[1])
+        y = T.neg(same_dtype(terms[1], x))
     else:
         return False
     if y.type.dtype != x.type.dtype:
@@ -105,8 +105,8 @@ def _as_join(node: Any, axis: int, parts: list[tuple[int, Any, Any]]) -> Any:
         length = lengths[axis] if lengths is not None else None
         if not isinstance(length, Constant) or int(length.data) > end:
             return None
-    joined = T.join(axis, *[term.owner.inputs[1] for _, _, term in parts])
     out = node.outputs[0]
+    joined = T.join(axis, *[same_dtype(term.owner.inputs[1], out) for _, _, term in parts])
     return joined if joined.type == out.type else T.patternbroadcast(joined, out.type.broadcastable)
 
 

@@ -284,7 +284,7 @@ def local_join_make_vector(node: Any) -> Any:
 def local_useless_split(node: Any) -> Any:
     """``split(x, axis, [n], 1) -> x``
 
-    The error that a wrong `n` would raise is kept as an Assert.
+    The error that a wrong `n`, or another number of parts, would raise is kept as an Assert.
     """
     if node.op.len_splits != 1:
         return False
@@ -294,7 +294,7 @@ def local_useless_split(node: Any) -> Any:
     if axis_value is None or x.type != out.type:
         return False
     new = Assert("local_useless_split: the size of the only part is not that of the whole")(
-        x, T.eq(x.shape[int(axis_value)], splits[0])
+        x, T.eq(splits.shape[0], 1), T.eq(x.shape[int(axis_value)], splits[0])
     )
     copy_stack_trace(out, new)
     return [new] if new.type == out.type else False

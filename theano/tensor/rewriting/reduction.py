@@ -8,7 +8,7 @@ from theano import scalar as scal
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
-from theano.tensor.elemwise import All, CAReduce, DimShuffle, Elemwise, Prod, Sum
+from theano.tensor.elemwise import All, CAReduce, DimShuffle, Elemwise, MaxOrMinusInfinity, Prod, Sum
 from theano.tensor.elemwise import Any as Any_
 from theano.tensor.rewriting.registry import (
     register_canonicalize,
@@ -20,7 +20,7 @@ from theano.tensor.rewriting.registry import (
 )
 
 # All reductions that are CAReduce with parameters of their own.
-_REDUCTIONS = [CAReduce, Sum, Prod, All, Any_]
+_REDUCTIONS = [CAReduce, MaxOrMinusInfinity, Sum, Prod, All, Any_]
 
 
 def _axes(op: Any, ndim: int) -> tuple[int, ...]:
@@ -75,7 +75,8 @@ def local_sum_prod_mul_by_scalar(node: Any) -> Any:
     scalars, rest = [], []
     for i in inner.inputs:
         part = _scalar_part(i)
-        (rest if part is None else scalars).append(i if part is None else part)
+        # Integers would be multiplied as such without the others.
+        (rest if part is None else scalars).append(same_dtype(i if part is None else part, x))
     if not scalars:
         return False
     factor = scalars[0] if len(scalars) == 1 else T.mul(*scalars)
@@ -140,7 +141,7 @@ def _sum_of_product(node: Any, inner: Any, axes: tuple[int, ...]) -> Any:
     inside = [i for i in inner.inputs if i not in outside]
     if not outside or not inside:
         return False
-    rest = inside[0] if len(inside) == 1 else T.mul(*inside)
+    rest = inside[0] if len(inside) == 1 else T.mul(*[same_dtype(i, x) for i in inside])
     if rest.type.broadcastable != x.type.broadcastable:
         return False
     copy_stack_trace(out, rest)
@@ -362,6 +363,9 @@ def local_sumsqr2dot(node: Any) -> Any:
     inner = node.inputs[0].owner
     if inner is None or inner.op != T.sqr or node.inputs[0].type.ndim != 3 or _axes(node.op, 3) != (1, 2):
         return False
+    if node.inputs[0].type.dtype in T.discrete_dtypes:
+        # The product of two squares may fit where the square of the product has wrapped around.
+        return False
     product = inner.inputs[0].owner
     if product is None or product.op != T.mul or len(product.inputs) != 2:
         return False
@@ -370,8 +374,9 @@ def local_sumsqr2dot(node: Any) -> Any:
         if i.owner is not None and isinstance(i.owner.op, DimShuffle):
             found[tuple(i.owner.op.new_order)] = i.owner.inputs[0]
     w, g = found.get(("x", 0, 1)), found.get((0, "x", 1))
-    if w is None or g is None:
+    if w is None or g is None or w.type.broadcastable[1] != g.type.broadcastable[1]:
         return False
+    w, g = same_dtype(w, node.inputs[0]), same_dtype(g, node.inputs[0])
     new = same_dtype(T.dot(T.sqr(g), T.sqr(w).sum(axis=0)), node.outputs[0])
     if new.type != node.outputs[0].type:
         return False
@@ -401,7 +406,7 @@ def local_max_and_argmax(node: Any) -> Any:
 
 
 @register_uncanonicalize
-@local_optimizer([CAReduce, Sum, Prod])
+@local_optimizer([CAReduce, MaxOrMinusInfinity, Sum, Prod])
 def local_reduce_of_dimshuffle(node: Any) -> Any:
     """``sum(dimshuffle(x)) -> sum(x)`` of all elements, and ``sum(x.T, axis=0) -> sum(x, axis=1)``"""
     op = node.op

@@ -531,7 +531,14 @@ def local_shape_i_lift(node: Any) -> Any:
         return False
     if new.type != node.outputs[0].type:
         return False
-    return [new]
+    return [_traced(node, new)]
+
+
+def _traced(node: Any, dimension: Any) -> Any:
+    """`dimension` with the stack trace of what it replaces, if it has none: many nodes share what the feature made."""
+    if dimension.owner is not None and not dimension.tag._trace:
+        copy_stack_trace(node.outputs[0], dimension)
+    return dimension
 
 
 @register_specialize
@@ -548,7 +555,7 @@ def local_track_shape_i(node: Any) -> Any:
     new = feature.shape(replacement)[node.op.i]
     if new is node.outputs[0] or new.type != node.outputs[0].type:
         return False
-    return [new]
+    return [_traced(node, new)]
 
 
 @register_useless

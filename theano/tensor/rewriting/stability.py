@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from theano import scalar
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle, Sum
+from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.rewriting.algebra import _result
 from theano.tensor.rewriting.registry import (
     as_scalar_constant,
+    is_elemwise,
     register_canonicalize,
     register_specialize,
     register_stabilize,
@@ -112,6 +114,12 @@ def _log_add(x: Any, y: Any) -> Any:
     return T.switch(T.eq(x, y), top + np.asarray(np.log(2), dtype=top.dtype), top + T.log1p(T.exp(-abs(x - y))))
 
 
+def largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    """The maximum of `x`, minus infinity of nothing: that is the logarithm of a sum of no exponentials."""
+    top = MaxOrMinusInfinity(axis)(x)
+    return T.makeKeepDims(x, top, axis) if keepdims else top
+
+
 def _less_its_max(x: Any) -> bool:
     # Whether x is ``y - max(y)``, with what masks infinities around the maximum.
     if x.owner is None or x.owner.op != T.sub:
@@ -146,8 +154,8 @@ def local_log_sum_exp(node: Any) -> Any:
     if x is None or x.type.dtype not in ("float16", "float32", "float64") or _less_its_max(x):
         return False
     axis = inner.op.axis
-    top = T.max(x, axis=axis)
-    top_kept = T.max(x, axis=axis, keepdims=True)
+    top = largest(x, axis)
+    top_kept = largest(x, axis, keepdims=True)
     # Where the maximum is infinite it is the result, and the differences would be NaN.
     shift = T.switch(T.isinf(top_kept), np.asarray(0, dtype=x.dtype), top_kept)
     spread = T.log(T.sum(T.exp(x - shift), axis=axis))
@@ -226,6 +234,7 @@ def local_one_minus_erf(node: Any) -> Any:
     if found is None:
         return False
     x, s, t = found
+    x = same_dtype(x, node.outputs[0])
     # s + t * erf(x) = s * (1 + s * t * erf(x)) = s * erfc(-s * t * x)
     new = T.erfc(x if s * t < 0 else T.neg(x))
     return _result(node, new if s > 0 else T.neg(new))
@@ -236,15 +245,32 @@ def local_one_minus_erf(node: Any) -> Any:
 @register_specialize
 @local_optimizer([T.sub, T.add], among_inputs=[Constant])
 def local_one_minus_erfc(node: Any) -> Any:
-    """``1 - erfc(x) -> erf(x)`` and ``erfc(x) - 1 -> -erf(x)``"""
+    """``1 - erfc(x) -> erf(x)``, ``erfc(x) - 1 -> -erf(x)`` and ``1 - erfc(x) / 2 -> erfc(-x) / 2``"""
     found = _plus_minus_one(node, T.erfc)
     if found is None:
-        return False
+        x = _of_half_erfc(node)
+        return False if x is None else _result(node, T.mul(np.asarray(0.5, dtype=x.type.dtype), T.erfc(T.neg(x))))
     x, s, t = found
     if s * t > 0:
         return False
     new = T.erf(x)
     return _result(node, new if s > 0 else T.neg(new))
+
+
+def _of_half_erfc(node: Any) -> Any:
+    """`x` if `node` is ``1 - 0.5 * erfc(x)``, as a difference or a sum, else None."""
+    if len(node.inputs) != 2:
+        return None
+    sign = -1 if node.op == T.add else 1
+    for one, other in (node.inputs, node.inputs[::-1]) if node.op == T.add else (node.inputs,):
+        factors = other.owner.inputs if other.owner is not None and other.owner.op == T.mul else ()
+        if len(factors) != 2 or not _is_one(one):
+            continue
+        for half, erfc in (factors, factors[::-1]):
+            x, value = _applied(erfc, T.erfc), as_scalar_constant(half)
+            if x is not None and value == sign * 0.5 and x.type.dtype == node.outputs[0].type.dtype:
+                return x
+    return None
 
 
 @register_stabilize
@@ -283,16 +309,33 @@ def _is_square_of(v: Any, x: Any) -> bool:
     return base is not None and _signed(base)[0] is _signed(x)[0]
 
 
-def _exp_minus_square(x: Any) -> Any:
-    """``exp(-x ** 2)`` of negative `x`, as ``exp(-c ** 2) * exp((c - x) * (c + x))`` with few bits in `c`.
+#: What the gradients of erf and erfc have.
+exp_minus_square = Elemwise(scalar.explog.exp_minus_square, name="exp_minus_square")
 
-    The square of `c` is exact and the other exponent small: the exponential makes rounding errors of its argument larger
-    by as much as that is large.
-    """
-    lowest, steps = np.asarray(-40, dtype=x.dtype), np.asarray(64, dtype=x.dtype)
-    x = T.maximum(x, lowest)
-    c = T.floor(x * steps) / steps
-    return T.exp(T.neg(T.sqr(c))) * T.exp((c - x) * (c + x))
+
+def _opened_factors(v: Any) -> list[Any]:
+    """The factors of `v`, also those of products in it that other expressions use too."""
+    factors, todo = [], [v]
+    while todo and len(factors) < 16:
+        v = todo.pop()
+        # The product of integers may have wrapped around.
+        node = v.owner if v.type.dtype.startswith("float") else None
+        if node is not None and node.op == T.mul:
+            todo.extend(reversed(node.inputs))
+        elif node is not None and node.op == T.neg:
+            factors.append(T.constant(np.asarray(-1, dtype=v.type.dtype)))
+            todo.append(node.inputs[0])
+        else:
+            factors.append(v)
+    return factors + todo
+
+
+def _is_bell_of(v: Any, x: Any) -> bool:
+    """Whether `v` is ``exp(-x ** 2)``."""
+    if is_elemwise(v.owner, exp_minus_square):
+        return _signed(v.owner.inputs[0])[0] is _signed(x)[0]
+    argument = _applied(v, T.exp)
+    return argument is not None and _is_square_of(argument, x)
 
 
 @register_stabilize
@@ -315,21 +358,18 @@ def local_grad_log_erfc_neg(node: Any) -> Any:
                 x = _applied(i, T.erfc)
             else:
                 others.append(i)
-    if x is None:
+    if x is None or not x.type.dtype.startswith("float"):
         return False
-    top = num.owner
-    candidates = [num] if top is None or top.op != T.mul else list(top.inputs)
     exponential = None
-    for i in candidates:
-        argument = _applied(i, T.exp)
-        if exponential is None and argument is not None and _is_square_of(argument, x):
+    for i in _opened_factors(num):
+        if exponential is None and _is_bell_of(i, x):
             exponential = i
         else:
             factors.append(i)
     if exponential is None:
         return False
     far, half = np.asarray(-7, dtype=x.dtype), np.asarray(0.5, dtype=x.dtype)
-    quotient = T.switch(T.lt(x, far), half * _exp_minus_square(x), T.inv(T.erfcx(x)))
+    quotient = T.switch(T.lt(x, far), half * exp_minus_square(x), T.inv(T.erfcx(x)))
     new = T.mul(*factors, quotient) if factors else quotient
     if others:
         new = T.true_div(new, others[0] if len(others) == 1 else T.mul(*others))

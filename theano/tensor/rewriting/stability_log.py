@@ -13,7 +13,7 @@ from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias, softmax_op
 from theano.tensor.rewriting.algebra import _result
 from theano.tensor.rewriting.registry import as_scalar_constant, is_elemwise, register_specialize, register_stabilize
-from theano.tensor.rewriting.stability import _applied, _less_its_max
+from theano.tensor.rewriting.stability import _applied, _less_its_max, _signed, largest
 
 #: Sums of more terms are left alone.
 _TERMS = 8
@@ -46,6 +46,7 @@ def product(factors: list[Any]) -> Any:
 
 
 def _in(dtype: str, v: Any) -> Any:
+    """`v` in the dtype of what is computed of it: the negatives and differences of integers wrap around."""
     return v if v.type.dtype == dtype else T.cast(v, dtype)
 
 
@@ -178,6 +179,7 @@ def _log_half_erfc(parts: list[list[Any]]) -> Any:
     x = _applied(parts[0][0], T.erfc) if len(parts[0]) == 1 and not parts[1] else None
     if x is None:
         return None
+    x = _in(parts[0][0].type.dtype, x)
     half, zero = np.asarray(0.5, dtype=x.dtype), np.asarray(0, dtype=x.dtype)
     near = T.log1p(T.neg(half * T.erfc(T.maximum(T.neg(x), zero))))
     return T.switch(T.lt(x, zero), near, T.log(T.erfc(x)) + np.asarray(np.log(0.5), dtype=x.dtype))
@@ -216,8 +218,8 @@ def local_log_sum_weighted_exp(node: Any) -> Any:
             return False
         x = masked(x, top, bottom, total.inputs[0])
         axis = total.op.axis
-        kept = finite(T.max(x, axis=axis, keepdims=True))
-        shift = finite(T.max(x, axis=axis))
+        kept = finite(largest(x, axis, keepdims=True))
+        shift = finite(largest(x, axis))
         new = shift + T.log(T.sum(quotient([*top, T.exp(x - kept)], bottom, x.type.dtype), axis=axis))
         return _result(node, new if order is None else new.dimshuffle(*order))
     parts = [weighted_exponential(t) for t in _terms(node.inputs[0])]
@@ -254,6 +256,40 @@ def local_log_cosh(node: Any) -> Any:
     near = T.log1p(two * T.sqr(T.sinh(half * T.minimum(size, three))))
     far = size + (T.log1p(T.exp(T.neg(two * size))) - np.asarray(np.log(2), dtype=x.type.dtype))
     return _result(node, T.switch(T.lt(size, three), near, far))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log1p])
+def local_log_1_minus_sqr_tanh(node: Any) -> Any:
+    """``log(1 - tanh(x) ** 2) -> -2 * log(cosh(x))``"""
+    square, negative = _signed(node.inputs[0])
+    inner = square.owner
+    if not negative or inner is None:
+        return False
+    t = inner.inputs[0]
+    is_square = inner.op == T.sqr or (inner.op == T.pow and as_scalar_constant(inner.inputs[1]) == 2)
+    if not is_square and not (inner.op == T.mul and len(inner.inputs) == 2 and t is inner.inputs[1]):
+        return False
+    x = _applied(t, T.tanh)
+    if x is None or x.type.dtype != node.outputs[0].type.dtype or not x.type.dtype.startswith("float"):
+        return False
+    return _result(node, T.mul(np.asarray(-2, dtype=x.type.dtype), T.log(T.cosh(x))))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_gamma(node: Any) -> Any:
+    """``log(gamma(x)) -> gammaln(x)``, NaN where gamma is negative"""
+    x = _applied(node.inputs[0], T.gamma)
+    if x is None or x.type.dtype != node.outputs[0].type.dtype or not x.type.dtype.startswith("float"):
+        return False
+    zero, two, nan = (np.asarray(c, dtype=x.type.dtype) for c in (0, 2, np.nan))
+    below = T.floor(x)
+    # Below 0 gamma changes its sign at each whole number.
+    positive = T.or_(T.ge(x, zero), T.and_(T.eq(T.mod(below, two), zero), T.neq(below, x)))
+    return _result(node, T.switch(positive, T.gammaln(x), nan))
 
 
 @register_stabilize

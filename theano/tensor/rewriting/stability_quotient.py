@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product as pairs
 from typing import Any
 
 import numpy as np
 
+from theano.gof.graph import Constant
 from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Sum
@@ -14,9 +16,10 @@ from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.algebra import _result
 from theano.tensor.rewriting.registry import as_scalar_constant, register_specialize, register_stabilize
 from theano.tensor.rewriting.sigmoid import _equal
-from theano.tensor.rewriting.stability import _applied, _less_its_max
+from theano.tensor.rewriting.stability import _applied, _less_its_max, largest
 from theano.tensor.rewriting.stability_log import (
     _factors,
+    _in,
     _share_a_shift,
     finite,
     fraction,
@@ -77,7 +80,7 @@ def _hyperbolic_quotient(node: Any, top: list[Any], bottom: list[Any]) -> Any:
         elif inner.op == T.expm1:
             j = _find(top, T.exp, inner.inputs[0])
             if j is not None:
-                under = T.neg(T.expm1(T.neg(inner.inputs[0])))
+                under = T.neg(T.expm1(T.neg(_in(below.type.dtype, inner.inputs[0]))))
                 return _rebuilt(node, _without(top, j), [*_without(bottom, k), under])
         elif inner.op == T.add and len(inner.inputs) == 2:
             a, b = (_applied(i, T.exp) for i in inner.inputs)
@@ -85,6 +88,7 @@ def _hyperbolic_quotient(node: Any, top: list[Any], bottom: list[Any]) -> Any:
                 for j, f in enumerate(top):
                     sign = _is_difference(f, a, b)
                     if sign:
+                        a, b = _in(below.type.dtype, a), _in(below.type.dtype, b)
                         value = T.tanh(half * (a - b) if sign > 0 else half * (b - a))
                         return _rebuilt(node, [*_without(top, j), value], _without(bottom, k))
             x = b if a is None and as_scalar_constant(inner.inputs[0]) == 1 else None
@@ -162,12 +166,47 @@ def _exp_over_weighted_sum(node: Any, top: list[Any], bottom: list[Any]) -> Any:
         if _less_its_max(x):
             continue
         inside = masked(x, w_top, w_bottom, summed)
-        shift = finite(T.max(inside, axis=axes, keepdims=True))
+        shift = finite(largest(inside, axes, keepdims=True))
         # Exponentials that count for nothing must not become infinite: 0 times infinity is NaN.
         above = T.exp((inside if all(any(f is g for g in rest) for f in w_top) else x) - shift)
         under = T.sum(quotient([*w_top, T.exp(inside - shift)], w_bottom, x.type.dtype), axis=axes, keepdims=True)
         value = T.true_div(product([*rest, above]), product([*rest_bottom, under]))
         return _result(node, value)
+    return False
+
+
+def _power(v: Any) -> tuple[Any, int]:
+    """``(x, n)`` if `v` is ``x ** n`` with a whole constant `n`; 1 for what is no power."""
+    node = v.owner
+    base, exponent = (v, 1)
+    if node is not None and node.op == T.sqr:
+        base, exponent = node.inputs[0], 2
+    elif node is not None and node.op == T.pow:
+        value = as_scalar_constant(node.inputs[1])
+        if value is not None and value == np.floor(value) and abs(value) < 1e9:
+            base, exponent = node.inputs[0], int(value)
+    same = base.type.dtype == v.type.dtype and base.type.broadcastable == v.type.broadcastable
+    return (base, exponent) if same else (v, 1)
+
+
+@register_specialize
+@local_optimizer([T.true_div], among_inputs=[T.sqr, T.pow, T.mul])
+def local_quotient_of_powers(node: Any) -> Any:
+    """``c * x / sqr(x) -> c / x``, and so for other whole powers, which overflow before their quotient does"""
+    top, bottom = (_factors(v) for v in node.inputs)
+    above = [_power(f) for f in top]
+    below = [_power(f) for f in bottom]
+    for j, k in pairs(range(len(top)), range(len(bottom))):
+        base, exponent = above[j][0], above[j][1] - below[k][1]
+        if isinstance(base, Constant) or not base.type.dtype.startswith("float") or not _equal(base, below[k][0]):
+            continue
+        rest, rest_bottom = _without(top, j), _without(bottom, k)
+        n = abs(exponent)
+        if n:
+            constant = np.asarray(n, dtype=base.type.dtype)
+            factor = base if n == 1 else T.sqr(base) if n == 2 else T.pow(base, constant)
+            (rest if exponent > 0 else rest_bottom).append(factor)
+        return _rebuilt(node, rest, rest_bottom)
     return False
 
 
