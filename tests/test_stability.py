@@ -11,7 +11,13 @@ mpmath = pytest.importorskip("mpmath")
 
 import theano  # noqa: E402
 import theano.tensor as T  # noqa: E402
-from theano.tensor.nnet import categorical_crossentropy, sigmoid, softmax, softplus  # noqa: E402
+from theano.tensor.nnet import (  # noqa: E402
+    categorical_crossentropy,
+    sigmoid,
+    sigmoid_binary_crossentropy,
+    softmax,
+    softplus,
+)
 from theano.tensor.nnet.softmax import logsoftmax, logsoftmax_graph, softmax_graph  # noqa: E402
 
 mp = mpmath.mp.clone()
@@ -101,6 +107,14 @@ def log_cosh(a):
     return mp.log1p(2 * mp.sinh(a / 2) ** 2) if a < 1 else a + mp.log1p(mp.exp(-2 * a)) - mp.log(2)
 
 
+def sech2(a):
+    return 1 / mp.cosh(min(abs(a), mp.mpf(5000))) ** 2
+
+
+def bell(a):
+    return 2 / mp.sqrt(mp.pi) * mp.exp(-a * a) if abs(a) < 1000 else mp.mpf(0)
+
+
 def log_half_erfc(a):
     return mp.log1p(-erfc(-a) / 2) if a < -1 else log_erfc(a) - mp.log(2)
 
@@ -164,8 +178,41 @@ ELEMENTS = {
     "gradient of log((1 + erf(x)) / 2)": (
         grad(lambda x: T.log((1 + T.erf(x)) / 2)), lambda a: 2 / mp.sqrt(mp.pi) / erfcx(-a) if a < 60 else mp.mpf(0), anywhere,
     ),
+    "gradient of log(1 - erfc(x) / 2)": (
+        grad(lambda x: T.log(1 - T.erfc(x) / 2)), lambda a: 2 / mp.sqrt(mp.pi) / erfcx(-a) if a < 60 else mp.mpf(0), anywhere,
+    ),
+    "gradient of erf(x)": (grad(T.erf), bell, anywhere),
+    "gradient of 1 - erfc(x)": (grad(lambda x: 1 - T.erfc(x)), bell, anywhere),
+    "gradient of log(x ** 2)": (grad(lambda x: T.log(x**2)), lambda a: 2 / a, lambda x: x != 0),
+    "gradient of log(x ** 3)": (grad(lambda x: T.log(x**3)), lambda a: 3 / a, lambda x: x > 0),
+    "log(1 - tanh(x) ** 2)": (lambda x: T.log(1 - T.tanh(x) ** 2), lambda a: -2 * log_cosh(a), anywhere),
+    "gradient of log(1 - tanh(x) ** 2)": (grad(lambda x: T.log(1 - T.tanh(x) ** 2)), lambda a: -2 * tanh(a), anywhere),
+    "log(gamma(x))": (lambda x: T.log(T.gamma(x)), lambda a: mp.loggamma(a).real, lambda x: x > 0),
+    "crossentropy of a sigmoid and 1": (
+        lambda x: sigmoid_binary_crossentropy(x, T.ones_like(x)), lambda a: log_1p_exp(-a), anywhere,
+    ),
+    "its gradient": (
+        grad(lambda x: sigmoid_binary_crossentropy(x, T.ones_like(x))), lambda a: -logistic(-a), anywhere,
+    ),
     "log(exp(-x ** 2) / 4)": (lambda x: T.log(T.exp(-(x**2)) / 4), lambda a: -a * a - mp.log(4), moderate),
 }  # fmt: skip
+
+
+# Each in a function of its own: where the sigmoid or the hyperbolic tangent is needed besides, the difference is cheaper.
+ALONE = {
+    "gradient of sigmoid(x)": (grad(sigmoid), lambda a: logistic(a) * logistic(-a), anywhere),
+    "sigmoid(x) * (1 - sigmoid(x))": (lambda x: sigmoid(x) * (1 - sigmoid(x)), lambda a: logistic(a) * logistic(-a), anywhere),
+    "gradient of tanh(x)": (grad(T.tanh), sech2, anywhere),
+    "1 - tanh(x) ** 2": (lambda x: 1 - T.tanh(x) ** 2, sech2, anywhere),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ALONE)
+def test_differences_of_which_nothing_else_is_needed(name, dtype):
+    build, exact, domain = ALONE[name]
+    x, at = T.vector(dtype=dtype), points(dtype)
+    check_elements(at, theano.function([x], build(x))(at), exact, domain, dtype)
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +232,10 @@ def elements():
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_elements(elements, name, dtype):
     _, exact, domain = ELEMENTS[name]
-    x, y = elements[name, dtype]
+    check_elements(*elements[name, dtype], exact, domain, dtype)
+
+
+def check_elements(x, y, exact, domain, dtype):
     assert y.dtype == dtype
     kept = domain(x)
     assert kept.sum() > 100
@@ -219,6 +269,10 @@ def exact_row(row, label):
     }
 
 
+def one_hot(x, y):
+    return T.eq(T.arange(x.shape[1]), y.dimshuffle(0, "x")).astype(x.dtype)
+
+
 def by_index(logs, y):
     return -logs[T.arange(y.shape[0]), y]
 
@@ -247,18 +301,29 @@ ROWS = {
     "gradient of log(softmax(x))[arange, y]": (
         lambda x, y: T.grad(by_index(T.log(softmax(x)), y).sum(), x), "gradient",
     ),
+    "crossentropy with targets": (lambda x, y: categorical_crossentropy(softmax(x), one_hot(x, y)), "loss"),
+    "gradient of the mean crossentropy with targets": (
+        lambda x, y: T.grad(categorical_crossentropy(softmax(x), one_hot(x, y)).mean() * x.shape[0], x), "gradient",
+    ),
+    "gradient of the crossentropy with targets": (
+        lambda x, y: T.grad(categorical_crossentropy(softmax(x), one_hot(x, y)).sum(), x), "gradient",
+    ),
     "gradient of logsoftmax(x)[arange, y]": (lambda x, y: T.grad(by_index(logsoftmax(x), y).sum(), x), "gradient"),
 }  # fmt: skip
 
 
+MODES = {"native": None, "python": theano.Mode("vm", "fast_run")}
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ROWS)
-def test_rows(name, dtype):
+def test_rows(name, dtype, mode):
     build, what = ROWS[name]
     x, y = T.matrix(dtype=dtype), T.ivector()
     values = rows(dtype)
     labels = (np.arange(len(values)) % values.shape[1]).astype("int32")
-    out = theano.function([x, y], build(x, y), on_unused_input="ignore")(values, labels)
+    out = theano.function([x, y], build(x, y), on_unused_input="ignore", mode=MODES[mode])(values, labels)
     assert out.dtype == dtype
     for row, label, got in zip(values, labels, out, strict=True):
         # A sum of logarithms is as precise as the largest of its terms.
@@ -310,3 +375,32 @@ def test_rows_with_ties_and_infinities():
     np.testing.assert_allclose(logs, [[-np.log(2), -np.log(2), -np.inf], [-np.log(3)] * 3], rtol=1e-15)
     np.testing.assert_allclose(loss, [np.log(2), np.log(3)], rtol=1e-15)
     np.testing.assert_allclose(total, [2 + np.log(2), -3 + np.log(3)], rtol=1e-15)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_errors_of_python_functions_are_as_small(mode):
+    # The wide range in which SciPy's lose digits.
+    x = T.dvector()
+    f = theano.function([x], [T.erfc(x), T.erfcx(x), T.grad(T.erf(x).sum(), x)], mode=MODES[mode])
+    at = np.concatenate([-np.linspace(1.5, 26, 60), np.linspace(25.5, 27.2, 40)])
+    for value, exact in zip(f(at), (erfc, erfcx, bell), strict=True):
+        for a, got in zip(at, value, strict=True):
+            assert ulps(got, exact(mp.mpf(float(a))), "float64") < LIMIT, (a, got)
+
+
+def test_gradient_of_the_mean_crossentropy_where_probabilities_vanish():
+    x, t = T.dmatrices("x", "t")
+    f = theano.function([x, t], T.grad(categorical_crossentropy(softmax(x), t).mean(), x))
+    value = np.array([[1000.0, 0.0, -1000.0], [60.0, 0.0, -1000.0]])
+    gradient = f(value, np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]))
+    small = np.exp(-60.0) / 2
+    np.testing.assert_allclose(gradient, [[0.5, -0.5, 0], [-small, small, 0]], rtol=1e-13)
+
+
+def test_a_difference_needed_for_a_loss_too_is_exact():
+    x = T.dvector()
+    p = sigmoid(x)
+    loss = T.grad(T.log(1 - p).sum(), x)
+    product, gradient = theano.function([x], [p * (1 - p), loss])(np.array([40.0, 800.0, -800.0]))
+    np.testing.assert_allclose(gradient, [-1, -1, 0], rtol=1e-15)
+    assert np.isfinite(product).all()

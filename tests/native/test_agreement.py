@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 import theano
 import theano.tensor as T
 
-EXAMPLES = 5000 if os.environ.get("THEANO_NIGHTLY") else 25
+PIECE = 20
+"""Programs that are compiled as one function: the compiler is called once for all."""
+EXAMPLES = 5000 // PIECE if os.environ.get("THEANO_NIGHTLY") else 3
 MODES = [theano.Mode("cvm", "fast_run"), theano.Mode("cvm", None), theano.Mode("vm", "fast_run"), theano.Mode("py", None)]
 
 UNARY = {
@@ -77,20 +79,31 @@ def interpret(steps, start, known_shapes, which):
     return results, shapes
 
 
+def compare(some):
+    """Compare programs, each of its own input and compiled as one function, with NumPy."""
+    inputs, values, outputs, expected = [], [], [], []
+    for shape, dtype, layout, steps in some:
+        value = arrange(np.random.RandomState(0).uniform(-1, 1, shape).astype(dtype), layout)
+        arrays, shapes = interpret(steps, value, [shape], 1)
+        x = T.TensorType(dtype, (False, False))("x")
+        symbols, _ = interpret(steps, x, shapes, 0)
+        inputs.append(x)
+        values.append(value)
+        outputs.append(symbols[-1])
+        expected.append(arrays[-1])
+    for mode in MODES:
+        f = theano.function(inputs, outputs, mode=mode)
+        found, again = f(*values), f(*values)
+        for program, x, symbol, got, second, wanted in zip(some, inputs, outputs, found, again, expected, strict=True):
+            rtol = 1e-4 if x.dtype == "float32" else 1e-9
+            np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol, err_msg=str(program))
+            np.testing.assert_array_equal(second, got, err_msg=str(program))
+            assert got.shape == wanted.shape, program
+            assert got.dtype == symbol.dtype, program
+
+
 @pytest.mark.slow
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-@given(programs())
-def test_random_graph(program):
-    shape, dtype, layout, steps = program
-    value = arrange(np.random.RandomState(0).uniform(-1, 1, shape).astype(dtype), layout)
-    arrays, shapes = interpret(steps, value, [shape], 1)
-    x = T.TensorType(dtype, (False, False))("x")
-    symbols, _ = interpret(steps, x, shapes, 0)
-    rtol = 1e-4 if dtype == "float32" else 1e-9
-    for mode in MODES:
-        f = theano.function([x], symbols[-1], mode=mode)
-        got = f(value)
-        np.testing.assert_allclose(got, arrays[-1], rtol=rtol, atol=rtol)
-        np.testing.assert_array_equal(f(value), got)
-        assert got.shape == arrays[-1].shape
-        assert got.dtype == symbols[-1].dtype
+@given(st.lists(programs(), min_size=PIECE, max_size=PIECE))
+def test_random_graph(some):
+    compare(some)

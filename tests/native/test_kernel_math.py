@@ -48,7 +48,7 @@ UNARY = {
     "tk_sigmoid": (lambda x: 1 / (1 + mp.exp(-x)), "all"), "tk_softplus": (lambda x: mp.log1p(mp.exp(x)), "all"),
     "sin": (mp.sin, "all"), "cos": (mp.cos, "all"), "tan": (mp.tan, "all"), "asin": (mp.asin, "unit"),
     "acos": (mp.acos, "unit"), "atan": (mp.atan, "all"), "erf": (clipped(mp.erf), "all"), "erfc": (clipped(mp.erfc), "all"),
-    "tk_erfcx": (erfcx, "all"),
+    "tk_erfcx": (erfcx, "all"), "tk_exp_minus_square": (clipped(lambda x: mp.exp(-x * x)), "all"),
 }  # fmt: skip
 
 

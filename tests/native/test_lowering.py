@@ -256,7 +256,7 @@ STEPS = [
 ]
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(st.integers(0, 2**32), st.booleans())
 def test_random_graphs_with_state_and_branches(seed, chosen):
     def build(mode):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -113,45 +115,68 @@ def check_shapes(graphs: Sequence[Graph], mode: Any) -> list[str]:
     return wrong
 
 
+@dataclass
+class Updating:
+    """A function of a graph that also updates shared variables; inputs that are updated become shared variables too."""
+
+    graph: Graph
+    function: Any
+    inputs: list[Item]
+    outputs: list[Item]
+    #: From each item that is updated to the step that it becomes, and the variable that holds it.
+    updates: dict[str, tuple[Item, Item, Any]]
+
+    def reset(self) -> None:
+        """Give all variables the values that the graph was built with."""
+        for item, _, variable in self.updates.values():
+            variable.set_value(np.array(native(item.value)))
+
+
+def updating(graph: Graph, mode: Any) -> Updating | None:
+    """Compile a graph so that inputs and shared variables become steps of their type; None if nothing fits."""
+    updates: dict[str, tuple[Item, Item, Any]] = {}
+    taken: set[str] = set()
+    for item in (i for i in graph.items if i.name[0] in "sx" and i.rule == "input"):
+        fits = [s for s in graph.steps() if s.var.type == item.var.type and s.shape == item.shape and s.name not in taken]
+        if fits:
+            variable = item.var
+            if item.name[0] == "x":
+                variable = theano.shared(np.array(native(item.value)), broadcastable=item.broadcastable)
+            updates[item.name] = item, fits[-1], variable
+            taken.add(fits[-1].name)
+    if not updates:
+        return None
+    inputs = [i for i in graph.inputs if i.name not in updates]
+    outputs = outputs_of(graph)
+    with theano.config.change_flags(on_opt_error="raise"):
+        function = theano.function(
+            [i.var for i in inputs], [i.var for i in outputs], mode=mode, on_unused_input="ignore",
+            givens=[(item.var, variable) for item, _, variable in updates.values() if item.name[0] == "x"],
+            updates=[(variable, step.var) for _, step, variable in updates.values()],
+        )  # fmt: skip
+    return Updating(graph, function, inputs, outputs, updates)
+
+
 def check_updates(seeds: Sequence[int], mode: Any) -> list[str]:
     """Return reports on graphs whose shared variables, updated by steps of their type, do not get NumPy's values.
 
     All steps use the values that the variables had before the call.
     """
     wrong = []
-    for graph in map(build, seeds):
-        updates = []
-        taken: set[str] = set()
-        for shared in (i for i in graph.items if i.name[0] in "sx" and i.rule == "input"):
-            fits = [s for s in graph.steps() if s.var.type == shared.var.type and s.shape == shared.shape and s.name not in taken]
-            if fits:
-                updates.append((shared, fits[-1]))
-                taken.add(fits[-1].name)
-        if not updates:
+    for made in (updating(graph, mode) for graph in map(build, seeds)):
+        if made is None:
             continue
-        # Inputs that are updated become shared variables too.
-        kept = {i.name: i.var if i.name[0] == "s" else theano.shared(np.array(native(i.value)), broadcastable=i.broadcastable)
-                for i, _ in updates}  # fmt: skip
-        givens = [(i.var, kept[i.name]) for i, _ in updates if i.name[0] == "x"]
-        inputs = [i for i in graph.inputs if i.name not in kept]
-        outputs = outputs_of(graph)
-        with theano.config.change_flags(on_opt_error="raise"):
-            function = theano.function(
-                [i.var for i in inputs], [i.var for i in outputs], mode=mode, givens=givens, on_unused_input="ignore",
-                updates=[(kept[i.name], step.var) for i, step in updates],
-            )  # fmt: skip
         with np.errstate(all="ignore"):
-            results = function(*[i.value for i in inputs])
-        problems = [f"{o.name}: {d}" for o, r in zip(outputs, results) if (d := difference(o, r))]
-        for i, step in updates:
-            problem = difference(step, kept[i.name].get_value())
+            results = made.function(*[i.value for i in made.inputs])
+        problems = [f"{o.name}: {d}" for o, r in zip(made.outputs, results) if (d := difference(o, r))]
+        for item, step, variable in made.updates.values():
+            problem = difference(step, variable.get_value())
             if problem:
-                problems.append(f"{i.name}, which becomes {step.name}: {problem}")
-        for i, _ in updates:
-            kept[i.name].set_value(np.array(native(i.value)))
+                problems.append(f"{item.name}, which becomes {step.name}: {problem}")
+        made.reset()
         if problems:
-            text = ", ".join(f"{i.name} -> {step.name}" for i, step in updates)
-            wrong.append(graph.program() + f"\n# updates {text}\n# " + "\n# ".join(problems))
+            text = ", ".join(f"{name} -> {step.name}" for name, (_, step, _) in made.updates.items())
+            wrong.append(made.graph.program() + f"\n# updates {text}\n# " + "\n# ".join(problems))
     return wrong
 
 
@@ -174,6 +199,7 @@ class Slope:
     def symbolic_cost(self) -> Any:
         return sum(T.sum(i.var * T.constant(weights)) for i, weights in zip(self.outputs, self.weights))
 
+    @cached_property
     def gradients(self) -> list[Any]:
         return T.grad(self.symbolic_cost(), [i.var for i in self.wrt], disconnected_inputs="ignore")
 
@@ -187,6 +213,7 @@ class Slope:
         known = self.graph.evaluate(values)
         return sum(float(np.sum(w(known[i.name]) * weights)) for i, weights in zip(self.outputs, self.weights))
 
+    @cached_property
     def measured(self) -> tuple[float, float] | None:
         """Return the derivative and how far it may be off; None where there is none."""
         try:
@@ -215,7 +242,7 @@ class Slope:
         for i, g in zip(self.wrt, gradients):
             if g.shape != i.shape or g.dtype != "float64":
                 return f"the gradient for {i.name} is {g.dtype} {g.shape}\n{self.graph.program()}"
-        measured = self.measured()
+        measured = self.measured
         if measured is None:
             return None
         got = sum(float(np.sum(g * d)) for g, d in zip(gradients, self.directions))
@@ -225,46 +252,62 @@ class Slope:
         return f"{self.graph.program(self.outputs)}\n# the sum of {names} has the slope {measured[0]}, the gradients give {got}"
 
 
+@lru_cache(maxsize=64)
+def slope_of(seed: int) -> Slope:
+    return Slope(seed)
+
+
+def evaluated(slopes: Sequence[Slope], wanted: Sequence[Sequence[Any]], mode: Any, check: Callable[[Slope, list], str | None]
+              ) -> list[str]:  # fmt: skip
+    """Compile what is wanted of each slope as one function, and return what `check` says of the values.
+
+    If the function fails each slope gets one of its own, and the report names the failing ones.
+    """
+    if not slopes:
+        return []
+    try:
+        function = compiled([s.graph for s in slopes], wanted, mode)
+        with np.errstate(all="ignore"):
+            values = function(*[i.value for s in slopes for i in s.graph.inputs])
+    except Exception as error:
+        if len(slopes) == 1:
+            return [f"{slopes[0].graph.program()}\n# {type(error).__name__}: {error}"]
+        return [r for s, some in zip(slopes, wanted) for r in evaluated([s], [some], mode, check)]
+    reports = []
+    for slope, some in zip(slopes, wanted):
+        part, values = values[: len(some)], values[len(some) :]
+        problem = check(slope, part)
+        if problem:
+            reports.append(problem)
+    return reports
+
+
 def check_gradients(seeds: Sequence[int], mode: Any) -> tuple[list[str], int]:
     """Return reports on the graphs of these seeds whose gradients are wrong, and how many had a derivative."""
-    slopes = [s for s in map(Slope, seeds) if s.usable()]
-    compared = sum(s.measured() is not None for s in slopes)
-
-    def compare(some: Sequence[Slope]) -> list[str]:
-        try:
-            function = compiled([s.graph for s in some], [s.gradients() for s in some], mode)
-            with np.errstate(all="ignore"):
-                values = function(*[i.value for s in some for i in s.graph.inputs])
-        except Exception as error:
-            if len(some) == 1:
-                return [f"{some[0].graph.program()}\n# {type(error).__name__}: {error}"]
-            return [r for s in some for r in compare([s])]
-        reports = []
-        for s in some:
-            part, values = values[: len(s.wrt)], values[len(s.wrt) :]
-            problem = s.problem(part)
-            if problem:
-                reports.append(problem)
-        return reports
-
-    return (compare(slopes) if slopes else []), compared
+    slopes = [s for s in map(slope_of, seeds) if s.usable()]
+    compared = sum(s.measured is not None for s in slopes)
+    return evaluated(slopes, [s.gradients for s in slopes], mode, Slope.problem), compared
 
 
 def check_forward(seeds: Sequence[int], mode: Any) -> list[str]:
     """Return reports on the graphs of these seeds whose R-operator is wrong."""
-    slopes = [s for s in map(Slope, seeds) if s.usable() and s.measured() is not None]
-    wrong = []
-    for slope in slopes:
+    slopes, wanted = [], []
+    for slope in map(slope_of, seeds):
+        if not slope.usable() or slope.measured is None:
+            continue
         try:
-            function = compiled([slope.graph], [[slope.forward()]], mode)
+            wanted.append([slope.forward()])
         except theano.gradient.DisconnectedInputError:
             # All that an input is used for are shapes and integers.
             continue
-        with np.errstate(all="ignore"):
-            (got,) = function(*[i.value for i in slope.graph.inputs])
-        value, error = slope.measured()
-        if np.isnan(got) and slope.has_root_of_zero():
-            continue
-        if not abs(float(got) - value) <= error:
-            wrong.append(f"{slope.graph.program(slope.outputs)}\n# slope {value}, the R-operator gives {got}")
-    return wrong
+        slopes.append(slope)
+
+    def check(slope: Slope, values: list) -> str | None:
+        value, error = slope.measured
+        if np.isnan(values[0]) and slope.has_root_of_zero():
+            return None
+        if abs(float(values[0]) - value) <= error:
+            return None
+        return f"{slope.graph.program(slope.outputs)}\n# slope {value}, the R-operator gives {values[0]}"
+
+    return evaluated(slopes, wanted, mode, check)

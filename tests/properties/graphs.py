@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -530,8 +531,9 @@ def check_size(value: np.ndarray, limit: float = 1e5) -> None:
         raise Reject
 
 
+@lru_cache(maxsize=64)
 def build(seed: int, profile: Profile = VALUES) -> Graph:
-    """Return the graph of a seed.
+    """Return the graph of a seed; it is kept for a while, as one mode after another compiles it.
 
     Parameters
     ----------

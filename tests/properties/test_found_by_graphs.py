@@ -232,3 +232,32 @@ def test_products_with_a_row_of_matrices_of_other_heights(compute):
     got = compute([x, z, r, c], [x + r, z * r, c - r, (z * r).sum(axis=1), x.sum(axis=0) + r[0]], a, b, u, v)
     for result, expected in zip(got, [a + u, b * u, v - u, (b * u).sum(axis=1), a.sum(axis=0) + u[0]], strict=True):
         np.testing.assert_allclose(result, expected)
+
+
+@pytest.mark.parametrize("optimizer", [None, "fast_compile", "fast_run"])
+@pytest.mark.parametrize("reduction", [T.sum, T.prod, T.max, T.mean])
+def test_reduction_over_a_dimension_that_is_one_by_its_type(optimizer, reduction):
+    x, y = T.TensorType("int16", (True, False))(), T.drow()
+    reduced = reduction(x, axis=0)
+    outputs = [reduced + y, T.switch(y > 1, y, reduced), reduced.dimshuffle("x", 0) * 2 + y * y]
+    f = theano.function([x, y], outputs, mode=theano.Mode("cvm", optimizer))
+    a, b = np.array([[1, 2, 3]], "int16"), np.array([[0.5, 1.5, 2.5]])
+    for got, expected in zip(f(a, b), [a + b, np.where(b > 1, b, a), a * 2 + b * b], strict=True):
+        np.testing.assert_allclose(got, expected)
+
+
+def test_split_into_one_part_needs_one_size(compute):
+    x, sizes = T.dmatrix(), T.lvector()
+    whole = T.split(x, sizes, 1, axis=0)
+    value = np.arange(8.0).reshape(4, 2)
+    np.testing.assert_array_equal(compute([x, sizes], whole, value, np.array([4])), value)
+    for wrong in ([4, 0], [3], []):
+        with pytest.raises((ValueError, AssertionError, IndexError)):
+            compute([x, sizes], whole, value, np.array(wrong, "int64"))
+
+
+def test_inverse_of_what_is_no_permutation(compute):
+    """The place that no integer names is 0, not what was in memory."""
+    x = T.lmatrix()
+    got = compute([x], T.inverse_permutation(x), np.array([[1, 0, 2, 1], [3, 3, 3, 3]]))
+    assert got.tolist() == [[1, 3, 2, 0], [0, 0, 0, 3]]

@@ -7,6 +7,7 @@ import theano
 import theano.scalar as scal
 import theano.tensor as T
 from theano.gradient import NullTypeGradError
+from theano.scalar.explog import exp_minus_square
 from theano.tensor.elemwise import Elemwise
 
 PYTHON = theano.Mode("py", None)
@@ -18,7 +19,7 @@ ABOVE_ONE = [1.2, 1.9, 2.5, 4.0]
 
 UNARY = [
     (scal.neg, ANY), (scal.inv, ANY), (scal.abs_, ANY), (scal.sqr, ANY), (scal.log, POSITIVE), (scal.log2, POSITIVE),
-    (scal.log10, POSITIVE), (scal.log1p, POSITIVE), (scal.exp, ANY), (scal.exp2, ANY), (scal.expm1, ANY),
+    (scal.log10, POSITIVE), (scal.log1p, POSITIVE), (scal.exp, ANY), (scal.exp2, ANY), (scal.expm1, ANY), (exp_minus_square, ANY),
     (scal.sqrt, POSITIVE), (scal.scalar_sigmoid, ANY), (scal.scalar_softplus, ANY), (scal.deg2rad, ANY),
     (scal.rad2deg, ANY), (scal.cos, ANY), (scal.sin, ANY), (scal.tan, UNIT), (scal.arccos, UNIT), (scal.arcsin, UNIT),
     (scal.arctan, ANY), (scal.cosh, ANY), (scal.sinh, ANY), (scal.tanh, ANY), (scal.arccosh, ABOVE_ONE),

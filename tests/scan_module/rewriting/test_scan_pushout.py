@@ -153,6 +153,14 @@ class TestAfter:
         f = compiled([x, h0, u], y, [numbers(5, 3), numbers(3), numbers(3, 3)])
         assert loops(f)[0].op.n_nit_sot == 1
 
+    def test_what_is_the_same_at_all_steps_is_not_done_after_them(self):
+        (h, y), _ = theano.scan(lambda a, h, u: [T.tanh(a + h), T.dot(b, u)], x, [h0, None], u)
+        inputs, values = [x, h0, b, u], [numbers(5, 3), numbers(3), numbers(3), numbers(3, 2)]
+        with theano.configparser.change_flags(on_opt_error="raise"):
+            f = compiled(inputs, [h, y], values, excluding=("scanOp_pushout_nonseqs_ops",))
+        assert "Dot" in steps(f)
+        assert "Dot" not in steps(compiled(inputs, [h, y], values))
+
     def test_results_of_different_shapes_stay(self):
         i = T.lvector("i")
         (h, y), _ = theano.scan(lambda k, h: [T.tanh(h + k), h[:k].sum()], i, [h0, None])

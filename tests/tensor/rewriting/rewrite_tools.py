@@ -6,16 +6,22 @@ import theano
 import theano.tensor as T
 from theano.gof import FunctionGraph
 from theano.gof.graph import clone
-from theano.gof.opt import EquilibriumOptimizer
+from theano.gof.opt import EquilibriumOptimizer, check_stack_trace
+from theano.scan_module.scan_utils import equal_computations
 from theano.tensor.opt import ShapeFeature
 
 PLAIN = theano.Mode("py", None)
 
 
-def rewrite(lopt, inputs, output):
-    """The graph of `output` after `lopt` (one or a list) has been applied to its end, as a FunctionGraph."""
-    fgraph = FunctionGraph(list(inputs), [output], clone=True)
+def rewrite(lopt, inputs, output, prepare=None):
+    """The graph of `output` (one or a list) after `lopt` (one or a list) has been applied to its end, as a FunctionGraph.
+
+    `prepare` changes the FunctionGraph before that.
+    """
+    fgraph = FunctionGraph(list(inputs), output if isinstance(output, list) else [output], clone=True)
     fgraph.attach_feature(ShapeFeature())
+    if prepare is not None:
+        prepare(fgraph)
     opts = lopt if isinstance(lopt, list) else [lopt]
     EquilibriumOptimizer(opts, max_use_ratio=20, ignore_newtrees=False).optimize(fgraph)
     return fgraph
@@ -40,22 +46,37 @@ def compute(inputs, outputs, values, mode=PLAIN):
 
 
 def in_float32(inputs, output):
-    """The same graph for float32 inputs: constants and inputs of float64 change their dtype, the Ops stay."""
+    """The same graph for float32 inputs: constants and inputs of float64 change their dtype, and so do sums of them."""
     memo = {v: v.type.clone(dtype="float32")(v.name) if is_float64(v) else v for v in inputs}
     for node in theano.gof.graph.io_toposort(inputs, [output]):
-        args = []
         for i in node.inputs:
-            if isinstance(i, theano.Constant) and is_float64(i):
-                args.append(T.constant(np.asarray(i.data, "float32")))
-            else:
-                args.append(memo.get(i, i))
-        for old, new in zip(node.outputs, node.op.make_node(*args).outputs, strict=True):
+            if i not in memo and isinstance(i, theano.Constant) and is_float64(i):
+                memo[i] = T.constant(np.asarray(i.data, "float32"))
+        op, args = node.op, [memo.get(i, i) for i in node.inputs]
+        if isinstance(op, T.Sum | T.elemwise.Prod) and op.dtype == "float64" and is_float64(node.inputs[0]):
+            op = with_dtype(op, "float32")
+        for old, new in zip(node.outputs, op.make_node(*args).outputs, strict=True):
             memo[old] = new
     return [memo[v] for v in inputs], memo.get(output, output)
 
 
+def with_dtype(op, dtype):
+    """A Sum or Prod whose result is of another dtype."""
+    options = {"no_zeros_in_input": op.no_zeros_in_input} if isinstance(op, T.elemwise.Prod) else {}
+    return type(op)(op.axis, dtype=dtype, acc_dtype=op.acc_dtype, **options)
+
+
 def is_float64(v):
     return getattr(v.type, "dtype", None) == "float64"
+
+
+def is_float(v):
+    return getattr(v.type, "dtype", "").startswith("float")
+
+
+def same_graph(a, b):
+    """Whether two FunctionGraphs of the same inputs compute their outputs in the same way."""
+    return equal_computations(a.outputs, b.outputs, a.inputs, b.inputs)
 
 
 def gradients(inputs, output):
@@ -66,46 +87,56 @@ def gradients(inputs, output):
     return T.grad(output.sum(), wrt, disconnected_inputs="ignore")
 
 
-def check(lopt, inputs, output, values, expected, rtol=1e-10, gradient=True):
-    """`lopt` turns the graph into the Ops `expected`, and value and gradient stay the same, also in float32.
+def check_fires(lopts, companions, inputs, output, after, prepare=None):
+    """`lopts` and their `companions` turn the graph into the Ops `after`, the companions alone do not.
 
-    What takes the place of the output keeps the output's stack trace.
+    The output keeps its type, and its stack trace goes to what takes its place. Returns the graphs of the companions
+    alone and of all.
     """
-    with theano.configparser.change_flags(**{"traceback.limit": 0}):
-        fgraph = rewrite(lopt, inputs, output)
-    assert names(fgraph) == expected, names(fgraph)
+    before = rewrite(companions, inputs, output, prepare)
+    with theano.config.change_flags(**{"traceback.limit": 0}):
+        fgraph = rewrite([*companions, *lopts], inputs, output, prepare)
+    assert sorted(names(fgraph)) == sorted(after)
     assert fgraph.outputs[0].type == output.type
-    if output.owner is not None and fgraph.outputs[0].owner is not None:
-        assert theano.gof.opt.check_stack_trace(fgraph, "last")
-    before = compute(inputs, output, values)
-    after = compute(fgraph.inputs, fgraph.outputs[0], values)
-    np.testing.assert_allclose(after, before, rtol=rtol)
-    check_gradient_and_float32(lopt, inputs, output, values, rtol, gradient)
-    return fgraph
+    assert not same_graph(fgraph, before)
+    if fgraph.outputs[0].owner is not None:
+        assert check_stack_trace(fgraph, "last")
+    return before, fgraph
 
 
-def check_gradient_and_float32(lopt, inputs, output, values, rtol, gradient):
-    """Compare value and gradient of the rewritten graph with those of the graph, in float64 and float32."""
-    for dtype, tolerance in (("float64", max(rtol, 1e-8)), ("float32", max(rtol, 2e-4))):
-        if dtype == "float32":
-            if not any(is_float64(v) for v in inputs):
-                return
-            inputs, output = in_float32(inputs, output)
-            values = [np.asarray(v, "float32") if np.asarray(v).dtype == "float64" else v for v in values]
-        fgraph = rewrite(lopt, inputs, output)
-        assert fgraph.outputs[0].type == output.type
-        # What reductions become last has no gradient.
-        gradient = gradient and not any(type(node.op) is T.CAReduce for node in fgraph.apply_nodes)
-        results = []
-        for ins, out in ((inputs, output), (fgraph.inputs, fgraph.outputs[0])):
-            ins, out = clone(ins, [out])
-            results.append(compute(ins, [*out, *(gradients(ins, out[0]) if gradient else ())], values))
-        for a, b in zip(*results, strict=True):
-            np.testing.assert_allclose(np.asarray(b, "float64"), np.asarray(a, "float64"), rtol=tolerance, atol=tolerance * 1e-2)
+def check_values(lopts, companions, inputs, output, values, rtol, gradient=True, prepare=None):
+    """`lopts` fire and change neither the value nor the gradients, be they taken before or after.
+
+    `gradient` is False where the graph has none, and 'before' where what it becomes has none or another one.
+    """
+    lopts = [*companions, *lopts]
+    fgraph = rewrite(lopts, inputs, output, prepare)
+    assert not same_graph(fgraph, rewrite(companions, inputs, output, prepare))
+    outputs = [output, *(gradients(inputs, output) if gradient else ())]
+    assert (len(outputs) > 1) == bool(gradient and is_float(output) and any(map(is_float, inputs)))
+    wanted = computed(inputs, outputs, values)
+    if prepare is None:
+        together = rewrite(lopts, inputs, outputs)
+        assert_close(computed(together.inputs, together.outputs, values), wanted, rtol)
+    ins, (out,) = clone(fgraph.inputs, fgraph.outputs)
+    slopes = gradients(ins, out) if gradient is True else []
+    assert_close(computed(ins, [out, *slopes], values), wanted if slopes else wanted[:1], rtol)
 
 
-def unchanged(lopt, inputs, output):
-    """`lopt` leaves the graph as it is."""
-    fgraph = FunctionGraph(list(inputs), [output], clone=True)
-    before = names(fgraph)
-    assert names(rewrite(lopt, inputs, output)) == before
+def computed(inputs, outputs, values):
+    """The values of a graph that is not compiled itself."""
+    return compute(*clone(inputs, outputs), values)
+
+
+def assert_close(results, wanted, rtol):
+    for a, b in zip(results, wanted, strict=True):
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        assert np.shape(a) == np.shape(b)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * 1e-2)
+
+
+def check_values_in_float32(lopts, companions, inputs, output, values, rtol, gradient=True, prepare=None):
+    """The same of the graph for float32."""
+    inputs, output = in_float32(inputs, output)
+    values = [np.asarray(v, "float32") if np.asarray(v).dtype == "float64" else v for v in values]
+    check_values(lopts, companions, inputs, output, values, rtol, gradient, prepare)

@@ -1,5 +1,9 @@
-"""Random expressions have the same value with all rewrites as without any."""
+"""Random expressions have the same value with all rewrites as without any.
 
+With the environment variable ``THEANO_NIGHTLY=1`` more of them, and with more optimizers.
+"""
+
+import os
 import random
 
 import numpy as np
@@ -8,6 +12,9 @@ from hypothesis import strategies as st
 
 import theano
 import theano.tensor as T
+
+NIGHTLY = bool(os.environ.get("THEANO_NIGHTLY"))
+OPTIMIZERS = ("fast_run", "fast_compile", "stabilize") + (("o2", "o3", "unsafe", "merge") if NIGHTLY else ())
 
 UNARY = [
     T.exp,
@@ -83,7 +90,7 @@ def expression(rng, inputs, depth):
     return rng.choice(MATRIX if inner.ndim == 2 else UNARY)(inner)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=2000 if NIGHTLY else 60, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6), st.sampled_from(["float64", "float32", "int32"]))
 def test_values_and_gradients_agree(seed, dtype):
     rng, numbers = random.Random(seed), np.random.RandomState(seed)
@@ -99,7 +106,7 @@ def test_values_and_gradients_agree(seed, dtype):
     except (TypeError, ValueError, IndexError):
         # Not every combination of shapes and indices makes sense.
         return
-    for optimizer in ("fast_run", "fast_compile", "stabilize"):
+    for optimizer in OPTIMIZERS:
         f = theano.function(inputs, outputs, mode=theano.Mode("py", optimizer), on_unused_input="ignore")
         with np.errstate(all="ignore"):
             results = f(*values)

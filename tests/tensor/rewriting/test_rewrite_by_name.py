@@ -1,91 +1,158 @@
-"""Rewrites of the default mode that are told apart by leaving them out by name: they make the graph what they promise,
-keep values and gradients, and change nothing where their pattern is not met.
+"""Rewrites of conditionals and of what only the gradient knows: in the default mode they make the graph what they
+promise, keep values and gradients, and change nothing where their pattern is not met.
 """
 
 import numpy as np
 import pytest
-from rewrite_tools import gradients
+from by_name import DTYPES, FAST, ByName, Given, check_fires, check_near_miss, compiled, count, label, ops, text
 
 import theano
 import theano.tensor as T
+from theano.gradient import GradClip, consider_constant_, disconnected_grad_, undefined_grad, zero_grad, zero_grad_
 from theano.ifelse import IfElse, ifelse
-from theano.sandbox.rng_mrg import MRG_RandomStreams, mrg_uniform
 from theano.tensor.sort import TopKOp, topk_and_argtopk
 
-x, y = T.dvectors("x", "y")
-c, d = T.iscalars("c", "d")
-X, Y = np.array([0.5, -1.25, 3.0]), np.array([2.0, 4.0, -0.75])
-FAST = theano.Mode("py", "fast_run")
+
+def from_graph(g, inline):
+    x = T.vector(dtype=g.dtype)
+    return theano.OpFromGraph([x], [x * 2 + x], inline=inline)(T.exp(g.y))
 
 
-def compiled(outputs, mode, inputs=(x, y, c, d)):
-    return theano.function(list(inputs), outputs, mode=mode, on_unused_input="ignore")
+def identity(op, g):
+    return op(g.x) * g.y
 
 
-def ops(f):
-    return [node.op for node in f.maker.fgraph.toposort()]
+def chosen_pairs(f):
+    """How many values each conditional chooses."""
+    return [op.n_outs for op in ops(f) if isinstance(op, IfElse)]
 
 
-def count(f, what):
-    return sum(op == what or (isinstance(what, type) and isinstance(op, what)) for op in ops(f))
+def last_is_conditional(f):
+    return isinstance(f.maker.fgraph.outputs[0].owner.op, IfElse)
 
 
-def inlined():
-    return theano.OpFromGraph([x], [x * 2 + 1], inline=True)(y)
+def lazy_gradient(g):
+    """The gradient of a branch: a conditional between zeros and something else."""
+    return T.grad(ifelse(g.c, T.exp(T.tanh(g.x)), g.y).sum(), g.x)
 
 
-#: name, the expression, an Op, how many of it are left without the rewrite and with it.
-FIRES = [
-    ("remove_consider_constant", lambda: theano.gradient.consider_constant_(x) * y, theano.gradient.consider_constant_, 1, 0),
-    ("remove_zero_grad", lambda: theano.gradient.zero_grad(x) * y, theano.gradient.zero_grad_, 1, 0),
-    ("remove_disconnected_grad", lambda: theano.gradient.disconnected_grad(x) * y, theano.gradient.disconnected_grad_, 1, 0),
-    ("remove_undefined_grad", lambda: theano.gradient.undefined_grad(x) * y, theano.gradient.undefined_grad_, 1, 0),
-    ("remove_grad_identities", lambda: theano.gradient.grad_clip(x, -1, 1) * y, theano.gradient.GradClip, 1, 0),
-    ("inline_ofg_expansion", inlined, theano.OpFromGraph, 1, 0),
-    ("cond_constant", lambda: ifelse(T.constant(1), x, y * 2), IfElse, 1, 0),
-    ("cond_remove_identical", lambda: sum(ifelse(c, [x, y + 1], [x * 2, y + 1])), IfElse, 1, 1),
-    ("cond_merge_ifs_true", lambda: ifelse(c, ifelse(c, x, y), x * 2), IfElse, 2, 1),
-    ("cond_merge_ifs_false", lambda: ifelse(c, x * 2, ifelse(c, x, y)), IfElse, 2, 1),
-    ("cond_merge", lambda: [ifelse(c, x, y), ifelse(c, x * 2, y * 3)], IfElse, 2, 1),
+CASES = [
+    ByName(
+        "remove_consider_constant",
+        lambda g: identity(consider_constant_, g),
+        lambda g: identity(zero_grad, g),
+        count(type(consider_constant_)),
+        (1, 0),
+    ),
+    ByName(
+        "remove_zero_grad",
+        lambda g: identity(zero_grad, g),
+        lambda g: identity(consider_constant_, g),
+        count(type(zero_grad_)),
+        (1, 0),
+    ),
+    ByName(
+        "remove_disconnected_grad",
+        lambda g: identity(disconnected_grad_, g),
+        lambda g: identity(zero_grad, g),
+        count(type(disconnected_grad_)),
+        (1, 0),
+    ),
+    ByName(
+        "remove_undefined_grad",
+        lambda g: identity(undefined_grad, g),
+        lambda g: identity(zero_grad, g),
+        count(type(theano.gradient.undefined_grad_)),
+        (1, 0),
+        gradient=False,
+    ),
+    ByName(
+        "remove_grad_identities",
+        lambda g: identity(lambda x: theano.gradient.grad_clip(x, -0.1, 0.1), g),
+        lambda g: identity(zero_grad, g),
+        count(GradClip),
+        (1, 0),
+    ),
+    ByName(
+        "inline_ofg_expansion",
+        lambda g: from_graph(g, True),
+        lambda g: from_graph(g, False),
+        count(theano.OpFromGraph),
+        (1, 0),
+    ),
+    ByName(
+        "cond_constant",
+        lambda g: ifelse(T.constant(1), T.exp(g.x), g.y * 2),
+        lambda g: ifelse(g.c, T.exp(g.x), g.y * 2),
+        count(IfElse),
+        (1, 0),
+    ),
+    ByName(
+        "cond_remove_identical",
+        lambda g: sum(ifelse(g.c, [T.exp(g.x), g.y + 1], [g.x * 2, g.y + 1])),
+        lambda g: sum(ifelse(g.c, [T.exp(g.x), g.y + 1], [g.x * 2, g.y + 2])),
+        chosen_pairs,
+        ([2], [1]),
+    ),
+    ByName(
+        "cond_merge_ifs_true",
+        lambda g: ifelse(g.c, ifelse(g.c, T.exp(g.x), g.y), g.x * 2),
+        lambda g: ifelse(g.c, ifelse(g.d, T.exp(g.x), g.y), g.x * 2),
+        count(IfElse),
+        (2, 1),
+    ),
+    ByName(
+        "cond_merge_ifs_false",
+        lambda g: ifelse(g.d, g.x * 2, ifelse(g.d, T.exp(g.x), T.exp(g.y))),
+        lambda g: ifelse(g.d, g.x * 2, ifelse(g.c, T.exp(g.x), T.exp(g.y))),
+        count(IfElse),
+        (2, 1),
+    ),
+    ByName(
+        "cond_merge",
+        lambda g: [ifelse(g.c, g.x, g.y), ifelse(g.c, T.exp(g.x), g.y * 3)],
+        lambda g: [ifelse(g.c, g.x, g.y), ifelse(g.d, T.exp(g.x), g.y * 3)],
+        count(IfElse),
+        (2, 1),
+    ),
+    ByName(
+        "ifelse_lift_zeros",
+        lazy_gradient,
+        lambda g: T.exp(ifelse(g.c, g.x, g.y)) * 2,
+        last_is_conditional,
+        (False, True),
+    ),
+    ByName(
+        "ifelse_lift_single_if_through_acceptable_ops",
+        lambda g: T.exp(ifelse(g.c, g.x, g.y)) * 2,
+        lambda g: T.sort(ifelse(g.c, g.x, g.y)),
+        last_is_conditional,
+        (False, True),
+        on_demand=True,
+    ),
+    ByName(
+        "cond_make_inplace",
+        lambda g: ifelse(g.c, T.exp(g.x), g.y * 3),
+        lambda g: T.switch(g.c, T.exp(g.x), g.y * 3),
+        lambda f: [op.view_map if op.as_view else {} for op in ops(f) if isinstance(op, IfElse)],
+        ([{}], [{0: [1, 2]}]),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("name", "build", "op", "without", "with_it"), FIRES, ids=[f[0] for f in FIRES])
-def test_fires_and_keeps_values_and_gradients(name, build, op, without, with_it):
-    outputs = build()
-    left_out, default = compiled(outputs, FAST.excluding(name)), compiled(outputs, FAST)
-    assert (count(left_out, op), count(default, op)) == (without, with_it)
-    if name == "cond_remove_identical":
-        assert max(o.n_outs for o in ops(default) if isinstance(o, IfElse)) == 1
-        assert max(o.n_outs for o in ops(left_out) if isinstance(o, IfElse)) == 2
-    for values in ((X, Y, 1, 0), (X, Y, 0, 1)):
-        for got, wanted in zip(np.atleast_2d(default(*values)), np.atleast_2d(left_out(*values)), strict=True):
-            np.testing.assert_array_equal(got, wanted)
-    if name == "remove_undefined_grad":
-        return
-    for out in outputs if isinstance(outputs, list) else [outputs]:
-        slopes = gradients([x, y], out)
-        results = [compiled(slopes, mode)(X, Y, 1, 0) for mode in (FAST, FAST.excluding(name))]
-        for got, wanted in zip(*results, strict=True):
-            np.testing.assert_array_equal(got, wanted)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("case", CASES, ids=label)
+def test_fires_and_keeps_values_and_gradients(case, dtype):
+    check_fires(case, dtype)
 
 
-@pytest.mark.parametrize(("name", "build"), [
-    ("inline_ofg_expansion", lambda: theano.OpFromGraph([x], [x * 2 + 1])(y)),
-    ("cond_constant", lambda: ifelse(c, x, y)),
-    ("cond_remove_identical", lambda: sum(ifelse(c, [x, y + 1], [x * 2, y + 2]))),
-    ("cond_merge_ifs_true", lambda: ifelse(c, ifelse(d, x, y), x * 2)),
-    ("cond_merge_ifs_false", lambda: ifelse(c, x * 2, ifelse(d, x, y))),
-    ("cond_merge", lambda: ifelse(c, x, y) + ifelse(d, x * 2, y * 3)),
-])  # fmt: skip
-def test_leaves_near_misses_alone(name, build):
-    outputs = build()
-    default = compiled(outputs, FAST.excluding("inplace"))
-    left_out = compiled(outputs, FAST.excluding("inplace", name))
-    assert list(map(str, ops(default))) == list(map(str, ops(left_out)))
+@pytest.mark.parametrize("case", CASES, ids=label)
+def test_leaves_near_misses_alone(case):
+    check_near_miss(case)
 
 
 def test_only_the_wanted_result_of_topk_is_made():
+    x = T.dvector("x")
     values, indices = topk_and_argtopk(x, 2)
     for outputs, kinds in (([values], (True, False)), ([indices], (False, True)), ([values, indices], (True, True))):
         f = theano.function([x], outputs, mode=FAST)
@@ -94,32 +161,11 @@ def test_only_the_wanted_result_of_topk_is_made():
         left_out = theano.function([x], outputs, mode=FAST.excluding("local_useless_topk"))
         (op,) = [o for o in ops(left_out) if isinstance(o, TopKOp)]
         assert (op.return_values, op.return_indices) == (True, True)
-        for got, wanted in zip(f(X), left_out(X), strict=True):
+        for got, wanted in zip(f([0.5, -1.25, 3.0]), left_out([0.5, -1.25, 3.0]), strict=True):
             np.testing.assert_array_equal(got, wanted)
 
 
-def test_conditionals_give_out_what_they_choose_without_a_copy():
-    f = compiled(ifelse(c, x * 2, y * 3), FAST)
-    (op,) = [o for o in ops(f) if isinstance(o, IfElse)]
-    assert getattr(op, "view_map", {})
-    left_out = compiled(ifelse(c, x * 2, y * 3), FAST.excluding("cond_make_inplace"))
-    (op,) = [o for o in ops(left_out) if isinstance(o, IfElse)]
-    assert not getattr(op, "view_map", {})
-    np.testing.assert_array_equal(f(X, Y, 0, 0), Y * 3)
-
-
-def test_states_of_random_numbers_change_in_place():
-    draw = MRG_RandomStreams(3).uniform((2,))
-    made = {}
-    for mode in (FAST, FAST.excluding("random_make_inplace_mrg")):
-        f = theano.function([], draw, mode=mode)
-        (op,) = [o for o in ops(f) if isinstance(o, mrg_uniform)]
-        made[bool(op.inplace)] = f()
-    assert set(made) == {True, False}
-
-
 def test_a_graph_without_the_pattern_is_left_as_it_is():
-    out = T.exp(x) * y + 1
-    default = compiled(out, FAST.excluding("inplace"))
-    left_out = compiled(out, FAST.excluding("inplace", *[f[0] for f in FIRES]))
-    assert list(map(str, ops(default))) == list(map(str, ops(left_out)))
+    g = Given("float64")
+    out = T.exp(g.x) * g.y + 1
+    assert text(compiled(g, out, FAST)) == text(compiled(g, out, FAST.excluding(*[case.name for case in CASES])))

@@ -3,11 +3,9 @@
 import mpmath
 import numpy as np
 import pytest
-from rewrite_tools import names, rewrite, unchanged
 
 import theano
 import theano.tensor as T
-from theano.tensor import opt
 
 x, y = T.dvectors("x", "y")
 m = T.dmatrix("m")
@@ -56,18 +54,6 @@ def test_gradient_of_log_erfc():
     points = [-2.0, 0.5, 5.0, 30.0]
     wanted = exact(lambda a: -2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-a * a) / mpmath.erfc(a), points)
     np.testing.assert_allclose(f(np.array(points)), wanted, rtol=1e-13)
-
-
-def test_log1p_needs_a_one():
-    unchanged(opt.local_log1p, [x], T.log(2 + x))
-    unchanged(opt.local_expm1, [x], T.exp(x) - 2)
-    unchanged(opt.local_one_minus_erf, [x], 2 - T.erf(x))
-    unchanged(opt.local_log_add, [x, y], T.log(T.exp(x) + y))
-    unchanged(opt.local_log_sum_exp, [m], T.log(T.sum(m)))
-
-
-def test_log1p_fires():
-    assert "log1p" in names(rewrite(opt.local_log1p, [x], T.log(1 + x)))
 
 
 @pytest.mark.parametrize("make", [lambda z: T.nnet.sigmoid(z), lambda z: 1 / (1 + T.exp(-z))])

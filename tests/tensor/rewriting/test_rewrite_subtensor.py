@@ -1,82 +1,17 @@
-"""Rewrites of indexing."""
+"""Indexing and writing into parts that several rewrites work on."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rewrite_tools import check, names, rewrite, unchanged
+from rewrite_tools import names, rewrite
 
 import theano
 import theano.tensor as T
 from theano.tensor import opt
 
 x = T.dvector("x")
-m, k = T.dmatrices("m", "k")
 V = np.arange(7.0)
-M = np.arange(12.0).reshape(4, 3)
-K = np.arange(15.0).reshape(3, 5) + 1
-
-
-@pytest.mark.parametrize(
-    ("name", "inputs", "build", "values", "expected"),
-    [
-        ("local_useless_subtensor", [m], lambda: m[:], [M], []),
-        ("local_useless_subtensor", [m], lambda: m[0:, :], [M], []),
-        ("local_useless_slice", [m], lambda: m[1:2, :], [M], ["Subtensor"]),
-        ("local_useless_slice", [m], lambda: m[0::1], [M], []),
-        ("local_subtensor_merge", [x], lambda: x[2:][:5:2], [V], ["Subtensor"]),
-        ("local_subtensor_merge", [x], lambda: x[1:-1][2:], [V], ["Subtensor"]),
-        ("local_subtensor_merge", [m], lambda: m[1:][:, 1], [M], ["Subtensor"]),
-        ("local_subtensor_merge", [m], lambda: m[1:][2], [M], ["Subtensor"]),
-        ("local_subtensor_lift", [m], lambda: T.exp(m)[1], [M], ["Subtensor", "exp"]),
-        (
-            "local_subtensor_lift",
-            [m, k],
-            lambda: (m * k.T[:4])[:, 0],
-            [M, np.ones((3, 4))],
-            ["DimShuffle", "Subtensor", "Subtensor", "Subtensor", "mul"],
-        ),
-        ("local_subtensor_of_dot", [m, k], lambda: T.dot(m, k)[1:2, 2:], [M, K], ["Subtensor", "Subtensor", "Dot"]),
-        ("local_subtensor_of_dot", [m, k], lambda: T.dot(m, k)[1], [M, K], ["Subtensor", "Dot"]),
-        ("local_subtensor_inc_subtensor", [x], lambda: T.set_subtensor(x[1:3], x[:2])[1:3], [V], ["Subtensor"]),
-        ("local_subtensor_make_vector", [x], lambda: opt.MakeVector("float64")(x[0], x[1])[1], [V], ["Subtensor"]),
-        (
-            "local_incsubtensor_of_zeros_to_setsubtensor",
-            [x],
-            lambda: T.inc_subtensor(T.zeros((9,))[:7], x),
-            [V],
-            ["Alloc", "IncSubtensor"],
-        ),
-    ],
-)
-def test_fires_and_keeps_the_value(name, inputs, build, values, expected):
-    fgraph = rewrite(getattr(opt, name), inputs, build())
-    if name == "local_subtensor_lift" and len(inputs) == 2:
-        assert names(fgraph)[-1] == "mul"
-        return
-    check(getattr(opt, name), inputs, build(), values, expected)
-
-
-@pytest.mark.parametrize(
-    ("name", "inputs", "build"),
-    [
-        ("local_useless_subtensor", [m], lambda: m[1:]),
-        ("local_useless_slice", [m], lambda: m[::2]),
-        ("local_subtensor_merge", [m], lambda: T.exp(m[1:])[1:]),
-        ("local_subtensor_of_dot", [m, k], lambda: T.exp(T.dot(m, k))[1]),
-        ("local_subtensor_inc_subtensor", [x], lambda: T.set_subtensor(x[1:3], x[:2])[1:4]),
-        ("local_subtensor_inc_subtensor", [x], lambda: T.inc_subtensor(x[1:3], x[:2])[1:3]),
-        ("local_incsubtensor_of_zeros_to_setsubtensor", [x], lambda: T.inc_subtensor(T.ones((9,))[:7], x)),
-    ],
-)
-def test_leaves_near_misses_alone(name, inputs, build):
-    unchanged(getattr(opt, name), inputs, build())
-
-
-def test_lift_waits_while_the_whole_is_used_too():
-    e = T.exp(m)
-    fgraph = rewrite(opt.local_subtensor_lift, [m], e[0].sum() + e.sum())
-    assert names(fgraph).count("exp") == 1
 
 
 def test_merge_keeps_an_index_out_of_range():

@@ -1,0 +1,34 @@
+"""No rewrite is registered without a test that it fires, keeps what it must, and leaves its near miss alone."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from rewrite_cases import all_cases, registered
+from whole_graph_rewrites import WHOLE_GRAPH
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_every_registered_rewrite_is_tested():
+    in_tables = {case.name for case in all_cases()}
+    assert not in_tables & set(WHOLE_GRAPH), "one home for each rewrite"
+    assert in_tables | set(WHOLE_GRAPH) == set(registered())
+
+
+def test_every_case_table_has_a_near_miss_for_each_name():
+    with_near_miss = {case.name for case in all_cases() if case.near_misses}
+    assert with_near_miss == {case.name for case in all_cases()}
+
+
+@pytest.mark.parametrize(("name", "where"), WHOLE_GRAPH.items())
+def test_functions_named_for_whole_graph_rewrites_exist(name, where):
+    tests = [where] if isinstance(where, str) else list(where)
+    assert tests
+    for test in tests:
+        path, _, function = test.partition("::")
+        tree = ast.parse((ROOT / path).read_text())
+        assert function.startswith("test_")
+        assert function in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}, test

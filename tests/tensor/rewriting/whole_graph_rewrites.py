@@ -1,0 +1,94 @@
+"""Where the rewrites that look at whole graphs, at loops and at conditionals are tested.
+
+The others have a `Case` in a module `cases_*` (see rewrite_cases.py); test_rewrite_inventory.py compares both with `optdb`.
+"""
+
+from __future__ import annotations
+
+_REWRITING = "tests/tensor/rewriting"
+_FIRES = "test_fires_and_keeps_values_and_gradients"
+
+
+def _tests(path: str, *functions: str) -> tuple[str, ...]:
+    return tuple(f"{path}::{function}" for function in functions)
+
+
+_SCAN = _tests("tests/scan_module/rewriting/test_scan_by_name.py", _FIRES, "test_leaves_the_near_miss_alone")
+_BY_NAME = _tests(f"{_REWRITING}/test_rewrite_by_name.py", _FIRES, "test_leaves_near_misses_alone")
+_MATRICES = _tests(f"{_REWRITING}/test_rewrite_matrices.py", _FIRES, "test_leaves_the_near_miss_alone")
+_WHOLE_FILE = f"{_REWRITING}/test_rewrite_whole_graph.py"
+_WHOLE = _tests(_WHOLE_FILE, _FIRES, "test_leaves_the_near_miss_alone")
+_MERGING = _tests(_WHOLE_FILE, "test_merging", "test_what_differs_is_not_merged", "test_each_merging_has_its_place")
+_RANDOM = _tests(_WHOLE_FILE, "test_states_of_random_numbers_change_in_place", "test_states_that_are_arguments_stay")
+_PRINTING = _tests(_WHOLE_FILE, "test_the_graph_is_printed_on_demand_at_its_place")
+
+#: The registered name -> "tests/...py::test_function", or a tuple of several: fires, values and gradients, near miss.
+WHOLE_GRAPH: dict[str, str | tuple[str, ...]] = {
+    # Merging, checking, printing, preparing.
+    "merge": (
+        *_tests(_WHOLE_FILE, "test_merging", "test_what_differs_is_not_merged"),
+        "tests/scan_module/rewriting/test_scan_by_name.py::test_arguments_that_are_computed_alike_are_merged",
+    ),
+    **dict.fromkeys(("merge1", "merge1.1", "merge1.2", "merge2", "merge3"), _MERGING),
+    **dict.fromkeys(("Print1.21", "Print1.51"), _PRINTING),
+    "CheckStackTrace": f"{_WHOLE_FILE}::test_missing_stack_traces_are_found",
+    "HintsOpt": f"{_REWRITING}/test_rewrite_matrices.py::test_what_hints_say_is_remembered_by_the_graph",
+    "ShapeOpt": _WHOLE,
+    "UnShapeOpt": f"{_WHOLE_FILE}::test_shapes_are_forgotten_on_demand",
+    "add_destroy_handler": f"{_WHOLE_FILE}::test_nothing_is_destroyed_that_is_needed",
+    "add_no_output_from_inplace": _WHOLE,
+    # Products, sums of increments, one pass.
+    "composite_elemwise_fusion": _WHOLE,
+    "gemm_optimizer": _WHOLE,
+    "local_add_mul_fusion": _WHOLE,
+    "local_alloc_empty_to_zeros": _WHOLE,
+    "local_dot22_to_dot22scalar": _WHOLE,
+    "local_dot_to_dot22": _WHOLE,
+    "local_gemm_to_gemv": _WHOLE,
+    "pre_local_IncSubtensor_serialize": _WHOLE,
+    # Into the memory of other values.
+    "InplaceBlasOpt": _WHOLE,
+    "inplace_elemwise_opt": _WHOLE,
+    "local_inplace_incsubtensor1": _WHOLE,
+    "local_inplace_setsubtensor": _WHOLE,
+    "random_make_inplace": _RANDOM,
+    "random_make_inplace_mrg": _RANDOM,
+    "typed_list_inplace_opt": _tests(
+        _WHOLE_FILE, "test_lists_that_nobody_else_needs_change_in_place", "test_lists_that_are_arguments_stay"
+    ),
+    # Graphs in graphs, and conditionals.
+    "inline_ofg_expansion": _BY_NAME,
+    "cond_constant": _BY_NAME,
+    "cond_make_inplace": _BY_NAME,
+    "cond_merge": _BY_NAME,
+    "cond_merge_ifs_false": _BY_NAME,
+    "cond_merge_ifs_true": _BY_NAME,
+    "cond_remove_identical": _BY_NAME,
+    "ifelse_lift_single_if_through_acceptable_ops": _BY_NAME,
+    "ifelse_lift_zeros": _BY_NAME,
+    # Loops.
+    "scanOp_keep_values": _SCAN,
+    "scanOp_make_inplace": _SCAN,
+    "scanOp_merge": _SCAN,
+    "scanOp_merge_inouts": _SCAN,
+    "scanOp_pushout_nonseqs_ops": _SCAN,
+    "scanOp_pushout_output": _SCAN,
+    "scanOp_pushout_seqs_ops": _SCAN,
+    "scanOp_remove_constants_and_unused_inputs1": _SCAN,
+    "scanOp_remove_constants_and_unused_inputs2": _SCAN,
+    "scanOp_save_mem": _SCAN,
+    "scan_cumulate": _SCAN,
+    "scan_mitmot_to_sitsot": _SCAN,
+    "scan_optimize_inner": _SCAN,
+    "scan_pushout_dot1": _SCAN,
+    "scan_remove_dead_outputs": _SCAN,
+    "scan_write_out_short_loops": _SCAN,
+    # Matrices.
+    "inv_as_solve": _MATRICES,
+    "local_det_chol": _MATRICES,
+    "no_transpose_symmetric": _MATRICES,
+    "psd_solve_with_chol": _MATRICES,
+    "remove_hint_nodes": _MATRICES,
+    "tag_solve_triangular": _MATRICES,
+    "transinv_to_invtrans": _MATRICES,
+}
