@@ -49,6 +49,10 @@ def test_changes_by_other_means_are_noticed():
     clients.append(("last", 0))
     clients.remove(("last", 0))
     assert set(clients) == expected
+    clients.pop()
+    clients.append(("another", 0))
+    clients.remove(("another", 0))
+    assert set(clients) < expected and len(clients) == len(expected) - 1
 
 
 def test_repeated_clients():

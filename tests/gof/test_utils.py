@@ -55,6 +55,15 @@ def test_traces_are_bounded():
     assert utils.get_variable_trace_string(x) == ""
 
 
+def test_constants_that_graphs_share_gather_no_stack_traces():
+    shared = theano.tensor.constant(3.0)
+    assert shared.cached
+    before = getattr(shared.tag, "trace", None)
+    for _ in range(3):
+        utils.copy_stack_trace([theano.tensor.dscalar() + 1, theano.tensor.dscalar() + 2], shared)
+    assert getattr(shared.tag, "trace", None) == before
+
+
 def test_copy_stack_trace_merges():
     x = number("x")
     y = toy(number("a"))

@@ -37,7 +37,8 @@ class ClientList(list):
             # What was appended since.
             known = len(places)
             places.update((other, known + i) for i, other in enumerate(self[known:]))
-        if places is None or len(places) != n or self[places.get(client, -1)] != client:
+        at = n if places is None or len(places) != n else places.get(client, n)
+        if places is None or at >= n or self[at] != client:
             # There is no index yet, or the list was changed by other means.
             places = self._places = {other: i for i, other in enumerate(self)}
             if client not in places or len(places) != n:

@@ -244,6 +244,9 @@ def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
     sources = _as_variables(from_var)
     targets = _as_variables(to_var)
     for target in targets:
+        if getattr(target, "cached", False):
+            # A constant that all graphs share would gather the lines of all.
+            continue
         tag = target.tag
         if tag._trace is None and len(sources) == 1:
             tag._trace = sources[0].tag._trace

@@ -117,6 +117,18 @@ def test_labels_that_are_no_columns_raise():
         nnet.categorical_crossentropy(T.dmatrix(), T.dvector())
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "uint8", "int8"])
+@pytest.mark.parametrize("target_dtype", ["int8", "bool", "float16"])
+def test_sigmoid_binary_crossentropy_in_other_dtypes(dtype, target_dtype):
+    x, t = T.TensorType(dtype, (False,))("x"), T.TensorType(target_dtype, (False,))("t")
+    loss = nnet.sigmoid_binary_crossentropy(x, t)
+    assert loss.type.dtype == (nnet.softplus(x) - x * t).type.dtype
+    values, target = np.array([0, 1, 5], dtype), np.array([1, 0, 1], target_dtype)
+    wide = values.astype("float64")
+    wanted = np.log1p(np.exp(wide)) - wide * target
+    np.testing.assert_allclose(loss.eval({x: values, t: target}), wanted, rtol=2e-3)
+
+
 def test_binary_crossentropies_agree_and_stay_finite():
     target = np.random.RandomState(1).rand(4, 5)
     expected = -(target * np.log(scipy.special.expit(X)) + (1 - target) * np.log(1 - scipy.special.expit(X)))

@@ -144,8 +144,9 @@ TABLE = [
         lacks("TrueDiv"),
         ("local_quotient_of_powers",),
     ),
-    Row("dot22", "dot22", LATER, lambda g: T.dot(g.m, g.w), has("Dot22")),
-    Row("dot22", "local_dot_to_dot22", LATER, lambda g: T.dot(g.m, g.w), has("Dot22")),
+    # The manual marks o4, o3 and unsafe; the original has it in all but Stabilization.
+    Row("dot22", "dot22", "o4 o3 o2 o1 unsafe", lambda g: T.dot(g.m, g.w), has("Dot22")),
+    Row("dot22", "local_dot_to_dot22", "o4 o3 o2 o1 unsafe", lambda g: T.dot(g.m, g.w), has("Dot22")),
     Row("sum_scalar_mul", "local_sum_mul_by_scalar", CANONICAL, lambda g: (g.x * g.k).sum(), sum_comes_first),
     Row("neg_neg", "local_neg_neg", LATER, lambda g: -(-g.x), lacks("Neg"), NEGATIONS),
     Row(

@@ -5,6 +5,7 @@ import pytest
 
 import theano
 import theano.tensor as T
+from theano import scalar
 from theano.tensor.rewriting.fusion import MAX_NODES
 
 x, y = T.dvectors("x", "y")
@@ -114,3 +115,20 @@ def test_shared_variables_are_updated_with_old_values():
     f()
     np.testing.assert_allclose(a.get_value(), V + W)
     np.testing.assert_allclose(b.get_value(), V * W)
+
+
+class _UpAndDown(scalar.UnaryScalarOp):
+    """A scalar op of two results."""
+
+    nout = 2
+
+    def impl(self, x):
+        return x + 1, x - 1
+
+
+def test_one_of_several_results_is_written_over_the_input():
+    both = T.Elemwise(_UpAndDown(lambda dtype: [dtype, dtype]))
+    up, down = both(x * 2)
+    f = theano.function([x], [up, down], mode=FAST)
+    assert any(node.op.destroy_map for node in f.maker.fgraph.apply_nodes if isinstance(node.op, T.Elemwise))
+    np.testing.assert_array_equal(f(np.array([1.0, 2.0])), [[3.0, 5.0], [1.0, 3.0]])

@@ -72,3 +72,14 @@ def test_log_of_a_sum_of_exponentials_of_integers():
     f = theano.function([i, j], T.log(T.exp(i) + T.exp(j)), mode=FAST)
     a, b = np.array([1, 1000, -3], "int32"), np.array([1, 999, 2], "int32")
     np.testing.assert_allclose(f(a, b), np.logaddexp(a, b), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    "build", [lambda z: 1 - T.sqr(T.tanh(z)), lambda z: T.log(1 - T.tanh(z) ** 2), lambda z: z**3 / T.sqr(z)]
+)
+def test_rewrites_of_real_functions_leave_complex_numbers_alone(build, dtype):
+    z = T.TensorType(dtype, (False,))("z")
+    values = np.array([0.3 + 0.2j, -1 + 0.5j, 2 - 1j], dtype)
+    found, wanted = (theano.function([z], build(z), mode=theano.Mode("py", o))(values) for o in ("fast_run", None))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4 if dtype == "complex64" else 1e-12)

@@ -364,7 +364,7 @@ static int det_execute(ThnFrame *f, const ThnInstr *ins)
             thn_blas_let_go(held);
             if (info > 0) {
                 re = 0; /* a pivot is exactly zero */
-            } else {
+            } else if (info == 0) {
                 diagonal_product(letter, lu, n, pivots, &re, &im);
             }
         }

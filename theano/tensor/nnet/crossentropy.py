@@ -318,7 +318,12 @@ def sigmoid_binary_crossentropy(output: Any, target: Any):
     term is negative, so that small losses, and their gradients, keep their digits.
     """
     output, target = as_tensor_variable(output), as_tensor_variable(target)
-    return target * softplus(-output) + (1.0 - target) * softplus(output)
+    of_zero = softplus(output)
+    if output.type.dtype in discrete_dtypes:
+        # The negatives of unsigned integers wrap around.
+        output = output.astype(of_zero.type.dtype)
+    one = np.asarray(1, dtype=of_zero.type.dtype)
+    return target * softplus(-output) + (one - target) * of_zero
 
 
 class Prepend_scalar_constant_to_each_row(Op):

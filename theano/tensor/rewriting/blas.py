@@ -514,8 +514,8 @@ def local_inplace_ger(node: Any) -> Any:
 
 blas_optdb = SequenceDB()
 # After the canonicalization, which does not know these Ops, and before the specialization.
-optdb.register("BlasOpt", blas_optdb, 1.7, "fast_run")
-blas_optdb.register("local_dot_to_dot22", in2out(local_dot_to_dot22), 0, "fast_run", "dot22")
+optdb.register("BlasOpt", blas_optdb, 1.7, "fast_run", "fast_compile")
+blas_optdb.register("local_dot_to_dot22", in2out(local_dot_to_dot22), 0, "fast_run", "fast_compile", "dot22")
 blas_optdb.register("gemm_optimizer", GemmOptimizer(), 10, "fast_run", "gemm", "GemmOptimizer")
 blas_optdb.register("local_dot22_to_dot22scalar", in2out(local_dot22_to_dot22scalar), 11, "fast_run")
 blas_optdb.register(

@@ -184,7 +184,8 @@ def _make_inplace(op: Any, node: Any, pattern: dict[int, int]) -> Any:
     if isinstance(op.scalar_op, scal.Composite):
         # Its output types are those of its inner graph.
         return type(op)(op.scalar_op, pattern)
-    preference = scal.transfer_type(*[pattern.get(i, o.type.dtype) for i, o in enumerate(node.outputs)])
+    types = [scal.get_scalar_type(o.type.dtype) for o in node.outputs]
+    preference = scal.transfer_type(*[pattern.get(i, t) for i, t in enumerate(types)])
     scalar_op = op.scalar_op
     if hasattr(scalar_op, "make_new_inplace"):
         new_scalar = scalar_op.make_new_inplace(preference)

@@ -132,7 +132,9 @@ def local_one_minus_sqr_tanh(node: Any) -> Any:
         return False
     t = square.owner.inputs[0]
     x = _applied(t, T.tanh)
-    if x is None or x.type.dtype != node.outputs[0].type.dtype or len(t.clients) > 1 or len(square.clients) > 1:
+    if x is None or x.type.dtype not in T.float_dtypes or x.type.dtype != node.outputs[0].type.dtype:
+        return False
+    if len(t.clients) > 1 or len(square.clients) > 1:
         return False
     if any(client != "output" and client.op == T.log for client, _ in node.outputs[0].clients):
         return False
