@@ -471,7 +471,7 @@ class _Segment:
     def _joins(self, node: Apply, group: Group) -> bool:
         if not isinstance(node.op, _KINDS) or not group.takes(node):
             return False
-        return isinstance(node.op, DimShuffle | Assert) or (_fusable(node) and _has_native_scalar(node))
+        return isinstance(node.op, DimShuffle | Assert) or (_fusable(node) and _is_printable(node))
 
     def _can_move(self, node: Apply, group: Group) -> bool:
         """Whether a node can run now: all that it reads is there, and it overwrites nothing that is in memory."""
@@ -518,7 +518,7 @@ class _Segment:
                 return group
             if not _is_uniform(node):
                 return None
-        elif not _fusable(node) or not _has_native_scalar(node):
+        elif not _fusable(node) or not _is_printable(node):
             return None
         else:
             group = self._choose(node)
@@ -634,7 +634,7 @@ def _is_uniform(node: Apply) -> bool:
     return all(all(v.type.broadcastable) for v in (*node.inputs, *node.outputs))
 
 
-def _has_native_scalar(node: Apply) -> bool:
+def _is_printable(node: Apply) -> bool:
     """Whether the node can be printed as C; one that cannot would spoil its whole group."""
     if isinstance(node.op, CAReduce):
         try:

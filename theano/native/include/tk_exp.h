@@ -103,40 +103,42 @@ TK_INLINE float tk_expf(float x)
     return x < -105.0f ? 0.0f : y;
 }
 
-/* exp(x - m): the rounding error of the difference, which the exponential would make |x - m| times larger, is kept. */
-TK_INLINE double tk_exp_diff_f64(double x, double m)
+/* exp(d + low) of a small low: the rounding error of d, which the exponential would make |d| times larger. */
+TK_INLINE double tk_exp_two_f64(double d, double low)
 {
-    double d = x - m, b = d - x, low = (x - (d - b)) - (m + b);
     double n = tk_exp_multiple(d);
     double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, d));
     double t = tk_exp_tail(r), y = tk_scale_1p(r + tk_fma(low, 1.0 + (r + t), t), n);
     return d < -750.0 ? 0.0 : y;
 }
-TK_INLINE float tk_exp_diff_f32(float x, float m)
+TK_INLINE float tk_exp_two_f32(float d, float low)
 {
-    float d = x - m, b = d - x, low = (x - (d - b)) - (m + b);
     float n = tk_exp_multiplef(d);
     float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, d));
     float t = tk_exp_tailf(r), y = tk_scale_1pf(r + tk_fmaf(low, 1.0f + (r + t), t), n);
     return d < -105.0f ? 0.0f : y;
 }
 
-/* exp(-x^2), with what the rounding of the square leaves. */
+TK_INLINE double tk_exp_diff_f64(double x, double m)
+{
+    double d = x - m, b = d - x;
+    return tk_exp_two_f64(d, (x - (d - b)) - (m + b));
+}
+TK_INLINE float tk_exp_diff_f32(float x, float m)
+{
+    float d = x - m, b = d - x;
+    return tk_exp_two_f32(d, (x - (d - b)) - (m + b));
+}
+
 TK_INLINE double tk_exp_minus_square_f64(double x)
 {
-    double d = -x * x, low = tk_fma(-x, x, -d);
-    double n = tk_exp_multiple(d);
-    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, d));
-    double t = tk_exp_tail(r), y = tk_scale_1p(r + tk_fma(low, 1.0 + (r + t), t), n);
-    return d < -750.0 ? 0.0 : y;
+    double d = -x * x;
+    return tk_exp_two_f64(d, tk_fma(-x, x, -d));
 }
 TK_INLINE float tk_exp_minus_square_f32(float x)
 {
-    float d = -x * x, low = tk_fmaf(-x, x, -d);
-    float n = tk_exp_multiplef(d);
-    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, d));
-    float t = tk_exp_tailf(r), y = tk_scale_1pf(r + tk_fmaf(low, 1.0f + (r + t), t), n);
-    return d < -105.0f ? 0.0f : y;
+    float d = -x * x;
+    return tk_exp_two_f32(d, tk_fmaf(-x, x, -d));
 }
 
 /* exp with an error of little more than half an ulp, for what is computed from it. */

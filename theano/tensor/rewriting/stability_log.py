@@ -243,13 +243,19 @@ def _share_a_shift(xs: list[Any]) -> bool:
     return all(n is not None and n.op == T.sub for n in nodes) and len({n.inputs[1] for n in nodes}) == 1
 
 
+def _float_argument(v: Any, op: Any) -> Any:
+    """The argument of `v` if it is `op` of a float that keeps its dtype, else None."""
+    x = _applied(v, op)
+    return x if x is not None and x.type.dtype == v.type.dtype and x.type.dtype.startswith("float") else None
+
+
 @register_stabilize
 @register_specialize
 @local_optimizer([T.log])
 def local_log_cosh(node: Any) -> Any:
     """``log(cosh(x)) -> switch(|x| < 3, log1p(2 * sinh(x / 2) ** 2), |x| + log1p(exp(-2 * |x|)) - log(2))``"""
-    x = _applied(node.inputs[0], T.cosh)
-    if x is None or x.type.dtype != node.outputs[0].type.dtype or not x.type.dtype.startswith("float"):
+    x = _float_argument(node.inputs[0], T.cosh)
+    if x is None:
         return False
     half, two, three = (np.asarray(c, dtype=x.type.dtype) for c in (0.5, 2, 3))
     size = T.abs_(x)
@@ -271,8 +277,8 @@ def local_log_1_minus_sqr_tanh(node: Any) -> Any:
     is_square = inner.op == T.sqr or (inner.op == T.pow and as_scalar_constant(inner.inputs[1]) == 2)
     if not is_square and not (inner.op == T.mul and len(inner.inputs) == 2 and t is inner.inputs[1]):
         return False
-    x = _applied(t, T.tanh)
-    if x is None or x.type.dtype != node.outputs[0].type.dtype or not x.type.dtype.startswith("float"):
+    x = _float_argument(t, T.tanh)
+    if x is None:
         return False
     return _result(node, T.mul(np.asarray(-2, dtype=x.type.dtype), T.log(T.cosh(x))))
 
@@ -282,8 +288,8 @@ def local_log_1_minus_sqr_tanh(node: Any) -> Any:
 @local_optimizer([T.log])
 def local_log_gamma(node: Any) -> Any:
     """``log(gamma(x)) -> gammaln(x)``, NaN where gamma is negative"""
-    x = _applied(node.inputs[0], T.gamma)
-    if x is None or x.type.dtype != node.outputs[0].type.dtype or not x.type.dtype.startswith("float"):
+    x = _float_argument(node.inputs[0], T.gamma)
+    if x is None:
         return False
     zero, two, nan = (np.asarray(c, dtype=x.type.dtype) for c in (0, 2, np.nan))
     below = T.floor(x)
