@@ -1,5 +1,6 @@
 """What `import theano` gives, and what it does not load."""
 
+import importlib
 import subprocess
 import sys
 
@@ -50,3 +51,9 @@ def test_import_is_light():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["theano.sandbox.cuda", "theano.sandbox.cuda.basic_ops"])
+def test_the_old_gpu_back_end_says_what_to_do(name):
+    with pytest.raises(ImportError, match="Leave the import out"):
+        importlib.import_module(name)

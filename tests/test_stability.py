@@ -198,21 +198,113 @@ ELEMENTS = {
 }  # fmt: skip
 
 
-# Each in a function of its own: where the sigmoid or the hyperbolic tangent is needed besides, the difference is cheaper.
+def second(build):
+    return grad(grad(build))
+
+
+def slope(a):
+    return logistic(a) * logistic(-a)
+
+
+def log_1_minus_tanh(a):
+    return mp.log(2) - log_1p_exp(2 * a) if a > 1 else mp.log1p(-tanh(a))
+
+
+def log_sinh(a):
+    return mp.log(mp.sinh(a)) if a < 1 else a + log_1_minus_exp(-2 * a) - mp.log(2)
+
+
+def log_odds(a):
+    return 2 * mp.atanh(2 * a - 1) if abs(a - 0.5) < 0.25 else mp.log(a) - mp.log1p(-a)
+
+
+def above_the_root(x):
+    # Where the result is more than its terms.
+    return (x > 0) & (abs(x - 0.8814) > 0.3)
+
+
+def unit(x):
+    return (x > 0) & (x < 1)
+
+
+# Each with a variable of its own: where the sigmoid or the hyperbolic tangent is needed besides, the difference is cheaper.
 ALONE = {
-    "gradient of sigmoid(x)": (grad(sigmoid), lambda a: logistic(a) * logistic(-a), anywhere),
-    "sigmoid(x) * (1 - sigmoid(x))": (lambda x: sigmoid(x) * (1 - sigmoid(x)), lambda a: logistic(a) * logistic(-a), anywhere),
+    "gradient of sigmoid(x)": (grad(sigmoid), slope, anywhere),
+    "second gradient of sigmoid(x)": (second(sigmoid), lambda a: -slope(a) * tanh(a / 2), anywhere),
+    "sigmoid(x) * (1 - sigmoid(x))": (lambda x: sigmoid(x) * (1 - sigmoid(x)), slope, anywhere),
+    "sigmoid(x) - sigmoid(x) ** 2": (lambda x: sigmoid(x) - sigmoid(x) ** 2, slope, anywhere),
+    "exp(x) / (1 + exp(x)) ** 2": (lambda x: T.exp(x) / (1 + T.exp(x)) ** 2, slope, anywhere),
+    "gradient of exp(x) / (1 + exp(x))": (grad(lambda x: T.exp(x) / (1 + T.exp(x))), slope, anywhere),
+    "gradient of 1 / (1 + exp(-x))": (grad(lambda x: 1 / (1 + T.exp(-x))), slope, anywhere),
+    "second gradient of 1 / (1 + exp(-x))": (
+        second(lambda x: 1 / (1 + T.exp(-x))), lambda a: -slope(a) * tanh(a / 2), anywhere,
+    ),
+    "second gradient of softplus(x)": (second(softplus), slope, anywhere),
+    "second gradient of log(1 + exp(x))": (second(lambda x: T.log(1 + T.exp(x))), slope, anywhere),
+    "second gradient of log(sigmoid(x))": (second(lambda x: T.log(sigmoid(x))), lambda a: -slope(a), anywhere),
+    "second gradient of log(1 - sigmoid(x))": (second(lambda x: T.log(1 - sigmoid(x))), lambda a: -slope(a), anywhere),
+    "gradient of log1p(-sigmoid(x))": (grad(lambda x: T.log1p(-sigmoid(x))), lambda a: -logistic(a), anywhere),
+    "gradient of log(1 - exp(x) / (1 + exp(x)))": (
+        grad(lambda x: T.log(1 - T.exp(x) / (1 + T.exp(x)))), lambda a: -logistic(a), anywhere,
+    ),
+    "(1 + tanh(x / 2)) / 2": (lambda x: (1 + T.tanh(x / 2)) / 2, logistic, anywhere),
+    "log((1 + tanh(x / 2)) / 2)": (lambda x: T.log((1 + T.tanh(x / 2)) / 2), lambda a: -log_1p_exp(-a), anywhere),
+    "2 * sigmoid(2 * x) - 1": (lambda x: 2 * sigmoid(2 * x) - 1, tanh, anywhere),
+    "sigmoid(x) - sigmoid(-x)": (lambda x: sigmoid(2 * x) - sigmoid(-2 * x), tanh, anywhere),
+    "log(1 + exp(x)) - x": (lambda x: T.log(1 + T.exp(x)) - x, lambda a: log_1p_exp(-a), anywhere),
+    "gradient of softplus(x) - x": (grad(lambda x: softplus(x) - x), lambda a: -logistic(-a), anywhere),
+    "x + log(1 + exp(-x))": (lambda x: x + T.log(1 + T.exp(-x)), log_1p_exp, anywhere),
+    "log(sigmoid(x) / (1 - sigmoid(x)))": (lambda x: T.log(sigmoid(x) / (1 - sigmoid(x))), lambda a: a, anywhere),
+    "exp(-log(1 + exp(-x)))": (lambda x: T.exp(-T.log(1 + T.exp(-x))), logistic, anywhere),
     "gradient of tanh(x)": (grad(T.tanh), sech2, anywhere),
     "1 - tanh(x) ** 2": (lambda x: 1 - T.tanh(x) ** 2, sech2, anywhere),
-}
+    "1 - tanh(x)": (lambda x: 1 - T.tanh(x), lambda a: 2 * logistic(-2 * a), anywhere),
+    "1 + tanh(x)": (lambda x: T.tanh(x) + 1, lambda a: 2 * logistic(2 * a), anywhere),
+    "log(1 - tanh(x))": (lambda x: T.log(1 - T.tanh(x)), log_1_minus_tanh, anywhere),
+    "gradient of log(1 - tanh(x))": (grad(lambda x: T.log(1 - T.tanh(x))), lambda a: -2 * logistic(2 * a), anywhere),
+    "log(1 + tanh(x))": (lambda x: T.log(1 + T.tanh(x)), lambda a: log_1_minus_tanh(-a), anywhere),
+    "gradient of log(1 + tanh(x))": (grad(lambda x: T.log(1 + T.tanh(x))), lambda a: 2 * logistic(-2 * a), anywhere),
+    "log((exp(x) + exp(-x)) / 2)": (lambda x: T.log((T.exp(x) + T.exp(-x)) / 2), log_cosh, anywhere),
+    "gradient of log(exp(x) + exp(-x))": (grad(lambda x: T.log(T.exp(x) + T.exp(-x))), tanh, anywhere),
+    "log(sinh(x))": (lambda x: T.log(T.sinh(x)), log_sinh, above_the_root),
+    "log(1 - exp(-x)), subnormal too": (lambda x: T.log(1 - T.exp(-x)), lambda a: log_1_minus_exp(-a), lambda x: x > 0),
+    "log(exp(x) - 1), subnormal too": (
+        lambda x: T.log(T.exp(x) - 1), lambda a: mp.log(mp.expm1(a)) if a < 5 else a + log_1_minus_exp(-a), lambda x: x > 0,
+    ),
+    "log(x / (1 - x))": (lambda x: T.log(x / (1 - x)), log_odds, unit),
+    "log(x) - log(1 - x)": (lambda x: T.log(x) - T.log(1 - x), log_odds, unit),
+    "log(1 / x - 1)": (lambda x: T.log(1 / x - 1), lambda a: -log_odds(a), unit),
+    "log((1 + x) / (1 - x)) / 2": (lambda x: 0.5 * T.log((1 + x) / (1 - x)), mp.atanh, lambda x: abs(x) < 1),
+    "(log(1 + x) - log(1 - x)) / 2": (lambda x: (T.log(1 + x) - T.log(1 - x)) / 2, mp.atanh, lambda x: abs(x) < 1),
+    "log(x + sqrt(x ** 2 + 1))": (lambda x: T.log(x + T.sqrt(x**2 + 1)), mp.asinh, anywhere),
+    "log(x + sqrt(x ** 2 - 1))": (lambda x: T.log(x + T.sqrt(x**2 - 1)), mp.acosh, lambda x: x > 1),
+    "1 - cos(x)": (lambda x: 1 - T.cos(x), lambda a: 2 * mp.sin(a / 2) ** 2, lambda x: abs(x) < 1e3),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """The results of each expression of a variable of its own, from one compiled function a dtype and mode."""
+    results = {}
+    for dtype in DTYPES:
+        xs = [T.vector(dtype=dtype) for _ in ALONE]
+        outputs = [build(x) for x, (build, _, _) in zip(xs, ALONE.values(), strict=True)]
+        at = points(dtype)
+        for mode, value in MODES.items():
+            f = theano.function(xs, outputs, mode=value, on_unused_input="ignore")
+            for name, out in zip(ALONE, f(*[at] * len(xs)), strict=True):
+                results[name, dtype, mode] = at, out
+    return results
+
+
+MODES = {"native": None, "python": theano.Mode("vm", "fast_run")}
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ALONE)
-def test_differences_of_which_nothing_else_is_needed(name, dtype):
-    build, exact, domain = ALONE[name]
-    x, at = T.vector(dtype=dtype), points(dtype)
-    check_elements(at, theano.function([x], build(x))(at), exact, domain, dtype)
+def test_differences_of_which_nothing_else_is_needed(alone, name, dtype):
+    _, exact, domain = ALONE[name]
+    check_elements(*zip(*[alone[name, dtype, mode] for mode in MODES], strict=True), exact, domain, dtype)
 
 
 @pytest.fixture(scope="module")
@@ -232,16 +324,19 @@ def elements():
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_elements(elements, name, dtype):
     _, exact, domain = ELEMENTS[name]
-    check_elements(*elements[name, dtype], exact, domain, dtype)
+    x, y = elements[name, dtype]
+    check_elements([x], [y], exact, domain, dtype)
 
 
-def check_elements(x, y, exact, domain, dtype):
-    assert y.dtype == dtype
-    kept = domain(x)
-    assert kept.sum() > 100
-    for a, value in zip(x[kept], y[kept], strict=True):
+def check_elements(xs, ys, exact, domain, dtype):
+    """`ys` are results of several modes at the same points."""
+    assert {y.dtype for y in ys} == {np.dtype(dtype)}
+    kept = domain(xs[0])
+    assert kept.sum() > 40
+    for a, *values in zip(xs[0][kept], *[y[kept] for y in ys], strict=True):
         wanted = exact(mp.mpf(float(a)))
-        assert ulps(value, wanted, dtype) < LIMIT, (a, value, wanted)
+        for value in values:
+            assert ulps(value, wanted, dtype) < LIMIT, (a, value, wanted)
 
 
 def rows(dtype):
@@ -259,12 +354,15 @@ def exact_row(row, label):
     rest = mp.fsum(v for j, v in enumerate(e) if j != x.index(top))
     logs = [(v - top) - mp.log1p(rest) for v in x]
     others = mp.fsum(v for j, v in enumerate(e) if j != label)
+    complements = [mp.fsum(e[:j] + e[j + 1 :]) / total for j in range(len(e))]
     return {
         "logsumexp": [top + mp.log1p(rest)],
         "logmeanexp": [top + mp.log1p(rest) - mp.log(len(x))],
         "softmax": [v / total for v in e],
         "logsoftmax": logs,
         "loss": [-logs[label]],
+        "complement": complements,
+        "log complement": [mp.log(q) if q < 0.5 else mp.log1p(-v / total) for v, q in zip(e, complements, strict=True)],
         "gradient": [-others / total if j == label else v / total for j, v in enumerate(e)],
     }
 
@@ -275,6 +373,16 @@ def one_hot(x, y):
 
 def by_index(logs, y):
     return -logs[T.arange(y.shape[0]), y]
+
+
+def shifted_softmax(x):
+    e = T.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def logsumexp(x, axis):
+    top = x.max(axis=axis, keepdims=True)
+    return top + T.log(T.exp(x - top).sum(axis=axis, keepdims=True))
 
 
 ROWS = {
@@ -309,10 +417,21 @@ ROWS = {
         lambda x, y: T.grad(categorical_crossentropy(softmax(x), one_hot(x, y)).sum(), x), "gradient",
     ),
     "gradient of logsoftmax(x)[arange, y]": (lambda x, y: T.grad(by_index(logsoftmax(x), y).sum(), x), "gradient"),
+    "gradient of logsoftmax(x) with targets": (lambda x, y: T.grad(-(one_hot(x, y) * logsoftmax(x)).sum(), x), "gradient"),
+    "gradient of softmax(x)[arange, y] by hand": (
+        lambda x, y: T.grad(-T.log(softmax_graph(x)[T.arange(y.shape[0]), y]).sum(), x), "gradient",
+    ),
+    "gradient of the crossentropy with targets by hand": (
+        lambda x, y: T.grad(-(one_hot(x, y) * T.log(shifted_softmax(x))).sum(), x), "gradient",
+    ),
+    "gradient of x - max - log(sum(exp(x - max))) with targets": (
+        lambda x, y: T.grad(-(one_hot(x, y) * logsoftmax_graph(x)).sum(), x), "gradient",
+    ),
+    "x - (max + log(sum(exp(x - max))))": (lambda x, y: x - logsumexp(x, 1), "logsoftmax"),
+    "1 - softmax(x)": (lambda x, y: 1 - softmax(x), "complement"),
+    "log(1 - softmax(x))": (lambda x, y: T.log(1 - softmax(x)), "log complement"),
+    "log1p(-softmax(x))": (lambda x, y: T.log1p(-softmax(x)), "log complement"),
 }  # fmt: skip
-
-
-MODES = {"native": None, "python": theano.Mode("vm", "fast_run")}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -341,6 +460,108 @@ def test_logarithm_of_a_sum_of_two_to_five_exponentials(dtype):
         for row, value in zip(values[:, :n], out, strict=True):
             scale = mp.mpf(float(abs(row).max()))
             assert ulps(value, exact_row(row, 0)["logsumexp"][0], dtype, scale) < LIMIT, (row, value)
+
+
+WEIGHTED = {
+    "softmax": (softmax, False),
+    "softmax by hand": (softmax_graph, False),
+    "softmax by hand from the maximum": (shifted_softmax, False),
+    "exp(logsoftmax(x))": (lambda x: T.exp(logsoftmax(x)), False),
+    "logsoftmax": (logsoftmax, True),
+    "log(softmax(x))": (lambda x: T.log(softmax(x)), True),
+    "log(softmax by hand)": (lambda x: T.log(softmax_graph(x)), True),
+    "logsoftmax by hand": (logsoftmax_graph, True),
+    "x - logsumexp(x)": (lambda x: x - logsumexp(x, 1), True),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_gradients_of_weighted_softmaxes(name, dtype, mode):
+    build, of_logarithm = WEIGHTED[name]
+    x, w = T.matrix(dtype=dtype), T.matrix(dtype=dtype)
+    values = rows(dtype)
+    weights = np.random.default_rng(4).standard_normal(values.shape).astype(dtype)
+    out = theano.function([x, w], T.grad((w * build(x)).sum(), x), mode=MODES[mode])(values, weights)
+    assert out.dtype == dtype
+    for row, weight, got in zip(values, weights, out, strict=True):
+        for value, (wanted, scale) in zip(got, exact_weighted(row, weight, of_logarithm), strict=True):
+            assert ulps(value, wanted, dtype, scale) < LIMIT, (row, weight, value, wanted)
+
+
+def exact_weighted(row, weight, of_logarithm):
+    """The gradient of ``sum(weight * softmax(row))``, or of its logarithm, and the size of the terms that it is a sum of."""
+    e = [mp.exp(mp.mpf(float(v)) - mp.mpf(float(max(row)))) for v in row]
+    w, total = [mp.mpf(float(v)) for v in weight], mp.fsum(e)
+    p = [v / total for v in e]
+    for j in range(len(p)):
+        others = [i for i in range(len(p)) if i != j]
+        if of_logarithm:
+            lacking = mp.fsum(p[i] for i in others)
+            terms = [w[j] * lacking, *(-p[j] * w[i] for i in others)]
+        else:
+            terms = [sign * p[j] * p[i] * w[k] for i in others for sign, k in ((1, j), (-1, i))]
+        yield mp.fsum(terms), mp.fsum(map(abs, terms))
+
+
+@pytest.mark.parametrize("axis", [0, 2])
+def test_gradients_of_softmaxes_over_other_axes_are_exact(axis):
+    x, w = T.dtensor3(), T.dtensor3()
+    shifted = x - x.max(axis=axis, keepdims=True)
+    e = T.exp(shifted)
+    logs = shifted - T.log(e.sum(axis=axis, keepdims=True))
+    gradients = [T.grad((w * v).sum(), x) for v in (logs, e / e.sum(axis=axis, keepdims=True))]
+    f = theano.function([x, w], [logs, *gradients])
+    rng = np.random.default_rng(0)
+    value, weights = rng.standard_normal((2, 3, 4)) * 40, rng.standard_normal((2, 3, 4))
+    found = [np.moveaxis(v, axis, 2).reshape(-1, value.shape[axis]) for v in (*f(value, weights), value, weights)]
+    for logs, of_logs, of_softmax, row, weight in zip(*found, strict=True):
+        exact = [((v, 0) for v in exact_row(row, 0)["logsoftmax"]), *(exact_weighted(row, weight, of) for of in (True, False))]
+        for got, wanted in zip((logs, of_logs, of_softmax), exact, strict=True):
+            for a, (b, scale) in zip(got, wanted, strict=True):
+                assert ulps(a, b, "float64", scale) < LIMIT, (row, weight, a, b)
+
+
+@pytest.mark.parametrize("build", [
+    lambda x: T.hessian(T.log(T.exp(x).sum()), x),
+    lambda x: T.jacobian(softmax(x.dimshuffle("x", 0))[0], x),
+    lambda x: T.jacobian(T.exp(x) / T.exp(x).sum(), x),
+])
+def test_derivatives_of_probabilities_near_one(build):
+    x = T.dvector()
+    row = np.array([0.5, 41.25, 3.0])
+    p = exact_row(row, 0)["softmax"]
+    lacking = exact_row(row, 0)["complement"]
+    found = theano.function([x], build(x))(row)
+    for i in range(3):
+        for j in range(3):
+            wanted = p[i] * lacking[i] if i == j else -p[i] * p[j]
+            assert ulps(found[i, j], wanted, "float64") < LIMIT, (i, j, found[i, j], wanted)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_small_probabilities_beside_many_others(dtype, mode):
+    values = np.random.default_rng(1).standard_normal((3, 300)).astype(dtype)
+    values[1:, 7] += np.array([15, 30], dtype)
+    x = T.matrix(dtype=dtype)
+    by_row, by_column = theano.function([x], [softmax(x), softmax(x.T.copy().T)], mode=MODES[mode])(values)
+    for row, *outs in zip(values, by_row, by_column, strict=True):
+        exact = exact_row(row, 0)["softmax"]
+        for got in outs:
+            assert max(ulps(a, b, dtype) for a, b in zip(got, exact, strict=True)) < LIMIT
+
+
+@pytest.mark.parametrize("mode", [*MODES.values(), theano.Mode("cvm", None), theano.Mode("vm", None)])
+def test_gradients_of_certain_predictions_are_numbers_without_rewrites_too(mode):
+    x, t = T.dmatrices("x", "t")
+    logs = logsoftmax(x)
+    f = theano.function([x, t], [T.grad(-(t * logs).sum(), x), T.grad((t * softmax(x)).sum(), x)], mode=mode)
+    value, target = np.array([[1e4, 0, -1e4], [0, 0, -800.0]]), np.array([[0, 0, 1.0], [1, 0, 0]])
+    of_logs, of_softmax = f(value, target)
+    np.testing.assert_allclose(of_logs, [[1, 0, -1], [-0.5, 0.5, 0]], atol=1e-300)
+    np.testing.assert_allclose(of_softmax, [[0, 0, 0], [0.25, -0.25, 0]], atol=1e-300)
 
 
 @pytest.mark.parametrize("axis", [0, 2, (0, 2), None])

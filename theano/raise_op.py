@@ -50,7 +50,9 @@ class Assert(Op):
     Parameters
     ----------
     msg : str
-        Message of the AssertionError.
+        Message of the exception.
+    exc : type
+        The exception's class, by default AssertionError.
 
     Notes
     -----
@@ -68,13 +70,14 @@ class Assert(Op):
 
     _f16_ok = True
     view_map = {0: [0]}
-    __props__ = ("msg",)
+    __props__ = ("msg", "exc")
     check_input = False
     # Merging treats ``f(check(x))`` and ``f(x)`` as one computation.
     _assert_like = True
 
-    def __init__(self, msg: str = "Theano Assert failed!"):
+    def __init__(self, msg: str = "Theano Assert failed!", exc: type[Exception] = AssertionError):
         self.msg = msg
+        self.exc = exc
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{msg={self.msg!r}}}"
@@ -82,6 +85,7 @@ class Assert(Op):
     def __setstate__(self, attrs: dict) -> None:
         self.__dict__.update(attrs)
         self.__dict__.setdefault("msg", "Theano Assert failed!")
+        self.__dict__.setdefault("exc", AssertionError)
 
     def make_node(self, value: Any, *conds: Any) -> Apply:
         from theano.tensor import as_tensor_variable
@@ -97,7 +101,7 @@ class Assert(Op):
         value, *conds = inputs
         out_storage[0][0] = value
         if not np.all(conds):
-            raise AssertionError(self.msg)
+            raise self.exc(self.msg)
 
     def grad(self, inputs: Sequence[Variable], output_gradients: Sequence[Variable]) -> list[Variable]:
         from theano.gradient import DisconnectedType

@@ -12,6 +12,7 @@ from theano.compile import debugmode, monitormode, nanguardmode
 from theano.compile.debugmode import DebugMode
 from theano.compile.nanguardmode import NanGuardMode
 from theano.ifelse import ifelse
+from theano.tensor.careduce import MaxOrMinusInfinity
 
 
 class Op(theano.Op):
@@ -181,6 +182,31 @@ def test_nan_guard_watches_every_node():
     assert f([1.0]) == [1.0]
     with np.errstate(all="ignore"), pytest.raises(AssertionError, match="log"):
         f([-1.0])
+
+
+@pytest.mark.parametrize("mode", [DebugMode(check_c_code=False, stability_patience=1), NanGuardMode(True, True, True)])
+def test_the_largest_of_no_numbers_may_be_infinite(mode):
+    x = T.dmatrix("x")
+    largest = MaxOrMinusInfinity(axis=0)(x * 2)
+    f = theano.function([x], T.exp(largest), mode=mode)
+    assert f(np.zeros((0, 2))).tolist() == [0, 0] and f([[0, -1]]).tolist() == [1, np.exp(-2.0)]
+    with pytest.raises((debugmode.InvalidValueError, AssertionError)):
+        f([[np.nan, 1]])
+
+
+@pytest.mark.parametrize("mode", [DebugMode(check_c_code=False, stability_patience=1), NanGuardMode(True, True, True)])
+def test_memory_that_is_filled_in_parts_may_hold_anything(mode):
+    class Garbage(T.AllocEmpty):
+        def perform(self, node, inputs, output_storage):
+            output_storage[0][0] = np.full(inputs[0], np.inf)
+
+    Garbage.__name__ = "AllocEmpty"
+    x = T.dvector("x")
+    half = T.set_subtensor(Garbage("float64")(4)[:2], x)
+    f = theano.function([x], T.set_subtensor(half[2:], x + 1)[1:3] * 2, mode=mode)
+    assert f([1, 2]).tolist() == [4, 4]
+    with pytest.raises((debugmode.InvalidValueError, AssertionError)):
+        f([1, np.inf])
 
 
 def test_nan_guard_derived_modes_keep_their_flags():

@@ -32,7 +32,7 @@ ROWS = {
     "inplace_setsubtensor": ("local_inplace_setsubtensor", "o4", "inplace_setsubtensor"),
     "gemm": ("GemmOptimizer", "o4 o3 unsafe", "gemm"),
     "inplace_elemwise": ("InplaceElemwiseOptimizer", "o4", "inplace_elemwise"),
-    "inplace_random": (" random_make_inplace", "o4", "inplace_random"),
+    "inplace_random": (" random_make_inplace at", "o4", "inplace_random"),
     "elemwise fusion": ("FusionOptimizer", "o4 o3 o2 unsafe", "fusion"),
     "local_log_softmax": ("local_log_softmax", "o4 o3 Stabilization unsafe", "local_log_softmax"),
     "local_remove_all_assert": ("local_remove_all_assert", "unsafe", "local_remove_all_assert"),

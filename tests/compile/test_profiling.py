@@ -172,3 +172,16 @@ def test_the_least_peak_is_printed():
     flags = "profile=True,profile_memory=True,profiling.min_peak_memory=True"
     _, err = run(CODE, flags)
     assert "Minimum peak from all valid apply node order is" in err
+
+
+def test_the_time_to_load_libraries_is_part_of_the_linker_s():
+    x = T.dvector("x")
+    stats = theano.compile.ProfileStats(atexit_print=False)
+    # An expression that no other test has: its kernel is not loaded yet.
+    out = sum(T.exp(x * k) / (1 + T.sin(x + k)) for k in range(7)) - T.tanh(x) ** 5
+    theano.function([x], out, mode=theano.Mode("cvm", "fast_run"), profile=stats)
+    stream = io.StringIO()
+    stats.summary(stream)
+    if theano.native.linker.runs_natively():
+        assert 0 < stats.import_time < stats.linker_time
+    assert f"       Import time {stats.import_time:e}s" in stream.getvalue()

@@ -75,8 +75,8 @@ def test_page_in_a_browser(tmp_path):
     assert order == "ascending"
 
 
-@needs_browser
-def test_page_of_a_scan_in_a_browser(tmp_path):
+def profiled_scan():
+    """A function with a scan after a call, and the profiles of the scan."""
     x, w = T.dmatrix("x"), theano.shared(np.eye(3), "w")
     h, _ = theano.scan(lambda a, b: T.tanh(a + T.dot(b, w)), sequences=x, outputs_info=T.zeros((3,)), profile="rnn")
     known = list(theano.compile.profiling._atexit_print_list)
@@ -84,6 +84,12 @@ def test_page_of_a_scan_in_a_browser(tmp_path):
     inner = [p for p in theano.compile.profiling._atexit_print_list if p not in known]
     for found in inner:
         theano.compile.profiling._atexit_print_list.remove(found)
+    return f, inner
+
+
+@needs_browser
+def test_page_of_a_scan_in_a_browser(tmp_path):
+    f, inner = profiled_scan()
     write_page([f.profile, *inner], tmp_path / "scan.html")
     result, problems = run_in_page(
         tmp_path / "scan.html",
@@ -137,13 +143,7 @@ def test_the_destination_may_be_a_page(tmp_path):
 
 
 def test_a_scan_has_a_section_of_its_own():
-    x, w = T.dmatrix("x"), theano.shared(np.eye(3), "w")
-    h, _ = theano.scan(lambda a, b: T.tanh(a + T.dot(b, w)), sequences=x, outputs_info=T.zeros((3,)), profile="rnn")
-    known = list(theano.compile.profiling._atexit_print_list)
-    f = profiled(h[-1].sum(), [x], [np.ones((4, 3))])
-    inner = [p for p in theano.compile.profiling._atexit_print_list if p not in known]
-    for found in inner:
-        theano.compile.profiling._atexit_print_list.remove(found)
+    f, inner = profiled_scan()
     text = page([f.profile, *inner])
     assert "Scan rnn" in text and "Runs of the scan" in text
     assert re.search(r"<dt>Steps</dt><dd>4</dd>", text)

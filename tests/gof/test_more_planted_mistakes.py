@@ -25,14 +25,9 @@ from theano.gof.fg import MissingInputError
 from theano.tests import unittest_tools as utt
 
 from . import user_c_ops as u
+from .planted import GOOD, IN, LOOP, OUT, V, needs_compiler
 
-needs_compiler = pytest.mark.skipif(not theano.config.cxx, reason="there is no C++ compiler")
-V = np.array([3.5, -1.0, 2.25, 0.5, 4.0])
 _v, _w, _m = T.dvector("v"), T.dvector("w"), T.dmatrix("m")
-LOOP = "for (npy_intp i = 0; i < PyArray_DIMS(%(x)s)[0]; i++)"
-OUT = "((double*)PyArray_DATA(%(z)s))[i]"
-IN = "*(double*)PyArray_GETPTR1(%(x)s, i)"
-GOOD = u.OUTPUT_LIKE + f"{LOOP} {OUT} = 2 * {IN};"
 
 
 class PyOp(theano.Op):

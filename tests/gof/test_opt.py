@@ -4,6 +4,7 @@ import gc
 import io
 import logging
 import pickle
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -197,6 +198,38 @@ class TestPatterns:
         TopoOptimizer(pattern).optimize(fgraph)
         assert str(fgraph) == "[x, neg(y)]"
 
+    def test_a_part_that_does_not_fit_binds_nothing(self, xyz):
+        x, y, _ = xyz
+        named = {"pattern": "a", "constraint": lambda v: v.name == "x"}
+        pattern = PatternSub(
+            (neg, (add, {"pattern": (neg, "a"), "constraint": lambda v: False}, "b")),
+            "b",
+            skip_identities_fn=lambda v: v.owner.inputs[0] if v.owner is not None and v.owner.op == neg else None,
+        )
+        fgraph = graph(xyz, neg(add(neg(x), y)))
+        TopoOptimizer(pattern).optimize(fgraph)
+        assert str(fgraph) == "[neg(add(neg(x), y))]"
+        fgraph = graph(xyz, add(x, y), add(y, x))
+        TopoOptimizer(PatternSub((add, named, "b"), "b")).optimize(fgraph)
+        assert str(fgraph) == "[y, add(y, x)]"
+
+    def test_one_part_may_be_used_elsewhere(self, xyz):
+        x, y, _ = xyz
+        shared = {"pattern": (neg, "a"), "allow_multiple_clients": True}
+        for part, expected in (((neg, "a"), "[add(*1 -> neg(x), y), *1]"), (shared, "[sub(y, x), neg(x)]")):
+            inner = neg(x)
+            fgraph = graph(xyz, add(inner, y), inner)
+            TopoOptimizer(PatternSub((add, part, "b"), (sub, "b", "a"))).optimize(fgraph)
+            assert str(fgraph) == expected
+
+    def test_the_debugger_starts_at_the_pattern_s_op(self, xyz, monkeypatch):
+        x, y, _ = xyz
+        stops = []
+        monkeypatch.setattr(sys, "breakpointhook", lambda: stops.append(1))
+        fgraph = graph(xyz, neg(neg(x)), add(x, y))
+        TopoOptimizer(PatternSub((neg, (neg, "a")), "a", pdb=True)).optimize(fgraph)
+        assert len(stops) == 2
+
     @pytest.mark.parametrize("allowed", [False, True])
     def test_inner_part_used_elsewhere(self, xyz, allowed):
         x, _, _ = xyz
@@ -348,6 +381,38 @@ class TestGroup:
         assert LocalOptGroup(*opts).transform(neg(x).owner)[0].owner.op == identity
         chain = LocalOptGroup(OpSub(add, mul), OpSub(mul, sub), apply_all_opts=True)
         assert chain.transform(add(x, x).owner)[0].owner.op == sub
+
+    def test_the_member_that_changed_the_node_is_the_reason(self, xyz):
+        x, y, _ = xyz
+        first, second, third = PatternSub((add, "a", "b"), (mul, "a", "b"), name="first"), OpSub(mul, sub), OpSub(neg, identity)
+        reasons = []
+
+        class Reasons(gof.toolbox.Feature):
+            def on_change_input(self, fgraph, node, i, r, new_r, reason=None):
+                reasons.append(str(reason))
+
+        for all_opts in (False, True):
+            fgraph = graph(xyz, add(x, y), neg(x))
+            fgraph.attach_feature(Reasons())
+            TopoOptimizer(LocalOptGroup(first, second, third, apply_all_opts=all_opts), ignore_newtrees=True).optimize(fgraph)
+        assert reasons == ["first", "neg -> identity", "first + mul -> sub", "neg -> identity"]
+
+    def test_no_tracks_are_all_nodes(self, xyz):
+        class Negates(LocalOptimizer):
+            def tracks(self):
+                return []
+
+            def transform(self, node):
+                return node.op == add and [mul(*node.inputs)]
+
+        for navigator in (
+            EquilibriumOptimizer([Negates()], max_use_ratio=5),
+            in2out(LocalOptGroup(OpRemove(neg), Negates())),
+            out2in(Negates()),
+        ):
+            fgraph = graph(xyz, add(*xyz[:2]))
+            navigator.optimize(fgraph)
+            assert str(fgraph) == "[mul(x, y)]"
 
     def test_tracks_all_members(self):
         assert LocalOptGroup(OpSub(add, mul), OpRemove(neg)).tracks() == [add, neg]
@@ -588,7 +653,7 @@ def test_summaries_name_every_part(xyz):
     stream = io.StringIO()
     seq.print_summary(stream)
     text = stream.getvalue()
-    assert text.count("local_named") == 2 and "TopoOptimizer" in text and "EquilibriumOptimizer" in text
+    assert text.count("local_named at") == 2 and "TopoOptimizer local_named id" in text and "EquilibriumOptimizer" in text
 
 
 def test_classes_pickle_by_their_documented_path():
@@ -745,3 +810,31 @@ def test_among_inputs_spares_calls():
     assert len(calls) == 1
     assert [out.owner.op for out in fgraph.outputs] == [mul, neg]
     assert TopoOptimizer(LocalOptGroup(local_mul_neg)).optimize(fgraph)[1] == 0 and len(calls) == 1
+
+
+def test_needs_spares_calls_until_the_op_comes_in():
+    calls = []
+
+    @local_optimizer([add], needs=[neg])
+    def local_add_of_negated(node):
+        calls.append(node)
+        for k, i in enumerate(node.inputs):
+            inner = i.owner.inputs[0].owner if i.owner is not None else None
+            if inner is not None and inner.op == neg:
+                return [add(inner.inputs[0], node.inputs[1 - k])]
+        return None
+
+    @local_optimizer([true_div])
+    def local_div_to_neg(node):
+        return [neg(node.inputs[0])]
+
+    x, y = float64("x"), float64("y")
+    optimizer = EquilibriumOptimizer([local_add_of_negated, local_div_to_neg], max_use_ratio=10)
+    without = gof.FunctionGraph([x, y], [add(mul(x, y), y)])
+    optimizer.optimize(without)
+    assert not calls
+    for start in (neg(x), true_div(x, y)):
+        with_it = gof.FunctionGraph([x, y], [add(mul(start, y), y)])
+        optimizer.optimize(with_it)
+        assert calls and [i.owner for i in with_it.outputs[0].owner.inputs] == [None, None]
+        calls.clear()

@@ -1,5 +1,6 @@
 """Databases of optimizers and queries."""
 
+import contextlib
 import copy
 import io
 import pickle
@@ -90,6 +91,23 @@ class TestSequence:
         with pytest.raises(TypeError):
             sequence.db.register("opt_g", Note("g", []), "first")
 
+    def test_what_is_refused_leaves_no_trace(self, sequence):
+        kept = Note("e", [])
+        for error, args in ((TypeError, (kept, "first")), (ValueError, (kept, 1, "fast", "opt_a"))):
+            with pytest.raises(error):
+                sequence.db.register("opt_e", *args)
+            assert "opt_e" not in sequence.db and kept.name is None
+        assert sequence(Query(include=["Note"])) == "abcd"
+        group = LocalGroupDB()
+        with pytest.raises(TypeError):
+            group.register("sub", OpRemove(identity), "all", position="first")
+        assert group.query("+all").opts == []
+
+    def test_a_text_is_no_collection_of_tags(self):
+        for wrong in ({"include": "fast"}, {"include": [], "require": "fast"}, {"include": [], "exclude": "fast"}):
+            with pytest.raises(TypeError, match="fast"):
+                Query(**wrong)
+
     def test_tags_can_be_added_and_removed(self, sequence):
         sequence.db.add_tags("opt_b", "fast")
         assert sequence("+fast") == "abcd"
@@ -101,6 +119,9 @@ class TestSequence:
         extra = Note("extra", applied)
         run(sequence.db.query(Query(include=["fast"]).register((extra, 1.5))))
         assert applied == ["extra"]
+
+    def test_an_optimizer_may_run_a_second_time_elsewhere(self, sequence):
+        assert sequence(Query(include=["fast"]).register((sequence.db["opt_a"], 3.5))) == "acad"
 
     def test_last_position(self, sequence):
         applied = []
@@ -120,6 +141,13 @@ class TestSequence:
         stream = io.StringIO()
         sequence.db.print_summary(stream)
         assert "('opt_a', 1.0)" in stream.getvalue()
+
+    def test_the_summary_goes_to_the_standard_output_of_the_moment(self, sequence):
+        for printed in (sequence.db, sequence.db.query("+fast")):
+            stream = io.StringIO()
+            with contextlib.redirect_stdout(stream):
+                printed.print_summary()
+            assert "opt_a" in stream.getvalue()
 
     def test_the_result_has_the_query_s_name(self, sequence):
         query = Query(include=["fast"])
@@ -201,6 +229,9 @@ class TestLocalDatabases:
         assert isinstance(group, LocalOptGroup) and [o.name for o in group.opts] == ["neg_neg", "remove"]
         x = float64("x")
         fgraph = gof.FunctionGraph([x], [neg(neg(identity(x)))])
+        summary = io.StringIO()
+        TopoDB(ProxyDB(db)).print_summary(summary)
+        assert "neg_neg" in summary.getvalue()
         navigator = TopoDB(db).query("+all")
         assert isinstance(navigator, TopoOptimizer)
         navigator.optimize(fgraph)

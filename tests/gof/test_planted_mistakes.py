@@ -19,14 +19,9 @@ from theano.gof import Apply
 from theano.tests import unittest_tools as utt
 
 from . import user_c_ops as u
+from .planted import GOOD, IN, LOOP, OUT, V, needs_compiler
 
-needs_compiler = pytest.mark.skipif(not theano.config.cxx, reason="there is no C++ compiler")
-
-V = np.array([3.5, -1.0, 2.25, 0.5, 4.0])
 _v, _w = T.dvector("v"), T.dvector("w")
-LOOP = "for (npy_intp i = 0; i < PyArray_DIMS(%(x)s)[0]; i++)"
-OUT = "((double*)PyArray_DATA(%(z)s))[i]"
-IN = "*(double*)PyArray_GETPTR1(%(x)s, i)"
 ALLOCATE = "%(z)s = (PyArrayObject*)PyArray_EMPTY(1, PyArray_DIMS(%(x)s), NPY_DOUBLE, 0);"
 
 
@@ -45,9 +40,6 @@ class Double(u.COpOfUser):
 def run(code, expression=_v, preallocated="", value=V):
     mode = DebugMode(check_preallocated_output=preallocated)
     return theano.function([_v], Double(code)(expression), mode=mode)(value)
-
-
-GOOD = u.OUTPUT_LIKE + f"{LOOP} {OUT} = 2 * {IN};"
 
 
 @needs_compiler

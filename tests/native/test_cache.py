@@ -1,6 +1,7 @@
 """The cache of compiled kernels: faults, several processes, odd paths."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -65,8 +66,9 @@ def test_a_damaged_library_is_not_found_and_goes_away(cache, damage):
 @pytest.mark.parametrize("index", [b"", b"\x00" * 100, b"garbage\n", key(1).encode()[:20]])
 def test_a_damaged_index_loses_entries_and_nothing_else(cache, index):
     cache.store(b"library", [key(1)])
-    with open(os.path.join(cache.directory, "index"), "wb") as file:
-        file.write(index)
+    for part in (key(1), key(2)):
+        with open(os.path.join(cache.directory, kernel_cache.INDEX + part[-2:]), "wb") as file:
+            file.write(index)
     other = KernelCache(cache.directory)
     assert other.lookup([key(1)]) == {}
     path = other.store(b"second", [key(2)])
@@ -168,7 +170,7 @@ def test_eight_processes_fill_one_empty_cache_at_once(tmp_path):
     processes = [run(tmp_path) for _ in range(8)]
     for process in processes:
         assert "Warning" not in finish(process)
-    directories = [d for d, _, files in os.walk(tmp_path) if "index" in files]
+    directories = [d for d, _, files in os.walk(tmp_path) if any(f.startswith(kernel_cache.INDEX) for f in files)]
     assert len(directories) == 1
     cache = KernelCache(directories[0])
     assert cache.entries() and not [f for f in os.listdir(directories[0]) if f.startswith("tmp-")]
@@ -292,3 +294,14 @@ def test_many_kernels_are_compiled_in_rounds_and_what_is_done_is_kept(tmp_path, 
     assert sum(entry.kernels for entry in kernel_cache.list_entries()) == len(kernels)
     assert values == [i + 0.25 for i in range(1000, 1009)]
     assert all(text.count("TK_TABLE(") <= 2 for text in sources)
+
+
+def test_a_header_is_part_of_the_keys_of_the_kernels_that_include_it(tmp_path, monkeypatch):
+    shutil.copytree(compiler.HEADERS, tmp_path / "include")
+    monkeypatch.setattr(compiler, "HEADERS", str(tmp_path / "include"))
+    fingerprint = compiler.header_fingerprint.__wrapped__
+    before = [fingerprint(("tk_core.h", name)) for name in ("tk_trig.h", "tk_exp.h", "tk_pow.h")]
+    with open(tmp_path / "include" / "tk_exp.h", "a") as file:
+        file.write("/* changed */\n")
+    after = [fingerprint(("tk_core.h", name)) for name in ("tk_trig.h", "tk_exp.h", "tk_pow.h")]
+    assert [a == b for a, b in zip(before, after, strict=True)] == [True, False, False]

@@ -3,43 +3,20 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from vm_tools import runtime
+from vm_tools import all_native, on_threads, own_threads, runtime, symbol  # noqa: F401
 
 import theano
 import theano.tensor as tt
 
 SIZES = (0, 1, 7, 8, 9, 63, 64, 65, 511, 512, 513, 1030)
 DTYPES = ("bool", "int8", "float16", "float32", "int32", "float64", "int64", "complex64", "complex128")
-
-
-@pytest.fixture(autouse=True)
-def own_threads():
-    before = runtime.get_threads()
-    yield
-    runtime.set_threads(before)
-
-
-def shared_out(f, *values):
-    """The result, after a check that it is the same, bit by bit, on 1, 2 and 5 threads."""
-    results = []
-    for count in (1, 2, 5):
-        runtime.set_threads(count)
-        results.append(f(*values))
-    for other in results[1:]:
-        assert np.asarray(other).tobytes() == np.asarray(results[0]).tobytes()
-    return results[0]
-
-
-def symbol(value):
-    return tt.TensorType(value.dtype.name, (False,) * value.ndim)()
+pytestmark = pytest.mark.usefixtures("own_threads")
 
 
 def native(values, build):
     """A function of arrays like these, of which no part runs in Python."""
     symbols = [symbol(v) for v in values]
-    f = theano.function(symbols, build(*symbols))
-    assert not [i.node for i in f.fn.instrs if i.name in ("thunk", "perform", "call")]
-    return f
+    return all_native(symbols, build(*symbols))
 
 
 def numbers(rng, shape, dtype):
@@ -83,10 +60,10 @@ def test_many_single_elements():
     rng = np.random.RandomState(1)
     x, i = rng.uniform(-1, 1, (300, 200)), rng.randint(-300, 300, 70_001)
     k, j = rng.randint(-200, 200, 70_001).astype("int32"), rng.randint(0, 200, (70_001, 1))
-    assert_array_equal(shared_out(native([x[:, 0], i], lambda v, p: v[p]), x[:, 0], i), x[i, 0])
-    assert_array_equal(shared_out(native([x, i, k], lambda v, p, q: v[p, q]), x, i, k), x[i, k])
-    assert_array_equal(shared_out(native([x, k, i], lambda v, p, q: v[p, q]), x.T, k, i), x[i, k])
-    assert_array_equal(shared_out(native([x, i, j], lambda v, p, q: v[p[:7], q]), x, i, j), x[i[:7], j])
+    assert_array_equal(on_threads(native([x[:, 0], i], lambda v, p: v[p]), x[:, 0], i), x[i, 0])
+    assert_array_equal(on_threads(native([x, i, k], lambda v, p, q: v[p, q]), x, i, k), x[i, k])
+    assert_array_equal(on_threads(native([x, k, i], lambda v, p, q: v[p, q]), x.T, k, i), x[i, k])
+    assert_array_equal(on_threads(native([x, i, j], lambda v, p, q: v[p[:7], q]), x, i, j), x[i[:7], j])
 
 
 @pytest.mark.parametrize("shape, positions", [((30, 20, 9), 3), ((12, 8, 9), 600), ((2, 120, 300), 90), ((5, 4, 1), 33_000)])
@@ -100,13 +77,13 @@ def test_whole_dimensions_around_the_index(shape, positions, axis):
     add = native([x, i, y], lambda v, p, u: tt.inc_subtensor(v[(*at, p)], u))
     put = native([x, i, y], lambda v, p, u: tt.set_subtensor(v[(*at, p)], u))
     for value in (x, x[::-1, :, ::-1], np.asfortranarray(x)):
-        assert_array_equal(shared_out(read, value, i), value[(*at, i)])
+        assert_array_equal(on_threads(read, value, i), value[(*at, i)])
         changed = np.moveaxis(value.copy(), axis, 0)
         np.add.at(changed, i, np.moveaxis(y, axis, 0))
-        assert_allclose(shared_out(add, value, i, y), np.moveaxis(changed, 0, axis), rtol=1e-12)
+        assert_allclose(on_threads(add, value, i, y), np.moveaxis(changed, 0, axis), rtol=1e-12)
         changed = value.copy()
         changed[(*at, i)] = y
-        assert_array_equal(shared_out(put, value, i, y), changed)
+        assert_array_equal(on_threads(put, value, i, y), changed)
 
 
 def test_rows_by_a_matrix_of_positions():
@@ -114,14 +91,14 @@ def test_rows_by_a_matrix_of_positions():
     table, i = rng.uniform(-1, 1, (900, 130)).astype("float32"), rng.randint(-900, 900, (60, 30))
     f = native([table, i], lambda w, k: w[k])
     for index in (i, i[::-1], i.T, i[:, ::2], i[:0], i[:1, :1], np.broadcast_to(i[0], (60, 30))):
-        assert_array_equal(shared_out(f, table, index), table[index])
+        assert_array_equal(on_threads(f, table, index), table[index])
     step = rng.uniform(-1, 1, (60, 30, 130)).astype("float32")
     add = native([table, i, step], lambda w, k, g: tt.inc_subtensor(w[k], g))
     for index, g in ((i, step), (i[::-1], step[:, ::-1])):
         expected = table.copy()
         for position, row in zip(index.reshape(-1), g.reshape(-1, 130), strict=True):
             expected[position] += row
-        assert_array_equal(shared_out(add, table, index, g), expected)
+        assert_array_equal(on_threads(add, table, index, g), expected)
 
 
 @pytest.mark.parametrize("shape, axis", [((50, 700), 0), ((80, 50, 30), 1), ((5000,), 0)])
@@ -132,7 +109,7 @@ def test_sums_at_repeated_positions_do_not_depend_on_threads(shape, axis):
     expected = np.moveaxis(x.copy(), axis, 0)
     for position, part in zip(i, np.moveaxis(y, axis, 0), strict=True):
         expected[position] += part
-    found = shared_out(native([x, i, y], lambda v, p, u: tt.inc_subtensor(v[(*at, p)], u)), x, i, y)
+    found = on_threads(native([x, i, y], lambda v, p, u: tt.inc_subtensor(v[(*at, p)], u)), x, i, y)
     assert_array_equal(found, np.moveaxis(expected, 0, axis))
 
 
@@ -153,10 +130,10 @@ def test_masks_of_every_length(dtype):
 def test_long_masks(n):
     rng = np.random.RandomState(6)
     x, m = rng.uniform(-1, 1, n), rng.uniform(size=n) < 0.3
-    assert_array_equal(shared_out(native([x, m], lambda v, b: v[b]), x, m), x[m])
-    assert_array_equal(shared_out(native([m], lambda b: b.nonzero()[0]), m), m.nonzero()[0])
-    assert_array_equal(shared_out(native([x], lambda v: v.nonzero()[0]), np.where(m, x, 0)), m.nonzero()[0])
-    assert_array_equal(shared_out(native([x, m], lambda v, b: tt.inc_subtensor(v[b], 1.0)), x, m), x + m)
+    assert_array_equal(on_threads(native([x, m], lambda v, b: v[b]), x, m), x[m])
+    assert_array_equal(on_threads(native([m], lambda b: b.nonzero()[0]), m), m.nonzero()[0])
+    assert_array_equal(on_threads(native([x], lambda v: v.nonzero()[0]), np.where(m, x, 0)), m.nonzero()[0])
+    assert_array_equal(on_threads(native([x, m], lambda v, b: tt.inc_subtensor(v[b], 1.0)), x, m), x + m)
 
 
 @pytest.mark.parametrize("shape", [(3, 50_000), (50_000, 3), (400, 1, 400), (1, 60, 70)])
@@ -167,10 +144,10 @@ def test_masks_of_several_dimensions(shape):
     f, g = native([x, m], lambda v, b: v[b]), native([x, m], lambda v, b: v[b[:, 0] if b.ndim == 2 else b[:, 0, 0]])
     h = native([m], lambda b: b.nonzero())
     for value, mask in ((x, m), (x[::-1], m[..., ::-1]), (np.asfortranarray(x), np.asfortranarray(m))):
-        assert_array_equal(shared_out(f, value, mask), value[mask])
+        assert_array_equal(on_threads(f, value, mask), value[mask])
         rows = mask[(slice(None), *(0,) * (len(shape) - 1))]
-        assert_array_equal(shared_out(g, value, mask), value[rows])
-        assert_array_equal(np.array(shared_out(h, mask)), np.array(mask.nonzero()))
+        assert_array_equal(on_threads(g, value, mask), value[rows])
+        assert_array_equal(np.array(on_threads(h, mask)), np.array(mask.nonzero()))
 
 
 def test_a_mask_of_another_shape():
@@ -202,7 +179,7 @@ def test_take_with_modes(mode):
         i = i * 30
     for axis in (0, 1, None):
         f = native([x, i], lambda v, k, axis=axis: tt.take(v, k, axis=axis, mode=mode))
-        assert_array_equal(shared_out(f, x, i), np.take(x, i, axis=axis, mode=mode))
+        assert_array_equal(on_threads(f, x, i), np.take(x, i, axis=axis, mode=mode))
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -219,7 +196,7 @@ def test_rows_of_a_large_table_are_written_page_by_page(factor, reverse):
     scaled = g if factor is None else np.float32(factor) * g
     wanted = x.copy()
     np.add.at(wanted, i, scaled)
-    assert_allclose(shared_out(added, x, i, g), wanted, rtol=1e-5, atol=1e-6)
+    assert_allclose(on_threads(added, x, i, g), wanted, rtol=1e-5, atol=1e-6)
     wanted = x.copy()
     wanted[i] = scaled
-    assert_array_equal(shared_out(put, x, i, g), wanted)
+    assert_array_equal(on_threads(put, x, i, g), wanted)

@@ -52,6 +52,28 @@ UNARY = {
 }  # fmt: skip
 
 
+def log_cosh(x):
+    x = abs(x)
+    return mp.log1p(2 * mp.sinh(x / 2) ** 2) if x < 1 else x + mp.log1p(mp.exp(-2 * min(x, mp.mpf(1000)))) - mp.log(2)
+
+
+def log_1_minus_exp(x):
+    return mp.log(-mp.expm1(x)) if x > -1 else mp.log1p(-mp.exp(x))
+
+
+# Compositions, whose errors add up to more.
+COMPOUND = {
+    "tk_sigmoid_slope": (lambda x: mp.exp(-abs(x)) / (1 + mp.exp(-abs(x))) ** 2, "all"),
+    "tk_log_cosh": (log_cosh, "all"),
+    "tk_log_1_minus_tanh": (
+        lambda x: -x - log_cosh(x) if abs(x) < 5 else mp.log(2) - 2 * max(x, 0) - mp.log1p(mp.exp(-2 * abs(x))), "all",
+    ),
+    "tk_log_1_minus_exp": (log_1_minus_exp, "negative"),
+    "tk_log_expm1": (lambda x: mp.log(mp.expm1(x)) if x < 2 else x + log_1_minus_exp(-x), "positive"),
+    "tk_logit": (lambda x: mp.log(x) - mp.log1p(-x) if abs(x - 0.5) > 0.2 else 2 * mp.atanh(2 * x - 1), "below 1"),
+}  # fmt: skip
+
+
 def unary(name, dtype):
     x = ir.Operand(dtype, (False,))
     return ir.elementwise(
@@ -74,7 +96,7 @@ def binary(name, dtype):
 @pytest.fixture(scope="module")
 def functions():
     """All functions, compiled by one call of the compiler."""
-    names = [(n, d) for d in FLOATS for n in UNARY]
+    names = [(n, d) for d in FLOATS for n in UNARY | COMPOUND]
     names2 = [(n, d) for d in FLOATS for n in ("pow", "atan2")]
     built = compiler.load_kernels([unary(*key) for key in names] + [binary(*key) for key in names2])
     return dict(zip(names + names2, built, strict=True))
@@ -95,8 +117,11 @@ def samples(dtype, domain, rng):
     x = np.concatenate(ranges).astype(dtype)
     x = x[np.isfinite(x)]
     x = np.concatenate([x, -x])
-    wanted = {"all": x == x, "positive": x > 0, "above -1": x > -1, "above 1": x >= 1, "unit": abs(x) <= 1}[domain]
-    return x[wanted]
+    wanted = {
+        "all": x == x, "positive": x > 0, "negative": x < 0, "above -1": x > -1, "above 1": x >= 1, "unit": abs(x) <= 1,
+        "below 1": (x > 0) & (x < 1),
+    }  # fmt: skip
+    return x[wanted[domain]]
 
 
 def error_in_ulps(value, exact, info):
@@ -120,6 +145,34 @@ def test_error_below_two_ulps(functions, name, dtype):
     for a, b in zip(x, y, strict=True):
         error = error_in_ulps(b, reference(mp.mpf(float(a))), info)
         assert error < 2, (a, b, error)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", COMPOUND)
+def test_error_of_compositions_below_four_ulps(functions, name, dtype):
+    reference, domain = COMPOUND[name]
+    x = samples(dtype, domain, np.random.default_rng(len(name)))
+    (y,) = functions[name, dtype].launch([x])
+    for a, b in zip(x, y, strict=True):
+        error = error_in_ulps(b, reference(mp.mpf(float(a))), np.finfo(dtype))
+        assert error < 4, (a, b, error)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("tk_sigmoid_slope", [0, 0.25, 0.25, 0, np.nan]),
+        ("tk_log_cosh", [np.inf, 0, 0, np.inf, np.nan]),
+        ("tk_log_1_minus_tanh", [np.log(2), 0, 0, -np.inf, np.nan]),
+        ("tk_log_1_minus_exp", [0, -np.inf, -np.inf, np.nan, np.nan]),
+        ("tk_log_expm1", [np.nan, -np.inf, -np.inf, np.inf, np.nan]),
+        ("tk_logit", [np.nan, -np.inf, -np.inf, np.nan, np.nan]),
+    ],
+)
+def test_compositions_at_zeros_infinities_and_nan(functions, name, wanted, dtype):
+    (y,) = functions[name, dtype].launch([np.array([-np.inf, -0.0, 0, np.inf, np.nan], dtype)])
+    np.testing.assert_array_equal(y, np.array(wanted, dtype))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -8,7 +8,7 @@ import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from vm_tools import runtime
+from vm_tools import all_native, runtime, symbol
 
 import theano
 import theano.tensor as tt
@@ -45,16 +45,6 @@ def near(found, expected, dtype):
     assert_allclose(found, expected, rtol=2e-2 if loose else 1e-8, atol=2e-3 if loose else 1e-8)
 
 
-def symbol(value):
-    return tt.TensorType(value.dtype.name, (False,) * value.ndim)()
-
-
-def compiled(inputs, outputs):
-    f = theano.function(inputs, outputs, on_unused_input="ignore")
-    assert not [i.node for i in f.fn.instrs if i.name in ("thunk", "perform", "call")]
-    return f
-
-
 def positive(a):
     return (a @ a.conj().T + (len(a) + 1) * np.eye(len(a))).astype(a.dtype)
 
@@ -70,14 +60,14 @@ def other_triangle_spoilt(a, lower):
 def test_cholesky_and_symmetric_eigenvalues(a, lower):
     x, h = symbol(a), positive(a)
     read = other_triangle_spoilt(h, lower)
-    factor = compiled([x], slinalg.Cholesky(lower)(x))(read)
+    factor = all_native([x], slinalg.Cholesky(lower)(x))(read)
     near(factor, np.linalg.cholesky(h) if lower else np.linalg.cholesky(h).conj().T, a.dtype)
-    w, v = compiled([x], nlinalg.eigh(x, "L" if lower else "U"))(read)
+    w, v = all_native([x], nlinalg.eigh(x, "L" if lower else "U"))(read)
     near(w, np.linalg.eigvalsh(h), a.dtype)
     near((v * w) @ v.conj().T, h, a.dtype)
-    near(compiled([x], slinalg.Eigvalsh(lower)(x))(read), np.linalg.eigvalsh(h), a.dtype)
+    near(all_native([x], slinalg.Eigvalsh(lower)(x))(read), np.linalg.eigvalsh(h), a.dtype)
     y = symbol(a)
-    near(compiled([x, y], slinalg.eigvalsh(x, y, lower))(read, h), np.ones(len(a)), a.dtype)
+    near(all_native([x, y], slinalg.eigvalsh(x, y, lower))(read, h), np.ones(len(a)), a.dtype)
 
 
 @SETTINGS
@@ -89,7 +79,7 @@ def test_solve(a, columns, structure, lower):
     known = {"lower_triangular": np.tril(a), "upper_triangular": np.triu(a), "symmetric": a + a.T}.get(structure, a)
     given_ = other_triangle_spoilt(known, lower) if structure == "symmetric" else a
     x, y = symbol(a), symbol(b)
-    f = compiled([x, y], slinalg.Solve(structure, lower)(x, y))
+    f = all_native([x, y], slinalg.Solve(structure, lower)(x, y))
     for right in (b, b[:, ::-1] if columns else b, np.asfortranarray(b)):
         near(f(given_, right), np.linalg.solve(known, right) if len(a) else right, a.dtype)
     with pytest.raises(ValueError, match="incompatible"):
@@ -100,12 +90,12 @@ def test_solve(a, columns, structure, lower):
 @given(matrices(square=True))
 def test_inverse_determinant_eigenvalues(a):
     x, good = symbol(a), (a + 9 * np.eye(len(a))).astype(a.dtype)
-    near(compiled([x], nlinalg.matrix_inverse(x))(good), np.linalg.inv(good), a.dtype)
-    found = compiled([x], nlinalg.det(x))(a)
+    near(all_native([x], nlinalg.matrix_inverse(x))(good), np.linalg.inv(good), a.dtype)
+    found = all_native([x], nlinalg.det(x))(a)
     assert_allclose(found, np.linalg.det(a), rtol=1e-2, atol=1e-3)
     assert found.dtype == a.dtype
     h = positive(a)
-    w, v = compiled([x], nlinalg.eig(x))(h if a.dtype.kind == "f" else a)
+    w, v = all_native([x], nlinalg.eig(x))(h if a.dtype.kind == "f" else a)
     near((h if a.dtype.kind == "f" else a) @ v, v * w, a.dtype)
 
 
@@ -114,19 +104,19 @@ def test_inverse_determinant_eigenvalues(a):
 def test_decompositions_of_rectangles(a):
     x = symbol(a)
     for full in (True, False):
-        u, s, v = compiled([x], nlinalg.svd(x, full))(a)
+        u, s, v = all_native([x], nlinalg.svd(x, full))(a)
         shapes = [part.shape for part in np.linalg.svd(a, full)]
         assert [u.shape, s.shape, v.shape] == shapes
         k = len(s)
         near((u[:, :k] * s) @ v[:k], a, a.dtype)
         near(u.conj().T @ u, np.eye(u.shape[1]), a.dtype)
         near(v @ v.conj().T, np.eye(len(v)), a.dtype)
-    near(compiled([x], nlinalg.svd(x, 1, 0))(a), s, a.dtype)
+    near(all_native([x], nlinalg.svd(x, 1, 0))(a), s, a.dtype)
     for mode in ("reduced", "complete", "raw"):
-        for found, expected in zip(compiled([x], nlinalg.qr(x, mode))(a), np.linalg.qr(a, mode), strict=True):
+        for found, expected in zip(all_native([x], nlinalg.qr(x, mode))(a), np.linalg.qr(a, mode), strict=True):
             near(found, expected, a.dtype)
-    near(compiled([x], nlinalg.qr(x, "r"))(a), np.linalg.qr(a, "r"), a.dtype)
-    near(compiled([x], nlinalg.pinv(x))(a), np.linalg.pinv(a), a.dtype)
+    near(all_native([x], nlinalg.qr(x, "r"))(a), np.linalg.qr(a, "r"), a.dtype)
+    near(all_native([x], nlinalg.pinv(x))(a), np.linalg.pinv(a), a.dtype)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -141,12 +131,12 @@ def test_large_systems_are_cut_into_blocks(dtype, n):
     try:
         for threads in (1, 2):
             runtime.set_threads(threads)
-            assert_allclose(compiled([x, y], slinalg.solve(x, y))(a, b), exact, rtol=0.05, atol=0.02)
-            assert_allclose(compiled([x], nlinalg.matrix_inverse(x))(a) @ a, np.eye(n), atol=0.02)
+            assert_allclose(all_native([x, y], slinalg.solve(x, y))(a, b), exact, rtol=0.05, atol=0.02)
+            assert_allclose(all_native([x], nlinalg.matrix_inverse(x))(a) @ a, np.eye(n), atol=0.02)
             spoilt = a.copy()
             spoilt[:, n // 2] = 0
             with pytest.raises(np.linalg.LinAlgError):
-                compiled([x, y], slinalg.solve(x, y))(spoilt, b)
+                all_native([x, y], slinalg.solve(x, y))(spoilt, b)
     finally:
         runtime.set_threads(before)
 
@@ -155,9 +145,9 @@ def test_large_systems_are_cut_into_blocks(dtype, n):
 def test_integers_are_computed_in_float64(dtype):
     a = np.array([[3, 1], [0, 2]]).astype(dtype)
     x = symbol(a)
-    w, v = compiled([x], nlinalg.eigh(x))(a)
+    w, v = all_native([x], nlinalg.eigh(x))(a)
     assert w.dtype == v.dtype == "float64"
-    assert_allclose(compiled([x], nlinalg.det(x))(a), np.linalg.det(a.astype(float)))
+    assert_allclose(all_native([x], nlinalg.det(x))(a), np.linalg.det(a.astype(float)))
 
 
 def test_failures_are_numpys():
@@ -176,15 +166,15 @@ def test_failures_are_numpys():
         (nlinalg.eig(x)[0], nan, error, "infs or NaNs"),
     ):
         with pytest.raises(kind, match=message):
-            compiled([x], expression)(value)
-    assert np.isnan(compiled([x], slinalg.Cholesky(on_error="nan")(x))(-eye)).all()
+            all_native([x], expression)(value)
+    assert np.isnan(all_native([x], slinalg.Cholesky(on_error="nan")(x))(-eye)).all()
     for structure in slinalg.MATRIX_STRUCTURES[:4]:
-        f = compiled([x, b], slinalg.Solve(structure)(x, b))
+        f = all_native([x, b], slinalg.Solve(structure)(x, b))
         with pytest.raises(error, match="singular"):
             f(0 * eye, np.ones(2))
         with pytest.raises(ValueError, match="infs or NaNs"):
             f(nan, np.ones(2))
-    assert compiled([x], nlinalg.det(x))(0 * eye) == 0
+    assert all_native([x], nlinalg.det(x))(0 * eye) == 0
 
 
 def test_a_failing_system_leaves_shared_variables_alone():
@@ -205,7 +195,7 @@ def test_scipys_routines_serve_where_numpy_brings_none():
     try:
         a = np.random.RandomState(0).randn(5, 5)
         x = tt.dmatrix()
-        f = compiled([x], [nlinalg.matrix_inverse(x), nlinalg.det(x), slinalg.cholesky(x.dot(x.T)), *nlinalg.svd(x)])
+        f = all_native([x], [nlinalg.matrix_inverse(x), nlinalg.det(x), slinalg.cholesky(x.dot(x.T)), *nlinalg.svd(x)])
         inverse, det, factor, u, s, v = f(a)
         assert_allclose(inverse @ a, np.eye(5), atol=1e-12)
         assert_allclose(det, np.linalg.det(a))
@@ -238,9 +228,9 @@ def test_special_functions(name):
         x, y = symbol(first), symbol(second)
         binary = name not in ("erfcx", "erfinv", "erfcinv", "i0", "i1")
         if binary:
-            f = compiled([x, y], getattr(tt, name)(x, y))
+            f = all_native([x, y], getattr(tt, name)(x, y))
         else:
-            f = compiled([x, y], getattr(tt, name)(x))
+            f = all_native([x, y], getattr(tt, name)(x))
         rtol = {"float64": 1e-13, "float32": 1e-6}.get(dtype, 1e-2)
         for value in (first, first[::-2], np.asfortranarray(first), first[:0], first[:1]):
             arguments = (value.astype("float64"), second.astype("float64"))[: 2 if binary else 1]
@@ -251,7 +241,7 @@ def test_special_functions(name):
                 f(first, second[:-1])
     s = tt.dscalar()
     if not binary:
-        assert_allclose(compiled([s], getattr(tt, name)(s))(0.3), REFERENCES[name](0.3), rtol=1e-13)
+        assert_allclose(all_native([s], getattr(tt, name)(s))(0.3), REFERENCES[name](0.3), rtol=1e-13)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -265,13 +255,13 @@ def test_gradients_of_eigenvalues(dtype, lower):
     values = (a, w, v, gw, gv)
     symbols = [symbol(value) for value in values]
     op = nlinalg.EighGrad("L" if lower else "U")
-    f = compiled(symbols, op(*symbols))
+    f = all_native(symbols, op(*symbols))
     storage = [[None]]
     op.perform(op.make_node(*symbols), list(values), storage)
     assert_allclose(f(*values), storage[0][0], rtol=rtol, atol=rtol)
     op, values = slinalg.EigvalshGrad(lower), (a, b, gw)
     symbols = [symbol(value) for value in values]
-    f, storage = compiled(symbols, op(*symbols)), [[None], [None]]
+    f, storage = all_native(symbols, op(*symbols)), [[None], [None]]
     op.perform(op.make_node(*symbols), list(values), storage)
     for found, (expected,) in zip(f(*values), storage, strict=True):
         assert_allclose(found, expected, rtol=rtol, atol=rtol)
@@ -280,7 +270,7 @@ def test_gradients_of_eigenvalues(dtype, lower):
     x = symbol(a)
     w, v = nlinalg.eigh(x)
     g = theano.grad((w**2).sum() + (v**3).sum(), x)
-    assert np.isfinite(compiled([x], [g, w, v])(a)[0]).all()
+    assert np.isfinite(all_native([x], [g, w, v])(a)[0]).all()
 
 
 def by_python(inputs, outputs):
@@ -293,7 +283,7 @@ def same_as_python(build, *values, tolerance=1e-9):
     inputs = [symbol(v) for v in values]
     outputs = build(*inputs)
     results = []
-    for f in (compiled(inputs, outputs), by_python(inputs, outputs)):
+    for f in (all_native(inputs, outputs), by_python(inputs, outputs)):
         try:
             found = f(*values)
             results.append(found if isinstance(found, list) else [found])
@@ -331,11 +321,11 @@ def test_matrix_exponential_is_not_scaled_too_far():
     a = np.array([[1.0, 1e6], [0.0, -1.0]])
     sinh = np.sinh(1.0)
     expected = [[np.e, 1e6 * sinh], [0, 1 / np.e]]
-    np.testing.assert_allclose(compiled([x := tt.dmatrix()], slinalg.expm(x))(a), expected, rtol=1e-13)
+    np.testing.assert_allclose(all_native([x := tt.dmatrix()], slinalg.expm(x))(a), expected, rtol=1e-13)
     with mpmath.workdps(40):
         b = [[-49, 24], [-64, 31]]
         exact = np.array(mpmath.expm(mpmath.matrix(b)).tolist(), dtype=float)
-    np.testing.assert_allclose(compiled([x], slinalg.expm(x))(np.array(b, float)), exact, rtol=1e-12)
+    np.testing.assert_allclose(all_native([x], slinalg.expm(x))(np.array(b, float)), exact, rtol=1e-12)
 
 
 def test_errors_of_the_matrix_exponential():
@@ -382,8 +372,8 @@ def test_tensor_equations():
 def test_matrices_that_are_cut_into_panels(dtype):
     x, y = (tt.TensorType(dtype, (False, False))() for _ in range(2))
     z = tt.TensorType(dtype, (False,))()
-    f = compiled([x, y, z], [slinalg.solve(x, y), slinalg.solve(x.T, z), nlinalg.det(x / 8), nlinalg.matrix_inverse(x)])
-    cholesky = compiled([x], slinalg.cholesky(x))
+    f = all_native([x, y, z], [slinalg.solve(x, y), slinalg.solve(x.T, z), nlinalg.det(x / 8), nlinalg.matrix_inverse(x)])
+    cholesky = all_native([x], slinalg.cholesky(x))
     for n in (5, 63, 64, 65, 96, 193):
         rng = np.random.RandomState(n)
         a, b = (rng.uniform(-1, 1, (n, n)) + (1j * rng.uniform(-1, 1, (n, n)) if dtype[0] == "c" else 0) for _ in range(2))
@@ -405,7 +395,7 @@ def test_matrices_that_are_cut_into_panels(dtype):
 def test_triangles_of_every_side(lower, dtype):
     x, y = (tt.TensorType(dtype, (False, False))() for _ in range(2))
     solve = slinalg.solve_lower_triangular if lower else slinalg.solve_upper_triangular
-    f = compiled([x, y], [solve(x, y), solve(x, y[:, 0])])
+    f = all_native([x, y], [solve(x, y), solve(x, y[:, 0])])
     for n in (3, 64, 67, 150):
         rng = np.random.RandomState(n)
         a = (rng.uniform(-1, 1, (n, n)) / n + np.eye(n)).astype(dtype)

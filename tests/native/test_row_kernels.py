@@ -46,6 +46,22 @@ def tanh_backward(x, y):
     return [d, d.sum(0)]
 
 
+def truths(x, y):
+    both = T.gt(x, 0) & T.invert(T.lt(x, y))
+    return [both, both.sum(1), T.xor(both, T.isnan(x)), (x * both + T.sqrt(T.gt(y, 0.5))).sum(1), T.eq(both, T.gt(y, 1)).any(1)]
+
+
+def rectified_backward(x, y, w):
+    z = T.cumsum(x, 0) + w
+    d = T.switch(T.ge(z, 0), y, 0)
+    return [T.maximum(z, 0), d, d.sum(0)]
+
+
+def chain_in_place(x, y, w):
+    z = T.cumsum(x, 0) + w
+    return [T.exp(z), z * y, (z * y).sum(1)]
+
+
 def expensive_in_two_stages(x):
     e = T.erf(x)
     return [(e - e.mean(1, keepdims=True)).max(1), (e / e.sum(1, keepdims=True)).min(1)]
@@ -87,6 +103,8 @@ PATTERNS = {
     "result and its sums of rows": (lambda x: elementwise_and_sum(x, 1), "x", 1),
     "result and its sums of columns": (lambda x: elementwise_and_sum(x, 0), "x", 1),
     "gradient of a bias": (tanh_backward, "xy", 1),
+    "gradient through a rectifier": (rectified_backward, "xyw", 1),
+    "a chain in place and what is made on its way": (chain_in_place, "xyw", 1),
     "softmax with one more": (softmax_but_for_one, "x", 1),
     "an expensive function in two stages": (expensive_in_two_stages, "x", 1),
     "a result kept for later stages": (kept_twice, "xy", 1),
@@ -96,6 +114,7 @@ PATTERNS = {
     "row sums of a product with a column": (lambda x, u: [(x * u.dimshuffle(0, "x")).sum(1) - u], "xu", 1),
     "sine and its sum": (lambda x: [T.sin(x) - T.sin(x).sum(1, keepdims=True)], "x", 1),
     "whole numbers": (lambda x: [(T.cast(x * 9, "int8") // 2).sum(1, dtype="int64") * 2, T.gt(x, 0).sum(1)], "x", 1),
+    "truths": (truths, "xy", 1),
     "any and all": (lambda x: [T.gt(x, 0).any(1), T.gt(x, -2).all(1), T.gt(x, 0)], "x", 1),
 }
 SHAPES = {"x": (0, 1), "y": (0, 1), "u": (0,), "v": (1,), "w": (1,), "z": (0, 1, 2)}
@@ -194,7 +213,7 @@ def test_any_number_of_threads(name):
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", [n for n in PATTERNS if n not in ("whole numbers", "any and all")])
+@pytest.mark.parametrize("name", [n for n in PATTERNS if n not in ("whole numbers", "any and all", "truths")])
 def test_gradients(name):
     build, names, _ = PATTERNS[name]
     xs = variables(names, "float64")
@@ -338,3 +357,25 @@ def test_random_graphs(seed):
         results.append([*found, state.get_value()])
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_work_on_memory_that_is_overwritten(seed):
+    """Chains that take the memory of what they are made of, with what is made of their links."""
+    rng = np.random.RandomState(seed)
+    x, y, w = variables("xyw", "float64")
+    shared = theano.shared(rng.rand(5, 4))
+    pool = [T.cumsum(x, 0), y, T.cumsum(y, 1), shared, T.cumsum(shared, 0) + w]
+    for _ in range(8):
+        a, b = (pool[rng.randint(len(pool))] for _ in range(2))
+        steps = (a + b, a * w, T.tanh(a), T.maximum(a, 0), T.switch(T.ge(a, b), a, b / 2), a - a.mean(1, keepdims=True),
+                 a / (1 + (b**2).sum(0)))  # fmt: skip
+        pool.append(steps[rng.randint(len(steps))])
+    outs = [pool[i] for i in rng.choice(len(pool), 3)] + [pool[-1].sum(seed % 2), pool[-2].sum()]
+    given = [rng.uniform(-1, 1, shape) for shape in ((5, 4), (5, 4), (4,))]
+    results = []
+    for mode in (None, PLAIN):
+        shared.set_value(np.arange(20.0).reshape(5, 4) / 20)
+        f = theano.function([x, y, w], outs, updates=[(shared, pool[-1] / 2)], mode=mode, on_unused_input="ignore")
+        results.append([*map(np.array, f(*given)), shared.get_value()])
+    agree(*results, "float64")

@@ -7,34 +7,17 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from vm_tools import runtime
+from vm_tools import on_threads, own_threads, runtime, symbol  # noqa: F401
 
 import theano
 import theano.tensor as tt
 
 N = 131_072
-
-
-@pytest.fixture(autouse=True)
-def own_threads():
-    before = runtime.get_threads()
-    yield
-    runtime.set_threads(before)
-
-
-def on_threads(f, value):
-    results = []
-    for count in (1, 2, 5):
-        runtime.set_threads(count)
-        results.append(f(value))
-    for found in results[1:]:
-        for a, b in zip(found, results[0], strict=True):
-            assert a.tobytes() == b.tobytes()
-    return results[0]
+pytestmark = pytest.mark.usefixtures("own_threads")
 
 
 def check(value, axis=-1):
-    x = tt.TensorType(value.dtype.name, (False,) * value.ndim)()
+    x = symbol(value)
     f = theano.function([x], [tt.sort(x, axis), tt.argsort(x, axis)])
     values, order = on_threads(f, value)
     assert_array_equal(order, np.argsort(value, axis, kind="stable"))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
-from vm_tools import runtime
+from vm_tools import all_native, runtime, symbol
 
 import theano
 import theano.tensor as tt
@@ -43,16 +43,6 @@ def strided(draw, dtypes=NUMBERS, min_dims=1, max_dims=3, side=6, least=0):
     return whole[tuple(slice(None, None, s) for s in steps)].transpose(order)
 
 
-def symbol(value):
-    return tt.TensorType(value.dtype.name, (False,) * value.ndim)()
-
-
-def compiled(inputs, outputs):
-    f = theano.function(inputs, outputs, on_unused_input="ignore")
-    assert not [i.node for i in f.fn.instrs if i.name in ("thunk", "perform", "call")]
-    return f
-
-
 def by_perform(f, *values):
     """The outputs of the last node's `perform`."""
     node = f.maker.fgraph.outputs[0].owner
@@ -67,14 +57,14 @@ def test_sort_and_argsort(value, data):
     axis = data.draw(st.none() | st.integers(-value.ndim, value.ndim - 1))
     x = symbol(value)
     kind = data.draw(st.sampled_from(["quicksort", "mergesort", "heapsort", "stable"]))
-    f, g = compiled([x], tt.sort(x, axis, kind)), compiled([x], tt.argsort(x, axis, kind))
+    f, g = all_native([x], tt.sort(x, axis, kind)), all_native([x], tt.argsort(x, axis, kind))
     assert_array_equal(f(value), np.sort(value, axis, kind="stable"))
     assert_array_equal(g(value), np.argsort(value, axis, kind="stable"))
 
 
 def test_axis_given_at_run_time():
     x, axis = tt.dmatrix(), tt.lscalar()
-    f = compiled([x, axis], [tt.sort(x, axis), tt.argsort(x, axis)])
+    f = all_native([x, axis], [tt.sort(x, axis), tt.argsort(x, axis)])
     value = np.array([[3.0, 1.0], [2.0, 5.0]])
     for k in (0, 1, -1, -2):
         assert_array_equal(f(value, k)[0], np.sort(value, k))
@@ -92,8 +82,8 @@ def test_long_rows(dtype, size):
     for whole in (wide, narrow, (wide >> 40 << 40) + narrow, np.sort(wide)):
         value = whole.astype(dtype) if np.dtype(dtype).kind != "c" else (whole + 1j * np.roll(whole, 3)).astype(dtype)
         x = symbol(value)
-        assert_array_equal(compiled([x], tt.sort(x))(value), np.sort(value, kind="stable"))
-        assert_array_equal(compiled([x], tt.argsort(x))(value), np.argsort(value, kind="stable"))
+        assert_array_equal(all_native([x], tt.sort(x))(value), np.sort(value, kind="stable"))
+        assert_array_equal(all_native([x], tt.argsort(x))(value), np.argsort(value, kind="stable"))
 
 
 @SETTINGS
@@ -103,7 +93,7 @@ def test_topk(value, data):
     n = value.shape[axis]
     k = data.draw(st.integers(1, n)) * data.draw(st.sampled_from([1, -1]))
     x, kth = symbol(value), tt.iscalar()
-    f = compiled([x, kth], tt.topk_and_argtopk(x, kth, axis, idx_dtype="int32"))
+    f = all_native([x, kth], tt.topk_and_argtopk(x, kth, axis, idx_dtype="int32"))
     values, positions = f(value, k)
     ordered = np.sort(value, axis, kind="stable")
     if k > 0:
@@ -113,7 +103,7 @@ def test_topk(value, data):
     assert positions.dtype == "int32"
     distinct = np.sort(positions, axis)
     assert not (np.diff(distinct, axis=axis) == 0).any()
-    assert_array_equal(np.sort(compiled([x, kth], tt.topk(x, kth, axis, sorted=False))(value, k), axis), np.sort(values, axis))
+    assert_array_equal(np.sort(all_native([x, kth], tt.topk(x, kth, axis, sorted=False))(value, k), axis), np.sort(values, axis))
     with pytest.raises(ValueError, match="kth must be"):
         f(value, n + 1)
 
@@ -124,10 +114,10 @@ def test_searchsorted(vector, values, side):
     dtype = np.result_type(vector, values)
     order = np.argsort(vector.astype(dtype), kind="stable")
     x, v, sorter = symbol(vector), symbol(values), tt.lvector()
-    f = compiled([x, v, sorter], tt.extra_ops.searchsorted(x, v, side, sorter))
+    f = all_native([x, v, sorter], tt.extra_ops.searchsorted(x, v, side, sorter))
     assert_array_equal(f(vector, values, order), np.searchsorted(vector, values, side, order))
     assert_array_equal(f(vector, values, order), by_perform(f, vector, values, order)[0])
-    g = compiled([x, v], tt.extra_ops.searchsorted(x, v, side))
+    g = all_native([x, v], tt.extra_ops.searchsorted(x, v, side))
     assert_array_equal(g(vector[order], values), np.searchsorted(vector[order], values, side))
     if len(order):
         with pytest.raises(ValueError, match="Sorter index out of range"):
@@ -141,7 +131,7 @@ def test_cumulative(value, data):
         value = np.nan_to_num(np.clip(value.real, -3, 3).round()).astype(value.dtype)
     axis = data.draw(st.none() | st.integers(-value.ndim, value.ndim - 1))
     x = symbol(value)
-    sums, products = compiled([x], tt.cumsum(x, axis)), compiled([x], tt.cumprod(x, axis))
+    sums, products = all_native([x], tt.cumsum(x, axis)), all_native([x], tt.cumprod(x, axis))
     with np.errstate(all="ignore"):
         assert_array_equal(sums(value), by_perform(sums, value)[0])
         assert_array_equal(products(value), by_perform(products, value)[0])
@@ -152,12 +142,12 @@ def test_long_cumulative_sums():
     for dtype in ("float32", "float64", "int64", "int8"):
         value = (rng.uniform(0, 100, (3, 5000)) * 0.37).astype(dtype)
         x = symbol(value)
-        f = compiled([x], [tt.cumsum(x, 1), tt.cumsum(x.T, 1), tt.cumsum(x)])
+        f = all_native([x], [tt.cumsum(x, 1), tt.cumsum(x.T, 1), tt.cumsum(x)])
         for found, axis, source in zip(f(value), (1, 1, None), (value, value.T, value), strict=True):
             assert_allclose(found, source.cumsum(axis, dtype="float64"), rtol=1e-4)
         assert (np.diff(f(value)[2]) >= 0).all()
     x = tt.dvector()
-    f = compiled([x], tt.cumsum(x))
+    f = all_native([x], tt.cumsum(x))
     value = np.concatenate([[-1e308, 1e308, 1e308, -1e308, 1e308], np.ones(20), [np.inf, 1.0], np.ones(20), [-np.inf]])
     assert_array_equal(f(value), value.cumsum())
     assert np.signbit(f(np.full(30, -0.0))).all()
@@ -169,7 +159,7 @@ def test_diff(value, n, data):
     axis = data.draw(st.integers(-value.ndim, value.ndim - 1))
     x = symbol(value)
     with np.errstate(all="ignore"):
-        f = compiled([x], tt.extra_ops.diff(x, n, axis))
+        f = all_native([x], tt.extra_ops.diff(x, n, axis))
         assert_array_equal(f(value), np.diff(value, n, axis))
 
 
@@ -177,7 +167,7 @@ def test_diff(value, n, data):
 @given(st.integers(-2, 6), st.integers(-2, 6), st.integers(-8, 8), st.sampled_from(NUMBERS))
 def test_tri(rows, columns, k, dtype):
     n, m, diagonal = tt.lscalars("nmk")
-    f = compiled([n, m, diagonal], tt.tri(n, m, diagonal, dtype=dtype))
+    f = all_native([n, m, diagonal], tt.tri(n, m, diagonal, dtype=dtype))
     assert_array_equal(f(rows, columns, k), np.tri(rows, columns, k, dtype=dtype))
 
 
@@ -194,7 +184,7 @@ def test_choose(data, mode):
         choices.append(data.draw(hnp.arrays(data.draw(st.sampled_from(REAL)), part[data.draw(st.integers(0, len(part))):])))
     types = [tt.TensorType(c.dtype.name, tuple(n == 1 for n in c.shape))() for c in choices]
     i = symbol(index)
-    f = compiled([i, *types], tt.choose(i, types, mode=mode))
+    f = all_native([i, *types], tt.choose(i, types, mode=mode))
     dtype = np.result_type(*choices)
     expected = np.choose(index, [c.astype(dtype) for c in choices], mode=mode)
     assert_array_equal(f(index, *choices), expected)
@@ -202,7 +192,7 @@ def test_choose(data, mode):
                        [c.astype(dtype) for c in choices], mode=mode))
     together = np.stack([np.broadcast_to(c, shape).astype(dtype) for c in choices])
     t = symbol(together)
-    assert_array_equal(compiled([i, t], tt.choose(i, t, mode=mode))(index, together), expected)
+    assert_array_equal(all_native([i, t], tt.choose(i, t, mode=mode))(index, together), expected)
     if mode == "raise" and index.size:
         with pytest.raises(ValueError, match="invalid entry"):
             f(index - np.int8(100), *choices)
@@ -213,14 +203,14 @@ def test_choose(data, mode):
 def test_extrema_of_complex_numbers(value, data):
     axis = data.draw(st.none() | st.integers(0, value.ndim - 1))
     x = symbol(value)
-    f = compiled([x], [*tt.max_and_argmax(x, axis), tt.max(x, axis), tt.min(x, axis)])
+    f = all_native([x], [*tt.max_and_argmax(x, axis), tt.max(x, axis), tt.min(x, axis)])
     largest, where, again, least = f(value)
     assert_array_equal(largest, np.max(value, axis))
     assert_array_equal(again, largest)
     assert_array_equal(least, np.min(value, axis))
     assert_array_equal(where, np.argmax(value, axis))
     with pytest.raises(ValueError, match="no identity"):
-        compiled([x], tt.max(x))(value[:0])
+        all_native([x], tt.max(x))(value[:0])
 
 
 @SETTINGS
@@ -232,7 +222,7 @@ def test_rows_by_one_index(value, data):
     index = data.draw(hnp.arrays(dtype, st.integers(0, 9), elements=st.integers(least, n - 1)))
     index = index[:: data.draw(st.sampled_from([1, -1, 2]))]
     x, i = symbol(value), symbol(index)
-    f = compiled([x, i], x[i])
+    f = all_native([x, i], x[i])
     assert_array_equal(f(value, index), value[index])
     for bad in (n, -n - 1):
         if not (dtype == "uint8" and bad < 0):
@@ -245,10 +235,10 @@ def test_rows_by_one_index(value, data):
     with np.errstate(all="ignore"):
         expected = value.copy()
         expected[index] = new
-        assert_array_equal(compiled([x, y, i], tt.set_subtensor(x[i], y))(value, new, index), expected)
+        assert_array_equal(all_native([x, y, i], tt.set_subtensor(x[i], y))(value, new, index), expected)
         expected = value.copy()
         np.add.at(expected, index, new)
-        assert_array_equal(compiled([x, y, i], tt.inc_subtensor(x[i], y))(value, new, index), expected)
+        assert_array_equal(all_native([x, y, i], tt.inc_subtensor(x[i], y))(value, new, index), expected)
 
 
 def test_many_rows_in_place_with_repeated_positions():
@@ -267,7 +257,7 @@ def test_many_rows_in_place_with_repeated_positions():
         with pytest.raises(IndexError):
             f(step, index)
         assert_array_equal(v.get_value(), before)
-        g = compiled([i], v[i])
+        g = all_native([i], v[i])
         assert_array_equal(g(index[:-1]), before[index[:-1]])
         with pytest.raises(IndexError, match=f"index {shape[0]} is out of bounds for axis 0 with size {shape[0]}"):
             g(index)
@@ -277,15 +267,15 @@ def test_joining_many_pieces():
     rng = np.random.RandomState(0)
     pieces = [rng.rand(rng.randint(0, 6000), 3) for _ in range(40)]
     symbols = [tt.dmatrix() for _ in pieces]
-    assert_array_equal(compiled(symbols, tt.concatenate(symbols))(*pieces), np.concatenate(pieces))
+    assert_array_equal(all_native(symbols, tt.concatenate(symbols))(*pieces), np.concatenate(pieces))
     turned = [p[::-1].T for p in pieces]
-    assert_array_equal(compiled(symbols, tt.concatenate(symbols, 1))(*turned), np.concatenate(turned, 1))
+    assert_array_equal(all_native(symbols, tt.concatenate(symbols, 1))(*turned), np.concatenate(turned, 1))
 
 
 def test_batches_of_small_products():
     rng = np.random.RandomState(0)
     x, y = tt.ftensor3(), tt.ftensor3()
-    f = compiled([x, y], tt.batched_dot(x, y))
+    f = all_native([x, y], tt.batched_dot(x, y))
     for shape in ((300, 9, 5, 7), (2, 200, 200, 200), (0, 3, 4, 5), (3, 2, 0, 4)):
         a, b = rng.rand(*shape[:3]).astype("float32"), rng.rand(shape[0], *shape[2:]).astype("float32")
         assert_allclose(f(a, b), a @ b, rtol=1e-4)
@@ -296,7 +286,7 @@ def test_batches_of_small_products():
 def test_reductions_down_columns_take_the_rows_in_order(columns):
     rng = np.random.RandomState(columns)
     x, i = tt.fmatrix(), tt.imatrix()
-    f = compiled([x, i], [x.sum(0), (x * 2 - 1).sum(0, acc_dtype="float32"), x.max(0), i.sum(0), i.prod(0)])
+    f = all_native([x, i], [x.sum(0), (x * 2 - 1).sum(0, acc_dtype="float32"), x.max(0), i.sum(0), i.prod(0)])
     for rows in (1, 3, 4, 5, 11, 600):
         value = rng.uniform(-1, 1, (rows, columns)).astype("float32")
         value[rng.randint(rows), rng.randint(columns)] = np.nan

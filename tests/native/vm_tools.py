@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import theano
 from theano.native.runtime_build import load_runtime
+from theano.tensor import TensorType
 
 runtime = load_runtime()
 if runtime is None:
@@ -41,6 +43,39 @@ def run(name, inputs, outputs, params=(), tail=False):
     inputs = [np.asarray(v) for v in inputs]
     result = make(name, inputs, outputs, params, tail).call(inputs)
     return result[0] if len(outputs) == 1 else result
+
+
+def symbol(value):
+    """A variable for arrays like this one."""
+    return TensorType(value.dtype.name, (False,) * value.ndim)()
+
+
+def all_native(inputs, outputs):
+    """A function of which no part runs in Python."""
+    f = theano.function(inputs, outputs, on_unused_input="ignore")
+    assert not [i.node for i in f.fn.instrs if i.name in ("thunk", "perform", "call")]
+    return f
+
+
+@pytest.fixture
+def own_threads():
+    """Gives the number of threads back that the runtime had."""
+    before = runtime.get_threads()
+    yield
+    runtime.set_threads(before)
+
+
+def on_threads(f, *values):
+    """The results, after a check that they are the same, bit by bit, on 1, 2 and 5 threads."""
+    results = []
+    for count in (1, 2, 5):
+        runtime.set_threads(count)
+        results.append(f(*values))
+    parts = [found if isinstance(found, list) else [found] for found in results]
+    for found in parts[1:]:
+        for a, b in zip(found, parts[0], strict=True):
+            assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+    return results[0]
 
 
 def integer(value):

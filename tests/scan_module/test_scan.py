@@ -233,6 +233,13 @@ def test_information_for_some_outputs_only_is_refused():
         theano.scan(lambda v, s: [v, s + v], sequences=x, outputs_info=[zero])
 
 
+def test_unknown_keys_are_named():
+    with pytest.raises(ValueError, match=r"Sequence 0 .*\['tap'\].*'taps'"):
+        theano.scan(lambda v: v, sequences={"input": x, "tap": [0]})
+    with pytest.raises(ValueError, match=r"Output 0 .*\['init'\].*'initial'"):
+        theano.scan(lambda h: h, outputs_info={"init": x, "taps": [-1]}, n_steps=3)
+
+
 def test_taps_that_make_no_sense():
     with pytest.raises(ValueError, match="negative"):
         theano.scan(lambda h: h, outputs_info={"initial": x, "taps": [0]}, n_steps=3)

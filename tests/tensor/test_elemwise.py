@@ -46,20 +46,25 @@ def numbers(rng, shape, dtype):
     return np.asarray(rng.integers(low, 20, shape)).astype(dtype)
 
 
-@given(case=array_pair(), name=st.sampled_from(sorted(FUNCTIONS)))
-@settings(max_examples=60, deadline=None)
-def test_broadcasting_and_dtypes_are_those_of_numpy(case, name):
+def operands(case):
+    """Variables, values for them, and the shape that they broadcast to."""
     shapes, dtype_a, dtype_b, seed = case
     rng = np.random.default_rng(seed)
     (sa, sb) = shapes.input_shapes
-    a, b = numbers(rng, sa, dtype_a), numbers(rng, sb, dtype_b)
-    x = T.TensorType(dtype_a, pattern(sa, sb))()
-    y = T.TensorType(dtype_b, pattern(sb, sa))()
+    values = numbers(rng, sa, dtype_a), numbers(rng, sb, dtype_b)
+    variables = T.TensorType(dtype_a, pattern(sa, sb))(), T.TensorType(dtype_b, pattern(sb, sa))()
+    return variables, values, shapes.result_shape
+
+
+@given(case=array_pair(), name=st.sampled_from(sorted(FUNCTIONS)))
+@settings(max_examples=60, deadline=None)
+def test_broadcasting_and_dtypes_are_those_of_numpy(case, name):
+    (x, y), (a, b), shape = operands(case)
     z = getattr(T, name)(x, y)
     # Of arrays: NumPy 1 looks at the values of 0-d ones to find the dtype.
-    expected = np.asarray(FUNCTIONS[name](np.atleast_1d(a), np.atleast_1d(b))).reshape(shapes.result_shape)
+    expected = np.asarray(FUNCTIONS[name](np.atleast_1d(a), np.atleast_1d(b))).reshape(shape)
     got = theano.function([x, y], z, mode=PYTHON)(a, b)
-    assert got.shape == expected.shape == shapes.result_shape
+    assert got.shape == expected.shape == shape
     assert got.dtype == expected.dtype == z.dtype
     np.testing.assert_array_equal(got, expected)
 
@@ -67,12 +72,7 @@ def test_broadcasting_and_dtypes_are_those_of_numpy(case, name):
 @given(case=array_pair())
 @settings(max_examples=10, deadline=None)
 def test_the_default_mode_agrees_with_python(case):
-    shapes, dtype_a, dtype_b, seed = case
-    rng = np.random.default_rng(seed)
-    (sa, sb) = shapes.input_shapes
-    a, b = numbers(rng, sa, dtype_a), numbers(rng, sb, dtype_b)
-    x = T.TensorType(dtype_a, pattern(sa, sb))()
-    y = T.TensorType(dtype_b, pattern(sb, sa))()
+    (x, y), (a, b), shape = operands(case)
     outs = [x + y, x * y, T.maximum(x, y), T.exp(-abs(T.cast(x, "float64")) + y)]
     fast = theano.function([x, y], outs)(a, b)
     slow = theano.function([x, y], outs, mode=PYTHON)(a, b)
@@ -221,6 +221,24 @@ def test_a_scalar_op_with_python_code_only():
     for mode in (PYTHON, "FAST_RUN"):
         f = theano.function([x], op(x) + 1, mode=mode)
         assert f([[1, 2], [3, 4]]).tolist() == [[5, 2], [11, 3]]
+
+
+def test_truth_values_of_a_users_c_code_are_0_or_1():
+    class NotZero(scal.UnaryScalarOp):
+        def impl(self, x):
+            return bool(x * 2)
+
+        def c_code(self, node, name, inputs, outputs, sub):
+            return f"{outputs[0]} = {inputs[0]} * 2;"
+
+    op = NotZero(lambda *types: [scal.bool], name="not_zero")
+    x, s = T.lvector("x"), T.lscalar("s")
+    y, z = Elemwise(op)(x), Elemwise(op)(s)
+    for mode in (PYTHON, "FAST_RUN"):
+        f = theano.function([x, s], [y, y.sum(), T.cast(y, "int64") * 5, z, T.cast(z, "int64") * 5], mode=mode)
+        values = f([3, 0, 5, 1], 3)
+        assert values[0].view("uint8").tolist() == [1, 0, 1, 1] and values[3].view("uint8") == 1
+        assert [np.asarray(v).tolist() for v in (values[1], values[2], values[4])] == [3, [5, 0, 5, 5], 5]
 
 
 def test_results_never_share_memory_with_inputs():

@@ -182,6 +182,15 @@ def test_stack_agrees_with_numpy(axis):
     check(lambda x, y: T.stack([x, y], axis=axis), lambda x, y: np.stack([x, y], axis), a, b)
 
 
+@pytest.mark.parametrize("first", [T.dscalar(), T.constant(1.0)], ids=["variable", "constant"])
+@pytest.mark.parametrize("second", [T.dscalar(), T.constant(2.0)], ids=["variable", "constant"])
+def test_stacked_scalars_make_a_vector_along_any_axis(first, second):
+    pieces = [first, second]
+    values = {x: v for x, v in zip(pieces, (1.0, 2.0), strict=True) if x.owner is None and not isinstance(x, T.Constant)}
+    for axis in (0, 1, -1, 3):
+        assert T.stack(pieces, axis=axis).eval(values).tolist() == [1.0, 2.0]
+
+
 def test_stacked_scalars_make_a_vector():
     a, b = T.dscalars(2)
     assert str(T.stack([a, b]).owner.op) == "MakeVector{dtype='float64'}"

@@ -134,20 +134,46 @@ class Supervisor(gof.Feature):
 
     def __init__(self, protected: Iterable[Variable]):
         self.protected = list(protected)
+        self._start()
+
+    def _start(self) -> None:
+        # Nodes to be looked at, and how much of which list of the DestroyHandler has been read.
+        self._pending: dict = {}
+        self._read: list = []
+        self._position = 0
+
+    def __getstate__(self) -> dict:
+        return {"protected": self.protected}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self._start()
 
     def validate(self, fgraph: gof.FunctionGraph) -> bool:
         """Raise InconsistencyError if a protected variable is destroyed."""
         handler = getattr(fgraph, "destroy_handler", None)
         if handler is None or not handler.root_destroyers:
             return True
+        touched = handler.touched
+        if self._read is touched:
+            self._pending.update(dict.fromkeys(touched[self._position :]))
+        else:
+            self._read = touched
+            self._pending = dict.fromkeys(handler.destroyers)
+        self._position = len(touched)
+        if not self._pending:
+            return True
         # Inputs are views of nothing.
-        destroyed = handler.root_destroyers
-        for variable in self.protected:
-            if variable in destroyed:
-                raise gof.InconsistencyError(f"Trying to destroy a protected Variable: {variable}")
-        for variable in fgraph.outputs:
-            if fgraph.destroyers(variable):
-                raise gof.InconsistencyError(f"Trying to destroy an output: {variable}")
+        protected = set(self.protected) if len(self._pending) > 1 else self.protected
+        while self._pending:
+            node = next(iter(self._pending))
+            for root in handler.destroyers.get(node, ()):
+                if root in protected:
+                    raise gof.InconsistencyError(f"Trying to destroy a protected Variable: {root}")
+                for variable in handler.views_of(root):
+                    if any(client == "output" for client, _ in variable.clients):
+                        raise gof.InconsistencyError(f"Trying to destroy an output: {variable}")
+            del self._pending[node]
         return True
 
 
@@ -186,4 +212,5 @@ def insert_deepcopy(fgraph: gof.FunctionGraph, wrapped_inputs: list[Any], wrappe
                 other_ends.append(position is None or getattr(wrapped_inputs[position], "borrow", False))
         if other_ends:
             op = view_op if borrows and all(other_ends) else deep_copy_op
-            fgraph.change_input("output", index, op(fgraph.outputs[index]), reason=reason)
+            copied = gof.opt.copy_stack_trace(fgraph.outputs[index], op(fgraph.outputs[index]))
+            fgraph.change_input("output", index, copied, reason=reason)

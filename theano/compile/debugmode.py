@@ -27,6 +27,7 @@ from theano.compile.debug_errors import (
 from theano.compile.debug_tracker import EquivalenceTracker
 from theano.compile.function_module import FunctionMaker, std_fgraph
 from theano.compile.mode import Mode
+from theano.compile.nanguardmode import is_uninitialized, may_be_unset
 from theano.configparser import change_flags, config
 from theano.gof.link import Container, LocalLinker, map_storage, raise_with_op
 from theano.gof.utils import MethodNotDefined
@@ -54,15 +55,11 @@ def _values_are_close(variable: Any, a: Any, b: Any) -> bool:
     return bool(compare(a, b))
 
 
-def _is_uninitialized(node: Any) -> bool:
-    return node is not None and type(node.op).__name__ in ("AllocEmpty", "GpuAllocEmpty")
-
-
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: Any, infinity_allowed: bool = False) -> bool:
     if hasattr(value, "tocsr") and hasattr(value, "data"):
         value = value.data
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc":
-        return bool(np.isfinite(value).all())
+        return not np.isnan(value).any() if infinity_allowed else bool(np.isfinite(value).all())
     return True
 
 
@@ -201,10 +198,12 @@ class _Evaluation:
             self.storage_map[variable][0] = None
 
     def _check_outputs(self, node: Any, name: str) -> None:
+        look = self.mode.check_isfinite and not may_be_unset(node)
+        infinity_allowed = getattr(node.op, "infinite_on_purpose", False)
         for variable in node.outputs:
             value = self.storage_map[variable][0]
             self._check_type(variable, value, node, f"{name} output")
-            if self.mode.check_isfinite and not _is_uninitialized(node) and not _is_finite(value):
+            if look and not _is_finite(value, infinity_allowed):
                 raise InvalidValueError(
                     variable, value, client_node=node, hint=f"{name} output", specific_hint="non-finite elements"
                 )
@@ -264,7 +263,7 @@ class _Evaluation:
                     raise BadViewMap(node, oi, value, out_alias_idx=[oj])
 
     def _compare_outputs(self, node: Any, first: str, second: str) -> None:
-        if _is_uninitialized(node):
+        if is_uninitialized(node):
             return
         for variable in node.outputs:
             expected, value = self.values[variable], self.storage_map[variable][0]
@@ -343,7 +342,7 @@ class _Evaluation:
         flag = self.mode.check_preallocated_output
         wanted = (config.DebugMode.check_preallocated_output if flag is None else flag).split(":")
         kinds = [kind for kind in _PREALLOCATED_KINDS if kind in wanted or "ALL" in wanted]
-        if not kinds or _is_uninitialized(node):
+        if not kinds or is_uninitialized(node):
             return
         in_place = {*getattr(node.op, "view_map", {}), *getattr(node.op, "destroy_map", {})}
         outputs = [v for i, v in enumerate(node.outputs) if i not in in_place and hasattr(v.type, "broadcastable")]
@@ -414,7 +413,7 @@ class _Evaluation:
         for node, _, _ in self.order:
             for new in node.outputs:
                 for reason, old, old_graph, new_graph in tracker.reasons.get(new, ()):
-                    if old not in self.values or _is_uninitialized(old.owner) or _is_uninitialized(node):
+                    if old not in self.values or any(n is not None and is_uninitialized(n) for n in (old.owner, node)):
                         continue
                     problem = None
                     if old.type != new.type:

@@ -22,6 +22,7 @@ from theano.compile.progress import CompileProgress, stage
 from theano.configparser import change_flags, config
 from theano.gof import Constant, Container, Variable
 from theano.gof.compilelock import compile_lock
+from theano.gof.loading import loading_seconds
 from theano.gof.rewriting.base import garbage_collection_paused
 
 __all__ = [
@@ -324,7 +325,7 @@ class FunctionMaker:
             profile.optimizer_time += elapsed
             profile.nb_nodes_before = before
             if config.profile_optimizer:
-                profile.optimizer_profile = (optimizer, optimizer_profile)
+                profile.add_optimizer_profile(optimizer, optimizer_profile)
         return fgraph, additional
 
     def _link(self, fgraph: gof.FunctionGraph, linker: Any, outputs: list[SymbolicOutput]) -> None:
@@ -380,12 +381,14 @@ class FunctionMaker:
 
         with compile_lock():
             start = time.perf_counter()
+            loading = loading_seconds()
             fn, in_containers, out_containers = self.linker.make_thunk(
                 input_storage=storage_lists, storage_map=storage_map
             )
             elapsed = time.perf_counter() - start
         if self.profile:
             self.profile.linker_time += elapsed
+            self.profile.import_time += loading_seconds() - loading
 
         function = self.function_builder(
             fn,

@@ -236,7 +236,7 @@ class PrintCurrentFunctionGraph(gof.Optimizer):
 
 
 optdb = gof.SequenceDB()
-optdb.register("CheckStackTrace", gof.CheckStackTraceOptimization(), -1, "fast_run", "fast_compile", "inplace")
+optdb.register("CheckStackTrace", gof.CheckStackTraceOptimization(), -1, "fast_run", "fast_compile")
 optdb.register("merge1", gof.MergeOptimizer(), 0, "fast_run", "fast_compile", "merge")
 # Removes nodes only; nothing here may need shapes, which are known from position 1 on.
 local_useless = gof.optdb.LocalGroupDB(apply_all_opts=True, profile=True)

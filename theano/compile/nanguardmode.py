@@ -175,16 +175,17 @@ class NanGuardMode(Mode):
 
     def _check(self, value: Any, node: Any, variable: Any) -> None:
         allowed = getattr(variable.tag, "nan_guard_mode_check", True) is False
-        if allowed or (node is not None and _is_uninitialized(node)):
+        if allowed or (node is not None and may_be_unset(node)):
             return
         if _is_harmless(value):
             return
         problems = []
         if self.nan_is_error and contains_nan(value, node, variable):
             problems.append("NaN detected")
-        if self.inf_is_error and contains_inf(value, node, variable):
+        infinity_allowed = node is not None and getattr(node.op, "infinite_on_purpose", False)
+        if self.inf_is_error and not infinity_allowed and contains_inf(value, node, variable):
             problems.append("Inf detected")
-        if self.big_is_error and _contains_big(value, variable):
+        if self.big_is_error and not infinity_allowed and _contains_big(value, variable):
             problems.append("Big value detected")
         if problems:
             self._complain(problems, value, node, variable)
@@ -205,6 +206,13 @@ class NanGuardMode(Mode):
         raise AssertionError(text.getvalue())
 
 
-def _is_uninitialized(node: Any) -> bool:
+def is_uninitialized(node: Any) -> bool:
     """Whether a node allocates memory that something later fills."""
     return type(node.op).__name__ in ("AllocEmpty", "GpuAllocEmpty")
+
+
+def may_be_unset(node: Any) -> bool:
+    """Whether a node allocates memory that something later fills, or fills a part of such memory."""
+    while type(node.op).__name__ == "IncSubtensor" and node.inputs[0].owner is not None:
+        node = node.inputs[0].owner
+    return is_uninitialized(node)

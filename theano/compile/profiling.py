@@ -196,6 +196,25 @@ class ProfileStats:
                 mine[key] = mine.get(key, 0) + value
         for attribute in ("apply_cimpl", "variable_shape", "variable_strides"):
             getattr(self, attribute).update(getattr(other, attribute))
+        if other.optimizer_profile is not None:
+            self.add_optimizer_profile(*other.optimizer_profile)
+
+    def add_optimizer_profile(self, optimizer: Any, profile: Any) -> None:
+        """Add what an optimizer did for a function to what optimizers did for others of this profile.
+
+        Parameters
+        ----------
+        optimizer : Optimizer
+        profile
+            What its `apply` returned.
+        """
+        if self.optimizer_profile is not None and profile is not None:
+            first, before = self.optimizer_profile
+            merge = getattr(first, "merge_profile", None)
+            if merge is not None and before is not None and type(first) is type(optimizer):
+                self.optimizer_profile = (first, merge(before, profile))
+                return
+        self.optimizer_profile = (optimizer, profile)
 
     def _group(self, key: Callable[[Any], Any], values: Callable[[Any], Any]) -> dict[Any, Any]:
         result: dict[Any, Any] = defaultdict(int)

@@ -8,19 +8,24 @@ import threading
 import time
 from typing import Any
 
+from theano.configparser import config
+
 DELAY = 2.0
 """Seconds that a compilation may take before the line appears."""
 
 _INTERVAL = 0.25
 
 _active = threading.local()
+# Held by the compilation whose line is shown.
+_line = threading.Lock()
 
 
 class CompileProgress:
     """Context in which a function is compiled: after `DELAY` seconds a line on the terminal says how far that is.
 
-    Nothing is written, and no thread started, where standard error is no terminal, nor for functions that are compiled in
-    the course of another (the inner one of a scan).
+    Nothing is written, and no thread started, where standard error is no terminal, where `config.optimizer_verbose` prints
+    each replacement, nor for functions that are compiled in the course of another (the inner one of a scan). There is one
+    line at a time, of the first of several threads that compile, and none while the compilation stands in a debugger.
 
     Parameters
     ----------
@@ -33,12 +38,20 @@ class CompileProgress:
         self.what = ""
         self.fgraph: Any = None
         self._thread: threading.Thread | None = None
+        self._shown = 0
+        self._writing = threading.Lock()
 
     def __enter__(self) -> CompileProgress:
         stream = sys.stderr
-        if getattr(_active, "progress", None) is None and stream is not None and stream.isatty():
+        if (
+            getattr(_active, "progress", None) is None
+            and stream is not None
+            and stream.isatty()
+            and not config.optimizer_verbose
+        ):
             _active.progress = self
             self._stream = stream
+            self._compiles = threading.get_ident()
             self._start = time.perf_counter()
             self._stop = threading.Event()
             self._thread = threading.Thread(target=self._show, name="theano-compile-progress", daemon=True)
@@ -66,7 +79,8 @@ class CompileProgress:
             current = getattr(fgraph, "current_pass", None)
             if current:
                 parts.append(str(current))
-            parts.append(f"{len(fgraph.apply_nodes):,} nodes")
+            count = len(fgraph.apply_nodes)
+            parts.append(f"{count:,} node{'' if count == 1 else 's'}")
         state = ", ".join(part for part in parts if part)
         name = self.name or ""
         room = width - len(f"theano.function : {state}")
@@ -75,16 +89,39 @@ class CompileProgress:
         return f"theano.function{' ' if name else ''}{name}: {state}"[:width]
 
     def _show(self) -> None:
-        shown = 0
-        if not self._stop.wait(DELAY):
+        if self._stop.wait(DELAY):
+            return
+        while not _line.acquire(blocking=False):
+            if self._stop.wait(_INTERVAL):
+                return
+        try:
             while True:
-                text = self.line(min(self._columns() - 1, 100))
-                self._write("\r" + text.ljust(shown))
-                shown = len(text)
+                with self._writing:
+                    if not self._in_debugger():
+                        text = self.line(min(self._columns() - 1, 100))
+                        self._write("\r" + text.ljust(self._shown))
+                        self._shown = len(text)
                 if self._stop.wait(_INTERVAL):
                     break
-        if shown:
-            self._write("\r" + " " * shown + "\r")
+            self.clear()
+        finally:
+            _line.release()
+
+    def clear(self) -> None:
+        """Take the line away, so that something else can be printed; it comes back if that is not the end."""
+        with self._writing:
+            if self._shown:
+                self._write("\r" + " " * self._shown + "\r")
+                self._shown = 0
+
+    def _in_debugger(self) -> bool:
+        """Whether the thread that compiles waits for the user of a debugger, whose prompt the line would overwrite."""
+        frame = sys._current_frames().get(self._compiles)
+        while frame is not None:
+            if frame.f_globals.get("__name__") in ("bdb", "cmd", "code", "pdb"):
+                return True
+            frame = frame.f_back
+        return False
 
     def _columns(self) -> int:
         """Width of the terminal; a line that does not fit could not be overwritten by the next one."""
@@ -115,3 +152,10 @@ def stage(what: str, fgraph: Any = None) -> None:
     if progress is not None:
         progress.what = what
         progress.fgraph = fgraph
+
+
+def clear_line() -> None:
+    """Take away the line of the function that this thread compiles, before something else is printed."""
+    progress = getattr(_active, "progress", None)
+    if progress is not None:
+        progress.clear()

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from theano.configdefaults import config
+from theano.gof.loading import timed_loading
 from theano.gof.utils import uniq
 
 __all__ = ["CompileError", "GCC_compiler", "load_module", "std_include_dirs", "std_lib_dirs_and_libs"]
@@ -375,7 +376,8 @@ def _load(name: str, path: str) -> Any:
     spec = spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     module = module_from_spec(spec)
-    loader.exec_module(module)
+    with timed_loading():
+        loader.exec_module(module)
     return module
 
 

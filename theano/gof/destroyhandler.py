@@ -135,6 +135,8 @@ class DestroyHandler(toolbox.Bookkeeper):
         self.root_destroyers: dict = {}
         # Of the nodes that destroy, those to be looked at (again).
         self._dirty: dict = {}
+        # The same for others who check: all that ever were to be looked at, in that order, some more than once.
+        self.touched: list = []
         # The number of each node in the order, or None where there is no order yet.
         self._order: dict | None = None
         self._numbers: set = set()
@@ -198,12 +200,17 @@ class DestroyHandler(toolbox.Bookkeeper):
             return False
         return any(self.root_destroyers.get(root) for var in vars for root in _roots(var))
 
+    def views_of(self, root: Any) -> list:
+        """Return `root` and everything that is a view of it."""
+        return _impact(root)
+
     def _add_destroyer(self, node: Any) -> None:
         roots = list(dict.fromkeys(root for var in _destroyed(node).values() for root in _roots(var)))
         self.destroyers[node] = roots
         for root in roots:
             self.root_destroyers.setdefault(root, {})[node] = None
         self._dirty[node] = None
+        self.touched.append(node)
 
     def _drop_destroyer(self, node: Any) -> None:
         for root in self.destroyers.pop(node):
@@ -219,6 +226,7 @@ class DestroyHandler(toolbox.Bookkeeper):
             nodes = self.root_destroyers.get(root)
             if nodes:
                 self._dirty.update(nodes)
+                self.touched.extend(nodes)
 
     def on_import(self, fgraph: Any, node: Any, reason: Any) -> None:
         if self._order is not None:

@@ -110,6 +110,11 @@ class FunctionGraph:
     ['Elemwise{add,no_inplace}', 'Elemwise{mul,no_inplace}']
     """
 
+    #: Whether a replacement that comes without a stack trace is left so, for `config.check_stack_trace` to find.
+    traces_are_checked = False
+    #: Whether what is being replaced has a stack trace.
+    replaces_a_trace = False
+
     def __init__(
         self,
         inputs: Sequence[Variable],
@@ -205,11 +210,11 @@ class FunctionGraph:
             self._setup_variable(var)
         self.variables.add(var)
 
-    def _import_variable(self, var: Variable, reason: Any) -> None:
+    def _import_variable(self, var: Variable, reason: Any, trace: Any = None) -> None:
         owner = var.owner
         if owner is not None:
             if owner not in self.apply_nodes:
-                self._import_nodes(owner, reason)
+                self._import_nodes(owner, reason, trace)
         elif var not in self.variables:
             if not isinstance(var, Constant) and var not in self.inputs:
                 _refuse_null(var)
@@ -217,7 +222,7 @@ class FunctionGraph:
             self._setup_variable(var)
             self.variables.add(var)
 
-    def _import_nodes(self, start: Apply, reason: Any) -> None:
+    def _import_nodes(self, start: Apply, reason: Any, trace: Any = None) -> None:
         # What is new, each node after those it needs; nothing is changed before all of it is known to fit.
         present = self.apply_nodes
         variables = self.variables
@@ -240,6 +245,14 @@ class FunctionGraph:
                     seen.add(node)
                     new_nodes.append(node)
         self._version += 1
+        self.replaces_a_trace = bool(trace)
+        if trace:
+            # What a rewrite makes on the way to its result belongs to the line of the user that it replaces.
+            for node in new_nodes:
+                for out in node.outputs:
+                    tag = out.tag
+                    if getattr(tag, "_trace", trace) is None and (node is not start or not self.traces_are_checked):
+                        tag._trace = trace
         plain = self._plain_methods("on_import")
         for node in new_nodes:
             self._setup_node(node)
@@ -342,7 +355,7 @@ class FunctionGraph:
             return
         if getattr(new_r, "cached", False):
             new_r = self._own_copy(new_r)
-        self._import_variable(new_r, reason)
+        self._import_variable(new_r, reason, getattr(r.tag, "_trace", None))
         self._version += 1
         place[i] = new_r
         new_r.clients.append((node, i))

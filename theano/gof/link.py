@@ -223,6 +223,15 @@ def python_impl(op: Any) -> str | None:
     return None if getattr(perform, "__func__", perform) is PureOp.perform else "py"
 
 
+def _take_cells(storage_map: dict, what: str, variables: Sequence[Any], cells: Sequence[list]) -> None:
+    """Put the given cells of a graph's inputs or outputs into the map, which may have the same already."""
+    if len(variables) != len(cells):
+        raise ValueError(f"{len(cells)} storages for {len(variables)} {what}s")
+    for var, cell in zip(variables, cells):
+        if storage_map.setdefault(var, cell) is not cell:
+            raise ValueError(f"given storage_map and {what}_storage disagree on the storage of {var}")
+
+
 def map_storage(
     fgraph: Any,
     order: Iterable[Any],
@@ -250,25 +259,11 @@ def map_storage(
     if storage_map is None:
         storage_map = {}
     if input_storage is not None:
-        if len(fgraph.inputs) != len(input_storage):
-            raise ValueError(f"{len(input_storage)} storages for {len(fgraph.inputs)} inputs")
-        for var, cell in zip(fgraph.inputs, input_storage):
-            known = storage_map.get(var)
-            if known is None:
-                storage_map[var] = cell
-            elif known is not cell:
-                raise ValueError(f"given storage_map and input_storage disagree on the storage of {var}")
+        _take_cells(storage_map, "input", fgraph.inputs, input_storage)
     else:
         input_storage = [storage_map.setdefault(var, [None]) for var in fgraph.inputs]
     if output_storage is not None:
-        if len(fgraph.outputs) != len(output_storage):
-            raise ValueError(f"{len(output_storage)} storages for {len(fgraph.outputs)} outputs")
-        for var, cell in zip(fgraph.outputs, output_storage):
-            known = storage_map.get(var)
-            if known is None:
-                storage_map[var] = cell
-            elif known is not cell:
-                raise ValueError(f"given storage_map and output_storage disagree on the storage of {var}")
+        _take_cells(storage_map, "output", fgraph.outputs, output_storage)
     for node in order:
         for var in node.inputs:
             if var not in storage_map:
@@ -503,7 +498,8 @@ class PerformLinker(LocalLinker):
                 ]
                 for node in order
             ]
-        no_recycling = [storage_map[var] for var in self.no_recycling if var not in fgraph.inputs]
+        inputs = set(fgraph.inputs)
+        no_recycling = [storage_map[var] for var in self.no_recycling if var not in inputs]
         run = streamline(fgraph, thunks, order, old_storage, no_recycling)
         destroyed = DestroyedInputs(fgraph, order, storage_map)
         if destroyed.cells:

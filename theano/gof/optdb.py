@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
@@ -63,6 +62,10 @@ class DB:
             )
         if use_db_name_as_tag and self.name is not None:
             tags = (*tags, self.name)
+        # All checks before the first change: what is refused leaves no trace.
+        for tag in tags:
+            if tag != name and tag in self._names:
+                raise ValueError("The tag of the object collides with a name.", obj, tag)
         obj.name = name
         self.__db__[name] = OrderedSet([obj])
         self._names.add(name)
@@ -152,11 +155,20 @@ class DB:
     def __contains__(self, name: str) -> bool:
         return name in self.__db__
 
-    def print_summary(self, stream: TextIO = sys.stdout) -> None:
+    def print_summary(self, stream: TextIO | None = None) -> None:
         """Write the names and tags in this database."""
         print(f"{self.__class__.__name__} (id {id(self)})", file=stream)
         print("  names", sorted(self._names), file=stream)
         print("  db", {tag: [str(obj.name) for obj in objs] for tag, objs in self.__db__.items()}, file=stream)
+
+
+def _place(position: float | str, taken: dict[str, float]) -> float:
+    """The position that is meant: a number, or 'last' for one after all that are `taken`."""
+    if position == "last":
+        return max(taken.values(), default=-1.0) + 1
+    if isinstance(position, str):
+        raise TypeError(f"the position must be a number or 'last', not {position!r}")
+    return float(position)
 
 
 def parse_query(tags: tuple, kwtags: dict) -> Query:
@@ -198,6 +210,19 @@ class Query:
         `config.optdb.position_cutoff`.
     extra_optimizations : list, optional
         Pairs (optimizer, position) added to a `SequenceDB`'s.
+
+    Raises
+    ------
+    TypeError
+        When a text is given in place of a collection of tags.
+
+    Examples
+    --------
+    >>> from theano.gof import Query
+    >>> from theano.compile import optdb
+    >>> plain = optdb.query(Query(include=['fast_run'], exclude=['inplace', 'fusion']))
+    >>> 'elemwise_fusion' in [part.name for part in plain]
+    False
     """
 
     def __init__(
@@ -209,6 +234,10 @@ class Query:
         position_cutoff: float | None = None,
         extra_optimizations: Iterable[Any] | None = None,
     ):
+        for tags in (include, require, exclude):
+            if isinstance(tags, str):
+                # Its letters would be taken for tags, and nothing found.
+                raise TypeError(f"a Query takes lists or sets of tags, not the text {tags!r}")
         self.include = OrderedSet(include)
         self.require = OrderedSet(require or ())
         self.exclude = OrderedSet(exclude or ())
@@ -334,30 +363,22 @@ class SequenceDB(DB):
         position : float or 'last'
             Where it runs: in ascending order, equal positions by name.
         """
+        place = _place(position, self.__position__)
         super().register(name, obj, *tags, **kwargs)
-        if position == "last":
-            position = max(self.__position__.values(), default=-1) + 1
-        elif isinstance(position, str):
-            raise TypeError(f"the position must be a number or 'last', not {position!r}")
-        self.__position__[name] = float(position)
+        self.__position__[name] = place
 
     def _ordered(self, q: Query, cutoff: float) -> list[Any]:
-        position = dict(self.__position__)
-        selected = list(self.__query__(q))
-        for extra in q.extra_optimizations:
-            obj, place = extra
+        placed = [(self.__position__[obj.name], obj.name, obj) for obj in self.__query__(q)]
+        for obj, place in q.extra_optimizations:
             if isinstance(obj, DB):
-                sub = q.subquery.get(obj.name or "", q)
-                replacement = obj.query(sub)
+                replacement = obj.query(q.subquery.get(obj.name or "", q))
                 replacement.name = obj.name
                 obj = replacement
-            name = obj.name or str(obj)
-            obj.name = name
-            position[name] = place
-            selected.append(obj)
-        kept = [obj for obj in selected if position[obj.name] < cutoff]
-        kept.sort(key=lambda obj: (position[obj.name], obj.name))
-        return kept
+            obj.name = obj.name or str(obj)
+            placed.append((place, obj.name, obj))
+        kept = [entry for entry in placed if entry[0] < cutoff]
+        kept.sort(key=lambda entry: entry[:2])
+        return [obj for _, _, obj in kept]
 
     def query(self, *tags: Any, **kwtags: Any) -> Any:
         cutoff = kwtags.pop("position_cutoff", None)
@@ -368,7 +389,7 @@ class SequenceDB(DB):
         result.name = q.name
         return result
 
-    def print_summary(self, stream: TextIO = sys.stdout) -> None:
+    def print_summary(self, stream: TextIO | None = None) -> None:
         print(f"{self.__class__.__name__} (id {id(self)})", file=stream)
         positions = sorted(self.__position__.items(), key=lambda item: (item[1], item[0]))
         print("  position", positions, file=stream)
@@ -414,12 +435,9 @@ class LocalGroupDB(DB):
             Where it is tried; default 'last'.
         """
         position = kwargs.pop("position", "last")
+        place = _place(position, self.__position__)
         super().register(name, obj, *tags, **kwargs)
-        if position == "last":
-            position = max(self.__position__.values(), default=-1) + 1
-        elif isinstance(position, str):
-            raise TypeError(f"the position must be a number or 'last', not {position!r}")
-        self.__position__[name] = float(position)
+        self.__position__[name] = place
 
     def query(self, *tags: Any, **kwtags: Any) -> Any:
         selected = list(self.__query__(parse_query(tags, kwtags)))
@@ -458,6 +476,10 @@ class TopoDB(DB):
             self.failure_callback,
         )
 
+    def print_summary(self, stream: TextIO | None = None) -> None:
+        super().print_summary(stream)
+        self.db.print_summary(stream)
+
 
 class ProxyDB(DB):
     """Another database under a second name, so that it can be registered several times.
@@ -475,3 +497,7 @@ class ProxyDB(DB):
 
     def query(self, *tags: Any, **kwtags: Any) -> Any:
         return self.db.query(*tags, **kwtags)
+
+    def print_summary(self, stream: TextIO | None = None) -> None:
+        super().print_summary(stream)
+        self.db.print_summary(stream)

@@ -1,9 +1,10 @@
 """The cache of compiled kernels.
 
 A directory ``kernels`` in ``config.compiledir`` holds shared libraries whose names are the hash of their bytes, and an
-``index`` with one line for each kernel: ``<kernel key> <library name>``. A kernel's key is a hash of everything that
+index with one line for each kernel: ``<kernel key> <library name>``. A kernel's key is a hash of everything that
 determines its machine code (see :mod:`theano.native.compiler`), so a hit needs no other check than that of the
-library's bytes against its name, which finds truncated and corrupted files.
+library's bytes against its name, which finds truncated and corrupted files. The index is spread over files by the last two
+digits of the keys, so that finding a few kernels among many thousands does not mean reading all lines.
 
 Writers never wait for each other: a library appears under its name by a rename, an index line by one append. Processes
 that compile the same kernel at once store it twice at worst. A library that lies in a directory of another user, or in one
@@ -25,14 +26,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-INDEX = "index"
+INDEX = "index-"
 SUFFIX = ".dll" if sys.platform == "win32" else ".so"
 
 CLEAN_INTERVAL = 60 * 60 * 24 * 7
 """Seconds between two automatic removals of old libraries."""
 
 _TOUCH_INTERVAL = 60 * 60 * 24
-_MANY_KEYS = 50
 _LINE = re.compile(rb"([0-9a-f]{32}) ([0-9a-f]{32})\n")
 _LIBRARY = re.compile(r"[0-9a-f]{32}" + re.escape(SUFFIX) + r"\Z")
 
@@ -57,6 +57,18 @@ class Entry:
     size: int
     used: float
     kernels: int
+
+
+def _part(key: str) -> str:
+    """Which part of the index has the line of a kernel."""
+    return key[-2:]
+
+
+def _find(lines: bytes, key: str) -> str | None:
+    """Name of the library that lines of the index give for a key; the last one counts."""
+    at = lines.rfind(b"\n" + key.encode() + b" ")
+    line = _LINE.match(lines, at + 1) if at >= 0 else None
+    return None if line is None else line[2].decode()
 
 
 def content_name(data: bytes) -> str:
@@ -90,8 +102,8 @@ class KernelCache:
     def __init__(self, directory: str):
         self.directory = directory
         self._lock = threading.Lock()
-        self._data = b""
-        self._stamp: tuple[int, int, int] | None = None
+        # Part of the index -> what tells whether its file changed, and its bytes.
+        self._parts: dict[str, tuple[tuple[int, int, int], bytes]] = {}
         self._verified: set[str] = set()
 
     def lookup(self, keys: Collection[str]) -> dict[str, str]:
@@ -103,12 +115,10 @@ class KernelCache:
             From key to path, for each key whose library is there, whole.
         """
         with self._lock:
-            self._read_index()
             found = {}
-            # The whole index is worth parsing only to a caller who needs much of it.
-            find = self._find if len(keys) < _MANY_KEYS else self._parse().get
+            lines = {part: self._read_part(part) for part in {_part(key) for key in keys}}
             for key in keys:
-                name = find(key)
+                name = _find(lines[_part(key)], key)
                 if name is not None and self._is_whole(name):
                     found[key] = self._path(name)
             return found
@@ -141,23 +151,21 @@ class KernelCache:
                 except OSError:
                     pass
                 raise
-            lines = "".join(f"{key} {name}\n" for key in keys).encode()
-            handle = os.open(self._path_of(INDEX), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                if os.write(handle, lines) != len(lines):
-                    raise OSError(28, "No space left on device", self._path_of(INDEX))
-            finally:
-                os.close(handle)
+            lines: dict[str, list[str]] = {}
+            for key in keys:
+                lines.setdefault(_part(key), []).append(f"{key} {name}\n")
+            for part, added in lines.items():
+                self._append(part, "".join(added).encode())
             self._verified.add(name)
         return path
 
     def entries(self) -> list[Entry]:
         """All libraries, the most recently used first."""
         with self._lock:
-            self._read_index()
             counts: dict[str, int] = {}
-            for name in self._parse().values():
-                counts[name] = counts.get(name, 0) + 1
+            for part in self._parts_there():
+                for name in self._parse(part).values():
+                    counts[name] = counts.get(name, 0) + 1
             result = []
             for file in self._listing():
                 if _LIBRARY.match(file.name):
@@ -204,9 +212,9 @@ class KernelCache:
                         os.unlink(file.path)
                 except OSError:
                     continue
-            self._read_index()
             self._verified &= kept
-            self._write_index({key: name for key, name in self._parse().items() if name in kept})
+            for part in self._parts_there():
+                self._write_part(part, {key: name for key, name in self._parse(part).items() if name in kept})
         return removed
 
     def clean(self, max_age: float) -> None:
@@ -236,35 +244,44 @@ class KernelCache:
         except OSError:
             return []
 
-    def _read_index(self) -> None:
-        """Read the index if it changed since the last time."""
+    def _parts_there(self) -> list[str]:
+        """The parts of the index that have a file."""
+        return [file.name[len(INDEX) :] for file in self._listing() if file.name.startswith(INDEX)]
+
+    def _read_part(self, part: str) -> bytes:
+        """The lines of a part of the index, after a line break; read if the file changed since the last time."""
+        path = self._path_of(INDEX + part)
         try:
-            info = os.stat(self._path_of(INDEX))
+            info = os.stat(path)
             stamp = (info.st_ino, info.st_size, info.st_mtime_ns)
-            if stamp != self._stamp:
-                with open(self._path_of(INDEX), "rb") as file:
-                    self._data = b"\n" + file.read()
-                self._stamp = stamp
+            known = self._parts.get(part)
+            if known is None or known[0] != stamp:
+                with open(path, "rb") as file:
+                    known = self._parts[part] = (stamp, b"\n" + file.read())
+            return known[1]
         except OSError:
-            self._data, self._stamp = b"", None
+            return b""
 
-    def _find(self, key: str) -> str | None:
-        """Name of the library that the index gives for a key; the last line counts. The file is searched, not parsed."""
-        at = self._data.rfind(b"\n" + key.encode() + b" ")
-        line = _LINE.match(self._data, at + 1) if at >= 0 else None
-        return None if line is None else line[2].decode()
+    def _parse(self, part: str) -> dict[str, str]:
+        """A part of the index. A line cut short by a killed writer spoils the next one too: neither matches."""
+        return {key.decode(): name.decode() for key, name in _LINE.findall(self._read_part(part))}
 
-    def _parse(self) -> dict[str, str]:
-        """The whole index. A line cut short by a killed writer spoils the next one too: neither matches."""
-        return {key.decode(): name.decode() for key, name in _LINE.findall(self._data)}
+    def _append(self, part: str, lines: bytes) -> None:
+        path = self._path_of(INDEX + part)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            if os.write(handle, lines) != len(lines):
+                raise OSError(28, "No space left on device", path)
+        finally:
+            os.close(handle)
 
-    def _write_index(self, index: dict[str, str]) -> None:
+    def _write_part(self, part: str, index: dict[str, str]) -> None:
         lines = "".join(f"{key} {name}\n" for key, name in index.items()).encode()
         handle, temporary = tempfile.mkstemp(prefix="tmp-", dir=self.directory)
         with os.fdopen(handle, "wb") as file:
             file.write(lines)
-        os.replace(temporary, self._path_of(INDEX))
-        self._stamp = None
+        os.replace(temporary, self._path_of(INDEX + part))
+        self._parts.pop(part, None)
 
     def _is_whole(self, name: str) -> bool:
         """Whether the library is there and has the bytes that its name says; a spoiled one is removed."""

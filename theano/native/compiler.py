@@ -19,11 +19,14 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
+from theano.gof.loading import timed_loading
 from theano.native import cache as kernel_cache
 from theano.native import cprint, ir
 from theano.native.threads import core_count
 
 HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+
+_INCLUDE = re.compile(rb'^#include "(\w+\.h)"', re.MULTILINE)
 
 BASE_FLAGS = (
     "-shared", "-fPIC", "-std=gnu11", "-w", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv",
@@ -154,14 +157,20 @@ def cpu_fingerprint() -> str:
     return blake2b(_cpu()[0], digest_size=8).hexdigest()
 
 
-@lru_cache(maxsize=1)
-def header_fingerprint() -> str:
-    """Hash of the headers that kernels include."""
-    digest = blake2b(digest_size=16)
-    for name in sorted(os.listdir(HEADERS)):
-        if name.endswith(".h"):
+@cache
+def header_fingerprint(names: tuple[str, ...]) -> str:
+    """Hash of headers and of those that they include."""
+    texts: dict[str, bytes] = {}
+    missing = list(names)
+    while missing:
+        name = missing.pop()
+        if name not in texts:
             with open(os.path.join(HEADERS, name), "rb") as file:
-                digest.update(file.read())
+                texts[name] = file.read()
+            missing.extend(included.decode() for included in _INCLUDE.findall(texts[name]))
+    digest = blake2b(digest_size=16)
+    for name in sorted(texts):
+        digest.update(texts[name])
     return digest.hexdigest()
 
 
@@ -216,8 +225,7 @@ def load_kernels(kernels: Sequence[ir.Kernel], verify: bool = True) -> list[Any]
     if compiler is None:
         raise CompilerMissing("no C compiler was found, or config.cxx is empty")
     printed = [cprint.print_kernel(kernel) for kernel in kernels]
-    salt = _salt(compiler)
-    keys = [blake2b(p.text.encode(), key=salt, digest_size=16).hexdigest() for p in printed]
+    keys = [blake2b(p.text.encode(), key=_salt(compiler, p.headers), digest_size=16).hexdigest() for p in printed]
     handles = _libraries(runtime, compiler, dict(zip(keys, printed, strict=True)))
     return [_make(runtime, handles[key], key, k, p) for key, k, p in zip(keys, kernels, printed, strict=True)]
 
@@ -227,16 +235,16 @@ def kernel_source(kernels: Sequence[ir.Kernel]) -> str:
     return cprint.translation_unit([(f"kernel{i}", cprint.print_kernel(k)) for i, k in enumerate(kernels)])
 
 
-def _salt(compiler: Compiler) -> bytes:
+def _salt(compiler: Compiler, headers: tuple[str, ...]) -> bytes:
     from theano.configdefaults import config
 
-    return _salt_with(compiler, config.gcc.cxxflags)
+    return _salt_with(compiler, headers, config.gcc.cxxflags)
 
 
-@lru_cache(maxsize=32)
-def _salt_with(compiler: Compiler, extra_flags: str) -> bytes:
+@lru_cache(maxsize=512)
+def _salt_with(compiler: Compiler, headers: tuple[str, ...], extra_flags: str) -> bytes:
     """What makes code differ besides its text; `extra_flags` are among those of `compile_flags`."""
-    text = "\n".join((compiler.fingerprint, cpu_fingerprint(), header_fingerprint(), *compile_flags(compiler)))
+    text = "\n".join((compiler.fingerprint, cpu_fingerprint(), header_fingerprint(headers), *compile_flags(compiler)))
     return blake2b(text.encode(), digest_size=32).digest()
 
 
@@ -255,7 +263,7 @@ def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, cprint.Printe
             for key, path in cache.lookup(missing).items():
                 try:
                     if path not in handles:
-                        handles[path] = runtime.load_library(path)
+                        handles[path] = _load(runtime, path)
                 except OSError:
                     continue
                 _loaded[key] = handles[path]
@@ -276,15 +284,20 @@ def _compile_missing(
                 _loaded[key] = handle
 
 
+def _load(runtime: Any, path: str) -> int:
+    with timed_loading():
+        return runtime.load_library(path)
+
+
 def _keep(runtime: Any, cache: kernel_cache.KernelCache, data: bytes, keys: list[str]) -> int:
     """Store a library and load it."""
     try:
-        return runtime.load_library(cache.store(data, keys))
+        return _load(runtime, cache.store(data, keys))
     except OSError as exc:
         # A full disk, a directory made read-only, a mount without the right to execute.
         cache = kernel_cache.temporary_cache(f"the cache of compiled kernels {cache.directory!r} cannot be used: {exc}")
         try:
-            return runtime.load_library(cache.store(data, keys))
+            return _load(runtime, cache.store(data, keys))
         except OSError as problem:
             raise CompileError(f"the compiled kernels cannot be loaded: {problem}") from problem
 

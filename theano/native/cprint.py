@@ -29,13 +29,16 @@ BLOCK = 2048
 """Elements that are reduced over lanes before the lanes are added up."""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "tk_exp.h": ("exp", "exp2", "expm1", "tk_exp_diff", "tk_exp_minus_square"),
+    "tk_exp.h": ("exp", "exp2", "expm1", "tk_exp_diff", "tk_exp_minus_square", "tk_x_exp_minus_square"),
     "tk_log.h": ("log", "log2", "log10", "log1p"),
     "tk_pow.h": ("pow", "cbrt"),
     "tk_hyper.h": ("tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "tk_sigmoid", "tk_softplus"),
+    "tk_compound.h": (
+        "tk_sigmoid_slope", "tk_log_cosh", "tk_log_1_minus_tanh", "tk_log_1_minus_exp", "tk_log_expm1", "tk_logit",
+    ),
     "tk_trig.h": ("sin", "cos", "tan"),
     "tk_atrig.h": ("asin", "acos", "atan", "atan2"),
-    "tk_erf.h": ("erf", "erfc", "tk_erfcx"),
+    "tk_erf.h": ("erf", "erfc", "tk_erfcx", "tk_erfcx_slope", "tk_erfc_rate", "tk_erfc_rate_excess", "tk_erfc_rate_slope"),
     "tk_gamma.h": ("tgamma", "lgamma", "gammaln", "j0", "j1"),
 }  # fmt: skip
 """Header of ``theano/native/include`` that a function name needs; all others are in ``tk_core.h``."""
@@ -43,6 +46,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 _SECTION_OF = {name: header for header, names in SECTIONS.items() for name in names}
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
+_COMPARISON = re.compile(r"\w+ = \(?(?:!\w+|[\w.()+-]+ (?:[=!<>]=|[<>]) [\w.()+-]+)\)?;\Z")
+_OF_TRUTHS = re.compile(r"\w+ = \(?(\w+) [&|^] (\w+)\)?;\Z")
 
 
 
@@ -61,13 +66,20 @@ _DTYPE_CODES = dict(zip(ir.DTYPES, "?bhiqBHIQefdFD", strict=True))
 ROWS_TOGETHER = 4
 """Rows that a light reduction down columns takes at each visit to an accumulator."""
 
+SHORT_ROWS = 16
+"""Short rows that are reduced side by side."""
+
 _COSTLY = {
     "sqrt": 0.6, "exp": 1.0, "exp2": 1.0, "expm1": 1.3, "log": 1.0, "log2": 1.5, "log10": 1.5, "log1p": 1.7, "pow": 5.0,
     "cbrt": 15.0, "tanh": 2.0, "tk_sigmoid": 2.0, "tk_softplus": 3.0, "sinh": 3.0, "cosh": 3.0, "asinh": 4.0,
     "acosh": 4.0, "atanh": 2.5, "sin": 1.2, "cos": 1.2, "tan": 1.4, "asin": 1.5, "acos": 1.6, "atan": 1.3, "atan2": 3.0,
-    "erf": 4.0, "erfc": 3.0, "tk_erfcx": 3.5, "tk_exp_diff": 1.3, "tk_exp_minus_square": 1.3, "tgamma": 30.0,
-    "lgamma": 25.0, "gammaln": 25.0, "j0": 25.0, "j1": 25.0, "fmod": 10.0,
-    "tk_mod": 5.0, "tk_floordiv": 5.0, "theano_scalar_psi": 25.0, "theano_scalar_tri_gamma": 25.0,
+    "erf": 4.0, "erfc": 3.0, "tk_erfcx": 3.5, "tk_erfcx_slope": 3.5, "tk_erfc_rate": 4.0,
+    "tk_erfc_rate_excess": 4.0, "tk_erfc_rate_slope": 4.0,
+    "tk_exp_diff": 1.3,
+    "tk_exp_minus_square": 1.3, "tk_x_exp_minus_square": 1.4, "tgamma": 30.0, "lgamma": 25.0, "gammaln": 25.0, "j0": 25.0,
+    "j1": 25.0, "tk_sigmoid_slope": 2.0, "tk_log_cosh": 4.0, "tk_log_1_minus_tanh": 4.0, "tk_log_1_minus_exp": 4.0,
+    "tk_log_expm1": 4.0, "tk_logit": 2.0,
+    "fmod": 10.0, "tk_mod": 5.0, "tk_floordiv": 5.0, "theano_scalar_psi": 25.0, "theano_scalar_tri_gamma": 25.0,
 }  # fmt: skip
 """ns a call in a vectorised float64 loop."""
 
@@ -263,13 +275,14 @@ class _Printer:
 
     def _statements(self, stmts: tuple[ir.Stmt, ...]) -> list[str]:
         lines = []
+        truths = _truths(stmts)
         for s in stmts:
             code = s.code
             if self.guarded and self.slow:
                 code = self._unguarded(code)
             one_line = code.startswith(f"{s.dst} = ") and code.count(";") == 1 and "\n" not in code
             if one_line:
-                lines.append(f"const {CTYPES[s.dtype]} {code}")
+                lines.append(f"const {'int' if s.dst in truths else CTYPES[s.dtype]} {code}")
             else:
                 lines.append(f"{CTYPES[s.dtype]} {s.dst}; {code}")
         return lines
@@ -403,13 +416,13 @@ class _Printer:
     def _row_load_names(self) -> list[str]:
         return [self.global_names[ld.var] for ld in self.kernel.row_loads]
 
-    def _used_row_loads(self, stage: ir.Stage) -> None:
+    def _used_row_loads(self, stage: ir.Stage, row: str = "j") -> None:
         """Row loads that the loop's statements need."""
         words = {w for s in stage.body for w in _WORD.findall(s.code)} | {r.value for r in stage.reduces}
         for ld, name in zip(self.kernel.row_loads, self._row_load_names(), strict=True):
             if name in words:
                 t = self._in_type(ld.operand)
-                self._line(f"const {t} {name} = *(const {t} *)(P[{ld.operand}] + j * S[{ld.operand}]);")
+                self._line(f"const {t} {name} = *(const {t} *)(P[{ld.operand}] + {row} * S[{ld.operand}]);")
 
     def _rows(self) -> None:
         self._line("static void @r(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0)\n{")
@@ -454,7 +467,10 @@ class _Printer:
             + "static void @p(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0, tk_intp start, "
             "char *acc, tk_intp k)\n{"
         )
-        self._line("for (tk_intp j = 0; j < n1; j++) {")
+        self._line("tk_intp j = 0;")
+        if not cold and self._is_light(stage):
+            self._short_rows(stage)
+        self._line("for (; j < n1; j++) {")
         self._pointers([stage], self.constant_inner, "j")
         self._used_row_loads(stage)
         if cold:
@@ -464,6 +480,29 @@ class _Printer:
         for n, r in enumerate(stage.reduces):
             self._line(f"(({CTYPES[r.acc_dtype]} *)(acc + {n * LANES * 16}))[k + j] = {r.result};")
         self._line("} }")
+
+    def _is_light(self, stage: ir.Stage) -> bool:
+        """Whether a reduction costs so little an element that what there is to do once a row counts."""
+        k = self.kernel
+        plain = not self._is_guarded(stage) and not stage.stores and stage.index is None
+        return k.n_outer > 0 and plain and sum(map(_statement_cost, stage.body)) < 0.5
+
+    def _short_rows(self, stage: ir.Stage) -> None:
+        """Rows that have fewer elements than there are accumulators: several rows at once, an accumulator each."""
+        self._line(f"for (; n0 < {self._lanes(stage)} && j + {SHORT_ROWS} <= n1; j += {SHORT_ROWS}) {{")
+        for n, r in enumerate(stage.reduces):
+            acc = f"a{n}[{SHORT_ROWS}]; TK_FILL(a{n}, {SHORT_ROWS}, {identity(r)})"
+            self._line(f"{CTYPES[r.acc_dtype]} {acc}")
+        self._line(f"for (tk_intp i = 0; i < n0; i++) {{ TK_IVDEP for (tk_intp l = 0; l < {SHORT_ROWS}; l++) {{")
+        self._pointers([stage], self.constant_inner, "(j + l)")
+        self._used_row_loads(stage, "(j + l)")
+        self.out += self._body(stage, self.constant_inner, "i", "0")
+        self.out += [f"{op_name(r)}(a{n}[l], {r.value});" for n, r in enumerate(stage.reduces)]
+        self._line("} }")
+        for n, r in enumerate(stage.reduces):
+            t = CTYPES[r.acc_dtype]
+            self._line(f"for (tk_intp l = 0; l < {SHORT_ROWS}; l++) (({t} *)(acc + {n * LANES * 16}))[k + j + l] = a{n}[l];")
+        self._line("}")
 
     def _fin(self) -> None:
         stage = self.stages[0]
@@ -484,7 +523,7 @@ class _Printer:
         self._lane_pointers()
         self._line("tk_intp j = 0;")
         load = stage.loads[0] if len(stage.loads) == 1 else None
-        light = not guarded and not k.row_loads and not stage.stores and sum(map(_statement_cost, stage.body)) < 0.5
+        light = self._is_light(stage) and not k.row_loads
         if light and isinstance(load, ir.Load):
             self._rows_together(load)
         self._line("for (; j < n1; j++) {")
@@ -551,6 +590,22 @@ def has_guarded_calls(codes: Iterable[str]) -> bool:
     What it overwrites is kept only where the loop reduces nothing.
     """
     return any(call in _GUARDED for code in codes for call in _calls(code))
+
+
+def _truths(stmts: tuple[ir.Stmt, ...]) -> set[str]:
+    """Results of comparisons, which are computed as ints: vectors of these are as wide as those of what is compared.
+
+    Those that functions take are not among them, as functions are chosen by the type of their argument.
+    """
+    found: set[str] = set()
+    for s in stmts:
+        if s.dtype == "bool":
+            of = _OF_TRUTHS.match(s.code)
+            if _COMPARISON.match(s.code) or (of is not None and found.issuperset(of.groups())):
+                found.add(s.dst)
+    if found:
+        found.difference_update(w for s in stmts if _CALL.search(s.code) for w in _WORD.findall(s.code))
+    return found
 
 
 def _is_short(stage: ir.Stage) -> bool:

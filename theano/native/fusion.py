@@ -283,14 +283,21 @@ class Group:
         builder.emit_kernel(kernel, [builder.cell(loads[p]) for p in positions], outputs)
 
     def _stored(self) -> list[Stored]:
-        """The results that are needed outside, each with the input whose memory it takes."""
+        """The results that are needed outside, each with the input whose memory it takes.
+
+        One that takes the memory of a value that is needed here only takes the memory which that would have taken.
+        """
         stored: list[Stored] = []
+        memory: dict[Variable, Variable] = {}
         for node in self.members:
             aliases = inplace_aliases(node) if isinstance(node.op, Elemwise) else {}
             for position, out in enumerate(node.outputs):
+                alias = aliases.get(position)
+                alias = memory.pop(alias, alias) if alias is not None else None
                 if self.wants(out):
-                    alias = aliases.get(position)
                     stored.append(Stored(out, alias if alias in self.loaded else None))
+                elif alias is not None:
+                    memory[out] = alias
         return stored
 
     def _signature(self, stored: list[Stored]) -> tuple[Any, list[Variable]]:
@@ -498,14 +505,25 @@ class _Segment:
             group.open = False
 
     def _overwrite(self, node: Apply) -> None:
-        """Close the groups that read memory which the node overwrites."""
-        for positions in (getattr(node.op, "destroy_map", None) or {}).values():
+        """Close the groups that read memory which the node overwrites.
+
+        One that has itself made what is overwritten there, and takes the node, stays open.
+        """
+        destroyed = (getattr(node.op, "destroy_map", None) or {}).values()
+        if not destroyed:
+            return
+        taker = self._choose(node) if isinstance(node.op, Elemwise) and _fusable(node) and _is_printable(node) else None
+        for positions in destroyed:
             for position in positions:
                 source = node.inputs[position]
                 root = self.root_of.get(source, source)
                 self.destroyed[root] = len(self.position)
+                made = self.home.get(source.owner) if source.owner is not None else None
                 for group in self.readers.pop(root, ()):
-                    group.open = False
+                    if group is taker and group is made:
+                        self.readers.setdefault(root, []).append(group)
+                    else:
+                        group.open = False
 
     def _group_for(self, node: Apply) -> Group | None:
         """The group that takes a node: one that is there, or one of its own."""

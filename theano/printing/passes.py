@@ -11,10 +11,16 @@ from io import StringIO
 from typing import Any
 
 from theano.gof.graph import Variable
+from theano.gof.optdb import Query
 from theano.gof.rewriting.base import Optimizer, SeqOptimizer, optimizer_label
 from theano.gof.toolbox import Feature
 
 _ID = re.compile(r" \[id \w+\]")
+# Larger or deeper graphs are shown as a list of nodes: a tree is indented by its depth, and grows with the square of it.
+_TREE_NODES = 300
+_TREE_DEPTH = 60
+# Lines around a change that the page shows of a list.
+_AROUND = 3
 
 
 @dataclass
@@ -32,7 +38,7 @@ class Pass:
     fired : dict
         How many variables each rewrite replaced, by its name.
     graph : str
-        What debugprint shows after the pass; empty where the pass changed nothing.
+        What debugprint shows after the pass, or a list of the nodes; empty where the pass changed nothing.
     """
 
     name: str
@@ -65,11 +71,49 @@ class _Counter(Feature):
 
 
 class _Watched(Optimizer):
-    """An optimizer whose passes are written down in a trace."""
+    """An optimizer whose passes are written down in a trace.
 
-    def __init__(self, optimizer: Any, trace: OptimizationTrace) -> None:
-        self.optimizer = optimizer
+    Parameters
+    ----------
+    provided : Optimizer or Query
+        What a mode was made from; it is what is left of this when a function is pickled.
+    trace : OptimizationTrace
+    """
+
+    def __init__(self, provided: Any, trace: OptimizationTrace) -> None:
+        self.provided = provided
         self.trace = trace
+
+    def __reduce__(self) -> tuple:
+        return _same, (self.provided,)
+
+    def __str__(self) -> str:
+        return f"watched {self.provided}"
+
+    @property
+    def optimizer(self) -> Any:
+        """What is watched."""
+        if not isinstance(self.provided, Query):
+            return self.provided
+        from theano.compile.mode import optdb
+
+        return optdb.query(self.provided)
+
+    def including(self, *tags: str) -> _Watched:
+        """Watch the same with more rewrites."""
+        return _Watched(self.provided.including(*tags), self.trace)
+
+    def excluding(self, *tags: str) -> _Watched:
+        """Watch the same with fewer rewrites."""
+        return _Watched(self.provided.excluding(*tags), self.trace)
+
+    def requiring(self, *tags: str) -> _Watched:
+        """Watch the rewrites that have all tags."""
+        return _Watched(self.provided.requiring(*tags), self.trace)
+
+    def register(self, *optimizations: Any) -> _Watched:
+        """Watch the same with further optimizers at their positions."""
+        return _Watched(self.provided.register(*optimizations), self.trace)
 
     def add_requirements(self, fgraph: Any) -> None:
         """Leave that to the passes."""
@@ -84,6 +128,7 @@ class _Watched(Optimizer):
             self._run(fgraph, self.optimizer, "", counter)
         finally:
             fgraph.remove_feature(counter)
+            self.trace._numbers = {}
 
     def _run(self, fgraph: Any, optimizer: Any, prefix: str, counter: _Counter) -> None:
         if isinstance(optimizer, SeqOptimizer):
@@ -100,13 +145,18 @@ class _Watched(Optimizer):
         self.trace._end(fgraph, Pass(prefix, seconds, before, len(fgraph.apply_nodes), counter.fired))
 
 
+def _same(thing: Any) -> Any:
+    return thing
+
+
 class OptimizationTrace:
     """What the optimizer does to the graph of a function, pass by pass.
 
     Parameters
     ----------
     max_nodes : int
-        Graphs with more nodes are not printed.
+        Graphs with more nodes are not printed. Those with more than some hundred are shown as a list, ``%2 = op(%1, x)``, in
+        which a node keeps its number; the page shows the changes of it.
 
     Attributes
     ----------
@@ -129,11 +179,12 @@ class OptimizationTrace:
     before: 9 nodes...
     """
 
-    def __init__(self, max_nodes: int = 2000) -> None:
+    def __init__(self, max_nodes: int = 10000) -> None:
         self.max_nodes = max_nodes
         self.passes: list[Pass] = []
         self.initial = ""
         self.initial_nodes = 0
+        self._numbers: dict[Any, int] = {}
 
     def watch(self, mode: Any = None) -> Any:
         """Return a mode like `mode` (by default the default mode) whose optimizer is written down here.
@@ -149,7 +200,8 @@ class OptimizationTrace:
         from theano.compile.mode import get_mode
 
         mode = get_mode(mode)
-        return mode.clone(optimizer=_Watched(mode.optimizer, self))
+        provided = mode.provided_optimizer
+        return mode.clone(optimizer=_Watched(provided if isinstance(provided, Query) else mode.optimizer, self))
 
     def fired(self) -> dict[str, int]:
         """Return how many variables each rewrite replaced in all passes, the most frequent first."""
@@ -240,6 +292,7 @@ class OptimizationTrace:
 
     def _begin(self, fgraph: Any) -> None:
         self.passes = []
+        self._numbers = {}
         self.initial_nodes = len(fgraph.apply_nodes)
         self.initial = self._printed(fgraph)
 
@@ -253,7 +306,34 @@ class OptimizationTrace:
 
         if len(fgraph.apply_nodes) > self.max_nodes:
             return f"({len(fgraph.apply_nodes)} nodes are not shown: more than max_nodes)"
+        nodes = fgraph.depth_first()
+        if len(nodes) > _TREE_NODES or _depth(nodes) > _TREE_DEPTH:
+            return self._listed(nodes, fgraph.outputs)
         return debugprint(list(fgraph.outputs), file="str").rstrip("\n")
+
+    def _listed(self, nodes: list[Any], outputs: list[Any]) -> str:
+        """The nodes, one a line, each with its number in this trace."""
+        numbers = self._numbers
+
+        def name(var: Any) -> str:
+            if var.owner is None:
+                return str(var)
+            number = numbers[var.owner]
+            return f"%{number}.{var.index}" if len(var.owner.outputs) > 1 else f"%{number}"
+
+        lines = []
+        for node in nodes:
+            number = numbers.setdefault(node, len(numbers) + 1)
+            lines.append(f"%{number} = {node.op}({', '.join(map(name, node.inputs))})")
+        lines.append(f"return {', '.join(map(name, outputs))}")
+        return "\n".join(lines)
+
+
+def _depth(nodes: list[Any]) -> int:
+    depth: dict[Any, int] = {}
+    for node in nodes:
+        depth[node] = 1 + max((depth[i.owner] for i in node.inputs if i.owner is not None), default=0)
+    return max(depth.values(), default=0)
 
 
 def _indented(text: str) -> str:
@@ -265,12 +345,23 @@ def _lines_without_ids(text: str) -> set[str]:
 
 
 def _marked(text: str, previous: set[str]) -> str:
-    """The lines of `text`, those marked that are not in `previous`."""
+    """The lines of `text`, those marked that are not in `previous`; of a list only what is around them."""
+    lines = text.split("\n")
+    new = [_ID.sub("", line).strip(" |") not in previous for line in lines]
+    shown = [True] * len(lines)
+    if lines[-1].startswith("return "):
+        shown = [any(new[max(0, i - _AROUND) : i + _AROUND + 1]) for i in range(len(lines))]
     result = []
-    for line in text.split("\n"):
-        known = _ID.sub("", line).strip(" |") in previous
-        result.append(html.escape(line) if known else f"<mark>{html.escape(line)}</mark>")
-    return "\n".join(result)
+    left_out = 0
+    for line, is_new, is_shown in zip([*lines, ""], [*new, False], [*shown, True], strict=True):
+        if not is_shown:
+            left_out += 1
+            continue
+        if left_out:
+            result.append(f"<i>{left_out} line{'' if left_out == 1 else 's'} as before</i>")
+            left_out = 0
+        result.append(f"<mark>{html.escape(line)}</mark>" if is_new else html.escape(line))
+    return "\n".join(result[:-1])
 
 
 _PAGE = """<!DOCTYPE html>
@@ -279,6 +370,7 @@ body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 75em;
 table {{ border-collapse: collapse; }} td, th {{ padding: .1em .8em .1em 0; text-align: left; }}
 .n {{ text-align: right; font-variant-numeric: tabular-nums; }} .off {{ color: #888; }}
 pre {{ background: #f6f6f6; padding: .8em; overflow-x: auto; line-height: 1.25; }} mark {{ background: #fd8; }}
+pre i {{ color: #888; }}
 section {{ border-top: 1px solid #ccc; margin-top: 1.5em; }}
 </style></head><body>
 <h1>Passes of the optimizer</h1>

@@ -177,7 +177,17 @@ class PatternPrinter(_Printer):
         return pattern % parts
 
 
-class FunctionPrinter(_Printer):
+class _NamedPrinter(_Printer):
+    def __init__(self, *names: str):
+        self.names = names
+
+    def named(self, output: Variable) -> tuple[Any, str]:
+        """The node of an output, and the output's name."""
+        node = _owner(output, f"function {self.names}")
+        return node, self.names[node.outputs.index(output)]
+
+
+class FunctionPrinter(_NamedPrinter):
     """Prints ``name(a, b)``.
 
     Parameters
@@ -186,12 +196,8 @@ class FunctionPrinter(_Printer):
         The name for each output of the Op.
     """
 
-    def __init__(self, *names: str):
-        self.names = names
-
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:
-        node = _owner(output, f"function {self.names}")
-        name = self.names[node.outputs.index(output)]
+        node, name = self.named(output)
         inner = pstate.clone(precedence=-1000)
         parts = []
         for var in node.inputs:
@@ -199,7 +205,7 @@ class FunctionPrinter(_Printer):
         return (name, "(", _joined(parts, ", "), ")")
 
 
-class MemberPrinter(_Printer):
+class MemberPrinter(_NamedPrinter):
     """Prints ``a.name``.
 
     Parameters
@@ -208,12 +214,8 @@ class MemberPrinter(_Printer):
         The name for each output of the Op.
     """
 
-    def __init__(self, *names: str):
-        self.names = names
-
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:
-        node = _owner(output, f"function {self.names}")
-        name = self.names[node.outputs.index(output)]
+        node, name = self.named(output)
         part = yield node.inputs[0], pstate.clone(precedence=1000)
         return (part, ".", name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from theano.scalar import error_functions
 from theano.scalar.op import FloatFunction
 from theano.scalar.output_types import upgrade_to_float
 from theano.scalar.type import ScalarConstant, complex_types
@@ -97,28 +98,24 @@ class Expm1(FloatFunction):
         return exp(x)
 
 
-def exp_of_square(x, sign):
-    """Return ``exp(sign * x ** 2)`` of float64, without what the rounding of the square makes of it where it is large."""
-    x = np.clip(x, -30.0, 30.0)
-    # The square of half of the digits is exact, and the rest of the exponent small.
-    top = np.asarray(x, dtype="float32").astype("float64")
-    with np.errstate(all="ignore"):
-        return np.exp(sign * top * top) * np.exp(sign * (x - top) * (x + top))
-
-
 class ExpMinusSquare(FloatFunction):
     """``exp(-x ** 2)``, without what the rounding of the square makes of it where it is large."""
 
+    np_func = staticmethod(error_functions.exp_minus_square)
     c_func = "tk_exp_minus_square"
 
-    def impl(self, x):
-        x = np.asarray(x)
-        value = exp_of_square(x.astype("float64"), -1)
-        narrow = x.dtype.kind in "biu" and x.dtype.itemsize <= 2
-        return value.astype("float32" if narrow else x.dtype if x.dtype.kind == "f" else "float64")[()]
+    def derivative(self, x, z):
+        return _number(-2, x) * x_exp_minus_square(x)
+
+
+class XExpMinusSquare(FloatFunction):
+    """``x * exp(-x ** 2)``, which is 0 far from 0 and has all its digits where the exponential is subnormal."""
+
+    np_func = staticmethod(error_functions.x_exp_minus_square)
+    c_func = "tk_x_exp_minus_square"
 
     def derivative(self, x, z):
-        return _number(-2, x) * x * z
+        return exp_minus_square(x) - _number(2, x) * x * z
 
 
 class Sqrt(FloatFunction):
@@ -209,6 +206,7 @@ exp = Exp(upgrade_to_float, name="exp")
 exp2 = Exp2(upgrade_to_float, name="exp2")
 expm1 = Expm1(upgrade_to_float, name="expm1")
 exp_minus_square = ExpMinusSquare(upgrade_to_float, name="exp_minus_square")
+x_exp_minus_square = XExpMinusSquare(upgrade_to_float, name="x_exp_minus_square")
 sqrt = Sqrt(upgrade_to_float, name="sqrt")
 scalar_sigmoid = ScalarSigmoid(upgrade_to_float, name="scalar_sigmoid")
 sigmoid = scalar_sigmoid

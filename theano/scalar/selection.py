@@ -123,62 +123,52 @@ class Switch(ScalarOp):
         ]
 
 
-class ScalarMaximum(BinaryScalarOp):
+class _Extreme(BinaryScalarOp):
+    """The one of two numbers that comes first in an order; NaN if one is NaN."""
+
+    commutative = True
+    associative = True
+    output_types_preference = staticmethod(upcast_out)
+    np_func: np.ufunc
+    relation: str
+    """How C writes the order."""
+
+    def impl(self, x, y):
+        with np.errstate(all="ignore"):
+            return self.np_func(x, y)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        if any(i.type in complex_types for i in node.inputs):
+            raise NotImplementedError(f"{self.nfunc_spec[0]} of complex numbers has no C code")
+        return _c_extreme(node, inputs, outputs[0], self.relation)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        from theano.scalar import comparison
+
+        x, y = inputs
+        (gz,) = output_gradients
+        if outputs[0].type in complex_types:
+            raise NotImplementedError(f"{self.nfunc_spec[0]} of complex numbers has no gradient")
+        if outputs[0].type in discrete_types:
+            return zeros_for(inputs)
+        chosen = comparison.ge if self.relation == ">" else comparison.le
+        return _extreme_grads(gz, chosen(x, y))
+
+
+class ScalarMaximum(_Extreme):
     """The larger of two numbers; NaN if one is NaN."""
 
-    commutative = True
-    associative = True
     nfunc_spec = ("maximum", 2, 1)
-    output_types_preference = staticmethod(upcast_out)
-
-    def impl(self, x, y):
-        with np.errstate(all="ignore"):
-            return np.maximum(x, y)
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        if any(i.type in complex_types for i in node.inputs):
-            raise NotImplementedError("maximum of complex numbers has no C code")
-        return _c_extreme(node, inputs, outputs[0], ">")
-
-    def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar.comparison import ge
-
-        x, y = inputs
-        (gz,) = output_gradients
-        if outputs[0].type in complex_types:
-            raise NotImplementedError("maximum of complex numbers has no gradient")
-        if outputs[0].type in discrete_types:
-            return zeros_for(inputs)
-        return _extreme_grads(gz, ge(x, y))
+    np_func = np.maximum
+    relation = ">"
 
 
-class ScalarMinimum(BinaryScalarOp):
+class ScalarMinimum(_Extreme):
     """The smaller of two numbers; NaN if one is NaN."""
 
-    commutative = True
-    associative = True
     nfunc_spec = ("minimum", 2, 1)
-    output_types_preference = staticmethod(upcast_out)
-
-    def impl(self, x, y):
-        with np.errstate(all="ignore"):
-            return np.minimum(x, y)
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        if any(i.type in complex_types for i in node.inputs):
-            raise NotImplementedError("minimum of complex numbers has no C code")
-        return _c_extreme(node, inputs, outputs[0], "<")
-
-    def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar.comparison import le
-
-        x, y = inputs
-        (gz,) = output_gradients
-        if outputs[0].type in complex_types:
-            raise NotImplementedError("minimum of complex numbers has no gradient")
-        if outputs[0].type in discrete_types:
-            return zeros_for(inputs)
-        return _extreme_grads(gz, le(x, y))
+    np_func = np.minimum
+    relation = "<"
 
 
 Maximum = ScalarMaximum

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from theano.scalar.comparison import eq
-from theano.scalar.explog import exp, exp_minus_square, exp_of_square, log
+from theano.scalar import error_functions
+from theano.scalar.arithmetic import abs_
+from theano.scalar.comparison import lt
+from theano.scalar.explog import exp, exp_minus_square, log
 from theano.scalar.op import BinaryScalarOp, FloatFunction
 from theano.scalar.output_types import upgrade_to_float, upgrade_to_float64
-from theano.scalar.selection import switch
+from theano.scalar.selection import minimum, switch
 from theano.scalar.type import ScalarConstant, complex_types
 
 
@@ -55,38 +57,88 @@ class Erf(SpecialFunction):
         return _number(2 / math.sqrt(math.pi), x) * _bell(x)
 
 
-class Erfc(SpecialFunction):
+class _ErrorFunction(SpecialFunction):
+    """A function of which SciPy's loses digits in float64; `np_func` does not."""
+
+    def impl(self, x):
+        dtype = getattr(x, "dtype", np.dtype("complex128" if isinstance(x, complex) else "float64"))
+        wide = dtype.itemsize >= (8 if dtype.kind == "f" else 4) and dtype.kind != "c"
+        return type(self).np_func(x) if wide else super().impl(x)
+
+
+class Erfc(_ErrorFunction):
     """Complement of the error function, ``1 - erf(x)``."""
 
     nfunc_spec = ("scipy.special.erfc", 1, 1)
     scipy_name = "erfc"
+    np_func = staticmethod(error_functions.erfc)
     c_func = "erfc"
-
-    def impl(self, x):
-        value = super().impl(x)
-        # SciPy's loses digits where the result is tiny, and is 0 where it is subnormal.
-        far = np.greater(x, 2) if getattr(value, "dtype", None) == "float64" else False
-        return np.where(far, _scipy("erfcx", x) * exp_of_square(x, -1), value)[()] if np.any(far) else value
 
     def derivative(self, x, z):
         return _number(-2 / math.sqrt(math.pi), x) * _bell(x)
 
 
-class Erfcx(SpecialFunction):
+class Erfcx(_ErrorFunction):
     """Scaled complement of the error function, ``exp(x**2) * erfc(x)``."""
 
     nfunc_spec = ("scipy.special.erfcx", 1, 1)
     scipy_name = "erfcx"
+    np_func = staticmethod(error_functions.erfcx)
     c_func = "tk_erfcx"
 
-    def impl(self, x):
-        value = super().impl(x)
-        # SciPy's exponential is of the rounded square.
-        below = np.less(x, -1) if getattr(value, "dtype", None) == "float64" else False
-        return np.where(below, 2 * exp_of_square(x, 1) - _scipy("erfcx", np.negative(x)), value)[()] if np.any(below) else value
+    def derivative(self, x, z):
+        if x.type in complex_types:
+            return _number(-2 / math.sqrt(math.pi), x) + _number(2, x) * x * z
+        # The difference 2 * x * z - 2 / sqrt(pi), which far above 0 is small.
+        return _number(-2, x) * erfcx_slope(x)
+
+
+class ErfcxSlope(FloatFunction):
+    """``erfcx(x) * (erfc_rate(x) - x)``, half of the negative derivative of ``erfcx(x)``."""
+
+    np_func = staticmethod(error_functions.erfcx_slope)
+    c_func = "tk_erfcx_slope"
 
     def derivative(self, x, z):
-        return _number(-2 / math.sqrt(math.pi), x) + _number(2, x) * x * z
+        return erfcx(x) * (_number(2, x) * erfc_rate_slope(x) - _number(1, x)) - _number(2, x) * z * erfc_rate_excess(x)
+
+
+class ErfcRate(FloatFunction):
+    """``exp(-x ** 2) / (sqrt(pi) * erfc(x))``, half of the rate at which ``log(erfc(x))`` falls; for large x near x."""
+
+    np_func = staticmethod(error_functions.erfc_rate)
+    c_func = "tk_erfc_rate"
+
+    def derivative(self, x, z):
+        return _number(2, x) * erfc_rate_slope(x)
+
+
+class ErfcRateExcess(FloatFunction):
+    """``erfc_rate(x) - x``, for large x near ``1 / (2 * x)``."""
+
+    np_func = staticmethod(error_functions.erfc_rate_excess)
+    c_func = "tk_erfc_rate_excess"
+
+    def derivative(self, x, z):
+        return _number(2, x) * erfc_rate_slope(x) - _number(1, x)
+
+
+class ErfcRateSlope(FloatFunction):
+    """``erfc_rate(x) * (erfc_rate(x) - x)``, half of the derivative of ``erfc_rate(x)``; for large x near 1/2."""
+
+    np_func = staticmethod(error_functions.erfc_rate_slope)
+    c_func = "tk_erfc_rate_slope"
+
+    def derivative(self, x, z):
+        rate, excess = erfc_rate(x), erfc_rate_excess(x)
+        return _number(2, x) * z * excess + rate * (_number(2, x) * z - _number(1, x))
+
+
+def _inverse_slope(complement, z):
+    """``sqrt(pi) / 2 * exp(z ** 2)`` where ``erfc(abs(z))`` is `complement`: so the error of `z` counts little."""
+    # Where the complement is 0 the slope is infinite, and so would be the rate.
+    rate = minimum(erfc_rate(abs_(z)), _number(1e4, z))
+    return _number(0.5, z) / (complement * rate)
 
 
 class Erfinv(SpecialFunction):
@@ -96,7 +148,7 @@ class Erfinv(SpecialFunction):
     scipy_name = "erfinv"
 
     def derivative(self, x, z):
-        return _number(math.sqrt(math.pi) / 2, x) * exp(z * z)
+        return _inverse_slope(_number(1, x) - abs_(x), z)
 
 
 class Erfcinv(SpecialFunction):
@@ -106,7 +158,7 @@ class Erfcinv(SpecialFunction):
     scipy_name = "erfcinv"
 
     def derivative(self, x, z):
-        return _number(-math.sqrt(math.pi) / 2, x) * exp(z * z)
+        return -_inverse_slope(minimum(x, _number(2, x) - x), z)
 
 
 class Gamma(SpecialFunction):
@@ -129,29 +181,66 @@ class GammaLn(SpecialFunction):
 
     def impl(self, x):
         value = super().impl(x)
-        # SciPy's is infinite near 0.
-        near = np.less(np.abs(x), 1e-300) & np.not_equal(x, 0) if getattr(value, "dtype", None) == "float64" else False
-        return np.where(near, -np.log(np.abs(np.where(near, x, 1))), value)[()] if np.any(near) else value
+        return _gammaln(np.asarray(x, dtype="float64"), value)[()] if getattr(value, "dtype", None) == "float64" else value
 
     def derivative(self, x, z):
         return psi(x)
 
 
+def _gammaln(x, value):
+    """The logarithm of gamma for float64 where SciPy's `value` has few digits or none: below 0, and near its zeros 1 and 2."""
+    with np.errstate(all="ignore"):
+        near = (x > 0.5) & (x < 2.5)
+        if np.any(near):
+            # Its power series around 2, of whose coefficients what makes it converge slowly is the logarithm of x.
+            k = np.arange(2, 38)
+            series = np.append(_scipy("zetac", k)[::-1] / k[::-1] * (-1.0) ** k[::-1], [1 - np.euler_gamma, 0.0])
+            e = np.where(x < 1.3, x - 1, x - 2)[near]
+            value = np.array(value)
+            value[near] = np.polyval(series, e) - np.where(x[near] < 1.3, np.log1p(e), 0)
+        below = x < 0
+        if np.any(below):
+            sine = np.abs(np.sin(np.pi * (x - np.rint(x))))
+            large = np.log(np.pi / sine) - _gammaln(np.where(below, 1 - x, 1.0), _scipy("gammaln", np.where(below, 1 - x, 1.0)))
+            value = np.where(below & (x > -1e15), np.where(x > -1e-300, -np.log(-x), large), value)
+        return np.where((x < 1e-300) & (x > 0), -np.log(x), value)
+
+
 _PSI_CODE = """
 #ifndef THEANO_SCALAR_PSI
 #define THEANO_SCALAR_PSI
-/* Digamma: reflection for negative arguments, recurrence up to 10, then the asymptotic series. */
+/* Digamma: reflection for negative arguments; below 3 from [1, 2], where it is a polynomial (by its Chebyshev series) times the
+ * distance from its root; else recurrence up to 10 and the asymptotic series. */
 static inline double theano_scalar_psi(double x)
 {
+    static const double factor[] = {
+        0.951055876031833, -0.4236274212814606, 0.2405424842407739, -0.14840492305388006, 0.09498872445498366,
+        -0.06192213327556183, 0.04076083381023946, -0.02697579665686472, 0.017907252496345213, -0.011908220169786002,
+        0.007926943794456376, -0.0052799364178857415, 0.0035190141649363805, -0.0023455016279107115, 0.0015565879761797945,
+        -0.0010364227247828023, 0.0007234757252061551, -0.00048606417050412354, 0.00022695205071257896, -0.00014460384609240088,
+        0.0002599100450715037, -0.00017837342400462423,
+    };
     double result = 0.0, r, r2;
     if (x != x || x == -__builtin_inf()) return __builtin_nan("");
     if (x == __builtin_inf()) return x;
     if (x <= 0.0) {
-        double whole = __builtin_floor(x), rest = x - whole;
+        double rest = x - __builtin_rint(x);
         if (x == 0.0) return -__builtin_copysign(__builtin_inf(), x);
         if (rest == 0.0) return __builtin_nan("");
-        result = rest == 0.5 ? 0.0 : -3.14159265358979323846 / __builtin_tan(3.14159265358979323846 * rest);
+        result = __builtin_fabs(rest) == 0.5 ? 0.0 : -3.14159265358979323846 / __builtin_tan(3.14159265358979323846 * rest);
         x = 1.0 - x;
+    }
+    if (x < 3.0) {
+        double p = 0.0;
+        if (x < 1.0) {
+            result -= 1.0 / x;
+            x += 1.0;
+        } else if (x >= 2.0) {
+            x -= 1.0;
+            result += 1.0 / x;
+        }
+        for (int i = sizeof factor / sizeof *factor; i-- > 0;) p = p * (x - 1.5) + factor[i];
+        return result + ((x - 1.4616321449683622) - 9.549995429965697e-17) * p;
     }
     while (x < 10.0) {
         result -= 1.0 / x;
@@ -176,7 +265,7 @@ static inline double theano_scalar_tri_gamma(double x)
     if (x != x || x == -__builtin_inf()) return __builtin_nan("");
     if (x == __builtin_inf()) return 0.0;
     if (x <= 0.0) {
-        double rest = x - __builtin_floor(x), s;
+        double rest = x - __builtin_rint(x), s;
         if (rest == 0.0) return __builtin_inf();
         s = 3.14159265358979323846 / __builtin_sin(3.14159265358979323846 * rest);
         result = s * s;
@@ -191,7 +280,7 @@ static inline double theano_scalar_tri_gamma(double x)
     r = 1.0 / x;
     r2 = r * r;
     sum += r + 0.5 * r2 + r * r2 * (1.0 / 6 - r2 * (1.0 / 30 - r2 * (1.0 / 42 - r2 * (1.0 / 30
-        - r2 * (5.0 / 66 - r2 * (691.0 / 2730 - r2 * (7.0 / 6)))))));
+        - r2 * (5.0 / 66 - r2 * (691.0 / 2730 - r2 * (7.0 / 6 - r2 * (3617.0 / 510))))))));
     return result + sign * sum;
 }
 #endif
@@ -204,6 +293,17 @@ class Psi(SpecialFunction):
     nfunc_spec = ("scipy.special.psi", 1, 1)
     scipy_name = "psi"
     c_func = "theano_scalar_psi"
+
+    def impl(self, x):
+        value = super().impl(x)
+        below = np.less(x, 0) if getattr(value, "dtype", None) == "float64" else False
+        if not np.any(below):
+            return value
+        # SciPy's loses digits near whole numbers.
+        with np.errstate(all="ignore"):
+            rest = x - np.rint(x)
+            reflected = _scipy("psi", np.where(below, 1 - x, 1.0)) - np.where(abs(rest) == 0.5, 0.0, np.pi / np.tan(np.pi * rest))
+        return np.where(below & (rest != 0), reflected, value)[()]
 
     def c_support_code(self):
         return _PSI_CODE
@@ -235,7 +335,7 @@ def _tri_gamma(x):
     value = x.astype("float64")
     positive = _scipy("zeta", 2.0, np.where(value > 0, value, 1 - value))
     with np.errstate(all="ignore"):
-        reflected = (np.pi / np.sin(np.pi * (value - np.floor(value)))) ** 2 - positive
+        reflected = (np.pi / np.sin(np.pi * (value - np.rint(value)))) ** 2 - positive
     return np.where(value > 0, positive, reflected).astype(out_dtype)[()]
 
 
@@ -381,8 +481,8 @@ class J1(SpecialFunction):
     scipy_name = "j1"
 
     def derivative(self, x, z):
-        # J1(x)/x tends to 1/2 at 0, where the quotient has no value.
-        quotient = switch(eq(x, 0), _number(0.5, x), z / x)
+        # J1(x)/x tends to 1/2 at 0, where the quotient has no value; with subnormal numbers it has few digits.
+        quotient = switch(lt(abs_(x), _number(1e-30, x)), _number(0.5, x), z / x)
         return j0(x) - quotient
 
     def c_code(self, node, name, inputs, outputs, sub):
@@ -424,7 +524,7 @@ class I1(SpecialFunction):
     scipy_name = "i1"
 
     def derivative(self, x, z):
-        quotient = switch(eq(x, 0), _number(0.5, x), z / x)
+        quotient = switch(lt(abs_(x), _number(1e-30, x)), _number(0.5, x), z / x)
         return i0(x) - quotient
 
 
@@ -441,6 +541,10 @@ class I0(SpecialFunction):
 erf = Erf(upgrade_to_float, name="erf")
 erfc = Erfc(upgrade_to_float, name="erfc")
 erfcx = Erfcx(upgrade_to_float, name="erfcx")
+erfcx_slope = ErfcxSlope(upgrade_to_float, name="erfcx_slope")
+erfc_rate = ErfcRate(upgrade_to_float, name="erfc_rate")
+erfc_rate_excess = ErfcRateExcess(upgrade_to_float, name="erfc_rate_excess")
+erfc_rate_slope = ErfcRateSlope(upgrade_to_float, name="erfc_rate_slope")
 erfinv = Erfinv(upgrade_to_float, name="erfinv")
 erfcinv = Erfcinv(upgrade_to_float, name="erfcinv")
 gamma = Gamma(upgrade_to_float, name="gamma")

@@ -61,13 +61,20 @@ def _taps(value: Any) -> list[int]:
     return [int(tap) for tap in taps]
 
 
+def _check_keys(what: str, item: dict[str, Any], known: tuple[str, ...]) -> None:
+    """Raise a ValueError that names the keys of `item` which are not `known`: a misspelt one would do nothing."""
+    unknown = [key for key in item if key not in known]
+    if unknown:
+        raise ValueError(f"{what} of scan is a dictionary with the unknown keys {unknown}; it may have {list(known)}.")
+
+
 def sequence_infos(sequences: Any) -> list[SequenceInfo]:
     """Normalize the argument `sequences`.
 
     Raises
     ------
     ValueError
-        For a dictionary without ``input``.
+        For a dictionary without ``input`` or with unknown keys.
     """
     infos = []
     for i, item in enumerate(as_list(sequences)):
@@ -75,6 +82,7 @@ def sequence_infos(sequences: Any) -> list[SequenceInfo]:
             item = {"input": item}
         if item.get("input") is None:
             raise ValueError(f"Sequence {i} of scan is a dictionary without 'input'; its keys are {sorted(item)}.")
+        _check_keys(f"Sequence {i}", item, ("input", "taps"))
         variable = item["input"]
         if not isinstance(variable, Variable):
             variable = as_tensor_variable(variable)
@@ -91,7 +99,7 @@ def output_infos(outputs_info: Any) -> list[OutputInfo]:
     Raises
     ------
     ValueError
-        For taps that are not negative, or taps without initial value.
+        For taps that are not negative, taps without initial value, or unknown keys of a dictionary.
     """
     infos = []
     for i, item in enumerate(as_list(outputs_info)):
@@ -100,9 +108,9 @@ def output_infos(outputs_info: Any) -> list[OutputInfo]:
             continue
         if not isinstance(item, dict):
             item = {"initial": item}
-        unknown = set(item) - {"initial", "taps", "inplace"}
-        if "return_steps" in unknown:
+        if "return_steps" in item:
             raise ValueError("'return_steps' is no longer an option of outputs_info: slice the outputs of scan instead.")
+        _check_keys(f"Output {i}", item, ("initial", "taps", "inplace"))
         initial = item.get("initial")
         taps = item.get("taps", [-1] if initial is not None else None)
         if taps is None or (not hasattr(taps, "__len__") and taps == 0) or (hasattr(taps, "__len__") and not len(taps)):

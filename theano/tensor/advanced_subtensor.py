@@ -12,6 +12,7 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import Op
 from theano.gradient import DisconnectedType
 from theano.tensor.conversion import as_tensor_variable, constant
+from theano.tensor.creation import zeros_for_grad
 from theano.tensor.math import cast, discrete_dtypes, eq, integer_dtypes, switch
 from theano.tensor.slicing import slice_len, sum_over_broadcast
 from theano.tensor.type import TensorType
@@ -38,10 +39,6 @@ __all__ = [
     "advanced_subtensor1",
     "as_index_variable",
 ]
-
-
-def _zeros_for_grad(x: Any):
-    return x.zeros_like(dtype=config.floatX) if x.dtype in discrete_dtypes else x.zeros_like()
 
 
 class AdvancedSubtensor1(Op):
@@ -181,7 +178,7 @@ class AdvancedIncSubtensor1(Op):
         x, y, ilist = inputs
         (gz,) = grads
         if x.dtype in discrete_dtypes:
-            return [_zeros_for_grad(x), _zeros_for_grad(y), DisconnectedType()()]
+            return [zeros_for_grad(x), zeros_for_grad(y), DisconnectedType()()]
         if x.dtype.startswith("complex"):
             raise NotImplementedError("No support for complex grad yet")
         gx = gz
@@ -478,7 +475,7 @@ class BaseAdvancedIncSubtensor(Op):
     def _grad(self, inputs: Sequence[Any], gz: Any, get: Any, assign: Any) -> list[Any]:
         x, y, rest = inputs[0], inputs[1], inputs[2:]
         if x.dtype in discrete_dtypes:
-            return [_zeros_for_grad(x), _zeros_for_grad(y)] + [DisconnectedType()() for _ in rest]
+            return [zeros_for_grad(x), zeros_for_grad(y)] + [DisconnectedType()() for _ in rest]
         if x.dtype.startswith("complex"):
             raise NotImplementedError("No support for complex grad yet")
         gx = assign(gz, y.zeros_like(dtype=gz.dtype), *rest) if self.set_instead_of_inc else gz

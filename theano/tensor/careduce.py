@@ -172,6 +172,9 @@ class MaxOrMinusInfinity(CAReduce):
 
     __props__ = ("axis",)
 
+    # For the modes that look for infinities: of finite numbers it makes one only where there are none, on purpose.
+    infinite_on_purpose = True
+
     def __init__(self, axis: typing.Any = None) -> None:
         super().__init__(scal.maximum, axis)
 

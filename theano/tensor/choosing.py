@@ -1,4 +1,4 @@
-"""Selection of elements by computed positions: choose, permutations of rows; and moving variables between devices."""
+"""Selection of elements: choose, permutations of rows, what is not zero, a default; and moving variables between devices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from theano.gof.graph import Apply
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType
+from theano.gradient import DisconnectedType, grad_undefined
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange
 from theano.tensor.joining import stack
@@ -268,3 +268,83 @@ def transfer(var: Any, target: str):
 def register_transfer(fn: Callable[[Any, str], Any]) -> None:
     """Register ``fn(var, target)``, which returns `var` on the device `target`, or None for targets it does not know."""
     _transfers.append(fn)
+
+
+class Nonzero(Op):
+    """The indices of the elements that are not zero, one integer vector per dimension."""
+
+    __props__ = ()
+
+    def make_node(self, a: Any) -> Apply:
+        a = as_tensor_variable(a)
+        if a.ndim == 0:
+            raise ValueError("Nonzero only supports non-scalar arrays.")
+        return Apply(self, [a], [TensorType("int64", (False,))() for _ in range(a.ndim)])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        # NumPy's are the columns of one array.
+        for out, index in zip(output_storage, np.nonzero(inputs[0])):
+            out[0] = index.astype("int64", order="C")
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] * inputs[0].ndim
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [grad_undefined(self, 0, inputs[0])]
+
+
+_nonzero = Nonzero()
+
+
+def nonzero(a: Any, return_matrix: bool = False):
+    """Return the indices of the elements of `a` that are not zero.
+
+    Parameters
+    ----------
+    a : tensor_like of at least one dimension
+    return_matrix : bool
+        Return one matrix with a row per dimension instead of a tuple of vectors.
+
+    Returns
+    -------
+    tuple of int64 vectors, or int64 matrix
+    """
+    found = _nonzero(a, return_list=True)
+    if return_matrix:
+        return stack(found, axis=0)
+    return tuple(found)
+
+
+def flatnonzero(a: Any):
+    """Return the indices of the elements that are not zero in the flattened `a`."""
+    a = as_tensor_variable(a)
+    if a.ndim == 0:
+        raise ValueError("Nonzero only supports non-scalar arrays.")
+    return nonzero(a.flatten())[0]
+
+
+def nonzero_values(a: Any):
+    """Return a vector of the elements of `a` that are not zero, in row-major order."""
+    a = as_tensor_variable(a)
+    return a.flatten()[flatnonzero(a)]
+
+
+class Default(Op):
+    """The first input, or the second where the first is None."""
+
+    __props__ = ()
+    view_map = {0: [0]}
+
+    def make_node(self, x: Any, default: Any) -> Apply:
+        x, default = as_tensor_variable(x), as_tensor_variable(default)
+        if x.type != default.type:
+            raise TypeError("Both arguments of default have to have the same type", x, default)
+        return Apply(self, [x, default], [default.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, fallback = inputs
+        # The fallback is copied: the view map speaks of the first input only.
+        output_storage[0][0] = fallback.copy() if x is None else x
+
+
+default = Default()

@@ -81,7 +81,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
         x = x.default_output()
     if isinstance(x, Variable):
         if isinstance(x.type, scal.Scalar):
-            from theano.tensor.creation import tensor_from_scalar
+            from theano.tensor.from_scalars import tensor_from_scalar
 
             x = tensor_from_scalar(x)
         if not isinstance(x.type, TensorType):
@@ -334,8 +334,9 @@ def _op_classes() -> tuple[Any, ...]:
     """The classes of Ops that values are followed through; imported late, for their modules need this one."""
     from theano.compile.ops import DeepCopyOp, OutputGuard, Rebroadcast, Shape, Shape_i
     from theano.raise_op import Assert
-    from theano.tensor.creation import Alloc, MakeVector, ScalarFromTensor, TensorFromScalar
+    from theano.tensor.creation import Alloc
     from theano.tensor.elemwise import DimShuffle, Elemwise
+    from theano.tensor.from_scalars import MakeVector, ScalarFromTensor, TensorFromScalar
     from theano.tensor.joining import Join
     from theano.tensor.shaping import Reshape
     from theano.tensor.subtensor import Subtensor, get_idx_list
@@ -424,7 +425,7 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
     except NotScalarConstantError:
         pass
     if isinstance(x, scal.ScalarVariable):
-        from theano.tensor.creation import tensor_from_scalar
+        from theano.tensor.from_scalars import tensor_from_scalar
 
         return tensor_from_scalar(x)
     return x
@@ -457,8 +458,9 @@ def get_vector_length(v: Any) -> int:
 
 def _vector_length(v: Any) -> int | None:
     from theano.compile.ops import Shape, SpecifyShape
-    from theano.tensor.creation import ARange, MakeVector
+    from theano.tensor.creation import ARange
     from theano.tensor.elemwise import Elemwise
+    from theano.tensor.from_scalars import MakeVector
     from theano.tensor.joining import Join
     from theano.tensor.subtensor import Subtensor, get_idx_list
 

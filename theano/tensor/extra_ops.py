@@ -13,9 +13,11 @@ from theano.compile.ops import Shape_i
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
 from theano.gradient import DisconnectedType, grad_undefined
+from theano.tensor.choosing import flatnonzero
 from theano.tensor.conversion import as_tensor_variable, constant
-from theano.tensor.creation import alloc, arange, diagonal, flatnonzero, zeros, zeros_like
+from theano.tensor.creation import alloc, arange, zeros, zeros_for_grad, zeros_like
 from theano.tensor.cumulative import CumOp, CumprodOp, CumsumOp, DiffOp, cumprod, cumsum, diff, product_of
+from theano.tensor.diagonals import diagonal
 from theano.tensor.flat_indices import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index
 from theano.tensor.math import cast, discrete_dtypes, eq, ge, integer_dtypes, maximum, switch
 from theano.tensor.reduction import all as tensor_all
@@ -54,10 +56,6 @@ __all__ = [
     "to_one_hot",
     "unravel_index",
 ]
-
-
-def _zeros_for_grad(x: Any):
-    return x.zeros_like(dtype=config.floatX) if x.dtype in discrete_dtypes else x.zeros_like()
 
 
 class CpuContiguous(Op):
@@ -128,7 +126,7 @@ class SearchsortedOp(Op):
         return [[True], [True], [False]][: len(node.inputs)]
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        result = [_zeros_for_grad(inputs[0]), _zeros_for_grad(inputs[1])]
+        result = [zeros_for_grad(inputs[0]), zeros_for_grad(inputs[1])]
         if len(inputs) == 3:
             result.append(DisconnectedType()())
         return result
@@ -421,7 +419,7 @@ class FillDiagonal(Op):
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (a, val), (gz,) = inputs, grads
         if a.dtype in discrete_dtypes:
-            return [_zeros_for_grad(a), _zeros_for_grad(val)]
+            return [zeros_for_grad(a), zeros_for_grad(val)]
         if a.ndim == 2:
             on_diagonal = diagonal(gz)
         else:
@@ -498,7 +496,7 @@ class FillDiagonalOffset(Op):
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (a, val, offset), (gz,) = inputs, grads
         if a.dtype in discrete_dtypes:
-            return [_zeros_for_grad(a), _zeros_for_grad(val), DisconnectedType()()]
+            return [zeros_for_grad(a), zeros_for_grad(val), DisconnectedType()()]
         distance = arange(a.shape[1]).dimshuffle("x", 0) - arange(a.shape[0]).dimshuffle(0, "x")
         on_diagonal = switch(eq(distance, offset), gz, constant(0, dtype=gz.dtype))
         return [fill_diagonal_offset(gz, 0, offset), tensor_sum(on_diagonal), DisconnectedType()()]

@@ -20,7 +20,8 @@ from theano.tensor.conversion import (
     constant,
     get_scalar_constant_value,
 )
-from theano.tensor.creation import MakeVector, zeros_like
+from theano.tensor.creation import zeros_like
+from theano.tensor.from_scalars import MakeVector
 from theano.tensor.math import discrete_dtypes, eq, integer_dtypes, or_, switch
 from theano.tensor.shaping import patternbroadcast, shape_padaxis
 from theano.tensor.type import tensor_type
@@ -238,7 +239,7 @@ def stack(*tensors: Any, **kwargs: Any):
     Returns
     -------
     tensor of one more dimension
-        Scalars make a vector.
+        Scalars make a vector, whatever the axis.
 
     Raises
     ------
@@ -274,19 +275,16 @@ def stack(*tensors: Any, **kwargs: Any):
         axis = int(get_scalar_constant_value(axis))
     variables = [as_tensor_variable(x) for x in pieces]
     if all(x.type.ndim == 0 for x in variables) and any(not isinstance(x, Constant) for x in variables):
-        _check_stack_axis(axis, 1)
         dtype = scal.upcast(*[x.type.dtype for x in variables])
         return MakeVector(dtype)(*variables)
     if len({x.type.ndim for x in variables}) != 1:
         raise TypeError(f"stack needs tensors of equal rank, got {[x.type.ndim for x in variables]}")
     ndim = variables[0].type.ndim + 1
-    _check_stack_axis(axis, ndim)
-    return join(axis % ndim, *[shape_padaxis(x, axis % ndim) for x in variables])
-
-
-def _check_stack_axis(axis: int, ndim: int) -> None:
+    if ndim == 1:
+        axis = 0
     if not -ndim <= axis < ndim:
         raise IndexError(f"axis {axis} is out of bounds [-{ndim}, {ndim}) for stacked tensors")
+    return join(axis % ndim, *[shape_padaxis(x, axis % ndim) for x in variables])
 
 
 class Split(Op):

@@ -17,7 +17,7 @@ import theano
 from theano import gof, tensor
 from theano.compile import optdb
 from theano.gof import Apply, Op, Variable, local_optimizer
-from theano.gof.opt import in2out
+from theano.gof.opt import copy_stack_trace, in2out
 from theano.scalar import upcast
 
 __all__ = [
@@ -447,7 +447,10 @@ def random_make_inplace(node: Apply) -> Any:
     if not isinstance(op, RandomFunction) or op.inplace:
         return False
     new_op = RandomFunction(op.fn, op.outtype, inplace=True, ndim_added=op.ndim_added)
-    return new_op.make_node(*node.inputs).outputs
+    new_outputs = new_op.make_node(*node.inputs).outputs
+    for old, new in zip(node.outputs, new_outputs, strict=True):
+        copy_stack_trace(old, new)
+    return new_outputs
 
 
 optdb.register(

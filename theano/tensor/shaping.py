@@ -21,8 +21,9 @@ from theano.tensor.conversion import (
     get_scalar_constant_value,
     get_vector_length,
 )
-from theano.tensor.creation import MakeVector, alloc
+from theano.tensor.creation import alloc
 from theano.tensor.elemwise import DimShuffle
+from theano.tensor.from_scalars import MakeVector
 from theano.tensor.math import discrete_dtypes, eq, int_div, integer_dtypes, le, lt, maximum, mul, switch
 from theano.tensor.type import TensorType, tensor_type
 

@@ -15,7 +15,8 @@ from theano.gof.type import Type
 from theano.gradient import DisconnectedType
 from theano.printing import pprint
 from theano.tensor.conversion import NotScalarConstantError, as_tensor_variable, get_scalar_constant_value
-from theano.tensor.creation import scalar_from_tensor, tensor_from_scalar
+from theano.tensor.creation import zeros_for_grad
+from theano.tensor.from_scalars import scalar_from_tensor, tensor_from_scalar
 from theano.tensor.math import discrete_dtypes, ge, int_div, lt, maximum, minimum, switch
 from theano.tensor.shaping import patternbroadcast
 from theano.tensor.type import TensorType, tensor_type
@@ -643,7 +644,7 @@ class IncSubtensor(_BasicIndexOp):
         (gz,) = grads
         if x.dtype in discrete_dtypes:
             gx = x.zeros_like(dtype=config.floatX)
-            gy = y.zeros_like(dtype=config.floatX) if y.dtype in discrete_dtypes else y.zeros_like()
+            gy = zeros_for_grad(y)
         elif x.dtype.startswith("complex"):
             raise NotImplementedError("No support for complex grad yet")
         else:

@@ -72,7 +72,29 @@ def _gather_index(index: Any, axis: int) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-class SortOp(Op):
+class _Sorting(Op):
+    """What sorting and the order of sorting have in common."""
+
+    __props__ = ("kind", "order")
+
+    def __init__(self, kind: str, order: Any = None) -> None:
+        _check_kind(kind)
+        self.kind = kind
+        self.order = order
+
+    def _result_dtype(self, input: Any) -> str:
+        return input.type.dtype
+
+    def make_node(self, input: Any, axis: Any = -1) -> Apply:
+        input = as_tensor_variable(input)
+        axis = _axis_variable(axis)
+        if not _is_flat(axis):
+            _known_axis(axis, input.type.ndim)
+        pattern = (False,) if _is_flat(axis) else input.type.broadcastable
+        return Apply(self, [input, axis], [TensorType(self._result_dtype(input), pattern)()])
+
+
+class SortOp(_Sorting):
     """The input sorted along an axis, the second input; all of it if that is None.
 
     Parameters
@@ -82,21 +104,6 @@ class SortOp(Op):
     order : str or list of str, optional
         Fields to sort by; of use for structured arrays only.
     """
-
-    __props__ = ("kind", "order")
-
-    def __init__(self, kind: str, order: Any = None) -> None:
-        _check_kind(kind)
-        self.kind = kind
-        self.order = order
-
-    def make_node(self, input: Any, axis: Any = -1) -> Apply:
-        input = as_tensor_variable(input)
-        axis = _axis_variable(axis)
-        if not _is_flat(axis):
-            _known_axis(axis, input.type.ndim)
-        pattern = (False,) if _is_flat(axis) else input.type.broadcastable
-        return Apply(self, [input, axis], [TensorType(input.type.dtype, pattern)()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         a, axis = inputs
@@ -178,23 +185,11 @@ def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
     return SortOp(kind, order)(a, axis)
 
 
-class ArgSortOp(Op):
+class ArgSortOp(_Sorting):
     """The int64 indices that sort the input along an axis, the second input; see :class:`SortOp`."""
 
-    __props__ = ("kind", "order")
-
-    def __init__(self, kind: str, order: Any = None) -> None:
-        _check_kind(kind)
-        self.kind = kind
-        self.order = order
-
-    def make_node(self, input: Any, axis: Any = -1) -> Apply:
-        input = as_tensor_variable(input)
-        axis = _axis_variable(axis)
-        if not _is_flat(axis):
-            _known_axis(axis, input.type.ndim)
-        pattern = (False,) if _is_flat(axis) else input.type.broadcastable
-        return Apply(self, [input, axis], [TensorType("int64", pattern)()])
+    def _result_dtype(self, input: Any) -> str:
+        return "int64"
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         a, axis = inputs

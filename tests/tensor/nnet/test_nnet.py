@@ -8,6 +8,7 @@ import theano
 from tests.tensor.helpers import PLAIN, REWRITTEN, check, run
 from theano import tensor as T
 from theano.tensor import nnet
+from theano.tensor.nnet.softmax import logsoftmax_grad
 
 X = np.random.RandomState(0).randn(4, 5)
 LABELS = np.array([2, 0, 4, 4])
@@ -76,6 +77,42 @@ def test_r_operators_of_softmaxes_agree_with_l_operators():
         eps = 1e-6
         numeric = (run(function, X + eps * direction) - run(function, X - eps * direction)) / (2 * eps)
         np.testing.assert_allclose(forward, numeric, rtol=1e-5)
+
+
+def test_second_derivatives_of_the_logsoftmax():
+    x, v = T.dmatrices("x", "v")
+    weights = np.random.RandomState(2).randn(4, 5)
+    gradient = T.grad((weights * nnet.nnet.logsoftmax(x) ** 2).sum(), x)
+    forward = T.Rop(gradient, x, v)
+    backward = T.grad((gradient * v).sum(), x)
+    direction = np.random.RandomState(3).randn(4, 5)
+    for mode in (PLAIN, REWRITTEN):
+        a, b = theano.function([x, v], [forward, backward], mode=mode)(X, direction)
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+    verify(logsoftmax_grad, weights, np.exp(LOGP))
+
+
+@pytest.mark.parametrize("mode", [PLAIN, REWRITTEN, None])
+def test_gradients_of_matrices_that_are_no_softmaxes(mode):
+    g, p = np.random.RandomState(2).randn(4, 5), np.random.RandomState(3).rand(4, 5) * 3
+    got = run(nnet.nnet.softmax_grad, g, p, mode=mode)
+    np.testing.assert_allclose(got, (g - (g * p).sum(axis=1, keepdims=True)) * p, rtol=1e-12)
+    got = run(logsoftmax_grad, g, p, mode=mode)
+    np.testing.assert_allclose(got, g - g.sum(axis=1, keepdims=True) * p, rtol=1e-12)
+
+
+@pytest.mark.parametrize("function", [nnet.softmax, nnet.nnet.logsoftmax])
+def test_half_precision_is_rounded_once(function):
+    x = T.matrix(dtype="float16")
+    values = (np.random.RandomState(2).randn(3, 400) * 2).astype("float16")
+    gradient = np.random.RandomState(3).randn(3, 400).astype("float16")
+    out = function(x)
+    found = theano.function([x], [out, T.grad((out * gradient).sum(), x)])(values)
+    wide = T.dmatrix()
+    exact = theano.function([wide], [function(wide), T.grad((function(wide) * gradient).sum(), wide)])(values)
+    for got, wanted in zip(found, exact):
+        assert got.dtype == "float16"
+        np.testing.assert_allclose(got, wanted, rtol=4e-3, atol=3e-5)
 
 
 def test_crossentropies():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +133,23 @@ def check_near_miss(case: ByName) -> Any:
     without, with_it = (compiled(g, outputs, mode) for mode in case.modes)
     assert text(with_it) == text(without)
     return with_it
+
+
+class ByNameTests:
+    """The tests of a table: a class `Test...` that inherits from this one names its `cases`."""
+
+    cases: Sequence[ByName] = ()
+
+    def pytest_generate_tests(self, metafunc: Any) -> None:
+        metafunc.parametrize("case", self.cases, ids=label)
+        if "dtype" in metafunc.fixturenames:
+            metafunc.parametrize("dtype", DTYPES)
+
+    def test_fires_and_keeps_values_and_gradients(self, case: ByName, dtype: str) -> None:
+        check_fires(case, dtype)
+
+    def test_leaves_the_near_miss_alone(self, case: ByName) -> None:
+        check_near_miss(case)
 
 
 def ops(f: Any) -> list[Any]:

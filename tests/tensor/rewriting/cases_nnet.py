@@ -10,6 +10,7 @@ from theano.compile.ops import Shape_i
 from theano.tensor import nnet
 from theano.tensor.nnet.nnet import CrossentropyCategorical1HotGrad, crossentropy_categorical_1hot, softmax_grad
 from theano.tensor.nnet.nnet import crossentropy_softmax_1hot_with_bias_dx as dx
+from theano.tensor.nnet.softmax import logsoftmax_grad
 
 x, y, g = T.dvectors("x", "y", "g")
 m, k = T.dmatrices("m", "k")
@@ -26,8 +27,16 @@ B = np.arange(24.0).reshape(2, 3, 4) / 7
 I = np.array([2, 0, 1])
 U = np.array([0, 3, 5], "uint8")
 LARGE = np.array([[2**62, 2**62, 1], [5, -7, 2**62], [3, 2, 1]])
+E = T.exp(m)
+S = E.sum(axis=1, keepdims=True)
+D = softmax_grad(k, nnet.softmax(m))
 MERGED = ["merge", "constant_folding"]
 APPROXIMATE = 0.15
+
+
+def total(matrix):
+    """The sums of the rows, as a column."""
+    return matrix.sum(axis=1, keepdims=True)
 
 
 def picked(matrix, labels=i):
@@ -38,6 +47,16 @@ def picked(matrix, labels=i):
 def at_labels(values, labels=i):
     """The gradient of `picked` of a matrix like `m`."""
     return T.grad(None, m, known_grads={picked(m, labels): values})
+
+
+def of_softmax(gradient):
+    """The gradient of the softmax of `m`, of a gradient that depends on the softmax."""
+    p = nnet.softmax(m)
+    return softmax_grad(gradient(p), p)
+
+
+def zeros():
+    return T.constant(np.zeros((3, 3)))
 
 
 def gradient_of_crossentropy(values, softmax):
@@ -84,8 +103,27 @@ CASES = [
     case("local_log_softmax", [m], lambda: T.log(nnet.softmax(m)), [M], "LogSoftmax", lambda: T.log1p(nnet.softmax(m))),
     case("local_log_of_indexed_softmax", [m, i], lambda: T.log(picked(nnet.softmax(m))), [M, I],
          "Shape_i LogSoftmax ARange AdvancedSubtensor", lambda: T.log(picked(m))),
+    case("local_log_of_part_of_softmax", [m], lambda: T.log(nnet.softmax(m)[0]), [M], "LogSoftmax Subtensor",
+         (lambda: T.log(m[0]), lambda: T.log1p(nnet.softmax(m)[0]))),
+    case("local_log_of_part_of_softmax", [m], lambda: T.log(nnet.softmax(m)[1:].T[:, 1]), [M],
+         "LogSoftmax Subtensor DimShuffle Subtensor"),
+    case("local_log_of_part_of_softmax", [m, i], lambda: T.log(nnet.softmax(m)[i]), [M, I], "LogSoftmax AdvancedSubtensor1"),
+    case("local_grad_of_log_of_part_of_softmax", [m, x], lambda: of_softmax(lambda p: T.inc_subtensor(zeros()[1], x / p[1])),
+         [M, X], "Softmax IncSubtensor LogSoftmaxGrad",
+         lambda: of_softmax(lambda p: T.inc_subtensor(zeros()[1], x / p[0]))),
+    case("local_grad_of_log_of_part_of_softmax", [m, x, k],
+         lambda: of_softmax(lambda p: k + T.inc_subtensor(zeros()[:, 2], -x / (p[:, 2] * 3))), [M, X, K],
+         "Softmax neg true_div IncSubtensor mul add LogSoftmaxGrad"),
+    case("local_grad_of_log_of_part_of_softmax", [m, k],
+         lambda: of_softmax(lambda p: T.switch(T.gt(k, 0), (k / p.T).T, 0)), [M, K],
+         "DimShuffle GT Softmax Switch LogSoftmaxGrad"),
     case("local_logsoftmax_of_difference", [m], lambda: m - T.log(T.sum(T.exp(m), axis=1, keepdims=True)), [M], "LogSoftmax",
-         (lambda: k - T.log(T.sum(T.exp(m), axis=1, keepdims=True)), lambda: m - T.log(T.sum(T.exp(m), axis=0, keepdims=True)))),
+         (lambda: k - T.log(T.sum(T.exp(m), axis=1, keepdims=True)), lambda: m - T.log(T.sum(T.exp(m), keepdims=True)))),
+    case("local_logsoftmax_of_difference", [m], lambda: m - T.log(T.sum(T.exp(m), axis=0, keepdims=True)), [M],
+         "DimShuffle LogSoftmax DimShuffle"),
+    case("local_logsoftmax_of_difference", [m],
+         lambda: m - (m.max(1, keepdims=True) + T.log(T.sum(T.exp(m - m.max(1, keepdims=True)), axis=1, keepdims=True))), [M],
+         "LogSoftmax"),
     case("local_softmax_simplifier", [m], lambda: nnet.softmax_graph(m), [M], "Softmax",
          (lambda: T.exp(m) / T.sum(T.exp(m), axis=1), lambda: T.exp(k) / T.sum(T.exp(m), axis=1, keepdims=True))),
     case("local_softmax_simplifier", [t], lambda: T.exp(t) / T.sum(T.exp(t), axis=2, keepdims=True), [B],
@@ -93,12 +131,38 @@ CASES = [
     case("local_softmax_with_bias", [m, x], lambda: nnet.softmax(m + x), [M, X], "SoftmaxWithBias",
          (lambda: nnet.softmax(m + k), lambda: nnet.softmax(m * x))),
     case("local_logsoftmax_grad", [m, k], lambda: softmax_grad(k / nnet.softmax(m), nnet.softmax(m)), [M, K],
-         "Sum Softmax DimShuffle sub GT sub Switch mul Sum DimShuffle Switch mul sub",
+         "Softmax LogSoftmaxGrad",
          (lambda: softmax_grad(k, nnet.softmax(m)), lambda: softmax_grad(k / nnet.softmax(k), nnet.softmax(m)))),
     case("local_logsoftmax_grad", [m, km], lambda: softmax_grad(km / nnet.softmax(m), nnet.softmax(m)), [M, LARGE],
-         "convert_to_float64 Softmax Sum sub GT DimShuffle Switch sub Sum mul DimShuffle Switch mul sub"),
+         "convert_to_float64 Softmax LogSoftmaxGrad"),
     case("local_logsoftmax_grad", [m, k], lambda: softmax_grad(k / (nnet.softmax(m) * T.exp(k)), nnet.softmax(m)), [M, K],
-         "Softmax exp true_div Sum DimShuffle sub GT sub Switch mul Sum DimShuffle Switch mul sub"),
+         "Softmax exp true_div LogSoftmaxGrad"),
+    case("local_logsoftmax_grad_of_product", [m, k], lambda: logsoftmax_grad(k * nnet.softmax(m), nnet.softmax(m)), [M, K],
+         "Softmax SoftmaxGrad", (lambda: logsoftmax_grad(k * m, nnet.softmax(m)), lambda: logsoftmax_grad(k * m, m))),
+    case("local_logsoftmax_grad_in_parts", [m, k], lambda: logsoftmax_grad(k * m, nnet.softmax(m)), [M, K],
+         "Softmax mul GT Sum Switch Sum Switch Sum DimShuffle DimShuffle DimShuffle mul mul mul sub sub Switch",
+         (lambda: logsoftmax_grad(k, nnet.softmax(m)), lambda: logsoftmax_grad(k * m, m))),
+    case("local_1msoftmax", [m], lambda: 1 - nnet.softmax(m), [M],
+         "Softmax minimum sub GT Switch Sum DimShuffle Switch",
+         (lambda: 2 - nnet.softmax(m), lambda: 1 - m, lambda: T.log(1 - nnet.softmax(m)))),
+    case("local_log_1msoftmax", [m], lambda: T.log(1 - nnet.softmax(m)), [M],
+         "LogSoftmax Softmax minimum GT sub Switch log exp Sum log DimShuffle Switch",
+         (lambda: T.log(2 - nnet.softmax(m)), lambda: T.log1p(-m), lambda: T.log1p(nnet.softmax(m)))),
+    case("local_log_1msoftmax", [m], lambda: T.log1p(-nnet.softmax(m)), [M],
+         "LogSoftmax Softmax minimum GT sub Switch log exp Sum log DimShuffle Switch"),
+    case("local_grad_of_softmax_by_hand", [m, k], lambda: T.add(k * E / S, -E * total(k * E) / (S * S)), [M, K],
+         "Softmax SoftmaxGrad",
+         (lambda: T.add(k * E / S, -E * total(k * E) / S), lambda: T.add(k * E / S, E * total(k * E) / (S * S)),
+          lambda: T.add(k * E / S, -E * total(T.sqr(k) * E) / (S * S)))),
+    case("local_grad_of_softmax_by_hand", [m, k], lambda: E * T.add(k / S, -total(k * E) / (S * S)), [M, K],
+         "Softmax SoftmaxGrad"),
+    case("local_grad_of_softmax_by_hand", [m, k], lambda: T.add(k, -E * total(k) / S), [M, K], "Softmax LogSoftmaxGrad"),
+    case("local_grad_of_softmax_by_hand", [m], lambda: E * T.add(T.alloc(1.0, 3, 3) / S, -1.0 / S), [M],
+         "exp Sum DimShuffle true_div second mul"),
+    case("local_grad_through_maximum", [m, k], lambda: D + T.eq(m, k) * total(D), [M, K], "Softmax SoftmaxGrad",
+         (lambda: D + T.eq(m, k) * total(m), lambda: D + T.eq(m, k) * D.sum(0), lambda: m + T.eq(m, k) * total(D))),
+    case("local_grad_through_maximum", [m, k], lambda: T.add(m, T.mul(2.0, T.eq(m, k), k), T.mul(-2.0, T.eq(m, k), k)), [M, K],
+         "", lambda: T.add(m, T.mul(2.0, T.eq(m, k), k), T.mul(-3.0, T.eq(m, k), k))),
     case("local_argmax_pushdown", [m], lambda: T.Argmax((1,))(nnet.softmax(m)), [M], "Argmax",
          (lambda: T.Argmax((0,))(nnet.softmax(m)), lambda: T.Argmax((1,))(T.cos(m)),
           lambda: T.Argmax((1,))(T.tanh(zm)))),

@@ -3,8 +3,7 @@ promise, keep values and gradients, and change nothing where their pattern is no
 """
 
 import numpy as np
-import pytest
-from by_name import DTYPES, FAST, ByName, Given, check_fires, check_near_miss, compiled, count, label, ops, text
+from by_name import FAST, ByName, ByNameTests, Given, compiled, count, ops, text
 
 import theano
 import theano.tensor as T
@@ -140,15 +139,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("case", CASES, ids=label)
-def test_fires_and_keeps_values_and_gradients(case, dtype):
-    check_fires(case, dtype)
-
-
-@pytest.mark.parametrize("case", CASES, ids=label)
-def test_leaves_near_misses_alone(case):
-    check_near_miss(case)
+class TestConditionalsAndIdentities(ByNameTests):
+    cases = CASES
 
 
 def test_only_the_wanted_result_of_topk_is_made():

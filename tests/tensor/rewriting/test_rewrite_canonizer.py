@@ -1,6 +1,7 @@
 """Canonical sums and products."""
 
 import numpy as np
+import pytest
 from rewrite_tools import compute, names, rewrite
 
 import theano
@@ -75,3 +76,24 @@ def test_long_chains_are_cut_into_pieces():
     f = theano.function([a, b], total, mode=theano.Mode("py", "fast_run"))
     expected = VALUES[0] + sum(np.exp(VALUES[1] / 100 * k) for k in range(200))
     np.testing.assert_allclose(f(VALUES[0], VALUES[1] / 100), expected)
+
+
+@pytest.mark.parametrize("keywords", ["", ", aslist", ", aslist=False, out_type=None"])
+def test_a_canonizer_takes_the_manual_s_functions(keywords):
+    """`calculate` is given the keywords that it has."""
+    body = "[] if aslist and value == 1 else [value] if aslist else value" if keywords else "value"
+    code = f"lambda n, d{keywords}: (lambda value: {body})(np.prod(n) / np.prod(d))"
+    canonizer = T.opt.Canonizer(T.mul, T.true_div, T.inv, eval(code, {"np": np}))
+    x, y, z = T.dscalars("x", "y", "z")
+    for before, after in (
+        (x / x, "TensorConstant{1.0}"),
+        ((x * y) / x, "y"),
+        (x / y / x, "inv(y)"),
+        (x / (y / z), "((x * z) / y)"),
+        ((2.0 * x) / (4.0 * y), "((TensorConstant{0.5} * x) / y)"),
+        (2 * x / 2, "x"),
+        (x * y * z, "(x * y * z)"),
+    ):
+        fgraph = theano.gof.FunctionGraph([x, y, z], [before])
+        theano.gof.opt.in2out(canonizer).optimize(fgraph)
+        assert theano.printing.pp(fgraph.outputs[0]) == after

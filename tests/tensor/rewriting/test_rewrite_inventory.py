@@ -24,11 +24,11 @@ def test_every_case_table_has_a_near_miss_for_each_name():
 
 
 @pytest.mark.parametrize(("name", "where"), WHOLE_GRAPH.items())
-def test_functions_named_for_whole_graph_rewrites_exist(name, where):
+def test_what_is_named_for_whole_graph_rewrites_exists(name, where):
     tests = [where] if isinstance(where, str) else list(where)
     assert tests
     for test in tests:
-        path, _, function = test.partition("::")
+        path, _, found = test.partition("::")
         tree = ast.parse((ROOT / path).read_text())
-        assert function.startswith("test_")
-        assert function in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}, test
+        assert found.startswith(("test_", "Test"))
+        assert found in {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}, test

@@ -1,7 +1,7 @@
 """Rewrites of systems, inverses and determinants of matrices, with and without hints about them, by their names."""
 
 import pytest
-from by_name import DTYPES, FAST, ByName, Given, check_fires, check_near_miss, compiled, count, kinds, label, ops
+from by_name import DTYPES, FAST, ByName, ByNameTests, Given, check_fires, compiled, count, kinds, ops
 
 import theano.tensor as T
 from theano.sandbox.linalg.ops import Cholesky, Det, Hint, HintsFeature, Solve, psd
@@ -75,15 +75,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("case", CASES, ids=label)
-def test_fires_and_keeps_values_and_gradients(case, dtype):
-    check_fires(case, dtype)
-
-
-@pytest.mark.parametrize("case", CASES, ids=label)
-def test_leaves_the_near_miss_alone(case):
-    check_near_miss(case)
+class TestMatrices(ByNameTests):
+    cases = CASES
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -20,6 +20,28 @@ def test_merge_keeps_an_index_out_of_range():
         f(V)
 
 
+n, i, s = T.lscalar("n"), T.lscalar("i"), T.dscalar("s")
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", theano.Mode("vm", "fast_run")])
+@pytest.mark.parametrize(
+    ("build", "inputs", "fits", "misfits"),
+    [
+        (lambda: T.alloc(s, n)[3], [s, n], (2.0, 4), (2.0, 3)),
+        (lambda: T.alloc(s, n)[-3], [s, n], (2.0, 3), (2.0, 2)),
+        (lambda: T.alloc(s, n)[i], [s, n, i], (2.0, 4, -4), (2.0, 3, -4)),
+        (lambda: T.alloc(s, 5)[i], [s, i], (2.0, 4), (2.0, 5)),
+        (lambda: T.alloc(x, n, 7)[1, 2:], [x, n], (V, 2), (V, 1)),
+        (lambda: T.zeros((n, 3))[0, 1:], [n], (1,), (0,)),
+    ],
+)
+def test_an_index_of_a_repetition_is_still_checked(build, inputs, fits, misfits, mode):
+    f = theano.function(inputs, build(), mode=mode)
+    np.testing.assert_array_equal(f(*fits), theano.function(inputs, build(), mode=theano.Mode("py", None))(*fits))
+    with pytest.raises(IndexError):
+        f(*misfits)
+
+
 _part = st.one_of(st.none(), st.integers(-4, 4))
 _slice = st.builds(slice, _part, _part, st.sampled_from([None, 1, 2, -1, -2]))
 

@@ -4,7 +4,7 @@ registered names; and those that prepare, check, merge or print a graph.
 
 import numpy as np
 import pytest
-from by_name import DTYPES, FAST, OFF, ByName, Given, check_fires, check_near_miss, compiled, count, kinds, label, ops, text
+from by_name import DTYPES, FAST, OFF, ByName, ByNameTests, Given, compiled, count, kinds, ops, text
 
 import theano
 import theano.tensor as T
@@ -139,15 +139,8 @@ def is_increment(node):
     return isinstance(node.op, IncSubtensor)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("case", CASES, ids=label)
-def test_fires_and_keeps_values_and_gradients(case, dtype):
-    check_fires(case, dtype)
-
-
-@pytest.mark.parametrize("case", CASES, ids=label)
-def test_leaves_the_near_miss_alone(case):
-    check_near_miss(case)
+class TestWholeGraph(ByNameTests):
+    cases = CASES
 
 
 def selecting(*names, **databases):

@@ -6,23 +6,23 @@ The others have a `Case` in a module `cases_*` (see rewrite_cases.py); test_rewr
 from __future__ import annotations
 
 _REWRITING = "tests/tensor/rewriting"
-_FIRES = "test_fires_and_keeps_values_and_gradients"
 
 
 def _tests(path: str, *functions: str) -> tuple[str, ...]:
     return tuple(f"{path}::{function}" for function in functions)
 
 
-_SCAN = _tests("tests/scan_module/rewriting/test_scan_by_name.py", _FIRES, "test_leaves_the_near_miss_alone")
-_BY_NAME = _tests(f"{_REWRITING}/test_rewrite_by_name.py", _FIRES, "test_leaves_near_misses_alone")
-_MATRICES = _tests(f"{_REWRITING}/test_rewrite_matrices.py", _FIRES, "test_leaves_the_near_miss_alone")
+_SCAN = "tests/scan_module/rewriting/test_scan_by_name.py::TestLoops"
+_BY_NAME = f"{_REWRITING}/test_rewrite_by_name.py::TestConditionalsAndIdentities"
+_MATRICES = f"{_REWRITING}/test_rewrite_matrices.py::TestMatrices"
 _WHOLE_FILE = f"{_REWRITING}/test_rewrite_whole_graph.py"
-_WHOLE = _tests(_WHOLE_FILE, _FIRES, "test_leaves_the_near_miss_alone")
+_WHOLE = f"{_WHOLE_FILE}::TestWholeGraph"
 _MERGING = _tests(_WHOLE_FILE, "test_merging", "test_what_differs_is_not_merged", "test_each_merging_has_its_place")
 _RANDOM = _tests(_WHOLE_FILE, "test_states_of_random_numbers_change_in_place", "test_states_that_are_arguments_stay")
 _PRINTING = _tests(_WHOLE_FILE, "test_the_graph_is_printed_on_demand_at_its_place")
 
-#: The registered name -> "tests/...py::test_function", or a tuple of several: fires, values and gradients, near miss.
+#: The registered name -> "tests/...py::test_function" or "::TestClass", or a tuple of several: fires, values and gradients,
+#: near miss.
 WHOLE_GRAPH: dict[str, str | tuple[str, ...]] = {
     # Merging, checking, printing, preparing.
     "merge": (

@@ -17,6 +17,9 @@ def log_error(*lines: str) -> None:
     """Log lines as errors of :mod:`theano.gof.opt`."""
     import logging
 
+    from theano.compile.progress import clear_line
+
+    clear_line()
     logger = logging.getLogger("theano.gof.opt")
     for line in lines:
         logger.error("%s", line)
@@ -26,6 +29,9 @@ def debug_post_mortem() -> None:
     """Start the debugger where the exception that is being handled was raised."""
     import pdb
 
+    from theano.compile.progress import clear_line
+
+    clear_line()
     pdb.post_mortem(sys.exc_info()[2])
 
 
@@ -141,7 +147,7 @@ class Optimizer:
     def add_requirements(self, fgraph) -> None:
         """Attach to `fgraph` the features that `apply` relies on."""
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         """Write one line for this optimizer and, below it, those of its parts.
 
         Parameters
@@ -188,7 +194,7 @@ class FromFunctionOptimizer(Optimizer):
         for require in self.requirements:
             require(fgraph)
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         print(f"{' ' * level}{self.apply} id={id(self)}", file=stream)
 
 
@@ -315,7 +321,7 @@ class SeqOptimizer(Optimizer, list):
             table_difference(callback_table(fgraph), table_start),
         )
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         super().print_summary(stream, level, depth)
         if depth != 0:
             for opt in self:
@@ -344,9 +350,15 @@ class SeqOptimizer(Optimizer, list):
         if validate_time is not None:
             print(blanc, f"  {validate_time:.3f}s for fgraph.validate()", file=stream)
         print(blanc, f"  {callback_time:.3f}s for callback", file=stream)
-        for key, value in sorted(callbacks_time.items(), key=lambda item: -item[1]):
-            if value > 0:
-                print(blanc, f"      {optimizer_label(key)}, {value:f}s", file=stream)
+        by_feature: dict[str, float] = {}
+        for feature, seconds in callbacks_time.items():
+            text = str(optimizer_label(feature))
+            # Most features have no text of their own, and some (the worklists of passes) come up again and again.
+            text = type(feature).__name__ if text.startswith("<") else text
+            by_feature[text] = by_feature.get(text, 0.0) + seconds
+        for text, seconds in sorted(by_feature.items(), key=lambda item: -item[1]):
+            if seconds > 0:
+                print(blanc, f"      {text}, {seconds:f}s", file=stream)
         if level == 0:
             print(blanc, "time      - (name, class, index) - validate time", file=stream)
         rows = []

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import heapq
 import math
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
 from theano.configdefaults import config
@@ -28,9 +27,10 @@ class _Worklist(toolbox.Feature):
     """The nodes that changed, or that lie near a change, since they were last looked at."""
 
     def __str__(self) -> str:
-        return "worklist of an EquilibriumOptimizer"
+        return f"worklist of {self.of}"
 
-    def __init__(self, ignore_newtrees: bool = False) -> None:
+    def __init__(self, ignore_newtrees: bool = False, of: str = "an EquilibriumOptimizer") -> None:
+        self.of = of
         # Node -> how far the change that put it here may still spread. `pending` is looked at in this pass, `dirty`
         # in the next one.
         self.pending: dict[Any, int] = {}
@@ -43,6 +43,20 @@ class _Worklist(toolbox.Feature):
         self.serial = 0
         self.pushed = 0
         self.nb_imported = 0
+        self.index = TrackIndex()
+        # Ids of the local optimizers whose `needs` the graph does not have yet.
+        self.asleep: set[int] = set()
+
+    def sleep(self, index: TrackIndex, ops: Iterable[Any]) -> None:
+        """Pass over the optimizers of `index` that need an Op that is not among `ops`, until one comes in."""
+        self.index = index
+        self.asleep = index.with_needs()
+        for op in ops:
+            self._wake(op)
+
+    def _wake(self, op: Any) -> None:
+        for opt in self.index.woken_by(op):
+            self.asleep.discard(id(opt))
 
     def start(self, nodes: Sequence[Any]) -> None:
         """Begin with `nodes`, given in topological order."""
@@ -119,6 +133,8 @@ class _Worklist(toolbox.Feature):
         self.nb_imported += 1
         self.serial += 1
         self.rank[node] = (self.current[0], self.serial)
+        if self.asleep:
+            self._wake(node.op)
         if self.ignore_newtrees:
             self.dirty[node] = 0
         else:
@@ -246,7 +262,7 @@ class EquilibriumOptimizer(NavigatorOptimizer):
         run = _Run(self, fgraph, start_from)
         return run.to_equilibrium()
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         name = getattr(self, "name", None)
         print(f"{' ' * level}{self.__class__.__name__} {name} id={id(self)}", file=stream)
         if depth == 0:
@@ -399,7 +415,7 @@ class _Run:
         self.fgraph = fgraph
         self.start_from = start_from
         self.tracker = ChangeTracker()
-        self.work = _Worklist(navigator.ignore_newtrees)
+        self.work = _Worklist(navigator.ignore_newtrees, navigator.name or "an EquilibriumOptimizer")
         self.timed = bool(getattr(fgraph, "profile", None)) or config.profile_optimizer
         self.uses: dict[Any, int] = {}
         self.time_opts: dict[Any, float] = {}
@@ -425,6 +441,7 @@ class _Run:
         fgraph.attach_feature(self.tracker)
         fgraph.attach_feature(work)
         try:
+            work.sleep(nav.index, fgraph.present_ops())
             self._look_at_everything()
             verified = False
             graph_changed = True
@@ -526,6 +543,7 @@ class _Run:
         apply_nodes = fgraph.apply_nodes
         find_for, process = nav.index.find_for, nav.process_node
         timed, time_opts, clock = self.timed, self.time_opts, time.perf_counter
+        asleep = work.asleep
         work.begin_pass()
         changed = False
         undone: set[tuple[Any, Any]] = set()
@@ -537,6 +555,8 @@ class _Run:
                 if node not in apply_nodes:
                     continue
                 for lopt in find_for(node):
+                    if id(lopt) in asleep:
+                        continue
                     if undone and (node, lopt) in undone:
                         continue
                     imported = work.nb_imported

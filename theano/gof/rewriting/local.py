@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
@@ -27,6 +26,9 @@ class LocalOptimizer:
     #: Nodes are offered only if one of their inputs is a constant (where `Constant` is listed) or is computed by one of
     #: these Ops or Op classes; None means all nodes. An input that is another one rearranged counts as anything.
     among_inputs: tuple | None = None
+    #: An `EquilibriumOptimizer` passes over this optimizer while the graph has none of these Ops or Op classes; None means
+    #: that of `among_inputs`, if that says more than `Constant`.
+    needs: tuple | None = None
 
     def tracks(self) -> Any:
         """Return the Ops and Op classes whose nodes this optimizer may change; None means all."""
@@ -51,7 +53,7 @@ class LocalOptimizer:
     def add_requirements(self, fgraph) -> None:
         """Attach to `fgraph` the features that `transform` relies on."""
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         """Write a line that names this optimizer."""
         print(f"{' ' * level}{self.__class__.__name__} id={id(self)}", file=stream)
 
@@ -77,7 +79,7 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
         for require in self.requirements:
             require(fgraph)
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         print(f"{' ' * level}{self.transform} id={id(self)}", file=stream)
 
 
@@ -86,6 +88,7 @@ def local_optimizer(
     inplace: bool = False,
     requirements: Iterable[Callable] | None = None,
     among_inputs: Iterable[Any] | None = None,
+    needs: Iterable[Any] | None = None,
 ) -> Callable[[Callable], FromFunctionLocalOptimizer]:
     """Decorator that makes a `LocalOptimizer` of a function of an Apply node.
 
@@ -100,6 +103,9 @@ def local_optimizer(
     among_inputs : list, optional
         See `LocalOptimizer.among_inputs`: without such an input the function would return False. It is then not even
         called by the optimizers that look at many nodes.
+    needs : list, optional
+        See `LocalOptimizer.needs`: the Ops and Op classes of which everything that the function changes has one, be it
+        below the node's inputs.
 
     Returns
     -------
@@ -136,6 +142,8 @@ def local_optimizer(
         result = FromFunctionLocalOptimizer(f, tracks, needed)
         if among_inputs is not None:
             result.among_inputs = tuple(among_inputs)
+        if needs is not None:
+            result.needs = tuple(needs)
         result.__name__ = f.__name__
         result.__module__ = f.__module__
         return result
@@ -159,6 +167,9 @@ class TrackIndex:
         self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
         self._wanted: dict[LocalOptimizer, frozenset] = {}
         self._wanted_classes: set[type] = set()
+        # Op or class -> the optimizers that need one in the graph.
+        self._waiting: dict[Any, list[LocalOptimizer]] = {}
+        self._needed_classes: set[type] = set()
         self._all: tuple[LocalOptimizer, ...] | None = None
         # Op or its class -> its optimizers, and whether one of them looks at the inputs first.
         self._by_value: dict[Any, tuple[tuple[LocalOptimizer, ...], bool]] = {}
@@ -172,7 +183,8 @@ class TrackIndex:
         filters = getattr(opt, "op_filter", None) is not None
         if filters:
             self._filters[opt] = opt.op_filter  # type: ignore[attr-defined]
-        if tracked is None:
+        if not tracked:
+            # The manual's example of an optimizer that looks at all nodes returns an empty list.
             self.everywhere.append(opt)
             self._all_varied |= filters
         else:
@@ -185,10 +197,29 @@ class TrackIndex:
         if opt.among_inputs is not None:
             self._wanted[opt] = frozenset(opt.among_inputs)
             self._wanted_classes.update(type(want) for want in opt.among_inputs if not isinstance(want, type))
+        needs = opt.needs
+        if needs is None and opt.among_inputs is not None and Constant not in opt.among_inputs:
+            # An input is one of these, or such a one rearranged.
+            needs = opt.among_inputs
+        for need in needs or ():
+            self._waiting.setdefault(need, []).append(opt)
+            self._needed_classes.add(need if isinstance(need, type) else type(need))
         self._all = None
         self._found.clear()
         self._by_value.clear()
         self._by_inputs.clear()
+
+    def with_needs(self) -> set[int]:
+        """Return the ids of the optimizers that `need` an Op in the graph."""
+        return {id(opt) for opts in self._waiting.values() for opt in opts}
+
+    def woken_by(self, op: Any) -> list[LocalOptimizer]:
+        """Return the optimizers that need an Op like `op` in the graph."""
+        cls = type(op)
+        if cls not in self._needed_classes:
+            return []
+        waiting = self._waiting
+        return [*waiting.get(cls, ()), *waiting.get(op, ())]
 
     def find_for(self, node: Any) -> tuple[LocalOptimizer, ...]:
         """Return those of ``find(node.op)`` whose `among_inputs` the inputs of `node` satisfy."""
@@ -315,7 +346,7 @@ class LocalOptGroup(LocalOptimizer):
         tracked: list[Any] = []
         for opt in self.opts:
             part = opt.tracks()
-            if part is None:
+            if not part:
                 return None
             tracked.extend(part)
         return tracked
@@ -332,10 +363,23 @@ class LocalOptGroup(LocalOptimizer):
         return opt.transform(node)
 
     def transform(self, node) -> Any:
-        if not self.opts:
-            return None
+        return self.propose(node)[0]
+
+    def propose(self, node) -> tuple[Any, Any]:
+        """Return what `transform` returns, and whose proposal that is.
+
+        Parameters
+        ----------
+        node : Apply
+
+        Returns
+        -------
+        tuple
+            The second element is None, the member of the group, or the names of several, joined by ``' + '``.
+        """
         result: Any = None
-        while True:
+        authors: list[Any] = []
+        while self.opts:
             found = False
             for opt in self._in_order(self.index.find_for(node)):
                 start = time.perf_counter()
@@ -349,14 +393,18 @@ class LocalOptGroup(LocalOptimizer):
                     self.applied_true[opt] += 1
                     self.node_created[opt] += len(self._created(node, new))
                 result = new
+                authors.append(opt)
                 found = True
                 break
             if not found or not self.apply_all_opts or isinstance(result, dict):
-                return result
+                break
             if len(result) != 1 or result[0] is None or result[0].owner is None:
-                return result
+                break
             copy_stack_trace(node.outputs, result)
             node = result[0].owner
+        if len(authors) > 1:
+            return result, " + ".join(str(optimizer_label(opt)) for opt in dict.fromkeys(authors))
+        return result, authors[0] if authors else None
 
     @staticmethod
     def _created(node: Any, new: Any) -> list[Any]:
@@ -369,7 +417,7 @@ class LocalOptGroup(LocalOptimizer):
         for opt in self.opts:
             opt.add_requirements(fgraph)
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         super().print_summary(stream, level, depth)
         if depth != 0:
             for opt in self.opts:
@@ -415,7 +463,8 @@ class LocalMetaOptimizer(LocalOptimizer):
 
     Each registered optimizer proposes a replacement; every proposal is compiled and run on
     test inputs, and the fastest is used. `provide_inputs` makes the inputs when the variables
-    have no test value.
+    have no test value. `config.metaopt.verbose` says what is printed: 0 nothing, 1 where something could not be compared,
+    2 all times and the choice.
     """
 
     def __init__(self) -> None:
@@ -441,8 +490,22 @@ class LocalMetaOptimizer(LocalOptimizer):
         return self._tracks or None
 
     def get_opts(self, node) -> list[Any]:
-        """Return the optimizers that may change `node`."""
-        return self.track_dict.get(type(node.op), []) or self.optimizers
+        """Return the optimizers that may change `node`, as far as the flags of the section `metaopt` let them.
+
+        `metaopt.optimizer_excluding` takes out those with one of its tags; where `metaopt.optimizer_including` is set, only
+        those with one of its tags, with the tag ``'default'`` or without any are compared.
+        """
+        from theano.configdefaults import config
+
+        def tagged(tags: Iterable[str]) -> set[Any]:
+            return {opt for tag in tags for opt in self.tag_dict.get(tag, ())}
+
+        opts = self.track_dict.get(type(node.op), []) or self.optimizers
+        excluded = tagged(config.metaopt.optimizer_excluding.split(":"))
+        wanted = [tag for tag in config.metaopt.optimizer_including.split(":") if tag]
+        if wanted:
+            excluded |= tagged(self.tag_dict) - tagged(["default", *wanted])
+        return [opt for opt in opts if opt not in excluded]
 
     def provide_inputs(self, node, inputs) -> dict:
         """Return a dict of test values (arrays) for those of `inputs` that have none."""
@@ -509,7 +572,7 @@ class LocalMetaOptimizer(LocalOptimizer):
                 print(f"* {opt}: {seconds:.5g} sec")
             if seconds < best_time:
                 best, best_time = proposal, seconds
-        if self.verbose > 0 and best is not None:
+        if self.verbose > 1 and best is not None:
             print(f"= {best_time:.5g} sec for {best}")
         return best
 

@@ -139,6 +139,10 @@ class MergeFeature(toolbox.Feature):
         self.key_of[node] = key
         return found
 
+    def set_apart(self, node: Any) -> None:
+        """Do not propose `node` any more, unless something about it changes."""
+        self._forget(node)
+
     def refuse(self, node: Any, other: Any) -> None:
         """Never propose to merge these two again."""
         self.refused.add((id(node), id(other)))
@@ -221,8 +225,14 @@ class MergeOptimizer(Optimizer):
         for node in waiting:
             if node not in fgraph.apply_nodes:
                 continue
-            for other in feature.candidates(node):
+            others = feature.candidates(node)
+            destroyers = _own_destroyers(fgraph, node) if others else None
+            for other in others:
                 if (id(node), id(other)) in feature.refused or other not in fgraph.apply_nodes:
+                    continue
+                if destroyers and not _own_destroyers(fgraph, other).keys() <= destroyers.keys():
+                    # Each writes over its own: of many such nodes (AllocEmpty, say) not every pair is to be tried.
+                    feature.set_apart(other)
                     continue
                 if len(other.outputs) != len(node.outputs) or any(
                     mine.type != its.type for mine, its in zip(node.outputs, other.outputs)
@@ -339,6 +349,13 @@ class MergeOptimizer(Optimizer):
             prof1[5] + prof2[5],
             prof1[6] + prof2[6],
         )
+
+
+def _own_destroyers(fgraph: Any, node: Any) -> dict[Any, None]:
+    """What overwrites the memory that `node` makes; nothing where its results are views."""
+    if not hasattr(fgraph, "destroyers") or getattr(node.op, "view_map", None):
+        return {}
+    return {destroyer: None for out in node.outputs for destroyer in fgraph.destroyers(out)}
 
 
 def _ancestor_outputs(node: Any) -> set[Variable]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -175,8 +174,13 @@ class NavigatorOptimizer(Optimizer):
             When the proposal is not of the documented form.
         """
         lopt = lopt or self.local_opt
+        author = lopt
         try:
-            proposed = lopt.transform(node)
+            if type(lopt).transform is LocalOptGroup.transform:
+                # Features and messages name the member of the group.
+                proposed, author = lopt.propose(node)
+            else:
+                proposed = lopt.transform(node)
         except Exception as exc:
             if self.failure_callback is None:
                 raise
@@ -184,7 +188,7 @@ class NavigatorOptimizer(Optimizer):
             return False
         if proposed is False or proposed is None:
             return False
-        return self.replace_outputs(fgraph, node, lopt, proposed)
+        return self.replace_outputs(fgraph, node, author, proposed)
 
     def replace_outputs(self, fgraph: Any, node: Any, lopt: Any, proposed: Any) -> bool:
         """Make the replacement that `lopt` proposed for `node`; says whether the graph changed."""
@@ -231,8 +235,9 @@ class NavigatorOptimizer(Optimizer):
         if self.local_opt is not None:
             self.local_opt.add_requirements(fgraph)
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
-        print(f"{' ' * level}{self.__class__.__name__} id={id(self)}", file=stream)
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
+        name = getattr(self, "name", None) or getattr(self, "__name__", None)
+        print(f"{' ' * level}{self.__class__.__name__}{f' {name}' if name else ''} id={id(self)}", file=stream)
         if depth != 0 and self.local_opt is not None:
             self.local_opt.print_summary(stream, level=level + 2, depth=depth - 1)
 
@@ -243,6 +248,22 @@ def nodes_in_order(fgraph: Any, start_from: Any = None) -> list:
     What in-place Ops demand of the order does not matter here: it may even be impossible to run the graph as yet.
     """
     return fgraph.depth_first() if start_from is None else depth_first_order(start_from)
+
+
+class _TopoProfile(tuple):
+    """What `TopoOptimizer.apply` returns, and beside it what each member of a profiled group did."""
+
+    group: tuple[dict, ...] | None = None
+
+
+def _counts_of(local_opt: Any) -> tuple[dict, ...] | None:
+    """Copies of what a profiled group counts, over all graphs; None for other optimizers."""
+    if not isinstance(local_opt, LocalOptGroup) or not local_opt.profile:
+        return None
+    return tuple(
+        dict(table)
+        for table in (local_opt.time_opts, local_opt.process_count, local_opt.applied_true, local_opt.node_created)
+    )
 
 
 class TopoOptimizer(NavigatorOptimizer):
@@ -281,6 +302,8 @@ class TopoOptimizer(NavigatorOptimizer):
         start = time.perf_counter()
         callback_start = callback_seconds(fgraph)
         nb_before = len(fgraph.apply_nodes)
+        # The optimizer is used for many graphs; its counts for this one are the difference.
+        counts_before = _counts_of(self.local_opt) if getattr(fgraph, "profile", None) else None
         nodes, concerns = self._nodes_to_try(fgraph, start_from)
         sort_time = time.perf_counter() - start
         queue = deque(reversed(nodes) if self.order == "in_to_out" else nodes)  # type: ignore[call-overload]
@@ -304,15 +327,15 @@ class TopoOptimizer(NavigatorOptimizer):
         finally:
             self.detach_updater(fgraph, updater)
         loop_time = time.perf_counter() - start
-        return (
-            self,
-            changed,
-            nb_before,
-            len(fgraph.apply_nodes),
-            sort_time,
-            loop_time,
-            callback_seconds(fgraph) - callback_start,
-        )
+        callback_time = callback_seconds(fgraph) - callback_start
+        nb_after = len(fgraph.apply_nodes)
+        profile = _TopoProfile((self, changed, nb_before, nb_after, sort_time, loop_time, callback_time))
+        if counts_before is not None:
+            counts = _counts_of(self.local_opt) or ()
+            profile.group = tuple(
+                {opt: count - old[opt] for opt, count in new.items()} for old, new in zip(counts_before, counts)
+            )
+        return profile
 
     def _nodes_to_try(self, fgraph: Any, start_from: Any) -> tuple[list, Callable[[Any], bool]]:
         """The nodes whose Op the local optimizer tracks, in order, and the test of an Op for that.
@@ -345,18 +368,21 @@ class TopoOptimizer(NavigatorOptimizer):
         print(blanc, "  init io_toposort", sort_time, file=stream)
         print(blanc, "  loop time", loop_time, file=stream)
         print(blanc, "  callback_time", callback_time, file=stream)
-        if isinstance(opt.local_opt, LocalOptGroup) and opt.local_opt.profile:
-            group = opt.local_opt
-            group.print_profile(
-                stream,
-                (group.time_opts, group.process_count, group.applied_true, group.node_created),
-                level=level + 1,
-            )
+        group = getattr(prof, "group", None)
+        if group is not None:
+            opt.local_opt.print_profile(stream, group, level=level + 1)
 
     @staticmethod
     def merge_profile(prof1: Any, prof2: Any) -> Any:
         """Add up two profiles of the same optimizer."""
-        return (prof1[0], *[a + b for a, b in zip(prof1[1:], prof2[1:])])
+        merged = _TopoProfile((prof1[0], *[a + b for a, b in zip(prof1[1:], prof2[1:])]))
+        groups = [prof.group for prof in (prof1, prof2) if getattr(prof, "group", None) is not None]
+        if groups:
+            merged.group = tuple(
+                {opt: sum(table.get(opt, 0) for table in tables) for table in tables for opt in table}
+                for tables in zip(*groups)
+            )
+        return merged
 
     def __str__(self) -> str:
         return getattr(self, "__name__", "<TopoOptimizer instance>")

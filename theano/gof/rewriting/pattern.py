@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import numbers
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
@@ -91,7 +90,7 @@ class OpRemove(LocalOptimizer):
     def __str__(self) -> str:
         return f"{self.op}(x) -> x"
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         print(f"{' ' * level}{self.__class__.__name__}(op={self.op}) id={id(self)}", file=stream)
 
 
@@ -111,7 +110,8 @@ class PatternSub(LocalOptimizer):
     - ``(op, part, ...)``: an application of `op` whose inputs match the parts;
     - a string: any variable; the same string must match the same variable everywhere;
     - a number or a `Constant`: a constant of that value;
-    - ``{'pattern': pattern, 'constraint': function}``: `pattern`, if ``function(variable)`` is true;
+    - ``{'pattern': pattern, 'constraint': function}``: `pattern`, if ``function(variable)`` is true; the key
+      ``'allow_multiple_clients'`` says for this part what the argument of the same name says for all;
 
     and the output pattern is built of the same, where `op` may be any callable.
 
@@ -126,6 +126,8 @@ class PatternSub(LocalOptimizer):
     skip_identities_fn : callable, optional
         Gets a variable; returns an equivalent one to look at instead, or None.
     name : str, optional
+    pdb : bool
+        Start the debugger at each node whose Op is that of the pattern.
     tracks : list, optional
         Ops or Op classes that the navigator should offer instead of the pattern's own Op;
         needs `get_nodes`.
@@ -148,6 +150,7 @@ class PatternSub(LocalOptimizer):
         allow_multiple_clients: bool = False,
         skip_identities_fn: Callable[[Variable], Any] | None = None,
         name: str | None = None,
+        pdb: bool = False,
         tracks: Sequence[Any] = (),
         get_nodes: Callable[[Any], Any] | None = None,
         values_eq_approx: Callable[..., bool] | None = None,
@@ -166,6 +169,7 @@ class PatternSub(LocalOptimizer):
         self.__doc__ = f"{self.__class__.__doc__}\n\nThis instance does: {self}\n"
         self.allow_multiple_clients = allow_multiple_clients
         self.skip_identities_fn = skip_identities_fn
+        self.pdb = pdb
         if name:
             self.__name__ = name
         self._tracks = list(tracks)
@@ -192,7 +196,9 @@ class PatternSub(LocalOptimizer):
             return False
         old_out = node.outputs[0]
         bound: dict[str, Variable] = {}
-        if not self._match(self.in_pattern, old_out, bound, first=True):
+        if self.pdb:
+            breakpoint()
+        if not self._match(self.in_pattern, old_out, bound, self.allow_multiple_clients, first=True):
             return False
         result = self._build(self.out_pattern, bound)
         if not isinstance(result, Variable):
@@ -208,25 +214,30 @@ class PatternSub(LocalOptimizer):
             result.tag.values_eq_approx = self.values_eq_approx
         return [result]
 
-    def _match(self, pattern: Any, expr: Variable, bound: dict[str, Variable], first: bool = False) -> bool:
-        if self._match_exactly(pattern, expr, bound, first):
+    def _match(
+        self, pattern: Any, expr: Variable, bound: dict[str, Variable], shared: bool, first: bool = False
+    ) -> bool:
+        """Whether `expr` matches; `shared` says whether its inner parts may be used elsewhere too."""
+        if self._match_exactly(pattern, expr, bound, shared, first):
             return True
         if self.skip_identities_fn is None or isinstance(pattern, str):
             return False
         equivalent = self.skip_identities_fn(expr)
-        return equivalent is not None and self._match(pattern, equivalent, bound)
+        return equivalent is not None and self._match(pattern, equivalent, bound, shared)
 
-    def _match_exactly(self, pattern: Any, expr: Variable, bound: dict[str, Variable], first: bool) -> bool:
+    def _match_exactly(
+        self, pattern: Any, expr: Variable, bound: dict[str, Variable], shared: bool, first: bool
+    ) -> bool:
         if isinstance(pattern, (list, tuple)):
             node = expr.owner
             if node is None or node.op != pattern[0] or len(node.inputs) != len(pattern) - 1:
                 return False
-            if not first and not self.allow_multiple_clients and len(getattr(expr, "clients", ())) > 1:
+            if not first and not shared and len(getattr(expr, "clients", ())) > 1:
                 return False
             # A failed branch must not leave bindings behind: an equivalent expression may be tried next.
             saved = dict(bound)
             for part, variable in zip(pattern[1:], node.inputs):
-                if not self._match(part, variable, bound):
+                if not self._match(part, variable, bound, shared):
                     bound.clear()
                     bound.update(saved)
                     return False
@@ -234,10 +245,16 @@ class PatternSub(LocalOptimizer):
         if isinstance(pattern, dict):
             if "pattern" not in pattern:
                 raise TypeError("dict patterns need the key 'pattern'")
-            if not self._match(pattern["pattern"], expr, bound, first):
+            saved = dict(bound)
+            shared = pattern.get("allow_multiple_clients", shared)
+            if not self._match(pattern["pattern"], expr, bound, shared, first):
                 return False
             constraint = pattern.get("constraint")
-            return constraint is None or bool(constraint(expr))
+            if constraint is None or constraint(expr):
+                return True
+            bound.clear()
+            bound.update(saved)
+            return False
         if isinstance(pattern, str):
             known = bound.setdefault(pattern, expr)
             if known is expr:
@@ -266,7 +283,7 @@ class PatternSub(LocalOptimizer):
     def __repr__(self) -> str:
         return str(self)
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         name = getattr(self, "__name__", getattr(self, "name", None))
         print(
             f"{' ' * level}{self.__class__.__name__} {name}({_pattern_text(self.in_pattern)}, "

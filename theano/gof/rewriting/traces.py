@@ -99,12 +99,20 @@ def _origin(variable: Variable) -> str:
 class CheckStackTraceFeature(toolbox.Feature):
     """Check (or repair) the stack traces of nodes when they enter a graph.
 
-    Obeys `config.check_stack_trace`: 'log' repairs silently, 'warn' and 'raise' report.
+    Obeys `config.check_stack_trace`: 'log' repairs silently, 'warn' and 'raise' report. What counts is the replacement
+    itself; nodes between it and what was there before take the trace of what is replaced.
     """
+
+    def on_attach(self, fgraph) -> None:
+        fgraph.traces_are_checked = True
+
+    def on_detach(self, fgraph) -> None:
+        fgraph.traces_are_checked = False
 
     def on_import(self, fgraph, node, reason) -> None:
         mode = config.check_stack_trace
-        if mode == "off":
+        if mode == "off" or not fgraph.replaces_a_trace:
+            # Where there was no trace before, the rewrite has none to pass on.
             return
         if all(getattr(output.tag, "trace", None) for output in node.outputs):
             return

@@ -141,6 +141,22 @@ TK_INLINE float tk_exp_minus_square_f32(float x)
     return tk_exp_two_f32(d, tk_fmaf(-x, x, -d));
 }
 
+/* x exp(-x^2), scaled last: a subnormal exponential would have few digits. */
+TK_INLINE double tk_x_exp_minus_square_f64(double x)
+{
+    double d = -x * x, low = tk_fma(-x, x, -d), n = tk_exp_multiple(d);
+    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, d));
+    double y = tk_scale(x * tk_exp_reduced(r, low), n);
+    return d < -755.0 ? __builtin_copysign(0.0, x) : y;
+}
+TK_INLINE float tk_x_exp_minus_square_f32(float x)
+{
+    float d = -x * x, low = tk_fmaf(-x, x, -d), n = tk_exp_multiplef(d);
+    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, d)), t = tk_exp_tailf(r), a = 1.0f + r;
+    float y = tk_scalef(x * (a + (((1.0f - a) + r) + tk_fmaf(low, 1.0f + (r + t), t))), n);
+    return d < -110.0f ? __builtin_copysignf(0.0f, x) : y;
+}
+
 /* exp with an error of little more than half an ulp, for what is computed from it. */
 TK_INLINE double tk_exp_exact(double x)
 {
@@ -182,8 +198,9 @@ TK_INLINE float tk_exp2f(float x)
     return tk_scalef(a + (((1.0f - a) + r) + (tk_exp_tailf(r) + lo)), n);
 }
 
-/* expm1(x) = (2^n - 1) + 2^n (exp(r) - 1); the reduced argument's rounding error is carried along. */
-TK_INLINE double tk_expm1(double x)
+/* expm1(x) = (2^n - 1) + 2^n (exp(r) - 1); the reduced argument's rounding error is carried along. The result is
+ * exp(r) - 1 as r + c, and s = 2^(n - 1). */
+TK_INLINE double tk_expm1_parts(double x, double *c, double *s)
 {
     double n = tk_fma(x, 1.4426950408889634074, TK_MAGIC) - TK_MAGIC;
     double hi = tk_fma(-n, TK_LN2_HI, x), r = tk_fma(-n, TK_LN2_LO, hi);
@@ -194,14 +211,11 @@ TK_INLINE double tk_expm1(double x)
     double p3 = tk_fma(2.7557244557051736e-06, r, 2.4801587359732634e-05);
     double p4 = tk_fma(tk_fma(2.0924309150977968e-09, r, 2.5108937817232558e-08), r, 2.7557243307178896e-07);
     double p = tk_fma(tk_fma(p4, r4, tk_fma(p3, r2, p2)), r4, tk_fma(p1, r2, p0));
-    double c = tk_fma(r2, p, tk_fma(rlo, r, rlo));
-    double s = tk_scale(0.5, n), a = tk_fma(s, r, s - 0.5), b = tk_fma(s, r, (s - 0.5) - a);
-    double y = 2.0 * (a + tk_fma(s, c, b));
-    y = x < -60.0 ? -1.0 : y;
-    y = x > 709.79 ? (double)TK_INF : y;
-    return x == 0 ? x : y;
+    *c = tk_fma(r2, p, tk_fma(rlo, r, rlo));
+    *s = tk_scale(0.5, n);
+    return r;
 }
-TK_INLINE float tk_expm1f(float x)
+TK_INLINE float tk_expm1_partsf(float x, float *c, float *s)
 {
     float n = tk_fmaf(x, 1.44269504f, TK_MAGICF) - TK_MAGICF;
     float hi = tk_fmaf(-n, TK_LN2F_HI, x), r = tk_fmaf(-n, TK_LN2F_LO, hi);
@@ -210,12 +224,36 @@ TK_INLINE float tk_expm1f(float x)
     float p0 = tk_fmaf(0.166666672f, r, 0.5f), p1 = tk_fmaf(0.00833327323f, r, 0.0416663587f);
     float p2 = tk_fmaf(0.000199141272f, r, 0.0013940729f);
     float p = tk_fmaf(tk_fmaf(p2, r2, p1), r2, p0);
-    float c = tk_fmaf(r2, p, tk_fmaf(rlo, r, rlo));
-    float s = tk_scalef(0.5f, n), a = tk_fmaf(s, r, s - 0.5f), b = tk_fmaf(s, r, (s - 0.5f) - a);
+    *c = tk_fmaf(r2, p, tk_fmaf(rlo, r, rlo));
+    *s = tk_scalef(0.5f, n);
+    return r;
+}
+/* The half of what is subnormal need not be a number. */
+TK_INLINE double tk_expm1_of(double x, double r, double c, double s)
+{
+    double a = tk_fma(s, r, s - 0.5), b = tk_fma(s, r, (s - 0.5) - a);
+    double y = 2.0 * (a + tk_fma(s, c, b));
+    y = x < -60.0 ? -1.0 : y;
+    y = x > 709.79 ? (double)TK_INF : y;
+    return __builtin_fabs(x) < 0x1p-60 ? x : y;
+}
+TK_INLINE float tk_expm1_off(float x, float r, float c, float s)
+{
+    float a = tk_fmaf(s, r, s - 0.5f), b = tk_fmaf(s, r, (s - 0.5f) - a);
     float y = 2.0f * (a + tk_fmaf(s, c, b));
     y = x < -30.0f ? -1.0f : y;
     y = x > 88.73f ? TK_INF : y;
-    return x == 0 ? x : y;
+    return __builtin_fabsf(x) < 0x1p-30f ? x : y;
+}
+TK_INLINE double tk_expm1(double x)
+{
+    double c, s, r = tk_expm1_parts(x, &c, &s);
+    return tk_expm1_of(x, r, c, s);
+}
+TK_INLINE float tk_expm1f(float x)
+{
+    float c, s, r = tk_expm1_partsf(x, &c, &s);
+    return tk_expm1_off(x, r, c, s);
 }
 #else
 TK_INLINE double tk_exp_diff_f64(double x, double m)
@@ -231,6 +269,12 @@ TK_INLINE double tk_exp_minus_square_f64(double x)
     return exp(-c * c) * exp((c - a) * (c + a));
 }
 TK_INLINE float tk_exp_minus_square_f32(float x) { return (float)exp(-(double)x * x); }
+TK_INLINE double tk_x_exp_minus_square_f64(double x)
+{
+    double a = x > 30.0 ? 30.0 : x < -30.0 ? -30.0 : x, c = tk_double(tk_bits(a) & ~(npy_int64)0x7ffffff);
+    return x == x ? a * exp((c - a) * (c + a)) * exp(-c * c) : x;
+}
+TK_INLINE float tk_x_exp_minus_square_f32(float x) { return (float)tk_x_exp_minus_square_f64(x); }
 #define tk_exp exp
 #define tk_exp_exact exp
 #define tk_expf_exact expf
@@ -245,6 +289,7 @@ TK_INLINE float tk_exp_minus_square_f32(float x) { return (float)exp(-(double)x 
     default: tk_exp)(x)
 #define tk_exp_diff(x, m) _Generic((x), float: tk_exp_diff_f32, default: tk_exp_diff_f64)(x, m)
 #define tk_exp_minus_square(x) TK_REAL1(tk_exp_minus_square_f32, tk_exp_minus_square_f64, x)
+#define tk_x_exp_minus_square(x) TK_REAL1(tk_x_exp_minus_square_f32, tk_x_exp_minus_square_f64, x)
 #define exp2(x) TK_REAL1(tk_exp2f, tk_exp2, x)
 #define expm1(x) TK_REAL1(tk_expm1f, tk_expm1, x)
 #endif

@@ -124,20 +124,32 @@ TK_INLINE float tk_log10f(float x)
     return tk_log_basef(x, 0x1.bcb7b2p-2f, -0x1.5b235ep-27f, 0x1.344136p-2f, -0x1.ec10cp-27f);
 }
 
-/* log1p(x): log of u = 1 + x with the rounding error of u as a correction c; near 0, f = x itself. */
-TK_INLINE double tk_log1p(double x)
+/* log(v) + c; log(1 + f) with f instead where v is near 1. */
+TK_INLINE double tk_log_near(double v, double c, double f, int near)
 {
-    int near = (x > -0.29289) & (x < 0.41421);
-    double u = 1.0 + x, k;
-    double v = u > 0 ? u : 1.0;
-    double m = tk_split(v, &k);
-    double c = (x > 1.0 ? 1.0 - (u - x) : x - (u - 1.0)) / v;
-    c = v > 0x1p60 ? 0.0 : c;
-    double f = near ? x : m - 1.0;
+    double k, m = tk_split(v, &k);
+    f = near ? f : m - 1.0;
     k = near ? 0.0 : k;
     c = near ? 0.0 : c;
     double hfsq = 0.5 * f * f, t = tk_log_tail(f, hfsq);
-    double y = tk_fma(k, TK_LOG_LN2_HI, f - (hfsq - (t + tk_fma(k, TK_LOG_LN2_LO, c))));
+    return tk_fma(k, TK_LOG_LN2_HI, f - (hfsq - (t + tk_fma(k, TK_LOG_LN2_LO, c))));
+}
+TK_INLINE float tk_log_nearf(float v, float c, float f, int near)
+{
+    float k, m = tk_splitf(v, &k);
+    f = near ? f : m - 1.0f;
+    k = near ? 0.0f : k;
+    c = near ? 0.0f : c;
+    float hfsq = 0.5f * f * f, t = tk_log_tailf(f);
+    return tk_fmaf(k, 0x1.62ep-1f, f - (hfsq - (t + tk_fmaf(k, 0x1.0bfbe8p-15f, c))));
+}
+
+/* log1p(x): log of u = 1 + x with the rounding error of u as a correction c; near 0, f = x itself. */
+TK_INLINE double tk_log1p(double x)
+{
+    double u = 1.0 + x, v = u > 0 ? u : 1.0;
+    double c = (x > 1.0 ? 1.0 - (u - x) : x - (u - 1.0)) / v;
+    double y = tk_log_near(v, v > 0x1p60 ? 0.0 : c, x, (x > -0.29289) & (x < 0.41421));
     y = x < (double)TK_INF ? y : x;
     y = x < -1.0 ? (double)NAN : y;
     y = x == -1.0 ? -(double)TK_INF : y;
@@ -145,17 +157,9 @@ TK_INLINE double tk_log1p(double x)
 }
 TK_INLINE float tk_log1pf(float x)
 {
-    int near = (x > -0.29289f) & (x < 0.41421f);
-    float u = 1.0f + x, k;
-    float v = u > 0 ? u : 1.0f;
-    float m = tk_splitf(v, &k);
+    float u = 1.0f + x, v = u > 0 ? u : 1.0f;
     float c = (x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f)) / v;
-    c = v > 0x1p30f ? 0.0f : c;
-    float f = near ? x : m - 1.0f;
-    k = near ? 0.0f : k;
-    c = near ? 0.0f : c;
-    float hfsq = 0.5f * f * f, t = tk_log_tailf(f);
-    float y = tk_fmaf(k, 0x1.62ep-1f, f - (hfsq - (t + tk_fmaf(k, 0x1.0bfbe8p-15f, c))));
+    float y = tk_log_nearf(v, v > 0x1p30f ? 0.0f : c, x, (x > -0.29289f) & (x < 0.41421f));
     y = x < TK_INF ? y : x;
     y = x < -1.0f ? NAN : y;
     y = x == -1.0f ? -TK_INF : y;

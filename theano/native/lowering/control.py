@@ -11,4 +11,4 @@ from theano.tensor.opt import Assert
 def lower_assert(builder: ProgramBuilder, node: Apply) -> None:
     if not is_tensor_like(node.inputs[0].type):
         raise CannotLower("an assertion about a value that is not an array")
-    builder.emit_for(node, "assert_op", (str(node.op.msg),))
+    builder.emit_for(node, "assert_op", (str(node.op.msg), node.op.exc))

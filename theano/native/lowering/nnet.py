@@ -17,6 +17,7 @@ from theano.tensor.nnet.nnet import (
     SoftmaxGrad,
     SoftmaxWithBias,
 )
+from theano.tensor.nnet.softmax import LIKELY, LogSoftmaxGrad, is_softmax
 
 
 def _float_dtype(node: Apply) -> str:
@@ -57,27 +58,33 @@ def _softmax_stages(dtype: str, biased: bool, output: int) -> list[Stage]:
     """Maximum; exponentials and their sum; quotient."""
     loads_a, body_a, a = _rows(dtype, biased, "a")
     loads_b, body_b, b = _rows(dtype, biased, "c")
+    low, sum_of_lows = _sum_but_top(dtype, b, "e")
     return [
         Stage(loads=loads_a, body=body_a, reduces=(Reduce("maximum", dtype, a, "m"),)),
         Stage(
             loads=loads_b,
-            body=(*body_b, Stmt("e", dtype, f"e = tk_exp_diff({b}, m);")),
+            body=(*body_b, Stmt("e", dtype, f"e = tk_exp_diff({b}, m);"), low),
             stores=(Store(output, "e"),),
-            reduces=(Reduce("add", dtype, "e", "s"),),
-            row=(Stmt("inv", dtype, "inv = 1 / s;"),),
+            reduces=(Reduce("add", dtype, "e", "s"), sum_of_lows),
+            row=(Stmt("inv", dtype, f"inv = {_INVERSE};"),),
         ),
         Stage(loads=(Reload("r", output),), body=(Stmt("p", dtype, "p = r * inv;"),), stores=(Store(output, "p"),)),
     ]
 
 
-def _sum_but_top(dtype: str, x: str, e: str) -> tuple[Stmt, Reduce, Stmt]:
-    """What gives ``rest``, the sum of ``exp(x - max)`` without a maximum, of which the 1 would hide small terms."""
-    return (
-        Stmt("low", dtype, f"low = {x} == m ? 0 : {e};"),
-        Reduce("add", dtype, "low", "lows"),
-        # Several maxima: one of them is left out.
-        Stmt("rest", dtype, "rest = s - lows > 1.5f ? s - 1 : lows;"),
-    )
+#: One over the sum; with several maxima, or a NaN, that of all.
+_INVERSE = "1 / (s - lows <= 1.5f ? 1 + lows : s)"
+
+
+def _sum_but_top(dtype: str, x: str, e: str) -> tuple[Stmt, Reduce]:
+    """What gives ``lows``, the sum of ``exp(x - max)`` without the maxima: each sum with a 1 would round the small terms."""
+    return Stmt("low", dtype, f"low = {x} == m ? 0 : {e};"), Reduce("add", dtype, "low", "lows")
+
+
+def _rest(dtype: str) -> Stmt:
+    """What gives ``rest``, the sum of ``exp(x - max)`` without one maximum."""
+    # Of several maxima one is left out.
+    return Stmt("rest", dtype, "rest = s - lows > 1.5f ? s - 1 : lows;")
 
 
 @lowers(Softmax)
@@ -100,13 +107,20 @@ def _softmax_of_columns(builder: ProgramBuilder, x: Variable, out: Variable, dty
     parts = builder.temporary(dtype, (False, False))
     find = Stage(loads=(Load("x", 0),), reduces=(Reduce("maximum", dtype, "x", "m"),), row_stores=(Store(0, "m"),))
     builder.emit_kernel(ir.Kernel(1, 1, (columns,), (Output(dtype, (0,)),), (find,)), [builder.cell(x)], [top])
-    # Column sums are not blocked as those of rows are: a wider accumulator keeps them as exact.
+    # Column sums are not blocked as those of rows are: a wider accumulator keeps them as exact, or a sum without the 1.
+    reduces: tuple[Reduce, ...] = (Reduce("add", "float64", "w", "s"),)
+    body = (Stmt("e", dtype, "e = tk_exp_diff(x, m);"), Stmt("w", "float64", "w = e;"))
+    inverse = "1 / s"
+    if dtype == "float64":
+        low, sum_of_lows = _sum_but_top(dtype, "x", "e")
+        body, reduces = (*body, low), (*reduces, sum_of_lows)
+        inverse = _INVERSE
     add = Stage(
         loads=(Load("x", 0), Load("m", 1)),
-        body=(Stmt("e", dtype, "e = tk_exp_diff(x, m);"), Stmt("w", "float64", "w = e;")),
+        body=body,
         stores=(Store(0, "e"),),
-        reduces=(Reduce("add", "float64", "w", "s"),),
-        row=(Stmt("inv", dtype, "inv = 1 / s;"),),
+        reduces=reduces,
+        row=(Stmt("inv", dtype, f"inv = {inverse};"),),
         row_stores=(Store(1, "inv"),),
     )
     outputs = (Output(dtype, (0, 1)), Output(dtype, (0,)))
@@ -125,19 +139,45 @@ def lower_softmax_with_bias(builder: ProgramBuilder, node: Apply) -> None:
 
 @lowers(SoftmaxGrad)
 def lower_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
-    """``(dy - sum(dy * p)) * p``."""
+    """``(dy - sum(dy * p)) * p``; of a softmax ``((dy - c) + (c * sum(other p) - sum(other dy * p))) * p``, c the `dy` at a
+    probability near 1
+    """
     dtype = _float_dtype(node)
+    body: tuple[Stmt, ...] = ()
+    reduces: tuple[Reduce, ...] = (Reduce("add", dtype, "t", "s"),)
+    row: tuple[Stmt, ...] = ()
+    product, result = "da * pa", "(db - s) * pb"
+    if is_softmax(node.inputs[1]):
+        product, result = f"pa > {LIKELY}f ? 0 : da * pa", "((db - c) + u) * pb"
+        body = (Stmt("top", dtype, f"top = pa > {LIKELY}f ? da : 0;"), Stmt("op", dtype, f"op = pa > {LIKELY}f ? 0 : pa;"))
+        reduces = (*reduces, Reduce("add", dtype, "top", "c"), Reduce("add", dtype, "op", "lacking"))
+        row = (Stmt("u", dtype, "u = c * lacking - s;"),)
     stages = [
         Stage(
-            loads=(Load("da", 0), Load("pa", 1)),
-            body=(Stmt("t", dtype, "t = da * pa;"),),
-            reduces=(Reduce("add", dtype, "t", "s"),),
+            loads=(Load("da", 0), Load("pa", 1)), body=(*body, Stmt("t", dtype, f"t = {product};")), reduces=reduces, row=row
         ),
-        Stage(
-            loads=(Load("db", 0), Load("pb", 1)),
-            body=(Stmt("d", dtype, "d = (db - s) * pb;"),),
-            stores=(Store(0, "d"),),
-        ),
+        Stage(loads=(Load("db", 0), Load("pb", 1)), body=(Stmt("d", dtype, f"d = {result};"),), stores=(Store(0, "d"),)),
+    ]
+    _emit(builder, node, [_full(dtype), _full(dtype)], [Output(dtype, (0, 1))], stages)
+
+
+@lowers(LogSoftmaxGrad)
+def lower_log_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
+    """``dy - sum(dy) * p``; of a softmax ``dy * sum(other p) - sum(other dy) * p`` at a probability near 1."""
+    dtype = _float_dtype(node)
+    loads: tuple[Load, ...] = (Load("da", 0),)
+    body: tuple[Stmt, ...] = ()
+    reduces = (Reduce("add", dtype, "da", "s"),)
+    result = "db - s * pb"
+    if is_softmax(node.inputs[1]):
+        loads = (*loads, Load("pa", 1))
+        body = tuple(Stmt(f"o{v}", dtype, f"o{v} = pa > {LIKELY}f ? 0 : {v};") for v in ("da", "pa"))
+        reduces = (*reduces, Reduce("add", dtype, "oda", "others"), Reduce("add", dtype, "opa", "lacking"))
+        result = f"pb > {LIKELY}f ? db * lacking - others * pb : {result}"
+    difference = Stmt("d", dtype, f"d = {result};")
+    stages = [
+        Stage(loads=loads, body=body, reduces=reduces),
+        Stage(loads=(Load("db", 0), Load("pb", 1)), body=(difference,), stores=(Store(0, "d"),)),
     ]
     _emit(builder, node, [_full(dtype), _full(dtype)], [Output(dtype, (0, 1))], stages)
 
@@ -146,14 +186,14 @@ def lower_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
 def lower_log_softmax(builder: ProgramBuilder, node: Apply) -> None:
     """``x - max - log(sum(exp(x - max)))``."""
     dtype = _float_dtype(node)
-    low, sum_of_lows, rest = _sum_but_top(dtype, "xb", "e")
+    low, sum_of_lows = _sum_but_top(dtype, "xb", "e")
     stages = [
         Stage(loads=(Load("xa", 0),), reduces=(Reduce("maximum", dtype, "xa", "m"),)),
         Stage(
             loads=(Load("xb", 0),),
             body=(Stmt("e", dtype, "e = tk_exp_diff(xb, m);"), low),
             reduces=(Reduce("add", dtype, "e", "s"), sum_of_lows),
-            row=(rest, Stmt("ls", dtype, "ls = log1p(rest);")),
+            row=(_rest(dtype), Stmt("ls", dtype, "ls = log1p(rest);")),
         ),
         Stage(loads=(Load("xc", 0),), body=(Stmt("p", dtype, "p = (xc - m) - ls;"),), stores=(Store(0, "p"),)),
     ]
@@ -166,14 +206,7 @@ def lower_crossentropy_softmax(builder: ProgramBuilder, node: Apply) -> None:
     dtype, target = _float_dtype(node), node.inputs[2].type.dtype
     where = node.outputs[2].type.dtype
     first, second, third = _softmax_stages(dtype, True, 1)
-    low, sum_of_lows, rest = _sum_but_top(dtype, "zc", "e")
-    second = Stage(
-        second.loads,
-        (*second.body, low),
-        second.stores,
-        (*second.reduces, sum_of_lows),
-        row=(*second.row, rest),
-    )
+    second = Stage(second.loads, second.body, second.stores, second.reduces, row=(*second.row, _rest(dtype)))
     loads, body, z = _rows(dtype, True, "f")
     find = Stage(
         loads=loads,
@@ -209,7 +242,7 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
     gradient = Operand(dtype, (True, True), axes=(-1, -1), ndim=1) if dy.type.broadcastable[0] else _per_row(dtype)
     stages = []
     at_target = "p - 1"
-    if p.owner is not None and isinstance(p.owner.op, _SOFTMAXES):
+    if is_softmax(p):
         others = Stmt("o", dtype, "o = (i == (npy_int64)y) ? 0 : q;")
         stages.append(Stage((Load("q", 1),), (others,), reduces=(Reduce("add", dtype, "o", "rest"),), index="i"))
         at_target = "-rest"
@@ -224,9 +257,6 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
     _check_targets(builder, node, node.inputs[2], node.inputs[1])
     inputs = [gradient, _full(dtype), _per_row(target)]
     _emit(builder, node, inputs, [Output(dtype, (0, 1))], stages, (Load("dy", 0), Load("y", 2)))
-
-
-_SOFTMAXES = (Softmax, SoftmaxWithBias, CrossentropySoftmaxArgmax1HotWithBias)
 
 
 @lowers(CrossentropyCategorical1Hot)

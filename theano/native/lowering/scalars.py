@@ -142,6 +142,10 @@ class StatementWriter:
             self.support.append(support)
         if isinstance(op, scalar.Mul | scalar.Sqr) and node.outputs[0].type.dtype.startswith("complex") and inputs:
             code = f"{outputs[0]} = {_complex_product(op, node, inputs)};"
+        if not getattr(op.c_code, "__module__", "").startswith("theano."):
+            # A user's code may leave any number in a truth value.
+            truths = [name for name, variable in zip(outputs, node.outputs, strict=True) if variable.type.dtype == "bool"]
+            code += "".join(f"\n{name} = ({name} != 0);" for name in truths)
         for name, variable in zip(outputs[:-1], node.outputs[:-1], strict=True):
             self.statements.append(ir.Stmt(name, variable.type.dtype, ""))
         self.statements.append(ir.Stmt(outputs[-1], node.outputs[-1].type.dtype, code))

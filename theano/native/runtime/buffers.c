@@ -8,7 +8,7 @@
 
 #define COPY_2D(T)                                                                                         \
     do {                                                                                                   \
-        if (magnitude(ssr) < magnitude(sse) && rows > 1) {                                                 \
+        if (along_rows && rows > 1) {                                                                      \
             for (thn_intp e = 0; e < n; e++) {                                                             \
                 const char *s = src + e * sse;                                                             \
                 char *d = dst + e * dse;                                                                   \
@@ -32,6 +32,65 @@ typedef struct Item16 {
     uint64_t a, b;
 } Item16;
 
+typedef uint32_t Four __attribute__((vector_size(16)));
+typedef uint32_t FourAt __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint64_t Two __attribute__((vector_size(16)));
+typedef uint64_t TwoAt __attribute__((vector_size(16), aligned(1), may_alias));
+#if defined(__clang__)
+#define PICK4(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#define PICK2(a, b, i, j) __builtin_shufflevector(a, b, i, j)
+#else
+#define PICK4(a, b, i, j, k, l) __builtin_shuffle(a, b, (Four){i, j, k, l})
+#define PICK2(a, b, i, j) __builtin_shuffle(a, b, (Two){i, j})
+#endif
+
+static inline void transpose_4x4(char *d, thn_intp ds, const char *s, thn_intp ss)
+{
+    const Four a = *(const FourAt *)s, b = *(const FourAt *)(s + ss);
+    const Four c = *(const FourAt *)(s + 2 * ss), e = *(const FourAt *)(s + 3 * ss);
+    const Four ab = PICK4(a, b, 0, 4, 1, 5), ab2 = PICK4(a, b, 2, 6, 3, 7);
+    const Four ce = PICK4(c, e, 0, 4, 1, 5), ce2 = PICK4(c, e, 2, 6, 3, 7);
+    *(FourAt *)d = PICK4(ab, ce, 0, 1, 4, 5);
+    *(FourAt *)(d + ds) = PICK4(ab, ce, 2, 3, 6, 7);
+    *(FourAt *)(d + 2 * ds) = PICK4(ab2, ce2, 0, 1, 4, 5);
+    *(FourAt *)(d + 3 * ds) = PICK4(ab2, ce2, 2, 3, 6, 7);
+}
+
+static inline void transpose_2x2(char *d, thn_intp ds, const char *s, thn_intp ss)
+{
+    const Two a = *(const TwoAt *)s, b = *(const TwoAt *)(s + ss);
+    *(TwoAt *)d = PICK2(a, b, 0, 2);
+    *(TwoAt *)(d + ds) = PICK2(a, b, 1, 3);
+}
+
+/* dst[j, i] = src[i, j], i < n, j < m; ss, ds: from row to row; the items of a row are side by side. Of 4 or 8 bytes. */
+static void transpose(int size, char *dst, thn_intp ds, const char *src, thn_intp ss, thn_intp n, thn_intp m)
+{
+    const thn_intp block = 16 / size, n1 = n - n % block, m1 = m - m % block;
+    for (thn_intp i = 0; i < n1; i += block) {
+        for (thn_intp k = 0; k < block && i + 2 * block + k < n; k++) {
+            for (thn_intp j = 0; j < m * size; j += 64) {
+                __builtin_prefetch(src + (i + 2 * block + k) * ss + j);
+            }
+        }
+        for (thn_intp j = 0; j < m1; j += block) {
+            char *d = dst + j * ds + i * size;
+            const char *s = src + i * ss + j * size;
+            if (size == 4) {
+                transpose_4x4(d, ds, s, ss);
+            }
+            else {
+                transpose_2x2(d, ds, s, ss);
+            }
+        }
+    }
+    for (thn_intp i = 0; i < n; i++) {
+        for (thn_intp j = i < n1 ? m1 : 0; j < m; j++) {
+            memcpy(dst + j * ds + i * size, src + i * ss + j * size, (size_t)size);
+        }
+    }
+}
+
 /* rows x n items; ssr/dsr: strides from row to row, sse/dse: from element to element. */
 void thn_copy_2d(int size, char *dst, thn_intp dsr, thn_intp dse, const char *src, thn_intp ssr, thn_intp sse, thn_intp rows,
                     thn_intp n)
@@ -52,6 +111,19 @@ void thn_copy_2d(int size, char *dst, thn_intp dsr, thn_intp dse, const char *sr
         }
         return;
     }
+    if ((size == 4 || size == 8) && rows > 3 && n > 3) {
+        if (ssr == size && dse == size) {
+            transpose(size, dst, dsr, src, sse, n, rows);
+            return;
+        }
+        if (sse == size && dsr == size) {
+            transpose(size, dst, dse, src, ssr, rows, n);
+            return;
+        }
+    }
+    /* Each column at once where what is not dense is denser along the columns. */
+    const thn_intp far_r = magnitude(ssr) > magnitude(dsr) ? ssr : dsr, far_e = magnitude(sse) > magnitude(dse) ? sse : dse;
+    const int along_rows = magnitude(far_r) < magnitude(far_e);
     switch (size) {
     case 1: COPY_2D(uint8_t); break;
     case 2: COPY_2D(uint16_t); break;

@@ -72,7 +72,8 @@ static int assert_prepare(ThnFrame *f, const ThnInstr *ins)
         const ThnCell *c = THN_IN(f, ins, k);
         if (c->kind == THN_KIND_TENSOR && c->ndim == 0 && !thn_truth(c)) {
             PyObject *message = PyTuple_GET_SIZE(ins->params) ? PyTuple_GET_ITEM(ins->params, 0) : NULL;
-            PyErr_SetObject(PyExc_AssertionError, message ? message : Py_None);
+            PyObject *type = PyTuple_GET_SIZE(ins->params) > 1 ? PyTuple_GET_ITEM(ins->params, 1) : PyExc_AssertionError;
+            PyErr_SetObject(type, message ? message : Py_None);
             return -1;
         }
     }

@@ -3,6 +3,8 @@
 #include "plan.h"
 
 #define BUFFER 1024               /* elements of a block of an elementwise kernel that goes through buffers */
+#define TILE_ROWS 16              /* rows of a tile of an operand that lies transposed: some cache lines of each column */
+#define TILE_COLUMNS 256
 #define TASK_WORK 25000.0         /* ns of work worth a task */
 #define PARALLEL_WORK 60000.0     /* ns of work below which nothing is split */
 
@@ -49,6 +51,72 @@ static void elem_range(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, 
     }
 }
 
+/* Whether an operand that goes through a buffer is dense along the rows' dim rather than along the rows: then each of its
+ * cache lines holds elements of several rows, and is to be used for all of them while it is there. */
+static int is_transposed(const ThnPlan *p, thn_intp n0)
+{
+    const Dims *g = &p->outer;
+    const int last = g->n - 1;
+    for (int op = 0; op < n_ops(p->k) && last > 0 && n0 >= 32; op++) {
+        const thn_intp *s = g->strides + op * g->cap;
+        if (p->through[op] && magnitude(s[last - 1]) < 64 && magnitude(s[last - 1]) < magnitude(s[last])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The same through buffers, in tiles of several rows. */
+static int elem_range_tiled(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
+{
+    const ThnKernel *k = p->k;
+    const Dims *g = &p->outer;
+    const int ops = n_ops(k), last = g->n - 1;
+    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
+    thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
+    size_t at[THN_KMAXOPS], bytes = 0;
+    for (int op = 0; op < ops; op++) {
+        at[op] = bytes;
+        bytes += p->through[op] ? (size_t)TILE_ROWS * TILE_COLUMNS * itemsize_of(k, op) : 0;
+    }
+    char *buf = thn_buffer_alloc(bytes);
+    if (!buf) {
+        return -1;
+    }
+    for (thn_intp r = r0, rows; r < r1; r += rows) {
+        memcpy(ptr, p->ptr, ops * sizeof(char *));
+        thn_seek(g, last, r, ops, ptr, idx);
+        const thn_intp left = g->shape[last - 1] - r % g->shape[last - 1];
+        rows = left < TILE_ROWS ? left : TILE_ROWS;
+        rows = rows < r1 - r ? rows : r1 - r;
+        for (thn_intp e = e0; e < e1; e += TILE_COLUMNS) {
+            const thn_intp m = e1 - e < TILE_COLUMNS ? e1 - e : TILE_COLUMNS;
+            for (int op = 0; op < ops; op++) {
+                const thn_intp *s = g->strides + op * g->cap, size = itemsize_of(k, op);
+                q[op] = ptr[op] + e * s[last];
+                s1[op] = s[last - 1];
+                if (p->through[op]) {
+                    char *b = buf + at[op];
+                    if (op < k->nin) {
+                        thn_copy_2d((int)size, b, m * size, size, q[op], s[last - 1], s[last], rows, m);
+                    }
+                    q[op] = b;
+                    s1[op] = m * size;
+                }
+            }
+            k->fn->elem(q, s1, rows, m);
+            for (int op = k->nin; op < ops; op++) {
+                const thn_intp *s = g->strides + op * g->cap, size = itemsize_of(k, op);
+                if (p->through[op]) {
+                    thn_copy_2d((int)size, ptr[op] + e * s[last], s[last - 1], s[last], q[op], m * size, size, rows, m);
+                }
+            }
+        }
+    }
+    thn_buffer_free(buf);
+    return 0;
+}
+
 /* The same through buffers. With p->flat, rows are taken together as far as they fit. */
 static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
 {
@@ -58,6 +126,9 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
     char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
     thn_intp zero[THN_KMAXOPS] = {0}, idx[THN_KMAXDIM + 2];
     const thn_intp n0 = e1 - e0;
+    if (is_transposed(p, n0)) {
+        return elem_range_tiled(p, r0, r1, e0, e1);
+    }
     const int together = p->flat && n0 < BUFFER / 2 && n0 == g->shape[last];
     char *buf = thn_buffer_alloc((size_t)ops * BUFFER * 16);
     if (!buf) {

@@ -6,7 +6,7 @@ from typing import Any
 
 from theano.compile.ops import Shape, Shape_i
 from theano.gof.graph import Apply, Variable
-from theano.gof.opt import LocalOptimizer
+from theano.gof.opt import LocalOptimizer, copy_stack_trace
 from theano.scalar import basic as scalar
 from theano.scan_module.rewriting.loop import Loop, State, dependents
 from theano.scan_module.rewriting.slices import initial_value, integer_indices, keeps_all, takes_last_only
@@ -36,7 +36,12 @@ class ScanOptimizer(LocalOptimizer):
     def transform(self, node: Apply) -> Any:
         if not isinstance(node.op, Scan) or node.op.destroy_map:
             return False
-        return self.rewrite(Loop(node))
+        replacements = self.rewrite(Loop(node))
+        if isinstance(replacements, dict):
+            for old, new in replacements.items():
+                if isinstance(new, Variable) and new.tag._trace is None:
+                    copy_stack_trace(old, new)
+        return replacements
 
     def rewrite(self, loop: Loop) -> Any:
         """Return what takes the place of what, or False."""

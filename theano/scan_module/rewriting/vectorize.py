@@ -402,6 +402,22 @@ def _by_rows(stacked: Stacked, node: Apply, values: dict[Variable, Any]) -> Any:
     return result.reshape(values[node.inputs[0]].shape)
 
 
+def _softmax_gradient(stacked: Stacked, node: Apply, values: dict[Variable, Any]) -> Any:
+    """The gradient of one softmax in several directions, as those of a Jacobian are; else row by row."""
+    from theano.tensor.nnet.softmax import LogSoftmaxGrad, is_softmax, logsoftmax_grad_graph, softmax_grad_graph
+
+    dy, sm = node.inputs
+    if sm in values or dy not in values or dy.type.dtype != sm.type.dtype:
+        return _by_rows(stacked, node, values)
+    rows, probabilities = values[dy], stacked.constant(sm)
+    of_logarithm = isinstance(node.op, LogSoftmaxGrad)
+    if is_softmax(probabilities):
+        return (logsoftmax_grad_graph if of_logarithm else softmax_grad_graph)(rows, probabilities)
+    if of_logarithm:
+        return rows - rows.sum(axis=2, keepdims=True) * probabilities
+    return (rows - (rows * probabilities).sum(axis=2, keepdims=True)) * probabilities
+
+
 def _join(stacked: Stacked, node: Apply, values: dict[Variable, Any]) -> Any:
     axis = node.inputs[0]
     if not isinstance(axis, Constant):
@@ -432,7 +448,7 @@ _Rule = Callable[[Stacked, Apply, dict[Variable, Any]], Any]
 
 
 def _rules() -> dict[type, _Rule]:
-    from theano.tensor.nnet.nnet import LogSoftmax, Softmax, SoftmaxGrad, SoftmaxWithBias
+    from theano.tensor.nnet.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad, SoftmaxWithBias
 
     return {
         Elemwise: _elemwise,
@@ -448,7 +464,8 @@ def _rules() -> dict[type, _Rule]:
         T.Alloc: _alloc,
         Softmax: _by_rows,
         LogSoftmax: _by_rows,
-        SoftmaxGrad: _by_rows,
+        LogSoftmaxGrad: _softmax_gradient,
+        SoftmaxGrad: _softmax_gradient,
         SoftmaxWithBias: _by_rows,
     }
 

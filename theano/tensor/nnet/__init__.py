@@ -9,9 +9,13 @@ from theano.tensor.nnet.nnet import *
 from theano.tensor.nnet.sigm import *
 
 from theano.tensor.nnet import nnet, rewriting, sigm  # isort: skip
+from theano.tensor.nnet import softmax_parts as _part_rewrites  # isort: skip
 from theano.tensor.rewriting import sigmoid as _sigmoid_rewrites  # isort: skip
+from theano.tensor.rewriting import stability_complement as _complement_rewrites  # isort: skip
 from theano.tensor.rewriting import stability_log as _log_rewrites  # isort: skip
 from theano.tensor.rewriting import stability_quotient as _quotient_rewrites  # isort: skip
+from theano.tensor.rewriting import stability_softmax as _softmax_rewrites  # isort: skip
+from theano.tensor.rewriting import stability_switch as _switch_rewrites  # isort: skip
 
 _lazy_modules = (
     "Conv3D",

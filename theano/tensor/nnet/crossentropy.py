@@ -14,7 +14,7 @@ from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange, zeros_like
 from theano.tensor.math import discrete_dtypes, float_dtypes, integer_dtypes, log
 from theano.tensor.nnet.sigm import softplus
-from theano.tensor.nnet.softmax import Softmax, SoftmaxWithBias, numpy_exponentials, softmax_grad
+from theano.tensor.nnet.softmax import is_softmax, numpy_exponentials, quotients, softmax_grad
 from theano.tensor.reduction import max_and_argmax
 from theano.tensor.reduction import sum as tensor_sum
 from theano.tensor.shaping import shape_padleft
@@ -45,12 +45,6 @@ __all__ = [
 ]
 
 
-def is_softmax(variable: Any) -> bool:
-    """Return whether a variable is computed as a softmax of rows, which add up to 1."""
-    node = variable.owner
-    return node is not None and isinstance(node.op, (Softmax, SoftmaxWithBias, CrossentropySoftmaxArgmax1HotWithBias))
-
-
 def _check_columns(y: np.ndarray, columns: int) -> None:
     if y.size and (y.min() < 0 or y.max() >= columns):
         raise ValueError(f"y_i value out of bounds: labels from {y.min()} to {y.max()}, and {columns} columns")
@@ -65,6 +59,7 @@ class CrossentropySoftmaxArgmax1HotWithBias(Op):
 
     nin = 3
     nout = 3
+    gives_softmax = True
     __props__ = ()
 
     def make_node(self, x: Any, b: Any, y_idx: Any) -> Apply:
@@ -90,7 +85,7 @@ class CrossentropySoftmaxArgmax1HotWithBias(Op):
         index = z.argmax(axis=1) if z.size else np.zeros(x.shape[0], dtype="int64")
         difference, e, others = numpy_exponentials(z)
         output_storage[0][0] = (np.log1p(others[:, 0]) - difference[rows, y_idx]).astype(x.dtype, copy=False)
-        output_storage[1][0] = (e / e.sum(axis=1, keepdims=True)).astype(x.dtype, copy=False)
+        output_storage[1][0] = quotients(e, others).astype(x.dtype, copy=False)
         output_storage[2][0] = index.astype(y_idx.dtype, copy=False)
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:

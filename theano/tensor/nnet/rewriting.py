@@ -20,11 +20,17 @@ from theano.tensor.nnet.crossentropy import (
 )
 from theano.tensor.nnet.sigm import hard_sigmoid, sigmoid, softplus, ultra_fast_sigmoid
 from theano.tensor.nnet.softmax import (
+    LIKELY,
     LogSoftmax,
+    LogSoftmaxGrad,
     Softmax,
     SoftmaxGrad,
     SoftmaxWithBias,
+    is_softmax,
+    logsoftmax_grad,
+    logsoftmax_grad_graph,
     logsoftmax_op,
+    softmax_grad,
     softmax_op,
     softmax_with_bias,
 )
@@ -33,6 +39,7 @@ from theano.tensor.rewriting.registry import (
     register_canonicalize,
     register_specialize,
     register_stabilize,
+    register_uncanonicalize,
     same_dtype,
 )
 from theano.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
@@ -137,7 +144,7 @@ def local_inv_1_plus_exp(node: Any) -> Any:
 
 @register_stabilize
 @register_specialize
-@local_optimizer([T.true_div])
+@local_optimizer([T.true_div], needs=[T.exp])
 def local_exp_over_1_plus_exp(node: Any) -> Any:
     """``a * exp(x) / (1 + exp(x)) -> a * sigmoid(x)`` and ``a / (1 + exp(x)) -> a * sigmoid(-x)``"""
     if node.outputs[0].type.dtype not in T.float_dtypes:
@@ -185,7 +192,7 @@ def local_sigm_times_exp(node: Any) -> Any:
 
 @register_stabilize
 @register_specialize
-@local_optimizer([T.sub])
+@local_optimizer([T.sub], needs=[sigmoid])
 def local_1msigmoid(node: Any) -> Any:
     """``1 - sigmoid(x) -> sigmoid(-x)``, but where all it is for is the product ``sigmoid(x) * (1 - sigmoid(x))`` of a
     sigmoid that is needed besides
@@ -267,8 +274,8 @@ def local_log_of_indexed_softmax(node: Any) -> Any:
 @register_specialize
 @local_optimizer([SoftmaxGrad])
 def local_logsoftmax_grad(node: Any) -> Any:
-    """``softmax_grad(g / sm, sm) -> g - sum(g, axis=1) * sm``, which does not divide by vanishing probabilities, as
-    ``g * (1 - sm) - sm * (sum(g, axis=1) - g)``; for a `g` of one element a row, ``g * (sm - onehot)``
+    """``softmax_grad(g / sm, sm) -> logsoftmax_grad(g, sm)``, which does not divide by vanishing probabilities; for a `g` of
+    one element a row, ``g * (sm - onehot)``
     """
     dy, sm = node.inputs
     labels = _one_hot_gradient(dy)
@@ -297,21 +304,97 @@ def local_logsoftmax_grad(node: Any) -> Any:
     g = same_dtype(g, sm)
     if g.type.broadcastable != sm.type.broadcastable:
         g = T.fill(sm, g)
-    return _replaced(node, g * _complement(sm) - sm * (T.sum(g, axis=1, keepdims=True) - g))
-
-
-def _complement(sm: Any) -> Any:
-    """Return ``1 - sm`` of a softmax as a sum of the other probabilities where it is small."""
-    half, one, zero = (np.asarray(c, dtype=sm.type.dtype) for c in (0.5, 1, 0))
-    likely = T.gt(sm, half)
-    return T.switch(likely, T.sum(T.switch(likely, zero, sm), axis=1, keepdims=True), one - sm)
+    return _replaced(node, logsoftmax_grad(g, sm))
 
 
 @register_stabilize
 @register_specialize
-@local_optimizer([T.sub], among_inputs=[AdvancedIncSubtensor, T.neg])
+@local_optimizer([LogSoftmaxGrad], among_inputs=[T.mul])
+def local_logsoftmax_grad_of_product(node: Any) -> Any:
+    """``logsoftmax_grad(g * sm, sm) -> softmax_grad(g, sm)``: what the gradient of ``exp(logsoftmax(x))`` is"""
+    product, sm = node.inputs
+    factors = _factors(product)
+    for k, f in enumerate(factors):
+        if is_softmax(sm) and (f is sm or _becomes(f, sm)):
+            g = same_dtype(_product(factors[:k] + factors[k + 1 :]), sm)
+            return _replaced(node, softmax_grad(g, sm)) if g.type.broadcastable == sm.type.broadcastable else False
+    return False
+
+
+@register_uncanonicalize
+@local_optimizer([LogSoftmaxGrad])
+def local_logsoftmax_grad_in_parts(node: Any) -> Any:
+    """``logsoftmax_grad(g, sm) -> switch(sm > c, g * sum of other sm - sm * sum of other g, g - sm * sum(g))``, which is
+    computed together with the elementwise `g`
+    """
+    g, sm = node.inputs
+    if not is_softmax(sm) or g.owner is None or not isinstance(g.owner.op, Elemwise) or len(g.clients) > 1:
+        return False
+    if g.type != sm.type or g.type.dtype == "float16":
+        return False
+    return _replaced(node, logsoftmax_grad_graph(g, sm))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.sub], among_inputs=[Softmax, SoftmaxWithBias])
+def local_1msoftmax(node: Any) -> Any:
+    """``1 - softmax(x) -> switch(sm > c, sum of the other probabilities, 1 - sm)``, but of what a logarithm is taken: that has
+    a form of its own
+    """
+    one, sm = node.inputs
+    if not _is_one(one) or not is_softmax(sm) or sm.type.dtype != node.outputs[0].type.dtype:
+        return False
+    if any(c != "output" and c.op == T.log for c, _ in getattr(node.outputs[0], "clients", ())):
+        return False
+    likely = _is_likely(sm)
+    zero = np.asarray(0, dtype=sm.type.dtype)
+    return _replaced(node, T.switch(likely, T.sum(T.switch(likely, zero, sm), axis=1, keepdims=True), _less_than_one(sm)))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log, T.log1p])
+def local_log_1msoftmax(node: Any) -> Any:
+    """``log(1 - softmax(x)) -> switch(sm > c, logarithm of the sum of the other probabilities, log1p(-sm))``"""
+    inner = node.inputs[0].owner
+    if inner is None or inner.op != (T.sub if node.op == T.log else T.neg) or (node.op == T.log and not _is_one(inner.inputs[0])):
+        return False
+    sm = inner.inputs[-1]
+    argument = _softmax_argument(sm)
+    if argument is None or sm.type.dtype != node.outputs[0].type.dtype:
+        return False
+    x, b = argument
+    likely = _is_likely(sm)
+    logs = logsoftmax_op(x if b is None else x + b)
+    others = T.switch(likely, np.asarray(-np.inf, dtype=sm.type.dtype), logs)
+    of_others = T.log(T.sum(T.exp(others), axis=1, keepdims=True))
+    return _replaced(node, T.switch(likely, of_others, T.log(_less_than_one(sm))))
+
+
+def _is_likely(sm: Any) -> Any:
+    return T.gt(sm, np.asarray(LIKELY, dtype=sm.type.dtype))
+
+
+def _less_than_one(sm: Any) -> Any:
+    """Return ``1 - sm`` where that keeps the digits."""
+    one, limit = (np.asarray(c, dtype=sm.type.dtype) for c in (1, LIKELY))
+    return one - T.minimum(sm, limit)
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.sub, LogSoftmaxGrad], among_inputs=[AdvancedIncSubtensor, T.neg])
 def local_advanced_indexing_crossentropy_onehot_grad(node: Any) -> Any:
-    """``g - sum(g, axis=1) * softmax(x)`` -> ``v * (softmax(x) - onehot(y))`` for a `g` that is ``-v`` at ``[arange, y]``"""
+    """``logsoftmax_grad(g, softmax(x))``, or ``g - sum(g, axis=1) * softmax(x)``, -> ``v * (softmax(x) - onehot(y))`` for a
+    `g` that is ``-v`` at ``[arange, y]``
+    """
+    if isinstance(node.op, LogSoftmaxGrad):
+        g, sm = node.inputs
+        labels = _one_hot_gradient(g)
+        if labels is None or not is_softmax(sm):
+            return False
+        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(labels[0]), sm, labels[1]))
     g, product = node.inputs
     factors = _factors(product)
     if len(factors) != 2:
@@ -376,18 +459,34 @@ def _times_picked(values: Any, sm: Any, rows: Any, labels: Any) -> Any:
 
     def is_picked(v: Any) -> bool:
         node = v.owner
-        return node is not None and isinstance(node.op, AdvancedSubtensor) and node.inputs == [sm, rows, labels]
+        if node is None or not isinstance(node.op, AdvancedSubtensor) or node.inputs[1:] != [rows, labels]:
+            return False
+        return node.inputs[0] is sm or _becomes(node.inputs[0], sm)
 
     negative = _argument(values, T.neg)
     inner = values if negative is None else negative
-    if _is_elemwise(inner, T.true_div):
-        dividend, divisor = inner.owner.inputs
+    if _is_elemwise(inner, T.true_div) or _is_elemwise(inner, T.inv):
+        dividend = T.ones_like(inner) if len(inner.owner.inputs) == 1 else inner.owner.inputs[0]
+        divisor = inner.owner.inputs[-1]
         factors = _factors(divisor)
         rest = [f for f in factors if not is_picked(f)]
         if len(rest) == len(factors) - 1:
             result = T.true_div(dividend, _product(rest)) if rest else dividend
             return result if negative is None else _negative(result)
     return values * sm[rows, labels]
+
+
+def _becomes(v: Any, sm: Any) -> bool:
+    """Return whether `v` is going to be replaced by the softmax `sm`: the same softmax, or a quotient of exponentials."""
+    if v.owner is None or sm.owner is None or not isinstance(sm.owner.op, Softmax):
+        return False
+    if v.owner.op == sm.owner.op:
+        return v.owner.inputs == sm.owner.inputs
+    if not _is_elemwise(v, T.true_div):
+        return False
+    numerator, denominator = v.owner.inputs
+    x = _argument(numerator, T.exp)
+    return x is not None and _summed_axes(denominator, numerator) == (1,) and _unshifted(x, (1,)) is sm.owner.inputs[0]
 
 
 def _is_row_index(node: Any, rows: Any, labels: Any, matrix: Any) -> bool:
@@ -538,7 +637,9 @@ def local_crossentropy_softmax_grad(node: Any) -> Any:
     if dy.owner is None or not isinstance(dy.owner.op, CrossentropyCategorical1HotGrad):
         return False
     g, coding_dist, labels = dy.owner.inputs
-    if coding_dist is not sm or labels.type.dtype not in T.integer_dtypes or g.type.dtype not in T.float_dtypes:
+    if not (coding_dist is sm or _becomes(coding_dist, sm)):
+        return False
+    if labels.type.dtype not in T.integer_dtypes or g.type.dtype not in T.float_dtypes:
         return False
     return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(g), sm, labels))
 
@@ -634,18 +735,24 @@ def local_softmax_simplifier(node: Any) -> Any:
 
 def _softmax_along(x: Any, axis: int) -> Any:
     """Return the softmax of `x` along one axis."""
+    return _along(softmax_op, axis, x)
+
+
+def _along(function: Any, axis: int, *arrays: Any) -> Any:
+    """Return what `function` of rows gives for arrays of one shape that are cut along `axis`."""
+    x = arrays[0]
     ndim = x.type.ndim
     if ndim == 1:
-        return softmax_op(x.dimshuffle("x", 0)).dimshuffle(1)
+        return function(*(v.dimshuffle("x", 0) for v in arrays)).dimshuffle(1)
     order = [a for a in range(ndim) if a != axis] + [axis]
     back = [order.index(a) for a in range(ndim)]
-    moved = x if axis == ndim - 1 else x.dimshuffle(*order)
+    moved = [v if axis == ndim - 1 else v.dimshuffle(*order) for v in arrays]
     if ndim == 2:
-        result = softmax_op(moved)
+        result = function(*moved)
     else:
-        lengths = [moved.shape[k] for k in range(ndim)]
-        rows = softmax_op(T.reshape(moved, (T.mul(*lengths[:-1]), lengths[-1]), ndim=2))
-        result = T.patternbroadcast(T.reshape(rows, lengths, ndim=ndim), moved.type.broadcastable)
+        lengths = [moved[0].shape[k] for k in range(ndim)]
+        rows = function(*(T.reshape(v, (T.mul(*lengths[:-1]), lengths[-1]), ndim=2) for v in moved))
+        result = T.patternbroadcast(T.reshape(rows, lengths, ndim=ndim), moved[0].type.broadcastable)
     return result if axis == ndim - 1 else result.dimshuffle(*back)
 
 
@@ -683,25 +790,40 @@ def _unshifted(x: Any, axes: tuple[int, ...]) -> Any:
 
 @register_canonicalize
 @register_stabilize
-@local_optimizer([T.sub], among_inputs=[DimShuffle, T.log])
+@local_optimizer([T.sub], among_inputs=[DimShuffle, T.log, T.add], needs=[T.log])
 def local_logsoftmax_of_difference(node: Any) -> Any:
-    """``x - log(sum(exp(x), axis=1, keepdims=True)) -> logsoftmax(x)`` for a matrix `x`"""
+    """``x - log(sum(exp(x), axis, keepdims=True)) -> logsoftmax(x)`` for an `x` made a matrix whose rows are along the axis;
+    also ``x - (m + log(sum(exp(x - m), axis, keepdims=True)))``, m the maximum
+    """
     x, normalizer = node.inputs
-    if x.type.ndim != 2 or x.type.dtype not in T.float_dtypes or x.type != node.outputs[0].type:
+    if x.type.dtype not in T.float_dtypes or x.type != node.outputs[0].type:
         return False
-    outer = normalizer.owner
-    if outer is not None and isinstance(outer.op, DimShuffle) and tuple(outer.op.new_order) == (0, "x"):
+    terms = normalizer.owner.inputs if _is_elemwise(normalizer, T.add) else [normalizer]
+    for k, term in enumerate(terms[:2]):
+        found = _log_of_sum_of_exp(term)
+        if found is None:
+            continue
+        z, axes = found
+        if len(terms) == 1 and z is x:
+            return _replaced(node, _along(logsoftmax_op, axes[0], _unshifted(x, axes)))
+        if len(terms) == 2 and _is_elemwise(z, T.sub) and z.owner.inputs == [x, terms[1 - k]] and _unshifted(z, axes) is x:
+            return _replaced(node, _along(logsoftmax_op, axes[0], x))
+    return False
+
+
+def _log_of_sum_of_exp(v: Any) -> tuple[Any, tuple[int, ...]] | None:
+    """Return ``(x, axes)`` if `v` is ``log(sum(exp(x), axes, keepdims=True))`` along one axis, else None."""
+    total = _argument(v, T.log)
+    outer = v.owner
+    if total is None and outer is not None and isinstance(outer.op, DimShuffle):
         # log of the sum, which then gets its dimension back: the other order gives the same.
-        total = _argument(outer.inputs[0], T.log)
-        if total is not None:
-            total = outer.op(total)
-    else:
-        total = _argument(normalizer, T.log)
-    if total is None or total.owner is None:
-        return False
-    summed = total.owner.inputs[0].owner if isinstance(total.owner.op, DimShuffle) else None
-    if summed is None or not isinstance(summed.op, Sum) or _argument(summed.inputs[0], T.exp) is not x:
-        return False
-    if _summed_axes(total, summed.inputs[0]) != (1,):
-        return False
-    return _replaced(node, logsoftmax_op(_unshifted(x, (1,))))
+        inner = _argument(outer.inputs[0], T.log)
+        total = None if inner is None else outer.op(inner)
+    shuffle = None if total is None else total.owner
+    if shuffle is None or not isinstance(shuffle.op, DimShuffle):
+        return None
+    summed = shuffle.inputs[0].owner
+    if summed is None or not isinstance(summed.op, Sum):
+        return None
+    x, axes = _argument(summed.inputs[0], T.exp), _summed_axes(total, summed.inputs[0])
+    return None if x is None or axes is None or len(axes) != 1 else (x, axes)

@@ -12,20 +12,25 @@ from theano.gof.graph import Apply
 from theano.gof.op import Op
 from theano.gradient import DisconnectedType
 from theano.tensor.conversion import as_tensor_variable
-from theano.tensor.math import exp, float_dtypes, log
+from theano.tensor.math import exp, float_dtypes, gt, log, switch
 from theano.tensor.reduction import max as tensor_max
 from theano.tensor.reduction import sum as tensor_sum
 from theano.tensor.shaping import shape_padleft
 
 __all__ = [
     "LogSoftmax",
+    "LogSoftmaxGrad",
     "Softmax",
     "SoftmaxGrad",
     "SoftmaxWithBias",
+    "is_softmax",
     "logsoftmax",
+    "logsoftmax_grad",
+    "logsoftmax_grad_graph",
     "logsoftmax_op",
     "softmax",
     "softmax_grad",
+    "softmax_grad_graph",
     "softmax_graph",
     "softmax_op",
     "softmax_with_bias",
@@ -47,6 +52,21 @@ def rows_of_floats(x: Any, what: str = "x") -> Any:
         warnings.warn("A vector given to softmax is taken as a matrix of one row.", stacklevel=4)
         x = shape_padleft(x, n_ones=1)
     return x
+
+
+#: From which a probability is taken for the one that is more likely than all others together.
+LIKELY = 0.5625
+
+
+def is_softmax(variable: Any) -> bool:
+    """Return whether a variable is computed as a softmax of rows, which add up to 1."""
+    node = variable.owner
+    return node is not None and getattr(node.op, "gives_softmax", False)
+
+
+def _wide(*arrays: np.ndarray) -> list[np.ndarray]:
+    # Sums in half precision would lose what the results can hold.
+    return [a.astype("float32") if a.dtype == "float16" else a for a in arrays]
 
 
 def numpy_exponentials(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -74,8 +94,14 @@ def numpy_softmax(x: np.ndarray) -> np.ndarray:
     """Return the softmax of the rows of `x`, in its dtype."""
     if not x.size:
         return np.empty_like(x)
-    _, e, _ = numpy_exponentials(x)
-    return e / e.sum(axis=1, keepdims=True)
+    (wide,) = _wide(x)
+    _, e, others = numpy_exponentials(wide)
+    return quotients(e, others).astype(x.dtype, copy=False)
+
+
+def quotients(e: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the softmax of ``exp(x - max)`` and its sums without one maximum."""
+    return e / (e.max(axis=1, keepdims=True, initial=0) + others)
 
 
 class SoftmaxWithBias(Op):
@@ -83,6 +109,7 @@ class SoftmaxWithBias(Op):
 
     nin = 2
     nout = 1
+    gives_softmax = True
     __props__ = ()
 
     def make_node(self, x: Any, b: Any) -> Apply:
@@ -113,28 +140,37 @@ class SoftmaxWithBias(Op):
 softmax_with_bias = SoftmaxWithBias()
 
 
+def _gradient_and_softmax(op: Op, dy: Any, sm: Any) -> Apply:
+    dy, sm = as_tensor_variable(dy), as_tensor_variable(sm)
+    if dy.type.ndim not in (1, 2) or dy.type.dtype not in float_dtypes:
+        raise ValueError("dy must be 1-d or 2-d tensor of floats. Got ", dy.type)
+    if dy.ndim == 1:
+        dy = shape_padleft(dy, n_ones=1)
+    if sm.ndim == 1:
+        sm = shape_padleft(sm, n_ones=1)
+    return Apply(op, [dy, sm], [sm.type()])
+
+
 class SoftmaxGrad(Op):
-    """The gradient of the softmax: ``(dy - sum(dy * sm, axis=1)) * sm``, of the gradient `dy` and the softmax `sm`."""
+    """The gradient of the softmax: ``(dy - sum(dy * sm, axis=1)) * sm``, of the gradient `dy` and the softmax `sm`.
+
+    Of a softmax, whose rows add up to 1, `dy` counts from what it is at a probability near 1: where the sum is almost the
+    same as one `dy`, the difference has all its digits.
+    """
 
     nin = 2
     nout = 1
     __props__ = ()
 
     def make_node(self, dy: Any, sm: Any) -> Apply:
-        dy, sm = as_tensor_variable(dy), as_tensor_variable(sm)
-        if dy.type.ndim not in (1, 2) or dy.type.dtype not in float_dtypes:
-            raise ValueError("dy must be 1-d or 2-d tensor of floats. Got ", dy.type)
-        if dy.ndim == 1:
-            dy = shape_padleft(dy, n_ones=1)
-        if sm.ndim == 1:
-            sm = shape_padleft(sm, n_ones=1)
-        return Apply(self, [dy, sm], [sm.type()])
+        return _gradient_and_softmax(self, dy, sm)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        dy, sm = inputs
-        scaled = dy * sm
-        result = scaled - scaled.sum(axis=1, keepdims=True) * sm
-        output_storage[0][0] = result.astype(sm.dtype, copy=False)
+        dy, sm = _wide(*inputs)
+        if is_softmax(node.inputs[1]):
+            dy = dy - np.where(sm > LIKELY, dy, 0).sum(axis=1, keepdims=True)
+        result = (dy - (dy * sm).sum(axis=1, keepdims=True)) * sm
+        output_storage[0][0] = result.astype(inputs[1].dtype, copy=False)
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (dy, sm), (g,) = inputs, grads
@@ -154,6 +190,7 @@ class Softmax(Op):
 
     nin = 1
     nout = 1
+    gives_softmax = True
     __props__ = ()
 
     def make_node(self, x: Any) -> Apply:
@@ -196,6 +233,70 @@ def softmax_graph(c: Any):
     return e / tensor_sum(e, axis=1, keepdims=True)
 
 
+class LogSoftmaxGrad(Op):
+    """The gradient of the log-softmax: ``dy - sum(dy, axis=1) * sm``, of the gradient `dy` and the softmax `sm`.
+
+    Of a softmax it is ``dy * (1 - sm) - (sum(dy, axis=1) - dy) * sm`` at a probability near 1, both differences being sums
+    over the others: the gradient of a nearly certain prediction has all its digits.
+    """
+
+    nin = 2
+    nout = 1
+    __props__ = ()
+
+    def make_node(self, dy: Any, sm: Any) -> Apply:
+        return _gradient_and_softmax(self, dy, sm)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        dy, sm = _wide(*inputs)
+        result = dy - dy.sum(axis=1, keepdims=True) * sm
+        if is_softmax(node.inputs[1]):
+            likely = sm > LIKELY
+            lacking, others = (np.where(likely, 0, v).sum(axis=1, keepdims=True) for v in (sm, dy))
+            result = np.where(likely, dy * lacking - others * sm, result)
+        output_storage[0][0] = result.astype(inputs[1].dtype, copy=False)
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (dy, sm), (g,) = inputs, grads
+        return [g - tensor_sum(g * sm, axis=1, keepdims=True), -g * tensor_sum(dy, axis=1, keepdims=True)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        (dy, sm), (dy_point, sm_point) = inputs, eval_points
+        terms = []
+        if dy_point is not None:
+            terms.append(self(dy_point, sm))
+        if sm_point is not None:
+            terms.append(-tensor_sum(dy, axis=1, keepdims=True) * sm_point)
+        return [None if not terms else terms[0] if len(terms) == 1 else terms[0] + terms[1]]
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [in_shapes[1]]
+
+
+logsoftmax_grad = LogSoftmaxGrad()
+
+
+def _others(sm: Any) -> tuple[Any, Any]:
+    """Where a probability is near 1, and a function that gives the sums over the others along the last axis."""
+    limit, zero = (np.asarray(c, dtype=sm.type.dtype) for c in (LIKELY, 0))
+    likely = gt(sm, limit)
+    return likely, lambda v: tensor_sum(switch(likely, zero, v), axis=-1, keepdims=True)
+
+
+def softmax_grad_graph(dy: Any, sm: Any):
+    """Return :class:`SoftmaxGrad` of arrays along their last axis, `sm` being a softmax, as elementary operations."""
+    likely, over_others = _others(sm)
+    difference = dy - tensor_sum(dy * sm, axis=-1, keepdims=True)
+    return switch(likely, dy * over_others(sm) - over_others(dy * sm), difference) * sm
+
+
+def logsoftmax_grad_graph(dy: Any, sm: Any):
+    """Return :class:`LogSoftmaxGrad` of arrays along their last axis, `sm` being a softmax, as elementary operations."""
+    likely, over_others = _others(sm)
+    difference = dy - tensor_sum(dy, axis=-1, keepdims=True) * sm
+    return switch(likely, dy * over_others(sm) - over_others(dy) * sm, difference)
+
+
 class LogSoftmax(Op):
     """``log(softmax(x))`` of each row, as ``x - max - log(sum(exp(x - max)))``."""
 
@@ -212,12 +313,12 @@ class LogSoftmax(Op):
         if not x.size:
             output_storage[0][0] = np.empty_like(x)
             return
-        difference, _, others = numpy_exponentials(x)
-        output_storage[0][0] = difference - np.log1p(others)
+        difference, _, others = numpy_exponentials(*_wide(x))
+        output_storage[0][0] = (difference - np.log1p(others)).astype(x.dtype, copy=False)
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x,), (gz,) = inputs, grads
-        return [gz - tensor_sum(gz, axis=1, keepdims=True) * softmax_op(x)]
+        return [logsoftmax_grad(gz, softmax_op(x))]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         if None in eval_points:

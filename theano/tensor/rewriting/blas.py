@@ -11,7 +11,8 @@ from theano.compile.mode import optdb
 from theano.gof.fg import InconsistencyError
 from theano.gof.opt import EquilibriumOptimizer, Optimizer, copy_stack_trace, in2out, local_optimizer
 from theano.gof.optdb import SequenceDB
-from theano.gof.toolbox import ReplaceValidate
+from theano.gof.rewriting.base import callback_seconds, validate_seconds
+from theano.gof.toolbox import ReplacementDidntRemovedError, ReplaceValidate
 from theano.tensor import basic as T
 from theano.tensor.blas import (
     Dot22,
@@ -199,30 +200,63 @@ class GemmOptimizer(Optimizer):
             fgraph.attach_feature(ReplaceValidate())
 
     def apply(self, fgraph: Any) -> Any:
-        replaced = refused = 0
-        start = time.perf_counter()
+        replaced = refused = unmade = kept = 0
+        validate_before, callback_before = validate_seconds(fgraph), callback_seconds(fgraph)
+        clock = time.perf_counter
+        start = clock()
         sums = _sums_of_products(fgraph)
+        find_time = clock() - start
+        start = clock()
         nodes = [node for node in fgraph.toposort() if node in sums] if sums else []
-        sort_time = time.perf_counter() - start
+        sort_time = clock() - start
+        terms_time = build_time = 0.0
         for node in reversed(nodes):
             if node not in fgraph.apply_nodes:
                 continue
             out = node.outputs[0]
             if _is_real_matrix(out):
-                new = _gemm_of_sum(out)
+                build = _gemm_of_sum
             elif _is_real_vector(out) and out.type.dtype != "float16":
-                new = _gemv_of_sum(out)
+                build = _gemv_of_sum
             else:
                 continue
-            if new is None or new.type != out.type:
+            start = clock()
+            terms = _terms(out)
+            terms_time += clock() - start
+            if terms is None or len(terms) < 2:
+                continue
+            start = clock()
+            new = build(out, terms)
+            build_time += clock() - start
+            if new is None:
+                continue
+            if new.type != out.type:
+                unmade += 1
                 continue
             copy_stack_trace(out, new)
             try:
-                fgraph.replace_all_validate_remove([(out, new)], [], reason="GemmOptimizer", warn=False)
+                fgraph.replace_all_validate_remove([(out, new)], [node], reason="GemmOptimizer", warn=False)
                 replaced += 1
+            except ReplacementDidntRemovedError:
+                kept += 1
             except InconsistencyError:
                 refused += 1
-        return self, int(bool(nodes)), replaced, 0, 0, refused, 0, 0, 0, sort_time, 0, 0
+        validate_time = validate_seconds(fgraph) - validate_before
+        callback_time = callback_seconds(fgraph) - callback_before
+        return (
+            self,
+            int(bool(nodes)),
+            replaced,
+            kept,
+            unmade,
+            refused,
+            find_time,
+            terms_time,
+            build_time,
+            sort_time,
+            validate_time,
+            callback_time,
+        )
 
     @staticmethod
     def print_profile(stream: Any, prof: Any, level: int = 0) -> None:
@@ -243,14 +277,16 @@ class GemmOptimizer(Optimizer):
             "callback_time",
         )
         for name, value in zip(names, prof[1:], strict=True):
-            print(blanc, f" {name}", value, file=stream)
+            print(blanc, f"  {name}", value, file=stream)
+
+    @staticmethod
+    def merge_profile(prof1: Any, prof2: Any) -> Any:
+        """Add up two profiles."""
+        return prof1[0], *[a + b for a, b in zip(prof1[1:], prof2[1:], strict=True)]
 
 
-def _gemm_of_sum(out: Any) -> Any:
-    """`out` as Gemms, or None if it has no product with something to add to."""
-    terms = _terms(out)
-    if terms is None or len(terms) < 2:
-        return None
+def _gemm_of_sum(out: Any, terms: list[_Term]) -> Any:
+    """`out`, the sum of `terms`, as Gemms, or None if it has no product with something to add to."""
     dtype = out.type.dtype
     products = [t for t in terms if _product_of(t.matrix) is not None]
     if not products:
@@ -290,11 +326,8 @@ def _gemm_of_sum(out: Any) -> Any:
     return z
 
 
-def _gemv_of_sum(out: Any) -> Any:
-    """The vector `out` as Gemvs, or None if it has no product with something to add to."""
-    terms = _terms(out)
-    if terms is None or len(terms) < 2:
-        return None
+def _gemv_of_sum(out: Any, terms: list[_Term]) -> Any:
+    """The vector `out`, the sum of `terms`, as Gemvs, or None if it has no product with something to add to."""
     dtype = out.type.dtype
     factors = [t.factor(dtype) for t in terms]
     products = [None if f is None else _vector_product(t.matrix) for t, f in zip(terms, factors, strict=True)]

@@ -5,9 +5,10 @@ Constants are collected into one, and what stands on both sides cancels.
 
 from __future__ import annotations
 
-import sys
+import inspect
 from collections.abc import Callable, Sequence
 from functools import reduce
+from math import fsum
 from typing import Any, TextIO
 
 import numpy as np
@@ -36,7 +37,28 @@ def _strip(v: Any) -> Any:
     return v
 
 
+def _with_keywords(calculate: Callable[..., Any]) -> Callable[..., Any]:
+    """`calculate`, or what does for it with the keywords `aslist` and `out_type`."""
+    parameters = inspect.signature(calculate).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) or {"aslist", "out_type"} <= set(parameters):
+        return calculate
+
+    def calculated(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False, out_type: Any = None) -> Any:
+        if "aslist" in parameters:
+            return calculate(num, denum, aslist=aslist)
+        value = calculate(num, denum)
+        if not aslist:
+            return value
+        return [] if np.all(value == calculate([], [])) else [value]
+
+    return calculated
+
+
 _MAIN, _INVERSE, _RECIPROCAL = 1, 2, 3
+
+
+#: The fraction of the smallest constant that its sum with others may lose to rounding.
+_KEPT = 1024
 
 
 class AlgebraicCanonizer(LocalOptimizer):
@@ -51,8 +73,8 @@ class AlgebraicCanonizer(LocalOptimizer):
     reciprocal_fn
         An Op such that ``main(x, reciprocal(y)) == inverse(x, y)``: neg or inv.
     calculate
-        Function that takes a list of arrays for the numerator, one for the denominator, `aslist` and `out_type`, and
-        computes the constant; with `aslist` it gives a list that is empty for the neutral element.
+        Function that takes a list of arrays for the numerator and one for the denominator, and computes the constant. It may
+        take the keywords `aslist`, with which it gives a list that is empty for the neutral element, and `out_type`.
     use_reciprocal
         Whether an expression without numerator may become a reciprocal.
 
@@ -74,7 +96,7 @@ class AlgebraicCanonizer(LocalOptimizer):
         self.main = main
         self.inverse = inverse
         self.reciprocal = reciprocal
-        self.calculate = calculate
+        self.calculate = _with_keywords(calculate)
         self.use_reciprocal = use_reciprocal
         self.external_simplifiers: list[tuple[Callable[..., Any], str]] = []
         # The Ops of the factors below the line that the simplifiers look for; None: they look at anything.
@@ -94,7 +116,7 @@ class AlgebraicCanonizer(LocalOptimizer):
     def tracks(self) -> list[Any]:
         return [self.main, self.inverse, self.reciprocal]
 
-    def print_summary(self, stream: TextIO = sys.stdout, level: int = 0, depth: int = -1) -> None:
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         """Write a line with the class, the name under which it is registered, and the identity."""
         name = self.__dict__.get("name") or self.__dict__.get("__name__")
         label = f"{type(self).__name__} {name}" if name else type(self).__name__
@@ -258,6 +280,29 @@ class AlgebraicCanonizer(LocalOptimizer):
         made = [c if isinstance(c, Variable) else constant_of(np.asarray(c, dtype).reshape(shape)) for c in ct]
         return made + num, denum
 
+    def loses_constant(self, num: Sequence[Any], denum: Sequence[Any], dtype: str) -> bool:
+        """Whether one constant in `dtype` instead of several is without a small summand, or has left the range of the dtype.
+
+        ``1 - x + 1e-8`` is not ``1 - x`` where `x` is 1, although the sum of the constants is 1 in float32.
+        """
+        if not dtype.startswith("float") or (self.main != T.add and self.main != T.mul):
+            return False
+        top = [float(c.flat[0]) for c in map(self.get_constant, num) if c is not None and c.size and c.dtype.kind != "c"]
+        bottom = [float(c.flat[0]) for c in map(self.get_constant, denum) if c is not None and c.size and c.dtype.kind != "c"]
+        values = [c for c in (*top, *bottom) if c and np.isfinite(c)]
+        if len(values) < 2:
+            return False
+        info = np.finfo(dtype)
+        with np.errstate(all="ignore"):
+            one = float(np.asarray(self.calculate(top, bottom, aslist=False)).astype(dtype))
+            if self.main == T.mul:
+                inside = all(info.tiny <= abs(c) <= info.max for c in values)
+                return inside and not info.tiny <= abs(one) <= info.max
+            if not np.isfinite(one):
+                return True
+            lost = abs(fsum([*top, *(-c for c in bottom), -one]))
+        return lost > min(map(abs, values)) / _KEPT
+
     # The rewrite.
 
     def transform(self, node: Any) -> Any:
@@ -293,12 +338,16 @@ class AlgebraicCanonizer(LocalOptimizer):
             return budget > 0
 
         orig_num, orig_denum = self._collect(out, single)
+        if self.loses_constant(orig_num, orig_denum, out.type.dtype):
+            return False
         num, denum = self.simplify(list(orig_num), list(orig_denum), out.type)
         if shared and (orig_denum or any(v.owner.op != self.main for v in shared)):
             # Taking apart what others use too repeats work. It pays where terms cancel.
-            wide_num, wide_denum = self.simplify(*self._collect(out, within_budget), out_type=out.type)
-            if len(wide_num) + len(wide_denum) < len(num) + len(denum):
-                num, denum = wide_num, wide_denum
+            all_num, all_denum = self._collect(out, within_budget)
+            if not self.loses_constant(all_num, all_denum, out.type.dtype):
+                wide_num, wide_denum = self.simplify(all_num, all_denum, out_type=out.type)
+                if len(wide_num) + len(wide_denum) < len(num) + len(denum):
+                    num, denum = wide_num, wide_denum
         if self._is_built(out, num, denum):
             return False
         dtype = out.type.dtype

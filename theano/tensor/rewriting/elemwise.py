@@ -35,14 +35,6 @@ def is_an_upcast(type1: str, type2: str) -> bool:
     return type1 == type2 or bool(np.can_cast(type1, type2, casting="safe"))
 
 
-def apply_local_dimshuffle_lift(var: Any) -> Any:
-    """`var` with the DimShuffle that made it, if any, lifted."""
-    if var.owner is None:
-        return var
-    new = local_dimshuffle_lift.transform(var.owner)
-    return new[0] if new else var
-
-
 def _is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
     """Whether the DimShuffle keeps every dimension where it is (broadcastable ones may trade places)."""
     if len(new_order) != x.type.ndim:
@@ -53,43 +45,148 @@ def _is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
     return [o for _, o in placed] == kept and all(k == o for k, o in placed)
 
 
+def _used_once(x: Any) -> bool:
+    return len(getattr(x, "clients", (None, None))) <= 1
+
+
+def is_dot_of_matrices(node: Any) -> bool:
+    return isinstance(node.op, T.Dot) and all(i.type.ndim == 2 for i in node.inputs)
+
+
+def _lets_through(node: Any, order: tuple, dots: bool) -> bool:
+    """Whether a DimShuffle of the result of `node` may as well be one of its inputs."""
+    if isinstance(node.op, Elemwise):
+        return len(node.outputs) == 1 and bool(node.inputs)
+    return dots and order in ((0, 1), (1, 0)) and is_dot_of_matrices(node)
+
+
+# Upwards only so far: looking for what is still to come down must not cost more than moving what is here.
+LOOK_UP = 64
+
+
+def will_be_met(node: Any, dots: bool = False) -> bool:
+    """Whether a DimShuffle above comes down to that of `node` anyway, so that the two are moved as one.
+
+    Each DimShuffle of a chain on its own way down to the inputs would make the whole chain below anew.
+    """
+    out = node.outputs[0]
+    for _ in range(LOOK_UP):
+        if len(out.clients) != 1:
+            return False
+        client = out.clients[0][0]
+        if client == "output":
+            return False
+        if isinstance(client.op, DimShuffle):
+            order = tuple(client.op.new_order)
+            if not _is_dimshuffle_useless(order, out):
+                return not dots or order == (1, 0)
+        elif not _lets_through(client, (0, 1), dots):
+            return False
+        out = client.outputs[0]
+    return False
+
+
+def one_comes_down(out: Any, op_class: Any, unary: bool = False) -> bool:
+    """Whether one more `op_class`, above elementwise operations on `out`, is still to be moved down to `out`.
+
+    Then the one that made `out` waits for it: the two become one, and are moved further together.
+    """
+    for _ in range(LOOK_UP):
+        if len(out.clients) != 1:
+            return False
+        client = out.clients[0][0]
+        if client == "output":
+            return False
+        if isinstance(client.op, op_class):
+            return client.inputs[0] is out
+        if not isinstance(client.op, Elemwise) or len(client.outputs) != 1 or (unary and len(client.inputs) != 1):
+            return False
+        if client.outputs[0].type.broadcastable != out.type.broadcastable:
+            return False
+        out = client.outputs[0]
+    return False
+
+
+def dimshuffled(x: Any, order: tuple, dots: bool = False) -> Any:
+    """``x.dimshuffle(order)`` with all DimShuffles in it next to its inputs, several in a row made one.
+
+    They are moved through elementwise operations, and with `dots` through products of matrices, that nothing else uses.
+    """
+    # What is being made anew: its variable, the order that it is asked for in, and its inputs as far as they are done.
+    frames: list[tuple[Any, tuple, list[Any]]] = []
+    while True:
+        movable = _used_once(x)
+        while x.owner is not None and isinstance(x.owner.op, DimShuffle):
+            first = x.owner.op.new_order
+            order = tuple("x" if o == "x" else first[o] for o in order)
+            x = x.owner.inputs[0]
+            movable = movable and _used_once(x)
+        if _keeps_type(order, x):
+            order = tuple(range(x.type.ndim))
+        if movable and x.owner is not None and _lets_through(x.owner, order, dots):
+            frames.append((x, order, []))
+        else:
+            value = x if _keeps_type(order, x) else x.dimshuffle(*order)
+            if value is not x:
+                copy_stack_trace(x, value)
+            while frames:
+                frames[-1][2].append(value)
+                out, order, done = frames[-1]
+                if len(done) < len(out.owner.inputs):
+                    break
+                value = _anew(out, order, done)
+                frames.pop()
+            else:
+                return value
+        out, order, done = frames[-1]
+        inputs = out.owner.inputs
+        turned = order == (1, 0) and isinstance(out.owner.op, T.Dot)
+        x = inputs[len(inputs) - 1 - len(done) if turned else len(done)]
+
+
+def _keeps_type(order: tuple, x: Any) -> bool:
+    return _is_dimshuffle_useless(order, x) and x.type.broadcastable == tuple(
+        o == "x" or x.type.broadcastable[o] for o in order
+    )
+
+
+def _anew(out: Any, order: tuple, inputs: list[Any]) -> Any:
+    """`out`, in the order asked for, of other inputs."""
+    node = out.owner
+    unmoved = order == tuple(range(out.type.ndim))
+    if unmoved and all(i is old for i, old in zip(inputs, node.inputs, strict=True)):
+        return out
+    value = node.op(*inputs)
+    broadcastable = tuple(o == "x" or out.type.broadcastable[o] for o in order)
+    if value.type.broadcastable != broadcastable or value.type.dtype != out.type.dtype:
+        value = out if unmoved else out.dimshuffle(*order)
+    copy_stack_trace(out, value)
+    return value
+
+
 @register_canonicalize("fast_compile")
 @register_specialize
 @local_optimizer([DimShuffle])
 def local_dimshuffle_lift(node: Any) -> Any:
     """``dimshuffle(f(x, y)) -> f(dimshuffle(x), dimshuffle(y))`` and ``dimshuffle(dimshuffle(x)) -> dimshuffle(x)``
 
-    An elementwise `f` only if nothing else uses its result. A DimShuffle that does nothing is dropped.
+    An elementwise `f` only if nothing else uses its result. A DimShuffle that does nothing is dropped. Of several one
+    above the other the uppermost is moved, and takes the others with it.
     """
-    op, x = node.op, node.inputs[0]
-    order = op.new_order
+    x, order = node.inputs[0], tuple(node.op.new_order)
     inner = x.owner
-    if inner is not None and isinstance(inner.op, Elemwise) and len(x.clients if hasattr(x, "clients") else ()) <= 1:
-        if len(inner.outputs) == 1 and inner.inputs:
-            new_inputs = []
-            for i in inner.inputs:
-                lifted = i.dimshuffle(*order)
-                if lifted.owner is not None and not isinstance(lifted, Constant):
-                    copy_stack_trace(node.outputs[0], lifted)
-                    lifted = apply_local_dimshuffle_lift(lifted)
-                new_inputs.append(lifted)
-            result = inner.op(*new_inputs)
-            if result.type == node.outputs[0].type:
-                copy_stack_trace(node.outputs[0], result)
-                return [result]
-    if inner is not None and isinstance(inner.op, DimShuffle):
-        first = inner.op.new_order
-        order = tuple("x" if o == "x" else first[o] for o in order)
-        x = inner.inputs[0]
     if _is_dimshuffle_useless(order, x):
         return [x] if x.type == node.outputs[0].type else False
-    if x is node.inputs[0]:
+    if inner is None or not isinstance(inner.op, DimShuffle | Elemwise):
         return False
-    new = x.dimshuffle(*order)
-    if new.type != node.outputs[0].type:
+    if isinstance(inner.op, Elemwise) and not (_used_once(x) and _lets_through(inner, order, False)):
         return False
-    if new.owner is not None:
-        copy_stack_trace(node.outputs[0], new)
+    if will_be_met(node):
+        return False
+    new = dimshuffled(x, order)
+    if new.type != node.outputs[0].type or (new.owner is not None and new.owner.inputs[0] is x):
+        return False
+    copy_stack_trace(node.outputs[0], new)
     return [new]
 
 
@@ -360,7 +457,7 @@ def local_mul_switch_sink(node: Any) -> Any:
 
 
 @register_canonicalize
-@local_optimizer([T.true_div, T.int_div])
+@local_optimizer([T.true_div, T.int_div], needs=[T.switch])
 def local_div_switch_sink(node: Any) -> Any:
     """``switch(cond, 0, x) / y -> switch(cond, 0, x / y)``, and with the branches the other way around."""
     return _switch_sink(node, (0,), lambda parts: node.op(*parts))

@@ -279,7 +279,12 @@ class FusionOptimizer(Optimizer):
             "time_toposort",
         )
         for name, value in zip(names, prof[1:], strict=True):
-            print(blanc, f" {name}", value, file=stream)
+            print(blanc, f"  {name}", value, file=stream)
+
+    @staticmethod
+    def merge_profile(prof1: Any, prof2: Any) -> Any:
+        """Add up two profiles."""
+        return prof1[0], *[(a or 0) + (b or 0) for a, b in zip(prof1[1:], prof2[1:], strict=True)]
 
 
 if theano.config.tensor.local_elemwise_fusion:

@@ -125,7 +125,7 @@ def _as_assignments(parts: list[tuple[int, Any, Any]]) -> Any:
 
 @register_canonicalize
 @register_specialize
-@local_optimizer([T.add])
+@local_optimizer([T.add], needs=[IncSubtensor])
 def local_add_of_parts(node: Any) -> Any:
     """``inc(zeros[:, :a], u) + inc(zeros[:, a:], v) + w -> join(1, u, v) + w``
 

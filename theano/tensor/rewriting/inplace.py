@@ -86,8 +86,11 @@ class InplaceElemwiseOptimizer(Optimizer):
         """
         order = fgraph.toposort()
         chosen = self._choose(fgraph, order)
+        profile = {"opt": self, "node_before": len(order), "nb_replaced": len(chosen), "nb_inconsistent": 0}
+        dimensions = [node.outputs[0].type.ndim for node, _ in chosen]
+        profile["ndim"] = {ndim: dimensions.count(ndim) for ndim in sorted(set(dimensions))}
         if not chosen:
-            return self, 0
+            return profile
         checkpoint = fgraph.checkpoint()
         for node, pattern in chosen:
             self._replace(fgraph, node, pattern)
@@ -96,8 +99,8 @@ class InplaceElemwiseOptimizer(Optimizer):
         except InconsistencyError:
             # Something else in the graph has an order of its own: try one by one.
             fgraph.revert(checkpoint)
-            self._one_by_one(fgraph)
-        return self, len(chosen)
+            profile["nb_inconsistent"] = self._one_by_one(fgraph)
+        return profile
 
     def _choose(self, fgraph: Any, order: list[Any]) -> list[tuple[Any, dict[int, int]]]:
         aliases = _Aliases(fgraph, order)
@@ -137,7 +140,9 @@ class InplaceElemwiseOptimizer(Optimizer):
             copy_stack_trace(r, new_r)
             fgraph.replace(r, new_r, reason="inplace_elemwise_optimizer")
 
-    def _one_by_one(self, fgraph: Any) -> None:
+    def _one_by_one(self, fgraph: Any) -> int:
+        """Make what replacements are possible; says how many were not."""
+        refused = 0
         for node, pattern in self._choose(fgraph, fgraph.toposort()):
             new_outputs = _inplace_op(node.op, node, pattern).make_node(*node.inputs).outputs
             copy_stack_trace(node.outputs, new_outputs)
@@ -146,7 +151,26 @@ class InplaceElemwiseOptimizer(Optimizer):
                     list(zip(node.outputs, new_outputs, strict=True)), reason="inplace_elemwise_optimizer"
                 )
             except InconsistencyError:
-                continue
+                refused += 1
+        return refused
+
+    @staticmethod
+    def print_profile(stream: Any, prof: Any, level: int = 0) -> None:
+        """Write what `apply` returned."""
+        blanc = "    " * level
+        print(blanc, "InplaceElemwiseOptimizer", prof["opt"].op.__name__, file=stream)
+        for name in ("node_before", "nb_replaced", "nb_inconsistent"):
+            print(blanc, f"  {name}", prof[name], file=stream)
+        for ndim, count in prof["ndim"].items():
+            print(blanc, f"  ndim {ndim}:", count, file=stream)
+
+    @staticmethod
+    def merge_profile(prof1: Any, prof2: Any) -> Any:
+        """Add up two profiles."""
+        merged = {name: prof1[name] + prof2[name] for name in ("node_before", "nb_replaced", "nb_inconsistent")}
+        sizes = sorted({*prof1["ndim"], *prof2["ndim"]})
+        ndim = {size: prof1["ndim"].get(size, 0) + prof2["ndim"].get(size, 0) for size in sizes}
+        return {"opt": prof1["opt"], **merged, "ndim": ndim}
 
     def print_summary(self, stream: Any = None, level: int = 0, depth: int = -1) -> None:
         import sys

@@ -10,6 +10,7 @@ from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
+from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import (
     as_scalar_constant,
     register_canonicalize,
@@ -119,9 +120,11 @@ def local_reshape_to_dimshuffle(node: Any) -> Any:
 @register_stabilize
 @local_optimizer([T.Reshape])
 def local_reshape_lift(node: Any) -> Any:
-    """``reshape(f(x), s) -> f(reshape(x, s))`` for an elementwise function of one input"""
+    """``reshape(f(x), s) -> f(reshape(x, s))`` for an elementwise function of one input whose result nothing else uses"""
     inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Elemwise) or len(inner.inputs) != 1:
+    if inner is None or not isinstance(inner.op, Elemwise) or len(inner.inputs) != 1 or len(node.inputs[0].clients) > 1:
+        return False
+    if one_comes_down(node.outputs[0], T.Reshape, unary=True):
         return False
     r = node.op(inner.inputs[0], node.inputs[1])
     copy_stack_trace(node.outputs, r)

@@ -262,7 +262,7 @@ _BINARY = {
 
 @register_canonicalize
 @register_uncanonicalize
-@local_optimizer(_REDUCTIONS)
+@local_optimizer(_REDUCTIONS, needs=[T.Join])
 def local_reduce_join(node: Any) -> Any:
     """``sum(join(0, a[None], b[None]), axis=0) -> a + b``, and so for the other reductions
 
@@ -317,7 +317,7 @@ def local_useless_reduce(node: Any) -> Any:
 
 @register_specialize("local_sum_alloc")
 @register_canonicalize("local_sum_alloc")
-@local_optimizer([Sum, Prod])
+@local_optimizer([Sum, Prod], needs=[T.Alloc])
 def local_opt_alloc(node: Any) -> Any:
     """``sum(alloc(c, n)) -> c * n`` and ``prod(alloc(c, n)) -> c ** n`` over axes along which `c` does not vary"""
     inner = node.inputs[0].owner
@@ -354,7 +354,7 @@ def local_opt_alloc(node: Any) -> Any:
 
 @register_specialize
 @register_stabilize
-@local_optimizer([Sum])
+@local_optimizer([Sum], needs=[T.sqr])
 def local_sumsqr2dot(node: Any) -> Any:
     """``sum(sqr(w[None, :, :] * g[:, None, :]), axis=(1, 2)) -> dot(sqr(g), sum(sqr(w), axis=0))``
 

@@ -1,10 +1,8 @@
-"""Losses of a sigmoid, whose gradients cancel before they can be 0 / 0, and the derivative of the hyperbolic tangent."""
+"""Losses of a sigmoid, whose gradients cancel before they can be 0 / 0."""
 
 from __future__ import annotations
 
 from typing import Any
-
-import numpy as np
 
 from theano.gof.graph import Constant
 from theano.gof.opt import local_optimizer
@@ -12,7 +10,6 @@ from theano.tensor import basic as T
 from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.algebra import _result
 from theano.tensor.rewriting.registry import as_scalar_constant, register_specialize, register_stabilize
-from theano.tensor.rewriting.stability import _applied, _is_one
 
 
 def _signed(x: Any) -> tuple[Any, bool]:
@@ -93,7 +90,7 @@ def _numerator(term: Any, sigmoids: list[tuple[int, tuple[Any, bool]]]) -> tuple
 
 @register_stabilize
 @register_specialize
-@local_optimizer([T.mul], among_inputs=[sigmoid, T.sub])
+@local_optimizer([T.mul], among_inputs=[sigmoid, T.sub], needs=[sigmoid])
 def local_sigmoid_quotients(node: Any) -> Any:
     """``(a / sigmoid(x) + b / (1 - sigmoid(x))) * sigmoid(x) * sigmoid(-x) -> a * sigmoid(-x) + b * sigmoid(x)``
 
@@ -120,24 +117,3 @@ def local_sigmoid_quotients(node: Any) -> Any:
         new = op(*new_terms) if op in (T.add, T.sub) else new_terms[0]
         return _result(node, new)
     return False
-
-
-@register_stabilize
-@register_specialize
-@local_optimizer([T.sub], among_inputs=[T.sqr])
-def local_one_minus_sqr_tanh(node: Any) -> Any:
-    """``1 - tanh(x) ** 2 -> 4 * e / (1 + e) ** 2``, e being ``exp(-2 * |x|)``, if tanh(x) is needed for nothing else"""
-    one, square = node.inputs
-    if not _is_one(one) or square.owner is None or square.owner.op != T.sqr:
-        return False
-    t = square.owner.inputs[0]
-    x = _applied(t, T.tanh)
-    if x is None or x.type.dtype not in T.float_dtypes or x.type.dtype != node.outputs[0].type.dtype:
-        return False
-    if len(t.clients) > 1 or len(square.clients) > 1:
-        return False
-    if any(client != "output" and client.op == T.log for client, _ in node.outputs[0].clients):
-        return False
-    one, minus_two, four = (np.asarray(c, dtype=x.type.dtype) for c in (1, -2, 4))
-    e = T.exp(minus_two * T.abs_(x))
-    return _result(node, T.true_div(four * e, T.sqr(one + e)))

@@ -6,20 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from theano import scalar
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.rewriting.algebra import _result
 from theano.tensor.rewriting.registry import (
     as_scalar_constant,
-    is_elemwise,
     register_canonicalize,
     register_specialize,
     register_stabilize,
     same_dtype,
 )
+
+log_cosh = Elemwise(compound.log_cosh, name="log_cosh")
 
 
 def _is_one(v: Any) -> bool:
@@ -31,6 +32,12 @@ def _applied(v: Any, op: Any) -> Any:
     """The argument of `v` if it is `op` of something, else None."""
     node = v.owner
     return node.inputs[0] if node is not None and node.op == op else None
+
+
+def _float_argument(v: Any, op: Any) -> Any:
+    """The argument of `v` if it is `op` of a float that keeps its dtype, else None."""
+    x = _applied(v, op)
+    return x if x is not None and x.type.dtype == v.type.dtype and x.type.dtype.startswith("float") else None
 
 
 def _signed(v: Any) -> tuple[Any, bool]:
@@ -51,9 +58,20 @@ def _signed(v: Any) -> tuple[Any, bool]:
 @register_specialize
 @local_optimizer([T.log])
 def local_log1p(node: Any) -> Any:
-    """``log(1 + x) -> log1p(x)`` and ``log(1 - x) -> log1p(-x)``"""
+    """``log(1 + x) -> log1p(x)`` and ``log(1 - x) -> log1p(-x)``, also ``log(-(x - 1))``"""
     inner = node.inputs[0].owner
     if inner is None:
+        return False
+    difference, negative = _signed(node.inputs[0])
+    if negative and difference.owner is not None and difference.owner.op in (T.add, T.sub) and len(difference.owner.inputs) == 2:
+        op, pair = difference.owner.op, difference.owner.inputs
+        for one, x in (pair, pair[::-1]):
+            # -(-1 + x), -(x - 1) and -(-1 - x)
+            value = as_scalar_constant(one)
+            if value is None or abs(value) != 1 or x.type != difference.type or as_scalar_constant(x) is not None:
+                continue
+            if value == (1 if op == T.sub and one is pair[1] else -1):
+                return _result(node, T.log1p(x if op == T.sub and one is pair[0] else T.neg(x)))
         return False
     if inner.op == T.add:
         ones = [i for i in inner.inputs if as_scalar_constant(i) is not None]
@@ -86,6 +104,8 @@ def local_log_add(node: Any) -> Any:
     if inner is None or inner.op != T.add:
         return False
     terms = [_applied(i, T.exp) for i in inner.inputs]
+    if of_opposites(node.inputs[0], T.add) is not None:
+        return False
     if any(t is None for t in terms) or node.outputs[0].type.dtype.startswith("complex"):
         return False
     # The exponentials of integers are floats; so must be what takes their place.
@@ -106,6 +126,31 @@ def local_log_add(node: Any) -> Any:
 
 
 _PAIRWISE = 4
+
+
+def of_opposites(v: Any, op: Any) -> Any:
+    """`x` if `v` is ``op(exp(x), exp(-x))``, else None."""
+    inner = v.owner
+    if inner is None or inner.op != op or len(inner.inputs) != 2 or not v.type.dtype.startswith("float"):
+        return None
+    x, y = (_applied(i, T.exp) for i in inner.inputs)
+    if x is None or y is None or x.type.dtype != v.type.dtype or y.type.dtype != v.type.dtype:
+        return None
+    (a, negative), (b, other_negative) = _signed(x), _signed(y)
+    return x if a is b and negative != other_negative else None
+
+
+@register_canonicalize
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log], among_inputs=[T.add, T.sub])
+def local_log_of_opposites(node: Any) -> Any:
+    """``log(exp(x) + exp(-x)) -> log(cosh(x)) + log(2)`` and ``log(exp(x) - exp(-x)) -> log(sinh(x)) + log(2)``"""
+    for op, function in ((T.add, T.cosh), (T.sub, T.sinh)):
+        x = of_opposites(node.inputs[0], op)
+        if x is not None:
+            return _result(node, T.log(function(x)) + np.asarray(np.log(2), dtype=x.type.dtype))
+    return False
 
 
 def _log_add(x: Any, y: Any) -> Any:
@@ -172,7 +217,7 @@ def _expm1_of(v: Any) -> Any:
 @register_specialize
 @register_stabilize
 @register_canonicalize
-@local_optimizer([T.sub, T.add], among_inputs=[Constant])
+@local_optimizer([T.sub, T.add], among_inputs=[Constant], needs=[T.exp])
 def local_expm1(node: Any) -> Any:
     """``exp(x) - 1 -> expm1(x)`` and ``1 - exp(x) -> -expm1(x)``"""
     if len(node.inputs) != 2:
@@ -227,7 +272,7 @@ def _plus_minus_one(node: Any, inner_op: Any) -> Any:
 @register_canonicalize
 @register_stabilize
 @register_specialize
-@local_optimizer([T.sub, T.add], among_inputs=[Constant])
+@local_optimizer([T.sub, T.add], among_inputs=[Constant], needs=[T.erf])
 def local_one_minus_erf(node: Any) -> Any:
     """``1 - erf(x) -> erfc(x)``, ``erf(x) - 1 -> -erfc(x)``, ``1 + erf(x) -> erfc(-x)``, ``-1 - erf(x) -> -erfc(-x)``"""
     found = _plus_minus_one(node, T.erf)
@@ -243,7 +288,7 @@ def local_one_minus_erf(node: Any) -> Any:
 @register_canonicalize
 @register_stabilize
 @register_specialize
-@local_optimizer([T.sub, T.add], among_inputs=[Constant])
+@local_optimizer([T.sub, T.add], among_inputs=[Constant], needs=[T.erfc])
 def local_one_minus_erfc(node: Any) -> Any:
     """``1 - erfc(x) -> erf(x)``, ``erfc(x) - 1 -> -erf(x)`` and ``1 - erfc(x) / 2 -> erfc(-x) / 2``"""
     found = _plus_minus_one(node, T.erfc)
@@ -255,6 +300,21 @@ def local_one_minus_erfc(node: Any) -> Any:
         return False
     new = T.erf(x)
     return _result(node, new if s > 0 else T.neg(new))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.sub, T.add], among_inputs=[T.cos])
+def local_one_minus_cos(node: Any) -> Any:
+    """``1 - cos(x) -> 2 * sin(x / 2) ** 2``, if the cosine is needed for nothing else, and ``cos(x) - 1`` so"""
+    found = _plus_minus_one(node, T.cos)
+    if found is None or found[1] == found[2] or node.outputs[0].type.dtype not in T.float_dtypes:
+        return False
+    x, s, _ = found
+    if x.type.dtype != node.outputs[0].type.dtype or any(len(i.clients) > 1 for i in node.inputs if i.owner is not None):
+        return False
+    half, two = np.asarray(0.5, dtype=x.type.dtype), np.asarray(2 * s, dtype=x.type.dtype)
+    return _result(node, T.mul(two, T.sqr(T.sin(half * x))))
 
 
 def _of_half_erfc(node: Any) -> Any:
@@ -271,109 +331,6 @@ def _of_half_erfc(node: Any) -> Any:
             if x is not None and value == sign * 0.5 and x.type.dtype == node.outputs[0].type.dtype:
                 return x
     return None
-
-
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_erfc(node: Any) -> Any:
-    """``log(erfc(x)) -> switch(x < 1/2, log1p(-erf(x)), log(erfcx(x)) - x ** 2)``"""
-    x = _applied(node.inputs[0], T.erfc)
-    if x is None or not x.type.dtype.startswith("float"):
-        return False
-    half = np.asarray(0.5, dtype=x.dtype)
-    return _result(node, T.switch(T.lt(x, half), T.log1p(T.neg(T.erf(x))), T.log(T.erfcx(x)) - T.sqr(x)))
-
-
-def _minus_square(v: Any) -> Any:
-    """`x` if `v` is ``-x ** 2``, else None."""
-    inner, negative = _signed(v)
-    if not negative:
-        return None
-    node = inner.owner
-    if node is None:
-        return None
-    if node.op == T.sqr:
-        return node.inputs[0]
-    if node.op == T.pow:
-        value = as_scalar_constant(node.inputs[1])
-        return node.inputs[0] if value is not None and value == 2 else None
-    if node.op == T.mul and len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
-        return node.inputs[0]
-    return None
-
-
-def _is_square_of(v: Any, x: Any) -> bool:
-    """Whether `v` is ``-x ** 2``; a square does not tell `x` from ``-x``."""
-    base = _minus_square(v)
-    return base is not None and _signed(base)[0] is _signed(x)[0]
-
-
-#: What the gradients of erf and erfc have.
-exp_minus_square = Elemwise(scalar.explog.exp_minus_square, name="exp_minus_square")
-
-
-def _opened_factors(v: Any) -> list[Any]:
-    """The factors of `v`, also those of products in it that other expressions use too."""
-    factors, todo = [], [v]
-    while todo and len(factors) < 16:
-        v = todo.pop()
-        # The product of integers may have wrapped around.
-        node = v.owner if v.type.dtype.startswith("float") else None
-        if node is not None and node.op == T.mul:
-            todo.extend(reversed(node.inputs))
-        elif node is not None and node.op == T.neg:
-            factors.append(T.constant(np.asarray(-1, dtype=v.type.dtype)))
-            todo.append(node.inputs[0])
-        else:
-            factors.append(v)
-    return factors + todo
-
-
-def _is_bell_of(v: Any, x: Any) -> bool:
-    """Whether `v` is ``exp(-x ** 2)``."""
-    if is_elemwise(v.owner, exp_minus_square):
-        return _signed(v.owner.inputs[0])[0] is _signed(x)[0]
-    argument = _applied(v, T.exp)
-    return argument is not None and _is_square_of(argument, x)
-
-
-@register_stabilize
-@register_specialize
-@local_optimizer([T.true_div])
-def local_grad_log_erfc_neg(node: Any) -> Any:
-    """``y * exp(-x ** 2) / erfc(x) -> y / erfcx(x)``, the gradient of ``log(erfc(x))``
-
-    Far below 0, where ``erfcx(x)`` overflows and ``erfc(x)`` is 2, ``exp(-x ** 2) / 2`` is left, without the rounding
-    of the square.
-    """
-    num, denum = node.inputs
-    bottom = denum.owner
-    factors: list[Any] = []
-    x = _applied(denum, T.erfc)
-    others: list[Any] = []
-    if x is None and bottom is not None and bottom.op == T.mul:
-        for i in bottom.inputs:
-            if x is None and _applied(i, T.erfc) is not None:
-                x = _applied(i, T.erfc)
-            else:
-                others.append(i)
-    if x is None or not x.type.dtype.startswith("float"):
-        return False
-    exponential = None
-    for i in _opened_factors(num):
-        if exponential is None and _is_bell_of(i, x):
-            exponential = i
-        else:
-            factors.append(i)
-    if exponential is None:
-        return False
-    far, half = np.asarray(-7, dtype=x.dtype), np.asarray(0.5, dtype=x.dtype)
-    quotient = T.switch(T.lt(x, far), half * exp_minus_square(x), T.inv(T.erfcx(x)))
-    new = T.mul(*factors, quotient) if factors else quotient
-    if others:
-        new = T.true_div(new, others[0] if len(others) == 1 else T.mul(*others))
-    return _result(node, new)
 
 
 @register_stabilize

@@ -7,13 +7,19 @@ from typing import Any
 import numpy as np
 
 from theano.gof.opt import local_optimizer
+from theano.scalar import compound
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle, Sum
-from theano.tensor.nnet.sigm import sigmoid
+from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
+from theano.tensor.nnet.sigm import sigmoid, softplus
 from theano.tensor.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias, softmax_op
 from theano.tensor.rewriting.algebra import _result
 from theano.tensor.rewriting.registry import as_scalar_constant, is_elemwise, register_specialize, register_stabilize
-from theano.tensor.rewriting.stability import _applied, _less_its_max, _signed, largest
+from theano.tensor.rewriting.stability import _applied, _float_argument, _less_its_max, _signed, largest, log_cosh, of_opposites
+
+log_1_minus_tanh = Elemwise(compound.log_1_minus_tanh, name="log_1_minus_tanh")
+log_1_minus_exp = Elemwise(compound.log_1_minus_exp, name="log_1_minus_exp")
+log_expm1 = Elemwise(compound.log_expm1, name="log_expm1")
+logit = Elemwise(compound.logit, name="logit")
 
 #: Sums of more terms are left alone.
 _TERMS = 8
@@ -40,6 +46,23 @@ def _factors(v: Any) -> list[Any]:
     return list(v.owner.inputs) if is_product else [v]
 
 
+def opened(v: Any, depth: int = 4) -> tuple[list[Any], list[Any]]:
+    """The factors of `v` above and below the line, also those of its factors, which other expressions may use too."""
+    top, bottom = fraction(v)
+    if not depth:
+        return top, bottom
+    above, under = [], []
+    for side, factors in ((0, top), (1, bottom)):
+        for f in factors:
+            one, other = ([f], []) if f is v or f.owner is None or f.owner.op not in PRODUCTS else opened(f, depth - 1)
+            above += other if side else one
+            under += one if side else other
+    return above, under
+
+
+PRODUCTS = (T.mul, T.neg, T.inv, T.true_div)
+
+
 def product(factors: list[Any]) -> Any:
     """The product of `factors`; None if there is none."""
     return None if not factors else factors[0] if len(factors) == 1 else T.mul(*factors)
@@ -61,7 +84,7 @@ def quotient(top: list[Any], bottom: list[Any], dtype: str) -> Any:
 
 def weighted_exponential(v: Any) -> tuple[Any, list[Any], list[Any]] | None:
     """``(x, top, bottom)`` if `v` is ``exp(x)`` times the factors `top` over `bottom`, else None."""
-    top, bottom = fraction(v)
+    top, bottom = opened(v)
     exponents = [_applied(f, T.exp) for f in top]
     found = [x for x in exponents if x is not None]
     if not found or any(x.type.dtype != v.type.dtype or not x.type.dtype.startswith("float") for x in found):
@@ -106,7 +129,7 @@ def _has_stable_log(v: Any) -> bool:
     node = v.owner
     if node is None:
         return False
-    if isinstance(node.op, (Softmax, SoftmaxWithBias)) or is_elemwise(node, T.exp, T.erfc, T.cosh, sigmoid):
+    if isinstance(node.op, (Softmax, SoftmaxWithBias)) or is_elemwise(node, T.exp, T.erfc, T.cosh, T.sinh, sigmoid):
         return True
     total, _ = _sum_of(v)
     terms = [total.inputs[0]] if total is not None else _terms(v)
@@ -133,7 +156,7 @@ def _is_positive(v: Any, depth: int = 4) -> bool:
 @local_optimizer([T.log])
 def local_log_of_product(node: Any) -> Any:
     """``log(c * f(x) / y) -> log(c / y) + log(f(x))`` for functions f whose logarithm is stable: exp, erfc, cosh, sigmoid,
-    softmax and sums of exponentials
+    sinh, softmax and sums of exponentials
     """
     dtype = node.outputs[0].type.dtype
     top, bottom = fraction(node.inputs[0])
@@ -143,6 +166,11 @@ def local_log_of_product(node: Any) -> Any:
     rest: list[list[Any]] = [[], []]
     for side, factors in enumerate((top, bottom)):
         for f in factors:
+            for op, function in ((T.add, T.cosh), (T.sub, T.sinh)):
+                x = of_opposites(f, op)
+                if x is not None:
+                    rest[side].append(T.constant(np.asarray(2, dtype=dtype)))
+                    f = function(x)
             (parts if f.type.dtype == dtype and _has_stable_log(f) else rest)[side].append(f)
     if not parts[0] and not parts[1]:
         return False
@@ -243,32 +271,20 @@ def _share_a_shift(xs: list[Any]) -> bool:
     return all(n is not None and n.op == T.sub for n in nodes) and len({n.inputs[1] for n in nodes}) == 1
 
 
-def _float_argument(v: Any, op: Any) -> Any:
-    """The argument of `v` if it is `op` of a float that keeps its dtype, else None."""
-    x = _applied(v, op)
-    return x if x is not None and x.type.dtype == v.type.dtype and x.type.dtype.startswith("float") else None
-
-
 @register_stabilize
 @register_specialize
 @local_optimizer([T.log])
 def local_log_cosh(node: Any) -> Any:
-    """``log(cosh(x)) -> switch(|x| < 3, log1p(2 * sinh(x / 2) ** 2), |x| + log1p(exp(-2 * |x|)) - log(2))``"""
+    """``log(cosh(x)) -> log_cosh(x)``, which neither overflows nor rounds near 0"""
     x = _float_argument(node.inputs[0], T.cosh)
-    if x is None:
-        return False
-    half, two, three = (np.asarray(c, dtype=x.type.dtype) for c in (0.5, 2, 3))
-    size = T.abs_(x)
-    near = T.log1p(two * T.sqr(T.sinh(half * T.minimum(size, three))))
-    far = size + (T.log1p(T.exp(T.neg(two * size))) - np.asarray(np.log(2), dtype=x.type.dtype))
-    return _result(node, T.switch(T.lt(size, three), near, far))
+    return False if x is None else _result(node, log_cosh(x))
 
 
 @register_stabilize
 @register_specialize
 @local_optimizer([T.log1p])
 def local_log_1_minus_sqr_tanh(node: Any) -> Any:
-    """``log(1 - tanh(x) ** 2) -> -2 * log(cosh(x))``"""
+    """``log(1 - tanh(x) ** 2) -> -2 * log_cosh(x)``"""
     square, negative = _signed(node.inputs[0])
     inner = square.owner
     if not negative or inner is None:
@@ -280,7 +296,17 @@ def local_log_1_minus_sqr_tanh(node: Any) -> Any:
     x = _float_argument(t, T.tanh)
     if x is None:
         return False
-    return _result(node, T.mul(np.asarray(-2, dtype=x.type.dtype), T.log(T.cosh(x))))
+    return _result(node, T.mul(np.asarray(-2, dtype=x.type.dtype), log_cosh(x)))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log1p], among_inputs=[T.tanh, T.neg, T.mul])
+def local_log_1_minus_tanh(node: Any) -> Any:
+    """``log(1 - tanh(x)) -> log_1_minus_tanh(x)`` and ``log(1 + tanh(x)) -> log_1_minus_tanh(-x)``"""
+    inner, negative = _signed(node.inputs[0])
+    x = _float_argument(inner, T.tanh)
+    return False if x is None else _result(node, log_1_minus_tanh(x if negative else T.neg(x)))
 
 
 @register_stabilize
@@ -302,39 +328,185 @@ def local_log_gamma(node: Any) -> Any:
 @register_specialize
 @local_optimizer([T.log])
 def local_log_expm1(node: Any) -> Any:
-    """``log(exp(x) - 1) -> switch(x < 2, log(expm1(x)), x + log1p(-exp(-x)))``, which does not overflow"""
-    x = _applied(node.inputs[0], T.expm1)
-    if x is None or x.type.dtype != node.outputs[0].type.dtype or _is_bounded(x, T.minimum):
-        return False
-    two = np.asarray(2, dtype=x.type.dtype)
-    near = T.log(T.expm1(T.minimum(x, two)))
-    far = x + T.log1p(T.neg(T.exp(T.minimum(T.neg(x), -two))))
-    return _result(node, T.switch(T.lt(x, two), near, far))
+    """``log(exp(x) - 1) -> log_expm1(x)``, which does not overflow and is exact where the result is near 0"""
+    x = _float_argument(node.inputs[0], T.expm1)
+    return False if x is None else _result(node, log_expm1(x))
 
 
 @register_stabilize
 @register_specialize
 @local_optimizer([T.log, T.log1p])
 def local_log_1_minus_exp(node: Any) -> Any:
-    """``log(1 - exp(x)) -> switch(x < -log(2), log1p(-exp(x)), log(-expm1(x)))``"""
-    top, bottom = fraction(node.inputs[0])
-    if bottom or len(top) != 2 or as_scalar_constant(top[0]) != -1:
+    """``log(1 - exp(x)) -> log_1_minus_exp(x)``, which takes the argument's side of ``-log(2)`` into account"""
+    inner, negative = _signed(node.inputs[0])
+    x = _float_argument(inner, T.expm1 if node.op == T.log else T.exp) if negative else None
+    return False if x is None else _result(node, log_1_minus_exp(x))
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log])
+def local_log_of_difference(node: Any) -> Any:
+    """``log(exp(x) - exp(y)) -> x + log_1_minus_exp(y - x)`` and ``log(sinh(x)) -> x + log_1_minus_exp(-2 * x) - log(2)``,
+    which do not overflow
+    """
+    dtype = node.outputs[0].type.dtype
+    x = _float_argument(node.inputs[0], T.sinh)
+    if x is not None:
+        minus_two, log_2 = (np.asarray(c, dtype=dtype) for c in (-2, np.log(2)))
+        return _result(node, x + (log_1_minus_exp(minus_two * x) - log_2))
+    inner = node.inputs[0].owner
+    if not is_elemwise(inner, T.sub):
         return False
-    x = _applied(top[1], T.expm1 if node.op == T.log else T.exp)
-    if x is None or x.type.dtype != node.outputs[0].type.dtype or _is_bounded(x, T.minimum) or _is_bounded(x, T.maximum):
+    x, y = (_float_argument(i, T.exp) for i in inner.inputs)
+    if x is None or y is None or x.type.dtype != dtype or y.type.dtype != dtype:
         return False
-    limit = np.asarray(-np.log(2), dtype=x.type.dtype)
-    far = T.log1p(T.neg(T.exp(T.minimum(x, limit))))
-    near = T.log(T.neg(T.expm1(T.maximum(x, limit))))
-    return _result(node, T.switch(T.lt(x, limit), far, near))
+    # Equal infinities have no difference.
+    gap = T.switch(T.eq(x, y), np.asarray(0, dtype=dtype), y - x)
+    return _result(node, x + log_1_minus_exp(gap))
+
+
+def _one_less(v: Any) -> Any:
+    """`x` if `v` is ``1 - x``, else None."""
+    node = v.owner
+    return node.inputs[1] if is_elemwise(node, T.sub) and as_scalar_constant(node.inputs[0]) == 1 else None
+
+
+def _one_more(v: Any) -> Any:
+    """`x` if `v` is ``1 + x``, else None."""
+    node = v.owner
+    if not is_elemwise(node, T.add) or len(node.inputs) != 2:
+        return None
+    a, b = node.inputs
+    return b if as_scalar_constant(a) == 1 else a if as_scalar_constant(b) == 1 else None
+
+
+def _of_inverse_less_one(node: Any) -> Any:
+    """`x` if `node` is ``1 / x - 1``, else None."""
+    if len(node.inputs) != 2:
+        return None
+    wanted = 1 if is_elemwise(node, T.sub) else -1
+    for inverse, one in (node.inputs, node.inputs[::-1]) if wanted < 0 else (node.inputs,):
+        if as_scalar_constant(one) != wanted or inverse.owner is None:
+            continue
+        if is_elemwise(inverse.owner, T.inv) or (
+            is_elemwise(inverse.owner, T.true_div) and as_scalar_constant(inverse.owner.inputs[0]) == 1
+        ):
+            return inverse.owner.inputs[-1]
+    return None
+
+
+def _has_own_logarithm(x: Any) -> bool:
+    return is_elemwise(x.owner, T.exp, sigmoid, T.tanh, T.erf, T.erfc)
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log], among_inputs=[T.true_div, T.add, T.sub])
+def local_log_of_odds(node: Any) -> Any:
+    """``log(x / (1 - x)) -> logit(x)``, ``log(1 / x - 1) -> -logit(x)`` and ``log((1 + x) / (1 - x)) -> 2 * arctanh(x)``,
+    exact where they are near 0
+    """
+    dtype = node.outputs[0].type.dtype
+    inner = node.inputs[0].owner
+    if not is_elemwise(inner, T.true_div):
+        x = _of_inverse_less_one(inner)
+        if x is None or x.type != node.outputs[0].type or _has_own_logarithm(x):
+            return False
+        return _result(node, T.neg(logit(x)))
+    above, below = inner.inputs
+    for top, bottom, sign in ((above, below, 1), (below, above, -1)):
+        x = _one_less(bottom)
+        if x is None or x.type != node.outputs[0].type or _has_own_logarithm(x):
+            continue
+        if top is x:
+            new = logit(x)
+        elif _one_more(top) is x:
+            new = T.mul(np.asarray(2, dtype=dtype), T.arctanh(x))
+        else:
+            continue
+        return _result(node, new if sign > 0 else T.neg(new))
+    return False
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.sub, T.add], among_inputs=[T.log1p])
+def local_difference_of_log1p(node: Any) -> Any:
+    """``log(x) - log1p(-x) -> logit(x)`` and ``log1p(x) - log1p(-x) -> 2 * arctanh(x)``, exact where they are near 0"""
+    if len(node.inputs) != 2:
+        return False
+    (a, minus_a), (b, minus_b) = (_signed(i) for i in node.inputs)
+    if (minus_a != minus_b) == is_elemwise(node, T.sub):
+        return False
+    for first, second, opposite in ((a, b, minus_a), (b, a, not minus_a)):
+        minus = _float_argument(second, T.log1p)
+        if minus is None or len(a.clients) > 1 or len(b.clients) > 1:
+            continue
+        x, negative = _signed(minus)
+        if not negative or x.type != node.outputs[0].type or _has_own_logarithm(x):
+            continue
+        if _applied(first, T.log) is x:
+            new = logit(x)
+        elif _applied(first, T.log1p) is x:
+            new = T.mul(np.asarray(2, dtype=x.type.dtype), T.arctanh(x))
+        else:
+            continue
+        return _result(node, T.neg(new) if opposite else new)
+    return False
+
+
+def _square_and_one(v: Any) -> tuple[Any, int]:
+    """``(x, c)`` if `v` is ``x ** 2 + c`` for c = 1 or -1, else ``(None, 0)``."""
+    node = v.owner
+    if not is_elemwise(node, T.add, T.sub) or len(node.inputs) != 2:
+        return None, 0
+    sign = 1 if is_elemwise(node, T.add) else -1
+    for square, one in (node.inputs, node.inputs[::-1]) if sign > 0 else (node.inputs,):
+        value, inner = as_scalar_constant(one), square.owner
+        if value is None or abs(value) != 1:
+            continue
+        factors = [] if inner is None else inner.inputs
+        if is_elemwise(inner, T.sqr) or (is_elemwise(inner, T.mul) and len(factors) == 2 and factors[0] is factors[1]):
+            return inner.inputs[0], sign * int(value)
+    return None, 0
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log], among_inputs=[T.add])
+def local_log_of_hyperbola(node: Any) -> Any:
+    """``log(x + sqrt(x ** 2 + 1)) -> arcsinh(x)`` and ``log(x + sqrt(x ** 2 - 1)) -> arccosh(x)``"""
+    terms = node.inputs[0].owner.inputs
+    for x, root in (terms, terms[::-1]) if len(terms) == 2 else ():
+        inner = _float_argument(root, T.sqrt)
+        base, sign = (None, 0) if inner is None else _square_and_one(inner)
+        if base is x and x.type == node.outputs[0].type:
+            return _result(node, T.arcsinh(x) if sign > 0 else T.arccosh(x))
+    return False
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.exp, T.expm1], among_inputs=[T.neg])
+def local_exp_of_minus_softplus(node: Any) -> Any:
+    """``exp(-softplus(x)) -> sigmoid(-x)`` and ``expm1(-softplus(x)) -> -sigmoid(x)``"""
+    x = _float_argument(node.inputs[0].owner.inputs[0], softplus)
+    if x is None:
+        return False
+    return _result(node, sigmoid(T.neg(x)) if is_elemwise(node, T.exp) else T.neg(sigmoid(x)))
 
 
 @register_stabilize
 @register_specialize
 @local_optimizer([T.exp])
 def local_exp_of_logsoftmax(node: Any) -> Any:
-    """``exp(logsoftmax(x)) -> softmax(x)``, if the logarithms are not needed for anything else"""
+    """``exp(logsoftmax(x)) -> softmax(x)``, if that is needed besides, or the logarithms are not needed for anything else"""
     inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, LogSoftmax) or len(node.inputs[0].clients) > 1:
+    if inner is None or not isinstance(inner.op, LogSoftmax):
         return False
+    if len(node.inputs[0].clients) > 1:
+        clients = [c for c, _ in inner.inputs[0].clients if c != "output"]
+        if not any(isinstance(c.op, Softmax) for c in clients):
+            return False
     return _result(node, softmax_op(inner.inputs[0]))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from theano.gof.graph import Constant
-from theano.gof.opt import local_optimizer
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Sum
 from theano.tensor.nnet.rewriting import _softmax_along, _summed_axes, _unshifted
@@ -16,14 +17,17 @@ from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.algebra import _result
 from theano.tensor.rewriting.registry import as_scalar_constant, register_specialize, register_stabilize
 from theano.tensor.rewriting.sigmoid import _equal
-from theano.tensor.rewriting.stability import _applied, _less_its_max, largest
+from theano.tensor.rewriting.stability import _applied, _less_its_max, _signed, largest
 from theano.tensor.rewriting.stability_log import (
+    _TERMS,
+    PRODUCTS,
     _factors,
     _in,
     _share_a_shift,
     finite,
     fraction,
     masked,
+    opened,
     product,
     quotient,
     weighted_exponential,
@@ -43,37 +47,25 @@ def _find(factors: list[Any], op: Any, x: Any) -> int | None:
     return None
 
 
-def _opened(v: Any, depth: int = 4) -> tuple[list[Any], list[Any]]:
-    """The factors of `v` above and below the line, also those of its factors, which other expressions may use too."""
-    top, bottom = fraction(v)
-    if not depth:
-        return top, bottom
-    above, under = [], []
-    for side, factors in ((0, top), (1, bottom)):
-        for f in factors:
-            one, other = ([f], []) if f is v or f.owner is None or f.owner.op not in _PRODUCTS else _opened(f, depth - 1)
-            above += other if side else one
-            under += one if side else other
-    return above, under
-
-
-_PRODUCTS = (T.mul, T.neg, T.inv, T.true_div)
-
-
 def _rebuilt(node: Any, top: list[Any], bottom: list[Any]) -> Any:
     return _result(node, quotient(top, bottom, node.outputs[0].type.dtype))
 
 
 def _hyperbolic_quotient(node: Any, top: list[Any], bottom: list[Any]) -> Any:
-    """``sinh(x) / cosh(x) -> tanh(x)``, ``(exp(x) - exp(y)) / (exp(x) + exp(y)) -> tanh((x - y) / 2)``,
-    ``(exp(x) - 1) / (exp(x) + 1) -> tanh(x / 2)`` and ``exp(x) / (exp(x) - 1) -> -1 / expm1(-x)``
+    """``sinh(x) / cosh(x) -> tanh(x)``, ``cosh(x) / sinh(x) -> 1 / tanh(x)``,
+    ``(exp(x) - exp(y)) / (exp(x) + exp(y)) -> tanh((x - y) / 2)``, ``(exp(x) - 1) / (exp(x) + 1) -> tanh(x / 2)`` and
+    ``exp(x) / (exp(x) - 1) -> -1 / expm1(-x)``
     """
     for k, below in enumerate(bottom):
         inner = below.owner
         if inner is None or below.type.dtype != node.outputs[0].type.dtype or not below.type.dtype.startswith("float"):
             continue
         half = np.asarray(0.5, dtype=below.type.dtype)
-        if inner.op == T.cosh:
+        if inner.op == T.sinh:
+            j = _find(top, T.cosh, inner.inputs[0])
+            if j is not None:
+                return _rebuilt(node, _without(top, j), [*_without(bottom, k), T.tanh(inner.inputs[0])])
+        elif inner.op == T.cosh:
             j = _find(top, T.sinh, inner.inputs[0])
             if j is not None:
                 return _rebuilt(node, [*_without(top, j), T.tanh(inner.inputs[0])], _without(bottom, k))
@@ -99,6 +91,15 @@ def _hyperbolic_quotient(node: Any, top: list[Any], bottom: list[Any]) -> Any:
     return False
 
 
+def _gap(x: Any, y: Any) -> Any:
+    """``x - y``, as twice the argument for opposite ones."""
+    (a, negative), (b, other_negative) = _signed(x), _signed(y)
+    if a is not b or negative == other_negative:
+        return x - y
+    double = np.asarray(2, dtype=x.type.dtype) * a
+    return T.neg(double) if negative else double
+
+
 def _is_difference(v: Any, a: Any, b: Any) -> int:
     """1 if `v` is ``exp(a) - exp(b)``, -1 if it is the opposite, else 0."""
     if v.owner is None or v.owner.op != T.sub:
@@ -110,31 +111,36 @@ def _is_difference(v: Any, a: Any, b: Any) -> int:
 
 
 def _exp_over_sum_of_exps(node: Any, top: list[Any], bottom: list[Any]) -> Any:
-    """``c * exp(x) / (exp(x) + exp(y)) -> c * sigmoid(x - y)``, and for more terms ``c * exp(x - m) / (exp(x - m) +
-    exp(y - m) + exp(z - m))``, m their maximum: of minus infinities there may be several
+    """``c * exp(x) / (exp(x) + exp(y)) -> c * sigmoid(x - y)``, and for more terms or with weights ``c * exp(x - m) /
+    (w * exp(x - m) + v * exp(y - m) + exp(z - m))``, m their maximum: of minus infinities there may be several
     """
     for k, below in enumerate(bottom):
         inner = below.owner
         if inner is None or inner.op != T.add or below.type.dtype != node.outputs[0].type.dtype:
             continue
-        terms = [_applied(i, T.exp) for i in inner.inputs]
-        if any(t is None or t.type.dtype != below.type.dtype or not t.type.dtype.startswith("float") for t in terms):
+        parts = [weighted_exponential(i) for i in inner.inputs]
+        if len(parts) > _TERMS or any(p is None or p[0].type.dtype != below.type.dtype for p in parts):
             continue
+        terms = [p[0] for p in parts]
         for i, x in enumerate(terms):
             j = _find(top, T.exp, x)
             if j is None:
                 continue
-            others = _without(terms, i)
-            if len(others) == 1:
-                return _rebuilt(node, [*_without(top, j), sigmoid(x - others[0])], _without(bottom, k))
+            rest = _without(top, j)
+            is_weighted = any(p[1] or p[2] for p in parts)
+            if len(terms) == 2 and not is_weighted:
+                return _rebuilt(node, [*rest, sigmoid(_gap(x, terms[1 - i]))], _without(bottom, k))
             if _share_a_shift(terms):
                 continue
-            shift = terms[0]
-            for t in terms[1:]:
+            inside = [masked(*p, term) for p, term in zip(parts, inner.inputs, strict=True)] if is_weighted else terms
+            shift = inside[0]
+            for t in inside[1:]:
                 shift = T.maximum(shift, t)
             shift = finite(shift)
-            shifted = [T.exp(t - shift) for t in terms]
-            return _rebuilt(node, [*_without(top, j), shifted[i]], [*_without(bottom, k), T.add(*shifted)])
+            shifted = [quotient([*p[1], T.exp(t - shift)], p[2], t.type.dtype) for p, t in zip(parts, inside, strict=True)]
+            # An exponential that counts for nothing must not become infinite: 0 times infinity is NaN.
+            counted = inside[i] if all(any(f is g for g in rest) for f in parts[i][1]) else x
+            return _rebuilt(node, [*rest, T.exp(counted - shift)], [*_without(bottom, k), T.add(*shifted)])
     return False
 
 
@@ -190,10 +196,13 @@ def _power(v: Any) -> tuple[Any, int]:
 
 
 @register_specialize
-@local_optimizer([T.true_div], among_inputs=[T.sqr, T.pow, T.mul])
+@local_optimizer([T.true_div], among_inputs=[T.sqr, T.pow, T.mul, T.neg])
 def local_quotient_of_powers(node: Any) -> Any:
     """``c * x / sqr(x) -> c / x``, and so for other whole powers, which overflow before their quotient does"""
-    top, bottom = (_factors(v) for v in node.inputs)
+    top, under = fraction(node.inputs[0])
+    if under:
+        top = _factors(node.inputs[0])
+    bottom = _factors(node.inputs[1])
     above = [_power(f) for f in top]
     below = [_power(f) for f in bottom]
     for j, k in pairs(range(len(top)), range(len(bottom))):
@@ -213,7 +222,7 @@ def local_quotient_of_powers(node: Any) -> Any:
 def _promising(v: Any, depth: int = 4) -> bool:
     """Whether `v` divides by something that the rewrites look for: a quick no for nearly all nodes."""
     node = v.owner
-    if node is None or not depth or node.op not in _PRODUCTS:
+    if node is None or not depth or node.op not in PRODUCTS:
         return False
     if node.op == T.inv or node.op == T.true_div:
         for below in _factors(node.inputs[-1]):
@@ -221,9 +230,9 @@ def _promising(v: Any, depth: int = 4) -> bool:
             if inner is None:
                 continue
             if inner.op == T.add:
-                if any(i.owner is not None and i.owner.op == T.exp for i in inner.inputs):
+                if any(_applied(f, T.exp) is not None for i in inner.inputs for f in _factors(i)):
                     return True
-            elif inner.op == T.cosh or inner.op == T.expm1 or isinstance(inner.op, (Sum, DimShuffle)):
+            elif inner.op == T.cosh or inner.op == T.sinh or inner.op == T.expm1 or isinstance(inner.op, (Sum, DimShuffle)):
                 return True
     return any(_promising(i, depth - 1) for i in node.inputs if i.owner is not None)
 
@@ -231,17 +240,24 @@ def _promising(v: Any, depth: int = 4) -> bool:
 def _rewritten(node: Any) -> Any:
     if not _promising(node.outputs[0]):
         return False
-    top, bottom = _opened(node.outputs[0])
+    top, bottom = opened(node.outputs[0])
+    checks = [f.owner for f in top if f.owner is not None and isinstance(f.owner.op, Assert)]
+    if checks:
+        top = [g for f in top for g in (opened(f.owner.inputs[0])[0] if f.owner in checks else [f])]
+        bottom = [*bottom, *(g for check in checks for g in opened(check.inputs[0])[1])]
     for rewrite in (_hyperbolic_quotient, _exp_over_sum_of_exps, _exp_over_weighted_sum):
         new = rewrite(node, top, bottom)
         if new:
+            for check in checks:
+                new = [check.op(new[0], *check.inputs[1:])]
+                copy_stack_trace(check.outputs[0], new[0])
             return new
     return False
 
 
 @register_stabilize
 @register_specialize
-@local_optimizer([T.true_div])
+@local_optimizer([T.true_div], needs=[T.exp, T.cosh, T.sinh])
 def local_quotient_of_exponentials(node: Any) -> Any:
     """``exp(x) / (exp(x) + exp(y)) -> sigmoid(x - y)``, ``sinh(x) / cosh(x) -> tanh(x)``, ``c * exp(x) / sum(exp(x), axis,
     keepdims=True) -> c * softmax(x)`` and their relatives
@@ -251,7 +267,7 @@ def local_quotient_of_exponentials(node: Any) -> Any:
 
 @register_stabilize
 @register_specialize
-@local_optimizer([T.mul], among_inputs=[T.inv, T.true_div])
+@local_optimizer([T.mul], among_inputs=[T.inv, T.true_div], needs=[T.exp, T.cosh, T.sinh])
 def local_product_with_quotient(node: Any) -> Any:
     """The same for ``exp(x) * (c / (exp(x) + exp(y)))``, where the quotient is needed elsewhere too"""
     return _rewritten(node)

@@ -10,8 +10,10 @@ import numpy as np
 from theano.compile.mode import optdb
 from theano.gof.graph import Constant
 from theano.gof.opt import TopoOptimizer, copy_stack_trace, in2out, local_optimizer
+from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import (
     as_scalar_constant,
     register_canonicalize,
@@ -331,6 +333,8 @@ def local_subtensor_lift(node: Any) -> Any:
         return False
     if len(u.clients) != 1 and not (node.outputs[0].type.ndim == 0 and _is_of_shape(inner)):
         return False
+    if one_comes_down(node.outputs[0], Subtensor):
+        return False
     idx = get_idx_list(node.inputs, node.op.idx_list)
     new_inputs = []
     for x in inner.inputs:
@@ -389,12 +393,25 @@ def local_subtensor_of_dot(node: Any) -> Any:
     return [out]
 
 
+_checked_index = Assert("index out of bounds: what is indexed is a repetition that is shorter", IndexError)
+
+
+def _is_inside(index: Any, length: Any) -> Any:
+    """Whether `index` is one of an axis of `length`, as a variable."""
+    if isinstance(index, int):
+        return T.gt(length, index) if index >= 0 else T.ge(length, -index)
+    return T.and_(T.lt(index, length), T.ge(index, T.neg(length)))
+
+
 @register_canonicalize
 @register_specialize
 @register_useless
 @local_optimizer([Subtensor])
 def local_subtensor_of_alloc(node: Any) -> Any:
-    """``alloc(v, shape)[i] -> alloc(v[i], shape of the result)``"""
+    """``alloc(v, shape)[i] -> alloc(v[i], shape of the result)``
+
+    What `v` does not have along an axis of `shape` cannot be out of its bounds: such an index is checked by an `Assert`.
+    """
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, T.Alloc):
         return False
@@ -404,15 +421,16 @@ def local_subtensor_of_alloc(node: Any) -> Any:
     skip = len(dims) - value.type.ndim
     parts: list[Any] = []
     new_dims: list[Any] = []
+    checks: list[Any] = []
     for k, (entry, length) in enumerate(zip(idx, dims, strict=True)):
         own = k - skip
         if not isinstance(entry, slice):
-            if (
-                isinstance(_plain(entry), int)
-                and isinstance(length, Constant)
-                and not -length.data <= _plain(entry) < length.data
-            ):
-                return False
+            place = _plain(entry)
+            if isinstance(place, int) and isinstance(length, Constant):
+                if not -length.data <= place < length.data:
+                    return False
+            elif own < 0 or value.type.broadcastable[own]:
+                checks.append(_is_inside(place, length))
             if own >= 0:
                 parts.append(0 if value.type.broadcastable[own] else entry)
             continue
@@ -428,6 +446,10 @@ def local_subtensor_of_alloc(node: Any) -> Any:
     if new_value is not value:
         copy_stack_trace(node.outputs[0], new_value)
     out = T.alloc(new_value, *new_dims) if new_dims else new_value
+    if checks:
+        checked = _checked_index(new_value, *checks)
+        copy_stack_trace(node.outputs[0], checked)
+        out = checked if out is new_value else T.alloc(checked, *new_dims)
     target = node.outputs[0].type
     if out.type != target:
         if out.type.ndim != target.ndim or out.type.dtype != target.dtype:
@@ -708,29 +730,67 @@ def _movable(i: Any, o_type: Any) -> bool:
     )
 
 
+def _added_further(out: Any) -> bool:
+    """Whether `out` goes, maybe through increments, into one more sum, and nowhere else."""
+    while len(out.clients) == 1:
+        client, i = out.clients[0]
+        if client == "output" or client.outputs[0].type != out.type:
+            return False
+        if client.op == T.add:
+            return True
+        out = client.outputs[0]
+        if i != 0 or not _movable(out, out.type):
+            return False
+    return False
+
+
+def _sum_and_increments(root: Any) -> tuple[Any, list[Any]]:
+    """The sum `root` without the increments in it and in the sums below it that nothing else uses, and these."""
+    type_ = root.outputs[0].type
+    increments: list[Any] = []
+    # Nodes of sums, each with what is left of the inputs that have been looked at.
+    open_sums: list[tuple[Any, list[Any]]] = [(root, [])]
+    while True:
+        node, terms = open_sums[-1]
+        if len(terms) < len(node.inputs):
+            term = node.inputs[len(terms)]
+            while _movable(term, type_):
+                increments.append(term)
+                term = term.owner.inputs[0]
+            owner = term.owner
+            if owner is not None and owner.op == T.add and term.type == type_ and len(term.clients) == 1:
+                open_sums.append((owner, []))
+            else:
+                terms.append(term)
+            continue
+        out = node.outputs[0]
+        if any(term is not i for term, i in zip(terms, node.inputs, strict=True)):
+            out = T.add(*terms)
+            copy_stack_trace(node.outputs, out)
+        open_sums.pop()
+        if not open_sums:
+            return out, increments
+        open_sums[-1][1].append(out)
+
+
 @local_optimizer([T.add])
 def local_IncSubtensor_serialize(node: Any) -> Any:
     """``inc_subtensor(a, b, i) + inc_subtensor(c, d, j) + e -> inc_subtensor(inc_subtensor(a + c + e, b, i), d, j)``
 
-    So that all increments can be done in place.
+    So that all increments can be done in place. A sum of sums is done in one go, at the last of them.
     """
     if node.op != T.add:
         return False
     out = node.outputs[0]
-    movable = [i for i in node.inputs if _movable(i, out.type)]
-    if not movable:
+    if _added_further(out):
         return False
-    chosen = set(movable)
-    base = [i for i in node.inputs if i not in chosen] + [i.owner.inputs[0] for i in movable]
-    tip = base[0] if len(base) == 1 else T.add(*base)
-    if len(base) > 1:
-        copy_stack_trace(out, tip)
-    for i in movable:
-        if tip.type != out.type:
-            return False
+    tip, increments = _sum_and_increments(node)
+    if not increments or tip.type != out.type:
+        return False
+    for i in increments:
         tip = i.owner.op(tip, *i.owner.inputs[1:])
         copy_stack_trace([out, i], tip)
-    return [tip]
+    return [tip] if tip.type == out.type else False
 
 
 # Once over the graph: among the canonicalizations each step would look like news to all the others.

@@ -59,7 +59,7 @@ def local_reshape_dimshuffle(node: Any) -> Any:
 
 
 @register_uncanonicalize
-@local_optimizer([DimShuffle])
+@local_optimizer([DimShuffle], needs=[T.Alloc])
 def local_dimshuffle_alloc(node: Any) -> Any:
     """``dimshuffle{x,0,1}(alloc(v, n, m)) -> alloc(v, 1, n, m)``"""
     owner = node.inputs[0].owner
@@ -79,7 +79,7 @@ def local_dimshuffle_alloc(node: Any) -> Any:
 
 @register_specialize
 @register_uncanonicalize
-@local_optimizer([DimShuffle])
+@local_optimizer([DimShuffle], needs=[Subtensor])
 def local_dimshuffle_subtensor(node: Any) -> Any:
     """``dimshuffle{0,2}(x[a:b, :, c]) -> x[a:b, 0, c]`` where the only thing it does is to drop dimensions of length 1
 

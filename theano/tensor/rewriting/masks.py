@@ -1,0 +1,109 @@
+"""Elements chosen by a mask: not copied out where only their sum is wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano import scalar as scal
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.advanced_subtensor import (
+    AdvancedBooleanSubtensor,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+    advanced_boolean_subtensor,
+)
+from theano.tensor.choosing import Nonzero
+from theano.tensor.elemwise import Elemwise, Sum
+from theano.tensor.rewriting.registry import register_specialize
+
+# What costs no more for an element that is not chosen than to see that it is not.
+_LIGHT = (scal.Add, scal.Sub, scal.Mul, scal.Neg, scal.Sqr, scal.Abs, scal.Cast)
+_MOST_STEPS = 8
+
+
+def _same_shape(node: Any, x: Any, mask: Any) -> bool:
+    feature = getattr(node.fgraph, "shape_feature", None)
+    return x.type.ndim == mask.type.ndim and feature is not None and feature.same_shape(x, mask)
+
+
+@register_specialize
+@local_optimizer([AdvancedSubtensor, AdvancedSubtensor1], among_inputs=[Nonzero])
+def local_subtensor_of_nonzero(node: Any) -> Any:
+    """``x[mask.nonzero()] -> x[mask]``, where `x` and `mask` have one shape"""
+    x, *indices = node.inputs
+    first = indices[0].owner
+    if first is None or not isinstance(first.op, Nonzero) or indices != first.outputs:
+        return False
+    mask = first.inputs[0]
+    if not _same_shape(node, x, mask):
+        return False
+    if mask.type.dtype != "bool":
+        mask = T.neq(mask, 0)
+    new = advanced_boolean_subtensor(x, mask)
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]
+
+
+@register_specialize
+@local_optimizer([Sum], among_inputs=[AdvancedBooleanSubtensor, Elemwise])
+def local_sum_of_masked(node: Any) -> Any:
+    """``sum(x[mask] * y[mask] + s) -> sum(switch(mask, x * y + s, 0))``
+
+    `x`, `y` and `mask` have one shape, `s` is a single number, and what is done with the chosen elements is a little
+    arithmetic.
+    """
+    chosen = node.inputs[0]
+    if chosen.type.ndim != 1:
+        return False
+    steps: list[Any] = []
+    masks: set[Any] = set()
+    copied: list[Any] = []
+    todo = [chosen]
+    seen = {chosen}
+    while todo:
+        v = todo.pop()
+        if all(v.type.broadcastable):
+            continue
+        maker = v.owner
+        if maker is None:
+            return False
+        if isinstance(maker.op, AdvancedBooleanSubtensor):
+            if len(maker.inputs) != 2 or not _same_shape(node, *maker.inputs):
+                return False
+            masks.add(maker.inputs[1])
+            copied.append(v)
+        elif isinstance(maker.op, Elemwise) and isinstance(maker.op.scalar_op, _LIGHT) and len(v.clients) == 1:
+            steps.append(maker)
+            fresh = [i for i in maker.inputs if i not in seen]
+            seen.update(fresh)
+            todo.extend(fresh)
+        else:
+            return False
+        if len(masks) > 1 or len(steps) > _MOST_STEPS:
+            return False
+    # What is copied out for somebody else can as well be summed up.
+    if not masks or any(client not in (node, *steps) for v in copied for client, _ in v.clients):
+        return False
+    (mask,) = masks
+    whole: dict[Any, Any] = {}
+
+    def value(v: Any) -> Any:
+        if v not in whole:
+            number = all(v.type.broadcastable)
+            whole[v] = v.dimshuffle(["x"] * mask.type.ndim) if number else v.owner.inputs[0]
+        return whole[v]
+
+    # A step has one client, so those found later come first.
+    for step in reversed(steps):
+        whole[step.outputs[0]] = Elemwise(step.op.scalar_op)(*[value(v) for v in step.inputs])
+        copy_stack_trace(step.outputs[0], whole[step.outputs[0]])
+    x = value(chosen)
+    picked = T.switch(mask, x, T.constant(0, dtype=x.type.dtype))
+    new = Sum(None, dtype=node.op.dtype, acc_dtype=node.op.acc_dtype)(picked)
+    if picked.type.dtype != chosen.type.dtype or new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], [picked, new])
+    return [new]

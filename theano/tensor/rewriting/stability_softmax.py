@@ -1,0 +1,270 @@
+"""Gradients of softmaxes written as quotients of exponentials: one operation on the probabilities, which does not overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.gof.opt import local_optimizer
+from theano.raise_op import Assert
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle, Sum
+from theano.tensor.nnet.rewriting import _along, _summed_axes, _unshifted
+from theano.tensor.nnet.softmax import LogSoftmaxGrad, SoftmaxGrad, is_softmax, logsoftmax_grad, softmax_grad, softmax_op
+from theano.tensor.rewriting.algebra import _result
+from theano.tensor.rewriting.registry import as_scalar_constant, register_canonicalize
+from theano.tensor.rewriting.stability import _applied
+from theano.tensor.rewriting.stability_log import _in, fraction, quotient
+
+_Fraction = tuple[list[Any], list[Any]]
+
+#: Products of more factors are not taken apart further.
+_FACTORS = 16
+
+
+def _bare(v: Any) -> Any:
+    """`v` without the assertions around it."""
+    while v.owner is not None and isinstance(v.owner.op, Assert):
+        v = v.owner.inputs[0]
+    return v
+
+
+def _summed(v: Any) -> tuple[Any, int] | None:
+    """``(x, axis)`` if `v` is ``sum(x, axis, keepdims=True)`` along one axis, else None."""
+    node = v.owner
+    if node is None or not isinstance(node.op, DimShuffle):
+        return None
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Sum):
+        return None
+    axes = _summed_axes(v, inner.inputs[0])
+    return None if axes is None or len(axes) != 1 else (inner.inputs[0], axes[0])
+
+
+def _opened(v: Any) -> _Fraction:
+    """The factors of `v` above and below the line, also those of products among them; a square is two."""
+    top, bottom = fraction(_bare(v))
+    return _flat(top), _flat(bottom)
+
+
+def _flat(factors: list[Any]) -> list[Any]:
+    result, todo = [], list(reversed(factors))
+    while todo:
+        f = todo.pop()
+        node = f.owner if f.type.dtype.startswith("float") and len(result) < _FACTORS else None
+        if node is not None and node.op == T.mul:
+            todo.extend(reversed(node.inputs))
+        elif node is not None and node.op == T.sqr:
+            todo += [node.inputs[0]] * 2
+        elif node is not None and node.op == T.neg:
+            todo += [node.inputs[0], T.constant(np.asarray(-1, dtype=f.type.dtype))]
+        else:
+            result.append(f)
+    return result
+
+
+def _constant(v: Any) -> float | None:
+    """The number that `v` is, or repeats."""
+    if v.owner is not None and isinstance(v.owner.op, T.Alloc):
+        v = v.owner.inputs[0]
+    value = as_scalar_constant(v)
+    return None if value is None else float(value)
+
+
+def _without(factors: list[Any], v: Any) -> list[Any] | None:
+    """`factors` less one `v`; None if there is none."""
+    for k, f in enumerate(factors):
+        if f is v:
+            return factors[:k] + factors[k + 1 :]
+    return None
+
+
+def _split(parts: _Fraction) -> tuple[float, list[Any]]:
+    """The constant factor of a fraction, and its other factors in an order of their own, without those that cancel."""
+    value, counts = 1.0, {}
+    for side, factors in ((1, parts[0]), (-1, parts[1])):
+        for f in factors:
+            c = _constant(f)
+            if c is not None:
+                value = value * c if side > 0 else value / c if c else np.nan
+            else:
+                f = _bare(f)
+                counts[f] = counts.get(f, 0) + side
+    return value, sorted((id(f), n) for f, n in counts.items() if n)
+
+
+def _same(a: _Fraction, b: _Fraction, sign: float) -> bool:
+    """Whether ``a == sign * b``, factor by factor."""
+    (ca, fa), (cb, fb) = _split(a), _split(b)
+    return ca == sign * cb and fa == fb
+
+
+def _negative_mean(term: _Fraction) -> Any:
+    """``(e, axis, scale, h, total)`` if `term` is ``-scale * sum(h) * e / total`` with ``total == sum(e)`` along an axis, e an
+    exponential; `scale` and `h` are fractions.
+    """
+    top, bottom = term
+    for total in bottom:
+        found = _summed(total)
+        if found is None or _applied(found[0], T.exp) is None or not total.type.dtype.startswith("float"):
+            continue
+        e, axis = found
+        rest = _without(top, e)
+        if rest is None:
+            continue
+        under = _without(bottom, total) or []
+        for factor in rest:
+            inner = _summed(factor)
+            if inner is None or inner[1] != axis or inner[0].type.ndim != e.type.ndim or factor.type.dtype != e.type.dtype:
+                continue
+            h = _opened(inner[0])
+            again = _without(under, total)
+            if again is not None and any(f is e for f in h[0]):
+                h, under = (h[0], [*h[1], total]), again
+            return e, axis, (_without(rest, factor), under), h, total
+    return None
+
+
+@register_canonicalize
+@local_optimizer([T.add, T.mul], among_inputs=[T.true_div, T.add], needs=[T.exp])
+def local_grad_of_softmax_by_hand(node: Any) -> Any:
+    """``g * e / s - e * sum(g * e) / s ** 2 -> softmax_grad(g, softmax(x))`` and ``g - e * sum(g) / s ->
+    logsoftmax_grad(g, softmax(x))``, of ``e = exp(x)`` and ``s = sum(e, axis, keepdims=True)``
+    """
+    terms, outer = node.inputs, []
+    if node.op == T.mul:
+        sums = [i for i in node.inputs if i.owner is not None and i.owner.op == T.add]
+        if len(sums) != 1 or not any(_applied(i, T.exp) is not None for i in node.inputs):
+            return False
+        terms, outer = sums[0].owner.inputs, [i for i in node.inputs if i is not sums[0]]
+    if not any(_divides_by_sum(t) for t in terms):
+        return False
+    parts = []
+    for t in terms:
+        top, bottom = _opened(t)
+        parts.append(([*top, *outer], bottom))
+    if len(parts) == 2 and _same(parts[0], parts[1], -1.0):
+        # Of a sum of probabilities, which is always 1.
+        return _result(node, np.asarray(0, dtype=node.outputs[0].type.dtype), outer or None)
+    for j, part in enumerate(parts):
+        found = _negative_mean(part)
+        if found is None:
+            continue
+        e, axis, scale, h, total = found
+        wanted = ([*scale[0], *h[0]], [*scale[1], *h[1]])
+        i = next((k for k, p in enumerate(parts) if k != j and _same(p, wanted, -1.0)), None)
+        if i is None:
+            continue
+        gradient = _gradient(e, axis, h, total)
+        minus = T.constant(np.asarray(-1, dtype=e.type.dtype))
+        if _split(scale) != (-1.0, []):
+            gradient = quotient([minus, *scale[0], gradient], scale[1], e.type.dtype)
+        rest = [k for k in range(len(terms)) if k not in (i, j)]
+        if outer:
+            rest_terms = [T.mul(terms[k], *outer) for k in rest]
+            return _result(node, T.add(gradient, *rest_terms) if rest_terms else gradient)
+        kept = _without_sums_of(terms, rest, (terms[i], terms[j]), axis)
+        new = T.add(gradient, *kept) if kept else gradient
+        return _result(node, new)
+    return False
+
+
+def _divides_by_sum(v: Any) -> bool:
+    """Whether `v` is a quotient by a sum that has its dimension back: a quick no for nearly all terms."""
+    node = _bare(v).owner
+    if node is not None and node.op == T.neg:
+        node = node.inputs[0].owner
+    if node is None or node.op != T.true_div:
+        return False
+    below = node.inputs[1].owner
+    if below is not None and below.op == T.mul:
+        below = below.inputs[0].owner
+    if below is not None and below.op == T.sqr:
+        below = below.inputs[0].owner
+    return below is not None and isinstance(below.op, DimShuffle)
+
+
+def _gradient(e: Any, axis: int, h: _Fraction, total: Any) -> Any:
+    """The gradient of the softmax or its logarithm, of ``h == g * e / total`` or another `h`."""
+    dtype = e.type.dtype
+    x = _in(dtype, _applied(e, T.exp))
+    top, bottom = _without(h[0], e), _without(h[1], total)
+    of_softmax = top is not None and bottom is not None
+    g = quotient(top, bottom, dtype) if of_softmax else quotient(*h, dtype)
+    if g.type.broadcastable != x.type.broadcastable:
+        g = T.fill(x, g)
+    x = _unshifted(x, (axis,))
+    op = softmax_grad if of_softmax else logsoftmax_grad
+    return _along(lambda g_rows, rows: op(g_rows, softmax_op(rows)), axis, _in(dtype, g), x)
+
+
+def _without_sums_of(terms: Any, rest: list[int], parts: tuple[Any, Any], axis: int) -> list[Any]:
+    """The terms `rest` but pairs of one thing times the sums of the two `parts`, which add up to 0."""
+    sums: list[dict[int, Any]] = [{}, {}]
+    for k in rest:
+        top, bottom = _opened(terms[k])
+        for f in top:
+            inner = _summed(f)
+            for side, part in enumerate(parts):
+                if inner is not None and inner[0] is part and inner[1] == axis:
+                    sums[side][k] = _split((_without(top, f) or [], bottom))
+    kept = list(rest)
+    for k, one in sums[0].items():
+        m = next((m for m, other in sums[1].items() if m in kept and m != k and one == other), None)
+        if m is not None:
+            kept = [i for i in kept if i not in (k, m)]
+    return [terms[k] for k in kept]
+
+
+@register_canonicalize
+@local_optimizer([T.add], among_inputs=[T.mul], needs=[T.eq])
+def local_grad_through_maximum(node: Any) -> Any:
+    """``d + c * eq(x, y) * sum(d, axis, keepdims=True) -> d`` for the gradient `d` of a softmax, of which the sums are 0, and
+    ``a * eq(x, y) + b - a * eq(x, y) -> b``: what the gradient of a softmax, that is the same for any shift, has of the maximum
+    """
+    terms = node.inputs
+    through = [k for k, t in enumerate(terms) if _has_comparison(t)]
+    if not through:
+        return False
+    fractions = [_opened(t) for t in terms]
+    gradients = [f for k, (top, _) in enumerate(fractions) if k not in through for f in top]
+    dropped: set[int] = set()
+    for k in through:
+        for f in fractions[k][0]:
+            inner = _summed(f)
+            if inner is not None and any(inner[0] is d for d in gradients) and _zero_axis(inner[0], node.fgraph) == inner[1]:
+                dropped.add(k)
+    for n, k in enumerate(through):
+        left = [m for m in through[n + 1 :] if m not in dropped]
+        m = next((m for m in left if _same(fractions[k], fractions[m], -1.0)), None)
+        if k not in dropped and m is not None:
+            dropped |= {k, m}
+    kept = [t for k, t in enumerate(terms) if k not in dropped]
+    if not dropped or not kept:
+        return False
+    return _result(node, T.add(*kept) if len(kept) > 1 else kept[0])
+
+
+def _has_comparison(v: Any) -> bool:
+    node = v.owner
+    return node is not None and node.op == T.mul and any(f.owner is not None and f.owner.op == T.eq for f in node.inputs)
+
+
+def _zero_axis(v: Any, fgraph: Any) -> int | None:
+    """The axis along which the sums of `v` are 0, as it is the gradient of a softmax along that axis; else None."""
+    node = v.owner
+    if node is None:
+        return None
+    if isinstance(node.op, (SoftmaxGrad, LogSoftmaxGrad)):
+        return 1 if is_softmax(node.inputs[1]) else None
+    if isinstance(node.op, T.Rebroadcast):
+        return _zero_axis(node.inputs[0], fgraph)
+    if isinstance(node.op, DimShuffle):
+        axis = _zero_axis(node.inputs[0], fgraph)
+        return node.op.new_order.index(axis) if axis in node.op.new_order else None
+    if isinstance(node.op, T.Reshape) and v.type.ndim:
+        rows, feature, last = node.inputs[0], getattr(fgraph, "shape_feature", None), v.type.ndim - 1
+        if rows.type.ndim == 2 and feature is not None and _zero_axis(rows, fgraph) == 1:
+            return last if feature.same_shape(v, rows, last, 1) else None
+    return None
