@@ -279,6 +279,17 @@ def test_an_assertion_between_the_steps():
         function(a, -a)
 
 
+def test_an_assertion_between_the_steps_raises_its_own_exception():
+    x, c = T.dmatrix(), T.iscalar()
+    parts = T.exp(x - x.max(axis=1, keepdims=True))
+    checked = T.opt.Assert("not now", IndexError)(parts, c > 0)
+    f = theano.function([x, c], checked / checked.sum(axis=1, keepdims=True))
+    a = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_allclose(f(a, 1).sum(axis=1), 1)
+    with pytest.raises(IndexError, match="not now"):
+        f(a, 0)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_softmax_of_columns(dtype):
     x = T.matrix(dtype=dtype)
@@ -379,3 +390,12 @@ def test_random_work_on_memory_that_is_overwritten(seed):
         f = theano.function([x, y, w], outs, updates=[(shared, pool[-1] / 2)], mode=mode, on_unused_input="ignore")
         results.append([*map(np.array, f(*given)), shared.get_value()])
     agree(*results, "float64")
+
+
+def test_more_rows_than_one_kernel_can_have():
+    A = T.dmatrix("A")
+    cost = sum(T.log(T.exp(A * i).sum(axis=1)).sum() for i in range(1, 50))
+    outs = [cost, T.grad(cost, A)]
+    value = np.linspace(-1, 1, 12).reshape(3, 4)
+    modes = [theano.Mode(linker, "fast_run") for linker in ("cvm", "py")]
+    agree(*(theano.function([A], outs, mode=mode)(value) for mode in modes), "float64")

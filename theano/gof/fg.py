@@ -114,6 +114,7 @@ class FunctionGraph:
     traces_are_checked = False
     #: Whether what is being replaced has a stack trace.
     replaces_a_trace = False
+    _constant_inputs = False
 
     def __init__(
         self,
@@ -142,6 +143,7 @@ class FunctionGraph:
         self.outputs: Any = list(outputs)
         self.update_mapping = update_mapping
         self.profile = None
+        self._constant_inputs = any(isinstance(var, Constant) for var in self.inputs)
         for var in self.inputs:
             if var.owner is not None:
                 raise ValueError(
@@ -206,6 +208,7 @@ class FunctionGraph:
         if var in self.inputs:
             return
         self.inputs.append(var)
+        self._constant_inputs |= isinstance(var, Constant)
         if getattr(var, "fgraph", None) is not self:
             self._setup_variable(var)
         self.variables.add(var)
@@ -302,7 +305,8 @@ class FunctionGraph:
                 continue
             node = var.owner
             if node is None:
-                if var not in self.inputs:
+                # Where constants and inputs are many, a search for each would take long.
+                if (isinstance(var, Constant) and not self._constant_inputs) or var not in self.inputs:
                     self.variables.discard(var)
                     if hasattr(var, "fgraph"):
                         del var.fgraph
@@ -355,7 +359,11 @@ class FunctionGraph:
             return
         if getattr(new_r, "cached", False):
             new_r = self._own_copy(new_r)
-        self._import_variable(new_r, reason, getattr(r.tag, "_trace", None))
+        if new_r.owner is None:
+            if new_r not in self.variables:
+                self._import_variable(new_r, reason)
+        elif new_r.owner not in self.apply_nodes:
+            self._import_nodes(new_r.owner, reason, getattr(r.tag, "_trace", None))
         self._version += 1
         place[i] = new_r
         new_r.clients.append((node, i))
@@ -437,34 +445,35 @@ class FunctionGraph:
                 return
         self.execute_callbacks_times.setdefault(feature, 0.0)
         self._features.append(feature)
-        self._features_changed()
+        # New lists: one of these may be gone through.
+        self._callbacks = {name: methods + self._method(feature, name) for name, methods in self._callbacks.items()}
 
     def remove_feature(self, feature: Any) -> None:
         """Remove a feature, whose ``on_detach`` is called."""
         try:
-            self._features.remove(feature)
+            feature = self._features.pop(self._features.index(feature))
         except ValueError:
             return
-        self._features_changed()
+        self._callbacks = {
+            name: [entry for entry in methods if entry[0] is not feature] for name, methods in self._callbacks.items()
+        }
         detach = getattr(feature, "on_detach", None)
         if detach is not None:
             detach(self)
-
-    def _features_changed(self) -> None:
-        self._callbacks = {}
 
     def _methods(self, name: str) -> list[tuple]:
         # The features that define a callback, other than by the default that does nothing.
         methods = self._callbacks.get(name)
         if methods is None:
-            default = getattr(toolbox.Feature, name, None)
-            methods = []
-            for feature in self._features:
-                method = getattr(feature, name, None)
-                if method is not None and getattr(method, "__func__", method) is not default:
-                    methods.append((feature, method))
-            self._callbacks[name] = methods
+            methods = self._callbacks[name] = [entry for feature in self._features for entry in self._method(feature, name)]
         return methods
+
+    @staticmethod
+    def _method(feature: Any, name: str) -> list[tuple]:
+        method = getattr(feature, name, None)
+        if method is None or getattr(method, "__func__", method) is getattr(toolbox.Feature, name, None):
+            return []
+        return [(feature, method)]
 
     def _plain_methods(self, name: str) -> list | None:
         """The methods of the features for a callback, to be called without ado; None where they are to be timed."""
@@ -555,7 +564,8 @@ class FunctionGraph:
     def present_ops(self) -> Iterable:
         """Return the Ops of all nodes, each object once."""
         if self._present[0] != self._version:
-            self._present = (self._version, {id(node.op): node.op for node in self.apply_nodes}.values())
+            ops = [node.op for node in self.apply_nodes]
+            self._present = (self._version, dict(zip(map(id, ops), ops)).values())
         return self._present[1]
 
     def check_integrity(self) -> None:

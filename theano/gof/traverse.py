@@ -400,17 +400,17 @@ def io_toposort(inputs: Iterable, outputs: Iterable, orderings: dict | None = No
         item = queue.popleft()
         if item in missing:
             order.append(item)
-            waiting_for = after.get(item, ())
+            waiting = after
         else:
-            waiting_for = readers.get(item, ())
-        for other in waiting_for:
-            left = missing.get(other)
-            if left is None:
-                queue.append(other)
-                continue
-            missing[other] = left - 1
-            if left == 1:
-                queue.append(other)
+            waiting = readers
+        if item not in waiting:
+            continue
+        for other in waiting[item]:
+            if other in missing:
+                left = missing[other] = missing[other] - 1
+                if left:
+                    continue
+            queue.append(other)
     if len(order) != len(missing):
         raise ValueError("graph contains cycles")
     if clients is not None:
@@ -448,20 +448,18 @@ def depth_first_order(outputs: Iterable, inputs: Iterable = ()) -> list:
     stack.reverse()
     while stack:
         node = stack[-1]
-        state = done.get(node)
-        if state is None:
+        if node not in done:
             done[node] = False
             for var in reversed(node.inputs):
                 owner = var.owner
                 if owner is not None and not (stop and var in stop):
-                    known = done.get(owner)
-                    if known is None:
+                    if owner not in done:
                         stack.append(owner)
-                    elif not known:
+                    elif not done[owner]:
                         raise ValueError("graph contains cycles")
         else:
             stack.pop()
-            if not state:
+            if not done[node]:
                 done[node] = True
                 order.append(node)
     return order

@@ -147,21 +147,21 @@ class Group:
             value, *conditions = node.inputs
             if self.reduced is None or value not in self.computed:
                 return False
-            return bool(conditions) and self.computed.isdisjoint(conditions)
+            return bool(conditions) and self.computed.isdisjoint(conditions) and self._has_room(node, 0)
         if isinstance(node.op, DimShuffle):
             x = node.inputs[0]
-            return self.reduced is not None and x in self.per_row and is_row_view(node, self.reduced, len(self.pattern))
+            if self.reduced is None or x not in self.per_row or not is_row_view(node, self.reduced, len(self.pattern)):
+                return False
+            return self._has_room(node, 0)
+        if len(node.inputs) > MOST_INPUTS:
+            return False
         fresh = {v for v in node.inputs if v not in self.computed and not is_scalar_constant(v)} - self.loaded.keys()
         if len(self.loaded) + len(fresh) > MOST_INPUTS:
             return False
-        outputs = sum(len(m.outputs) for m in self.members)
         if isinstance(node.op, CAReduce) and sum(isinstance(m.op, CAReduce) for m in self.members) >= MOST_REDUCTIONS:
             return False
-        if len(self.loaded) + len(fresh) + outputs + len(node.outputs) > MAX_OPERANDS:
-            members = {*self.members, node}
-            stored = sum(any(c not in members for c, _ in v.clients) for m in members for v in m.outputs)
-            if len(self.loaded) + len(fresh) + stored > MAX_OPERANDS:
-                return False
+        if not self._has_room(node, len(fresh)):
+            return False
         if isinstance(node.op, CAReduce):
             return self._takes_reduction(node)
         if tuple(node.outputs[0].type.broadcastable) != self.pattern:
@@ -173,6 +173,14 @@ class Group:
             if self._stage(node) and not (self._has_stages() and self._walks_rows(node)):
                 return False
         return self._memory_allows(node, fresh)
+
+    def _has_room(self, node: Apply, fresh: int) -> bool:
+        """Whether the kernel can have what the node loads and stores besides its other operands."""
+        loaded = len(self.loaded) + fresh
+        if loaded + sum([len(m.outputs) for m in self.members]) + len(node.outputs) <= MAX_OPERANDS:
+            return True
+        members = {*self.members, node}
+        return loaded + sum(any(c not in members for c, _ in v.clients) for m in members for v in m.outputs) <= MAX_OPERANDS
 
     def _walks_rows(self, node: Apply) -> bool:
         """Whether a node that uses a value of each row works on rows of the group's length, and not of another one."""
@@ -277,7 +285,7 @@ class Group:
             if isinstance(node.op, Assert):
                 conditions = [builder.cell(v) for v in node.inputs[1:]]
                 checked = builder.new_cell(builder.cells[conditions[0]])
-                builder.emit("assert_op", [conditions[0], *conditions], [checked], (str(node.op.msg),))
+                builder.emit("assert_op", [conditions[0], *conditions], [checked], (str(node.op.msg), node.op.exc))
         outputs = [builder.cell(s.variable) for s in stored]
         outputs += [builder.temporary(out.dtype, self.pattern) for out in kernel.outputs[len(stored) :]]
         builder.emit_kernel(kernel, [builder.cell(loads[p]) for p in positions], outputs)

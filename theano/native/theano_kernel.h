@@ -6,6 +6,7 @@
 #include "include/tk_log.h"
 #include "include/tk_pow.h"
 #include "include/tk_hyper.h"
+#include "include/tk_compound.h"
 #include "include/tk_trig.h"
 #include "include/tk_atrig.h"
 #include "include/tk_erf.h"

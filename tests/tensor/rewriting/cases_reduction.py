@@ -99,5 +99,6 @@ CASES = [
          (lambda: T.dot(k, m), lambda: T.dot(k, T.ones((3, 2)))),
          ["local_shape_to_shape_i", "local_subtensor_make_vector", "constant_folding"]),
     Case("local_lift_transpose_through_dot", [m, k], lambda: T.dot(m, k).T, [M, M.T], "DimShuffle DimShuffle Dot",
-         (lambda: T.exp(T.dot(m, k)).T, lambda: T.dot(m, k).dimshuffle("x", 1, 0))),
+         (lambda: T.exp(T.dot(m, k)).T, lambda: T.dot(m, k).dimshuffle("x", 1, 0),
+          lambda: (lambda product: product.T + product)(T.dot(m, k)))),
 ]  # fmt: skip

@@ -90,6 +90,14 @@ def expression(rng, inputs, depth):
     return rng.choice(MATRIX if inner.ndim == 2 else UNARY)(inner)
 
 
+def rounding(inputs, outputs, values):
+    """What rounding the largest of the values on the way to `outputs` may cost: rewrites may cancel it, ``e + 1 - e``."""
+    steps = [v for v in theano.gof.graph.ancestors(outputs) if v.owner is not None and "float" in getattr(v.type, "dtype", "")]
+    found = theano.function(inputs, steps, mode=theano.Mode("py", None), on_unused_input="ignore")(*values)
+    finite = [np.abs(np.asarray(v)[np.isfinite(v)]) for v in found]
+    return max((4 * np.finfo(v.dtype).eps * float(v.max()) for v in finite if v.size), default=0.0)
+
+
 @settings(max_examples=2000 if NIGHTLY else 60, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6), st.sampled_from(["float64", "float32", "int32"]))
 def test_values_and_gradients_agree(seed, dtype):
@@ -103,6 +111,7 @@ def test_values_and_gradients_agree(seed, dtype):
             outputs.append(T.grad(out.sum(), inputs[1], disconnected_inputs="ignore"))
         with np.errstate(all="ignore"):
             plain = theano.function(inputs, outputs, mode=theano.Mode("py", None), on_unused_input="ignore")(*values)
+            atol = 1e-3 + rounding(inputs, outputs, values)
     except (TypeError, ValueError, IndexError):
         # Not every combination of shapes and indices makes sense.
         return
@@ -114,4 +123,4 @@ def test_values_and_gradients_agree(seed, dtype):
             result, wanted = np.asarray(result), np.asarray(wanted)
             assert result.shape == wanted.shape and result.dtype == wanted.dtype
             finite = np.isfinite(wanted)
-            np.testing.assert_allclose(result[finite], wanted[finite], rtol=3e-3, atol=1e-3)
+            np.testing.assert_allclose(result[finite], wanted[finite], rtol=3e-3, atol=atol)

@@ -10,6 +10,7 @@ import theano.tensor as T
 from theano.gof import FunctionGraph
 from theano.gof.opt import in2out
 from theano.tensor import opt
+from theano.tensor.blas import Dot22
 
 
 def calls_to_rewrite(build, length, x=None):
@@ -69,6 +70,21 @@ def gradient_of_elements(x, length):
     return T.grad(sum(T.sqr(x[i]) for i in range(length // 2)), x)
 
 
+def sum_with_ones(x, length):
+    t = x
+    for _ in range(length):
+        t = t + T.ones_like(t) * x
+    return t
+
+
+def length_of_joined(x, length):
+    # One sum whose terms are all the same.
+    t = x
+    for _ in range(length):
+        t = T.concatenate([t, x])
+    return t.shape[0]
+
+
 def transposed_each_time(A, length):
     t = A
     for i in range(length):
@@ -110,7 +126,10 @@ def increments_beside_outputs(x, length):
     return [T.sin(x[i : i + 3]) for i in range(length)] + [y]
 
 
-VECTOR = [chain, gradient_of_chain, sum_of_many, product_of_many, slices, gradient_of_elements, increments_beside_outputs]
+VECTOR = [
+    chain, gradient_of_chain, sum_of_many, product_of_many, slices, gradient_of_elements, increments_beside_outputs,
+    sum_with_ones, length_of_joined,
+]  # fmt: skip
 MATRIX = [transposed_each_time, reshaped_each_time, products_transposed, one_transpose_of_products, sum_of_products_with_vectors]
 
 
@@ -143,11 +162,41 @@ def test_what_is_moved_as_one_computes_the_same():
         np.testing.assert_allclose(b, a, rtol=1e-9)
 
 
+def test_losses_of_labels_plus_and_minus_one_come_to_rest(caplog):
+    A, y, w = T.dmatrix("A"), T.dvector("y"), T.dvector("w")
+    z = T.dot(A, w)
+    losses = [
+        T.nnet.softplus(-(2 * y - 1) * z),
+        -y * T.log(1 / (1 + T.exp(-z))) - (1 - y) * T.log(1 - 1 / (1 + T.exp(-z))),
+        T.nnet.binary_crossentropy(T.nnet.sigmoid(z), y),
+        (y - 1) * T.tanh((y - 1) * z),
+    ]
+    for loss in losses:
+        theano.function([A, y, w], T.grad(loss.sum(), w), mode=theano.Mode("py", "fast_run"))
+    assert "max'ed out" not in caplog.text
+
+
 def test_nothing_is_computed_twice_for_a_reshape():
     A = T.dmatrix("A")
     t = T.tanh(A)
     f = theano.function([A], [t, t.flatten()], mode=theano.Mode("py", "fast_run"))
     assert sum(isinstance(node.op, T.Elemwise) for node in f.maker.fgraph.apply_nodes) == 1
+
+
+def test_no_product_is_computed_twice_for_a_transpose():
+    A, B, C = T.dmatrices("A", "B", "C")
+    hidden = T.dot(A, B)
+    loss = T.sqr(T.dot(hidden, C)).sum()
+    mode = theano.Mode("py", "fast_run")
+    f = theano.function([A, B, C], [loss, *T.grad(loss, [B, C])], mode=mode)
+    assert sum(isinstance(node.op, Dot22) for node in f.maker.fgraph.apply_nodes) == 5
+    shared = T.dot(A, T.tanh(T.dot(B, C)))
+    f = theano.function([A, B, C], [shared, T.exp(shared.T)], mode=mode)
+    assert sum(isinstance(node.op, Dot22) for node in f.maker.fgraph.apply_nodes) == 2
+    values = np.random.RandomState(1).rand(3, 3, 3)
+    whole, turned = f(*values)
+    np.testing.assert_allclose(turned, np.exp(whole.T))
+    np.testing.assert_allclose(whole, values[0] @ np.tanh(values[1] @ values[2]))
 
 
 def test_increments_of_nested_sums_follow_each_other():

@@ -44,19 +44,16 @@ class _Worklist(toolbox.Feature):
         self.pushed = 0
         self.nb_imported = 0
         self.index = TrackIndex()
-        # Ids of the local optimizers whose `needs` the graph does not have yet.
-        self.asleep: set[int] = set()
+        # The local optimizers whose `needs` the graph does not have yet.
+        self.asleep: set[LocalOptimizer] = set()
 
     def sleep(self, index: TrackIndex, ops: Iterable[Any]) -> None:
         """Pass over the optimizers of `index` that need an Op that is not among `ops`, until one comes in."""
         self.index = index
-        self.asleep = index.with_needs()
+        self.asleep = asleep = set(index.with_needs())
         for op in ops:
-            self._wake(op)
-
-    def _wake(self, op: Any) -> None:
-        for opt in self.index.woken_by(op):
-            self.asleep.discard(id(opt))
+            if asleep and (woken := index.woken_by(op)):
+                asleep.difference_update(woken)
 
     def start(self, nodes: Sequence[Any]) -> None:
         """Begin with `nodes`, given in topological order."""
@@ -133,8 +130,8 @@ class _Worklist(toolbox.Feature):
         self.nb_imported += 1
         self.serial += 1
         self.rank[node] = (self.current[0], self.serial)
-        if self.asleep:
-            self._wake(node.op)
+        if self.asleep and (woken := self.index.woken_by(node.op)):
+            self.asleep.difference_update(woken)
         if self.ignore_newtrees:
             self.dirty[node] = 0
         else:
@@ -493,8 +490,7 @@ class _Run:
             if config.on_opt_error == "raise":
                 raise AssertionError(message)
             log_error(message)
-        for opt in [*nav.get_local_optimizers(), *nav.global_optimizers]:
-            self.time_opts.setdefault(opt, 0.0)
+        self.time_opts = {**dict.fromkeys([*nav.get_local_optimizers(), *nav.global_optimizers], 0.0), **self.time_opts}
         return (
             nav,
             loop_timing,
@@ -555,7 +551,7 @@ class _Run:
                 if node not in apply_nodes:
                     continue
                 for lopt in find_for(node):
-                    if id(lopt) in asleep:
+                    if lopt in asleep:
                         continue
                     if undone and (node, lopt) in undone:
                         continue

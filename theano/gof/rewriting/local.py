@@ -169,12 +169,12 @@ class TrackIndex:
         self._wanted_classes: set[type] = set()
         # Op or class -> the optimizers that need one in the graph.
         self._waiting: dict[Any, list[LocalOptimizer]] = {}
-        self._needed_classes: set[type] = set()
+        self._with_needs: frozenset[LocalOptimizer] | None = None
         self._all: tuple[LocalOptimizer, ...] | None = None
-        # Op or its class -> its optimizers, and whether one of them looks at the inputs first.
-        self._by_value: dict[Any, tuple[tuple[LocalOptimizer, ...], bool]] = {}
+        # Op or its class -> its optimizers, whether one of them looks at the inputs first, and who needs such an Op.
+        self._by_value: dict[Any, tuple[tuple[LocalOptimizer, ...], bool, tuple[LocalOptimizer, ...]]] = {}
         # The same by the id of the Op, which is kept beside the result: its id stays taken while the entry lives.
-        self._found: dict[int, tuple[Any, tuple[LocalOptimizer, ...], bool]] = {}
+        self._found: dict[int, tuple[Any, tuple[LocalOptimizer, ...], bool, tuple[LocalOptimizer, ...]]] = {}
         self._by_inputs: dict[tuple, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
 
     def add(self, opt: LocalOptimizer) -> None:
@@ -203,39 +203,35 @@ class TrackIndex:
             needs = opt.among_inputs
         for need in needs or ():
             self._waiting.setdefault(need, []).append(opt)
-            self._needed_classes.add(need if isinstance(need, type) else type(need))
-        self._all = None
+            if not isinstance(need, type):
+                self._varied.add(type(need))
+        self._all = self._with_needs = None
         self._found.clear()
         self._by_value.clear()
         self._by_inputs.clear()
 
-    def with_needs(self) -> set[int]:
-        """Return the ids of the optimizers that `need` an Op in the graph."""
-        return {id(opt) for opts in self._waiting.values() for opt in opts}
+    def with_needs(self) -> frozenset[LocalOptimizer]:
+        """Return the optimizers that `need` an Op in the graph."""
+        if self._with_needs is None:
+            self._with_needs = frozenset([opt for opts in self._waiting.values() for opt in opts])
+        return self._with_needs
 
-    def woken_by(self, op: Any) -> list[LocalOptimizer]:
+    def woken_by(self, op: Any) -> tuple[LocalOptimizer, ...]:
         """Return the optimizers that need an Op like `op` in the graph."""
-        cls = type(op)
-        if cls not in self._needed_classes:
-            return []
-        waiting = self._waiting
-        return [*waiting.get(cls, ()), *waiting.get(op, ())]
+        return (self._found.get(id(op)) or self._look_up(op))[3]
 
     def find_for(self, node: Any) -> tuple[LocalOptimizer, ...]:
         """Return those of ``find(node.op)`` whose `among_inputs` the inputs of `node` satisfy."""
         op = node.op
-        _, found, choosy = self._found.get(id(op)) or self._look_up(op)
+        _, found, choosy, _ = self._found.get(id(op)) or self._look_up(op)
         if not choosy:
             return found
-        parts: list = [id(op)]
-        for i in node.inputs:
-            owner = i.owner
-            parts.append(id(owner.op) if owner is not None else isinstance(i, Constant))
-        key = tuple(parts)
+        parts = [i.owner.op if i.owner is not None else isinstance(i, Constant) for i in node.inputs]
+        key = (id(op), *map(id, parts))
         hit = self._by_inputs.get(key)
         if hit is None:
             makers = [i.owner.op for i in node.inputs if i.owner is not None]
-            chosen = self._among(found, makers, True in parts)
+            chosen = self._among(found, makers, any(part is True for part in parts))
             if len(self._by_inputs) > 20000:
                 self._by_inputs.clear()
             # The Ops are kept beside the result, so that their ids stay taken.
@@ -266,7 +262,7 @@ class TrackIndex:
         """Return the optimizers for nodes of `op`: by instance, then by class, then those for all."""
         return (self._found.get(id(op)) or self._look_up(op))[1]
 
-    def _look_up(self, op: Any) -> tuple[Any, tuple[LocalOptimizer, ...], bool]:
+    def _look_up(self, op: Any) -> tuple[Any, tuple[LocalOptimizer, ...], bool, tuple[LocalOptimizer, ...]]:
         # Equal Ops that are different objects come up all the time: DimShuffles, Composites.
         cls = type(op)
         key = op if self._all_varied or cls in self._varied else cls
@@ -284,7 +280,8 @@ class TrackIndex:
             # An optimizer that tracks a class may have an `op_filter` that knows better which of its Ops matter.
             filters = self._filters
             chosen = tuple([o for o in result if o not in filters or filters[o](op)])
-            found = (chosen, any(o in self._wanted for o in chosen))
+            woken = [] if key is None or key is cls else self._waiting.get(key, ())
+            found = (chosen, any(o in self._wanted for o in chosen), (*woken, *self._waiting.get(cls, ())))
             if key is not None and len(self._by_value) < 20000:
                 self._by_value[key] = found
         if len(self._found) > 20000:
@@ -359,9 +356,6 @@ class LocalOptGroup(LocalOptimizer):
             ordered = self._ordered[found] = sorted(found, key=self._rank.__getitem__)
         return ordered
 
-    def _try(self, opt: Any, node: Any) -> Any:
-        return opt.transform(node)
-
     def transform(self, node) -> Any:
         return self.propose(node)[0]
 
@@ -382,11 +376,13 @@ class LocalOptGroup(LocalOptimizer):
         while self.opts:
             found = False
             for opt in self._in_order(self.index.find_for(node)):
-                start = time.perf_counter()
-                new = self._try(opt, node)
                 if self.profile:
+                    start = time.perf_counter()
+                    new = opt.transform(node)
                     self.time_opts[opt] += time.perf_counter() - start
                     self.process_count[opt] += 1
+                else:
+                    new = opt.transform(node)
                 if not new:
                     continue
                 if self.profile:

@@ -69,7 +69,8 @@ class MergeFeature(toolbox.Feature):
 
     def on_import(self, fgraph, node, reason) -> None:
         for var in node.inputs:
-            self._see(var)
+            if var.owner is None:
+                self._see(var)
         self.pending[node] = None
 
     def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
@@ -87,7 +88,7 @@ class MergeFeature(toolbox.Feature):
         self.pending.pop(node, None)
         self._forget(node)
         for var in node.inputs:
-            if isinstance(var, Constant) and len(getattr(var, "clients", ())) <= 0:
+            if var.owner is None and isinstance(var, Constant) and len(getattr(var, "clients", ())) <= 0:
                 self._forget_constant(var)
 
     def _see(self, var: Variable) -> None:

@@ -28,7 +28,12 @@
         }                                                                                                  \
     } while (0)
 
-typedef struct Item16 {
+/* Items of a size, at any address: eight bytes of a complex64 lie at a multiple of four. */
+typedef uint8_t Item1;
+typedef uint16_t Item2 __attribute__((aligned(1), may_alias));
+typedef uint32_t Item4 __attribute__((aligned(1), may_alias));
+typedef uint64_t Item8 __attribute__((aligned(1), may_alias));
+typedef struct __attribute__((packed, may_alias)) Item16 {
     uint64_t a, b;
 } Item16;
 
@@ -125,10 +130,10 @@ void thn_copy_2d(int size, char *dst, thn_intp dsr, thn_intp dse, const char *sr
     const thn_intp far_r = magnitude(ssr) > magnitude(dsr) ? ssr : dsr, far_e = magnitude(sse) > magnitude(dse) ? sse : dse;
     const int along_rows = magnitude(far_r) < magnitude(far_e);
     switch (size) {
-    case 1: COPY_2D(uint8_t); break;
-    case 2: COPY_2D(uint16_t); break;
-    case 4: COPY_2D(uint32_t); break;
-    case 8: COPY_2D(uint64_t); break;
+    case 1: COPY_2D(Item1); break;
+    case 2: COPY_2D(Item2); break;
+    case 4: COPY_2D(Item4); break;
+    case 8: COPY_2D(Item8); break;
     default: COPY_2D(Item16); break;
     }
 }

@@ -14,6 +14,7 @@ from theano.tensor.rewriting import sigmoid as _sigmoid_rewrites  # isort: skip
 from theano.tensor.rewriting import stability_complement as _complement_rewrites  # isort: skip
 from theano.tensor.rewriting import stability_log as _log_rewrites  # isort: skip
 from theano.tensor.rewriting import stability_quotient as _quotient_rewrites  # isort: skip
+from theano.tensor.rewriting import stability_rational as _rational_rewrites  # isort: skip
 from theano.tensor.rewriting import stability_softmax as _softmax_rewrites  # isort: skip
 from theano.tensor.rewriting import stability_switch as _switch_rewrites  # isort: skip
 

@@ -321,14 +321,38 @@ def local_logsoftmax_grad_of_product(node: Any) -> Any:
     return False
 
 
+_LIGHT = (T.add, T.sub, T.mul, T.neg, T.true_div)
+
+
+def _is_light(g: Any) -> bool:
+    """Return whether to compute a matrix in each loop over it costs less than to write it down once.
+
+    Not where it is of another softmax, whose rows would be gone through once more.
+    """
+    dtype = g.type.dtype
+    todo = [g]
+    for v in todo:
+        if any(v.type.broadcastable):
+            continue
+        if is_softmax(v) or v.type.dtype != dtype:
+            return False
+        if v.owner is None or not isinstance(v.owner.op, Elemwise):
+            continue
+        divides = v.owner.op == T.true_div and not any(v.owner.inputs[1].type.broadcastable)
+        if v.owner.op not in _LIGHT or divides or len(v.clients) > 1 or len(todo) > 8:
+            return False
+        todo += v.owner.inputs
+    return True
+
+
 @register_uncanonicalize
 @local_optimizer([LogSoftmaxGrad])
 def local_logsoftmax_grad_in_parts(node: Any) -> Any:
     """``logsoftmax_grad(g, sm) -> switch(sm > c, g * sum of other sm - sm * sum of other g, g - sm * sum(g))``, which is
-    computed together with the elementwise `g`
+    computed together with a `g` of a little arithmetic
     """
     g, sm = node.inputs
-    if not is_softmax(sm) or g.owner is None or not isinstance(g.owner.op, Elemwise) or len(g.clients) > 1:
+    if not is_softmax(sm) or g.owner is None or not isinstance(g.owner.op, Elemwise) or not _is_light(g):
         return False
     if g.type != sm.type or g.type.dtype == "float16":
         return False

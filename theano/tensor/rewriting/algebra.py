@@ -268,8 +268,11 @@ def local_mul_specialize(node: Any) -> Any:
         return _filled(node, -1 if negative else 1)
     if negative and len(rest) > 1 and as_scalar_constant(rest[0]) is not None:
         # The sign goes into the constant that is there anyhow.
+        # As a constant: the negative of a repeated one would be taken out again.
         rest[0] = (
-            T.constant(-np.asarray(rest[0].data), dtype=rest[0].type.dtype) if isinstance(rest[0], Constant) else T.neg(rest[0])
+            T.constant(-np.asarray(rest[0].data), dtype=rest[0].type.dtype)
+            if isinstance(rest[0], Constant)
+            else constant_like(-as_scalar_constant(rest[0]), rest[0])
         )
         negative = False
     new = rest[0] if len(rest) == 1 else T.mul(*rest)

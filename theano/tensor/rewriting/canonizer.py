@@ -102,6 +102,8 @@ class AlgebraicCanonizer(LocalOptimizer):
         # The Ops of the factors below the line that the simplifiers look for; None: they look at anything.
         self._simplified: frozenset | None = frozenset()
         self._family = {main: _MAIN, inverse: _INVERSE, reciprocal: _RECIPROCAL}
+        # Whether constants are added; they are multiplied where it is False, and None where it is neither.
+        self._sums = True if main == T.add else False if main == T.mul else None
         # Hashing and comparing Ops is most of the work on nodes that stay as they are.
         self._known: dict[int, tuple[Any, int]] = {}
 
@@ -285,17 +287,23 @@ class AlgebraicCanonizer(LocalOptimizer):
 
         ``1 - x + 1e-8`` is not ``1 - x`` where `x` is 1, although the sum of the constants is 1 in float32.
         """
-        if not dtype.startswith("float") or (self.main != T.add and self.main != T.mul):
+        if self._sums is None or len(num) + len(denum) < 2 or not dtype.startswith("float"):
             return False
-        top = [float(c.flat[0]) for c in map(self.get_constant, num) if c is not None and c.size and c.dtype.kind != "c"]
-        bottom = [float(c.flat[0]) for c in map(self.get_constant, denum) if c is not None and c.size and c.dtype.kind != "c"]
+        if sum([v.owner is None or type(v.owner.op) is DimShuffle for v in (*num, *denum)]) < 2:
+            return False
+        top, bottom = ([c for v in side if (c := self.get_constant(v)) is not None] for side in (num, denum))
+        if len(top) + len(bottom) < 2:
+            return False
+        top, bottom = ([float(c.flat[0]) for c in side if c.size and c.dtype.kind != "c"] for side in (top, bottom))
         values = [c for c in (*top, *bottom) if c and np.isfinite(c)]
         if len(values) < 2:
+            return False
+        if self._sums and sum(map(abs, values)) <= _KEPT and all(c.is_integer() for c in values):
             return False
         info = np.finfo(dtype)
         with np.errstate(all="ignore"):
             one = float(np.asarray(self.calculate(top, bottom, aslist=False)).astype(dtype))
-            if self.main == T.mul:
+            if not self._sums:
                 inside = all(info.tiny <= abs(c) <= info.max for c in values)
                 return inside and not info.tiny <= abs(one) <= info.max
             if not np.isfinite(one):
@@ -326,7 +334,8 @@ class AlgebraicCanonizer(LocalOptimizer):
 
         def single(v: Any) -> bool:
             if len(v.clients) == 1:
-                return getattr(v.owner, "_canonizer_terms", 1) < MAX_TERMS
+                # What has just been made is not measured yet.
+                return getattr(v.owner, "_canonizer_terms", len(v.owner.inputs)) < MAX_TERMS
             shared.append(v)
             return False
 

@@ -10,7 +10,7 @@ from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
-from theano.tensor.rewriting.elemwise import dimshuffled, is_dot_of_matrices, will_be_met
+from theano.tensor.rewriting.elemwise import dimshuffled, is_dot_of_matrices, used_once, will_be_met
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
 from theano.tensor.rewriting.subtensor import is_zeros
 
@@ -20,13 +20,13 @@ from theano.tensor.rewriting.subtensor import is_zeros
 def local_lift_transpose_through_dot(node: Any) -> Any:
     """``dot(x, y).T -> dot(y.T, x.T)``
 
-    The transposes of the operands are views that a GEMM takes for free. Those of them that are products again, or
-    elementwise, are transposed in the same way.
+    If nothing else uses the product, which would be computed twice. The transposes of the operands are views that a GEMM
+    takes for free. Those of them that are products again, or elementwise, are transposed in the same way.
     """
     if tuple(node.op.new_order) != (1, 0):
         return False
     out = node.inputs[0]
-    if out.owner is None or not is_dot_of_matrices(out.owner) or will_be_met(node, dots=True):
+    if out.owner is None or not is_dot_of_matrices(out.owner) or not used_once(out) or will_be_met(node, dots=True):
         return False
     x, y = out.owner.inputs
     new = T.dot(dimshuffled(y, (1, 0), dots=True), dimshuffled(x, (1, 0), dots=True))

@@ -45,7 +45,8 @@ def _is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
     return [o for _, o in placed] == kept and all(k == o for k, o in placed)
 
 
-def _used_once(x: Any) -> bool:
+def used_once(x: Any) -> bool:
+    """Whether nothing or one thing uses a variable of a graph."""
     return len(getattr(x, "clients", (None, None))) <= 1
 
 
@@ -115,12 +116,12 @@ def dimshuffled(x: Any, order: tuple, dots: bool = False) -> Any:
     # What is being made anew: its variable, the order that it is asked for in, and its inputs as far as they are done.
     frames: list[tuple[Any, tuple, list[Any]]] = []
     while True:
-        movable = _used_once(x)
+        movable = used_once(x)
         while x.owner is not None and isinstance(x.owner.op, DimShuffle):
             first = x.owner.op.new_order
             order = tuple("x" if o == "x" else first[o] for o in order)
             x = x.owner.inputs[0]
-            movable = movable and _used_once(x)
+            movable = movable and used_once(x)
         if _keeps_type(order, x):
             order = tuple(range(x.type.ndim))
         if movable and x.owner is not None and _lets_through(x.owner, order, dots):
@@ -179,7 +180,7 @@ def local_dimshuffle_lift(node: Any) -> Any:
         return [x] if x.type == node.outputs[0].type else False
     if inner is None or not isinstance(inner.op, DimShuffle | Elemwise):
         return False
-    if isinstance(inner.op, Elemwise) and not (_used_once(x) and _lets_through(inner, order, False)):
+    if isinstance(inner.op, Elemwise) and not (used_once(x) and _lets_through(inner, order, False)):
         return False
     if will_be_met(node):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from typing import Any
 
 from theano import scalar as scal
@@ -113,6 +114,7 @@ class InplaceElemwiseOptimizer(Optimizer):
             if type(op) is not self.op or op.inplace_pattern or getattr(op, "destroy_map", None):
                 continue
             pattern: dict[int, int] = {}
+            looking_at: Counter | None = None
             for o, out in enumerate(node.outputs):
                 if out in outputs:
                     continue
@@ -125,7 +127,9 @@ class InplaceElemwiseOptimizer(Optimizer):
                     if aliases.last.get(root, -1) > here:
                         continue
                     # Other inputs may not look at the memory that is overwritten.
-                    if sum(aliases.root_of(j) is root for j in node.inputs) > 1:
+                    if looking_at is None:
+                        looking_at = Counter([aliases.root_of(j) for j in node.inputs])
+                    if looking_at[root] > 1:
                         continue
                     pattern[o] = k
                     aliases.destroyed.add(root)

@@ -89,8 +89,7 @@ def is_elemwise(node: Any, *ops: Any) -> bool:
     """Whether `node` is an Apply of one of the elementwise `ops`, which are given without inplace pattern."""
     if node is None or not isinstance(node.op, Elemwise):
         return False
-    scalar_op = node.op.scalar_op
-    return any(op.scalar_op == scalar_op for op in ops)
+    return node.op.scalar_op in [op.scalar_op for op in ops]
 
 
 def as_scalar_constant(v: Any) -> Any:

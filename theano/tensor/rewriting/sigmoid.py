@@ -25,13 +25,11 @@ def _equal(a: Any, b: Any, depth: int = 6) -> bool:
     """Whether two small expressions are the same computation, merged or not."""
     if a is b:
         return True
-    if isinstance(a, Constant) or isinstance(b, Constant):
-        return isinstance(a, Constant) and isinstance(b, Constant) and a.equals(b)
     na, nb = a.owner, b.owner
+    if na is None or nb is None:
+        return isinstance(a, Constant) and isinstance(b, Constant) and a.equals(b)
     return (
         depth > 0
-        and na is not None
-        and nb is not None
         and na.op == nb.op
         and len(na.inputs) == len(nb.inputs)
         and na.outputs.index(a) == nb.outputs.index(b)

@@ -8,7 +8,7 @@ import numpy as np
 
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
-from theano.scalar import compound
+from theano.scalar import compound, explog
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.rewriting.algebra import _result
@@ -274,15 +274,34 @@ def _plus_minus_one(node: Any, inner_op: Any) -> Any:
 @register_specialize
 @local_optimizer([T.sub, T.add], among_inputs=[Constant], needs=[T.erf])
 def local_one_minus_erf(node: Any) -> Any:
-    """``1 - erf(x) -> erfc(x)``, ``erf(x) - 1 -> -erfc(x)``, ``1 + erf(x) -> erfc(-x)``, ``-1 - erf(x) -> -erfc(-x)``"""
+    """``1 - erf(x) -> erfc(x)``, ``erf(x) - 1 -> -erfc(x)``, ``1 + erf(x) -> erfc(-x)``, ``-1 - erf(x) -> -erfc(-x)``, and
+    ``c - c * erf(x) -> c * erfc(x)`` for a constant `c`
+    """
     found = _plus_minus_one(node, T.erf)
     if found is None:
-        return False
+        return _constant_times_erfc(node)
     x, s, t = found
     x = same_dtype(x, node.outputs[0])
     # s + t * erf(x) = s * (1 + s * t * erf(x)) = s * erfc(-s * t * x)
     new = T.erfc(x if s * t < 0 else T.neg(x))
     return _result(node, new if s > 0 else T.neg(new))
+
+
+def _constant_times_erfc(node: Any) -> Any:
+    """What ``c + d * erf(x)`` becomes for constants `c` and ``d == c`` or ``d == -c``."""
+    if len(node.inputs) != 2 or not node.outputs[0].type.dtype.startswith("float"):
+        return False
+    for at, (a, b) in enumerate((node.inputs, node.inputs[::-1])):
+        c = as_scalar_constant(a)
+        factors = b.owner.inputs if c is not None and b.owner is not None and b.owner.op == T.mul else ()
+        for scale, erf in (factors, factors[::-1]) if len(factors) == 2 else ():
+            d, x = as_scalar_constant(scale), _float_argument(erf, T.erf)
+            if d is None or x is None or abs(d) != abs(c) or x.type.dtype != node.outputs[0].type.dtype:
+                continue
+            # The constants with the signs of the difference.
+            c, d = (-c if node.op == T.sub and at else c), (-d if node.op == T.sub and not at else d)
+            return _result(node, T.mul(np.asarray(c, dtype=x.type.dtype), T.erfc(x if c == -d else T.neg(x))))
+    return False
 
 
 @register_canonicalize
@@ -344,6 +363,10 @@ def local_log_sqrt(node: Any) -> Any:
     return _result(node, T.mul(np.asarray(0.5, dtype=x.dtype), T.log(x)))
 
 
+#: Functions that are never negative.
+_POSITIVE = frozenset(map(type, (T.exp.scalar_op, T.cosh.scalar_op, T.erfc.scalar_op, explog.sigmoid, compound.sigmoid_slope)))
+
+
 @register_canonicalize("local_log_prod_sqr")
 @register_specialize("local_log_prod_sqr")
 @local_optimizer([T.log])
@@ -364,6 +387,6 @@ def local_log_pow(node: Any) -> Any:
         c = float(constant)
     if not x.type.dtype.startswith("float") or x.type.dtype != node.outputs[0].type.dtype:
         return False
-    if c % 2 == 0:
+    if c % 2 == 0 and type(getattr(getattr(x.owner, "op", None), "scalar_op", None)) not in _POSITIVE:
         x = T.abs_(x)
     return _result(node, T.mul(np.asarray(c, dtype=x.dtype), T.log(x)))

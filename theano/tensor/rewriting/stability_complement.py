@@ -60,9 +60,13 @@ class Term:
 
 def _position(v: Any, among: list[Any]) -> int | None:
     for k, other in enumerate(among):
-        if other is v or (v.owner is not None and _equal(v, other)):
+        if other is v or (v.owner is not None and other.owner is not None and _equal(v, other)):
             return k
     return None
+
+
+def _for_one_node(v: Any) -> bool:
+    return len({client for client, _ in v.clients}) == 1
 
 
 def _term(v: Any) -> Term | None:
@@ -71,16 +75,16 @@ def _term(v: Any) -> Term | None:
     term, todo = Term(1.0, [], [], []), [(v, True)]
     while todo:
         v, above = todo.pop()
-        constant = as_scalar_constant(v)
+        node = v.owner
+        kind = type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
+        constant = as_scalar_constant(v) if kind is None else None
         if constant is not None:
             if not constant or not np.isfinite(constant):
                 return None
             term.factor = term.factor * float(constant) if above else term.factor / float(constant)
             continue
-        node = v.owner
-        kind = type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
         clients = v.clients
-        if kind not in _PRODUCT_CLASSES or v.type.dtype != dtype or any(c is not clients[0][0] for c, _ in clients):
+        if kind not in _PRODUCT_CLASSES or v.type.dtype != dtype or (len(clients) > 1 and not _for_one_node(v)):
             (term.top if above else term.bottom).append(v)
             if len(term.top) + len(term.bottom) > _FACTORS:
                 return None
@@ -152,13 +156,14 @@ def _compared(a: Term, b: Term) -> tuple[list[Any], list[Any], list[Any]] | None
 
 def _cancel(node: Any, a: Term, b: Term, dtype: str) -> Term | None:
     """Nothing, if `b` is ``-a``."""
-    found = _compared(a, b) if a.factor == -b.factor and len(node.inputs) > 2 else None
+    found = _compared(a, b) if a.factor == -b.factor else None
     return None if found is None or found[0] or found[1] else Term(0, [], [], [])
 
 
 def _complement(node: Any, a: Term, b: Term, dtype: str) -> Term | None:
     """The sum of `a` and `b`, if `b` is `a` times what makes it a complement."""
-    found = _compared(a, b)
+    # All factors of `a` have to be among those of `b`, which has more.
+    found = _compared(a, b) if len(a.top) < len(b.top) else None
     if found is None:
         return None
     own, rest, _ = found
@@ -182,7 +187,7 @@ def _complement(node: Any, a: Term, b: Term, dtype: str) -> Term | None:
 
 def _difference_of_sigmoids(node: Any, a: Term, b: Term, dtype: str) -> Term | None:
     """The sum of `a` and `b`, if `b` is ``-a`` with ``sigmoid(-x)`` instead of ``sigmoid(x)`` or ``-2 * a * sigmoid(x)``."""
-    found = _compared(a, b)
+    found = _compared(a, b) if len(b.top) - len(a.top) in (0, 1) else None
     if found is None:
         return None
     own, rest, common = found
@@ -256,7 +261,7 @@ def _summed(node: Any, of_two: Any) -> Any:
     if is_elemwise(node, T.sub) and terms[1] is not None:
         terms[1].factor = -terms[1].factor
     known = [(k, term) for k, term in enumerate(terms) if term is not None]
-    for rule in (_cancel, of_two):
+    for rule in (_cancel, of_two) if len(terms) > 2 else (of_two,):
         for (j, a), (k, b) in permutations(known, 2):
             new = rule(node, a, b, dtype)
             if new is not None:

@@ -1,0 +1,521 @@
+"""Rational functions of one exponential, as second derivatives are: they become products that are not 0 / 0 and do not cancel."""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import gcd
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from theano.gof.opt import local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.elemwise import Elemwise
+from theano.tensor.nnet.sigm import sigmoid, softplus
+from theano.tensor.rewriting.algebra import _result
+from theano.tensor.rewriting.registry import as_scalar_constant, is_elemwise, register_specialize, register_stabilize
+from theano.tensor.rewriting.stability import log_cosh
+from theano.tensor.rewriting.stability_complement import sigmoid_slope
+from theano.tensor.rewriting.stability_log import _in, log_1_minus_tanh, product
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+_FUNCTIONS = (T.exp, T.expm1, sigmoid, T.tanh, sigmoid_slope, T.cosh, T.sinh)
+_EXP, _EXPM1, _SIGMOID, _TANH, _SLOPE, _COSH, _SINH = (type(op.scalar_op) for op in _FUNCTIONS)
+_OPERATIONS = (T.add, T.sub, T.mul, T.true_div, T.inv, T.neg, T.sqr, T.pow)
+_ADD, _SUB, _MUL, _TRUE_DIV, _INV, _NEG, _SQR, _POW = (type(op.scalar_op) for op in _OPERATIONS)
+_KINDS = frozenset({_EXP, _EXPM1, _SIGMOID, _TANH, _SLOPE, _COSH, _SINH})
+_ARITHMETIC = frozenset({_ADD, _SUB, _MUL, _TRUE_DIV, _INV, _NEG, _SQR, _POW})
+_SUMS = frozenset({_ADD, _SUB})
+_DIVISIONS = frozenset({_TRUE_DIV, _INV})
+
+#: Expressions with more nodes, powers or groups of terms are left alone.
+_NODES, _POWERS, _GROUPS = 60, 24, 6
+
+#: A polynomial of whole, also negative, powers of E: power -> coefficient, none of which is 0.
+Polynomial: TypeAlias = "dict[int, Fraction]"
+#: Numerator and denominator, for each product of powers of other factors.
+Groups: TypeAlias = "dict[frozenset, tuple[Polynomial, Polynomial]]"
+
+
+def _fraction(*parts: Any) -> Fraction:
+    # Few graphs have a use for the module, and what it imports takes longer than the rest of this file.
+    from fractions import Fraction
+
+    return Fraction(*parts)
+
+
+class _TooMuch(Exception):
+    """What was to be taken apart is too big or no rational function."""
+
+
+def _kind(v: Any) -> Any:
+    node = v.owner
+    return type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
+
+
+def _plus(a: Polynomial, b: Polynomial) -> Polynomial:
+    total = dict(a)
+    for n, c in b.items():
+        total[n] = total.get(n, _fraction(0)) + c
+    return {n: c for n, c in total.items() if c}
+
+
+def _times(a: Polynomial, b: Polynomial) -> Polynomial:
+    if a and b and max(a) + max(b) - min(a) - min(b) > _POWERS:
+        raise _TooMuch
+    total: Polynomial = {}
+    for n, c in a.items():
+        for m, d in b.items():
+            total[n + m] = total.get(n + m, _fraction(0)) + c * d
+    return {n: c for n, c in total.items() if c}
+
+
+def _divided(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """Quotient and rest of polynomials without negative powers."""
+    quotient: Polynomial = {}
+    top = max(b)
+    while a and max(a) >= top:
+        n, c = max(a) - top, a[max(a)] / b[top]
+        quotient[n] = c
+        a = _plus(a, {n + m: -c * d for m, d in b.items()})
+    return quotient, a
+
+
+def _common(a: Polynomial, b: Polynomial) -> Polynomial:
+    while b:
+        a, b = b, _divided(a, b)[1]
+        b = {n: c / b[max(b)] for n, c in b.items()}
+    return a
+
+
+def _exponent(u: Any, depth: int = 4) -> tuple[Fraction, Any]:
+    """``(k, x)`` with ``u == k * x``, k of few digits."""
+    k, x = _fraction(1), u
+    for _ in range(6):
+        kind = _kind(x)
+        if kind is _NEG:
+            k, x = -k, x.owner.inputs[0]
+            continue
+        inputs = x.owner.inputs if kind in (_MUL, _TRUE_DIV, *_SUMS) and len(x.owner.inputs) == 2 else ()
+        if kind in _SUMS and inputs and depth:
+            (c, base), (d, other) = (_exponent(i, depth - 1) for i in inputs)
+            c = c + d if kind is _ADD else c - d
+            if other is not base or base.type != x.type or not c:
+                break
+            k, x = k * c, base
+            continue
+        constants = [as_scalar_constant(i) for i in inputs]
+        at = 1 if kind is _TRUE_DIV else next((j for j, c in enumerate(constants) if c is not None), 0)
+        if kind in _SUMS or not inputs or constants[at] is None or not np.isfinite(constants[at]) or not constants[at]:
+            break
+        rest, c = inputs[1 - at], _fraction(float(constants[at]))
+        if rest.type != x.type or max(abs(c.numerator), c.denominator) > 64:
+            break
+        k, x = (k / c if kind is _TRUE_DIV else k * c), rest
+    return k, x
+
+
+def _has_function(v: Any) -> bool:
+    todo, seen = [v], 0
+    while todo and seen < _NODES:
+        v, seen = todo.pop(), seen + 1
+        kind = _kind(v)
+        if kind in _KINDS:
+            return True
+        if kind in _ARITHMETIC:
+            todo += v.owner.inputs
+    return False
+
+
+def _is_negative(power: Any) -> bool:
+    exponent = as_scalar_constant(power.inputs[1])
+    return exponent is not None and bool(exponent < 0)
+
+
+class _Tree:
+    """The arithmetic above one output: what it is a rational function of, and how it is written."""
+
+    def __init__(self, root: Any):
+        self.dtype = root.type.dtype
+        self.leaves: list[tuple[Any, bool]] = []
+        self.nodes: set[Any] = set()
+        self.sums = self.divisions = 0
+        todo = [(root, False)]
+        while todo:
+            v, below = todo.pop()
+            kind = _kind(v)
+            if v.type.dtype != self.dtype or as_scalar_constant(v) is not None:
+                continue
+            if kind in _KINDS:
+                self.leaves.append((v, below))
+                continue
+            if kind not in _ARITHMETIC:
+                continue
+            node = v.owner
+            if len(self.nodes) >= _NODES:
+                raise _TooMuch
+            divisor = node.inputs[-1] if kind in _DIVISIONS else node.inputs[0] if kind is _POW and _is_negative(node) else None
+            seen = node in self.nodes
+            self.nodes.add(node)
+            if not seen:
+                # A sum without functions stays what it is.
+                self.sums += kind in _SUMS and _has_function(v)
+                self.divisions += divisor is not None and _has_function(divisor)
+            if seen and not below:
+                continue
+            todo += [(i, below or i is divisor) for i in node.inputs]
+            if len(todo) > 4 * _NODES:
+                raise _TooMuch
+
+    def choose(self, divides: bool) -> bool:
+        """Settle on the argument that the functions below the line have, or any; False if there is none."""
+        found = [_exponent(v.owner.inputs[0])[1] for v, below in self.leaves if below or not divides]
+        found = [x for x in found if x.type.dtype == self.dtype]
+        if not found:
+            return False
+        self.x = found[0]
+        factors = []
+        for v, _ in self.leaves:
+            k, x = _exponent(v.owner.inputs[0])
+            if x is self.x:
+                factors.append(abs(2 * k if _kind(v) is _TANH else k))
+        denominator = reduce(lambda a, b: a * b // gcd(a, b), (k.denominator for k in factors))
+        self.unit = _fraction(reduce(gcd, (int(k * denominator) for k in factors)), denominator)
+        self.memory: dict[Any, Groups] = {}
+        self.opaque: dict[int, Any] = {}
+        return bool(self.unit)
+
+    def of(self, v: Any) -> Groups:
+        if v not in self.memory:
+            self.memory[v] = self._of(v)
+        return self.memory[v]
+
+    def _of(self, v: Any) -> Groups:
+        one = {0: _fraction(1)}
+        repeated = v.owner is not None and isinstance(v.owner.op, T.Alloc)
+        constant = as_scalar_constant(v.owner.inputs[0] if repeated else v)
+        if constant is not None:
+            if not np.isfinite(constant):
+                raise _TooMuch
+            c = _fraction(float(constant))
+            return {frozenset(): ({0: c} if c else {}, one)}
+        kind = _kind(v) if v.type.dtype == self.dtype else None
+        if kind in _KINDS:
+            known = self._function(kind, v.owner.inputs[0])
+            if known is not None:
+                return {frozenset(): known}
+        elif kind in _ARITHMETIC:
+            inputs = v.owner.inputs
+            if kind in _SUMS:
+                # ``1 - y`` with terms of its own would not be 0 any more where y is 1.
+                if not _has_function(v):
+                    return self._whole(v)
+                return self._sum([(i, -1 if j and kind is _SUB else 1) for j, i in enumerate(inputs)])
+            if kind is _NEG:
+                return self._sum([(inputs[0], -1)])
+            if kind is _SQR:
+                return self._product([(inputs[0], 1)] * 2, v)
+            if kind is _MUL:
+                return self._product([(i, 1) for i in inputs], v)
+            if kind in _DIVISIONS:
+                return self._product([*((i, 1) for i in inputs[:-1]), (inputs[-1], -1)], v)
+            n = as_scalar_constant(inputs[1])
+            if n is not None and n == np.floor(n) and 0 < abs(n) <= 4:
+                return self._product([(inputs[0], 1 if n > 0 else -1)] * int(abs(n)), v)
+        return self._whole(v)
+
+    def _whole(self, v: Any) -> Groups:
+        self.opaque[id(v)] = v
+        return {frozenset({(id(v), 1)}): ({0: _fraction(1)}, {0: _fraction(1)})}
+
+    def _function(self, kind: Any, u: Any) -> tuple[Polynomial, Polynomial] | None:
+        k, x = _exponent(u)
+        if x is not self.x:
+            return None
+        n = k / self.unit * (2 if kind is _TANH else 1)
+        if n.denominator != 1 or abs(n) > 8:
+            raise _TooMuch
+        n, one, half = int(n), _fraction(1), _fraction(1, 2)
+        one_more = {n: one, 0: one}
+        if kind is _EXP:
+            return {n: one}, {0: one}
+        if kind is _EXPM1:
+            return {n: one, 0: -one}, {0: one}
+        if kind is _SIGMOID:
+            return {n: one}, one_more
+        if kind is _SLOPE:
+            return {n: one}, _times(one_more, one_more)
+        if kind is _TANH:
+            return {n: one, 0: -one}, one_more
+        return {n: half, -n: half if kind is _COSH else -half}, {0: one}
+
+    def _sum(self, terms: list[tuple[Any, int]]) -> Groups:
+        total: Groups = {}
+        for v, sign in terms:
+            for key, (top, bottom) in self.of(v).items():
+                top = {n: sign * c for n, c in top.items()}
+                if key in total:
+                    other, under = total[key]
+                    if under == bottom:
+                        top = _plus(other, top)
+                    else:
+                        top, bottom = _plus(_times(other, bottom), _times(top, under)), _times(under, bottom)
+                total[key] = _lowest(top, bottom)
+        if len(total) > _GROUPS:
+            raise _TooMuch
+        return total
+
+    def _product(self, factors: list[tuple[Any, int]], v: Any) -> Groups:
+        total: Groups = {frozenset(): ({0: _fraction(1)}, {0: _fraction(1)})}
+        for f, power in factors:
+            groups = self.of(f)
+            if power < 0:
+                if len(groups) != 1:
+                    groups = self._whole(f)
+                ((key, (top, bottom)),) = groups.items()
+                if not top:
+                    raise _TooMuch
+                groups = {frozenset((i, -n) for i, n in key): (bottom, top)}
+            if len(total) > 1 and len(groups) > 1:
+                groups = self._whole(f)
+            new: Groups = {}
+            for a, (top, bottom) in total.items():
+                for b, (other, under) in groups.items():
+                    powers = dict(a)
+                    for i, n in b:
+                        powers[i] = powers.get(i, 0) + n
+                    key = frozenset((i, n) for i, n in powers.items() if n)
+                    new[key] = _lowest(_times(top, other), _times(bottom, under))
+            total = new
+        return total
+
+
+def _lowest(top: Polynomial, bottom: Polynomial, degree: int = 6) -> tuple[Polynomial, Polynomial]:
+    """The fraction with a denominator that E does not divide, in lowest terms if that has more than `degree`."""
+    if not top:
+        return {}, {0: _fraction(1)}
+    shift, low = min(top), min(bottom)
+    top, bottom = {n - shift: c for n, c in top.items()}, {n - low: c for n, c in bottom.items()}
+    if max(bottom) > degree:
+        common = _common(top, bottom)
+        if max(common):
+            top, bottom = _divided(top, common)[0], _divided(bottom, common)[0]
+    scale = bottom[max(bottom)]
+    return {n + shift - low: c / scale for n, c in top.items()}, {n: c / scale for n, c in bottom.items()}
+
+
+class _Shape:
+    """``c * E**a * (E - 1)**b * (E + 1)**-n * rest(E)``, ``E = exp(w * x)``"""
+
+    def __init__(self, top: Polynomial, bottom: Polynomial, unit: Fraction):
+        top, bottom = _lowest(top, bottom, 0)
+        step = reduce(gcd, [abs(n) for n in (*top, *bottom)], 0) or 1
+        self.w = unit * step
+        top = {n // step: c for n, c in top.items()}
+        bottom = {n // step: c for n, c in bottom.items()}
+        self.a = min(top)
+        top = {n - self.a: c for n, c in top.items()}
+        self.b = self.n = 0
+        one = _fraction(1)
+        for side in (1, -1):
+            for root, name in ((1, "b"), (-1, "n")):
+                factor = {1: one, 0: -one * root}
+                while True:
+                    done, left = _divided(top if side > 0 else bottom, factor)
+                    if left:
+                        break
+                    top, bottom = (done, bottom) if side > 0 else (top, done)
+                    setattr(self, name, getattr(self, name) + (side if name == "b" else -side))
+        if len(bottom) > 1:
+            raise _TooMuch
+        top = {n: c / bottom[0] for n, c in top.items()}
+        self.c = top[max(top)]
+        self.rest = {n: c / self.c for n, c in top.items()}
+        self.d = max(top)
+
+    def built(self, x: Any, dtype: str) -> tuple[float, list[Any], list[Any]]:
+        """A number, the factors above the line and those below."""
+        v, minus_v = _multiple(self.w, x, dtype), _multiple(-self.w, x, dtype)
+        top: list[Any] = []
+        bottom: list[Any] = []
+        c, a, b, n = self.c, self.a, self.b, self.n
+        if b > 0 or (b < 0 and n < 0):
+            many = b if b > 0 else -min(-b, -n)
+            (top if many > 0 else bottom).extend([T.tanh(_multiple(self.w / 2, x, dtype))] * abs(many))
+            b, n = b - many, n - many
+        if b < 0:
+            flipped = max(0, min(a, -b))
+            bottom += [T.expm1(minus_v)] * flipped + [T.expm1(v)] * (-b - flipped)
+            c, a = c * (-1) ** flipped, a - flipped
+        if n < 0 or n < self.d:
+            raise _TooMuch
+        if self.d:
+            n -= self.d
+            top.append(self._remainder(v, minus_v, dtype))
+        lower, upper = a, n - a
+        if lower < 0 or upper < 0:
+            growth = lower if lower < 0 else -upper
+            top.append(T.exp(_multiple(growth * self.w, x, dtype)))
+            lower, upper = lower - growth, upper + growth
+            if lower < 0 or upper < 0:
+                raise _TooMuch
+        both = min(lower, upper)
+        top += [sigmoid_slope(v)] * both + [sigmoid(v)] * (lower - both) + [sigmoid(minus_v)] * (upper - both)
+        return float(c), top, bottom
+
+    def _remainder(self, v: Any, minus_v: Any, dtype: str) -> Any:
+        """``rest(E) / (E + 1)**d``, of ``sigmoid(v)`` and ``sigmoid(-v)``."""
+        if self.d > 3:
+            raise _TooMuch
+        number = {k: np.asarray(float(c), dtype=dtype) for k, c in self.rest.items()}
+        if self.d == 2 and self.rest[0] == 1:
+            slope = self.rest.get(1, _fraction(0)) - 2
+            return T.add(np.asarray(1, dtype=dtype), T.mul(np.asarray(float(slope), dtype=dtype), sigmoid_slope(v)))
+        terms = [product([number[k], *[sigmoid(v)] * k, *[sigmoid(minus_v)] * (self.d - k)]) for k in number]
+        return T.add(*terms)
+
+
+def _multiple(k: Fraction, x: Any, dtype: str) -> Any:
+    return x if k == 1 else T.neg(x) if k == -1 else T.mul(np.asarray(float(k), dtype=dtype), x)
+
+
+def _with_powers(key: frozenset, tree: _Tree) -> tuple[list[Any], list[Any]]:
+    """The other factors of a group above and below the line, which are computed in the dtype of all."""
+    top: list[Any] = []
+    bottom: list[Any] = []
+    for i, n in key:
+        (top if n > 0 else bottom).extend([_in(tree.dtype, tree.opaque[i])] * abs(n))
+    order = {i: k for k, i in enumerate(tree.opaque)}
+    by_place = lambda v: order.get(id(v), len(order))  # noqa: E731
+    return sorted(top, key=by_place), sorted(bottom, key=by_place)
+
+
+def _is_inner(v: Any) -> bool:
+    """Whether `v` is a part of a larger expression, which is looked at as a whole."""
+    return any(client != "output" and _kind(client.outputs[0]) in _ARITHMETIC for client, _ in v.clients)
+
+
+def _is_of_functions(node: Any) -> bool:
+    """Whether all terms of `node`, but constants, have functions, if it is a sum: else they have no common factor."""
+    if type(node.op.scalar_op) not in _SUMS:
+        return True
+    return all(_has_function(i) for i in node.inputs if as_scalar_constant(i) is None)
+
+
+def _worth(v: Any) -> _Tree | None:
+    """What `v` is written with, if there are functions below the line or sums of functions needed for nothing else."""
+    try:
+        tree = _Tree(v)
+    except _TooMuch:
+        return None
+    if not tree.leaves:
+        return None
+    if any(below for _, below in tree.leaves):
+        return tree if tree.choose(True) else None
+    if not tree.sums or len(tree.nodes) < 3 or any(client != "output" and client.op == T.log for client, _ in v.clients):
+        return None
+    if not all(map(_is_of_functions, tree.nodes)):
+        return None
+    private = all(client != "output" and client in tree.nodes for leaf, _ in tree.leaves for client, _ in leaf.clients)
+    return tree if private and tree.choose(False) else None
+
+
+@register_specialize
+@local_optimizer([T.mul, T.true_div, T.inv, T.add, T.sub, T.neg], among_inputs=list(_OPERATIONS), needs=list(_FUNCTIONS))
+def local_rational_function_of_exp(node: Any) -> Any:
+    """``a * exp(x) / (1 + exp(x)) - a * exp(x) ** 2 / (1 + exp(x)) ** 2 -> a * sigmoid_slope(x)`` and so for all that is a
+    rational function of ``exp(x)``, with tanh, sigmoid, sinh and cosh, as second derivatives are
+
+    With functions below the line, which there are fewer of then; or where the sums vanish and the functions are needed for
+    nothing else. The rewrites that stabilize know special forms, and look for them first: they cost less.
+    """
+    root = node.outputs[0]
+    if root.type.dtype not in T.float_dtypes or _is_inner(root):
+        return False
+    tree = _worth(root)
+    if tree is None:
+        return False
+    divides = any(below for _, below in tree.leaves)
+    try:
+        shapes = [
+            (key, _Shape(*fraction, tree.unit))  # type: ignore[misc]
+            for key, fraction in tree.of(root).items()
+            if fraction[0]
+        ]
+        terms = []
+        sums, divisions = len(shapes) - 1, 0
+        for key, shape in shapes:
+            top, bottom = _with_powers(key, tree)
+            c, above, below = shape.built(tree.x, tree.dtype)
+            sums += shape.d > 0
+            divisions += bool(below)
+            numbers = [np.asarray(c, dtype=tree.dtype)] if c != 1 or not (top or above) else []
+            above_line, below_line = product([*numbers, *top, *above]), product([*bottom, *below])
+            above_line = T.as_tensor_variable(above_line)
+            terms.append(above_line if below_line is None else T.true_div(above_line, below_line))
+    except _TooMuch:
+        return False
+    if (divisions, sums) >= (tree.divisions, tree.sums) if divides else len(shapes) > 1 or sums >= tree.sums:
+        return False
+    if not terms:
+        return _result(node, np.asarray(0, dtype=tree.dtype))
+    return _result(node, T.add(*terms) if len(terms) > 1 else terms[0])
+
+
+@register_stabilize
+@register_specialize
+@local_optimizer([T.log, T.log1p], among_inputs=[*_OPERATIONS, sigmoid_slope], needs=list(_FUNCTIONS))
+def local_log_of_rational_function_of_exp(node: Any) -> Any:
+    """``log(a * exp(x) / (1 + exp(x)) ** 2) -> log(a) - softplus(x) - softplus(-x)`` and ``log((1 - tanh(x)) / 2) ->
+    -softplus(2 * x)``, the function of `x` being positive
+    """
+    inner = node.inputs[0]
+    dtype = inner.type.dtype
+    if dtype not in T.float_dtypes or node.outputs[0].type.dtype != dtype:
+        return False
+    try:
+        tree = _Tree(inner)
+        is_composed = tree.sums or tree.divisions or len(tree.leaves) > 1 or any(_kind(v) is _SLOPE for v, _ in tree.leaves)
+        if not is_composed or not tree.choose(False):
+            return False
+        groups = tree.of(inner)
+        if is_elemwise(node, T.log1p):
+            if not tree.sums or len(groups) != 1 or frozenset() not in groups:
+                return False
+            top, bottom = groups[frozenset()]
+            groups = {frozenset(): _lowest(_plus(top, bottom), bottom)}
+        if len(groups) != 1:
+            return False
+        ((key, fraction),) = groups.items()
+        if not fraction[0]:
+            return False
+        shape = _Shape(*fraction, tree.unit)
+    except _TooMuch:
+        return False
+    p, q = shape.a, shape.n - shape.a
+    if shape.b or shape.d or shape.c <= 0 or p < 0 or q < 0 or p + q < 1:
+        return False
+    top, bottom = _with_powers(key, tree)
+    part, c = None, shape.c
+    if p == q and c == 4**p:
+        part, c = T.mul(np.asarray(-2 * p, dtype=dtype), log_cosh(_multiple(shape.w / 2, tree.x, dtype))), _fraction(1)
+    elif p + q == 1 and c == 2:
+        part, c = log_1_minus_tanh(_multiple(shape.w * (q - p) / 2, tree.x, dtype)), _fraction(1)
+    # Near 0 a logarithm is not to be a difference.
+    elif not top and not bottom and c > 1 and float(c) * (p**p * q**q / (p + q) ** (p + q)) > 0.9:
+        return False
+    number = [np.asarray(float(c), dtype=dtype)] if c != 1 else []
+    rest = product([*number, *top])
+    if bottom:
+        rest = T.true_div(np.asarray(1, dtype=dtype) if rest is None else rest, product(bottom))
+    new = None if rest is None else T.log(T.as_tensor_variable(rest))
+    if part is not None:
+        new = part if new is None else T.add(new, part)
+    for many, sign in ((p, -1), (q, 1)):
+        if many and part is None:
+            term = softplus(_multiple(sign * shape.w, tree.x, dtype))
+            term = term if many == 1 else T.mul(np.asarray(many, dtype=dtype), term)
+            new = T.neg(term) if new is None else T.sub(new, term)
+    return _result(node, new)
