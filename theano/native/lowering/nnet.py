@@ -235,7 +235,7 @@ def lower_crossentropy_softmax(builder: ProgramBuilder, node: Apply) -> None:
 
 @lowers(CrossentropySoftmax1HotWithBiasDx)
 def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
-    """``dy * (p - onehot(y))``; of a softmax ``-dy * sum(p[j != y])`` at the target, which does not cancel."""
+    """``dy * (p - onehot(y))``; of a softmax ``-dy * sum(p[j != y])`` at a likely target, which does not cancel."""
     dtype, target = _float_dtype(node), node.inputs[2].type.dtype
     dy, p, _ = node.inputs
     # One gradient for all rows is read again for each.
@@ -245,7 +245,7 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
     if is_softmax(p):
         others = Stmt("o", dtype, "o = (i == (npy_int64)y) ? 0 : q;")
         stages.append(Stage((Load("q", 1),), (others,), reduces=(Reduce("add", dtype, "o", "rest"),), index="i"))
-        at_target = "-rest"
+        at_target = f"(p > {LIKELY}f ? -rest : p - 1)"
     stages.append(
         Stage(
             loads=(Load("p", 1),),

@@ -14,7 +14,7 @@ from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange, zeros_like
 from theano.tensor.math import discrete_dtypes, float_dtypes, integer_dtypes, log
 from theano.tensor.nnet.sigm import softplus
-from theano.tensor.nnet.softmax import is_softmax, numpy_exponentials, quotients, softmax_grad
+from theano.tensor.nnet.softmax import LIKELY, is_softmax, numpy_exponentials, quotients, softmax_grad
 from theano.tensor.reduction import max_and_argmax
 from theano.tensor.reduction import sum as tensor_sum
 from theano.tensor.shaping import shape_padleft
@@ -145,10 +145,10 @@ class CrossentropySoftmax1HotWithBiasDx(Op):
         rows = np.arange(sm.shape[0])
         dx = sm * dy[:, None]
         if is_softmax(node.inputs[1]):
-            # What the probability lacks to 1 is that of the others, which the difference would round away.
-            others = sm.copy()
+            # What a likely one lacks to 1 is the probability of the others, which the difference would round away.
+            others, target = sm.copy(), sm[rows, y_idx]
             others[rows, y_idx] = 0
-            dx[rows, y_idx] = -dy * others.sum(axis=1)
+            dx[rows, y_idx] = -dy * np.where(target > LIKELY, others.sum(axis=1), 1 - target)
         else:
             dx[rows, y_idx] -= dy
         output_storage[0][0] = dx.astype(sm.dtype, copy=False)
