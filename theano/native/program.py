@@ -152,6 +152,22 @@ class ProgramBuilder:
         self.constants.append((cell, value))
         return cell
 
+    def converted(self, variable: Variable, dtype: str) -> int:
+        """The cell of a variable's value in a dtype."""
+        cell = self.cell(variable)
+        if variable.type.dtype == dtype:
+            return cell
+        result = self.temporary(dtype, variable.type.broadcastable)
+        self.emit("cast_copy", [cell], [result])
+        return result
+
+    def flattened(self, cell: int, out: int | None = None) -> int:
+        """The cell of all elements of an array as a vector: `out`, or a new one."""
+        if out is None:
+            out = self.new_cell(("tensor", self.cells[cell][1], 1, (False,)))
+        self.emit("reshape", [cell, self.constant(np.array([-1]))], [out], (1,))
+        return out
+
     def emit(self, name: str, ins: Iterable[int], outs: Iterable[int], params: tuple[Any, ...] = ()) -> int:
         """Append an instruction for the current node; returns its position."""
         self.instrs.append(Instr(name, tuple(ins), tuple(outs), params, self.node))

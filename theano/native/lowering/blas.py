@@ -12,15 +12,7 @@ from theano.tensor.blas import BatchedDot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 def lower_dot(builder: ProgramBuilder, node: Apply) -> None:
     """Operands of another dtype than the result's are converted first."""
     out = node.outputs[0]
-    cells = []
-    for operand in node.inputs:
-        cell = builder.cell(operand)
-        if operand.type.dtype != out.type.dtype:
-            converted = builder.temporary(out.type.dtype, operand.type.broadcastable)
-            builder.emit("cast_copy", [cell], [converted])
-            cell = converted
-        cells.append(cell)
-    builder.emit("dot", cells, [builder.cell(out)])
+    builder.emit("dot", [builder.converted(v, out.type.dtype) for v in node.inputs], [builder.cell(out)])
 
 
 @lowers(Dot22Scalar)

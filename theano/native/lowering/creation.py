@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from theano.gof.graph import Apply
-from theano.native.lowering.order import converted
 from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.tensor.basic import Alloc, AllocEmpty, ARange, Eye, Tri
 from theano.tensor.choosing import Choose
@@ -44,5 +43,5 @@ def lower_choose(builder: ProgramBuilder, node: Apply) -> None:
     """Choices of another dtype than the result's are converted first."""
     index, *choices = node.inputs
     out = node.outputs[0]
-    cells = [builder.cell(index), *(converted(builder, choice, out.type.dtype) for choice in choices)]
+    cells = [builder.cell(index), *(builder.converted(choice, out.type.dtype) for choice in choices)]
     builder.emit("choose", cells, [builder.cell(out)], (("raise", "wrap", "clip").index(node.op.mode),))

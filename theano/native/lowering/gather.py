@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from theano import scalar
 from theano.gof.graph import Apply, Constant
 from theano.native.lowering.loops import lower_elemwise
@@ -109,16 +107,6 @@ class _ArrayIndex:
         return view
 
 
-def _converted(builder: ProgramBuilder, value: Any, dtype: str) -> int:
-    """The cell of a value in another dtype."""
-    cell = builder.cell(value)
-    if value.type.dtype == dtype:
-        return cell
-    converted = builder.temporary(dtype, value.type.broadcastable)
-    builder.emit("cast_copy", [cell], [converted])
-    return converted
-
-
 _READS_BOUNDS = (AdvancedSubtensor, AdvancedIncSubtensor, AdvancedBooleanSubtensor, AdvancedBooleanIncSubtensor)
 
 
@@ -151,7 +139,7 @@ def lower_advanced_inc_subtensor(builder: ProgramBuilder, node: Apply) -> None:
     require_value_kind(node)
     x, y, *entries = node.inputs
     index = _ArrayIndex(builder, x, entries)
-    value = _converted(builder, y, x.type.dtype)
+    value = builder.converted(y, x.type.dtype)
     source, out = builder.cell(x), builder.cell(node.outputs[0])
     axes, set_it, inplace = tuple(index.axes), bool(op.set_instead_of_inc), bool(op.inplace)
     if index.plain:
@@ -196,9 +184,7 @@ def lower_cumulate(builder: ProgramBuilder, node: Apply) -> None:
     op, x = node.op, node.inputs[0]
     cell, axis = builder.cell(x), op.axis
     if axis is None:
-        flat = builder.temporary(x.type.dtype, (False,))
-        builder.emit("reshape", [cell, builder.constant(np.array([-1]))], [flat], (1,))
-        cell, axis = flat, 0
+        cell, axis = builder.flattened(cell), 0
     params = (int(axis) % max(x.type.ndim, 1) if op.axis is not None else 0, op.mode == "mul")
     builder.emit("cumulate", [cell], [builder.cell(node.outputs[0])], params)
 

@@ -14,14 +14,7 @@ def lower_join(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("the result shares memory or not, as the lengths are")
     axis, *arrays = node.inputs
     out = node.outputs[0]
-    cells = []
-    for array in arrays:
-        cell = builder.cell(array)
-        if array.type.dtype != out.type.dtype:
-            converted = builder.temporary(out.type.dtype, array.type.broadcastable)
-            builder.emit("cast_copy", [cell], [converted])
-            cell = converted
-        cells.append(cell)
+    cells = [builder.converted(array, out.type.dtype) for array in arrays]
     if isinstance(axis, Constant):
         builder.emit("join", cells, [builder.cell(out)], (int(axis.data) % out.type.ndim,))
     else:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from theano import tensor
 from theano.compile.ops import Shape_i
 from theano.gof.graph import Apply, Variable, io_toposort
-from theano.native.lowering.order import converted
 from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers
 from theano.tensor import nlinalg
 from theano.tensor.nlinalg import SVD, Det, Eig, Eigh, EighGrad, MatrixInverse, MatrixPinv, QRFull, QRIncomplete, float_dtype_of
@@ -39,7 +36,7 @@ def _emit(
     """Emit an instruction whose inputs are converted to their common floating point dtype."""
     inputs = node.inputs if inputs is None else inputs
     dtype = _lapack_dtype(*inputs)
-    builder.emit(name, [converted(builder, v, dtype) for v in inputs], map(builder.cell, node.outputs), params)
+    builder.emit(name, [builder.converted(v, dtype) for v in inputs], map(builder.cell, node.outputs), params)
 
 
 @lowers(Cholesky)
@@ -102,12 +99,12 @@ def lower_lstsq(builder: ProgramBuilder, node: Apply) -> None:
     dtype = _lapack_dtype(x, y)
     if dtype.startswith("complex") or x.type.ndim != 2 or y.type.ndim not in (1, 2) or rcond.type.ndim:
         raise CannotLower("complex numbers, or a limit that is an array")
-    cells = [converted(builder, x, dtype), converted(builder, y, dtype), converted(builder, rcond, "float64")]
+    cells = [builder.converted(x, dtype), builder.converted(y, dtype), builder.converted(rcond, "float64")]
     columns, sums = builder.temporary(dtype, (False, False)), builder.temporary(dtype, (False,))
     found = columns if y.type.ndim == 1 else builder.cell(solution)
     builder.emit("lstsq", cells, [found, sums, builder.cell(rank), builder.cell(values)])
     if y.type.ndim == 1:
-        builder.emit("reshape", [columns, builder.constant(np.array([-1]))], [builder.cell(solution)], (1,))
+        builder.flattened(columns, builder.cell(solution))
     builder.emit("residuals", [sums, builder.cell(rank), cells[0]], [builder.cell(residuals)])
 
 
@@ -116,7 +113,7 @@ def lower_expm(builder: ProgramBuilder, node: Apply) -> None:
     """In double precision. The adjoint of the derivative at A is the derivative at the transpose."""
     dtype = "complex128" if _lapack_dtype(*node.inputs).startswith("complex") else "float64"
     out = node.outputs[0]
-    cells = [converted(builder, v, dtype) for v in node.inputs]
+    cells = [builder.converted(v, dtype) for v in node.inputs]
     wide = builder.cell(out) if out.type.dtype == dtype else builder.temporary(dtype, (False, False))
     if isinstance(node.op, ExpmGrad):
         transposed = builder.temporary(dtype, (False, False))
@@ -176,7 +173,7 @@ def lower_eigvalsh_grad(builder: ProgramBuilder, node: Apply) -> None:
     if dtype not in ("float32", "float64") or not available():
         raise CannotLower("LAPACK has no such routine")
     w, v = TensorType(dtype, (False,))(), TensorType(dtype, (False, False))()
-    builder.emit("eigh", [converted(builder, x, dtype) for x in (a, b)], [builder.cell(w), builder.cell(v)], (lower,))
+    builder.emit("eigh", [builder.converted(x, dtype) for x in (a, b)], [builder.cell(w), builder.cell(v)], (lower,))
     ga = tensor.dot(v * gw, v.T)
     gb = -tensor.dot(v * (gw * w), v.T)
     _emit_expressions(builder, node, [w, v, gw], [_folded(ga, lower), _folded(gb, lower)])

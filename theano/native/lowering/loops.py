@@ -228,6 +228,19 @@ def single_node_kernel(node: Apply) -> tuple[ir.Kernel, list[Variable]]:
     return kernel, [node.inputs[p] for p in positions]
 
 
+def _emit_single(builder: ProgramBuilder, node: Apply) -> None:
+    """Append the launch of the kernel of one node."""
+    kernel, inputs = single_node_kernel(node)
+    builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, node.outputs))
+
+
+def _emit_cast(builder: ProgramBuilder, x: Variable, out: Variable) -> None:
+    """Compute `out` as the cast of `x` to its dtype."""
+    cast = Elemwise(scalar.Cast(scalar.get_scalar_type(out.type.dtype))).make_node(x)
+    builder.of_variable[cast.outputs[0]] = builder.cell(out)
+    lower_elemwise(builder, cast)
+
+
 def reduced_axes(node: Apply) -> tuple[int, ...]:
     """Axes that a `CAReduce` node reduces, in increasing order."""
     axis, ndim = node.op.axis, node.inputs[0].type.ndim
@@ -265,11 +278,9 @@ def lower_elemwise(builder: ProgramBuilder, node: Apply) -> None:
         _lower_wide(builder, node)
         return
     try:
-        kernel, inputs = single_node_kernel(node)
+        _emit_single(builder, node)
     except CannotLower:
         lower_special(builder, node)
-        return
-    builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, node.outputs))
 
 
 def _lower_wide(builder: ProgramBuilder, node: Apply) -> None:
@@ -286,29 +297,22 @@ def _lower_wide(builder: ProgramBuilder, node: Apply) -> None:
         terms = ([] if partial is None else [partial]) + rest[: _MOST_OPERANDS - 4]
         rest = rest[_MOST_OPERANDS - 4 :]
         step = elemwise.make_node(*terms)
-        kernel, inputs = single_node_kernel(step)
         if not rest and step.outputs[0].type == out.type:
             builder.of_variable[step.outputs[0]] = builder.cell(out)
-        builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, step.outputs))
+        _emit_single(builder, step)
         partial = step.outputs[0]
     if partial is not None and builder.cell(partial) != builder.cell(out):
-        last = Elemwise(scalar.Cast(scalar.get_scalar_type(out.type.dtype))).make_node(partial)
-        builder.of_variable[last.outputs[0]] = builder.cell(out)
-        kernel, inputs = single_node_kernel(last)
-        builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, last.outputs))
+        _emit_cast(builder, partial, out)
 
 
 @lowers(CAReduce, CAReduceDtype, MaxOrMinusInfinity, Sum, Prod, All, Any)
 def lower_careduce(builder: ProgramBuilder, node: Apply) -> None:
     """A reduction, in one pass."""
     if not reduced_axes(node):
-        cast = Elemwise(scalar.Cast(scalar.get_scalar_type(node.outputs[0].type.dtype))).make_node(node.inputs[0])
-        builder.of_variable[cast.outputs[0]] = builder.cell(node.outputs[0])
-        lower_elemwise(builder, cast)
+        _emit_cast(builder, node.inputs[0], node.outputs[0])
         return
     if node.inputs[0].type.dtype.startswith("complex") and type(node.op.scalar_op) in (scalar.Maximum, scalar.Minimum):
         axes = sum(1 << axis for axis in reduced_axes(node))
         builder.emit_for(node, "complex_extremum", (type(node.op.scalar_op) is scalar.Minimum, axes))
         return
-    kernel, inputs = single_node_kernel(node)
-    builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, node.outputs))
+    _emit_single(builder, node)

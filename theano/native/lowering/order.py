@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from theano.gof.graph import Apply, Constant
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
 from theano.tensor.extra_ops import SearchsortedOp
 from theano.tensor.sort import ArgSortOp, SortOp, TopKOp
-
-
-def converted(builder: ProgramBuilder, value: Any, dtype: str) -> int:
-    """The cell of a value in another dtype."""
-    cell = builder.cell(value)
-    if value.type.dtype == dtype:
-        return cell
-    result = builder.temporary(dtype, value.type.broadcastable)
-    builder.emit("cast_copy", [cell], [result])
-    return result
-
-
-def flattened(builder: ProgramBuilder, value: Any) -> int:
-    """The cell of all elements of a value as a vector."""
-    flat = builder.temporary(value.type.dtype, (False,))
-    builder.emit("reshape", [builder.cell(value), builder.constant(np.array([-1]))], [flat], (1,))
-    return flat
 
 
 @lowers(SortOp)
@@ -50,7 +31,7 @@ def _lower_sort(builder: ProgramBuilder, node: Apply, name: str) -> None:
     if not isinstance(axis, Constant):
         builder.emit(name, [builder.cell(x), builder.cell(axis)], out, (None,))
     elif axis.data is None:
-        builder.emit(name, [flattened(builder, x)], out, (0,))
+        builder.emit(name, [builder.flattened(builder.cell(x))], out, (0,))
     else:
         if not -x.type.ndim <= int(axis.data) < x.type.ndim:
             raise CannotLower("an axis that is not there")
@@ -71,6 +52,6 @@ def lower_searchsorted(builder: ProgramBuilder, node: Apply) -> None:
     """Vector and values are compared in their common dtype."""
     x, v, *sorter = node.inputs
     dtype = np.result_type(x.type.dtype, v.type.dtype).name
-    cells = [converted(builder, value, dtype) for value in (x, v)]
+    cells = [builder.converted(value, dtype) for value in (x, v)]
     cells += map(builder.cell, sorter)
     builder.emit("searchsorted", cells, [builder.cell(node.outputs[0])], (node.op.side == "right",))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from theano.gof.graph import Apply
-from theano.native.lowering.order import converted, flattened
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
 from theano.tensor.choosing import PermuteRowElements
 from theano.tensor.extra_ops import (
@@ -39,7 +36,7 @@ def lower_bartlett(builder: ProgramBuilder, node: Apply) -> None:
 @lowers(FillDiagonal, FillDiagonalOffset)
 def lower_fill_diagonal(builder: ProgramBuilder, node: Apply) -> None:
     a, value, *offset = node.inputs
-    cells = [builder.cell(a), converted(builder, value, a.type.dtype), *map(builder.cell, offset)]
+    cells = [builder.cell(a), builder.converted(value, a.type.dtype), *map(builder.cell, offset)]
     builder.emit("fill_diagonal", cells, [builder.cell(node.outputs[0])])
 
 
@@ -47,7 +44,7 @@ def lower_fill_diagonal(builder: ProgramBuilder, node: Apply) -> None:
 def lower_unravel_index(builder: ProgramBuilder, node: Apply) -> None:
     if not node.outputs:
         raise CannotLower("coordinates in an array of no dimension")
-    cells = [converted(builder, v, "int64") for v in node.inputs]
+    cells = [builder.converted(v, "int64") for v in node.inputs]
     builder.emit("unravel_index", cells, map(builder.cell, node.outputs), (node.op.order == "F",))
 
 
@@ -57,7 +54,7 @@ def lower_ravel_multi_index(builder: ProgramBuilder, node: Apply) -> None:
     modes = op.mode if isinstance(op.mode, tuple) else (op.mode,) * count
     if len(modes) != count or not set(modes) <= set(_MODES):
         raise CannotLower("modes that are not known")
-    cells = [converted(builder, v, "int64") for v in node.inputs]
+    cells = [builder.converted(v, "int64") for v in node.inputs]
     params = (op.order == "F", tuple(map(_MODES.index, modes)))
     builder.emit("ravel_index", cells, [builder.cell(node.outputs[0])], params)
 
@@ -67,7 +64,7 @@ def lower_permute_row_elements(builder: ProgramBuilder, node: Apply) -> None:
     x, y, inverse = node.inputs
     if x.type.ndim == 0:
         raise CannotLower("a number has no rows")
-    cells = [builder.cell(x), converted(builder, y, "int64"), builder.cell(inverse)]
+    cells = [builder.cell(x), builder.converted(y, "int64"), builder.cell(inverse)]
     builder.emit("permute_rows", cells, [builder.cell(node.outputs[0])])
 
 
@@ -78,12 +75,10 @@ def lower_repeat(builder: ProgramBuilder, node: Apply) -> None:
     axis = node.op.axis
     source, ndim = builder.cell(x), x.type.ndim
     if axis is None:
-        source, ndim, axis = flattened(builder, x), 1, 0
-    counts = converted(builder, repeats, "int64")
+        source, ndim, axis = builder.flattened(builder.cell(x)), 1, 0
+    counts = builder.converted(repeats, "int64")
     if repeats.type.ndim == 0:
-        vector = builder.temporary("int64", (False,))
-        builder.emit("reshape", [counts, builder.constant(np.array([-1]))], [vector], (1,))
-        counts = vector
+        counts = builder.flattened(counts)
     positions = builder.temporary("int64", (False,))
     builder.emit("repeat_positions", [counts, source], [positions], (axis % ndim,))
     builder.emit("advanced_subtensor", [source, positions], [builder.cell(node.outputs[0])], ((axis % ndim,),))
@@ -101,6 +96,6 @@ def lower_unique(builder: ProgramBuilder, node: Apply) -> None:
     op, x = node.op, node.inputs[0]
     if x.type.dtype.startswith("complex") or (op.axis is not None and x.type.ndim > 1):
         raise CannotLower("distinct complex numbers or slices")
-    cell = builder.cell(x) if x.type.ndim == 1 else flattened(builder, x)
+    cell = builder.cell(x) if x.type.ndim == 1 else builder.flattened(builder.cell(x))
     params = (bool(op.return_index), bool(op.return_inverse), bool(op.return_counts))
     builder.emit("unique", [cell], map(builder.cell, node.outputs), params)

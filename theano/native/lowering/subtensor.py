@@ -85,11 +85,6 @@ def require_value_kind(node: Apply) -> None:
 
 def _with_converted_value(builder: ProgramBuilder, node: Apply) -> list[int]:
     """Cells of the inputs, the second one converted to the dtype of the first."""
-    x, y, *_ = node.inputs
+    x, y, *indices = node.inputs
     require_value_kind(node)
-    cells = [builder.cell(v) for v in node.inputs]
-    if y.type.dtype != x.type.dtype:
-        converted = builder.temporary(x.type.dtype, y.type.broadcastable)
-        builder.emit("cast_copy", [cells[1]], [converted])
-        cells[1] = converted
-    return cells
+    return [builder.cell(x), builder.converted(y, x.type.dtype), *map(builder.cell, indices)]
