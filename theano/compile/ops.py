@@ -549,7 +549,9 @@ class SpecifyShape(_CodeByType, Op):
 
         x = _as_variable(x)
         shape = as_tensor_variable(shape)
-        if shape.ndim != 1 or (shape.dtype not in integer_dtypes and not _is_empty(shape)):
+        if isinstance(shape, TensorConstant) and shape.data.size == 0:
+            shape = as_tensor_variable(np.zeros(0, "int64"))  # () has no integer dtype
+        if shape.ndim != 1 or shape.dtype not in integer_dtypes:
             raise AssertionError(f"The shape must be a vector of integers, got {shape.type}")
         if isinstance(shape, TensorConstant) and shape.data.size != x.ndim:
             raise AssertionError(f"The shape {shape.data} does not have {x.ndim} elements")
@@ -594,11 +596,6 @@ class SpecifyShape(_CodeByType, Op):
     def c_code(self, node: Apply, nodename: str, inp: list[str], out: list[str], sub: dict[str, str]) -> str:
         code, _, _ = self._registered(node)
         return code % {"iname": inp[0], "shape": inp[1], "oname": out[0], "fail": sub["fail"]}
-
-
-def _is_empty(shape: Variable) -> bool:
-    # The shape of a scalar is a vector without elements, which has no integer dtype.
-    return getattr(getattr(shape, "data", None), "size", None) == 0
 
 
 specify_shape = SpecifyShape()

@@ -11,7 +11,7 @@ from theano.gof.link import raise_with_op
 from theano.gof.op import registered_c_code
 from theano.native.fusion import find_groups
 from theano.native.indexed import fuse_indexing
-from theano.native.program import CannotLower, Instr, ProgramBuilder, find_lowering, is_tensor_like
+from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
 from theano.native.schedule import TOP, Region, Schedule, arrange, is_lazy
 from theano.scalar import Scalar
 from theano.tensor.type_other import MakeSlice
@@ -325,7 +325,7 @@ class Lowered:
 
 def lower_one(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
     """Emit the instructions of one node: native ones, or the call of its Python code."""
-    lowering = find_lowering(node.op)
+    lowering = lowering_of(node)
     if lowering is not None and not registered_c_code(node):
         kept = len(builder.instrs)
         try:
@@ -378,7 +378,7 @@ def node_thunk(node: Apply, storage_map: Any, compute_map: Any) -> Any:
     ins = [storage_map[v] for v in node.inputs]
     outs = [storage_map[v] for v in node.outputs]
     thunk = None
-    if find_lowering(node.op) is not None and not registered_c_code(node) and not is_lazy(node):
+    if lowering_of(node) is not None and not registered_c_code(node) and not is_lazy(node):
         thunk = _native_node_thunk(node, ins, outs)
     if thunk is None:
         thunk = node.op.make_thunk(node, storage_map, compute_map, [])
@@ -393,7 +393,7 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
     for variable in variables:
         builder.cell(variable)
     try:
-        find_lowering(node.op)(builder, node)
+        lowering_of(node)(builder, node)
     except CannotLower:
         return None
     if not builder.instrs:

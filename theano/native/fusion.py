@@ -29,7 +29,7 @@ from theano.native.lowering.loops import (
     reduction_kind,
 )
 from theano.native.lowering.rows import RowPlan, Stored, is_row_view
-from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, find_lowering
+from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowering_of
 from theano.native.schedule import TOP, Schedule, is_lazy
 from theano.raise_op import Assert
 from theano.scalar.composite import has_c_code
@@ -364,7 +364,7 @@ def _scalar_weight(op: Any) -> int:
 
 def _fusable(node: Apply) -> bool:
     """Whether a node is elementwise work or a reduction that a kernel can hold."""
-    lowering = find_lowering(node.op)
+    lowering = lowering_of(node)
     if lowering is lower_careduce:
         if not reduced_axes(node):
             return False

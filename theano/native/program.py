@@ -84,7 +84,7 @@ class PendingProgram(NamedTuple):
 
 def cell_spec(type_: Any) -> tuple[Any, ...]:
     """Describe to the runtime the cell that holds values of a Type."""
-    if type(type_) is TensorType and type_.dtype in TYPENUM:
+    if type(type_) is TensorType and type_.dtype in TYPENUM and type_.ndim <= ir.MAX_DIMS:
         return ("tensor", TYPENUM[type_.dtype], type_.ndim, tuple(type_.broadcastable))
     if type(type_) is Scalar and type_.dtype in TYPENUM:
         return ("tensor", TYPENUM[type_.dtype], 0, ())
@@ -325,6 +325,13 @@ def find_lowering(op: Any) -> Lowering | None:
             )
             return None if overrides else found
     return None
+
+
+def lowering_of(node: Apply) -> Lowering | None:
+    """The lowering of a node's Op; None also where an array has more dimensions than the runtime knows."""
+    if any(getattr(v.type, "ndim", 0) > ir.MAX_DIMS for v in (*node.inputs, *node.outputs)):
+        return None
+    return find_lowering(node.op)
 
 
 # Packages whose Ops are lowered by a module that is imported with the first of them.

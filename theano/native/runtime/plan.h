@@ -63,7 +63,7 @@ static inline int is_row_operand(const ThnKernel *k, int op)
     if (op >= k->nin) {
         return !k->out[op - k->nin].full;
     }
-    const uint32_t mask = ((1u << k->n_inner) - 1u) << k->n_outer;
+    const uint32_t mask = (uint32_t)((((uint64_t)1 << k->n_inner) - 1) << k->n_outer);
     return (k->in[op].bcast & mask) == mask;
 }
 
