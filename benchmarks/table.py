@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def _time(seconds: float | None) -> str:
+def as_text(seconds: float | None) -> str:
     if seconds is None:
         return ""
     for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
@@ -27,5 +27,5 @@ def print_table(rows: list[dict[str, Any]]) -> None:
         for what, (value, limit) in row["checks"].items():
             mark = "[green]ok[/]" if value <= limit else "[red]MISSED[/]"
             checks.append(f"{what} {value:.2f} (<= {limit:g}) {mark}")
-        table.add_row(escape(row["case"]), str(row["threads"]), *(_time(row["times"].get(n)) for n in names), "\n".join(checks))
+        table.add_row(escape(row["case"]), str(row["threads"]), *(as_text(row["times"].get(n)) for n in names), "\n".join(checks))
     Console(width=200).print(table)
