@@ -210,9 +210,8 @@ class ProfileStats:
         """
         if self.optimizer_profile is not None and profile is not None:
             first, before = self.optimizer_profile
-            merge = getattr(first, "merge_profile", None)
-            if merge is not None and before is not None and type(first) is type(optimizer):
-                self.optimizer_profile = (first, merge(before, profile))
+            if before is not None and type(first) is type(optimizer):
+                self.optimizer_profile = (first, first.merge_profile(before, profile))
                 return
         self.optimizer_profile = (optimizer, profile)
 

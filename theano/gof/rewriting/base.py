@@ -8,9 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TextIO
 
 from theano.configdefaults import config
+from theano.gof.rewriting.profiles import Overhead, Part, Profile, added_by
 
 
 def log_error(*lines: str) -> None:
@@ -38,27 +40,6 @@ def debug_post_mortem() -> None:
 def optimizer_label(opt: Any) -> str:
     """Return the name under which `opt` appears in summaries, profiles and messages."""
     return getattr(opt, "name", None) or getattr(opt, "__name__", None) or str(opt)
-
-
-def validate_seconds(fgraph) -> float:
-    """Seconds that `fgraph` spent in `validate` so far, 0 when it is not profiled."""
-    profile = getattr(fgraph, "profile", None)
-    return profile.validate_time if profile else 0.0
-
-
-def callback_seconds(fgraph) -> float:
-    """Seconds that `fgraph` spent in the callbacks of its features so far."""
-    return getattr(fgraph, "execute_callbacks_time", 0.0)
-
-
-def callback_table(fgraph) -> dict:
-    """Seconds spent so far in each feature's callbacks."""
-    return dict(getattr(fgraph, "execute_callbacks_times", {}))
-
-
-def table_difference(after: dict, before: dict) -> dict:
-    """Entries of `after` that grew since `before`, as the amount of growth."""
-    return {key: value - before.get(key, 0) for key, value in after.items() if value != before.get(key, 0)}
 
 
 _pause_lock = threading.Lock()
@@ -121,7 +102,7 @@ class Optimizer:
         Returns
         -------
         object
-            A profile that `print_profile` understands, or None.
+            A `Profile`, something else that `print_profile` understands, or None.
         """
 
     def optimize(self, fgraph, *args: Any, **kwargs: Any) -> Any:
@@ -164,8 +145,15 @@ class Optimizer:
     @staticmethod
     def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
         """Write the profile that `apply` returned; nothing when there is none."""
-        if prof is not None:
+        if isinstance(prof, Profile):
+            prof.write(stream, level)
+        elif prof is not None:
             print(f"{'    ' * level}{prof}", file=stream)
+
+    @staticmethod
+    def merge_profile(prof1: Any, prof2: Any) -> Any:
+        """Return the sum of two profiles, or the second where they have none."""
+        return prof1 + prof2 if isinstance(prof1, Profile) else prof2
 
 
 class FromFunctionOptimizer(Optimizer):
@@ -228,6 +216,61 @@ def inplace_optimizer(f: Callable[..., Any]) -> FromFunctionOptimizer:
     return result
 
 
+def _add_parts(first: list[Part], second: list[Part]) -> list[Part]:
+    """The parts of both, those of optimizers with one name added up."""
+    parts: dict[Any, Part] = {}
+    for part in first + second:
+        key = part.opt.name or part.opt
+        parts[key] = parts[key] + part if key in parts else part
+    return list(parts.values())
+
+
+@dataclass
+class SequenceProfile(Profile):
+    """What a `SeqOptimizer` did.
+
+    Parameters
+    ----------
+    nb_before, nb_after : int
+        Numbers of nodes.
+    overhead : Overhead
+    parts : list of Part
+        What each optimizer did.
+    """
+
+    nb_before: int
+    nb_after: int
+    overhead: Overhead
+    parts: list[Part] = added_by(_add_parts)
+
+    def write(self, stream: TextIO | None, level: int = 0) -> None:
+        blanc = "    " * level
+        print(blanc, "SeqOptimizer", end=" ", file=stream)
+        if self.title:
+            print(self.title, end="  ", file=stream)
+        seconds = sum(part.seconds for part in self.parts)
+        print(f"time {seconds:.3f}s for {self.nb_before}/{self.nb_after} nodes before/after optimization", file=stream)
+        if self.overhead.validate_time is not None:
+            print(blanc, f"  {self.overhead.validate_time:.3f}s for fgraph.validate()", file=stream)
+        print(blanc, f"  {self.overhead.callback_time:.3f}s for callback", file=stream)
+        by_feature: dict[str, float] = {}
+        for feature, seconds in self.overhead.callbacks.items():
+            text = str(optimizer_label(feature))
+            # Most features have no text of their own, and some (the worklists of passes) come up again and again.
+            text = type(feature).__name__ if text.startswith("<") else text
+            by_feature[text] = by_feature.get(text, 0.0) + seconds
+        for text, seconds in sorted(by_feature.items(), key=lambda item: -item[1]):
+            if seconds > 0:
+                print(blanc, f"      {text}, {seconds:f}s", file=stream)
+        if level == 0:
+            print(blanc, "time      - (name, class, index) - validate time", file=stream)
+        for i, part in sorted(enumerate(self.parts), key=lambda item: -item[1].seconds):
+            name = (optimizer_label(part.opt), part.opt.__class__.__name__, i)
+            print(blanc, f"  {part.seconds:f}s - {name} - {part.validate_time:.3f}s", file=stream)
+            part.write(stream, level + 1)
+        print(file=stream)
+
+
 class SeqOptimizer(Optimizer, list):
     """Apply a list of global optimizers one after another.
 
@@ -279,22 +322,17 @@ class SeqOptimizer(Optimizer, list):
             opt.add_requirements(fgraph)
 
     def apply(self, fgraph) -> Any:
-        times: list[float] = []
-        sub_profs: list[Any] = []
-        sub_validate_time: list[float] = []
-        nb_nodes: list[tuple[int, int]] = []
+        parts: list[Part] = []
         nb_before = len(fgraph.apply_nodes)
-        validate_start = validate_seconds(fgraph)
-        callback_start = callback_seconds(fgraph)
-        table_start = callback_table(fgraph)
+        start_overhead = Overhead.of(fgraph)
+        profiled = getattr(fgraph, "profile", None)
         for opt in self:
-            n_start = len(fgraph.apply_nodes)
-            v_start = validate_seconds(fgraph)
+            validated = profiled.validate_time if profiled else 0.0
             start = time.perf_counter()
-            sub_prof = None
+            profile = None
             fgraph.current_pass = optimizer_label(opt)
             try:
-                sub_prof = opt.optimize(fgraph)
+                profile = opt.optimize(fgraph)
             except AssertionError:
                 # An assertion is a check of the rewriter itself; hiding it would hide a wrong graph.
                 raise
@@ -302,132 +340,18 @@ class SeqOptimizer(Optimizer, list):
                 if self.failure_callback is None:
                     raise
                 self.failure_callback(exc, self, opt)
-            times.append(time.perf_counter() - start)
-            sub_profs.append(sub_prof)
-            sub_validate_time.append(validate_seconds(fgraph) - v_start)
-            nb_nodes.append((n_start, len(fgraph.apply_nodes)))
+            seconds = time.perf_counter() - start
+            parts.append(Part(opt, profile, seconds, profiled.validate_time - validated if profiled else 0.0))
         fgraph.current_pass = None
-        validate_time = validate_seconds(fgraph) - validate_start if getattr(fgraph, "profile", None) else None
-        return (
-            self,
-            times,
-            validate_time,
-            callback_seconds(fgraph) - callback_start,
-            nb_before,
-            len(fgraph.apply_nodes),
-            sub_profs,
-            sub_validate_time,
-            nb_nodes,
-            table_difference(callback_table(fgraph), table_start),
-        )
+        overhead = start_overhead.until_now(fgraph)
+        title = getattr(self, "name", None) or getattr(self, "__name__", None) or ""
+        return SequenceProfile(title, nb_before, len(fgraph.apply_nodes), overhead, parts)
 
     def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         super().print_summary(stream, level, depth)
         if depth != 0:
             for opt in self:
                 opt.print_summary(stream, level=level + 2, depth=depth - 1)
-
-    @staticmethod
-    def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
-        (
-            opts,
-            times,
-            validate_time,
-            callback_time,
-            nb_before,
-            nb_after,
-            sub_profs,
-            sub_validate_time,
-            nb_nodes,
-            callbacks_time,
-        ) = prof
-        blanc = "    " * level
-        print(blanc, "SeqOptimizer", end=" ", file=stream)
-        label = getattr(opts, "name", None) or getattr(opts, "__name__", None)
-        if label:
-            print(label, end="  ", file=stream)
-        print(f"time {sum(times):.3f}s for {nb_before}/{nb_after} nodes before/after optimization", file=stream)
-        if validate_time is not None:
-            print(blanc, f"  {validate_time:.3f}s for fgraph.validate()", file=stream)
-        print(blanc, f"  {callback_time:.3f}s for callback", file=stream)
-        by_feature: dict[str, float] = {}
-        for feature, seconds in callbacks_time.items():
-            text = str(optimizer_label(feature))
-            # Most features have no text of their own, and some (the worklists of passes) come up again and again.
-            text = type(feature).__name__ if text.startswith("<") else text
-            by_feature[text] = by_feature.get(text, 0.0) + seconds
-        for text, seconds in sorted(by_feature.items(), key=lambda item: -item[1]):
-            if seconds > 0:
-                print(blanc, f"      {text}, {seconds:f}s", file=stream)
-        if level == 0:
-            print(blanc, "time      - (name, class, index) - validate time", file=stream)
-        rows = []
-        for i, (opt, seconds) in enumerate(zip(opts, times)):
-            rows.append((seconds, opt, i, sub_validate_time[i], sub_profs[i]))
-        rows.sort(key=lambda row: -row[0])
-        for seconds, opt, i, v_time, sub_prof in rows:
-            print(
-                blanc,
-                f"  {seconds:f}s - {(optimizer_label(opt), opt.__class__.__name__, i)} - {v_time:.3f}s",
-                file=stream,
-            )
-            if sub_prof is not None:
-                opt.print_profile(stream, sub_prof, level=level + 1)
-        print(file=stream)
-
-    @staticmethod
-    def merge_profile(prof1: Any, prof2: Any) -> Any:
-        """Combine two profiles of sequences, adding up what belongs to the same optimizer.
-
-        Returns
-        -------
-        tuple
-            A profile that `print_profile` prints.
-        """
-        merged = SeqOptimizer()
-        times: list[float] = []
-        nb_nodes: list[tuple[int, int]] = []
-        sub_profs: list[Any] = []
-        sub_validate: list[float] = []
-        position: dict[Any, int] = {}
-        for prof in (prof1, prof2):
-            for opt, seconds, nodes, sub, v_time in zip(prof[0], prof[1], prof[8], prof[6], prof[7]):
-                key = opt.name or opt
-                at = position.get(key)
-                if at is None:
-                    position[key] = len(merged)
-                    merged.append(opt)
-                    times.append(seconds)
-                    nb_nodes.append(nodes)
-                    sub_profs.append(sub)
-                    sub_validate.append(v_time)
-                    continue
-                times[at] += seconds
-                nb_nodes[at] = (nb_nodes[at][0] + nodes[0], nb_nodes[at][1] + nodes[1])
-                sub_validate[at] += v_time
-                merge = getattr(opt, "merge_profile", None)
-                if sub_profs[at] is None:
-                    sub_profs[at] = sub
-                elif sub is not None and merge is not None:
-                    sub_profs[at] = merge(sub_profs[at], sub)
-        names = [getattr(prof[0], "name", None) for prof in (prof1, prof2)]
-        merged.name = names[0] if names[0] == names[1] else " & ".join(str(n) for n in names if n) or None
-        validate = None if prof1[2] is None and prof2[2] is None else (prof1[2] or 0.0) + (prof2[2] or 0.0)
-        callbacks = dict(prof1[9])
-        for key, value in prof2[9].items():
-            callbacks[key] = callbacks.get(key, 0) + value
-        return (
-            merged,
-            times,
-            validate,
-            prof1[3] + prof2[3],
-            prof1[4] + prof2[4],
-            prof1[5] + prof2[5],
-            sub_profs,
-            sub_validate,
-            nb_nodes,
-            callbacks,
-        )
 
 
 def flatten_optimizers(opts: Sequence[Any]) -> list[Any]:

@@ -6,6 +6,7 @@ import heapq
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from theano.configdefaults import config
@@ -13,6 +14,7 @@ from theano.gof import toolbox
 from theano.gof.rewriting.base import Optimizer, log_error, optimizer_label
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer, LocalOptimizer, TrackIndex
 from theano.gof.rewriting.navigate import ChangeTracker, NavigatorOptimizer, nodes_in_order
+from theano.gof.rewriting.profiles import Part, Profile, Summable, add_values, added_by
 
 # How far above a change nodes are looked at again: a pattern sees that many Ops below its root.
 _PATTERN_HEIGHT = 3
@@ -169,6 +171,91 @@ def _has_requirements(opt: LocalOptimizer) -> bool:
     return getattr(opt.add_requirements, "__func__", None) is not LocalOptimizer.add_requirements
 
 
+@dataclass
+class PassProfile(Summable):
+    """One pass of an `EquilibriumOptimizer`: seconds, how often each optimizer changed the graph, and nodes at its start."""
+
+    seconds: float = 0.0
+    global_seconds: float = 0.0
+    sort_seconds: float = 0.0
+    nb_nodes: int = 0
+    counts: dict[Any, int] = field(default_factory=dict)
+
+
+@dataclass
+class EquilibriumProfile(Profile):
+    """What an `EquilibriumOptimizer` did.
+
+    Parameters
+    ----------
+    nb_start, nb_max, nb_end : int
+        Numbers of nodes.
+    passes : list of PassProfile
+    time_opts, node_created : dict
+        For each optimizer its seconds, and how many nodes it made.
+    parts : dict
+        For each kind of global optimizers ('Global', 'Final', 'Cleanup') what each of them did, as a `Part`.
+    """
+
+    nb_start: int
+    nb_max: int = added_by(max)
+    nb_end: int = 0
+    passes: list[PassProfile] = field(default_factory=list)
+    time_opts: dict[Any, float] = field(default_factory=dict)
+    node_created: dict[Any, int] = field(default_factory=dict)
+    parts: dict[str, dict[Any, Part]] = field(default_factory=lambda: {"Global": {}, "Final": {}, "Cleanup": {}})
+
+    def write(self, stream: TextIO | None, level: int = 0) -> None:
+        blanc = "    " * level
+        times, passes = self.time_opts, self.passes
+        local_time = sum(seconds for o, seconds in times.items() if isinstance(o, LocalOptimizer))
+        print(blanc, f"EquilibriumOptimizer      {self.title}", file=stream)
+        print(blanc, f"  time {sum(p.seconds for p in passes):.3f}s for {len(passes)} passes", file=stream)
+        print(blanc, f"  nb nodes (start, end,  max) {self.nb_start} {self.nb_end} {self.nb_max}", file=stream)
+        print(blanc, f"  time io_toposort {sum(p.sort_seconds for p in passes):.3f}s", file=stream)
+        print(blanc, f"  time in local optimizers {local_time:.3f}s", file=stream)
+        print(blanc, f"  time in global optimizers {sum(p.global_seconds for p in passes):.3f}s", file=stream)
+        totals: dict[Any, int] = {}
+        for i, one in enumerate(passes):
+            totals = add_values(totals, one.counts)
+            counts = sorted(one.counts.items(), key=lambda item: (-item[1], optimizer_label(item[0])))
+            shown = " ".join(str((optimizer_label(o), count)) for o, count in counts[:5])
+            if len(counts) > 5:
+                shown += " ..."
+            print(
+                blanc,
+                f"  {i:2d} - {one.seconds:.3f}s {sum(one.counts.values())} "
+                f"({one.global_seconds:.3f}s in global opts, {one.sort_seconds:.3f}s io_toposort) - "
+                f"{one.nb_nodes} nodes - {shown}",
+                file=stream,
+            )
+        by_time = sorted(times, key=lambda o: -times[o])
+        if totals:
+            print(blanc, "  times - times applied - nb node created - name:", file=stream)
+            for o in by_time:
+                if o in totals:
+                    created = self.node_created.get(o, 0)
+                    print(blanc, f"  {times[o]:.3f}s - {totals[o]} - {created} - {optimizer_label(o)}", file=stream)
+        unused = [o for o in by_time if o not in totals]
+        if unused:
+            print(
+                blanc,
+                f"  {sum(times[o] for o in unused):.3f}s - in {len(unused)} optimization that were not used "
+                "(display only those with a runtime > 0)",
+                file=stream,
+            )
+            for o in unused:
+                if times[o] > 0:
+                    print(blanc, f"    {times[o]:.3f}s - {optimizer_label(o)}", file=stream)
+        print(file=stream)
+        for kind, parts in self.parts.items():
+            written = [part for part in parts.values() if part.profile is not None]
+            if written:
+                print(blanc, f"{kind} optimizers", file=stream)
+            for part in written:
+                part.write(stream, level + 1)
+
+
 class EquilibriumOptimizer(NavigatorOptimizer):
     """Apply optimizers until none of them changes the graph any more.
 
@@ -269,140 +356,6 @@ class EquilibriumOptimizer(NavigatorOptimizer):
             for opt in opts:
                 opt.print_summary(stream, level=level + 2, depth=depth - 1)
 
-    @staticmethod
-    def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
-        (
-            opt,
-            loop_timing,
-            loop_process_count,
-            (start_nb_nodes, end_nb_nodes, max_nb_nodes),
-            global_opt_timing,
-            nb_nodes,
-            time_opts,
-            io_toposort_timing,
-            node_created,
-            global_sub_profs,
-            final_sub_profs,
-            cleanup_sub_profs,
-        ) = prof
-        blanc = "    " * level
-        names = " ".join(str(part) for part in (getattr(opt, "name", ""), getattr(opt, "__name__", "")) if part)
-        global_opts = set(opt.global_optimizers) | set(opt.final_optimizers) | set(opt.cleanup_optimizers)
-        local_time = sum(seconds for o, seconds in time_opts.items() if o not in global_opts)
-        print(blanc, f"EquilibriumOptimizer      {names}", file=stream)
-        print(blanc, f"  time {sum(loop_timing):.3f}s for {len(loop_timing)} passes", file=stream)
-        print(blanc, f"  nb nodes (start, end,  max) {start_nb_nodes} {end_nb_nodes} {max_nb_nodes}", file=stream)
-        print(blanc, f"  time io_toposort {sum(io_toposort_timing):.3f}s", file=stream)
-        print(blanc, f"  time in local optimizers {local_time:.3f}s", file=stream)
-        print(blanc, f"  time in global optimizers {sum(global_opt_timing):.3f}s", file=stream)
-        for i, seconds in enumerate(loop_timing):
-            counts = sorted(loop_process_count[i].items(), key=lambda item: (-item[1], optimizer_label(item[0])))
-            shown = " ".join(str((optimizer_label(o), count)) for o, count in counts[:5])
-            if len(counts) > 5:
-                shown += " ..."
-            print(
-                blanc,
-                f"  {i:2d} - {seconds:.3f}s {sum(loop_process_count[i].values())} "
-                f"({global_opt_timing[i]:.3f}s in global opts, {io_toposort_timing[i]:.3f}s io_toposort) - "
-                f"{nb_nodes[i]} nodes - {shown}",
-                file=stream,
-            )
-        totals: dict[Any, int] = {}
-        for counts_of_pass in loop_process_count:
-            for o, count in counts_of_pass.items():
-                totals[o] = totals.get(o, 0) + count
-        used = sorted((o for o in time_opts if totals.get(o)), key=lambda o: -time_opts[o])
-        if used:
-            print(blanc, "  times - times applied - nb node created - name:", file=stream)
-            for o in used:
-                print(
-                    blanc,
-                    f"  {time_opts[o]:.3f}s - {totals[o]} - {node_created.get(o, 0)} - {optimizer_label(o)}",
-                    file=stream,
-                )
-        unused = sorted((o for o in time_opts if not totals.get(o)), key=lambda o: -time_opts[o])
-        if unused:
-            print(
-                blanc,
-                f"  {sum(time_opts[o] for o in unused):.3f}s - in {len(unused)} optimization that were not used "
-                "(display only those with a runtime > 0)",
-                file=stream,
-            )
-            for o in unused:
-                if time_opts[o] > 0:
-                    print(blanc, f"    {time_opts[o]:.3f}s - {optimizer_label(o)}", file=stream)
-        print(file=stream)
-        passes = (
-            ("Global optimizers", opt.global_optimizers, global_sub_profs),
-            ("Final optimizers", opt.final_optimizers, final_sub_profs),
-            ("Cleanup optimizers", opt.cleanup_optimizers, cleanup_sub_profs),
-        )
-        for title, opts, sub_profs in passes:
-            merged: dict[Any, Any] = {}
-            for of_pass in sub_profs:
-                for o, sub in zip(opts, of_pass):
-                    if sub is None:
-                        continue
-                    merge = getattr(o, "merge_profile", None)
-                    merged[o] = merge(merged[o], sub) if o in merged and merge else sub
-            if merged:
-                print(blanc, f"{title}", file=stream)
-                for o, sub in merged.items():
-                    o.print_profile(stream, sub, level=level + 1)
-
-    @staticmethod
-    def merge_profile(prof1: Any, prof2: Any) -> Any:
-        """Combine the profiles of two equilibrium optimizers, pass by pass."""
-        locals_ = list(dict.fromkeys(prof1[0].get_local_optimizers() + prof2[0].get_local_optimizers()))
-        globals_ = list(dict.fromkeys(prof1[0].global_optimizers + prof2[0].global_optimizers))
-        finals = list(dict.fromkeys(prof1[0].final_optimizers + prof2[0].final_optimizers))
-        cleanups = list(dict.fromkeys(prof1[0].cleanup_optimizers + prof2[0].cleanup_optimizers))
-        merged = EquilibriumOptimizer(locals_ + globals_, max_use_ratio=1, final_optimizers=finals, cleanup_optimizers=cleanups)
-        merged.name = prof1[0].name if prof1[0].name == prof2[0].name else f"{prof1[0].name} & {prof2[0].name}"
-
-        def add_lists(a: list, b: list) -> list:
-            n = max(len(a), len(b))
-            return [(a[i] if i < len(a) else 0) + (b[i] if i < len(b) else 0) for i in range(n)]
-
-        def add_tables(a: dict, b: dict) -> dict:
-            result = dict(a)
-            for key, value in b.items():
-                result[key] = result.get(key, 0) + value
-            return result
-
-        n_passes = max(len(prof1[2]), len(prof2[2]))
-        counts = [
-            add_tables(
-                prof1[2][i] if i < len(prof1[2]) else {},
-                prof2[2][i] if i < len(prof2[2]) else {},
-            )
-            for i in range(n_passes)
-        ]
-
-        def align(prof: Any, which: int, mine: list, all_opts: list) -> list:
-            return [[dict(zip(mine, row)).get(o) for o in all_opts] for row in prof[which]]
-
-        subs = [
-            align(prof1, which, getattr(prof1[0], attr), all_opts) + align(prof2, which, getattr(prof2[0], attr), all_opts)
-            for which, attr, all_opts in (
-                (9, "global_optimizers", globals_),
-                (10, "final_optimizers", finals),
-                (11, "cleanup_optimizers", cleanups),
-            )
-        ]
-        return (
-            merged,
-            add_lists(prof1[1], prof2[1]),
-            counts,
-            (prof1[3][0] + prof2[3][0], prof1[3][1] + prof2[3][1], max(prof1[3][2], prof2[3][2])),
-            add_lists(prof1[4], prof2[4]),
-            add_lists(prof1[5], prof2[5]),
-            add_tables(prof1[6], prof2[6]),
-            add_lists(prof1[7], prof2[7]),
-            add_tables(prof1[8], prof2[8]),
-            *subs,
-        )
-
 
 class _Run:
     """One application of an `EquilibriumOptimizer` to one graph."""
@@ -415,26 +368,18 @@ class _Run:
         self.work = _Worklist(navigator.ignore_newtrees, navigator.name or "an EquilibriumOptimizer")
         self.timed = bool(getattr(fgraph, "profile", None)) or config.profile_optimizer
         self.uses: dict[Any, int] = {}
-        self.time_opts: dict[Any, float] = {}
-        self.node_created: dict[Any, int] = {}
+        n_nodes = len(fgraph.apply_nodes)
+        title = " ".join(str(part) for part in (navigator.name, getattr(navigator, "__name__", "")) if part)
+        self.profile = EquilibriumProfile(title, n_nodes, n_nodes)
         self.aborted_by: Any = None
-        self.max_nodes = len(fgraph.apply_nodes)
         # Of the graph as it comes: one that grows without end must not raise its own limit. One node alone can be the
         # start of a large graph (a slice of a slice, say).
-        self.max_uses = navigator.max_use_ratio * max(self.max_nodes, 100)
+        self.max_uses = navigator.max_use_ratio * max(n_nodes, 100)
         self.sort_time = 0.0
 
     def to_equilibrium(self) -> Any:
         fgraph, nav, work = self.fgraph, self.nav, self.work
-        start_nb_nodes = len(fgraph.apply_nodes)
-        loop_timing: list[float] = []
-        loop_counts: list[dict[Any, int]] = []
-        global_timing: list[float] = []
-        sort_timing: list[float] = []
-        nb_nodes: list[int] = []
-        global_profs: list[list[Any]] = []
-        final_profs: list[list[Any]] = []
-        cleanup_profs: list[list[Any]] = []
+        profile = self.profile
         fgraph.attach_feature(self.tracker)
         fgraph.attach_feature(work)
         try:
@@ -444,38 +389,28 @@ class _Run:
             graph_changed = True
             while True:
                 start = time.perf_counter()
-                before = len(fgraph.apply_nodes)
-                counts: dict[Any, int] = {}
-                sort_timing.append(self.sort_time)
+                this = PassProfile(sort_seconds=self.sort_time, nb_nodes=len(fgraph.apply_nodes))
+                counts = this.counts
                 self.sort_time = 0.0
-                seconds_global = 0.0
                 if graph_changed:
-                    profs, seconds = self._run_global(nav.global_optimizers, counts)
-                    seconds_global += seconds
-                    global_profs.append(profs)
+                    self._run_global("Global", nav.global_optimizers, this)
                     if any(counts.values()):
-                        seconds_global += self._run_global(nav.cleanup_optimizers, counts)[1]
+                        self._run_global("Cleanup", nav.cleanup_optimizers, this)
                 graph_changed = bool(counts)
                 graph_changed |= self._run_local(counts)
-                if graph_changed or not loop_timing:
-                    profs, seconds = self._run_global(nav.final_optimizers, counts)
-                    final_profs.append(profs)
-                    seconds_global += seconds
-                    profs, seconds = self._run_global(nav.cleanup_optimizers, counts)
-                    cleanup_profs.append(profs)
-                    seconds_global += seconds
-                loop_timing.append(time.perf_counter() - start)
-                loop_counts.append(counts)
-                global_timing.append(seconds_global)
-                nb_nodes.append(before)
-                self.max_nodes = max(self.max_nodes, len(fgraph.apply_nodes))
+                if graph_changed or not profile.passes:
+                    self._run_global("Final", nav.final_optimizers, this)
+                    self._run_global("Cleanup", nav.cleanup_optimizers, this)
+                this.seconds = time.perf_counter() - start
+                profile.passes.append(this)
+                profile.nb_max = max(profile.nb_max, len(fgraph.apply_nodes))
                 if self.aborted_by is not None:
                     break
                 if counts:
                     graph_changed = True
                     verified = False
                     continue
-                if verified or len(loop_timing) == 1 or len(fgraph.apply_nodes) > _VERIFY_LIMIT:
+                if verified or len(profile.passes) == 1 or len(fgraph.apply_nodes) > _VERIFY_LIMIT:
                     break
                 verified = True
                 self._look_at_everything()
@@ -490,21 +425,11 @@ class _Run:
             if config.on_opt_error == "raise":
                 raise AssertionError(message)
             log_error(message)
-        self.time_opts = {**dict.fromkeys([*nav.get_local_optimizers(), *nav.global_optimizers], 0.0), **self.time_opts}
-        return (
-            nav,
-            loop_timing,
-            loop_counts,
-            (start_nb_nodes, len(fgraph.apply_nodes), self.max_nodes),
-            global_timing,
-            nb_nodes,
-            self.time_opts,
-            sort_timing,
-            self.node_created,
-            global_profs,
-            final_profs,
-            cleanup_profs,
-        )
+        for part in (part for parts in profile.parts.values() for part in parts.values()):
+            profile.time_opts[part.opt] = profile.time_opts.get(part.opt, 0.0) + part.seconds
+        profile.time_opts = {**dict.fromkeys([*nav.get_local_optimizers(), *nav.global_optimizers], 0.0), **profile.time_opts}
+        profile.nb_end = len(fgraph.apply_nodes)
+        return profile
 
     def _look_at_everything(self) -> None:
         start = time.perf_counter()
@@ -512,24 +437,24 @@ class _Run:
         self.work.start(nodes_in_order(fgraph, start_from))
         self.sort_time += time.perf_counter() - start
 
-    def _run_global(self, opts: list[Optimizer], counts: dict[Any, int]) -> tuple[list[Any], float]:
-        profs = []
+    def _run_global(self, kind: str, opts: list[Optimizer], this: PassProfile) -> None:
+        parts = self.profile.parts[kind]
         start = time.perf_counter()
         for opt in opts:
             self.tracker.reset()
             imported = self.tracker.nb_imported
             opt_start = time.perf_counter()
-            profs.append(opt.apply(self.fgraph))
-            self.time_opts[opt] = self.time_opts.get(opt, 0.0) + time.perf_counter() - opt_start
+            part = Part(opt, opt.apply(self.fgraph), time.perf_counter() - opt_start)
+            parts[opt] = parts[opt] + part if opt in parts else part
             if self.tracker.changed:
-                self._count(opt, counts, self.tracker.nb_imported - imported)
-        return profs, time.perf_counter() - start
+                self._count(opt, this.counts, self.tracker.nb_imported - imported)
+        this.global_seconds += time.perf_counter() - start
 
     def _count(self, opt: Any, counts: dict[Any, int], created: int) -> None:
         counts[opt] = counts.get(opt, 0) + 1
         self.uses[opt] = self.uses.get(opt, 0) + 1
-        self.node_created[opt] = self.node_created.get(opt, 0) + created
-        self.max_nodes = max(self.max_nodes, len(self.fgraph.apply_nodes))
+        self.profile.node_created[opt] = self.profile.node_created.get(opt, 0) + created
+        self.profile.nb_max = max(self.profile.nb_max, len(self.fgraph.apply_nodes))
         if self.uses[opt] > self.max_uses:
             self.aborted_by = opt
 
@@ -538,7 +463,7 @@ class _Run:
         nav, fgraph, work, tracker = self.nav, self.fgraph, self.work, self.tracker
         apply_nodes = fgraph.apply_nodes
         find_for, process = nav.index.find_for, nav.process_node
-        timed, time_opts, clock = self.timed, self.time_opts, time.perf_counter
+        timed, time_opts, clock = self.timed, self.profile.time_opts, time.perf_counter
         asleep = work.asleep
         work.begin_pass()
         changed = False

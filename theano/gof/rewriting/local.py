@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from theano.gof.graph import Constant
 from theano.gof.op import PureOp
 from theano.gof.rewriting.base import attach_destroy_handler, flatten_optimizers, optimizer_label
+from theano.gof.rewriting.profiles import Profile
 from theano.gof.utils import AbstractFunctionError, copy_stack_trace
 
 
@@ -299,6 +301,43 @@ class TrackIndex:
         return list(self._all)
 
 
+@dataclass
+class GroupProfile(Profile):
+    """What the members of a `LocalOptGroup` did.
+
+    Parameters
+    ----------
+    time_opts, process_count, applied_true, node_created : dict
+        For each member its seconds, how often it was tried and how often it changed something, and how many nodes it made.
+    """
+
+    time_opts: dict[Any, float]
+    process_count: dict[Any, int]
+    applied_true: dict[Any, int]
+    node_created: dict[Any, int]
+
+    def since(self, before: GroupProfile) -> GroupProfile:
+        """Return what was added after `before`."""
+        names = ("time_opts", "process_count", "applied_true", "node_created")
+        pairs = [(getattr(self, name), getattr(before, name)) for name in names]
+        return GroupProfile(self.title, *[{opt: new[opt] - old[opt] for opt in new} for new, old in pairs])
+
+    def write(self, stream: TextIO | None, level: int = 0) -> None:
+        blanc = "    " * level
+        print(blanc, self.title, file=stream)
+        print(blanc, "---------------------", file=stream)
+        print(blanc, "  time taken - times applied - times tried - name - node_created:", file=stream)
+        for opt in sorted(self.time_opts, key=lambda opt: -self.time_opts[opt]):
+            if self.process_count[opt]:
+                print(
+                    blanc,
+                    f"  {self.time_opts[opt]:.3f}s - {self.applied_true[opt]} - {self.process_count[opt]} - "
+                    f"{optimizer_label(opt)} - {self.node_created[opt]}",
+                    file=stream,
+                )
+        print(file=stream)
+
+
 class LocalOptGroup(LocalOptimizer):
     """Several local optimizers as one: the first that changes the node wins.
 
@@ -419,23 +458,15 @@ class LocalOptGroup(LocalOptimizer):
             for opt in self.opts:
                 opt.print_summary(stream, level=level + 2, depth=depth - 1)
 
+    def counts(self) -> GroupProfile:
+        """Return times, uses and changes of each optimizer of a profiled group so far, over all graphs."""
+        tables = (self.time_opts, self.process_count, self.applied_true, self.node_created)
+        return GroupProfile("LocalOptGroup", *[dict(table) for table in tables])
+
     @staticmethod
-    def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
-        """Write times, uses and changes of each optimizer of a profiled group."""
-        time_opts, process_count, applied_true, node_created = prof[:4]
-        blanc = "    " * int(level)
-        print(blanc, "LocalOptGroup", file=stream)
-        print(blanc, "---------------------", file=stream)
-        print(blanc, "  time taken - times applied - times tried - name - node_created:", file=stream)
-        for opt in sorted(time_opts, key=lambda opt: -time_opts[opt]):
-            if process_count[opt]:
-                print(
-                    blanc,
-                    f"  {time_opts[opt]:.3f}s - {applied_true[opt]} - {process_count[opt]} - "
-                    f"{optimizer_label(opt)} - {node_created[opt]}",
-                    file=stream,
-                )
-        print(file=stream)
+    def print_profile(stream: TextIO, prof: GroupProfile, level: int = 0) -> None:
+        """Write what `counts` returned."""
+        prof.write(stream, level)
 
 
 class GraphToGPULocalOptGroup(LocalOptGroup):

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TextIO
 
 from theano.gof import toolbox
 from theano.gof.graph import Constant, Variable, io_toposort
-from theano.gof.rewriting.base import (
-    Optimizer,
-    callback_seconds,
-    callback_table,
-    table_difference,
-    validate_seconds,
-)
+from theano.gof.rewriting.base import Optimizer
+from theano.gof.rewriting.profiles import Overhead, Profile
 from theano.gof.utils import MethodNotDefined
 
 _REASON = "MergeOptimizer"
@@ -150,6 +146,44 @@ class MergeFeature(toolbox.Feature):
         self._refused_nodes.append((node, other))
 
 
+@dataclass
+class MergeProfile(Profile):
+    """What a `MergeOptimizer` did.
+
+    Parameters
+    ----------
+    nb_fail, nb_merged, nb_constant : int
+        Pairs of nodes that could not become one, pairs that did, and constants that became another.
+    replace_time : float
+    overhead : Overhead
+    """
+
+    nb_fail: int
+    nb_merged: int
+    nb_constant: int
+    replace_time: float
+    overhead: Overhead
+
+    def write(self, stream: TextIO | None, level: int = 0) -> None:
+        blanc = "    " * level
+        spent = self.overhead
+        print(blanc, self.title, file=stream)
+        print(
+            blanc, f"  nb fail={self.nb_fail:5d} merged={self.nb_merged:5d} constant={self.nb_constant:5d}", file=stream
+        )
+        print(
+            blanc,
+            f"  time replace={self.replace_time:2.2f} validate={spent.validate_time or 0.0:2.2f} "
+            f"callback={spent.callback_time:2.2f}",
+            file=stream,
+        )
+        if spent.callback_time > 1:
+            print(blanc, "  callbacks_time", file=stream)
+            for key, value in sorted(spent.callbacks.items(), key=lambda item: item[1]):
+                if value > 0:
+                    print(blanc, "     ", key, value, file=stream)
+
+
 class MergeOptimizer(Optimizer):
     """Make one of all Apply nodes with equal Ops and the same inputs, and of equal constants.
 
@@ -171,38 +205,22 @@ class MergeOptimizer(Optimizer):
     """
 
     def add_requirements(self, fgraph) -> None:
-        if not hasattr(fgraph, "replace_validate"):
-            fgraph.attach_feature(toolbox.ReplaceValidate())
         if not hasattr(fgraph, "merge_feature"):
             fgraph.attach_feature(MergeFeature())
 
     def apply(self, fgraph) -> Any:
         feature = fgraph.merge_feature
         start = time.perf_counter()
-        validate_start = validate_seconds(fgraph)
-        callback_start = callback_seconds(fgraph)
-        table_start = callback_table(fgraph)
+        before = Overhead.of(fgraph)
         counts = {"fail": 0, "merged": 0, "constant": 0}
         while feature.pending or feature.pending_constants:
             self._merge_constants(fgraph, feature, counts)
             self._merge_nodes(fgraph, feature, counts)
-        if getattr(fgraph, "profile", None):
-            validate_time = validate_seconds(fgraph) - validate_start
-            callback_time = callback_seconds(fgraph) - callback_start
-            callbacks_time = table_difference(callback_table(fgraph), table_start)
-        else:
-            validate_time = callback_time = None
-            callbacks_time = {}
         feature.refused.clear()
         feature._refused_nodes.clear()
-        return (
-            counts["fail"],
-            time.perf_counter() - start,
-            validate_time,
-            callback_time,
-            callbacks_time,
-            counts["merged"],
-            counts["constant"],
+        seconds = time.perf_counter() - start
+        return MergeProfile(
+            "MergeOptimizer", counts["fail"], counts["merged"], counts["constant"], seconds, before.until_now(fgraph)
         )
 
     def _merge_constants(self, fgraph, feature: MergeFeature, counts: dict) -> None:
@@ -307,49 +325,6 @@ class MergeOptimizer(Optimizer):
             counts["fail"] += 1
             return False
         return True
-
-    @staticmethod
-    def print_profile(stream: Any, prof: Any, level: int = 0) -> None:
-        nb_fail, replace_time, validate_time, callback_time, callbacks_time, nb_merged, nb_constant = prof
-        validate_time = validate_time or 0.0
-        callback_time = callback_time or 0.0
-        blanc = "    " * level
-        print(blanc, "MergeOptimizer", file=stream)
-        print(
-            blanc,
-            f"  nb fail={nb_fail:5d} merged={nb_merged:5d} constant={nb_constant:5d}",
-            file=stream,
-        )
-        print(
-            blanc,
-            f"  time replace={replace_time:2.2f} validate={validate_time:2.2f} callback={callback_time:2.2f}",
-            file=stream,
-        )
-        if callback_time > 1:
-            print(blanc, "  callbacks_time", file=stream)
-            for key, value in sorted(callbacks_time.items(), key=lambda item: item[1]):
-                if value > 0:
-                    print(blanc, "     ", key, value, file=stream)
-
-    @staticmethod
-    def merge_profile(prof1: Any, prof2: Any) -> Any:
-        """Add up two profiles of merge optimizers."""
-
-        def add(a: float | None, b: float | None) -> float | None:
-            return None if a is None and b is None else (a or 0.0) + (b or 0.0)
-
-        callbacks = dict(prof1[4])
-        for key, value in prof2[4].items():
-            callbacks[key] = callbacks.get(key, 0) + value
-        return (
-            prof1[0] + prof2[0],
-            prof1[1] + prof2[1],
-            add(prof1[2], prof2[2]),
-            add(prof1[3], prof2[3]),
-            callbacks,
-            prof1[5] + prof2[5],
-            prof1[6] + prof2[6],
-        )
 
 
 def _own_destroyers(fgraph: Any, node: Any) -> dict[Any, None]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TextIO
 
 from theano.configdefaults import config
 from theano.gof import toolbox
 from theano.gof.graph import Variable
-from theano.gof.rewriting.base import Optimizer, callback_seconds, debug_post_mortem, log_error, optimizer_label
-from theano.gof.rewriting.local import LocalOptGroup
+from theano.gof.rewriting.base import Optimizer, debug_post_mortem, log_error, optimizer_label
+from theano.gof.rewriting.local import GroupProfile, LocalOptGroup
+from theano.gof.rewriting.profiles import Profile
 from theano.gof.traverse import depth_first_order
 
 
@@ -230,8 +232,6 @@ class NavigatorOptimizer(Optimizer):
             return False
 
     def add_requirements(self, fgraph) -> None:
-        if not hasattr(fgraph, "replace_validate"):
-            fgraph.attach_feature(toolbox.ReplaceValidate())
         if self.local_opt is not None:
             self.local_opt.add_requirements(fgraph)
 
@@ -250,20 +250,37 @@ def nodes_in_order(fgraph: Any, start_from: Any = None) -> list:
     return fgraph.depth_first() if start_from is None else depth_first_order(start_from)
 
 
-class _TopoProfile(tuple):
-    """What `TopoOptimizer.apply` returns, and beside it what each member of a profiled group did."""
+@dataclass
+class TopoProfile(Profile):
+    """What a `TopoOptimizer` did.
 
-    group: tuple[dict, ...] | None = None
+    Parameters
+    ----------
+    nb_changed, nb_before, nb_after : int
+        Numbers of replacements, and of nodes before and after.
+    sort_time, loop_time, callback_time : float
+        Seconds to sort the graph, in the loop over the nodes, and in callbacks.
+    group : GroupProfile or None
+        What each member of a profiled group did.
+    """
 
+    nb_changed: int
+    nb_before: int
+    nb_after: int
+    sort_time: float
+    loop_time: float
+    callback_time: float
+    group: GroupProfile | None = None
 
-def _counts_of(local_opt: Any) -> tuple[dict, ...] | None:
-    """Copies of what a profiled group counts, over all graphs; None for other optimizers."""
-    if not isinstance(local_opt, LocalOptGroup) or not local_opt.profile:
-        return None
-    return tuple(
-        dict(table)
-        for table in (local_opt.time_opts, local_opt.process_count, local_opt.applied_true, local_opt.node_created)
-    )
+    def write(self, stream: TextIO | None, level: int = 0) -> None:
+        blanc = "    " * level
+        print(blanc, "TopoOptimizer", blanc, self.title, file=stream)
+        print(blanc, "  nb_node (start, end, changed)", (self.nb_before, self.nb_after, self.nb_changed), file=stream)
+        print(blanc, "  init io_toposort", self.sort_time, file=stream)
+        print(blanc, "  loop time", self.loop_time, file=stream)
+        print(blanc, "  callback_time", self.callback_time, file=stream)
+        if self.group is not None:
+            self.group.write(stream, level + 1)
 
 
 class TopoOptimizer(NavigatorOptimizer):
@@ -281,8 +298,7 @@ class TopoOptimizer(NavigatorOptimizer):
 
     Notes
     -----
-    `optimize` returns ``(self, n_changed, n_nodes_before, n_nodes_after, seconds to sort,
-    seconds in the loop, seconds in callbacks)``.
+    `optimize` returns a `TopoProfile`.
     """
 
     def __init__(
@@ -300,10 +316,11 @@ class TopoOptimizer(NavigatorOptimizer):
     def apply(self, fgraph, start_from: Any = None) -> Any:
         """Apply the local optimizer to the nodes that compute `start_from` (default: the outputs)."""
         start = time.perf_counter()
-        callback_start = callback_seconds(fgraph)
+        callback_start = fgraph.execute_callbacks_time
         nb_before = len(fgraph.apply_nodes)
         # The optimizer is used for many graphs; its counts for this one are the difference.
-        counts_before = _counts_of(self.local_opt) if getattr(fgraph, "profile", None) else None
+        group = self.local_opt if isinstance(self.local_opt, LocalOptGroup) and self.local_opt.profile else None
+        counts_before = group.counts() if group and getattr(fgraph, "profile", None) else None
         nodes, concerns = self._nodes_to_try(fgraph, start_from)
         sort_time = time.perf_counter() - start
         queue = deque(reversed(nodes) if self.order == "in_to_out" else nodes)  # type: ignore[call-overload]
@@ -327,15 +344,11 @@ class TopoOptimizer(NavigatorOptimizer):
         finally:
             self.detach_updater(fgraph, updater)
         loop_time = time.perf_counter() - start
-        callback_time = callback_seconds(fgraph) - callback_start
+        callback_time = fgraph.execute_callbacks_time - callback_start
         nb_after = len(fgraph.apply_nodes)
-        profile = _TopoProfile((self, changed, nb_before, nb_after, sort_time, loop_time, callback_time))
-        if counts_before is not None:
-            counts = _counts_of(self.local_opt) or ()
-            profile.group = tuple(
-                {opt: count - old[opt] for opt, count in new.items()} for old, new in zip(counts_before, counts)
-            )
-        return profile
+        counted = group.counts().since(counts_before) if group and counts_before else None
+        title = getattr(self, "name", None) or getattr(self, "__name__", "")
+        return TopoProfile(title, changed, nb_before, nb_after, sort_time, loop_time, callback_time, counted)
 
     def _nodes_to_try(self, fgraph: Any, start_from: Any) -> tuple[list, Callable[[Any], bool]]:
         """The nodes whose Op the local optimizer tracks, in order, and the test of an Op for that.
@@ -355,34 +368,6 @@ class TopoOptimizer(NavigatorOptimizer):
 
         wanted = {id(op) for op in fgraph.present_ops() if concerns(op)}
         return [n for n in nodes_in_order(fgraph, start_from) if id(n.op) in wanted] if wanted else [], concerns
-
-    @staticmethod
-    def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
-        if prof is None:
-            return
-        opt, changed, nb_start, nb_end, sort_time, loop_time, callback_time = prof
-        blanc = "    " * level
-        print(blanc, "TopoOptimizer", end=" ", file=stream)
-        print(blanc, getattr(opt, "name", None) or getattr(opt, "__name__", ""), file=stream)
-        print(blanc, "  nb_node (start, end, changed)", (nb_start, nb_end, changed), file=stream)
-        print(blanc, "  init io_toposort", sort_time, file=stream)
-        print(blanc, "  loop time", loop_time, file=stream)
-        print(blanc, "  callback_time", callback_time, file=stream)
-        group = getattr(prof, "group", None)
-        if group is not None:
-            opt.local_opt.print_profile(stream, group, level=level + 1)
-
-    @staticmethod
-    def merge_profile(prof1: Any, prof2: Any) -> Any:
-        """Add up two profiles of the same optimizer."""
-        merged = _TopoProfile((prof1[0], *[a + b for a, b in zip(prof1[1:], prof2[1:])]))
-        groups = [prof.group for prof in (prof1, prof2) if getattr(prof, "group", None) is not None]
-        if groups:
-            merged.group = tuple(
-                {opt: sum(table.get(opt, 0) for table in tables) for table in tables for opt in table}
-                for tables in zip(*groups)
-            )
-        return merged
 
     def __str__(self) -> str:
         return getattr(self, "__name__", "<TopoOptimizer instance>")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from theano.compile.mode import optdb
 from theano.gof.fg import InconsistencyError
 from theano.gof.opt import EquilibriumOptimizer, Optimizer, copy_stack_trace, in2out, local_optimizer
 from theano.gof.optdb import SequenceDB
-from theano.gof.rewriting.base import callback_seconds, validate_seconds
-from theano.gof.toolbox import ReplacementDidntRemovedError, ReplaceValidate
+from theano.gof.rewriting.profiles import Overhead, Profile
+from theano.gof.toolbox import ReplacementDidntRemovedError
 from theano.tensor import basic as T
 from theano.tensor.blas import (
     Dot22,
@@ -188,6 +189,23 @@ def _sums_of_products(fgraph: Any) -> set[Any]:
     return found
 
 
+@dataclass
+class GemmProfile(Profile):
+    """What a `GemmOptimizer` did, as it is printed."""
+
+    nb_iter: int
+    nb_replacement: int
+    nb_replacement_didn_t_remove: int
+    nb_inconsistency_make: int
+    nb_inconsistency_replace: int
+    time_canonicalize: float
+    time_factor_can: float
+    time_factor_list: float
+    time_toposort: float
+    validate_time: float | None
+    callback_time: float
+
+
 class GemmOptimizer(Optimizer):
     """``beta * Z + alpha * dot(A, B) -> Gemm(Z, alpha, A, B, beta)``, and of vectors ``Gemv(z, alpha, A, x, beta)``
 
@@ -195,13 +213,9 @@ class GemmOptimizer(Optimizer):
     other terms in the sum.
     """
 
-    def add_requirements(self, fgraph: Any) -> None:
-        if not hasattr(fgraph, "replace_validate"):
-            fgraph.attach_feature(ReplaceValidate())
-
     def apply(self, fgraph: Any) -> Any:
         replaced = refused = unmade = kept = 0
-        validate_before, callback_before = validate_seconds(fgraph), callback_seconds(fgraph)
+        before = Overhead.of(fgraph)
         clock = time.perf_counter
         start = clock()
         sums = _sums_of_products(fgraph)
@@ -241,10 +255,9 @@ class GemmOptimizer(Optimizer):
                 kept += 1
             except InconsistencyError:
                 refused += 1
-        validate_time = validate_seconds(fgraph) - validate_before
-        callback_time = callback_seconds(fgraph) - callback_before
-        return (
-            self,
+        spent = before.until_now(fgraph)
+        return GemmProfile(
+            "GemmOptimizer",
             int(bool(nodes)),
             replaced,
             kept,
@@ -254,35 +267,9 @@ class GemmOptimizer(Optimizer):
             terms_time,
             build_time,
             sort_time,
-            validate_time,
-            callback_time,
+            spent.validate_time,
+            spent.callback_time,
         )
-
-    @staticmethod
-    def print_profile(stream: Any, prof: Any, level: int = 0) -> None:
-        """Write what `apply` returned."""
-        blanc = "    " * level
-        print(blanc, "GemmOptimizer", file=stream)
-        names = (
-            "nb_iter",
-            "nb_replacement",
-            "nb_replacement_didn_t_remove",
-            "nb_inconsistency_make",
-            "nb_inconsistency_replace",
-            "time_canonicalize",
-            "time_factor_can",
-            "time_factor_list",
-            "time_toposort",
-            "validate_time",
-            "callback_time",
-        )
-        for name, value in zip(names, prof[1:], strict=True):
-            print(blanc, f"  {name}", value, file=stream)
-
-    @staticmethod
-    def merge_profile(prof1: Any, prof2: Any) -> Any:
-        """Add up two profiles."""
-        return prof1[0], *[a + b for a, b in zip(prof1[1:], prof2[1:], strict=True)]
 
 
 def _gemm_of_sum(out: Any, terms: list[_Term]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import theano
@@ -12,7 +13,7 @@ from theano.compile.mode import optdb
 from theano.gof.fg import InconsistencyError
 from theano.gof.opt import Optimizer, copy_stack_trace, local_optimizer
 from theano.gof.optdb import SequenceDB
-from theano.gof.toolbox import ReplaceValidate
+from theano.gof.rewriting.profiles import Overhead, Profile
 from theano.gof.utils import MethodNotDefined
 from theano.scalar.composite import has_c_code
 from theano.tensor import basic as T
@@ -211,6 +212,18 @@ def local_add_mul_fusion(node: Any) -> Any:
     return further or [new]
 
 
+@dataclass
+class FusionProfile(Profile):
+    """What a `FusionOptimizer` did, as it is printed."""
+
+    nb_iter: int
+    nb_replacement: int
+    nb_inconsistency_replace: int
+    validate_time: float | None
+    callback_time: float
+    time_toposort: float
+
+
 class FusionOptimizer(Optimizer):
     """Apply a fusing local optimizer to all nodes, from the outputs to the inputs.
 
@@ -225,15 +238,9 @@ class FusionOptimizer(Optimizer):
         self.optimizer = getattr(local_optimizer, "transform", local_optimizer)
         self.local_optimizer = local_optimizer
 
-    def add_requirements(self, fgraph: Any) -> None:
-        if not hasattr(fgraph, "replace_validate"):
-            fgraph.attach_feature(ReplaceValidate())
-
     def apply(self, fgraph: Any) -> Any:
         replaced = refused = 0
-        profile = getattr(fgraph, "profile", None)
-        validate_before = profile.validate_time if profile else 0.0
-        callbacks_before = fgraph.execute_callbacks_time if profile else 0.0
+        before = Overhead.of(fgraph)
         start = time.perf_counter()
         nodes = fgraph.toposort()
         sort_time = time.perf_counter() - start
@@ -259,32 +266,10 @@ class FusionOptimizer(Optimizer):
             # Only what came in can still be fused with what is around it.
             again.reverse()
             nodes = [node for node in again if node is not None]
-        validate_time = callback_time = None
-        if profile:
-            validate_time = profile.validate_time - validate_before
-            callback_time = fgraph.execute_callbacks_time - callbacks_before
-        return self, passes, replaced, refused, validate_time, callback_time, sort_time
-
-    @staticmethod
-    def print_profile(stream: Any, prof: Any, level: int = 0) -> None:
-        """Write what `apply` returned."""
-        blanc = "    " * level
-        print(blanc, "FusionOptimizer", file=stream)
-        names = (
-            "nb_iter",
-            "nb_replacement",
-            "nb_inconsistency_replace",
-            "validate_time",
-            "callback_time",
-            "time_toposort",
+        spent = before.until_now(fgraph)
+        return FusionProfile(
+            "FusionOptimizer", passes, replaced, refused, spent.validate_time, spent.callback_time, sort_time
         )
-        for name, value in zip(names, prof[1:], strict=True):
-            print(blanc, f"  {name}", value, file=stream)
-
-    @staticmethod
-    def merge_profile(prof1: Any, prof2: Any) -> Any:
-        """Add up two profiles."""
-        return prof1[0], *[(a or 0) + (b or 0) for a, b in zip(prof1[1:], prof2[1:], strict=True)]
 
 
 if theano.config.tensor.local_elemwise_fusion:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TextIO
 
 from theano import scalar as scal
 from theano.compile.mode import optdb
 from theano.gof.fg import InconsistencyError
 from theano.gof.graph import Constant
 from theano.gof.opt import Optimizer, copy_stack_trace
+from theano.gof.rewriting.profiles import Profile
 from theano.tensor.elemwise import Elemwise
 
 _logger = logging.getLogger("theano.tensor.opt")
@@ -55,6 +57,24 @@ class _Aliases:
         return self.root.get(var, var)
 
 
+@dataclass
+class InplaceProfile(Profile):
+    """What an `InplaceElemwiseOptimizer` did, as it is printed; `ndim` counts its replacements by dimensions."""
+
+    node_before: int
+    nb_replaced: int
+    nb_inconsistent: int
+    ndim: dict[int, int]
+
+    def write(self, stream: TextIO | None, level: int = 0) -> None:
+        blanc = "    " * level
+        print(blanc, self.title, file=stream)
+        for name in ("node_before", "nb_replaced", "nb_inconsistent"):
+            print(blanc, f"  {name}", getattr(self, name), file=stream)
+        for ndim, count in sorted(self.ndim.items()):
+            print(blanc, f"  ndim {ndim}:", count, file=stream)
+
+
 class InplaceElemwiseOptimizer(Optimizer):
     """Make elementwise operations write over one of their inputs where that is safe.
 
@@ -73,10 +93,7 @@ class InplaceElemwiseOptimizer(Optimizer):
 
     def add_requirements(self, fgraph: Any) -> None:
         from theano.gof.destroyhandler import DestroyHandler
-        from theano.gof.toolbox import ReplaceValidate
 
-        if not hasattr(fgraph, "replace_validate"):
-            fgraph.attach_feature(ReplaceValidate())
         if not any(isinstance(f, DestroyHandler) for f in fgraph._features):
             fgraph.attach_feature(DestroyHandler())
 
@@ -87,9 +104,8 @@ class InplaceElemwiseOptimizer(Optimizer):
         """
         order = fgraph.toposort()
         chosen = self._choose(fgraph, order)
-        profile = {"opt": self, "node_before": len(order), "nb_replaced": len(chosen), "nb_inconsistent": 0}
-        dimensions = [node.outputs[0].type.ndim for node, _ in chosen]
-        profile["ndim"] = {ndim: dimensions.count(ndim) for ndim in sorted(set(dimensions))}
+        ndims = dict(sorted(Counter(node.outputs[0].type.ndim for node, _ in chosen).items()))
+        profile = InplaceProfile(f"InplaceElemwiseOptimizer {self.op.__name__}", len(order), len(chosen), 0, ndims)
         if not chosen:
             return profile
         checkpoint = fgraph.checkpoint()
@@ -100,7 +116,7 @@ class InplaceElemwiseOptimizer(Optimizer):
         except InconsistencyError:
             # Something else in the graph has an order of its own: try one by one.
             fgraph.revert(checkpoint)
-            profile["nb_inconsistent"] = self._one_by_one(fgraph)
+            profile.nb_inconsistent = self._one_by_one(fgraph)
         return profile
 
     def _choose(self, fgraph: Any, order: list[Any]) -> list[tuple[Any, dict[int, int]]]:
@@ -157,24 +173,6 @@ class InplaceElemwiseOptimizer(Optimizer):
             except InconsistencyError:
                 refused += 1
         return refused
-
-    @staticmethod
-    def print_profile(stream: Any, prof: Any, level: int = 0) -> None:
-        """Write what `apply` returned."""
-        blanc = "    " * level
-        print(blanc, "InplaceElemwiseOptimizer", prof["opt"].op.__name__, file=stream)
-        for name in ("node_before", "nb_replaced", "nb_inconsistent"):
-            print(blanc, f"  {name}", prof[name], file=stream)
-        for ndim, count in prof["ndim"].items():
-            print(blanc, f"  ndim {ndim}:", count, file=stream)
-
-    @staticmethod
-    def merge_profile(prof1: Any, prof2: Any) -> Any:
-        """Add up two profiles."""
-        merged = {name: prof1[name] + prof2[name] for name in ("node_before", "nb_replaced", "nb_inconsistent")}
-        sizes = sorted({*prof1["ndim"], *prof2["ndim"]})
-        ndim = {size: prof1["ndim"].get(size, 0) + prof2["ndim"].get(size, 0) for size in sizes}
-        return {"opt": prof1["opt"], **merged, "ndim": ndim}
 
     def print_summary(self, stream: Any = None, level: int = 0, depth: int = -1) -> None:
         import sys
