@@ -46,17 +46,15 @@ from theano.tensor.rewriting.fill import fill as _fill
 from theano.tensor.rewriting.fusion import FusionOptimizer, local_elemwise_fusion_op
 from theano.tensor.rewriting.inplace import InplaceElemwiseOptimizer, insert_inplace_optimizer
 from theano.tensor.rewriting.registry import (
-    broadcast_like,
-    encompasses_broadcastable,
     register_canonicalize,
     register_specialize,
     register_specialize_device,
     register_stabilize,
     register_uncanonicalize,
     register_useless,
-    scalarconsts_rest,
 )
 from theano.tensor.rewriting.shape import ShapeFeature, ShapeOptimizer, UnShapeOptimizer
+from theano.tensor.rewriting.terms import broadcast_like, encompasses_broadcastable, scalarconsts_rest
 
 _FAMILIES = (
     algebra,

@@ -35,77 +35,34 @@ from theano.tensor.nnet.softmax import (
     softmax_with_bias,
 )
 from theano.tensor.rewriting.registry import (
-    as_scalar_constant,
     register_canonicalize,
     register_specialize,
     register_stabilize,
     register_uncanonicalize,
+)
+from theano.tensor.rewriting.terms import (
+    argument_of,
+    as_scalar_constant,
+    factors_of,
+    is_elemwise,
+    is_number,
+    negated,
+    product_of,
+    real_argument,
+    replacement,
     same_dtype,
 )
 from theano.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
 
 
-def _is_elemwise(v: Any, op: Elemwise) -> bool:
-    """Return whether `v` is `op` of something, in place or not."""
-    node = v.owner
-    return node is not None and isinstance(node.op, Elemwise) and node.op.scalar_op == op.scalar_op
-
-
-def _argument(v: Any, op: Elemwise) -> Any:
-    """Return the argument of `v` if it is the unary `op` of something, else None."""
-    return v.owner.inputs[0] if _is_elemwise(v, op) else None
-
-
-def _real_argument(v: Any, op: Elemwise) -> Any:
-    """Return the argument of `v` in the dtype of `v` if it is the unary `op` of something real, else None.
-
-    The negative of an integer may wrap around.
-    """
-    x = _argument(v, op)
-    return None if x is None or v.type.dtype not in T.float_dtypes else same_dtype(x, v)
-
-
-def _is_one(v: Any) -> bool:
-    value = as_scalar_constant(v)
-    return value is not None and bool(value == 1)
-
-
-def _negated(x: Any) -> Any:
-    """Return ``-x``, without a double negative."""
-    inner = _argument(x, T.neg)
-    return inner if inner is not None else T.neg(x)
-
-
-def _replaced(node: Any, new: Any, index: int = 0) -> Any:
-    """Return the replacement list of `node`, or False where the types do not agree."""
-    old = node.outputs[index]
-    if new.type.dtype != old.type.dtype:
-        new = T.cast(new, old.type.dtype)
-    if new.type.broadcastable != old.type.broadcastable:
-        return False
-    copy_stack_trace(old, new)
-    return [new]
-
-
 def _one_plus_exp(v: Any) -> Any:
     """Return `x` if `v` is ``1 + exp(x)``, else None."""
-    if not _is_elemwise(v, T.add) or len(v.owner.inputs) != 2:
+    if not is_elemwise(v.owner, T.add) or len(v.owner.inputs) != 2:
         return None
     for one, other in (v.owner.inputs, v.owner.inputs[::-1]):
-        if _is_one(one):
-            return _argument(other, T.exp)
+        if is_number(one, 1):
+            return argument_of(other, T.exp)
     return None
-
-
-def _factors(v: Any) -> list[Any]:
-    # The product of integers may have wrapped around.
-    return list(v.owner.inputs) if v.type.dtype in T.float_dtypes and _is_elemwise(v, T.mul) else [v]
-
-
-def _product(factors: list[Any]) -> Any:
-    if not factors:
-        return T.constant(np.asarray(1, dtype="int8"))
-    return factors[0] if len(factors) == 1 else T.mul(*factors)
 
 
 @register_stabilize
@@ -113,8 +70,8 @@ def _product(factors: list[Any]) -> Any:
 @local_optimizer([T.log])
 def local_log_sigmoid(node: Any) -> Any:
     """``log(sigmoid(x)) -> -softplus(-x)``"""
-    x = _real_argument(node.inputs[0], sigmoid)
-    return False if x is None else _replaced(node, T.neg(softplus(_negated(x))))
+    x = real_argument(node.inputs[0], sigmoid)
+    return False if x is None else replacement(node, T.neg(softplus(negated(x))))
 
 
 @register_stabilize
@@ -123,12 +80,12 @@ def local_log_sigmoid(node: Any) -> Any:
 def local_log1p_to_softplus(node: Any) -> Any:
     """``log1p(exp(x)) -> softplus(x)`` and ``log1p(-sigmoid(x)) -> -softplus(x)``"""
     (argument,) = node.inputs
-    x = _real_argument(argument, T.exp)
+    x = real_argument(argument, T.exp)
     if x is not None:
-        return _replaced(node, softplus(x))
-    inner = _argument(argument, T.neg)
-    x = None if inner is None else _real_argument(inner, sigmoid)
-    return False if x is None else _replaced(node, T.neg(softplus(x)))
+        return replacement(node, softplus(x))
+    inner = argument_of(argument, T.neg)
+    x = None if inner is None else real_argument(inner, sigmoid)
+    return False if x is None else replacement(node, T.neg(softplus(x)))
 
 
 @register_stabilize
@@ -139,7 +96,7 @@ def local_inv_1_plus_exp(node: Any) -> Any:
     x = _one_plus_exp(node.inputs[0])
     if x is None or node.outputs[0].type.dtype not in T.float_dtypes:
         return False
-    return _replaced(node, sigmoid(_negated(same_dtype(x, node.inputs[0]))))
+    return replacement(node, sigmoid(negated(same_dtype(x, node.inputs[0]))))
 
 
 @register_stabilize
@@ -149,27 +106,27 @@ def local_exp_over_1_plus_exp(node: Any) -> Any:
     """``a * exp(x) / (1 + exp(x)) -> a * sigmoid(x)`` and ``a / (1 + exp(x)) -> a * sigmoid(-x)``"""
     if node.outputs[0].type.dtype not in T.float_dtypes:
         return False
-    numerator, denominator = (_factors(v) for v in node.inputs)
+    numerator, denominator = (factors_of(v) for v in node.inputs)
     kept, changed = [], False
     for factor in denominator:
         x = _one_plus_exp(factor)
         # With exp(x) - 1 above the line it is a hyperbolic tangent.
-        if x is None or any(_argument(f, T.expm1) is x for f in numerator):
+        if x is None or any(argument_of(f, T.expm1) is x for f in numerator):
             kept.append(factor)
             continue
         changed = True
         for i, other in enumerate(numerator):
-            if _argument(other, T.exp) is x:
+            if argument_of(other, T.exp) is x:
                 numerator[i] = sigmoid(same_dtype(x, factor))
                 break
         else:
-            numerator = [f for f in numerator if not _is_one(f)] + [sigmoid(_negated(same_dtype(x, factor)))]
+            numerator = [f for f in numerator if not is_number(f, 1)] + [sigmoid(negated(same_dtype(x, factor)))]
     if not changed:
         return False
-    result = _product(numerator)
+    result = product_of(numerator)
     if kept:
-        result = T.true_div(result, _product([same_dtype(f, node.inputs[1]) for f in kept]))
-    return _replaced(node, result)
+        result = T.true_div(result, product_of([same_dtype(f, node.inputs[1]) for f in kept]))
+    return replacement(node, result)
 
 
 @register_stabilize
@@ -179,14 +136,14 @@ def local_sigm_times_exp(node: Any) -> Any:
     """``exp(x) * sigmoid(-x) -> sigmoid(x)``, among other factors"""
     factors = list(node.inputs)
     for i, factor in enumerate(factors):
-        x = _argument(factor, T.exp)
+        x = argument_of(factor, T.exp)
         if x is None or x.type.dtype not in T.float_dtypes:
             continue
         for j, other in enumerate(factors):
-            y = _argument(other, sigmoid)
-            if y is not None and (_argument(y, T.neg) is x or _argument(x, T.neg) is y):
+            y = argument_of(other, sigmoid)
+            if y is not None and (argument_of(y, T.neg) is x or argument_of(x, T.neg) is y):
                 rest = [f for k, f in enumerate(factors) if k not in (i, j)]
-                return _replaced(node, _product([*rest, sigmoid(x)]))
+                return replacement(node, product_of([*rest, sigmoid(x)]))
     return False
 
 
@@ -201,10 +158,10 @@ def local_1msigmoid(node: Any) -> Any:
     difference loses where it is small.
     """
     one, other = node.inputs
-    x = _real_argument(other, sigmoid)
-    if x is None or not _is_one(one) or _is_for_derivative(node, other):
+    x = real_argument(other, sigmoid)
+    if x is None or not is_number(one, 1) or _is_for_derivative(node, other):
         return False
-    return _replaced(node, sigmoid(_negated(x)))
+    return replacement(node, sigmoid(negated(x)))
 
 
 def _is_for_derivative(node: Any, s: Any) -> bool:
@@ -221,7 +178,7 @@ def local_ultra_fast_sigmoid(node: Any) -> Any:
     """``sigmoid(x) -> ultra_fast_sigmoid(x)``"""
     if not isinstance(node.op, Elemwise) or node.op.scalar_op != sigmoid.scalar_op:
         return False
-    return _replaced(node, ultra_fast_sigmoid(node.inputs[0]))
+    return replacement(node, ultra_fast_sigmoid(node.inputs[0]))
 
 
 @local_optimizer([sigmoid])
@@ -229,7 +186,7 @@ def local_hard_sigmoid(node: Any) -> Any:
     """``sigmoid(x) -> hard_sigmoid(x)``"""
     if not isinstance(node.op, Elemwise) or node.op.scalar_op != sigmoid.scalar_op:
         return False
-    return _replaced(node, hard_sigmoid(node.inputs[0]))
+    return replacement(node, hard_sigmoid(node.inputs[0]))
 
 
 # Approximations are a choice of the user: these act only when included by name.
@@ -246,10 +203,10 @@ def local_log_softmax(node: Any) -> Any:
     if source is None:
         return False
     if isinstance(source.op, Softmax):
-        return _replaced(node, logsoftmax_op(source.inputs[0]))
+        return replacement(node, logsoftmax_op(source.inputs[0]))
     if isinstance(source.op, SoftmaxWithBias):
         x, b = source.inputs
-        return _replaced(node, logsoftmax_op(x + b))
+        return replacement(node, logsoftmax_op(x + b))
     return False
 
 
@@ -267,7 +224,7 @@ def local_log_of_indexed_softmax(node: Any) -> Any:
     z = source.inputs[0] if isinstance(source.op, Softmax) else source.inputs[0] + source.inputs[1]
     logs = logsoftmax_op(z)
     copy_stack_trace(picked.inputs[0], logs)
-    return _replaced(node, picked.op(logs, *picked.inputs[1:]))
+    return replacement(node, picked.op(logs, *picked.inputs[1:]))
 
 
 @register_stabilize
@@ -283,11 +240,11 @@ def local_logsoftmax_grad(node: Any) -> Any:
         # Of v at the label it is v * sm[label] * (onehot - sm), where v usually is a quotient by that probability.
         values, y_idx, rows = labels
         scale = _times_picked(values, sm, rows, y_idx)
-        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(scale), sm, y_idx))
-    if not _is_elemwise(dy, T.true_div):
+        return replacement(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(scale), sm, y_idx))
+    if not is_elemwise(dy.owner, T.true_div):
         return False
     g, divisor = dy.owner.inputs
-    factors = _factors(divisor)
+    factors = factors_of(divisor)
     if not any(f is sm for f in factors):
         return False
     position = next(i for i, f in enumerate(factors) if f is sm)
@@ -297,14 +254,14 @@ def local_logsoftmax_grad(node: Any) -> Any:
         values, y_idx, _ = labels
         values = _unrepeated(values)
         if rest:
-            values = T.true_div(values, _product([f.dimshuffle() for f in rest]))
-        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(values, sm, y_idx))
+            values = T.true_div(values, product_of([f.dimshuffle() for f in rest]))
+        return replacement(node, crossentropy_softmax_1hot_with_bias_dx(values, sm, y_idx))
     if rest:
-        g = T.true_div(g, _product(rest))
+        g = T.true_div(g, product_of(rest))
     g = same_dtype(g, sm)
     if g.type.broadcastable != sm.type.broadcastable:
         g = T.fill(sm, g)
-    return _replaced(node, logsoftmax_grad(g, sm))
+    return replacement(node, logsoftmax_grad(g, sm))
 
 
 @register_stabilize
@@ -313,11 +270,11 @@ def local_logsoftmax_grad(node: Any) -> Any:
 def local_logsoftmax_grad_of_product(node: Any) -> Any:
     """``logsoftmax_grad(g * sm, sm) -> softmax_grad(g, sm)``: what the gradient of ``exp(logsoftmax(x))`` is"""
     product, sm = node.inputs
-    factors = _factors(product)
+    factors = factors_of(product)
     for k, f in enumerate(factors):
-        if is_softmax(sm) and (f is sm or _becomes(f, sm)):
-            g = same_dtype(_product(factors[:k] + factors[k + 1 :]), sm)
-            return _replaced(node, softmax_grad(g, sm)) if g.type.broadcastable == sm.type.broadcastable else False
+        if len(factors) > 1 and is_softmax(sm) and (f is sm or _becomes(f, sm)):
+            g = same_dtype(product_of(factors[:k] + factors[k + 1 :]), sm)
+            return replacement(node, softmax_grad(g, sm)) if g.type.broadcastable == sm.type.broadcastable else False
     return False
 
 
@@ -356,7 +313,7 @@ def local_logsoftmax_grad_in_parts(node: Any) -> Any:
         return False
     if g.type != sm.type or g.type.dtype == "float16":
         return False
-    return _replaced(node, logsoftmax_grad_graph(g, sm))
+    return replacement(node, logsoftmax_grad_graph(g, sm))
 
 
 @register_stabilize
@@ -367,13 +324,13 @@ def local_1msoftmax(node: Any) -> Any:
     a form of its own
     """
     one, sm = node.inputs
-    if not _is_one(one) or not is_softmax(sm) or sm.type.dtype != node.outputs[0].type.dtype:
+    if not is_number(one, 1) or not is_softmax(sm) or sm.type.dtype != node.outputs[0].type.dtype:
         return False
     if any(c != "output" and c.op == T.log for c, _ in getattr(node.outputs[0], "clients", ())):
         return False
     likely = _is_likely(sm)
     zero = np.asarray(0, dtype=sm.type.dtype)
-    return _replaced(node, T.switch(likely, T.sum(T.switch(likely, zero, sm), axis=1, keepdims=True), _less_than_one(sm)))
+    return replacement(node, T.switch(likely, T.sum(T.switch(likely, zero, sm), axis=1, keepdims=True), _less_than_one(sm)))
 
 
 @register_stabilize
@@ -382,7 +339,7 @@ def local_1msoftmax(node: Any) -> Any:
 def local_log_1msoftmax(node: Any) -> Any:
     """``log(1 - softmax(x)) -> switch(sm > c, logarithm of the sum of the other probabilities, log1p(-sm))``"""
     inner = node.inputs[0].owner
-    if inner is None or inner.op != (T.sub if node.op == T.log else T.neg) or (node.op == T.log and not _is_one(inner.inputs[0])):
+    if not is_elemwise(inner, T.sub if node.op == T.log else T.neg) or (node.op == T.log and not is_number(inner.inputs[0], 1)):
         return False
     sm = inner.inputs[-1]
     argument = _softmax_argument(sm)
@@ -393,7 +350,7 @@ def local_log_1msoftmax(node: Any) -> Any:
     logs = logsoftmax_op(x if b is None else x + b)
     others = T.switch(likely, np.asarray(-np.inf, dtype=sm.type.dtype), logs)
     of_others = T.log(T.sum(T.exp(others), axis=1, keepdims=True))
-    return _replaced(node, T.switch(likely, of_others, T.log(_less_than_one(sm))))
+    return replacement(node, T.switch(likely, of_others, T.log(_less_than_one(sm))))
 
 
 def _is_likely(sm: Any) -> Any:
@@ -418,9 +375,9 @@ def local_advanced_indexing_crossentropy_onehot_grad(node: Any) -> Any:
         labels = _one_hot_gradient(g)
         if labels is None or not is_softmax(sm):
             return False
-        return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(labels[0]), sm, labels[1]))
+        return replacement(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(labels[0]), sm, labels[1]))
     g, product = node.inputs
-    factors = _factors(product)
+    factors = factors_of(product)
     if len(factors) != 2:
         return False
     for total, sm in (factors, factors[::-1]):
@@ -435,14 +392,14 @@ def local_advanced_indexing_crossentropy_onehot_grad(node: Any) -> Any:
         labels = _one_hot_gradient(g)
         if labels is not None and g.type == node.outputs[0].type:
             values, y_idx, _ = labels
-            return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(values), sm, y_idx))
+            return replacement(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(values), sm, y_idx))
     return False
 
 
 def _one_hot_gradient(g: Any) -> Any:
     """Return the negative values, the labels and the row numbers if `g` is 0 but for one element a row, else None."""
     node = g.owner
-    negative = node is not None and _is_elemwise(g, T.neg)
+    negative = node is not None and is_elemwise(g.owner, T.neg)
     if negative:
         node = node.inputs[0].owner
     if node is None or not isinstance(node.op, AdvancedIncSubtensor) or len(node.inputs) != 4:
@@ -475,7 +432,7 @@ def _negative(values: Any) -> Any:
         return T.alloc(_negative(node.inputs[0]), *node.inputs[1:])
     if isinstance(values, Constant):
         return T.constant(-values.data)
-    return _negated(values)
+    return negated(values)
 
 
 def _times_picked(values: Any, sm: Any, rows: Any, labels: Any) -> Any:
@@ -487,15 +444,15 @@ def _times_picked(values: Any, sm: Any, rows: Any, labels: Any) -> Any:
             return False
         return node.inputs[0] is sm or _becomes(node.inputs[0], sm)
 
-    negative = _argument(values, T.neg)
+    negative = argument_of(values, T.neg)
     inner = values if negative is None else negative
-    if _is_elemwise(inner, T.true_div) or _is_elemwise(inner, T.inv):
+    if is_elemwise(inner.owner, T.true_div) or is_elemwise(inner.owner, T.inv):
         dividend = T.ones_like(inner) if len(inner.owner.inputs) == 1 else inner.owner.inputs[0]
         divisor = inner.owner.inputs[-1]
-        factors = _factors(divisor)
+        factors = factors_of(divisor)
         rest = [f for f in factors if not is_picked(f)]
         if len(rest) == len(factors) - 1:
-            result = T.true_div(dividend, _product(rest)) if rest else dividend
+            result = T.true_div(dividend, product_of(rest)) if rest else dividend
             return result if negative is None else _negative(result)
     return values * sm[rows, labels]
 
@@ -506,10 +463,10 @@ def _becomes(v: Any, sm: Any) -> bool:
         return False
     if v.owner.op == sm.owner.op:
         return v.owner.inputs == sm.owner.inputs
-    if not _is_elemwise(v, T.true_div):
+    if not is_elemwise(v.owner, T.true_div):
         return False
     numerator, denominator = v.owner.inputs
-    x = _argument(numerator, T.exp)
+    x = argument_of(numerator, T.exp)
     return x is not None and _summed_axes(denominator, numerator) == (1,) and _unshifted(x, (1,)) is sm.owner.inputs[0]
 
 
@@ -535,7 +492,7 @@ def _is_row_index(node: Any, rows: Any, labels: Any, matrix: Any) -> bool:
         if not isinstance(owner.op, T.ARange):
             return False
         start, stop, step = owner.inputs
-        if as_scalar_constant(start) is None or as_scalar_constant(start) != 0 or not _is_one(step):
+        if as_scalar_constant(start) is None or as_scalar_constant(start) != 0 or not is_number(step, 1):
             return False
     return any(_is_length(node, stop, v) for v in (labels, matrix))
 
@@ -574,7 +531,7 @@ def _is_length(node: Any, stop: Any, v: Any) -> bool:
 
 def _split_bias(z: Any) -> tuple[Any, Any]:
     """Return ``(x, b)`` with ``z == x + b``, `b` being the sum of the vectors that are added to every row, or None."""
-    if not _is_elemwise(z, T.add):
+    if not is_elemwise(z.owner, T.add):
         return z, None
     vectors, others = [], []
     for term in z.owner.inputs:
@@ -603,7 +560,7 @@ def _split_bias(z: Any) -> tuple[Any, Any]:
 def local_softmax_with_bias(node: Any) -> Any:
     """``softmax(x + b) -> softmax_with_bias(x, b)`` for a vector `b`"""
     x, b = _split_bias(node.inputs[0])
-    return False if b is None else _replaced(node, softmax_with_bias(x, b))
+    return False if b is None else replacement(node, softmax_with_bias(x, b))
 
 
 def _softmax_argument(v: Any) -> tuple[Any, Any] | None:
@@ -665,7 +622,7 @@ def local_crossentropy_softmax_grad(node: Any) -> Any:
         return False
     if labels.type.dtype not in T.integer_dtypes or g.type.dtype not in T.float_dtypes:
         return False
-    return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(g), sm, labels))
+    return replacement(node, crossentropy_softmax_1hot_with_bias_dx(_unrepeated(g), sm, labels))
 
 
 @register_specialize
@@ -676,7 +633,7 @@ def local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc(node: Any) -> Any
     repeated = _unrepeated(dy)
     if repeated is dy:
         return False
-    return _replaced(node, crossentropy_softmax_1hot_with_bias_dx(repeated, sm, labels))
+    return replacement(node, crossentropy_softmax_1hot_with_bias_dx(repeated, sm, labels))
 
 
 @register_specialize
@@ -722,7 +679,7 @@ def local_argmax_pushdown(node: Any) -> Any:
         if isinstance(source.op, SoftmaxWithBias):
             x = x + source.inputs[1]
     elif isinstance(source.op, Elemwise) and source.inputs[0].type.dtype not in T.complex_dtypes and any(
-        _is_elemwise(node.inputs[0], f) for f in (sigmoid, T.tanh, softplus, T.exp)
+        is_elemwise(node.inputs[0].owner, f) for f in (sigmoid, T.tanh, softplus, T.exp)
     ):
         x = source.inputs[0]
     else:
@@ -742,19 +699,19 @@ def local_softmax_simplifier(node: Any) -> Any:
     axis; over several axes ``exp(x - m) / sum(exp(x - m), axes, keepdims=True)``, m the maximum
     """
     numerator, denominator = node.inputs
-    x = _argument(numerator, T.exp)
+    x = argument_of(numerator, T.exp)
     if x is None or x.type.dtype not in T.float_dtypes:
         return False
     axes = _summed_axes(denominator, numerator)
     if axes is None:
         return False
     if len(axes) == 1:
-        return _replaced(node, _softmax_along(_unshifted(x, axes), axes[0]))
+        return replacement(node, _softmax_along(_unshifted(x, axes), axes[0]))
     if _unshifted(x, axes) is not x:
         return False
     e = T.exp(x - T.makeKeepDims(x, MaxOrMinusInfinity(axes)(x), axes))
     copy_stack_trace(numerator, e)
-    return _replaced(node, e / T.sum(e, axis=axes, keepdims=True))
+    return replacement(node, e / T.sum(e, axis=axes, keepdims=True))
 
 
 def _softmax_along(x: Any, axis: int) -> Any:
@@ -799,7 +756,7 @@ def _summed_axes(total: Any, x: Any) -> tuple[int, ...] | None:
 
 def _unshifted(x: Any, axes: tuple[int, ...]) -> Any:
     """Return `z` if `x` is ``z - max(z, axes, keepdims=True)``, else `x`."""
-    if not _is_elemwise(x, T.sub):
+    if not is_elemwise(x.owner, T.sub):
         return x
     z, top = x.owner.inputs
     node = top.owner
@@ -822,26 +779,26 @@ def local_logsoftmax_of_difference(node: Any) -> Any:
     x, normalizer = node.inputs
     if x.type.dtype not in T.float_dtypes or x.type != node.outputs[0].type:
         return False
-    terms = normalizer.owner.inputs if _is_elemwise(normalizer, T.add) else [normalizer]
+    terms = normalizer.owner.inputs if is_elemwise(normalizer.owner, T.add) else [normalizer]
     for k, term in enumerate(terms[:2]):
         found = _log_of_sum_of_exp(term)
         if found is None:
             continue
         z, axes = found
         if len(terms) == 1 and z is x:
-            return _replaced(node, _along(logsoftmax_op, axes[0], _unshifted(x, axes)))
-        if len(terms) == 2 and _is_elemwise(z, T.sub) and z.owner.inputs == [x, terms[1 - k]] and _unshifted(z, axes) is x:
-            return _replaced(node, _along(logsoftmax_op, axes[0], x))
+            return replacement(node, _along(logsoftmax_op, axes[0], _unshifted(x, axes)))
+        if len(terms) == 2 and is_elemwise(z.owner, T.sub) and z.owner.inputs == [x, terms[1 - k]] and _unshifted(z, axes) is x:
+            return replacement(node, _along(logsoftmax_op, axes[0], x))
     return False
 
 
 def _log_of_sum_of_exp(v: Any) -> tuple[Any, tuple[int, ...]] | None:
     """Return ``(x, axes)`` if `v` is ``log(sum(exp(x), axes, keepdims=True))`` along one axis, else None."""
-    total = _argument(v, T.log)
+    total = argument_of(v, T.log)
     outer = v.owner
     if total is None and outer is not None and isinstance(outer.op, DimShuffle):
         # log of the sum, which then gets its dimension back: the other order gives the same.
-        inner = _argument(outer.inputs[0], T.log)
+        inner = argument_of(outer.inputs[0], T.log)
         total = None if inner is None else outer.op(inner)
     shuffle = None if total is None else total.owner
     if shuffle is None or not isinstance(shuffle.op, DimShuffle):
@@ -849,5 +806,5 @@ def _log_of_sum_of_exp(v: Any) -> tuple[Any, tuple[int, ...]] | None:
     summed = shuffle.inputs[0].owner
     if summed is None or not isinstance(summed.op, Sum):
         return None
-    x, axes = _argument(summed.inputs[0], T.exp), _summed_axes(total, summed.inputs[0])
+    x, axes = argument_of(summed.inputs[0], T.exp), _summed_axes(total, summed.inputs[0])
     return None if x is None or axes is None or len(axes) != 1 else (x, axes)

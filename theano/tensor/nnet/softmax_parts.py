@@ -10,9 +10,9 @@ from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
-from theano.tensor.nnet.rewriting import _factors, _is_elemwise, _product, _replaced
 from theano.tensor.nnet.softmax import Softmax, SoftmaxGrad, SoftmaxWithBias, logsoftmax_grad, logsoftmax_op
-from theano.tensor.rewriting.registry import register_specialize, register_stabilize, same_dtype
+from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.terms import factors_of, is_elemwise, product_of, replacement, same_dtype
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
@@ -46,7 +46,7 @@ def local_log_of_part_of_softmax(node: Any) -> Any:
     for old, op, others in reversed(views):
         new = op(new, *others)
         copy_stack_trace(old, new)
-    return _replaced(node, new)
+    return replacement(node, new)
 
 
 @register_stabilize
@@ -58,7 +58,7 @@ def local_grad_of_log_of_part_of_softmax(node: Any) -> Any:
     """
     dy, sm = node.inputs
     product = _Multiplied(sm).times(dy, (), _DEPTH)
-    return False if product is None else _replaced(node, logsoftmax_grad(same_dtype(product, sm), sm))
+    return False if product is None else replacement(node, logsoftmax_grad(same_dtype(product, sm), sm))
 
 
 class _Multiplied:
@@ -102,33 +102,33 @@ class _Multiplied:
         if node is None or not depth or v.type.dtype not in T.float_dtypes:
             return None
         op = node.op
-        if _is_elemwise(v, T.true_div):
+        if is_elemwise(v.owner, T.true_div):
             top, bottom = node.inputs
-            factors = _factors(bottom)
+            factors = factors_of(bottom)
             for k, f in enumerate(factors):
                 if f.type.broadcastable == v.type.broadcastable and self.is_part(f, views):
                     rest = factors[:k] + factors[k + 1 :]
-                    return _in_shape(T.true_div(top, _product(rest)) if rest else top, v, f)
+                    return _in_shape(T.true_div(top, product_of(rest)) if rest else top, v, f)
             inner = self.within(top, v, views, depth)
             return None if inner is None else T.true_div(inner, bottom)
-        if _is_elemwise(v, T.inv):
-            factors = _factors(node.inputs[0])
+        if is_elemwise(v.owner, T.inv):
+            factors = factors_of(node.inputs[0])
             for k, f in enumerate(factors):
                 if f.type.broadcastable == v.type.broadcastable and self.is_part(f, views):
                     rest = factors[:k] + factors[k + 1 :]
-                    return T.inv(_product(rest)) if rest else T.ones_like(v)
+                    return T.inv(product_of(rest)) if rest else T.ones_like(v)
             return None
-        if _is_elemwise(v, T.neg):
+        if is_elemwise(v.owner, T.neg):
             inner = self.within(node.inputs[0], v, views, depth)
             return None if inner is None else T.neg(inner)
-        if _is_elemwise(v, T.mul):
+        if is_elemwise(v.owner, T.mul):
             for k, f in enumerate(node.inputs):
                 inner = self.within(f, v, views, depth)
                 if inner is not None:
                     return T.mul(*node.inputs[:k], inner, *node.inputs[k + 1 :])
             return None
-        if _is_elemwise(v, T.add) or _is_elemwise(v, T.sub) or _is_elemwise(v, T.switch):
-            condition = node.inputs[: 1 if _is_elemwise(v, T.switch) else 0]
+        if is_elemwise(v.owner, T.add) or is_elemwise(v.owner, T.sub) or is_elemwise(v.owner, T.switch):
+            condition = node.inputs[: 1 if is_elemwise(v.owner, T.switch) else 0]
             terms = node.inputs[len(condition) :]
             products = [self.within(t, v, views, depth) for t in terms]
             if all(p is None for p in products):

@@ -11,35 +11,19 @@ from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.registry import (
-    as_scalar_constant,
-    constant_like,
-    fill_chain,
-    is_neg_one,
     register_canonicalize,
     register_specialize,
     register_specialize_device,
     register_stabilize,
     register_uncanonicalize,
-    same_dtype,
 )
-
-
-def _result(node: Any, new: Any, shape_from: Any = None) -> Any:
-    """`new` with the type of the output of `node`, as what a local optimizer returns; False if that is impossible."""
-    out = node.outputs[0]
-    new = same_dtype(T.as_tensor_variable(new), out)
-    if new.type.broadcastable != out.type.broadcastable:
-        new = fill_chain(new, node.inputs if shape_from is None else shape_from)[0]
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, replacement, same_dtype
 
 
 def _filled(node: Any, value: Any) -> Any:
     """The constant `value` in the shape of the output of `node`."""
     out = node.outputs[0]
-    return _result(node, constant_like(value, out) if out.type.ndim == 0 else T.constant(np.asarray(value, dtype=out.type.dtype)))
+    return replacement(node, constant_like(value, out) if out.type.ndim == 0 else T.constant(np.asarray(value, out.type.dtype)))
 
 
 @register_canonicalize
@@ -47,7 +31,7 @@ def _filled(node: Any, value: Any) -> Any:
 def local_neg_to_mul(node: Any) -> Any:
     """``-x -> -1 * x``, so that signs join the constants of products."""
     x = node.inputs[0]
-    return _result(node, T.mul(constant_like(-1, x), x)) if not x.type.dtype.startswith("uint") else False
+    return replacement(node, T.mul(constant_like(-1, x), x)) if not x.type.dtype.startswith("uint") else False
 
 
 @register_specialize
@@ -74,9 +58,9 @@ def local_neg_div_neg(node: Any) -> Any:
         return False
     if num.owner is not None and num.owner.op == T.neg:
         if len(frac.clients) == 1:
-            return _result(node, T.true_div(num.owner.inputs[0], denom))
+            return replacement(node, T.true_div(num.owner.inputs[0], denom))
     elif all(num.type.broadcastable) and isinstance(num, Constant) and len(frac.clients) == 1:
-        return _result(node, T.true_div(T.constant(-num.data, dtype=num.type.dtype), denom))
+        return replacement(node, T.true_div(T.constant(-num.data, dtype=num.type.dtype), denom))
     return False
 
 
@@ -88,7 +72,7 @@ def local_div_of_negs(node: Any) -> Any:
     if num.type.dtype in T.discrete_dtypes or denom.type.dtype in T.discrete_dtypes:
         return False
     if num.owner is not None and denom.owner is not None and num.owner.op == T.neg and denom.owner.op == T.neg:
-        return _result(node, T.true_div(num.owner.inputs[0], denom.owner.inputs[0]))
+        return replacement(node, T.true_div(num.owner.inputs[0], denom.owner.inputs[0]))
     return False
 
 
@@ -100,7 +84,7 @@ def local_mul_zero(node: Any) -> Any:
     for i in node.inputs:
         value = as_scalar_constant(i)
         if value is not None and value == 0:
-            return _result(
+            return replacement(
                 node,
                 constant_like(0, node.outputs[0])
                 if node.outputs[0].ndim == 0
@@ -120,7 +104,7 @@ def local_div_to_inv(node: Any) -> Any:
     out = node.outputs[0]
     if x.type.dtype != out.type.dtype:
         return False
-    return _result(node, T.inv(x))
+    return replacement(node, T.inv(x))
 
 
 @register_canonicalize
@@ -133,7 +117,7 @@ def local_pow_canonicalize(node: Any) -> Any:
     if value == 0:
         return _filled(node, 1)
     if value == 1:
-        return _result(node, node.inputs[0])
+        return replacement(node, node.inputs[0])
     return False
 
 
@@ -142,7 +126,7 @@ def local_pow_canonicalize(node: Any) -> Any:
 def local_mul_to_sqr(node: Any) -> Any:
     """``x * x -> x ** 2``"""
     if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
-        return _result(node, T.sqr(node.inputs[0]))
+        return replacement(node, T.sqr(node.inputs[0]))
     return False
 
 
@@ -152,7 +136,7 @@ def local_intdiv_by_one(node: Any) -> Any:
     """``x // 1 -> x`` for integers"""
     value = as_scalar_constant(node.inputs[1])
     if value is not None and value == 1 and node.inputs[0].type.dtype in T.discrete_dtypes:
-        return _result(node, node.inputs[0])
+        return replacement(node, node.inputs[0])
     return False
 
 
@@ -179,7 +163,7 @@ def local_pow_specialize(node: Any) -> Any:
         return False
     out = node.outputs[0]
     if value == 1:
-        return _result(node, x)
+        return replacement(node, x)
     if value == 0:
         return _filled(node, 1)
     if x.type.dtype != out.type.dtype:
@@ -197,7 +181,7 @@ def local_pow_specialize(node: Any) -> Any:
         new = T.inv(T.sqr(x))
     else:
         return False
-    return _result(node, new)
+    return replacement(node, new)
 
 
 @register_specialize_device
@@ -225,7 +209,7 @@ def local_pow_specialize_device(node: Any) -> Any:
     new = factors[0]
     for factor in factors[1:]:
         new = T.mul(new, factor)
-    return _result(node, T.inv(new) if value < 0 else new)
+    return replacement(node, T.inv(new) if value < 0 else new)
 
 
 def _negates(x: Any, out: Any) -> bool:
@@ -280,7 +264,7 @@ def local_mul_specialize(node: Any) -> Any:
     if negative:
         copy_stack_trace(node.outputs[0], new)
         new = T.neg(new)
-    return _result(node, new)
+    return replacement(node, new)
 
 
 @register_specialize
@@ -296,7 +280,7 @@ def local_add_specialize(node: Any) -> Any:
         return False
     if not rest:
         return _filled(node, 0)
-    return _result(node, rest[0] if len(rest) == 1 else T.add(*rest))
+    return replacement(node, rest[0] if len(rest) == 1 else T.add(*rest))
 
 
 @register_specialize
@@ -315,10 +299,10 @@ def local_sub_zero(node: Any) -> Any:
     """``x - 0 -> x`` and ``0 - x -> -x``"""
     value = as_scalar_constant(node.inputs[1])
     if value is not None and value == 0:
-        return _result(node, node.inputs[0])
+        return replacement(node, node.inputs[0])
     value = as_scalar_constant(node.inputs[0])
     if value is not None and value == 0:
-        return _result(node, T.neg(same_dtype(node.inputs[1], node.outputs[0])))
+        return replacement(node, T.neg(same_dtype(node.inputs[1], node.outputs[0])))
     return False
 
 
@@ -331,7 +315,7 @@ def local_add_neg_to_sub(node: Any) -> Any:
     for first, second in (node.inputs, node.inputs[::-1]):
         owner = second.owner
         if owner is not None and owner.op == T.neg and _negates(second, node.outputs[0]):
-            return _result(node, T.sub(first, owner.inputs[0]))
+            return replacement(node, T.sub(first, owner.inputs[0]))
     return False
 
 
@@ -341,7 +325,7 @@ def local_sub_neg_to_add(node: Any) -> Any:
     """``x - (-y) -> x + y``"""
     owner = node.inputs[1].owner
     if owner is not None and owner.op == T.neg and _negates(node.inputs[1], node.outputs[0]):
-        return _result(node, T.add(node.inputs[0], owner.inputs[0]))
+        return replacement(node, T.add(node.inputs[0], owner.inputs[0]))
     return False
 
 
@@ -360,8 +344,8 @@ def local_abs_lift(node: Any) -> Any:
     if node.inputs[0].type.dtype in T.discrete_dtypes or not all(_has_absolute_value(i) for i in inner.inputs):
         return False
     if inner.op == T.mul:
-        return _result(node, T.mul(*[T.abs_(i) for i in inner.inputs]))
-    return _result(node, T.true_div(T.abs_(inner.inputs[0]), T.abs_(inner.inputs[1])))
+        return replacement(node, T.mul(*[T.abs_(i) for i in inner.inputs]))
+    return replacement(node, T.true_div(T.abs_(inner.inputs[0]), T.abs_(inner.inputs[1])))
 
 
 @register_canonicalize
@@ -375,7 +359,7 @@ def local_abs_abs(node: Any) -> Any:
     if inner.op in (T.abs_, T.sqr) and x.type.dtype.startswith("float"):
         return [x]
     if inner.op == T.neg and x.type.dtype not in T.uint_dtypes:
-        return _result(node, T.abs_(inner.inputs[0]))
+        return replacement(node, T.abs_(inner.inputs[0]))
     return False
 
 
@@ -398,8 +382,8 @@ def local_abs_merge(node: Any) -> Any:
             else:
                 outside.append(i)
         merged = T.abs_(T.mul(*inside))
-        return _result(node, T.mul(merged, *outside) if outside else merged)
-    return _result(node, T.abs_(T.true_div(*[i.owner.inputs[0] for i in node.inputs])))
+        return replacement(node, T.mul(merged, *outside) if outside else merged)
+    return replacement(node, T.abs_(T.true_div(*[i.owner.inputs[0] for i in node.inputs])))
 
 
 @register_specialize
@@ -408,7 +392,7 @@ def local_sqrt_sqr(node: Any) -> Any:
     """``sqrt(sqr(x)) -> abs(x)`` for real `x`"""
     inner = node.inputs[0].owner
     if inner is not None and inner.op == T.sqr and inner.inputs[0].type.dtype.startswith("float"):
-        return _result(node, T.abs_(inner.inputs[0]))
+        return replacement(node, T.abs_(inner.inputs[0]))
     return False
 
 
@@ -419,7 +403,7 @@ def local_sqr_abs(node: Any) -> Any:
     x = node.inputs[0]
     inner = x.owner
     if inner is not None and inner.op in (T.abs_, T.neg) and inner.inputs[0].type.dtype.startswith("float"):
-        return _result(node, T.sqr(inner.inputs[0]))
+        return replacement(node, T.sqr(inner.inputs[0]))
     return False
 
 
@@ -471,7 +455,7 @@ def local_greedy_distributor(node: Any) -> Any:
             new = summed.op(*terms)
             copy_stack_trace(out, new)
             others = [i for j, i in enumerate(node.inputs) if j not in (k, f)]
-            return _result(node, T.mul(new, *others) if others else new)
+            return replacement(node, T.mul(new, *others) if others else new)
     return False
 
 
@@ -512,7 +496,7 @@ def local_clip_clip(node: Any) -> Any:
     if not (a <= b and c <= d):
         return False
     x = inner.inputs[0]
-    return _result(node, T.clip(x, constant_like(min(max(a, c), d), x), constant_like(min(max(b, c), d), x)))
+    return replacement(node, T.clip(x, constant_like(min(max(a, c), d), x), constant_like(min(max(b, c), d), x)))
 
 
 @register_canonicalize
@@ -540,7 +524,7 @@ def local_useless_elemwise_comparison(node: Any) -> Any:
         if op == T.ge:
             return _filled(node, 1)
         if op == T.maximum:
-            return _result(node, a)
+            return replacement(node, a)
         if op == T.minimum:
             return _filled(node, 0)
     if va is not None and va == 0 and _is_length(b):
@@ -549,7 +533,7 @@ def local_useless_elemwise_comparison(node: Any) -> Any:
         if op == T.le:
             return _filled(node, 1)
         if op == T.maximum:
-            return _result(node, b)
+            return replacement(node, b)
         if op == T.minimum:
             return _filled(node, 0)
     return False
@@ -591,7 +575,6 @@ def local_max_to_min(node: Any) -> Any:
     negated = inner.inputs[0].owner
     if negated is None or negated.op != T.neg or inner.inputs[0].type.dtype in T.discrete_dtypes:
         return False
-    return _result(node, CAReduce(T.scal.minimum, inner.op.axis)(negated.inputs[0]))
+    return replacement(node, CAReduce(T.scal.minimum, inner.op.axis)(negated.inputs[0]))
 
 
-__all__ = [name for name in dir() if name.startswith("local_")] + ["is_neg_one"]

@@ -32,7 +32,7 @@ from theano.tensor.blas import (
 )
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import local_dimshuffle_lift
-from theano.tensor.rewriting.registry import as_scalar_constant
+from theano.tensor.rewriting.terms import as_scalar_constant
 
 _BLAS = ("float16", "float32", "float64", "complex64", "complex128")
 

@@ -18,7 +18,8 @@ from theano.gof.opt import LocalOptimizer, copy_stack_trace
 from theano.scalar import upcast
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
-from theano.tensor.rewriting.registry import as_scalar_constant, constant_of, fill_chain, register_canonicalize
+from theano.tensor.rewriting.registry import register_canonicalize
+from theano.tensor.rewriting.terms import as_scalar_constant, constant_of, fill_chain
 
 # A tree of this many terms is not taken apart any further by the node above it: kernels with very many inputs do not
 # get faster, and looking at all terms again whenever one changes would make the cost quadratic.

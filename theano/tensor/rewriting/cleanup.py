@@ -11,7 +11,8 @@ from theano.gof.graph import Constant
 from theano.gof.opt import OpRemove, copy_stack_trace, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
-from theano.tensor.rewriting.registry import as_scalar_constant, register_canonicalize, register_specialize, register_useless
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
+from theano.tensor.rewriting.terms import as_scalar_constant
 
 for _op, _name in (
     (gradient.consider_constant_, "remove_consider_constant"),

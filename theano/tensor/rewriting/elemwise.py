@@ -12,14 +12,8 @@ from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
-from theano.tensor.rewriting.registry import (
-    as_scalar_constant,
-    fill_chain,
-    register_canonicalize,
-    register_specialize,
-    register_useless,
-    same_dtype,
-)
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
+from theano.tensor.rewriting.terms import as_scalar_constant, fill_chain, same_dtype
 
 
 def is_an_upcast(type1: str, type2: str) -> bool:

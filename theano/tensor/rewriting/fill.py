@@ -11,15 +11,8 @@ from theano.gof.opt import copy_stack_trace, in2out, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
-from theano.tensor.rewriting.registry import (
-    broadcast_like,
-    fill_chain,
-    register_canonicalize,
-    register_specialize,
-    register_stabilize,
-    register_useless,
-    same_dtype,
-)
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
+from theano.tensor.rewriting.terms import broadcast_like, fill_chain, same_dtype
 
 fill = T.fill
 

@@ -8,8 +8,9 @@ from typing import Any
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, same_dtype
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
 from theano.tensor.rewriting.subtensor import _is_full, _lengths, _plain, is_zeros
+from theano.tensor.rewriting.terms import same_dtype
 from theano.tensor.subtensor import IncSubtensor, Subtensor, get_idx_list
 
 

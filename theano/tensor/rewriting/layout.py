@@ -11,14 +11,9 @@ from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
-from theano.tensor.rewriting.registry import (
-    as_scalar_constant,
-    register_canonicalize,
-    register_specialize,
-    register_stabilize,
-    register_useless,
-)
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
 from theano.tensor.rewriting.shape import same_dimension
+from theano.tensor.rewriting.terms import as_scalar_constant
 
 
 @register_specialize

@@ -16,8 +16,8 @@ from theano.tensor.rewriting.registry import (
     register_stabilize,
     register_uncanonicalize,
     register_useless,
-    same_dtype,
 )
+from theano.tensor.rewriting.terms import same_dtype
 
 # All reductions that are CAReduce with parameters of their own.
 _REDUCTIONS = [CAReduce, MaxOrMinusInfinity, Sum, Prod, All, Any_]

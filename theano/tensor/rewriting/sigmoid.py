@@ -4,37 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.gof.graph import Constant
 from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.nnet.sigm import sigmoid
-from theano.tensor.rewriting.algebra import _result
-from theano.tensor.rewriting.registry import as_scalar_constant, register_specialize, register_stabilize
-
-
-def _signed(x: Any) -> tuple[Any, bool]:
-    """`x` as ``(y, negative)``."""
-    node = x.owner
-    # The negative of an integer may have wrapped around.
-    if node is not None and node.op == T.neg and x.type.dtype in T.float_dtypes:
-        return node.inputs[0], True
-    return x, False
-
-
-def _equal(a: Any, b: Any, depth: int = 6) -> bool:
-    """Whether two small expressions are the same computation, merged or not."""
-    if a is b:
-        return True
-    na, nb = a.owner, b.owner
-    if na is None or nb is None:
-        return isinstance(a, Constant) and isinstance(b, Constant) and a.equals(b)
-    return (
-        depth > 0
-        and na.op == nb.op
-        and len(na.inputs) == len(nb.inputs)
-        and na.outputs.index(a) == nb.outputs.index(b)
-        and all(_equal(x, y, depth - 1) for x, y in zip(na.inputs, nb.inputs, strict=True))
-    )
+from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.terms import as_scalar_constant, replacement, same_expression, signed
 
 
 def _as_sigmoid(v: Any) -> tuple[Any, bool] | None:
@@ -43,17 +17,17 @@ def _as_sigmoid(v: Any) -> tuple[Any, bool] | None:
     if node is None or v.type.dtype not in T.float_dtypes:
         return None
     if node.op == sigmoid:
-        return _signed(node.inputs[0])
+        return signed(node.inputs[0])
     if node.op == T.sub and node.inputs[1].owner is not None and node.inputs[1].owner.op == sigmoid:
         one = as_scalar_constant(node.inputs[0])
         if one is not None and one == 1:
-            x, negative = _signed(node.inputs[1].owner.inputs[0])
+            x, negative = signed(node.inputs[1].owner.inputs[0])
             return x, not negative
     return None
 
 
 def _same_sigmoid(a: tuple[Any, bool], b: tuple[Any, bool]) -> bool:
-    return a[1] == b[1] and _equal(a[0], b[0])
+    return a[1] == b[1] and same_expression(a[0], b[0])
 
 
 def _numerator(term: Any, sigmoids: list[tuple[int, tuple[Any, bool]]]) -> tuple[Any, int | None] | None:
@@ -113,5 +87,5 @@ def local_sigmoid_quotients(node: Any) -> Any:
             factors = [i for k, i in enumerate(node.inputs) if k != s and k != position]
             new_terms.append(T.mul(top, *factors) if factors else top)
         new = op(*new_terms) if op in (T.add, T.sub) else new_terms[0]
-        return _result(node, new)
+        return replacement(node, new)
     return False

@@ -11,47 +11,18 @@ from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.scalar import compound, explog
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
-from theano.tensor.rewriting.algebra import _result
-from theano.tensor.rewriting.registry import (
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
+from theano.tensor.rewriting.terms import (
+    argument_of,
     as_scalar_constant,
-    register_canonicalize,
-    register_specialize,
-    register_stabilize,
+    float_argument,
+    is_number,
+    replacement,
     same_dtype,
+    signed,
 )
 
 log_cosh = Elemwise(compound.log_cosh, name="log_cosh")
-
-
-def _is_one(v: Any) -> bool:
-    value = as_scalar_constant(v)
-    return value is not None and bool(value == 1)
-
-
-def _applied(v: Any, op: Any) -> Any:
-    """The argument of `v` if it is `op` of something, else None."""
-    node = v.owner
-    return node.inputs[0] if node is not None and node.op == op else None
-
-
-def _float_argument(v: Any, op: Any) -> Any:
-    """The argument of `v` if it is `op` of a float that keeps its dtype, else None."""
-    x = _applied(v, op)
-    return x if x is not None and x.type.dtype == v.type.dtype and x.type.dtype.startswith("float") else None
-
-
-def _signed(v: Any) -> tuple[Any, bool]:
-    """`v` as ``(x, negative)`` with ``v == -x`` if negative."""
-    node = v.owner
-    if node is not None:
-        if node.op == T.neg:
-            return node.inputs[0], True
-        if node.op == T.mul and len(node.inputs) == 2:
-            for a, b in (node.inputs, node.inputs[::-1]):
-                value = as_scalar_constant(a)
-                if value is not None and value == -1:
-                    return b, True
-    return v, False
 
 
 @register_stabilize
@@ -62,7 +33,7 @@ def local_log1p(node: Any) -> Any:
     inner = node.inputs[0].owner
     if inner is None:
         return False
-    difference, negative = _signed(node.inputs[0])
+    difference, negative = signed(node.inputs[0])
     if negative and difference.owner is not None and difference.owner.op in (T.add, T.sub) and len(difference.owner.inputs) == 2:
         op, pair = difference.owner.op, difference.owner.inputs
         for one, x in (pair, pair[::-1]):
@@ -71,12 +42,12 @@ def local_log1p(node: Any) -> Any:
             if value is None or abs(value) != 1 or x.type != difference.type or as_scalar_constant(x) is not None:
                 continue
             if value == (1 if op == T.sub and one is pair[1] else -1):
-                return _result(node, T.log1p(x if op == T.sub and one is pair[0] else T.neg(x)))
+                return replacement(node, T.log1p(x if op == T.sub and one is pair[0] else T.neg(x)))
         return False
     if inner.op == T.add:
         ones = [i for i in inner.inputs if as_scalar_constant(i) is not None]
         rest = [i for i in inner.inputs if as_scalar_constant(i) is None]
-        if len(ones) != 1 or not _is_one(ones[0]) or not rest:
+        if len(ones) != 1 or not is_number(ones[0], 1) or not rest:
             return False
         if len(rest) == 1:
             x = rest[0]
@@ -84,12 +55,12 @@ def local_log1p(node: Any) -> Any:
             x = T.add(*rest)
             copy_stack_trace(node.inputs[0], x)
         x = x if x.type.dtype == inner.outputs[0].type.dtype else T.cast(x, inner.outputs[0].type.dtype)
-        return _result(node, T.log1p(x))
-    if inner.op == T.sub and _is_one(inner.inputs[0]):
+        return replacement(node, T.log1p(x))
+    if inner.op == T.sub and is_number(inner.inputs[0], 1):
         x = inner.inputs[1]
         if x.type.dtype != inner.outputs[0].type.dtype:
             x = T.cast(x, inner.outputs[0].type.dtype)
-        return _result(node, T.log1p(T.neg(x)))
+        return replacement(node, T.log1p(T.neg(x)))
     return False
 
 
@@ -103,7 +74,7 @@ def local_log_add(node: Any) -> Any:
     inner = node.inputs[0].owner
     if inner is None or inner.op != T.add:
         return False
-    terms = [_applied(i, T.exp) for i in inner.inputs]
+    terms = [argument_of(i, T.exp) for i in inner.inputs]
     if of_opposites(node.inputs[0], T.add) is not None:
         return False
     if any(t is None for t in terms) or node.outputs[0].type.dtype.startswith("complex"):
@@ -114,7 +85,7 @@ def local_log_add(node: Any) -> Any:
         total = terms[0]
         for term in terms[1:]:
             total = _log_add(total, term)
-        return _result(node, total)
+        return replacement(node, total)
     if len({t.owner.inputs[1] if t.owner and t.owner.op == T.sub else t for t in terms}) == 1:
         # The terms are already less one common maximum.
         return False
@@ -122,7 +93,7 @@ def local_log_add(node: Any) -> Any:
     for t in terms[1:]:
         top = T.maximum(top, t)
     spread = T.log(T.add(*[T.exp(t - top) for t in terms]))
-    return _result(node, T.switch(T.isinf(top), top, top + spread))
+    return replacement(node, T.switch(T.isinf(top), top, top + spread))
 
 
 _PAIRWISE = 4
@@ -133,10 +104,10 @@ def of_opposites(v: Any, op: Any) -> Any:
     inner = v.owner
     if inner is None or inner.op != op or len(inner.inputs) != 2 or not v.type.dtype.startswith("float"):
         return None
-    x, y = (_applied(i, T.exp) for i in inner.inputs)
+    x, y = (argument_of(i, T.exp) for i in inner.inputs)
     if x is None or y is None or x.type.dtype != v.type.dtype or y.type.dtype != v.type.dtype:
         return None
-    (a, negative), (b, other_negative) = _signed(x), _signed(y)
+    (a, negative), (b, other_negative) = signed(x), signed(y)
     return x if a is b and negative != other_negative else None
 
 
@@ -149,7 +120,7 @@ def local_log_of_opposites(node: Any) -> Any:
     for op, function in ((T.add, T.cosh), (T.sub, T.sinh)):
         x = of_opposites(node.inputs[0], op)
         if x is not None:
-            return _result(node, T.log(function(x)) + np.asarray(np.log(2), dtype=x.type.dtype))
+            return replacement(node, T.log(function(x)) + np.asarray(np.log(2), dtype=x.type.dtype))
     return False
 
 
@@ -195,7 +166,7 @@ def local_log_sum_exp(node: Any) -> Any:
         inner = inner.inputs[0].owner
     if inner is None or not isinstance(inner.op, Sum):
         return False
-    x = _applied(inner.inputs[0], T.exp)
+    x = argument_of(inner.inputs[0], T.exp)
     if x is None or x.type.dtype not in ("float16", "float32", "float64") or _less_its_max(x):
         return False
     axis = inner.op.axis
@@ -207,11 +178,11 @@ def local_log_sum_exp(node: Any) -> Any:
     new = T.switch(T.isinf(top), top, top + spread)
     if order is not None:
         new = new.dimshuffle(*order)
-    return _result(node, new)
+    return replacement(node, new)
 
 
 def _expm1_of(v: Any) -> Any:
-    return _applied(v, T.exp)
+    return argument_of(v, T.exp)
 
 
 @register_specialize
@@ -227,22 +198,22 @@ def local_expm1(node: Any) -> Any:
     if not dtype.startswith("float"):
         return False
     if node.op == T.sub:
-        if _is_one(b) and _expm1_of(a) is not None:
+        if is_number(b, 1) and _expm1_of(a) is not None:
             x = _expm1_of(a)
-            return _result(node, T.expm1(x)) if a.type.dtype == dtype else False
-        if _is_one(a) and _expm1_of(b) is not None:
+            return replacement(node, T.expm1(x)) if a.type.dtype == dtype else False
+        if is_number(a, 1) and _expm1_of(b) is not None:
             x = _expm1_of(b)
-            return _result(node, T.neg(T.expm1(x))) if b.type.dtype == dtype else False
+            return replacement(node, T.neg(T.expm1(x))) if b.type.dtype == dtype else False
         return False
     for one, other in ((a, b), (b, a)):
         value = as_scalar_constant(one)
         if value is None or other.type.dtype != dtype:
             continue
         if value == -1 and _expm1_of(other) is not None:
-            return _result(node, T.expm1(_expm1_of(other)))
-        inner, negative = _signed(other)
+            return replacement(node, T.expm1(_expm1_of(other)))
+        inner, negative = signed(other)
         if value == 1 and negative and _expm1_of(inner) is not None:
-            return _result(node, T.neg(T.expm1(_expm1_of(inner))))
+            return replacement(node, T.neg(T.expm1(_expm1_of(inner))))
     return False
 
 
@@ -255,8 +226,8 @@ def _plus_minus_one(node: Any, inner_op: Any) -> Any:
         value = as_scalar_constant(one)
         if value is None or abs(value) != 1:
             continue
-        inner, negative = _signed(other)
-        x = _applied(inner, inner_op)
+        inner, negative = signed(other)
+        x = argument_of(inner, inner_op)
         if x is None or inner.type.dtype != node.outputs[0].type.dtype:
             continue
         s, t = int(value), -1 if negative else 1
@@ -284,7 +255,7 @@ def local_one_minus_erf(node: Any) -> Any:
     x = same_dtype(x, node.outputs[0])
     # s + t * erf(x) = s * (1 + s * t * erf(x)) = s * erfc(-s * t * x)
     new = T.erfc(x if s * t < 0 else T.neg(x))
-    return _result(node, new if s > 0 else T.neg(new))
+    return replacement(node, new if s > 0 else T.neg(new))
 
 
 def _constant_times_erfc(node: Any) -> Any:
@@ -295,12 +266,12 @@ def _constant_times_erfc(node: Any) -> Any:
         c = as_scalar_constant(a)
         factors = b.owner.inputs if c is not None and b.owner is not None and b.owner.op == T.mul else ()
         for scale, erf in (factors, factors[::-1]) if len(factors) == 2 else ():
-            d, x = as_scalar_constant(scale), _float_argument(erf, T.erf)
+            d, x = as_scalar_constant(scale), float_argument(erf, T.erf)
             if d is None or x is None or abs(d) != abs(c) or x.type.dtype != node.outputs[0].type.dtype:
                 continue
             # The constants with the signs of the difference.
             c, d = (-c if node.op == T.sub and at else c), (-d if node.op == T.sub and not at else d)
-            return _result(node, T.mul(np.asarray(c, dtype=x.type.dtype), T.erfc(x if c == -d else T.neg(x))))
+            return replacement(node, T.mul(np.asarray(c, dtype=x.type.dtype), T.erfc(x if c == -d else T.neg(x))))
     return False
 
 
@@ -313,12 +284,12 @@ def local_one_minus_erfc(node: Any) -> Any:
     found = _plus_minus_one(node, T.erfc)
     if found is None:
         x = _of_half_erfc(node)
-        return False if x is None else _result(node, T.mul(np.asarray(0.5, dtype=x.type.dtype), T.erfc(T.neg(x))))
+        return False if x is None else replacement(node, T.mul(np.asarray(0.5, dtype=x.type.dtype), T.erfc(T.neg(x))))
     x, s, t = found
     if s * t > 0:
         return False
     new = T.erf(x)
-    return _result(node, new if s > 0 else T.neg(new))
+    return replacement(node, new if s > 0 else T.neg(new))
 
 
 @register_stabilize
@@ -333,7 +304,7 @@ def local_one_minus_cos(node: Any) -> Any:
     if x.type.dtype != node.outputs[0].type.dtype or any(len(i.clients) > 1 for i in node.inputs if i.owner is not None):
         return False
     half, two = np.asarray(0.5, dtype=x.type.dtype), np.asarray(2 * s, dtype=x.type.dtype)
-    return _result(node, T.mul(two, T.sqr(T.sin(half * x))))
+    return replacement(node, T.mul(two, T.sqr(T.sin(half * x))))
 
 
 def _of_half_erfc(node: Any) -> Any:
@@ -343,10 +314,10 @@ def _of_half_erfc(node: Any) -> Any:
     sign = -1 if node.op == T.add else 1
     for one, other in (node.inputs, node.inputs[::-1]) if node.op == T.add else (node.inputs,):
         factors = other.owner.inputs if other.owner is not None and other.owner.op == T.mul else ()
-        if len(factors) != 2 or not _is_one(one):
+        if len(factors) != 2 or not is_number(one, 1):
             continue
         for half, erfc in (factors, factors[::-1]):
-            x, value = _applied(erfc, T.erfc), as_scalar_constant(half)
+            x, value = argument_of(erfc, T.erfc), as_scalar_constant(half)
             if x is not None and value == sign * 0.5 and x.type.dtype == node.outputs[0].type.dtype:
                 return x
     return None
@@ -357,10 +328,10 @@ def _of_half_erfc(node: Any) -> Any:
 @local_optimizer([T.log])
 def local_log_sqrt(node: Any) -> Any:
     """``log(sqrt(x)) -> log(x) / 2``"""
-    x = _applied(node.inputs[0], T.sqrt)
+    x = argument_of(node.inputs[0], T.sqrt)
     if x is None or not x.type.dtype.startswith("float") or x.type.dtype != node.outputs[0].type.dtype:
         return False
-    return _result(node, T.mul(np.asarray(0.5, dtype=x.dtype), T.log(x)))
+    return replacement(node, T.mul(np.asarray(0.5, dtype=x.dtype), T.log(x)))
 
 
 #: Functions that are never negative.
@@ -373,7 +344,7 @@ _POSITIVE = frozenset(map(type, (T.exp.scalar_op, T.cosh.scalar_op, T.erfc.scala
 def local_log_pow(node: Any) -> Any:
     """``log(x ** c) -> c * log(x)`` for a constant `c`, ``c * log(|x|)`` for an even one"""
     base = node.inputs[0]
-    x, c = _applied(base, T.sqr), 2.0
+    x, c = argument_of(base, T.sqr), 2.0
     if x is None and base.owner is not None and base.owner.op == T.mul and len(base.owner.inputs) == 2:
         a, b = base.owner.inputs
         x = a if a is b else None
@@ -389,4 +360,4 @@ def local_log_pow(node: Any) -> Any:
         return False
     if c % 2 == 0 and type(getattr(getattr(x.owner, "op", None), "scalar_op", None)) not in _POSITIVE:
         x = T.abs_(x)
-    return _result(node, T.mul(np.asarray(c, dtype=x.dtype), T.log(x)))
+    return replacement(node, T.mul(np.asarray(c, dtype=x.dtype), T.log(x)))

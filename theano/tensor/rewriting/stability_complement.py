@@ -14,17 +14,14 @@ from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.nnet.sigm import sigmoid, softplus
-from theano.tensor.rewriting.algebra import _result
 from theano.tensor.rewriting.registry import (
-    as_scalar_constant,
-    is_elemwise,
     register_canonicalize,
     register_specialize,
     register_stabilize,
     register_uncanonicalize,
 )
-from theano.tensor.rewriting.sigmoid import _equal
-from theano.tensor.rewriting.stability_log import log_1_minus_exp, log_expm1, product
+from theano.tensor.rewriting.stability_log import log_1_minus_exp, log_expm1
+from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, is_elemwise, product_of, replacement, same_expression
 
 sigmoid_slope = Elemwise(compound.sigmoid_slope, name="sigmoid_slope")
 
@@ -53,14 +50,14 @@ class Term:
 
     def built(self, dtype: str) -> Any:
         constants = [np.asarray(self.factor, dtype=dtype)] if self.factor != 1 else []
-        above, below = product([*constants, *self.top]), product(self.bottom)
+        above, below = product_of([*constants, *self.top]), product_of(self.bottom)
         above = T.constant(np.asarray(1, dtype=dtype)) if above is None else above
         return above if below is None else T.true_div(above, below)
 
 
 def _position(v: Any, among: list[Any]) -> int | None:
     for k, other in enumerate(among):
-        if other is v or (v.owner is not None and other.owner is not None and _equal(v, other)):
+        if other is v or (v.owner is not None and other.owner is not None and same_expression(v, other)):
             return k
     return None
 
@@ -118,14 +115,10 @@ def _scaled(k: float, u: Any, dtype: str) -> Any:
         if sum(c is not None for c in constants) == 1:
             (at,) = (j for j, c in enumerate(constants) if c is not None)
             k *= float(constants[at])
-            rest = product([i for j, i in enumerate(node.inputs) if j != at])
+            rest = product_of([i for j, i in enumerate(node.inputs) if j != at])
             u = rest if rest.type.broadcastable == u.type.broadcastable and rest.type.dtype == dtype else u
             k = k if u is rest else k / float(constants[at])
     return u if k == 1 else T.neg(u) if k == -1 else T.mul(np.asarray(k, dtype=dtype), u)
-
-
-def _argument(v: Any, op: Any, dtype: str) -> Any:
-    return v.owner.inputs[0] if is_elemwise(v.owner, op) and v.type.dtype == dtype else None
 
 
 def _only_in(v: Any, nodes: list[Any]) -> bool:
@@ -172,8 +165,8 @@ def _complement(node: Any, a: Term, b: Term, dtype: str) -> Term | None:
     if own or not rest or not all(_only_in(v, nodes) for v in rest):
         return None
     f = rest[0]
-    s, t = _argument(f, sigmoid, dtype), _argument(f, T.tanh, dtype)
-    if len(rest) == 2 and t is not None and _equal(rest[1], f) and ratio == -1:
+    s, t = argument_of(f, sigmoid, dtype), argument_of(f, T.tanh, dtype)
+    if len(rest) == 2 and t is not None and same_expression(rest[1], f) and ratio == -1:
         return a.times(4, sigmoid_slope(_scaled(2, t, dtype)))
     if len(rest) != 1:
         return None
@@ -192,11 +185,11 @@ def _difference_of_sigmoids(node: Any, a: Term, b: Term, dtype: str) -> Term | N
         return None
     own, rest, common = found
     ratio = b.factor / a.factor
-    x = _argument(rest[0], sigmoid, dtype) if len(rest) == 1 else None
+    x = argument_of(rest[0], sigmoid, dtype) if len(rest) == 1 else None
     if x is not None and not own and ratio == -2:
         return a.times(-1, T.tanh(_scaled(0.5, x, dtype)))
-    y = _argument(own[0], sigmoid, dtype) if len(own) == 1 else None
-    if x is None or y is None or ratio != -1 or not _equal(_scaled(-1, x, dtype), _scaled(1, y, dtype)):
+    y = argument_of(own[0], sigmoid, dtype) if len(own) == 1 else None
+    if x is None or y is None or ratio != -1 or not same_expression(_scaled(-1, x, dtype), _scaled(1, y, dtype)):
         return None
     return Term(a.factor, common, a.bottom, []).times(1, T.tanh(_scaled(0.5, y, dtype)))
 
@@ -267,7 +260,7 @@ def _summed(node: Any, of_two: Any) -> Any:
             if new is not None:
                 parts = [i for position, i in enumerate(node.inputs) if position not in (j, k)]
                 parts += [new.built(dtype)] if new.factor else []
-                return _result(node, T.add(*parts) if len(parts) > 1 else parts[0])
+                return replacement(node, T.add(*parts) if len(parts) > 1 else parts[0])
     return False
 
 
@@ -294,25 +287,25 @@ def local_quotient_of_complements(node: Any) -> Any:
     other factors, and so for ``1 + tanh(x)``
     """
     dtype = node.outputs[0].type.dtype
-    s, below = _argument(node.inputs[1], sigmoid, dtype), _plus_one_minus(node.inputs[1])
-    t = None if below is None else _argument(below[0], T.tanh, dtype)
+    s, below = argument_of(node.inputs[1], sigmoid, dtype), _plus_one_minus(node.inputs[1])
+    t = None if below is None else argument_of(below[0], T.tanh, dtype)
     term = None if s is None and t is None else _term(node.inputs[0])
     if term is None:
         return False
     for k, factor in enumerate(term.top):
-        u = None if s is None else _argument(factor, sigmoid_slope, dtype)
+        u = None if s is None else argument_of(factor, sigmoid_slope, dtype)
         above = None if t is None else _plus_one_minus(factor)
         square = None if above is None or above[1] != -1 else above[0].owner
         is_square = is_elemwise(square, T.sqr) or (is_elemwise(square, T.mul) and len(square.inputs) == 2)
         # What a slope is of has lost its sign.
-        if u is not None and any(_equal(_scaled(sign, s, dtype), _scaled(1, u, dtype)) for sign in (1, -1)):
+        if u is not None and any(same_expression(_scaled(sign, s, dtype), _scaled(1, u, dtype)) for sign in (1, -1)):
             new = (1, sigmoid(_scaled(-1, s, dtype)))
         elif is_square and below is not None and all(i is below[0] for i in square.inputs):
             new = (2, sigmoid(_scaled(-2 * below[1], t, dtype)))
         else:
             continue
         del term.top[k]
-        return _result(node, term.times(*new).built(dtype))
+        return replacement(node, term.times(*new).built(dtype))
     return False
 
 
@@ -322,7 +315,7 @@ def _power_of_1_plus_exp(v: Any) -> tuple[Any, int]:
     while is_elemwise(v.owner, T.sqr):
         v, n = v.owner.inputs[0], 2 * n
     found = _plus_one_minus(v) if n > 1 else None
-    x = None if found is None or found[1] != 1 else _argument(found[0], T.exp, v.type.dtype)
+    x = None if found is None or found[1] != 1 else argument_of(found[0], T.exp, v.type.dtype)
     return x, n
 
 
@@ -345,8 +338,8 @@ def local_inv_sqr_1_plus_exp(node: Any) -> Any:
             new, n = T.sqr(new), n // 2
         if len(node.inputs) == 2:
             new = T.mul(node.inputs[0], new)
-        rest = product(factors[:k] + factors[k + 1 :])
-        return _result(node, new if rest is None else T.true_div(new, rest))
+        rest = product_of(factors[:k] + factors[k + 1 :])
+        return replacement(node, new if rest is None else T.true_div(new, rest))
     return False
 
 
@@ -371,18 +364,18 @@ def local_exp_times_sigmoids(node: Any) -> Any:
     changed = False
     for e in list(term.top):
         sum_of_one = _plus_one_minus(e)
-        argument = _argument(e if sum_of_one is None or sum_of_one[1] < 0 else sum_of_one[0], T.exp, dtype)
+        argument = argument_of(e if sum_of_one is None or sum_of_one[1] < 0 else sum_of_one[0], T.exp, dtype)
         if argument is None:
             continue
         minus = _scaled(-1, argument, dtype)
         for k, v in enumerate(term.top):
-            u = _argument(v, sigmoid, dtype)
-            if u is not None and _equal(_scaled(1, u, dtype), minus):
+            u = argument_of(v, sigmoid, dtype)
+            if u is not None and same_expression(_scaled(1, u, dtype), minus):
                 term.top[k : k + 1] = [sigmoid(_scaled(1, argument, dtype))] if sum_of_one is None else []
                 del term.top[_position(e, term.top)]
                 changed = True
                 break
-    return _result(node, term.built(dtype)) if changed else False
+    return replacement(node, term.built(dtype)) if changed else False
 
 
 @register_uncanonicalize
@@ -390,15 +383,15 @@ def local_exp_times_sigmoids(node: Any) -> Any:
 def local_sigmoid_slope(node: Any) -> Any:
     """``sigmoid(x) * sigmoid(-x) -> sigmoid_slope(x)``, if neither is needed for anything else"""
     dtype = node.outputs[0].type.dtype
-    found = [(i, x) for i in node.inputs if (x := _argument(i, sigmoid, dtype)) is not None and len(i.clients) == 1]
+    found = [(i, x) for i in node.inputs if (x := argument_of(i, sigmoid, dtype)) is not None and len(i.clients) == 1]
     for k, (i, x) in enumerate(found):
         for j, y in found[:k]:
-            if not _equal(_scaled(-1, x, dtype), _scaled(1, y, dtype)):
+            if not same_expression(_scaled(-1, x, dtype), _scaled(1, y, dtype)):
                 continue
             rest = list(node.inputs)
             rest.remove(i)
             rest.remove(j)
-            return _result(node, product([*rest, sigmoid_slope(_scaled(1, y, dtype))]))
+            return replacement(node, product_of([*rest, sigmoid_slope(_scaled(1, y, dtype))]))
     return False
 
 
@@ -426,16 +419,16 @@ def local_softplus_less_argument(node: Any) -> Any:
         signed.append((v, negative))
     for (v, negative), (w, other_negative) in (signed, signed[::-1]):
         for f, partner in _PARTNERS:
-            u = _argument(v, f, dtype)
+            u = argument_of(v, f, dtype)
             if u is None or u.type != v.type or len(v.clients) > 1:
                 continue
             minus = _scaled(-1, u, dtype)
             if negative != other_negative and f is softplus:
-                opposite = _argument(w, softplus, dtype)
-                if opposite is not None and _equal(_scaled(1, opposite, dtype), minus):
-                    return _result(node, T.neg(u) if negative else u)
-            same = _equal(_scaled(1, w, dtype), _scaled(1, u, dtype)) and negative != other_negative
-            if same or (_equal(_scaled(1, w, dtype), minus) and negative == other_negative):
+                opposite = argument_of(w, softplus, dtype)
+                if opposite is not None and same_expression(_scaled(1, opposite, dtype), minus):
+                    return replacement(node, T.neg(u) if negative else u)
+            same = same_expression(_scaled(1, w, dtype), _scaled(1, u, dtype)) and negative != other_negative
+            if same or (same_expression(_scaled(1, w, dtype), minus) and negative == other_negative):
                 new = partner(minus)
-                return _result(node, T.neg(new) if negative else new)
+                return replacement(node, T.neg(new) if negative else new)
     return False

@@ -10,14 +10,8 @@ from theano import scalar
 from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
-from theano.tensor.rewriting.algebra import _result
-from theano.tensor.rewriting.registry import (
-    as_scalar_constant,
-    is_elemwise,
-    register_specialize,
-    register_stabilize,
-)
-from theano.tensor.rewriting.stability import _applied, _float_argument, _signed
+from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, float_argument, is_elemwise, replacement, signed
 
 #: What the gradients of erf and erfc have, and those of their logarithms.
 exp_minus_square = Elemwise(scalar.explog.exp_minus_square, name="exp_minus_square")
@@ -38,11 +32,11 @@ _TERMS = 8
 @local_optimizer([T.log])
 def local_log_erfc(node: Any) -> Any:
     """``log(erfc(x)) -> switch(x < 1/2, log1p(-erf(x)), log(erfcx(x)) - x ** 2)``"""
-    x = _applied(node.inputs[0], T.erfc)
+    x = argument_of(node.inputs[0], T.erfc)
     if x is None or not x.type.dtype.startswith("float"):
         return False
     half = np.asarray(0.5, dtype=x.dtype)
-    return _result(node, T.switch(T.lt(x, half), T.log1p(T.neg(T.erf(x))), T.log(T.erfcx(x)) - T.sqr(x)))
+    return replacement(node, T.switch(T.lt(x, half), T.log1p(T.neg(T.erf(x))), T.log(T.erfcx(x)) - T.sqr(x)))
 
 
 def _square_base(v: Any) -> Any:
@@ -63,12 +57,12 @@ def _square_base(v: Any) -> Any:
 def _is_square(v: Any, x: Any) -> bool:
     """Whether `v` is ``x ** 2``; a square does not tell `x` from ``-x``."""
     base = _square_base(v)
-    return base is not None and _signed(base)[0] is _signed(x)[0]
+    return base is not None and signed(base)[0] is signed(x)[0]
 
 
 def _is_square_of(v: Any, x: Any) -> bool:
     """Whether `v` is ``-x ** 2``."""
-    inner, negative = _signed(v)
+    inner, negative = signed(v)
     return negative and _is_square(inner, x)
 
 
@@ -95,12 +89,12 @@ def _bell_of(v: Any, x: Any) -> list[Any] | None:
     """What is left of `v` without its factor ``exp(-x ** 2)``, None if it has none."""
     node = v.owner
     if is_elemwise(node, exp_minus_square, x_exp_minus_square):
-        base, negative = _signed(node.inputs[0])
-        if base is not _signed(x)[0]:
+        base, negative = signed(node.inputs[0])
+        if base is not signed(x)[0]:
             return None
         rest = [T.constant(np.asarray(-1, dtype=v.type.dtype)), base] if negative else [base]
         return rest if node.op == x_exp_minus_square else []
-    argument = _applied(v, T.exp)
+    argument = argument_of(v, T.exp)
     return [] if argument is not None and _is_square_of(argument, x) else None
 
 
@@ -184,7 +178,7 @@ def _with_rates(node: Any) -> Any:
     """The product or quotient with the rates that it has in it; False if there are none."""
     above, below = _opened_fraction(node)
     rates = []
-    for f in [f for f in below if _float_argument(f, T.erfc) is not None]:
+    for f in [f for f in below if float_argument(f, T.erfc) is not None]:
         x = f.owner.inputs[0]
         for k, v in enumerate(above):
             left = _bell_of(v, x)
@@ -203,7 +197,7 @@ def _with_rates(node: Any) -> Any:
     new = _scaled(value / divisor * np.pi ** (len(rates) / 2), [*factors, *rates], dtype)
     if others:
         new = T.true_div(new, others[0] if len(others) == 1 else T.mul(*others))
-    return _result(node, new)
+    return replacement(node, new)
 
 
 def _erfcx_slope_over_erfcx(node: Any) -> Any:
@@ -211,7 +205,7 @@ def _erfcx_slope_over_erfcx(node: Any) -> Any:
     for k, f in enumerate(factors):
         if is_elemwise(f.owner, erfcx_slope) and f.owner.inputs[0] is node.inputs[1].owner.inputs[0]:
             factors[k] = erfc_rate_excess(f.owner.inputs[0])
-            return _result(node, factors[0] if len(factors) == 1 else T.mul(*factors))
+            return replacement(node, factors[0] if len(factors) == 1 else T.mul(*factors))
     return False
 
 
@@ -251,7 +245,7 @@ def local_erfc_rate_less_x(node: Any) -> Any:
                 if np.isclose(b, wanted, rtol=8 * np.finfo(dtype).eps, atol=0):
                     left = [v if node.op == T.add or k == 0 else T.neg(v) for k, v in enumerate(node.inputs) if k not in (i, j)]
                     product = _scaled(a, new, dtype)
-                    return _result(node, T.add(product, *left) if left else product)
+                    return replacement(node, T.add(product, *left) if left else product)
     return False
 
 
@@ -276,7 +270,7 @@ def _less(factors: list[Any], taken: list[Any]) -> list[Any]:
 
 def _identity(v: Any) -> Any:
     # What was put in twice is not merged yet.
-    return (v.owner.op, *_signed(v.owner.inputs[0])) if is_elemwise(v.owner, erfc_rate, T.erfcx) else v
+    return (v.owner.op, *signed(v.owner.inputs[0])) if is_elemwise(v.owner, erfc_rate, T.erfcx) else v
 
 
 @register_stabilize
@@ -288,7 +282,7 @@ def local_exp_of_square_times_erfc(node: Any) -> Any:
     """
     dtype = node.outputs[0].type.dtype
     for i, power in enumerate(node.inputs):
-        argument = _applied(power, T.exp)
+        argument = argument_of(power, T.exp)
         base = None if argument is None or argument.type.dtype != dtype else _square_base(argument)
         if base is None:
             continue
@@ -298,7 +292,7 @@ def local_exp_of_square_times_erfc(node: Any) -> Any:
             if x is None or x.type.dtype != dtype or not _is_square(argument, x):
                 continue
             factors[j] = T.erfcx(x) if f.owner.op == T.erfc else T.ones_like(power)
-            return _result(node, factors[0] if len(factors) == 1 else T.mul(*factors))
+            return replacement(node, factors[0] if len(factors) == 1 else T.mul(*factors))
     return False
 
 
@@ -307,11 +301,11 @@ def local_exp_of_square_times_erfc(node: Any) -> Any:
 @local_optimizer([T.log])
 def local_log_erf(node: Any) -> Any:
     """``log(erf(x)) -> switch(x < 1/2, log(erf(x)), log1p(-erfc(x)))``"""
-    x = _applied(node.inputs[0], T.erf)
+    x = argument_of(node.inputs[0], T.erf)
     if x is None or not x.type.dtype.startswith("float"):
         return False
     if x.owner is not None and x.owner.op == T.minimum and any(as_scalar_constant(i) is not None for i in x.owner.inputs):
         return False
     half = np.asarray(0.5, dtype=x.dtype)
     near = T.log(T.erf(T.minimum(x, half)))
-    return _result(node, T.switch(T.lt(x, half), near, T.log1p(T.neg(T.erfc(x)))))
+    return replacement(node, T.switch(T.lt(x, half), near, T.log1p(T.neg(T.erfc(x)))))

@@ -12,9 +12,18 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
 from theano.tensor.nnet.sigm import sigmoid, softplus
 from theano.tensor.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias, softmax_op
-from theano.tensor.rewriting.algebra import _result
-from theano.tensor.rewriting.registry import as_scalar_constant, is_elemwise, register_specialize, register_stabilize
-from theano.tensor.rewriting.stability import _applied, _float_argument, _less_its_max, _signed, largest, log_cosh, of_opposites
+from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.stability import _less_its_max, largest, log_cosh, of_opposites
+from theano.tensor.rewriting.terms import (
+    argument_of,
+    as_scalar_constant,
+    factors_of,
+    float_argument,
+    is_elemwise,
+    product_of,
+    replacement,
+    signed,
+)
 
 log_1_minus_tanh = Elemwise(compound.log_1_minus_tanh, name="log_1_minus_tanh")
 log_1_minus_exp = Elemwise(compound.log_1_minus_exp, name="log_1_minus_exp")
@@ -35,15 +44,10 @@ def fraction(v: Any) -> tuple[list[Any], list[Any]]:
         top, bottom = fraction(node.inputs[0])
         return [T.constant(np.asarray(-1, dtype=v.type.dtype)), *top], bottom
     if node.op == T.inv:
-        return [], _factors(node.inputs[0])
+        return [], factors_of(node.inputs[0])
     if node.op == T.true_div:
-        return _factors(node.inputs[0]), _factors(node.inputs[1])
-    return _factors(v), []
-
-
-def _factors(v: Any) -> list[Any]:
-    is_product = v.owner is not None and v.owner.op == T.mul and v.type.dtype.startswith("float")
-    return list(v.owner.inputs) if is_product else [v]
+        return factors_of(node.inputs[0]), factors_of(node.inputs[1])
+    return factors_of(v), []
 
 
 def opened(v: Any, depth: int = 4) -> tuple[list[Any], list[Any]]:
@@ -63,20 +67,10 @@ def opened(v: Any, depth: int = 4) -> tuple[list[Any], list[Any]]:
 PRODUCTS = (T.mul, T.neg, T.inv, T.true_div)
 
 
-def product(factors: list[Any]) -> Any:
-    """The product of `factors`; None if there is none."""
-    return None if not factors else factors[0] if len(factors) == 1 else T.mul(*factors)
-
-
-def _in(dtype: str, v: Any) -> Any:
-    """`v` in the dtype of what is computed of it: the negatives and differences of integers wrap around."""
-    return v if v.type.dtype == dtype else T.cast(v, dtype)
-
-
 def quotient(top: list[Any], bottom: list[Any], dtype: str) -> Any:
     """The product of `top` over the product of `bottom`, which are computed in `dtype`."""
-    above = product([_in(dtype, f) for f in top])
-    below = product([_in(dtype, f) for f in bottom])
+    above = product_of([T.cast(f, dtype) for f in top])
+    below = product_of([T.cast(f, dtype) for f in bottom])
     if above is None:
         above = T.constant(np.asarray(1, dtype=dtype))
     return above if below is None else T.true_div(above, below)
@@ -85,7 +79,7 @@ def quotient(top: list[Any], bottom: list[Any], dtype: str) -> Any:
 def weighted_exponential(v: Any) -> tuple[Any, list[Any], list[Any]] | None:
     """``(x, top, bottom)`` if `v` is ``exp(x)`` times the factors `top` over `bottom`, else None."""
     top, bottom = opened(v)
-    exponents = [_applied(f, T.exp) for f in top]
+    exponents = [argument_of(f, T.exp) for f in top]
     found = [x for x in exponents if x is not None]
     if not found or any(x.type.dtype != v.type.dtype or not x.type.dtype.startswith("float") for x in found):
         return None
@@ -189,12 +183,12 @@ def local_log_of_product(node: Any) -> Any:
         return False
     half = _log_half_erfc(parts) if _is_half(constants) else None
     if half is not None:
-        return _result(node, half)
+        return replacement(node, half)
     logs = [*map(T.log, parts[0]), *logs]
     new = T.constant(np.asarray(0, dtype=dtype)) if not logs else logs[0] if len(logs) == 1 else T.add(*logs)
     for part in parts[1]:
         new = T.sub(new, T.log(part))
-    return _result(node, new)
+    return replacement(node, new)
 
 
 def _is_half(constants: list[list[Any]]) -> bool:
@@ -204,10 +198,10 @@ def _is_half(constants: list[list[Any]]) -> bool:
 
 def _log_half_erfc(parts: list[list[Any]]) -> Any:
     """``log(erfc(x) / 2)``, the logarithm of the normal distribution's tail; it comes near 0 for negative `x`."""
-    x = _applied(parts[0][0], T.erfc) if len(parts[0]) == 1 and not parts[1] else None
+    x = argument_of(parts[0][0], T.erfc) if len(parts[0]) == 1 and not parts[1] else None
     if x is None:
         return None
-    x = _in(parts[0][0].type.dtype, x)
+    x = T.cast(x, parts[0][0].type.dtype)
     half, zero = np.asarray(0.5, dtype=x.dtype), np.asarray(0, dtype=x.dtype)
     near = T.log1p(T.neg(half * T.erfc(T.maximum(T.neg(x), zero))))
     return T.switch(T.lt(x, zero), near, T.log(T.erfc(x)) + np.asarray(np.log(0.5), dtype=x.dtype))
@@ -220,13 +214,13 @@ def local_log_1_minus_half_erfc(node: Any) -> Any:
     """``log(1 - erfc(x) / 2) -> log(erfc(-x) / 2)``"""
     top, bottom = fraction(node.inputs[0])
     functions = [f for f in top if as_scalar_constant(f) is None]
-    x = _applied(functions[0], T.erfc) if len(functions) == 1 else None
+    x = argument_of(functions[0], T.erfc) if len(functions) == 1 else None
     if x is None or x.type.dtype != node.outputs[0].type.dtype or _is_bounded(x, T.maximum):
         return False
     constants = [[as_scalar_constant(f) for f in top if f is not functions[0]], [as_scalar_constant(f) for f in bottom]]
     if not constants[0] or not _is_half([[*constants[0], -1], constants[1]]):
         return False
-    return _result(node, T.log(T.mul(np.asarray(0.5, dtype=x.type.dtype), T.erfc(T.neg(x)))))
+    return replacement(node, T.log(T.mul(np.asarray(0.5, dtype=x.type.dtype), T.erfc(T.neg(x)))))
 
 
 @register_stabilize
@@ -249,7 +243,7 @@ def local_log_sum_weighted_exp(node: Any) -> Any:
         kept = finite(largest(x, axis, keepdims=True))
         shift = finite(largest(x, axis))
         new = shift + T.log(T.sum(quotient([*top, T.exp(x - kept)], bottom, x.type.dtype), axis=axis))
-        return _result(node, new if order is None else new.dimshuffle(*order))
+        return replacement(node, new if order is None else new.dimshuffle(*order))
     parts = [weighted_exponential(t) for t in _terms(node.inputs[0])]
     if not 1 < len(parts) <= _TERMS or any(p is None or p[0].type.dtype != node.outputs[0].type.dtype for p in parts):
         return False
@@ -262,7 +256,7 @@ def local_log_sum_weighted_exp(node: Any) -> Any:
         shift = T.maximum(shift, x)
     shift = finite(shift)
     terms = [quotient([*p[1], T.exp(x - shift)], p[2], x.type.dtype) for p, x in zip(parts, xs, strict=True)]
-    return _result(node, shift + T.log(T.add(*terms)))
+    return replacement(node, shift + T.log(T.add(*terms)))
 
 
 def _share_a_shift(xs: list[Any]) -> bool:
@@ -276,8 +270,8 @@ def _share_a_shift(xs: list[Any]) -> bool:
 @local_optimizer([T.log])
 def local_log_cosh(node: Any) -> Any:
     """``log(cosh(x)) -> log_cosh(x)``, which neither overflows nor rounds near 0"""
-    x = _float_argument(node.inputs[0], T.cosh)
-    return False if x is None else _result(node, log_cosh(x))
+    x = float_argument(node.inputs[0], T.cosh)
+    return False if x is None else replacement(node, log_cosh(x))
 
 
 @register_stabilize
@@ -285,7 +279,7 @@ def local_log_cosh(node: Any) -> Any:
 @local_optimizer([T.log1p])
 def local_log_1_minus_sqr_tanh(node: Any) -> Any:
     """``log(1 - tanh(x) ** 2) -> -2 * log_cosh(x)``"""
-    square, negative = _signed(node.inputs[0])
+    square, negative = signed(node.inputs[0])
     inner = square.owner
     if not negative or inner is None:
         return False
@@ -293,10 +287,10 @@ def local_log_1_minus_sqr_tanh(node: Any) -> Any:
     is_square = inner.op == T.sqr or (inner.op == T.pow and as_scalar_constant(inner.inputs[1]) == 2)
     if not is_square and not (inner.op == T.mul and len(inner.inputs) == 2 and t is inner.inputs[1]):
         return False
-    x = _float_argument(t, T.tanh)
+    x = float_argument(t, T.tanh)
     if x is None:
         return False
-    return _result(node, T.mul(np.asarray(-2, dtype=x.type.dtype), log_cosh(x)))
+    return replacement(node, T.mul(np.asarray(-2, dtype=x.type.dtype), log_cosh(x)))
 
 
 @register_stabilize
@@ -304,9 +298,9 @@ def local_log_1_minus_sqr_tanh(node: Any) -> Any:
 @local_optimizer([T.log1p], among_inputs=[T.tanh, T.neg, T.mul])
 def local_log_1_minus_tanh(node: Any) -> Any:
     """``log(1 - tanh(x)) -> log_1_minus_tanh(x)`` and ``log(1 + tanh(x)) -> log_1_minus_tanh(-x)``"""
-    inner, negative = _signed(node.inputs[0])
-    x = _float_argument(inner, T.tanh)
-    return False if x is None else _result(node, log_1_minus_tanh(x if negative else T.neg(x)))
+    inner, negative = signed(node.inputs[0])
+    x = float_argument(inner, T.tanh)
+    return False if x is None else replacement(node, log_1_minus_tanh(x if negative else T.neg(x)))
 
 
 @register_stabilize
@@ -314,14 +308,14 @@ def local_log_1_minus_tanh(node: Any) -> Any:
 @local_optimizer([T.log])
 def local_log_gamma(node: Any) -> Any:
     """``log(gamma(x)) -> gammaln(x)``, NaN where gamma is negative"""
-    x = _float_argument(node.inputs[0], T.gamma)
+    x = float_argument(node.inputs[0], T.gamma)
     if x is None:
         return False
     zero, two, nan = (np.asarray(c, dtype=x.type.dtype) for c in (0, 2, np.nan))
     below = T.floor(x)
     # Below 0 gamma changes its sign at each whole number.
     positive = T.or_(T.ge(x, zero), T.and_(T.eq(T.mod(below, two), zero), T.neq(below, x)))
-    return _result(node, T.switch(positive, T.gammaln(x), nan))
+    return replacement(node, T.switch(positive, T.gammaln(x), nan))
 
 
 @register_stabilize
@@ -329,8 +323,8 @@ def local_log_gamma(node: Any) -> Any:
 @local_optimizer([T.log])
 def local_log_expm1(node: Any) -> Any:
     """``log(exp(x) - 1) -> log_expm1(x)``, which does not overflow and is exact where the result is near 0"""
-    x = _float_argument(node.inputs[0], T.expm1)
-    return False if x is None else _result(node, log_expm1(x))
+    x = float_argument(node.inputs[0], T.expm1)
+    return False if x is None else replacement(node, log_expm1(x))
 
 
 @register_stabilize
@@ -338,9 +332,9 @@ def local_log_expm1(node: Any) -> Any:
 @local_optimizer([T.log, T.log1p])
 def local_log_1_minus_exp(node: Any) -> Any:
     """``log(1 - exp(x)) -> log_1_minus_exp(x)``, which takes the argument's side of ``-log(2)`` into account"""
-    inner, negative = _signed(node.inputs[0])
-    x = _float_argument(inner, T.expm1 if node.op == T.log else T.exp) if negative else None
-    return False if x is None else _result(node, log_1_minus_exp(x))
+    inner, negative = signed(node.inputs[0])
+    x = float_argument(inner, T.expm1 if node.op == T.log else T.exp) if negative else None
+    return False if x is None else replacement(node, log_1_minus_exp(x))
 
 
 @register_stabilize
@@ -351,19 +345,19 @@ def local_log_of_difference(node: Any) -> Any:
     which do not overflow
     """
     dtype = node.outputs[0].type.dtype
-    x = _float_argument(node.inputs[0], T.sinh)
+    x = float_argument(node.inputs[0], T.sinh)
     if x is not None:
         minus_two, log_2 = (np.asarray(c, dtype=dtype) for c in (-2, np.log(2)))
-        return _result(node, x + (log_1_minus_exp(minus_two * x) - log_2))
+        return replacement(node, x + (log_1_minus_exp(minus_two * x) - log_2))
     inner = node.inputs[0].owner
     if not is_elemwise(inner, T.sub):
         return False
-    x, y = (_float_argument(i, T.exp) for i in inner.inputs)
+    x, y = (float_argument(i, T.exp) for i in inner.inputs)
     if x is None or y is None or x.type.dtype != dtype or y.type.dtype != dtype:
         return False
     # Equal infinities have no difference.
     gap = T.switch(T.eq(x, y), np.asarray(0, dtype=dtype), y - x)
-    return _result(node, x + log_1_minus_exp(gap))
+    return replacement(node, x + log_1_minus_exp(gap))
 
 
 def _one_less(v: Any) -> Any:
@@ -413,7 +407,7 @@ def local_log_of_odds(node: Any) -> Any:
         x = _of_inverse_less_one(inner)
         if x is None or x.type != node.outputs[0].type or _has_own_logarithm(x):
             return False
-        return _result(node, T.neg(logit(x)))
+        return replacement(node, T.neg(logit(x)))
     above, below = inner.inputs
     for top, bottom, sign in ((above, below, 1), (below, above, -1)):
         x = _one_less(bottom)
@@ -425,7 +419,7 @@ def local_log_of_odds(node: Any) -> Any:
             new = T.mul(np.asarray(2, dtype=dtype), T.arctanh(x))
         else:
             continue
-        return _result(node, new if sign > 0 else T.neg(new))
+        return replacement(node, new if sign > 0 else T.neg(new))
     return False
 
 
@@ -436,23 +430,23 @@ def local_difference_of_log1p(node: Any) -> Any:
     """``log(x) - log1p(-x) -> logit(x)`` and ``log1p(x) - log1p(-x) -> 2 * arctanh(x)``, exact where they are near 0"""
     if len(node.inputs) != 2:
         return False
-    (a, minus_a), (b, minus_b) = (_signed(i) for i in node.inputs)
+    (a, minus_a), (b, minus_b) = (signed(i) for i in node.inputs)
     if (minus_a != minus_b) == is_elemwise(node, T.sub):
         return False
     for first, second, opposite in ((a, b, minus_a), (b, a, not minus_a)):
-        minus = _float_argument(second, T.log1p)
+        minus = float_argument(second, T.log1p)
         if minus is None or len(a.clients) > 1 or len(b.clients) > 1:
             continue
-        x, negative = _signed(minus)
+        x, negative = signed(minus)
         if not negative or x.type != node.outputs[0].type or _has_own_logarithm(x):
             continue
-        if _applied(first, T.log) is x:
+        if argument_of(first, T.log) is x:
             new = logit(x)
-        elif _applied(first, T.log1p) is x:
+        elif argument_of(first, T.log1p) is x:
             new = T.mul(np.asarray(2, dtype=x.type.dtype), T.arctanh(x))
         else:
             continue
-        return _result(node, T.neg(new) if opposite else new)
+        return replacement(node, T.neg(new) if opposite else new)
     return False
 
 
@@ -479,10 +473,10 @@ def local_log_of_hyperbola(node: Any) -> Any:
     """``log(x + sqrt(x ** 2 + 1)) -> arcsinh(x)`` and ``log(x + sqrt(x ** 2 - 1)) -> arccosh(x)``"""
     terms = node.inputs[0].owner.inputs
     for x, root in (terms, terms[::-1]) if len(terms) == 2 else ():
-        inner = _float_argument(root, T.sqrt)
+        inner = float_argument(root, T.sqrt)
         base, sign = (None, 0) if inner is None else _square_and_one(inner)
         if base is x and x.type == node.outputs[0].type:
-            return _result(node, T.arcsinh(x) if sign > 0 else T.arccosh(x))
+            return replacement(node, T.arcsinh(x) if sign > 0 else T.arccosh(x))
     return False
 
 
@@ -491,10 +485,10 @@ def local_log_of_hyperbola(node: Any) -> Any:
 @local_optimizer([T.exp, T.expm1], among_inputs=[T.neg])
 def local_exp_of_minus_softplus(node: Any) -> Any:
     """``exp(-softplus(x)) -> sigmoid(-x)`` and ``expm1(-softplus(x)) -> -sigmoid(x)``"""
-    x = _float_argument(node.inputs[0].owner.inputs[0], softplus)
+    x = float_argument(node.inputs[0].owner.inputs[0], softplus)
     if x is None:
         return False
-    return _result(node, sigmoid(T.neg(x)) if is_elemwise(node, T.exp) else T.neg(sigmoid(x)))
+    return replacement(node, sigmoid(T.neg(x)) if is_elemwise(node, T.exp) else T.neg(sigmoid(x)))
 
 
 @register_stabilize
@@ -509,4 +503,4 @@ def local_exp_of_logsoftmax(node: Any) -> Any:
         clients = [c for c, _ in inner.inputs[0].clients if c != "output"]
         if not any(isinstance(c.op, Softmax) for c in clients):
             return False
-    return _result(node, softmax_op(inner.inputs[0]))
+    return replacement(node, softmax_op(inner.inputs[0]))

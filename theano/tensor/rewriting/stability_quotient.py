@@ -14,23 +14,27 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Sum
 from theano.tensor.nnet.rewriting import _softmax_along, _summed_axes, _unshifted
 from theano.tensor.nnet.sigm import sigmoid
-from theano.tensor.rewriting.algebra import _result
-from theano.tensor.rewriting.registry import as_scalar_constant, register_specialize, register_stabilize
-from theano.tensor.rewriting.sigmoid import _equal
-from theano.tensor.rewriting.stability import _applied, _less_its_max, _signed, largest
+from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.stability import _less_its_max, largest
 from theano.tensor.rewriting.stability_log import (
     _TERMS,
     PRODUCTS,
-    _factors,
-    _in,
     _share_a_shift,
     finite,
     fraction,
     masked,
     opened,
-    product,
     quotient,
     weighted_exponential,
+)
+from theano.tensor.rewriting.terms import (
+    argument_of,
+    as_scalar_constant,
+    factors_of,
+    product_of,
+    replacement,
+    same_expression,
+    signed,
 )
 
 
@@ -41,14 +45,14 @@ def _without(factors: list[Any], position: int) -> list[Any]:
 def _find(factors: list[Any], op: Any, x: Any) -> int | None:
     """The position of ``op(x)`` among `factors`."""
     for k, f in enumerate(factors):
-        found = _applied(f, op)
-        if found is not None and _equal(found, x):
+        found = argument_of(f, op)
+        if found is not None and same_expression(found, x):
             return k
     return None
 
 
 def _rebuilt(node: Any, top: list[Any], bottom: list[Any]) -> Any:
-    return _result(node, quotient(top, bottom, node.outputs[0].type.dtype))
+    return replacement(node, quotient(top, bottom, node.outputs[0].type.dtype))
 
 
 def _hyperbolic_quotient(node: Any, top: list[Any], bottom: list[Any]) -> Any:
@@ -72,15 +76,15 @@ def _hyperbolic_quotient(node: Any, top: list[Any], bottom: list[Any]) -> Any:
         elif inner.op == T.expm1:
             j = _find(top, T.exp, inner.inputs[0])
             if j is not None:
-                under = T.neg(T.expm1(T.neg(_in(below.type.dtype, inner.inputs[0]))))
+                under = T.neg(T.expm1(T.neg(T.cast(inner.inputs[0], below.type.dtype))))
                 return _rebuilt(node, _without(top, j), [*_without(bottom, k), under])
         elif inner.op == T.add and len(inner.inputs) == 2:
-            a, b = (_applied(i, T.exp) for i in inner.inputs)
+            a, b = (argument_of(i, T.exp) for i in inner.inputs)
             if a is not None and b is not None:
                 for j, f in enumerate(top):
                     sign = _is_difference(f, a, b)
                     if sign:
-                        a, b = _in(below.type.dtype, a), _in(below.type.dtype, b)
+                        a, b = T.cast(a, below.type.dtype), T.cast(b, below.type.dtype)
                         value = T.tanh(half * (a - b) if sign > 0 else half * (b - a))
                         return _rebuilt(node, [*_without(top, j), value], _without(bottom, k))
             x = b if a is None and as_scalar_constant(inner.inputs[0]) == 1 else None
@@ -93,7 +97,7 @@ def _hyperbolic_quotient(node: Any, top: list[Any], bottom: list[Any]) -> Any:
 
 def _gap(x: Any, y: Any) -> Any:
     """``x - y``, as twice the argument for opposite ones."""
-    (a, negative), (b, other_negative) = _signed(x), _signed(y)
+    (a, negative), (b, other_negative) = signed(x), signed(y)
     if a is not b or negative == other_negative:
         return x - y
     double = np.asarray(2, dtype=x.type.dtype) * a
@@ -104,10 +108,10 @@ def _is_difference(v: Any, a: Any, b: Any) -> int:
     """1 if `v` is ``exp(a) - exp(b)``, -1 if it is the opposite, else 0."""
     if v.owner is None or v.owner.op != T.sub:
         return 0
-    x, y = (_applied(i, T.exp) for i in v.owner.inputs)
+    x, y = (argument_of(i, T.exp) for i in v.owner.inputs)
     if x is None or y is None:
         return 0
-    return 1 if _equal(x, a) and _equal(y, b) else -1 if _equal(x, b) and _equal(y, a) else 0
+    return 1 if same_expression(x, a) and same_expression(y, b) else -1 if same_expression(x, b) and same_expression(y, a) else 0
 
 
 def _exp_over_sum_of_exps(node: Any, top: list[Any], bottom: list[Any]) -> Any:
@@ -176,8 +180,8 @@ def _exp_over_weighted_sum(node: Any, top: list[Any], bottom: list[Any]) -> Any:
         # Exponentials that count for nothing must not become infinite: 0 times infinity is NaN.
         above = T.exp((inside if all(any(f is g for g in rest) for f in w_top) else x) - shift)
         under = T.sum(quotient([*w_top, T.exp(inside - shift)], w_bottom, x.type.dtype), axis=axes, keepdims=True)
-        value = T.true_div(product([*rest, above]), product([*rest_bottom, under]))
-        return _result(node, value)
+        value = T.true_div(product_of([*rest, above]), product_of([*rest_bottom, under]))
+        return replacement(node, value)
     return False
 
 
@@ -201,13 +205,13 @@ def local_quotient_of_powers(node: Any) -> Any:
     """``c * x / sqr(x) -> c / x``, and so for other whole powers, which overflow before their quotient does"""
     top, under = fraction(node.inputs[0])
     if under:
-        top = _factors(node.inputs[0])
-    bottom = _factors(node.inputs[1])
+        top = factors_of(node.inputs[0])
+    bottom = factors_of(node.inputs[1])
     above = [_power(f) for f in top]
     below = [_power(f) for f in bottom]
     for j, k in pairs(range(len(top)), range(len(bottom))):
         base, exponent = above[j][0], above[j][1] - below[k][1]
-        if isinstance(base, Constant) or not base.type.dtype.startswith("float") or not _equal(base, below[k][0]):
+        if isinstance(base, Constant) or not base.type.dtype.startswith("float") or not same_expression(base, below[k][0]):
             continue
         rest, rest_bottom = _without(top, j), _without(bottom, k)
         n = abs(exponent)
@@ -225,12 +229,12 @@ def _promising(v: Any, depth: int = 4) -> bool:
     if node is None or not depth or node.op not in PRODUCTS:
         return False
     if node.op == T.inv or node.op == T.true_div:
-        for below in _factors(node.inputs[-1]):
+        for below in factors_of(node.inputs[-1]):
             inner = below.owner
             if inner is None:
                 continue
             if inner.op == T.add:
-                if any(_applied(f, T.exp) is not None for i in inner.inputs for f in _factors(i)):
+                if any(argument_of(f, T.exp) is not None for i in inner.inputs for f in factors_of(i)):
                     return True
             elif inner.op == T.cosh or inner.op == T.sinh or inner.op == T.expm1 or isinstance(inner.op, (Sum, DimShuffle)):
                 return True

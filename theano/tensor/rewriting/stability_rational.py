@@ -12,11 +12,11 @@ from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.nnet.sigm import sigmoid, softplus
-from theano.tensor.rewriting.algebra import _result
-from theano.tensor.rewriting.registry import as_scalar_constant, is_elemwise, register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import register_specialize, register_stabilize
 from theano.tensor.rewriting.stability import log_cosh
 from theano.tensor.rewriting.stability_complement import sigmoid_slope
-from theano.tensor.rewriting.stability_log import _in, log_1_minus_tanh, product
+from theano.tensor.rewriting.stability_log import log_1_minus_tanh
+from theano.tensor.rewriting.terms import as_scalar_constant, is_elemwise, product_of, replacement
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -373,7 +373,7 @@ class _Shape:
         if self.d == 2 and self.rest[0] == 1:
             slope = self.rest.get(1, _fraction(0)) - 2
             return T.add(np.asarray(1, dtype=dtype), T.mul(np.asarray(float(slope), dtype=dtype), sigmoid_slope(v)))
-        terms = [product([number[k], *[sigmoid(v)] * k, *[sigmoid(minus_v)] * (self.d - k)]) for k in number]
+        terms = [product_of([number[k], *[sigmoid(v)] * k, *[sigmoid(minus_v)] * (self.d - k)]) for k in number]
         return T.add(*terms)
 
 
@@ -386,7 +386,7 @@ def _with_powers(key: frozenset, tree: _Tree) -> tuple[list[Any], list[Any]]:
     top: list[Any] = []
     bottom: list[Any] = []
     for i, n in key:
-        (top if n > 0 else bottom).extend([_in(tree.dtype, tree.opaque[i])] * abs(n))
+        (top if n > 0 else bottom).extend([T.cast(tree.opaque[i], tree.dtype)] * abs(n))
     order = {i: k for k, i in enumerate(tree.opaque)}
     by_place = lambda v: order.get(id(v), len(order))  # noqa: E731
     return sorted(top, key=by_place), sorted(bottom, key=by_place)
@@ -452,7 +452,7 @@ def local_rational_function_of_exp(node: Any) -> Any:
             sums += shape.d > 0
             divisions += bool(below)
             numbers = [np.asarray(c, dtype=tree.dtype)] if c != 1 or not (top or above) else []
-            above_line, below_line = product([*numbers, *top, *above]), product([*bottom, *below])
+            above_line, below_line = product_of([*numbers, *top, *above]), product_of([*bottom, *below])
             above_line = T.as_tensor_variable(above_line)
             terms.append(above_line if below_line is None else T.true_div(above_line, below_line))
     except _TooMuch:
@@ -460,8 +460,8 @@ def local_rational_function_of_exp(node: Any) -> Any:
     if (divisions, sums) >= (tree.divisions, tree.sums) if divides else len(shapes) > 1 or sums >= tree.sums:
         return False
     if not terms:
-        return _result(node, np.asarray(0, dtype=tree.dtype))
-    return _result(node, T.add(*terms) if len(terms) > 1 else terms[0])
+        return replacement(node, np.asarray(0, dtype=tree.dtype))
+    return replacement(node, T.add(*terms) if len(terms) > 1 else terms[0])
 
 
 @register_stabilize
@@ -507,9 +507,9 @@ def local_log_of_rational_function_of_exp(node: Any) -> Any:
     elif not top and not bottom and c > 1 and float(c) * (p**p * q**q / (p + q) ** (p + q)) > 0.9:
         return False
     number = [np.asarray(float(c), dtype=dtype)] if c != 1 else []
-    rest = product([*number, *top])
+    rest = product_of([*number, *top])
     if bottom:
-        rest = T.true_div(np.asarray(1, dtype=dtype) if rest is None else rest, product(bottom))
+        rest = T.true_div(np.asarray(1, dtype=dtype) if rest is None else rest, product_of(bottom))
     new = None if rest is None else T.log(T.as_tensor_variable(rest))
     if part is not None:
         new = part if new is None else T.add(new, part)
@@ -518,4 +518,4 @@ def local_log_of_rational_function_of_exp(node: Any) -> Any:
             term = softplus(_multiple(sign * shape.w, tree.x, dtype))
             term = term if many == 1 else T.mul(np.asarray(many, dtype=dtype), term)
             new = T.neg(term) if new is None else T.sub(new, term)
-    return _result(node, new)
+    return replacement(node, new)

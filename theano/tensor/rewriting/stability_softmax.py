@@ -12,10 +12,9 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Sum
 from theano.tensor.nnet.rewriting import _along, _summed_axes, _unshifted
 from theano.tensor.nnet.softmax import LogSoftmaxGrad, SoftmaxGrad, is_softmax, logsoftmax_grad, softmax_grad, softmax_op
-from theano.tensor.rewriting.algebra import _result
-from theano.tensor.rewriting.registry import as_scalar_constant, register_canonicalize
-from theano.tensor.rewriting.stability import _applied
-from theano.tensor.rewriting.stability_log import _in, fraction, quotient
+from theano.tensor.rewriting.registry import register_canonicalize
+from theano.tensor.rewriting.stability_log import fraction, quotient
+from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, replacement
 
 _Fraction = tuple[list[Any], list[Any]]
 
@@ -107,7 +106,7 @@ def _negative_mean(term: _Fraction) -> Any:
     top, bottom = term
     for total in bottom:
         found = _summed(total)
-        if found is None or _applied(found[0], T.exp) is None or not total.type.dtype.startswith("float"):
+        if found is None or argument_of(found[0], T.exp) is None or not total.type.dtype.startswith("float"):
             continue
         e, axis = found
         rest = _without(top, e)
@@ -135,7 +134,7 @@ def local_grad_of_softmax_by_hand(node: Any) -> Any:
     terms, outer = node.inputs, []
     if node.op == T.mul:
         sums = [i for i in node.inputs if i.owner is not None and i.owner.op == T.add]
-        if len(sums) != 1 or not any(_applied(i, T.exp) is not None for i in node.inputs):
+        if len(sums) != 1 or not any(argument_of(i, T.exp) is not None for i in node.inputs):
             return False
         terms, outer = sums[0].owner.inputs, [i for i in node.inputs if i is not sums[0]]
     if not any(_divides_by_sum(t) for t in terms):
@@ -146,7 +145,7 @@ def local_grad_of_softmax_by_hand(node: Any) -> Any:
         parts.append(([*top, *outer], bottom))
     if len(parts) == 2 and _same(parts[0], parts[1], -1.0):
         # Of a sum of probabilities, which is always 1.
-        return _result(node, np.asarray(0, dtype=node.outputs[0].type.dtype), outer or None)
+        return replacement(node, np.asarray(0, dtype=node.outputs[0].type.dtype), outer or None)
     for j, part in enumerate(parts):
         found = _negative_mean(part)
         if found is None:
@@ -163,10 +162,10 @@ def local_grad_of_softmax_by_hand(node: Any) -> Any:
         rest = [k for k in range(len(terms)) if k not in (i, j)]
         if outer:
             rest_terms = [T.mul(terms[k], *outer) for k in rest]
-            return _result(node, T.add(gradient, *rest_terms) if rest_terms else gradient)
+            return replacement(node, T.add(gradient, *rest_terms) if rest_terms else gradient)
         kept = _without_sums_of(terms, rest, (terms[i], terms[j]), axis)
         new = T.add(gradient, *kept) if kept else gradient
-        return _result(node, new)
+        return replacement(node, new)
     return False
 
 
@@ -188,7 +187,7 @@ def _divides_by_sum(v: Any) -> bool:
 def _gradient(e: Any, axis: int, h: _Fraction, total: Any) -> Any:
     """The gradient of the softmax or its logarithm, of ``h == g * e / total`` or another `h`."""
     dtype = e.type.dtype
-    x = _in(dtype, _applied(e, T.exp))
+    x = T.cast(argument_of(e, T.exp), dtype)
     top, bottom = _without(h[0], e), _without(h[1], total)
     of_softmax = top is not None and bottom is not None
     g = quotient(top, bottom, dtype) if of_softmax else quotient(*h, dtype)
@@ -196,7 +195,7 @@ def _gradient(e: Any, axis: int, h: _Fraction, total: Any) -> Any:
         g = T.fill(x, g)
     x = _unshifted(x, (axis,))
     op = softmax_grad if of_softmax else logsoftmax_grad
-    return _along(lambda g_rows, rows: op(g_rows, softmax_op(rows)), axis, _in(dtype, g), x)
+    return _along(lambda g_rows, rows: op(g_rows, softmax_op(rows)), axis, T.cast(g, dtype), x)
 
 
 def _without_sums_of(terms: Any, rest: list[int], parts: tuple[Any, Any], axis: int) -> list[Any]:
@@ -243,7 +242,7 @@ def local_grad_through_maximum(node: Any) -> Any:
     kept = [t for k, t in enumerate(terms) if k not in dropped]
     if not dropped or not kept:
         return False
-    return _result(node, T.add(*kept) if len(kept) > 1 else kept[0])
+    return replacement(node, T.add(*kept) if len(kept) > 1 else kept[0])
 
 
 def _has_comparison(v: Any) -> bool:

@@ -8,10 +8,9 @@ from theano.gof.graph import Constant
 from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
-from theano.tensor.rewriting.algebra import _result
-from theano.tensor.rewriting.registry import as_scalar_constant, is_elemwise, register_specialize, register_stabilize
-from theano.tensor.rewriting.sigmoid import _equal
-from theano.tensor.rewriting.stability_log import _factors, _has_stable_log, fraction, opened, quotient
+from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.stability_log import _has_stable_log, fraction, opened, quotient
+from theano.tensor.rewriting.terms import as_scalar_constant, factors_of, is_elemwise, replacement, same_expression
 
 _DEPTH = 4
 
@@ -26,7 +25,7 @@ def local_log_of_switch(node: Any) -> Any:
     dtype = node.outputs[0].type.dtype
     if any(b.type.dtype != dtype for b in branches) or not any(_has_stable_log(b) for b in branches):
         return False
-    return _result(node, T.switch(condition, *map(T.log, branches)))
+    return replacement(node, T.switch(condition, *map(T.log, branches)))
 
 
 @register_stabilize
@@ -40,7 +39,7 @@ def local_switch_of_same_condition(node: Any) -> Any:
     chosen = [_chosen(b, condition, k, _DEPTH) for k, b in enumerate(branches, 1)]
     if all(new is None for new in chosen):
         return False
-    return _result(node, T.switch(condition, *(b if new is None else new for b, new in zip(branches, chosen, strict=True))))
+    return replacement(node, T.switch(condition, *(b if new is None else new for b, new in zip(branches, chosen, strict=True))))
 
 
 def _chosen(v: Any, condition: Any, branch: int, depth: int) -> Any:
@@ -48,7 +47,7 @@ def _chosen(v: Any, condition: Any, branch: int, depth: int) -> Any:
     node = v.owner
     if node is None or not depth or not isinstance(node.op, Elemwise) or len(node.outputs) != 1:
         return None
-    if node.op == T.switch and _equal(node.inputs[0], condition):
+    if node.op == T.switch and same_expression(node.inputs[0], condition):
         new = node.inputs[branch]
         return new if new.type == v.type else None
     inputs = [_chosen(i, condition, branch, depth - 1) for i in node.inputs]
@@ -65,7 +64,7 @@ def local_switch_of_cancelled(node: Any) -> Any:
     """``x * y * switch(c, a / x, b / y) -> switch(c, y * a, x * b)`` and ``x * y / switch(c, x, y) -> switch(c, y, x)``: nothing
     is divided by what has become 0
     """
-    if not any(f.owner is not None and f.owner.op == T.switch for i in node.inputs for f in _factors(i)):
+    if not any(f.owner is not None and f.owner.op == T.switch for i in node.inputs for f in factors_of(i)):
         return False
     dtype = node.outputs[0].type.dtype
     top, bottom = fraction(node.outputs[0])
@@ -87,7 +86,7 @@ def local_switch_of_cancelled(node: Any) -> Any:
                 values.append(quotient([*kept, *above], below, dtype))
             rest = [g for i, g in enumerate(others) if i not in taken]
             under = bottom if side > 0 else bottom[:k] + bottom[k + 1 :]
-            return _result(node, quotient([*rest, T.switch(condition, *values)], under, dtype))
+            return replacement(node, quotient([*rest, T.switch(condition, *values)], under, dtype))
     return False
 
 
@@ -100,7 +99,7 @@ def _without_common(branch: Any, side: int, others: list[Any]) -> tuple[list[Any
         above, below = below, above
     left, used = [], set()
     for f in below:
-        i = next((i for i, g in enumerate(others) if i not in used and _equal(f, g)), None)
+        i = next((i for i, g in enumerate(others) if i not in used and same_expression(f, g)), None)
         if i is None:
             left.append(f)
         else:

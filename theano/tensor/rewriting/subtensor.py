@@ -14,15 +14,9 @@ from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
-from theano.tensor.rewriting.registry import (
-    as_scalar_constant,
-    register_canonicalize,
-    register_specialize,
-    register_stabilize,
-    register_useless,
-    same_dtype,
-)
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
 from theano.tensor.rewriting.shape import same_dimension
+from theano.tensor.rewriting.terms import as_scalar_constant, same_dtype
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor1,
     AdvancedSubtensor1,

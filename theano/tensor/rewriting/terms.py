@@ -1,0 +1,222 @@
+"""What rewrites ask of an expression, and what they build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano.gof.graph import Constant
+from theano.gof.opt import copy_stack_trace
+from theano.tensor import basic as T
+from theano.tensor.elemwise import DimShuffle, Elemwise
+
+
+def is_elemwise(node: Any, *ops: Any) -> bool:
+    """Whether `node` is an Apply of one of the elementwise `ops`, which are given without inplace pattern."""
+    if node is None or not isinstance(node.op, Elemwise):
+        return False
+    return node.op.scalar_op in [op.scalar_op for op in ops]
+
+
+def as_scalar_constant(v: Any) -> Any:
+    """The value of `v` as a 0-d array if it is a constant of one element (or 0-d behind a DimShuffle), else None."""
+    node = v.owner
+    if node is not None:
+        if type(node.op) is not DimShuffle:
+            return None
+        v = node.inputs[0]
+    if not isinstance(v, Constant):
+        return None
+    data = v.data
+    if getattr(data, "size", 0) == 1 and hasattr(data, "reshape"):
+        return data.reshape(())
+    unique = getattr(v.tag, "unique_value", None)
+    return None if unique is None else np.asarray(unique)
+
+
+def is_number(v: Any, number: float) -> bool:
+    """Whether `v` is a constant of one element, which is `number`."""
+    value = as_scalar_constant(v)
+    return value is not None and bool(value == number)
+
+
+def argument_of(v: Any, op: Any, dtype: str | None = None) -> Any:
+    """The argument of `v` if it is the elementwise `op` of something, and of this dtype, else None."""
+    return v.owner.inputs[0] if is_elemwise(v.owner, op) and dtype in (None, v.type.dtype) else None
+
+
+def float_argument(v: Any, op: Any) -> Any:
+    """The argument of `v` if it is the elementwise `op` of a float that keeps its dtype, else None."""
+    x = argument_of(v, op)
+    return x if x is not None and x.type.dtype == v.type.dtype and x.type.dtype in T.float_dtypes else None
+
+
+def real_argument(v: Any, op: Any) -> Any:
+    """The argument of `v`, in the dtype of `v`, if that is a float and `v` the elementwise `op` of something, else None."""
+    x = argument_of(v, op)
+    return None if x is None or v.type.dtype not in T.float_dtypes else same_dtype(x, v)
+
+
+def signed(v: Any) -> tuple[Any, bool]:
+    """`v` as ``(x, negative)`` with ``v == -x`` if negative; the negative of an integer may have wrapped around."""
+    if v.type.dtype in T.discrete_dtypes:
+        return v, False
+    x = argument_of(v, T.neg)
+    if x is None and is_elemwise(v.owner, T.mul) and len(v.owner.inputs) == 2:
+        a, b = v.owner.inputs
+        x = b if is_number(a, -1) else a if is_number(b, -1) else None
+    return (v, False) if x is None else (x, True)
+
+
+def negated(v: Any) -> Any:
+    """``-v``, without a double negative."""
+    x = argument_of(v, T.neg)
+    return T.neg(v) if x is None else x
+
+
+def factors_of(v: Any) -> list[Any]:
+    """The factors of `v`; the product of integers may have wrapped around."""
+    return list(v.owner.inputs) if v.type.dtype in T.float_dtypes and is_elemwise(v.owner, T.mul) else [v]
+
+
+def product_of(factors: Sequence[Any]) -> Any:
+    """The product of `factors`; None if there is none."""
+    return None if not factors else factors[0] if len(factors) == 1 else T.mul(*factors)
+
+
+def same_expression(a: Any, b: Any, depth: int = 6) -> bool:
+    """Whether two small expressions are the same computation, merged or not."""
+    if a is b:
+        return True
+    na, nb = a.owner, b.owner
+    if na is None or nb is None:
+        return isinstance(a, Constant) and isinstance(b, Constant) and a.equals(b)
+    return (
+        depth > 0
+        and na.op == nb.op
+        and len(na.inputs) == len(nb.inputs)
+        and na.outputs.index(a) == nb.outputs.index(b)
+        and all(same_expression(x, y, depth - 1) for x, y in zip(na.inputs, nb.inputs, strict=True))
+    )
+
+
+def constant_like(value: Any, like: Any) -> Any:
+    """A constant `value` of the dtype of `like`, with as many broadcastable dimensions."""
+    return constant_of(np.asarray(value).astype(like.type.dtype).reshape((1,) * like.type.ndim))
+
+
+#: The constants of `constant_of`.
+_constants: dict[tuple, Any] = {}
+
+
+def constant_of(data: np.ndarray) -> Any:
+    """A constant of `data`, of one element: rewrites need the same few again and again."""
+    key = (data.dtype, data.ndim, data.tobytes())
+    found = _constants.get(key)
+    # One that a graph took as it is belongs to that graph.
+    if found is None or not getattr(found, "cached", False) or found.name is not None:
+        if len(_constants) > 1000:
+            _constants.clear()
+        found = _constants[key] = T.constant(data)
+    return found
+
+
+def same_dtype(new: Any, old: Any) -> Any:
+    """`new` cast to the dtype of `old` if it has another."""
+    return T.cast(new, old.type.dtype)
+
+
+def replacement(node: Any, new: Any, shape_from: Any = None, index: int = 0) -> Any:
+    """What a local optimizer returns to put `new` in the place of an output of `node`; False if that is impossible.
+
+    Parameters
+    ----------
+    new
+        It is cast to the dtype of the output, and where it is narrower filled to the shape of an elementwise result.
+    shape_from
+        What has that shape, by default the inputs of `node`.
+    """
+    out = node.outputs[index]
+    new = T.cast(new, out.type.dtype)
+    if new.type.broadcastable != out.type.broadcastable and (shape_from is not None or isinstance(node.op, Elemwise)):
+        new = fill_chain(new, node.inputs if shape_from is None else shape_from)[0]
+    if new.type != out.type:
+        return False
+    copy_stack_trace(out, new)
+    return [new]
+
+
+def fill_chain(new_out: Any, orig_inputs: Iterable[Any]) -> list[Any]:
+    """Give `new_out` the shape of the broadcast of `orig_inputs`.
+
+    Inputs that are broadcastable wherever `new_out` is not say nothing and are left out.
+    """
+    for i in orig_inputs:
+        if i.type.ndim and not encompasses_broadcastable(new_out.type.broadcastable, i.type.broadcastable):
+            new_out = T.fill(i, new_out)
+    return [new_out]
+
+
+def encompasses_broadcastable(b1: Sequence[bool], b2: Sequence[bool]) -> bool:
+    """Whether a tensor of pattern `b2` broadcasts to the shape of one of pattern `b1`, and not the opposite.
+
+    Parameters
+    ----------
+    b1, b2
+        Broadcast patterns; the shorter one is extended on the left.
+    """
+    if len(b1) < len(b2):
+        return False
+    tail = b1[-len(b2) :] if b2 else ()
+    return not any(v1 and not v2 for v1, v2 in zip(tail, b2, strict=True))
+
+
+def broadcast_like(value: Any, template: Any, fgraph: Any, dtype: str | None = None) -> Any:
+    """`value` broadcast to the shape of `template`.
+
+    Parameters
+    ----------
+    value
+        What to broadcast; cast if needed.
+    template
+        A variable of `fgraph`.
+    fgraph
+        The graph; its `shape_feature` gives the shape if there is one.
+    dtype
+        dtype of the result, by default that of `template`.
+    """
+    value = T.cast(value, template.dtype if dtype is None else dtype)
+    if value.type.broadcastable == template.type.broadcastable:
+        return value
+    feature = getattr(fgraph, "shape_feature", None)
+    shape = feature.shape_of[template] if feature is not None else template.shape
+    rval = T.alloc(value, *[shape[i] for i in range(template.ndim)])
+    if rval.broadcastable != template.broadcastable:
+        # A dimension that is 1 in this graph need not be declared so.
+        rval = T.patternbroadcast(rval, template.broadcastable)
+    copy_stack_trace(template, rval)
+    return rval
+
+
+def scalarconsts_rest(
+    inputs: Sequence[Any], elemwise: bool = True, only_process_constants: bool = False
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Partition a list of variables into scalar constants and the rest.
+
+    Returns
+    -------
+    tuple of lists
+        The values of the constants, the variables that they are, and the variables that are not constant.
+    """
+    consts, origconsts, nonconsts = [], [], []
+    for i in inputs:
+        try:
+            value = T.get_scalar_constant_value(i, elemwise=elemwise, only_process_constants=only_process_constants)
+        except T.NotScalarConstantError:
+            nonconsts.append(i)
+        else:
+            consts.append(value)
+            origconsts.append(i)
+    return consts, origconsts, nonconsts
