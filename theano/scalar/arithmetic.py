@@ -10,7 +10,7 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof import Variable
 from theano.scalar.convert import as_scalar
-from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_compute_type, c_operands, chain, zeros_for
+from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_compute_type, c_operands, chain, number, zeros_for
 from theano.scalar.output_types import (
     same_out,
     same_out_nobool,
@@ -23,13 +23,12 @@ from theano.scalar.output_types import (
 )
 from theano.scalar.selection import switch
 from theano.scalar.type import (
-    ScalarConstant,
+    bool as bool_type,
+)
+from theano.scalar.type import (
     complex_types,
     discrete_types,
     get_scalar_type,
-)
-from theano.scalar.type import (
-    bool as bool_type,
 )
 
 
@@ -186,7 +185,7 @@ class TrueDiv(BinaryScalarOp):
         if z.type in discrete_types:
             return zeros_for(inputs)
         if z.type in complex_types or gz.type in complex_types:
-            return [chain(gz, _one(z) / y, x), chain(gz, -(x / (y * y)), y)]
+            return [chain(gz, number(1, z) / y, x), chain(gz, -(x / (y * y)), y)]
         gx = gz / y
         # The square of a small integer may leave its type.
         gy = -(gz * z) / y if y.type in discrete_types else -(gz * x) / (y * y)
@@ -207,10 +206,6 @@ def _complex_quotient(ctype: str, z: str, x: str, y: str) -> str:
         f" }} else {{ {r} = {c} / {d}; {s} = 1 / ({d} + {c} * {r});"
         f" __real__({z}) = ({a} * {r} + {b}) * {s}; __imag__({z}) = ({b} * {r} - {a}) * {s}; }} }}"
     )
-
-
-def _one(like: Variable) -> ScalarConstant:
-    return ScalarConstant(like.type, 1)
 
 
 class IntDiv(BinaryScalarOp):
@@ -410,7 +405,7 @@ class Inv(UnaryScalarOp):
         if x.type in discrete_types:
             return [-gz * outputs[0] * outputs[0]]
         if x.type in complex_types:
-            return [chain(gz, -(_one(x) / (x * x)), x)]
+            return [chain(gz, -(number(1, x) / (x * x)), x)]
         return [-gz / (x * x)]
 
 
@@ -457,7 +452,7 @@ class Abs(UnaryScalarOp):
             return zeros_for(inputs)
         if x.type in complex_types:
             # The length of a number grows along its own direction.
-            return [switch(eq_zero(z), ScalarConstant(x.type, 0), gz * x / z)]
+            return [switch(eq_zero(z), number(0, x), gz * x / z)]
         return [gz * sgn(x)]
 
 

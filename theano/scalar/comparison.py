@@ -304,16 +304,6 @@ def round_half_away_from_zero_(x):
 round_half_away_from_zero_vec = round_half_away_from_zero_
 
 
-def round_half_away_from_zero_vec64(x):
-    """Return :func:`round_half_away_from_zero_` of a float64 array."""
-    return round_half_away_from_zero_(x)
-
-
-def round_half_away_from_zero_vec32(x):
-    """Return :func:`round_half_away_from_zero_` of a float32 array."""
-    return round_half_away_from_zero_(x)
-
-
 class RoundHalfAwayFromZero(_Rounding):
     """Nearest whole number, of two the one farther from zero; for floats."""
 

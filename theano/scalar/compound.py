@@ -4,58 +4,46 @@ from __future__ import annotations
 
 import numpy as np
 
+from theano.scalar.error_functions import of_floats
 from theano.scalar.explog import expm1, sigmoid
-from theano.scalar.op import FloatFunction
-from theano.scalar.output_types import upgrade_to_float
+from theano.scalar.op import float_function, number
 from theano.scalar.trigonometry import tanh
-from theano.scalar.type import ScalarConstant
 
 #: What log(2) as a float64 is too small by.
 _LOG_2_REST = 2.3190468138462996e-17
 
 
-def _number(value: float, like) -> ScalarConstant:
-    return ScalarConstant(like.type, value)
-
-
-class WideFunction(FloatFunction):
-    """A function that is computed in float64 and rounded; subclasses define `np_func` for arrays of float64."""
-
-    def impl(self, x):
-        x = np.asarray(x)
-        wide = x.astype("float64")
-        with np.errstate(all="ignore"):
-            value = type(self).np_func(wide)
-        narrow = x.dtype.kind in "biu" and x.dtype.itemsize <= 2
-        with np.errstate(all="ignore"):
-            return value.astype("float32" if narrow else x.dtype if x.dtype.kind == "f" else "float64")[()]
-
-
+@of_floats
 def _sigmoid_slope(x):
     e = np.exp(-np.abs(x))
     return e / np.square(1 + e)
 
 
+@of_floats
 def _log_cosh(x):
     size = np.abs(x)
     e = np.expm1(np.minimum(size, 1))
     return np.where(size < 1, np.log1p(e * e / (2 + 2 * e)), size + (np.log1p(np.exp(-2 * size)) - np.log(2)))
 
 
+@of_floats
 def _log_1_minus_tanh(x):
     return np.where(x < 0.5, np.log1p(-np.tanh(x)), (np.log(2) - 2 * x) - np.log1p(np.exp(-2 * x)))
 
 
+@of_floats
 def _log_1_minus_exp(x):
     return np.where(x < -np.log(2), np.log1p(-np.exp(x)), np.log(-np.expm1(x)))
 
 
+@of_floats
 def _log_expm1(x):
     # Where the result is 0 the distance from log(2) counts.
     middle = np.log1p(2 * np.expm1((x - np.log(2)) - _LOG_2_REST))
     return np.where(x < 0.35, np.log(np.expm1(x)), np.where(x > 1.38, x + np.log1p(-np.exp(-x)), middle))
 
 
+@of_floats
 def _logit(x):
     rest = 1 - x
     # Where the result is 0 the distance from 1/2 counts.
@@ -63,69 +51,35 @@ def _logit(x):
     return np.where(near, np.log1p((2 * x - 1) / rest), np.log(x / rest))
 
 
-class SigmoidSlope(WideFunction):
-    """``sigmoid(x) * (1 - sigmoid(x))``, the sigmoid's derivative."""
-
-    np_func = staticmethod(_sigmoid_slope)
-    c_func = "tk_sigmoid_slope"
-
-    def derivative(self, x, z):
-        return -z * tanh(_number(0.5, x) * x)
+def _of_expm1(x, z):
+    return number(-1, x) / expm1(-x)
 
 
-class LogCosh(WideFunction):
-    """``log(cosh(x))``"""
-
-    np_func = staticmethod(_log_cosh)
-    c_func = "tk_log_cosh"
-
-    def derivative(self, x, z):
-        return tanh(x)
-
-
-class Log1MinusTanh(WideFunction):
-    """``log(1 - tanh(x))``"""
-
-    np_func = staticmethod(_log_1_minus_tanh)
-    c_func = "tk_log_1_minus_tanh"
-
-    def derivative(self, x, z):
-        return _number(-2, x) * sigmoid(_number(2, x) * x)
-
-
-class Log1MinusExp(WideFunction):
-    """``log(1 - exp(x))``"""
-
-    np_func = staticmethod(_log_1_minus_exp)
-    c_func = "tk_log_1_minus_exp"
-
-    def derivative(self, x, z):
-        return _number(-1, x) / expm1(-x)
-
-
-class LogExpm1(WideFunction):
-    """``log(exp(x) - 1)``"""
-
-    np_func = staticmethod(_log_expm1)
-    c_func = "tk_log_expm1"
-
-    def derivative(self, x, z):
-        return _number(-1, x) / expm1(-x)
-
-
-class Logit(WideFunction):
-    """``log(x / (1 - x))``"""
-
-    np_func = staticmethod(_logit)
-    c_func = "tk_logit"
-
-    def derivative(self, x, z):
-        return _number(1, x) / (x * (_number(1, x) - x))
-
-
-sigmoid_slope = SigmoidSlope(upgrade_to_float, name="sigmoid_slope")
-log_cosh = LogCosh(upgrade_to_float, name="log_cosh")
-log_1_minus_tanh = Log1MinusTanh(upgrade_to_float, name="log_1_minus_tanh")
-log_1_minus_exp = Log1MinusExp(upgrade_to_float, name="log_1_minus_exp")
-log_expm1 = LogExpm1(upgrade_to_float, name="log_expm1")
-logit = Logit(upgrade_to_float, name="logit")
+SigmoidSlope, sigmoid_slope = float_function(
+    "SigmoidSlope",
+    "``sigmoid(x) * (1 - sigmoid(x))``, the sigmoid's derivative.",
+    _sigmoid_slope,
+    lambda x, z: -z * tanh(number(0.5, x) * x),
+    "tk_sigmoid_slope",
+    "sigmoid_slope",
+)
+LogCosh, log_cosh = float_function(
+    "LogCosh", "``log(cosh(x))``", _log_cosh, lambda x, z: tanh(x), "tk_log_cosh", "log_cosh"
+)
+Log1MinusTanh, log_1_minus_tanh = float_function(
+    "Log1MinusTanh",
+    "``log(1 - tanh(x))``",
+    _log_1_minus_tanh,
+    lambda x, z: number(-2, x) * sigmoid(number(2, x) * x),
+    "tk_log_1_minus_tanh",
+    "log_1_minus_tanh",
+)
+Log1MinusExp, log_1_minus_exp = float_function(
+    "Log1MinusExp", "``log(1 - exp(x))``", _log_1_minus_exp, _of_expm1, "tk_log_1_minus_exp", "log_1_minus_exp"
+)
+LogExpm1, log_expm1 = float_function(
+    "LogExpm1", "``log(exp(x) - 1)``", _log_expm1, _of_expm1, "tk_log_expm1", "log_expm1"
+)
+Logit, logit = float_function(
+    "Logit", "``log(x / (1 - x))``", _logit, lambda x, z: number(1, x) / (x * (number(1, x) - x)), "tk_logit"
+)

@@ -32,7 +32,9 @@ _SMALL = (
 )  # fmt: skip
 
 
-def _of_floats(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def of_floats(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Let a function of float64 arrays take any: the result gets the argument's dtype if that is a float."""
+
     @functools.wraps(function)
     def of_any(x: Any) -> Any:
         x = np.asarray(x)
@@ -68,13 +70,13 @@ def exp_of_square(x: Any, sign: int, lift: Any = 0.0) -> Any:
     return exact if sign < 0 else np.where(value < np.inf, exact, value)
 
 
-@_of_floats
+@of_floats
 def exp_minus_square(x: Any) -> Any:
     """``exp(-x ** 2)``"""
     return exp_of_square(x, -1)
 
 
-@_of_floats
+@of_floats
 def x_exp_minus_square(x: Any) -> Any:
     """``x * exp(-x ** 2)``"""
     size = np.clip(np.abs(x), 0.0, 30.0)
@@ -123,19 +125,19 @@ def _rates(x: Any) -> tuple[Any, Any, Any]:
     return np.where(x < 0, below, rate), np.where(x < 0, below_excess, above), np.where(x < 0, below_slope, slope)
 
 
-@_of_floats
+@of_floats
 def erfc_rate(x: Any) -> Any:
     """``exp(-x ** 2) / (sqrt(pi) * erfc(x))``"""
     return _rates(x)[0]
 
 
-@_of_floats
+@of_floats
 def erfc_rate_excess(x: Any) -> Any:
     """``erfc_rate(x) - x``"""
     return _rates(x)[1]
 
 
-@_of_floats
+@of_floats
 def erfc_rate_slope(x: Any) -> Any:
     """``erfc_rate(x) * (erfc_rate(x) - x)``"""
     return _rates(x)[2]
@@ -151,7 +153,7 @@ def _erfcx_above(x: Any) -> Any:
     return value - value * low
 
 
-@_of_floats
+@of_floats
 def erfc(x: Any) -> Any:
     """``1 - erf(x)``"""
     size = np.abs(x)
@@ -164,7 +166,7 @@ def erfc(x: Any) -> Any:
     return np.where(np.isnan(x), x, np.where(size < 1.0, small, np.where(x < 0, 2.0 - tail, tail)))
 
 
-@_of_floats
+@of_floats
 def erfcx(x: Any) -> Any:
     """``exp(x ** 2) * erfc(x)``"""
     size = np.abs(x)
@@ -177,7 +179,7 @@ def erfcx(x: Any) -> Any:
     return np.where(size < 0.5, small, np.where(x < 0, 2 * power - above, above))
 
 
-@_of_floats
+@of_floats
 def erfcx_slope(x: Any) -> Any:
     """``erfcx(x) * (erfc_rate(x) - x)``, half of the negative derivative of erfcx"""
     size = np.abs(x)

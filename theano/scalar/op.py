@@ -11,8 +11,8 @@ from theano.configdefaults import config
 from theano.gof import Apply, Op, Variable
 from theano.gof.utils import MethodNotDefined
 from theano.scalar.convert import as_scalar
-from theano.scalar.output_types import Policy, bool_out, upcast_out, upgrade_to_float
-from theano.scalar.type import Scalar, complex_types, discrete_types, get_scalar_type
+from theano.scalar.output_types import Policy, bool_out, upgrade_to_float
+from theano.scalar.type import Scalar, ScalarConstant, complex_types, discrete_types, get_scalar_type
 
 
 class ScalarOp(Op):
@@ -205,6 +205,11 @@ def zeros_for(inputs: Sequence[Variable]) -> list[Variable]:
     return [x.zeros_like(dtype=config.floatX) if x.type in discrete_types else x.zeros_like() for x in inputs]
 
 
+def number(value: float, like: Variable) -> ScalarConstant:
+    """Return a constant of the type of `like`."""
+    return ScalarConstant(like.type, value)
+
+
 def chain(gz: Any, derivative: Any, x: Variable) -> Any:
     """Return the gradient at `x` of a cost whose gradient is `gz` at a function of `x` with the given derivative.
 
@@ -292,10 +297,13 @@ class UnaryMathOp(UnaryScalarOp):
         NumPy's (or another) function on arrays.
     c_func
         Name of the C function; None if there is none.
+    real_gradient
+        ``real_gradient(gz, x, z)`` is the gradient at real numbers `x`, where that is not said best by the derivative.
     """
 
     np_func: Callable
     c_func: str | None = None
+    real_gradient: Callable | None = None
 
     def impl(self, x: Any) -> Any:
         dtype = getattr(x, "dtype", None)
@@ -315,6 +323,8 @@ class UnaryMathOp(UnaryScalarOp):
         (gz,) = output_gradients
         if z.type in discrete_types:
             return zeros_for(inputs)
+        if self.real_gradient is not None and x.type.dtype.startswith("float") and gz.type not in complex_types:
+            return [self.real_gradient(gz, x, z)]
         if x.type in discrete_types:
             # The derivative is that of the function of real numbers, which the type of the integer need not hold.
             from theano.scalar.casting import cast
@@ -346,6 +356,51 @@ class FloatFunction(UnaryMathOp):
     output_types_preference = staticmethod(upgrade_to_float)
 
 
+def float_function(
+    class_name: str,
+    doc: str,
+    np_func: Callable,
+    derivative: Callable[[Any, Any], Any],
+    c_func: str | None = None,
+    name: str | None = None,
+    **attributes: Any,
+) -> tuple[type[FloatFunction], Any]:
+    """Return the class of a :class:`FloatFunction`, and the op that is its instance.
+
+    Parameters
+    ----------
+    class_name, doc
+        Name and docstring of the class.
+    np_func, c_func
+        As in :class:`UnaryMathOp`.
+    derivative
+        ``derivative(x, z)`` is the derivative at `x`, where the value is `z`.
+    name
+        Name of the op; by default that of the class in small letters.
+    **attributes
+        More attributes of the class; `nfunc_spec` is that of the ufunc by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Sinh, sinh = float_function("Sinh", "Hyperbolic sine.", np.sinh, lambda x, z: cosh(x), "sinh")
+    >>> sinh
+    sinh
+    """
+    if isinstance(np_func, np.ufunc):
+        attributes.setdefault("nfunc_spec", (np_func.__name__, 1, 1))
+    body = {
+        "__doc__": doc,
+        "__module__": derivative.__module__,
+        "np_func": staticmethod(np_func),
+        "derivative": staticmethod(derivative),
+        "c_func": c_func,
+        **attributes,
+    }
+    cls = type(class_name, (FloatFunction,), body)
+    return cls, cls(cls.output_types_preference, name=name or class_name.lower())
+
+
 class Predicate(ScalarOp):
     """An op whose result is a truth value."""
 
@@ -353,9 +408,3 @@ class Predicate(ScalarOp):
 
     def L_op(self, inputs, outputs, output_gradients):
         return zeros_for(inputs)
-
-
-class UpcastOp(ScalarOp):
-    """An op whose result has the common type of the inputs."""
-
-    output_types_preference = staticmethod(upcast_out)

@@ -6,6 +6,8 @@ Values are SciPy's; it is imported when the first of them is computed. C code th
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,14 +16,10 @@ from theano.scalar import error_functions
 from theano.scalar.arithmetic import abs_
 from theano.scalar.comparison import lt
 from theano.scalar.explog import exp, exp_minus_square, log
-from theano.scalar.op import BinaryScalarOp, FloatFunction
-from theano.scalar.output_types import upgrade_to_float, upgrade_to_float64
+from theano.scalar.op import BinaryScalarOp, float_function, number
+from theano.scalar.output_types import Policy, upgrade_to_float, upgrade_to_float64
 from theano.scalar.selection import minimum, switch
-from theano.scalar.type import ScalarConstant, complex_types
-
-
-def _number(value: float, like) -> ScalarConstant:
-    return ScalarConstant(like.type, value)
+from theano.scalar.type import complex_types
 
 
 def _bell(x):
@@ -34,157 +32,107 @@ def _scipy(name: str, *args: Any) -> Any:
     return getattr(special, name)(*args)
 
 
-class SpecialFunction(FloatFunction):
-    """A unary function that :mod:`scipy.special` has under the name `scipy_name`."""
+def special_function(
+    class_name: str, doc: str, derivative: Callable, np_func: Callable | None = None, **attributes: Any
+) -> tuple[type, Any]:
+    """Return what :func:`float_function` does for a function that :mod:`scipy.special` has under the name of the op.
 
-    scipy_name = ""
-
-    def impl(self, x):
-        dtype = getattr(x, "dtype", None)
-        if dtype is not None and dtype.kind in "biu" and dtype.itemsize <= 2:
-            x = np.float32(x)
-        return _scipy(self.scipy_name, x)
-
-
-class Erf(SpecialFunction):
-    """Error function."""
-
-    nfunc_spec = ("scipy.special.erf", 1, 1)
-    scipy_name = "erf"
-    c_func = "erf"
-
-    def derivative(self, x, z):
-        return _number(2 / math.sqrt(math.pi), x) * _bell(x)
+    `np_func` computes the values if they are not SciPy's.
+    """
+    name = class_name.lower()
+    np_func = np_func or partial(_scipy, name)
+    return float_function(class_name, doc, np_func, derivative, nfunc_spec=(f"scipy.special.{name}", 1, 1), **attributes)
 
 
-class _ErrorFunction(SpecialFunction):
-    """A function of which SciPy's loses digits in float64; `np_func` does not."""
+def _in_float64(ours: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
+    """A function of which SciPy's loses digits in float64, where `ours` does not."""
 
-    def impl(self, x):
+    def value(x: Any) -> Any:
         dtype = getattr(x, "dtype", np.dtype("complex128" if isinstance(x, complex) else "float64"))
         wide = dtype.itemsize >= (8 if dtype.kind == "f" else 4) and dtype.kind != "c"
-        return type(self).np_func(x) if wide else super().impl(x)
+        return ours(x) if wide else _scipy(name, x)
 
-
-class Erfc(_ErrorFunction):
-    """Complement of the error function, ``1 - erf(x)``."""
-
-    nfunc_spec = ("scipy.special.erfc", 1, 1)
-    scipy_name = "erfc"
-    np_func = staticmethod(error_functions.erfc)
-    c_func = "erfc"
-
-    def derivative(self, x, z):
-        return _number(-2 / math.sqrt(math.pi), x) * _bell(x)
-
-
-class Erfcx(_ErrorFunction):
-    """Scaled complement of the error function, ``exp(x**2) * erfc(x)``."""
-
-    nfunc_spec = ("scipy.special.erfcx", 1, 1)
-    scipy_name = "erfcx"
-    np_func = staticmethod(error_functions.erfcx)
-    c_func = "tk_erfcx"
-
-    def derivative(self, x, z):
-        if x.type in complex_types:
-            return _number(-2 / math.sqrt(math.pi), x) + _number(2, x) * x * z
-        # The difference 2 * x * z - 2 / sqrt(pi), which far above 0 is small.
-        return _number(-2, x) * erfcx_slope(x)
-
-
-class ErfcxSlope(FloatFunction):
-    """``erfcx(x) * (erfc_rate(x) - x)``, half of the negative derivative of ``erfcx(x)``."""
-
-    np_func = staticmethod(error_functions.erfcx_slope)
-    c_func = "tk_erfcx_slope"
-
-    def derivative(self, x, z):
-        return erfcx(x) * (_number(2, x) * erfc_rate_slope(x) - _number(1, x)) - _number(2, x) * z * erfc_rate_excess(x)
-
-
-class ErfcRate(FloatFunction):
-    """``exp(-x ** 2) / (sqrt(pi) * erfc(x))``, half of the rate at which ``log(erfc(x))`` falls; for large x near x."""
-
-    np_func = staticmethod(error_functions.erfc_rate)
-    c_func = "tk_erfc_rate"
-
-    def derivative(self, x, z):
-        return _number(2, x) * erfc_rate_slope(x)
-
-
-class ErfcRateExcess(FloatFunction):
-    """``erfc_rate(x) - x``, for large x near ``1 / (2 * x)``."""
-
-    np_func = staticmethod(error_functions.erfc_rate_excess)
-    c_func = "tk_erfc_rate_excess"
-
-    def derivative(self, x, z):
-        return _number(2, x) * erfc_rate_slope(x) - _number(1, x)
-
-
-class ErfcRateSlope(FloatFunction):
-    """``erfc_rate(x) * (erfc_rate(x) - x)``, half of the derivative of ``erfc_rate(x)``; for large x near 1/2."""
-
-    np_func = staticmethod(error_functions.erfc_rate_slope)
-    c_func = "tk_erfc_rate_slope"
-
-    def derivative(self, x, z):
-        rate, excess = erfc_rate(x), erfc_rate_excess(x)
-        return _number(2, x) * z * excess + rate * (_number(2, x) * z - _number(1, x))
+    return value
 
 
 def _inverse_slope(complement, z):
     """``sqrt(pi) / 2 * exp(z ** 2)`` where ``erfc(abs(z))`` is `complement`: so the error of `z` counts little."""
     # Where the complement is 0 the slope is infinite, and so would be the rate.
-    rate = minimum(erfc_rate(abs_(z)), _number(1e4, z))
-    return _number(0.5, z) / (complement * rate)
+    rate = minimum(erfc_rate(abs_(z)), number(1e4, z))
+    return number(0.5, z) / (complement * rate)
 
 
-class Erfinv(SpecialFunction):
-    """Inverse of the error function."""
-
-    nfunc_spec = ("scipy.special.erfinv", 1, 1)
-    scipy_name = "erfinv"
-
-    def derivative(self, x, z):
-        return _inverse_slope(_number(1, x) - abs_(x), z)
+def _erfcx_derivative(x, z):
+    if x.type in complex_types:
+        return number(-2 / math.sqrt(math.pi), x) + number(2, x) * x * z
+    # The difference 2 * x * z - 2 / sqrt(pi), which far above 0 is small.
+    return number(-2, x) * erfcx_slope(x)
 
 
-class Erfcinv(SpecialFunction):
-    """Inverse of the complement of the error function."""
-
-    nfunc_spec = ("scipy.special.erfcinv", 1, 1)
-    scipy_name = "erfcinv"
-
-    def derivative(self, x, z):
-        return -_inverse_slope(minimum(x, _number(2, x) - x), z)
+def _erfc_rate_slope_derivative(x, z):
+    rate, excess = erfc_rate(x), erfc_rate_excess(x)
+    return number(2, x) * z * excess + rate * (number(2, x) * z - number(1, x))
 
 
-class Gamma(SpecialFunction):
-    """Gamma function."""
-
-    nfunc_spec = ("scipy.special.gamma", 1, 1)
-    scipy_name = "gamma"
-    c_func = "tgamma"
-
-    def derivative(self, x, z):
-        return z * psi(x)
-
-
-class GammaLn(SpecialFunction):
-    """Logarithm of the absolute value of the gamma function."""
-
-    nfunc_spec = ("scipy.special.gammaln", 1, 1)
-    scipy_name = "gammaln"
-    c_func = "lgamma"
-
-    def impl(self, x):
-        value = super().impl(x)
-        return _gammaln(np.asarray(x, dtype="float64"), value)[()] if getattr(value, "dtype", None) == "float64" else value
-
-    def derivative(self, x, z):
-        return psi(x)
+Erf, erf = special_function(
+    "Erf", "Error function.", lambda x, z: number(2 / math.sqrt(math.pi), x) * _bell(x), c_func="erf"
+)
+Erfc, erfc = special_function(
+    "Erfc",
+    "Complement of the error function, ``1 - erf(x)``.",
+    lambda x, z: number(-2 / math.sqrt(math.pi), x) * _bell(x),
+    _in_float64(error_functions.erfc, "erfc"),
+    c_func="erfc",
+)
+Erfcx, erfcx = special_function(
+    "Erfcx",
+    "Scaled complement of the error function, ``exp(x**2) * erfc(x)``.",
+    _erfcx_derivative,
+    _in_float64(error_functions.erfcx, "erfcx"),
+    c_func="tk_erfcx",
+)
+ErfcxSlope, erfcx_slope = float_function(
+    "ErfcxSlope",
+    "``erfcx(x) * (erfc_rate(x) - x)``, half of the negative derivative of ``erfcx(x)``.",
+    error_functions.erfcx_slope,
+    lambda x, z: (
+        erfcx(x) * (number(2, x) * erfc_rate_slope(x) - number(1, x)) - number(2, x) * z * erfc_rate_excess(x)
+    ),
+    "tk_erfcx_slope",
+    "erfcx_slope",
+)
+ErfcRate, erfc_rate = float_function(
+    "ErfcRate",
+    "``exp(-x ** 2) / (sqrt(pi) * erfc(x))``, half of the rate at which ``log(erfc(x))`` falls; for large x near x.",
+    error_functions.erfc_rate,
+    lambda x, z: number(2, x) * erfc_rate_slope(x),
+    "tk_erfc_rate",
+    "erfc_rate",
+)
+ErfcRateExcess, erfc_rate_excess = float_function(
+    "ErfcRateExcess",
+    "``erfc_rate(x) - x``, for large x near ``1 / (2 * x)``.",
+    error_functions.erfc_rate_excess,
+    lambda x, z: number(2, x) * erfc_rate_slope(x) - number(1, x),
+    "tk_erfc_rate_excess",
+    "erfc_rate_excess",
+)
+ErfcRateSlope, erfc_rate_slope = float_function(
+    "ErfcRateSlope",
+    "``erfc_rate(x) * (erfc_rate(x) - x)``, half of the derivative of ``erfc_rate(x)``; for large x near 1/2.",
+    error_functions.erfc_rate_slope,
+    _erfc_rate_slope_derivative,
+    "tk_erfc_rate_slope",
+    "erfc_rate_slope",
+)
+Erfinv, erfinv = special_function(
+    "Erfinv", "Inverse of the error function.", lambda x, z: _inverse_slope(number(1, x) - abs_(x), z)
+)
+Erfcinv, erfcinv = special_function(
+    "Erfcinv",
+    "Inverse of the complement of the error function.",
+    lambda x, z: -_inverse_slope(minimum(x, number(2, x) - x), z),
+)
 
 
 def _gammaln(x, value):
@@ -204,6 +152,11 @@ def _gammaln(x, value):
             large = np.log(np.pi / sine) - _gammaln(np.where(below, 1 - x, 1.0), _scipy("gammaln", np.where(below, 1 - x, 1.0)))
             value = np.where(below & (x > -1e15), np.where(x > -1e-300, -np.log(-x), large), value)
         return np.where((x < 1e-300) & (x > 0), -np.log(x), value)
+
+
+def _gammaln_by_dtype(x):
+    value = _scipy("gammaln", x)
+    return _gammaln(np.asarray(x, dtype="float64"), value)[()] if getattr(value, "dtype", None) == "float64" else value
 
 
 _PSI_CODE = """
@@ -287,45 +240,15 @@ static inline double theano_scalar_tri_gamma(double x)
 """
 
 
-class Psi(SpecialFunction):
-    """Derivative of the logarithm of the gamma function."""
-
-    nfunc_spec = ("scipy.special.psi", 1, 1)
-    scipy_name = "psi"
-    c_func = "theano_scalar_psi"
-
-    def impl(self, x):
-        value = super().impl(x)
-        below = np.less(x, 0) if getattr(value, "dtype", None) == "float64" else False
-        if not np.any(below):
-            return value
-        # SciPy's loses digits near whole numbers.
-        with np.errstate(all="ignore"):
-            rest = x - np.rint(x)
-            reflected = _scipy("psi", np.where(below, 1 - x, 1.0)) - np.where(abs(rest) == 0.5, 0.0, np.pi / np.tan(np.pi * rest))
-        return np.where(below & (rest != 0), reflected, value)[()]
-
-    def c_support_code(self):
-        return _PSI_CODE
-
-    def derivative(self, x, z):
-        return tri_gamma(x)
-
-
-class TriGamma(SpecialFunction):
-    """Second derivative of the logarithm of the gamma function."""
-
-    nfunc_spec = ("theano.scalar.special._tri_gamma", 1, 1)
-    c_func = "theano_scalar_tri_gamma"
-
-    def impl(self, x):
-        return _tri_gamma(x)
-
-    def c_support_code(self):
-        return _TRI_GAMMA_CODE
-
-    def derivative(self, x, z):
-        raise NotImplementedError("the third derivative of gammaln is not defined")
+def _psi(x):
+    value = _scipy("psi", x)
+    below = np.less(x, 0) if getattr(value, "dtype", None) == "float64" else False
+    if not np.any(below):
+        return value
+    # SciPy's loses digits near whole numbers.
+    rest = x - np.rint(x)
+    reflected = _scipy("psi", np.where(below, 1 - x, 1.0)) - np.where(abs(rest) == 0.5, 0.0, np.pi / np.tan(np.pi * rest))
+    return np.where(below & (rest != 0), reflected, value)[()]
 
 
 def _tri_gamma(x):
@@ -339,117 +262,36 @@ def _tri_gamma(x):
     return np.where(value > 0, positive, reflected).astype(out_dtype)[()]
 
 
-class _TwoArguments(BinaryScalarOp):
-    """A function of two numbers that :mod:`scipy.special` has, differentiable in the second at most."""
-
-    output_types_preference = staticmethod(upgrade_to_float64)
-    scipy_name = ""
-
-    def impl(self, k, x):
-        # The order is real, also where its constant got the dtype of a complex argument.
-        return _scipy(self.scipy_name, np.real(k), x)
-
-    def derivative(self, k, x, z):
-        """Return the derivative with respect to the second argument."""
-        raise NotImplementedError(f"{self} has no derivative")
-
-    def L_op(self, inputs, outputs, output_gradients):
-        from theano.gradient import grad_not_implemented
-
-        k, x = inputs
-        (gz,) = output_gradients
-        return [grad_not_implemented(self, 0, k), gz * self.derivative(k, x, outputs[0])]
+def _no_third_derivative(x, z):
+    raise NotImplementedError("the third derivative of gammaln is not defined")
 
 
-class Chi2SF(_TwoArguments):
-    """Survival function of the chi-squared distribution at x with k degrees of freedom: ``chi2sf(x, k)``."""
-
-    nfunc_spec = ("theano.scalar.special._chi2sf", 2, 1)
-
-    def impl(self, x, k):
-        return _chi2sf(x, k)
-
-    @staticmethod
-    def st_impl(x, k):
-        """Return the value for numbers or arrays."""
-        return _chi2sf(x, k)
-
-    def L_op(self, inputs, outputs, output_gradients):
-        from theano.gradient import grad_not_implemented
-
-        x, k = inputs
-        (gz,) = output_gradients
-        half = _number(0.5, outputs[0])
-        density = exp((k * half - 1) * log(x * half) - x * half - gammaln(k * half)) * half
-        return [-gz * density, grad_not_implemented(self, 1, k)]
-
-
-def _chi2sf(x, k):
-    return _scipy("chdtrc", k, x)
-
-
-class GammaInc(_TwoArguments):
-    """Regularised lower incomplete gamma function, ``gammainc(k, x)``."""
-
-    nfunc_spec = ("scipy.special.gammainc", 2, 1)
-    scipy_name = "gammainc"
-
-    @staticmethod
-    def st_impl(k, x):
-        """Return the value for numbers or arrays."""
-        return _scipy("gammainc", k, x)
-
-    def derivative(self, k, x, z):
-        return exp(-x + (k - 1) * log(x) - gammaln(k))
-
-
-class GammaIncC(_TwoArguments):
-    """Regularised upper incomplete gamma function, ``gammaincc(k, x)``."""
-
-    nfunc_spec = ("scipy.special.gammaincc", 2, 1)
-    scipy_name = "gammaincc"
-
-    @staticmethod
-    def st_impl(k, x):
-        """Return the value for numbers or arrays."""
-        return _scipy("gammaincc", k, x)
-
-    def derivative(self, k, x, z):
-        return -exp(-x + (k - 1) * log(x) - gammaln(k))
-
-
-class GammaU(_TwoArguments):
-    """Upper incomplete gamma function, not regularised: ``gammau(k, x)``."""
-
-    nfunc_spec = ("theano.scalar.special._gammau", 2, 1)
-
-    def impl(self, k, x):
-        return _gammau(k, x)
-
-    @staticmethod
-    def st_impl(k, x):
-        """Return the value for numbers or arrays."""
-        return _gammau(k, x)
-
-    def derivative(self, k, x, z):
-        return -exp(-x + (k - 1) * log(x))
-
-
-class GammaL(_TwoArguments):
-    """Lower incomplete gamma function, not regularised: ``gammal(k, x)``."""
-
-    nfunc_spec = ("theano.scalar.special._gammal", 2, 1)
-
-    def impl(self, k, x):
-        return _gammal(k, x)
-
-    @staticmethod
-    def st_impl(k, x):
-        """Return the value for numbers or arrays."""
-        return _gammal(k, x)
-
-    def derivative(self, k, x, z):
-        return exp(-x + (k - 1) * log(x))
+Gamma, gamma = special_function("Gamma", "Gamma function.", lambda x, z: z * psi(x), c_func="tgamma")
+GammaLn, gammaln = special_function(
+    "GammaLn",
+    "Logarithm of the absolute value of the gamma function.",
+    lambda x, z: psi(x),
+    _gammaln_by_dtype,
+    c_func="lgamma",
+)
+Psi, psi = special_function(
+    "Psi",
+    "Derivative of the logarithm of the gamma function.",
+    lambda x, z: tri_gamma(x),
+    _psi,
+    c_func="theano_scalar_psi",
+    c_support_code=lambda self: _PSI_CODE,
+)
+TriGamma, tri_gamma = float_function(
+    "TriGamma",
+    "Second derivative of the logarithm of the gamma function.",
+    _tri_gamma,
+    _no_third_derivative,
+    "theano_scalar_tri_gamma",
+    "tri_gamma",
+    nfunc_spec=("theano.scalar.special._tri_gamma", 1, 1),
+    c_support_code=lambda self: _TRI_GAMMA_CODE,
+)
 
 
 def _gammau(k, x):
@@ -463,102 +305,128 @@ def _gammal(k, x):
     return value * _scipy("gamma", np.asarray(k, dtype=value.dtype))
 
 
-class Jv(_TwoArguments):
-    """Bessel function of the first kind of order v (real): ``jv(v, x)``."""
-
-    nfunc_spec = ("scipy.special.jv", 2, 1)
-    scipy_name = "jv"
-    output_types_preference = staticmethod(upgrade_to_float)
-
-    def derivative(self, k, x, z):
-        return (jv(k - 1, x) - jv(k + 1, x)) / _number(2, x)
+def _chi2sf(x, k):
+    return _scipy("chdtrc", k, x)
 
 
-class J1(SpecialFunction):
-    """Bessel function of the first kind of order 1."""
+class TwoArguments(BinaryScalarOp):
+    """A function of two numbers, differentiable in one at most.
 
-    nfunc_spec = ("scipy.special.j1", 1, 1)
-    scipy_name = "j1"
+    Attributes
+    ----------
+    st_impl
+        The function of numbers or arrays.
+    differentiable : int
+        The argument in which it can be differentiated.
+    derivative
+        ``derivative(x, y, z)`` is the derivative with respect to that, where the value is `z`.
+    """
 
-    def derivative(self, x, z):
-        # J1(x)/x tends to 1/2 at 0, where the quotient has no value; with subnormal numbers it has few digits.
-        quotient = switch(lt(abs_(x), _number(1e-30, x)), _number(0.5, x), z / x)
-        return j0(x) - quotient
+    st_impl: Callable
+    differentiable = 1
+    derivative: Callable
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        if node.inputs[0].type in complex_types:
-            return super().c_code(node, name, inputs, outputs, sub)
-        return f"{outputs[0]} = j1((npy_float64){inputs[0]});"
+    def impl(self, x, y):
+        # The order is real, also where its constant got the dtype of a complex argument.
+        return self.st_impl(np.real(x), y) if self.differentiable else self.st_impl(x, y)
 
+    def L_op(self, inputs, outputs, output_gradients):
+        from theano.gradient import grad_not_implemented
 
-class J0(SpecialFunction):
-    """Bessel function of the first kind of order 0."""
-
-    nfunc_spec = ("scipy.special.j0", 1, 1)
-    scipy_name = "j0"
-
-    def derivative(self, x, z):
-        return -j1(x)
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        if node.inputs[0].type in complex_types:
-            return super().c_code(node, name, inputs, outputs, sub)
-        return f"{outputs[0]} = j0((npy_float64){inputs[0]});"
+        (gz,) = output_gradients
+        grads = [grad_not_implemented(self, i, x) for i, x in enumerate(inputs)]
+        grads[self.differentiable] = gz * self.derivative(*inputs, outputs[0])
+        return grads
 
 
-class Iv(_TwoArguments):
-    """Modified Bessel function of the first kind of order v (real): ``iv(v, x)``."""
-
-    nfunc_spec = ("scipy.special.iv", 2, 1)
-    scipy_name = "iv"
-    output_types_preference = staticmethod(upgrade_to_float)
-
-    def derivative(self, k, x, z):
-        return (iv(k - 1, x) + iv(k + 1, x)) / _number(2, x)
-
-
-class I1(SpecialFunction):
-    """Modified Bessel function of the first kind of order 1."""
-
-    nfunc_spec = ("scipy.special.i1", 1, 1)
-    scipy_name = "i1"
-
-    def derivative(self, x, z):
-        quotient = switch(lt(abs_(x), _number(1e-30, x)), _number(0.5, x), z / x)
-        return i0(x) - quotient
+def _binary(
+    class_name: str, doc: str, derivative: Callable, st_impl: Callable | None, policy: Policy, differentiable: int = 1
+) -> tuple[type, Any]:
+    name = class_name.lower()
+    body = {
+        "__doc__": doc,
+        "__module__": __name__,
+        "nfunc_spec": (f"theano.scalar.special._{name}" if st_impl else f"scipy.special.{name}", 2, 1),
+        "output_types_preference": staticmethod(policy),
+        "st_impl": staticmethod(st_impl or partial(_scipy, name)),
+        "derivative": staticmethod(derivative),
+        "differentiable": differentiable,
+    }
+    cls = type(class_name, (TwoArguments,), body)
+    return cls, cls(policy, name=name)
 
 
-class I0(SpecialFunction):
-    """Modified Bessel function of the first kind of order 0."""
-
-    nfunc_spec = ("scipy.special.i0", 1, 1)
-    scipy_name = "i0"
-
-    def derivative(self, x, z):
-        return i1(x)
+def _chi2sf_derivative(x, k, z):
+    half = number(0.5, z)
+    return -(exp((k * half - 1) * log(x * half) - x * half - gammaln(k * half)) * half)
 
 
-erf = Erf(upgrade_to_float, name="erf")
-erfc = Erfc(upgrade_to_float, name="erfc")
-erfcx = Erfcx(upgrade_to_float, name="erfcx")
-erfcx_slope = ErfcxSlope(upgrade_to_float, name="erfcx_slope")
-erfc_rate = ErfcRate(upgrade_to_float, name="erfc_rate")
-erfc_rate_excess = ErfcRateExcess(upgrade_to_float, name="erfc_rate_excess")
-erfc_rate_slope = ErfcRateSlope(upgrade_to_float, name="erfc_rate_slope")
-erfinv = Erfinv(upgrade_to_float, name="erfinv")
-erfcinv = Erfcinv(upgrade_to_float, name="erfcinv")
-gamma = Gamma(upgrade_to_float, name="gamma")
-gammaln = GammaLn(upgrade_to_float, name="gammaln")
-psi = Psi(upgrade_to_float, name="psi")
-tri_gamma = TriGamma(upgrade_to_float, name="tri_gamma")
-chi2sf = Chi2SF(upgrade_to_float64, name="chi2sf")
-gammainc = GammaInc(upgrade_to_float64, name="gammainc")
-gammaincc = GammaIncC(upgrade_to_float64, name="gammaincc")
-gammau = GammaU(upgrade_to_float64, name="gammau")
-gammal = GammaL(upgrade_to_float64, name="gammal")
-jv = Jv(upgrade_to_float, name="jv")
-j1 = J1(upgrade_to_float, name="j1")
-j0 = J0(upgrade_to_float, name="j0")
-iv = Iv(upgrade_to_float, name="iv")
-i1 = I1(upgrade_to_float, name="i1")
-i0 = I0(upgrade_to_float, name="i0")
+def _density(k, x):
+    return exp(-x + (k - 1) * log(x) - gammaln(k))
+
+
+Chi2SF, chi2sf = _binary(
+    "Chi2SF",
+    "Survival function of the chi-squared distribution at x with k degrees of freedom: ``chi2sf(x, k)``.",
+    _chi2sf_derivative,
+    _chi2sf,
+    upgrade_to_float64,
+    differentiable=0,
+)
+GammaInc, gammainc = _binary(
+    "GammaInc",
+    "Regularised lower incomplete gamma function, ``gammainc(k, x)``.",
+    lambda k, x, z: _density(k, x),
+    None,
+    upgrade_to_float64,
+)
+GammaIncC, gammaincc = _binary(
+    "GammaIncC",
+    "Regularised upper incomplete gamma function, ``gammaincc(k, x)``.",
+    lambda k, x, z: -_density(k, x),
+    None,
+    upgrade_to_float64,
+)
+GammaU, gammau = _binary(
+    "GammaU",
+    "Upper incomplete gamma function, not regularised: ``gammau(k, x)``.",
+    lambda k, x, z: -exp(-x + (k - 1) * log(x)),
+    _gammau,
+    upgrade_to_float64,
+)
+GammaL, gammal = _binary(
+    "GammaL",
+    "Lower incomplete gamma function, not regularised: ``gammal(k, x)``.",
+    lambda k, x, z: exp(-x + (k - 1) * log(x)),
+    _gammal,
+    upgrade_to_float64,
+)
+
+
+def _over_argument(x, z):
+    """``z / x``, which tends to 1/2 at 0, where the quotient has no value; with subnormal numbers it has few digits."""
+    return switch(lt(abs_(x), number(1e-30, x)), number(0.5, x), z / x)
+
+
+Jv, jv = _binary(
+    "Jv",
+    "Bessel function of the first kind of order v (real): ``jv(v, x)``.",
+    lambda k, x, z: (jv(k - 1, x) - jv(k + 1, x)) / number(2, x),
+    None,
+    upgrade_to_float,
+)
+Iv, iv = _binary(
+    "Iv",
+    "Modified Bessel function of the first kind of order v (real): ``iv(v, x)``.",
+    lambda k, x, z: (iv(k - 1, x) + iv(k + 1, x)) / number(2, x),
+    None,
+    upgrade_to_float,
+)
+J1, j1 = special_function(
+    "J1", "Bessel function of the first kind of order 1.", lambda x, z: j0(x) - _over_argument(x, z), c_func="j1"
+)
+J0, j0 = special_function("J0", "Bessel function of the first kind of order 0.", lambda x, z: -j1(x), c_func="j0")
+I1, i1 = special_function(
+    "I1", "Modified Bessel function of the first kind of order 1.", lambda x, z: i0(x) - _over_argument(x, z)
+)
+I0, i0 = special_function("I0", "Modified Bessel function of the first kind of order 0.", lambda x, z: i1(x))

@@ -8,109 +8,39 @@ import numpy as np
 
 from theano.scalar.casting import cast
 from theano.scalar.explog import sqrt
-from theano.scalar.op import BinaryScalarOp, FloatFunction, c_compute_type
+from theano.scalar.op import BinaryScalarOp, FloatFunction, c_compute_type, float_function, number
 from theano.scalar.output_types import upgrade_to_float, upgrade_to_float_no_complex
-from theano.scalar.type import ScalarConstant, complex_types, discrete_types
+from theano.scalar.type import complex_types, discrete_types
 
 
-def _number(value: float, like) -> ScalarConstant:
-    return ScalarConstant(like.type, value)
+class _Scaling(FloatFunction):
+    """An angle in another unit."""
+
+    output_types_preference = staticmethod(upgrade_to_float_no_complex)
+    factor: float
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        ctype = c_compute_type(node.outputs[0].type.dtype)
+        return f"{outputs[0]} = ({ctype}){inputs[0]} * ({ctype}){self.factor!r};"
+
+    def derivative(self, x, z):
+        return number(self.factor, z)
 
 
-class Deg2Rad(FloatFunction):
+class Deg2Rad(_Scaling):
     """Degrees to radians."""
 
     nfunc_spec = ("deg2rad", 1, 1)
     np_func = np.deg2rad
-    output_types_preference = staticmethod(upgrade_to_float_no_complex)
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        ctype = c_compute_type(node.outputs[0].type.dtype)
-        return f"{outputs[0]} = ({ctype}){inputs[0]} * ({ctype}){pi / 180!r};"
-
-    def derivative(self, x, z):
-        return _number(pi / 180, z)
+    factor = pi / 180
 
 
-class Rad2Deg(FloatFunction):
+class Rad2Deg(_Scaling):
     """Radians to degrees."""
 
     nfunc_spec = ("rad2deg", 1, 1)
     np_func = np.rad2deg
-    output_types_preference = staticmethod(upgrade_to_float_no_complex)
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        ctype = c_compute_type(node.outputs[0].type.dtype)
-        return f"{outputs[0]} = ({ctype}){inputs[0]} * ({ctype}){180 / pi!r};"
-
-    def derivative(self, x, z):
-        return _number(180 / pi, z)
-
-
-class Cos(FloatFunction):
-    """Cosine."""
-
-    nfunc_spec = ("cos", 1, 1)
-    np_func = np.cos
-    c_func = "cos"
-
-    def derivative(self, x, z):
-        return -sin(x)
-
-
-class Sin(FloatFunction):
-    """Sine."""
-
-    nfunc_spec = ("sin", 1, 1)
-    np_func = np.sin
-    c_func = "sin"
-
-    def derivative(self, x, z):
-        return cos(x)
-
-
-class Tan(FloatFunction):
-    """Tangent."""
-
-    nfunc_spec = ("tan", 1, 1)
-    np_func = np.tan
-    c_func = "tan"
-
-    def derivative(self, x, z):
-        return _number(1, z) + z * z
-
-
-class ArcCos(FloatFunction):
-    """Inverse cosine."""
-
-    nfunc_spec = ("arccos", 1, 1)
-    np_func = np.arccos
-    c_func = "acos"
-
-    def derivative(self, x, z):
-        return -(_number(1, x) / sqrt(_number(1, x) - x * x))
-
-
-class ArcSin(FloatFunction):
-    """Inverse sine."""
-
-    nfunc_spec = ("arcsin", 1, 1)
-    np_func = np.arcsin
-    c_func = "asin"
-
-    def derivative(self, x, z):
-        return _number(1, x) / sqrt(_number(1, x) - x * x)
-
-
-class ArcTan(FloatFunction):
-    """Inverse tangent."""
-
-    nfunc_spec = ("arctan", 1, 1)
-    np_func = np.arctan
-    c_func = "atan"
-
-    def derivative(self, x, z):
-        return _number(1, x) / (_number(1, x) + x * x)
+    factor = 180 / pi
 
 
 class ArcTan2(BinaryScalarOp):
@@ -142,84 +72,37 @@ class ArcTan2(BinaryScalarOp):
         return [gz * x / squared, gz * -y / squared]
 
 
-class Cosh(FloatFunction):
-    """Hyperbolic cosine."""
-
-    nfunc_spec = ("cosh", 1, 1)
-    np_func = np.cosh
-    c_func = "cosh"
-
-    def derivative(self, x, z):
-        return sinh(x)
+def _one_less_square(x):
+    return number(1, x) - x * x
 
 
-class Sinh(FloatFunction):
-    """Hyperbolic sine."""
-
-    nfunc_spec = ("sinh", 1, 1)
-    np_func = np.sinh
-    c_func = "sinh"
-
-    def derivative(self, x, z):
-        return cosh(x)
+def _arccosh_slope(x, z):
+    return number(1, x) / (sqrt(x - number(1, x)) * sqrt(x + number(1, x)))
 
 
-class Tanh(FloatFunction):
-    """Hyperbolic tangent."""
-
-    nfunc_spec = ("tanh", 1, 1)
-    np_func = np.tanh
-    c_func = "tanh"
-
-    def derivative(self, x, z):
-        return _number(1, z) - z * z
-
-
-class ArcCosh(FloatFunction):
-    """Inverse hyperbolic cosine."""
-
-    nfunc_spec = ("arccosh", 1, 1)
-    np_func = np.arccosh
-    c_func = "acosh"
-
-    def derivative(self, x, z):
-        return _number(1, x) / (sqrt(x - _number(1, x)) * sqrt(x + _number(1, x)))
-
-
-class ArcSinh(FloatFunction):
-    """Inverse hyperbolic sine."""
-
-    nfunc_spec = ("arcsinh", 1, 1)
-    np_func = np.arcsinh
-    c_func = "asinh"
-
-    def derivative(self, x, z):
-        return _number(1, x) / sqrt(x * x + _number(1, x))
-
-
-class ArcTanh(FloatFunction):
-    """Inverse hyperbolic tangent."""
-
-    nfunc_spec = ("arctanh", 1, 1)
-    np_func = np.arctanh
-    c_func = "atanh"
-
-    def derivative(self, x, z):
-        return _number(1, x) / (_number(1, x) - x * x)
+def _arcsin_slope(x, z):
+    return number(1, x) / sqrt(_one_less_square(x))
 
 
 deg2rad = Deg2Rad(upgrade_to_float_no_complex, name="deg2rad")
 rad2deg = Rad2Deg(upgrade_to_float_no_complex, name="rad2deg")
-cos = Cos(upgrade_to_float, name="cos")
-sin = Sin(upgrade_to_float, name="sin")
-tan = Tan(upgrade_to_float, name="tan")
-arccos = ArcCos(upgrade_to_float, name="arccos")
-arcsin = ArcSin(upgrade_to_float, name="arcsin")
-arctan = ArcTan(upgrade_to_float, name="arctan")
 arctan2 = ArcTan2(upgrade_to_float, name="arctan2")
-cosh = Cosh(upgrade_to_float, name="cosh")
-sinh = Sinh(upgrade_to_float, name="sinh")
-tanh = Tanh(upgrade_to_float, name="tanh")
-arccosh = ArcCosh(upgrade_to_float, name="arccosh")
-arcsinh = ArcSinh(upgrade_to_float, name="arcsinh")
-arctanh = ArcTanh(upgrade_to_float, name="arctanh")
+
+Cos, cos = float_function("Cos", "Cosine.", np.cos, lambda x, z: -sin(x), "cos")
+Sin, sin = float_function("Sin", "Sine.", np.sin, lambda x, z: cos(x), "sin")
+Tan, tan = float_function("Tan", "Tangent.", np.tan, lambda x, z: number(1, z) + z * z, "tan")
+ArcCos, arccos = float_function("ArcCos", "Inverse cosine.", np.arccos, lambda x, z: -_arcsin_slope(x, z), "acos")
+ArcSin, arcsin = float_function("ArcSin", "Inverse sine.", np.arcsin, _arcsin_slope, "asin")
+ArcTan, arctan = float_function(
+    "ArcTan", "Inverse tangent.", np.arctan, lambda x, z: number(1, x) / (number(1, x) + x * x), "atan"
+)
+Cosh, cosh = float_function("Cosh", "Hyperbolic cosine.", np.cosh, lambda x, z: sinh(x), "cosh")
+Sinh, sinh = float_function("Sinh", "Hyperbolic sine.", np.sinh, lambda x, z: cosh(x), "sinh")
+Tanh, tanh = float_function("Tanh", "Hyperbolic tangent.", np.tanh, lambda x, z: _one_less_square(z), "tanh")
+ArcCosh, arccosh = float_function("ArcCosh", "Inverse hyperbolic cosine.", np.arccosh, _arccosh_slope, "acosh")
+ArcSinh, arcsinh = float_function(
+    "ArcSinh", "Inverse hyperbolic sine.", np.arcsinh, lambda x, z: number(1, x) / sqrt(x * x + number(1, x)), "asinh"
+)
+ArcTanh, arctanh = float_function(
+    "ArcTanh", "Inverse hyperbolic tangent.", np.arctanh, lambda x, z: number(1, x) / _one_less_square(x), "atanh"
+)
