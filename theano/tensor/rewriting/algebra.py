@@ -503,11 +503,10 @@ def local_clip_clip(node: Any) -> Any:
 @register_specialize
 @local_optimizer([T.lt, T.gt, T.le, T.ge, T.maximum, T.minimum])
 def local_useless_elemwise_comparison(node: Any) -> Any:
-    """Comparisons whose result is known: ``x < x -> 0``, ``x.shape[0] >= 0 -> 1``, ``x.shape[0] < 0 -> 0``,
+    """Comparisons whose result is known: ``x < x -> 0``, ``x <= x -> 1``, ``x.shape[0] >= 0 -> 1``, ``x.shape[0] < 0 -> 0``,
     ``maximum(x.shape[0], 0) -> x.shape[0]``, ``minimum(x.shape[0], 0) -> 0``
 
-    Floats are not compared with themselves: NaN is less than nothing, but equal results hold for both answers only
-    where the result is 0.
+    As in the original, all that is in an array counts as equal to itself: ``x <= x`` is true of NaN.
     """
     a, b = node.inputs
     op = node.op

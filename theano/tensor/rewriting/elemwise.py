@@ -222,6 +222,8 @@ def _same(a: Any, b: Any) -> bool:
 def local_useless_elemwise(node: Any) -> Any:
     """Identities: ``eq(x, x) -> 1``, ``neq(x, x) -> 0``, ``add(x) -> x``, ``mul(x) -> x``, ``identity(x) -> x``,
     ``x & True -> x``, ``x & 0 -> 0``, ``x | 0 -> x``, ``x ^ x -> 0``
+
+    As in the original, all that is in an array counts as equal to itself: ``eq(x, x)`` is true of NaN.
     """
     scalar_op = node.op.scalar_op
     inputs = node.inputs
@@ -250,7 +252,6 @@ def _constant_result(node: Any, value: Any) -> Any:
 
 
 def _useless_eq(node: Any, inputs: Any) -> Any:
-    # NaN is not equal to itself, but the manual promises this for all dtypes.
     return _constant_result(node, 1) if len(inputs) == 2 and _same(inputs[0], inputs[1]) else False
 
 
@@ -535,7 +536,8 @@ def is_inverse_pair(node_op: Any, prev_op: Any, inv_pair: Any) -> bool:
     return (matches(node_op, a) and matches(prev_op, b)) or (matches(node_op, b) and matches(prev_op, a))
 
 
-# arccosh(cosh(x)) is |x| and cosh(arccosh(x)) is NaN below 1, so what is listed here is exact both ways or is documented.
+# As in the original, cosh(arccosh(x)) is x also below 1, and tanh(arctanh(x)) beyond 1, where they would be NaN.
+# arccosh(cosh(x)) is |x|: no entry.
 _INVERSES: dict[Any, Any] = {
     T.deg2rad: T.rad2deg,
     T.rad2deg: T.deg2rad,
