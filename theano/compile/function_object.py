@@ -114,6 +114,10 @@ class _Values(_ByKey):
         container.provided += 1
 
 
+_BINDING = ("fn", "profile", "output_keys", "return_none", "unpack_single")
+"""The attributes that decide what a call means; they may be changed at any time, by any thread."""
+
+
 class Function(FastCall):
     """A compiled function.
 
@@ -175,7 +179,7 @@ class Function(FastCall):
         self.output_keys = output_keys
         self.maker = maker
         self.name = name
-        self._profile = None
+        self.profile = None
         self._call_lock = threading.RLock()
         self.trust_input = False
         self.finder = {}
@@ -220,36 +224,34 @@ class Function(FastCall):
         self.nodes_with_inner_function = _nodes_with_inner_function(maker)
         self._bind_fast_path()
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in _BINDING and self.container is not None:
+            self._bind_fast_path()
+
     def _bind_fast_path(self) -> None:
         """Let calls with plain positional arguments run without Python where that means the same."""
-        program = getattr(self.fn, "program", None)
-        explicit = [i for i, container in enumerate(self.input_storage) if not container.implicit]
-        required = [i for i in explicit if self.input_storage[i].required]
-        positional = list(range(len(required)))
-        if (
-            program is None
-            or self._profile is not None
-            or self.output_keys is not None
-            or self._may_alias
-            # A call with another value for a default puts it where the program looks for the default.
-            or self._refeeds
-            or required != positional
-            or any(self.input_storage[i].strict for i in required)
-        ):
-            self._fast_bind(None, (), 0, None)
-            return
-        single = None if self.return_none else bool(self.unpack_single and self.n_returned_outputs == 1)
-        self._fast_bind(program, tuple(required), self.n_returned_outputs, single)
-
-    @property
-    def profile(self) -> Any:
-        """Collected timings, or None."""
-        return self._profile
-
-    @profile.setter
-    def profile(self, profile: Any) -> None:
-        self._profile = profile
-        self._bind_fast_path()
+        seen = None
+        # Another thread may change an attribute meanwhile: who binds last must have seen it.
+        while seen != (seen := [getattr(self, name) for name in _BINDING]):
+            program = getattr(self.fn, "program", None)
+            explicit = [i for i, container in enumerate(self.input_storage) if not container.implicit]
+            required = [i for i in explicit if self.input_storage[i].required]
+            positional = list(range(len(required)))
+            if (
+                program is None
+                or self.profile is not None
+                or self.output_keys is not None
+                or self._may_alias
+                # A call with another value for a default puts it where the program looks for the default.
+                or self._refeeds
+                or required != positional
+                or any(self.input_storage[i].strict for i in required)
+            ):
+                self._fast_bind(None, (), 0, None)
+            else:
+                single = None if self.return_none else bool(self.unpack_single and self.n_returned_outputs == 1)
+                self._fast_bind(program, tuple(required), self.n_returned_outputs, single)
 
     def __contains__(self, key: Any) -> bool:
         return key in self.value
@@ -283,7 +285,7 @@ class Function(FastCall):
         TypeError
             For missing, unknown, repeated or ill-typed arguments.
         """
-        profile = self._profile
+        profile = self.profile
         start = time.perf_counter() if profile else 0.0
         wanted = self._positions_of_outputs(output_subset)
         # The containers belong to one call at a time.
@@ -298,15 +300,15 @@ class Function(FastCall):
                         container.storage[0] = None
                 for container, value in self._refeeds:
                     container.storage[0] = value
-        if profile:
-            elapsed = time.perf_counter() - start
-            profile.fct_call_time += elapsed
-            profile.fct_callcount += 1
-            if hasattr(self.fn, "update_profile"):
-                self.fn.update_profile(profile)
-            if profile.ignore_first_call:
-                profile.reset()
-                profile.ignore_first_call = False
+            if profile:
+                elapsed = time.perf_counter() - start
+                profile.fct_call_time += elapsed
+                profile.fct_callcount += 1
+                if hasattr(self.fn, "update_profile"):
+                    self.fn.update_profile(profile)
+                if profile.ignore_first_call:
+                    profile.reset()
+                    profile.ignore_first_call = False
 
         if self.return_none:
             return None
@@ -437,12 +439,13 @@ class Function(FastCall):
     def free(self) -> None:
         """Forget intermediate values, which functions compiled with ``allow_gc=False`` keep between calls."""
         fn = self.fn
-        if hasattr(fn, "free"):
-            fn.free()
-        if not getattr(fn, "allow_gc", False):
-            for variable, storage in getattr(fn, "storage_map", {}).items():
-                if not isinstance(variable, Constant) and variable.owner is not None:
-                    storage[0] = None
+        with self._call_lock:
+            if hasattr(fn, "free"):
+                fn.free()
+            if not getattr(fn, "allow_gc", False):
+                for variable, storage in getattr(fn, "storage_map", {}).items():
+                    if not isinstance(variable, Constant) and variable.owner is not None:
+                        storage[0] = None
         for node in self.nodes_with_inner_function:
             # Not by the property `fn`, which would compile it.
             inner = vars(node.op).get("_fn")

@@ -14,16 +14,22 @@ typedef struct {
     PyTypeObject *scalar_type;  /* the NumPy scalar type of the dtype (0-d inputs), not owned: they are static */
 } Arg;
 
+/* What a call does. It never changes: another binding takes its place, and a call that runs keeps its own. References are
+ * counted under the GIL. */
 typedef struct {
-    PyObject_HEAD
+    Py_ssize_t refs;
     ThnProgram *program;
-    vectorcallfunc vectorcall;
-    Arg *args;
     int *input_arg;             /* for each input of the program the argument that fills it, or -1 */
     int nargs;
     int noutputs;
     int form;                   /* 0: list, 1: the single value, 2: None */
-    int fits;                   /* all outputs fit the stack array */
+    Arg args[];
+} Binding;
+
+typedef struct {
+    PyObject_HEAD
+    Binding *binding;           /* or NULL: every call takes the slow path */
+    vectorcallfunc vectorcall;
 } FastCall;
 
 static PyObject *slow_call_name;
@@ -151,19 +157,20 @@ static int take(ThnFrame *f, const Arg *arg, PyObject *v)
 }
 
 /* Fills all inputs: 1, 0 if an argument needs the slow path, -1 with a Python error. */
-static int fill(FastCall *self, ThnProgram *p, ThnFrame *f, PyObject *const *args)
+static int fill(const Binding *b, ThnFrame *f, PyObject *const *args)
 {
-    for (int i = 0; i < self->nargs; i++) {
-        int r = take(f, &self->args[i], args[i]);
+    ThnProgram *p = b->program;
+    for (int i = 0; i < b->nargs; i++) {
+        int r = take(f, &b->args[i], args[i]);
         if (r <= 0) {
             return r;
         }
     }
-    if (self->nargs == p->ninputs) {
+    if (b->nargs == p->ninputs) {
         return 1;
     }
     for (int i = 0; i < p->ninputs; i++) {
-        if (self->input_arg[i] < 0 && thn_load_input(p, f, i, NULL) < 0) {
+        if (b->input_arg[i] < 0 && thn_load_input(p, f, i, NULL) < 0) {
             return -1;
         }
     }
@@ -172,17 +179,17 @@ static int fill(FastCall *self, ThnProgram *p, ThnFrame *f, PyObject *const *arg
 
 /* ---- calls */
 
-static PyObject *result(FastCall *self, ThnProgram *p, PyObject **out)
+static PyObject *result(const Binding *b, PyObject **out)
 {
     int kept = 0;
     PyObject *r;
-    if (self->form == 1) {
+    if (b->form == 1) {
         r = out[0];
         kept = 1;
-    } else if (self->form == 2) {
+    } else if (b->form == 2) {
         r = Py_NewRef(Py_None);
     } else {
-        kept = self->noutputs;
+        kept = b->noutputs;
         r = PyList_New(kept);
         if (!r) {
             kept = 0;
@@ -191,49 +198,59 @@ static PyObject *result(FastCall *self, ThnProgram *p, PyObject **out)
             PyList_SET_ITEM(r, i, out[i]);
         }
     }
-    for (int i = kept; i < p->noutputs; i++) {
+    for (int i = kept; i < b->program->noutputs; i++) {
         Py_DECREF(out[i]);
     }
     return r;
 }
 
-/* 1 done (*value set or an error), 0 take the slow path */
-static int fast(FastCall *self, PyObject *const *args, PyObject **value)
+static void release(Binding *b)
 {
-    ThnProgram *p = self->program;
+    if (b && --b->refs == 0) {
+        Py_XDECREF(b->program);
+        thn_free(b->input_arg);
+        thn_free(b);
+    }
+}
+
+/* 1 done (*value set or an error), 0 take the slow path */
+static int fast(Binding *b, PyObject *const *args, PyObject **value)
+{
+    ThnProgram *p = b->program;
     if (p->cleared) {
         return 0;
     }
     *value = NULL;
-    Py_INCREF(p);
+    b->refs++;
     if (p->serialise && thn_lock(&p->lock) < 0) {
-        Py_DECREF(p);
+        release(b);
         return 1;
     }
     int done = 1;
     ThnFrame *f = thn_frame_get(p);
     if (f) {
         PyObject *out[MAX_STACK_OUTPUTS];
-        int r = fill(self, p, f, args);
+        int r = fill(b, f, args);
         if (r == 0) {
             done = 0;
         } else if (r > 0 && thn_run(p, f) == 0 && thn_finish(p, f, out) == 0) {
-            *value = result(self, p, out);
+            *value = result(b, out);
         }
         thn_frame_put(p, f);
     }
     if (p->serialise) {
         thn_unlock(&p->lock);
     }
-    Py_DECREF(p);
+    release(b);
     return done;
 }
 
 static PyObject *fastcall_call(FastCall *self, PyObject *args, PyObject *kwargs)
 {
-    if (self->program && PyTuple_GET_SIZE(args) == self->nargs && (!kwargs || PyDict_GET_SIZE(kwargs) == 0)) {
+    Binding *b = self->binding;
+    if (b && PyTuple_GET_SIZE(args) == b->nargs && (!kwargs || PyDict_GET_SIZE(kwargs) == 0)) {
         PyObject *value;
-        if (fast(self, ((PyTupleObject *)args)->ob_item, &value)) {
+        if (fast(b, ((PyTupleObject *)args)->ob_item, &value)) {
             return value;
         }
     }
@@ -248,11 +265,11 @@ static PyObject *fastcall_call(FastCall *self, PyObject *args, PyObject *kwargs)
 
 static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    FastCall *self = (FastCall *)o;
+    Binding *b = ((FastCall *)o)->binding;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (self->program && n == self->nargs && (!kwnames || PyTuple_GET_SIZE(kwnames) == 0)) {
+    if (b && n == b->nargs && (!kwnames || PyTuple_GET_SIZE(kwnames) == 0)) {
         PyObject *value;
-        if (fast(self, args, &value)) {
+        if (fast(b, args, &value)) {
             return value;
         }
     }
@@ -267,41 +284,31 @@ static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t 
 
 /* ---- binding */
 
-static void unbind(FastCall *self)
+static void bind(FastCall *self, Binding *b)
 {
-    self->nargs = 0;
-    thn_free(self->args);
-    thn_free(self->input_arg);
-    self->args = NULL;
-    self->input_arg = NULL;
-    ThnProgram *p = self->program;
-    self->program = NULL;
-    Py_XDECREF(p);
+    Binding *old = self->binding;
+    self->binding = b;
+    release(old);
 }
 
-static int parse_args(FastCall *self, ThnProgram *p, PyObject *positions, PyObject *downcast)
+static int parse_args(Binding *b, PyObject *positions, PyObject *downcast)
 {
-    int n = (int)PyTuple_GET_SIZE(positions);
-    self->args = thn_alloc(sizeof(Arg) * (size_t)n);
-    self->input_arg = thn_alloc(sizeof(int) * (size_t)p->ninputs);
-    if (!self->args || !self->input_arg) {
-        return -1;
-    }
+    const ThnProgram *p = b->program;
     for (int i = 0; i < p->ninputs; i++) {
-        self->input_arg[i] = -1;
+        b->input_arg[i] = -1;
     }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < b->nargs; i++) {
         long k = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
         if (k == -1 && PyErr_Occurred()) {
             return -1;
         }
-        if (k < 0 || k >= p->ninputs || self->input_arg[k] >= 0) {
+        if (k < 0 || k >= p->ninputs || b->input_arg[k] >= 0) {
             PyErr_SetString(PyExc_ValueError, "positions must be different inputs of the program");
             return -1;
         }
-        Arg *a = &self->args[i];
+        Arg *a = &b->args[i];
         const ThnCellSpec *c = &p->cells[p->inputs[k].cell];
-        self->input_arg[k] = i;
+        b->input_arg[k] = i;
         a->cell = p->inputs[k].cell;
         if (c->kind == THN_KIND_TENSOR) {
             a->scalar_type = (PyTypeObject *)PyArray_TypeObjectFromType(c->typenum);
@@ -311,7 +318,6 @@ static int parse_args(FastCall *self, ThnProgram *p, PyObject *positions, PyObje
             a->downcast = PyObject_IsTrue(PyTuple_GET_ITEM(downcast, i));
         }
     }
-    self->nargs = n;
     return 0;
 }
 
@@ -324,8 +330,8 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
                                      &n_outputs, &single, &PyTuple_Type, &downcast)) {
         return NULL;
     }
-    unbind(self);
     if (program == Py_None) {
+        bind(self, NULL);
         Py_RETURN_NONE;
     }
     if (!PyObject_TypeCheck(program, thn_ProgramType) || !positions) {
@@ -345,15 +351,25 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
         }
     }
     if (!usable) {
-        Py_RETURN_NONE; /* stays unbound: every call takes the slow path */
+        bind(self, NULL); /* every call takes the slow path */
+        Py_RETURN_NONE;
     }
-    if (parse_args(self, p, positions, downcast) < 0) {
-        unbind(self);
+    size_t nargs = (size_t)PyTuple_GET_SIZE(positions);
+    Binding *b = thn_alloc(sizeof *b + sizeof(Arg) * nargs);
+    if (!b) {
         return NULL;
     }
-    self->noutputs = n_outputs;
-    self->form = single == Py_None ? 2 : single == Py_True ? 1 : 0;
-    self->program = (ThnProgram *)Py_NewRef(program);
+    b->refs = 1;
+    b->program = (ThnProgram *)Py_NewRef(program);
+    b->nargs = (int)nargs;
+    b->noutputs = n_outputs;
+    b->form = single == Py_None ? 2 : single == Py_True ? 1 : 0;
+    b->input_arg = thn_alloc(sizeof(int) * (size_t)p->ninputs);
+    if (!b->input_arg || parse_args(b, positions, downcast) < 0) {
+        release(b);
+        return NULL;
+    }
+    bind(self, b);
     Py_RETURN_NONE;
 }
 
@@ -379,13 +395,15 @@ static PyObject *fastcall_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static int fastcall_traverse(FastCall *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(self->program);
+    if (self->binding) {
+        Py_VISIT(self->binding->program);
+    }
     return 0;
 }
 
 static int fastcall_clear(FastCall *self)
 {
-    unbind(self);
+    bind(self, NULL);
     return 0;
 }
 
@@ -393,7 +411,7 @@ static void fastcall_dealloc(FastCall *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    unbind(self);
+    bind(self, NULL);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
 }
@@ -406,8 +424,18 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyObject *get_program(FastCall *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef(self->binding ? (PyObject *)self->binding->program : Py_None);
+}
+
+static PyGetSetDef getset[] = {
+    {"_fast_program", (getter)get_program, NULL, "The bound program, or None.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMemberDef members[] = {
-    {"_fast_program", T_OBJECT, offsetof(FastCall, program), READONLY, "The bound program, or None."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(FastCall, vectorcall), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
@@ -420,6 +448,7 @@ static PyType_Slot slots[] = {
     {Py_tp_call, fastcall_call},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
+    {Py_tp_getset, getset},
     {Py_tp_doc, "Base class of compiled functions: see theano.native.fastcall."},
     {0, NULL},
 };

@@ -471,14 +471,19 @@ static int call_program(ThnProgram *p, PyObject *const *values, PyObject **out)
     return r;
 }
 
+/* Room for the outputs of a call: `small`, of 16, or memory to be freed; NULL and an exception. */
+static PyObject **start_outputs(const ThnProgram *p, PyObject **small)
+{
+    return p->noutputs <= 16 ? small : thn_alloc(sizeof(PyObject *) * (size_t)p->noutputs);
+}
+
 static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
 {
     if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
         PyErr_SetString(PyExc_TypeError, "a program takes no arguments: it reads its storages");
         return NULL;
     }
-    PyObject *small[16];
-    PyObject **out = p->noutputs <= 16 ? small : thn_alloc(sizeof(PyObject *) * (size_t)p->noutputs);
+    PyObject *small[16], **out = start_outputs(p, small);
     if (!out) {
         return NULL;
     }
@@ -505,20 +510,31 @@ static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
 
 static PyObject *program_call_values(ThnProgram *p, PyObject *values)
 {
-    PyObject *fast = PySequence_Fast(values, "expected a sequence with one value for each input");
-    if (!fast) {
+    /* A list could change while the call runs. */
+    PyObject *given = PySequence_Tuple(values), *list = NULL;
+    if (!given) {
         return NULL;
     }
-    if (PySequence_Fast_GET_SIZE(fast) != p->ninputs) {
-        PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PySequence_Fast_GET_SIZE(fast));
-        Py_DECREF(fast);
+    if (PyTuple_GET_SIZE(given) != p->ninputs) {
+        PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PyTuple_GET_SIZE(given));
+        Py_DECREF(given);
         return NULL;
     }
-    PyObject *list = PyList_New(p->noutputs);
-    if (list && call_program(p, PySequence_Fast_ITEMS(fast), ((PyListObject *)list)->ob_item) < 0) {
-        Py_CLEAR(list);
+    PyObject *small[16], **out = start_outputs(p, small);
+    if (out && call_program(p, ((PyTupleObject *)given)->ob_item, out) == 0) {
+        list = PyList_New(p->noutputs);
+        for (int i = 0; i < p->noutputs; i++) {
+            if (list) {
+                PyList_SET_ITEM(list, i, out[i]);
+            } else {
+                Py_DECREF(out[i]);
+            }
+        }
     }
-    Py_DECREF(fast);
+    if (out != small) {
+        thn_free(out);
+    }
+    Py_DECREF(given);
     return list;
 }
 
@@ -630,7 +646,7 @@ static PyMemberDef program_members[] = {
     {"ninstrs", T_INT, offsetof(ThnProgram, ninstrs), READONLY, NULL},
     {"call_count", T_LONGLONG, offsetof(ThnProgram, call_count), READONLY, NULL},
     {"call_time", T_DOUBLE, offsetof(ThnProgram, call_time), READONLY, NULL},
-    {"on_error", T_OBJECT, offsetof(ThnProgram, on_error), 0, NULL},
+    {"on_error", T_OBJECT, offsetof(ThnProgram, on_error), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(ThnProgram, dict), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(ThnProgram, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
