@@ -1,4 +1,4 @@
-/* Copies between arrays and dense buffers, positions in nested dims, and memory for buffers. */
+/* Copies between arrays and dense buffers, and memory for buffers. */
 #include "plan.h"
 
 #include <stdlib.h>
@@ -135,46 +135,6 @@ void thn_copy_2d(int size, char *dst, thn_intp dsr, thn_intp dse, const char *sr
     case 4: COPY_2D(Item4); break;
     case 8: COPY_2D(Item8); break;
     default: COPY_2D(Item16); break;
-    }
-}
-
-/* Adds to the pointers the offset of the linear position `at` in the dims [0, nd) and returns the positions in `idx`. */
-void thn_seek(const Dims *g, int nd, thn_intp at, int ops, char **ptr, thn_intp *idx)
-{
-    for (int d = nd - 1; d >= 0; d--) {
-        const thn_intp i = at % g->shape[d];
-        at /= g->shape[d];
-        idx[d] = i;
-        if (i) {
-            for (int op = 0; op < ops; op++) {
-                ptr[op] += i * g->strides[op * g->cap + d];
-            }
-        }
-    }
-}
-
-/* Steps to the next position in the dims [0, nd). */
-void thn_step(const Dims *g, int nd, int ops, char **ptr, thn_intp *idx)
-{
-    for (int d = nd - 1; d >= 0; d--) {
-        if (++idx[d] < g->shape[d]) {
-            for (int op = 0; op < ops; op++) {
-                ptr[op] += g->strides[op * g->cap + d];
-            }
-            return;
-        }
-        idx[d] = 0;
-        for (int op = 0; op < ops; op++) {
-            ptr[op] -= (g->shape[d] - 1) * g->strides[op * g->cap + d];
-        }
-    }
-}
-
-/* Strides of all operands along dim d. */
-void thn_strides_along(const Dims *g, int d, int ops, thn_intp *s)
-{
-    for (int op = 0; op < ops; op++) {
-        s[op] = d < 0 ? 0 : g->strides[op * g->cap + d];
     }
 }
 

@@ -1,6 +1,5 @@
 /* Indexed kernels: how a run is cut into tiles and tasks. */
 #include "indexed.h"
-#include "items.h"
 
 #include <stdlib.h>
 
@@ -22,16 +21,106 @@ typedef struct {
     npy_intp s1[THN_KMAXOPS], zero[THN_KMAXOPS];
 } Work;
 
+/* Number of index arrays of a gather, or of the target while tiles are scattered. */
+static int arrays_of(const Run *r, int g)
+{
+    return g < r->s->n_gathers ? r->s->gathers[g].n : g == TARGET && r->scatters ? r->s->target.n : 0;
+}
+
+/* Byte stride of an operand of the kernel along iteration dim d. */
+static npy_intp step_of(const Run *r, int op, int d)
+{
+    if (op < r->k->nin) {
+        return r->k->in[op].bcast >> d & 1 ? 0 : r->in[op].strides[r->k->in[op].axes[d]];
+    }
+    const ThnKernelOut *o = &r->k->out[op - r->k->nin];
+    for (int a = 0; a < o->rank; a++) {
+        if (o->dims[a] == d) {
+            return r->out[op - r->k->nin].strides[a];
+        }
+    }
+    return 0;
+}
+
+/* What walks the index dims, and those of them that are not of length 1, neighbours taken as one where all can. */
+static void open_walk(Run *r)
+{
+    const Spec *s = r->s;
+    const int ops = n_ops(r->k);
+    Dims *g = &r->walk;
+    *g = (Dims){0, r->lengths, r->strides[0], THN_KMAXDIM};
+    for (int op = 0; op < ops; op++) {
+        r->start[op] = op < r->k->nin ? r->in[op].data : r->out[op - r->k->nin].data;
+    }
+    r->walking = ops;
+    for (int a = 0; a <= TARGET; a++) {
+        r->first[a] = r->walking;
+        for (int k = 0; k < arrays_of(r, a); k++) {
+            r->start[r->walking++] = r->st->arrays[a].index[k]->data;
+        }
+    }
+    r->carrier = s->dims[s->nd - 1];
+    for (int d = 0; d < s->nd; d++) {
+        if (r->st->along[d] == 1 && (g->n || d < s->nd - 1)) {
+            continue;
+        }
+        for (int op = 0; op < ops; op++) {
+            r->strides[op][g->n] = is_gathered(s, op) || is_target(r, op) ? 0 : step_of(r, op, s->dims[d]);
+        }
+        for (int a = 0; a <= TARGET; a++) {
+            for (int k = 0; k < arrays_of(r, a); k++) {
+                r->strides[r->first[a] + k][g->n] = r->st->arrays[a].strides[k][d];
+            }
+        }
+        r->lengths[g->n++] = r->st->along[d];
+        r->carrier = s->dims[d];
+    }
+    thn_merge_dims(g, r->walking);
+}
+
+/* Byte offsets in an array of the rows of n successive positions; `ptr`: where all that walks is. */
+static void find_offsets(const Run *r, int a, char *const *ptr, npy_intp n, npy_intp *to)
+{
+    const npy_intp *steps = r->strides[r->first[a]] + r->walk.n - 1;
+    thn_table_offsets(&r->st->arrays[a], ptr + r->first[a], steps, THN_KMAXDIM, n, THN_RAISE, to);
+}
+
+/* Rows of a table, which are kept whole, into a dense buffer. */
+static void gather_rows(const ThnTable *a, char *dense, const npy_intp *offsets, npy_intp n)
+{
+    npy_intp strides[THN_KMAXDIM];
+    ThnRows rows;
+    dense_strides(a->rest, a->rest_dims, a->array->itemsize, strides);
+    thn_rows_open(&rows, a, THN_READ, a->rest_dims, strides);
+    thn_rows_move(&rows, a->data, offsets, n, dense, a->row * a->array->itemsize);
+}
+
 /* Strides within a row of what is to be scattered, of that many columns; returns the row's bytes. */
 static npy_intp row_strides(const Run *r, npy_intp width, npy_intp *strides)
 {
-    const Array *a = &r->st->arrays[TARGET];
+    const ThnTable *a = &r->st->arrays[TARGET];
     npy_intp step = r->k->out[0].itemsize;
     for (int i = a->rest - 1; i >= 0; i--) {
         strides[i] = step;
         step *= i == a->rest - 1 && r->column >= 0 ? width : a->rest_dims[i];
     }
     return step;
+}
+
+/* Columns [c0, c0 + width) of n rows of a value, at `strides` within a row, into the target. */
+static void scatter_rows(const Run *r, const npy_intp *offsets, npy_intp n, char *value, npy_intp row_step,
+                         const npy_intp *strides, npy_intp c0, npy_intp width)
+{
+    const ThnTable *a = &r->st->arrays[TARGET];
+    const int last = a->rest - 1, cut = r->column >= 0 && last >= 0;
+    npy_intp dims[THN_KMAXDIM];
+    ThnRows rows;
+    memcpy(dims, a->rest_dims, sizeof(npy_intp) * (size_t)a->rest);
+    if (cut) {
+        dims[last] = width;
+    }
+    thn_rows_open(&rows, a, r->s->adds ? THN_ADD : THN_WRITE, dims, strides);
+    thn_rows_move(&rows, a->data + (cut ? c0 * a->rest_strides[last] : 0), offsets, n, value, row_step);
 }
 
 /* The plan of a tile of so many rows and columns. Operands that are indexed are dense buffers, or rows of their table. */
@@ -51,7 +140,7 @@ static void make_plan(const Run *r, Work *w, npy_intp rows, npy_intp width)
         shape[r->column] = width;
     }
     for (int g = 0; g < s->n_gathers; g++) {
-        const Array *a = &r->st->arrays[g];
+        const ThnTable *a = &r->st->arrays[g];
         const int op = s->gathers[g].op, at = s->gathers[g].at;
         npy_intp dense[THN_KMAXDIM];
         dense_strides(a->rest, a->rest_dims, k->in[op].itemsize, dense);
@@ -64,7 +153,7 @@ static void make_plan(const Run *r, Work *w, npy_intp rows, npy_intp width)
         in[op].strides = strides[g];
     }
     if (r->scatters) {
-        const Array *a = &r->st->arrays[TARGET];
+        const ThnTable *a = &r->st->arrays[TARGET];
         npy_intp within[THN_KMAXDIM];
         const npy_intp step = row_strides(r, width, within);
         for (int i = 0; i < a->rest; i++) {
@@ -112,8 +201,8 @@ static void run_plan(Run *r, Work *w)
     }
 }
 
-/* One tile through buffers: n positions from `at` on (linear position `t`), columns [c0, c0 + width). */
-static void run_tile(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n, npy_intp c0, npy_intp width)
+/* One tile through buffers: n positions from linear position `t` on, where `from` leads, columns [c0, c0 + width). */
+static void run_tile(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n, npy_intp c0, npy_intp width)
 {
     const Spec *s = r->s;
     const ThnKernel *k = r->k;
@@ -123,17 +212,10 @@ static void run_tile(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n
     }
     char **ptr = w->plan->ptr;
     for (int op = 0; op < n_ops(k); op++) {
-        char *p = op < k->nin ? r->in[op].data : r->out[op - k->nin].data;
-        for (int d = 0; d < r->nw; d++) {
-            p += at[d] * r->steps[op][d];
-        }
-        if (c0 && !is_target(r, op) && !is_gathered(s, op)) {
-            p += c0 * thn_step_of(r, op, r->column);
-        }
-        ptr[op] = p;
+        ptr[op] = from[op] + (c0 && !is_target(r, op) && !is_gathered(s, op) ? c0 * step_of(r, op, r->column) : 0);
     }
     for (int g = 0; g < s->n_gathers; g++) {
-        const Array *a = &r->st->arrays[g];
+        const ThnTable *a = &r->st->arrays[g];
         const int op = s->gathers[g].op;
         const npy_intp item = k->in[op].itemsize;
         ptr[op] = w->buffers[g];
@@ -141,8 +223,8 @@ static void run_tile(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n
             ptr[op] = r->kept + t * a->row * item;
         }
         else {
-            thn_find_offsets(r, g, at, n, w->offsets[g]);
-            thn_gather_rows(a, item, w->buffers[g], a->data, w->offsets[g], n);
+            find_offsets(r, g, from, n, w->offsets[g]);
+            gather_rows(a, w->buffers[g], w->offsets[g], n);
         }
         if (c0 && !(k->in[op].bcast >> r->column & 1)) {
             ptr[op] += c0 * item;
@@ -157,8 +239,9 @@ static void run_tile(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n
         ptr[k->nin - 1] = w->neutral;
     }
     run_plan(r, w);
-    thn_find_offsets(r, TARGET, at, n, w->offsets[TARGET]);
-    thn_scatter_rows(r, w->offsets[TARGET], n, w->buffers[TARGET], row_strides(r, width, strides), strides, c0, width);
+    find_offsets(r, TARGET, from, n, w->offsets[TARGET]);
+    const npy_intp row = row_strides(r, width, strides);
+    scatter_rows(r, w->offsets[TARGET], n, w->buffers[TARGET], row, strides, c0, width);
 }
 
 static size_t aligned(size_t n) { return (n + 63) & ~(size_t)63; }
@@ -235,44 +318,37 @@ static int is_of_kind(const Run *r, const Work *w, npy_intp i)
     return thn_page_kind(r->st->arrays[TARGET].data + w->offsets[TARGET][i], r->kinds) == w->kind;
 }
 
-/* Rows one by one: n successive positions from `at` on (linear position `t`), columns [c0, c0 + width). */
-static void run_rows(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n, npy_intp c0, npy_intp width)
+/* Rows one by one: n successive positions from linear position `t` on, where `from` leads, columns [c0, c0 + width). */
+static void run_rows(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n, npy_intp c0, npy_intp width)
 {
     const Spec *s = r->s;
     const ThnKernel *k = r->k;
-    const Array *a = &r->st->arrays[TARGET];
-    const int ops = n_ops(k), last = r->nw - 1;
+    const ThnTable *a = &r->st->arrays[TARGET];
+    const int ops = n_ops(k), last = r->walk.n - 1;
     npy_intp steps[THN_KMAXOPS], bytes[MOST_GATHERS + 1], shift[MOST_GATHERS + 1];
     if (w->rows != 1 || w->width != width) {
         make_plan(r, w, 1, width);
     }
     char **ptr = w->plan->ptr;
     for (int op = 0; op < ops; op++) {
-        char *p = op < k->nin ? r->in[op].data : r->out[op - k->nin].data;
-        for (int d = 0; d <= last; d++) {
-            p += at[d] * r->steps[op][d];
-        }
-        if (c0 && !is_target(r, op) && !is_gathered(s, op)) {
-            p += c0 * thn_step_of(r, op, r->column);
-        }
-        ptr[op] = p;
-        steps[op] = r->steps[op][last];
+        ptr[op] = from[op] + (c0 && !is_target(r, op) && !is_gathered(s, op) ? c0 * step_of(r, op, r->column) : 0);
+        steps[op] = r->strides[op][last];
     }
     for (int g = 0; g < s->n_gathers; g++) {
-        const Array *x = &r->st->arrays[g];
+        const ThnTable *x = &r->st->arrays[g];
         const int op = s->gathers[g].op, cut = c0 && !(k->in[op].bcast >> r->column & 1);
-        thn_find_offsets(r, g, at, n, w->offsets[g]);
+        find_offsets(r, g, from, n, w->offsets[g]);
         bytes[g] = x->row * k->in[op].itemsize;
         shift[g] = cut ? c0 * x->rest_strides[x->rest - 1] : 0;
     }
     if (r->scatters) {
-        thn_find_offsets(r, TARGET, at, n, w->offsets[TARGET]);
+        find_offsets(r, TARGET, from, n, w->offsets[TARGET]);
         shift[TARGET] = c0 ? c0 * a->rest_strides[a->rest - 1] : 0;
         bytes[TARGET] = width * k->out[0].itemsize;
     }
     for (npy_intp i = 0; i < n; i++) {
         const int others = w->kind >= 0 && !is_of_kind(r, w, i);
-        const int ahead = i + AHEAD < n && (w->kind < 0 || is_of_kind(r, w, i + AHEAD));
+        const int ahead = i + THN_AHEAD < n && (w->kind < 0 || is_of_kind(r, w, i + THN_AHEAD));
         for (int g = 0; g < s->n_gathers; g++) {
             char *data = r->st->arrays[g].data + shift[g];
             ptr[s->gathers[g].op] = data + w->offsets[g][i];
@@ -280,7 +356,7 @@ static void run_rows(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n
                 ptr[s->gathers[g].op] = r->kept + r->again[t + i] * bytes[g] + shift[g];
             }
             if (ahead) {
-                fetch(data + w->offsets[g][i + AHEAD], bytes[g]);
+                thn_fetch(data + w->offsets[g][i + THN_AHEAD], bytes[g]);
             }
         }
         if (r->scatters) {
@@ -289,7 +365,7 @@ static void run_rows(Run *r, Work *w, const npy_intp *at, npy_intp t, npy_intp n
                 ptr[k->nin - 1] = ptr[k->nin];
             }
             if (!r->again && ahead) {
-                fetch(a->data + shift[TARGET] + w->offsets[TARGET][i + AHEAD], bytes[TARGET]);
+                thn_fetch(a->data + shift[TARGET] + w->offsets[TARGET][i + THN_AHEAD], bytes[TARGET]);
             }
         }
         if (!others) {
@@ -306,33 +382,25 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
 {
     Work w;
     npy_intp at[THN_KMAXDIM];
-    const int last = r->nw - 1;
+    const int last = r->walk.n - 1;
     const npy_intp most = r->by_row ? ROWS : r->block;
-    char *mem = make_work(r, &w);
+    char *mem = make_work(r, &w), *ptr[MOST_WALKING];
     if (!mem) {
         r->failed = 1;
         return;
     }
     w.kind = kind;
-    for (npy_intp t = p0; t < p1 && !r->failed;) {
-        npy_intp rest = t;
-        for (int d = last; d >= 0; d--) {
-            at[d] = rest % r->walk[d];
-            rest /= r->walk[d];
-        }
-        npy_intp n = r->walk[last] - at[last];
+    memcpy(ptr, r->start, sizeof *ptr * (size_t)r->walking);
+    thn_seek(&r->walk, r->walk.n, p0, r->walking, ptr, at);
+    for (npy_intp t = p0, n; t < p1 && !r->failed; t += n) {
+        n = r->lengths[last] - at[last];
         n = n < most ? n : most;
         n = n < p1 - t ? n : p1 - t;
         for (npy_intp c = c0; c < c1; c += r->width) {
             const npy_intp width = c1 - c < r->width ? c1 - c : r->width;
-            if (r->by_row) {
-                run_rows(r, &w, at, t, n, c, width);
-            }
-            else {
-                run_tile(r, &w, at, t, n, c, width);
-            }
+            (r->by_row ? run_rows : run_tile)(r, &w, ptr, t, n, c, width);
         }
-        t += n;
+        thn_skip(&r->walk, n, r->walking, ptr, at);
     }
     thn_buffer_free(mem);
 }
@@ -410,7 +478,7 @@ static void choose_tasks(Run *r, long *tasks)
         return;
     }
     if (r->scatters) {
-        const Array *a = &r->st->arrays[TARGET];
+        const ThnTable *a = &r->st->arrays[TARGET];
         const npy_intp reach = a->size[0] * (a->stride[0] < 0 ? -a->stride[0] : a->stride[0]);
         const int large = (double)r->st->count * (double)r->row * item >= SPLIT_BYTES;
         if (large && r->by_row && r->s->target.n == 1 && (r->kinds = thn_page_kinds(reach, threads)) > 1) {
@@ -441,27 +509,23 @@ static int keep_rows(Run *r)
     if (g == s->n_gathers) {
         return 0;
     }
-    const Array *a = &r->st->arrays[g];
-    const npy_intp item = r->k->in[s->gathers[g].op].itemsize, bytes = a->row * item, count = r->st->count;
+    const ThnTable *a = &r->st->arrays[g];
+    const npy_intp bytes = a->row * a->array->itemsize, count = r->st->count, line = r->lengths[r->walk.n - 1];
     npy_intp at[THN_KMAXDIM] = {0}, n_kept = 0, step = a->stride[0] ? a->stride[0] : 1;
+    char *ptr[MOST_WALKING];
     unsigned char *seen = calloc((size_t)(a->size[0] / 8 + 1), 1);
     npy_intp *offsets = malloc(sizeof(npy_intp) * (size_t)(count + 1));
     r->again = r->by_row ? malloc(sizeof(int32_t) * (size_t)(count + 1)) : NULL;
     int ok = seen && offsets && (r->again || !r->by_row) && count < INT32_MAX;
-    for (npy_intp t = 0, n; ok && t < count; t += n) {
-        npy_intp rest = t;
-        for (int d = r->nw - 1; d >= 0; d--) {
-            at[d] = rest % r->walk[d];
-            rest /= r->walk[d];
-        }
-        n = r->walk[r->nw - 1] - at[r->nw - 1];
-        thn_find_offsets(r, g, at, n, offsets + n_kept);
+    memcpy(ptr, r->start, sizeof *ptr * (size_t)r->walking);
+    for (npy_intp t = 0; ok && t < count; t += line, thn_skip(&r->walk, line, r->walking, ptr, at)) {
+        find_offsets(r, g, ptr, line, offsets + n_kept);
         if (!r->by_row) {
-            n_kept += n;
+            n_kept += line;
             continue;
         }
         /* Kept offsets never run ahead of the positions that are read. */
-        for (npy_intp i = 0, end = n_kept; i < n; i++) {
+        for (npy_intp i = 0, end = n_kept; i < line; i++) {
             const npy_intp offset = offsets[end + i], row = offset / step;
             const int known = seen[row >> 3] >> (row & 7) & 1;
             r->again[t + i] = known ? (int32_t)n_kept : -1;
@@ -475,7 +539,7 @@ static int keep_rows(Run *r)
         r->kept = malloc((size_t)(n_kept * bytes + 64));
         ok = r->kept != NULL;
         if (ok) {
-            thn_gather_rows(a, item, r->kept, a->data, offsets, n_kept);
+            gather_rows(a, r->kept, offsets, n_kept);
         }
     }
     free(seen);
@@ -484,50 +548,24 @@ static int keep_rows(Run *r)
 }
 
 /* Scatters a value that is complete, broadcast to the rows. */
-static int scatter_whole(Run *r)
+static void scatter_whole(Run *r)
 {
     State *st = r->st;
-    const Array *a = &st->arrays[TARGET];
-    const int rank = r->k->out[0].rank, at = r->s->target.at;
-    npy_intp strides[THN_KMAXDIM], rest[THN_KMAXDIM], pos[THN_KMAXDIM], count = 1;
+    const ThnTable *a = &st->arrays[TARGET];
+    const int adds = r->s->adds, rank = r->k->out[0].rank;
+    npy_intp strides[THN_KMAXDIM];
     ThnCell value;
     memset(&value, 0, sizeof value);
     value.ndim = (int16_t)rank;
     value.dims = st->value;
     value.strides = r->whole_strides;
     thn_broadcast_strides(&value, rank, a->full, strides);
-    if (!r->s->target.n) {
-        thn_loop2(rank, a->full, a->data, r->target.strides, r->whole, strides, r->inner);
-        return 0;
+    if (r->s->target.n) {
+        thn_table_move(a, adds ? THN_ADD : THN_WRITE, THN_RAISE, r->whole, strides);
+    } else {
+        thn_loop2(rank, a->full, a->data, r->target.strides, r->whole, strides,
+                  adds ? thn_add_inner(a->array->typenum) : thn_copy_inner(a->array->itemsize));
     }
-    for (int i = 0; i < a->rest; i++) {
-        rest[i] = strides[a->axis_of_rest[i]];
-    }
-    r->nw = r->s->nd;
-    r->column = -1;
-    for (int d = 0; d < r->nw; d++) {
-        count *= a->idx_dims[d];
-        for (int k = 0; k < r->s->target.n; k++) {
-            r->idx_steps[TARGET][k][d] = a->idx_strides[k][d];
-        }
-    }
-    const npy_intp n = a->idx_dims[r->nw - 1];
-    npy_intp *offsets = malloc(sizeof(npy_intp) * (size_t)(n + 1));
-    if (!offsets) {
-        return -1;
-    }
-    for (npy_intp t = 0; t < count && a->row; t += n) {
-        npy_intp left = t, offset = 0;
-        for (int d = r->nw - 1; d >= 0; d--) {
-            pos[d] = left % a->idx_dims[d];
-            left /= a->idx_dims[d];
-            offset += pos[d] * strides[at + d];
-        }
-        thn_find_offsets(r, TARGET, pos, n, offsets);
-        thn_scatter_rows(r, offsets, n, r->whole + offset, strides[at + r->nw - 1], rest, 0, 1);
-    }
-    free(offsets);
-    return 0;
 }
 
 /* Runs the kernel over everything at once. */
@@ -582,7 +620,7 @@ int thn_run_indexed(Run *r)
             }
         }
         else {
-            thn_merge_walk(r);
+            open_walk(r);
             if (r->scatters && keep_rows(r) < 0) {
                 return -1;
             }
@@ -593,6 +631,9 @@ int thn_run_indexed(Run *r)
             }
         }
     }
-    return r->whole ? scatter_whole(r) : 0;
+    if (r->whole) {
+        scatter_whole(r);
+    }
+    return 0;
 }
 

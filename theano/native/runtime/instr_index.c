@@ -1,7 +1,7 @@
 /* Instructions: writing into slices, checking positions. All indices are checked before anything is written. */
 #include "vm.h"
-#include "copy.h"
 #include "index.h"
+#include "tables.h"
 #include "target.h"
 
 #include <stdlib.h>
@@ -154,25 +154,10 @@ static int check_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 
 static int check_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const ThnCell *index = THN_IN(f, ins, 0);
-    npy_intp size = THN_IN(f, ins, 1)->dims[((const Check *)ins->data)->axis], total = thn_size(index);
-    ThnReadInt get = thn_int_reader(index->typenum);
-    npy_intp at[THN_MAXDIM] = {0};
-    const char *p = index->data;
-    for (npy_intp k = 0; k < total; k++) {
-        int64_t v = get(p);
-        if (v < 0 || v >= size) {
-            PyErr_SetObject(PyExc_ValueError, PyTuple_GET_ITEM(ins->params, 1));
-            return -1;
-        }
-        for (int i = index->ndim - 1; i >= 0; i--) {
-            p += index->strides[i];
-            if (++at[i] < index->dims[i]) {
-                break;
-            }
-            p -= index->strides[i] * index->dims[i];
-            at[i] = 0;
-        }
+    int64_t outside;
+    if (!thn_within(THN_IN(f, ins, 0), 0, THN_IN(f, ins, 1)->dims[((const Check *)ins->data)->axis], &outside)) {
+        PyErr_SetObject(PyExc_ValueError, PyTuple_GET_ITEM(ins->params, 1));
+        return -1;
     }
     return 0;
 }

@@ -111,57 +111,9 @@ static int op_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 /* ---- shapes */
 
 /* Fills in what is known of an indexed array before the kernel's shape is. */
-static int array_prepare(ThnFrame *f, const ThnInstr *ins, const Indexed *x, int nd, Array *a)
+static int open_array(ThnFrame *f, const ThnInstr *ins, const Indexed *x, int nd, ThnTable *a)
 {
-    const ThnCell *c = THN_IN(f, ins, x->op);
-    a->data = c->data;
-    for (int d = 0; d < nd; d++) {
-        a->idx_dims[d] = 1;
-    }
-    for (int k = 0; k < x->n; k++) {
-        const ThnCell *index = THN_IN(f, ins, x->first + k);
-        const int skip = nd - index->ndim;
-        for (int d = 0; d < index->ndim; d++) {
-            npy_intp *have = skip < 0 ? NULL : &a->idx_dims[skip + d];
-            if (!have || (index->dims[d] != 1 && *have != 1 && index->dims[d] != *have)) {
-                return thn_error(f, PyExc_IndexError, "shape mismatch: indexing arrays could not be broadcast together");
-            }
-            *have = index->dims[d] != 1 ? index->dims[d] : *have;
-        }
-    }
-    for (int k = 0; k < x->n; k++) {
-        const ThnCell *index = THN_IN(f, ins, x->first + k);
-        thn_broadcast_strides(index, nd, a->idx_dims, a->idx_strides[k]);
-        a->idx[k] = index->data;
-        a->get[k] = index->typenum == NPY_INT64 ? NULL : thn_int_reader(index->typenum);
-        a->size[k] = c->dims[x->axes[k]];
-        a->stride[k] = c->strides[x->axes[k]];
-    }
-    a->rest = 0;
-    for (int i = 0, k = 0; i < c->ndim; i++) {
-        const int walked = !x->n && i >= x->at && i < x->at + nd;
-        if (walked) {
-            a->idx_dims[i - x->at] = c->dims[i];
-        }
-        if (walked || (k < x->n && x->axes[k] == i)) {
-            k++;
-            continue;
-        }
-        a->rest_dims[a->rest] = c->dims[i];
-        a->rest_strides[a->rest++] = c->strides[i];
-    }
-    a->row = 1;
-    a->dense = 1;
-    for (int i = a->rest - 1; i >= 0; i--) {
-        a->axis_of_rest[i] = i < x->at ? i : i + nd;
-        a->full[a->axis_of_rest[i]] = a->rest_dims[i];
-        a->dense &= a->rest_dims[i] == 1 || a->rest_strides[i] == a->row * c->itemsize;
-        a->row *= a->rest_dims[i];
-    }
-    for (int d = 0; d < nd; d++) {
-        a->full[x->at + d] = a->idx_dims[d];
-    }
-    return 0;
+    return thn_table_open(f, ins, THN_IN(f, ins, x->op), x->first, x->n, x->axes, x->at, nd, a);
 }
 
 /* Whether the value must be complete before anything is written. */
@@ -190,7 +142,7 @@ static int needs_whole(ThnFrame *f, const ThnInstr *ins, const Spec *s, const St
 static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, State *st)
 {
     ThnCell *out = THN_OUT(f, ins, 0), *target = THN_IN(f, ins, s->target.op), value;
-    const Array *a = &st->arrays[TARGET];
+    const ThnTable *a = &st->arrays[TARGET];
     const int rank = s->k->out[0].rank;
     npy_intp strides[THN_KMAXDIM];
     char shape1[200], shape2[200];
@@ -243,8 +195,8 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     for (int g = 0; g < s->n_gathers; g++) {
         const Indexed *x = &s->gathers[g];
-        Array *a = &st->arrays[g];
-        if (array_prepare(f, ins, x, s->nd, a) < 0) {
+        ThnTable *a = &st->arrays[g];
+        if (open_array(f, ins, x, s->nd, a) < 0) {
             return -1;
         }
         if (a->rest + s->nd != k->in[x->op].rank) {
@@ -270,7 +222,7 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         bytes += (double)st->count * (double)st->arrays[g].row * k->in[s->gathers[g].op].itemsize;
     }
     if (s->scatters) {
-        if (array_prepare(f, ins, &s->target, s->nd, &st->arrays[TARGET]) < 0 || scatter_prepare(f, ins, s, st) < 0) {
+        if (open_array(f, ins, &s->target, s->nd, &st->arrays[TARGET]) < 0 || scatter_prepare(f, ins, s, st) < 0) {
             return -1;
         }
         bytes += (double)st->count * (double)st->arrays[TARGET].row * k->out[0].itemsize;
@@ -305,7 +257,6 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
         r->out[o] = (ThnArg){c->data, c->dims, c->strides};
     }
     r->target = r->out[0];
-    r->inner = s->adds ? thn_add_inner(k->out[0].typenum) : thn_copy_inner(k->out[0].itemsize);
     const int failed = thn_run_indexed(r);
     free(r->again);
     free(r->kept);

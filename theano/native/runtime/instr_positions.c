@@ -1,6 +1,6 @@
 /* Instructions: arithmetic of positions in arrays: flat indices and coordinates, permutations of rows, repetitions. */
 #include "vm.h"
-#include "copy.h"
+#include "tables.h"
 
 /* Whether the cells have these type numbers (-1: any). */
 static int init_types(const ThnProgram *p, const int *cells, int n, int typenum, const char *who)
@@ -109,8 +109,6 @@ static int unravel_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- ravel_index */
 
-enum { RAISE, WRAP, CLIP };
-
 typedef struct {
     int columns, modes[THN_MAXDIM];
 } Ravel;
@@ -187,27 +185,21 @@ static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
         const ThnCell *x = THN_IN(f, ins, axis);
         const int64_t length = dims[axis];
         npy_intp strides[THN_MAXDIM], at[THN_MAXDIM] = {0};
-        const char *from = x->data;
+        const Dims g = {out->ndim, out->dims, strides, 0};
+        char *from = x->data;
         thn_broadcast_strides(x, out->ndim, out->dims, strides);
         for (npy_intp i = 0; i < total; i++) {
             int64_t v = *(const int64_t *)from;
             if (v < 0 || v >= length) {
-                if (mode == RAISE || length == 0) {
+                if (mode == THN_RAISE || length == 0) {
                     return thn_error(f, PyExc_ValueError,
                                      "invalid entry in coordinates array: %lld along dimension %d of length %lld", (long long)v,
                                      axis, (long long)length);
                 }
-                v = mode == WRAP ? (v % length + length) % length : v < 0 ? 0 : length - 1;
+                v = mode == THN_WRAP ? (v % length + length) % length : v < 0 ? 0 : length - 1;
             }
             ((int64_t *)out->data)[i] += v * step;
-            for (int d = out->ndim - 1; d >= 0; d--) {
-                from += strides[d];
-                if (++at[d] < out->dims[d]) {
-                    break;
-                }
-                from -= strides[d] * out->dims[d];
-                at[d] = 0;
-            }
+            thn_step(&g, g.n, 1, &from, at);
         }
         step *= length;
     }
@@ -253,62 +245,26 @@ static int permute_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-#define MOVE_ROW(T)                                                                                                      \
-    for (npy_intp j = 0; j < n; j++) {                                                                                   \
-        int64_t v = *(const int64_t *)(order + j * y->strides[last]);                                                    \
-        v = v < 0 ? v + n : v;                                                                                           \
-        if (v < 0 || v >= n) {                                                                                           \
-            return thn_error(f, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",              \
-                             (long long)*(const int64_t *)(order + j * y->strides[last]), last, (long long)n);           \
-        }                                                                                                                \
-        if (inverse) {                                                                                                   \
-            ((T *)to)[v] = *(const T *)(from + j * step);                                                                \
-        } else {                                                                                                         \
-            ((T *)to)[j] = *(const T *)(from + v * step);                                                                \
-        }                                                                                                                \
-    }                                                                                                                    \
-    break;
-
-typedef struct {
-    uint64_t a, b;
-} Pair;
-
+/* Each row of x is a table, and y its index; the rows lie side by side in what is walked. */
 static int permute_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
     const int inverse = thn_truth(THN_IN(f, ins, 2)), last = out->ndim - 1;
-    const npy_intp n = out->dims[last], item = out->itemsize, step = x->strides[last];
-    npy_intp xs[THN_MAXDIM], ys[THN_MAXDIM], at[THN_MAXDIM] = {0};
-    const char *from = x->data, *order = y->data;
-    char *to = out->data, *end = to + thn_size(out) * item;
-    if (to == end) {
-        return 0;
-    }
-    thn_broadcast_strides(x, out->ndim, out->dims, xs);
-    thn_broadcast_strides(y, out->ndim, out->dims, ys);
+    const ThnCell *table = inverse ? out : x;
+    npy_intp strides[THN_MAXDIM];
+    ThnTable t = {.array = table, .data = table->data, .n = 1, .nd = out->ndim, .axes = {last}, .index = {y}};
+    t.size[0] = out->dims[last];
+    t.stride[0] = table->strides[last];
+    memcpy(t.dims, out->dims, sizeof(npy_intp) * (size_t)out->ndim);
+    thn_broadcast_strides(y, t.nd, t.dims, t.strides[0]);
+    thn_broadcast_strides(table, t.nd, t.dims, t.along);
+    t.along[last] = 0;
+    thn_broadcast_strides(inverse ? x : out, t.nd, t.dims, strides);
     if (inverse) {
-        memset(to, 0, (size_t)(end - to)); /* what names a place twice leaves another one out */
+        memset(out->data, 0, (size_t)(thn_size(out) * out->itemsize)); /* what names a place twice leaves another one out */
     }
-    for (; to < end; to += n * item) {
-        switch (item) {
-        case 1: MOVE_ROW(uint8_t)
-        case 2: MOVE_ROW(uint16_t)
-        case 4: MOVE_ROW(uint32_t)
-        case 8: MOVE_ROW(uint64_t)
-        default: MOVE_ROW(Pair)
-        }
-        for (int d = last - 1; d >= 0; d--) {
-            from += xs[d];
-            order += ys[d];
-            if (++at[d] < out->dims[d]) {
-                break;
-            }
-            from -= xs[d] * out->dims[d];
-            order -= ys[d] * out->dims[d];
-            at[d] = 0;
-        }
-    }
-    return 0;
+    return thn_table_move(&t, inverse ? THN_WRITE : THN_READ, THN_RAISE, inverse ? x->data : out->data, strides)
+               ? 0 : thn_table_check(f, &t);
 }
 
 /* ---- repeat_positions */

@@ -1,10 +1,8 @@
 /* Instructions: choose, matrices of ones below a diagonal, extrema of complex numbers. */
 #include "vm.h"
-#include "copy.h"
+#include "tables.h"
 
 /* ---- choose */
-
-enum { RAISE, WRAP, CLIP };
 
 typedef struct {
     int mode, single; /* single: the choices lie along the first dimension of one array */
@@ -96,24 +94,9 @@ static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
     if (count == 0) {
         return thn_error(f, PyExc_ValueError, "choose: there are no choices");
     }
-    if (c->mode == RAISE) {
-        ThnReadInt get = thn_int_reader(index->typenum);
-        npy_intp at[THN_MAXDIM] = {0};
-        const char *p = index->data;
-        for (npy_intp n = thn_size(index); n > 0; n--) {
-            int64_t v = get(p);
-            if (v < 0 || v >= count) {
-                return thn_error(f, PyExc_ValueError, "invalid entry in choice array");
-            }
-            for (int i = index->ndim - 1; i >= 0; i--) {
-                p += index->strides[i];
-                if (++at[i] < index->dims[i]) {
-                    break;
-                }
-                p -= index->strides[i] * index->dims[i];
-                at[i] = 0;
-            }
-        }
+    int64_t outside;
+    if (c->mode == THN_RAISE && !thn_within(index, 0, count, &outside)) {
+        return thn_error(f, PyExc_ValueError, "invalid entry in choice array");
     }
     f->work = 5.0 * (double)total;
     return 0;
@@ -127,14 +110,14 @@ static int choose_execute(ThnFrame *f, const ThnInstr *ins)
     const ThnReadInt get = thn_int_reader(index->typenum);
     const int nd = out->ndim;
     const npy_intp count = c->single ? THN_IN(f, ins, 1)->dims[0] : ins->nin - 1, total = thn_size(out), item = out->itemsize;
+    const Dims g = {nd, out->dims, (npy_intp *)plan->index_strides, 0};
     npy_intp at[THN_MAXDIM] = {0};
-    const char *p = index->data;
-    char *q = out->data;
+    char *p = index->data, *q = out->data;
     for (npy_intp n = 0; n < total; n++, q += item) {
         int64_t v = get(p);
-        if (c->mode == WRAP) {
+        if (c->mode == THN_WRAP) {
             v = (v % count + count) % count;
-        } else if (c->mode == CLIP) {
+        } else if (c->mode == THN_CLIP) {
             v = v < 0 ? 0 : v >= count ? count - 1 : v;
         }
         const ThnCell *x = THN_IN(f, ins, c->single ? 1 : v + 1);
@@ -144,14 +127,7 @@ static int choose_execute(ThnFrame *f, const ThnInstr *ins)
             from += at[i] * strides[i];
         }
         memcpy(q, from, (size_t)item);
-        for (int i = nd - 1; i >= 0; i--) {
-            p += plan->index_strides[i];
-            if (++at[i] < out->dims[i]) {
-                break;
-            }
-            p -= plan->index_strides[i] * out->dims[i];
-            at[i] = 0;
-        }
+        thn_step(&g, nd, 1, &p, at);
     }
     return 0;
 }
@@ -266,14 +242,14 @@ static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
             rows *= x->dims[i];
         }
     }
-    for (npy_intp row = 0; row < rows; row++) {
-        npy_intp rest = row, at[THN_MAXDIM] = {0}, best_at = 0;
-        const char *p = x->data, *best = NULL;
+    const Dims g = {nk, kept, kept_strides, 0}, reduced = {nr, dims, strides, 0};
+    npy_intp line_at[THN_MAXDIM] = {0};
+    char *line = x->data;
+    for (npy_intp row = 0; row < rows; row++, thn_step(&g, nk, 1, &line, line_at)) {
+        npy_intp at[THN_MAXDIM] = {0}, best_at = 0;
+        char *p = line;
+        const char *best = NULL;
         double b[2] = {0, 0}, v[2];
-        for (int i = nk - 1; i >= 0; i--) {
-            p += rest % kept[i] * kept_strides[i];
-            rest /= kept[i];
-        }
         for (npy_intp i = 0; i < n; i++) {
             read_complex(x->typenum, p, v);
             int nan = v[0] != v[0] || v[1] != v[1];
@@ -286,14 +262,7 @@ static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
             if (nan) {
                 break;
             }
-            for (int k = nr - 1; k >= 0; k--) {
-                p += strides[k];
-                if (++at[k] < dims[k]) {
-                    break;
-                }
-                p -= strides[k] * dims[k];
-                at[k] = 0;
-            }
+            thn_step(&reduced, nr, 1, &p, at);
         }
         if (value) {
             memcpy(value->data + row * value->itemsize, best, (size_t)value->itemsize);

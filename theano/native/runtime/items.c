@@ -29,16 +29,17 @@ AVX512 static inline __m512i load_indices(const char *p, int bytes, npy_intp i, 
                       : _mm512_cvtepi32_epi64(_mm256_maskz_loadu_epi32(lanes, (const int32_t *)p + i));
 }
 
-/* Indices of 4 or 8 bytes, side by side. offsets NULL: they are only checked. */
-AVX512 static int offsets_512(const char *p, int bytes, npy_intp n, npy_intp size, npy_intp stride, int add, npy_intp *offsets)
+/* Indices of 4 or 8 bytes, side by side; negative ones count `back` from the end. offsets NULL: they are only checked. */
+AVX512 static int offsets_512(const char *p, int bytes, npy_intp n, npy_intp size, npy_intp back, npy_intp stride, int add,
+                              npy_intp *offsets)
 {
-    const __m512i sizes = _mm512_set1_epi64(size), strides = _mm512_set1_epi64(stride);
+    const __m512i sizes = _mm512_set1_epi64(size), backs = _mm512_set1_epi64(back), strides = _mm512_set1_epi64(stride);
     const int shift = stride > 0 && (stride & (stride - 1)) == 0 ? __builtin_ctzll((unsigned long long)stride) : -1;
     __mmask8 bad = 0;
     for (npy_intp i = 0; i < n; i += 8) {
         const __mmask8 lanes = first_lanes(n - i);
         __m512i v = load_indices(p, bytes, i, lanes);
-        v = _mm512_mask_add_epi64(v, _mm512_movepi64_mask(v), v, sizes);
+        v = _mm512_mask_add_epi64(v, _mm512_movepi64_mask(v), v, backs);
         bad |= _mm512_mask_cmpge_epu64_mask(lanes, v, sizes);
         if (offsets) {
             v = shift >= 0 ? _mm512_sll_epi64(v, _mm_cvtsi32_si128(shift)) : _mm512_mullo_epi64(v, strides);
@@ -166,7 +167,7 @@ int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp 
 #if WIDE
     const int bytes = typenum == NPY_INT64 ? 8 : typenum == NPY_INT32 ? 4 : 0;
     if (bytes && step == bytes && mode == THN_RAISE && n >= 8 && wide_registers()) {
-        return offsets_512(p, bytes, n, size, stride, add, offsets);
+        return offsets_512(p, bytes, n, size, size, stride, add, offsets);
     }
 #endif
     if (typenum == NPY_INT64) {
@@ -181,19 +182,19 @@ int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp 
     return !bad;
 }
 
-int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size)
+int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp low, npy_intp high)
 {
     const ThnReadInt get = thn_int_reader(typenum);
     int bad = 0;
 #if WIDE
     const int bytes = typenum == NPY_INT64 ? 8 : typenum == NPY_INT32 ? 4 : 0;
     if (bytes && step == bytes && n >= 8 && wide_registers()) {
-        return offsets_512(p, bytes, n, size, 0, 0, NULL);
+        return offsets_512(p, bytes, n, high, -low, 0, 0, NULL);
     }
 #endif
     for (npy_intp i = 0; i < n; i++) {
         const int64_t v = typenum == NPY_INT64 ? *(const int64_t *)(p + i * step) : get(p + i * step);
-        bad |= v < -size || v >= size;
+        bad |= v < low || v >= high;
     }
     return !bad;
 }

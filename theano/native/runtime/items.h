@@ -7,8 +7,8 @@
 
 enum { THN_RAISE, THN_WRAP, THN_CLIP }; /* what becomes of an index that is out of bounds */
 
-/* Whether n integers are all within -size..size - 1. */
-int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size);
+/* Whether n integers are all within low .. high - 1; low is 0 or -high. */
+int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp low, npy_intp high);
 /* Byte offsets of n positions along an axis of `size` elements that are `stride` bytes apart. `add`: they are added to what
  * `offsets` holds. 0: an index is out of bounds (never for the modes that move it), and the offsets are of no use. */
 int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp stride, int mode, int add,

@@ -144,29 +144,6 @@ static void sort_dims(Dims *g, int ops, int nin)
     }
 }
 
-static void merge_dims(Dims *g, int ops)
-{
-    int last = 0;
-    for (int d = 1; d < g->n; d++) {
-        int one_run = 1;
-        for (int op = 0; op < ops && one_run; op++) {
-            const thn_intp *s = g->strides + op * g->cap;
-            one_run = s[last] == s[d] * g->shape[d];
-        }
-        if (one_run) {
-            g->shape[last] *= g->shape[d];
-        }
-        else {
-            g->shape[++last] = g->shape[d];
-        }
-        for (int op = 0; op < ops; op++) {
-            thn_intp *s = g->strides + op * g->cap;
-            s[last] = s[d];
-        }
-    }
-    g->n = g->n ? last + 1 : 0;
-}
-
 /* Puts dims [first, first + count) of the iteration into the group, without those of length 1. */
 static thn_intp fill_dims(Dims *g, const ThnKernel *k, const ThnArg *in, const ThnArg *out, const thn_intp *shape, int first,
                           int count)
@@ -231,7 +208,7 @@ static void plan_elem(ThnPlan *p)
         for (int d = inner; d < g->n - 1; d++) {
             swap_dims(g, ops, d, d + 1);
         }
-        merge_dims(g, ops);
+        thn_merge_dims(g, ops);
     }
     const int last = g->n - 1;
     const thn_intp n0 = g->shape[last];
@@ -331,10 +308,10 @@ double thn_plan(const ThnKernel *k, const ThnArg *in, const ThnArg *out, const t
     if (p->in.n > 1 && !k->ordered) {
         sort_dims(&p->in, ops, k->nin);
     }
-    merge_dims(&p->in, ops);
+    thn_merge_dims(&p->in, ops);
     if (p->outer.n > 1) {
         sort_dims(&p->outer, ops, k->nin);
-        merge_dims(&p->outer, ops);
+        thn_merge_dims(&p->outer, ops);
     }
     find_buffered_rows(p);
     p->mode = k->fn->rows ? RUN_ROWS : RUN_REDUCE;

@@ -3,19 +3,12 @@
 #ifndef THN_PLAN_H
 #define THN_PLAN_H
 
-#include "launch.h"
 #include "threads.h"
+#include "walk.h"
 
 #include <string.h>
 
 enum { RUN_NOTHING, RUN_ELEM, RUN_ELEM_BUFFERED, RUN_ROWS, RUN_REDUCE, RUN_COLUMNS };
-
-typedef struct Dims {
-    int n;
-    thn_intp *shape;
-    thn_intp *strides; /* strides[op * cap + dim] */
-    int cap;
-} Dims;
 
 struct ThnPlan {
     const ThnKernel *k;
@@ -71,15 +64,6 @@ static inline int is_row_operand(const ThnKernel *k, int op)
 thn_intp thn_worth(double work, thn_intp most);
 int thn_run_reduce(const ThnPlan *p);
 int thn_run_columns(const ThnPlan *p);
-
-/* ---- positions in dims */
-
-/* Adds to the pointers the offset of the linear position `at` in the dims [0, nd) and returns the positions in `idx`. */
-void thn_seek(const Dims *g, int nd, thn_intp at, int ops, char **ptr, thn_intp *idx);
-/* Steps to the next position in the dims [0, nd). */
-void thn_step(const Dims *g, int nd, int ops, char **ptr, thn_intp *idx);
-/* Strides of all operands along dim d; zeros for d < 0. */
-void thn_strides_along(const Dims *g, int d, int ops, thn_intp *s);
 
 /* ---- copies and buffers */
 

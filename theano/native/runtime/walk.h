@@ -1,0 +1,40 @@
+/* Dims that several operands walk together, in C order. No Python objects, no GIL. */
+#ifndef THN_WALK_H
+#define THN_WALK_H
+
+#include "launch.h"
+
+typedef struct Dims {
+    int n;
+    thn_intp *shape;
+    thn_intp *strides; /* bytes: strides[op * cap + dim] */
+    int cap;
+} Dims;
+
+/* Adds to the pointers the offset of the linear position `at` in the dims [0, nd) and returns the positions in `idx`. */
+void thn_seek(const Dims *g, int nd, thn_intp at, int ops, char **ptr, thn_intp *idx);
+/* Steps behind `n` positions along the last of all dims. */
+void thn_skip(const Dims *g, thn_intp n, int ops, char **ptr, thn_intp *idx);
+/* Takes neighbours as one dim where they are one run in memory for all operands. */
+void thn_merge_dims(Dims *g, int ops);
+/* Strides of all operands along dim d; zeros for d < 0. */
+void thn_strides_along(const Dims *g, int d, int ops, thn_intp *s);
+
+/* Steps to the next position in the dims [0, nd), from the last one to the first. */
+static inline void thn_step(const Dims *g, int nd, int ops, char **ptr, thn_intp *idx)
+{
+    for (int d = nd - 1; d >= 0; d--) {
+        if (++idx[d] < g->shape[d]) {
+            for (int op = 0; op < ops; op++) {
+                ptr[op] += g->strides[op * g->cap + d];
+            }
+            return;
+        }
+        idx[d] = 0;
+        for (int op = 0; op < ops; op++) {
+            ptr[op] -= (g->shape[d] - 1) * g->strides[op * g->cap + d];
+        }
+    }
+}
+
+#endif
