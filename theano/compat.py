@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, MutableMapping
-from io import BytesIO, StringIO
+from collections import OrderedDict, defaultdict  # noqa: F401
+from collections.abc import Callable, Mapping, MutableMapping  # noqa: F401
+from io import BytesIO, StringIO  # noqa: F401
 from operator import truediv
 from typing import Any
-
-__all__ = [
-    "PY3",
-    "BytesIO",
-    "Callable",
-    "DefaultOrderedDict",
-    "Mapping",
-    "MutableMapping",
-    "OrderedDict",
-    "StringIO",
-    "cmp",
-    "decode",
-    "decode_iter",
-    "decode_with",
-    "defaultdict",
-    "exc_message",
-    "get_unbound_function",
-    "ifilter",
-    "imap",
-    "izip",
-    "operator_div",
-    "python2x",
-]
 
 PY3 = True
 python2x = False

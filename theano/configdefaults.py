@@ -28,8 +28,6 @@ from theano.configparser import (
     unknown_flags,
 )
 
-__all__ = ["config", "default_compiledir", "default_cxx", "short_platform"]
-
 NO_EFFECT = "This flag has no effect: "
 
 

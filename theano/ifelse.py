@@ -14,8 +14,6 @@ from theano.gof import Apply, PureOp, Variable
 from theano.gof.null_type import NullType
 from theano.gradient import DisconnectedType
 
-__all__ = ["IfElse", "ifelse"]
-
 
 class IfElse(PureOp):
     """Choose between two groups of variables by a scalar condition.

@@ -15,17 +15,6 @@ from theano.tensor.rewriting.registry import register_canonicalize, register_spe
 from theano.tensor.rewriting.subtensor import is_zeros
 from theano.tensor.subtensor import IncSubtensor, Subtensor
 
-__all__ = [
-    "CondMerge",
-    "acceptable_ops",
-    "cond_constant",
-    "cond_make_inplace",
-    "cond_merge_ifs_false",
-    "cond_merge_ifs_true",
-    "cond_remove_identical",
-    "ifelse_lift_single_if_through_acceptable_ops",
-]
-
 #: What may move into the branches of a conditional that feeds it.
 acceptable_ops = (T.Dot, T.Reshape, T.Alloc, T.Rebroadcast, Elemwise, DimShuffle, CAReduce, Subtensor, IncSubtensor)
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from theano.compile.sharedvalue import SharedVariable
 
-__all__ = ["OrderedUpdates"]
-
 
 class OrderedUpdates(OrderedDict):
     """A dictionary that maps shared variables to their new values, in a definite order.

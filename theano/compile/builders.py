@@ -15,8 +15,6 @@ from theano.gof.null_type import NullType
 from theano.gof.op import get_test_value, ops_with_inner_function
 from theano.gof.opt import in2out
 
-__all__ = ["OpFromGraph", "inline_ofg_expansion", "infer_shape"]
-
 
 def _substitute(outputs: list[Variable], replace: dict[Variable, Variable]) -> list[Variable]:
     """Return clones of the outputs with variables replaced; everything else is shared with the original."""

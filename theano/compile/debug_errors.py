@@ -7,18 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "BadDestroyMap",
-    "BadOptimization",
-    "BadThunkOutput",
-    "BadViewMap",
-    "DebugModeError",
-    "InvalidValueError",
-    "StochasticOrder",
-    "char_from_number",
-    "str_diagnostic",
-]
-
 
 class DebugModeError(Exception):
     """Something is wrong with an Op or an optimization; the base of what DebugMode raises."""

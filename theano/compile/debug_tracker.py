@@ -6,8 +6,6 @@ from typing import Any
 
 from theano import gof
 
-__all__ = ["EquivalenceTracker", "GraphEvent"]
-
 
 class GraphEvent:
     """One change of a graph; events of two optimizations of the same graph can be compared.

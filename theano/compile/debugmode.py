@@ -13,7 +13,7 @@ import numpy as np
 
 from theano import gof
 from theano.compile.aliasing import insert_deepcopy
-from theano.compile.debug_errors import (
+from theano.compile.debug_errors import (  # noqa: F401
     BadDestroyMap,
     BadOptimization,
     BadThunkOutput,
@@ -31,19 +31,6 @@ from theano.compile.nanguardmode import is_uninitialized, may_be_unset
 from theano.configparser import change_flags, config
 from theano.gof.link import Container, LocalLinker, map_storage, raise_with_op
 from theano.gof.utils import MethodNotDefined
-
-__all__ = [
-    "BadDestroyMap",
-    "BadOptimization",
-    "BadThunkOutput",
-    "BadViewMap",
-    "DebugMode",
-    "DebugModeError",
-    "InvalidValueError",
-    "StochasticOrder",
-    "char_from_number",
-    "str_diagnostic",
-]
 
 _logger = logging.getLogger("theano.compile.debugmode")
 

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from theano import gof
-from theano.compile.aliasing import (
+from theano.compile.aliasing import (  # noqa: F401
     AliasedMemoryError,
     Supervisor,
     alias_root,
@@ -15,7 +15,7 @@ from theano.compile.aliasing import (
     insert_deepcopy,
     view_tree_set,
 )
-from theano.compile.function_object import DUPLICATE, Function, get_info_on_inputs
+from theano.compile.function_object import DUPLICATE, Function, get_info_on_inputs  # noqa: F401
 from theano.compile.function_object import _pickle_Function as _pickle_Function
 from theano.compile.io import In, SymbolicInput, SymbolicOutput
 from theano.compile.progress import CompileProgress, stage
@@ -24,26 +24,6 @@ from theano.gof import Constant, Container, Variable
 from theano.gof.compilelock import compile_lock
 from theano.gof.loading import loading_seconds
 from theano.gof.rewriting.base import garbage_collection_paused
-
-__all__ = [
-    "DUPLICATE",
-    "AliasedMemoryError",
-    "Function",
-    "FunctionMaker",
-    "Supervisor",
-    "UnusedInputError",
-    "alias_root",
-    "check_equal",
-    "convert_function_input",
-    "fgraph_updated_vars",
-    "get_info_on_inputs",
-    "infer_reuse_pattern",
-    "insert_deepcopy",
-    "orig_function",
-    "register_checker",
-    "std_fgraph",
-    "view_tree_set",
-]
 
 
 class UnusedInputError(Exception):

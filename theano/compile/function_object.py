@@ -15,8 +15,6 @@ from theano.gof.link import raise_with_op
 from theano.gof.utils import get_variable_trace_string
 from theano.native.fastcall import FastCall
 
-__all__ = ["DUPLICATE", "Function", "get_info_on_inputs"]
-
 #: Stands in the finder for names that several inputs have.
 DUPLICATE = ["DUPLICATE"]
 

@@ -7,8 +7,6 @@ from typing import Any
 from theano import gof
 from theano.gof.link import Container
 
-__all__ = ["In", "Out", "SymbolicInput", "SymbolicOutput"]
-
 
 class SymbolicInput:
     """What a function has to know about one of its inputs, without any value.

@@ -12,8 +12,6 @@ from theano.configparser import config
 from theano.gof.link import WrapLinkerMany
 from theano.native.linker import NativeLinker
 
-__all__ = ["MonitorMode", "detect_nan"]
-
 
 class MonitorMode(Mode):
     """Run one node after the other, with functions of yours around each.

@@ -11,8 +11,6 @@ from theano.compile.mode import Mode
 from theano.configparser import config
 from theano.native.watch import WatchingLinker
 
-__all__ = ["NanGuardMode", "contains_inf", "contains_nan", "flatten"]
-
 #: Numbers above this are "big".
 BIG = 1e10
 

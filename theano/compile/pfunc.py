@@ -14,8 +14,6 @@ from theano.configparser import config
 from theano.gof import Constant, Variable
 from theano.gof.rewriting.base import garbage_collection_paused
 
-__all__ = ["Param", "iter_over_pairs", "pfunc", "rebuild_collect_shared"]
-
 
 def Param(
     variable: Variable,

@@ -6,8 +6,6 @@ import heapq
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["MemoryUse", "kind_of_output"]
-
 #: States that the search for the best order may look at.
 _MAX_STATES = 20000
 

@@ -14,8 +14,6 @@ from theano.compile.profile_tips import tips
 if TYPE_CHECKING:
     from theano.compile.profiling import ProfileStats
 
-__all__ = ["page", "section", "write_page"]
-
 _STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 2em auto; max-width: 82em; padding: 0 1em; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2.2em; border-bottom: 1px solid #ddd; } h3 { font-size: 1em; }

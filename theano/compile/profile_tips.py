@@ -9,8 +9,6 @@ from theano.configparser import config
 if TYPE_CHECKING:
     from theano.compile.profiling import ProfileStats
 
-__all__ = ["tips"]
-
 #: Shares of the time below this are not worth a word.
 _WORTH_MENTIONING = 0.05
 

@@ -14,8 +14,6 @@ from theano.configparser import config
 if TYPE_CHECKING:
     from theano.compile.profile_memory import MemoryUse
 
-__all__ = ["ProfileStats", "ScanProfileStats", "print_global_stats", "register_profiler_printer"]
-
 _import_time = time.perf_counter()
 
 #: Profiles that are printed when the program ends.

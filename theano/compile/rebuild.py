@@ -10,8 +10,6 @@ from theano.compile.io import Out, SymbolicOutput
 from theano.compile.sharedvalue import SharedVariable
 from theano.gof import Constant, Variable
 
-__all__ = ["clone", "iter_over_pairs", "rebuild_collect_shared"]
-
 
 def iter_over_pairs(pairs: Any) -> Iterable[tuple[Any, Any]]:
     """Return the pairs of a dictionary, or of something that iterates over pairs."""

@@ -14,8 +14,6 @@ from typing import Any
 from theano.d3viz.formatting import PyDotFormatter
 from theano.d3viz.layout import layout
 
-__all__ = ["d3viz", "d3write", "replace_patterns", "safe_json"]
-
 _HERE = Path(__file__).resolve().parent
 #: Folders of the package that a page needs, and the name of the folder beside the page that gets them.
 _ASSETS = ("js", "css")

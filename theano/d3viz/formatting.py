@@ -7,8 +7,6 @@ from typing import Any
 from theano.d3viz import model
 from theano.printing.dot import default_colorCodes, load_pydot, quoted
 
-__all__ = ["PyDotFormatter"]
-
 
 class PyDotFormatter:
     """Makes pydot graphs of functions and variables.

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["arrange", "find_ranks", "load_igraph"]
-
 _GAP = 18.0
 _RANK_GAP = 32.0
 #: Two parallel edges are this far apart.

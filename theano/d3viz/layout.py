@@ -10,8 +10,6 @@ from theano.d3viz.layered import Point, arrange, find_ranks, load_igraph
 from theano.d3viz.model import Graph, Node
 from theano.printing.dot import load_pydot, pydot_status
 
-__all__ = ["layout"]
-
 _CHARACTER_WIDTH = 7.0
 _NODE_HEIGHT = 30.0
 _POINTS_PER_INCH = 72.0

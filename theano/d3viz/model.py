@@ -11,8 +11,6 @@ import numpy as np
 from theano.gof.graph import Apply, Constant, Variable, io_toposort
 from theano.printing.dot import drawn_graph
 
-__all__ = ["Edge", "Graph", "Node", "build"]
-
 _MAX_LABEL = 34
 _MAX_TEXT = 2000
 

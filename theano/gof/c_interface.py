@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 
 from theano.gof.utils import MethodNotDefined
 
-__all__ = ["CLinkerObject", "CLinkerOp", "takes"]
-
 
 def _missing(obj: Any, name: str) -> NoReturn:
     raise MethodNotDefined(name, type(obj), obj.__class__.__name__)

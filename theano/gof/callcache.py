@@ -8,8 +8,6 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["CallCache"]
-
 _logger = logging.getLogger("theano.gof.callcache")
 
 

@@ -28,8 +28,6 @@ from theano.configdefaults import config
 from theano.gof.loading import timed_loading
 from theano.gof.utils import uniq
 
-__all__ = ["CompileError", "GCC_compiler", "load_module", "std_include_dirs", "std_lib_dirs_and_libs"]
-
 _lock = threading.Lock()
 _loaded: dict[str, Any] = {}
 _own: list[str] = []

@@ -11,8 +11,6 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-__all__ = ["compile_lock", "force_unlock", "get_lock", "lock_ctx", "release_lock", "set_lock_status"]
-
 _lock = threading.RLock()
 
 

@@ -15,8 +15,6 @@ from theano.gof.graph import NoParams
 from theano.gof.op import Op
 from theano.gof.utils import MethodNotDefined
 
-__all__ = ["COp", "OpenMPOp", "get_io_macros", "get_sub_macros", "lquote_macro", "section_method"]
-
 
 class OpenMPOp(Op):
     """An Op whose C code uses OpenMP.

@@ -24,8 +24,6 @@ from theano.gof import graph, toolbox
 from theano.gof.fg import InconsistencyError
 from theano.gof.graph import Constant
 
-__all__ = ["DestroyHandler", "InconsistencyError", "fast_inplace_check"]
-
 
 def fast_inplace_check(inputs: Iterable) -> list:
     """Return which variables may be destroyed, as far as a quick look tells.

@@ -8,8 +8,6 @@ from typing import Any
 from theano.configdefaults import config
 from theano.gof.type import Type
 
-__all__ = ["CEnumType", "EnumList", "EnumType"]
-
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 

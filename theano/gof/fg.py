@@ -16,14 +16,6 @@ from theano.gof.null_type import NullType
 from theano.gof.traverse import depth_first_order
 from theano.gof.utils import get_variable_trace_string
 
-__all__ = [
-    "CachedConstantError",
-    "FunctionGraph",
-    "InconsistencyError",
-    "MissingInputError",
-]
-
-
 _NOT_PICKLED = (
     "execute_callbacks_times",
     "variables",

@@ -11,27 +11,9 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof import utils
 from theano.gof.graph import Constant, Variable
-from theano.gof.run_errors import log_thunk_trace, node_description, raise_with_op, thunk_hook
+from theano.gof.run_errors import log_thunk_trace, node_description, raise_with_op, thunk_hook  # noqa: F401
 from theano.gof.type import PureType
 from theano.gof.utils import MethodNotDefined
-
-__all__ = [
-    "Container",
-    "DestroyedInputs",
-    "Linker",
-    "LocalLinker",
-    "PerformLinker",
-    "WrapLinker",
-    "WrapLinkerMany",
-    "gc_helper",
-    "log_thunk_trace",
-    "map_storage",
-    "node_description",
-    "python_impl",
-    "raise_with_op",
-    "streamline",
-    "thunk_hook",
-]
 
 
 class Linker:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["MetaObject"]
-
 
 class MetaObject:
     """A base class whose subclasses are compared by the attributes that their ``__props__`` names.

@@ -6,8 +6,6 @@ from typing import Any, NoReturn
 
 from theano.gof.type import Type
 
-__all__ = ["NullType", "null_type"]
-
 
 class NullType(Type):
     """A type that no value has.

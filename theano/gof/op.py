@@ -12,24 +12,10 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import utils
-from theano.gof.c_interface import CLinkerObject, CLinkerOp
+from theano.gof.c_interface import CLinkerObject, CLinkerOp  # noqa: F401
 from theano.gof.graph import Apply, Constant, NoParams, Variable
 from theano.gof.meta import MetaObject
 from theano.gof.utils import _raw_stack, add_tag_trace, get_variable_trace_string
-
-__all__ = [
-    "CLinkerObject",
-    "CLinkerOp",
-    "Op",
-    "PureOp",
-    "apply_meth",
-    "debug_assert",
-    "debug_error_message",
-    "get_debug_values",
-    "get_test_value",
-    "missing_test_message",
-    "ops_with_inner_function",
-]
 
 
 class PureOp(MetaObject):

@@ -8,8 +8,6 @@ from typing import Any
 from theano.gof.type import EnumType, Type
 from theano.gof.utils import MethodNotDefined
 
-__all__ = ["Params", "ParamsType"]
-
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 _KEYWORDS = """

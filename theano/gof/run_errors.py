@@ -12,8 +12,6 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof.graph import Constant
 
-__all__ = ["log_thunk_trace", "node_description", "raise_with_op", "thunk_hook"]
-
 
 def log_thunk_trace(value: BaseException, f: Any = None) -> None:
     """Write where the node that failed with `value` was created.

@@ -9,16 +9,6 @@ from typing import Any
 
 from theano.gof.graph import io_toposort
 
-__all__ = [
-    "key_to_cmp",
-    "make_depends",
-    "make_dependence_cmp",
-    "posort",
-    "reverse_dict",
-    "sort_apply_nodes",
-    "sort_schedule_fn",
-]
-
 
 def make_depends() -> Callable:
     """Return a function of two nodes that says whether the first needs the second."""

@@ -9,8 +9,6 @@ from theano.configdefaults import config
 from theano.gof.op import copy_test_value, get_test_value
 from theano.gof.utils import MethodNotDefined
 
-__all__ = ["compute_test_values"]
-
 
 def compute_test_values(node: Any) -> None:
     """Compute the outputs of a node from the test values of its inputs, and keep them in the outputs' tags.

@@ -13,22 +13,6 @@ from typing import Any
 from theano.configdefaults import config
 from theano.gof import graph
 
-__all__ = [
-    "AlreadyThere",
-    "Bookkeeper",
-    "Feature",
-    "GetCheckpoint",
-    "History",
-    "NoOutputFromInplace",
-    "NodeFinder",
-    "PreserveNames",
-    "PreserveVariableAttributes",
-    "PrintListener",
-    "ReplaceValidate",
-    "ReplacementDidntRemovedError",
-    "Validator",
-]
-
 
 class AlreadyThere(Exception):
     """Raised by ``on_attach`` where the graph has such a feature already: it is not attached."""

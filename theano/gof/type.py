@@ -12,22 +12,6 @@ from theano.gof.c_interface import CLinkerObject, takes
 from theano.gof.graph import Constant, Variable
 from theano.gof.utils import MethodNotDefined, _raw_stack
 
-__all__ = [
-    "CDataType",
-    "CDataTypeConstant",
-    "CEnumType",
-    "CLinkerType",
-    "Constant",
-    "EnumList",
-    "EnumType",
-    "Generic",
-    "PureType",
-    "SingletonType",
-    "Type",
-    "Variable",
-    "generic",
-]
-
 
 class CLinkerType(CLinkerObject):
     """The C interface of Types.
@@ -470,4 +454,4 @@ class CDataTypeConstant(Constant):
 CDataType.Constant = CDataTypeConstant
 
 
-from theano.gof.enum_type import CEnumType, EnumList, EnumType  # noqa: E402
+from theano.gof.enum_type import CEnumType, EnumList, EnumType  # noqa: E402, F401

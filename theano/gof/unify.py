@@ -9,24 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = [
-    "AnyVariable",
-    "FreeVariable",
-    "NotVariable",
-    "OrVariable",
-    "Unification",
-    "Var",
-    "Variable",
-    "BoundVariable",
-    "unify",
-    "unify_build",
-    "unify_merge",
-    "unify_walk",
-    "var_lookup",
-    "unify_walk_variable",
-    "wildcard",
-]
-
 
 class Variable:
     """A variable of a pattern.

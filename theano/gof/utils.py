@@ -13,37 +13,6 @@ from typing import Any
 
 from theano.configdefaults import config
 
-__all__ = [
-    "AbstractFunctionError",
-    "D",
-    "MethodNotDefined",
-    "add_tag_trace",
-    "comm_guard",
-    "copy_stack_trace",
-    "deprecated",
-    "difference",
-    "flatten",
-    "from_return_values",
-    "get_variable_trace_string",
-    "give_variables_names",
-    "hash_from_code",
-    "hash_from_dict",
-    "hash_from_file",
-    "hist",
-    "memoize",
-    "object2",
-    "remove",
-    "scratchpad",
-    "simple_extract_stack",
-    "to_return_values",
-    "toposort",
-    "type_guard",
-    "uniq",
-    "unique",
-    "undef",
-    "utils_undef",
-]
-
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Whether a file's frames are Theano's own; found once per file name.
 _internal_files: dict[str, bool] = {}

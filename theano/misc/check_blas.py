@@ -15,8 +15,6 @@ import numpy as np
 import theano
 import theano.tensor as T
 
-__all__ = ["execute", "main"]
-
 
 def execute(
     execute: bool = True,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["frozendict"]
-
 
 class frozendict(Mapping):
     """A dictionary that cannot be changed; hashable if its values are.

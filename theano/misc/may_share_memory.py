@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["may_share_memory"]
-
 # The arrays that a sparse matrix of the formats csr and csc consists of.
 _PARTS = ("data", "indices", "indptr")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, MutableSet
 from typing import Any
 
-__all__ = ["OrderedSet", "check_deterministic"]
-
 
 def check_deterministic(iterable: Any) -> None:
     """Check that going through a collection gives the same order in each process.

@@ -21,17 +21,6 @@ import numpy as np
 from theano.compile.sharedvalue import SharedVariable
 from theano.gof.utils import scratchpad
 
-__all__ = [
-    "CompatUnpickler",
-    "PersistentGpuArrayID",
-    "PersistentNdarrayID",
-    "PersistentNdarrayLoad",
-    "PersistentSharedVariableID",
-    "StripPickler",
-    "dump",
-    "load",
-]
-
 #: Attributes of ``tag`` that serve to debug.
 _TAGS_TO_STRIP = ("trace", "_trace", "test_value")
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from theano.configdefaults import config
 
-__all__ = ["_asarray"]
-
 
 def _asarray(a: Any, dtype: Any, order: str | None = None) -> np.ndarray:
     """Convert the input to an array of exactly the given dtype.

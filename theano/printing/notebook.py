@@ -7,8 +7,6 @@ from html import escape
 from itertools import islice
 from typing import Any
 
-__all__ = ["function_html", "variable_html"]
-
 #: A larger graph is cut: a notebook keeps what it shows.
 _MAX_NODES = 60
 _STYLE = "text-align:left;margin:0;line-height:1.35"

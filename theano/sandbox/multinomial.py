@@ -9,8 +9,6 @@ import numpy as np
 from theano import gradient, tensor
 from theano.gof import Apply, Op, Variable
 
-__all__ = ["ChoiceFromUniform", "MultinomialFromUniform", "MultinomialWOReplacementFromUniform"]
-
 
 def _as_pvals_and_unis(pvals: Any, unis: Any) -> tuple[Variable, Variable]:
     pvals, unis = tensor.as_tensor_variable(pvals), tensor.as_tensor_variable(unis)

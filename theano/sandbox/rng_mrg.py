@@ -31,8 +31,6 @@ from theano.gof.opt import in2out
 from theano.sandbox import multinomial
 from theano.scalar import upcast
 
-__all__ = ["DotModulo", "MRG_RandomStreams", "guess_n_streams", "matVecModM", "mrg_uniform", "multMatVect"]
-
 M1 = np.asarray(2147483647, dtype="int32")
 M2 = np.asarray(2147462579, dtype="int32")
 _M1, _M2 = int(M1), int(M2)

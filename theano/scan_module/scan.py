@@ -32,8 +32,6 @@ from theano.scan_module.scan_utils import (
 from theano.tensor import TensorType, as_tensor_variable, patternbroadcast, shape_padleft, unbroadcast
 from theano.updates import OrderedUpdates
 
-__all__ = ["scan", "until"]
-
 
 def scan(
     fn: Callable[..., Any],

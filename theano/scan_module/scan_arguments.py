@@ -10,8 +10,6 @@ from theano.gof.graph import Constant, Variable
 from theano.scan_module.scan_utils import isNaN_or_Inf_or_None
 from theano.tensor import NotScalarConstantError, as_tensor_variable, get_scalar_constant_value
 
-__all__ = ["OutputInfo", "SequenceInfo", "as_list", "fixed_number", "output_infos", "sequence_infos", "symbolic_number"]
-
 
 @dataclass
 class SequenceInfo:

@@ -9,8 +9,6 @@ from theano import tensor
 from theano.scan_module.scan import scan
 from theano.scan_module.scan_arguments import as_list, fixed_number, output_infos, sequence_infos, symbolic_number
 
-__all__ = ["scan_checkpoints"]
-
 
 def scan_checkpoints(
     fn: Callable[..., Any],

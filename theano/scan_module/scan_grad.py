@@ -24,8 +24,6 @@ from theano.scan_module.scan_hoist import gradients_by_hoisting
 from theano.scan_module.scan_utils import clone, expand_empty, reconstruct_graph
 from theano.tensor.type import TensorType
 
-__all__ = ["gradient_of_scan"]
-
 _DISCRETE = frozenset(("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 
 

@@ -19,8 +19,6 @@ from theano.gradient_types import DisconnectedType
 from theano.scan_module.rewriting.loop import substitute
 from theano.tensor.type import TensorType
 
-__all__ = ["gradients_by_hoisting", "hoistable"]
-
 
 def hoistable(op: Any) -> list[Any]:
     """Values in a step that depend on nothing but its other arguments and that have gradients.

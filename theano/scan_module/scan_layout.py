@@ -13,8 +13,6 @@ import numpy as np
 
 from theano.gof.graph import Apply
 
-__all__ = ["ScanLayout"]
-
 
 def _outer_inputs(inputs: Any) -> list[Any]:
     return list(inputs.inputs) if isinstance(inputs, Apply) else list(inputs)

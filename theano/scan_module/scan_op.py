@@ -61,8 +61,6 @@ from theano.scan_module.scan_layout import ScanLayout
 from theano.scan_module.scan_utils import equal_computations
 from theano.tensor import TensorType, as_tensor_variable
 
-__all__ = ["Scan"]
-
 _DEFAULTS: dict[str, Any] = {
     "n_seqs": 0,
     "n_mit_mot": 0,

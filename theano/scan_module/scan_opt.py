@@ -47,27 +47,6 @@ from theano.scan_module.rewriting.pushout_output import PushOutDot1, PushOutScan
 from theano.scan_module.rewriting.savemem import ScanSaveMem
 from theano.scan_module.rewriting.short import scan_write_out_short_loops
 
-__all__ = [
-    "PushOutDot1",
-    "PushOutNonSeqScan",
-    "PushOutScanOutput",
-    "PushOutSeqScan",
-    "ScanCumulate",
-    "ScanInplaceOptimizer",
-    "ScanKeepValues",
-    "ScanMerge",
-    "ScanMitMotToSitSot",
-    "ScanSaveMem",
-    "remove_constants_and_unused_inputs_scan",
-    "scan_eqopt1",
-    "scan_eqopt2",
-    "scan_merge_inouts",
-    "scan_optimize_inner",
-    "scan_remove_dead_outputs",
-    "scan_simplify",
-    "scan_write_out_short_loops",
-]
-
 _FAMILIES = (
     ("scanOp_merge", ScanMerge(), ()),
     ("scan_remove_dead_outputs", scan_remove_dead_outputs, ()),

@@ -11,8 +11,6 @@ from theano.scan_module.scan_grad import is_differentiable
 from theano.scan_module.scan_utils import reconstruct_graph, scan_args
 from theano.tensor.type import TensorType
 
-__all__ = ["rop_of_scan"]
-
 
 def rop_of_scan(op: Any, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
     """Return the product of the Jacobian of a Scan with evaluation points.

@@ -18,25 +18,6 @@ from theano.gof.op import get_test_value
 from theano.tensor import as_tensor_variable
 from theano.updates import OrderedUpdates
 
-__all__ = [
-    "clone",
-    "compress_outs",
-    "equal_computations",
-    "expand_empty",
-    "find_up",
-    "forced_replace",
-    "get_updates_and_outputs",
-    "hash_listsDictsTuples",
-    "infer_shape",
-    "isNaN_or_Inf_or_None",
-    "map_variables",
-    "reconstruct_graph",
-    "safe_new",
-    "scan_args",
-    "scan_can_remove_outs",
-    "until",
-]
-
 clone = _clone
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from theano.scan_module.scan import scan
 
-__all__ = ["foldl", "foldr", "map", "reduce"]
-
 
 def map(
     fn: Callable[..., Any],

@@ -10,8 +10,6 @@ import theano
 from theano.gof import Apply, Op, Variable
 from theano.gradient import DisconnectedType
 
-__all__ = ["PdbBreakpoint"]
-
 
 class PdbBreakpoint(Op):
     """Return the inputs unchanged, and enter a debugger first if a condition holds.

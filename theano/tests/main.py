@@ -6,8 +6,6 @@ from pathlib import Path
 
 import theano
 
-__all__ = ["own_tests", "test"]
-
 
 def own_tests() -> list[str]:
     """Return the arguments with which pytest runs Theano's own tests: those of a checkout, else the doctests."""

@@ -13,8 +13,6 @@ from theano.gof import Apply, Op
 from theano.gradient import Lop, Rop
 from theano.tests import unittest_tools as utt
 
-__all__ = ["BreakRop", "RopLop_checker", "break_op"]
-
 
 class BreakRop(Op):
     """The identity, without gradient and without R operator."""

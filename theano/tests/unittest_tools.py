@@ -15,21 +15,6 @@ import theano
 from theano.compile.debugmode import str_diagnostic
 from theano.configparser import config
 
-__all__ = [
-    "AttemptManyTimes",
-    "InferShapeTester",
-    "MockRandomState",
-    "OptimizationTestMixin",
-    "T_OpContractMixin",
-    "WrongValue",
-    "assertFailure_fast",
-    "assert_allclose",
-    "fetch_seed",
-    "seed_rng",
-    "str_diagnostic",
-    "verify_grad",
-]
-
 _logger = logging.getLogger("theano.tests.unittest_tools")
 
 __test__ = False

@@ -7,8 +7,6 @@ from typing import Any
 from theano.gof.graph import Variable
 from theano.gof.type import Type
 
-__all__ = ["TypedListType"]
-
 
 class TypedListType(Type):
     """The type of Python lists whose elements are all of the type `ttype`.

@@ -14,7 +14,7 @@ from theano.tensor.basic import diagonal, dot, prod
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.dimshuffle import DimShuffle
 from theano.tensor.elemwise import Elemwise
-from theano.tensor.nlinalg import (
+from theano.tensor.nlinalg import (  # noqa: F401
     Det,
     Eig,
     Eigh,
@@ -35,7 +35,7 @@ from theano.tensor.nlinalg import (
     trace,
 )
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
-from theano.tensor.slinalg import (
+from theano.tensor.slinalg import (  # noqa: F401
     Cholesky,
     CholeskyGrad,
     Eigvalsh,
@@ -48,47 +48,6 @@ from theano.tensor.slinalg import (
     solve_lower_triangular,
     solve_upper_triangular,
 )
-
-__all__ = [
-    "Cholesky",
-    "CholeskyGrad",
-    "Det",
-    "Eig",
-    "Eigh",
-    "Eigvalsh",
-    "EigvalshGrad",
-    "Hint",
-    "HintsFeature",
-    "HintsOptimizer",
-    "MatrixInverse",
-    "MatrixPinv",
-    "Solve",
-    "alloc_diag",
-    "cholesky",
-    "det",
-    "diag",
-    "eig",
-    "eigh",
-    "eigvalsh",
-    "extract_diag",
-    "hint",
-    "hints",
-    "is_hint_node",
-    "is_positive",
-    "is_psd",
-    "is_symmetric",
-    "kron",
-    "matrix_dot",
-    "matrix_inverse",
-    "matrix_power",
-    "pinv",
-    "psd",
-    "qr",
-    "solve",
-    "spectral_radius_bound",
-    "svd",
-    "trace",
-]
 
 
 class Hint(Op):

@@ -12,8 +12,6 @@ from theano.scan_module.scan_op import Scan
 from theano.tensor import basic as T
 from theano.tensor.type import TensorType
 
-__all__ = ["remove_constants_and_unused_inputs_scan", "scan_merge_inouts", "scan_remove_dead_outputs"]
-
 
 def _constant_row(loop: Loop, outer: Any) -> Any:
     """What a step sees of a sequence of which all rows are alike, if that is evident."""

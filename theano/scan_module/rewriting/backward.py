@@ -18,8 +18,6 @@ from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.subtensor import is_zeros
 from theano.tensor.subtensor import IncSubtensor, Subtensor
 
-__all__ = ["ScanMitMotToSitSot"]
-
 
 class ScanMitMotToSitSot(ScanOptimizer):
     """``scan(lambda d, given: given + f(d), states=buffer of given) -> scan(lambda given, d: given + f(d), given)``

@@ -12,8 +12,6 @@ from theano.gof.optdb import Query
 from theano.scan_module.rewriting.loop import Loop
 from theano.scan_module.scan_op import Scan
 
-__all__ = ["SIMPLIFIED", "scan_optimize_inner", "simplify_inner"]
-
 #: Position in `optdb` up to which the rewrites act on a step as soon as the loop is rewritten; the others
 #: act when it is compiled.
 SIMPLIFIED = 1.65

@@ -15,8 +15,6 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.subtensor import IncSubtensor, Subtensor
 
-__all__ = ["ScanKeepValues"]
-
 # What arranges values, and computes none.
 _ARRANGING = (
     DimShuffle,

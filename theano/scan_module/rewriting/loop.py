@@ -8,8 +8,6 @@ from typing import Any
 from theano.gof.graph import Apply, Constant, Variable, io_toposort
 from theano.gof.opt import copy_stack_trace
 
-__all__ = ["Argument", "Loop", "Output", "State", "dependents", "substitute"]
-
 
 class Argument:
     """A sequence or a non-sequence: the outer variable and what the step sees of it."""

@@ -10,8 +10,6 @@ from theano.gof.opt import Optimizer
 from theano.scan_module.rewriting.loop import Loop
 from theano.scan_module.scan_op import Scan
 
-__all__ = ["ScanMerge"]
-
 
 class ScanMerge(Optimizer):
     """``scan(f, n_steps=n), scan(g, n_steps=n) -> scan(lambda ...: [f(...), g(...)], n_steps=n)``

@@ -17,8 +17,6 @@ from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.extra_ops import cumprod, cumsum
 from theano.tensor.subtensor import Subtensor
 
-__all__ = ["PushOutNonSeqScan", "PushOutSeqScan", "ScanCumulate", "ScanOptimizer"]
-
 _NEVER_FAILING = (Elemwise, DimShuffle, CAReduce, T.Dot, T.ScalarFromTensor)
 #: Scalar ops that cost no more than reading their result from memory.
 CHEAP = (scalar.Add, scalar.Sub, scalar.Mul, scalar.Neg, scalar.Sqr, scalar.Cast, scalar.Identity, scalar.Second)

@@ -17,8 +17,6 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.rewriting.subtensor import is_zeros
 
-__all__ = ["PushOutDot1", "PushOutScanOutput", "terms_of"]
-
 
 def terms_of(v: Variable, clients: dict[Variable, list[Apply]]) -> list[Variable]:
     """The terms of a sum of sums, of which each partial sum is used once."""

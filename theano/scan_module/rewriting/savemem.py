@@ -11,8 +11,6 @@ from theano.scan_module.rewriting.slices import empty_origin, exceeds, initial_r
 from theano.tensor import basic as T
 from theano.tensor.subtensor import Subtensor, set_subtensor
 
-__all__ = ["ScanSaveMem"]
-
 
 def _rows_from_the_end(entry: Any) -> int | None:
     """How many rows from the end on an index along the first dimension may reach; None if that depends on the length."""

@@ -12,8 +12,6 @@ from theano.scan_module.scan_op import Scan
 from theano.tensor import basic as T
 from theano.tensor.subtensor import set_subtensor
 
-__all__ = ["scan_write_out_short_loops"]
-
 
 def _length(buffer: Any) -> int | None:
     """The number of rows of a buffer if it is known."""

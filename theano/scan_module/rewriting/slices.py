@@ -14,16 +14,6 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.subtensor import IncSubtensor, Subtensor, get_idx_list
 
-__all__ = [
-    "empty_origin",
-    "exceeds",
-    "initial_rows",
-    "initial_value",
-    "integer_indices",
-    "keeps_all",
-    "takes_last_only",
-]
-
 
 def integer_indices(node: Apply, first_only: bool = False) -> list[Any] | None:
     """The indices of a Subtensor or IncSubtensor if all of them, or the first one, are written as numbers; else None."""

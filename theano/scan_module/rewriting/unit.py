@@ -15,8 +15,6 @@ from theano.tensor.elemwise import CAReduce, Elemwise
 from theano.tensor.rewriting.subtensor import is_zeros
 from theano.tensor.subtensor import IncSubtensor, get_idx_list, set_subtensor
 
-__all__ = ["UnitRows", "unit_vectors"]
-
 
 class UnitRows:
     """A matrix of which each row has at most one element that is not zero.

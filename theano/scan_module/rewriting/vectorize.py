@@ -21,8 +21,6 @@ from theano.tensor.subtensor import (
     inc_subtensor,
 )
 
-__all__ = ["Stacked", "aligned", "first_slice", "has_length", "is_reversal", "of_one_shape"]
-
 
 def _plain(part: Any) -> Any:
     return int(part.data) if isinstance(part, Constant) else part
