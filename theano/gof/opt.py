@@ -51,46 +51,8 @@ from theano.gof.rewriting.traces import (
 
 merge_optimizer = MergeOptimizer()
 
-__all__ = [
-    "ChangeTracker",
-    "CheckStackTraceFeature",
-    "CheckStackTraceOptimization",
-    "EquilibriumOptimizer",
-    "FromFunctionLocalOptimizer",
-    "FromFunctionOptimizer",
-    "GraphToGPULocalOptGroup",
-    "LocalMetaOptimizer",
-    "LocalOptGroup",
-    "LocalOptimizer",
-    "MergeFeature",
-    "MergeOptimizer",
-    "NavigatorOptimizer",
-    "OpKeyOptimizer",
-    "OpRemove",
-    "OpSub",
-    "Optimizer",
-    "PatternSub",
-    "SeqOptimizer",
-    "TopoOptimizer",
-    "Updater",
-    "check_stack_trace",
-    "copy_stack_trace",
-    "in2out",
-    "inplace_optimizer",
-    "is_same_graph",
-    "is_same_graph_with_merge",
-    "local_optimizer",
-    "merge_optimizer",
-    "optimizer",
-    "out2in",
-    "pre_constant_merge",
-    "pre_greedy_local_optimizer",
-    "topogroup_optimizer",
-]
-
 # The documented home is this module: reprs and pickles name it.
-for _name in __all__:
-    _obj = globals()[_name]
+for _obj in list(globals().values()):
     if getattr(_obj, "__module__", "").startswith("theano.gof.rewriting."):
         _obj.__module__ = __name__
-del _name, _obj
+del _obj

@@ -483,21 +483,3 @@ def __getattr__(name: str) -> Any:
         return getattr(rewrites, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-
-__all__ = [
-    "BatchedDot",
-    "Dot22",
-    "Dot22Scalar",
-    "Gemm",
-    "GemmRelated",
-    "Gemv",
-    "Ger",
-    "gemm",
-    "gemm_inplace",
-    "gemm_no_inplace",
-    "gemv",
-    "gemv_inplace",
-    "gemv_no_inplace",
-    "ger",
-    "ger_destructive",
-]

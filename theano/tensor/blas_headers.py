@@ -6,8 +6,6 @@ import shlex
 
 from theano.configdefaults import config
 
-__all__ = ["blas_header_text", "blas_header_version", "ldflags"]
-
 #: Arguments of the routines: i a pointer to an integer, c one to a character, T one to a number; R what is returned.
 _ROUTINES = {
     "axpy": ("void", "i T T i T i"),

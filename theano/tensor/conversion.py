@@ -13,20 +13,6 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.tensor.type import TensorType, tensor_type
 from theano.tensor.var import AsTensorError, TensorConstant, TensorConstantSignature, TensorVariable
 
-__all__ = [
-    "EmptyConstantError",
-    "NotScalarConstantError",
-    "ShapeError",
-    "as_tensor",
-    "as_tensor_variable",
-    "constant",
-    "constant_or_value",
-    "extract_constant",
-    "get_scalar_constant_value",
-    "get_vector_length",
-    "numpy_scalar",
-]
-
 
 class ShapeError(Exception):
     """Raised when the shape of a variable cannot be computed."""

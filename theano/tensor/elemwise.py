@@ -16,7 +16,7 @@ from theano.gof.null_type import NullType
 from theano.gradient import DisconnectedType
 from theano.misc.frozendict import frozendict
 from theano.scalar.op import ScalarOp
-from theano.tensor.careduce import (
+from theano.tensor.careduce import (  # noqa: F401
     All,
     Any,
     CAReduce,
@@ -28,29 +28,11 @@ from theano.tensor.careduce import (
     Sum,
     mul_without_zeros,
 )
-from theano.tensor.dimshuffle import DimShuffle, dim_shuffle
-from theano.tensor.dimshuffle_print import DimShufflePrinter
+from theano.tensor.dimshuffle import DimShuffle, dim_shuffle  # noqa: F401
+from theano.tensor.dimshuffle_print import DimShufflePrinter  # noqa: F401
 from theano.tensor.elemwise_eval import check_shapes, evaluate, evaluator, resolve_function
 from theano.tensor.type import TensorType, tensor_type
 from theano.tensor.var import TensorConstant
-
-__all__ = [
-    "All",
-    "Any",
-    "CAReduce",
-    "CAReduceDtype",
-    "DimShuffle",
-    "DimShufflePrinter",
-    "Elemwise",
-    "MaxOrMinusInfinity",
-    "MulWithoutZeros",
-    "Prod",
-    "ProdWithoutZeros",
-    "Sum",
-    "dim_shuffle",
-    "elemwise_of",
-    "mul_without_zeros",
-]
 
 
 class Elemwise(Op):

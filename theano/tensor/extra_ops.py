@@ -16,46 +16,14 @@ from theano.gradient import DisconnectedType, grad_undefined
 from theano.tensor.choosing import flatnonzero
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.creation import alloc, arange, zeros, zeros_for_grad, zeros_like
-from theano.tensor.cumulative import CumOp, CumprodOp, CumsumOp, DiffOp, cumprod, cumsum, diff, product_of
+from theano.tensor.cumulative import CumOp, CumprodOp, CumsumOp, DiffOp, cumprod, cumsum, diff, product_of  # noqa: F401
 from theano.tensor.diagonals import diagonal
-from theano.tensor.flat_indices import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index
+from theano.tensor.flat_indices import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index  # noqa: F401
 from theano.tensor.math import cast, discrete_dtypes, eq, ge, integer_dtypes, maximum, switch
 from theano.tensor.reduction import all as tensor_all
 from theano.tensor.reduction import sum as tensor_sum
 from theano.tensor.subtensor import advanced_inc_subtensor1, inc_subtensor, set_subtensor
 from theano.tensor.type import TensorType
-
-__all__ = [
-    "Bartlett",
-    "CountLength",
-    "CpuContiguous",
-    "CumOp",
-    "CumprodOp",
-    "CumsumOp",
-    "DiffOp",
-    "FillDiagonal",
-    "FillDiagonalOffset",
-    "RavelMultiIndex",
-    "RepeatOp",
-    "SearchsortedOp",
-    "Unique",
-    "UnravelIndex",
-    "bartlett",
-    "bincount",
-    "compress",
-    "cpu_contiguous",
-    "cumprod",
-    "cumsum",
-    "diff",
-    "fill_diagonal",
-    "fill_diagonal_offset",
-    "ravel_multi_index",
-    "repeat",
-    "searchsorted",
-    "squeeze",
-    "to_one_hot",
-    "unravel_index",
-]
 
 
 class CpuContiguous(Op):

@@ -16,8 +16,6 @@ from theano.tensor.reduction import prod
 from theano.tensor.subtensor import set_subtensor
 from theano.tensor.type import TensorType
 
-__all__ = ["IRFFTOp", "RFFTOp", "irfft", "irfft_op", "rfft", "rfft_op"]
-
 
 def _lengths(s: Any) -> Any:
     s = as_tensor_variable(s)

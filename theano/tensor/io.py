@@ -14,23 +14,6 @@ from theano.gof.type import Generic
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.type import TensorType
 
-__all__ = [
-    "LoadFromDisk",
-    "MPIRecv",
-    "MPIRecvWait",
-    "MPISend",
-    "MPISendWait",
-    "irecv",
-    "isend",
-    "load",
-    "mpi_cmps",
-    "mpi_keys",
-    "mpi_send_wait_key",
-    "mpi_tag_key",
-    "recv",
-    "send",
-]
-
 
 class LoadFromDisk(Op):
     """An array from an ``.npy`` file; see :func:`load`."""

@@ -26,19 +26,6 @@ from theano.tensor.math import discrete_dtypes, eq, integer_dtypes, or_, switch
 from theano.tensor.shaping import patternbroadcast, shape_padaxis
 from theano.tensor.type import tensor_type
 
-__all__ = [
-    "Join",
-    "Split",
-    "concatenate",
-    "horizontal_stack",
-    "join",
-    "join_",
-    "split",
-    "stack",
-    "stacklists",
-    "vertical_stack",
-]
-
 
 def _constant_axis(axis: Any) -> int | None:
     try:

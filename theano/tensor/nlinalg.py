@@ -19,40 +19,6 @@ from theano.tensor.math import abs_, discrete_dtypes, minimum, sqrt
 from theano.tensor.products import Dot, dot
 from theano.tensor.type import TensorType
 
-__all__ = [
-    "AllocDiag",
-    "Det",
-    "Eig",
-    "Eigh",
-    "EighGrad",
-    "ExtractDiag",
-    "MatrixInverse",
-    "MatrixPinv",
-    "QRFull",
-    "QRIncomplete",
-    "SVD",
-    "TensorInv",
-    "TensorSolve",
-    "alloc_diag",
-    "det",
-    "diag",
-    "eig",
-    "eigh",
-    "extract_diag",
-    "inv",
-    "lstsq",
-    "matrix_dot",
-    "matrix_inverse",
-    "matrix_power",
-    "norm",
-    "pinv",
-    "qr",
-    "svd",
-    "tensorinv",
-    "tensorsolve",
-    "trace",
-]
-
 
 def as_matrix(x: Any, name: str) -> Any:
     """Return `x` as a matrix variable.

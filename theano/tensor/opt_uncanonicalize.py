@@ -1,6 +1,6 @@
 """The rewrites of :mod:`theano.tensor.rewriting.uncanonicalize` under their first path."""
 
-from theano.tensor.rewriting.uncanonicalize import (
+from theano.tensor.rewriting.uncanonicalize import (  # noqa: F401
     local_alloc_dimshuffle,
     local_dimshuffle_alloc,
     local_dimshuffle_subtensor,
@@ -8,12 +8,3 @@ from theano.tensor.rewriting.uncanonicalize import (
     local_max_to_min,
     local_reshape_dimshuffle,
 )
-
-__all__ = [
-    "local_alloc_dimshuffle",
-    "local_dimshuffle_alloc",
-    "local_dimshuffle_subtensor",
-    "local_max_and_argmax",
-    "local_max_to_min",
-    "local_reshape_dimshuffle",
-]

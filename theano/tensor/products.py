@@ -17,8 +17,6 @@ from theano.tensor.math import mul
 from theano.tensor.shaping import patternbroadcast
 from theano.tensor.type import TensorType, tensor_type
 
-__all__ = ["Dot", "batched_dot", "batched_tensordot", "cov", "dot", "matmul", "outer", "tensordot"]
-
 
 class Dot(Op):
     """The product of two vectors or matrices, over the last dimension of the first and the first of the second."""

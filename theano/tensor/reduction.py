@@ -37,27 +37,6 @@ from theano.tensor.math import (
 from theano.tensor.shaping import shape
 from theano.tensor.type import TensorType, tensor_type
 
-__all__ = [
-    "Argmax",
-    "MaxAndArgmax",
-    "Mean",
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "makeKeepDims",
-    "max",
-    "max_and_argmax",
-    "mean",
-    "min",
-    "norm",
-    "prod",
-    "ptp",
-    "std",
-    "sum",
-    "var",
-]
-
 
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Return the sorted, non-negative axes that `axis` stands for in a tensor of `ndim` dimensions.

@@ -11,8 +11,6 @@ from theano.compile.sharedvalue import SharedVariable, shared, shared_constructo
 from theano.gof import Variable
 from theano.tensor import raw_random
 
-__all__ = ["RandomStateSharedVariable", "RandomStreams", "RandomVariable", "randomstate_constructor"]
-
 
 @runtime_checkable
 class RandomVariable(Protocol):

@@ -680,14 +680,3 @@ def sum_over_broadcast(x: Any, gx: Any):
 
 
 _sum_grad_over_bcasted_dims = sum_over_broadcast
-
-__all__ = [
-    "AdvancedIndexingError",
-    "IncSubtensor",
-    "Subtensor",
-    "SubtensorPrinter",
-    "get_canonical_form_slice",
-    "get_idx_list",
-    "make_constant",
-    "slice_len",
-]

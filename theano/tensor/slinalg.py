@@ -19,25 +19,6 @@ from theano.tensor.products import outer
 from theano.tensor.type import TensorType
 from theano.tensor.type_other import NoneConst
 
-__all__ = [
-    "Cholesky",
-    "CholeskyGrad",
-    "Eigvalsh",
-    "EigvalshGrad",
-    "Expm",
-    "ExpmGrad",
-    "MATRIX_STRUCTURES",
-    "Solve",
-    "cholesky",
-    "eigvalsh",
-    "expm",
-    "kron",
-    "solve",
-    "solve_lower_triangular",
-    "solve_symmetric",
-    "solve_upper_triangular",
-]
-
 MATRIX_STRUCTURES = (
     "general",
     "symmetric",

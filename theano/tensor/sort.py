@@ -20,17 +20,6 @@ from theano.tensor.shaping import patternbroadcast
 from theano.tensor.type import TensorType
 from theano.tensor.type_other import NoneConst
 
-__all__ = [
-    "ArgSortOp",
-    "SortOp",
-    "TopKOp",
-    "argsort",
-    "argtopk",
-    "sort",
-    "topk",
-    "topk_and_argtopk",
-]
-
 
 def _check_kind(kind: str) -> None:
     if kind not in ("quicksort", "mergesort", "heapsort", "stable"):

@@ -10,8 +10,6 @@ import numpy as np
 from theano.gof.graph import Constant
 from theano.gof.utils import hash_from_code
 
-__all__ = ["hash_from_ndarray", "shape_of_variables"]
-
 
 def hash_from_ndarray(data: Any) -> str:
     """Return a hash of an array: of its data, shape, strides and dtype, once it is contiguous.

@@ -9,8 +9,6 @@ import numpy as np
 from theano import scalar as scal
 from theano.tensor.elemwise import Elemwise
 
-__all__ = ["XlogX", "XlogY0", "xlogx", "xlogy0"]
-
 
 class XlogX(scal.UnaryScalarOp):
     """``x * log(x)``, 0 where `x` is 0."""

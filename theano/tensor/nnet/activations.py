@@ -12,8 +12,6 @@ from theano.tensor.math import abs_, cast, eq, expm1, int_div, mod, switch
 from theano.tensor.nnet.softmax import softmax
 from theano.tensor.products import batched_dot, dot, tensordot
 
-__all__ = ["confusion_matrix", "elu", "h_softmax", "relu", "selu", "softsign"]
-
 
 def relu(x: Any, alpha: Any = 0):
     """Return `x` where it is positive and ``alpha * x`` elsewhere.

@@ -21,29 +21,6 @@ from theano.tensor.shaping import shape_padleft
 from theano.tensor.subtensor import inc_subtensor
 from theano.tensor.type import TensorType
 
-__all__ = [
-    "CrossentropyCategorical1Hot",
-    "CrossentropyCategorical1HotGrad",
-    "CrossentropySoftmax1HotWithBiasDx",
-    "CrossentropySoftmaxArgmax1HotWithBias",
-    "Prepend_scalar_constant_to_each_row",
-    "Prepend_scalar_to_each_row",
-    "binary_crossentropy",
-    "categorical_crossentropy",
-    "crossentropy_categorical_1hot",
-    "crossentropy_categorical_1hot_grad",
-    "crossentropy_softmax_1hot",
-    "crossentropy_softmax_1hot_with_bias",
-    "crossentropy_softmax_1hot_with_bias_dx",
-    "crossentropy_softmax_argmax_1hot_with_bias",
-    "crossentropy_softmax_max_and_argmax_1hot",
-    "crossentropy_softmax_max_and_argmax_1hot_with_bias",
-    "prepend_0_to_each_row",
-    "prepend_1_to_each_row",
-    "prepend_scalar_to_each_row",
-    "sigmoid_binary_crossentropy",
-]
-
 
 def _check_columns(y: np.ndarray, columns: int) -> None:
     if y.size and (y.min() < 0 or y.max() >= columns):

@@ -17,25 +17,6 @@ from theano.tensor.reduction import max as tensor_max
 from theano.tensor.reduction import sum as tensor_sum
 from theano.tensor.shaping import shape_padleft
 
-__all__ = [
-    "LogSoftmax",
-    "LogSoftmaxGrad",
-    "Softmax",
-    "SoftmaxGrad",
-    "SoftmaxWithBias",
-    "is_softmax",
-    "logsoftmax",
-    "logsoftmax_grad",
-    "logsoftmax_grad_graph",
-    "logsoftmax_op",
-    "softmax",
-    "softmax_grad",
-    "softmax_grad_graph",
-    "softmax_graph",
-    "softmax_op",
-    "softmax_with_bias",
-]
-
 
 def rows_of_floats(x: Any, what: str = "x") -> Any:
     """Return `x` as a matrix of floats; a vector is one row.
