@@ -9,10 +9,9 @@
 
 from __future__ import annotations
 
-import importlib as _importlib
 import sys as _sys
-from typing import Any as _Any
 
+from theano import aliases
 from theano.configdefaults import config
 from theano.configparser import change_flags
 
@@ -36,6 +35,10 @@ from theano.gof import (
     toolbox,
 )
 
+from theano import printing, scalar, tensor, gradient  # isort: skip
+
+# The engine registers its linkers, which the modes of the next line take by name.
+from theano.native import linker as _linker  # isort: skip
 from theano import compile  # isort: skip
 from theano.compile import (
     FAST_COMPILE,
@@ -57,47 +60,16 @@ from theano.compile import (
     predefined_optimizers,
     shared,
 )
-
-from theano import scalar, tensor  # isort: skip
-from theano import gradient, printing  # isort: skip
 from theano.compile.rebuild import clone
 from theano.gradient import Lop, Rop, grad, subgraph_grad
 from theano.misc.safe_asarray import _asarray
 from theano.printing import pp, pprint
 from theano.tensor import dot, get_scalar_constant_value
 from theano.updates import OrderedUpdates
-
-__version__ = "2.0.0.dev0"
+from theano.version import __version__
 
 #: The package itself, for ``from theano import theano``.
 theano = _sys.modules[__name__]
-
-# What is not needed to build and run a usual graph is imported when it is first asked for.
-_lazy_modules = {
-    "d3viz",
-    "gpuarray",
-    "ifelse",
-    "misc",
-    "sandbox",
-    "scan_module",
-    "sparse",
-    "typed_list",
-    "tests",
-}
-_lazy_names = {
-    "CLinker": ("theano.gof.cc", "CLinker"),
-    "DualLinker": ("theano.gof.cc", "DualLinker"),
-    "OpWiseCLinker": ("theano.gof.cc", "OpWiseCLinker"),
-    "OpenMPOp": ("theano.gof.cop", "OpenMPOp"),
-    "foldl": ("theano.scan_module", "foldl"),
-    "foldr": ("theano.scan_module", "foldr"),
-    "map": ("theano.scan_module", "map"),
-    "reduce": ("theano.scan_module", "reduce"),
-    "scan": ("theano.scan_module", "scan"),
-    "scan_checkpoints": ("theano.scan_module", "scan_checkpoints"),
-    "test": ("theano.tests.main", "test"),
-    "version": ("theano.version", None),
-}
 
 
 def sparse_grad(var: Variable) -> Variable:
@@ -123,23 +95,4 @@ def sparse_grad(var: Variable) -> Variable:
     return var.owner.op.__class__(sparse_grad=True)(*var.owner.inputs)
 
 
-def __getattr__(name: str) -> _Any:
-    if name in _lazy_modules:
-        try:
-            return _importlib.import_module(f"theano.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"theano.{name}":
-                raise
-            raise AttributeError(f"module 'theano' has no attribute {name!r}") from error
-    if name in _lazy_names:
-        module, attribute = _lazy_names[name]
-        value = _importlib.import_module(module)
-        if attribute is not None:
-            value = getattr(value, attribute)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'theano' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_lazy_modules, *_lazy_names})
+__getattr__, __dir__ = aliases.lazy(__name__)

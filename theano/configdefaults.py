@@ -27,6 +27,7 @@ from theano.configparser import (
     config,
     unknown_flags,
 )
+from theano.version import __version__
 
 NO_EFFECT = "This flag has no effect: "
 
@@ -93,9 +94,7 @@ class _CompiledirWords(dict):
         if key == "numpy_version":
             return np.__version__
         if key == "theano_version":
-            import theano
-
-            return theano.__version__
+            return __version__
         if key == "gxx_version":
             return _compiler_version()
         raise KeyError(key)

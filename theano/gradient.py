@@ -12,12 +12,13 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from theano import aliases
+from theano.gof.copying import view_op
 from theano.gof.graph import Apply, Variable
 from theano.gof.null_type import NullType, null_type
 from theano.gof.rewriting.base import garbage_collection_paused
 from theano.gof.utils import get_variable_trace_string
 from theano.gradient_backward import Backward, check_constants, float_zeros_like, initial_gradients
-from theano.gradient_check import GradientError, numeric_grad, verify_grad
 from theano.gradient_stops import (
     ConsiderConstant,
     DisconnectedGrad,
@@ -53,7 +54,6 @@ __all__ = [
     "DisconnectedType",
     "GradClip",
     "GradScale",
-    "GradientError",
     "Lop",
     "NullTypeGradError",
     "Rop",
@@ -71,16 +71,13 @@ __all__ = [
     "grad_scale",
     "grad_time",
     "grad_undefined",
-    "hessian",
-    "jacobian",
     "null_type",
-    "numeric_grad",
     "subgraph_grad",
     "undefined_grad",
     "undefined_grad_",
-    "verify_grad",
     "zero_grad",
     "zero_grad_",
+    *aliases.names(__name__),
 ]
 
 # Seconds spent in all calls to `grad`; the profiler prints it.
@@ -249,8 +246,6 @@ def Lop(
     >>> theano.function([x, v], Lop(x ** 2, x, v))([1., 2.], [1., 1.]).tolist()
     [2.0, 4.0]
     """
-    from theano.compile.ops import view_op
-
     points, functions = _as_list(eval_points), _as_list(f)
     if len(points) != len(functions):
         raise ValueError(f"Lop needs one evaluation point for each element of f: got {len(points)} for {len(functions)}.")
@@ -446,102 +441,4 @@ def subgraph_grad(
     )
 
 
-def _grads_of_elements(vector: Any, wrt: list[Any], what: str, **kwargs: Any) -> list[Any]:
-    """For each element of `wrt` the gradients of all elements of `vector`, stacked along axis 0."""
-    from theano import tensor
-    from theano.scan_module.scan import scan
-
-    def row_of(i: Any, expression: Any, *arguments: Any) -> list[Any]:
-        return grad(expression[i], list(arguments), **kwargs)
-
-    # Updates are empty: a gradient holds no random state of its own.
-    outputs, updates = scan(row_of, sequences=tensor.arange(vector.shape[0]), non_sequences=[vector, *wrt])
-    assert not updates, f"Scan has returned a list of updates while computing the {what}. This should not happen."
-    return _as_list(outputs)
-
-
-def jacobian(
-    expression: Any,
-    wrt: Any,
-    consider_constant: Iterable[Variable] | None = None,
-    disconnected_inputs: str = "raise",
-) -> Any:
-    """The full Jacobian of a vector, row by row.
-
-    Parameters
-    ----------
-    expression
-        Vector (or scalar) to differentiate.
-    wrt
-        Variable, or list or tuple of variables, to differentiate with respect to.
-    consider_constant, disconnected_inputs
-        As for `grad`.
-
-    Returns
-    -------
-    Variable, or list or tuple of Variables
-        For each element of `wrt` the Jacobian, of shape ``expression.shape + wrt.shape``, in the container that
-        `wrt` has.
-
-    Raises
-    ------
-    AssertionError
-        If `expression` has more than one dimension.
-    """
-    from theano.tensor import as_tensor_variable
-
-    if not isinstance(expression, Variable):
-        raise TypeError(f"jacobian expects a Variable as `expression`, got {type(expression)}")
-    expression = as_tensor_variable(expression)
-    assert expression.ndim < 2, (
-        "tensor.jacobian expects a 1 dimensional variable as `expression`. If not use flatten to make it a vector"
-    )
-    wrt_list = _as_list(wrt)
-    kwargs: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
-    if expression.ndim == 0:
-        result = grad(expression, wrt_list, **kwargs)
-    else:
-        result = _grads_of_elements(expression, wrt_list, "jacobian", **kwargs)
-    return format_as(isinstance(wrt, list), isinstance(wrt, tuple), result)
-
-
-def hessian(
-    cost: Any,
-    wrt: Any,
-    consider_constant: Iterable[Variable] | None = None,
-    disconnected_inputs: str = "raise",
-) -> Any:
-    """The Hessian of a scalar cost with respect to one or more vectors.
-
-    Parameters
-    ----------
-    cost
-        Scalar to differentiate twice.
-    wrt
-        Vector, or list or tuple of vectors.
-    consider_constant, disconnected_inputs
-        As for `grad`.
-
-    Returns
-    -------
-    Variable, or list or tuple of Variables
-        One square matrix for each vector, in the container that `wrt` has.
-
-    Raises
-    ------
-    AssertionError
-        If `cost` is not a scalar or an element of `wrt` not a vector.
-    """
-    from theano.tensor import as_tensor_variable
-
-    if not isinstance(cost, Variable):
-        raise TypeError(f"hessian expects a Variable as `cost`, got {type(cost)}")
-    cost = as_tensor_variable(cost)
-    assert cost.ndim == 0, "tensor.hessian expects a 0 dimensional variable as `cost`"
-    kwargs: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
-    result = []
-    for x in _as_list(wrt):
-        assert isinstance(x, Variable) and x.ndim == 1, "tensor.hessian expects a (list of) 1 dimensional variable as `wrt`"
-        first = grad(cost, x, **kwargs)
-        result.extend(_grads_of_elements(first, [x], "hessian", **kwargs))
-    return format_as(isinstance(wrt, list), isinstance(wrt, tuple), result)
+__getattr__, __dir__ = aliases.lazy(__name__)

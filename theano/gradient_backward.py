@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import theano
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Variable
 from theano.gof.null_type import NullType
 from theano.gradient_types import DisconnectedType, disconnected_type
@@ -28,7 +28,7 @@ def _dtype(variable: Variable) -> str | None:
 def float_zeros_like(x: Any) -> Any:
     """`x.zeros_like()`, of dtype floatX if that of `x` is discrete."""
     rval = x.zeros_like()
-    return rval if rval.type.dtype in _CONTINUOUS else rval.astype(theano.config.floatX)
+    return rval if rval.type.dtype in _CONTINUOUS else rval.astype(config.floatX)
 
 
 def _float_ones_like(x: Any) -> Any:
@@ -36,7 +36,7 @@ def _float_ones_like(x: Any) -> Any:
     from theano import tensor
 
     dtype = x.type.dtype
-    return tensor.ones_like(x, dtype=dtype if dtype in _CONTINUOUS else theano.config.floatX)
+    return tensor.ones_like(x, dtype=dtype if dtype in _CONTINUOUS else config.floatX)
 
 
 def _node_to_pattern(node: Apply) -> list[list[bool]] | None:

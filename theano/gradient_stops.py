@@ -6,9 +6,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from theano.compile.ops import ViewOp
+from theano.gof.copying import ViewOp
 from theano.gof.graph import Apply
+from theano.gof.opt import OpRemove, local_optimizer
 from theano.gradient_types import disconnected_type, grad_undefined
+from theano.tensor.math import clip
+from theano.tensor.rewriting.registry import register_canonicalize
 
 
 class _GradientIdentity(ViewOp):
@@ -78,9 +81,7 @@ class GradClip(_GradientIdentity):
             raise ValueError("grad_clip: the upper bound is below the lower one.")
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
-        from theano import tensor
-
-        return [tensor.clip(g, self.clip_lower_bound, self.clip_upper_bound) for g in output_gradients]
+        return [clip(g, self.clip_lower_bound, self.clip_upper_bound) for g in output_gradients]
 
 
 class GradScale(_GradientIdentity):
@@ -99,6 +100,22 @@ consider_constant_ = ConsiderConstant()
 zero_grad_ = ZeroGrad()
 undefined_grad_ = UndefinedGrad()
 disconnected_grad_ = DisconnectedGrad()
+
+
+for _op, _name in (
+    (consider_constant_, "remove_consider_constant"),
+    (zero_grad_, "remove_zero_grad"),
+    (disconnected_grad_, "remove_disconnected_grad"),
+    (undefined_grad_, "remove_undefined_grad"),
+):
+    register_canonicalize(OpRemove(_op), "fast_compile", name=_name)
+
+
+@register_canonicalize("fast_compile")
+@local_optimizer([GradClip, GradScale])
+def remove_grad_identities(node: Any) -> Any:
+    """``grad_clip(x) -> x`` and ``grad_scale(x) -> x``: they act on gradients, which have been taken."""
+    return [node.inputs[0]]
 
 
 def consider_constant(x: Any) -> Any:

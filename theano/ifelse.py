@@ -12,7 +12,7 @@ from theano import tensor
 from theano.configdefaults import config
 from theano.gof import Apply, PureOp, Variable
 from theano.gof.null_type import NullType
-from theano.gradient import DisconnectedType
+from theano.gradient_types import DisconnectedType
 
 
 class IfElse(PureOp):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano.compile.mode import optdb
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.opt import Optimizer, copy_stack_trace, in2out, local_optimizer
+from theano.gof.rewriting.stages import optdb
 from theano.ifelse import IfElse
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise

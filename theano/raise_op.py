@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from theano.gof import hooks
 from theano.gof.graph import Apply, Variable
-from theano.gof.op import Op
+from theano.gof.op import Op, as_variable
+from theano.gradient_types import DisconnectedType
 
 
 class Raise(Op):
@@ -88,11 +90,8 @@ class Assert(Op):
         self.__dict__.setdefault("exc", AssertionError)
 
     def make_node(self, value: Any, *conds: Any) -> Apply:
-        from theano.tensor import as_tensor_variable
-
-        if not isinstance(value, Variable):
-            value = as_tensor_variable(value)
-        cond = [as_tensor_variable(c) for c in conds]
+        value = as_variable(value)
+        cond = [hooks.as_variable(c) for c in conds]
         if any(c.type.ndim != 0 for c in cond):
             raise TypeError("Assert: the conditions must be scalars")
         return Apply(self, [value, *cond], [value.type()])
@@ -104,8 +103,6 @@ class Assert(Op):
             raise self.exc(self.msg)
 
     def grad(self, inputs: Sequence[Variable], output_gradients: Sequence[Variable]) -> list[Variable]:
-        from theano.gradient import DisconnectedType
-
         return [*output_gradients, *(DisconnectedType()() for _ in inputs[1:])]
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Any]) -> list[Any]:

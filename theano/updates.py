@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from theano.compile.sharedvalue import SharedVariable
+from theano.gof.sharedvalue import SharedVariable
 
 
 class OrderedUpdates(OrderedDict):

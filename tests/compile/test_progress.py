@@ -12,7 +12,7 @@ import pytest
 
 import theano
 import theano.tensor as T
-from theano.compile import progress
+from theano.gof import progress
 from theano.gof.opt import Optimizer
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from theano import gof
 from theano.gof import Variable
+from theano.gof.copying import deep_copy_op, view_op
 
 __all__ = [
     "AliasedMemoryError",
-    "Supervisor",
     "alias_root",
     "infer_reuse_pattern",
     "insert_deepcopy",
@@ -123,60 +123,6 @@ def infer_reuse_pattern(fgraph: gof.FunctionGraph, outputs_to_disown: Iterable[V
     return {v for v in aliased if v.owner is not None}
 
 
-class Supervisor(gof.Feature):
-    """Forbid the destruction of variables: of inputs that are not mutable, and of outputs.
-
-    Parameters
-    ----------
-    protected : iterable of Variable
-        The inputs to protect.
-    """
-
-    def __init__(self, protected: Iterable[Variable]):
-        self.protected = list(protected)
-        self._start()
-
-    def _start(self) -> None:
-        # Nodes to be looked at, and how much of which list of the DestroyHandler has been read.
-        self._pending: dict = {}
-        self._read: list = []
-        self._position = 0
-
-    def __getstate__(self) -> dict:
-        return {"protected": self.protected}
-
-    def __setstate__(self, state: dict) -> None:
-        self.__dict__.update(state)
-        self._start()
-
-    def validate(self, fgraph: gof.FunctionGraph) -> bool:
-        """Raise InconsistencyError if a protected variable is destroyed."""
-        handler = getattr(fgraph, "destroy_handler", None)
-        if handler is None or not handler.root_destroyers:
-            return True
-        touched = handler.touched
-        if self._read is touched:
-            self._pending.update(dict.fromkeys(touched[self._position :]))
-        else:
-            self._read = touched
-            self._pending = dict.fromkeys(handler.destroyers)
-        self._position = len(touched)
-        if not self._pending:
-            return True
-        # Inputs are views of nothing.
-        protected = set(self.protected) if len(self._pending) > 1 else self.protected
-        while self._pending:
-            node = next(iter(self._pending))
-            for root in handler.destroyers.get(node, ()):
-                if root in protected:
-                    raise gof.InconsistencyError(f"Trying to destroy a protected Variable: {root}")
-                for variable in handler.views_of(root):
-                    if any(client == "output" for client, _ in variable.clients):
-                        raise gof.InconsistencyError(f"Trying to destroy an output: {variable}")
-            del self._pending[node]
-        return True
-
-
 def insert_deepcopy(fgraph: gof.FunctionGraph, wrapped_inputs: list[Any], wrapped_outputs: list[Any]) -> None:
     """Insert copies so that no two outputs, and no output and input, share memory unless that is allowed.
 
@@ -189,8 +135,6 @@ def insert_deepcopy(fgraph: gof.FunctionGraph, wrapped_inputs: list[Any], wrappe
         output becomes a view instead of a copy. An input that is destroyed may
         be returned as it is.
     """
-    from theano.compile.ops import deep_copy_op, view_op
-
     reason = "insert_deepcopy"
     position_of = {variable: index for index, variable in enumerate(fgraph.inputs)}
     destroyers = getattr(fgraph, "destroyers", None)

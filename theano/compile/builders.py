@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from theano.compile.function_module import orig_function
-from theano.compile.mode import optdb
 from theano.compile.rebuild import rebuild_collect_shared
-from theano.compile.sharedvalue import SharedVariable
 from theano.configparser import change_flags
 from theano.gof import Apply, FunctionGraph, Op, Variable, graph, local_optimizer
 from theano.gof.null_type import NullType
 from theano.gof.op import get_test_value, ops_with_inner_function
 from theano.gof.opt import in2out
+from theano.gof.rewriting.stages import optdb
+from theano.gof.sharedvalue import SharedVariable
 
 
 def _substitute(outputs: list[Variable], replace: dict[Variable, Variable]) -> list[Variable]:
@@ -56,7 +56,7 @@ def infer_shape(outs: list[Variable], inputs: list[Variable], input_shapes: list
 
 def _is_placeholder(variable: Any) -> bool:
     """Whether a gradient is no value: disconnected or undefined."""
-    from theano.gradient import DisconnectedType
+    from theano.gradient_types import DisconnectedType
 
     return isinstance(variable.type, (DisconnectedType, NullType))
 
@@ -346,7 +346,7 @@ class OpFromGraph(Op):
     def _default_grads(self, outputs: list[Variable], output_grads: list[Variable]) -> list[Variable]:
         """Return the gradients of the graph, in terms of stand-ins for its outputs and their gradients."""
         from theano import gradient
-        from theano.compile.ops import view_op
+        from theano.gof.copying import view_op
 
         # A known gradient is the whole gradient of a variable, also of an output that others are computed from.
         known = {view_op(output): output_grad for output, output_grad in zip(self.local_outputs, output_grads)}
@@ -456,7 +456,7 @@ def _is_default(override: Any) -> bool:
 
 
 def _disconnected() -> Variable:
-    from theano.gradient import DisconnectedType
+    from theano.gradient_types import DisconnectedType
 
     return DisconnectedType()()
 

@@ -29,6 +29,7 @@ from theano.compile.function_module import FunctionMaker, std_fgraph
 from theano.compile.mode import Mode
 from theano.compile.nanguardmode import is_uninitialized, may_be_unset
 from theano.configparser import change_flags, config
+from theano.gof import engine
 from theano.gof.link import Container, LocalLinker, map_storage, raise_with_op
 from theano.gof.utils import MethodNotDefined
 
@@ -505,16 +506,12 @@ class DebugLinker(LocalLinker):
 
 
 def _compiled_thunk(node: Any, storage_map: Any, compute_map: Any) -> Any:
-    from theano.native.assemble import node_thunk
-    from theano.native.linker import runs_natively
-    from theano.native.program import find_lowering
-
     destroyed = {i for indices in getattr(node.op, "destroy_map", {}).values() for i in indices}
     if any(isinstance(node.inputs[i], gof.Constant) for i in destroyed):
         # Such a node was refused, but it is evaluated here; a program holds the constant itself, not a copy.
         return None
-    if find_lowering(node.op) is not None:
-        return node_thunk(node, storage_map, compute_map) if runs_natively() else None
+    if engine.current.has_form(node.op):
+        return engine.current.node_thunk(node, storage_map, compute_map)
     if not isinstance(node.op, gof.Op) or not node.op._has_c_code(node):
         return None
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from theano.compile.io import In, Out
 from theano.compile.pfunc import pfunc
-from theano.gof import Variable
+from theano.gof import Variable, hooks
 
 __all__ = ["In", "Out", "function", "function_dump"]
 
@@ -65,6 +65,7 @@ def function_dump(
         StripPickler(file, protocol=-1, extra_tag_to_remove=extra_tag_to_remove).dump(arguments)
 
 
+@hooks.compile_function.fill
 def function(
     inputs: Any,
     outputs: Any = None,

@@ -9,7 +9,6 @@ from typing import Any
 from theano import gof
 from theano.compile.aliasing import (  # noqa: F401
     AliasedMemoryError,
-    Supervisor,
     alias_root,
     infer_reuse_pattern,
     insert_deepcopy,
@@ -18,12 +17,13 @@ from theano.compile.aliasing import (  # noqa: F401
 from theano.compile.function_object import DUPLICATE, Function, get_info_on_inputs  # noqa: F401
 from theano.compile.function_object import _pickle_Function as _pickle_Function
 from theano.compile.io import In, SymbolicInput, SymbolicOutput
-from theano.compile.progress import CompileProgress, stage
 from theano.configparser import change_flags, config
 from theano.gof import Constant, Container, Variable
 from theano.gof.compilelock import compile_lock
 from theano.gof.loading import loading_seconds
+from theano.gof.progress import CompileProgress, stage
 from theano.gof.rewriting.base import garbage_collection_paused
+from theano.gof.supervisor import Supervisor
 
 
 class UnusedInputError(Exception):

@@ -10,10 +10,9 @@ from typing import Any
 
 from theano.compile.io import In
 from theano.configparser import config
-from theano.gof import Constant, Container, FunctionGraph, Variable
+from theano.gof import Constant, Container, FunctionGraph, Variable, engine
 from theano.gof.link import raise_with_op
 from theano.gof.utils import get_variable_trace_string
-from theano.native.fastcall import FastCall
 
 #: Stands in the finder for names that several inputs have.
 DUPLICATE = ["DUPLICATE"]
@@ -116,7 +115,7 @@ _BINDING = ("fn", "profile", "output_keys", "return_none", "unpack_single")
 """The attributes that decide what a call means; they may be changed at any time, by any thread."""
 
 
-class Function(FastCall):
+class Function(engine.current.function_base):  # type: ignore[name-defined]
     """A compiled function.
 
     Made by :func:`theano.function`. Call it with the values of its inputs, in
@@ -615,7 +614,7 @@ def _clone_graph(fgraph: FunctionGraph, n_outputs: int | None) -> tuple[Function
 
 def _protect_inputs(fgraph: FunctionGraph, indices: list[int]) -> None:
     """Make operations that overwrite the given inputs work on a copy."""
-    from theano.compile.ops import deep_copy_op
+    from theano.gof.copying import deep_copy_op
 
     for index in indices:
         variable = fgraph.inputs[index]
@@ -643,7 +642,7 @@ def _is_destroyed(variable: Variable) -> bool:
 
 
 def _swap(specs: list[In], storages: list[Any], fgraph: FunctionGraph, old: Variable, new: Any) -> None:
-    from theano.compile.sharedvalue import SharedVariable
+    from theano.gof.sharedvalue import SharedVariable
 
     index = next((i for i, spec in enumerate(specs) if spec.variable is old), None)
     if index is None:

@@ -1,36 +1,24 @@
-"""Modes: how a graph is optimized and what evaluates it.
-
-:data:`optdb` is the database of all rewrites, in the order of their positions:
-
-======  =========================  ==========================================
-0       merge1                     merge equal computations
-0.6     useless                    remove operations without effect
-0.65    merge1.1
-1       canonicalize               simplify
-1.2     merge1.2
-1.5     stabilize                  replace numerically unstable expressions
-2       specialize                 faster special cases
-3       uncanonicalize             faster cases that break the canonical form
-48.6    specialize_device          cases that depend on the device
-49      merge2
-49.4    add_no_output_from_inplace on demand
-49.5    add_destroy_handler        in-place operations are allowed from here on
-100     merge3
-======  =========================  ==========================================
-"""
+"""Modes: how a graph is optimized and what evaluates it."""
 
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import Any
 
 from theano import gof
-from theano.compile.aliasing import Supervisor
 from theano.configparser import config
+from theano.gof.engine import linkers
 from theano.gof.link import PerformLinker
+from theano.gof.rewriting.stages import (
+    AddDestroyHandler,
+    AddFeatureOptimizer,
+    AddNoOutputFromInplace,
+    PrintCurrentFunctionGraph,
+    local_useless,
+    optdb,
+)
+from theano.gof.supervisor import Supervisor
 from theano.gof.vm import VM_Linker
-from theano.native.linker import NativeLinker
 
 __all__ = [
     "FAST_COMPILE",
@@ -50,8 +38,10 @@ __all__ = [
     "AddNoOutputFromInplace",
     "Mode",
     "PrintCurrentFunctionGraph",
+    "Supervisor",
     "get_default_mode",
     "get_mode",
+    "local_useless",
     "optdb",
     "predefined_linkers",
     "predefined_modes",
@@ -63,16 +53,11 @@ __all__ = [
 ]
 
 
-predefined_linkers: dict[str, Any] = {
-    "py": PerformLinker(),
-    "c": NativeLinker(allow_gc=False),
-    "c|py": NativeLinker(allow_gc=True),
-    "c|py_nogc": NativeLinker(allow_gc=False),
-    "vm": VM_Linker(use_cloop=False),
-    "cvm": NativeLinker(),
-    "vm_nogc": VM_Linker(allow_gc=False, use_cloop=False),
-    "cvm_nogc": NativeLinker(allow_gc=False),
-}
+#: The linkers by name: Python's here, those of the engine put in by itself.
+predefined_linkers = linkers
+predefined_linkers.update(
+    py=PerformLinker(), vm=VM_Linker(use_cloop=False), vm_nogc=VM_Linker(allow_gc=False, use_cloop=False)
+)
 
 
 def register_linker(name: str, linker: Any) -> None:
@@ -162,105 +147,6 @@ def register_optimizer(name: str, opt: Any) -> None:
 
 def register_OutputGuard_c_code(type: Any) -> None:
     """Say that OutputGuard supports a Type in C; it needs nothing for that here."""
-
-
-class AddDestroyHandler(gof.Optimizer):
-    """Attach the DestroyHandler: later optimizers may put in operations that work in place.
-
-    Outputs and inputs that are not mutable are protected by the graph's Supervisor.
-    """
-
-    def apply(self, fgraph: gof.FunctionGraph) -> None:
-        """Check that something protects the inputs."""
-        if not any(isinstance(feature, Supervisor) for feature in fgraph._features):
-            warnings.warn(
-                f"A Supervisor feature is missing from {fgraph}: nothing keeps in-place operations from destroying "
-                "its inputs and outputs.",
-                stacklevel=3,
-            )
-
-    def add_requirements(self, fgraph: gof.FunctionGraph) -> None:
-        super().add_requirements(fgraph)
-        fgraph.attach_feature(gof.DestroyHandler())
-
-
-class AddFeatureOptimizer(gof.Optimizer):
-    """Attach a feature to the graph at a certain place of the sequence of rewrites.
-
-    Parameters
-    ----------
-    feature : Feature
-        The feature.
-    """
-
-    def __init__(self, feature: Any):
-        self.feature = feature
-
-    def add_requirements(self, fgraph: gof.FunctionGraph) -> None:
-        super().add_requirements(fgraph)
-        fgraph.attach_feature(self.feature)
-
-    def apply(self, fgraph: gof.FunctionGraph) -> None:
-        """Do nothing: attaching is all."""
-
-
-class AddNoOutputFromInplace(gof.Optimizer):
-    """Forbid that later rewrites compute outputs of the function in the memory of something else."""
-
-    def add_requirements(self, fgraph: gof.FunctionGraph) -> None:
-        super().add_requirements(fgraph)
-        fgraph.attach_feature(gof.toolbox.NoOutputFromInplace())
-
-    def apply(self, fgraph: gof.FunctionGraph) -> None:
-        """Do nothing: attaching is all."""
-
-
-class PrintCurrentFunctionGraph(gof.Optimizer):
-    """Print the graph as it is at a certain place of the sequence of rewrites.
-
-    Parameters
-    ----------
-    header : str
-        Printed before the graph.
-    """
-
-    def __init__(self, header: str):
-        self.header = header
-
-    def apply(self, fgraph: gof.FunctionGraph) -> None:
-        """Print the graph with debugprint."""
-        from theano.printing import debugprint
-
-        print("PrintCurrentFunctionGraph:", self.header)
-        debugprint(fgraph.outputs)
-
-
-optdb = gof.SequenceDB()
-optdb.register("CheckStackTrace", gof.CheckStackTraceOptimization(), -1, "fast_run", "fast_compile")
-optdb.register("merge1", gof.MergeOptimizer(), 0, "fast_run", "fast_compile", "merge")
-# Removes nodes only; nothing here may need shapes, which are known from position 1 on.
-local_useless = gof.optdb.LocalGroupDB(apply_all_opts=True, profile=True)
-optdb.register(
-    "useless",
-    gof.optdb.TopoDB(local_useless, failure_callback=gof.opt.NavigatorOptimizer.warn_inplace),
-    0.6,
-    "fast_run",
-    "fast_compile",
-)
-optdb.register("merge1.1", gof.MergeOptimizer(), 0.65, "fast_run", "fast_compile", "merge")
-optdb.register("canonicalize", gof.EquilibriumDB(ignore_newtrees=False), 1, "fast_run", "fast_compile", "canonicalize_db")
-optdb["canonicalize"].register("merge", gof.MergeOptimizer(), "fast_run", "fast_compile", cleanup=True)
-optdb.register("merge1.2", gof.MergeOptimizer(), 1.2, "fast_run", "fast_compile", "merge")
-optdb.register("Print1.21", PrintCurrentFunctionGraph("Post-canonicalize"), 1.21)
-optdb.register("stabilize", gof.EquilibriumDB(), 1.5, "fast_run")
-optdb.register("Print1.51", PrintCurrentFunctionGraph("Post-stabilize"), 1.51)
-optdb.register("specialize", gof.EquilibriumDB(), 2, "fast_run", "fast_compile_gpu")
-optdb.register("uncanonicalize", gof.EquilibriumDB(), 3, "fast_run")
-optdb.register("specialize_device", gof.EquilibriumDB(), 48.6, "fast_compile", "fast_run")
-optdb.register("merge2", gof.MergeOptimizer(), 49, "fast_run", "merge")
-optdb.register("add_no_output_from_inplace", AddNoOutputFromInplace(), 49.4)
-optdb.register("add_destroy_handler", AddDestroyHandler(), 49.5, "fast_run", "inplace")
-optdb.register("merge3", gof.MergeOptimizer(), 100, "fast_run", "merge")
 
 
 class Mode:

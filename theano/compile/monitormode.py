@@ -9,8 +9,8 @@ import numpy as np
 
 from theano.compile.mode import Mode
 from theano.configparser import config
+from theano.gof.engine import linkers
 from theano.gof.link import WrapLinkerMany
-from theano.native.linker import NativeLinker
 
 
 class MonitorMode(Mode):
@@ -57,7 +57,7 @@ class MonitorMode(Mode):
             optimizer = config.optimizer
         if linker is not None and getattr(linker, "mode", None) is None:
             raise Exception("MonitorMode can only use its own linker! You should not provide one.", linker)
-        wrapped = WrapLinkerMany([NativeLinker(fuse=False)], [self.eval])
+        wrapped = WrapLinkerMany([linkers["cvm"].clone(fuse=False)], [self.eval])
         wrapped.mode = self  # type: ignore[attr-defined]
         super().__init__(wrapped, optimizer=optimizer)
 

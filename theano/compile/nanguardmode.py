@@ -9,7 +9,7 @@ import numpy as np
 
 from theano.compile.mode import Mode
 from theano.configparser import config
-from theano.native.watch import WatchingLinker
+from theano.gof.watch import WatchingLinker
 
 #: Numbers above this are "big".
 BIG = 1e10

@@ -9,10 +9,10 @@ from typing import Any
 from theano.compile.function_module import convert_function_input, orig_function
 from theano.compile.io import In
 from theano.compile.rebuild import iter_over_pairs, rebuild_collect_shared
-from theano.compile.sharedvalue import SharedVariable
 from theano.configparser import config
 from theano.gof import Constant, Variable
 from theano.gof.rewriting.base import garbage_collection_paused
+from theano.gof.sharedvalue import SharedVariable
 
 
 def Param(

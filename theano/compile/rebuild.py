@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from theano.compile.io import Out, SymbolicOutput
-from theano.compile.sharedvalue import SharedVariable
 from theano.gof import Constant, Variable
+from theano.gof.sharedvalue import SharedVariable
 
 
 def iter_over_pairs(pairs: Any) -> Iterable[tuple[Any, Any]]:
@@ -191,7 +191,7 @@ def rebuild_collect_shared(
             raise TypeError("given keys must be Variable", old)
     for old, new in replacements:
         if not isinstance(new, Variable):
-            from theano.compile.sharedvalue import shared
+            from theano.gof.sharedvalue import shared
 
             new = shared(new)
         if old in clone_d:

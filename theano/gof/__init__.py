@@ -5,7 +5,7 @@ an `Op` says what a node computes and a `Type` what values a variable takes; a `
 function, which rewrites (`theano.gof.opt`) change and a linker (`theano.gof.link`) makes runnable.
 """
 
-from typing import Any
+from theano import aliases
 
 from theano.gof import graph, utils  # isort: skip
 from theano.gof.graph import Apply, Constant, Variable, view_roots
@@ -55,26 +55,4 @@ from theano.gof.opt import (
 )
 from theano.gof.optdb import DB, EquilibriumDB, LocalGroupDB, ProxyDB, Query, SequenceDB
 
-# What is imported when it is first asked for: name -> (module, attribute).
-_lazy_names = {
-    "COp": ("theano.gof.cop", "COp"),
-    "OpenMPOp": ("theano.gof.cop", "OpenMPOp"),
-    "CLinker": ("theano.gof.cc", "CLinker"),
-    "DualLinker": ("theano.gof.cc", "DualLinker"),
-    "HideC": ("theano.gof.cc", "HideC"),
-    "OpWiseCLinker": ("theano.gof.cc", "OpWiseCLinker"),
-}
-_lazy_modules = {"cc", "cmodule", "callcache", "compiledir", "compilelock", "cop", "cutils", "sched"}
-
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in _lazy_names:
-        module, attribute = _lazy_names[name]
-        value = getattr(importlib.import_module(module), attribute)
-        globals()[name] = value
-        return value
-    if name in _lazy_modules:
-        return importlib.import_module(f"theano.gof.{name}")
-    raise AttributeError(f"module 'theano.gof' has no attribute {name!r}")
+__getattr__, __dir__ = aliases.lazy(__name__)

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from theano.configdefaults import config
-from theano.gof import flat
+from theano.gof import flat, hooks
 from theano.gof.traverse import (
     ancestors,
     as_string,
@@ -336,9 +336,7 @@ class Variable(Node):
         return f"<{self.type}>"
 
     def _repr_html_(self) -> str:
-        from theano.printing.notebook import variable_html
-
-        return variable_html(self)
+        return hooks.variable_html(self)
 
     def __repr__(self, firstPass: bool = True) -> str:
         if not (firstPass and config.print_test_value):
@@ -401,9 +399,7 @@ class Variable(Node):
         inputs = tuple(sorted(inputs_to_values, key=id))
         fn = cache.get(inputs)
         if fn is None:
-            import theano
-
-            fn = cache[inputs] = theano.function(inputs, self)
+            fn = cache[inputs] = hooks.compile_function(inputs, self)
         return fn(*[inputs_to_values[param] for param in inputs])
 
     @classmethod

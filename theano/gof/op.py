@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from theano.configdefaults import config
-from theano.gof import utils
+from theano.gof import hooks, utils
 from theano.gof.c_interface import CLinkerObject, CLinkerOp  # noqa: F401
 from theano.gof.graph import Apply, Constant, NoParams, Variable
 from theano.gof.meta import MetaObject
@@ -166,15 +166,15 @@ class PureOp(MetaObject):
         return True
 
 
+def as_variable(x: Any) -> Any:
+    """Return a variable as it is, and the constant that another value becomes."""
+    return x if isinstance(x, Variable) else hooks.as_variable(x)
+
+
 def _as_variable(x: Any, type_: Any) -> Any:
     if isinstance(x, Variable):
         return x
-    converter = getattr(type_, "as_variable", None)
-    if converter is not None:
-        return converter(x)
-    import theano.tensor as tensor
-
-    return tensor.as_tensor_variable(x)
+    return getattr(type_, "as_variable", hooks.as_variable)(x)
 
 
 class Op(PureOp, CLinkerOp):
@@ -395,15 +395,10 @@ def get_test_value(v: Any) -> Any:
     AttributeError
         There is none.
     """
-    if not isinstance(v, Variable):
-        import theano.tensor as tensor
-
-        v = tensor.as_tensor_variable(v)
+    v = as_variable(v)
     if isinstance(v, Constant):
         return v.value
-    from theano.compile.sharedvalue import SharedVariable
-
-    if isinstance(v, SharedVariable):
+    if getattr(v, "is_shared_variable", False):
         return v.get_value(borrow=True, return_internal_type=True)
     if hasattr(v.tag, "test_value"):
         value = v.tag.test_value

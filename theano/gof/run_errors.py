@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from theano.configdefaults import config
+from theano.gof import hooks
 from theano.gof.graph import Constant
 
 
@@ -137,10 +138,8 @@ def node_description(node: Any, thunk: Any = None, storage_map: Any = None, inde
         hints.append(_HINT_TRACE)
 
     if verbose:
-        from theano.printing import debugprint
-
         text = io.StringIO()
-        debugprint(node, file=text, stop_on_name=True, print_type=True)
+        hooks.debugprint(node, file=text, stop_on_name=True, print_type=True)
         parts.append(f"\nDebugprint of the apply node: \n{text.getvalue()}")
         if storage_map is not None:
             parts.append(_footprint(node, storage_map))

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from theano import aliases
 from theano.configdefaults import config
 from theano.gof import graph
 
@@ -469,9 +470,4 @@ class NoOutputFromInplace(Feature):
         return True
 
 
-def __getattr__(name: str) -> Any:
-    if name == "BadOptimization":
-        from theano.compile.debugmode import BadOptimization
-
-        return BadOptimization
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = aliases.lazy(__name__)

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from theano.compile.sharedvalue import SharedVariable
+from theano.gof.sharedvalue import SharedVariable
 from theano.gof.utils import scratchpad
 
 #: Attributes of ``tag`` that serve to debug.

@@ -2,7 +2,7 @@
 
 `FastCall` is a C type of `theano.native._runtime` whose call handles the common case of a compiled function (all
 arguments positional, each an array of exactly the declared type) without running Python. When the runtime is not
-available, a class of the same interface stands in.
+available, `theano.gof.engine.PythonCall` stands in.
 
 Interface of `FastCall`
 -----------------------
@@ -31,33 +31,9 @@ The Python interface of `_runtime.Program` and the list of instructions are in `
 
 from __future__ import annotations
 
-from typing import Any
-
+from theano.gof.engine import PythonCall
 from theano.native.runtime_build import load_runtime
 
 _runtime = load_runtime()
 
-
-class _PythonFastCall:
-    """Stands in for the C type: every call takes the Python path."""
-
-    _fast_program: Any = None
-
-    def _fast_bind(
-        self,
-        program: Any,
-        positions: tuple[int, ...] = (),
-        n_outputs: int = 0,
-        single: bool | None = False,
-        float_downcast: tuple[bool, ...] = (),
-    ) -> None:
-        self._fast_program = None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._slow_call(*args, **kwargs)
-
-    def _slow_call(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("a subclass of FastCall defines _slow_call")
-
-
-FastCall: type = _PythonFastCall if _runtime is None else _runtime.FastCall
+FastCall: type = PythonCall if _runtime is None else _runtime.FastCall

@@ -8,8 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from theano.configparser import config, flag_source
+from theano.gof import engine
 from theano.gof.graph import Apply, Variable
 from theano.gof.link import Container, LocalLinker, map_storage, streamline
+from theano.gof.vm import VM_Linker
+from theano.gof.watch import WatchingLinker
+from theano.native.fastcall import FastCall, _runtime
 
 
 class NativeLinker(LocalLinker):
@@ -38,9 +42,11 @@ class NativeLinker(LocalLinker):
         self.no_recycling: Sequence[Variable] = ()
         self.profile = None
 
-    def clone(self, allow_gc: bool | None = None) -> NativeLinker:
+    def clone(self, allow_gc: bool | None = None, fuse: bool | None = None) -> NativeLinker:
         """A linker of the same kind, without graph."""
-        return type(self)(self.allow_gc if allow_gc is None else allow_gc, self.fuse, self._scheduler)
+        return type(self)(
+            self.allow_gc if allow_gc is None else allow_gc, self.fuse if fuse is None else fuse, self._scheduler
+        )
 
     def accept(self, fgraph: Any, no_recycling: Sequence[Variable] | None = None, profile: Any = None) -> NativeLinker:
         """Take a graph; a linker that has one already gives it to a clone."""
@@ -113,8 +119,6 @@ class NativeLinker(LocalLinker):
 
     def python_thunk(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
         """What :meth:`make_thunk` returns, for the machine that runs node by node in Python."""
-        from theano.gof.vm import VM_Linker
-
         linker = VM_Linker(allow_gc=self.allow_gc, use_cloop=False)
         return linker.accept(self.fgraph, self.no_recycling, self.profile).make_thunk(
             input_storage=input_storage, output_storage=output_storage, storage_map=storage_map
@@ -122,8 +126,6 @@ class NativeLinker(LocalLinker):
 
     def watched_thunk(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
         """What :meth:`make_thunk` returns, for a machine that sees the size of each node's results."""
-        from theano.native.watch import WatchingLinker
-
         linker = WatchingLinker(allow_gc=self.allow_gc, use_cloop=False)
         return linker.accept(self.fgraph, self.no_recycling, self.profile).make_thunk(
             input_storage=input_storage, output_storage=output_storage, storage_map=storage_map
@@ -144,8 +146,6 @@ def runs_natively() -> bool:
     """Whether there is a compiled runtime and compiled code is wanted (`config.cxx` is not empty)."""
     if not config.cxx and flag_source("cxx") != "default":
         return False
-    from theano.native.fastcall import _runtime
-
     if _runtime is None:
         warn_once("Functions run on NumPy, slowly: the native runtime was not built, and no C compiler is here to do it.")
     return _runtime is not None
@@ -157,3 +157,33 @@ def _python_node_thunk(node: Apply, storage_map: Any, compute_map: Any) -> Any:
     thunk.inputs = [storage_map[v] for v in node.inputs]
     thunk.outputs = [storage_map[v] for v in node.outputs]
     return thunk
+
+
+class NativeEngine(engine.Engine):
+    """The engine, as the layers below it see it."""
+
+    function_base = FastCall
+
+    def has_form(self, op: Any) -> bool:
+        """Return whether there is a lowering for the Op."""
+        from theano.native.program import find_lowering
+
+        return find_lowering(op) is not None
+
+    def node_thunk(self, node: Apply, storage_map: dict, compute_map: dict) -> Any:
+        """Return a thunk of one node: a program of its own where the node has a native form."""
+        if not runs_natively():
+            return None
+        from theano.native.assemble import node_thunk
+
+        return node_thunk(node, storage_map, compute_map)
+
+
+engine.use(NativeEngine())
+engine.linkers.update({
+    "c": NativeLinker(allow_gc=False),
+    "c|py": NativeLinker(allow_gc=True),
+    "c|py_nogc": NativeLinker(allow_gc=False),
+    "cvm": NativeLinker(),
+    "cvm_nogc": NativeLinker(allow_gc=False),
+})  # fmt: skip

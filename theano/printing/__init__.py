@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from theano import aliases
+from theano.gof import hooks
 from theano.printing.debug import char_from_number, debugprint, get_node_by_id
 from theano.printing.describe import hex_digest, min_informative_str, position_independent_str, var_descriptor
 from theano.printing.dot import default_colorCodes, pydotprint
-from theano.printing.passes import OptimizationTrace, Pass
 from theano.printing.pretty import (
     DefaultPrinter,
     FunctionPrinter,
@@ -34,9 +35,7 @@ __all__ = [
     "LeafPrinter",
     "MemberPrinter",
     "OperatorPrinter",
-    "OptimizationTrace",
     "PPrinter",
-    "Pass",
     "PatternPrinter",
     "Print",
     "PrinterState",
@@ -66,6 +65,19 @@ for _name in __all__:
             pass
 del _name, _obj
 
+__all__ += aliases.names(__name__)
+hooks.debugprint.fill(debugprint)
+
+
+@hooks.variable_html.fill
+def _variable_html(variable: Any) -> str:
+    from theano.printing.notebook import variable_html
+
+    return variable_html(variable)
+
+
+_resolve, __dir__ = aliases.lazy(__name__)
+
 
 def __getattr__(name: str) -> Any:
     # pydot takes long to import, so whether it is there is found out on demand.
@@ -74,4 +86,4 @@ def __getattr__(name: str) -> Any:
 
         imported, message = pydot_status()
         return imported if name == "pydot_imported" else message
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _resolve(name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from theano.gof.graph import Apply, Variable
-from theano.gof.op import Op
+from theano.gof.op import Op, as_variable
 
 
 def _print_fn(op: Print, value: Any) -> None:
@@ -56,10 +56,7 @@ class Print(Op):
         self.global_fn = global_fn
 
     def make_node(self, xin: Any) -> Apply:
-        if not isinstance(xin, Variable):
-            from theano.tensor import as_tensor_variable
-
-            xin = as_tensor_variable(xin)
+        xin = as_variable(xin)
         return Apply(op=self, inputs=[xin], outputs=[xin.type.make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano.printing import OperatorPrinter, pprint
+from theano.printing.pretty import OperatorPrinter, pprint
 from theano.scalar import arithmetic
 
 pprint.assign(arithmetic.add, OperatorPrinter("+", -2, "either"))

@@ -66,7 +66,7 @@ class Second(BinaryScalarOp):
         return [[False], [True]]
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.gradient import DisconnectedType
+        from theano.gradient_types import DisconnectedType
 
         x, y = inputs
         (gz,) = output_gradients

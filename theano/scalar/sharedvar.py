@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano.compile import SharedVariable
+from theano.gof.sharedvalue import SharedVariable
 from theano.scalar.type import Scalar, _scalar_py_operators
 
 

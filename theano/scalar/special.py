@@ -331,7 +331,7 @@ class TwoArguments(BinaryScalarOp):
         return self.st_impl(np.real(x), y) if self.differentiable else self.st_impl(x, y)
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.gradient import grad_not_implemented
+        from theano.gradient_types import grad_not_implemented
 
         (gz,) = output_gradients
         grads = [grad_not_implemented(self, i, x) for i, x in enumerate(inputs)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano.compile.sharedvalue import SharedVariable
 from theano.configdefaults import config
 from theano.gof import traverse
 from theano.gof.graph import Variable, nodes_constructed
+from theano.gof.sharedvalue import SharedVariable
 from theano.scan_module.scan_arguments import (
     OutputInfo,
     SequenceInfo,

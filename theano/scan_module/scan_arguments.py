@@ -184,9 +184,9 @@ def _not_negative(number: Any) -> Any:
 
     Without the check a loop that turns out to be a map would compute all elements but the last few.
     """
-    from theano.compile.ops import Shape, Shape_i
     from theano.raise_op import Assert
     from theano.tensor import ge
+    from theano.tensor.shapes import Shape, Shape_i
 
     made_by = number.owner
     if made_by is None:
@@ -199,6 +199,6 @@ def _not_negative(number: Any) -> Any:
 
 def is_outer_argument(variable: Any) -> bool:
     """Whether a variable is neither a constant nor a shared variable."""
-    from theano.compile.sharedvalue import SharedVariable
+    from theano.gof.sharedvalue import SharedVariable
 
     return isinstance(variable, Variable) and not isinstance(variable, Constant | SharedVariable)

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from theano import tensor
-from theano.compile.ops import view_op
 from theano.configparser import change_flags
 from theano.gof import traverse
+from theano.gof.copying import view_op
 from theano.gof.graph import Variable
 from theano.gof.null_type import NullType
 from theano.gradient_types import DisconnectedType, grad_undefined

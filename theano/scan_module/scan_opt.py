@@ -29,9 +29,9 @@ Those that may need more memory have the tag ``more_mem``.
 
 from __future__ import annotations
 
-from theano.compile.mode import optdb
 from theano.gof.opt import MergeOptimizer, in2out
 from theano.gof.optdb import EquilibriumDB
+from theano.gof.rewriting.stages import optdb
 from theano.scan_module.rewriting.arguments import (
     remove_constants_and_unused_inputs_scan,
     scan_merge_inouts,

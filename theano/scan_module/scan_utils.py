@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from theano.compile.rebuild import clone as _clone
-from theano.compile.sharedvalue import SharedVariable
 from theano.configdefaults import config
 from theano.gof import traverse
 from theano.gof.fg import MissingInputError
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import get_test_value
+from theano.gof.sharedvalue import SharedVariable
 from theano.tensor import as_tensor_variable
 from theano.updates import OrderedUpdates
 
@@ -331,7 +331,7 @@ def infer_shape(outs: list[Any], inputs: list[Any], input_shapes: list[Any]) -> 
 
 def infer_inner_shapes(op: Any, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
     """Return the shapes of the outputs of a Scan from the shapes of its outer inputs."""
-    from theano.compile.ops import Shape_i
+    from theano.tensor.shapes import Shape_i
 
     n_states, n_shared = op.n_outs, op.n_shared_outs
     first_state = op.seqs_arg_offset
@@ -351,7 +351,7 @@ def infer_inner_shapes(op: Any, node: Apply, input_shapes: Sequence[Any]) -> lis
 
 
 def _nit_sot_shapes(op: Any, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
-    from theano.compile.ops import Shape_i
+    from theano.tensor.shapes import Shape_i
 
     inner_shapes: list[Any] = [tuple(shape[1:]) for shape in op.outer_seqs(input_shapes)]
     states = op.outer_mitmot(input_shapes) + op.outer_mitsot(input_shapes) + op.outer_sitsot(input_shapes)

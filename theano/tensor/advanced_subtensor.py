@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from theano import config
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType
+from theano.gradient_types import DisconnectedType
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.creation import zeros_for_grad
 from theano.tensor.math import cast, discrete_dtypes, eq, integer_dtypes, switch

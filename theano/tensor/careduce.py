@@ -489,7 +489,7 @@ class ProdWithoutZeros(CAReduceDtype):
         return np.multiply.reduce(np.where(x == 0, 1, x).astype(dtype), axis=axes)
 
     def grad(self, inp: Sequence[typing.Any], grads: Sequence[typing.Any]) -> list:
-        from theano.gradient import grad_not_implemented
+        from theano.gradient_types import grad_not_implemented
 
         return [
             grad_not_implemented(

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano.gof.graph import Apply
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType, grad_undefined
+from theano.gradient_types import DisconnectedType, grad_undefined
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange
 from theano.tensor.joining import stack

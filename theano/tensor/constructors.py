@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano import config
+from theano.configdefaults import config
 from theano.tensor.type import TensorType, tensor_type
 
 _PATTERNS: dict[str, tuple[bool, ...]] = {

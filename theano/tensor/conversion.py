@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano import scalar as scal
+from theano.gof import hooks
 from theano.gof.graph import Apply, Constant, Variable
 from theano.tensor.type import TensorType, tensor_type
 from theano.tensor.var import AsTensorError, TensorConstant, TensorConstantSignature, TensorVariable
@@ -26,6 +27,7 @@ class EmptyConstantError(NotScalarConstantError):
     """Raised by :func:`get_scalar_constant_value` for a constant that has no element."""
 
 
+@hooks.as_variable.fill
 def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None):
     """Turn `x` into a tensor variable or constant.
 
@@ -318,12 +320,13 @@ def _value_of_constant(v: Any) -> np.ndarray:
 @cache
 def _op_classes() -> tuple[Any, ...]:
     """The classes of Ops that values are followed through; imported late, for their modules need this one."""
-    from theano.compile.ops import DeepCopyOp, OutputGuard, Rebroadcast, Shape, Shape_i
+    from theano.gof.copying import DeepCopyOp, OutputGuard
     from theano.raise_op import Assert
     from theano.tensor.creation import Alloc
     from theano.tensor.elemwise import DimShuffle, Elemwise
     from theano.tensor.from_scalars import MakeVector, ScalarFromTensor, TensorFromScalar
     from theano.tensor.joining import Join
+    from theano.tensor.shapes import Rebroadcast, Shape, Shape_i
     from theano.tensor.shaping import Reshape
     from theano.tensor.subtensor import Subtensor, get_idx_list
 
@@ -443,11 +446,11 @@ def get_vector_length(v: Any) -> int:
 
 
 def _vector_length(v: Any) -> int | None:
-    from theano.compile.ops import Shape, SpecifyShape
     from theano.tensor.creation import ARange
     from theano.tensor.elemwise import Elemwise
     from theano.tensor.from_scalars import MakeVector
     from theano.tensor.joining import Join
+    from theano.tensor.shapes import Shape, SpecifyShape
     from theano.tensor.subtensor import Subtensor, get_idx_list
 
     if v.type.broadcastable[0]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from theano import config, printing
 from theano import scalar as scal
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Variable
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType, grad_undefined
-from theano.printing import pprint
+from theano.gradient_types import DisconnectedType, grad_undefined
+from theano.printing.pretty import FunctionPrinter, pprint
 from theano.tensor.conversion import (
     NotScalarConstantError,
     as_tensor_variable,
@@ -144,7 +144,7 @@ _WRITES_FIRST_INPUT = frozenset(
 )
 
 alloc = Alloc()
-pprint.assign(alloc, printing.FunctionPrinter("alloc"))
+pprint.assign(alloc, FunctionPrinter("alloc"))
 
 
 class AllocEmpty(Op):

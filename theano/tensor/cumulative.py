@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano import config
+from theano.configdefaults import config
 from theano.gof.graph import Apply
 from theano.gof.op import Op
 from theano.tensor.conversion import as_tensor_variable, constant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.printing import pprint
+from theano.printing.pretty import pprint
 from theano.tensor.dimshuffle import DimShuffle
 
 

@@ -13,7 +13,7 @@ from theano.configdefaults import config
 from theano.gof import Apply, Constant, Op, Variable
 from theano.gof.graph import io_toposort
 from theano.gof.null_type import NullType
-from theano.gradient import DisconnectedType
+from theano.gradient_types import DisconnectedType
 from theano.misc.frozendict import frozendict
 from theano.scalar.op import ScalarOp
 from theano.tensor.careduce import (  # noqa: F401

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from theano import config
 from theano import scalar as scal
-from theano.compile.ops import Shape_i
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType, grad_undefined
+from theano.gradient_types import DisconnectedType, grad_undefined
 from theano.tensor.choosing import flatnonzero
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.creation import alloc, arange, zeros, zeros_for_grad, zeros_like
@@ -22,6 +21,7 @@ from theano.tensor.flat_indices import RavelMultiIndex, UnravelIndex, ravel_mult
 from theano.tensor.math import cast, discrete_dtypes, eq, ge, integer_dtypes, maximum, switch
 from theano.tensor.reduction import all as tensor_all
 from theano.tensor.reduction import sum as tensor_sum
+from theano.tensor.shapes import Shape_i
 from theano.tensor.subtensor import advanced_inc_subtensor1, inc_subtensor, set_subtensor
 from theano.tensor.type import TensorType
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano.gof.graph import Apply
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType
+from theano.gradient_types import DisconnectedType
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.math import cast, int_div, integer_dtypes, sqrt
 from theano.tensor.reduction import prod

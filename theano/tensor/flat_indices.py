@@ -9,7 +9,7 @@ import numpy as np
 
 from theano.gof.graph import Apply
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType
+from theano.gradient_types import DisconnectedType
 from theano.tensor.conversion import as_tensor_variable, constant, get_vector_length
 from theano.tensor.math import integer_dtypes
 from theano.tensor.type import TensorType

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from theano import config
 from theano import scalar as scal
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
-from theano.printing import pprint
+from theano.printing.pretty import pprint
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.math import discrete_dtypes
 from theano.tensor.type import TensorType, tensor_type

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from theano import config, printing
 from theano import scalar as scal
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType
-from theano.printing import pprint
+from theano.gradient_types import DisconnectedType
+from theano.printing.pretty import FunctionPrinter, pprint
 from theano.tensor.conversion import (
     NotScalarConstantError,
     as_tensor_variable,
@@ -167,7 +167,7 @@ class Join(Op):
 
 
 join_ = Join()
-pprint.assign(Join, printing.FunctionPrinter("join"))
+pprint.assign(Join, FunctionPrinter("join"))
 
 
 def join(axis: Any, *tensors_list: Any):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from theano import config, printing
 from theano import scalar as scal
-from theano.printing import pprint
+from theano.configdefaults import config
+from theano.printing.pretty import FunctionPrinter, IgnorePrinter, OperatorPrinter, PatternPrinter, pprint
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.elemwise import Elemwise
 
@@ -39,26 +39,26 @@ def elementwise(scalar_op: Any, name: str, doc: str, printer: Any = None) -> Ele
     op = Elemwise(scalar_op, name=f"Elemwise{{{name},no_inplace}}")
     op.__doc__ = f"{doc}\n\n    Applies elementwise, with broadcasting."
     op.__module__ = "theano.tensor"
-    pprint.assign(op, printer if printer is not None else printing.FunctionPrinter(name))
+    pprint.assign(op, printer if printer is not None else FunctionPrinter(name))
     return op
 
 
 # Arithmetic.
-add = elementwise(scal.add, "add", "Return the sum ``a + b + ...``.", printing.OperatorPrinter("+", -2, "either"))
-sub = elementwise(scal.sub, "sub", "Return the difference ``a - b``.", printing.OperatorPrinter("-", -2, "left"))
-mul = elementwise(scal.mul, "mul", "Return the product ``a * b * ...``.", printing.OperatorPrinter("*", -1, "either"))
+add = elementwise(scal.add, "add", "Return the sum ``a + b + ...``.", OperatorPrinter("+", -2, "either"))
+sub = elementwise(scal.sub, "sub", "Return the difference ``a - b``.", OperatorPrinter("-", -2, "left"))
+mul = elementwise(scal.mul, "mul", "Return the product ``a * b * ...``.", OperatorPrinter("*", -1, "either"))
 true_div = elementwise(
-    scal.true_div, "true_div", "Return the quotient ``a / b``, a float.", printing.OperatorPrinter("/", -1, "left")
+    scal.true_div, "true_div", "Return the quotient ``a / b``, a float.", OperatorPrinter("/", -1, "left")
 )
 int_div = elementwise(
     scal.int_div,
     "int_div",
     "Return the quotient rounded towards minus infinity, ``a // b``.",
-    printing.OperatorPrinter("//", -1, "left"),
+    OperatorPrinter("//", -1, "left"),
 )
-mod = elementwise(scal.mod, "mod", "Return ``a % b``, with the sign of `b`.", printing.OperatorPrinter("%", -1, "left"))
-pow = elementwise(scal.pow, "pow", "Return ``a ** b``.", printing.OperatorPrinter("**", 1, "right"))
-neg = elementwise(scal.neg, "neg", "Return ``-a``.", printing.OperatorPrinter("-", 0, "either"))
+mod = elementwise(scal.mod, "mod", "Return ``a % b``, with the sign of `b`.", OperatorPrinter("%", -1, "left"))
+pow = elementwise(scal.pow, "pow", "Return ``a ** b``.", OperatorPrinter("**", 1, "right"))
+neg = elementwise(scal.neg, "neg", "Return ``-a``.", OperatorPrinter("-", 0, "either"))
 inv = elementwise(scal.inv, "inv", "Return ``1 / a``.")
 sqr = elementwise(scal.sqr, "sqr", "Return ``a ** 2``.")
 sqrt = elementwise(scal.sqrt, "sqrt", "Return the square root of `a`.")
@@ -66,7 +66,7 @@ abs_ = elementwise(
     scal.abs_,
     "abs_",
     "Return the absolute value ``|a|``, also of complex numbers.",
-    printing.PatternPrinter(("|%(0)s|", -1000)),
+    PatternPrinter(("|%(0)s|", -1000)),
 )
 sgn = elementwise(scal.sgn, "sgn", "Return the sign of `a`: -1, 0 or 1.")
 floor_div = int_div
@@ -179,13 +179,13 @@ conjugate = conj
 
 # Filling.
 second = elementwise(
-    scal.second, "second", "Return the values of `b` in the shape of `a`: ``fill(a, b)``.", printing.FunctionPrinter("fill")
+    scal.second, "second", "Return the values of `b` in the shape of `a`: ``fill(a, b)``.", FunctionPrinter("fill")
 )
 fill = second
 
 tensor_copy = Elemwise(scal.identity)
 tensor_copy.__doc__ = "Return a copy of `a`."
-pprint.assign(tensor_copy, printing.IgnorePrinter())
+pprint.assign(tensor_copy, IgnorePrinter())
 
 
 def real(z: Any):
@@ -362,7 +362,7 @@ def largest(*args: Any):
 
 def _conversion(scalar_op: Any, name: str) -> Elemwise:
     op = Elemwise(scalar_op)
-    pprint.assign(op, printing.FunctionPrinter(name))
+    pprint.assign(op, FunctionPrinter(name))
     return op
 
 

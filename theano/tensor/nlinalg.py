@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from theano.compile.ops import Shape_i
 from theano.gof.graph import Apply
 from theano.gof.op import Op
 from theano.gof.opt import copy_stack_trace, local_optimizer
-from theano.gradient import DisconnectedType, grad_not_implemented
+from theano.gradient_types import DisconnectedType, grad_not_implemented
 from theano.tensor import basic as tensor
 from theano.tensor import nlinalg_gradients as gradients
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.math import abs_, discrete_dtypes, minimum, sqrt
 from theano.tensor.products import Dot, dot
+from theano.tensor.shapes import Shape_i
 from theano.tensor.type import TensorType
 
 

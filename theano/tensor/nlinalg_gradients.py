@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano.gradient import DisconnectedType
+from theano.gradient_types import DisconnectedType
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys as _sys
 
+from theano import aliases
 from theano.gof.opt import copy_stack_trace, in2out, local_optimizer, out2in
 from theano.gof.toolbox import Feature
 from theano.raise_op import Assert, assert_op
@@ -102,3 +103,5 @@ def get_clients2(node):
     for client in get_clients(node):
         result.extend(c for out in client.outputs for c, _ in out.clients if not isinstance(c, str))
     return result
+
+__getattr__, __dir__ = aliases.lazy(__name__)

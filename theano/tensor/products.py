@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from theano import printing
 from theano import scalar as scal
 from theano.gof.graph import Apply, Variable
 from theano.gof.op import Op
-from theano.printing import pprint
+from theano.printing.pretty import OperatorPrinter, pprint, special
 from theano.tensor.conversion import as_tensor_variable, get_scalar_constant_value
 from theano.tensor.math import mul
 from theano.tensor.shaping import patternbroadcast
@@ -82,7 +81,7 @@ class Dot(Op):
 
 
 _dot = Dot()
-pprint.assign(_dot, printing.OperatorPrinter(printing.special["middle_dot"], -1, "left"))
+pprint.assign(_dot, OperatorPrinter(special["middle_dot"], -1, "left"))
 
 
 def dot(a: Any, b: Any):

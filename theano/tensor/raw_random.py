@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-import theano
-from theano import gof, tensor
-from theano.compile import optdb
+from theano import aliases, gof, tensor
+from theano.configdefaults import config
 from theano.gof import Apply, Op, Variable, local_optimizer
 from theano.gof.opt import copy_stack_trace, in2out
+from theano.gof.rewriting.stages import optdb
+from theano.gradient_types import grad_undefined
 from theano.scalar import upcast
 
 __all__ = [
@@ -38,10 +39,10 @@ __all__ = [
     "random_integers_helper",
     "random_make_inplace",
     "random_state_type",
-    # Programs that take everything from here count on this name too.
-    "theano",
     "uniform",
+    *aliases.names(__name__),
 ]
+__getattr__, __dir__ = aliases.lazy(__name__)
 
 
 class RandomStateType(gof.Type):
@@ -179,7 +180,7 @@ class RandomFunction(Op):
 
     def grad(self, inputs: list[Variable], output_grads: list[Variable]) -> list[Variable]:
         comment = "No gradient defined through raw random numbers op"
-        return [theano.gradient.grad_undefined(self, k, x, comment) for k, x in enumerate(inputs)]
+        return [grad_undefined(self, k, x, comment) for k, x in enumerate(inputs)]
 
     def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
         return [None, None]
@@ -274,7 +275,7 @@ def uniform(
     """
     low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
     if dtype is None:
-        dtype = upcast(theano.config.floatX, low.dtype, high.dtype)
+        dtype = upcast(config.floatX, low.dtype, high.dtype)
     return _draw("uniform", random_state, size, ndim, dtype, low, high)
 
 
@@ -284,7 +285,7 @@ def normal(
     """Draw from the normal distribution of mean `avg` and standard deviation `std`; see :func:`uniform`."""
     avg, std = tensor.as_tensor_variable(avg), tensor.as_tensor_variable(std)
     if dtype is None:
-        dtype = upcast(theano.config.floatX, avg.dtype, std.dtype)
+        dtype = upcast(config.floatX, avg.dtype, std.dtype)
     return _draw("normal", random_state, size, ndim, dtype, avg, std)
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from theano import config, printing
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType
-from theano.printing import pprint
+from theano.gradient_types import DisconnectedType
+from theano.printing.pretty import FunctionPrinter, pprint
 from theano.tensor.conversion import as_tensor_variable, constant, get_scalar_constant_value
 from theano.tensor.elemwise import All, DimShuffle, Prod, Sum
 from theano.tensor.elemwise import Any as AnyOp
@@ -497,5 +497,5 @@ def norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False):
     return pow(sum(pow(abs_(x), ord), axis=axis, keepdims=keepdims), 1.0 / ord)
 
 
-pprint.assign(Sum(), printing.FunctionPrinter("sum"))
-pprint.assign(Prod(), printing.FunctionPrinter("prod"))
+pprint.assign(Sum(), FunctionPrinter("sum"))
+pprint.assign(Prod(), FunctionPrinter("prod"))

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from theano import config, printing
-from theano.compile.ops import Rebroadcast, Shape, SpecifyShape, shape, shape_i, specify_shape
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType
-from theano.printing import pprint
+from theano.gradient_types import DisconnectedType
+from theano.printing.pretty import FunctionPrinter, pprint
 from theano.tensor.conversion import (
     NotScalarConstantError,
     as_tensor_variable,
@@ -25,6 +24,7 @@ from theano.tensor.creation import alloc
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.from_scalars import MakeVector
 from theano.tensor.math import discrete_dtypes, eq, int_div, integer_dtypes, le, lt, maximum, mul, switch
+from theano.tensor.shapes import Rebroadcast, Shape, SpecifyShape, shape, shape_i, specify_shape
 from theano.tensor.type import TensorType, tensor_type
 
 __all__ = [
@@ -190,7 +190,7 @@ def _known_int(entry: Any) -> int | None:
 
 def _is_length(entry: Any) -> bool:
     """Return whether `entry` is the length of a dimension, and so is not negative."""
-    from theano.compile.ops import Shape_i
+    from theano.tensor.shapes import Shape_i
     from theano.tensor.subtensor import Subtensor
 
     owner = getattr(entry, "owner", None)
@@ -203,7 +203,7 @@ def _is_length(entry: Any) -> bool:
     )
 
 
-pprint.assign(Reshape, printing.FunctionPrinter("reshape"))
+pprint.assign(Reshape, FunctionPrinter("reshape"))
 
 
 def reshape(x: Any, newshape: Any, ndim: int | None = None):
@@ -568,7 +568,7 @@ class Tile(Op):
         return [[reps_shape[i] if i < offset else reps_shape[i] * in_shapes[0][i - offset] for i in range(self.ndim)]]
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        from theano.gradient import grad_not_implemented
+        from theano.gradient_types import grad_not_implemented
 
         return [grad_not_implemented(self, i, x) for i, x in enumerate(inputs)]
 

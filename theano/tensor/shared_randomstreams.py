@@ -7,8 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from theano.compile.sharedvalue import SharedVariable, shared, shared_constructor
 from theano.gof import Variable
+from theano.gof.sharedvalue import SharedVariable, shared, shared_constructor
 from theano.tensor import raw_random
 
 

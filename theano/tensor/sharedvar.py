@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano.compile.sharedvalue import SharedVariable, shared_constructor
+from theano.gof.sharedvalue import SharedVariable, shared_constructor
 from theano.tensor.type import TensorType
 from theano.tensor.var import _tensor_py_operators
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from theano import config
 from theano import scalar as scal
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Variable
 from theano.gof.op import Op
 from theano.gof.type import Type
-from theano.gradient import DisconnectedType
-from theano.printing import pprint
+from theano.gradient_types import DisconnectedType
+from theano.printing.pretty import pprint
 from theano.tensor.conversion import NotScalarConstantError, as_tensor_variable, get_scalar_constant_value
 from theano.tensor.creation import zeros_for_grad
 from theano.tensor.from_scalars import scalar_from_tensor, tensor_from_scalar
@@ -105,7 +105,7 @@ def _is_negative(x: Any) -> Any:
 
 
 def _is_shape(x: Any) -> bool:
-    from theano.compile.ops import Shape, Shape_i
+    from theano.tensor.shapes import Shape, Shape_i
 
     owner = getattr(x, "owner", None)
     if owner is None:

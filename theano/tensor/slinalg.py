@@ -9,7 +9,7 @@ import numpy as np
 
 from theano.gof.graph import Apply
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType
+from theano.gradient_types import DisconnectedType
 from theano.tensor import basic as tensor
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.math import invert, isnan, switch

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from theano import config
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
 from theano.gof.opt import copy_stack_trace, local_optimizer
-from theano.gradient import DisconnectedType, grad_undefined
+from theano.gradient_types import DisconnectedType, grad_undefined
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.creation import arange, zeros_like
 from theano.tensor.math import discrete_dtypes, integer_dtypes, minimum, switch

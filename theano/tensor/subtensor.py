@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from theano.compile.ops import Rebroadcast
 from theano.gof.graph import Constant, Variable
 from theano.tensor.advanced_subtensor import (
     AdvancedBooleanIncSubtensor,
@@ -37,6 +36,7 @@ from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.creation import alloc
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.math import clip, integer_dtypes, maximum
+from theano.tensor.shapes import Rebroadcast
 from theano.tensor.shaping import Reshape, addbroadcast
 from theano.tensor.slicing import (
     AdvancedIndexingError,

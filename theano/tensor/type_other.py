@@ -10,7 +10,7 @@ import numpy as np
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
 from theano.gof.type import Generic, Type
-from theano.gradient import DisconnectedType
+from theano.gradient_types import DisconnectedType
 
 __all__ = [
     "MakeSlice",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from theano.gof import hooks
 from theano.gof.graph import Constant
 from theano.gof.utils import hash_from_code
 
@@ -56,8 +57,6 @@ def shape_of_variables(fgraph: Any, input_shapes: Mapping[Any, Any]) -> dict[Any
     >>> tuple(map(int, shape_of_variables(fgraph, {x: (1024, 1024)})[y]))
     (512, 1024)
     """
-    import theano
-
     if not hasattr(fgraph, "shape_feature"):
         from theano.tensor.opt import ShapeFeature
 
@@ -76,7 +75,7 @@ def shape_of_variables(fgraph: Any, input_shapes: Mapping[Any, Any]) -> dict[Any
                 values.append(length)
     variables = [v for v in _all_variables(fgraph) if shape_of[v] is not None]
     dimensions = [dimension for v in variables for dimension in shape_of[v]]
-    numbers = iter(theano.function(arguments, dimensions, on_unused_input="ignore")(*values))
+    numbers = iter(hooks.compile_function(arguments, dimensions, on_unused_input="ignore")(*values))
     return {v: tuple([next(numbers) for _ in shape_of[v]]) for v in variables}
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.compile.mode import optdb
 from theano.gof.opt import TopoOptimizer, copy_stack_trace, local_optimizer
+from theano.gof.rewriting.stages import optdb
 from theano.typed_list.basic import Append, Extend, Insert, Remove, Reverse
 
 

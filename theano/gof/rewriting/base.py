@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from theano.configdefaults import config
+from theano.gof.progress import clear_line
 from theano.gof.rewriting.profiles import Overhead, Part, Profile, added_by
 
 
 def log_error(*lines: str) -> None:
     """Log lines as errors of :mod:`theano.gof.opt`."""
     import logging
-
-    from theano.compile.progress import clear_line
 
     clear_line()
     logger = logging.getLogger("theano.gof.opt")
@@ -30,8 +29,6 @@ def log_error(*lines: str) -> None:
 def debug_post_mortem() -> None:
     """Start the debugger where the exception that is being handled was raised."""
     import pdb
-
-    from theano.compile.progress import clear_line
 
     clear_line()
     pdb.post_mortem(sys.exc_info()[2])

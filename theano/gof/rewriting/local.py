@@ -9,10 +9,12 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from theano.gof import hooks
 from theano.gof.graph import Constant
 from theano.gof.op import PureOp
 from theano.gof.rewriting.base import attach_destroy_handler, flatten_optimizers, optimizer_label
 from theano.gof.rewriting.profiles import Profile
+from theano.gof.sharedvalue import shared
 from theano.gof.utils import AbstractFunctionError, copy_stack_trace
 
 
@@ -539,8 +541,6 @@ class LocalMetaOptimizer(LocalOptimizer):
         raise NotImplementedError
 
     def _test_inputs(self, node) -> dict | None:
-        import theano
-
         givens: dict = {}
         missing = []
         for var in node.inputs:
@@ -552,7 +552,7 @@ class LocalMetaOptimizer(LocalOptimizer):
             if value is None:
                 missing.append(var)
             else:
-                givens[var] = theano.shared(var.type.filter(value), var.name, borrow=True)
+                givens[var] = shared(var.type.filter(value), var.name, borrow=True)
         if missing:
             try:
                 provided = self.provide_inputs(node, missing)
@@ -562,7 +562,7 @@ class LocalMetaOptimizer(LocalOptimizer):
                 if var not in provided:
                     return None
                 value = provided[var]
-                givens[var] = value if hasattr(value, "type") else theano.shared(var.type.filter(value), var.name)
+                givens[var] = value if hasattr(value, "type") else shared(var.type.filter(value), var.name)
         return givens
 
     def time_call(self, fn: Callable[[], Any]) -> float:
@@ -572,8 +572,6 @@ class LocalMetaOptimizer(LocalOptimizer):
         return time.perf_counter() - start
 
     def transform(self, node) -> Any:
-        import theano
-
         if self._tracks and type(node.op) not in self._tracks and node.op not in self._tracks:
             return None
         givens = self._test_inputs(node)
@@ -588,7 +586,7 @@ class LocalMetaOptimizer(LocalOptimizer):
             if not proposal:
                 continue
             try:
-                fn = theano.function([], list(proposal), givens=givens, on_unused_input="ignore")
+                fn = hooks.compile_function([], list(proposal), givens=givens, on_unused_input="ignore")
                 fn.trust_input = True
                 seconds = min(self.time_call(fn), self.time_call(fn))
             except Exception as exc:

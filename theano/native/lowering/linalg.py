@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from theano import tensor
-from theano.compile.ops import Shape_i
 from theano.gof.graph import Apply, Variable, io_toposort
 from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers
 from theano.tensor import nlinalg
 from theano.tensor.nlinalg import SVD, Det, Eig, Eigh, EighGrad, MatrixInverse, MatrixPinv, QRFull, QRIncomplete, float_dtype_of
+from theano.tensor.shapes import Shape_i
 from theano.tensor.slinalg import Cholesky, CholeskyGrad, Eigvalsh, EigvalshGrad, Expm, ExpmGrad, Solve
 from theano.tensor.type import TensorType
 from theano.tensor.type_other import NoneTypeT

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from theano.compile.ops import DeepCopyOp, Rebroadcast, Shape, Shape_i, SpecifyShape, ViewOp
+from theano.gof.copying import DeepCopyOp, ViewOp
 from theano.gof.graph import Apply
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
 from theano.tensor.basic import MakeVector, Reshape, ScalarFromTensor, TensorFromScalar
 from theano.tensor.elemwise import DimShuffle
+from theano.tensor.shapes import Rebroadcast, Shape, Shape_i, SpecifyShape
 
 
 @lowers(DimShuffle)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from theano import scalar
-from theano.compile.mode import optdb
 from theano.gof.graph import Apply, Variable
 from theano.gof.op import Op
 from theano.gof.opt import Optimizer, copy_stack_trace, local_optimizer
+from theano.gof.rewriting.stages import optdb
 from theano.tensor import nlinalg
 from theano.tensor.basic import diagonal, dot, prod
 from theano.tensor.conversion import as_tensor_variable

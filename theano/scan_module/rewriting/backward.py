@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.compile.ops import Shape
 from theano.gof.graph import Variable
 from theano.scan_module.rewriting.loop import Loop, State, dependents
 from theano.scan_module.rewriting.pushout import ScanOptimizer
@@ -16,6 +15,7 @@ from theano.scan_module.scan_utils import expand_empty
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.subtensor import is_zeros
+from theano.tensor.shapes import Shape
 from theano.tensor.subtensor import IncSubtensor, Subtensor
 
 

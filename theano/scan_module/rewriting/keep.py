@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.compile.ops import Shape, Shape_i
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.opt import Optimizer
 from theano.scan_module.rewriting.loop import Loop, Output
@@ -13,6 +12,7 @@ from theano.scan_module.rewriting.vectorize import first_slice, has_length, is_r
 from theano.scan_module.scan_op import Scan
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.shapes import Shape, Shape_i
 from theano.tensor.subtensor import IncSubtensor, Subtensor
 
 # What arranges values, and computes none.

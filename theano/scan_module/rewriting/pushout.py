@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.compile.ops import Shape, Shape_i
 from theano.gof.graph import Apply, Variable
 from theano.gof.opt import LocalOptimizer, copy_stack_trace
 from theano.scalar import basic as scalar
@@ -15,6 +14,7 @@ from theano.scan_module.scan_op import Scan
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.extra_ops import cumprod, cumsum
+from theano.tensor.shapes import Shape, Shape_i
 from theano.tensor.subtensor import Subtensor
 
 _NEVER_FAILING = (Elemwise, DimShuffle, CAReduce, T.Dot, T.ScalarFromTensor)

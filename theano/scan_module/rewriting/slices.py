@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from theano.compile.ops import Shape, Shape_i
 from theano.gof.graph import Apply, Constant, Variable
 from theano.scalar import basic as scalar
 from theano.scan_module.rewriting.loop import State
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.shapes import Shape, Shape_i
 from theano.tensor.subtensor import IncSubtensor, Subtensor, get_idx_list
 
 

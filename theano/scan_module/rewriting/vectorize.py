@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from theano.compile.ops import Shape, Shape_i, SpecifyShape, ViewOp
+from theano.gof.copying import ViewOp
 from theano.gof.graph import Apply, Constant, Variable
 from theano.raise_op import Assert
 from theano.scan_module.rewriting.slices import keeps_all
 from theano.scan_module.rewriting.unit import UnitRows, unit_vectors
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise, MaxOrMinusInfinity
+from theano.tensor.shapes import Shape, Shape_i, SpecifyShape
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor1,
     AdvancedSubtensor1,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from theano.compile.mode import optdb
 from theano.gof.graph import Constant, Variable
 from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.rewriting.stages import optdb
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.nnet.crossentropy import (

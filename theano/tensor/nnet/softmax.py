@@ -10,7 +10,7 @@ import numpy as np
 
 from theano.gof.graph import Apply
 from theano.gof.op import Op
-from theano.gradient import DisconnectedType
+from theano.gradient_types import DisconnectedType
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.math import exp, float_dtypes, gt, log, switch
 from theano.tensor.reduction import max as tensor_max

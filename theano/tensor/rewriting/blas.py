@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from theano.compile.mode import optdb
 from theano.gof.fg import InconsistencyError
 from theano.gof.opt import EquilibriumOptimizer, Optimizer, copy_stack_trace, in2out, local_optimizer
 from theano.gof.optdb import SequenceDB
 from theano.gof.rewriting.profiles import Overhead, Profile
+from theano.gof.rewriting.stages import optdb
 from theano.gof.toolbox import ReplacementDidntRemovedError
 from theano.tensor import basic as T
 from theano.tensor.blas import (

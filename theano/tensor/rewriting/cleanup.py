@@ -1,33 +1,17 @@
-"""What has no effect on the values is removed: assertions that hold, identities of the gradient, views."""
+"""What has no effect on the values is removed: assertions that hold, shapes that are known."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from theano import gradient
-from theano.compile.mode import optdb
-from theano.compile.ops import SpecifyShape
 from theano.gof.graph import Constant
-from theano.gof.opt import OpRemove, copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
 from theano.tensor.rewriting.terms import as_scalar_constant
-
-for _op, _name in (
-    (gradient.consider_constant_, "remove_consider_constant"),
-    (gradient.zero_grad_, "remove_zero_grad"),
-    (gradient.disconnected_grad_, "remove_disconnected_grad"),
-    (gradient.undefined_grad_, "remove_undefined_grad"),
-):
-    register_canonicalize(OpRemove(_op), "fast_compile", name=_name)
-
-
-@register_canonicalize("fast_compile")
-@local_optimizer([gradient.GradClip, gradient.GradScale])
-def remove_grad_identities(node: Any) -> Any:
-    """``grad_clip(x) -> x`` and ``grad_scale(x) -> x``: they act on gradients, which have been taken."""
-    return [node.inputs[0]]
+from theano.tensor.shapes import SpecifyShape
 
 
 @register_canonicalize

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import theano
-from theano.compile.mode import optdb
+from theano.configdefaults import config
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, in2out, local_optimizer
+from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
@@ -249,7 +249,7 @@ def local_elemwise_alloc(node: Any) -> Any:
         changed = True
     if not changed:
         return False
-    if theano.config.experimental.local_alloc_elemwise_assert:
+    if config.experimental.local_alloc_elemwise_assert:
         checked = _assert_shapes(node, reference, inputs, new_inputs)
         new_inputs[keep] = checked
     new = node.op(*new_inputs)

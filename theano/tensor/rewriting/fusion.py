@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import theano
 from theano import scalar as scal
-from theano.compile.mode import optdb
+from theano.configdefaults import config
 from theano.gof.fg import InconsistencyError
 from theano.gof.opt import Optimizer, copy_stack_trace, local_optimizer
 from theano.gof.optdb import SequenceDB
 from theano.gof.rewriting.profiles import Overhead, Profile
+from theano.gof.rewriting.stages import optdb
 from theano.gof.utils import MethodNotDefined
 from theano.scalar.composite import has_c_code
 from theano.tensor import basic as T
@@ -272,7 +272,7 @@ class FusionOptimizer(Optimizer):
         )
 
 
-if theano.config.tensor.local_elemwise_fusion:
+if config.tensor.local_elemwise_fusion:
     fuse_seqopt = SequenceDB()
     fuse_seqopt.register("local_add_mul_fusion", FusionOptimizer(local_add_mul_fusion), 0, "fast_run", "fusion")
     fuse_seqopt.register("composite_elemwise_fusion", FusionOptimizer(local_elemwise_fusion), 1, "fast_run", "fusion")

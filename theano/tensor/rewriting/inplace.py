@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from theano import scalar as scal
-from theano.compile.mode import optdb
 from theano.gof.fg import InconsistencyError
 from theano.gof.graph import Constant
 from theano.gof.opt import Optimizer, copy_stack_trace
 from theano.gof.rewriting.profiles import Profile
+from theano.gof.rewriting.stages import optdb
 from theano.tensor.elemwise import Elemwise
 
 _logger = logging.getLogger("theano.tensor.opt")

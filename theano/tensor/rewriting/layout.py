@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.compile.ops import Rebroadcast
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.raise_op import Assert
@@ -14,6 +13,7 @@ from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
 from theano.tensor.rewriting.shape import same_dimension
 from theano.tensor.rewriting.terms import as_scalar_constant
+from theano.tensor.shapes import Rebroadcast
 
 
 @register_specialize

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from theano.compile.mode import local_useless, optdb
+from theano.gof.rewriting.stages import local_useless, optdb
 
 
 def _registrar(database: str) -> Callable[..., Any]:

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-import theano
-from theano.compile.mode import optdb
-from theano.compile.ops import Shape, Shape_i, shape_i
+from theano.configdefaults import config
 from theano.gof import toolbox
 from theano.gof.graph import Constant, Variable
 from theano.gof.opt import Optimizer, copy_stack_trace, local_optimizer
+from theano.gof.rewriting.stages import optdb
 from theano.tensor import basic as T
 from theano.tensor.rewriting.registry import (
     register_canonicalize,
     register_specialize,
     register_useless,
 )
+from theano.tensor.shapes import Shape, Shape_i, shape_i
 
 _logger = logging.getLogger("theano.tensor.opt")
 
@@ -180,7 +180,7 @@ class ShapeFeature(toolbox.Feature):
                     f"Failed to infer_shape from Op {node.op}.\nInput shapes: {i_shapes}\n"
                     f"Exception encountered during infer_shape: {type(e)}\nException message: {e}"
                 )
-                if theano.config.on_shape_error == "raise":
+                if config.on_shape_error == "raise":
                     raise Exception(message) from e
                 _logger.warning(message)
                 o_shapes = None
@@ -211,7 +211,7 @@ class ShapeFeature(toolbox.Feature):
             try:
                 full = self._complete(output, shape)
             except T.ShapeError as e:
-                if theano.config.on_shape_error == "raise":
+                if config.on_shape_error == "raise":
                     raise
                 _logger.warning("Failed to infer_shape from Op %s: %s", node.op, e)
                 full, opaque = self.shape_tuple(output), True

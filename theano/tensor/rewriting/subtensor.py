@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from theano.compile.mode import optdb
 from theano.gof.graph import Constant
 from theano.gof.opt import TopoOptimizer, copy_stack_trace, in2out, local_optimizer
+from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise

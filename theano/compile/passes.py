@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
 
+from theano.compile.mode import get_mode
 from theano.gof.graph import Variable
 from theano.gof.optdb import Query
 from theano.gof.rewriting.base import Optimizer, SeqOptimizer, optimizer_label
+from theano.gof.rewriting.stages import optdb
 from theano.gof.toolbox import Feature
+from theano.printing.debug import debugprint
 
 _ID = re.compile(r" \[id \w+\]")
 # Larger or deeper graphs are shown as a list of nodes: a tree is indented by its depth, and grows with the square of it.
@@ -95,8 +98,6 @@ class _Watched(Optimizer):
         """What is watched."""
         if not isinstance(self.provided, Query):
             return self.provided
-        from theano.compile.mode import optdb
-
         return optdb.query(self.provided)
 
     def including(self, *tags: str) -> _Watched:
@@ -197,8 +198,6 @@ class OptimizationTrace:
         -------
         Mode
         """
-        from theano.compile.mode import get_mode
-
         mode = get_mode(mode)
         provided = mode.provided_optimizer
         return mode.clone(optimizer=_Watched(provided if isinstance(provided, Query) else mode.optimizer, self))
@@ -302,8 +301,6 @@ class OptimizationTrace:
         self.passes.append(done)
 
     def _printed(self, fgraph: Any) -> str:
-        from theano.printing.debug import debugprint
-
         if len(fgraph.apply_nodes) > self.max_nodes:
             return f"({len(fgraph.apply_nodes)} nodes are not shown: more than max_nodes)"
         nodes = fgraph.depth_first()
@@ -380,3 +377,7 @@ section {{ border-top: 1px solid #ccc; margin-top: 1.5em; }}
 {sections}
 </body></html>
 """
+
+
+for _class in (OptimizationTrace, Pass):
+    _class.__module__ = "theano.printing"

@@ -1,0 +1,95 @@
+"""Documented names whose home is another module: one table, resolved when a name is first asked for.
+
+A package of a lower layer may so document a name of a higher one without importing it, and what few programs need is
+not imported with the package. Nothing inside the package uses these names: it imports from the homes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+#: For each module the homes of the names that it documents, with these names.
+NAMES: dict[str, dict[str, str]] = {
+    "theano": {
+        "theano.gof.cc": "CLinker",
+        "theano.native.clinkers": "DualLinker OpWiseCLinker",
+        "theano.gof.cop": "OpenMPOp",
+        "theano.scan_module.scan": "scan",
+        "theano.scan_module.scan_views": "foldl foldr map reduce",
+        "theano.scan_module.scan_checkpoints": "scan_checkpoints",
+        "theano.tests.main": "test",
+    },
+    "theano.gof": {
+        "theano.gof.cc": "CLinker HideC",
+        "theano.native.clinkers": "DualLinker OpWiseCLinker",
+        "theano.gof.cop": "COp OpenMPOp",
+    },
+    "theano.tensor": {
+        "theano": "compile theano",
+        "theano.gradient": "Lop Rop grad",
+        "theano.gradient_check": "numeric_grad verify_grad",
+        "theano.gradient_stops": "consider_constant",
+        "theano.scan_module.derivatives": "hessian jacobian",
+        "theano.tensor.io": "load mpi_cmps send recv isend irecv",
+    },
+    # Programs that take everything from there count on this name too.
+    "theano.tensor.opt": {"theano": "theano"},
+    "theano.tensor.raw_random": {"theano": "theano"},
+    "theano.gof.cc": {"theano.native.clinkers": "DualLinker OpWiseCLinker"},
+    "theano.gof.toolbox": {"theano.compile.debug_errors": "BadOptimization"},
+    "theano.gradient": {
+        "theano.gradient_check": "GradientError numeric_grad verify_grad",
+        "theano.scan_module.derivatives": "hessian jacobian",
+    },
+    "theano.printing": {"theano.compile.passes": "OptimizationTrace Pass"},
+}
+
+#: For each package those of its modules that are imported when they are first asked for.
+MODULES: dict[str, str] = {
+    "theano": "d3viz gpuarray ifelse misc sandbox scan_module sparse typed_list tests version",
+    "theano.gof": "cc cmodule callcache compiledir compilelock cop cutils sched",
+    "theano.tensor": "blas_c blas_scipy fft io nlinalg opt_uncanonicalize shared_randomstreams signal slinalg tests utils",
+}
+
+
+def names(module: str) -> list[str]:
+    """Return the names that a module documents and that have their home elsewhere, for its ``__all__``."""
+    return [name for names in NAMES.get(module, {}).values() for name in names.split()]
+
+
+def lazy(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the ``__getattr__`` and the ``__dir__`` of a module that the tables name.
+
+    Parameters
+    ----------
+    module : str
+        Its name.
+
+    Returns
+    -------
+    tuple of callable
+        To be bound to the two names in the module.
+    """
+    homes = {name: home for home, names in NAMES.get(module, {}).items() for name in names.split()}
+    modules = frozenset(MODULES.get(module, "").split())
+
+    def resolve(name: str) -> Any:
+        if name in modules:
+            try:
+                return importlib.import_module(f"{module}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{module}.{name}":
+                    raise
+        elif name in homes:
+            value = getattr(importlib.import_module(homes[name]), name)
+            setattr(sys.modules[module], name, value)
+            return value
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    def listed() -> list[str]:
+        return sorted({*vars(sys.modules[module]), *modules, *homes})
+
+    return resolve, listed

@@ -1,0 +1,157 @@
+"""Ops that pass on what they get, of any Type: views and copies."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from theano.gof.graph import Apply, Variable
+from theano.gof.op import Op
+from theano.gof.utils import MethodNotDefined
+
+__all__ = [
+    "CodeByType",
+    "DeepCopyOp",
+    "OutputGuard",
+    "ViewOp",
+    "deep_copy_op",
+    "register_deep_copy_op_c_code",
+    "register_view_op_c_code",
+    "view_op",
+]
+
+
+class CodeByType:
+    """C code that was registered for Types, for an Op that is generic over them."""
+
+    #: For each Type class the code, the version and what else the Op takes.
+    c_code_and_version: dict[type, tuple[Any, ...]]
+
+    def _registered(self, node: Apply) -> tuple[Any, ...]:
+        try:
+            return self.c_code_and_version[type(node.inputs[0].type)]
+        except KeyError:
+            raise MethodNotDefined(f"{type(self).__name__} has no C code for {node.inputs[0].type}") from None
+
+    def c_code_cache_version(self) -> tuple[Any, ...]:
+        versions = []
+        for type_, (_, *rest) in self.c_code_and_version.items():
+            version = rest[-1]
+            if not version:
+                return ()
+            versions.append((str(type_), version))
+        return tuple(sorted(versions))
+
+
+def _view(inputs: list[Any], output_storage: list[list[Any]]) -> None:
+    output_storage[0][0] = inputs[0]
+
+
+class ViewOp(CodeByType, Op):
+    """Return a view of the input."""
+
+    view_map = {0: [0]}
+    c_code_and_version: dict[type, tuple[Any, ...]] = {}
+    __props__ = ()
+    _f16_ok = True
+
+    def make_node(self, x: Variable) -> Apply:
+        """Return the node for a variable of any Type."""
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        _view(inputs, output_storage)
+
+    def c_code(self, node: Apply, nodename: str, inp: list[str], out: list[str], sub: dict[str, str]) -> str:
+        code, _ = self._registered(node)
+        return code % {"iname": inp[0], "oname": out[0], "fail": sub["fail"]}
+
+    def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
+        return input_shapes
+
+    def grad(self, inputs: list[Variable], output_gradients: list[Variable]) -> list[Variable]:
+        return output_gradients
+
+    def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
+        return list(eval_points)
+
+
+view_op = ViewOp()
+
+
+class OutputGuard(ViewOp):
+    """Return a view of the input, and claim to destroy it.
+
+    Nothing is destroyed; the claim keeps other operations from working in
+    place on the input, which is an output of a function.
+    """
+
+    destroy_map = {0: [0]}
+    check_input = False
+
+
+class DeepCopyOp(CodeByType, Op):
+    """Return a copy of the input that shares no memory with it."""
+
+    c_code_and_version: dict[type, tuple[Any, ...]] = {}
+    check_input = False
+    __props__ = ()
+    _f16_ok = True
+
+    def make_node(self, x: Variable) -> Apply:
+        """Return the node for a variable of any Type."""
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        (value,) = inputs
+        # The copy method of an array keeps its class where deepcopy of a 0-d
+        # array returns a scalar.
+        output_storage[0][0] = value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value)
+
+    def c_code(self, node: Apply, nodename: str, inp: list[str], out: list[str], sub: dict[str, str]) -> str:
+        code, _ = self._registered(node)
+        return code % {"iname": inp[0], "oname": out[0], "fail": sub["fail"]}
+
+    def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
+        return input_shapes
+
+    def grad(self, inputs: list[Variable], output_gradients: list[Variable]) -> list[Variable]:
+        return output_gradients
+
+    def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
+        return list(eval_points)
+
+
+deep_copy_op = DeepCopyOp()
+
+
+def register_view_op_c_code(type: type, code: str, version: Any = ()) -> None:
+    """Say how ViewOp returns a view of a Type in C.
+
+    Parameters
+    ----------
+    type : class
+        The Type's class, not an instance.
+    code : str
+        C code; ``%(iname)s`` and ``%(oname)s`` are the input and the output.
+    version : int or tuple
+        Version of the code, for caches.
+    """
+    ViewOp.c_code_and_version[type] = (code, version)
+
+
+def register_deep_copy_op_c_code(typ: type, code: str, version: Any = ()) -> None:
+    """Say how DeepCopyOp copies a Type in C.
+
+    Parameters
+    ----------
+    typ : class
+        The Type's class, not an instance.
+    code : str
+        C code; ``%(iname)s`` and ``%(oname)s`` are the input and the output.
+    version : int or tuple
+        Version of the code, for caches.
+    """
+    DeepCopyOp.c_code_and_version[typ] = (code, version)

@@ -1,0 +1,56 @@
+"""What the graph asks of higher layers: functions that it calls and that a module above defines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Hook:
+    """A function that a lower layer calls and a higher one defines.
+
+    Parameters
+    ----------
+    what : str
+        What it does, for the error that an unfilled one raises.
+
+    Examples
+    --------
+    >>> greet = Hook("greets")
+    >>> @greet.fill
+    ... def hello(name):
+    ...     return f"hello {name}"
+    >>> greet("you")
+    'hello you'
+    """
+
+    __slots__ = ("function", "what")
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.function: Callable[..., Any] | None = None
+
+    def fill(self, function: Function) -> Function:
+        """Take `function` for what is called, and return it."""
+        self.function = function
+        return function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.function is None:
+            raise ImportError(f"nothing was imported that {self.what}")
+        return self.function(*args, **kwargs)
+
+
+#: ``as_variable(x)``: what a value becomes where an Op needs a Variable; tensors fill it.
+as_variable = Hook("makes a variable of a value")
+
+#: ``compile_function(inputs, outputs, **options)``: `theano.function`.
+compile_function = Hook("compiles functions")
+
+#: ``debugprint(thing, file=...)`` of `theano.printing`.
+debugprint = Hook("prints graphs")
+
+#: ``variable_html(variable)`` of `theano.printing`: what a notebook shows.
+variable_html = Hook("shows a variable in a notebook")

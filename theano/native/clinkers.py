@@ -1,0 +1,87 @@
+"""Linkers of the original that are the engine by another name; their documented path is `theano.gof.cc`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from theano.gof.link import PerformLinker, WrapLinker
+from theano.native.linker import NativeLinker
+
+__all__ = ["DualLinker", "OpWiseCLinker"]
+
+
+class OpWiseCLinker(NativeLinker):
+    """The native linker, under the name of the linker that compiled Ops one by one.
+
+    Parameters
+    ----------
+    fallback_on_perform : bool
+        Accepted: an Op without C code always runs by its `perform`.
+    allow_gc : bool, optional
+        Whether intermediate values are freed as soon as they are not needed; default `config.allow_gc`.
+    nice_errors : bool
+        Accepted: errors always tell the node.
+    schedule : callable, optional
+        Returns the nodes of a FunctionGraph in the order in which they are run.
+    """
+
+    def __init__(
+        self,
+        fallback_on_perform: bool = True,
+        allow_gc: bool | None = None,
+        nice_errors: bool = True,
+        schedule: Callable | None = None,
+    ):
+        super().__init__(allow_gc=allow_gc, schedule=schedule)
+        self.fallback_on_perform = fallback_on_perform
+        self.nice_errors = nice_errors
+
+    def clone(self, allow_gc: bool | None = None) -> OpWiseCLinker:
+        """Return a linker of the same kind, without graph."""
+        allow_gc = self.allow_gc if allow_gc is None else allow_gc
+        return type(self)(self.fallback_on_perform, allow_gc, self.nice_errors, self._scheduler)
+
+
+def _check_equal(x: Any, y: Any) -> None:
+    # What DualLinker does by default with the two values of an output.
+    if not np.array_equal(x, y):
+        raise Exception("The results of C code and of perform differ.", {"performlinker": x, "clinker": y})
+
+
+class DualLinker(WrapLinker):
+    """Runs each node by its `perform` and by compiled code, and compares.
+
+    Parameters
+    ----------
+    checker : callable
+        Called as ``checker(x, y)`` with the two values of each output of each node; raises an exception if they differ.
+    schedule : callable, optional
+        Returns the nodes of a FunctionGraph in the order in which they are run.
+    """
+
+    def __init__(self, checker: Callable[[Any, Any], None] = _check_equal, schedule: Callable | None = None):
+        self.checker = checker
+        super().__init__([PerformLinker(schedule=schedule), OpWiseCLinker(schedule=schedule)], self._run_both)
+        self._scheduler = schedule
+
+    def clone(self, allow_gc: Any = None) -> DualLinker:
+        """Return a linker with the same checker, without graph."""
+        return type(self)(self.checker, self._scheduler)
+
+    __copy__ = clone
+
+    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> DualLinker:
+        """Take the graph to run; a linker that has one already gives it to a clone."""
+        if self.fgraph is not None and self.fgraph is not fgraph:
+            return self.clone().accept(fgraph, no_recycling, profile)
+        super().accept(fgraph, no_recycling, profile)
+        return self
+
+    def _run_both(self, i: int, node: Any, by_perform: Any, by_c: Any) -> None:
+        by_perform()
+        by_c()
+        for x, y in zip(by_perform.outputs, by_c.outputs, strict=True):
+            self.checker(x[0], y[0])
