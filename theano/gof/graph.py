@@ -276,7 +276,7 @@ class Apply(Node):
         return new
 
 
-show_attributes(Apply, "op", "inputs", "outputs", "fgraph", "_tag", "_canonizer_terms")
+show_attributes(Apply, "op", "inputs", "outputs", "fgraph", "_tag")
 
 
 class Variable(Node):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from math import fsum
 from typing import Any, TextIO
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -60,6 +61,9 @@ _MAIN, _INVERSE, _RECIPROCAL = 1, 2, 3
 
 #: The fraction of the smallest constant that its sum with others may lose to rounding.
 _KEPT = 1024
+
+#: For each node what `AlgebraicCanonizer._measure` found when it last looked at it.
+_terms_of: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
 class AlgebraicCanonizer(LocalOptimizer):
@@ -162,17 +166,17 @@ class AlgebraicCanonizer(LocalOptimizer):
         return not isinstance(client, str) and self._role(client.op) > 0 and client.outputs[0].type.dtype == dtype
 
     def _measure(self, node: Any) -> int:
-        """The number of terms in the tree of `node`, as far as nothing else uses its parts; remembered at the node."""
+        """The number of terms in the tree of `node`, as far as nothing else uses its parts; remembered."""
         terms = 0
         for i in node.inputs:
             inner = _strip(i)
             below = inner.owner
             if below is not None and self._role(below.op) and len(inner.clients) == 1:
-                size = getattr(below, "_canonizer_terms", 1)
+                size = _terms_of.get(below, 1)
                 terms += size if size < MAX_TERMS else 1
             else:
                 terms += 1
-        node._canonizer_terms = terms
+        _terms_of[node] = terms
         return terms
 
     def _collect(self, root: Any, expand: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
@@ -336,7 +340,7 @@ class AlgebraicCanonizer(LocalOptimizer):
         def single(v: Any) -> bool:
             if len(v.clients) == 1:
                 # What has just been made is not measured yet.
-                return getattr(v.owner, "_canonizer_terms", len(v.owner.inputs)) < MAX_TERMS
+                return _terms_of.get(v.owner, len(v.owner.inputs)) < MAX_TERMS
             shared.append(v)
             return False
 
