@@ -71,45 +71,54 @@ class Bookkeeper(Feature):
             self.on_prune(fgraph, node, "Bookkeeper.detach")
 
 
-class GetCheckpoint:
-    """What `History` puts on a graph as ``checkpoint``."""
+class Provider(Feature):
+    """A feature that puts methods on its graph."""
 
-    def __init__(self, history: History, fgraph: Any):
-        self.history = history
-        self.fgraph = fgraph
+    #: The names of the methods on the graph, and those of the feature's own, which get the graph as their first argument.
+    provides: dict[str, str] = {}
 
-    def __call__(self) -> int:
-        return self.history._mark(self.fgraph)
+    def __init_subclass__(cls) -> None:
+        cls.pickle_rm_attr = tuple(cls.provides)
+
+    def on_attach(self, fgraph: Any) -> None:
+        if any(hasattr(fgraph, name) for name in self.provides):
+            name = type(self).__name__
+            raise AlreadyThere(f"{name} feature is already present or in conflict with another plugin.")
+        self.unpickle(fgraph)
+
+    def unpickle(self, fgraph: Any) -> None:
+        """Put the methods on the graph, which may have been unpickled."""
+        for name, method in self.provides.items():
+            setattr(fgraph, name, partial(getattr(self, method), fgraph))
+
+    def on_detach(self, fgraph: Any) -> None:
+        for name in self.provides:
+            delattr(fgraph, name)
 
 
-class History(Feature):
+def GetCheckpoint(history: History, fgraph: Any) -> Any:  # noqa: N802
+    """Return what `History` puts on a graph as ``checkpoint``."""
+    return partial(history._mark, fgraph)
+
+
+class History(Provider):
     """Remembers the changes of a graph, so that they can be undone.
 
     It puts on the graph ``checkpoint()``, which returns a mark, and ``revert(mark)``, which undoes everything since.
     Any mark can be reverted to, as long as no earlier one has been.
     """
 
-    pickle_rm_attr = ("checkpoint", "revert")
+    provides = {"checkpoint": "_mark", "revert": "revert"}
 
     def __init__(self) -> None:
         self.history: dict = {}
 
-    def on_attach(self, fgraph: Any) -> None:
-        if hasattr(fgraph, "checkpoint") or hasattr(fgraph, "revert"):
-            raise AlreadyThere("History feature is already present or in conflict with another plugin.")
-        self.history[fgraph] = []
-        fgraph.checkpoint = GetCheckpoint(self, fgraph)
-        fgraph.revert = partial(self.revert, fgraph)
-
     def unpickle(self, fgraph: Any) -> None:
-        """Put the methods back on a graph that was unpickled."""
+        super().unpickle(fgraph)
         self.history[fgraph] = []
-        fgraph.checkpoint = GetCheckpoint(self, fgraph)
-        fgraph.revert = partial(self.revert, fgraph)
 
     def on_detach(self, fgraph: Any) -> None:
-        del fgraph.checkpoint
-        del fgraph.revert
+        super().on_detach(fgraph)
         del self.history[fgraph]
 
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
@@ -137,30 +146,14 @@ class History(Feature):
         return state
 
 
-class Validator(Feature):
+class Validator(Provider):
     """Asks the graph's features whether it is valid.
 
     It puts on the graph ``validate()``, which raises what a feature's ``validate`` raises (`InconsistencyError`), and
     ``consistent()``, which returns whether it raises nothing.
     """
 
-    pickle_rm_attr = ("validate", "consistent")
-
-    def on_attach(self, fgraph: Any) -> None:
-        if hasattr(fgraph, "validate"):
-            raise AlreadyThere("Validator feature is already present or in conflict with another plugin.")
-        # Bound methods of the graph, so that they can be called without arguments.
-        fgraph.validate = partial(self.validate_, fgraph)
-        fgraph.consistent = partial(self.consistent_, fgraph)
-
-    def unpickle(self, fgraph: Any) -> None:
-        """Put the methods back on a graph that was unpickled."""
-        fgraph.validate = partial(self.validate_, fgraph)
-        fgraph.consistent = partial(self.consistent_, fgraph)
-
-    def on_detach(self, fgraph: Any) -> None:
-        del fgraph.validate
-        del fgraph.consistent
+    provides = {"validate": "validate_", "consistent": "consistent_"}
 
     def validate_(self, fgraph: Any) -> Any:
         """Ask all features; raise what the first that is not content raises."""
@@ -194,42 +187,19 @@ class ReplaceValidate(History, Validator):
     ``replace_all_validate(pairs, reason=None)`` and ``replace_all_validate_remove(pairs, remove, reason=None)``.
     """
 
-    pickle_rm_attr = (
-        "replace_validate",
-        "replace_all_validate",
-        "replace_all_validate_remove",
-        *History.pickle_rm_attr,
-        *Validator.pickle_rm_attr,
-    )
+    provides = {
+        "replace_validate": "replace_validate",
+        "replace_all_validate": "replace_all_validate",
+        "replace_all_validate_remove": "replace_all_validate_remove",
+        **History.provides,
+        **Validator.provides,
+    }
 
     def on_attach(self, fgraph: Any) -> None:
-        for attr in ("replace_validate", "replace_all_validate", "replace_all_validate_remove"):
-            if hasattr(fgraph, attr):
-                raise AlreadyThere("ReplaceValidate feature is already present or in conflict with another plugin.")
         # A graph may have one of the two features on its own; this one then takes its place.
         for feature in [f for f in fgraph._features if type(f) in (History, Validator)]:
             fgraph.remove_feature(feature)
-        History.on_attach(self, fgraph)
-        Validator.on_attach(self, fgraph)
-        self._put(fgraph)
-
-    def _put(self, fgraph: Any) -> None:
-        fgraph.replace_validate = partial(self.replace_validate, fgraph)
-        fgraph.replace_all_validate = partial(self.replace_all_validate, fgraph)
-        fgraph.replace_all_validate_remove = partial(self.replace_all_validate_remove, fgraph)
-
-    def unpickle(self, fgraph: Any) -> None:
-        """Put the methods back on a graph that was unpickled."""
-        History.unpickle(self, fgraph)
-        Validator.unpickle(self, fgraph)
-        self._put(fgraph)
-
-    def on_detach(self, fgraph: Any) -> None:
-        History.on_detach(self, fgraph)
-        Validator.on_detach(self, fgraph)
-        del fgraph.replace_validate
-        del fgraph.replace_all_validate
-        del fgraph.replace_all_validate_remove
+        super().on_attach(fgraph)
 
     def clone(self) -> ReplaceValidate:
         return self.__class__()
@@ -319,14 +289,11 @@ class ReplaceValidate(History, Validator):
                     )
                 raise ReplacementDidntRemovedError()
 
-    def __getstate__(self) -> dict:
-        return History.__getstate__(self)
 
-
-class NodeFinder(Bookkeeper):
+class NodeFinder(Provider, Bookkeeper):
     """Knows the nodes of each Op.  It puts on the graph ``get_nodes(op)``."""
 
-    pickle_rm_attr = ("get_nodes",)
+    provides = {"get_nodes": "query"}
 
     def __init__(self) -> None:
         self.d: dict = {}
@@ -335,15 +302,9 @@ class NodeFinder(Bookkeeper):
     def on_attach(self, fgraph: Any) -> None:
         if self.fgraph is not None:
             raise Exception("A NodeFinder instance can only serve one FunctionGraph.")
-        if hasattr(fgraph, "get_nodes"):
-            raise AlreadyThere("NodeFinder is already present or in conflict with another plugin.")
+        super().on_attach(fgraph)
         self.fgraph = fgraph
-        fgraph.get_nodes = partial(self.query, fgraph)
         Bookkeeper.on_attach(self, fgraph)
-
-    def unpickle(self, fgraph: Any) -> None:
-        """Put the method back on a graph that was unpickled."""
-        fgraph.get_nodes = partial(self.query, fgraph)
 
     def clone(self) -> NodeFinder:
         return self.__class__()
@@ -353,7 +314,7 @@ class NodeFinder(Bookkeeper):
             raise Exception("This NodeFinder instance was not attached to the provided fgraph.")
         self.fgraph = None
         self.d = {}
-        del fgraph.get_nodes
+        super().on_detach(fgraph)
 
     def on_import(self, fgraph: Any, node: Any, reason: Any) -> None:
         try:
