@@ -5,7 +5,7 @@ The order is documented in `theano.scan_module.scan_op`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
@@ -13,13 +13,26 @@ import numpy as np
 
 from theano.gof.graph import Apply
 
+# The kinds in the order in which they stand, on each of the four sides.
+_KINDS = {
+    "inner_in": ("seqs", "mitmot", "mitsot", "sitsot", "shared", "non_seqs"),
+    "inner_out": ("mitmot", "mitsot", "sitsot", "nitsot", "shared"),
+    "outer_in": ("n_steps", "seqs", "mitmot", "mitsot", "sitsot", "shared", "nitsot", "non_seqs"),
+    "outer_out": ("mitmot", "mitsot", "sitsot", "nitsot", "shared"),
+}
 
-def _outer_inputs(inputs: Any) -> list[Any]:
-    return list(inputs.inputs) if isinstance(inputs, Apply) else list(inputs)
 
+def _part(side: str, kind: str) -> Callable[[ScanLayout, Any], list[Any]]:
+    """The method that returns the part of the inputs or outputs of a side that is of a kind."""
+    at = _KINDS[side].index(kind)
 
-def _outer_outputs(outputs: Any) -> list[Any]:
-    return list(outputs.outputs) if isinstance(outputs, Apply) else list(outputs)
+    def part(self: ScanLayout, variables: Any) -> list[Any]:
+        if isinstance(variables, Apply):
+            variables = variables.inputs if side == "outer_in" else variables.outputs
+        ends = [0, *self._ends(side)]
+        return list(variables[ends[at] : ends[at + 1] if at + 1 < len(ends) else None])
+
+    return part
 
 
 class ScanLayout:
@@ -42,60 +55,51 @@ class ScanLayout:
     inputs: list[Any]
     outputs: list[Any]
 
-    def _inner_in_bounds(self) -> list[int]:
-        """Ends of the kinds among the inner inputs: seqs, mit_mot, mit_sot, sit_sot, shared."""
-        taps = [len(t) for t in self.tap_array]
-        counts = [
-            self.n_seqs,
-            sum(taps[: self.n_mit_mot]),
-            sum(taps[self.n_mit_mot : self.n_mit_mot + self.n_mit_sot]),
-            self.n_sit_sot,
-            self.n_shared_outs,
-        ]
-        return list(accumulate(counts))
+    def _ends(self, side: str) -> list[int]:
+        """Where the kinds of a side end, but for the non_seqs."""
+        counts = {
+            "n_steps": 1,
+            "seqs": self.n_seqs,
+            "mitmot": self.n_mit_mot,
+            "mitsot": self.n_mit_sot,
+            "sitsot": self.n_sit_sot,
+            "nitsot": self.n_nit_sot,
+            "shared": self.n_shared_outs,
+        }
+        if side == "inner_in":
+            counts["mitmot"] = sum(map(len, self.mitmot_taps()))
+            counts["mitsot"] = sum(map(len, self.mitsot_taps()))
+        elif side == "inner_out":
+            counts["mitmot"] = self.n_mit_mot_outs
+        return list(accumulate(counts[kind] for kind in _KINDS[side] if kind != "non_seqs"))
 
-    def _inner_out_bounds(self) -> list[int]:
-        """Ends of the kinds among the inner outputs: mit_mot, mit_sot, sit_sot, nit_sot, shared."""
-        counts = [self.n_mit_mot_outs, self.n_mit_sot, self.n_sit_sot, self.n_nit_sot, self.n_shared_outs]
-        return list(accumulate(counts))
+    inner_seqs = _part("inner_in", "seqs")
+    inner_mitmot = _part("inner_in", "mitmot")
+    inner_mitsot = _part("inner_in", "mitsot")
+    inner_sitsot = _part("inner_in", "sitsot")
+    inner_shared = _part("inner_in", "shared")
+    inner_non_seqs = _part("inner_in", "non_seqs")
 
-    def _outer_in_bounds(self) -> list[int]:
-        """Ends of the kinds among the outer inputs: n_steps, seqs, mit_mot, mit_sot, sit_sot, shared, nit_sot."""
-        counts = [
-            1,
-            self.n_seqs,
-            self.n_mit_mot,
-            self.n_mit_sot,
-            self.n_sit_sot,
-            self.n_shared_outs,
-            self.n_nit_sot,
-        ]
-        return list(accumulate(counts))
+    inner_mitmot_outs = _part("inner_out", "mitmot")
+    inner_mitsot_outs = _part("inner_out", "mitsot")
+    inner_sitsot_outs = _part("inner_out", "sitsot")
+    inner_nitsot_outs = _part("inner_out", "nitsot")
+    inner_shared_outs = _part("inner_out", "shared")
 
-    def _outer_out_bounds(self) -> list[int]:
-        """Ends of the kinds among the outer outputs: mit_mot, mit_sot, sit_sot, nit_sot, shared."""
-        counts = [self.n_mit_mot, self.n_mit_sot, self.n_sit_sot, self.n_nit_sot, self.n_shared_outs]
-        return list(accumulate(counts))
+    outer_seqs = _part("outer_in", "seqs")
+    outer_mitmot = _part("outer_in", "mitmot")
+    outer_mitsot = _part("outer_in", "mitsot")
+    outer_sitsot = _part("outer_in", "sitsot")
+    outer_shared = _part("outer_in", "shared")
+    #: The lengths of the nit_sot outputs.
+    outer_nitsot = _part("outer_in", "nitsot")
+    outer_non_seqs = _part("outer_in", "non_seqs")
 
-    def inner_seqs(self, list_inputs: Sequence[Any]) -> list[Any]:
-        return list(list_inputs[: self.n_seqs])
-
-    def outer_seqs(self, list_inputs: Any) -> list[Any]:
-        return _outer_inputs(list_inputs)[1 : 1 + self.n_seqs]
-
-    def inner_mitmot(self, list_inputs: Sequence[Any]) -> list[Any]:
-        ends = self._inner_in_bounds()
-        return list(list_inputs[ends[0] : ends[1]])
-
-    def outer_mitmot(self, list_inputs: Any) -> list[Any]:
-        ends = self._outer_in_bounds()
-        return _outer_inputs(list_inputs)[ends[1] : ends[2]]
-
-    def inner_mitmot_outs(self, list_outputs: Sequence[Any]) -> list[Any]:
-        return list(list_outputs[: self.n_mit_mot_outs])
-
-    def outer_mitmot_outs(self, list_outputs: Any) -> list[Any]:
-        return _outer_outputs(list_outputs)[: self.n_mit_mot]
+    outer_mitmot_outs = _part("outer_out", "mitmot")
+    outer_mitsot_outs = _part("outer_out", "mitsot")
+    outer_sitsot_outs = _part("outer_out", "sitsot")
+    outer_nitsot_outs = _part("outer_out", "nitsot")
+    outer_shared_outs = _part("outer_out", "shared")
 
     def mitmot_taps(self) -> list[list[int]]:
         """For each mit_mot the taps that the step reads."""
@@ -105,76 +109,9 @@ class ScanLayout:
         """For each mit_mot the taps that the step writes."""
         return self.mit_mot_out_slices[: self.n_mit_mot]
 
-    def inner_mitsot(self, list_inputs: Sequence[Any]) -> list[Any]:
-        ends = self._inner_in_bounds()
-        return list(list_inputs[ends[1] : ends[2]])
-
-    def outer_mitsot(self, list_inputs: Any) -> list[Any]:
-        ends = self._outer_in_bounds()
-        return _outer_inputs(list_inputs)[ends[2] : ends[3]]
-
-    def inner_mitsot_outs(self, list_outputs: Sequence[Any]) -> list[Any]:
-        ends = self._inner_out_bounds()
-        return list(list_outputs[ends[0] : ends[1]])
-
-    def outer_mitsot_outs(self, list_outputs: Any) -> list[Any]:
-        ends = self._outer_out_bounds()
-        return _outer_outputs(list_outputs)[ends[0] : ends[1]]
-
     def mitsot_taps(self) -> list[list[int]]:
         """For each mit_sot the taps that the step reads."""
         return self.tap_array[self.n_mit_mot : self.n_mit_mot + self.n_mit_sot]
-
-    def inner_sitsot(self, list_inputs: Sequence[Any]) -> list[Any]:
-        ends = self._inner_in_bounds()
-        return list(list_inputs[ends[2] : ends[3]])
-
-    def outer_sitsot(self, list_inputs: Any) -> list[Any]:
-        ends = self._outer_in_bounds()
-        return _outer_inputs(list_inputs)[ends[3] : ends[4]]
-
-    def inner_sitsot_outs(self, list_outputs: Sequence[Any]) -> list[Any]:
-        ends = self._inner_out_bounds()
-        return list(list_outputs[ends[1] : ends[2]])
-
-    def outer_sitsot_outs(self, list_outputs: Any) -> list[Any]:
-        ends = self._outer_out_bounds()
-        return _outer_outputs(list_outputs)[ends[1] : ends[2]]
-
-    def outer_nitsot(self, list_inputs: Any) -> list[Any]:
-        """The lengths of the nit_sot outputs."""
-        ends = self._outer_in_bounds()
-        return _outer_inputs(list_inputs)[ends[5] : ends[6]]
-
-    def inner_nitsot_outs(self, list_outputs: Sequence[Any]) -> list[Any]:
-        ends = self._inner_out_bounds()
-        return list(list_outputs[ends[2] : ends[3]])
-
-    def outer_nitsot_outs(self, list_outputs: Any) -> list[Any]:
-        ends = self._outer_out_bounds()
-        return _outer_outputs(list_outputs)[ends[2] : ends[3]]
-
-    def inner_shared(self, list_inputs: Sequence[Any]) -> list[Any]:
-        ends = self._inner_in_bounds()
-        return list(list_inputs[ends[3] : ends[4]])
-
-    def outer_shared(self, list_inputs: Any) -> list[Any]:
-        ends = self._outer_in_bounds()
-        return _outer_inputs(list_inputs)[ends[4] : ends[5]]
-
-    def inner_shared_outs(self, list_outputs: Sequence[Any]) -> list[Any]:
-        ends = self._inner_out_bounds()
-        return list(list_outputs[ends[3] : ends[4]])
-
-    def outer_shared_outs(self, list_outputs: Any) -> list[Any]:
-        ends = self._outer_out_bounds()
-        return _outer_outputs(list_outputs)[ends[3] : ends[4]]
-
-    def inner_non_seqs(self, list_inputs: Sequence[Any]) -> list[Any]:
-        return list(list_inputs[self._inner_in_bounds()[4] :])
-
-    def outer_non_seqs(self, list_inputs: Any) -> list[Any]:
-        return _outer_inputs(list_inputs)[self._outer_in_bounds()[6] :]
 
     def get_oinp_iinp_iout_oout_mappings(self) -> dict[str, dict[int, Any]]:
         """Say which outer and inner inputs and outputs belong to the same sequence, state, output or argument.
@@ -242,7 +179,7 @@ class ScanLayout:
         inner = np.array(self.inner_connection_pattern(), dtype=bool).reshape(len(self.inputs), len(self.outputs))
         maps = self.var_mappings
         n_in = 1 + self.n_seqs + len(self.tap_array) + self.n_shared_outs + self.n_nit_sot
-        n_in += len(self.inputs) - self._inner_in_bounds()[4]
+        n_in += len(self.inputs) - self._ends("inner_in")[-1]
         n_out = len(self.tap_array) + self.n_nit_sot + self.n_shared_outs
         pattern = np.zeros((n_in, n_out), dtype=bool)
         for i in range(n_in):

@@ -37,7 +37,7 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     op = node.op
     if "scan" not in _runtime.instruction_names() or op.gpua:
         raise CannotLower("a loop of another device")
-    rows = [*op.inner_seqs(op.inputs), *op.outputs[: op._inner_out_bounds()[2]]]
+    rows = [*op.inner_seqs(op.inputs), *op.outputs[: op._ends("inner_out")[2]]]
     if not all(is_tensor_like(v.type) for v in rows):
         raise CannotLower("a loop over values that are not arrays")
     inner, inputs, outputs = _lower_inner(builder, op)
