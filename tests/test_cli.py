@@ -64,7 +64,7 @@ def test_cache_commands(tmp_path):
 
 def test_cache_commands_know_the_modules_of_ops_with_c_code(monkeypatch, capsys, tmp_path):
     from theano.gof import cmodule
-    from theano.native import cache as store
+    from theano.misc import file_cache as store
 
     monkeypatch.setattr(cmodule, "modules_directory", lambda: str(tmp_path / "modules"))
     monkeypatch.setattr(store, "cache_directory", lambda: str(tmp_path / "kernels"))

@@ -37,6 +37,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     # Programs that take everything from there count on this name too.
     "theano.tensor.opt": {"theano": "theano"},
+    "theano.sandbox.rng_mrg": {"theano": "theano"},
     "theano.tensor.raw_random": {"theano": "theano"},
     "theano.gof.cc": {"theano.native.clinkers": "DualLinker OpWiseCLinker"},
     "theano.gof.toolbox": {"theano.compile.debug_errors": "BadOptimization"},

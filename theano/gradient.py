@@ -45,6 +45,7 @@ from theano.gradient_types import (
     format_as,
     grad_not_implemented,
     grad_undefined,
+    gradient_of,
 )
 
 __all__ = [
@@ -115,6 +116,7 @@ def _replace_disconnected(choice: str, x: Any, disconnected: Variable) -> Any:
     raise ValueError(f"return_disconnected must be 'zero', 'None' or 'Disconnected', not {choice!r}.")
 
 
+@gradient_of.fill
 def grad(
     cost: Variable | None,
     wrt: Any,

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-import theano
+from theano.compile.debugmode import DebugMode
+from theano.compile.function import function
+from theano.compile.mode import get_mode
+from theano.configdefaults import config
+from theano.gof.sharedvalue import shared
+from theano.gradient import grad
+from theano.tensor.reduction import sum as tensor_sum
+from theano.tensor.type import TensorType
 
 
 class GradientError(Exception):
@@ -105,7 +112,7 @@ class numeric_grad:
         if out_type is not None and out_type.startswith("complex"):
             working = {"complex64": "float32", "complex128": "float64"}.get(out_type, "float64")
         else:
-            working = max(dtypes, key=lambda d: np.dtype(d).itemsize, default=theano.config.floatX)
+            working = max(dtypes, key=lambda d: np.dtype(d).itemsize, default=config.floatX)
         # One buffer of the widest dtype keeps the arithmetic of the differences exact for all arguments.
         points = [np.array(p, dtype=working, order="C") for p in points]
         if eps is None:
@@ -235,12 +242,6 @@ def verify_grad(
     >>> import theano.tensor
     >>> verify_grad(theano.tensor.tanh, [np.array([[2., 3.], [-1., 3.3]])], rng=np.random.RandomState(1))
     """
-    from theano.compile.debugmode import DebugMode
-    from theano.compile.mode import get_mode
-    from theano.gradient import grad
-    from theano.tensor import TensorType
-    from theano.tensor import sum as tensor_sum
-
     assert isinstance(pt, list | tuple), "pt must be a list or tuple of arrays"
     points = [np.array(p) for p in pt]
     for i, p in enumerate(points):
@@ -255,8 +256,8 @@ def verify_grad(
             "theano.tests.unittest_tools.verify_grad instead of theano.gradient.verify_grad."
         )
 
-    def function(inputs: list[Any], output: Any, name: str, mode: Any) -> Any:
-        return theano.function(
+    def compiled(inputs: list[Any], output: Any, name: str, mode: Any) -> Any:
+        return function(
             inputs,
             output,
             accept_inplace=True,
@@ -271,7 +272,7 @@ def verify_grad(
     if isinstance(output, list | tuple):
         raise NotImplementedError("cannot (yet) autotest the gradient of a function with multiple outputs")
 
-    output_value = function(tensor_pt, output, "gradient.py fwd", mode)(*[p.copy() for p in points])
+    output_value = compiled(tensor_pt, output, "gradient.py fwd", mode)(*[p.copy() for p in points])
     if not isinstance(output_value, np.ndarray | np.generic):
         raise TypeError(f"The outputs of a verified function must be arrays, not {type(output_value)}")
 
@@ -282,15 +283,15 @@ def verify_grad(
             return plain.astype("float32")
         return plain
 
-    projection = theano.shared(random_projection(), borrow=True)
+    projection = shared(random_projection(), borrow=True)
     projection.name = "random_projection"
     cost = tensor_sum(projection * output)
     cost_mode = get_mode(mode)
     if no_debug_ref and isinstance(cost_mode, DebugMode):
         cost_mode = get_mode("FAST_RUN")
-    cost_fn = function(tensor_pt, cost, "gradient.py cost", cost_mode)
+    cost_fn = compiled(tensor_pt, cost, "gradient.py cost", cost_mode)
     gradients = grad(cost, tensor_pt, disconnected_inputs="ignore")
-    grad_fn = function(tensor_pt, gradients, "gradient.py symbolic grad", mode)
+    grad_fn = compiled(tensor_pt, gradients, "gradient.py symbolic grad", mode)
 
     for test in range(n_tests):
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from theano.gof.graph import Variable
+from theano.gof.hooks import Hook
 from theano.gof.null_type import NullType
 from theano.gof.type import Type
 
@@ -49,6 +50,9 @@ class DisconnectedType(Type):
 
 
 disconnected_type = DisconnectedType()
+
+#: ``gradient_of(cost, wrt, **options)``: `theano.gradient.grad`, for Ops whose gradient or R-operator is a gradient.
+gradient_of = Hook("differentiates")
 
 
 def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:

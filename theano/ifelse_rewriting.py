@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from theano.gof.branches import lazy_regions
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.opt import Optimizer, copy_stack_trace, in2out, local_optimizer
 from theano.gof.rewriting.stages import optdb
-from theano.ifelse import IfElse
+from theano.ifelse_op import IfElse
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
@@ -180,8 +181,6 @@ class CondMerge(Optimizer):
             self._merge(fgraph, condition)
 
     def _merge(self, fgraph: Any, condition: Variable) -> None:
-        from theano.native.schedule import lazy_regions
-
         if sum(node != "output" and i == 0 and isinstance(node.op, IfElse) for node, i in condition.clients) < 2:
             return
         order = fgraph.toposort()

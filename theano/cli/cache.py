@@ -9,7 +9,7 @@ from collections.abc import Sequence
 def _directories() -> list[str]:
     """Where kernels are kept, and the modules of Ops with C code."""
     from theano.gof import cmodule
-    from theano.native import cache as store
+    from theano.misc import file_cache as store
 
     return list(dict.fromkeys([store.cache_directory(), cmodule.modules_directory()]))
 
@@ -18,7 +18,7 @@ def _clear(max_age: float = 0.0) -> int:
     import shutil
 
     from theano.gof import cmodule
-    from theano.native import cache as store
+    from theano.misc import file_cache as store
 
     removed = sum(store.clear(directory, max_age) for directory in _directories())
     if not max_age:
@@ -29,7 +29,7 @@ def _clear(max_age: float = 0.0) -> int:
 
 def cache(action: str) -> int:
     """List, size, clear or purge the cache of kernels and of modules; returns the exit status."""
-    from theano.native import cache as store
+    from theano.misc import file_cache as store
 
     if action == "list":
         for directory in _directories():
@@ -54,7 +54,7 @@ def theano_cache(argv: Sequence[str] | None = None) -> int:
                           "clear: remove the kernels; unlock: remove stale locks; purge: remove everything")
     args = ask.parse_args(argv)
     from theano.configdefaults import config
-    from theano.native import cache as store
+    from theano.misc import file_cache as store
 
     if args.action == "print":
         print(store.cache_directory())

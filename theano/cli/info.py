@@ -30,7 +30,8 @@ def _processor() -> str:
 
 
 def _engine() -> list[tuple[str, str]]:
-    from theano.native import cache, compiler, threads
+    from theano.misc import file_cache as cache
+    from theano.native import compiler, threads
     from theano.native.fastcall import _runtime
 
     rows = [("processor", _processor()), ("cores", str(os.cpu_count()))]

@@ -27,6 +27,7 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof.loading import timed_loading
 from theano.gof.utils import uniq
+from theano.misc import file_cache
 
 _lock = threading.Lock()
 _loaded: dict[str, Any] = {}
@@ -285,12 +286,10 @@ def _prelude_dirs() -> list[str]:
     _n_compiled += 1
     if sys.platform != "linux" or "g++" not in os.path.basename(os.path.realpath(_compiler_command()[0])):
         return []
-    from theano.native import cache
-
     flags = [a for a in GCC_compiler.compile_args() if a != "-w"]
     mark = [flags, GCC_compiler.version_str(), sys.version, np.__version__, std_include_dirs(), _own_headers()]
     folder = os.path.join(
-        cache.open_cache(modules_directory()).directory,
+        file_cache.open_cache(modules_directory()).directory,
         "prelude-" + sha256(repr(mark).encode()).hexdigest()[:20],
     )
     target = os.path.join(folder, "theano_prelude.h.gch")
@@ -439,9 +438,7 @@ def _module_file(
     no_args: Sequence[str],
     keep: bool,
 ) -> str:
-    from theano.native import cache
-
-    store = cache.open_cache(modules_directory()) if keep else None
+    store = file_cache.open_cache(modules_directory()) if keep else None
     if store is not None:
         found = store.lookup([key])
         if found:

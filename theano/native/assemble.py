@@ -6,13 +6,14 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from theano.gof.branches import TOP, Region, is_lazy
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.link import raise_with_op
 from theano.gof.op import registered_c_code
 from theano.native.fusion import find_groups
 from theano.native.indexed import fuse_indexing
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
-from theano.native.schedule import TOP, Region, Schedule, arrange, is_lazy
+from theano.native.schedule import Schedule, arrange
 from theano.scalar import Scalar
 from theano.tensor.type_other import MakeSlice
 

@@ -20,7 +20,7 @@ from hashlib import blake2b
 from typing import Any
 
 from theano.gof.loading import timed_loading
-from theano.native import cache as kernel_cache
+from theano.misc import file_cache as kernel_cache
 from theano.native import cprint, ir
 from theano.native.threads import core_count
 

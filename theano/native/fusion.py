@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from theano import scalar
+from theano.gof.branches import TOP, is_lazy
 from theano.gof.graph import Apply, Variable
 from theano.native.ir import MAX_OPERANDS, Kernel
 from theano.native.lowering.loops import (
@@ -30,7 +31,7 @@ from theano.native.lowering.loops import (
 )
 from theano.native.lowering.rows import RowPlan, Stored, is_row_view
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowering_of
-from theano.native.schedule import TOP, Schedule, is_lazy
+from theano.native.schedule import Schedule
 from theano.raise_op import Assert
 from theano.scalar.composite import has_c_code
 from theano.tensor.dimshuffle import DimShuffle

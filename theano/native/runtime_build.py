@@ -69,7 +69,7 @@ def build_runtime(directory: str | None = None) -> ModuleType | None:
 
 def _safe_directory(directory: str | None) -> str:
     from theano.configdefaults import config
-    from theano.native.cache import unsafe_reason
+    from theano.misc.file_cache import unsafe_reason
 
     directory = directory or os.path.join(config.compiledir, "runtime")
     try:
@@ -111,7 +111,7 @@ def _key(compiler: str) -> str:
 
 def _find_whole(directory: str, key: str) -> str | None:
     """A compiled file whose content is what its name says; damaged ones are removed."""
-    from theano.native.cache import content_name
+    from theano.misc.file_cache import content_name
 
     for path in glob.glob(os.path.join(glob.escape(directory), f"{key}-*.so")):
         with open(path, "rb") as file:
@@ -129,7 +129,7 @@ def _compile(command: tuple[str, ...], directory: str, key: str) -> str:
 
     import numpy
 
-    from theano.native.cache import content_name
+    from theano.misc.file_cache import content_name
 
     sources = sorted(glob.glob(os.path.join(glob.escape(SOURCES), "*.c")))
     if not sources:

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-import theano
-from theano import gradient, tensor
+from theano import aliases, gradient, tensor
 from theano.compile import optdb, shared
+from theano.configdefaults import config
 from theano.gof import Apply, Constant, Op, Variable, local_optimizer
 from theano.gof.opt import in2out
 from theano.sandbox import multinomial
@@ -421,7 +421,7 @@ class MRG_RandomStreams:
         size = _check_size(size)
         low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
         if dtype is None:
-            dtype = upcast(theano.config.floatX, low.dtype, high.dtype)
+            dtype = upcast(config.floatX, low.dtype, high.dtype)
         low = gradient.undefined_grad(tensor.cast(low, dtype))
         high = gradient.undefined_grad(tensor.cast(high, dtype))
         states = self.get_substream_rstates(self.n_streams(size) if nstreams is None else nstreams, dtype)
@@ -568,7 +568,7 @@ class MRG_RandomStreams:
         avg = gradient.undefined_grad(tensor.as_tensor_variable(avg))
         std = gradient.undefined_grad(tensor.as_tensor_variable(std))
         if dtype is None:
-            dtype = upcast(theano.config.floatX, avg.dtype, std.dtype)
+            dtype = upcast(config.floatX, avg.dtype, std.dtype)
         avg, std = tensor.cast(avg, dtype), tensor.cast(std, dtype)
 
         if isinstance(size, Constant):
@@ -614,7 +614,7 @@ class MRG_RandomStreams:
         """Draw from the normal distribution cut symmetrically, such that `std` is that of the sample; see :meth:`normal`."""
         std = tensor.as_tensor_variable(std)
         if dtype is None:
-            dtype = upcast(theano.config.floatX, tensor.as_tensor_variable(avg).dtype, std.dtype)
+            dtype = upcast(config.floatX, tensor.as_tensor_variable(avg).dtype, std.dtype)
         # The standard deviation of the standard normal distribution cut at -2 and 2.
         std = std / tensor.constant(0.87962566103423978, dtype=dtype)
         return self.normal(size, avg, std, ndim=ndim, dtype=dtype, nstreams=nstreams, truncate=True)
@@ -630,3 +630,5 @@ def mrg_random_make_inplace(node: Apply) -> Any:
 
 
 optdb.register("random_make_inplace_mrg", in2out(mrg_random_make_inplace, ignore_newtrees=True), 99, "fast_run", "inplace")
+
+__getattr__, __dir__ = aliases.lazy(__name__)

@@ -11,6 +11,7 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import Apply, Variable
+from theano.gof.hooks import Hook
 from theano.scalar.type import Scalar, ScalarConstant, get_scalar_type
 
 
@@ -148,6 +149,10 @@ def constant(x: Any) -> ScalarConstant:
     return ScalarConstant(get_scalar_type(array.dtype.name), array[()])
 
 
+#: ``number_of(variable)``: the number that a variable of another Type is, or None; tensors fill it.
+number_of = Hook("makes numbers of other variables")
+
+
 def as_scalar(x: Any, name: str | None = None) -> Variable:
     """Return `x` as a scalar variable.
 
@@ -166,10 +171,9 @@ def as_scalar(x: Any, name: str | None = None) -> Variable:
     if isinstance(x, Variable):
         if isinstance(x.type, Scalar):
             return x
-        from theano import tensor
-
-        if isinstance(x.type, tensor.TensorType) and x.type.ndim == 0:
-            return tensor.scalar_from_tensor(x)
+        number = number_of(x)
+        if number is not None:
+            return number
         raise TypeError("Variable type field must be a Scalar.", x, x.type)
     if isinstance(x, Apply):
         if len(x.outputs) != 1:

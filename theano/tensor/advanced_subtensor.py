@@ -9,6 +9,7 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.hooks import Hook
 from theano.gof.op import Op
 from theano.gradient_types import DisconnectedType
 from theano.tensor.conversion import as_tensor_variable, constant
@@ -39,6 +40,10 @@ __all__ = [
     "advanced_subtensor1",
     "as_index_variable",
 ]
+
+
+#: ``construct_sparse_from_list(x, rows, indices)``: a sparse matrix like `x` of given rows; sparse matrices fill it.
+construct_sparse_from_list = Hook("makes sparse matrices")
 
 
 class AdvancedSubtensor1(Op):
@@ -92,9 +97,7 @@ class AdvancedSubtensor1(Op):
                 raise TypeError(
                     f"AdvancedSubtensor1: the sparse gradient is of matrices only, the input has {x.type.ndim} dimensions"
                 )
-            from theano import sparse
-
-            return [sparse.construct_sparse_from_list(x, gz, ilist), DisconnectedType()()]
+            return [construct_sparse_from_list(x, gz, ilist), DisconnectedType()()]
         if x.dtype in discrete_dtypes:
             gx = x.zeros_like(dtype=config.floatX)
         elif x.dtype.startswith("complex"):

@@ -12,6 +12,7 @@ from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
 from theano.printing.pretty import pprint
+from theano.scalar.convert import number_of
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.math import discrete_dtypes
 from theano.tensor.type import TensorType, tensor_type
@@ -140,3 +141,8 @@ class ScalarFromTensor(Op):
 
 tensor_from_scalar = TensorFromScalar()
 scalar_from_tensor = ScalarFromTensor()
+
+
+@number_of.fill
+def _number_of(x: Any) -> Any:
+    return scalar_from_tensor(x) if isinstance(x.type, TensorType) and x.type.ndim == 0 else None

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano.gradient_types import DisconnectedType
+from theano.gof.copying import view_op
+from theano.gradient_types import DisconnectedType, gradient_of
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 
@@ -31,8 +32,6 @@ def direction_from_gradient(op: Any, inputs: Sequence[Any], eval_points: Sequenc
     The gradient is linear in what flows in from above: the derivative of its product with a direction, with respect to
     that, is the derivative of the output along the direction.
     """
-    from theano.gradient import grad
-
     outputs = op(*inputs, return_list=True)
     directions: list[Any] = []
     for position, out in enumerate(outputs):
@@ -46,7 +45,7 @@ def direction_from_gradient(op: Any, inputs: Sequence[Any], eval_points: Sequenc
             for g, point in zip(op.L_op(list(inputs), outputs, seeds), eval_points)
             if point is not None and is_connected(g)
         )
-        directions.append(grad(total, seeds[position]) if hasattr(total, "type") else None)
+        directions.append(gradient_of(total, seeds[position]) if hasattr(total, "type") else None)
     return directions
 
 
@@ -185,7 +184,6 @@ def lstsq_gradients(x: Any, y: Any, outputs: Sequence[Any], gradients: Sequence[
 
     The solution is the pseudo-inverse of `x` times `y`, the residuals are ``sum((x * solution - y) ** 2)``.
     """
-    from theano.gradient import Lop
     from theano.tensor.nlinalg import pinv, svd
 
     g_solution, g_residuals, _, g_values = gradients
@@ -202,4 +200,5 @@ def lstsq_gradients(x: Any, y: Any, outputs: Sequence[Any], gradients: Sequence[
     if is_connected(g_values):
         results.append(svd(x, compute_uv=False))
         seeds.append(g_values)
-    return Lop(results, [x, y], seeds, disconnected_inputs="ignore")
+    known = {view_op(result): seed for result, seed in zip(results, seeds, strict=True)}
+    return gradient_of(None, [x, y], known_grads=known, disconnected_inputs="ignore")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from theano import config
-from theano.native import cache as kernel_cache
+from theano.misc import file_cache as kernel_cache
+from theano.misc.file_cache import KernelCache, content_name
 from theano.native import compiler, ir
-from theano.native.cache import KernelCache, content_name
 from theano.native.runtime_build import load_runtime
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
@@ -215,7 +215,7 @@ def test_damaged_libraries_are_compiled_again(tmp_path):
 def test_a_full_disk_costs_the_cache_and_not_the_call(tmp_path):
     program = PROGRAM.replace(
         "a = np.arange(9.0)",
-        "from theano.native.cache import KernelCache\n"
+        "from theano.misc.file_cache import KernelCache\n"
         "store = KernelCache.store\n"
         "def full(self, data, keys):\n"
         "    if 'theano-kernels-' in self.directory:\n"
