@@ -171,6 +171,41 @@ def test_tri(rows, columns, k, dtype):
     assert_array_equal(f(rows, columns, k), np.tri(rows, columns, k, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("rows, columns, k", [(3, 3, 0), (2, 5, 1), (5, 2, -3), (0, 3, 0), (3, 0, 1), (3, 3, -(2**40))])
+def test_eye(rows, columns, k, dtype):
+    n, m, diagonal = tt.lscalars("nmk")
+    expected = np.eye(rows, columns, k, dtype=dtype)
+    for offset in (diagonal, k):
+        got = all_native([n, m, diagonal], tt.eye(n, m, offset, dtype=dtype))(rows, columns, k)
+        assert_array_equal(got, expected)
+        assert got.dtype == dtype
+    with pytest.raises(ValueError, match="negative dimensions"):
+        all_native([n], tt.eye(n))(-1)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("offset", [-2, 0, 1])
+def test_matrix_of_a_diagonal(offset, dtype):
+    x = tt.TensorType(dtype, (False,))()
+    f = all_native([x], tt.basic.AllocDiag(offset)(x))
+    for value in (np.arange(3).astype(dtype), np.arange(8).astype(dtype)[::-3], np.zeros(0, dtype)):
+        assert_array_equal(f(value), np.diag(value, offset))
+
+
+def test_arrays_of_coordinates_in_a_loop():
+    def step(x):
+        return [tt.eye(3) * x, tt.eye(2, 3, 1), tt.tri(3) + x, tt.diag(tt.stack([x, x]))]
+
+    outs, _ = theano.scan(step, sequences=tt.arange(4.0))
+    values = theano.function([], outs)()
+    for i in range(4):
+        assert_array_equal(values[0][i], i * np.eye(3))
+        assert_array_equal(values[1][i], np.eye(2, 3, 1))
+        assert_array_equal(values[2][i], np.tri(3) + i)
+        assert_array_equal(values[3][i], np.diag([i, i]))
+
+
 @SETTINGS
 @given(st.data(), st.sampled_from(["raise", "wrap", "clip"]))
 def test_choose(data, mode):

@@ -25,7 +25,7 @@ _SHAPE_ONLY = frozenset({
 # Instructions that look at the elements of their inputs from this position on.
 _READS_FROM = {
     "subtensor": 1, "inc_subtensor": 2, "take": 1, "inc_take": 2, "advanced_subtensor": 1, "advanced_inc": 2,
-    "masked": 1, "reshape": 1, "specify_shape": 1, "check_index": 0, "check_bounds": 1, "assert_op": 1, "alloc": 1,
+    "masked": 1, "reshape": 1, "specify_shape": 1, "check_index": 0, "check_bounds": 1, "assert_op": 1, "alloc": 1, "diagonal": 1,
     "alloc_empty": 0, "split": 1, "join": 0,
 }  # fmt: skip
 

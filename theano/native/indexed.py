@@ -37,8 +37,8 @@ _VIEWS = frozenset({
     "contiguous",
 })  # fmt: skip
 _FRESH = frozenset({
-    "copy", "deepcopy", "shape", "shape_i", "makevector", "alloc", "alloc_empty", "alloc_like_fill", "arange", "eye",
-    "alloc_diag", "join", "take", "advanced_subtensor", "cast_copy", "cumulate", "sort", "argsort", "topk", "searchsorted",
+    "copy", "deepcopy", "shape", "shape_i", "makevector", "alloc", "alloc_empty", "alloc_like_fill", "arange",
+    "join", "take", "advanced_subtensor", "cast_copy", "cumulate", "sort", "argsort", "topk", "searchsorted",
     "nonzero", "check_index", "check_bounds", "dot", "dot22scalar", "batched_dot",
 })  # fmt: skip
 _MOST_GATHERS = 8

@@ -9,7 +9,7 @@ from theano.gof.graph import Apply, Constant
 from theano.native.lowering.loops import lower_elemwise
 from theano.native.lowering.subtensor import require_value_kind
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
-from theano.tensor.basic import AllocDiag, ExtractDiag, Nonzero
+from theano.tensor.basic import ExtractDiag, Nonzero
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.extra_ops import CumOp, DiffOp
 from theano.tensor.subtensor import (
@@ -162,21 +162,13 @@ def lower_nonzero(builder: ProgramBuilder, node: Apply) -> None:
 def lower_extract_diag(builder: ProgramBuilder, node: Apply) -> None:
     op, x = node.op, node.inputs[0]
     source, out = builder.cell(x), builder.cell(node.outputs[0])
-    params = (int(op.offset), int(op.axis1), int(op.axis2))
+    params = (int(op.offset), (int(op.axis1), int(op.axis2)))
     if op.view:
         builder.emit("diagonal", [source], [out], params)
         return
     view = builder.temporary(x.type.dtype, node.outputs[0].type.broadcastable)
     builder.emit("diagonal", [source], [view], params)
     builder.emit("copy", [view], [out])
-
-
-@lowers(AllocDiag)
-def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
-    op = node.op
-    if node.inputs[0].type.ndim != 1 or (op.axis1 % 2, op.axis2 % 2) != (0, 1):
-        raise CannotLower("diagonals of several matrices")
-    builder.emit_for(node, "alloc_diag", (int(op.offset),))
 
 
 @lowers(CumOp)

@@ -7,6 +7,7 @@ from typing import Any
 
 from theano import tensor
 from theano.gof.graph import Apply, Variable, io_toposort
+from theano.native.lowering.creation import emit_matrix_of_diagonal
 from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers
 from theano.tensor import nlinalg
 from theano.tensor.nlinalg import SVD, Det, Eig, Eigh, EighGrad, MatrixInverse, MatrixPinv, QRFull, QRIncomplete, float_dtype_of
@@ -88,7 +89,7 @@ def lower_svd(builder: ProgramBuilder, node: Apply) -> None:
 
 @lowers(nlinalg.AllocDiag)
 def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, "alloc_diag", (0,))
+    emit_matrix_of_diagonal(builder, node, 0)
 
 
 @lowers(nlinalg.lstsq)

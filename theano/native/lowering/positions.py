@@ -1,4 +1,4 @@
-"""Flat indices and coordinates, permutations, repetitions, diagonals that are overwritten, distinct elements."""
+"""Flat indices and coordinates, permutations, repetitions, distinct elements."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from theano.gof.graph import Apply
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
 from theano.tensor.choosing import PermuteRowElements
 from theano.tensor.extra_ops import (
-    Bartlett,
     CountLength,
     CpuContiguous,
-    FillDiagonal,
-    FillDiagonalOffset,
     RavelMultiIndex,
     RepeatOp,
     Unique,
@@ -26,18 +23,6 @@ def lower_contiguous(builder: ProgramBuilder, node: Apply) -> None:
     if not is_tensor_like(node.inputs[0].type):
         raise CannotLower("a value that is not an array")
     builder.emit_for(node, "contiguous")
-
-
-@lowers(Bartlett)
-def lower_bartlett(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, "bartlett")
-
-
-@lowers(FillDiagonal, FillDiagonalOffset)
-def lower_fill_diagonal(builder: ProgramBuilder, node: Apply) -> None:
-    a, value, *offset = node.inputs
-    cells = [builder.cell(a), builder.converted(value, a.type.dtype), *map(builder.cell, offset)]
-    builder.emit("fill_diagonal", cells, [builder.cell(node.outputs[0])])
 
 
 @lowers(UnravelIndex)

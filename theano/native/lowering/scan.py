@@ -24,8 +24,8 @@ _VIEWS = frozenset({"view", "scalar", "rebroadcast", "specify_shape", "assert_op
 """Instructions whose output is their first input under another name."""
 
 _FRESH = frozenset({
-    "dot", "dot22scalar", "batched_dot", "copy", "deepcopy", "alloc", "alloc_empty", "alloc_like_fill", "arange", "eye",
-    "alloc_diag", "join", "makevector", "take", "advanced_subtensor", "cast_copy", "cumulate", "nonzero", "masked",
+    "dot", "dot22scalar", "batched_dot", "copy", "deepcopy", "alloc", "alloc_empty", "alloc_like_fill", "arange",
+    "join", "makevector", "take", "advanced_subtensor", "cast_copy", "cumulate", "nonzero", "masked",
     "check_index", "check_bounds",
 })  # fmt: skip
 """Instructions whose outputs share no memory with their inputs."""

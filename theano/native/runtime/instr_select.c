@@ -1,4 +1,4 @@
-/* Instructions: choose, matrices of ones below a diagonal, extrema of complex numbers. */
+/* Instructions: choose, extrema of complex numbers. */
 #include "vm.h"
 #include "tables.h"
 
@@ -132,35 +132,6 @@ static int choose_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-/* ---- tri */
-
-static int tri_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    npy_intp dims[2];
-    for (int i = 0; i < 2; i++) {
-        int64_t n = thn_scalar_int(THN_IN(f, ins, i));
-        dims[i] = n < 0 ? 0 : (npy_intp)n;
-    }
-    f->work = (double)dims[0] * (double)dims[1] * 0.3;
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
-}
-
-static int tri_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnCell *out = THN_OUT(f, ins, 0);
-    const npy_intp rows = out->dims[0], cols = out->dims[1], item = out->itemsize;
-    const int64_t k = thn_scalar_int(THN_IN(f, ins, 2)), one = 1;
-    const ThnInner cast = thn_cast_inner(out->typenum, NPY_INT64);
-    for (npy_intp i = 0; i < rows; i++) {
-        __int128 end = (__int128)i + k + 1;
-        npy_intp ones = end < 0 ? 0 : end > cols ? cols : (npy_intp)end;
-        char *row = out->data + i * cols * item;
-        cast(ones, row, item, (const char *)&one, 0);
-        memset(row + ones * item, 0, (size_t)((cols - ones) * item));
-    }
-    return 0;
-}
-
 /* ---- extrema of complex numbers, by real and then imaginary part; the first NaN wins */
 
 typedef struct {
@@ -276,7 +247,6 @@ static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
 
 const ThnOpDef thn_ops_select[] = {
     {"choose", choose_init, NULL, choose_prepare, choose_execute, 0},
-    {"tri", NULL, NULL, tri_prepare, tri_execute, 0},
     {"complex_extremum", extremum_init, NULL, extremum_prepare, extremum_execute, 0},
     {NULL, NULL, NULL, NULL, NULL, 0},
 };

@@ -424,24 +424,32 @@ static int rebroadcast_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alias(f, THN_OUT(f, ins, 0), in);
 }
 
-/* ---- diagonal */
+/* ---- diagonal; a second input is the offset. More than two axes must be equally long. */
 
 typedef struct {
-    int offset, axis1, axis2;
+    int offset, n, axes[THN_MAXDIM];
 } Diagonal;
 
 static int diagonal_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 {
     Diagonal *d = thn_alloc(sizeof *d);
+    PyObject *axes;
     ins->data = d;
-    if (!d || !PyArg_ParseTuple(params, "iii", &d->offset, &d->axis1, &d->axis2)) {
+    if (!d || !PyArg_ParseTuple(params, "iO!", &d->offset, &PyTuple_Type, &axes)) {
         return -1;
     }
-    int nd = p->cells[ins->ins[0]].ndim;
-    d->axis1 += d->axis1 < 0 ? nd : 0;
-    d->axis2 += d->axis2 < 0 ? nd : 0;
-    if (d->axis1 < 0 || d->axis2 < 0 || d->axis1 >= nd || d->axis2 >= nd || d->axis1 == d->axis2) {
-        PyErr_SetString(PyExc_ValueError, "diagonal: the axes must be two different axes of the input");
+    const int nd = p->cells[ins->ins[0]].ndim;
+    uint64_t seen = 0;
+    int ok = PyTuple_GET_SIZE(axes) > 1;
+    for (Py_ssize_t k = 0; ok && k < PyTuple_GET_SIZE(axes); k++) {
+        long axis = PyLong_AsLong(PyTuple_GET_ITEM(axes, k));
+        axis += axis < 0 ? nd : 0;
+        ok = axis >= 0 && axis < nd && !(seen >> axis & 1);
+        seen |= ok ? (uint64_t)1 << axis : 0;
+        d->axes[d->n++] = (int)axis;
+    }
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "diagonal: two or more different axes of the input");
         return -1;
     }
     return 0;
@@ -451,24 +459,34 @@ static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const Diagonal *d = ins->data;
     ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
+    const npy_intp n1 = in->dims[d->axes[0]], n2 = in->dims[d->axes[1]];
+    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM], step = 0;
+    int64_t offset = ins->nin > 1 ? thn_scalar_int(THN_IN(f, ins, 1)) : d->offset;
+    char *data = in->data;
     int nd = 0;
     for (int i = 0; i < in->ndim; i++) {
-        if (i != d->axis1 && i != d->axis2) {
-            dims[nd] = in->dims[i];
-            strides[nd++] = in->strides[i];
+        dims[nd] = in->dims[i];
+        strides[nd++] = in->strides[i];
+        for (int k = 0; k < d->n; k++) {
+            if (d->axes[k] == i) {
+                nd--;
+                step += in->strides[i];
+                if (d->n > 2 && in->dims[i] != n1) {
+                    char shape[160];
+                    return thn_error(f, PyExc_ValueError,
+                                     "a diagonal of more than two dimensions needs them equal, got the shape %s",
+                                     thn_shape_text(shape, sizeof shape, in->ndim, in->dims));
+                }
+            }
         }
     }
-    npy_intp n1 = in->dims[d->axis1], n2 = in->dims[d->axis2];
-    char *data = in->data;
-    npy_intp rows = n1 - (d->offset < 0 ? -(npy_intp)d->offset : 0), cols = n2 - (d->offset > 0 ? d->offset : 0);
-    npy_intp n = rows < cols ? rows : cols;
-    n = n < 0 ? 0 : n;
-    if (n > 0) {
-        data += d->offset < 0 ? -d->offset * in->strides[d->axis1] : d->offset * in->strides[d->axis2];
+    offset = offset < -n1 ? -n1 : offset > n2 ? n2 : offset;
+    const npy_intp rows = n1 + (offset < 0 ? offset : 0), cols = n2 - (offset > 0 ? offset : 0);
+    dims[nd] = rows < cols ? rows : cols;
+    strides[nd] = step;
+    if (dims[nd] > 0) {
+        data += offset < 0 ? -offset * in->strides[d->axes[0]] : offset * in->strides[d->axes[1]];
     }
-    dims[nd] = n;
-    strides[nd++] = in->strides[d->axis1] + in->strides[d->axis2];
     return thn_out_view(f, out, in, data, dims, strides);
 }
 

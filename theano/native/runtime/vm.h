@@ -42,7 +42,7 @@
  *   specify_shape      ()                            ins = array, shape vector (or 0-d ints); AssertionError
  *   rebroadcast        ((axis, bool), ...)           ValueError when a dimension is not 1
  *   assert_op          (message)                     ins = value, conditions...; AssertionError
- *   diagonal           (offset, axis1, axis2)        a view
+ *   diagonal           (offset, axes)                a view over two axes, or more that are equally long; ins = x[, 0-d int: offset]
  *   split              (axis_or_None, n[, views])    ins = array[, axis], sizes vector; with axis None ins[1] is the axis;
  *                                                    outputs are copies, or views where the third param is true
  *   shape_i            (i)                           0-d int64
@@ -53,8 +53,6 @@
  *   alloc_empty        ()                            ins = one 0-d int per dimension
  *   alloc_like_fill    ()                            ins = model, value (Theano's second / fill with a 0-d value)
  *   arange             ()                            ins = start, stop, step (0-d, all of the output's dtype or any real)
- *   eye                ()                            ins = n, m, k
- *   alloc_diag         (offset)                      vector to a square matrix
  *   join               (axis_or_None)                axis None: ins[0] is the axis; ValueError as NumPy's
  *   inc_subtensor      (idx_list, set, inplace)      ins = x, y, index cells...; index cells are numbered from ins[0]
  *   take               (mode)                        AdvancedSubtensor1: ins = x, integer vector; mode 0 raise, 1 wrap, 2 clip
@@ -87,10 +85,7 @@
  *                                                    factor (or None): a function of the first operand to multiply with
  *   choose             (mode)                        ins = integers, choices...; one choice: along its first dimension;
  *                                                    mode 0 raise, 1 wrap, 2 clip
- *   tri                ()                            ins = rows, columns, diagonal
  *   contiguous         ()                            a view if the input is C contiguous, else a copy
- *   fill_diagonal      ()                            ins = array, 0-d value of its dtype[, 0-d int: which diagonal]
- *   bartlett           ()                            ins = 0-d int
  *   unravel_index      (first_fastest)               ins = int64 array, int64 vector; one output for each of its entries
  *   ravel_index        (first_fastest, modes)        ins = int64 coordinates..., int64 vector; modes 0 raise, 1 wrap, 2 clip
  *   permute_rows       ()                            ins = array, int64 array, 0-d int: take the inverse permutation
