@@ -168,10 +168,20 @@ class UnaryBitOp(UnaryScalarOp):
 
 
 class BinaryBitOp(BinaryScalarOp):
-    """A bitwise operation on two integers or bools."""
+    """A bitwise operation on two integers or bools; a subclass has NumPy's and C's name of it."""
+
+    commutative = True
+    associative = True
+    symbol = ""
 
     def output_types(self, types):
         return _integers_or_bools(*types)
+
+    def impl(self, x, y):
+        return getattr(np, self.nfunc_spec[0])(x, y)
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {f' {self.symbol} '.join(c_operands(node, inputs))};"
 
     def L_op(self, inputs, outputs, output_gradients):
         return zeros_for(inputs)
@@ -181,45 +191,24 @@ class OR(BinaryBitOp):
     """Bitwise or."""
 
     identity = 0
-    commutative = True
-    associative = True
     nfunc_spec = ("bitwise_or", 2, 1)
-
-    def impl(self, x, y):
-        return x | y
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {' | '.join(c_operands(node, inputs))};"
+    symbol = "|"
 
 
 class XOR(BinaryBitOp):
     """Bitwise exclusive or."""
 
     identity = 0
-    commutative = True
-    associative = True
     nfunc_spec = ("bitwise_xor", 2, 1)
-
-    def impl(self, x, y):
-        return x ^ y
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {' ^ '.join(c_operands(node, inputs))};"
+    symbol = "^"
 
 
 class AND(BinaryBitOp):
     """Bitwise and."""
 
     identity = 1
-    commutative = True
-    associative = True
     nfunc_spec = ("bitwise_and", 2, 1)
-
-    def impl(self, x, y):
-        return x & y
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {' & '.join(c_operands(node, inputs))};"
+    symbol = "&"
 
 
 class Invert(UnaryBitOp):
@@ -241,6 +230,9 @@ class _Rounding(UnaryScalarOp):
     output_types_preference = staticmethod(upgrade_to_float_no_complex)
     c_func = ""
 
+    def impl(self, x):
+        return x if np.asarray(x).dtype.kind in "biu" else getattr(np, self.nfunc_spec[0])(x)
+
     def c_code(self, node, name, inputs, outputs, sub):
         (x,) = inputs
         type_ = node.inputs[0].type
@@ -258,18 +250,12 @@ class Ceil(_Rounding):
     nfunc_spec = ("ceil", 1, 1)
     c_func = "ceil"
 
-    def impl(self, x):
-        return x if np.asarray(x).dtype.kind in "biu" else np.ceil(x)
-
 
 class Floor(_Rounding):
     """Largest whole number not above."""
 
     nfunc_spec = ("floor", 1, 1)
     c_func = "floor"
-
-    def impl(self, x):
-        return x if np.asarray(x).dtype.kind in "biu" else np.floor(x)
 
 
 class Trunc(_Rounding):
@@ -278,9 +264,6 @@ class Trunc(_Rounding):
     nfunc_spec = ("trunc", 1, 1)
     c_func = "trunc"
 
-    def impl(self, x):
-        return x if np.asarray(x).dtype.kind in "biu" else np.trunc(x)
-
 
 class RoundHalfToEven(_Rounding):
     """Nearest whole number, the even one of two; for floats."""
@@ -288,9 +271,6 @@ class RoundHalfToEven(_Rounding):
     nfunc_spec = ("around", 1, 1)
     c_func = "rint"
     output_types_preference = staticmethod(same_out_float_only)
-
-    def impl(self, x):
-        return np.round(x)
 
 
 def round_half_away_from_zero_(x):
