@@ -13,18 +13,18 @@ import numpy as np
 
 from theano.gof.graph import Apply
 
-# The kinds in the order in which they stand, on each of the four sides.
-_KINDS = {
-    "inner_in": ("seqs", "mitmot", "mitsot", "sitsot", "shared", "non_seqs"),
-    "inner_out": ("mitmot", "mitsot", "sitsot", "nitsot", "shared"),
-    "outer_in": ("n_steps", "seqs", "mitmot", "mitsot", "sitsot", "shared", "nitsot", "non_seqs"),
-    "outer_out": ("mitmot", "mitsot", "sitsot", "nitsot", "shared"),
+#: The kinds in the order in which they stand, on each of the four sides.
+KINDS = {
+    "inner_in": ("seqs", "mit_mot", "mit_sot", "sit_sot", "shared", "non_seqs"),
+    "inner_out": ("mit_mot", "mit_sot", "sit_sot", "nit_sot", "shared"),
+    "outer_in": ("n_steps", "seqs", "mit_mot", "mit_sot", "sit_sot", "shared", "nit_sot", "non_seqs"),
+    "outer_out": ("mit_mot", "mit_sot", "sit_sot", "nit_sot", "shared"),
 }
 
 
 def _part(side: str, kind: str) -> Callable[[ScanLayout, Any], list[Any]]:
     """The method that returns the part of the inputs or outputs of a side that is of a kind."""
-    at = _KINDS[side].index(kind)
+    at = KINDS[side].index(kind)
 
     def part(self: ScanLayout, variables: Any) -> list[Any]:
         if isinstance(variables, Apply):
@@ -60,45 +60,45 @@ class ScanLayout:
         counts = {
             "n_steps": 1,
             "seqs": self.n_seqs,
-            "mitmot": self.n_mit_mot,
-            "mitsot": self.n_mit_sot,
-            "sitsot": self.n_sit_sot,
-            "nitsot": self.n_nit_sot,
+            "mit_mot": self.n_mit_mot,
+            "mit_sot": self.n_mit_sot,
+            "sit_sot": self.n_sit_sot,
+            "nit_sot": self.n_nit_sot,
             "shared": self.n_shared_outs,
         }
         if side == "inner_in":
-            counts["mitmot"] = sum(map(len, self.mitmot_taps()))
-            counts["mitsot"] = sum(map(len, self.mitsot_taps()))
+            counts["mit_mot"] = sum(map(len, self.mitmot_taps()))
+            counts["mit_sot"] = sum(map(len, self.mitsot_taps()))
         elif side == "inner_out":
-            counts["mitmot"] = self.n_mit_mot_outs
-        return list(accumulate(counts[kind] for kind in _KINDS[side] if kind != "non_seqs"))
+            counts["mit_mot"] = self.n_mit_mot_outs
+        return list(accumulate(counts[kind] for kind in KINDS[side] if kind != "non_seqs"))
 
     inner_seqs = _part("inner_in", "seqs")
-    inner_mitmot = _part("inner_in", "mitmot")
-    inner_mitsot = _part("inner_in", "mitsot")
-    inner_sitsot = _part("inner_in", "sitsot")
+    inner_mitmot = _part("inner_in", "mit_mot")
+    inner_mitsot = _part("inner_in", "mit_sot")
+    inner_sitsot = _part("inner_in", "sit_sot")
     inner_shared = _part("inner_in", "shared")
     inner_non_seqs = _part("inner_in", "non_seqs")
 
-    inner_mitmot_outs = _part("inner_out", "mitmot")
-    inner_mitsot_outs = _part("inner_out", "mitsot")
-    inner_sitsot_outs = _part("inner_out", "sitsot")
-    inner_nitsot_outs = _part("inner_out", "nitsot")
+    inner_mitmot_outs = _part("inner_out", "mit_mot")
+    inner_mitsot_outs = _part("inner_out", "mit_sot")
+    inner_sitsot_outs = _part("inner_out", "sit_sot")
+    inner_nitsot_outs = _part("inner_out", "nit_sot")
     inner_shared_outs = _part("inner_out", "shared")
 
     outer_seqs = _part("outer_in", "seqs")
-    outer_mitmot = _part("outer_in", "mitmot")
-    outer_mitsot = _part("outer_in", "mitsot")
-    outer_sitsot = _part("outer_in", "sitsot")
+    outer_mitmot = _part("outer_in", "mit_mot")
+    outer_mitsot = _part("outer_in", "mit_sot")
+    outer_sitsot = _part("outer_in", "sit_sot")
     outer_shared = _part("outer_in", "shared")
     #: The lengths of the nit_sot outputs.
-    outer_nitsot = _part("outer_in", "nitsot")
+    outer_nitsot = _part("outer_in", "nit_sot")
     outer_non_seqs = _part("outer_in", "non_seqs")
 
-    outer_mitmot_outs = _part("outer_out", "mitmot")
-    outer_mitsot_outs = _part("outer_out", "mitsot")
-    outer_sitsot_outs = _part("outer_out", "sitsot")
-    outer_nitsot_outs = _part("outer_out", "nitsot")
+    outer_mitmot_outs = _part("outer_out", "mit_mot")
+    outer_mitsot_outs = _part("outer_out", "mit_sot")
+    outer_sitsot_outs = _part("outer_out", "sit_sot")
+    outer_nitsot_outs = _part("outer_out", "nit_sot")
     outer_shared_outs = _part("outer_out", "shared")
 
     def mitmot_taps(self) -> list[list[int]]:

@@ -15,6 +15,7 @@ from theano.gof.fg import MissingInputError
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import get_test_value
 from theano.gof.sharedvalue import SharedVariable
+from theano.scan_module.scan_layout import KINDS
 from theano.tensor import as_tensor_variable
 from theano.updates import OrderedUpdates
 
@@ -446,43 +447,33 @@ outer_in_non_seqs
             inner_in, inner_out = reconstruct_graph(inner_in, inner_out, "")
         self.cond = [inner_out.pop()] if self.as_while else []
 
-        n_mit_mot, n_mit_sot, n_sit_sot = info["n_mit_mot"], info["n_mit_sot"], info["n_sit_sot"]
-        n_seqs, n_nit_sot, n_shared = info["n_seqs"], info["n_nit_sot"], info["n_shared_outs"]
+        n_mit_mot, n_mit_sot = info["n_mit_mot"], info["n_mit_sot"]
         taps = list(info["tap_array"])
         self.mit_mot_in_slices = [list(t) for t in taps[:n_mit_mot]]
         self.mit_sot_in_slices = [list(t) for t in taps[n_mit_mot : n_mit_mot + n_mit_sot]]
         self.mit_mot_out_slices = [list(t) for t in info["mit_mot_out_slices"][:n_mit_mot]]
 
-        take = _Taker(outer_inputs[1:])
-        self.outer_in_seqs = take(n_seqs)
-        self.outer_in_mit_mot = take(n_mit_mot)
-        self.outer_in_mit_sot = take(n_mit_sot)
-        self.outer_in_sit_sot = take(n_sit_sot)
-        self.outer_in_shared = take(n_shared)
-        self.outer_in_nit_sot = take(n_nit_sot)
-        self.outer_in_non_seqs = take()
-
-        take = _Taker(inner_in)
-        self.inner_in_seqs = take(n_seqs)
-        self.inner_in_mit_mot = [take(len(t)) for t in self.mit_mot_in_slices]
-        self.inner_in_mit_sot = [take(len(t)) for t in self.mit_sot_in_slices]
-        self.inner_in_sit_sot = take(n_sit_sot)
-        self.inner_in_shared = take(n_shared)
-        self.inner_in_non_seqs = take()
-
-        take = _Taker(inner_out)
-        self.inner_out_mit_mot = [take(len(t)) for t in self.mit_mot_out_slices]
-        self.inner_out_mit_sot = take(n_mit_sot)
-        self.inner_out_sit_sot = take(n_sit_sot)
-        self.inner_out_nit_sot = take(n_nit_sot)
-        self.inner_out_shared = take(n_shared)
-
-        take = _Taker(outer_outputs)
-        self.outer_out_mit_mot = take(n_mit_mot)
-        self.outer_out_mit_sot = take(n_mit_sot)
-        self.outer_out_sit_sot = take(n_sit_sot)
-        self.outer_out_nit_sot = take(n_nit_sot)
-        self.outer_out_shared = take(n_shared)
+        counts = {
+            "seqs": info["n_seqs"],
+            "mit_mot": n_mit_mot,
+            "mit_sot": n_mit_sot,
+            "sit_sot": info["n_sit_sot"],
+            "nit_sot": info["n_nit_sot"],
+            "shared": info["n_shared_outs"],
+        }
+        groups = {
+            ("inner_in", "mit_mot"): self.mit_mot_in_slices,
+            ("inner_in", "mit_sot"): self.mit_sot_in_slices,
+            ("inner_out", "mit_mot"): self.mit_mot_out_slices,
+        }
+        sides = {"outer_in": outer_inputs[1:], "inner_in": inner_in, "inner_out": inner_out, "outer_out": outer_outputs}
+        for side, variables in sides.items():
+            take = _Taker(variables)
+            for kind in KINDS[side]:
+                if kind != "n_steps":
+                    taps = groups.get((side, kind))
+                    part = take(counts.get(kind)) if taps is None else [take(len(t)) for t in taps]
+                    setattr(self, f"{side}_{kind}", part)
 
         kept = (
             "truncate_gradient",
@@ -498,50 +489,25 @@ outer_in_non_seqs
         )
         self.other_info = {key: info[key] for key in kept if key in info}
 
+    def _all(self, side: str) -> list[Any]:
+        parts = [getattr(self, f"{side}_{kind}") for kind in KINDS[side] if kind != "n_steps"]
+        return [v for part in parts for item in part for v in (item if isinstance(item, list) else [item])]
+
     @property
     def inner_inputs(self) -> list[Any]:
-        return (
-            self.inner_in_seqs
-            + sum(self.inner_in_mit_mot, [])
-            + sum(self.inner_in_mit_sot, [])
-            + self.inner_in_sit_sot
-            + self.inner_in_shared
-            + self.inner_in_non_seqs
-        )
+        return self._all("inner_in")
 
     @property
     def outer_inputs(self) -> list[Any]:
-        return (
-            [self.n_steps]
-            + self.outer_in_seqs
-            + self.outer_in_mit_mot
-            + self.outer_in_mit_sot
-            + self.outer_in_sit_sot
-            + self.outer_in_shared
-            + self.outer_in_nit_sot
-            + self.outer_in_non_seqs
-        )
+        return [self.n_steps, *self._all("outer_in")]
 
     @property
     def inner_outputs(self) -> list[Any]:
-        return (
-            sum(self.inner_out_mit_mot, [])
-            + self.inner_out_mit_sot
-            + self.inner_out_sit_sot
-            + self.inner_out_nit_sot
-            + self.inner_out_shared
-            + self.cond
-        )
+        return self._all("inner_out") + self.cond
 
     @property
     def outer_outputs(self) -> list[Any]:
-        return (
-            self.outer_out_mit_mot
-            + self.outer_out_mit_sot
-            + self.outer_out_sit_sot
-            + self.outer_out_nit_sot
-            + self.outer_out_shared
-        )
+        return self._all("outer_out")
 
     @property
     def info(self) -> dict[str, Any]:
