@@ -20,27 +20,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = [
-    "AddConfigVar",
-    "BoolParam",
-    "ConfigParam",
-    "ContextsParam",
-    "DeviceParam",
-    "EnumStr",
-    "FloatParam",
-    "IntParam",
-    "StrParam",
-    "TheanoConfigParser",
-    "TheanoConfigWarning",
-    "TypedParam",
-    "change_flags",
-    "config",
-    "fetch_val_for_key",
-    "flag_source",
-    "get_config_hash",
-    "parse_config_string",
-]
-
 
 class TheanoConfigWarning(Warning):
     """Something in ``THEANO_FLAGS`` or in a ``.theanorc`` file has no effect."""

@@ -1,8 +1,8 @@
 """The lazy conditional and its rewrites, which are registered by being imported."""
 
 from theano.gof.graph import Apply as Apply
-from theano.ifelse_op import IfElse, ifelse
-from theano.ifelse_rewriting import (
+from theano.ifelse_op import IfElse, ifelse  # noqa: F401
+from theano.ifelse_rewriting import (  # noqa: F401
     CondMerge,
     cond_make_inplace,
     cond_merge_ifs_false,
@@ -10,14 +10,3 @@ from theano.ifelse_rewriting import (
     cond_remove_identical,
     ifelse_lift_single_if_through_acceptable_ops,
 )
-
-__all__ = [
-    "CondMerge",
-    "IfElse",
-    "cond_make_inplace",
-    "cond_merge_ifs_false",
-    "cond_merge_ifs_true",
-    "cond_remove_identical",
-    "ifelse",
-    "ifelse_lift_single_if_through_acceptable_ops",
-]

@@ -9,14 +9,6 @@ from theano import gof
 from theano.gof import Variable
 from theano.gof.copying import deep_copy_op, view_op
 
-__all__ = [
-    "AliasedMemoryError",
-    "alias_root",
-    "infer_reuse_pattern",
-    "insert_deepcopy",
-    "view_tree_set",
-]
-
 
 class AliasedMemoryError(Exception):
     """Memory is aliased that should not be."""

@@ -9,7 +9,7 @@ from theano import gof
 from theano.configparser import config
 from theano.gof.engine import linkers
 from theano.gof.link import PerformLinker
-from theano.gof.rewriting.stages import (
+from theano.gof.rewriting.stages import (  # noqa: F401
     AddDestroyHandler,
     AddFeatureOptimizer,
     AddNoOutputFromInplace,
@@ -17,41 +17,8 @@ from theano.gof.rewriting.stages import (
     local_useless,
     optdb,
 )
-from theano.gof.supervisor import Supervisor
+from theano.gof.supervisor import Supervisor  # noqa: F401
 from theano.gof.vm import VM_Linker
-
-__all__ = [
-    "FAST_COMPILE",
-    "FAST_RUN",
-    "OPT_FAST_COMPILE",
-    "OPT_FAST_COMPILE_GPU",
-    "OPT_FAST_RUN",
-    "OPT_FAST_RUN_STABLE",
-    "OPT_MERGE",
-    "OPT_NONE",
-    "OPT_O2",
-    "OPT_O3",
-    "OPT_STABILIZE",
-    "OPT_UNSAFE",
-    "AddDestroyHandler",
-    "AddFeatureOptimizer",
-    "AddNoOutputFromInplace",
-    "Mode",
-    "PrintCurrentFunctionGraph",
-    "Supervisor",
-    "get_default_mode",
-    "get_mode",
-    "local_useless",
-    "optdb",
-    "predefined_linkers",
-    "predefined_modes",
-    "predefined_optimizers",
-    "register_OutputGuard_c_code",
-    "register_linker",
-    "register_mode",
-    "register_optimizer",
-]
-
 
 #: The linkers by name: Python's here, those of the engine put in by itself.
 predefined_linkers = linkers

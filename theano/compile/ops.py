@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from theano.gof.copying import (
+from theano.gof.copying import (  # noqa: F401
     DeepCopyOp,
     OutputGuard,
     ViewOp,
@@ -18,7 +18,7 @@ from theano.gof.copying import (
 from theano.gof.graph import Apply, Variable
 from theano.gof.op import Op
 from theano.gof.type import Type
-from theano.tensor.shapes import (
+from theano.tensor.shapes import (  # noqa: F401
     Rebroadcast,
     Shape,
     Shape_i,
@@ -32,30 +32,6 @@ from theano.tensor.shapes import (
     shape_i_op,
     specify_shape,
 )
-
-__all__ = [
-    "DeepCopyOp",
-    "FromFunctionOp",
-    "OutputGuard",
-    "Rebroadcast",
-    "Shape",
-    "Shape_i",
-    "SpecifyShape",
-    "ViewOp",
-    "as_op",
-    "deep_copy_op",
-    "register_deep_copy_op_c_code",
-    "register_rebroadcast_c_code",
-    "register_shape_c_code",
-    "register_shape_i_c_code",
-    "register_specify_shape_c_code",
-    "register_view_op_c_code",
-    "shape",
-    "shape_i",
-    "shape_i_op",
-    "specify_shape",
-    "view_op",
-]
 
 
 class FromFunctionOp(Op):

@@ -11,17 +11,6 @@ from theano.gof.graph import Apply, Variable
 from theano.gof.op import Op
 from theano.gof.utils import MethodNotDefined
 
-__all__ = [
-    "CodeByType",
-    "DeepCopyOp",
-    "OutputGuard",
-    "ViewOp",
-    "deep_copy_op",
-    "register_deep_copy_op_c_code",
-    "register_view_op_c_code",
-    "view_op",
-]
-
 
 class CodeByType:
     """C code that was registered for Types, for an Op that is generic over them."""
@@ -44,29 +33,20 @@ class CodeByType:
             versions.append((str(type_), version))
         return tuple(sorted(versions))
 
+    def c_code(self, node: Apply, nodename: str, inp: list[str], out: list[str], sub: dict[str, str]) -> str:
+        code, _ = self._registered(node)
+        return code % {"iname": inp[0], "oname": out[0], "fail": sub["fail"]}
 
-def _view(inputs: list[Any], output_storage: list[list[Any]]) -> None:
-    output_storage[0][0] = inputs[0]
 
+class _PassOn(CodeByType, Op):
+    """Returns what it gets."""
 
-class ViewOp(CodeByType, Op):
-    """Return a view of the input."""
-
-    view_map = {0: [0]}
-    c_code_and_version: dict[type, tuple[Any, ...]] = {}
     __props__ = ()
     _f16_ok = True
 
     def make_node(self, x: Variable) -> Apply:
         """Return the node for a variable of any Type."""
         return Apply(self, [x], [x.type()])
-
-    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
-        _view(inputs, output_storage)
-
-    def c_code(self, node: Apply, nodename: str, inp: list[str], out: list[str], sub: dict[str, str]) -> str:
-        code, _ = self._registered(node)
-        return code % {"iname": inp[0], "oname": out[0], "fail": sub["fail"]}
 
     def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
         return input_shapes
@@ -76,6 +56,16 @@ class ViewOp(CodeByType, Op):
 
     def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
         return list(eval_points)
+
+
+class ViewOp(_PassOn):
+    """Return a view of the input."""
+
+    view_map = {0: [0]}
+    c_code_and_version: dict[type, tuple[Any, ...]] = {}
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        output_storage[0][0] = inputs[0]
 
 
 view_op = ViewOp()
@@ -92,36 +82,17 @@ class OutputGuard(ViewOp):
     check_input = False
 
 
-class DeepCopyOp(CodeByType, Op):
+class DeepCopyOp(_PassOn):
     """Return a copy of the input that shares no memory with it."""
 
     c_code_and_version: dict[type, tuple[Any, ...]] = {}
     check_input = False
-    __props__ = ()
-    _f16_ok = True
-
-    def make_node(self, x: Variable) -> Apply:
-        """Return the node for a variable of any Type."""
-        return Apply(self, [x], [x.type()])
 
     def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
         (value,) = inputs
         # The copy method of an array keeps its class where deepcopy of a 0-d
         # array returns a scalar.
         output_storage[0][0] = value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value)
-
-    def c_code(self, node: Apply, nodename: str, inp: list[str], out: list[str], sub: dict[str, str]) -> str:
-        code, _ = self._registered(node)
-        return code % {"iname": inp[0], "oname": out[0], "fail": sub["fail"]}
-
-    def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
-        return input_shapes
-
-    def grad(self, inputs: list[Variable], output_gradients: list[Variable]) -> list[Variable]:
-        return output_gradients
-
-    def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
-        return list(eval_points)
 
 
 deep_copy_op = DeepCopyOp()

@@ -21,27 +21,6 @@ from theano.gof.rewriting.stages import optdb
 from theano.gradient_types import grad_undefined
 from theano.scalar import upcast
 
-__all__ = [
-    "RandomFunction",
-    "RandomStateType",
-    "RandomStreamsBase",
-    "binomial",
-    "choice",
-    "choice_helper",
-    "multinomial",
-    "multinomial_helper",
-    "normal",
-    "permutation",
-    "permutation_helper",
-    "poisson",
-    "poisson_helper",
-    "random_integers",
-    "random_integers_helper",
-    "random_make_inplace",
-    "random_state_type",
-    "uniform",
-    *aliases.names(__name__),
-]
 __getattr__, __dir__ = aliases.lazy(__name__)
 
 

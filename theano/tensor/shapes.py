@@ -20,21 +20,6 @@ from theano.tensor.conversion import (
 from theano.tensor.math import integer_dtypes
 from theano.tensor.var import TensorConstant
 
-__all__ = [
-    "Rebroadcast",
-    "Shape",
-    "Shape_i",
-    "SpecifyShape",
-    "register_rebroadcast_c_code",
-    "register_shape_c_code",
-    "register_shape_i_c_code",
-    "register_specify_shape_c_code",
-    "shape",
-    "shape_i",
-    "shape_i_op",
-    "specify_shape",
-]
-
 
 class Shape(CodeByType, Op):
     """Return the shape of the input as a vector of int64; no gradient flows through it."""
@@ -63,10 +48,6 @@ class Shape(CodeByType, Op):
 
     def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
         return [None]
-
-    def c_code(self, node: Apply, nodename: str, inp: list[str], out: list[str], sub: dict[str, str]) -> str:
-        code, _ = self._registered(node)
-        return code % {"iname": inp[0], "oname": out[0], "fail": sub["fail"]}
 
 
 shape = Shape()

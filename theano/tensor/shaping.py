@@ -24,36 +24,8 @@ from theano.tensor.creation import alloc
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.from_scalars import MakeVector
 from theano.tensor.math import discrete_dtypes, eq, int_div, integer_dtypes, le, lt, maximum, mul, switch
-from theano.tensor.shapes import Rebroadcast, Shape, SpecifyShape, shape, shape_i, specify_shape
+from theano.tensor.shapes import Rebroadcast, Shape, SpecifyShape, shape, shape_i, specify_shape  # noqa: F401
 from theano.tensor.type import TensorType, tensor_type
-
-__all__ = [
-    "Flatten",
-    "Rebroadcast",
-    "Reshape",
-    "Shape",
-    "SpecifyShape",
-    "Tile",
-    "addbroadcast",
-    "atleast_Nd",
-    "expand_dims",
-    "flatten",
-    "is_flat",
-    "moveaxis",
-    "patternbroadcast",
-    "reshape",
-    "roll",
-    "shape",
-    "shape_i",
-    "shape_padaxis",
-    "shape_padleft",
-    "shape_padright",
-    "specify_shape",
-    "swapaxes",
-    "tile",
-    "transpose",
-    "unbroadcast",
-]
 
 
 class Reshape(Op):

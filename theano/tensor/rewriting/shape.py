@@ -24,7 +24,7 @@ from theano.tensor.rewriting.registry import (
     register_specialize,
     register_useless,
 )
-from theano.tensor.shapes import Shape, Shape_i, shape_i
+from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
 
 _logger = logging.getLogger("theano.tensor.opt")
 
@@ -568,16 +568,3 @@ def local_shape_i_of_constant(node: Any) -> Any:
         return [T.constant(x.data.shape[node.op.i], dtype="int64")]
     return False
 
-
-__all__ = [
-    "ShapeFeature",
-    "ShapeOptimizer",
-    "UnShapeOptimizer",
-    "local_shape_i_lift",
-    "local_shape_i_of_constant",
-    "local_shape_to_shape_i",
-    "local_track_shape_i",
-    "same_dimension",
-    "shape_i",
-    "static_dimension",
-]

@@ -7,19 +7,10 @@ from typing import Any
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
-from theano.tensor.rewriting.algebra import local_max_to_min
-from theano.tensor.rewriting.reduction import local_max_and_argmax
+from theano.tensor.rewriting.algebra import local_max_to_min  # noqa: F401
+from theano.tensor.rewriting.reduction import local_max_and_argmax  # noqa: F401
 from theano.tensor.rewriting.registry import register_specialize, register_uncanonicalize
 from theano.tensor.subtensor import Subtensor, get_idx_list
-
-__all__ = [
-    "local_alloc_dimshuffle",
-    "local_dimshuffle_alloc",
-    "local_dimshuffle_subtensor",
-    "local_max_and_argmax",
-    "local_max_to_min",
-    "local_reshape_dimshuffle",
-]
 
 
 @register_uncanonicalize
