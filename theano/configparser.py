@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from theano.process import at_fork, new_lock
 
 class TheanoConfigWarning(Warning):
     """Something in ``THEANO_FLAGS`` or in a ``.theanorc`` file has no effect."""
@@ -31,10 +32,19 @@ class TheanoConfigWarning(Warning):
 
 
 _UNSET: Any = object()
-_lock = threading.RLock()
+_lock = new_lock()
 _local = threading.local()
 # Every declared flag, in the order of declaration.
 _config_var_list: list[ConfigParam] = []
+
+
+def _forget_changes_of_others() -> None:
+    own = getattr(_local, "stacks", {})
+    for param in _config_var_list:
+        param._active = len(own.get(param, ()))
+
+
+at_fork(after_in_child=_forget_changes_of_others)
 
 
 def _split_flags(text: str) -> list[str]:

@@ -6,7 +6,6 @@ memory only.
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,6 +46,7 @@ from theano.gradient_types import (
     grad_undefined,
     gradient_of,
 )
+from theano.process import new_lock
 
 __all__ = [
     "ConsiderConstant",
@@ -83,7 +83,7 @@ __all__ = [
 
 # Seconds spent in all calls to `grad`; the profiler prints it.
 grad_time: float = 0.0
-_grad_time_lock = threading.Lock()
+_grad_time_lock = new_lock()
 
 
 def _as_list(value: Any) -> list[Any]:

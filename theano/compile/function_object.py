@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +12,7 @@ from theano.configparser import config
 from theano.gof import Constant, Container, FunctionGraph, Variable, engine
 from theano.gof.link import raise_with_op
 from theano.gof.utils import get_variable_trace_string
+from theano.process import new_lock
 
 #: Stands in the finder for names that several inputs have.
 DUPLICATE = ["DUPLICATE"]
@@ -177,7 +177,7 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
         self.maker = maker
         self.name = name
         self.profile = None
-        self._call_lock = threading.RLock()
+        self._call_lock = new_lock()
         self.trust_input = False
         self.finder = {}
         self.inv_finder = {}

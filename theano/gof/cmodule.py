@@ -17,7 +17,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import threading
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
@@ -28,12 +27,13 @@ from theano.configdefaults import config
 from theano.gof.loading import timed_loading
 from theano.gof.utils import uniq
 from theano.misc import file_cache
+from theano.process import new_lock, temporary_directory
 
-_lock = threading.Lock()
+_lock = new_lock()
 _loaded: dict[str, Any] = {}
 _own: list[str] = []
 _n_compiled = 0
-_prelude_lock = threading.Lock()
+_prelude_lock = new_lock()
 _prelude_in_work: _PreludeInWork | None = None
 
 
@@ -457,9 +457,6 @@ def _module_file(
 
 def _own_directory() -> str:
     # Of this process, for what is not kept.
-    if not _own:
-        import shutil
-
-        _own.append(tempfile.mkdtemp(prefix="theano-modules-"))
-        atexit.register(shutil.rmtree, _own[0], ignore_errors=True)
+    if not _own or not os.path.isdir(_own[0]):
+        _own[:] = [temporary_directory("theano-modules-")]
     return _own[0]

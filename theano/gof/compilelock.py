@@ -2,30 +2,46 @@
 
 Programs are compiled by one thread at a time. Processes need no lock among
 each other: what they share, the cache of compiled kernels, is written by
-atomic renaming.
+atomic renaming. A fork waits for a moment for what another thread compiles;
+the child finds the lock free in any case.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from typing import Any
 
-_lock = threading.RLock()
+from theano.process import at_fork, new_lock
+
+FORK_WAITS = 1.0
+"""Seconds that a fork waits for what another thread compiles: its imports, say, would stay half done in the child."""
+
+# Used itself as the context: an interrupt in a generator's `__enter__` could leave it taken.
+_lock = new_lock()
+_forking = threading.local()
 
 
-@contextlib.contextmanager
-def compile_lock() -> Iterator[None]:
-    """Hold the compile lock of this process; a thread may take it several times."""
-    with _lock:
-        yield
+def _before_fork() -> None:
+    _forking.holds = _lock.acquire(timeout=FORK_WAITS)
 
 
-@contextlib.contextmanager
-def lock_ctx(lock_dir: str | None = None, keep_lock: bool = False, **kwargs: object) -> Iterator[None]:
-    """Hold the compile lock. The arguments name and tune a lock directory, which there no longer is."""
-    with _lock:
-        yield
+def _after_fork() -> None:
+    if _forking.holds:
+        _lock.release()
+
+
+at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+def compile_lock() -> contextlib.AbstractContextManager[Any]:
+    """Return a context that holds the compile lock of this process; a thread may take it several times."""
+    return _lock
+
+
+def lock_ctx(lock_dir: str | None = None, keep_lock: bool = False, **kwargs: object) -> contextlib.AbstractContextManager[Any]:
+    """As `compile_lock`. The arguments name and tune a lock directory, which there no longer is."""
+    return _lock
 
 
 def get_lock(lock_dir: str | None = None, **kwargs: object) -> None:

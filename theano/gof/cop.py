@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import re
-import threading
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -14,6 +13,7 @@ from theano.configdefaults import config
 from theano.gof.graph import NoParams
 from theano.gof.op import Op
 from theano.gof.utils import MethodNotDefined
+from theano.process import new_lock
 
 
 class OpenMPOp(Op):
@@ -27,7 +27,7 @@ class OpenMPOp(Op):
 
     #: Whether the compiler knows OpenMP; None as long as nobody asked.
     gxx_support_openmp: bool | None = None
-    _lock = threading.Lock()
+    _lock = new_lock()
 
     def __init__(self, openmp: bool | None = None):
         super().__init__()

@@ -34,6 +34,7 @@ from theano.gof.traverse import (
     view_roots,
 )
 from theano.gof.utils import MethodNotDefined, add_tag_trace, get_variable_trace_string, scratchpad
+from theano.process import at_fork
 
 __all__ = [
     "Apply",
@@ -71,6 +72,14 @@ NoParams = object()
 
 # Functions that are told of each new variable, by thread.
 _observers: dict[int, list[Callable]] = {}
+
+
+def _forget_observers_of_others() -> None:
+    for thread in _observers.keys() - {threading.get_ident()}:
+        del _observers[thread]
+
+
+at_fork(after_in_child=_forget_observers_of_others)
 
 
 class Node:

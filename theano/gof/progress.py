@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from theano.configparser import config
+from theano.process import new_lock
 
 DELAY = 2.0
 """Seconds that a compilation may take before the line appears."""
@@ -17,7 +18,7 @@ _INTERVAL = 0.25
 
 _active = threading.local()
 # Held by the compilation whose line is shown.
-_line = threading.Lock()
+_line = new_lock()
 
 
 class CompileProgress:
@@ -39,7 +40,7 @@ class CompileProgress:
         self.fgraph: Any = None
         self._thread: threading.Thread | None = None
         self._shown = 0
-        self._writing = threading.Lock()
+        self._writing = new_lock()
 
     def __enter__(self) -> CompileProgress:
         stream = sys.stderr
@@ -61,8 +62,10 @@ class CompileProgress:
     def __exit__(self, *exc: object) -> None:
         if self._thread is not None:
             _active.progress = None
-            self._stop.set()
-            self._thread.join()
+            # In a child that was forked meanwhile the thread is not there, and what it held stays taken.
+            if self._thread.is_alive():
+                self._stop.set()
+                self._thread.join()
             self._thread = None
 
     def line(self, width: int = 100) -> str:

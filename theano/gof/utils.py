@@ -6,12 +6,12 @@ import functools
 import linecache
 import os
 import sys
-import threading
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from theano.configdefaults import config
+from theano.process import new_lock
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Whether a file's frames are Theano's own; found once per file name.
@@ -325,7 +325,7 @@ def deprecated(filename: str, msg: str = "") -> Callable:
     """
 
     def _deprecated(f: Callable) -> Callable:
-        lock = threading.Lock()
+        lock = new_lock()
         state = {"first": True}
 
         @functools.wraps(f)

@@ -19,12 +19,13 @@ import re
 import stat
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
+
+from theano.process import new_lock, temporary_directory
 
 INDEX = "index-"
 SUFFIX = ".dll" if sys.platform == "win32" else ".so"
@@ -101,7 +102,7 @@ class KernelCache:
 
     def __init__(self, directory: str):
         self.directory = directory
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         # Part of the index -> what tells whether its file changed, and its bytes.
         self._parts: dict[str, tuple[tuple[int, int, int], bytes]] = {}
         self._verified: set[str] = set()
@@ -310,7 +311,7 @@ class KernelCache:
 
 
 _caches: dict[str, KernelCache] = {}
-_caches_lock = threading.Lock()
+_caches_lock = new_lock()
 _private: list[str] = []
 
 
@@ -360,12 +361,8 @@ def temporary_cache(reason: str) -> KernelCache:
 
 
 def _temporary_cache(reason: str) -> KernelCache:
-    import atexit
-    import shutil
-
-    if not _private:
-        _private.append(tempfile.mkdtemp(prefix="theano-kernels-"))
-        atexit.register(shutil.rmtree, _private[0], ignore_errors=True)
+    if not _private or not os.path.isdir(_private[0]):
+        _private[:] = [temporary_directory("theano-kernels-")]
         warnings.warn(f"{reason}. Kernels are compiled again in every process.", RuntimeWarning, stacklevel=4)
     return _caches.setdefault(_private[0], KernelCache(_private[0]))
 

@@ -12,7 +12,6 @@ import os
 import re
 import shlex
 import sys
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -23,6 +22,7 @@ from theano.gof.loading import timed_loading
 from theano.misc import file_cache as kernel_cache
 from theano.native import cprint, ir
 from theano.native.threads import core_count
+from theano.process import new_lock
 
 HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 
@@ -249,7 +249,7 @@ def _salt_with(compiler: Compiler, headers: tuple[str, ...], extra_flags: str) -
 
 
 _loaded: dict[str, int] = {}
-_compile_lock = threading.Lock()
+_compile_lock = new_lock()
 
 
 def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, cprint.Printed]) -> dict[str, int]:
@@ -364,11 +364,14 @@ def _run_compilers(compiler: Compiler, sources: Sequence[str], flags: list[str],
                 file.write(source)
             command = [*compiler.command, "-x", "c", text, "-x", "none", "-I", HEADERS, "-o", target, *flags]
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, close_fds=False
-            )
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, close_fds=False,
+                start_new_session=os.name == "posix",
+            )  # fmt: skip
             running.append((command, process, source, target))
-    finally:
         messages = [process.communicate()[1].decode(errors="replace") for _, process, _, _ in running]
+    except BaseException:
+        _stop([process for _, process, _, _ in running])
+        raise
     results = []
     for (command, process, source, target), message in zip(running, messages, strict=True):
         if process.returncode:
@@ -378,6 +381,22 @@ def _run_compilers(compiler: Compiler, sources: Sequence[str], flags: list[str],
         with open(target, "rb") as file:
             results.append(file.read())
     return results
+
+
+def _stop(processes: Sequence[Any]) -> None:
+    """End compilers with the processes that they have started, and wait for them."""
+    import signal
+
+    for process in processes:
+        try:
+            if os.name == "posix":
+                os.killpg(process.pid, signal.SIGTERM)
+            else:
+                process.terminate()
+        except ProcessLookupError:
+            pass
+    for process in processes:
+        process.communicate()
 
 
 def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import itertools
 import operator
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.native import ir
 from theano.native.fastcall import _runtime
 from theano.native.threads import apply_thread_count
+from theano.process import new_lock
 from theano.scalar import Scalar
 from theano.tensor.type import TensorType
 
@@ -290,7 +290,7 @@ class ProgramBuilder:
 Lowering = Callable[[ProgramBuilder, Apply], None]
 
 _lowerings: dict[type, Lowering] = {}
-_load_lock = threading.RLock()
+_load_lock = new_lock()
 _loaded: set[str] = set()
 
 

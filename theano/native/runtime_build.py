@@ -6,15 +6,16 @@ import glob
 import importlib
 import os
 import sys
-import threading
 import warnings
 from types import ModuleType
+
+from theano.process import new_lock, temporary_directory
 
 NAME = "theano.native._runtime"
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime")
 FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread")
 
-_lock = threading.Lock()
+_lock = new_lock()
 _state: list[ModuleType | None] = []
 
 
@@ -78,13 +79,7 @@ def _safe_directory(directory: str | None) -> str:
             return directory
     except OSError:
         pass
-    import atexit
-    import shutil
-    import tempfile
-
-    directory = tempfile.mkdtemp(prefix="theano-runtime-")
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return directory
+    return temporary_directory("theano-runtime-")
 
 
 def _key(compiler: str) -> str:

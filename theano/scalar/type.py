@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import Constant, Type, Variable
+from theano.process import new_lock
 
 _SPECS: dict[str, tuple[type, str, str]] = {
     "bool": (np.bool_, "npy_bool", "Bool"),
@@ -312,7 +312,7 @@ def c_literal(data: Any, dtype: str) -> str:
 complex_dtypes = frozenset(("complex64", "complex128"))
 
 _cache: dict[str, Scalar] = {}
-_cache_lock = threading.Lock()
+_cache_lock = new_lock()
 
 
 def get_scalar_type(dtype: str) -> Scalar:

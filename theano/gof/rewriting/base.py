@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from theano.configdefaults import config
 from theano.gof.progress import clear_line
 from theano.gof.rewriting.profiles import Overhead, Part, Profile, added_by
+from theano.process import at_fork, new_lock
 
 
 def log_error(*lines: str) -> None:
@@ -39,8 +40,9 @@ def optimizer_label(opt: Any) -> str:
     return getattr(opt, "name", None) or getattr(opt, "__name__", None) or str(opt)
 
 
-_pause_lock = threading.Lock()
+_pause_lock = new_lock()
 _pauses = 0
+_own_pauses = threading.local()
 _collector_was_on = False
 
 
@@ -53,18 +55,35 @@ def garbage_collection_paused() -> Iterator[None]:
     Pauses may nest, also across threads.
     """
     global _pauses, _collector_was_on
-    with _pause_lock:
-        if _pauses == 0:
-            _collector_was_on = gc.isenabled()
-            gc.disable()
-        _pauses += 1
+    own = getattr(_own_pauses, "count", 0)
+    entered = False
     try:
+        # An interrupt may come after each of these lines.
+        with _pause_lock:
+            _own_pauses.count, entered = own + 1, True
+            _pauses += 1
+            if _pauses == 1:
+                _collector_was_on = False
+                _collector_was_on = gc.isenabled()
+                gc.disable()
         yield
     finally:
-        with _pause_lock:
-            _pauses -= 1
-            if _pauses == 0 and _collector_was_on:
-                gc.enable()
+        if entered:
+            with _pause_lock:
+                _own_pauses.count = own
+                _pauses -= 1
+                if _pauses == 0 and _collector_was_on:
+                    gc.enable()
+
+
+def _forget_pauses_of_others() -> None:
+    global _pauses
+    paused, _pauses = _pauses, getattr(_own_pauses, "count", 0)
+    if paused and not _pauses and _collector_was_on:
+        gc.enable()
+
+
+at_fork(after_in_child=_forget_pauses_of_others)
 
 
 class Optimizer:

@@ -6,7 +6,6 @@ A lone node is a nest of one; `theano.native.fusion` puts more nodes into one.
 
 from __future__ import annotations
 
-import threading
 import typing
 from collections.abc import Callable, Iterable, Sequence
 
@@ -16,6 +15,7 @@ from theano.native import ir
 from theano.native.lowering.scalars import StatementWriter, literal
 from theano.native.lowering.special import lower_special
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
+from theano.process import new_lock
 from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, MaxOrMinusInfinity, Prod, Sum
 
 _REDUCE_OPS = {
@@ -187,7 +187,7 @@ class _KernelMemo:
     def __init__(self, most: int = 4096):
         self._most = most
         self._known: dict[typing.Any, tuple[ir.Kernel, tuple[int, ...]]] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def get(self, key: typing.Any) -> tuple[ir.Kernel, tuple[int, ...]] | None:
         return self._known.get(key)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import threading
 from typing import Any
 
 from theano.gof.graph import Apply, Variable
 from theano.native.program import CannotLower, ProgramBuilder
+from theano.process import new_lock
 from theano.scalar import special
 
 # By scalar op: the name of SciPy's function, that of a factor (a function of the first argument), whether the arguments
@@ -28,7 +28,7 @@ FUNCTIONS: dict[type, tuple[str, str | None, bool]] = {
 }
 
 _SIGNATURE = re.compile(r"double \((double(?:, double)?), int __pyx_skip_dispatch\)\Z")
-_lock = threading.Lock()
+_lock = new_lock()
 _found: dict[str, Any] = {}
 
 

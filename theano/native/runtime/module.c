@@ -2,6 +2,7 @@
 #define THN_IMPORT_ARRAY
 #include "vm.h"
 #include "pool.h"
+#include "threads.h"
 
 int thn_cells_init(void);
 
@@ -62,6 +63,8 @@ PyMODINIT_FUNC PyInit__runtime(void)
 {
     import_array();
     thn_pool_init();
+    thn_threads_init();
+    thn_locks_init();
     PyObject *m = PyModule_Create(&definition);
     if (!m) {
         return NULL;

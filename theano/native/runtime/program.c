@@ -296,7 +296,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     if (on_error != Py_None) {
         p->on_error = Py_NewRef(on_error);
     }
-    p->lock = (ThnLock){PyThread_allocate_lock(), 0, 0};
+    p->lock = (ThnLock){.lock = PyThread_allocate_lock()};
     if (!p->lock.lock) {
         PyErr_NoMemory();
         ok = 0;

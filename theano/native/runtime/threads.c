@@ -12,6 +12,8 @@
 
 static int n_threads = 1;
 
+void thn_threads_init(void) {}
+
 void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
 {
     for (long t = 0; t < ntasks; t++) {
@@ -50,7 +52,6 @@ static thn_task_fn job_fn;
 static void *job_ctx;
 static long job_tasks;
 static atomic_long job_claimed, job_from_end;
-static int fork_handled;
 static _Thread_local int in_worker;
 
 /* ---- cores
@@ -201,13 +202,14 @@ static void after_fork_in_child(void)
     in_worker = 0;
 }
 
+void thn_threads_init(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
 static void start_workers(int n)
 {
     sigset_t all, old;
-    if (!fork_handled) {
-        fork_handled = 1;
-        pthread_atfork(NULL, NULL, after_fork_in_child);
-    }
     /* Signals belong to Python's main thread. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);

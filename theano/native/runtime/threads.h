@@ -4,6 +4,7 @@
 
 typedef void (*thn_task_fn)(void *ctx, long task);
 
+void thn_threads_init(void); /* once */
 /* Calls fn(ctx, t) for every t < ntasks, on several threads if the pool is free and has more than one; returns when all
  * are done. Which thread runs a task is not fixed: results must not depend on it. */
 void thn_parallel(long ntasks, thn_task_fn fn, void *ctx);

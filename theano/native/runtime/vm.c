@@ -3,11 +3,30 @@
 
 #include <stdlib.h>
 #include <time.h>
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
 
 #define MAX_IDLE_FRAMES 8
 #define SIGNAL_CHECK_EVERY 32
 
 /* ---- locks */
+
+static int forks;
+
+#if !defined(_WIN32)
+static void count_fork(void)
+{
+    forks++;
+}
+#endif
+
+void thn_locks_init(void)
+{
+#if !defined(_WIN32)
+    pthread_atfork(NULL, NULL, count_fork);
+#endif
+}
 
 int thn_lock(ThnLock *l)
 {
@@ -15,6 +34,16 @@ int thn_lock(ThnLock *l)
     if (l->depth > 0 && l->owner == me) {
         l->depth++;
         return 0;
+    }
+    if (l->forks != forks) {
+        /* A thread that there is no more may hold it, also one that had not yet written so down. */
+        PyThread_type_lock fresh = PyThread_allocate_lock();
+        if (!fresh) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        PyThread_free_lock(l->lock);
+        *l = (ThnLock){fresh, 0, 0, forks};
     }
     if (!PyThread_acquire_lock(l->lock, NOWAIT_LOCK)) {
         Py_BEGIN_ALLOW_THREADS
@@ -273,7 +302,7 @@ int thn_run(ThnProgram *p, ThnFrame *f)
         if (f->work > THN_GIL_WORK || ++since_check >= SIGNAL_CHECK_EVERY) {
             since_check = 0;
             if (PyErr_CheckSignals() < 0) {
-                return -1;
+                return thn_fail(p, f, ins);
             }
         }
     }

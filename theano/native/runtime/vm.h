@@ -143,11 +143,13 @@ typedef struct ThnOutput {
     PyObject *storage;    /* one-element list or NULL */
 } ThnOutput;
 
-/* A lock that its owner may take again; the GIL is released while waiting. */
+/* A lock that its owner may take again; the GIL is released while waiting. Whatever other threads hold is free in a forked
+ * child. */
 typedef struct ThnLock {
     PyThread_type_lock lock;
     unsigned long owner;
     int depth;
+    int forks;            /* how often this process and those before it were forked when the lock was taken last */
 } ThnLock;
 
 typedef struct ThnUpdate {
@@ -224,6 +226,7 @@ void thn_replay_end(ThnProgram *p, ThnFrame *f);
 void thn_replay_free(ThnProgram *p, ThnFrame *f);
 
 int thn_lock(ThnLock *lock);
+void thn_locks_init(void);
 void thn_unlock(ThnLock *lock);
 /* Boxes all outputs into `out` (noutputs new references), then does the updates. Nothing happens on failure. */
 int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out);
