@@ -10,7 +10,7 @@ setup(
         Extension(
             "theano.native._runtime",
             sources=sorted(glob.glob("theano/native/runtime/*.c")),
-            depends=sorted(glob.glob("theano/native/runtime/*.h")),
+            depends=sorted(glob.glob("theano/native/runtime/*.h") + glob.glob("theano/native/runtime/*.def")),
             include_dirs=["theano/native/runtime", numpy.get_include()],
             extra_compile_args=[
                 "-std=gnu11",

@@ -18,7 +18,7 @@ SETTINGS = settings(max_examples=40, deadline=None)
 def compiled(inputs, outputs, **kwargs):
     """A function of which no part runs in Python, but for making slices."""
     f = theano.function(inputs, outputs, **kwargs)
-    python = [i.node.op for i in f.fn.instrs if i.name in ("thunk", "perform", "call")]
+    python = [i.node.op for i in f.fn.instrs if i.op.runs_python]
     assert all(type(op).__name__ == "MakeSlice" for op in python), python
     return f
 

@@ -33,7 +33,7 @@ def variants(x):
 class TestViews:
     def test_dimshuffle(self):
         x = sample((2, 3, 1))
-        out = run("dimshuffle", [x], [tensor("float64", 4)], ((1, "x", 0, -1),))
+        out = run("dimshuffle", [x], [tensor("float64", 4)], ((1, -1, 0, -1),))
         assert_array_equal(out, x.transpose(1, 0, 2).reshape(3, 1, 2, 1))
         assert np.shares_memory(out, x)
 
@@ -95,22 +95,22 @@ class TestViews:
             target[-1:] = [d, target[-1] // d]
         if x.size and data.draw(st.booleans()):
             target[data.draw(st.integers(0, len(target) - 1))] = -1
-        out = run("reshape", [x, np.array(target, "int64")], [tensor("int16", len(target))], (len(target),))
+        out = run("reshape", [x, np.array(target, "int64")], [tensor("int16", len(target))])
         assert_array_equal(out, x.reshape(target))
 
     def test_reshape_makes_a_view_where_it_can(self):
         x = sample((4, 6))[:, ::2]
-        out = run("reshape", [x, integer([2, 2, 3])], [tensor("float64", 3)], (3,))
+        out = run("reshape", [x, integer([2, 2, 3])], [tensor("float64", 3)])
         assert np.shares_memory(out, x)
 
     @pytest.mark.parametrize("shape", [[4, 2], [-1, -1], [-1, 4], [-2, -3]])
     def test_reshape_refuses(self, shape):
         with pytest.raises(ValueError, match=r"Cannot reshape input of shape \(2, 3\) to shape"):
-            run("reshape", [sample((2, 3)), integer(shape)], [tensor("float64", 2)], (2,))
+            run("reshape", [sample((2, 3)), integer(shape)], [tensor("float64", 2)])
 
     def test_reshape_checks_the_length(self):
         with pytest.raises(ValueError, match="length 1, expected 2"):
-            run("reshape", [sample((2, 3)), integer([6])], [tensor("float64", 2)], (2,))
+            run("reshape", [sample((2, 3)), integer([6])], [tensor("float64", 2)])
 
     def test_specify_shape(self):
         x = sample((2, 3))
@@ -120,9 +120,9 @@ class TestViews:
 
     def test_rebroadcast(self):
         x = sample((1, 3))
-        assert_array_equal(run("rebroadcast", [x], [tensor("float64", 2)], ((0, True), (1, False))), x)
+        assert_array_equal(run("rebroadcast", [x], [tensor("float64", 2)], ((0,),)), x)
         with pytest.raises(ValueError, match="Dimension 1 in Rebroadcast's input was supposed to be 1"):
-            run("rebroadcast", [x], [tensor("float64", 2)], ((1, True),))
+            run("rebroadcast", [x], [tensor("float64", 2)], ((1,),))
 
     @pytest.mark.parametrize("offset", [-5, -1, 0, 2, 7])
     def test_diagonal(self, offset):
@@ -130,16 +130,16 @@ class TestViews:
         out = run("diagonal", [x], [tensor("float64", 2)], (offset, (0, 2)))
         assert_array_equal(out, np.diagonal(x, offset, 0, 2))
 
-    def test_view_and_scalar(self):
+    def test_view(self):
         x = sample((2, 3))
         assert run("view", [x], [tensor("float64", 2)]) is not None
-        assert run("scalar", [np.array(2.5)], [tensor("float64", 0)]) == 2.5
+        assert run("view", [np.array(2.5)], [tensor("float64", 0)]) == 2.5
 
     def test_assertion(self):
         x = sample((2,))
-        assert_array_equal(run("assert_op", [x, np.array(True)], [tensor("float64", 1)], ("no",)), x)
+        assert_array_equal(run("assert_op", [x, np.array(True)], [tensor("float64", 1)], ("no", ValueError)), x)
         with pytest.raises(AssertionError, match="it is not so"):
-            run("assert_op", [x, np.array(False)], [tensor("float64", 1)], ("it is not so",))
+            run("assert_op", [x, np.array(False)], [tensor("float64", 1)], ("it is not so", AssertionError))
 
 
 class TestAllocation:
@@ -270,22 +270,21 @@ class TestJoin:
     def test_split(self):
         x = sample((2, 6, 3))
         outs = [tensor("float64", 3)] * 3
-        for views in (False, True):
-            parts = run("split", [x, integer([1, 0, 5])], outs, (1, 3, views))
-            for part, expected in zip(parts, np.split(x, [1, 1], 1), strict=True):
-                assert_array_equal(part, expected)
-            assert np.shares_memory(parts[2], x) == views
-        parts = run("split", [x, integer(-1), integer([1, 1, 1])], outs, (None, 3))
+        parts = run("split", [x, integer([1, 0, 5])], outs, (1,))
+        for part, expected in zip(parts, np.split(x, [1, 1], 1), strict=True):
+            assert_array_equal(part, expected)
+            assert not np.shares_memory(part, x)
+        parts = run("split", [x, integer(-1), integer([1, 1, 1])], outs, (None,))
         assert_array_equal(parts[2], x[..., 2:])
 
     def test_split_refuses(self):
         outs = [tensor("float64", 1)] * 2
         with pytest.raises(ValueError, match="sum to 4, expected 3"):
-            run("split", [sample((3,)), integer([2, 2])], outs, (0, 2))
+            run("split", [sample((3,)), integer([2, 2])], outs, (0,))
         with pytest.raises(ValueError, match="negative number of elements"):
-            run("split", [sample((3,)), integer([4, -1])], outs, (0, 2))
+            run("split", [sample((3,)), integer([4, -1])], outs, (0,))
         with pytest.raises(ValueError, match="len_splits"):
-            run("split", [sample((3,)), integer([1, 1, 1])], outs, (0, 2))
+            run("split", [sample((3,)), integer([1, 1, 1])], outs, (0,))
 
 
 class TestIndexing:
@@ -325,20 +324,15 @@ class TestIndexing:
         index_dtype = data.draw(st.sampled_from(["int8", "int32", "int64", "uint8", "uint64"]))
         low = 0 if index_dtype.startswith("u") else -n
         index = np.array(data.draw(st.lists(st.integers(low, n - 1), max_size=6)), dtype=index_dtype)
-        assert_array_equal(run("take", [x, index], [tensor(dtype, len(shape))], (0,)), x[index.astype("int64")])
+        assert_array_equal(run("advanced_subtensor", [x, index], [tensor(dtype, len(shape))], ((0,),)), x[index.astype("int64")])
 
-    @pytest.mark.parametrize("mode, name", [(1, "wrap"), (2, "clip")])
-    def test_take_modes(self, mode, name):
-        x, index = sample((3, 2)), integer([-7, -1, 0, 2, 3, 11])
-        assert_array_equal(run("take", [x, index], [tensor("float64", 2)], (mode,)), x.take(index, 0, mode=name))
-
-    def test_take_refuses(self):
+    def test_rows_out_of_bounds(self):
         with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 3"):
-            run("take", [sample((3, 2)), integer([0, 3])], [tensor("float64", 2)], (0,))
+            run("advanced_subtensor", [sample((3, 2)), integer([0, 3])], [tensor("float64", 2)], ((0,),))
 
     @pytest.mark.parametrize("inplace", [False, True])
     @pytest.mark.parametrize("dtype", ["float32", "int64", "complex64", "float16"])
-    def test_inc_take(self, dtype, inplace):
+    def test_advanced_inc_of_rows(self, dtype, inplace):
         index = integer([2, -1, 2, 0])
         for y in (sample((4, 3), dtype, 1), sample((1, 3), dtype, 2), sample((), dtype, 3)):
             for set_it in (False, True):
@@ -348,14 +342,14 @@ class TestIndexing:
                     expected[index] = y
                 else:
                     np.add.at(expected, index, y)
-                out = run("inc_take", [x, y, index], [tensor(dtype, 2)], (set_it, inplace))
+                out = run("advanced_inc", [x, y, index], [tensor(dtype, 2)], ((0,), set_it, inplace))
                 assert_array_equal(out, expected)
                 assert (out is x) == inplace
 
-    def test_inc_take_checks_before_it_writes(self):
+    def test_advanced_inc_of_rows_checks_before_it_writes(self):
         x = np.zeros((3, 2))
         with pytest.raises(IndexError):
-            run("inc_take", [x, np.ones((2, 2)), integer([0, 7])], [tensor("float64", 2)], (False, True))
+            run("advanced_inc", [x, np.ones((2, 2)), integer([0, 7])], [tensor("float64", 2)], ((0,), False, True))
         assert not x.any()
 
     @pytest.mark.parametrize("axes", [(0,), (1,), (0, 1), (1, 2), (0, 2), (0, 1, 2), (1, 3), (3,)])
@@ -422,7 +416,7 @@ class TestOrder:
         dtype = data.draw(st.sampled_from([d for d in DTYPES if not d.startswith("complex")]))
         x = (sample(shape, "int8", data.draw(st.integers(0, 9))) % 3).astype(dtype)
         x = data.draw(st.sampled_from(list(variants(x))))
-        out = make("nonzero", [x], [tensor("int64", 1)] * len(shape)).call([x])
+        out = make("nonzero", [x], [tensor("int64", 1)] * len(shape), (0,)).call([x])
         for got, expected in zip(out, np.nonzero(x), strict=True):
             assert_array_equal(got, expected)
 

@@ -53,7 +53,7 @@ def symbol(value):
 def all_native(inputs, outputs):
     """A function of which no part runs in Python."""
     f = theano.function(inputs, outputs, on_unused_input="ignore")
-    assert not [i.node for i in f.fn.instrs if i.name in ("thunk", "perform", "call")]
+    assert not [i.node for i in f.fn.instrs if i.op.runs_python]
     return f
 
 

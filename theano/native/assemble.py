@@ -10,24 +10,13 @@ from theano.gof.branches import TOP, Region, is_lazy
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.link import raise_with_op
 from theano.gof.op import registered_c_code
+from theano.native import instructions as vm
 from theano.native.fusion import find_groups
 from theano.native.indexed import fuse_indexing
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
 from theano.native.schedule import Schedule, arrange
 from theano.scalar import Scalar
 from theano.tensor.type_other import MakeSlice
-
-# Instructions whose prepare step looks at no element of an array.
-_SHAPE_ONLY = frozenset({
-    "kernel", "indexed_kernel", "view", "dimshuffle", "scalar", "copy", "cast_copy", "shape", "shape_i",
-    "makevector", "dot", "gemm", "gemv", "ger", "dot22scalar", "batched_dot", "rebroadcast",
-})  # fmt: skip
-# Instructions that look at the elements of their inputs from this position on.
-_READS_FROM = {
-    "subtensor": 1, "inc_subtensor": 2, "take": 1, "inc_take": 2, "advanced_subtensor": 1, "advanced_inc": 2,
-    "masked": 1, "reshape": 1, "specify_shape": 1, "check_index": 0, "check_bounds": 1, "assert_op": 1, "alloc": 1, "diagonal": 1,
-    "alloc_empty": 0, "split": 1, "join": 0,
-}  # fmt: skip
 
 
 class NeedsPython(Exception):
@@ -73,7 +62,7 @@ class NativeThunk:
 
     @property
     def native_nodes(self) -> list[Apply]:
-        python = {i.node for i in self.instrs if i.name in ("perform", "thunk", "call")}
+        python = {i.node for i in self.instrs if i.op.runs_python}
         return [node for node in self.nodes if node not in python]
 
     def free(self) -> None:
@@ -93,7 +82,7 @@ def move_times(program: Any, instrs: Sequence[Instr], profile: Any) -> None:
         if instr.node is not None:
             seconds[instr.node] = seconds.get(instr.node, 0.0) + time
             calls[instr.node] = max(calls.get(instr.node, 0), count)
-    python = {i.node for i in instrs if i.name == "thunk" and not hasattr(i.params[0], "cthunk")}
+    python = {i.node for i in instrs if isinstance(i.op, vm.Thunk) and not hasattr(i.op.thunk, "cthunk")}
     for node, time in seconds.items():
         profile.apply_time[node] = profile.apply_time.get(node, 0.0) + time
         profile.apply_callcount[node] = profile.apply_callcount.get(node, 0) + calls[node]
@@ -146,7 +135,7 @@ def _unboxed_numbers(builder: ProgramBuilder, numbers: Sequence[Variable]) -> di
     builder.node = None
     for variable in dict.fromkeys(numbers):
         cells[variable] = builder.new_cell(("object",))
-        builder.emit("call", [builder.cell(variable)], [cells[variable]], (operator.itemgetter(()),))
+        builder.emit(vm.Call(operator.itemgetter(())), [builder.cell(variable)], [cells[variable]])
     return cells
 
 
@@ -252,20 +241,20 @@ class Lowered:
             if hasattr(variable.type, "set_state"):
                 snapshot = Snapshot(variable.type)
                 self.snapshots.append(snapshot)
-                builder.emit("call", [builder.cell(variable)], [builder.new_cell(("object",))], (snapshot.take,))
+                builder.emit(vm.Call(snapshot.take), [builder.cell(variable)], [builder.new_cell(("object",))])
         for variable in destroyed:
             if not hasattr(variable.type, "set_state"):
                 original = builder.cell(variable)
                 copy = builder.new_cell(builder.cells[original])
-                builder.emit("deepcopy", [original], [copy])
+                builder.emit(vm.Deepcopy(), [original], [copy])
                 builder.replace(variable, copy)
 
     def tail_is_preparable(self) -> bool:
         """Whether all of the tail can be checked before any of it runs."""
         made: set[int] = set()
         for instr in self.builder.instrs[self.tail_start :]:
-            first = _READS_FROM.get(instr.name)
-            if instr.name not in _SHAPE_ONLY and (first is None or not made.isdisjoint(instr.ins[first:])):
+            first = instr.op.reads_from
+            if instr.op.fails or (first is not None and not made.isdisjoint(instr.ins[first:])):
                 return False
             made.update(instr.outs)
         return True
@@ -289,7 +278,7 @@ class Lowered:
 
             def start() -> None:
                 builder.node = node
-                jumps[0] = builder.emit("jump_if_false", [builder.cell(condition)], [], (0,))
+                jumps[0] = builder.emit(vm.JumpIfFalse(0), [builder.cell(condition)], [])
 
             def finish(branch: int) -> None:
                 builder.node = node
@@ -297,10 +286,10 @@ class Lowered:
                     # A result that nothing else can reach is handed over; anything else would be an alias.
                     owned = value.owner is not None and len(value.clients) == 1
                     moves = node.op.as_view or (owned and value not in self.schedule.root_of)
-                    builder.emit("view" if moves else "deepcopy", [builder.cell(value)], [builder.cell(out)])
+                    builder.emit(vm.View() if moves else vm.Deepcopy(), [builder.cell(value)], [builder.cell(out)])
                 if branch == 0:
-                    jumps[1] = builder.emit("jump", [], [], (0,))
-                builder.patch(jumps[branch], (len(builder.instrs),))
+                    jumps[1] = builder.emit(vm.Jump(0), [], [])
+                builder.aim(jumps[branch], len(builder.instrs))
 
             todo.append(lambda: finish(1))
             push_nodes(regions.get(Region(node, 1), []))
@@ -349,7 +338,8 @@ def _lower_to_python(builder: ProgramBuilder, node: Apply, storage_map: Any, com
     storage_map = {v: [v.data if isinstance(v, Constant) else None] for v in (*node.inputs, *node.outputs)}
     ins = [storage_map[v] for v in node.inputs]
     outs = [storage_map[v] for v in node.outputs]
-    computed = [compute_map.setdefault(v, [False]) for v in node.outputs]
+    for variable in node.outputs:
+        compute_map.setdefault(variable, [False])
     for variable in node.inputs:
         compute_map.setdefault(variable, [True])
     thunk = node.op.make_thunk(node, storage_map, compute_map, no_recycling=list(node.outputs))
@@ -360,7 +350,7 @@ def _lower_to_python(builder: ProgramBuilder, node: Apply, storage_map: Any, com
     scalars = [storage_map[v] for v in dict.fromkeys(node.inputs) if isinstance(v.type, Scalar)]
     if scalars:
         thunk = _with_numpy_scalars(thunk, scalars)
-    builder.emit_for(node, "thunk", (thunk, tuple(ins), tuple(outs), tuple(computed)))
+    builder.emit_for(node, vm.Thunk(thunk, tuple(ins), tuple(outs)))
 
 
 def _with_numpy_scalars(thunk: Any, scalars: list[list[Any]]) -> Any:

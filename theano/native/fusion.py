@@ -18,6 +18,7 @@ from typing import Any
 from theano import scalar
 from theano.gof.branches import TOP, is_lazy
 from theano.gof.graph import Apply, Variable
+from theano.native import instructions as vm
 from theano.native.ir import MAX_OPERANDS, Kernel
 from theano.native.lowering.loops import (
     Nest,
@@ -286,7 +287,7 @@ class Group:
             if isinstance(node.op, Assert):
                 conditions = [builder.cell(v) for v in node.inputs[1:]]
                 checked = builder.new_cell(builder.cells[conditions[0]])
-                builder.emit("assert_op", [conditions[0], *conditions], [checked], (str(node.op.msg), node.op.exc))
+                builder.emit(vm.AssertOp(str(node.op.msg), node.op.exc), [conditions[0], *conditions], [checked])
         outputs = [builder.cell(s.variable) for s in stored]
         outputs += [builder.temporary(out.dtype, self.pattern) for out in kernel.outputs[len(stored) :]]
         builder.emit_kernel(kernel, [builder.cell(loads[p]) for p in positions], outputs)

@@ -1,12 +1,12 @@
 """Kernels that gather their operands and scatter their results.
 
-The lowerings make an instruction of every gather (``take``, ``advanced_subtensor``) and of every write into a part of an
-array (``inc_take``, ``advanced_inc``, ``inc_subtensor``). This pass over the instructions lets a kernel do that work itself
-where the array in between is seen by nobody else:
+The lowerings make an instruction of every gather (``advanced_subtensor``) and of every write into a part of an array
+(``advanced_inc``, ``inc_subtensor``). This pass over the instructions lets a kernel do that work itself where the array in
+between is seen by nobody else:
 
-* ``take(table, i) -> x; kernel(x, ...)`` becomes ``check_bounds(table, i); indexed_kernel(table, ..., i)``;
-* ``kernel(...) -> y; inc_take(table, y, i)`` becomes ``check_bounds(table, i); indexed_kernel(..., table, i)``, and a write
-  into slices an `indexed_kernel` over the view.
+* ``advanced_subtensor(table, i) -> x; kernel(x, ...)`` becomes ``check_bounds(table, i); indexed_kernel(table, ..., i)``;
+* ``kernel(...) -> y; advanced_inc(table, y, i)`` becomes ``check_bounds(table, i); indexed_kernel(..., table, i)``, and a
+  write into slices an `indexed_kernel` over the view.
 
 The text of the kernel stays what it was: how an `indexed_kernel` runs it is described in ``runtime/instr_indexed.c``.
 
@@ -22,25 +22,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from theano.native import instructions as vm
 from theano.native import ir
+from theano.native.memory import Sharing, overwritten
 from theano.native.program import Instr, PendingKernel, ProgramBuilder
 
-INPLACE_PARAM = {"gemm": 0, "gemv": 0, "ger": 0, "inc_subtensor": 2, "inc_take": 1, "advanced_inc": 2}
-"""Position of the param that says that the first input is overwritten."""
-
-_GATHERS = frozenset({"take", "advanced_subtensor"})
-_SCATTERS = frozenset({"inc_take", "advanced_inc", "inc_subtensor"})
-_JUMPS = frozenset({"jump", "jump_if_false"})
-# Instructions that write into none of their inputs, and those of them whose outputs share no memory with these.
-_VIEWS = frozenset({
-    "view", "dimshuffle", "subtensor", "reshape", "specify_shape", "rebroadcast", "assert_op", "diagonal", "split", "scalar",
-    "contiguous",
-})  # fmt: skip
-_FRESH = frozenset({
-    "copy", "deepcopy", "shape", "shape_i", "makevector", "alloc", "alloc_empty", "alloc_like_fill", "arange",
-    "join", "take", "advanced_subtensor", "cast_copy", "cumulate", "sort", "argsort", "topk", "searchsorted",
-    "nonzero", "check_index", "check_bounds", "dot", "dot22scalar", "batched_dot",
-})  # fmt: skip
 _MOST_GATHERS = 8
 _MOST_RANK = 24
 
@@ -116,8 +102,8 @@ def fuse_indexing(builder: ProgramBuilder, outputs: set[int], tail_start: int | 
     int or None
         The new position of the first instruction of the tail.
     """
-    names = {instr.name for instr in builder.instrs}
-    if "kernel" not in names or names.isdisjoint(_GATHERS | _SCATTERS):
+    kinds = {type(instr.op) for instr in builder.instrs}
+    if vm.Kernel not in kinds or kinds.isdisjoint((vm.AdvancedSubtensor, vm.AdvancedInc, vm.IncSubtensor)):
         return tail_start
     program = _Program(builder, outputs)
     program.fuse_gathers()
@@ -136,8 +122,7 @@ class _Program:
         self.replaced: dict[int, list[Instr]] = {}
         self.makers: dict[int, list[int]] = {}
         self.readers: dict[int, list[int]] = {}
-        self._root: dict[int, int] = {}
-        self._writes: list[tuple[int, ...]] = []
+        self.root = Sharing(self.instrs, builder.kernels).root
         self._blocks: list[int] = []
         # What nobody makes, and what must stay, is as good as read by somebody else.
         for cell in outputs:
@@ -147,55 +132,21 @@ class _Program:
                 self.makers.setdefault(cell, []).append(position)
             for cell in instr.ins:
                 self.readers.setdefault(cell, []).append(position)
-            self._writes.append(self._note_memory(instr))
         self._find_blocks()
         self.written: dict[int, list[int]] = {}
-        for position, cells in enumerate(self._writes):
+        for position, instr in enumerate(self.instrs):
+            cells = instr.ins if instr.op.memory is vm.Memory.ANY else overwritten(instr, builder.kernels).values()
             for cell in cells:
                 self.written.setdefault(self.root(cell), []).append(position)
 
-    def _note_memory(self, instr: Instr) -> tuple[int, ...]:
-        """Unite the cells that share memory by an instruction; returns those that it overwrites."""
-        if instr.name == "kernel":
-            kernel = self._kernel_of(instr)
-            aliases = [(instr.ins[o.alias], cell) for o, cell in zip(kernel.outputs, instr.outs, strict=True) if o.alias >= 0]
-            for source, cell in aliases:
-                self._unite(source, cell)
-            return tuple(source for source, _ in aliases)
-        if instr.name in INPLACE_PARAM:
-            if not instr.params[INPLACE_PARAM[instr.name]]:
-                return ()
-            self._unite(instr.ins[0], instr.outs[0])
-            return (instr.ins[0],)
-        if instr.name in _FRESH or instr.name in _JUMPS:
-            return ()
-        for cell in (*instr.ins, *instr.outs)[1:]:
-            self._unite((*instr.ins, *instr.outs)[0], cell)
-        return () if instr.name in _VIEWS else instr.ins
-
-    def _kernel_of(self, instr: Instr) -> ir.Kernel:
-        pending = instr.params[0]
-        assert isinstance(pending, PendingKernel)
-        return self.builder.kernels[pending.number]
-
-    def root(self, cell: int) -> int:
-        """One cell for all those that may share memory with this one."""
-        while (up := self._root.get(cell, cell)) != cell:
-            self._root[cell] = self._root.get(up, up)
-            cell = up
-        return cell
-
-    def _unite(self, a: int, b: int) -> None:
-        self._root[self.root(b)] = self.root(a)
-
     def _find_blocks(self) -> None:
         """Number the runs of instructions that are entered and left at their ends only."""
-        starts = {i.params[0] for i in self.instrs if i.name in _JUMPS}
+        starts = {i.op.target for i in self.instrs if i.op.jumps}
         number = 0
         for position, instr in enumerate(self.instrs):
             number += position in starts
             self._blocks.append(number)
-            number += instr.name in _JUMPS
+            number += instr.op.jumps
 
     def _only(self, cell: int) -> int | None:
         """The position of the one instruction that makes a cell."""
@@ -223,32 +174,32 @@ class _Program:
         found = self.kernels.get(position)
         if found is None:
             instr = self.instrs[position]
-            found = _Kernel(position, instr, self._kernel_of(instr))
+            found = _Kernel(position, instr, self.builder.kernels[instr.op.kernel.number])
         return found
 
     # -- gathers
 
     def fuse_gathers(self) -> None:
         for position, instr in enumerate(self.instrs):
-            if instr.name in _GATHERS and not (instr.name == "take" and instr.params != (0,)):
+            if isinstance(instr.op, vm.AdvancedSubtensor):
                 self._fuse_gather(position, instr)
 
     def _fuse_gather(self, position: int, instr: Instr) -> None:
         table, *indices = instr.ins
-        axes = (0,) if instr.name == "take" else tuple(instr.params[0])
+        axes = instr.op.axes
         cell = instr.outs[0]
         steps = [position]
         if self._only(cell) != position or len(axes) == self._rank(table):
             return
         readers = self.readers.get(cell, [])
-        if len(readers) == 1 and readers[0] >= 0 and self.instrs[readers[0]].name == "reshape":
+        if len(readers) == 1 and readers[0] >= 0 and isinstance(self.instrs[readers[0]].op, vm.Reshape):
             array = self._index_of_reshaped(instr, readers[0])
             if array is None:
                 return
             indices, steps = [array], [position, readers[0]]
             cell = self.instrs[readers[0]].outs[0]
             readers = self.readers.get(cell, []) if self._only(cell) == steps[1] else []
-        if len(readers) != 1 or readers[0] < 0 or self.instrs[readers[0]].name != "kernel":
+        if len(readers) != 1 or readers[0] < 0 or not isinstance(self.instrs[readers[0]].op, vm.Kernel):
             return
         user = self.kernel_at(readers[0])
         count = self._rank(cell) - self._rank(table) + len(axes)
@@ -275,10 +226,10 @@ class _Program:
         """The index array `i` of ``table[i.flatten()].reshape((*i.shape, *table.shape[1:]))``."""
         flat = self._only(gather.ins[1])
         lengths = self._only(self.instrs[position].ins[1])
-        if gather.name != "take" or flat is None or lengths is None or len(self.instrs[position].ins) != 2:
+        if gather.op.axes != (0,) or flat is None or lengths is None or len(self.instrs[position].ins) != 2:
             return None
         flatten, vector = self.instrs[flat], self.instrs[lengths]
-        if flatten.name != "reshape" or vector.name != "makevector" or len(flatten.ins) != 2:
+        if not isinstance(flatten.op, vm.Reshape) or not isinstance(vector.op, vm.Makevector) or len(flatten.ins) != 2:
             return None
         value = self.constants.get(flatten.ins[1])
         if value is None or value.tolist() != [-1]:
@@ -293,7 +244,7 @@ class _Program:
             if maker is None:
                 return None
             length = self.instrs[maker]
-            if length.name != "shape_i" or length.ins != (source,) or length.params != (axis,):
+            if length.op != vm.ShapeI(axis) or length.ins != (source,):
                 return None
         return array
 
@@ -301,17 +252,17 @@ class _Program:
 
     def fuse_scatters(self) -> None:
         for position, instr in enumerate(self.instrs):
-            if instr.name in _SCATTERS:
+            if isinstance(instr.op, vm.AdvancedInc | vm.IncSubtensor):
                 self._fuse_scatter(position, instr)
 
     def _fuse_scatter(self, position: int, instr: Instr) -> None:
         target, value, *indices = instr.ins
         made = self._only(value)
-        if made is None or self.readers.get(value) != [position] or self.instrs[made].name != "kernel":
+        if made is None or self.readers.get(value) != [position] or not isinstance(self.instrs[made].op, vm.Kernel):
             return
         maker = self.kernel_at(made)
         kernel = _without_aliases(maker.kernel, set(range(len(maker.kernel.inputs))))
-        *_, set_it, inplace = instr.params
+        set_it, inplace = instr.op.set, instr.op.inplace
         if kernel.n_inner or len(kernel.outputs) != 1 or self._dtype(value) != self._dtype(target):
             return
         if not set_it and (kernel.outputs[0].dtype == "bool" or len(kernel.inputs) + 2 > ir.MAX_OPERANDS):
@@ -320,15 +271,15 @@ class _Program:
         rank, ndim = len(out.dims), self._rank(target)
         if rank == 0 or rank > _MOST_RANK or min(out.dims) < 0 or any(self._flags(value)):
             return
-        if instr.name == "inc_subtensor":
-            entries = instr.params[0]
+        if isinstance(instr.op, vm.IncSubtensor):
+            entries = instr.op.index
             axes: tuple[int, ...] = ()
             if rank != ndim - sum(isinstance(e, int) or (e is not None and e[0] == "i") for e in entries) + entries.count(None):
                 return
             at = 0 if maker.dims is None else out.dims.index(maker.dims[0])
             count = 1 if maker.dims is None else len(maker.dims)
         else:
-            axes = (0,) if instr.name == "inc_take" else tuple(instr.params[0])
+            axes = instr.op.axes
             at = axes[0] if axes == tuple(range(axes[0], axes[0] + len(axes))) else 0
             count = max(self._rank(cell) for cell in indices)
             if rank != ndim - len(axes) + count or count == 0 or len(axes) == ndim:
@@ -359,12 +310,12 @@ class _Program:
         axes = scatter[1]
         # Where the table is the target, what was gathered has been checked.
         found = [_bounds(instr, source, indices, axes)] if axes and not same else []
-        found.append(Instr("view" if inplace else "copy", (source,), (out,), (), instr.node))
+        found.append(Instr(vm.View() if inplace else vm.Copy(), (source,), (out,), instr.node))
         target = out
         if not axes:
             rank = len(maker.kernel.outputs[0].dims)
             target = self.builder.new_cell(("tensor", self._dtype(out), rank, (False,) * rank))
-            found.append(Instr("subtensor", (out, *indices), (target,), (_shifted(instr.params[0]),), instr.node))
+            found.append(Instr(vm.Subtensor(_shifted(instr.op.index)), (out, *indices), (target,), instr.node))
         written = self.builder.new_cell(self.builder.cells[target])
         found.append(self._indexed(maker, (written,), instr.node, (target,), indices if axes else [], scatter, same))
         return found
@@ -378,7 +329,7 @@ class _Program:
         ins += [*target, *(c for g in user.gathers for c in g.indices), *indices]
         gathers = tuple((g.operand, g.at, g.axes, g.operand in same) for g in user.gathers)
         pending = PendingKernel(self.builder.kernel_number(user.kernel))
-        return Instr("indexed_kernel", tuple(ins), outs, (pending, user.dims, gathers, scatter), node)
+        return Instr(vm.IndexedKernel(pending, user.dims, gathers, scatter), tuple(ins), outs, node)
 
     def rebuild(self, tail_start: int | None) -> int | None:
         """Put the new instructions in place; jumps go where they went."""
@@ -386,13 +337,7 @@ class _Program:
             self.replaced[position] = [self._indexed(user, user.instr.outs, user.instr.node)]
         if not self.replaced:
             return tail_start
-        moved: list[int] = []
-        instrs: list[Instr] = []
-        for position, instr in enumerate(self.instrs):
-            moved.append(len(instrs))
-            instrs += self.replaced.get(position, [instr])
-        moved.append(len(instrs))
-        self.builder.instrs[:] = [i._replace(params=(moved[i.params[0]],)) if i.name in _JUMPS else i for i in instrs]
+        moved = self.builder.replace_instrs(self.replaced)
         return None if tail_start is None else moved[tail_start]
 
 
@@ -420,7 +365,7 @@ def _adding(kernel: ir.Kernel) -> ir.Kernel:
 
 
 def _bounds(instr: Instr, table: int, indices: Any, axes: tuple[int, ...]) -> Instr:
-    return Instr("check_bounds", (table, *indices), (), (axes,), instr.node)
+    return Instr(vm.CheckBounds(axes), (table, *indices), (), instr.node)
 
 
 def _shifted(entries: Any) -> Any:

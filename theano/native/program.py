@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theano.gof.graph import Apply, Constant, Variable
+from theano.native import instructions as vm
 from theano.native import ir
 from theano.native.fastcall import _runtime
 from theano.native.threads import apply_thread_count
@@ -31,13 +32,17 @@ class CannotLower(Exception):
 
 
 class Instr(NamedTuple):
-    """One instruction: cells read and written, parameters of the operation, and the node that it comes from."""
+    """One instruction: what it does, the cells that it reads and those that it makes, and the node that it comes from."""
 
-    name: str
+    op: vm.Instruction
     ins: tuple[int, ...]
     outs: tuple[int, ...]
-    params: tuple[Any, ...]
     node: Apply | None
+
+    @property
+    def name(self) -> str:
+        """The name of the instruction."""
+        return self.op.name
 
 
 class PendingKernel(NamedTuple):
@@ -158,28 +163,28 @@ class ProgramBuilder:
         if variable.type.dtype == dtype:
             return cell
         result = self.temporary(dtype, variable.type.broadcastable)
-        self.emit("cast_copy", [cell], [result])
+        self.emit(vm.CastCopy(), [cell], [result])
         return result
 
     def flattened(self, cell: int, out: int | None = None) -> int:
         """The cell of all elements of an array as a vector: `out`, or a new one."""
         if out is None:
             out = self.new_cell(("tensor", self.cells[cell][1], 1, (False,)))
-        self.emit("reshape", [cell, self.constant(np.array([-1]))], [out], (1,))
+        self.emit(vm.Reshape(), [cell, self.constant(np.array([-1]))], [out])
         return out
 
-    def emit(self, name: str, ins: Iterable[int], outs: Iterable[int], params: tuple[Any, ...] = ()) -> int:
+    def emit(self, op: vm.Instruction, ins: Iterable[int], outs: Iterable[int]) -> int:
         """Append an instruction for the current node; returns its position."""
-        self.instrs.append(Instr(name, tuple(ins), tuple(outs), params, self.node))
+        self.instrs.append(Instr(op, tuple(ins), tuple(outs), self.node))
         return len(self.instrs) - 1
 
-    def emit_for(self, node: Apply, name: str, params: tuple[Any, ...] = ()) -> int:
+    def emit_for(self, node: Apply, op: vm.Instruction) -> int:
         """Append an instruction whose operands are the node's inputs and outputs."""
-        return self.emit(name, map(self.cell, node.inputs), map(self.cell, node.outputs), params)
+        return self.emit(op, map(self.cell, node.inputs), map(self.cell, node.outputs))
 
     def emit_kernel(self, kernel: ir.Kernel, ins: Iterable[int], outs: Iterable[int]) -> int:
         """Append the launch of a kernel; equal kernels are compiled once."""
-        return self.emit("kernel", ins, outs, (PendingKernel(self.kernel_number(kernel)),))
+        return self.emit(vm.Kernel(PendingKernel(self.kernel_number(kernel))), ins, outs)
 
     def kernel_number(self, kernel: ir.Kernel) -> int:
         """The number of a kernel in `kernels`."""
@@ -189,9 +194,26 @@ class ProgramBuilder:
             self.kernels.append(kernel)
         return number
 
-    def patch(self, position: int, params: tuple[Any, ...]) -> None:
-        """Replace the params of an instruction (the target of a jump that was not known)."""
-        self.instrs[position] = self.instrs[position]._replace(params=params)
+    def aim(self, position: int, target: int) -> None:
+        """Set the target of a jump that was not known."""
+        self.instrs[position] = self.instrs[position]._replace(op=self.instrs[position].op.aimed(target))
+
+    def replace_instrs(self, replaced: dict[int, list[Instr]]) -> list[int]:
+        """Put other instructions in the places of some; jumps go where they went.
+
+        Returns
+        -------
+        list of int
+            For each position before, and that after the last one, where it is now.
+        """
+        moved: list[int] = []
+        instrs: list[Instr] = []
+        for position, instr in enumerate(self.instrs):
+            moved.append(len(instrs))
+            instrs += replaced.get(position, [instr])
+        moved.append(len(instrs))
+        self.instrs[:] = [i._replace(op=i.op.aimed(moved[i.op.target])) if i.op.jumps else i for i in instrs]
+        return moved
 
     def load_kernels(self) -> list[Any]:
         """Compile, or take from the cache, all kernels; they are in the order of `self.kernels`."""
@@ -213,7 +235,7 @@ class ProgramBuilder:
             for instr in instrs:
                 result.append(tuple(c for c in read if c not in instr.ins))
                 # A loop takes over initial values that are not needed after it.
-                if instr.name != "scan":
+                if not isinstance(instr.op, vm.Scan):
                     read.update((c, None) for c in instr.ins if c in of_node)
         return result
 
@@ -269,10 +291,10 @@ class ProgramBuilder:
         frees = [[]] * len(self.instrs) if keep_values else self.last_uses(kept, shown)
         instrs = []
         for position, (instr, free) in enumerate(zip(self.instrs, frees, strict=True)):
-            params = instr.params
+            params: tuple[Any, ...] = instr.op
             if params and isinstance(params[0], PendingKernel | PendingProgram):
                 params = (params[0].resolve(kernels), *params[1:])
-            instrs.append((instr.name, instr.ins, instr.outs, params, position, tuple(free), shown[position]))
+            instrs.append((instr.op.name, instr.ins, instr.outs, params, position, tuple(free), shown[position]))
         apply_thread_count(_runtime)
         return _runtime.Program(
             self.cells,

@@ -90,7 +90,7 @@ def _key(compiler: str) -> str:
     import numpy
 
     digest = blake2b(digest_size=12)
-    for path in sorted(glob.glob(os.path.join(glob.escape(SOURCES), "*.[ch]"))):
+    for path in sorted(p for p in glob.glob(os.path.join(glob.escape(SOURCES), "*")) if p.endswith((".c", ".h", ".def"))):
         with open(path, "rb") as file:
             digest.update(file.read())
     for part in (

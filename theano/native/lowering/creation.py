@@ -10,6 +10,7 @@ import numpy as np
 
 from theano import scalar
 from theano.gof.graph import Apply, Variable
+from theano.native import instructions as vm
 from theano.native.lowering.loops import lower_elemwise
 from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.tensor.basic import Alloc, AllocDiag, AllocEmpty, ARange, Eye, Tri
@@ -24,17 +25,17 @@ from theano.tensor.type import TensorType
 def lower_alloc(builder: ProgramBuilder, node: Apply) -> None:
     if node.inputs[0].type.dtype != node.outputs[0].type.dtype:
         raise CannotLower("a fill value of another dtype")
-    builder.emit_for(node, "alloc")
+    builder.emit_for(node, vm.Alloc())
 
 
 @lowers(AllocEmpty)
 def lower_alloc_empty(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, "alloc_empty")
+    builder.emit_for(node, vm.AllocEmpty())
 
 
 @lowers(ARange)
 def lower_arange(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, "arange")
+    builder.emit_for(node, vm.Arange())
 
 
 @lowers(Choose)
@@ -43,7 +44,7 @@ def lower_choose(builder: ProgramBuilder, node: Apply) -> None:
     index, *choices = node.inputs
     out = node.outputs[0]
     cells = [builder.cell(index), *(builder.converted(choice, out.type.dtype) for choice in choices)]
-    builder.emit("choose", cells, [builder.cell(out)], (("raise", "wrap", "clip").index(node.op.mode),))
+    builder.emit(vm.Choose(vm.OutOfBounds[node.op.mode.upper()]), cells, [builder.cell(out)])
 
 
 # -- diagonals: views of what is there already
@@ -56,8 +57,8 @@ def _set_diagonal(builder: ProgramBuilder, out: Variable, offset: int | Variable
     if isinstance(offset, Variable):
         sources.append(builder.cell(offset))
         offset = 0
-    builder.emit("diagonal", sources, [view], (offset, tuple(range(out.type.ndim))))
-    builder.emit("inc_subtensor", [view, value], [written], ((("s", None, None, None),), True, True))
+    builder.emit(vm.Diagonal(offset, tuple(range(out.type.ndim))), sources, [view])
+    builder.emit(vm.IncSubtensor((("s", None, None, None),), True, True), [view, value], [written])
 
 
 @lowers(Eye)
@@ -65,7 +66,7 @@ def lower_eye(builder: ProgramBuilder, node: Apply) -> None:
     rows, columns, offset = node.inputs
     out = node.outputs[0]
     zero, one = (builder.constant(np.array(n, dtype=out.type.dtype)) for n in (0, 1))
-    builder.emit("alloc", [zero, builder.cell(rows), builder.cell(columns)], [builder.cell(out)])
+    builder.emit(vm.Alloc(), [zero, builder.cell(rows), builder.cell(columns)], [builder.cell(out)])
     _set_diagonal(builder, out, offset, one)
 
 
@@ -81,13 +82,13 @@ def emit_matrix_of_diagonal(builder: ProgramBuilder, node: Apply, offset: int) -
     """A matrix of zeros but for one diagonal, the node's input."""
     (x,), (out,) = node.inputs, node.outputs
     length = TensorType("int64", ())()
-    builder.emit("shape_i", [builder.cell(x)], [builder.cell(length)], (0,))
+    builder.emit(vm.ShapeI(0), [builder.cell(x)], [builder.cell(length)])
     if offset:
         longer = Elemwise(scalar.add).make_node(length, np.int64(abs(offset)))
         lower_elemwise(builder, longer)
         length = longer.outputs[0]
     zero = builder.constant(np.zeros((), out.type.dtype))
-    builder.emit("alloc", [zero, builder.cell(length), builder.cell(length)], [builder.cell(out)])
+    builder.emit(vm.Alloc(), [zero, builder.cell(length), builder.cell(length)], [builder.cell(out)])
     _set_diagonal(builder, out, offset, builder.cell(x))
 
 
@@ -95,7 +96,7 @@ def emit_matrix_of_diagonal(builder: ProgramBuilder, node: Apply, offset: int) -
 def lower_fill_diagonal(builder: ProgramBuilder, node: Apply) -> None:
     a, value, *offset = node.inputs
     out = node.outputs[0]
-    builder.emit("copy", [builder.cell(a)], [builder.cell(out)])
+    builder.emit(vm.Copy(), [builder.cell(a)], [builder.cell(out)])
     _set_diagonal(builder, out, offset[0] if offset else 0, builder.converted(value, a.type.dtype))
 
 
@@ -105,7 +106,7 @@ def lower_fill_diagonal(builder: ProgramBuilder, node: Apply) -> None:
 def _spread(builder: ProgramBuilder, cell: int, dtype: str, ndim: int) -> Variable:
     """A number as an operand of an expression of `ndim` dims."""
     variable = TensorType(dtype, (True,) * ndim)()
-    builder.emit("dimshuffle", [cell], [builder.cell(variable)], ((-1,) * ndim,))
+    builder.emit(vm.Dimshuffle((-1,) * ndim), [cell], [builder.cell(variable)])
     return variable
 
 
@@ -114,8 +115,8 @@ def _position(builder: ProgramBuilder, length: Variable, axis: int, ndim: int, d
     variable = TensorType(dtype, tuple(d != axis for d in range(ndim)))()
     vector = builder.temporary(dtype, (False,))
     start, step = (builder.constant(np.array(n)) for n in (0, 1))
-    builder.emit("arange", [start, builder.cell(length), step], [vector])
-    builder.emit("dimshuffle", [vector], [builder.cell(variable)], (tuple(0 if d == axis else -1 for d in range(ndim)),))
+    builder.emit(vm.Arange(), [start, builder.cell(length), step], [vector])
+    builder.emit(vm.Dimshuffle(tuple(0 if d == axis else -1 for d in range(ndim))), [vector], [builder.cell(variable)])
     return variable
 
 

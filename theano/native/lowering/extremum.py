@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from theano.gof.graph import Apply
+from theano.native import instructions as vm
 from theano.native import ir
 from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.tensor.basic import Argmax, MaxAndArgmax
@@ -38,7 +39,7 @@ def _lower_complex(builder: ProgramBuilder, node: Apply) -> bool:
     reduced = list(range(x.type.ndim)) if axis is None else [a % x.type.ndim for a in axis]
     if reduced != sorted(reduced) or not reduced:
         raise CannotLower("positions in another order of the axes")
-    builder.emit("complex_extremum", [builder.cell(x)], map(builder.cell, node.outputs), (False, sum(1 << a for a in reduced)))
+    builder.emit(vm.ComplexExtremum(False, tuple(reduced)), [builder.cell(x)], map(builder.cell, node.outputs))
     return True
 
 

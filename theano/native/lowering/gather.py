@@ -6,6 +6,7 @@ from typing import Any
 
 from theano import scalar
 from theano.gof.graph import Apply, Constant
+from theano.native import instructions as vm
 from theano.native.lowering.loops import lower_elemwise
 from theano.native.lowering.subtensor import require_value_kind
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
@@ -92,7 +93,7 @@ class _ArrayIndex:
         if ndim == 0:
             raise CannotLower("a mask without dimensions")
         found = [self.builder.temporary("int64", (False,)) for _ in range(ndim)]
-        self.builder.emit("nonzero", [self.builder.cell(mask), self.builder.cell(x)], found, (axis,))
+        self.builder.emit(vm.Nonzero(axis), [self.builder.cell(mask), self.builder.cell(x)], found)
         for cell in found:
             self.basic.append(_WHOLE)
             self.arrays.append(cell)
@@ -103,7 +104,7 @@ class _ArrayIndex:
         if self.plain:
             return cell
         view = self.builder.temporary(dtype, (False,) * self.rank)
-        self.builder.emit("subtensor", [cell, *self.basic_cells], [view], (tuple(self.basic),))
+        self.builder.emit(vm.Subtensor(tuple(self.basic)), [cell, *self.basic_cells], [view])
         return view
 
 
@@ -124,12 +125,12 @@ def lower_advanced_subtensor(builder: ProgramBuilder, node: Apply) -> None:
     if not is_tensor_like(x.type):
         raise CannotLower("elements of a value that is not an array")
     if len(entries) == 1 and is_tensor_like(entries[0].type) and entries[0].type.dtype == "bool" and entries[0].type.ndim:
-        builder.emit("masked", [builder.cell(x), builder.cell(entries[0])], [builder.cell(node.outputs[0])])
+        builder.emit(vm.Masked(), [builder.cell(x), builder.cell(entries[0])], [builder.cell(node.outputs[0])])
         return
     index = _ArrayIndex(builder, x, entries)
     source = index.slice_of(builder.cell(x), x.type.dtype)
     out = builder.cell(node.outputs[0])
-    builder.emit("advanced_subtensor", [source, *index.arrays], [out], (tuple(index.axes),))
+    builder.emit(vm.AdvancedSubtensor(tuple(index.axes)), [source, *index.arrays], [out])
 
 
 @lowers(AdvancedIncSubtensor, AdvancedBooleanIncSubtensor)
@@ -143,32 +144,32 @@ def lower_advanced_inc_subtensor(builder: ProgramBuilder, node: Apply) -> None:
     source, out = builder.cell(x), builder.cell(node.outputs[0])
     axes, set_it, inplace = tuple(index.axes), bool(op.set_instead_of_inc), bool(op.inplace)
     if index.plain:
-        builder.emit("advanced_inc", [source, value, *index.arrays], [out], (axes, set_it, inplace))
+        builder.emit(vm.AdvancedInc(axes, set_it, inplace), [source, value, *index.arrays], [out])
         return
-    builder.emit("view" if inplace else "copy", [source], [out])
+    builder.emit(vm.View() if inplace else vm.Copy(), [source], [out])
     target = index.slice_of(out, x.type.dtype)
     written = builder.temporary(x.type.dtype, (False,) * index.rank)
-    builder.emit("advanced_inc", [target, value, *index.arrays], [written], (axes, set_it, True))
+    builder.emit(vm.AdvancedInc(axes, set_it, True), [target, value, *index.arrays], [written])
 
 
 @lowers(Nonzero)
 def lower_nonzero(builder: ProgramBuilder, node: Apply) -> None:
     if node.inputs[0].type.dtype.startswith("complex"):
         raise CannotLower("complex elements that are not zero")
-    builder.emit_for(node, "nonzero")
+    builder.emit_for(node, vm.Nonzero(0))
 
 
 @lowers(ExtractDiag)
 def lower_extract_diag(builder: ProgramBuilder, node: Apply) -> None:
     op, x = node.op, node.inputs[0]
     source, out = builder.cell(x), builder.cell(node.outputs[0])
-    params = (int(op.offset), (int(op.axis1), int(op.axis2)))
+    diagonal = vm.Diagonal(int(op.offset), (int(op.axis1), int(op.axis2)))
     if op.view:
-        builder.emit("diagonal", [source], [out], params)
+        builder.emit(diagonal, [source], [out])
         return
     view = builder.temporary(x.type.dtype, node.outputs[0].type.broadcastable)
-    builder.emit("diagonal", [source], [view], params)
-    builder.emit("copy", [view], [out])
+    builder.emit(diagonal, [source], [view])
+    builder.emit(vm.Copy(), [view], [out])
 
 
 @lowers(CumOp)
@@ -177,8 +178,8 @@ def lower_cumulate(builder: ProgramBuilder, node: Apply) -> None:
     cell, axis = builder.cell(x), op.axis
     if axis is None:
         cell, axis = builder.flattened(cell), 0
-    params = (int(axis) % max(x.type.ndim, 1) if op.axis is not None else 0, op.mode == "mul")
-    builder.emit("cumulate", [cell], [builder.cell(node.outputs[0])], params)
+    along = int(axis) % max(x.type.ndim, 1) if op.axis is not None else 0
+    builder.emit(vm.Cumulate(along, op.mode == "mul"), [cell], [builder.cell(node.outputs[0])])
 
 
 @lowers(DiffOp)
@@ -186,7 +187,7 @@ def lower_diff(builder: ProgramBuilder, node: Apply) -> None:
     """Each order is a kernel over two views of the array."""
     op, x, out = node.op, node.inputs[0], node.outputs[0]
     if op.n == 0:
-        builder.emit_for(node, "copy")
+        builder.emit_for(node, vm.Copy())
         return
     lead = (_WHOLE,) * (op.axis % x.type.ndim)
     subtract = scalar.neq if x.type.dtype == "bool" else scalar.sub
@@ -195,7 +196,7 @@ def lower_diff(builder: ProgramBuilder, node: Apply) -> None:
         views = []
         for part in (("s", 1, None, None), ("s", None, -1, None)):
             view = TensorType(x.type.dtype, out.type.broadcastable)()
-            builder.emit("subtensor", [builder.cell(value)], [builder.cell(view)], ((*lead, part),))
+            builder.emit(vm.Subtensor((*lead, part)), [builder.cell(value)], [builder.cell(view)])
             views.append(view)
         step = Elemwise(subtract).make_node(*views)
         value = step.outputs[0]

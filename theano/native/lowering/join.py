@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from theano.gof.graph import Apply, Constant
+from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.tensor.basic import Join, Split
 
@@ -16,9 +17,9 @@ def lower_join(builder: ProgramBuilder, node: Apply) -> None:
     out = node.outputs[0]
     cells = [builder.converted(array, out.type.dtype) for array in arrays]
     if isinstance(axis, Constant):
-        builder.emit("join", cells, [builder.cell(out)], (int(axis.data) % out.type.ndim,))
+        builder.emit(vm.Join(int(axis.data) % out.type.ndim), cells, [builder.cell(out)])
     else:
-        builder.emit("join", [builder.cell(axis), *cells], [builder.cell(out)], (None,))
+        builder.emit(vm.Join(None), [builder.cell(axis), *cells], [builder.cell(out)])
 
 
 @lowers(Split)
@@ -29,4 +30,4 @@ def lower_split(builder: ProgramBuilder, node: Apply) -> None:
         ins, where = [x, sizes], int(axis.data) % x.type.ndim
     else:
         ins, where = [x, axis, sizes], None
-    builder.emit("split", map(builder.cell, ins), outs, (where, len(outs)))
+    builder.emit(vm.Split(where), map(builder.cell, ins), outs)

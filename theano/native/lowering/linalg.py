@@ -7,6 +7,7 @@ from typing import Any
 
 from theano import tensor
 from theano.gof.graph import Apply, Variable, io_toposort
+from theano.native import instructions as vm
 from theano.native.lowering.creation import emit_matrix_of_diagonal
 from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers
 from theano.tensor import nlinalg
@@ -17,8 +18,6 @@ from theano.tensor.type import TensorType
 from theano.tensor.type_other import NoneTypeT
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
-_STRUCTURES = {"symmetric": 1, "lower_triangular": 2, "upper_triangular": 3}
-_QR_MODES = {"r": 0, "reduced": 1, "complete": 2, "raw": 3}
 
 
 def _lapack_dtype(*inputs: Variable) -> str:
@@ -32,59 +31,61 @@ def _lapack_dtype(*inputs: Variable) -> str:
 
 
 def _emit(
-    builder: ProgramBuilder, node: Apply, name: str, params: tuple = (), inputs: Sequence[Variable] | None = None
+    builder: ProgramBuilder, node: Apply, instruction: vm.Instruction, inputs: Sequence[Variable] | None = None
 ) -> None:
     """Emit an instruction whose inputs are converted to their common floating point dtype."""
     inputs = node.inputs if inputs is None else inputs
     dtype = _lapack_dtype(*inputs)
-    builder.emit(name, [builder.converted(v, dtype) for v in inputs], map(builder.cell, node.outputs), params)
+    builder.emit(instruction, [builder.converted(v, dtype) for v in inputs], map(builder.cell, node.outputs))
 
 
 @lowers(Cholesky)
 def lower_cholesky(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, "cholesky", (bool(node.op.lower), node.op.on_error == "nan"))
+    _emit(builder, node, vm.Cholesky(bool(node.op.lower), node.op.on_error == "nan"))
 
 
 @lowers(Solve)
 def lower_solve(builder: ProgramBuilder, node: Apply) -> None:
     """Structures without a routine of their own are general ones."""
-    _emit(builder, node, "solve", (_STRUCTURES.get(node.op.A_structure, 0), bool(node.op.lower)))
+    given = node.op.A_structure.upper()
+    structure = vm.Structure[given] if given in vm.Structure.__members__ else vm.Structure.GENERAL
+    _emit(builder, node, vm.Solve(structure, bool(node.op.lower), False))
 
 
 @lowers(MatrixInverse)
 def lower_inverse(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, "inverse")
+    _emit(builder, node, vm.Inverse())
 
 
 @lowers(MatrixPinv)
 def lower_pinv(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, "pinv")
+    _emit(builder, node, vm.Pinv())
 
 
 @lowers(Det)
 def lower_det(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, "det")
+    _emit(builder, node, vm.Det())
 
 
 @lowers(Eigh)
 def lower_eigh(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, "eigh", (node.op.UPLO == "L",))
+    _emit(builder, node, vm.Eigh(node.op.UPLO == "L"))
 
 
 @lowers(Eig)
 def lower_eig(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, "eig")
+    _emit(builder, node, vm.Eig())
 
 
 @lowers(Eigvalsh)
 def lower_eigvalsh(builder: ProgramBuilder, node: Apply) -> None:
     matrices = [v for v in node.inputs if not isinstance(v.type, NoneTypeT)]
-    _emit(builder, node, "eigh", (bool(node.op.lower),), matrices)
+    _emit(builder, node, vm.Eigh(bool(node.op.lower)), matrices)
 
 
 @lowers(SVD)
 def lower_svd(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, "svd", (bool(node.op.full_matrices),))
+    _emit(builder, node, vm.Svd(bool(node.op.full_matrices)))
 
 
 @lowers(nlinalg.AllocDiag)
@@ -103,10 +104,10 @@ def lower_lstsq(builder: ProgramBuilder, node: Apply) -> None:
     cells = [builder.converted(x, dtype), builder.converted(y, dtype), builder.converted(rcond, "float64")]
     columns, sums = builder.temporary(dtype, (False, False)), builder.temporary(dtype, (False,))
     found = columns if y.type.ndim == 1 else builder.cell(solution)
-    builder.emit("lstsq", cells, [found, sums, builder.cell(rank), builder.cell(values)])
+    builder.emit(vm.Lstsq(), cells, [found, sums, builder.cell(rank), builder.cell(values)])
     if y.type.ndim == 1:
         builder.flattened(columns, builder.cell(solution))
-    builder.emit("residuals", [sums, builder.cell(rank), cells[0]], [builder.cell(residuals)])
+    builder.emit(vm.Residuals(), [sums, builder.cell(rank), cells[0]], [builder.cell(residuals)])
 
 
 @lowers(Expm, ExpmGrad)
@@ -118,19 +119,20 @@ def lower_expm(builder: ProgramBuilder, node: Apply) -> None:
     wide = builder.cell(out) if out.type.dtype == dtype else builder.temporary(dtype, (False, False))
     if isinstance(node.op, ExpmGrad):
         transposed = builder.temporary(dtype, (False, False))
-        builder.emit("dimshuffle", cells[:1], [transposed], ((1, 0),))
-        builder.emit("expm_direction", [transposed, cells[1]], [wide])
+        builder.emit(vm.Dimshuffle((1, 0)), cells[:1], [transposed])
+        builder.emit(vm.ExpmDirection(), [transposed, cells[1]], [wide])
     else:
-        builder.emit("expm", cells, [wide])
+        builder.emit(vm.Expm(), cells, [wide])
     if out.type.dtype != dtype:
-        builder.emit("cast_copy", [wide], [builder.cell(out)])
+        builder.emit(vm.CastCopy(), [wide], [builder.cell(out)])
 
 
 @lowers(QRFull, QRIncomplete)
 def lower_qr(builder: ProgramBuilder, node: Apply) -> None:
-    if node.op.mode not in _QR_MODES:
+    mode = node.op.mode.upper()
+    if mode not in vm.QrMode.__members__:
         raise CannotLower("a mode that is not known")
-    _emit(builder, node, "qr", (_QR_MODES[node.op.mode],))
+    _emit(builder, node, vm.Qr(vm.QrMode[mode]))
 
 
 def _emit_expressions(builder: ProgramBuilder, node: Apply, inputs: Sequence[Variable], results: Sequence[Any]) -> None:
@@ -141,7 +143,7 @@ def _emit_expressions(builder: ProgramBuilder, node: Apply, inputs: Sequence[Var
             raise CannotLower(f"{apply.op} is not native")
         lowering(builder, apply)
     for result, out in zip(results, node.outputs, strict=True):
-        builder.emit("cast_copy", [builder.cell(result)], [builder.cell(out)])
+        builder.emit(vm.CastCopy(), [builder.cell(result)], [builder.cell(out)])
 
 
 def _folded(g: Any, lower: bool) -> Any:
@@ -174,7 +176,7 @@ def lower_eigvalsh_grad(builder: ProgramBuilder, node: Apply) -> None:
     if dtype not in ("float32", "float64") or not available():
         raise CannotLower("LAPACK has no such routine")
     w, v = TensorType(dtype, (False,))(), TensorType(dtype, (False, False))()
-    builder.emit("eigh", [builder.converted(x, dtype) for x in (a, b)], [builder.cell(w), builder.cell(v)], (lower,))
+    builder.emit(vm.Eigh(lower), [builder.converted(x, dtype) for x in (a, b)], [builder.cell(w), builder.cell(v)])
     ga = tensor.dot(v * gw, v.T)
     gb = -tensor.dot(v * (gw * w), v.T)
     _emit_expressions(builder, node, [w, v, gw], [_folded(ga, lower), _folded(gb, lower)])
@@ -229,7 +231,7 @@ class _NumpySolve(Solve):
 
 @lowers(_NumpySolve)
 def lower_numpy_solve(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, "solve", (0, False, True))
+    _emit(builder, node, vm.Solve(vm.Structure.GENERAL, False, True))
 
 
 @lowers(nlinalg.TensorSolve)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from theano import scalar
 from theano.gof.graph import Apply, Constant, Variable
+from theano.native import instructions as vm
 from theano.native import ir
 from theano.native.lowering.scalars import StatementWriter, literal
 from theano.native.lowering.special import lower_special
@@ -312,7 +313,6 @@ def lower_careduce(builder: ProgramBuilder, node: Apply) -> None:
         _emit_cast(builder, node.inputs[0], node.outputs[0])
         return
     if node.inputs[0].type.dtype.startswith("complex") and type(node.op.scalar_op) in (scalar.Maximum, scalar.Minimum):
-        axes = sum(1 << axis for axis in reduced_axes(node))
-        builder.emit_for(node, "complex_extremum", (type(node.op.scalar_op) is scalar.Minimum, axes))
+        builder.emit_for(node, vm.ComplexExtremum(type(node.op.scalar_op) is scalar.Minimum, tuple(reduced_axes(node))))
         return
     _emit_single(builder, node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from theano.gof.graph import Apply, Variable
+from theano.native import instructions as vm
 from theano.native import ir
 from theano.native.ir import Load, Operand, Output, Reduce, Reload, Stage, Stmt, Store
 from theano.native.program import CannotLower, ProgramBuilder, lowers
@@ -292,4 +293,4 @@ def lower_crossentropy_categorical_grad(builder: ProgramBuilder, node: Apply) ->
 
 def _check_targets(builder: ProgramBuilder, node: Apply, targets: Variable, rows: Variable) -> None:
     """Raise ValueError before anything is computed when a target is no column of the rows."""
-    builder.emit("check_index", [builder.cell(targets), builder.cell(rows)], [], (1, "y_i value out of bounds"))
+    builder.emit(vm.CheckIndex(1, "y_i value out of bounds"), [builder.cell(targets), builder.cell(rows)], [])

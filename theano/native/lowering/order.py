@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from theano.gof.graph import Apply, Constant
+from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
 from theano.tensor.extra_ops import SearchsortedOp
 from theano.tensor.sort import ArgSortOp, SortOp, TopKOp
@@ -12,15 +15,15 @@ from theano.tensor.sort import ArgSortOp, SortOp, TopKOp
 
 @lowers(SortOp)
 def lower_sort(builder: ProgramBuilder, node: Apply) -> None:
-    _lower_sort(builder, node, "sort")
+    _lower_sort(builder, node, vm.Sort)
 
 
 @lowers(ArgSortOp)
 def lower_argsort(builder: ProgramBuilder, node: Apply) -> None:
-    _lower_sort(builder, node, "argsort")
+    _lower_sort(builder, node, vm.Argsort)
 
 
-def _lower_sort(builder: ProgramBuilder, node: Apply, name: str) -> None:
+def _lower_sort(builder: ProgramBuilder, node: Apply, instruction: Callable[[int | None], vm.Instruction]) -> None:
     """Every kind is served by a stable sort."""
     x, axis = node.inputs
     if node.op.order is not None:
@@ -29,13 +32,13 @@ def _lower_sort(builder: ProgramBuilder, node: Apply, name: str) -> None:
         raise CannotLower("a value that is not an array")
     out = [builder.cell(node.outputs[0])]
     if not isinstance(axis, Constant):
-        builder.emit(name, [builder.cell(x), builder.cell(axis)], out, (None,))
+        builder.emit(instruction(None), [builder.cell(x), builder.cell(axis)], out)
     elif axis.data is None:
-        builder.emit(name, [builder.flattened(builder.cell(x))], out, (0,))
+        builder.emit(instruction(0), [builder.flattened(builder.cell(x))], out)
     else:
         if not -x.type.ndim <= int(axis.data) < x.type.ndim:
             raise CannotLower("an axis that is not there")
-        builder.emit(name, [builder.cell(x)], out, (int(axis.data) % x.type.ndim,))
+        builder.emit(instruction(int(axis.data) % x.type.ndim), [builder.cell(x)], out)
 
 
 @lowers(TopKOp)
@@ -43,8 +46,7 @@ def lower_topk(builder: ProgramBuilder, node: Apply) -> None:
     op, x = node.op, node.inputs[0]
     if x.type.dtype.startswith("complex"):
         raise CannotLower("the largest complex numbers")
-    params = (op.axis % x.type.ndim, bool(op.sorted), bool(op.return_values), bool(op.return_indices))
-    builder.emit_for(node, "topk", params)
+    builder.emit_for(node, vm.Topk(op.axis % x.type.ndim, bool(op.sorted), bool(op.return_values), bool(op.return_indices)))
 
 
 @lowers(SearchsortedOp)
@@ -54,4 +56,4 @@ def lower_searchsorted(builder: ProgramBuilder, node: Apply) -> None:
     dtype = np.result_type(x.type.dtype, v.type.dtype).name
     cells = [builder.converted(value, dtype) for value in (x, v)]
     cells += map(builder.cell, sorter)
-    builder.emit("searchsorted", cells, [builder.cell(node.outputs[0])], (node.op.side == "right",))
+    builder.emit(vm.Searchsorted(node.op.side == "right"), cells, [builder.cell(node.outputs[0])])

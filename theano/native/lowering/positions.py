@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from theano.gof.graph import Apply
+from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
 from theano.tensor.choosing import PermuteRowElements
 from theano.tensor.extra_ops import (
@@ -15,14 +16,12 @@ from theano.tensor.extra_ops import (
 )
 from theano.tensor.math import integer_dtypes
 
-_MODES = ("raise", "wrap", "clip")
-
 
 @lowers(CpuContiguous)
 def lower_contiguous(builder: ProgramBuilder, node: Apply) -> None:
     if not is_tensor_like(node.inputs[0].type):
         raise CannotLower("a value that is not an array")
-    builder.emit_for(node, "contiguous")
+    builder.emit_for(node, vm.Contiguous())
 
 
 @lowers(UnravelIndex)
@@ -30,18 +29,18 @@ def lower_unravel_index(builder: ProgramBuilder, node: Apply) -> None:
     if not node.outputs:
         raise CannotLower("coordinates in an array of no dimension")
     cells = [builder.converted(v, "int64") for v in node.inputs]
-    builder.emit("unravel_index", cells, map(builder.cell, node.outputs), (node.op.order == "F",))
+    builder.emit(vm.UnravelIndex(node.op.order == "F"), cells, map(builder.cell, node.outputs))
 
 
 @lowers(RavelMultiIndex)
 def lower_ravel_multi_index(builder: ProgramBuilder, node: Apply) -> None:
     op, count = node.op, len(node.inputs) - 1
     modes = op.mode if isinstance(op.mode, tuple) else (op.mode,) * count
-    if len(modes) != count or not set(modes) <= set(_MODES):
+    if len(modes) != count or not {mode.upper() for mode in modes} <= set(vm.OutOfBounds.__members__):
         raise CannotLower("modes that are not known")
     cells = [builder.converted(v, "int64") for v in node.inputs]
-    params = (op.order == "F", tuple(map(_MODES.index, modes)))
-    builder.emit("ravel_index", cells, [builder.cell(node.outputs[0])], params)
+    found = tuple(vm.OutOfBounds[mode.upper()] for mode in modes)
+    builder.emit(vm.RavelIndex(op.order == "F", found), cells, [builder.cell(node.outputs[0])])
 
 
 @lowers(PermuteRowElements)
@@ -50,7 +49,7 @@ def lower_permute_row_elements(builder: ProgramBuilder, node: Apply) -> None:
     if x.type.ndim == 0:
         raise CannotLower("a number has no rows")
     cells = [builder.cell(x), builder.converted(y, "int64"), builder.cell(inverse)]
-    builder.emit("permute_rows", cells, [builder.cell(node.outputs[0])])
+    builder.emit(vm.PermuteRows(), cells, [builder.cell(node.outputs[0])])
 
 
 @lowers(RepeatOp)
@@ -65,15 +64,15 @@ def lower_repeat(builder: ProgramBuilder, node: Apply) -> None:
     if repeats.type.ndim == 0:
         counts = builder.flattened(counts)
     positions = builder.temporary("int64", (False,))
-    builder.emit("repeat_positions", [counts, source], [positions], (axis % ndim,))
-    builder.emit("advanced_subtensor", [source, positions], [builder.cell(node.outputs[0])], ((axis % ndim,),))
+    builder.emit(vm.RepeatPositions(axis % ndim), [counts, source], [positions])
+    builder.emit(vm.AdvancedSubtensor((axis % ndim,)), [source, positions], [builder.cell(node.outputs[0])])
 
 
 @lowers(CountLength)
 def lower_count_length(builder: ProgramBuilder, node: Apply) -> None:
     if node.inputs[0].type.dtype not in integer_dtypes:
         raise CannotLower("counts of what is not an integer")
-    builder.emit_for(node, "count_length")
+    builder.emit_for(node, vm.CountLength())
 
 
 @lowers(Unique)
@@ -82,5 +81,5 @@ def lower_unique(builder: ProgramBuilder, node: Apply) -> None:
     if x.type.dtype.startswith("complex") or (op.axis is not None and x.type.ndim > 1):
         raise CannotLower("distinct complex numbers or slices")
     cell = builder.cell(x) if x.type.ndim == 1 else builder.flattened(builder.cell(x))
-    params = (bool(op.return_index), bool(op.return_inverse), bool(op.return_counts))
-    builder.emit("unique", [cell], map(builder.cell, node.outputs), params)
+    unique = vm.Unique(bool(op.return_index), bool(op.return_inverse), bool(op.return_counts))
+    builder.emit(unique, [cell], map(builder.cell, node.outputs))

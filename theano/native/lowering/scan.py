@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from theano.gof.graph import Apply
-from theano.native import ir
-from theano.native.fastcall import _runtime
-from theano.native.indexed import INPLACE_PARAM
+from theano.native import instructions as vm
+from theano.native.memory import overwritten, shared
 from theano.native.program import (
     CannotLower,
     Instr,
-    PendingKernel,
     PendingProgram,
     ProgramBuilder,
     is_tensor_like,
@@ -20,22 +18,12 @@ from theano.native.program import (
 )
 from theano.scan_module.scan_op import Scan
 
-_VIEWS = frozenset({"view", "scalar", "rebroadcast", "specify_shape", "assert_op"})
-"""Instructions whose output is their first input under another name."""
-
-_FRESH = frozenset({
-    "dot", "dot22scalar", "batched_dot", "copy", "deepcopy", "alloc", "alloc_empty", "alloc_like_fill", "arange",
-    "join", "makevector", "take", "advanced_subtensor", "cast_copy", "cumulate", "nonzero", "masked",
-    "check_index", "check_bounds",
-})  # fmt: skip
-"""Instructions whose outputs share no memory with their inputs."""
-
 
 @lowers(Scan)
 def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     """One instruction for the whole loop."""
     op = node.op
-    if "scan" not in _runtime.instruction_names() or op.gpua:
+    if op.gpua:
         raise CannotLower("a loop of another device")
     rows = [*op.inner_seqs(op.inputs), *op.outputs[: op._ends("inner_out")[2]]]
     if not all(is_tensor_like(v.type) for v in rows):
@@ -56,7 +44,7 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
         for state in of_output
     ]
     profile = _StepProfile(op.step_profile, inner.instrs) if op.profile else None
-    params = (
+    loop = vm.Scan(
         PendingProgram(inner, inputs, outputs, _inner_errors(inner), None if profile is None else profile.watch),
         _step_reporter(op.name),
         profile,
@@ -69,7 +57,7 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
         bool(op.as_while),
         _Memory(inner, inputs, outputs).destinations(same_buffer),
     )
-    builder.emit_for(node, "scan", params)
+    builder.emit_for(node, loop)
 
 
 def _lower_inner(builder: ProgramBuilder, op: Any) -> tuple[ProgramBuilder, tuple[int, ...], tuple[int, ...]]:
@@ -222,29 +210,13 @@ class _Memory:
         """The cell whose memory a result is, of the same shape; None where no instruction makes it."""
         while cell in self.producer:
             instr = self.instrs[self.producer[cell]]
-            source = self._overwritten(instr, instr.outs.index(cell))
-            if source is None and instr.name in _VIEWS:
+            source = overwritten(instr, self.kernels).get(cell)
+            if source is None and instr.op.memory is vm.Memory.SAME:
                 source = instr.ins[0]
             if source is None:
                 return cell
             cell = source
         return None
-
-    def _overwritten(self, instr: Instr, position: int) -> int | None:
-        """The cell whose memory an output takes."""
-        if instr.name in ("kernel", "indexed_kernel"):
-            kernel = self._kernel(instr)
-            if instr.name == "indexed_kernel" and instr.params[3] is not None:
-                return instr.ins[len(kernel.inputs)]
-            alias = kernel.outputs[position].alias
-            return instr.ins[alias] if alias >= 0 else None
-        where = INPLACE_PARAM.get(instr.name)
-        return instr.ins[0] if where is not None and instr.params[where] else None
-
-    def _kernel(self, instr: Instr) -> ir.Kernel:
-        pending = instr.params[0]
-        assert isinstance(pending, PendingKernel)
-        return self.kernels[pending.number]
 
     def _may_overlap(self, root: int, tap: int) -> bool:
         """Whether `root` may be made in the memory of the input `tap`: all that read it do so before, or as they write."""
@@ -253,16 +225,11 @@ class _Memory:
         for position, instr in enumerate(self.instrs):
             if views.isdisjoint(instr.ins):
                 continue
-            if instr.name not in ("shape", "shape_i") and position >= made and (
+            if not instr.op.dims_only and position >= made and (
                 position > made or not self._reads_as_it_writes(instr, root, tap, views)
             ):
                 return False
-            for k, out in enumerate(instr.outs):
-                shares = instr.name not in _FRESH and instr.name not in ("shape", "shape_i")
-                if instr.name in ("kernel", "indexed_kernel") or instr.name in INPLACE_PARAM:
-                    shares = self._overwritten(instr, k) in views
-                if shares:
-                    views.add(out)
+            views.update(out for source, out in shared(instr, self.kernels) if source in views)
         return views.isdisjoint(self.outputs)
 
     def _reads_as_it_writes(self, instr: Instr, root: int, tap: int, views: set[int]) -> bool:
@@ -270,11 +237,11 @@ class _Memory:
         reads = [k for k, cell in enumerate(instr.ins) if cell in views]
         if any(instr.ins[k] != tap for k in reads):
             return False
-        if instr.name in INPLACE_PARAM:
+        if instr.op.memory is vm.Memory.INPLACE:
             return reads == [0]
-        if instr.name != "kernel":
+        if not isinstance(instr.op, vm.Kernel):
             return False
-        kernel = self._kernel(instr)
+        kernel = self.kernels[instr.op.kernel.number]
         out = kernel.outputs[instr.outs.index(root)]
         return kernel.n_inner == 0 and all(
             operand.rank == len(out.dims)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from theano.gof.copying import DeepCopyOp, ViewOp
 from theano.gof.graph import Apply
+from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
 from theano.tensor.basic import MakeVector, Reshape, ScalarFromTensor, TensorFromScalar
 from theano.tensor.elemwise import DimShuffle
@@ -13,52 +14,51 @@ from theano.tensor.shapes import Rebroadcast, Shape, Shape_i, SpecifyShape
 @lowers(DimShuffle)
 def lower_dimshuffle(builder: ProgramBuilder, node: Apply) -> None:
     order = tuple(-1 if o == "x" else int(o) for o in node.op.new_order)
-    builder.emit_for(node, "dimshuffle", (order,))
+    builder.emit_for(node, vm.Dimshuffle(order))
 
 
 @lowers(Reshape)
 def lower_reshape(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, "reshape", (node.op.ndim,))
+    builder.emit_for(node, vm.Reshape())
 
 
 @lowers(Shape)
 def lower_shape(builder: ProgramBuilder, node: Apply) -> None:
     _require_tensors(node)
-    builder.emit_for(node, "shape")
+    builder.emit_for(node, vm.Shape())
 
 
 @lowers(Shape_i)
 def lower_shape_i(builder: ProgramBuilder, node: Apply) -> None:
     _require_tensors(node)
-    builder.emit_for(node, "shape_i", (int(node.op.i),))
+    builder.emit_for(node, vm.ShapeI(int(node.op.i)))
 
 
 @lowers(SpecifyShape)
 def lower_specify_shape(builder: ProgramBuilder, node: Apply) -> None:
     _require_tensors(node)
-    builder.emit_for(node, "specify_shape")
+    builder.emit_for(node, vm.SpecifyShape())
 
 
 @lowers(Rebroadcast)
 def lower_rebroadcast(builder: ProgramBuilder, node: Apply) -> None:
-    axes = tuple((int(axis), bool(flag)) for axis, flag in sorted(node.op.axis.items()))
-    builder.emit_for(node, "rebroadcast", axes)
+    builder.emit_for(node, vm.Rebroadcast(tuple(int(axis) for axis, flag in sorted(node.op.axis.items()) if flag)))
 
 
 @lowers(ViewOp)
 def lower_view(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, "view")
+    builder.emit_for(node, vm.View())
 
 
 @lowers(DeepCopyOp)
 def lower_deepcopy(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, "deepcopy")
+    builder.emit_for(node, vm.Deepcopy())
 
 
 @lowers(ScalarFromTensor, TensorFromScalar)
 def lower_scalar(builder: ProgramBuilder, node: Apply) -> None:
     # No view: the Ops declare none, so that a later instruction may overwrite the tensor.
-    builder.emit_for(node, "deepcopy")
+    builder.emit_for(node, vm.Deepcopy())
 
 
 @lowers(MakeVector)
@@ -66,7 +66,7 @@ def lower_makevector(builder: ProgramBuilder, node: Apply) -> None:
     dtype = node.outputs[0].type.dtype
     if any(v.type.dtype != dtype for v in node.inputs):
         raise CannotLower("a vector of several dtypes")
-    builder.emit_for(node, "makevector")
+    builder.emit_for(node, vm.Makevector())
 
 
 def _require_tensors(node: Apply) -> None:

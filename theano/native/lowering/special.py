@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from theano.gof.graph import Apply, Variable
+from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder
 from theano.process import new_lock
 from theano.scalar import special
@@ -97,4 +98,4 @@ def lower_special(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("writes over an input of the graph")
     name, factor, swap = names
     function = find_function(name, len(node.inputs))
-    builder.emit_for(node, "special", (function, factor and find_function(factor, 1), swap))
+    builder.emit_for(node, vm.Special(function, factor and find_function(factor, 1), swap))

@@ -8,6 +8,7 @@ import numpy as np
 
 from theano.gof.graph import Apply
 from theano.gof.type import Type
+from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor1,
@@ -51,28 +52,28 @@ def index_params(idx_list: Any, first: int) -> tuple[Any, ...]:
 
 @lowers(Subtensor)
 def lower_subtensor(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, "subtensor", (index_params(node.op.idx_list, 1),))
+    builder.emit_for(node, vm.Subtensor(index_params(node.op.idx_list, 1)))
 
 
 @lowers(IncSubtensor)
 def lower_inc_subtensor(builder: ProgramBuilder, node: Apply) -> None:
     op = node.op
-    params = (index_params(op.idx_list, 2), bool(op.set_instead_of_inc), bool(op.inplace))
-    builder.emit("inc_subtensor", _with_converted_value(builder, node), [builder.cell(node.outputs[0])], params)
+    write = vm.IncSubtensor(index_params(op.idx_list, 2), bool(op.set_instead_of_inc), bool(op.inplace))
+    builder.emit(write, _with_converted_value(builder, node), [builder.cell(node.outputs[0])])
 
 
 @lowers(AdvancedSubtensor1)
 def lower_take(builder: ProgramBuilder, node: Apply) -> None:
     if not is_tensor_like(node.inputs[0].type):
         raise CannotLower("rows of a value that is not an array")
-    builder.emit_for(node, "take", (0,))
+    builder.emit_for(node, vm.AdvancedSubtensor((0,)))
 
 
 @lowers(AdvancedIncSubtensor1)
 def lower_inc_take(builder: ProgramBuilder, node: Apply) -> None:
     op = node.op
-    params = (bool(op.set_instead_of_inc), bool(op.inplace))
-    builder.emit("inc_take", _with_converted_value(builder, node), [builder.cell(node.outputs[0])], params)
+    write = vm.AdvancedInc((0,), bool(op.set_instead_of_inc), bool(op.inplace))
+    builder.emit(write, _with_converted_value(builder, node), [builder.cell(node.outputs[0])])
 
 
 def require_value_kind(node: Apply) -> None:

@@ -3,17 +3,17 @@
  * A Program is a flat array of ThnInstr over numbered cells. Its constant part (ThnProgram, ThnInstr) is shared by all
  * threads; what changes during a call lives in a ThnFrame: one ThnCell for each cell number plus scratch memory.
  *
- * An instruction's kind is a ThnOpDef, a table entry with four functions:
- *   init(prog, instr, params)   once, GIL held: parses `params` into instr->data (may keep C data only; Python objects that
- *                               must stay alive are kept by the instruction itself in instr->params). -1 + Python error.
- *   clear(instr)                once, GIL held: frees instr->data. NULL: thn_free(instr->data).
+ * An instruction's kind is a ThnOpDef, the code of a row of the table instructions.def:
+ *   check(prog, instr)          once, GIL held, after the params were parsed to instr->data (which keeps C data and borrowed
+ *                               Python objects only: instr->params keeps these alive): do they fit the cells? May be NULL.
+ *                               -1 + Python error.
+ *   clear(instr)                once, GIL held: frees what hangs on instr->data. May be NULL.
  *   prepare(frame, instr)       GIL held: checks, computes shapes, allocates or aliases the outputs, may store a plan in
  *                               thn_scratch(). Sets frame->work (estimated ns of execute; above THN_GIL_WORK the GIL is
  *                               released around execute). 0, or -1 with thn_error() or a Python exception set.
  *   execute(frame, instr)       perhaps WITHOUT the GIL: touches only cell data, never Python objects. 0, or -1 with
  *                               thn_error(). May be NULL (views).
  * In the tail of a program all prepares run before all executes: execute must read nothing but cells and its scratch.
- * An instruction with THN_OP_NEEDS_GIL in its flags always executes with the GIL (Python fallback).
  */
 #ifndef THN_CELLS_H
 #define THN_CELLS_H
@@ -75,15 +75,24 @@ struct ThnInstr;
 struct ThnFrame;
 
 typedef struct ThnOpDef {
-    const char *name;
-    int (*init)(struct ThnProgram *, struct ThnInstr *, PyObject *params);
+    int code;                /* THN_OP_... */
+    int flags;
+    size_t size;             /* of instr->data */
+    int (*check)(struct ThnProgram *, struct ThnInstr *);
     void (*clear)(struct ThnInstr *);
     int (*prepare)(struct ThnFrame *, const struct ThnInstr *);
     int (*execute)(struct ThnFrame *, const struct ThnInstr *);
-    int flags;
 } ThnOpDef;
 
-enum { THN_OP_NEEDS_GIL = 1, THN_OP_JUMP = 2 };
+/* Flags; instructions.def says what they mean. */
+enum {
+    THN_JUMP = 1,
+    THN_NEEDS_GIL = 2,
+    THN_PYTHON = 4,
+    THN_FAILS = 8,
+    THN_READS_AXIS = 16,
+    THN_DIMS_ONLY = 32,
+};
 
 typedef struct ThnInstr {
     const ThnOpDef *def;
@@ -92,7 +101,7 @@ typedef struct ThnInstr {
     int nin, nout, nfree, nshown;
     int index;               /* position in the program */
     int node_index;          /* handed to on_error; -1: none */
-    void *data;              /* parsed params, made by init with thn_alloc */
+    void *data;              /* parsed params, and what check made of them */
     PyObject *params;        /* the params tuple, kept alive */
 } ThnInstr;
 

@@ -3,6 +3,7 @@
 #ifndef THN_INDEXED_H
 #define THN_INDEXED_H
 
+#include "instructions.h"
 #include "plan.h"
 #include "tables.h"
 
@@ -17,6 +18,7 @@ typedef struct {
 } Indexed;
 
 typedef struct {
+    thn_indexed_kernel_params given;
     const ThnKernel *k;
     int nd;                /* number of index dims */
     int dims[THN_KMAXDIM];

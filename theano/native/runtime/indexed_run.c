@@ -82,7 +82,7 @@ static void open_walk(Run *r)
 static void find_offsets(const Run *r, int a, char *const *ptr, npy_intp n, npy_intp *to)
 {
     const npy_intp *steps = r->strides[r->first[a]] + r->walk.n - 1;
-    thn_table_offsets(&r->st->arrays[a], ptr + r->first[a], steps, THN_KMAXDIM, n, THN_RAISE, to);
+    thn_table_offsets(&r->st->arrays[a], ptr + r->first[a], steps, THN_KMAXDIM, n, to);
 }
 
 /* Rows of a table, which are kept whole, into a dense buffer. */
@@ -561,7 +561,7 @@ static void scatter_whole(Run *r)
     value.strides = r->whole_strides;
     thn_broadcast_strides(&value, rank, a->full, strides);
     if (r->s->target.n) {
-        thn_table_move(a, adds ? THN_ADD : THN_WRITE, THN_RAISE, r->whole, strides);
+        thn_table_move(a, adds ? THN_ADD : THN_WRITE, r->whole, strides);
     } else {
         thn_loop2(rank, a->full, a->data, r->target.strides, r->whole, strides,
                   adds ? thn_add_inner(a->array->typenum) : thn_copy_inner(a->array->itemsize));

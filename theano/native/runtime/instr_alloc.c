@@ -8,15 +8,11 @@
 
 /* ---- shapes */
 
-static int shape_i_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int shape_i_check(ThnProgram *p, ThnInstr *ins)
 {
-    int *axis = thn_alloc(sizeof *axis);
-    ins->data = axis;
-    if (!axis || !PyArg_ParseTuple(params, "i", axis)) {
-        return -1;
-    }
+    const int axis = ((const thn_shape_i_params *)ins->data)->axis;
     const ThnCellSpec *in = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
-    if (*axis < 0 || *axis >= in->ndim || out->ndim != 0 || out->itemsize != 8) {
+    if (axis < 0 || axis >= in->ndim || out->ndim != 0 || out->itemsize != 8) {
         PyErr_SetString(PyExc_ValueError, "shape_i: the axis is not one of the input's, or the output is not int64");
         return -1;
     }
@@ -26,7 +22,7 @@ static int shape_i_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 static int shape_i_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *out = THN_OUT(f, ins, 0);
-    int64_t n = THN_IN(f, ins, 0)->dims[*(const int *)ins->data];
+    int64_t n = THN_IN(f, ins, 0)->dims[((const thn_shape_i_params *)ins->data)->axis];
     if (thn_out_alloc(f, out, NULL) < 0) {
         return -1;
     }
@@ -138,21 +134,6 @@ static int fill_execute(ThnFrame *f, const ThnCell *out, const ThnCell *value)
 static int alloc_execute(ThnFrame *f, const ThnInstr *ins)
 {
     return fill_execute(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0));
-}
-
-static int fill_like_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    ThnCell *model = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    if (check_fits(f, THN_IN(f, ins, 1), out->ndim, model->dims) < 0 || thn_out_alloc(f, out, model->dims) < 0) {
-        return -1;
-    }
-    f->work = (double)thn_size(out) * out->itemsize * NS_PER_BYTE;
-    return 0;
-}
-
-static int fill_like_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    return fill_execute(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 1));
 }
 
 /* ---- arange. The sequence starts with start and start + step; the others follow from their difference, as NumPy's. */
@@ -272,14 +253,10 @@ static int cast_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-const ThnOpDef thn_ops_alloc[] = {
-    {"shape_i", shape_i_init, NULL, shape_i_prepare, NULL, 0},
-    {"shape", NULL, NULL, shape_prepare, NULL, 0},
-    {"makevector", NULL, NULL, makevector_prepare, makevector_execute, 0},
-    {"alloc", NULL, NULL, alloc_prepare, alloc_execute, 0},
-    {"alloc_empty", NULL, NULL, alloc_empty_prepare, NULL, 0},
-    {"alloc_like_fill", NULL, NULL, fill_like_prepare, fill_like_execute, 0},
-    {"arange", NULL, NULL, arange_prepare, arange_execute, 0},
-    {"cast_copy", NULL, NULL, cast_prepare, cast_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(shape_i, shape_i_check, shape_i_prepare, NULL)
+THN_INSTRUCTION(shape, NULL, shape_prepare, NULL)
+THN_INSTRUCTION(makevector, NULL, makevector_prepare, makevector_execute)
+THN_INSTRUCTION(alloc, NULL, alloc_prepare, alloc_execute)
+THN_INSTRUCTION(alloc_empty, NULL, alloc_empty_prepare, NULL)
+THN_INSTRUCTION(arange, NULL, arange_prepare, arange_execute)
+THN_INSTRUCTION(cast_copy, NULL, cast_prepare, cast_execute)

@@ -8,14 +8,10 @@
 
 #define NS_PER_FLOP 0.1
 
-static int blas_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int blas_check(ThnProgram *p, ThnInstr *ins)
 {
     (void)p;
-    int *inplace = thn_alloc(sizeof *inplace);
-    ins->data = inplace;
-    if (!inplace || !PyArg_ParseTuple(params, "|p", inplace)) {
-        return -1;
-    }
+    (void)ins;
     return thn_blas_ready();
 }
 
@@ -124,7 +120,7 @@ static int accumulator(ThnFrame *f, const ThnInstr *ins, const npy_intp *dims, c
                              thn_shape_text(b, sizeof b, z->ndim, dims));
         }
     }
-    return *(const int *)ins->data ? thn_out_alias(f, out, z) : thn_out_alloc(f, out, dims);
+    return thn_in_place(ins) ? thn_out_alias(f, out, z) : thn_out_alloc(f, out, dims);
 }
 
 static void start_accumulator(ThnFrame *f, const ThnInstr *ins)
@@ -282,12 +278,9 @@ static int batched_execute(ThnFrame *f, const ThnInstr *ins)
     return no_memory(f, atomic_load(&t.failed) ? -1 : 0);
 }
 
-const ThnOpDef thn_ops_blas[] = {
-    {"dot", blas_init, NULL, dot_prepare, dot_execute, 0},
-    {"dot22scalar", blas_init, NULL, dot_prepare, dot22scalar_execute, 0},
-    {"gemm", blas_init, NULL, gemm_prepare, gemm_execute, 0},
-    {"gemv", blas_init, NULL, gemv_prepare, gemv_execute, 0},
-    {"ger", blas_init, NULL, ger_prepare, ger_execute, 0},
-    {"batched_dot", blas_init, NULL, batched_prepare, batched_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(dot, blas_check, dot_prepare, dot_execute)
+THN_INSTRUCTION(dot22scalar, blas_check, dot_prepare, dot22scalar_execute)
+THN_INSTRUCTION(gemm, blas_check, gemm_prepare, gemm_execute)
+THN_INSTRUCTION(gemv, blas_check, gemv_prepare, gemv_execute)
+THN_INSTRUCTION(ger, blas_check, ger_prepare, ger_execute)
+THN_INSTRUCTION(batched_dot, blas_check, batched_prepare, batched_execute)

@@ -5,24 +5,9 @@
 
 /* ---- jumps (lazy branches) */
 
-typedef struct {
-    int target;
-} Jump;
-
-static int jump_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    (void)p;
-    Jump *j = thn_alloc(sizeof *j);
-    if (!j) {
-        return -1;
-    }
-    ins->data = j;
-    return PyArg_ParseTuple(params, "i", &j->target) ? 0 : -1;
-}
-
 static int jump_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    f->next = ((const Jump *)ins->data)->target;
+    f->next = ((const thn_jump_params *)ins->data)->target;
     return 0;
 }
 
@@ -54,7 +39,7 @@ static int jump_if_false_prepare(ThnFrame *f, const ThnInstr *ins)
         yes = thn_truth(c);
     }
     if (!yes) {
-        f->next = ((const Jump *)ins->data)->target;
+        f->next = ((const thn_jump_if_false_params *)ins->data)->target;
     }
     return 0;
 }
@@ -71,9 +56,8 @@ static int assert_prepare(ThnFrame *f, const ThnInstr *ins)
     for (int k = 1; k < ins->nin; k++) {
         const ThnCell *c = THN_IN(f, ins, k);
         if (c->kind == THN_KIND_TENSOR && c->ndim == 0 && !thn_truth(c)) {
-            PyObject *message = PyTuple_GET_SIZE(ins->params) ? PyTuple_GET_ITEM(ins->params, 0) : NULL;
-            PyObject *type = PyTuple_GET_SIZE(ins->params) > 1 ? PyTuple_GET_ITEM(ins->params, 1) : PyExc_AssertionError;
-            PyErr_SetObject(type, message ? message : Py_None);
+            const thn_assert_op_params *given = ins->data;
+            PyErr_SetObject(given->exception, given->message);
             return -1;
         }
     }
@@ -98,72 +82,18 @@ static int nothing_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-static int perform_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    (void)p;
-    (void)ins;
-    PyObject *perform, *node;
-    return PyArg_ParseTuple(params, "OO", &perform, &node) ? 0 : -1;
-}
+typedef struct {
+    thn_thunk_params given;
+    ThnLock lock;
+} Thunk;
 
-static int perform_execute(ThnFrame *f, const ThnInstr *ins)
+static int thunk_check(ThnProgram *p, ThnInstr *ins)
 {
-    int r = -1;
-    PyObject *inputs = PyList_New(ins->nin), *outputs = PyList_New(ins->nout), *result = NULL;
-    if (!inputs || !outputs) {
-        goto done;
-    }
-    for (int k = 0; k < ins->nin; k++) {
-        PyObject *v = thn_box(f, THN_IN(f, ins, k));
-        if (!v) {
-            goto done;
-        }
-        PyList_SET_ITEM(inputs, k, v);
-    }
-    for (int k = 0; k < ins->nout; k++) {
-        PyObject *s = PyList_New(1);
-        if (!s) {
-            goto done;
-        }
-        PyList_SET_ITEM(s, 0, Py_NewRef(Py_None));
-        PyList_SET_ITEM(outputs, k, s);
-    }
-    result = PyObject_CallFunctionObjArgs(PyTuple_GET_ITEM(ins->params, 0), PyTuple_GET_ITEM(ins->params, 1), inputs,
-                                          outputs, NULL);
-    if (!result) {
-        goto done;
-    }
-    for (int k = 0; k < ins->nout; k++) {
-        PyObject *s = PyList_GET_ITEM(outputs, k);
-        if (!PyList_Check(s) || PyList_GET_SIZE(s) != 1) {
-            PyErr_SetString(PyExc_ValueError, "perform replaced an output storage");
-            goto done;
-        }
-        PyObject *v = Py_NewRef(PyList_GET_ITEM(s, 0));
-        int ok = set_output(f, ins, k, v) == 0;
-        Py_DECREF(v);
-        if (!ok) {
-            goto done;
-        }
-    }
-    r = 0;
-done:
-    Py_XDECREF(inputs);
-    Py_XDECREF(outputs);
-    Py_XDECREF(result);
-    return r;
-}
-
-static int thunk_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
+    Thunk *t = ins->data;
     (void)p;
-    PyObject *thunk, *in_storages, *out_storages, *maps = NULL;
-    if (!PyArg_ParseTuple(params, "OOO|O", &thunk, &in_storages, &out_storages, &maps)) {
-        return -1;
-    }
     for (int side = 0; side < 2; side++) {
-        PyObject *s = side ? out_storages : in_storages;
-        if (!PyTuple_Check(s) || PyTuple_GET_SIZE(s) != (side ? ins->nout : ins->nin)) {
+        PyObject *s = side ? t->given.out_storages : t->given.in_storages;
+        if (PyTuple_GET_SIZE(s) != (side ? ins->nout : ins->nin)) {
             PyErr_SetString(PyExc_TypeError, "thunk: storages are tuples with one list for each input and output");
             return -1;
         }
@@ -174,13 +104,8 @@ static int thunk_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
             }
         }
     }
-    ThnLock *l = thn_alloc(sizeof *l);
-    if (!l) {
-        return -1;
-    }
-    ins->data = l;
-    l->lock = PyThread_allocate_lock();
-    if (!l->lock) {
+    t->lock.lock = PyThread_allocate_lock();
+    if (!t->lock.lock) {
         PyErr_NoMemory();
         return -1;
     }
@@ -189,11 +114,10 @@ static int thunk_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 
 static void thunk_clear(ThnInstr *ins)
 {
-    ThnLock *l = ins->data;
-    if (l && l->lock) {
-        PyThread_free_lock(l->lock);
+    Thunk *t = ins->data;
+    if (t->lock.lock) {
+        PyThread_free_lock(t->lock.lock);
     }
-    thn_free(l);
 }
 
 /* Puts `value` (a new reference, may be NULL for None) into a storage without disturbing a pending exception. */
@@ -213,15 +137,15 @@ static void put_back(PyObject *storage, PyObject *value)
  * the very value already is not touched. */
 static int thunk_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    PyObject *thunk = PyTuple_GET_ITEM(ins->params, 0);
-    PyObject *in_storages = PyTuple_GET_ITEM(ins->params, 1), *out_storages = PyTuple_GET_ITEM(ins->params, 2);
+    Thunk *t = ins->data;
+    PyObject *thunk = t->given.thunk, *in_storages = t->given.in_storages, *out_storages = t->given.out_storages;
     PyObject *small[8] = {NULL};
     PyObject **old = ins->nin <= 8 ? small : thn_alloc(sizeof(PyObject *) * (size_t)ins->nin);
     int r = -1;
     if (!old) {
         return -1;
     }
-    if (thn_lock(ins->data) < 0) {
+    if (thn_lock(&t->lock) < 0) {
         goto free_old;
     }
     for (int k = 0; k < ins->nin; k++) {
@@ -261,20 +185,12 @@ restore:
             put_back(PyTuple_GET_ITEM(in_storages, k), old[k]);
         }
     }
-    thn_unlock(ins->data);
+    thn_unlock(&t->lock);
 free_old:
     if (old != small) {
         thn_free(old);
     }
     return r;
-}
-
-static int call_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    (void)p;
-    (void)ins;
-    PyObject *callable;
-    return PyArg_ParseTuple(params, "O", &callable) ? 0 : -1;
 }
 
 static int call_execute(ThnFrame *f, const ThnInstr *ins)
@@ -291,7 +207,7 @@ static int call_execute(ThnFrame *f, const ThnInstr *ins)
         }
         PyTuple_SET_ITEM(args, k, v);
     }
-    PyObject *result = PyObject_Call(PyTuple_GET_ITEM(ins->params, 0), args, NULL);
+    PyObject *result = PyObject_Call(((const thn_call_params *)ins->data)->function, args, NULL);
     Py_DECREF(args);
     if (!result) {
         return -1;
@@ -415,17 +331,12 @@ static int contiguous_execute(ThnFrame *f, const ThnInstr *ins)
     return THN_IN(f, ins, 0)->data == THN_OUT(f, ins, 0)->data ? 0 : copy_execute(f, ins);
 }
 
-const ThnOpDef thn_ops_control[] = {
-    {"jump", jump_init, NULL, jump_prepare, NULL, THN_OP_JUMP},
-    {"jump_if_false", jump_init, NULL, jump_if_false_prepare, NULL, THN_OP_JUMP},
-    {"view", NULL, NULL, view_prepare, NULL, 0},
-    {"scalar", NULL, NULL, view_prepare, NULL, 0},
-    {"assert_op", NULL, NULL, assert_prepare, NULL, 0},
-    {"copy", NULL, NULL, shallow_prepare, copy_execute, 0},
-    {"deepcopy", NULL, NULL, deep_prepare, copy_execute, 0},
-    {"contiguous", NULL, NULL, contiguous_prepare, contiguous_execute, 0},
-    {"perform", perform_init, NULL, nothing_prepare, perform_execute, THN_OP_NEEDS_GIL},
-    {"thunk", thunk_init, thunk_clear, nothing_prepare, thunk_execute, THN_OP_NEEDS_GIL},
-    {"call", call_init, NULL, nothing_prepare, call_execute, THN_OP_NEEDS_GIL},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(jump, NULL, jump_prepare, NULL)
+THN_INSTRUCTION(jump_if_false, NULL, jump_if_false_prepare, NULL)
+THN_INSTRUCTION(view, NULL, view_prepare, NULL)
+THN_INSTRUCTION(assert_op, NULL, assert_prepare, NULL)
+THN_INSTRUCTION(copy, NULL, shallow_prepare, copy_execute)
+THN_INSTRUCTION(deepcopy, NULL, deep_prepare, copy_execute)
+THN_INSTRUCTION(contiguous, NULL, contiguous_prepare, contiguous_execute)
+THN_INSTRUCTION_WITH(thunk, Thunk, thunk_check, thunk_clear, nothing_prepare, thunk_execute)
+THN_INSTRUCTION(call, NULL, nothing_prepare, call_execute)

@@ -8,21 +8,6 @@
 
 /* ---- eigenvalues */
 
-typedef struct {
-    int lower, generalized;
-} Eigh;
-
-static int eigh_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    Eigh *e = thn_alloc(sizeof *e);
-    ins->data = e;
-    if (!e || !PyArg_ParseTuple(params, "p", &e->lower)) {
-        return -1;
-    }
-    e->generalized = ins->nin > 1;
-    return thn_linalg_init(p, ins, "eigh");
-}
-
 static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 0);
@@ -51,7 +36,7 @@ static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Eigh *e = ins->data;
+    const thn_eigh_params *e = ins->data;
     const ThnCell *a = THN_IN(f, ins, 0), *w = THN_OUT(f, ins, 0);
     const npy_intp n = a->dims[0];
     int vectors = ins->nout > 1;
@@ -59,18 +44,18 @@ static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
     if (n == 0) {
         return 0;
     }
-    if (!vectors && (!thn_all_finite(a) || (e->generalized && !thn_all_finite(THN_IN(f, ins, 1))))) {
+    if (!vectors && (!thn_all_finite(a) || (ins->nin > 1 && !thn_all_finite(THN_IN(f, ins, 1))))) {
         return thn_not_finite(f);
     }
-    char *copy = vectors ? NULL : thn_pool_alloc(bytes), *second = e->generalized ? thn_pool_alloc(bytes) : NULL;
+    char *copy = vectors ? NULL : thn_pool_alloc(bytes), *second = ins->nin > 1 ? thn_pool_alloc(bytes) : NULL;
     char uplo = e->lower ? 'L' : 'U', job = vectors ? 'V' : 'N';
     ThnColumns v = {copy, NULL, NULL};
     int64_t info = THN_LAPACK_MEMORY;
-    if ((!vectors || thn_columns_open(&v, THN_OUT(f, ins, 1)) == 0) && v.data && (second || !e->generalized)) {
+    if ((!vectors || thn_columns_open(&v, THN_OUT(f, ins, 1)) == 0) && v.data && (second || ins->nin == 1)) {
         char *data = v.data;
         thn_copy_columns(a, data);
         int held = thn_hold_for(a);
-        if (e->generalized) {
+        if (ins->nin > 1) {
             thn_copy_columns(THN_IN(f, ins, 1), second);
             info = thn_sygvd(thn_letter_of(a), job, uplo, thn_dense(data, n, n), thn_dense(second, n, n), w->data);
         } else {
@@ -141,30 +126,16 @@ static int eig_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- svd */
 
-typedef struct {
-    int full;
-} Svd;
-
-static int svd_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    Svd *s = thn_alloc(sizeof *s);
-    ins->data = s;
-    if (!s || !PyArg_ParseTuple(params, "p", &s->full)) {
-        return -1;
-    }
-    return thn_linalg_init(p, ins, "svd");
-}
-
 static int svd_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const Svd *s = ins->data;
+    const thn_svd_params *s = ins->data;
     ThnCell *a = THN_IN(f, ins, 0);
     const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n;
     f->work = 30 * thn_cubic_work(a);
     if (ins->nout == 1) {
         return thn_out_alloc(f, THN_OUT(f, ins, 0), &k);
     }
-    npy_intp u[2] = {m, s->full ? m : k}, v[2] = {s->full ? n : k, n};
+    npy_intp u[2] = {m, s->full_matrices ? m : k}, v[2] = {s->full_matrices ? n : k, n};
     return thn_out_alloc(f, THN_OUT(f, ins, 0), u) < 0 || thn_out_alloc(f, THN_OUT(f, ins, 1), &k) < 0 ? -1
                : thn_out_alloc(f, THN_OUT(f, ins, 2), v);
 }
@@ -181,7 +152,7 @@ static void set_identity(const ThnCell *out)
 
 static int svd_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Svd *s = ins->data;
+    const thn_svd_params *s = ins->data;
     const ThnCell *a = THN_IN(f, ins, 0);
     const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n;
     int vectors = ins->nout > 1;
@@ -202,11 +173,11 @@ static int svd_execute(ThnFrame *f, const ThnInstr *ins)
     char dummy[16];
     ThnDense left = thn_dense(dummy, 1, 1), right = left;
     if (vectors) {
-        left = thn_dense(THN_OUT(f, ins, 2)->data, n, s->full ? n : k);
-        right = thn_dense(THN_OUT(f, ins, 0)->data, s->full ? m : k, m);
+        left = thn_dense(THN_OUT(f, ins, 2)->data, n, s->full_matrices ? n : k);
+        right = thn_dense(THN_OUT(f, ins, 0)->data, s->full_matrices ? m : k, m);
     }
     int held = thn_hold_for(a);
-    int64_t info = thn_gesdd(thn_letter_of(a), !vectors ? 'N' : s->full ? 'A' : 'S', thn_dense(copy, n, m), values->data, left, right);
+    int64_t info = thn_gesdd(thn_letter_of(a), !vectors ? 'N' : s->full_matrices ? 'A' : 'S', thn_dense(copy, n, m), values->data, left, right);
     thn_blas_let_go(held);
     thn_pool_free(copy);
     if (info == THN_LAPACK_MEMORY) {
@@ -217,30 +188,18 @@ static int svd_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- qr */
 
-enum { QR_R, QR_REDUCED, QR_COMPLETE, QR_RAW };
-
-static int qr_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    int *mode = thn_alloc(sizeof *mode);
-    ins->data = mode;
-    if (!mode || !PyArg_ParseTuple(params, "i", mode)) {
-        return -1;
-    }
-    return thn_linalg_init(p, ins, "qr");
-}
-
 static int qr_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    int mode = *(const int *)ins->data;
+    int mode = ((const thn_qr_params *)ins->data)->mode;
     ThnCell *a = THN_IN(f, ins, 0), *first = THN_OUT(f, ins, 0), *second = ins->nout > 1 ? THN_OUT(f, ins, 1) : NULL;
     const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n;
     f->work = 4 * thn_cubic_work(a);
-    if (mode == QR_RAW) {
+    if (mode == THN_QrMode_RAW) {
         npy_intp dims[2] = {n, m};
         return thn_out_alloc(f, first, dims) < 0 ? -1 : thn_out_alloc(f, second, &k);
     }
-    npy_intp rows = mode == QR_COMPLETE ? m : k, r[2] = {rows, n};
-    if (mode == QR_R) {
+    npy_intp rows = mode == THN_QrMode_COMPLETE ? m : k, r[2] = {rows, n};
+    if (mode == THN_QrMode_R) {
         return thn_out_alloc(f, first, r);
     }
     return thn_alloc_columns(f, first, m, rows) < 0 ? -1 : thn_out_alloc(f, second, r);
@@ -261,27 +220,27 @@ static void copy_r(const char *factors, npy_intp m, const ThnCell *r)
 
 static int qr_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    int mode = *(const int *)ins->data;
+    int mode = ((const thn_qr_params *)ins->data)->mode;
     const ThnCell *a = THN_IN(f, ins, 0), *first = THN_OUT(f, ins, 0), *second = ins->nout > 1 ? THN_OUT(f, ins, 1) : NULL;
     const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n, item = a->itemsize;
     if (k == 0) {
-        if (mode == QR_COMPLETE) {
+        if (mode == THN_QrMode_COMPLETE) {
             set_identity(first);
         }
         return 0;
     }
     int letter = thn_letter_of(a), held = thn_hold_for(a);
-    char *factors = mode == QR_RAW ? first->data : thn_pool_alloc((size_t)(m * (n > m ? n : m) * item));
-    char *tau = mode == QR_RAW ? second->data : thn_pool_alloc((size_t)(k * item));
+    char *factors = mode == THN_QrMode_RAW ? first->data : thn_pool_alloc((size_t)(m * (n > m ? n : m) * item));
+    char *tau = mode == THN_QrMode_RAW ? second->data : thn_pool_alloc((size_t)(k * item));
     int64_t info = THN_LAPACK_MEMORY;
     if (factors && tau) {
         thn_copy_columns(a, factors);
         info = thn_geqrf(letter, thn_dense(factors, m, n), tau);
     }
-    if (info == 0 && mode != QR_RAW) {
-        copy_r(factors, m, mode == QR_R ? first : second);
+    if (info == 0 && mode != THN_QrMode_RAW) {
+        copy_r(factors, m, mode == THN_QrMode_R ? first : second);
     }
-    if (info == 0 && (mode == QR_REDUCED || mode == QR_COMPLETE)) {
+    if (info == 0 && (mode == THN_QrMode_REDUCED || mode == THN_QrMode_COMPLETE)) {
         ThnColumns q;
         info = THN_LAPACK_MEMORY;
         if (thn_columns_open(&q, first) == 0) {
@@ -291,7 +250,7 @@ static int qr_execute(ThnFrame *f, const ThnInstr *ins)
         }
     }
     thn_blas_let_go(held);
-    if (mode != QR_RAW) {
+    if (mode != THN_QrMode_RAW) {
         thn_pool_free(factors);
         thn_pool_free(tau);
     }
@@ -375,9 +334,8 @@ static int pinv_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- lstsq: the solution of least norm, by singular values; float32 and float64 */
 
-static int lstsq_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int lstsq_check(ThnProgram *p, ThnInstr *ins)
 {
-    (void)params;
     const ThnCellSpec *a = &p->cells[ins->ins[0]], *b = &p->cells[ins->ins[1]], *rcond = &p->cells[ins->ins[2]];
     if (PyTypeNum_ISCOMPLEX(a->typenum) || thn_lapack_letter(a->typenum) < 0 || a->ndim != 2 || b->ndim < 1 || b->ndim > 2
         || b->typenum != a->typenum || rcond->typenum != NPY_DOUBLE || rcond->ndim != 0) {
@@ -460,9 +418,8 @@ static int lstsq_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- residuals: the sums of lstsq where the solution is the only one, else none */
 
-static int residuals_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int residuals_check(ThnProgram *p, ThnInstr *ins)
 {
-    (void)params;
     if (p->cells[ins->ins[0]].ndim != 1 || p->cells[ins->ins[1]].typenum != NPY_INT64 || p->cells[ins->ins[2]].ndim != 2) {
         PyErr_SetString(PyExc_ValueError, "residuals: sums, the rank, and the matrix");
         return -1;
@@ -485,19 +442,10 @@ static int residuals_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-static int plain_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    (void)params;
-    return thn_linalg_init(p, ins, "linear algebra");
-}
-
-const ThnOpDef thn_ops_decompose[] = {
-    {"eigh", eigh_init, NULL, eigh_prepare, eigh_execute, 0},
-    {"eig", plain_init, NULL, eig_prepare, eig_execute, 0},
-    {"svd", svd_init, NULL, svd_prepare, svd_execute, 0},
-    {"qr", qr_init, NULL, qr_prepare, qr_execute, 0},
-    {"pinv", plain_init, NULL, pinv_prepare, pinv_execute, 0},
-    {"lstsq", lstsq_init, NULL, lstsq_prepare, lstsq_execute, 0},
-    {"residuals", residuals_init, NULL, residuals_prepare, residuals_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(eigh, thn_linalg_check, eigh_prepare, eigh_execute)
+THN_INSTRUCTION(eig, thn_linalg_check, eig_prepare, eig_execute)
+THN_INSTRUCTION(svd, thn_linalg_check, svd_prepare, svd_execute)
+THN_INSTRUCTION(qr, thn_linalg_check, qr_prepare, qr_execute)
+THN_INSTRUCTION(pinv, thn_linalg_check, pinv_prepare, pinv_execute)
+THN_INSTRUCTION(lstsq, lstsq_check, lstsq_prepare, lstsq_execute)
+THN_INSTRUCTION(residuals, residuals_check, residuals_prepare, residuals_execute)

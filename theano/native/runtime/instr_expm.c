@@ -343,15 +343,14 @@ static Matrix direction(Space *s, Matrix *m, int64_t *pivots, int64_t *info)
     return result;
 }
 
-static int expm_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int expm_check(ThnProgram *p, ThnInstr *ins)
 {
-    (void)params;
     int typenum = p->cells[ins->ins[0]].typenum;
     if ((typenum != NPY_DOUBLE && typenum != NPY_CDOUBLE) || p->cells[ins->ins[ins->nin - 1]].ndim != 2) {
         PyErr_SetString(PyExc_ValueError, "expm: matrices of float64 or complex128");
         return -1;
     }
-    return thn_linalg_init(p, ins, "expm");
+    return thn_linalg_check(p, ins);
 }
 
 static int expm_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -405,8 +404,5 @@ static int expm_execute(ThnFrame *f, const ThnInstr *ins)
     return info ? thn_error(f, thn_LinAlgError, "expm: the approximant of the exponential is singular") : 0;
 }
 
-const ThnOpDef thn_ops_expm[] = {
-    {"expm", expm_init, NULL, expm_prepare, expm_execute, 0},
-    {"expm_direction", expm_init, NULL, expm_prepare, expm_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(expm, expm_check, expm_prepare, expm_execute)
+THN_INSTRUCTION(expm_direction, expm_check, expm_prepare, expm_execute)

@@ -57,41 +57,15 @@ int thn_same_dtype(ThnFrame *f, const ThnCell *x, const ThnCell *y, const char *
 /* ---- inc_subtensor */
 
 typedef struct {
-    int set, inplace;
-    ThnIndex *index;
-} Inc;
-
-typedef struct {
     char *data;
     npy_intp offset;
     int nd;
     npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
 } IncPlan;
 
-static int inc_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    (void)p;
-    PyObject *idx_list;
-    Inc *inc = thn_alloc(sizeof *inc);
-    ins->data = inc;
-    if (!inc || !PyArg_ParseTuple(params, "Opp", &idx_list, &inc->set, &inc->inplace)) {
-        return -1;
-    }
-    inc->index = thn_index_parse(ins, idx_list);
-    return inc->index ? 0 : -1;
-}
-
-static void inc_clear(ThnInstr *ins)
-{
-    if (ins->data) {
-        thn_free(((Inc *)ins->data)->index);
-    }
-    thn_free(ins->data);
-}
-
 static int inc_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const Inc *inc = ins->data;
+    const thn_inc_subtensor_params *inc = ins->data;
     ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
     IncPlan *plan = thn_scratch(f, ins, sizeof *plan);
     npy_intp strides[THN_MAXDIM];
@@ -111,7 +85,7 @@ static int inc_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int inc_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Inc *inc = ins->data;
+    const thn_inc_subtensor_params *inc = ins->data;
     const ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     const IncPlan *plan = f->scratch[ins->index].ptr;
     ThnCell y = *THN_IN(f, ins, 1);
@@ -132,20 +106,10 @@ static int inc_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- a check that elements are valid positions along an axis */
 
-typedef struct {
-    int axis;
-} Check;
-
-static int check_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int check_check(ThnProgram *p, ThnInstr *ins)
 {
-    Check *c = thn_alloc(sizeof *c);
-    PyObject *message;
-    ins->data = c;
-    if (!c || !PyArg_ParseTuple(params, "iU", &c->axis, &message)) {
-        return -1;
-    }
-    if (ins->nin != 2 || c->axis < 0 || c->axis >= p->cells[ins->ins[1]].ndim
-        || !thn_int_reader(p->cells[ins->ins[0]].typenum)) {
+    const int axis = ((const thn_check_index_params *)ins->data)->axis;
+    if (ins->nin != 2 || axis < 0 || axis >= p->cells[ins->ins[1]].ndim || !thn_int_reader(p->cells[ins->ins[0]].typenum)) {
         PyErr_SetString(PyExc_ValueError, "check_index: integer positions, and an array with the axis");
         return -1;
     }
@@ -154,16 +118,14 @@ static int check_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 
 static int check_prepare(ThnFrame *f, const ThnInstr *ins)
 {
+    const thn_check_index_params *c = ins->data;
     int64_t outside;
-    if (!thn_within(THN_IN(f, ins, 0), 0, THN_IN(f, ins, 1)->dims[((const Check *)ins->data)->axis], &outside)) {
-        PyErr_SetObject(PyExc_ValueError, PyTuple_GET_ITEM(ins->params, 1));
+    if (!thn_within(THN_IN(f, ins, 0), 0, THN_IN(f, ins, 1)->dims[c->axis], &outside)) {
+        PyErr_SetObject(PyExc_ValueError, c->message);
         return -1;
     }
     return 0;
 }
 
-const ThnOpDef thn_ops_index[] = {
-    {"inc_subtensor", inc_init, inc_clear, inc_prepare, inc_execute, 0},
-    {"check_index", check_init, NULL, check_prepare, NULL, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(inc_subtensor, NULL, inc_prepare, inc_execute)
+THN_INSTRUCTION(check_index, check_check, check_prepare, NULL)

@@ -53,19 +53,12 @@ static int check_array(const ThnProgram *p, const ThnInstr *ins, Indexed *x, int
     return ok;
 }
 
-static int op_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int op_check(ThnProgram *p, ThnInstr *ins)
 {
-    PyObject *kernel, *dims, *gathers, *scatter;
-    Spec *s = thn_alloc(sizeof *s);
-    ins->data = s;
-    if (!s || !PyArg_ParseTuple(params, "OO!O!O", &kernel, &PyTuple_Type, &dims, &PyTuple_Type, &gathers, &scatter)) {
-        return -1;
-    }
-    s->k = thn_kernel_of(kernel);
-    if (!s->k) {
-        return -1;
-    }
-    s->nd = parse_ints(dims, s->dims);
+    Spec *s = ins->data;
+    PyObject *gathers = s->given.gathers, *scatter = s->given.scatter;
+    s->k = s->given.kernel;
+    s->nd = parse_ints(s->given.dims, s->dims);
     s->n_gathers = (int)PyTuple_GET_SIZE(gathers);
     int ok = s->nd > 0 && s->n_gathers <= MOST_GATHERS && s->k->nin <= ins->nin;
     for (int d = 0; d < s->nd && ok; d++) {
@@ -265,7 +258,4 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
     return failed < 0 ? thn_error(f, PyExc_MemoryError, "no memory for a kernel's buffers") : 0;
 }
 
-const ThnOpDef thn_ops_indexed[] = {
-    {"indexed_kernel", op_init, NULL, op_prepare, op_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION_WITH(indexed_kernel, Spec, op_check, NULL, op_prepare, op_execute)

@@ -3,36 +3,6 @@
 #include "copy.h"
 #include "threads.h"
 
-#define NO_AXIS INT32_MIN
-
-typedef struct {
-    int axis;   /* NO_AXIS: the first (join) or second (split) input holds it */
-    int views;
-} Axis;
-
-static int axis_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    Axis *a = thn_alloc(sizeof *a);
-    ins->data = a;
-    if (!a) {
-        return -1;
-    }
-    PyObject *axis;
-    int n = 0;
-    (void)p;
-    if (!PyArg_ParseTuple(params, "O|ip", &axis, &n, &a->views)) {
-        return -1;
-    }
-    a->axis = NO_AXIS;
-    if (axis != Py_None) {
-        a->axis = (int)PyLong_AsLong(axis);
-        if (a->axis == -1 && PyErr_Occurred()) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int normal_axis(ThnFrame *f, int64_t axis, int ndim, const char *who)
 {
     if (axis < -ndim || axis >= ndim) {
@@ -43,9 +13,9 @@ static int normal_axis(ThnFrame *f, int64_t axis, int ndim, const char *who)
 
 static int join_axis(ThnFrame *f, const ThnInstr *ins, int *first)
 {
-    const Axis *a = ins->data;
-    *first = a->axis == NO_AXIS;
-    int64_t axis = *first ? thn_scalar_int(THN_IN(f, ins, 0)) : a->axis;
+    const int given = ((const thn_join_params *)ins->data)->axis;
+    *first = given == THN_NO_AXIS;
+    int64_t axis = *first ? thn_scalar_int(THN_IN(f, ins, 0)) : given;
     return normal_axis(f, axis, THN_OUT(f, ins, 0)->ndim, "Join");
 }
 
@@ -133,8 +103,8 @@ static int join_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int split_axis(ThnFrame *f, const ThnInstr *ins)
 {
-    const Axis *a = ins->data;
-    int64_t axis = a->axis == NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : a->axis;
+    const int given = ((const thn_split_params *)ins->data)->axis;
+    int64_t axis = given == THN_NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : given;
     return normal_axis(f, axis, THN_IN(f, ins, 0)->ndim, "Split");
 }
 
@@ -169,16 +139,11 @@ static int split_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     npy_intp dims[THN_MAXDIM];
     memcpy(dims, in->dims, sizeof(npy_intp) * (size_t)in->ndim);
-    char *data = in->data;
     for (int k = 0; k < ins->nout; k++) {
-        ThnCell *out = THN_OUT(f, ins, k);
         dims[axis] = (npy_intp)get(sizes->data + k * sizes->strides[0]);
-        if (((const Axis *)ins->data)->views) {
-            thn_out_view(f, out, in, data, dims, in->strides);
-        } else if (thn_out_alloc(f, out, dims) < 0) {
+        if (thn_out_alloc(f, THN_OUT(f, ins, k), dims) < 0) {
             return -1;
         }
-        data += dims[axis] * in->strides[axis];
     }
     f->work = (double)thn_size(in) * in->itemsize * 0.15;
     return 0;
@@ -186,9 +151,6 @@ static int split_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int split_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    if (((const Axis *)ins->data)->views) {
-        return 0;
-    }
     const ThnCell *in = THN_IN(f, ins, 0);
     int axis = split_axis(f, ins);
     const char *src = in->data;
@@ -200,8 +162,5 @@ static int split_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-const ThnOpDef thn_ops_join[] = {
-    {"join", axis_init, NULL, join_prepare, join_execute, 0},
-    {"split", axis_init, NULL, split_prepare, split_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(join, NULL, join_prepare, join_execute)
+THN_INSTRUCTION(split, NULL, split_prepare, split_execute)

@@ -8,20 +8,6 @@
 
 /* ---- cholesky */
 
-typedef struct {
-    int lower, nan;
-} Cholesky;
-
-static int cholesky_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    Cholesky *c = thn_alloc(sizeof *c);
-    ins->data = c;
-    if (!c || !PyArg_ParseTuple(params, "pp", &c->lower, &c->nan)) {
-        return -1;
-    }
-    return thn_linalg_init(p, ins, "cholesky");
-}
-
 static int cholesky_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 0);
@@ -30,7 +16,7 @@ static int cholesky_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     f->work = thn_cubic_work(a);
     ThnCell *out = THN_OUT(f, ins, 0);
-    return ((const Cholesky *)ins->data)->lower ? thn_alloc_columns(f, out, a->dims[0], a->dims[0])
+    return ((const thn_cholesky_params *)ins->data)->lower ? thn_alloc_columns(f, out, a->dims[0], a->dims[0])
                                                 : thn_out_alloc(f, out, a->dims);
 }
 
@@ -70,7 +56,7 @@ static void copy_lower(const ThnCell *a, npy_intp row_stride, npy_intp col_strid
  * faster. */
 static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Cholesky *c = ins->data;
+    const thn_cholesky_params *c = ins->data;
     const ThnCell *a = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     const npy_intp n = a->dims[0];
     ThnColumns factor = {out->data, NULL, out};
@@ -85,7 +71,7 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
     }
     copy_lower(a, a->strides[!c->lower], a->strides[c->lower], factor.data);
     int64_t info = thn_potrf(thn_letter_of(a), thn_dense(factor.data, n, n));
-    if (info > 0 && c->nan) {
+    if (info > 0 && c->nan_on_failure) {
         fill_nan(thn_letter_of(a), factor.data, n * n);
         info = 0;
     }
@@ -98,25 +84,9 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- solve */
 
-enum { GENERAL, SYMMETRIC, LOWER, UPPER };
-
-typedef struct {
-    int structure, lower, numpy; /* numpy: its errors, and no look for infinities */
-} Solve;
-
-static int solve_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    Solve *s = thn_alloc(sizeof *s);
-    ins->data = s;
-    if (!s || !PyArg_ParseTuple(params, "ip|p", &s->structure, &s->lower, &s->numpy)) {
-        return -1;
-    }
-    return thn_linalg_init(p, ins, "solve");
-}
-
 static int solve_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const Solve *s = ins->data;
+    const thn_solve_params *s = ins->data;
     ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
     char x[80], y[80];
     if (thn_require_square(f, a, s->numpy ? thn_LinAlgError : PyExc_ValueError, "Expected square matrix") < 0) {
@@ -127,7 +97,7 @@ static int solve_prepare(ThnFrame *f, const ThnInstr *ins)
                          thn_shape_text(x, sizeof x, 2, a->dims), thn_shape_text(y, sizeof y, b->ndim, b->dims));
     }
     f->work = thn_cubic_work(a) + (double)thn_size(b) * (double)a->dims[0] * 0.1;
-    if (b->ndim == 2 && s->structure == SYMMETRIC) {
+    if (b->ndim == 2 && s->structure == THN_Structure_SYMMETRIC) {
         return thn_alloc_columns(f, out, b->dims[0], b->dims[1]);
     }
     return thn_out_alloc(f, out, b->dims);
@@ -182,7 +152,7 @@ static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, i
     return 0;
 }
 
-static int solve_symmetric(ThnFrame *f, const Solve *s, const ThnCell *a, const ThnCell *b, const ThnCell *out)
+static int solve_symmetric(ThnFrame *f, const thn_solve_params *s, const ThnCell *a, const ThnCell *b, const ThnCell *out)
 {
     const npy_intp n = a->dims[0];
     char *copy = thn_pool_alloc((size_t)(n * n * a->itemsize));
@@ -205,7 +175,7 @@ static int solve_symmetric(ThnFrame *f, const Solve *s, const ThnCell *a, const 
     return info ? thn_error(f, thn_LinAlgError, "Matrix is singular.") : 0;
 }
 
-static int solve_general(ThnFrame *f, const Solve *s, const ThnCell *a, const ThnCell *b, const ThnCell *out)
+static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *a, const ThnCell *b, const ThnCell *out)
 {
     const npy_intp n = a->dims[0], item = a->itemsize;
     int letter = thn_letter_of(a);
@@ -240,9 +210,9 @@ static int solve_general(ThnFrame *f, const Solve *s, const ThnCell *a, const Th
 
 static int solve_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Solve *s = ins->data;
+    const thn_solve_params *s = ins->data;
     const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
-    if (s->structure == GENERAL && thn_size(out) > 0) {
+    if (s->structure == THN_Structure_GENERAL && thn_size(out) > 0) {
         return solve_general(f, s, a, b, out);
     }
     if (!s->numpy && (!thn_all_finite(a) || !thn_all_finite(b))) {
@@ -251,20 +221,14 @@ static int solve_execute(ThnFrame *f, const ThnInstr *ins)
     if (thn_size(out) == 0) {
         return 0;
     }
-    if (s->structure == SYMMETRIC) {
+    if (s->structure == THN_Structure_SYMMETRIC) {
         return solve_symmetric(f, s, a, b, out);
     }
     thn_copy_strided(b->ndim, b->dims, out->data, out->strides, b->data, b->strides, b->itemsize);
-    return solve_triangular(f, a, out, s->structure == UPPER);
+    return solve_triangular(f, a, out, s->structure == THN_Structure_UPPER_TRIANGULAR);
 }
 
 /* ---- inverse and determinant */
-
-static int plain_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    (void)params;
-    return thn_linalg_init(p, ins, "linear algebra");
-}
 
 static int inverse_prepare(ThnFrame *f, const ThnInstr *ins)
 {
@@ -388,10 +352,7 @@ static int det_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-const ThnOpDef thn_ops_linalg[] = {
-    {"cholesky", cholesky_init, NULL, cholesky_prepare, cholesky_execute, 0},
-    {"solve", solve_init, NULL, solve_prepare, solve_execute, 0},
-    {"inverse", plain_init, NULL, inverse_prepare, inverse_execute, 0},
-    {"det", plain_init, NULL, det_prepare, det_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(cholesky, thn_linalg_check, cholesky_prepare, cholesky_execute)
+THN_INSTRUCTION(solve, thn_linalg_check, solve_prepare, solve_execute)
+THN_INSTRUCTION(inverse, thn_linalg_check, inverse_prepare, inverse_execute)
+THN_INSTRUCTION(det, thn_linalg_check, det_prepare, det_execute)

@@ -85,22 +85,14 @@ static int check_mask(ThnFrame *f, const ThnCell *mask, const ThnCell *x, int fi
 /* ---- nonzero */
 
 typedef struct {
-    int first_axis;
-} Nonzero;
-
-typedef struct {
     const Flags *flags;
     const ThnCell *mask;
     int64_t *outs[THN_MAXDIM];
 } Positions;
 
-static int nonzero_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int nonzero_check(ThnProgram *p, ThnInstr *ins)
 {
-    Nonzero *z = thn_alloc(sizeof *z);
-    ins->data = z;
-    if (!z || !PyArg_ParseTuple(params, "|i", &z->first_axis)) {
-        return -1;
-    }
+    const thn_nonzero_params *z = ins->data;
     const ThnCellSpec *in = &p->cells[ins->ins[0]];
     if (in->ndim < 1 || ins->nout != in->ndim || PyTypeNum_ISCOMPLEX(in->typenum)
         || (ins->nin > 1 && p->cells[ins->ins[1]].ndim < z->first_axis + in->ndim)) {
@@ -113,7 +105,7 @@ static int nonzero_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 static int nonzero_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *mask = THN_IN(f, ins, 0);
-    if (ins->nin > 1 && check_mask(f, mask, THN_IN(f, ins, 1), ((const Nonzero *)ins->data)->first_axis) < 0) {
+    if (ins->nin > 1 && check_mask(f, mask, THN_IN(f, ins, 1), ((const thn_nonzero_params *)ins->data)->first_axis) < 0) {
         return -1;
     }
     const Flags *m = open_flags(f, ins, mask);
@@ -190,9 +182,8 @@ typedef struct {
     npy_intp step;        /* from position to position in x; 0: not the same everywhere, or the rest has gaps */
 } Masked;
 
-static int masked_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int masked_check(ThnProgram *p, ThnInstr *ins)
 {
-    (void)params;
     const ThnCellSpec *x = &p->cells[ins->ins[0]], *mask = &p->cells[ins->ins[1]];
     if (mask->typenum != NPY_BOOL || mask->ndim < 1 || mask->ndim > x->ndim
         || p->cells[ins->outs[0]].ndim != x->ndim - mask->ndim + 1) {
@@ -307,8 +298,5 @@ static int masked_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-const ThnOpDef thn_ops_mask[] = {
-    {"nonzero", nonzero_init, NULL, nonzero_prepare, nonzero_execute, 0},
-    {"masked", masked_init, NULL, masked_prepare, masked_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(nonzero, nonzero_check, nonzero_prepare, nonzero_execute)
+THN_INSTRUCTION(masked, masked_check, masked_prepare, masked_execute)

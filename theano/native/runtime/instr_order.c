@@ -5,18 +5,9 @@
 
 /* ---- cumulate */
 
-typedef struct {
-    int axis;
-    int multiply;
-} Cumulate;
-
-static int cumulate_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int cumulate_check(ThnProgram *p, ThnInstr *ins)
 {
-    Cumulate *c = thn_alloc(sizeof *c);
-    ins->data = c;
-    if (!c || !PyArg_ParseTuple(params, "ip", &c->axis, &c->multiply)) {
-        return -1;
-    }
+    const thn_cumulate_params *c = ins->data;
     const ThnCellSpec *in = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
     if (c->axis < 0 || c->axis >= in->ndim || out->ndim != in->ndim || !thn_cast_inner(out->typenum, in->typenum)
         || !(c->multiply ? thn_mul_inner(out->typenum) : thn_add_inner(out->typenum))) {
@@ -229,7 +220,7 @@ static void cumulate_task(void *ctx, long task)
 
 static int cumulate_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Cumulate *p = ins->data;
+    const thn_cumulate_params *p = ins->data;
     const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     Cumulating c = {.in = in, .out = out, .multiply = p->multiply, .n = out->dims[p->axis], .outer = 1, .inner = 1};
     c.op = p->multiply ? thn_mul_inner(out->typenum) : thn_add_inner(out->typenum);
@@ -254,7 +245,4 @@ static int cumulate_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-const ThnOpDef thn_ops_order[] = {
-    {"cumulate", cumulate_init, NULL, cumulate_prepare, cumulate_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(cumulate, cumulate_check, cumulate_prepare, cumulate_execute)

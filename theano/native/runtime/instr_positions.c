@@ -2,12 +2,12 @@
 #include "vm.h"
 #include "tables.h"
 
-/* Whether the cells have these type numbers (-1: any). */
-static int init_types(const ThnProgram *p, const int *cells, int n, int typenum, const char *who)
+/* 0 if all these cells are int64. */
+static int all_int64(const ThnProgram *p, const ThnInstr *ins, const int *cells, int n)
 {
     for (int k = 0; k < n; k++) {
-        if (!PyArray_EquivTypenums(p->cells[cells[k]].typenum, typenum)) {
-            PyErr_Format(PyExc_ValueError, "%s: integers of 64 bits", who);
+        if (!PyArray_EquivTypenums(p->cells[cells[k]].typenum, NPY_INT64)) {
+            PyErr_Format(PyExc_ValueError, "%s: integers of 64 bits", thn_name_of(ins));
             return -1;
         }
     }
@@ -46,18 +46,9 @@ static int bad_dims(ThnFrame *f)
 
 /* ---- unravel_index */
 
-typedef struct {
-    int columns; /* the first coordinate varies fastest */
-} Order;
-
-static int unravel_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int unravel_check(ThnProgram *p, ThnInstr *ins)
 {
-    Order *o = thn_alloc(sizeof *o);
-    ins->data = o;
-    if (!o || !PyArg_ParseTuple(params, "p", &o->columns) || init_types(p, ins->ins, ins->nin, NPY_INT64, "unravel_index") < 0) {
-        return -1;
-    }
-    return init_types(p, ins->outs, ins->nout, NPY_INT64, "unravel_index");
+    return all_int64(p, ins, ins->ins, ins->nin) < 0 ? -1 : all_int64(p, ins, ins->outs, ins->nout);
 }
 
 static int unravel_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -79,7 +70,7 @@ static int unravel_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int unravel_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Order *o = ins->data;
+    const int columns = ((const thn_unravel_index_params *)ins->data)->first_fastest;
     const ThnCell *index = THN_IN(f, ins, 0), *first = THN_OUT(f, ins, 0);
     int64_t dims[THN_MAXDIM], *outs[THN_MAXDIM];
     const int n = read_dims(THN_IN(f, ins, 1), dims);
@@ -99,7 +90,7 @@ static int unravel_execute(ThnFrame *f, const ThnInstr *ins)
                              (long long)size);
         }
         for (int k = 0; k < n; k++) {
-            const int axis = o->columns ? k : n - 1 - k;
+            const int axis = columns ? k : n - 1 - k;
             outs[axis][i] = k < n - 1 ? left % dims[axis] : left;
             left /= dims[axis];
         }
@@ -109,29 +100,13 @@ static int unravel_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- ravel_index */
 
-typedef struct {
-    int columns, modes[THN_MAXDIM];
-} Ravel;
-
-static int ravel_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int ravel_check(ThnProgram *p, ThnInstr *ins)
 {
-    Ravel *r = thn_alloc(sizeof *r);
-    PyObject *modes;
-    ins->data = r;
-    if (!r || !PyArg_ParseTuple(params, "pO!", &r->columns, &PyTuple_Type, &modes)) {
-        return -1;
-    }
-    if (PyTuple_GET_SIZE(modes) != ins->nin - 1 || ins->nin - 1 > THN_MAXDIM || ins->nin < 2) {
+    if (((const thn_ravel_index_params *)ins->data)->modes.n != ins->nin - 1 || ins->nin < 2) {
         PyErr_SetString(PyExc_ValueError, "ravel_index: a mode for each coordinate");
         return -1;
     }
-    for (int k = 0; k < ins->nin - 1; k++) {
-        r->modes[k] = (int)PyLong_AsLong(PyTuple_GET_ITEM(modes, k));
-    }
-    if (PyErr_Occurred() || init_types(p, ins->ins, ins->nin, NPY_INT64, "ravel_index") < 0) {
-        return -1;
-    }
-    return init_types(p, ins->outs, 1, NPY_INT64, "ravel_index");
+    return all_int64(p, ins, ins->ins, ins->nin) < 0 ? -1 : all_int64(p, ins, ins->outs, 1);
 }
 
 static int ravel_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -170,7 +145,7 @@ static int ravel_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Ravel *r = ins->data;
+    const thn_ravel_index_params *r = ins->data;
     const int n = ins->nin - 1;
     const ThnCell *out = THN_OUT(f, ins, 0);
     const npy_intp total = thn_size(out);
@@ -181,7 +156,7 @@ static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
     }
     memset(out->data, 0, (size_t)total * 8);
     for (int k = 0; k < n && total; k++) {
-        const int axis = r->columns ? k : n - 1 - k, mode = r->modes[axis];
+        const int axis = r->first_fastest ? k : n - 1 - k, mode = r->modes.at[axis];
         const ThnCell *x = THN_IN(f, ins, axis);
         const int64_t length = dims[axis];
         npy_intp strides[THN_MAXDIM], at[THN_MAXDIM] = {0};
@@ -191,12 +166,12 @@ static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
         for (npy_intp i = 0; i < total; i++) {
             int64_t v = *(const int64_t *)from;
             if (v < 0 || v >= length) {
-                if (mode == THN_RAISE || length == 0) {
+                if (mode == THN_OutOfBounds_RAISE || length == 0) {
                     return thn_error(f, PyExc_ValueError,
                                      "invalid entry in coordinates array: %lld along dimension %d of length %lld", (long long)v,
                                      axis, (long long)length);
                 }
-                v = mode == THN_WRAP ? (v % length + length) % length : v < 0 ? 0 : length - 1;
+                v = mode == THN_OutOfBounds_WRAP ? (v % length + length) % length : v < 0 ? 0 : length - 1;
             }
             ((int64_t *)out->data)[i] += v * step;
             thn_step(&g, g.n, 1, &from, at);
@@ -208,15 +183,14 @@ static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- permute_rows */
 
-static int permute_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int permute_check(ThnProgram *p, ThnInstr *ins)
 {
-    (void)params;
     const ThnCellSpec *x = &p->cells[ins->ins[0]], *y = &p->cells[ins->ins[1]], *out = &p->cells[ins->outs[0]];
     if (x->ndim < 1 || y->ndim != x->ndim || out->ndim != x->ndim || !PyArray_EquivTypenums(x->typenum, out->typenum)) {
         PyErr_SetString(PyExc_ValueError, "permute_rows: an array, and integers of as many dimensions");
         return -1;
     }
-    return init_types(p, ins->ins + 1, 1, NPY_INT64, "permute_rows");
+    return all_int64(p, ins, ins->ins + 1, 1);
 }
 
 static int permute_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -263,34 +237,26 @@ static int permute_execute(ThnFrame *f, const ThnInstr *ins)
     if (inverse) {
         memset(out->data, 0, (size_t)(thn_size(out) * out->itemsize)); /* what names a place twice leaves another one out */
     }
-    return thn_table_move(&t, inverse ? THN_WRITE : THN_READ, THN_RAISE, inverse ? x->data : out->data, strides)
+    return thn_table_move(&t, inverse ? THN_WRITE : THN_READ, inverse ? x->data : out->data, strides)
                ? 0 : thn_table_check(f, &t);
 }
 
 /* ---- repeat_positions */
 
-typedef struct {
-    int axis;
-} Repeat;
-
-static int repeat_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int repeat_check(ThnProgram *p, ThnInstr *ins)
 {
-    Repeat *r = thn_alloc(sizeof *r);
-    ins->data = r;
-    if (!r || !PyArg_ParseTuple(params, "i", &r->axis)) {
-        return -1;
-    }
+    const thn_repeat_positions_params *r = ins->data;
     if (p->cells[ins->ins[0]].ndim != 1 || p->cells[ins->outs[0]].ndim != 1 || r->axis < 0
         || r->axis >= p->cells[ins->ins[1]].ndim) {
         PyErr_SetString(PyExc_ValueError, "repeat_positions: a vector, and an array that has the axis");
         return -1;
     }
-    return init_types(p, ins->ins, 1, NPY_INT64, "repeat_positions");
+    return all_int64(p, ins, ins->ins, 1);
 }
 
 static int repeat_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const Repeat *r = ins->data;
+    const thn_repeat_positions_params *r = ins->data;
     const ThnCell *repeats = THN_IN(f, ins, 0), *x = THN_IN(f, ins, 1);
     const npy_intp n = x->dims[r->axis], given = repeats->dims[0];
     npy_intp total = 0;
@@ -327,14 +293,13 @@ static int repeat_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- count_length */
 
-static int count_length_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int count_length_check(ThnProgram *p, ThnInstr *ins)
 {
-    (void)params;
     if (p->cells[ins->ins[0]].ndim != 1 || !thn_int_reader(p->cells[ins->ins[0]].typenum)) {
         PyErr_SetString(PyExc_ValueError, "count_length: a vector of integers");
         return -1;
     }
-    return init_types(p, ins->outs, 1, NPY_INT64, "count_length");
+    return all_int64(p, ins, ins->outs, 1);
 }
 
 static int count_length_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -364,11 +329,8 @@ static int count_length_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-const ThnOpDef thn_ops_positions[] = {
-    {"unravel_index", unravel_init, NULL, unravel_prepare, unravel_execute, 0},
-    {"ravel_index", ravel_init, NULL, ravel_prepare, ravel_execute, 0},
-    {"permute_rows", permute_init, NULL, permute_prepare, permute_execute, 0},
-    {"repeat_positions", repeat_init, NULL, repeat_prepare, repeat_execute, 0},
-    {"count_length", count_length_init, NULL, count_length_prepare, count_length_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(unravel_index, unravel_check, unravel_prepare, unravel_execute)
+THN_INSTRUCTION(ravel_index, ravel_check, ravel_prepare, ravel_execute)
+THN_INSTRUCTION(permute_rows, permute_check, permute_prepare, permute_execute)
+THN_INSTRUCTION(repeat_positions, repeat_check, repeat_prepare, repeat_execute)
+THN_INSTRUCTION(count_length, count_length_check, count_length_prepare, count_length_execute)

@@ -53,14 +53,14 @@ static int parse_recs(Scan *s, PyObject *recs)
 
 static int parse_outs(Scan *s, PyObject *dests)
 {
-    ThnProgram *p = s->inner;
+    ThnProgram *p = s->given.inner;
     if (PyTuple_GET_SIZE(dests) != s->nrows) {
         PyErr_SetString(PyExc_ValueError, "scan: one destination for each output is needed");
         return -1;
     }
     s->outs = thn_alloc(sizeof(Out) * (size_t)s->nrows);
     int o = 0;
-    for (int b = 0; s->outs && b < s->nrec + s->nnit; b++) {
+    for (int b = 0; s->outs && b < s->nrec + s->given.nnit; b++) {
         for (int k = 0; k < (b < s->nrec ? s->recs[b].nouts : 1); k++, o++) {
             Out *out = &s->outs[o];
             PyObject *over;
@@ -89,13 +89,13 @@ static int same_kind(const ThnCellSpec *in, const ThnCellSpec *out, int drop)
 
 static int check_cells(ThnProgram *outer, const ThnInstr *ins, const Scan *s)
 {
-    const ThnProgram *p = s->inner;
+    const ThnProgram *p = s->given.inner;
     int k = 0, o = 0, ok = 1;
-    for (int i = 0; i < s->nseq; i++) {
+    for (int i = 0; i < s->given.nseq; i++) {
         ok &= same_kind(&p->cells[p->inputs[k++].cell], &outer->cells[ins->ins[1 + i]], 1);
     }
     for (int i = 0; i < s->nrec; i++) {
-        const ThnCellSpec *buf = &outer->cells[ins->ins[1 + s->nseq + i]];
+        const ThnCellSpec *buf = &outer->cells[ins->ins[1 + s->given.nseq + i]];
         ok &= same_kind(&outer->cells[ins->outs[i]], buf, 0);
         for (int t = 0; t < s->recs[i].ntaps; t++) {
             ok &= same_kind(&p->cells[p->inputs[k++].cell], buf, 1);
@@ -104,15 +104,15 @@ static int check_cells(ThnProgram *outer, const ThnInstr *ins, const Scan *s)
             ok &= same_kind(&p->cells[p->outputs[o++].cell], buf, 1);
         }
     }
-    for (int i = 0; i < s->nnit; i++) {
+    for (int i = 0; i < s->given.nnit; i++) {
         ok &= same_kind(&p->cells[p->outputs[o++].cell], &outer->cells[ins->outs[s->nrec + i]], 1);
     }
-    for (int i = 0; i < s->nshared; i++) {
-        ok &= same_kind(&p->cells[p->inputs[k++].cell], &outer->cells[ins->ins[1 + s->nseq + s->nrec + i]], 0);
-        ok &= same_kind(&p->cells[p->outputs[o++].cell], &outer->cells[ins->outs[s->nrec + s->nnit + i]], 0);
+    for (int i = 0; i < s->given.nshared; i++) {
+        ok &= same_kind(&p->cells[p->inputs[k++].cell], &outer->cells[ins->ins[1 + s->given.nseq + s->nrec + i]], 0);
+        ok &= same_kind(&p->cells[p->outputs[o++].cell], &outer->cells[ins->outs[s->nrec + s->given.nnit + i]], 0);
     }
-    for (int i = 0; i < s->nother; i++) {
-        ok &= same_kind(&p->cells[p->inputs[k++].cell], &outer->cells[ins->ins[ins->nin - s->nother + i]], 0);
+    for (int i = 0; i < s->given.nother; i++) {
+        ok &= same_kind(&p->cells[p->inputs[k++].cell], &outer->cells[ins->ins[ins->nin - s->given.nother + i]], 0);
     }
     if (!ok) {
         PyErr_SetString(PyExc_TypeError, "scan: an inner value has another dtype or rank than the outer one");
@@ -120,34 +120,30 @@ static int check_cells(ThnProgram *outer, const ThnInstr *ins, const Scan *s)
     return ok ? 0 : -1;
 }
 
-static int scan_init(ThnProgram *prog, ThnInstr *ins, PyObject *params)
+static int scan_check(ThnProgram *prog, ThnInstr *ins)
 {
-    PyObject *recs, *dests;
-    Scan *s = thn_alloc(sizeof *s);
-    ins->data = s;
-    if (!s || !PyArg_ParseTuple(params, "O!OOsiO!iiipO!", thn_ProgramType, &s->inner, &s->on_error, &s->on_profile, &s->text, &s->nseq, &PyTuple_Type,
-                                &recs, &s->nshared, &s->nnit, &s->nother, &s->as_while, &PyTuple_Type, &dests)
-        || parse_recs(s, recs) < 0) {
+    Scan *s = ins->data;
+    s->text = PyUnicode_AsUTF8(s->given.text);
+    if (!s->text || parse_recs(s, s->given.states) < 0) {
         return -1;
     }
-    s->nrows += s->nnit;
-    const ThnProgram *p = s->inner;
-    if (ins->nin != 1 + s->nseq + s->nrec + s->nshared + s->nnit + s->nother || ins->nout != s->nrec + s->nnit + s->nshared
-        || p->ninputs != s->nseq + s->ntaps + s->nshared + s->nother
-        || p->noutputs != s->nrows + s->nshared + (s->as_while != 0)) {
+    s->nrows += s->given.nnit;
+    const ThnProgram *p = s->given.inner;
+    if (ins->nin != 1 + s->given.nseq + s->nrec + s->given.nshared + s->given.nnit + s->given.nother
+        || ins->nout != s->nrec + s->given.nnit + s->given.nshared
+        || p->ninputs != s->given.nseq + s->ntaps + s->given.nshared + s->given.nother
+        || p->noutputs != s->nrows + s->given.nshared + (s->given.as_while != 0)) {
         PyErr_SetString(PyExc_ValueError, "scan: the numbers of operands do not fit the inner program");
         return -1;
     }
-    if (parse_outs(s, dests) < 0 || check_cells(prog, ins, s) < 0) {
+    if (parse_outs(s, s->given.destinations) < 0 || check_cells(prog, ins, s) < 0) {
         return -1;
     }
     for (int i = 0; i < p->ninstrs; i++) {
-        for (const ThnOpDef *d = thn_ops_blas; d->name; d++) {
-            s->products |= p->instrs[i].def == d;
-        }
+        s->products |= thn_rows[p->instrs[i].def->code].replay == THN_REPLAY_PRODUCT;
     }
-    if (p->ninstrs == 1 && strcmp(p->instrs[0].def->name, "kernel") == 0 && !s->nshared && s->nrows) {
-        const ThnKernel *k = p->instrs[0].data;
+    if (p->ninstrs == 1 && p->instrs[0].def == &thn_op_kernel && !s->given.nshared && s->nrows) {
+        const ThnKernel *k = ((const thn_kernel_params *)p->instrs[0].data)->kernel;
         s->single = k->n_inner == 0 ? k->nout : 0;
         for (int o = 0; o < s->nrows; o++) {
             /* A row is made by the kernel itself, by one output of it alone. */
@@ -169,18 +165,15 @@ static int scan_init(ThnProgram *prog, ThnInstr *ins, PyObject *params)
 static void scan_clear(ThnInstr *ins)
 {
     Scan *s = ins->data;
-    for (int i = 0; s && s->recs && i < s->nrec; i++) {
+    for (int i = 0; s->recs && i < s->nrec; i++) {
         thn_free(s->recs[i].taps);
         thn_free(s->recs[i].slices);
     }
-    for (int i = 0; s && s->outs && i < s->nrows; i++) {
+    for (int i = 0; s->outs && i < s->nrows; i++) {
         thn_free(s->outs[i].over);
     }
-    if (s) {
-        thn_free(s->recs);
-        thn_free(s->outs);
-    }
-    thn_free(s);
+    thn_free(s->recs);
+    thn_free(s->outs);
 }
 
 static int check_lengths(ThnFrame *f, const ThnInstr *ins, const Scan *s, npy_intp steps)
@@ -188,7 +181,7 @@ static int check_lengths(ThnFrame *f, const ThnInstr *ins, const Scan *s, npy_in
     if (steps < 0) {
         return thn_error(f, PyExc_IndexError, "Scan was asked to run for a negative number of steps: %lld", (long long)steps);
     }
-    for (int k = 0; k < s->nseq; k++) {
+    for (int k = 0; k < s->given.nseq; k++) {
         const ThnCell *c = THN_IN(f, ins, 1 + k);
         if (c->dims[0] < steps) {
             char text[200];
@@ -199,8 +192,8 @@ static int check_lengths(ThnFrame *f, const ThnInstr *ins, const Scan *s, npy_in
                              thn_shape_text(text, sizeof text, c->ndim, c->dims));
         }
     }
-    for (int k = 0; k < s->nnit; k++) {
-        const int64_t n = thn_scalar_int(THN_IN(f, ins, 1 + s->nseq + s->nrec + s->nshared + k));
+    for (int k = 0; k < s->given.nnit; k++) {
+        const int64_t n = thn_scalar_int(THN_IN(f, ins, 1 + s->given.nseq + s->nrec + s->given.nshared + k));
         if (n < 0) {
             return thn_error(f, PyExc_IndexError, "Scan was asked to keep a negative number of values of an output: %lld",
                              (long long)n);
@@ -218,9 +211,9 @@ static npy_intp modulo(npy_intp a, npy_intp n)
 static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, char *bound, npy_intp steps,
                     npy_intp *done)
 {
-    ThnProgram *p = s->inner;
+    ThnProgram *p = s->given.inner;
     int input = 0, tap = 0, row = 0, same = 0;
-    for (int k = 0; k < s->nseq; k++, input++) {
+    for (int k = 0; k < s->given.nseq; k++, input++) {
         ThnCell *from = THN_IN(f, ins, 1 + k), *to = &g->cells[p->inputs[input].cell];
         run->seqs[k] = to;
         run->seq_stride[k] = from->strides[0];
@@ -245,21 +238,21 @@ static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
             run->rows[row] = (Row){NULL, i, modulo(r->first + r->slices[t], b->len)};
         }
     }
-    for (int i = 0; i < s->nnit; i++, row++) {
+    for (int i = 0; i < s->given.nnit; i++, row++) {
         run->rows[row] = (Row){NULL, s->nrec + i, 0};
         run->bufs[s->nrec + i].cell = NULL;
         run->bufs[s->nrec + i].len = 1;
     }
-    input = s->nseq + s->ntaps;
-    for (int k = 0; k < s->nshared; k++, input++) {
-        ThnCell *from = THN_IN(f, ins, 1 + s->nseq + s->nrec + k);
+    input = s->given.nseq + s->ntaps;
+    for (int k = 0; k < s->given.nshared; k++, input++) {
+        ThnCell *from = THN_IN(f, ins, 1 + s->given.nseq + s->nrec + k);
         if (thn_scan_copy_shared(f, g, &g->cells[p->inputs[input].cell], from, &same) < 0) {
             return -1;
         }
     }
-    for (int k = 0; k < s->nother; k++, input++) {
+    for (int k = 0; k < s->given.nother; k++, input++) {
         ThnCell *to = &g->cells[p->inputs[input].cell];
-        if (thn_scan_share(f, g, to, THN_IN(f, ins, ins->nin - s->nother + k)) < 0) {
+        if (thn_scan_share(f, g, to, THN_IN(f, ins, ins->nin - s->given.nother + k)) < 0) {
             return -1;
         }
         to->flags |= THN_CELL_FIXED;
@@ -283,10 +276,10 @@ static int nothing_prepare(ThnFrame *f, const ThnInstr *ins)
 static int scan_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const Scan *s = ins->data;
-    ThnProgram *p = s->inner;
-    const size_t nbuf = (size_t)(s->nrec + s->nnit), nrow = (size_t)(s->ntaps + s->nrows), nseq = (size_t)s->nseq;
+    ThnProgram *p = s->given.inner;
+    const size_t nbuf = (size_t)(s->nrec + s->given.nnit), nrow = (size_t)(s->ntaps + s->nrows), nseq = (size_t)s->given.nseq;
     const npy_intp steps = (npy_intp)thn_scalar_int(THN_IN(f, ins, 0));
-    const double start = s->on_profile == Py_None ? 0 : thn_now();
+    const double start = s->given.on_profile == Py_None ? 0 : thn_now();
     npy_intp done = 0;
     if (check_lengths(f, ins, s, steps) < 0) {
         return -1;
@@ -323,15 +316,12 @@ static int scan_execute(ThnFrame *f, const ThnInstr *ins)
         }
     }
     thn_frame_put(p, g);
-    if (r == 0 && s->on_profile != Py_None) {
-        PyObject *told = PyObject_CallFunction(s->on_profile, "nd", (Py_ssize_t)done, thn_now() - start);
+    if (r == 0 && s->given.on_profile != Py_None) {
+        PyObject *told = PyObject_CallFunction(s->given.on_profile, "nd", (Py_ssize_t)done, thn_now() - start);
         Py_XDECREF(told);
         r = told ? 0 : -1;
     }
     return r;
 }
 
-const ThnOpDef thn_ops_scan[] = {
-    {"scan", scan_init, scan_clear, nothing_prepare, scan_execute, THN_OP_NEEDS_GIL},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION_WITH(scan, Scan, scan_check, scan_clear, nothing_prepare, scan_execute)

@@ -5,22 +5,18 @@
 /* ---- choose */
 
 typedef struct {
-    int mode, single; /* single: the choices lie along the first dimension of one array */
-} Choose;
-
-typedef struct {
     npy_intp index_strides[THN_MAXDIM];
     npy_intp strides[]; /* out.ndim for each choice */
 } ChoosePlan;
 
-static int choose_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+/* The choices lie along the first dimension of one array. */
+static inline int is_single(const ThnInstr *ins)
 {
-    Choose *c = thn_alloc(sizeof *c);
-    ins->data = c;
-    if (!c || !PyArg_ParseTuple(params, "i", &c->mode)) {
-        return -1;
-    }
-    c->single = ins->nin == 2;
+    return ins->nin == 2;
+}
+
+static int choose_check(ThnProgram *p, ThnInstr *ins)
+{
     int ok = thn_int_reader(p->cells[ins->ins[0]].typenum) != NULL;
     for (int k = 1; k < ins->nin; k++) {
         ok = ok && PyArray_EquivTypenums(p->cells[ins->ins[k]].typenum, p->cells[ins->outs[0]].typenum);
@@ -35,9 +31,8 @@ static int choose_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 /* Choice k, seen as an array of its own. */
 static ThnCell choice(ThnFrame *f, const ThnInstr *ins, npy_intp k)
 {
-    const Choose *c = ins->data;
-    ThnCell x = *THN_IN(f, ins, c->single ? 1 : k + 1);
-    if (c->single) {
+    ThnCell x = *THN_IN(f, ins, is_single(ins) ? 1 : k + 1);
+    if (is_single(ins)) {
         x.data += k * x.strides[0];
         x.ndim--;
         x.dims++;
@@ -61,16 +56,16 @@ static int widen(npy_intp *dims, int ndim, const ThnCell *x)
 
 static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const Choose *c = ins->data;
+    const int mode = ((const thn_choose_params *)ins->data)->mode, single = is_single(ins);
     ThnCell *out = THN_OUT(f, ins, 0);
     const ThnCell *index = THN_IN(f, ins, 0);
     const int nd = out->ndim;
-    npy_intp dims[THN_MAXDIM], count = c->single ? THN_IN(f, ins, 1)->dims[0] : ins->nin - 1;
+    npy_intp dims[THN_MAXDIM], count = single ? THN_IN(f, ins, 1)->dims[0] : ins->nin - 1;
     for (int i = 0; i < nd; i++) {
         dims[i] = 1;
     }
     int bad = widen(dims, nd, index) < 0;
-    const int distinct = c->single ? count > 0 : (int)count; /* choices of one array have one shape */
+    const int distinct = single ? count > 0 : (int)count; /* choices of one array have one shape */
     for (int k = 0; k < distinct; k++) {
         ThnCell x = choice(f, ins, k);
         bad = bad || widen(dims, nd, &x) < 0;
@@ -95,7 +90,7 @@ static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
         return thn_error(f, PyExc_ValueError, "choose: there are no choices");
     }
     int64_t outside;
-    if (c->mode == THN_RAISE && !thn_within(index, 0, count, &outside)) {
+    if (mode == THN_OutOfBounds_RAISE && !thn_within(index, 0, count, &outside)) {
         return thn_error(f, PyExc_ValueError, "invalid entry in choice array");
     }
     f->work = 5.0 * (double)total;
@@ -104,25 +99,25 @@ static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int choose_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Choose *c = ins->data;
+    const int mode = ((const thn_choose_params *)ins->data)->mode, single = is_single(ins);
     const ThnCell *out = THN_OUT(f, ins, 0), *index = THN_IN(f, ins, 0);
     const ChoosePlan *plan = f->scratch[ins->index].ptr;
     const ThnReadInt get = thn_int_reader(index->typenum);
     const int nd = out->ndim;
-    const npy_intp count = c->single ? THN_IN(f, ins, 1)->dims[0] : ins->nin - 1, total = thn_size(out), item = out->itemsize;
+    const npy_intp count = single ? THN_IN(f, ins, 1)->dims[0] : ins->nin - 1, total = thn_size(out), item = out->itemsize;
     const Dims g = {nd, out->dims, (npy_intp *)plan->index_strides, 0};
     npy_intp at[THN_MAXDIM] = {0};
     char *p = index->data, *q = out->data;
     for (npy_intp n = 0; n < total; n++, q += item) {
         int64_t v = get(p);
-        if (c->mode == THN_WRAP) {
+        if (mode == THN_OutOfBounds_WRAP) {
             v = (v % count + count) % count;
-        } else if (c->mode == THN_CLIP) {
+        } else if (mode == THN_OutOfBounds_CLIP) {
             v = v < 0 ? 0 : v >= count ? count - 1 : v;
         }
-        const ThnCell *x = THN_IN(f, ins, c->single ? 1 : v + 1);
-        const npy_intp *strides = plan->strides + (c->single ? 0 : v * nd);
-        const char *from = x->data + (c->single ? v * x->strides[0] : 0);
+        const ThnCell *x = THN_IN(f, ins, single ? 1 : v + 1);
+        const npy_intp *strides = plan->strides + (single ? 0 : v * nd);
+        const char *from = x->data + (single ? v * x->strides[0] : 0);
         for (int i = 0; i < nd; i++) {
             from += at[i] * strides[i];
         }
@@ -134,35 +129,40 @@ static int choose_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- extrema of complex numbers, by real and then imaginary part; the first NaN wins */
 
-typedef struct {
-    int least;
-    uint32_t axes; /* bit i: axis i is reduced */
-} Extremum;
-
-static int extremum_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int extremum_check(ThnProgram *p, ThnInstr *ins)
 {
-    Extremum *e = thn_alloc(sizeof *e);
-    unsigned long axes = 0;
-    ins->data = e;
-    if (!e || !PyArg_ParseTuple(params, "pk", &e->least, &axes)) {
-        return -1;
+    const ThnCellSpec *x = &p->cells[ins->ins[0]];
+    const ThnInts *axes = &((const thn_complex_extremum_params *)ins->data)->axes;
+    int ok = PyTypeNum_ISCOMPLEX(x->typenum);
+    for (int k = 0; k < axes->n; k++) {
+        ok = ok && axes->at[k] >= 0 && axes->at[k] < x->ndim;
     }
-    e->axes = (uint32_t)axes;
-    if (!PyTypeNum_ISCOMPLEX(p->cells[ins->ins[0]].typenum)) {
-        PyErr_SetString(PyExc_ValueError, "complex_extremum: complex numbers");
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "complex_extremum: complex numbers that have the axes");
         return -1;
     }
     return 0;
 }
 
+/* Bit i: axis i is reduced. */
+static uint32_t reduced_axes(const ThnInts *axes)
+{
+    uint32_t bits = 0;
+    for (int k = 0; k < axes->n; k++) {
+        bits |= (uint32_t)1 << axes->at[k];
+    }
+    return bits;
+}
+
 static int extremum_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const Extremum *e = ins->data;
+    const thn_complex_extremum_params *e = ins->data;
+    const uint32_t axes = reduced_axes(&e->axes);
     const ThnCell *x = THN_IN(f, ins, 0);
     npy_intp dims[THN_MAXDIM], reduced = 1;
     int nd = 0;
     for (int i = 0; i < x->ndim; i++) {
-        if (e->axes >> i & 1) {
+        if (axes >> i & 1) {
             reduced *= x->dims[i];
         } else {
             dims[nd++] = x->dims[i];
@@ -193,7 +193,8 @@ static void read_complex(int typenum, const char *p, double *v)
 
 static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Extremum *e = ins->data;
+    const thn_complex_extremum_params *e = ins->data;
+    const uint32_t axes = reduced_axes(&e->axes);
     const ThnCell *x = THN_IN(f, ins, 0);
     const ThnCell *value = NULL, *where = NULL;
     for (int k = 0; k < ins->nout; k++) {
@@ -203,7 +204,7 @@ static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
     npy_intp kept[THN_MAXDIM], kept_strides[THN_MAXDIM], dims[THN_MAXDIM], strides[THN_MAXDIM], rows = 1, n = 1;
     int nk = 0, nr = 0;
     for (int i = 0; i < x->ndim; i++) {
-        if (e->axes >> i & 1) {
+        if (axes >> i & 1) {
             dims[nr] = x->dims[i];
             strides[nr++] = x->strides[i];
             n *= x->dims[i];
@@ -245,8 +246,5 @@ static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-const ThnOpDef thn_ops_select[] = {
-    {"choose", choose_init, NULL, choose_prepare, choose_execute, 0},
-    {"complex_extremum", extremum_init, NULL, extremum_prepare, extremum_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(choose, choose_check, choose_prepare, choose_execute)
+THN_INSTRUCTION(complex_extremum, extremum_check, extremum_prepare, extremum_execute)

@@ -7,45 +7,25 @@
 
 #include <stdatomic.h>
 
-#define NO_AXIS INT32_MIN
 #define PARALLEL_ROWS 65536 /* elements above which rows are sorted on several threads */
 #define LONG_ROW 131072
 
 /* ---- rows: all lines of an array along one axis */
 
 typedef struct {
-    int axis;      /* NO_AXIS: input 1 holds it */
-    int sorted;    /* topk */
-    int values, indices;
-} Sort;
-
-typedef struct {
     const ThnCell *in, *out, *out2; /* out2: indices of topk; NULL where there is no such output */
-    const Sort *sort;
+    int sorted;                     /* topk: the largest in order */
     int axis;
     npy_intp n, rows, chunk, count; /* count: negative for the smallest elements */
     int argsort;
     atomic_int failed;
 } Rows;
 
-static int sort_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int rows_check(ThnProgram *p, ThnInstr *ins)
 {
-    Sort *s = thn_alloc(sizeof *s);
-    PyObject *axis;
-    ins->data = s;
-    if (!s || !PyArg_ParseTuple(params, "O|ppp", &axis, &s->sorted, &s->values, &s->indices)) {
-        return -1;
-    }
-    s->axis = NO_AXIS;
-    if (axis != Py_None) {
-        s->axis = (int)PyLong_AsLong(axis);
-        if (s->axis == -1 && PyErr_Occurred()) {
-            return -1;
-        }
-    }
-    const ThnCellSpec *in = &p->cells[ins->ins[0]];
-    if ((!thn_key_size(in->typenum) && !PyTypeNum_ISCOMPLEX(in->typenum)) || (s->axis == NO_AXIS && ins->nin < 2)) {
-        PyErr_SetString(PyExc_ValueError, "sort: the axis or the dtype does not fit");
+    const int typenum = p->cells[ins->ins[0]].typenum, axis = *(const int *)ins->data;
+    if ((!thn_key_size(typenum) && !PyTypeNum_ISCOMPLEX(typenum)) || (axis == THN_NO_AXIS && ins->nin < 2)) {
+        PyErr_Format(PyExc_ValueError, "%s: the axis or the dtype does not fit", thn_name_of(ins));
         return -1;
     }
     return 0;
@@ -53,9 +33,9 @@ static int sort_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 
 static int row_axis(ThnFrame *f, const ThnInstr *ins)
 {
-    const Sort *s = ins->data;
+    const int given = *(const int *)ins->data; /* the first field of all that sort */
     int ndim = THN_IN(f, ins, 0)->ndim;
-    int64_t axis = s->axis == NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : s->axis;
+    int64_t axis = given == THN_NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : given;
     if (axis < -ndim || axis >= ndim) {
         return thn_error(f, PyExc_ValueError, "axis %lld is out of bounds for array of dimension %d", (long long)axis, ndim);
     }
@@ -159,7 +139,7 @@ static void topk_row(const Rows *r, const char *row, char *out, char *out2, uint
             positions[found++] = (uint32_t)i;
         }
     }
-    const uint64_t *order = r->sort->sorted ? thn_argsort_u64(chosen, m, a, b) : NULL;
+    const uint64_t *order = r->sorted ? thn_argsort_u64(chosen, m, a, b) : NULL;
     const ThnInner write = r->out2 ? thn_cast_inner(r->out2->typenum, NPY_INT64) : NULL;
     for (npy_intp i = 0; i < m; i++) {
         int64_t position = positions[order ? (uint32_t)order[i] : i];
@@ -213,7 +193,6 @@ static void rows_task(void *ctx, long task)
 static int run_rows(ThnFrame *f, const ThnInstr *ins, Rows *r)
 {
     r->in = THN_IN(f, ins, 0);
-    r->sort = ins->data;
     r->n = r->in->dims[r->axis];
     r->rows = 1;
     for (int i = 0; i < r->in->ndim; i++) {
@@ -247,7 +226,7 @@ static int argsort_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int topk_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const Sort *s = ins->data;
+    const thn_topk_params *s = ins->data;
     ThnCell *in = THN_IN(f, ins, 0);
     const int axis = s->axis;
     const npy_intp n = in->dims[axis];
@@ -273,9 +252,9 @@ static int topk_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int topk_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Sort *s = ins->data;
+    const thn_topk_params *s = ins->data;
     Rows r = {.out = s->values ? THN_OUT(f, ins, 0) : NULL, .out2 = s->indices ? THN_OUT(f, ins, ins->nout - 1) : NULL,
-              .axis = s->axis, .count = (npy_intp)thn_scalar_int(THN_IN(f, ins, 1))};
+              .axis = s->axis, .sorted = s->sorted, .count = (npy_intp)thn_scalar_int(THN_IN(f, ins, 1))};
     return run_rows(f, ins, &r);
 }
 
@@ -390,13 +369,8 @@ static Search search_of(int typenum, int right)
 #undef PAIR
 }
 
-static int search_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int search_check(ThnProgram *p, ThnInstr *ins)
 {
-    int *right = thn_alloc(sizeof *right);
-    ins->data = right;
-    if (!right || !PyArg_ParseTuple(params, "p", right)) {
-        return -1;
-    }
     const ThnCellSpec *x = &p->cells[ins->ins[0]], *v = &p->cells[ins->ins[1]];
     if (x->ndim != 1 || !PyArray_EquivTypenums(x->typenum, v->typenum) || !search_of(x->typenum, 0)
         || (ins->nin > 2 && !thn_int_reader(p->cells[ins->ins[2]].typenum))) {
@@ -471,16 +445,13 @@ static int search_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Searching s = {THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_OUT(f, ins, 0), NULL, NULL, 0, 8192};
     s.order = ins->nin > 2 ? f->scratch[ins->index].ptr : NULL;
-    s.search = search_of(s.x->typenum, *(const int *)ins->data);
+    s.search = search_of(s.x->typenum, ((const thn_searchsorted_params *)ins->data)->right);
     s.total = thn_size(s.v);
     thn_parallel((long)((s.total + s.chunk - 1) / s.chunk), search_task, &s);
     return 0;
 }
 
-const ThnOpDef thn_ops_sort[] = {
-    {"sort", sort_init, NULL, sort_prepare, sort_execute, 0},
-    {"argsort", sort_init, NULL, sort_prepare, argsort_execute, 0},
-    {"topk", sort_init, NULL, topk_prepare, topk_execute, 0},
-    {"searchsorted", search_init, NULL, search_prepare, search_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(sort, rows_check, sort_prepare, sort_execute)
+THN_INSTRUCTION(argsort, rows_check, sort_prepare, argsort_execute)
+THN_INSTRUCTION(topk, rows_check, topk_prepare, topk_execute)
+THN_INSTRUCTION(searchsorted, search_check, search_prepare, search_execute)

@@ -11,32 +11,16 @@
 typedef double (*Unary)(double, int);
 typedef double (*Binary)(double, double, int);
 
-typedef struct {
-    void *function;
-    void *factor; /* Unary of the first argument, multiplied in; or NULL */
-    int swap;
-} Special;
-
-static int special_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int special_check(ThnProgram *p, ThnInstr *ins)
 {
-    Special *s = thn_alloc(sizeof *s);
-    PyObject *function, *factor;
-    ins->data = s;
-    if (!s || !PyArg_ParseTuple(params, "OOp", &function, &factor, &s->swap)) {
-        return -1;
-    }
-    if (!PyCapsule_CheckExact(function) || (factor != Py_None && !PyCapsule_CheckExact(factor)) || ins->nin > 2) {
-        PyErr_SetString(PyExc_TypeError, "special: capsules with the addresses of functions of one or two numbers");
-        return -1;
-    }
-    s->function = PyCapsule_GetPointer(function, PyCapsule_GetName(function));
-    s->factor = factor == Py_None ? NULL : PyCapsule_GetPointer(factor, PyCapsule_GetName(factor));
-    for (int k = 0; k < ins->nin; k++) {
+    int ok = ins->nin <= 2;
+    for (int k = 0; k < ins->nin && ok; k++) {
         const ThnCellSpec *in = &p->cells[ins->ins[k]];
-        if (!thn_cast_inner(NPY_DOUBLE, in->typenum) || in->ndim != p->cells[ins->outs[0]].ndim) {
-            PyErr_SetString(PyExc_ValueError, "special: real operands of the result's rank");
-            return -1;
-        }
+        ok = thn_cast_inner(NPY_DOUBLE, in->typenum) && in->ndim == p->cells[ins->outs[0]].ndim;
+    }
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "special: one or two real operands of the result's rank");
+        return -1;
     }
     return 0;
 }
@@ -71,7 +55,7 @@ static int special_prepare(ThnFrame *f, const ThnInstr *ins)
 }
 
 typedef struct {
-    const Special *special;
+    const thn_special_params *special;
     const ThnCell *out;
     int nin, direct[2]; /* direct: contiguous float64 of the result's shape */
     const ThnCell *in[2];
@@ -121,7 +105,7 @@ static const double *operand(const Apply *a, int k, npy_intp start, npy_intp n, 
 static void apply_task(void *ctx, long task)
 {
     const Apply *a = ctx;
-    const Special *s = a->special;
+    const thn_special_params *s = a->special;
     const npy_intp start = task * BLOCK, n = a->total - start < BLOCK ? a->total - start : BLOCK;
     double one[BLOCK], two[BLOCK], result[BLOCK];
     const double *x = operand(a, 0, start, n, one);
@@ -162,7 +146,4 @@ static int special_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-const ThnOpDef thn_ops_special[] = {
-    {"special", special_init, NULL, special_prepare, special_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(special, special_check, special_prepare, special_execute)

@@ -3,25 +3,23 @@
 #include "copy.h"
 #include "sortkeys.h"
 
-enum { INDEX, INVERSE, COUNTS };
+enum { POSITION, INVERSE, COUNTS };
 
-typedef struct {
-    int out[3]; /* the output's number; 0: not asked for */
-} Unique;
-
-static int unique_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+/* The numbers of the outputs that are asked for; 0: it is not. */
+static void numbers_of(const ThnInstr *ins, int *out)
 {
-    Unique *u = thn_alloc(sizeof *u);
-    int wanted[3], next = 1;
-    ins->data = u;
-    if (!u || !PyArg_ParseTuple(params, "ppp", &wanted[0], &wanted[1], &wanted[2])) {
-        return -1;
-    }
-    for (int k = 0; k < 3; k++) {
-        u->out[k] = wanted[k] ? next++ : 0;
-    }
+    const thn_unique_params *u = ins->data;
+    int next = 1;
+    out[POSITION] = u->index ? next++ : 0;
+    out[INVERSE] = u->inverse ? next++ : 0;
+    out[COUNTS] = u->counts ? next++ : 0;
+}
+
+static int unique_check(ThnProgram *p, ThnInstr *ins)
+{
+    const thn_unique_params *u = ins->data;
     const ThnCellSpec *in = &p->cells[ins->ins[0]];
-    if (in->ndim != 1 || !thn_key_size(in->typenum) || ins->nout != next) {
+    if (in->ndim != 1 || !thn_key_size(in->typenum) || ins->nout != 1 + u->index + u->inverse + u->counts) {
         PyErr_SetString(PyExc_ValueError, "unique: a vector of real numbers, and an output for all that is asked for");
         return -1;
     }
@@ -71,9 +69,10 @@ static void sort_all(Sorted *s, const ThnCell *x, int positions, uint64_t *work)
 
 static int unique_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const Unique *u = ins->data;
+    int number_of[3];
     const ThnCell *x = THN_IN(f, ins, 0);
     const npy_intp n = x->dims[0];
+    numbers_of(ins, number_of);
     const int positions = ins->nout > 1;
     if (n > UINT32_MAX) {
         return thn_error(f, PyExc_ValueError, "cannot sort more than %lld elements", (long long)UINT32_MAX);
@@ -95,7 +94,7 @@ static int unique_prepare(ThnFrame *f, const ThnInstr *ins)
         }
     }
     for (int k = 0; k < ins->nout; k++) {
-        if (thn_out_alloc(f, THN_OUT(f, ins, k), k && k == u->out[INVERSE] ? &n : &found) < 0) {
+        if (thn_out_alloc(f, THN_OUT(f, ins, k), k && k == number_of[INVERSE] ? &n : &found) < 0) {
             return -1;
         }
     }
@@ -105,13 +104,14 @@ static int unique_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int unique_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const Unique *u = ins->data;
+    int number_of[3];
     const ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     const Sorted *s = f->scratch[ins->index].ptr;
     const int item = x->itemsize;
     int64_t *to[3] = {NULL, NULL, NULL};
+    numbers_of(ins, number_of);
     for (int k = 0; k < 3; k++) {
-        to[k] = u->out[k] ? (int64_t *)THN_OUT(f, ins, u->out[k])->data : NULL;
+        to[k] = number_of[k] ? (int64_t *)THN_OUT(f, ins, number_of[k])->data : NULL;
     }
     npy_intp number = -1, start = 0;
     for (npy_intp i = 0; i < s->n; i++) {
@@ -123,8 +123,8 @@ static int unique_execute(ThnFrame *f, const ThnInstr *ins)
             start = i;
             number++;
             memcpy(out->data + number * item, s->order ? x->data + at * x->strides[0] : s->elements + i * item, (size_t)item);
-            if (to[INDEX]) {
-                to[INDEX][number] = at;
+            if (to[POSITION]) {
+                to[POSITION][number] = at;
             }
         }
         if (to[INVERSE]) {
@@ -137,7 +137,4 @@ static int unique_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-const ThnOpDef thn_ops_unique[] = {
-    {"unique", unique_init, NULL, unique_prepare, unique_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(unique, unique_check, unique_prepare, unique_execute)

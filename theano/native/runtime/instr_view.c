@@ -5,38 +5,15 @@
 
 /* ---- dimshuffle */
 
-typedef struct {
-    int n;
-    int order[THN_MAXDIM]; /* -1: new dimension of size 1 */
-} Order;
-
-static int dimshuffle_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int dimshuffle_check(ThnProgram *p, ThnInstr *ins)
 {
-    PyObject *order;
-    if (!PyArg_ParseTuple(params, "O", &order)) {
-        return -1;
+    const ThnInts *order = &((const thn_dimshuffle_params *)ins->data)->order;
+    int ok = p->cells[ins->outs[0]].ndim == order->n;
+    for (int i = 0; ok && i < order->n; i++) {
+        ok = order->at[i] >= -1 && order->at[i] < p->cells[ins->ins[0]].ndim;
     }
-    PyObject *fast = PySequence_Fast(order, "dimshuffle: new_order must be a sequence");
-    if (!fast) {
-        return -1;
-    }
-    Order *o = thn_alloc(sizeof *o);
-    ins->data = o;
-    if (!o) {
-        Py_DECREF(fast);
-        return -1;
-    }
-    o->n = (int)PySequence_Fast_GET_SIZE(fast);
-    int in_ndim = p->cells[ins->ins[0]].ndim;
-    int ok = o->n <= THN_MAXDIM && p->cells[ins->outs[0]].ndim == o->n;
-    for (int i = 0; ok && i < o->n; i++) {
-        PyObject *e = PySequence_Fast_GET_ITEM(fast, i);
-        o->order[i] = PyLong_Check(e) ? (int)PyLong_AsLong(e) : -1;
-        ok = o->order[i] < in_ndim;
-    }
-    Py_DECREF(fast);
     if (!ok) {
-        PyErr_SetString(PyExc_ValueError, "dimshuffle: new_order does not fit the cells");
+        PyErr_SetString(PyExc_ValueError, "dimshuffle: the order does not fit the cells");
         return -1;
     }
     return 0;
@@ -44,12 +21,12 @@ static int dimshuffle_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 
 static int dimshuffle_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const Order *o = ins->data;
+    const ThnInts *order = &((const thn_dimshuffle_params *)ins->data)->order;
     ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
     uint64_t used = 0;
-    for (int i = 0; i < o->n; i++) {
-        int k = o->order[i];
+    for (int i = 0; i < order->n; i++) {
+        int k = order->at[i];
         dims[i] = k < 0 ? 1 : in->dims[k];
         strides[i] = k < 0 ? 0 : in->strides[k];
         used |= k < 0 ? 0 : (uint64_t)1 << k;
@@ -198,23 +175,12 @@ int thn_index_apply(ThnFrame *f, const ThnInstr *ins, const ThnIndex *index, con
     return nd;
 }
 
-static int subtensor_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
-{
-    (void)p;
-    PyObject *idx_list;
-    if (!PyArg_ParseTuple(params, "O", &idx_list)) {
-        return -1;
-    }
-    ins->data = thn_index_parse(ins, idx_list);
-    return ins->data ? 0 : -1;
-}
-
 static int subtensor_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
     char *data;
-    int nd = thn_index_apply(f, ins, ins->data, x, &data, dims, strides);
+    int nd = thn_index_apply(f, ins, ((const thn_subtensor_params *)ins->data)->index, x, &data, dims, strides);
     if (nd < 0) {
         return -1;
     }
@@ -388,24 +354,14 @@ static int specify_shape_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alias(f, THN_OUT(f, ins, 0), in);
 }
 
-static int rebroadcast_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int rebroadcast_check(ThnProgram *p, ThnInstr *ins)
 {
-    uint32_t *mask = thn_alloc(sizeof *mask);
-    ins->data = mask;
-    if (!mask) {
-        return -1;
-    }
-    int nd = p->cells[ins->ins[0]].ndim;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(params); i++) {
-        int axis, on;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(params, i), "ip", &axis, &on)) {
-            return -1;
-        }
-        if (axis < 0 || axis >= nd) {
+    const ThnInts *axes = &((const thn_rebroadcast_params *)ins->data)->axes;
+    for (int i = 0; i < axes->n; i++) {
+        if (axes->at[i] < 0 || axes->at[i] >= p->cells[ins->ins[0]].ndim) {
             PyErr_SetString(PyExc_ValueError, "rebroadcast: the axis is not one of the input's");
             return -1;
         }
-        *mask |= (uint32_t)on << axis;
     }
     return 0;
 }
@@ -413,12 +369,13 @@ static int rebroadcast_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 static int rebroadcast_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0);
-    uint32_t mask = *(const uint32_t *)ins->data;
-    for (int i = 0; i < in->ndim; i++) {
-        if ((mask >> i & 1) && in->dims[i] != 1) {
+    const ThnInts *axes = &((const thn_rebroadcast_params *)ins->data)->axes;
+    for (int i = 0; i < axes->n; i++) {
+        const int axis = axes->at[i];
+        if (in->dims[axis] != 1) {
             return thn_error(f, PyExc_ValueError,
-                             "Dimension %d in Rebroadcast's input was supposed to be 1 (got %lld instead)", i,
-                             (long long)in->dims[i]);
+                             "Dimension %d in Rebroadcast's input was supposed to be 1 (got %lld instead)", axis,
+                             (long long)in->dims[axis]);
         }
     }
     return thn_out_alias(f, THN_OUT(f, ins, 0), in);
@@ -426,27 +383,16 @@ static int rebroadcast_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- diagonal; a second input is the offset. More than two axes must be equally long. */
 
-typedef struct {
-    int offset, n, axes[THN_MAXDIM];
-} Diagonal;
-
-static int diagonal_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
+static int diagonal_check(ThnProgram *p, ThnInstr *ins)
 {
-    Diagonal *d = thn_alloc(sizeof *d);
-    PyObject *axes;
-    ins->data = d;
-    if (!d || !PyArg_ParseTuple(params, "iO!", &d->offset, &PyTuple_Type, &axes)) {
-        return -1;
-    }
+    ThnInts *axes = &((thn_diagonal_params *)ins->data)->axes;
     const int nd = p->cells[ins->ins[0]].ndim;
     uint64_t seen = 0;
-    int ok = PyTuple_GET_SIZE(axes) > 1;
-    for (Py_ssize_t k = 0; ok && k < PyTuple_GET_SIZE(axes); k++) {
-        long axis = PyLong_AsLong(PyTuple_GET_ITEM(axes, k));
-        axis += axis < 0 ? nd : 0;
-        ok = axis >= 0 && axis < nd && !(seen >> axis & 1);
-        seen |= ok ? (uint64_t)1 << axis : 0;
-        d->axes[d->n++] = (int)axis;
+    int ok = axes->n > 1;
+    for (int k = 0; ok && k < axes->n; k++) {
+        axes->at[k] += axes->at[k] < 0 ? nd : 0;
+        ok = axes->at[k] >= 0 && axes->at[k] < nd && !(seen >> axes->at[k] & 1);
+        seen |= ok ? (uint64_t)1 << axes->at[k] : 0;
     }
     if (!ok) {
         PyErr_SetString(PyExc_ValueError, "diagonal: two or more different axes of the input");
@@ -457,9 +403,9 @@ static int diagonal_init(ThnProgram *p, ThnInstr *ins, PyObject *params)
 
 static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const Diagonal *d = ins->data;
+    const thn_diagonal_params *d = ins->data;
     ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    const npy_intp n1 = in->dims[d->axes[0]], n2 = in->dims[d->axes[1]];
+    const npy_intp n1 = in->dims[d->axes.at[0]], n2 = in->dims[d->axes.at[1]];
     npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM], step = 0;
     int64_t offset = ins->nin > 1 ? thn_scalar_int(THN_IN(f, ins, 1)) : d->offset;
     char *data = in->data;
@@ -467,11 +413,11 @@ static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
     for (int i = 0; i < in->ndim; i++) {
         dims[nd] = in->dims[i];
         strides[nd++] = in->strides[i];
-        for (int k = 0; k < d->n; k++) {
-            if (d->axes[k] == i) {
+        for (int k = 0; k < d->axes.n; k++) {
+            if (d->axes.at[k] == i) {
                 nd--;
                 step += in->strides[i];
-                if (d->n > 2 && in->dims[i] != n1) {
+                if (d->axes.n > 2 && in->dims[i] != n1) {
                     char shape[160];
                     return thn_error(f, PyExc_ValueError,
                                      "a diagonal of more than two dimensions needs them equal, got the shape %s",
@@ -485,17 +431,14 @@ static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
     dims[nd] = rows < cols ? rows : cols;
     strides[nd] = step;
     if (dims[nd] > 0) {
-        data += offset < 0 ? -offset * in->strides[d->axes[0]] : offset * in->strides[d->axes[1]];
+        data += offset < 0 ? -offset * in->strides[d->axes.at[0]] : offset * in->strides[d->axes.at[1]];
     }
     return thn_out_view(f, out, in, data, dims, strides);
 }
 
-const ThnOpDef thn_ops_view[] = {
-    {"dimshuffle", dimshuffle_init, NULL, dimshuffle_prepare, NULL, 0},
-    {"subtensor", subtensor_init, NULL, subtensor_prepare, NULL, 0},
-    {"reshape", NULL, NULL, reshape_prepare, reshape_execute, 0},
-    {"specify_shape", NULL, NULL, specify_shape_prepare, NULL, 0},
-    {"rebroadcast", rebroadcast_init, NULL, rebroadcast_prepare, NULL, 0},
-    {"diagonal", diagonal_init, NULL, diagonal_prepare, NULL, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(dimshuffle, dimshuffle_check, dimshuffle_prepare, NULL)
+THN_INSTRUCTION(subtensor, NULL, subtensor_prepare, NULL)
+THN_INSTRUCTION(reshape, NULL, reshape_prepare, reshape_execute)
+THN_INSTRUCTION(specify_shape, NULL, specify_shape_prepare, NULL)
+THN_INSTRUCTION(rebroadcast, rebroadcast_check, rebroadcast_prepare, NULL)
+THN_INSTRUCTION(diagonal, diagonal_check, diagonal_prepare, NULL)

@@ -137,36 +137,24 @@ AVX512 static npy_intp pick4_512(const char *x, const char *flags, npy_intp n, c
 
 /* ---- indices */
 
-static inline int64_t moved(int64_t v, npy_intp size, int mode)
-{
-    if (mode == THN_WRAP) {
-        return v >= -size && v < size ? v + (v < 0 ? size : 0) : (v % size + size) % size;
-    }
-    return v < 0 ? 0 : v >= size ? size - 1 : v;
-}
-
 /* The product is taken without a sign: an index that is out of bounds may overflow. */
 #define PUT_OFFSET(V)                                                                         \
     {                                                                                         \
         int64_t v = (V);                                                                      \
-        if (mode == THN_RAISE) {                                                              \
-            v += v < 0 ? size : 0;                                                            \
-            bad |= (uint64_t)v >= (uint64_t)size;                                             \
-        } else {                                                                              \
-            v = moved(v, size, mode);                                                         \
-        }                                                                                     \
+        v += v < 0 ? size : 0;                                                                \
+        bad |= (uint64_t)v >= (uint64_t)size;                                                 \
         const npy_intp offset = (npy_intp)((uint64_t)v * (uint64_t)stride);                   \
         offsets[i] = add ? offsets[i] + offset : offset;                                      \
     }
 
-int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp stride, int mode, int add,
+int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp stride, int add,
                 npy_intp *offsets)
 {
     const ThnReadInt get = thn_int_reader(typenum);
     int bad = 0;
 #if WIDE
     const int bytes = typenum == NPY_INT64 ? 8 : typenum == NPY_INT32 ? 4 : 0;
-    if (bytes && step == bytes && mode == THN_RAISE && n >= 8 && wide_registers()) {
+    if (bytes && step == bytes && n >= 8 && wide_registers()) {
         return offsets_512(p, bytes, n, size, size, stride, add, offsets);
     }
 #endif

@@ -5,13 +5,11 @@
 #include <stdint.h>
 #include "cells.h"
 
-enum { THN_RAISE, THN_WRAP, THN_CLIP }; /* what becomes of an index that is out of bounds */
-
 /* Whether n integers are all within low .. high - 1; low is 0 or -high. */
 int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp low, npy_intp high);
 /* Byte offsets of n positions along an axis of `size` elements that are `stride` bytes apart. `add`: they are added to what
- * `offsets` holds. 0: an index is out of bounds (never for the modes that move it), and the offsets are of no use. */
-int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp stride, int mode, int add,
+ * `offsets` holds. 0: an index is out of bounds, and the offsets are of no use. */
+int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp stride, int add,
                 npy_intp *offsets);
 
 /* Items of 1, 2, 4, 8 or 16 bytes: row[i] = x[offsets[i]], and the reverse, in the order of the row. */

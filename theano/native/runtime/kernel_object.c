@@ -390,28 +390,15 @@ const ThnKernel *thn_kernel_of(PyObject *o)
     return &((KernelObject *)o)->k;
 }
 
-static int op_init(ThnProgram *prog, ThnInstr *instr, PyObject *params)
+static int op_check(ThnProgram *p, ThnInstr *ins)
 {
-    (void)prog;
-    PyObject *kernel;
-    if (!PyArg_ParseTuple(params, "O", &kernel)) {
-        return -1;
-    }
-    const ThnKernel *k = thn_kernel_of(kernel);
-    if (!k) {
-        return -1;
-    }
-    if (instr->nin != k->nin || instr->nout != k->nout) {
+    const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
+    (void)p;
+    if (ins->nin != k->nin || ins->nout != k->nout) {
         PyErr_Format(PyExc_ValueError, "kernel: %d inputs and %d outputs are needed", k->nin, k->nout);
         return -1;
     }
-    instr->data = (void *)k; /* kept alive by instr->params */
     return 0;
-}
-
-static void op_clear(ThnInstr *instr)
-{
-    instr->data = NULL;
 }
 
 int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const ThnArg *in, const npy_intp *shape)
@@ -440,7 +427,7 @@ int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, con
 
 static int op_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const ThnKernel *k = ins->data;
+    const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
     ThnArg in[THN_KMAXOPS], out[THN_KMAXOPS];
     npy_intp shape[THN_KMAXDIM];
     char err[256];
@@ -477,10 +464,7 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-const ThnOpDef thn_ops_kernel[] = {
-    {"kernel", op_init, op_clear, op_prepare, op_execute, 0},
-    {NULL, NULL, NULL, NULL, NULL, 0},
-};
+THN_INSTRUCTION(kernel, op_check, op_prepare, op_execute)
 
 /* ---- module functions */
 

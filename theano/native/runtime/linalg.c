@@ -30,7 +30,7 @@ int thn_out_of_memory(ThnFrame *f)
     return thn_error(f, PyExc_MemoryError, "out of memory for linear algebra");
 }
 
-int thn_linalg_init(ThnProgram *p, const ThnInstr *ins, const char *who)
+int thn_linalg_check(ThnProgram *p, ThnInstr *ins)
 {
     int typenum = p->cells[ins->ins[0]].typenum;
     int ok = thn_lapack_letter(typenum) >= 0 && p->cells[ins->ins[0]].ndim == 2;
@@ -38,7 +38,7 @@ int thn_linalg_init(ThnProgram *p, const ThnInstr *ins, const char *who)
         ok = ok && p->cells[ins->ins[k]].typenum == typenum;
     }
     if (!ok) {
-        PyErr_Format(PyExc_ValueError, "%s: matrices of one floating point dtype", who);
+        PyErr_Format(PyExc_ValueError, "%s: matrices of one floating point dtype", thn_name_of(ins));
         return -1;
     }
     return thn_linalg_ready();

@@ -13,8 +13,8 @@ extern PyObject *thn_LinAlgError;
 
 /* Makes sure that LAPACK, BLAS and NumPy's LinAlgError are there (GIL held); -1 with a Python error. */
 int thn_linalg_ready(void);
-/* For init: the same, and the operands have one floating point dtype, the first is a matrix. */
-int thn_linalg_init(ThnProgram *p, const ThnInstr *ins, const char *who);
+/* A `check`: the same, and the operands have one floating point dtype, the first is a matrix. */
+int thn_linalg_check(ThnProgram *p, ThnInstr *ins);
 
 /* Errors; -1. */
 int thn_out_of_memory(ThnFrame *f);

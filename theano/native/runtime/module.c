@@ -6,13 +6,6 @@
 
 int thn_cells_init(void);
 
-static PyObject *instruction_names(PyObject *self, PyObject *unused)
-{
-    (void)self;
-    (void)unused;
-    return thn_op_names();
-}
-
 static PyObject *pool_stats(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -43,7 +36,6 @@ static PyObject *pool_trim(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"instruction_names", instruction_names, METH_NOARGS, "The frozenset of instruction names of this build."},
     {"pool_stats", pool_stats, METH_NOARGS, "Bytes retained and in use by the memory pool, the most in use since the last trim, and the limit of what is\n"
      "retained."},
     {"pool_set_limit", pool_set_limit, METH_O, "Set how many bytes of freed blocks the pool retains."},
@@ -69,7 +61,7 @@ PyMODINIT_FUNC PyInit__runtime(void)
     if (!m) {
         return NULL;
     }
-    if (thn_cells_init() < 0 || thn_program_init(m) < 0 || thn_fastcall_init(m) < 0 || thn_blas_init(m) < 0
+    if (thn_instructions_init(m) < 0 || thn_cells_init() < 0 || thn_program_init(m) < 0 || thn_fastcall_init(m) < 0 || thn_blas_init(m) < 0
         || thn_lapack_init(m) < 0
         || thn_launch_init(m) < 0) {
         Py_DECREF(m);

@@ -123,10 +123,6 @@ static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
         PyErr_Format(PyExc_NotImplementedError, "the runtime has no instruction '%s'", name);
         return -1;
     }
-    if (!PyTuple_Check(params)) {
-        PyErr_Format(PyExc_TypeError, "the params of '%s' must be a tuple", name);
-        return -1;
-    }
     if (parse_ints(ins_seq, &ins->ins, &ins->nin, p->ncells, name) < 0
         || parse_ints(outs_seq, &ins->outs, &ins->nout, p->ncells, name) < 0
         || (free_seq && parse_ints(free_seq, &ins->frees, &ins->nfree, p->ncells, name) < 0)
@@ -136,7 +132,7 @@ static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
     ins->def = def;
     Py_INCREF(params);
     ins->params = params;
-    return def->init ? def->init(p, ins, params) : 0;
+    return thn_parse_params(p, ins, params);
 }
 
 static int parse_cell_number(ThnProgram *p, PyObject *entry, const char *what)
@@ -367,11 +363,7 @@ static void program_dealloc(ThnProgram *p)
     }
     for (int i = 0; i < p->ninstrs; i++) {
         ThnInstr *ins = &p->instrs[i];
-        if (ins->def && ins->def->clear) {
-            ins->def->clear(ins);
-        } else {
-            thn_free(ins->data);
-        }
+        thn_free_params(ins);
         thn_free(ins->ins);
         thn_free(ins->outs);
         thn_free(ins->frees);
@@ -606,7 +598,7 @@ static PyObject *program_instructions(ThnProgram *p, PyObject *unused)
     (void)unused;
     PyObject *list = PyList_New(p->ninstrs);
     for (int i = 0; list && i < p->ninstrs; i++) {
-        PyObject *v = Py_BuildValue("(si)", p->instrs[i].def->name, p->instrs[i].node_index);
+        PyObject *v = Py_BuildValue("(si)", thn_name_of(&p->instrs[i]), p->instrs[i].node_index);
         if (!v) {
             Py_CLEAR(list);
             break;

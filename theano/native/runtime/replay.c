@@ -11,8 +11,6 @@
 
 #include <stdlib.h>
 
-enum { AGAIN_FULL, AGAIN_KERNEL, AGAIN_PRODUCT, AGAIN_VIEW, AGAIN_EMPTY, AGAIN_COPY, AGAIN_NOTHING };
-
 #define SMALL_WORK 60000.0 /* ns: less is never split over threads */
 
 #define PACK_STEPS 8        /* steps for which a matrix is rearranged */
@@ -30,25 +28,11 @@ typedef struct ThnAgain {
     int first;              /* it is the first one */
 } ThnAgain;
 
+/* A view of several inputs may move within its base. */
 static int kind_of(const ThnInstr *ins)
 {
-    static const struct { const char *name; int kind; } known[] = {
-        {"kernel", AGAIN_KERNEL},    {"dot", AGAIN_PRODUCT},     {"gemm", AGAIN_PRODUCT},  {"gemv", AGAIN_PRODUCT},
-        {"ger", AGAIN_PRODUCT},      {"dot22scalar", AGAIN_PRODUCT}, {"batched_dot", AGAIN_PRODUCT},
-        {"view", AGAIN_VIEW},        {"scalar", AGAIN_VIEW},     {"dimshuffle", AGAIN_VIEW}, {"rebroadcast", AGAIN_VIEW},
-        {"alloc_empty", AGAIN_EMPTY},
-        {"copy", AGAIN_COPY},        {"deepcopy", AGAIN_COPY},
-        /* Not shape and shape_i: an instruction in place may have written over the length. */
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(known[i].name, ins->def->name) == 0) {
-            return known[i].kind;
-        }
-    }
-    if (strcmp(ins->def->name, "subtensor") == 0 && ins->nin == 1) {
-        return AGAIN_VIEW;
-    }
-    return AGAIN_FULL;
+    const int kind = thn_rows[ins->def->code].replay;
+    return kind == THN_REPLAY_VIEW && ins->nin > 1 ? THN_REPLAY_FULL : kind;
 }
 
 int thn_replayable(const ThnProgram *p)
@@ -57,7 +41,7 @@ int thn_replayable(const ThnProgram *p)
         return 0;
     }
     for (int i = 0; i < p->ninstrs; i++) {
-        if (p->instrs[i].def->flags & THN_OP_JUMP) {
+        if (p->instrs[i].def->flags & THN_JUMP) {
             return 0;
         }
     }
@@ -85,9 +69,12 @@ void thn_replay_free(ThnProgram *p, ThnFrame *f)
 /* The operands of a product of matrices; 0 for other products. */
 static int product_of(ThnFrame *f, const ThnInstr *ins, const ThnCell **x, const ThnCell **y)
 {
-    const int at = strcmp(ins->def->name, "gemm") == 0 ? 2 : 0;
-    if (!at && strcmp(ins->def->name, "dot") != 0 && strcmp(ins->def->name, "dot22scalar") != 0) {
-        return 0;
+    int at;
+    switch (ins->def->code) {
+    case THN_OP_dot:
+    case THN_OP_dot22scalar: at = 0; break;
+    case THN_OP_gemm: at = 2; break;
+    default: return 0;
     }
     *x = THN_IN(f, ins, at);
     *y = THN_IN(f, ins, at + 1);
@@ -139,20 +126,20 @@ static int record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
     a->now = a->kind;
     a->work = work;
     a->direct = 0;
-    if (a->now == AGAIN_VIEW) {
+    if (a->now == THN_REPLAY_VIEW) {
         const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
         if (out->kind != THN_KIND_TENSOR || in->kind != THN_KIND_TENSOR || out->buf != in->buf) {
-            a->now = AGAIN_FULL;
+            a->now = THN_REPLAY_FULL;
         }
         a->offset = out->data - in->data;
     }
-    if (a->now == AGAIN_VIEW && (THN_IN(f, ins, 0)->flags & THN_CELL_FIXED)) {
+    if (a->now == THN_REPLAY_VIEW && (THN_IN(f, ins, 0)->flags & THN_CELL_FIXED)) {
         THN_OUT(f, ins, 0)->flags |= THN_CELL_FIXED;
     }
-    if (a->now == AGAIN_PRODUCT) {
+    if (a->now == THN_REPLAY_PRODUCT) {
         pack(f, ins, a);
     }
-    if (a->now != AGAIN_KERNEL) {
+    if (a->now != THN_REPLAY_KERNEL) {
         return 0;
     }
     const ThnPlan *plan = f->scratch[ins->index].ptr;
@@ -253,8 +240,7 @@ static int run_kernel(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 {
     switch (a->now) {
-    case AGAIN_NOTHING: return 1;
-    case AGAIN_VIEW: {
+    case THN_REPLAY_VIEW: {
         ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
         if (out->buf != in->buf || out->obj) {
             return 0;
@@ -262,7 +248,7 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
         out->data = in->data + a->offset;
         return 1;
     }
-    case AGAIN_EMPTY: {
+    case THN_REPLAY_EMPTY: {
         const ThnCell *out = THN_OUT(f, ins, 0);
         for (int i = 0; i < ins->nin; i++) {
             if (thn_scalar_int(THN_IN(f, ins, i)) != out->dims[i]) {
@@ -271,15 +257,15 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
         }
         return !is_shown(out);
     }
-    case AGAIN_COPY: {
+    case THN_REPLAY_COPY: {
         const ThnCell *out = THN_OUT(f, ins, 0);
         if (out->kind != THN_KIND_TENSOR || is_shown(out)) {
             return 0;
         }
         return thn_execute(f, ins, a->work) < 0 ? -1 : 1;
     }
-    case AGAIN_KERNEL: {
-        const ThnKernel *k = ins->data;
+    case THN_REPLAY_KERNEL: {
+        const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
         for (int o = 0; o < k->nout; o++) {
             const ThnCell *c = THN_OUT(f, ins, o);
             if (is_shown(c) || (k->out[o].alias >= 0 && c->buf != THN_IN(f, ins, k->out[o].alias)->buf)) {
@@ -288,12 +274,12 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
         }
         return run_kernel(f, ins, a) < 0 ? -1 : 1;
     }
-    case AGAIN_PRODUCT: {
+    case THN_REPLAY_PRODUCT: {
         ThnCell *out = THN_OUT(f, ins, 0);
         if (is_shown(out)) {
             return 0;
         }
-        if (*(const int *)ins->data) {
+        if (thn_rows[ins->def->code].memory == THN_MEMORY_INPLACE && thn_in_place(ins)) {
             ThnCell *in = THN_IN(f, ins, 0);
             if (out->buf != in->buf) {
                 return 0;

@@ -21,11 +21,9 @@ typedef struct {
 } Out;
 
 typedef struct {
-    ThnProgram *inner;
-    PyObject *on_error;           /* borrowed: on_error(step, steps, type, value, traceback) is expected to raise */
-    PyObject *on_profile;         /* borrowed: on_profile(steps, seconds) is called after a run; None: no profile */
+    thn_scan_params given;
     const char *text;             /* the Op, for messages */
-    int nseq, nrec, nshared, nnit, nother, as_while;
+    int nrec;                     /* recurrent buffers */
     int ntaps, nrows;             /* taps of all buffers; outputs that go to buffers */
     Rec *recs;
     Out *outs;

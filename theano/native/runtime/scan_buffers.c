@@ -34,7 +34,7 @@ static int is_freed(const ThnInstr *ins, int cell)
 int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i, npy_intp steps, Buf *b)
 {
     const Rec *r = &s->recs[i];
-    const int where = 1 + s->nseq + i;
+    const int where = 1 + s->given.nseq + i;
     ThnCell *in = THN_IN(f, ins, where), *out = THN_OUT(f, ins, i);
     int uses = 0;
     for (int k = 0; k < ins->nin; k++) {
@@ -120,9 +120,9 @@ int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, i
 /* Makes the buffers of outputs that are not recurrent: the first step tells the dims of a value. */
 int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g)
 {
-    for (int i = 0; i < s->nnit; i++) {
-        const ThnCell *len = THN_IN(f, ins, 1 + s->nseq + s->nrec + s->nshared + i);
-        const ThnCell *v = &g->cells[s->outs[s->nrows - s->nnit + i].cell];
+    for (int i = 0; i < s->given.nnit; i++) {
+        const ThnCell *len = THN_IN(f, ins, 1 + s->given.nseq + s->nrec + s->given.nshared + i);
+        const ThnCell *v = &g->cells[s->outs[s->nrows - s->given.nnit + i].cell];
         ThnCell *out = THN_OUT(f, ins, s->nrec + i);
         npy_intp dims[THN_MAXDIM];
         dims[0] = (npy_intp)thn_scalar_int(len);
@@ -176,7 +176,7 @@ static void clear_rows(const Buf *b, npy_intp from)
 
 int thn_scan_finish(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, npy_intp steps, npy_intp done)
 {
-    for (int i = 0; i < s->nrec + s->nnit; i++) {
+    for (int i = 0; i < s->nrec + s->given.nnit; i++) {
         const Rec *r = i < s->nrec ? &s->recs[i] : NULL;
         Buf *b = &run->bufs[i];
         if (r && r->whole) {
@@ -195,8 +195,8 @@ int thn_scan_finish(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
             }
         }
     }
-    for (int k = 0; k < s->nshared; k++) {
-        ThnCell *from = &g->cells[s->inner->inputs[s->nseq + s->ntaps + k].cell], *to = THN_OUT(f, ins, s->nrec + s->nnit + k);
+    for (int k = 0; k < s->given.nshared; k++) {
+        ThnCell *from = &g->cells[s->given.inner->inputs[s->given.nseq + s->ntaps + k].cell], *to = THN_OUT(f, ins, s->nrec + s->given.nnit + k);
         if (thn_out_alias(f, to, from) < 0) {
             return -1;
         }
@@ -226,28 +226,28 @@ static int zero_row(ThnFrame *g, ThnCell *c, const npy_intp *dims)
 int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g)
 {
     int known = 1, input = 0;
-    if (!s->nnit) {
+    if (!s->given.nnit) {
         return 0;
     }
-    for (int k = 0; k < s->nseq && known; k++) {
+    for (int k = 0; k < s->given.nseq && known; k++) {
         known = zero_row(g, run->seqs[k], THN_IN(f, ins, 1 + k)->dims + 1) == 0;
     }
-    input = s->nseq;
+    input = s->given.nseq;
     for (int i = 0; i < s->nrec; i++) {
         for (int t = 0; t < s->recs[i].ntaps && known; t++, input++) {
-            known = zero_row(g, &g->cells[s->inner->inputs[input].cell], run->bufs[i].dims) == 0;
+            known = zero_row(g, &g->cells[s->given.inner->inputs[input].cell], run->bufs[i].dims) == 0;
         }
     }
-    if (!known || thn_run(s->inner, g) < 0) {
+    if (!known || thn_run(s->given.inner, g) < 0) {
         if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) {
             return -1;
         }
         PyErr_Clear();
         known = 0;
     }
-    for (int i = 0; i < s->nnit; i++) {
+    for (int i = 0; i < s->given.nnit; i++) {
         ThnCell *out = THN_OUT(f, ins, s->nrec + i);
-        const ThnCell *v = &g->cells[s->outs[s->nrows - s->nnit + i].cell];
+        const ThnCell *v = &g->cells[s->outs[s->nrows - s->given.nnit + i].cell];
         npy_intp dims[THN_MAXDIM] = {0};
         for (int d = 1; d < out->ndim; d++) {
             dims[d] = known ? v->dims[d - 1] : out->bcast >> d & 1;

@@ -12,7 +12,7 @@
 /* The next row's place of all that moves. */
 static void advance(const Scan *s, Run *run, npy_intp by)
 {
-    for (int k = 0; k < s->nseq; k++) {
+    for (int k = 0; k < s->given.nseq; k++) {
         run->seqs[k]->data += by * run->seq_stride[k];
     }
     for (int k = 0; k < s->ntaps + s->nrows; k++) {
@@ -44,7 +44,7 @@ static int may_bind(const Scan *s, const Run *run, int o)
         }
         int allowed = 0;
         for (int j = 0; j < out->nover; j++) {
-            allowed |= out->over[j] == s->nseq + k;
+            allowed |= out->over[j] == s->given.nseq + k;
         }
         if (!allowed) {
             return 0;
@@ -163,11 +163,11 @@ static int put_rows(ThnFrame *f, const Scan *s, Run *run, ThnFrame *g, npy_intp 
 static int fail_at(const Scan *s, npy_intp step, npy_intp steps)
 {
     PyObject *type, *value, *tb;
-    if (s->on_error == Py_None || !PyErr_Occurred()) {
+    if (s->given.on_error == Py_None || !PyErr_Occurred()) {
         return -1;
     }
     thn_take_error(&type, &value, &tb);
-    PyObject *r = PyObject_CallFunction(s->on_error, "nnOOO", (Py_ssize_t)step, (Py_ssize_t)steps, type, value, tb ? tb : Py_None);
+    PyObject *r = PyObject_CallFunction(s->given.on_error, "nnOOO", (Py_ssize_t)step, (Py_ssize_t)steps, type, value, tb ? tb : Py_None);
     return thn_settle_error(r, type, value, tb);
 }
 
@@ -175,10 +175,10 @@ static int fail_at(const Scan *s, npy_intp step, npy_intp steps)
  * in memory, step by step as it takes the rows of a matrix. Returns the steps done, or -1. `*stop`: the condition held. */
 static npy_intp run_single(const Scan *s, Run *run, ThnFrame *g, npy_intp todo, int *stop)
 {
-    const ThnInstr *ins = &s->inner->instrs[0];
+    const ThnInstr *ins = &s->given.inner->instrs[0];
     ThnPlan *plan = g->scratch[0].ptr;
     const ThnKernel *k = plan->k;
-    const ThnCell *condition = s->as_while ? &g->cells[s->inner->outputs[s->inner->noutputs - 1].cell] : NULL;
+    const ThnCell *condition = s->given.as_while ? &g->cells[s->given.inner->outputs[s->given.inner->noutputs - 1].cell] : NULL;
     thn_intp stride[THN_KMAXOPS];
     Row *moves[THN_KMAXOPS];
     int seq[THN_KMAXOPS], nmoves = 0, move_op[THN_KMAXOPS], nseq = 0, seq_op[THN_KMAXOPS];
@@ -189,7 +189,7 @@ static npy_intp run_single(const Scan *s, Run *run, ThnFrame *g, npy_intp todo, 
         const ThnCell *c = op < k->nin ? THN_IN(g, ins, op) : THN_OUT(g, ins, op - k->nin);
         stride[op] = 0;
         plan->ptr[op] = c->data;
-        for (int q = 0; q < s->nseq; q++) {
+        for (int q = 0; q < s->given.nseq; q++) {
             if (run->seqs[q] == c) {
                 stride[op] = run->seq_stride[q];
                 seq[nseq] = q;
@@ -207,7 +207,7 @@ static npy_intp run_single(const Scan *s, Run *run, ThnFrame *g, npy_intp todo, 
         }
     }
     while (done < todo && !*stop) {
-        const double start = s->inner->profile ? thn_now() : 0;
+        const double start = s->given.inner->profile ? thn_now() : 0;
         npy_intp n = todo - done < chunk ? todo - done : chunk, left = n;
         Py_BEGIN_ALLOW_THREADS
         while (left > 0) {
@@ -235,9 +235,9 @@ static npy_intp run_single(const Scan *s, Run *run, ThnFrame *g, npy_intp todo, 
         }
         Py_END_ALLOW_THREADS
         done += n - left;
-        if (s->inner->profile) {
-            s->inner->times[0] += thn_now() - start;
-            s->inner->counts[0] += n - left;
+        if (s->given.inner->profile) {
+            s->given.inner->times[0] += thn_now() - start;
+            s->given.inner->counts[0] += n - left;
         }
         if (PyErr_CheckSignals() < 0) {
             return -1;
@@ -274,9 +274,9 @@ static int watch(Watch *w, npy_intp step)
 int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, char *bound, npy_intp steps,
                    npy_intp *done)
 {
-    ThnProgram *p = s->inner;
+    ThnProgram *p = s->given.inner;
     const int replay = thn_replayable(p), conditions = p->noutputs - 1;
-    const int shared_in = s->nseq + s->ntaps, shared_out = s->nrows;
+    const int shared_in = s->given.nseq + s->ntaps, shared_out = s->nrows;
     const double begin = thn_now();
     Watch look = {begin, begin, 1, 1};
     size_t bytes = 0;
@@ -291,8 +291,8 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
             }
         }
         bind_rows(s, run, g, bound);
-        for (int k = 0; k < s->nseq + s->ntaps; k++) {
-            ThnCell *c = k < s->nseq ? run->seqs[k] : run->taps[k - s->nseq].cell;
+        for (int k = 0; k < s->given.nseq + s->ntaps; k++) {
+            ThnCell *c = k < s->given.nseq ? run->seqs[k] : run->taps[k - s->given.nseq].cell;
             Py_CLEAR(c->obj);
         }
         int r;
@@ -315,9 +315,9 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
             return -1;
         }
         *done = t + 1;
-        const int stop = s->as_while && thn_truth(&g->cells[p->outputs[conditions].cell]);
+        const int stop = s->given.as_while && thn_truth(&g->cells[p->outputs[conditions].cell]);
         same = 1;
-        for (int k = 0; k < s->nshared; k++) {
+        for (int k = 0; k < s->given.nshared; k++) {
             ThnCell *to = &g->cells[p->inputs[shared_in + k].cell], *from = &g->cells[p->outputs[shared_out + k].cell];
             if (thn_scan_copy_shared(f, g, to, from, &same) < 0) {
                 return -1;

@@ -105,10 +105,10 @@ int thn_table_check(ThnFrame *f, const ThnTable *t)
     return 0;
 }
 
-int thn_table_offsets(const ThnTable *t, char *const *ptr, const npy_intp *steps, int pitch, npy_intp n, int mode, npy_intp *offsets)
+int thn_table_offsets(const ThnTable *t, char *const *ptr, const npy_intp *steps, int pitch, npy_intp n, npy_intp *offsets)
 {
     for (int k = 0; k < t->n; k++) {
-        if (!thn_offsets(t->index[k]->typenum, ptr[k], steps[k * pitch], n, t->size[k], t->stride[k], mode, k > 0, offsets)) {
+        if (!thn_offsets(t->index[k]->typenum, ptr[k], steps[k * pitch], n, t->size[k], t->stride[k], k > 0, offsets)) {
             return 0;
         }
     }
@@ -259,7 +259,6 @@ enum { OTHER, TABLE, INDEX };         /* what walks the index dims: the other ar
 typedef struct {
     const ThnTable *t;
     ThnRows rows;
-    int mode;
     Dims dims;
     npy_intp shape[THN_MAXDIM], strides[INDEX + THN_MAXDIM][THN_MAXDIM];
     char *ptr[INDEX + THN_MAXDIM];
@@ -313,7 +312,7 @@ static void walk_task(void *ctx, long task)
     for (npy_intp position = start, n; position < stop; position += n) {
         n = stop - position < BLOCK ? stop - position : BLOCK;
         n = g->shape[last] - at[last] < n ? g->shape[last] - at[last] : n;
-        if (!thn_table_offsets(w->t, ptr + INDEX, steps + INDEX * g->cap, g->cap, n, w->mode, offsets)) {
+        if (!thn_table_offsets(w->t, ptr + INDEX, steps + INDEX * g->cap, g->cap, n, offsets)) {
             atomic_store(&w->bad, 1);
             return;
         }
@@ -369,12 +368,11 @@ static npy_intp split(Walk *w)
     return 1;
 }
 
-int thn_table_move(const ThnTable *t, int how, int mode, char *other, const npy_intp *strides)
+int thn_table_move(const ThnTable *t, int how, char *other, const npy_intp *strides)
 {
     Walk w;
     npy_intp rest[THN_MAXDIM];
     w.t = t;
-    w.mode = mode;
     w.total = 1;
     w.chunk = w.part = w.slice = w.kinds = 0;
     w.dims = (Dims){0, w.shape, w.strides[0], THN_MAXDIM};

@@ -36,7 +36,7 @@ int thn_table_check(ThnFrame *f, const ThnTable *t);
 int thn_within(const ThnCell *index, int64_t low, int64_t high, int64_t *outside);
 /* Byte offsets in the table of n positions along the last of some dims that the index arrays walk: ptr[k] is where index array k
  * is, steps[k * pitch] its stride. 0: an index is out of bounds. */
-int thn_table_offsets(const ThnTable *t, char *const *ptr, const npy_intp *steps, int pitch, npy_intp n, int mode, npy_intp *offsets);
+int thn_table_offsets(const ThnTable *t, char *const *ptr, const npy_intp *steps, int pitch, npy_intp n, npy_intp *offsets);
 
 enum { THN_READ, THN_WRITE, THN_ADD };
 
@@ -56,7 +56,7 @@ void thn_rows_move(const ThnRows *r, char *x, const npy_intp *offsets, npy_intp 
 
 /* Moves what lies at all positions; `strides` are those of an array of the result's shape. Sums over repeated positions do not
  * depend on threads. 0: an index is out of bounds. */
-int thn_table_move(const ThnTable *t, int how, int mode, char *other, const npy_intp *strides);
+int thn_table_move(const ThnTable *t, int how, char *other, const npy_intp *strides);
 
 #define THN_AHEAD 4 /* rows that are fetched ahead */
 

@@ -225,7 +225,7 @@ double thn_now(void)
 int thn_execute(ThnFrame *f, const ThnInstr *ins, double work)
 {
     const ThnOpDef *def = ins->def;
-    if (work > THN_GIL_WORK && !(def->flags & THN_OP_NEEDS_GIL)) {
+    if (work > THN_GIL_WORK && !(def->flags & THN_NEEDS_GIL)) {
         int r;
         Py_BEGIN_ALLOW_THREADS
         r = def->execute(f, ins);
@@ -314,42 +314,4 @@ int thn_run(ThnProgram *p, ThnFrame *f)
     }
     p->call_count++;
     return 0;
-}
-
-/* ---- the table of instructions */
-
-static const ThnOpDef *const tables[] = {thn_ops_control, thn_ops_view, thn_ops_alloc, thn_ops_join,
-                                         thn_ops_index,   thn_ops_gather, thn_ops_mask, thn_ops_order,
-                                         thn_ops_sort,    thn_ops_blas,
-                                         thn_ops_linalg,  thn_ops_special, thn_ops_select, thn_ops_kernel, thn_ops_indexed,
-                                         thn_ops_scan,    thn_ops_positions, thn_ops_unique, thn_ops_decompose,
-                                         thn_ops_expm};
-
-const ThnOpDef *thn_find_op(const char *name)
-{
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        for (const ThnOpDef *d = tables[t]; d->name; d++) {
-            if (strcmp(d->name, name) == 0) {
-                return d;
-            }
-        }
-    }
-    return NULL;
-}
-
-PyObject *thn_op_names(void)
-{
-    PyObject *set = PyFrozenSet_New(NULL);
-    for (size_t t = 0; set && t < sizeof tables / sizeof *tables; t++) {
-        for (const ThnOpDef *d = tables[t]; d->name; d++) {
-            PyObject *s = PyUnicode_FromString(d->name);
-            if (!s || PySet_Add(set, s) < 0) {
-                Py_XDECREF(s);
-                Py_DECREF(set);
-                return NULL;
-            }
-            Py_DECREF(s);
-        }
-    }
-    return set;
 }

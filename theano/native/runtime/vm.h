@@ -25,99 +25,18 @@
  *                       calls; prog.call_count, prog.call_time
  *   prog.ninstrs, prog.ncells, prog.need_update_inputs (always False: updates are done here)
  *
- *   instruction_names() -> frozenset of the opnames known to this build
+ *   instruction_table(), instruction_choices(): see instructions.c
  *   pool_stats() -> dict(retained, in_use, peak, limit); pool_set_limit(bytes); pool_trim()
  *   blas_set(pointers, name), blas_name(): see theano/native/blas_library.py
  *   FastCall            see fastcall.c
  *
- * Instructions (params in parentheses; "0-d int" = a 0-d cell of any integer dtype):
- *   view               ()                            out aliases in (also: any op whose output is its input unchanged)
- *   copy               ()                            C contiguous copy; object cells: copy.copy
- *   deepcopy           ()                            the same for tensors; object cells: copy.deepcopy
- *   dimshuffle         (new_order)                   ints and 'x' or -1; dropped dims must be 1
- *   subtensor          (idx_list)                    ins[0] = array; idx_list entries: int constant; ('i', k): 0-d int in
- *                                                    ins[k]; ('s', start, stop, step) with each None, int or ('i', k);
- *                                                    None: newaxis. Missing trailing dimensions are taken whole.
- *   reshape            (ndim)                        ins = array, shape vector (or one 0-d int per dimension)
- *   specify_shape      ()                            ins = array, shape vector (or 0-d ints); AssertionError
- *   rebroadcast        ((axis, bool), ...)           ValueError when a dimension is not 1
- *   assert_op          (message)                     ins = value, conditions...; AssertionError
- *   diagonal           (offset, axes)                a view over two axes, or more that are equally long; ins = x[, 0-d int: offset]
- *   split              (axis_or_None, n[, views])    ins = array[, axis], sizes vector; with axis None ins[1] is the axis;
- *                                                    outputs are copies, or views where the third param is true
- *   shape_i            (i)                           0-d int64
- *   shape              ()                            int64 vector
- *   makevector         ()                            0-d inputs to a vector
- *   scalar             ()                            tensor_from_scalar and scalar_from_tensor: an alias
- *   alloc              ()                            ins = value, one 0-d int per dimension
- *   alloc_empty        ()                            ins = one 0-d int per dimension
- *   alloc_like_fill    ()                            ins = model, value (Theano's second / fill with a 0-d value)
- *   arange             ()                            ins = start, stop, step (0-d, all of the output's dtype or any real)
- *   join               (axis_or_None)                axis None: ins[0] is the axis; ValueError as NumPy's
- *   inc_subtensor      (idx_list, set, inplace)      ins = x, y, index cells...; index cells are numbered from ins[0]
- *   take               (mode)                        AdvancedSubtensor1: ins = x, integer vector; mode 0 raise, 1 wrap, 2 clip
- *   inc_take           (set, inplace)                AdvancedIncSubtensor1: ins = x, y, integer vector
- *   advanced_subtensor (axes)                        ins = x, integer index arrays...; axes: index k applies to that axis
- *                                                    (increasing, adjacent); trailing and leading axes whole
- *   advanced_inc       (axes, set, inplace)          ins = x, y, index arrays...
- *   cast_copy          ()                            conversion between dtypes as NumPy's astype (kernels do it better)
- *   cumulate           (axis, multiply)              running sum or product along an axis; converts to the output's dtype
- *   sort, argsort      (axis_or_None)                along an axis; None: ins[1], a 0-d int, tells it; stable; NaN last
- *   topk               (axis, sorted, values, indices)
- *                                                    ins = array, k: the |k| largest, for k < 0 smallest, and their positions
- *   searchsorted       (right)                       ins = sorted vector, values of its dtype[, integers that sort the vector]
- *   nonzero            ([first_axis])                ins = real array[, x]; one int64 vector for each dimension. With x the
- *                                                    array is a mask of x's dimensions from first_axis on: IndexError
- *   masked             ()                            ins = array, mask of its leading dimensions: array[mask]; IndexError
- *   check_index        (axis, message)               ins = integers, array; no outputs: ValueError(message) unless all
- *                                                    integers are in 0..array.shape[axis] - 1
- *   check_bounds       (axes)                        ins = x, integer index arrays...; no outputs: IndexError unless all are
- *                                                    within the axes of x
- *   kernel             see launch.h
- *   indexed_kernel     see instr_indexed.c
- *   dot                ()                            1-d/2-d operands of one dtype; BLAS or loops
- *   gemm               (inplace)                     ins = z, alpha, x, y, beta
- *   gemv               (inplace)                     ins = y, alpha, A, x, beta
- *   ger                (inplace)                     ins = A, alpha, x, y
- *   dot22scalar        ()                            ins = x, y, alpha
- *   batched_dot        ()                            3-d x 3-d (also 3-d x 2-d, 2-d x 3-d)
- *   special            (function, factor, swap)      ins = one or two real operands; capsules: double f(double[, double], int);
- *                                                    factor (or None): a function of the first operand to multiply with
- *   choose             (mode)                        ins = integers, choices...; one choice: along its first dimension;
- *                                                    mode 0 raise, 1 wrap, 2 clip
- *   contiguous         ()                            a view if the input is C contiguous, else a copy
- *   unravel_index      (first_fastest)               ins = int64 array, int64 vector; one output for each of its entries
- *   ravel_index        (first_fastest, modes)        ins = int64 coordinates..., int64 vector; modes 0 raise, 1 wrap, 2 clip
- *   permute_rows       ()                            ins = array, int64 array, 0-d int: take the inverse permutation
- *   repeat_positions   (axis)                        ins = int64 vector, array: how often each position of its axis is repeated
- *   count_length       ()                            ins = integer vector: the largest plus 1, 0 for none
- *   unique             (index, inverse, counts)      ins = real vector; outs = the sorted distinct elements and those asked for
- *   complex_extremum   (least, axes)                 outs = extremum and/or int64 position; bit i of axes: axis i is reduced
- *   Linear algebra; one floating point dtype, see linalg.h:
- *   cholesky           (lower, nan_on_failure)
- *   solve              (structure, lower[, numpy])   ins = A, b; with the errors of SciPy's or NumPy's function; structure 0 general, 1 symmetric, 2 lower, 3 upper triangular
- *   inverse, det, pinv ()
- *   eigh               (lower)                       ins = A[, B]; outs = values[, vectors]
- *   eig                ()                            outs = values, vectors; ValueError if complex for a real matrix
- *   svd                (full_matrices)               outs = u, s, v, or s alone
- *   lstsq              ()                            ins = A, b, 0-d float64 rcond; outs = solution (a matrix), sums of squared
- *                                                    residuals, rank, singular values; float32 and float64
- *   residuals          ()                            ins = sums, rank, A: the sums, or none where lstsq has many solutions
- *   expm               ()                            float64 and complex128
- *   expm_direction     ()                            ins = A, E; the derivative of expm at A in the direction E
- *   qr                 (mode)                        0: r; 1 reduced, 2 complete: q, r; 3 raw: h, tau
- *   scan               see instr_scan.c
- *   jump               (target)                      go on with instruction `target`
- *   jump_if_false      (target)                      ins = 0-d condition (any dtype)
- *   perform            (perform, node)               Python fallback: perform(node, inputs, output_storage); re-entrant
- *   thunk              (thunk, in_storages, out_storages[, compute_maps])
- *                                                    Python fallback for closures over storage lists; one thread at a time
- *   call               (callable)                    callable(*inputs) -> value, or tuple when several outputs
+ * The instructions are described in instructions.def.
  */
 #ifndef THN_VM_H
 #define THN_VM_H
 
 #include "cells.h"
+#include "instructions.h"
 
 typedef struct ThnCellSpec {
     int16_t kind, ndim;
@@ -208,6 +127,11 @@ int thn_settle_error(PyObject *r, PyObject *type, PyObject *value, PyObject *tb)
 int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins);
 /* Executes a prepared instruction; without the GIL if that is worth it. */
 int thn_execute(ThnFrame *f, const ThnInstr *ins, double work);
+/* Whether the instruction, one of those that overwrite their first input if their first field says so, does it. */
+static inline int thn_in_place(const ThnInstr *ins)
+{
+    return ((const thn_gemm_params *)ins->data)->inplace;
+}
 /* Drops the values that nobody needs after the instruction. */
 void thn_drop(ThnFrame *f, const ThnInstr *ins);
 /* Seconds of a clock that never goes back. */
@@ -231,31 +155,6 @@ void thn_unlock(ThnLock *lock);
 /* Boxes all outputs into `out` (noutputs new references), then does the updates. Nothing happens on failure. */
 int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out);
 
-const ThnOpDef *thn_find_op(const char *name);
-PyObject *thn_op_names(void);
-
-/* The tables of instructions; each ends with a NULL name. */
-extern const ThnOpDef thn_ops_control[];
-extern const ThnOpDef thn_ops_view[];
-extern const ThnOpDef thn_ops_alloc[];
-extern const ThnOpDef thn_ops_join[];
-extern const ThnOpDef thn_ops_index[];
-extern const ThnOpDef thn_ops_gather[];
-extern const ThnOpDef thn_ops_mask[];
-extern const ThnOpDef thn_ops_order[];
-extern const ThnOpDef thn_ops_sort[];
-extern const ThnOpDef thn_ops_linalg[];
-extern const ThnOpDef thn_ops_special[];
-extern const ThnOpDef thn_ops_select[];
-extern const ThnOpDef thn_ops_blas[];
-extern const ThnOpDef thn_ops_scan[];
-extern const ThnOpDef thn_ops_positions[];
-extern const ThnOpDef thn_ops_unique[];
-extern const ThnOpDef thn_ops_decompose[];
-extern const ThnOpDef thn_ops_expm[];
-/* Defined by kernel_object.c: the generated kernels. */
-extern const ThnOpDef thn_ops_kernel[];
-extern const ThnOpDef thn_ops_indexed[];
 /* The kernel of a Python object of type Kernel; NULL + TypeError. */
 const struct ThnKernel *thn_kernel_of(PyObject *o);
 /* Memory for the outputs of an instruction that runs a kernel over `shape`. */

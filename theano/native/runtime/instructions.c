@@ -1,0 +1,275 @@
+/* The table of instructions at run time: its rows, params from Python, and what Python is told of it. */
+#include "vm.h"
+#include "index.h"
+
+enum {
+    IS_INT, IS_FLAG, IS_CHOSEN, IS_AXIS, IS_INTS, IS_CHOSEN_INTS, IS_TEXT, IS_OBJECT, IS_TUPLE, IS_FUNCTION,
+    IS_OPTIONAL_FUNCTION, IS_KERNEL, IS_PROGRAM, IS_INDEX
+};
+
+static const char *const kind_names[] = {"int", "bool", "choice", "axis", "ints", "choices", "str", "object", "tuple",
+                                         "function", "optional_function", "kernel", "program", "index"};
+static const char *const expected[] = {"an int", "a bool", "a member of its enumeration", "an int or None", "a tuple of ints",
+                                       "a tuple of members of its enumeration", "a str", "an object", "a tuple",
+                                       "a capsule with a function", "a capsule with a function or None", "a Kernel", "a Program",
+                                       "an index list"};
+static const char *const memory_names[] = {"fresh", "same", "view", "inplace", "kernel", "any"};
+static const char *const replay_names[] = {"full", "kernel", "product", "view", "empty", "copy"};
+static const struct { int flag; const char *name; } flag_names[] = {
+    {THN_JUMP, "jump"},   {THN_NEEDS_GIL, "needs_gil"},   {THN_PYTHON, "python"},
+    {THN_FAILS, "fails"}, {THN_READS_AXIS, "reads_axis"}, {THN_DIMS_ONLY, "dims_only"},
+};
+
+#define NONE -1
+
+ThnRow thn_rows[THN_N_OPS];
+
+static void fill_rows(void)
+{
+#define INT(field) {#field, IS_INT, NULL, offsetof(Params, field)},
+#define FLAG(field) {#field, IS_FLAG, NULL, offsetof(Params, field)},
+#define CHOSEN(field, type) {#field, IS_CHOSEN, #type, offsetof(Params, field)},
+#define AXIS(field) {#field, IS_AXIS, NULL, offsetof(Params, field)},
+#define INTS(field) {#field, IS_INTS, NULL, offsetof(Params, field)},
+#define CHOSEN_INTS(field, type) {#field, IS_CHOSEN_INTS, #type, offsetof(Params, field)},
+#define TEXT(field) {#field, IS_TEXT, NULL, offsetof(Params, field)},
+#define OBJECT(field) {#field, IS_OBJECT, NULL, offsetof(Params, field)},
+#define TUPLE(field) {#field, IS_TUPLE, NULL, offsetof(Params, field)},
+#define FUNCTION(field) {#field, IS_FUNCTION, NULL, offsetof(Params, field)},
+#define OPTIONAL_FUNCTION(field) {#field, IS_OPTIONAL_FUNCTION, NULL, offsetof(Params, field)},
+#define KERNEL(field) {#field, IS_KERNEL, NULL, offsetof(Params, field)},
+#define PROGRAM(field) {#field, IS_PROGRAM, NULL, offsetof(Params, field)},
+#define INDEX(field) {#field, IS_INDEX, NULL, offsetof(Params, field)},
+#define INSTRUCTION(name, memory, reads, replay, flags, fields, text)                                                   \
+    {                                                                                                                   \
+        typedef thn_##name##_params Params;                                                                             \
+        static const ThnField list[] = {fields {NULL, 0, NULL, sizeof(Params)}};                                        \
+        thn_rows[THN_OP_##name] = (ThnRow){&thn_op_##name, #name, text, list, THN_MEMORY_##memory, reads, THN_REPLAY_##replay}; \
+    }
+#include "instructions.def"
+}
+
+const ThnOpDef *thn_find_op(const char *name)
+{
+    for (int i = 0; i < THN_N_OPS; i++) {
+        if (strcmp(thn_rows[i].name, name) == 0) {
+            return thn_rows[i].def;
+        }
+    }
+    return NULL;
+}
+
+/* Members of an enumeration. */
+static int count_choices(const char *type)
+{
+    static const struct { const char *type; int n; } all[] = {
+#define CHOICES(type) {#type, 0
+#define CHOICE(type, member) + 1
+#define CHOICES_END(type) },
+#include "instructions.def"
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i].type, type) == 0) {
+            return all[i].n;
+        }
+    }
+    return 0;
+}
+
+/* 1: it is one in lowest .. highest; 0: not; -1: Python error. */
+static int parse_int(PyObject *v, int *to, long lowest, long highest)
+{
+    if (!PyLong_Check(v)) {
+        return 0;
+    }
+    const long n = PyLong_AsLong(v);
+    if (n == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    *to = (int)n;
+    return n >= lowest && n <= highest;
+}
+
+static int parse_ints(PyObject *v, ThnInts *to, long lowest, long highest)
+{
+    if (!PyTuple_Check(v) || PyTuple_GET_SIZE(v) > THN_MAXDIM) {
+        return 0;
+    }
+    to->n = (int)PyTuple_GET_SIZE(v);
+    int ok = 1;
+    for (int i = 0; i < to->n && ok > 0; i++) {
+        ok = parse_int(PyTuple_GET_ITEM(v, i), &to->at[i], lowest, highest);
+    }
+    return ok;
+}
+
+static int parse_function(PyObject *v, void **to)
+{
+    if (!PyCapsule_CheckExact(v)) {
+        return 0;
+    }
+    *to = PyCapsule_GetPointer(v, PyCapsule_GetName(v));
+    return *to ? 1 : -1;
+}
+
+static int parse_field(ThnInstr *ins, const ThnField *field, PyObject *v, void *to)
+{
+    const long highest = field->choices ? count_choices(field->choices) - 1 : INT32_MAX, lowest = field->choices ? 0 : -INT32_MAX;
+    switch (field->kind) {
+    case IS_FLAG:
+        *(int *)to = v == Py_True;
+        return PyBool_Check(v);
+    case IS_AXIS:
+        if (v == Py_None) {
+            *(int *)to = THN_NO_AXIS;
+            return 1;
+        }
+        /* fall through */
+    case IS_INT:
+    case IS_CHOSEN:
+        return PyBool_Check(v) ? 0 : parse_int(v, to, lowest, highest);
+    case IS_INTS:
+    case IS_CHOSEN_INTS:
+        return parse_ints(v, to, lowest, highest);
+    case IS_OPTIONAL_FUNCTION:
+        if (v == Py_None) {
+            return 1;
+        }
+        /* fall through */
+    case IS_FUNCTION:
+        return parse_function(v, to);
+    case IS_KERNEL:
+        return (*(const struct ThnKernel **)to = thn_kernel_of(v)) ? 1 : -1;
+    case IS_INDEX:
+        return (*(ThnIndex **)to = thn_index_parse(ins, v)) ? 1 : -1;
+    case IS_PROGRAM:
+        *(ThnProgram **)to = (ThnProgram *)v;
+        return PyObject_TypeCheck(v, thn_ProgramType);
+    default:
+        *(PyObject **)to = v;
+        return field->kind == IS_TEXT ? PyUnicode_Check(v) : field->kind == IS_TUPLE ? PyTuple_Check(v) : 1;
+    }
+}
+
+int thn_parse_params(ThnProgram *p, ThnInstr *ins, PyObject *params)
+{
+    const ThnRow *row = &thn_rows[ins->def->code];
+    Py_ssize_t n = 0;
+    while (row->fields[n].name) {
+        n++;
+    }
+    if (!PyTuple_Check(params) || PyTuple_GET_SIZE(params) != n) {
+        PyErr_Format(PyExc_TypeError, "%s: a tuple of %zd params is needed, got %R", row->name, n, params);
+        return -1;
+    }
+    ins->data = thn_alloc(ins->def->size);
+    if (!ins->data) {
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const ThnField *field = &row->fields[i];
+        PyObject *v = PyTuple_GET_ITEM(params, i);
+        const int ok = parse_field(ins, field, v, (char *)ins->data + field->at);
+        if (ok < 0) {
+            return -1;
+        }
+        if (!ok) {
+            PyErr_Format(PyExc_TypeError, "%s: %s must be %s, got %R", row->name, field->name, expected[field->kind], v);
+            return -1;
+        }
+    }
+    return ins->def->check ? ins->def->check(p, ins) : 0;
+}
+
+void thn_free_params(ThnInstr *ins)
+{
+    if (!ins->def || !ins->data) {
+        return;
+    }
+    if (ins->def->clear) {
+        ins->def->clear(ins);
+    }
+    for (const ThnField *field = thn_rows[ins->def->code].fields; field->name; field++) {
+        if (field->kind == IS_INDEX) {
+            thn_free(*(ThnIndex **)((char *)ins->data + field->at));
+        }
+    }
+    thn_free(ins->data);
+}
+
+/* ---- what Python is told */
+
+/* Appends a new reference (NULL: there was an error). */
+static int append(PyObject *list, PyObject *item)
+{
+    const int r = item ? PyList_Append(list, item) : -1;
+    Py_XDECREF(item);
+    return r;
+}
+
+static PyObject *describe(const ThnRow *row)
+{
+    PyObject *fields = PyList_New(0), *flags = PyList_New(0), *reads = NULL;
+    int r = fields && flags ? 0 : -1;
+    for (const ThnField *field = row->fields; field->name && r == 0; field++) {
+        r = append(fields, Py_BuildValue("(ssz)", field->name, kind_names[field->kind], field->choices));
+    }
+    for (size_t i = 0; i < sizeof flag_names / sizeof *flag_names && r == 0; i++) {
+        if (row->def->flags & flag_names[i].flag) {
+            r = append(flags, PyUnicode_FromString(flag_names[i].name));
+        }
+    }
+    reads = row->reads == NONE ? Py_NewRef(Py_None) : PyLong_FromLong(row->reads);
+    if (r < 0 || !reads) {
+        Py_XDECREF(fields);
+        Py_XDECREF(flags);
+        Py_XDECREF(reads);
+        return NULL;
+    }
+    return Py_BuildValue("(sNsNsNs)", row->name, fields, memory_names[row->memory], reads, replay_names[row->replay], flags,
+                         row->text);
+}
+
+static PyObject *instruction_table(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < THN_N_OPS; i++) {
+        if (append(list, describe(&thn_rows[i])) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+static PyObject *instruction_choices(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    int r = list ? 0 : -1;
+#define CHOICE(type, member) r = r < 0 ? r : append(list, Py_BuildValue("(ss)", #type, #member));
+#define CHOICES(type)
+#define CHOICES_END(type)
+#include "instructions.def"
+    if (r < 0) {
+        Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyMethodDef functions[] = {
+    {"instruction_table", instruction_table, METH_NOARGS,
+     "instruction_table()\n--\n\nThe rows of instructions.def: (name, [(field, type, enumeration or None)], memory, reads, replay,\n"
+     "flags, text)."},
+    {"instruction_choices", instruction_choices, METH_NOARGS,
+     "instruction_choices()\n--\n\nThe enumerations of instructions.def: (enumeration, member), in order."},
+    {NULL, NULL, 0, NULL},
+};
+
+int thn_instructions_init(PyObject *module)
+{
+    fill_rows();
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,108 @@
+/* What the compiler makes of the table of instructions. */
+#ifndef THN_INSTRUCTIONS_H
+#define THN_INSTRUCTIONS_H
+
+#include "cells.h"
+
+/* The enumerations of params. */
+#define CHOICES(type) enum {
+#define CHOICE(type, member) THN_##type##_##member,
+#define CHOICES_END(type) };
+#include "instructions.def"
+
+enum {
+#define INSTRUCTION(name, ...) THN_OP_##name,
+#include "instructions.def"
+    THN_N_OPS
+};
+
+enum {
+#define INSTRUCTION(name, memory, reads, replay, flags, fields, text) THN_FLAGS_##name = (flags),
+#include "instructions.def"
+};
+
+typedef struct ThnInts {
+    int n;
+    int at[THN_MAXDIM];
+} ThnInts;
+
+#define THN_NO_AXIS INT32_MIN
+
+/* The parsed params of each: thn_solve_params and so on. Objects are borrowed: the instruction keeps its params. */
+struct ThnKernel;
+struct ThnIndex;
+#define INT(field) int field;
+#define FLAG(field) int field;
+#define CHOSEN(field, type) int field;
+#define AXIS(field) int field;
+#define INTS(field) ThnInts field;
+#define CHOSEN_INTS(field, type) ThnInts field;
+#define TEXT(field) PyObject *field;
+#define OBJECT(field) PyObject *field;
+#define TUPLE(field) PyObject *field;
+#define FUNCTION(field) void *field;
+#define OPTIONAL_FUNCTION(field) void *field;
+#define KERNEL(field) const struct ThnKernel *field;
+#define PROGRAM(field) struct ThnProgram *field;
+#define INDEX(field) struct ThnIndex *field;
+#define INSTRUCTION(name, memory, reads, replay, flags, fields, text) typedef struct { fields } thn_##name##_params;
+#include "instructions.def"
+#undef INT
+#undef FLAG
+#undef CHOSEN
+#undef AXIS
+#undef INTS
+#undef CHOSEN_INTS
+#undef TEXT
+#undef OBJECT
+#undef TUPLE
+#undef FUNCTION
+#undef OPTIONAL_FUNCTION
+#undef KERNEL
+#undef PROGRAM
+#undef INDEX
+
+#define INSTRUCTION(name, ...) extern const ThnOpDef thn_op_##name;
+#include "instructions.def"
+
+/* The code of an instruction, in the file that implements it. `check` and `execute` may be NULL. */
+#define THN_INSTRUCTION(name, check, prepare, execute) \
+    THN_INSTRUCTION_WITH(name, thn_##name##_params, check, NULL, prepare, execute)
+/* The same with a struct of its own as `data`, which begins with the params and which `clear` may empty. */
+#define THN_INSTRUCTION_WITH(name, data, check, clear, prepare, execute) \
+    const ThnOpDef thn_op_##name = {THN_OP_##name, THN_FLAGS_##name, sizeof(data), check, clear, prepare, execute};
+
+enum { THN_MEMORY_FRESH, THN_MEMORY_SAME, THN_MEMORY_VIEW, THN_MEMORY_INPLACE, THN_MEMORY_KERNEL, THN_MEMORY_ANY };
+enum { THN_REPLAY_FULL, THN_REPLAY_KERNEL, THN_REPLAY_PRODUCT, THN_REPLAY_VIEW, THN_REPLAY_EMPTY, THN_REPLAY_COPY };
+
+typedef struct ThnField {
+    const char *name;
+    int kind;
+    const char *choices;      /* name of the enumeration, or NULL */
+    size_t at;                /* in the struct of params */
+} ThnField;
+
+typedef struct ThnRow {
+    const ThnOpDef *def;
+    const char *name, *text;
+    const ThnField *fields;   /* ends with a NULL name */
+    int memory, reads, replay;
+} ThnRow;
+
+/* By THN_OP_...; filled by thn_instructions_init. */
+extern ThnRow thn_rows[THN_N_OPS];
+
+static inline const char *thn_name_of(const ThnInstr *ins)
+{
+    return thn_rows[ins->def->code].name;
+}
+
+/* The instruction of this name, or NULL. */
+const ThnOpDef *thn_find_op(const char *name);
+/* Gives the instruction its data: the parsed params, then what `check` makes of them. -1 + Python error. */
+int thn_parse_params(struct ThnProgram *p, ThnInstr *ins, PyObject *params);
+/* Frees the data. */
+void thn_free_params(ThnInstr *ins);
+int thn_instructions_init(PyObject *module);
+
+#endif
