@@ -11,7 +11,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from vm_tools import runtime, tensor
 
-from theano.native.fastcall import FastCall, _PythonFastCall
+from theano.gof.engine import PythonCall
+from theano.native.fastcall import FastCall
 
 
 class Function(FastCall):
@@ -220,11 +221,11 @@ def test_missing_slow_call():
     with pytest.raises(NotImplementedError, match="_slow_call"):
         FastCall()(1)
     with pytest.raises(NotImplementedError):
-        _PythonFastCall()(1)
+        PythonCall()(1)
 
 
 def test_the_stand_in_has_the_same_interface():
-    class Plain(_PythonFastCall):
+    class Plain(PythonCall):
         def _slow_call(self, *args, **kwargs):
             return args, kwargs
 

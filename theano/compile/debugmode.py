@@ -30,6 +30,7 @@ from theano.compile.mode import Mode
 from theano.compile.nanguardmode import is_uninitialized, may_be_unset
 from theano.configparser import change_flags, config
 from theano.gof import engine
+from theano.gof.copying import OutputGuard
 from theano.gof.link import Container, LocalLinker, map_storage, raise_with_op
 from theano.gof.utils import MethodNotDefined
 
@@ -216,7 +217,7 @@ class _Evaluation:
                     continue
                 source = inputs[sources[0]]
                 if isinstance(source, np.ndarray) and not _may_share_memory(value, source):
-                    if kind == "view_map" and type(node.op).__name__ in ("OutputGuard",):
+                    if kind == "view_map" and isinstance(node.op, OutputGuard):
                         continue
                     _logger.warning(
                         "Op %s claims in its %s to work inplace on input %d, but output %d did not reuse its memory",

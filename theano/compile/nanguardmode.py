@@ -10,6 +10,8 @@ import numpy as np
 from theano.compile.mode import Mode
 from theano.configparser import config
 from theano.gof.watch import WatchingLinker
+from theano.tensor.creation import AllocEmpty
+from theano.tensor.slicing import IncSubtensor
 
 #: Numbers above this are "big".
 BIG = 1e10
@@ -206,11 +208,11 @@ class NanGuardMode(Mode):
 
 def is_uninitialized(node: Any) -> bool:
     """Whether a node allocates memory that something later fills."""
-    return type(node.op).__name__ in ("AllocEmpty", "GpuAllocEmpty")
+    return isinstance(node.op, AllocEmpty)
 
 
 def may_be_unset(node: Any) -> bool:
     """Whether a node allocates memory that something later fills, or fills a part of such memory."""
-    while type(node.op).__name__ == "IncSubtensor" and node.inputs[0].owner is not None:
+    while isinstance(node.op, IncSubtensor) and node.inputs[0].owner is not None:
         node = node.inputs[0].owner
     return is_uninitialized(node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from theano.configparser import config
+from theano.tensor.products import Dot
 
 if TYPE_CHECKING:
     from theano.compile.profiling import ProfileStats
@@ -46,7 +47,7 @@ def tips(profile: ProfileStats) -> list[str]:
         if not profile.apply_cimpl.get(node):
             in_python.setdefault(type(node.op), []).append(node)
         kinds = {(getattr(v.type, "ndim", None), getattr(v.type, "dtype", None)) for v in node.inputs}
-        if type(node.op).__name__ == "Dot" and len(kinds) == 2 and {ndim for ndim, _ in kinds} == {2}:
+        if isinstance(node.op, Dot) and len(kinds) == 2 and {ndim for ndim, _ in kinds} == {2}:
             dots.append(node)
         if any(getattr(v.type, "dtype", None) == "float64" for v in node.outputs):
             doubles.append(node)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano.gof.graph import Apply, Constant, Variable, io_toposort
+from theano.gof.op import ops_with_inner_function
 from theano.printing.dot import drawn_graph
 
 _MAX_LABEL = 34
@@ -126,7 +127,7 @@ class _Inner:
 
 def _inner(op: Any, compiled: bool) -> _Inner | None:
     """Return the graph that an Op computes, if it is made of one; the optimized one where it was compiled already."""
-    if not type(op).__name__.startswith(("OpFromGraph", "Scan")):
+    if not isinstance(op, tuple(ops_with_inner_function)):
         return None
     inputs = getattr(op, "local_inputs", None) or getattr(op, "inputs", None)
     outputs = getattr(op, "local_outputs", None) or getattr(op, "outputs", None)

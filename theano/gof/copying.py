@@ -85,6 +85,7 @@ class OutputGuard(ViewOp):
 class DeepCopyOp(_PassOn):
     """Return a copy of the input that shares no memory with it."""
 
+    writes_first_input = True
     c_code_and_version: dict[type, tuple[Any, ...]] = {}
     check_input = False
 

@@ -31,9 +31,13 @@ class PureOp(MetaObject):
     ----------
     default_output : int, optional
         The output that a call of the Op returns; by default all.
+    writes_first_input : bool
+        Whether the Op, or what a rewrite makes of it, overwrites its first input or copies it: a constant that is folded
+        there would have to be copied again.
     """
 
     default_output: int | None = None
+    writes_first_input = False
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return a node that applies the Op to `inputs`.

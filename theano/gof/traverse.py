@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from theano.misc.ordered_set import OrderedSet
+
 
 def stack_search(start: deque, expand: Callable[[Any], Sequence | None], mode: str = "bfs", build_inv: bool = False) -> Any:
     """Search through a graph.
@@ -303,7 +305,7 @@ def general_toposort(
             needed = compute_deps_cache(item)
         else:
             needed = deps(item)
-            if needed is not None and not isinstance(needed, (list, tuple)) and type(needed).__name__ != "OrderedSet":
+            if needed is not None and not isinstance(needed, (list, tuple, OrderedSet)):
                 raise TypeError("Non-deterministic collections here make toposort non-deterministic.")
         needed = list(needed) if needed else []
         distinct = dict.fromkeys(needed) if len(needed) > 1 else needed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from collections.abc import Callable
 from types import MethodType
@@ -11,6 +12,9 @@ from theano.configdefaults import config
 from theano.gof.c_interface import CLinkerObject, takes
 from theano.gof.graph import Constant, Variable
 from theano.gof.utils import MethodNotDefined, _raw_stack
+
+# Python names this class from 3.13 on only.
+_Capsule = type(datetime.datetime_CAPI)
 
 
 class CLinkerType(CLinkerObject):
@@ -350,7 +354,7 @@ class CDataType(Type):
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return `data`, a capsule that an Op's C code made (or None)."""
-        if data is not None and type(data).__name__ != "PyCapsule":
+        if data is not None and not isinstance(data, _Capsule):
             raise TypeError("expected None or a PyCapsule")
         return data
 

@@ -67,8 +67,8 @@ def execute(
     b = theano.shared(np.ones((K, N), dtype=dtype, order=order))
     c = theano.shared(np.ones((M, N), dtype=dtype, order=order))
     f = theano.function([], updates=[(c, 0.4 * c + 0.8 * T.dot(a, b))])
-    names = {type(node.op).__name__ for node in f.maker.fgraph.apply_nodes}
-    implementation = "CPU" if names & {"Gemm", "CGemm", "Dot22", "Dot22Scalar"} else "ERROR, no call to BLAS in the graph"
+    found = any(isinstance(node.op, T.blas.GemmRelated) for node in f.maker.fgraph.apply_nodes)
+    implementation = "CPU" if found else "ERROR, no call to BLAS in the graph"
     if not execute:
         return 0.0, implementation
     f()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from theano.gof.branches import is_lazy
 from theano.gof.graph import Apply, Constant, Variable, io_toposort
 from theano.gof.graph import inputs as graph_inputs
 from theano.printing.debug import is_scan
@@ -137,7 +138,7 @@ def _branches(cond_highlight: Any, order: list[Apply]) -> tuple[set[Apply], set[
         chosen = cond_highlight
     else:
         for node in order:
-            if type(node.op).__name__ == "IfElse" and (
+            if is_lazy(node) and (
                 cond_highlight is True or getattr(node.op, "name", None) == cond_highlight
             ):
                 chosen = node

@@ -62,6 +62,7 @@ class Add(ScalarOp):
     identity = 0
     commutative = True
     associative = True
+    sign = "+"
     nfunc_spec = ("add", 2, 1)
     output_types_preference = staticmethod(upcast_out)
 
@@ -96,6 +97,7 @@ class Mul(ScalarOp):
     identity = 1
     commutative = True
     associative = True
+    sign = "*"
     nfunc_spec = ("multiply", 2, 1)
     output_types_preference = staticmethod(upcast_out)
 
@@ -128,6 +130,7 @@ class Mul(ScalarOp):
 class Sub(BinaryScalarOp):
     """Difference; not defined for two bools."""
 
+    sign = "-"
     nfunc_spec = ("subtract", 2, 1)
     output_types_preference = staticmethod(upcast_out_nobool)
 
@@ -155,6 +158,7 @@ class Sub(BinaryScalarOp):
 class TrueDiv(BinaryScalarOp):
     """Quotient; of integers, one of floatX."""
 
+    sign = "/"
     nfunc_spec = ("true_divide", 2, 1)
     output_types_preference = staticmethod(true_div_out)
 
@@ -214,6 +218,7 @@ class IntDiv(BinaryScalarOp):
     complex_error = ComplexError(
         "Theano does not support integer division (//) on complex numbers, since numpy deprecated it."
     )
+    sign = "//"
     nfunc_spec = ("floor_divide", 2, 1)
     output_types_preference = staticmethod(upcast_out_min8)
 
@@ -251,6 +256,7 @@ class Mod(BinaryScalarOp):
     complex_error = ComplexError(
         "Theano does not support the mod operator (%) on complex numbers, since numpy deprecated it."
     )
+    sign = "%"
     nfunc_spec = ("mod", 2, 1)
     output_types_preference = staticmethod(upcast_out_min8)
 
@@ -287,6 +293,7 @@ def mod_check(x: Any, y: Any) -> Variable:
 class Pow(BinaryScalarOp):
     """Power."""
 
+    sign = "**"
     nfunc_spec = ("power", 2, 1)
     output_types_preference = staticmethod(upcast_out_min8)
 
@@ -366,6 +373,7 @@ def _integer_power(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> Any:
 class Neg(UnaryScalarOp):
     """Negative."""
 
+    sign = "-"
     nfunc_spec = ("negative", 1, 1)
     output_types_preference = staticmethod(same_out_nobool)
 

@@ -16,16 +16,6 @@ from theano.scalar.type import Scalar, ScalarConstant, discrete_types, get_scala
 
 _LONGEST_TEXT = 4000
 
-_INFIX = {
-    "Add": "+",
-    "Mul": "*",
-    "Sub": "-",
-    "TrueDiv": "/",
-    "IntDiv": "//",
-    "Mod": "%",
-    "Pow": "**",
-}
-
 
 class _Assembly:
     """Scalar nodes in the making: Composites are taken apart, and equal nodes and constants become one."""
@@ -261,13 +251,10 @@ class Composite(ScalarOp):
             text[slot] = str(variable)
         for step in program.steps:
             args = [text[i] for i in step.inputs]
-            kind = type(step.op).__name__
             if sum(map(len, args)) > _LONGEST_TEXT:
                 result = f"{step.op}(...)"
-            elif kind in _INFIX:
-                result = f"({f' {_INFIX[kind]} '.join(args)})"
-            elif kind == "Neg":
-                result = f"(-{args[0]})"
+            elif step.op.sign:
+                result = f"({step.op.sign}{args[0]})" if len(args) == 1 else f"({f' {step.op.sign} '.join(args)})"
             else:
                 result = f"{step.op}({', '.join(args)})"
             for k, slot in enumerate(step.outputs):

@@ -31,12 +31,15 @@ class ScalarOp(Op):
     ----------
     nin, nout
         Number of inputs (-1: any) and outputs.
+    sign
+        How the operation is written before its one input or between two, for the names of composed ones.
     nfunc_spec
         ``(name, nin, nout)`` of a NumPy or SciPy function that computes the op on arrays, or None.
     """
 
     nin = -1
     nout = 1
+    sign = ""
     nfunc_spec: tuple[str, int, int] | None = None
     commutative = False
     associative = False

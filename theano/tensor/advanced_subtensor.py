@@ -134,6 +134,7 @@ class AdvancedIncSubtensor1(Op):
         Assign instead of adding.
     """
 
+    writes_first_input = True
     __props__ = ("inplace", "set_instead_of_inc")
     check_input = False
 
@@ -432,6 +433,7 @@ class BaseAdvancedIncSubtensor(Op):
         Assign instead of adding. Added are all values of positions that are there several times.
     """
 
+    writes_first_input = True
     __props__ = ("inplace", "set_instead_of_inc")
 
     def __init__(self, inplace: bool = False, set_instead_of_inc: bool = False) -> None:

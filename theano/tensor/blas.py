@@ -17,6 +17,7 @@ from theano.gof.op import Op
 from theano.tensor.blas_headers import blas_header_text as blas_header_text
 from theano.tensor.blas_headers import blas_header_version as blas_header_version
 from theano.tensor.blas_headers import ldflags as ldflags
+from theano.tensor.dimshuffle import DimShuffle
 from theano.tensor.type import TensorType
 
 _BLAS_DTYPES = ("float16", "float32", "float64", "complex64", "complex128")
@@ -41,6 +42,7 @@ class Gemv(Op):
         Write the result over `y`.
     """
 
+    writes_first_input = True
     __props__ = ("inplace",)
 
     def __init__(self, inplace: bool) -> None:
@@ -107,6 +109,7 @@ class Ger(Op):
         Write the result over `A`.
     """
 
+    writes_first_input = True
     __props__ = ("destructive",)
 
     def __init__(self, destructive: bool) -> None:
@@ -172,6 +175,7 @@ class Gemm(GemmRelated):
         Write the result over `z`.
     """
 
+    writes_first_input = True
     E_rank = "gemm only works for rank 2"
     E_scalar = "gemm requires scalar argument"
     E_z_uniq = "argument z aliased to x or y"
@@ -426,7 +430,7 @@ def _as_scalar(res: Any, dtype: str | None = None) -> Any:
     dtype = res.type.dtype if dtype is None else dtype
     if res.type.ndim and not all(res.type.broadcastable):
         return None
-    while res.owner is not None and type(res.owner.op).__name__ == "DimShuffle":
+    while res.owner is not None and isinstance(res.owner.op, DimShuffle):
         res = res.owner.inputs[0]
     if res.type.ndim and not all(res.type.broadcastable):
         return None

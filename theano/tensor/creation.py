@@ -131,17 +131,10 @@ class Alloc(Op):
             # A folded constant would have to be copied by a client that could have written into a fresh allocation.
             if client == "output" or not isinstance(client, Apply):
                 return False
-            if position == 0 and type(client.op).__name__ in _WRITES_FIRST_INPUT:
+            if position == 0 and getattr(client.op, "writes_first_input", False):
                 return False
         return True
 
-
-_WRITES_FIRST_INPUT = frozenset(
-    [
-        "IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor",
-        "Gemv", "CGemv", "Ger", "CGer", "Gemm", "GemmRelated", "ScipyGer", "DeepCopyOp",
-    ]
-)
 
 alloc = Alloc()
 pprint.assign(alloc, FunctionPrinter("alloc"))

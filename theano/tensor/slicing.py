@@ -578,6 +578,7 @@ class IncSubtensor(_BasicIndexOp):
         Inputs that may be views of the tensor although it is overwritten.
     """
 
+    writes_first_input = True
     __props__ = ("idx_list", "inplace", "set_instead_of_inc", "destroyhandler_tolerate_aliased")
     # Whether the value is known to have the shape of the part, as a gradient has, and is not broadcast to it.
     same_shape = False

@@ -19,7 +19,7 @@ def calls_to_rewrite(build, length, x=None):
         x = T.dvector("x")
     outputs = build(x, length)
     fgraph = FunctionGraph([x], outputs if isinstance(outputs, list) else [outputs], clone=True)
-    fgraph.attach_feature(theano.compile.aliasing.Supervisor(list(fgraph.inputs)))
+    fgraph.attach_feature(theano.compile.function_module.Supervisor(list(fgraph.inputs)))
     optimizer = theano.Mode("py", "fast_run").optimizer
     count = 0
 

@@ -15,6 +15,7 @@ from theano.scan_module.rewriting.slices import initial_value, keeps_all, takes_
 from theano.scan_module.rewriting.vectorize import Stacked, of_one_shape
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
+from theano.tensor.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias
 from theano.tensor.rewriting.subtensor import is_zeros
 
 
@@ -375,4 +376,4 @@ class PushOutScanOutput(ScanOptimizer):
 
 
 def _is_row_op(node: Apply) -> bool:
-    return type(node.op).__name__ in ("Softmax", "LogSoftmax", "SoftmaxWithBias")
+    return isinstance(node.op, (Softmax, LogSoftmax, SoftmaxWithBias))

@@ -9,6 +9,7 @@ import numpy as np
 from theano.gof.graph import Constant, Variable
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.gof.rewriting.stages import optdb
+from theano.scalar.casting import Cast
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.nnet.crossentropy import (
@@ -501,7 +502,7 @@ def _strip(v: Any) -> Any:
     """Return `v` without casts and conversions between scalars and 0-d tensors."""
     while v.owner is not None:
         op = v.owner.op
-        is_cast = isinstance(op, Elemwise) and type(op.scalar_op).__name__ == "Cast"
+        is_cast = isinstance(op, Elemwise) and isinstance(op.scalar_op, Cast)
         if not (is_cast or isinstance(op, (T.TensorFromScalar, T.ScalarFromTensor))):
             break
         v = v.owner.inputs[0]

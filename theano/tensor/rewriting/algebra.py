@@ -18,6 +18,7 @@ from theano.tensor.rewriting.registry import (
     register_uncanonicalize,
 )
 from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, replacement, same_dtype
+from theano.tensor.shapes import Shape_i
 
 
 def _filled(node: Any, value: Any) -> Any:
@@ -553,7 +554,7 @@ def _is_length(v: Any) -> bool:
         node = x.owner
         if node is None:
             return False
-        if type(node.op).__name__ == "Shape_i":
+        if isinstance(node.op, Shape_i):
             continue
         if isinstance(node.op, Elemwise) and node.op in (T.add, T.mul):
             stack.extend(node.inputs)

@@ -14,6 +14,7 @@ from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
 from theano.tensor.rewriting.terms import as_scalar_constant, fill_chain, same_dtype
+from theano.tensor.shapes import Shape_i
 
 
 def is_an_upcast(type1: str, type2: str) -> bool:
@@ -417,7 +418,7 @@ def local_useless_switch(node: Any) -> Any:
         limit = as_scalar_constant(condition.inputs[1])
         source = right.owner
         if zero is not None and zero == 0 and limit is not None and limit == 0 and source is not None:
-            if type(source.op).__name__ == "Shape_i":
+            if isinstance(source.op, Shape_i):
                 return [right] if right.type == out.type else False
     return False
 

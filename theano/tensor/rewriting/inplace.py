@@ -13,6 +13,8 @@ from theano.gof.graph import Constant
 from theano.gof.opt import Optimizer, copy_stack_trace
 from theano.gof.rewriting.profiles import Profile
 from theano.gof.rewriting.stages import optdb
+from theano.gof.supervisor import Supervisor
+from theano.gof.toolbox import NoOutputFromInplace
 from theano.tensor.elemwise import Elemwise
 
 _logger = logging.getLogger("theano.tensor.opt")
@@ -122,7 +124,7 @@ class InplaceElemwiseOptimizer(Optimizer):
     def _choose(self, fgraph: Any, order: list[Any]) -> list[tuple[Any, dict[int, int]]]:
         aliases = _Aliases(fgraph, order)
         protected = _protected(fgraph)
-        no_output = any(type(f).__name__ == "NoOutputFromInplace" for f in fgraph._features)
+        no_output = any(isinstance(f, NoOutputFromInplace) for f in fgraph._features)
         outputs = set(fgraph.outputs) if no_output else ()
         chosen = []
         for here, node in enumerate(order):
@@ -185,7 +187,7 @@ def _protected(fgraph: Any) -> set[Any]:
     protected: set[Any] = set()
     found = False
     for feature in fgraph._features:
-        if type(feature).__name__ == "Supervisor":
+        if isinstance(feature, Supervisor):
             protected.update(feature.protected)
             found = True
     return protected if found else set(fgraph.inputs)

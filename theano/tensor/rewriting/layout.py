@@ -13,7 +13,7 @@ from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
 from theano.tensor.rewriting.shape import same_dimension
 from theano.tensor.rewriting.terms import as_scalar_constant
-from theano.tensor.shapes import Rebroadcast
+from theano.tensor.shapes import Rebroadcast, Shape
 
 
 @register_specialize
@@ -65,7 +65,7 @@ def local_useless_reshape(node: Any) -> Any:
     feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
     if entries is None:
         owner = shape.owner
-        if owner is not None and type(owner.op).__name__ == "Shape" and owner.inputs[0] is x:
+        if owner is not None and isinstance(owner.op, Shape) and owner.inputs[0] is x:
             return [x]
         return False
     if feature is None:

@@ -235,7 +235,7 @@ def local_reduce_broadcastable(node: Any) -> Any:
     out = node.outputs[0]
     if op.scalar_op not in (scal.add, scal.mul, scal.maximum, scal.minimum, scal.and_, scal.or_):
         return False
-    if type(op).__name__ in ("All", "Any") and x.type.dtype != "bool":
+    if isinstance(op, (All, Any_)) and x.type.dtype != "bool":
         return False
     rest = [a for a in range(ndim) if a not in cut]
     shuffled = x.dimshuffle(*rest)

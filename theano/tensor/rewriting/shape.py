@@ -25,6 +25,7 @@ from theano.tensor.rewriting.registry import (
     register_useless,
 )
 from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
+from theano.tensor.slicing import Subtensor
 
 _logger = logging.getLogger("theano.tensor.opt")
 
@@ -319,7 +320,7 @@ class ShapeFeature(toolbox.Feature):
         if isinstance(node.op, Shape_i):
             source = self.known.get(node.inputs[0])
             return s_i if source is None else source[node.op.i]
-        if type(node.op).__name__ == "Subtensor" and node.inputs[0].owner is not None:
+        if isinstance(node.op, Subtensor) and node.inputs[0].owner is not None:
             inner = node.inputs[0].owner
             if isinstance(inner.op, Shape):
                 source = self.known.get(inner.inputs[0])

@@ -12,6 +12,7 @@ from theano.gof.opt import TopoOptimizer, copy_stack_trace, in2out, local_optimi
 from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
+from theano.tensor.creation import ARange
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
@@ -681,7 +682,7 @@ def local_useless_AdvancedSubtensor1(node: Any) -> Any:
     """``x[arange(x.shape[0])] -> x``"""
     x, index = node.inputs[0], node.inputs[1]
     owner = index.owner
-    if owner is None or type(owner.op).__name__ != "ARange" or x.type != node.outputs[0].type:
+    if owner is None or not isinstance(owner.op, ARange) or x.type != node.outputs[0].type:
         return False
     start, stop, step = (as_scalar_constant(i) if k != 1 else owner.inputs[1] for k, i in enumerate(owner.inputs))
     if start is None or step is None or start != 0 or step != 1:
