@@ -8,12 +8,13 @@ import sys
 import pytest
 
 import theano
+from tests.tools import run_program
 from theano import cli
 from theano.cli import demo
 from theano.cli.cache import theano_cache
 
 
-def run(*args, cache, cwd):
+def run_cli(*args, cache, cwd):
     env = dict(os.environ, THEANO_FLAGS=f"base_compiledir={cache}", COLUMNS="200")
     command = [sys.executable, "-m", "theano.cli", *args]
     return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
@@ -21,7 +22,7 @@ def run(*args, cache, cwd):
 
 @pytest.mark.slow
 def test_demo_reaches_95_percent(tmp_path):
-    done = run("demo", "--picture", "wrong.png", cache=tmp_path / "cache", cwd=tmp_path)
+    done = run_cli("demo", "--picture", "wrong.png", cache=tmp_path / "cache", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     accuracy = {name: float(value) for name, value in re.findall(r"│ ([\w\s-]+?)\s+│.*│ ([\d.]+)%", done.stdout)}
     assert accuracy["two-layer MLP"] >= 95
@@ -44,7 +45,7 @@ def test_digits_are_split_without_overlap():
 
 
 def test_info_tells_what_a_bug_report_needs(tmp_path):
-    done = run("info", cache=tmp_path / "cache", cwd=tmp_path)
+    done = run_cli("info", cache=tmp_path / "cache", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for word in ("python", "numpy", "scipy", "compiler", "BLAS", "threads", "cache", "floatX", "THEANO_FLAGS"):
         assert word in done.stdout
@@ -52,14 +53,14 @@ def test_info_tells_what_a_bug_report_needs(tmp_path):
 
 def test_cache_commands(tmp_path):
     cache = tmp_path / "cache"
-    env = dict(os.environ, THEANO_FLAGS=f"base_compiledir={cache}")
     code = "import theano, theano.tensor as T; x = T.dvector('x'); theano.function([x], T.exp(x) * 3)([1.0])"
-    subprocess.run([sys.executable, "-c", code], env=env, check=True, timeout=120)
-    assert " 1 libraries" in run("cache", "size", cache=cache, cwd=tmp_path).stdout
-    assert "1 kernels" in run("cache", "list", cache=cache, cwd=tmp_path).stdout
-    assert run("cache", "clear", cache=cache, cwd=tmp_path).stdout.startswith("1 ")
-    assert " 0 libraries" in run("cache", "size", cache=cache, cwd=tmp_path).stdout
-    assert run("cache", "purge", cache=cache, cwd=tmp_path).returncode == 0
+    done = run_program(code, f"base_compiledir={cache}")
+    assert done.returncode == 0, done.stderr
+    assert " 1 libraries" in run_cli("cache", "size", cache=cache, cwd=tmp_path).stdout
+    assert "1 kernels" in run_cli("cache", "list", cache=cache, cwd=tmp_path).stdout
+    assert run_cli("cache", "clear", cache=cache, cwd=tmp_path).stdout.startswith("1 ")
+    assert " 0 libraries" in run_cli("cache", "size", cache=cache, cwd=tmp_path).stdout
+    assert run_cli("cache", "purge", cache=cache, cwd=tmp_path).returncode == 0
 
 
 def test_cache_commands_know_the_modules_of_ops_with_c_code(monkeypatch, capsys, tmp_path):

@@ -25,7 +25,7 @@ from theano.configparser import (
 )
 
 
-def run(code, flags="", rc=os.devnull, **env):
+def run_with_flags(code, flags="", rc=os.devnull, **env):
     """Run `code` in a fresh process and return (status, what it printed, what it said to stderr)."""
     full = {k: v for k, v in os.environ.items() if not k.startswith("OMP_")}
     full.update(THEANO_FLAGS=flags, THEANORC=str(rc), **env)
@@ -51,7 +51,7 @@ def test_flags_are_parsed():
 
 def test_the_right_most_flag_wins_and_the_source_is_known():
     code = "print(config.floatX, flag_source('floatX'), flag_source('mode'), config.scan.allow_gc)"
-    assert run(code, "floatX=float32,scan.allow_gc=1,floatX=float16")[1] == "float16 THEANO_FLAGS default True"
+    assert run_with_flags(code, "floatX=float32,scan.allow_gc=1,floatX=float16")[1] == "float16 THEANO_FLAGS default True"
 
 
 def test_files_are_merged(tmp_path):
@@ -60,14 +60,14 @@ def test_files_are_merged(tmp_path):
     b.write_text("[global]\nmode = FAST_RUN\n")
     rc = os.pathsep.join([str(a), str(tmp_path / "missing"), str(b)])
     code = "print(config.floatX, config.mode, config.dnn.conv.algo_fwd, config.cuda.root, flag_source('mode'))"
-    assert run(code, rc=rc, USER="me")[1] == f"float32 FAST_RUN none me/x {b}"
-    assert run(code, flags="mode=Mode", rc=rc, USER="me")[1] == "float32 Mode none me/x THEANO_FLAGS"
-    assert run("print(fetch_val_for_key('mode'))", rc=rc)[1] == "FAST_RUN"
+    assert run_with_flags(code, rc=rc, USER="me")[1] == f"float32 FAST_RUN none me/x {b}"
+    assert run_with_flags(code, flags="mode=Mode", rc=rc, USER="me")[1] == "float32 Mode none me/x THEANO_FLAGS"
+    assert run_with_flags("print(fetch_val_for_key('mode'))", rc=rc)[1] == "FAST_RUN"
 
 
 def test_a_damaged_file_is_reported(tmp_path):
     (tmp_path / "rc").write_text("no section = 1\n")
-    status, out, err = run("print(config.floatX)", rc=tmp_path / "rc")
+    status, out, err = run_with_flags("print(config.floatX)", rc=tmp_path / "rc")
     assert (status, out) == (0, "float64") and "cannot be read as a configuration file" in err
 
 
@@ -87,19 +87,19 @@ def test_a_damaged_file_is_reported(tmp_path):
     ],
 )
 def test_bad_values_stop_the_import_with_a_clear_message(flags, words):
-    status, _, err = run("", flags)
+    status, _, err = run_with_flags("", flags)
     assert status != 0
     for word in words:
         assert word in err.splitlines()[-1]
 
 
 def test_unknown_flags_are_warned_about():
-    status, _, err = run("", "floatx=float32")
+    status, _, err = run_with_flags("", "floatx=float32")
     assert status == 0 and "'floatx'" in err and "Did you mean 'floatX'?" in err
 
 
 def test_devices_that_are_missing_fall_back():
-    status, out, err = run("print(config.device)", "device=opencl0:0")
+    status, out, err = run_with_flags("print(config.device)", "device=opencl0:0")
     assert status == 0 and out == "opencl0:0" and "OpenCL devices are not supported any more" in err
 
 
@@ -107,24 +107,24 @@ def test_compile_directories(tmp_path):
     base = tmp_path / "with space, 'quote"
     flags = f'base_compiledir="{base}",compiledir_format=d_%(python_version)s_%(hostname)s'
     code = "import os; print(config.base_compiledir); print(config.compiledir, os.path.isdir(config.compiledir))"
-    out = run(code, flags)[1].splitlines()
+    out = run_with_flags(code, flags)[1].splitlines()
     assert out[0] == str(base) and out[1].startswith(f"{base}/d_3.") and out[1].endswith(" True")
     (tmp_path / "file").write_text("")
-    status, out, err = run("print(config.compiledir)", f"compiledir={tmp_path}/file/x")
+    status, out, err = run_with_flags("print(config.compiledir)", f"compiledir={tmp_path}/file/x")
     assert status == 0 and out == f"{tmp_path}/file/x"
 
 
 def test_threads():
-    assert run("print(config.threads)")[1] == "0"
-    assert run("print(config.threads)", OMP_NUM_THREADS="3,2")[1] == "3"
-    assert run("print(config.threads)", "threads=2", OMP_NUM_THREADS="3")[1] == "2"
-    assert run("print(config.threads)", "threads=-1")[0] != 0
+    assert run_with_flags("print(config.threads)")[1] == "0"
+    assert run_with_flags("print(config.threads)", OMP_NUM_THREADS="3,2")[1] == "3"
+    assert run_with_flags("print(config.threads)", "threads=2", OMP_NUM_THREADS="3")[1] == "2"
+    assert run_with_flags("print(config.threads)", "threads=-1")[0] != 0
 
 
 def test_seterr():
     code = "import numpy; print(sorted(numpy.geterr().items()))"
-    assert run(code)[1] == str([(k, "ignore") for k in ("divide", "invalid", "over", "under")])
-    out = run(code, "numpy.seterr_all=None,numpy.seterr_over=raise")[1]
+    assert run_with_flags(code)[1] == str([(k, "ignore") for k in ("divide", "invalid", "over", "under")])
+    out = run_with_flags(code, "numpy.seterr_all=None,numpy.seterr_over=raise")[1]
     assert "('over', 'raise')" in out and "('divide', 'warn')" in out
 
 

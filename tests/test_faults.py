@@ -10,6 +10,7 @@ import textwrap
 
 import pytest
 
+from tests.tools import run_program
 from theano.native import compiler
 from theano.native.runtime_build import load_runtime
 
@@ -29,13 +30,10 @@ print("right")
 """
 
 
-def run(home, program=PROGRAM, flags="", preexec_fn=None, **environment):
+def run_at_home(home, program=PROGRAM, flags="", preexec_fn=None, **environment):
     """Run a program with a home of its own; returns its output and its errors."""
-    env = {k: v for k, v in os.environ.items() if k not in ("THEANO_FLAGS", "XDG_CACHE_HOME", "CC", "THEANORC")}
-    env.update(HOME=str(home), PYTHONPATH=os.pathsep.join(p for p in sys.path if p), THEANO_FLAGS=flags, **environment)
-    return subprocess.run(
-        [sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=120, preexec_fn=preexec_fn, check=False
-    )
+    environment = {"HOME": str(home), "XDG_CACHE_HOME": None, "CC": None, "THEANORC": None, **environment}
+    return run_program(program, flags, preexec_fn=preexec_fn, **environment)
 
 
 def is_right(done):
@@ -71,7 +69,7 @@ def test_a_read_only_home(tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     home.chmod(0o500)
-    errors = is_right(run(home, preexec_fn=without_privileges))
+    errors = is_right(run_at_home(home, preexec_fn=without_privileges))
     assert errors.count("Warning") <= 1
     assert os.listdir(home) == []
 
@@ -80,7 +78,7 @@ def test_a_read_only_home(tmp_path):
 @native
 def test_a_home_that_is_a_file(tmp_path):
     (tmp_path / "file").write_text("x")
-    assert is_right(run(tmp_path / "file")).count("Warning") <= 1
+    assert is_right(run_at_home(tmp_path / "file")).count("Warning") <= 1
 
 
 def script(path, text):
@@ -116,11 +114,11 @@ def test_a_compiler_that_is_killed(tmp_path):
             print("refused:", error)
     """
     flags = f"cxx={wrapper},base_compiledir={tmp_path}/cache"
-    done = run(tmp_path, textwrap.dedent(program) + PROGRAM, flags)
+    done = run_at_home(tmp_path, textwrap.dedent(program) + PROGRAM, flags)
     errors = is_right(done)
     assert (tmp_path / "killed").exists()
     assert "Functions run on NumPy" in errors and "no error" in done.stdout
-    assert "Warning" not in is_right(run(tmp_path, PROGRAM, flags))
+    assert "Warning" not in is_right(run_at_home(tmp_path, PROGRAM, flags))
     assert not [f for _, _, files in os.walk(tmp_path / "cache") for f in files if f.startswith("tmp-")]
 
 
@@ -139,10 +137,10 @@ def test_a_process_that_is_killed_while_it_compiles(tmp_path):
         """,
     )
     flags = f"cxx={wrapper},base_compiledir={tmp_path}/cache"
-    first = run(tmp_path, PROGRAM, flags)
+    first = run_at_home(tmp_path, PROGRAM, flags)
     assert first.returncode != 0 and "right" not in first.stdout
-    assert "Warning" not in is_right(run(tmp_path, PROGRAM, flags))
-    assert "Warning" not in is_right(run(tmp_path, PROGRAM, flags))
+    assert "Warning" not in is_right(run_at_home(tmp_path, PROGRAM, flags))
+    assert "Warning" not in is_right(run_at_home(tmp_path, PROGRAM, flags))
 
 
 def only_small_files(limit):
@@ -162,10 +160,10 @@ def only_small_files(limit):
 def test_a_disk_that_takes_no_more(tmp_path, limit):
     """Writes fail with a real error of the system: of the source, of the compiler, of the linker."""
     flags = f"base_compiledir={tmp_path}/cache"
-    errors = is_right(run(tmp_path, PROGRAM, flags, only_small_files(limit), PYTHONDONTWRITEBYTECODE="1"))
+    errors = is_right(run_at_home(tmp_path, PROGRAM, flags, only_small_files(limit), PYTHONDONTWRITEBYTECODE="1"))
     assert errors.count("Functions run on NumPy") == 1
     # What was left half-written is not taken for a library.
-    assert "Warning" not in is_right(run(tmp_path, PROGRAM, flags))
+    assert "Warning" not in is_right(run_at_home(tmp_path, PROGRAM, flags))
 
 
 def test_the_demo_without_matplotlib(tmp_path):
@@ -175,10 +173,7 @@ def test_the_demo_without_matplotlib(tmp_path):
         from theano.cli import main
         sys.exit(main(["demo", "--epochs", "2", "--picture", "wrong.png"]))
     """
-    env = dict(os.environ, THEANO_FLAGS=f"base_compiledir={tmp_path}/cache", COLUMNS="200")
-    env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    done = run_program(textwrap.dedent(program), f"base_compiledir={tmp_path}/cache", cwd=tmp_path, COLUMNS="200")
     assert done.returncode == 0, done.stderr
     assert re.search(r"two-layer MLP.*\d%", done.stdout)
     assert not (tmp_path / "wrong.png").exists()
@@ -192,5 +187,7 @@ def test_zig_as_the_only_compiler(tmp_path):
         assert compiler.find_compiler().command[1] == "cc"
         assert "zig" in compiler.find_compiler().command[0]
     """
-    errors = is_right(run(tmp_path, PROGRAM + textwrap.dedent(program), f"base_compiledir={tmp_path}/cache", PATH=str(tmp_path)))
+    errors = is_right(
+        run_at_home(tmp_path, PROGRAM + textwrap.dedent(program), f"base_compiledir={tmp_path}/cache", PATH=str(tmp_path))
+    )
     assert "Warning" not in errors

@@ -20,7 +20,7 @@ PLAIN = theano.Mode("py", None)
 V, W = np.array([0.5, -1.25, 3.0]), np.array([2.0, 4.0, -0.75])
 
 
-def run(inputs, outputs, *values):
+def evaluate(inputs, outputs, *values):
     return theano.function(inputs, outputs, mode=PLAIN, on_unused_input="ignore")(*values)
 
 
@@ -45,7 +45,7 @@ class TestContainers:
     def test_the_container_follows_wrt(self, container):
         result = T.grad((x * y).sum(), container([x, y]))
         assert type(result) is container
-        gx, gy = run([x, y], list(result), V, W)
+        gx, gy = evaluate([x, y], list(result), V, W)
         np.testing.assert_allclose(gx, W)
         np.testing.assert_allclose(gy, V)
 
@@ -83,7 +83,7 @@ class TestDisconnected:
     def test_warns(self):
         with pytest.warns(UserWarning, match="not part of"):
             g = T.grad(x.sum(), y, disconnected_inputs="warn")
-        np.testing.assert_array_equal(run([x, y], g, V, W), np.zeros(3))
+        np.testing.assert_array_equal(evaluate([x, y], g, V, W), np.zeros(3))
 
     def test_is_ignored_silently(self):
         with warnings.catch_warnings():
@@ -182,14 +182,14 @@ class TestChecksOfOps:
     def test_integer_outputs_have_zero_gradients(self):
         k = T.cast(s, "int32")
         gs, gk = T.grad(0.5 * T.cast(k, "float64"), [s, k])
-        assert [float(g) for g in run([s], [gs, gk], 3.7)] == [0.0, 0.5]
+        assert [float(g) for g in evaluate([s], [gs, gk], 3.7)] == [0.0, 0.5]
 
 
 class TestStops:
     def test_consider_constant_list(self):
         square = T.sqr(x)
         g = T.grad((square * x).sum(), x, consider_constant=[square])
-        np.testing.assert_allclose(run([x], g, V), V**2)
+        np.testing.assert_allclose(evaluate([x], g, V), V**2)
         with pytest.raises(TypeError):
             T.grad(x.sum(), x, consider_constant=square)
 
@@ -198,12 +198,12 @@ class TestStops:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             e = (x * stop(T.exp(x))).sum()
-        np.testing.assert_allclose(run([x], T.grad(e, x), V), np.exp(V))
+        np.testing.assert_allclose(evaluate([x], T.grad(e, x), V), np.exp(V))
         f = theano.function([x], e, mode=theano.Mode("py", "fast_run"))
         assert not any("Grad" in str(node.op) or "Consider" in str(node.op) for node in f.maker.fgraph.toposort())
 
     def test_zero_is_connected_and_disconnected_is_not(self):
-        np.testing.assert_array_equal(run([x], T.grad(gradient.zero_grad(x).sum(), x), V), np.zeros(3))
+        np.testing.assert_array_equal(evaluate([x], T.grad(gradient.zero_grad(x).sum(), x), V), np.zeros(3))
         with pytest.raises(DisconnectedInputError):
             T.grad(gradient.disconnected_grad(x).sum(), x)
 
@@ -213,9 +213,9 @@ class TestStops:
 
     def test_clip_and_scale(self):
         g = T.grad((gradient.grad_clip(x, -1, 1) ** 2).sum(), x)
-        np.testing.assert_allclose(run([x], g, V), np.clip(2 * V, -1, 1))
+        np.testing.assert_allclose(evaluate([x], g, V), np.clip(2 * V, -1, 1))
         g = T.grad((gradient.grad_scale(x, -2.0) ** 2).sum(), x)
-        np.testing.assert_allclose(run([x], g, V), -4 * V)
+        np.testing.assert_allclose(evaluate([x], g, V), -4 * V)
         with pytest.raises(ValueError):
             gradient.grad_clip(x, 1, -1)
 
@@ -224,12 +224,12 @@ class TestKnown:
     def test_replaces_the_cost(self):
         middle = x**2
         g = T.grad(None, x, known_grads=OrderedDict([(middle, v)]))
-        np.testing.assert_allclose(run([x, v], g, V, W), 2 * V * W)
+        np.testing.assert_allclose(evaluate([x, v], g, V, W), 2 * V * W)
 
     def test_is_added_to_the_cost(self):
         middle = x**2
         g = T.grad(x.sum(), x, known_grads={middle: v})
-        np.testing.assert_allclose(run([x, v], g, V, W), 1 + 2 * V * W)
+        np.testing.assert_allclose(evaluate([x, v], g, V, W), 1 + 2 * V * W)
 
     def test_integers_are_refused(self):
         with pytest.raises(TypeError):
@@ -252,12 +252,12 @@ def test_names():
 def test_terms_of_all_uses_are_added():
     g = T.grad((T.sin(x) * T.exp(x) + x * y + x[0]).sum(), x)
     wanted = np.cos(V) * np.exp(V) + np.sin(V) * np.exp(V) + W + np.array([3.0, 0, 0])
-    np.testing.assert_allclose(run([x, y], g, V, W), wanted)
+    np.testing.assert_allclose(evaluate([x, y], g, V, W), wanted)
 
 
 def test_an_op_with_two_outputs():
     top, where = T.max_and_argmax(x)
-    np.testing.assert_allclose(run([x], T.grad(top * 3, x), V), [0, 0, 3])
+    np.testing.assert_allclose(evaluate([x], T.grad(top * 3, x), V), [0, 0, 3])
 
 
 def test_inplace_ops_see_the_old_values():
@@ -288,13 +288,13 @@ class TestOperators:
 
     def test_lop_of_functions_that_are_made_from_one_another(self):
         a = T.sin(x)
-        value = run([x, v, y], gradient.Lop([a, T.exp(a), x, a], x, [v, y, v, y]), V, W, W + 1)
+        value = evaluate([x, v, y], gradient.Lop([a, T.exp(a), x, a], x, [v, y, v, y]), V, W, W + 1)
         assert np.allclose(value, W + np.cos(V) * (W + np.exp(np.sin(V)) * (W + 1) + W + 1))
 
     def test_rop(self):
         r = gradient.Rop([T.sqr(x), T.exp(x)], x, v)
         assert isinstance(r, list)
-        a, b = run([x, v], r, V, W)
+        a, b = evaluate([x, v], r, V, W)
         np.testing.assert_allclose(a, 2 * V * W)
         np.testing.assert_allclose(b, np.exp(V) * W)
 
@@ -303,7 +303,7 @@ class TestOperators:
             with pytest.raises(DisconnectedInputError):
                 gradient.Rop([x * 2, other], x, v)
         _, zero = gradient.Rop([x * 2, y], x, v, disconnected_outputs="ignore")
-        np.testing.assert_array_equal(run([y], zero, W), np.zeros(3))
+        np.testing.assert_array_equal(evaluate([y], zero, W), np.zeros(3))
         options = {"disconnected_outputs": "ignore"}
         assert gradient.Rop([x, y], x, v, return_disconnected="None", **options)[1] is None
         d = gradient.Rop([x, y], x, v, return_disconnected="Disconnected", **options)[1]
@@ -333,7 +333,7 @@ class TestOperators:
         assert isinstance(gradient.hessian((w**2).sum(), (w,)), tuple)
 
     def test_jacobian_of_a_scalar_is_the_gradient(self):
-        np.testing.assert_allclose(run([x], gradient.jacobian((x**2).sum(), x), V), 2 * V)
+        np.testing.assert_allclose(evaluate([x], gradient.jacobian((x**2).sum(), x), V), 2 * V)
 
     def test_wrong_ranks(self):
         with pytest.raises(AssertionError):
@@ -349,7 +349,7 @@ def test_subgraph_grad():
     cost = (hidden**2).sum()
     first, ends = theano.subgraph_grad(wrt=[], end=[hidden], cost=cost)
     wrt, _, start, from_cost = theano.subgraph_grad(wrt=[y], end=[x], start={hidden: ends[0]}, cost=(y**2).sum(), details=True)
-    got, whole = run([x, y], [wrt[0], T.grad(cost + (y**2).sum(), y)], V, W)
+    got, whole = evaluate([x, y], [wrt[0], T.grad(cost + (y**2).sum(), y)], V, W)
     np.testing.assert_allclose(got, whole)
     assert first == [] and len(start) == len(from_cost) == 1
     with pytest.raises(AssertionError):

@@ -1,12 +1,11 @@
 """What `import theano` gives, and what it does not load."""
 
 import importlib
-import subprocess
-import sys
 
 import pytest
 
 import theano
+from tests.tools import run_program
 
 NAMES = """
     Apply Constant Container FAST_COMPILE FAST_RUN FunctionGraph FunctionMaker Generic In InconsistencyError Linker Lop
@@ -49,8 +48,8 @@ def test_import_is_light():
         f"import sys, numpy; before = set(sys.modules); import theano; "
         f"print([name for name in {heavy!r} if name in sys.modules and name not in before])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    done = run_program(code)
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 @pytest.mark.parametrize("name", ["theano.sandbox.cuda", "theano.sandbox.cuda.basic_ops"])

@@ -245,7 +245,7 @@ class TestDescriptions:
 
 
 class TestPrintOp:
-    def run(self, op, value):
+    def call_and_capture(self, op, value):
         x = float64("x")
         f = gof.PerformLinker().accept(gof.FunctionGraph([x], [op(x)])).make_function()
         buffer = io.StringIO()
@@ -254,16 +254,16 @@ class TestPrintOp:
         return result, buffer.getvalue()
 
     def test_prints_and_passes_on(self):
-        result, text = self.run(Print("value of x"), 2.0)
+        result, text = self.call_and_capture(Print("value of x"), 2.0)
         assert float(result) == 2.0 and text == "value of x __str__ = 2.0\n"
 
     def test_attributes(self):
-        _, text = self.run(Print("x", attrs=["ndim", "sum"]), 2.0)
+        _, text = self.call_and_capture(Print("x", attrs=["ndim", "sum"]), 2.0)
         assert text == "x ndim = 0\nx sum = 2.0\n"
 
     def test_own_function(self):
         seen = []
-        self.run(Print("x", global_fn=lambda op, value: seen.append((op.message, float(value)))), 2.0)
+        self.call_and_capture(Print("x", global_fn=lambda op, value: seen.append((op.message, float(value)))), 2.0)
         assert seen == [("x", 2.0)]
 
     def test_equality(self):

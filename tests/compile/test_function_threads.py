@@ -1,8 +1,6 @@
 """Functions that several threads call while others change what can be changed."""
 
 import pickle
-import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -12,6 +10,7 @@ import pytest
 
 import theano
 import theano.tensor as tt
+from tests.tools import run_program
 from theano.compile.profiling import ProfileStats
 from theano.native.runtime_build import load_runtime
 
@@ -23,7 +22,7 @@ def hammer(*actions, seconds=SECONDS):
     end = time.monotonic() + seconds
     counts, errors = [0] * len(actions), []
 
-    def run(number):
+    def act(number):
         try:
             while not counts[number] or (time.monotonic() < end and not errors):
                 actions[number]()
@@ -31,7 +30,7 @@ def hammer(*actions, seconds=SECONDS):
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(len(actions))]
+    threads = [threading.Thread(target=act, args=(number,), daemon=True) for number in range(len(actions))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -77,7 +76,7 @@ def test_a_profile_set_while_threads_wait_for_the_function():
         print(f(value))
         """
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    done = run_program(code)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) == 200_000
 

@@ -1,14 +1,12 @@
 """Modes, their names, and the database of rewrites."""
 
-import os
 import pickle
-import subprocess
-import sys
 
 import pytest
 
 import theano
 import theano.tensor as T
+from tests.tools import run_program
 from theano import gof
 from theano.compile import mode as modes
 from theano.compile.mode import Mode, get_mode, optdb
@@ -87,9 +85,8 @@ for mode in (None, "FAST_RUN"):
     f = theano.function([x], T.tanh(x) * 2 + 1, mode=mode)
     print(any("Composite" in str(node.op) for node in f.maker.fgraph.apply_nodes))
 """
-    env = dict(os.environ, THEANO_FLAGS="optimizer_excluding=fusion")
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True"]
+    done = run_program(code, "optimizer_excluding=fusion")
+    assert done.stdout.split() == ["False", "True"], done.stderr
 
 
 @pytest.mark.parametrize(

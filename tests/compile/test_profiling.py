@@ -1,15 +1,13 @@
 """Profiles of functions."""
 
 import io
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import theano
 import theano.tensor as T
+from tests.tools import run_program
 from theano.compile.profile_memory import MemoryUse
 
 
@@ -67,13 +65,6 @@ def test_profiles_are_off_by_default():
     assert function(False).profile is None
 
 
-def run(code, flags):
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=dict(os.environ, THEANO_FLAGS=flags), capture_output=True, text=True, check=True
-    )
-    return done.stdout, done.stderr
-
-
 CODE = """
 import theano, theano.tensor as T
 x = T.dvector('x')
@@ -85,19 +76,19 @@ g([1.0])
 
 
 def test_the_flag_profiles_everything_and_prints_at_exit(tmp_path):
-    out, err = run(CODE, "profile=True,profile_optimizer=True")
-    assert err.count("Function profiling") == 3 and "Sum of all(2) printed profiles" in err
-    assert "Optimizer Profile" in err and "canonicalize" in err and out == ""
-    out, err = run(CODE, "profile=True,profiling.destination=stdout")
-    assert "Function profiling" in out and "Function profiling" not in err
+    done = run_program(CODE, "profile=True,profile_optimizer=True")
+    assert done.stderr.count("Function profiling") == 3 and "Sum of all(2) printed profiles" in done.stderr
+    assert "Optimizer Profile" in done.stderr and "canonicalize" in done.stderr and done.stdout == ""
+    done = run_program(CODE, "profile=True,profiling.destination=stdout")
+    assert "Function profiling" in done.stdout and "Function profiling" not in done.stderr
     path = tmp_path / "profile.txt"
-    run(CODE, f"profile=True,profiling.destination={path}")
+    run_program(CODE, f"profile=True,profiling.destination={path}")
     assert "Function profiling" in path.read_text()
 
 
 def test_memory_is_profiled():
-    _, err = run(CODE, "profile=True,profile_memory=True,profiling.min_memory_size=0")
-    assert "Memory Profile" in err and "Max peak memory" in err
+    done = run_program(CODE, "profile=True,profile_memory=True,profiling.min_memory_size=0")
+    assert "Memory Profile" in done.stderr and "Max peak memory" in done.stderr
 
 
 def test_memory_of_nodes(stats):
@@ -170,8 +161,7 @@ def test_the_best_order_has_the_least_peak():
 
 def test_the_least_peak_is_printed():
     flags = "profile=True,profile_memory=True,profiling.min_peak_memory=True"
-    _, err = run(CODE, flags)
-    assert "Minimum peak from all valid apply node order is" in err
+    assert "Minimum peak from all valid apply node order is" in run_program(CODE, flags).stderr
 
 
 def test_the_time_to_load_libraries_is_part_of_the_linker_s():

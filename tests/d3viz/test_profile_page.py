@@ -1,16 +1,14 @@
 """The profile as a page, and what it advises."""
 
 import io
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import theano
 import theano.tensor as T
+from tests.tools import run_program
 from theano.compile.profile_page import page, write_page
 from theano.compile.profile_tips import tips
 
@@ -132,10 +130,7 @@ def test_the_destination_may_be_a_page(tmp_path):
         "import theano, theano.tensor as T; x = T.dvector('x')\n"
         "[theano.function([x], x * k, name=f'times {k}')([1, 2]) for k in (2, 3)]"
     )
-    flags = f"profile=True,profiling.destination={target}"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "THEANO_FLAGS": flags}, capture_output=True, text=True
-    )
+    done = run_program(code, f"profile=True,profiling.destination={target}")
     assert done.returncode == 0, done.stderr
     text = target.read_text()
     assert "times 2" in text and "times 3" in text and "Sum of all(2)" in text

@@ -1,5 +1,4 @@
 import os
-import subprocess
 import sys
 import uuid
 
@@ -7,6 +6,7 @@ import numpy as np
 import pytest
 
 import theano
+from tests.tools import run_program
 from theano import gof
 from theano import tensor as T
 from theano.gof import Apply, CLinker, COp, EnumList, FunctionGraph, Op, ParamsType, Type, cmodule
@@ -420,8 +420,7 @@ for k in range(60):
     time.sleep(0.2)
 print(had[0], had[-1])
 """
-    environment = {**os.environ, "THEANO_FLAGS": f"base_compiledir={tmp_path}", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    done = run_program(code, f"base_compiledir={tmp_path}")
     assert done.stdout.split() == ["False", "True"], done.stderr
     headers = [name for _, _, names in os.walk(tmp_path) for name in names if "prelude" in name]
     assert headers == ["theano_prelude.h.gch"]

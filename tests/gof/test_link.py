@@ -299,11 +299,11 @@ class TestWrap:
         x, y = xy
         count = []
 
-        def run(i, node, *thunks):
+        def run_thunks(i, node, *thunks):
             for thunk in thunks:
                 thunk()
 
-        linker = WrapLinkerMany([PerformLinker(), PerformLinker()], [run, lambda *args: count.append(len(args))])
+        linker = WrapLinkerMany([PerformLinker(), PerformLinker()], [run_thunks, lambda *args: count.append(len(args))])
         f = linker.accept(gof.FunctionGraph([x, y], [add(x, y)])).make_function()
         assert float(f(1.0, 2.0)) == 3.0 and count == [4]
 

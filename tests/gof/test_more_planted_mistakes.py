@@ -236,7 +236,7 @@ class TestCCode:
 
 
 class TestRewrites:
-    def check(self, rewrite, output, **kwargs):
+    def rewritten_in_debugmode(self, rewrite, output, **kwargs):
         query = gof.EquilibriumOptimizer([rewrite], max_use_ratio=10)
         mode = DebugMode(optimizer=query, **kwargs)
         return theano.function([_v], output, mode=mode)(abs(V))
@@ -247,7 +247,7 @@ class TestRewrites:
             return [T.log(node.inputs[0])] if node.op == T.exp else False
 
         with pytest.raises(BadOptimization) as error:
-            self.check(wrong, T.exp(_v))
+            self.rewritten_in_debugmode(wrong, T.exp(_v))
         text = str(error.value)
         assert "wrong" in text and error.value.reason is not None
         assert "exp" in text and "log" in text
@@ -259,7 +259,7 @@ class TestRewrites:
 
         errors = (TypeError, AssertionError, BadOptimization, ValueError)
         with theano.configparser.change_flags(on_opt_error="raise"), pytest.raises(errors):
-            self.check(wrong, T.exp(_v))
+            self.rewritten_in_debugmode(wrong, T.exp(_v))
 
     def test_a_rewrite_that_throws(self):
         @gof.local_optimizer([T.exp])
@@ -267,7 +267,7 @@ class TestRewrites:
             raise KeyError("planted")
 
         with theano.configparser.change_flags(on_opt_error="raise"), pytest.raises(KeyError, match="planted"):
-            self.check(wrong, T.exp(_v))
+            self.rewritten_in_debugmode(wrong, T.exp(_v))
 
     def test_a_stochastic_rewrite(self):
         state = [0]
@@ -291,7 +291,7 @@ class TestRewrites:
             return [T.exp(_w)] if node.op == T.exp and node.inputs[0] is not _w else False
 
         with theano.configparser.change_flags(on_opt_error="raise"), pytest.raises((MissingInputError, BadOptimization)):
-            self.check(wrong, T.exp(_v))
+            self.rewritten_in_debugmode(wrong, T.exp(_v))
 
 
 class TestGradientsAndShapes:

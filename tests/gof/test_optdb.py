@@ -31,7 +31,7 @@ class Note(Optimizer):
         self.applied.append(self.text)
 
 
-def run(opt):
+def optimize_a_small_graph(opt):
     x = float64("x")
     opt.optimize(gof.FunctionGraph([x], [neg(x)]))
 
@@ -47,7 +47,7 @@ def sequence():
 
     def query(*args, **kwargs):
         applied.clear()
-        run(db.query(*args, **kwargs))
+        optimize_a_small_graph(db.query(*args, **kwargs))
         return "".join(applied)
 
     query.db = db
@@ -117,7 +117,7 @@ class TestSequence:
     def test_extra_optimizations(self, sequence):
         applied = []
         extra = Note("extra", applied)
-        run(sequence.db.query(Query(include=["fast"]).register((extra, 1.5))))
+        optimize_a_small_graph(sequence.db.query(Query(include=["fast"]).register((extra, 1.5))))
         assert applied == ["extra"]
 
     def test_an_optimizer_may_run_a_second_time_elsewhere(self, sequence):
@@ -171,14 +171,14 @@ class TestSubDatabases:
     )
     def test_subquery(self, subquery, expected):
         applied = []
-        run(self.make(applied).query(Query(include=["fast"], subquery=subquery)))
+        optimize_a_small_graph(self.make(applied).query(Query(include=["fast"], subquery=subquery)))
         assert "".join(applied) == expected
 
     def test_registered_objects_get_the_database_s_name_as_tag(self):
         applied = []
         outer = self.make(applied)
         outer["inner"].register("i3", Note("3", applied), 3)
-        run(outer["inner"].query("+inner"))
+        optimize_a_small_graph(outer["inner"].query("+inner"))
         assert applied == ["1", "2", "3"]
 
     def test_proxy(self):
@@ -187,7 +187,7 @@ class TestSubDatabases:
         inner = self.make(applied)
         outer.register("one", inner, 1, "fast")
         outer.register("two", ProxyDB(inner), 2, "fast")
-        run(outer.query("+fast"))
+        optimize_a_small_graph(outer.query("+fast"))
         assert "".join(applied) == "f1lf1l"
         with pytest.raises(TypeError):
             ProxyDB("no database")

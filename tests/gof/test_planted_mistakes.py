@@ -37,7 +37,7 @@ class Double(u.COpOfUser):
         output_storage[0][0] = inputs[0] * 2
 
 
-def run(code, expression=_v, preallocated="", value=V):
+def double_in_debugmode(code, expression=_v, preallocated="", value=V):
     mode = DebugMode(check_preallocated_output=preallocated)
     return theano.function([_v], Double(code)(expression), mode=mode)(value)
 
@@ -45,11 +45,11 @@ def run(code, expression=_v, preallocated="", value=V):
 @needs_compiler
 class TestCCode:
     def test_good_code_passes_all_checks(self):
-        assert run(GOOD, _v[::-2], "ALL").tolist() == (V[::-2] * 2).tolist()
+        assert double_in_debugmode(GOOD, _v[::-2], "ALL").tolist() == (V[::-2] * 2).tolist()
 
     def test_wrong_value(self):
         with pytest.raises(BadThunkOutput) as error:
-            run(u.OUTPUT_LIKE + f"{LOOP} {OUT} = 2 * {IN} + (i == 3);")
+            double_in_debugmode(u.OUTPUT_LIKE + f"{LOOP} {OUT} = 2 * {IN} + (i == 3);")
         assert error.value.val1.tolist() == (V * 2).tolist()
         assert error.value.val2[3] == 2
         text = str(error.value)
@@ -58,37 +58,37 @@ class TestCCode:
     @pytest.mark.parametrize("expression", [_v[::2], _v[::-1]], ids=["gaps", "backwards"])
     def test_strides_of_the_input_are_ignored(self, expression):
         code = u.OUTPUT_LIKE + f"{LOOP} {OUT} = 2 * ((double*)PyArray_DATA(%(x)s))[i];"
-        assert run(code).tolist() == (V * 2).tolist()
+        assert double_in_debugmode(code).tolist() == (V * 2).tolist()
         with pytest.raises(BadThunkOutput):
-            run(code, expression)
+            double_in_debugmode(code, expression)
 
     def test_strides_of_the_output_are_ignored(self):
         code = f"""
         if (%(z)s == NULL || PyArray_DIMS(%(z)s)[0] != PyArray_DIMS(%(x)s)[0]) {{ Py_XDECREF(%(z)s); {ALLOCATE} }}
         {LOOP} {OUT} = 2 * {IN};
         """
-        assert run(code, preallocated="c_contiguous:wrong_size").tolist() == (V * 2).tolist()
+        assert double_in_debugmode(code, preallocated="c_contiguous:wrong_size").tolist() == (V * 2).tolist()
         with pytest.raises(BadThunkOutput, match="strided"):
-            run(code, preallocated="strided")
+            double_in_debugmode(code, preallocated="strided")
 
     def test_the_output_is_not_allocated_again_for_another_size(self):
         code = f"if (%(z)s == NULL) {{ {ALLOCATE} }} {LOOP} if (i < PyArray_DIMS(%(z)s)[0]) {OUT} = 2 * {IN};"
-        assert run(code).tolist() == (V * 2).tolist()
+        assert double_in_debugmode(code).tolist() == (V * 2).tolist()
         with pytest.raises(BadThunkOutput, match="wrong_size"):
-            run(code, preallocated="wrong_size")
+            double_in_debugmode(code, preallocated="wrong_size")
 
     def test_the_output_is_never_allocated(self):
         with pytest.raises(InvalidValueError):
-            run("")
+            double_in_debugmode("")
 
     def test_the_output_is_added_to(self):
         code = f"if (%(z)s == NULL) {{ {ALLOCATE} {LOOP} {OUT} = 0; }} {LOOP} {OUT} += 2 * {IN};"
         with pytest.raises(BadThunkOutput):
-            run(code, preallocated="initial")
+            double_in_debugmode(code, preallocated="initial")
 
     def test_an_input_is_written_to(self):
         with pytest.raises(BadDestroyMap) as error:
-            run(GOOD + f"{LOOP} {IN} = 0;")
+            double_in_debugmode(GOOD + f"{LOOP} {IN} = 0;")
         assert (error.value.node.op.__class__, error.value.idx) == (Double, 0)
 
     def test_an_undeclared_view_is_returned(self):
@@ -108,20 +108,20 @@ class TestCCode:
 
     def test_a_reference_to_an_input_leaks(self):
         with pytest.raises(DebugModeError, match=r"leaks references.*input 0"):
-            run(GOOD + "Py_INCREF(%(x)s);")
+            double_in_debugmode(GOOD + "Py_INCREF(%(x)s);")
 
     def test_a_reference_to_the_output_leaks(self):
         with pytest.raises(DebugModeError, match=r"leaks references.*output 0"):
-            run(f"Py_XDECREF(%(z)s); {ALLOCATE} Py_INCREF(%(z)s); {LOOP} {OUT} = 2 * {IN};")
+            double_in_debugmode(f"Py_XDECREF(%(z)s); {ALLOCATE} Py_INCREF(%(z)s); {LOOP} {OUT} = 2 * {IN};")
 
     def test_the_type_of_the_output_is_wrong(self):
         code = f"Py_XDECREF(%(z)s); {ALLOCATE.replace('DOUBLE', 'INT64')} {LOOP} ((npy_int64*)PyArray_DATA(%(z)s))[i] = 2;"
         with pytest.raises((InvalidValueError, BadThunkOutput)):
-            run(code, value=np.ones(3))
+            double_in_debugmode(code, value=np.ones(3))
 
     def test_an_error_without_a_python_exception(self):
         with pytest.raises(RuntimeError, match="No Python exception was set"):
-            run(GOOD + "%(fail)s;")
+            double_in_debugmode(GOOD + "%(fail)s;")
 
 
 class Cube(theano.Op):

@@ -17,7 +17,7 @@ def forgets_traces(node):
         return [T.sinh(node.inputs[0])]
 
 
-def compiled(flag, optimizer):
+def with_a_rewrite_that_forgets(flag, optimizer):
     x = T.dvector("x")
     forgetful = TopoOptimizer(forgets_traces, failure_callback=TopoOptimizer.warn)
     mode = theano.Mode("py", optimizer).register((forgetful, 1.05)).excluding("fusion")
@@ -37,15 +37,15 @@ def test_what_a_rewrite_makes_on_its_way_has_the_trace_too():
 @pytest.mark.parametrize("optimizer", ["o4", "o3", "o1", "unsafe"])
 def test_a_missing_trace_is_an_error_in_every_mode(optimizer):
     with pytest.raises(AssertionError, match="The optimization that inserted this variable is forgets_traces"):
-        compiled("raise", optimizer)
-    assert compiled("off", optimizer)([0.0]) == 1
+        with_a_rewrite_that_forgets("raise", optimizer)
+    assert with_a_rewrite_that_forgets("off", optimizer)([0.0]) == 1
 
 
 @pytest.mark.parametrize("flag", ["log", "warn"])
 def test_a_missing_trace_is_replaced_by_one_that_names_the_rewrite(flag):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        f = compiled(flag, "o3")
+        f = with_a_rewrite_that_forgets(flag, "o3")
     told = [str(one.message) for one in caught if one.category is UserWarning]
     assert len([text for text in told if "forgets_traces" in text]) == (flag == "warn")
     (sinh,) = [node for node in f.maker.fgraph.toposort() if "sinh" in str(node.op)]

@@ -13,7 +13,7 @@ from theano.ifelse import ifelse
 from theano.tensor import blas
 
 from . import stranger_c_ops as u
-from .test_user_c_ops import MODES, M, V, check
+from .test_user_c_ops import MODES, M, V, assert_values_in_all_modes
 
 pytestmark = pytest.mark.skipif(not theano.config.cxx, reason="there is no C++ compiler")
 
@@ -53,7 +53,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_kind(kind):
     inputs, outputs, values, expected = KINDS[kind]
-    check(list(inputs), outputs, values, expected)
+    assert_values_in_all_modes(list(inputs), outputs, values, expected)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -139,14 +139,14 @@ def test_library_of_the_user(tmp_path):
     subprocess.run(
         [theano.config.cxx, "-shared", "-fPIC", str(tmp_path / "scale.cpp"), "-o", str(library)], check=True, cwd=tmp_path
     )
-    check([_v], u.library_op(tmp_path)(_v), [V], V * 7)
+    assert_values_in_all_modes([_v], u.library_op(tmp_path)(_v), [V], V * 7)
 
 
 def test_every_section_of_a_cop(tmp_path):
     op = u.cop_with_all_sections(tmp_path)
     x = T.fvector("x")
     value = V.astype("float32")
-    check([_v, x], [op(0.5)(_v), op(2.0)(x)], [V, value], [V + 10.5, value + 12])
+    assert_values_in_all_modes([_v, x], [op(0.5)(_v), op(2.0)(x)], [V, value], [V + 10.5, value + 12])
 
 
 def test_inside_scan_ifelse_and_op_from_graph():
@@ -180,7 +180,7 @@ def test_many_params_are_values():
     assert same == MANY and hash(MANY) == hash(same)
     other = u.ManyParams(0, False, [[1, 2, 3], [4, 5, 6]], {"factor": 1.0}, "COLUMNS", "METRES")
     assert other != MANY
-    check([_v], other(_v), [V], V * [1, 2, 3, 1, 2])
+    assert_values_in_all_modes([_v], other(_v), [V], V * [1, 2, 3, 1, 2])
 
 
 def test_no_references_leak():

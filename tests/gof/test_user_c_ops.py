@@ -61,7 +61,7 @@ MODES = {
 }
 
 
-def check(inputs, outputs, values, expected):
+def assert_values_in_all_modes(inputs, outputs, values, expected):
     for name, mode in MODES.items():
         f = theano.function(inputs, outputs, mode=mode)
         for _ in range(2):
@@ -76,7 +76,7 @@ def check(inputs, outputs, values, expected):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kind(kind):
-    check(*KINDS[kind])
+    assert_values_in_all_modes(*KINDS[kind])
 
 
 def test_no_python_runs_in_the_fast_modes(monkeypatch):
@@ -111,10 +111,10 @@ def test_memory_passed_between_ops():
 
 def test_code_in_files(tmp_path):
     axpb, norm = u.external_cops(tmp_path)
-    check([_v], [axpb(2.0, 0.5)(_v), norm()(_v)], [V], [2 * V + 1, np.array((V**2).sum())])
+    assert_values_in_all_modes([_v], [axpb(2.0, 0.5)(_v), norm()(_v)], [V], [2 * V + 1, np.array((V**2).sum())])
     x = T.fvector("x")
     value = V.astype("float32")
-    check([x], [axpb(3.0, 1.0)(x), norm()(x)], [value], [3 * value + 2, (value**2).sum()])
+    assert_values_in_all_modes([x], [axpb(3.0, 1.0)(x), norm()(x)], [value], [3 * value + 2, (value**2).sum()])
 
 
 def test_new_params_need_no_new_code(monkeypatch):

@@ -150,7 +150,7 @@ print("fine")
 """
 
 
-def run(home, program=PROGRAM, **kwargs):
+def start_program(home, program=PROGRAM, **kwargs):
     env = {**os.environ, "THEANO_FLAGS": "", "HOME": str(home)}
     env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     flags = str(home / "cache").replace("'", "'")
@@ -167,7 +167,7 @@ def finish(process):
 
 @native
 def test_eight_processes_fill_one_empty_cache_at_once(tmp_path):
-    processes = [run(tmp_path) for _ in range(8)]
+    processes = [start_program(tmp_path) for _ in range(8)]
     for process in processes:
         assert "Warning" not in finish(process)
     directories = [d for d, _, files in os.walk(tmp_path) if any(f.startswith(kernel_cache.INDEX) for f in files)]
@@ -181,9 +181,9 @@ def test_eight_processes_fill_one_empty_cache_at_once(tmp_path):
 def test_odd_paths(tmp_path, name):
     home = tmp_path / name
     home.mkdir()
-    assert "Warning" not in finish(run(home))
+    assert "Warning" not in finish(start_program(home))
     without_compiler = PROGRAM.replace("import numpy as np", "import numpy as np\nimport subprocess\nsubprocess.run = None")
-    finish(run(home, without_compiler))
+    finish(start_program(home, without_compiler))
 
 
 @native
@@ -194,21 +194,21 @@ def test_a_compilation_killed_half_way_leaves_a_usable_cache(tmp_path):
         "real = os.replace\n"
         "os.replace = lambda *args: os.kill(os.getpid(), signal.SIGKILL)",
     )
-    process = run(tmp_path, slow)
+    process = start_program(tmp_path, slow)
     process.communicate(timeout=120)
     assert process.returncode != 0
-    finish(run(tmp_path))
+    finish(start_program(tmp_path))
 
 
 @native
 def test_damaged_libraries_are_compiled_again(tmp_path):
-    finish(run(tmp_path))
+    finish(start_program(tmp_path))
     for directory, _, files in os.walk(tmp_path):
         for file in files:
             if file.endswith(kernel_cache.SUFFIX) and "kernels" in directory:
                 with open(os.path.join(directory, file), "r+b") as f:
                     f.truncate(100)
-    finish(run(tmp_path))
+    finish(start_program(tmp_path))
 
 
 @native
@@ -224,16 +224,16 @@ def test_a_full_disk_costs_the_cache_and_not_the_call(tmp_path):
         "KernelCache.store = full\n"
         "a = np.arange(9.0)",
     )
-    err = finish(run(tmp_path, program))
+    err = finish(start_program(tmp_path, program))
     assert err.count("RuntimeWarning") == 1 and "No space left" in err
 
 
 @native
 def test_a_warm_start_reads_few_files_and_runs_no_process(tmp_path):
-    finish(run(tmp_path))
+    finish(start_program(tmp_path))
     program = PROGRAM.replace("import sys", "import sys, time\nimport subprocess\nsubprocess.run = subprocess.Popen = None")
     program = program.replace("a = np.arange", "compiler._loaded.clear()\nt = time.perf_counter()\ncompiler.load_kernels(kernels)\nprint('seconds', time.perf_counter() - t)\na = np.arange")  # fmt: skip  # noqa: E501
-    out, err = run(tmp_path, program).communicate(timeout=60)
+    out, err = start_program(tmp_path, program).communicate(timeout=60)
     assert "fine" in out, err
     seconds = float(out.split("seconds")[1].split()[0])
     assert seconds < 0.05

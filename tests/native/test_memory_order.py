@@ -19,7 +19,7 @@ EXAMPLES = 300 if os.environ.get("THEANO_NIGHTLY") else 20
 _functions = {}
 
 
-def compiled(key, make):
+def made_once(key, make):
     if key not in _functions:
         _functions[key] = make()
     return _functions[key]
@@ -35,7 +35,7 @@ def array(rng, shape, dtype):
 @given(rows=st.integers(1, 70), columns=st.sampled_from([1, 3, 31, 32, 33, 64, 255, 256, 257, 301]), flipped=st.booleans())
 def test_elementwise_of_a_transposed_operand(dtype, rows, columns, flipped):
     x, y = T.TensorType(dtype, (False, False))("x"), T.TensorType(dtype, (False, False))("y")
-    f = compiled((dtype, "both"), lambda: theano.function([x, y], [x.T * y + x.T, y - x.T * x.T]))
+    f = made_once((dtype, "both"), lambda: theano.function([x, y], [x.T * y + x.T, y - x.T * x.T]))
     rng = np.random.default_rng(rows)
     a, b = array(rng, (columns, rows), dtype), array(rng, (rows, columns), dtype)
     if flipped:
@@ -49,7 +49,7 @@ def test_elementwise_of_a_transposed_operand(dtype, rows, columns, flipped):
 @given(lengths=st.tuples(st.integers(1, 40), st.integers(1, 5), st.integers(1, 300)), order=st.permutations(range(3)))
 def test_elementwise_of_permuted_axes(lengths, order):
     x, y = T.ftensor3("x"), T.ftensor3("y")
-    f = compiled(("axes", *order), lambda: theano.function([x, y], x.dimshuffle(*order) * 2 - y))
+    f = made_once(("axes", *order), lambda: theano.function([x, y], x.dimshuffle(*order) * 2 - y))
     rng = np.random.default_rng(0)
     a = array(rng, lengths, "float32")
     b = array(rng, a.transpose(order).shape, "float32")
@@ -103,7 +103,7 @@ REDUCTIONS = {
 def test_short_rows(name, dtype, rows, length, layout):
     build, plain = REDUCTIONS[name]
     x, y = T.TensorType(dtype, (False, False))("x"), T.TensorType(dtype, (False, False))("y")
-    f = compiled((name, dtype), lambda: theano.function([x, y], build(x, y), on_unused_input="ignore"))
+    f = made_once((name, dtype), lambda: theano.function([x, y], build(x, y), on_unused_input="ignore"))
     rng = np.random.default_rng(length)
     a, b = array(rng, (rows, length), dtype), array(rng, (5, length), dtype)
     if "product" in name:

@@ -33,7 +33,7 @@ def array(rank, where):
     return full[tuple(slice(None, None, 2) if n > 1 else slice(None) for n in shape)]
 
 
-def check(value, cases):
+def assert_all_equal(value, cases):
     """Compile all expressions of `cases` (name: function of a variable, expected value) as one function and compare."""
     x = TensorType(value.dtype.name, (False,) * value.ndim)()
     f = theano.function([x], [make(x) for make, _ in cases.values()], on_unused_input="ignore")
@@ -53,7 +53,7 @@ def test_elementwise_work_and_copies(rank, where):
     v = array(rank, where)
     dense = np.ascontiguousarray(v[(slice(None, None, -1),) * rank])
     order = list(reversed(range(rank)))
-    check(
+    assert_all_equal(
         v,
         {
             "add": (lambda x: x + 2 * tt.constant(dense), v + 2 * dense),
@@ -90,7 +90,7 @@ def test_reductions(rank, where):
                 lambda x, a=axes: (x - x.max(axis=a, keepdims=True)).sum(axis=a),
                 (v - v.max(axis=axes, keepdims=True)).sum(axis=axes),
             )
-    check(v, cases)
+    assert_all_equal(v, cases)
 
 
 @pytest.mark.parametrize(("rank", "where"), RANKS)
@@ -119,7 +119,7 @@ def test_views_and_shapes(rank, where):
         }
     if rank > 1:
         cases["diagonal"] = (lambda x: x.diagonal(0, 0, rank - 1), v.diagonal(0, 0, rank - 1))
-    check(v, cases)
+    assert_all_equal(v, cases)
 
 
 @pytest.mark.parametrize(("rank", "where"), [r for r in RANKS if r[0]])
@@ -139,7 +139,7 @@ def test_join_split_and_repeat(rank, where):
         }  # fmt: skip
     if rank < 32:
         cases["stack"] = (lambda x: tt.stack([x, x + 1]), np.stack([v, v + 1]))
-    check(v, cases)
+    assert_all_equal(v, cases)
 
 
 @pytest.mark.parametrize(("rank", "where"), [r for r in RANKS if r[0]])
@@ -162,7 +162,7 @@ def test_gather_scatter_and_masks(rank, where):
     row[a] = slice(1, 3)
     sliced = v.copy()
     sliced[tuple(row)] += v[tuple(row)] * 2
-    check(
+    assert_all_equal(
         v,
         {
             "take": (lambda x: x.take(picked, axis=a), v.take(picked, axis=a)),
@@ -193,7 +193,7 @@ def test_sort_and_cumulate(rank, where):
             f"cumsum {axis}": (lambda x, a=axis: tt.cumsum(x, a), np.cumsum(v, axis)),
             f"diff {axis}": (lambda x, a=axis: tt.extra_ops.diff(x, axis=a), np.diff(v, axis=axis)),
         }
-    check(v, cases)
+    assert_all_equal(v, cases)
 
 
 @pytest.mark.parametrize(("rank", "where"), [r for r in RANKS if r[0]])
@@ -246,13 +246,13 @@ def test_beyond_32_dimensions_nodes_run_in_python(rank):
         "argmax": (lambda x: x.argmax(axis=b), v.argmax(axis=b)),
         "state": (lambda x: x + state, 2 * v),
     }
-    check(v, cases)
+    assert_all_equal(v, cases)
 
 
 @more_than_32
 def test_a_dimension_more_than_the_runtime_knows():
     v = array(32, "apart")
-    check(
+    assert_all_equal(
         v,
         {
             "new axis": (lambda x: (x.dimshuffle("x", *range(32)) * 2).sum(axis=0), v * 2),

@@ -1,8 +1,6 @@
 """Sorts and running sums that threads share: the same result, bit by bit, as one thread's and as NumPy's."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -11,12 +9,13 @@ from vm_tools import on_threads, own_threads, runtime, symbol  # noqa: F401
 
 import theano
 import theano.tensor as tt
+from tests.tools import run_program
 
 N = 131_072
 pytestmark = pytest.mark.usefixtures("own_threads")
 
 
-def check(value, axis=-1):
+def assert_sorts(value, axis=-1):
     x = symbol(value)
     f = theano.function([x], [tt.sort(x, axis), tt.argsort(x, axis)])
     values, order = on_threads(f, value)
@@ -30,16 +29,16 @@ def test_dtypes(dtype):
     bits = rng.randint(0, 256, N * np.dtype(dtype).itemsize, "uint8")
     value = bits.view(dtype)
     if value.dtype.kind == "f":
-        check(np.where(np.isnan(value), np.nan, value).astype(dtype))
+        assert_sorts(np.where(np.isnan(value), np.nan, value).astype(dtype))
     elif value.dtype.kind == "c":
-        check(rng.randint(-3, 3, N).astype(dtype) + np.complex64(1j) * rng.randint(-2, 2, N).astype("float32"))
+        assert_sorts(rng.randint(-3, 3, N).astype(dtype) + np.complex64(1j) * rng.randint(-2, 2, N).astype("float32"))
     else:
-        check(value)
+        assert_sorts(value)
 
 
 @pytest.mark.parametrize("n", [N - 1, N, N + 1, 3 * N + 7])
 def test_lengths(n):
-    check(np.random.RandomState(n).uniform(-1, 1, n))
+    assert_sorts(np.random.RandomState(n).uniform(-1, 1, n))
 
 
 KINDS = ("few values", "one bit", "upper halves equal", "runs across parts", "sorted", "reversed", "constant")
@@ -57,17 +56,17 @@ def test_ties(kind):
         "reversed": np.arange(N)[::-1] // 3 * 2**40,
         "constant": np.zeros(N, "int64"),
     }[kind]
-    check(value)
-    check(value.astype("float64"))
+    assert_sorts(value)
+    assert_sorts(value.astype("float64"))
 
 
 def test_rows_and_steps():
     rng = np.random.RandomState(2)
     value = rng.randint(-1000, 1000, (3, N)) * 2**45 + rng.randint(0, 3, (3, N))
-    check(value)
-    check(value[:, ::-1])
-    check(np.asfortranarray(value))
-    check(value.T, axis=0)
+    assert_sorts(value)
+    assert_sorts(value[:, ::-1])
+    assert_sorts(np.asfortranarray(value))
+    assert_sorts(value.T, axis=0)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 15, 16, 17, 1000, 2 * N - 1, 2 * N, 2 * N + 3])
@@ -100,6 +99,5 @@ def test_a_function_without_kernels_uses_the_threads_of_the_configuration():
         "theano.function([x], T.sort(x))\n"
         "print(_runtime.get_threads())\n"
     )
-    env = {**os.environ, "THEANO_FLAGS": os.environ.get("THEANO_FLAGS", "") + ",threads=3"}
-    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["3"]
+    done = run_program(program, os.environ.get("THEANO_FLAGS", "") + ",threads=3")
+    assert done.stdout.split() == ["3"], done.stderr

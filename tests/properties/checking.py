@@ -36,20 +36,20 @@ def difference(item: Item, got: Any) -> str | None:
     return f"{got!r}\nwhere this is right: {item.value!r}\nwithin {item.tolerance()}"
 
 
-def compiled(graphs: Sequence[Graph], outputs: Sequence[Sequence[Any]], mode: Any, **kwargs: Any) -> Any:
+def compile_graphs(graphs: Sequence[Graph], outputs: Sequence[Sequence[Any]], mode: Any, **kwargs: Any) -> Any:
     inputs = [i.var for g in graphs for i in g.inputs]
     flat = [o for some in outputs for o in some]
     with theano.config.change_flags(on_opt_error="raise"):
         return theano.function(inputs, flat, mode=mode, on_unused_input="ignore", **kwargs)
 
 
-def run(graphs: Sequence[Graph], items: Sequence[Sequence[Item]], mode: Any) -> list[str]:
+def problems_of(graphs: Sequence[Graph], items: Sequence[Sequence[Item]], mode: Any) -> list[str]:
     """Compute items of graphs as one function, twice, and return what is wrong with the results.
 
     The second call has the same inputs as plain arrays: results must depend neither on strides nor on what the first
     call left in memory.
     """
-    function = compiled(graphs, [[i.var for i in some] for some in items], mode)
+    function = compile_graphs(graphs, [[i.var for i in some] for some in items], mode)
     values = [i.value for g in graphs for i in g.inputs]
     kept = [v.copy() for v in values]
     wanted = [i for some in items for i in some]
@@ -77,7 +77,7 @@ def report(graph: Graph, mode: Any) -> str:
     for item in [*graph.steps(), None]:
         some = [item] if item is not None else outputs_of(graph)
         try:
-            problems = run([graph], [some], mode)
+            problems = problems_of([graph], [some], mode)
         except Exception as error:
             problems = [f"{type(error).__name__}: {error}"]
         if problems:
@@ -91,7 +91,7 @@ def check_values(seeds: Sequence[int], mode: Any, graphs: Sequence[Graph] | None
     if not graphs:
         return []
     try:
-        if not run(graphs, [outputs_of(g) for g in graphs], mode):
+        if not problems_of(graphs, [outputs_of(g) for g in graphs], mode):
             return []
     except Exception:
         if len(graphs) == 1:
@@ -105,7 +105,7 @@ def check_values(seeds: Sequence[int], mode: Any, graphs: Sequence[Graph] | None
 def check_shapes(graphs: Sequence[Graph], mode: Any) -> list[str]:
     """Return reports on the graphs whose inferred shapes are wrong."""
     items = [[i for i in outputs_of(g) if i.ndim] for g in graphs]
-    function = compiled(graphs, [[T.shape(i.var) for i in some] for some in items], mode)
+    function = compile_graphs(graphs, [[T.shape(i.var) for i in some] for some in items], mode)
     shapes = function(*[i.value for g in graphs for i in g.inputs])
     wrong = []
     flat = [(g, i) for g, some in zip(graphs, items) for i in some]
@@ -266,7 +266,7 @@ def evaluated(slopes: Sequence[Slope], wanted: Sequence[Sequence[Any]], mode: An
     if not slopes:
         return []
     try:
-        function = compiled([s.graph for s in slopes], wanted, mode)
+        function = compile_graphs([s.graph for s in slopes], wanted, mode)
         with np.errstate(all="ignore"):
             values = function(*[i.value for s in slopes for i in s.graph.inputs])
     except Exception as error:

@@ -11,7 +11,7 @@ import numpy as np
 
 import theano
 
-from .checking import compiled, outputs_of, updating
+from .checking import compile_graphs, outputs_of, updating
 from .graphs import Graph, Item, build, eps_of, native, w
 
 PLAIN, PYTHON = theano.Mode("py", None), theano.Mode("py", "fast_run")
@@ -124,14 +124,14 @@ def check_misfits(seeds: Sequence[int]) -> list[str]:
     items = [outputs_of(g) for g in graphs]
     for mode in (PLAIN_NATIVE, NATIVE):
         # One call of the compiler for all graphs; what the functions below need is then there.
-        compiled(graphs, [[i.var for i in some] for some in items], mode)
+        compile_graphs(graphs, [[i.var for i in some] for some in items], mode)
     wrong = []
     for graph, some in zip(graphs, items):
         bad = misfits(graph)
         outputs = [[i.var for i in some]]
         plain, native_plain, python, fast = (
             [outcome(f, graph.inputs, m) for m in bad]
-            for f in (compiled([graph], outputs, mode) for mode in (PLAIN, PLAIN_NATIVE, PYTHON, NATIVE))
+            for f in (compile_graphs([graph], outputs, mode) for mode in (PLAIN, PLAIN_NATIVE, PYTHON, NATIVE))
         )
         visible = None
         for m, a, b, c, d in zip(bad, plain, native_plain, python, fast, strict=True):
@@ -139,7 +139,7 @@ def check_misfits(seeds: Sequence[int]) -> list[str]:
             if not isinstance(a, Exception):
                 problems["rewritten"] = unlike(graph, some, c, a)
             elif not isinstance(c, Exception):
-                visible = visible or compiled([graph], outputs, PLAIN_BUT_FOR)
+                visible = visible or compile_graphs([graph], outputs, PLAIN_BUT_FOR)
                 if not isinstance(outcome(visible, graph.inputs, m), Exception):
                     problems["rewritten"] = f"no {type(a).__name__}: {str(a).splitlines()[0]}"
             text = "".join(f"\n# {where}: {p}" for where, p in problems.items() if p)

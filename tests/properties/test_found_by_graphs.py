@@ -13,11 +13,11 @@ MODES = {"native": None, "python": theano.Mode("py", "fast_run"), "rewrites off"
 def compute(request):
     """A function that computes outputs of inputs at values; rewrites must not fail."""
 
-    def run(inputs, outputs, *values):
+    def compute_outputs(inputs, outputs, *values):
         with theano.config.change_flags(on_opt_error="raise"):
             return theano.function(inputs, outputs, mode=MODES[request.param], on_unused_input="ignore")(*values)
 
-    return run
+    return compute_outputs
 
 
 def test_bincount_of_nothing(compute):

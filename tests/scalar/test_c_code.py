@@ -99,12 +99,12 @@ def build(text: str, path) -> ctypes.CDLL:
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
+def ops_library(tmp_path_factory):
     rows = list(cases())
     return rows, build(source(rows), tmp_path_factory.mktemp("scalar") / "ops.so")
 
 
-def run(library, k, arrays, out):
+def call_op(library, k, arrays, out):
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays, out)]
     getattr(library, f"f{k}")(*pointers, ctypes.c_long(len(out)))
 
@@ -130,8 +130,8 @@ def test_each_op_has_c_code_for_the_usual_dtypes():
             assert (str(op), (dtype,) * (2 if op.nin != 1 else 1)) in have
 
 
-def test_c_code_gives_the_value_of_impl(compiled):
-    rows, library = compiled
+def test_c_code_gives_the_value_of_impl(ops_library):
+    rows, library = ops_library
     wrong = []
     for k, (op, dtypes, node, code) in enumerate(rows):
         arrays = [values(d, op, i) for i, d in enumerate(dtypes)]
@@ -139,7 +139,7 @@ def test_c_code_gives_the_value_of_impl(compiled):
             arrays[0] = np.abs(arrays[0])
         out_dtype = node.outputs[0].type.dtype
         out = np.empty(64, dtype=out_dtype)
-        run(library, k, arrays, out)
+        call_op(library, k, arrays, out)
         expected = np.empty(64, dtype=out_dtype)
         for i in range(64):
             cell = [[None]]
@@ -177,8 +177,8 @@ def extremes(dtype: str) -> np.ndarray:
     return np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -1.0, 1e30, 2.0**-100], dtype)
 
 
-def test_extreme_values(compiled):
-    rows, library = compiled
+def test_extreme_values(ops_library):
+    rows, library = ops_library
     wrong = []
     for k, (op, dtypes, node, code) in enumerate(rows):
         if op not in EXACT or any(d in COMPLEX + HALF for d in dtypes):
@@ -187,7 +187,7 @@ def test_extreme_values(compiled):
         arrays = [np.ascontiguousarray(g.ravel()) for g in grid]
         out_dtype = node.outputs[0].type.dtype
         out = np.empty(len(arrays[0]), dtype=out_dtype)
-        run(library, k, arrays, out)
+        call_op(library, k, arrays, out)
         expected = np.empty_like(out)
         for i in range(len(out)):
             cell = [[None]]

@@ -17,15 +17,15 @@ def backward_loops(cost, wrt):
 
 
 def test_gradient_of_a_part_is_summed_up_in_the_size_of_the_part():
-    def run(h0, u):
+    def loop_over_parts(h0, u):
         step = lambda h, u: T.tanh(T.dot(h, u[:, :3]) * T.dot(h, u[:, 3:]))  # noqa: E731
         return theano.scan(step, outputs_info=h0, non_sequences=u, n_steps=4)[0][-1]
 
     h0, u = T.dvector("h0"), T.dmatrix("u")
-    (loop,) = backward_loops(run(h0, u).sum(), [u])
+    (loop,) = backward_loops(loop_over_parts(h0, u).sum(), [u])
     assert loop.op.n_sit_sot == 2
     rng = np.random.RandomState(0)
-    verify_grad(run, [rng.rand(3), rng.rand(3, 6)], rng=rng)
+    verify_grad(loop_over_parts, [rng.rand(3), rng.rand(3, 6)], rng=rng)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def variable_like(value, name=None):
     return T.TensorType(value.dtype.name, (False,) * value.ndim)(name)
 
 
-def run(build, *values, mode=PLAIN):
+def evaluate(build, *values, mode=PLAIN):
     """Return the value of ``build(*variables)`` at `values`."""
     variables = [variable_like(v) for v in values]
     outputs = build(*variables)
@@ -30,10 +30,10 @@ def inferred_shape(build, *values):
     return tuple(theano.function(variables, build(*variables).shape, mode=REWRITTEN, on_unused_input="ignore")(*values))
 
 
-def check(build, reference, *values, shape=True, rtol=1e-7):
+def assert_like_numpy(build, reference, *values, shape=True, rtol=1e-7):
     """Compare a graph with a NumPy function: the value, its dtype where both are not bool, and the inferred shape."""
     expected = np.asarray(reference(*values))
-    got = run(build, *values)
+    got = evaluate(build, *values)
     assert got.shape == expected.shape
     np.testing.assert_allclose(got, expected, rtol=rtol, atol=1e-12)
     if shape:

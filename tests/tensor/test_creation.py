@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import theano
-from tests.tensor.helpers import PLAIN, REWRITTEN, check, run
+from tests.tensor.helpers import PLAIN, REWRITTEN, assert_like_numpy, evaluate
 from theano import scalar as scal
 from theano import tensor as T
 
@@ -154,31 +154,31 @@ def test_arange_of_floats_and_its_dtypes():
 def test_eye_and_triangles():
     m = np.arange(12.0).reshape(3, 4)
     for k in (-1, 0, 2):
-        check(lambda x: T.eye(x.shape[0], x.shape[1], k), lambda x: np.eye(3, 4, k), m)
-        check(lambda x: T.tri(x.shape[0], x.shape[1], k), lambda x: np.tri(3, 4, k), m)
-        check(lambda x: T.tril(x, k), lambda x: np.tril(x, k), m)
-        check(lambda x: T.triu(x, k), lambda x: np.triu(x, k), m)
-    check(T.identity_like, lambda x: np.eye(3, 4), m)
+        assert_like_numpy(lambda x: T.eye(x.shape[0], x.shape[1], k), lambda x: np.eye(3, 4, k), m)
+        assert_like_numpy(lambda x: T.tri(x.shape[0], x.shape[1], k), lambda x: np.tri(3, 4, k), m)
+        assert_like_numpy(lambda x: T.tril(x, k), lambda x: np.tril(x, k), m)
+        assert_like_numpy(lambda x: T.triu(x, k), lambda x: np.triu(x, k), m)
+    assert_like_numpy(T.identity_like, lambda x: np.eye(3, 4), m)
 
 
 @pytest.mark.parametrize("offset, axis1, axis2", [(0, 0, 1), (1, 0, 2), (-1, 1, 2), (0, 2, 0), (-2, 0, 1), (9, 0, 1)])
 def test_diagonals(offset, axis1, axis2):
     value = np.random.RandomState(0).rand(3, 4, 5)
-    check(lambda x: T.diagonal(x, offset, axis1, axis2), lambda x: np.diagonal(x, offset, axis1, axis2), value)
+    assert_like_numpy(lambda x: T.diagonal(x, offset, axis1, axis2), lambda x: np.diagonal(x, offset, axis1, axis2), value)
     theano.gradient.verify_grad(
         lambda x: T.diagonal(x, offset, axis1, axis2), [value], rng=np.random.RandomState(1), mode=PLAIN
     )
     row = np.random.RandomState(0).rand(2, 3)
     if offset < 9:
-        made = run(lambda x: T.AllocDiag(offset, axis1, axis2)(x), row)
+        made = evaluate(lambda x: T.AllocDiag(offset, axis1, axis2)(x), row)
         np.testing.assert_array_equal(np.diagonal(made, offset, axis1, axis2), row)
         assert np.count_nonzero(made) == row.size
 
 
 def test_diag_goes_both_ways():
     for k in (-1, 0, 1):
-        check(lambda x: T.diag(x, k), lambda x: np.diag(x, k), np.arange(1.0, 4))
-        check(lambda x: T.diag(x, k), lambda x: np.diag(x, k), np.arange(12.0).reshape(3, 4))
+        assert_like_numpy(lambda x: T.diag(x, k), lambda x: np.diag(x, k), np.arange(1.0, 4))
+        assert_like_numpy(lambda x: T.diag(x, k), lambda x: np.diag(x, k), np.arange(12.0).reshape(3, 4))
     with pytest.raises(ValueError):
         T.diag(T.dscalar())
 
@@ -192,10 +192,10 @@ def test_grids():
 
 def test_nonzero():
     value = np.array([[1.0, 0, 2], [0, 3, 0]])
-    for got, expected in zip(run(lambda x: list(x.nonzero()), value), value.nonzero()):
+    for got, expected in zip(evaluate(lambda x: list(x.nonzero()), value), value.nonzero()):
         np.testing.assert_array_equal(got, expected)
-    np.testing.assert_array_equal(run(lambda x: x.nonzero(return_matrix=True), value), np.array(value.nonzero()))
-    np.testing.assert_array_equal(run(T.nonzero_values, value), [1, 2, 3])
+    np.testing.assert_array_equal(evaluate(lambda x: x.nonzero(return_matrix=True), value), np.array(value.nonzero()))
+    np.testing.assert_array_equal(evaluate(T.nonzero_values, value), [1, 2, 3])
     with pytest.raises(ValueError):
         T.nonzero(T.dscalar())
 
@@ -235,17 +235,17 @@ def test_plural_constructors():
 
 def test_choose_permute_and_transfer():
     a, table = np.array([2, 0, 1, 2]), np.arange(12.0).reshape(3, 4)
-    check(lambda a, t: T.choose(a, t), lambda a, t: np.choose(a, t), a, table)
+    assert_like_numpy(lambda a, t: T.choose(a, t), lambda a, t: np.choose(a, t), a, table)
     for mode in ("wrap", "clip"):
-        check(lambda a, t: T.choose(a, t, mode=mode), lambda a, t: np.choose(a, t, mode=mode), a * 3 - 4, table)
-    check(lambda a, x, y: T.choose(a, (x, y)), lambda a, x, y: np.choose(a, (x, y)), a % 2, table[0], table[1])
+        assert_like_numpy(lambda a, t: T.choose(a, t, mode=mode), lambda a, t: np.choose(a, t, mode=mode), a * 3 - 4, table)
+    assert_like_numpy(lambda a, x, y: T.choose(a, (x, y)), lambda a, x, y: np.choose(a, (x, y)), a % 2, table[0], table[1])
     for f in (lambda t: T.choose(a, t), lambda t: T.choose(a - 7, (t[0], t[1]), mode="wrap")):
         theano.gradient.verify_grad(f, [table], rng=np.random.RandomState(0), mode=PLAIN)
     with pytest.raises(ValueError):
-        run(lambda a, t: T.choose(a, t), np.array([3, 0, 0, 0]), table)
+        evaluate(lambda a, t: T.choose(a, t), np.array([3, 0, 0, 0]), table)
     order = np.array([1, 2, 0])
-    check(lambda x, p: T.permute_row_elements(x, p), lambda x, p: x[:, p], table[:, :3], order)
-    check(lambda p: T.inverse_permutation(p), lambda p: np.argsort(p), order)
+    assert_like_numpy(lambda x, p: T.permute_row_elements(x, p), lambda x, p: x[:, p], table[:, :3], order)
+    assert_like_numpy(lambda p: T.inverse_permutation(p), lambda p: np.argsort(p), order)
     theano.gradient.verify_grad(
         lambda x: T.permute_row_elements(x, order), [table[:, :3]], rng=np.random.RandomState(0), mode=PLAIN
     )

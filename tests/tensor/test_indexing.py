@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import theano
-from tests.tensor.helpers import PLAIN, REWRITTEN, check, inferred_shape, run
+from tests.tensor.helpers import PLAIN, REWRITTEN, assert_like_numpy, evaluate, inferred_shape
 from theano import tensor as T
 from theano.tensor.subtensor import (
     AdvancedBooleanSubtensor,
@@ -33,7 +33,7 @@ def test_basic_indices_agree_with_numpy(data):
     shape = data.draw(shapes)
     index = data.draw(hnp.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True))
     value = numbered(shape)
-    check(lambda x: x[index], lambda x: x[index], value)
+    assert_like_numpy(lambda x: x[index], lambda x: x[index], value)
 
 
 @few
@@ -51,7 +51,7 @@ def test_symbolic_slices_agree_with_numpy(data):
 
     arguments = [np.asarray(p, dtype="int64") for p in given_parts]
     expected = value[slice(*parts)]
-    np.testing.assert_array_equal(run(build, value, *arguments), expected)
+    np.testing.assert_array_equal(evaluate(build, value, *arguments), expected)
     assert inferred_shape(build, value, *arguments) == expected.shape
 
 
@@ -71,7 +71,7 @@ def test_integer_array_indices_agree_with_numpy(data):
     shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4))
     index = data.draw(hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(max_dims=2, max_side=3)))
     value = numbered(shape)
-    check(lambda x: x[index], lambda x: x[index], value)
+    assert_like_numpy(lambda x: x[index], lambda x: x[index], value)
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_advanced_indices_and_their_shapes(index):
     value = numbered((2, 3, 4))
     index = index if isinstance(index, tuple) else (index,)
     index = tuple(np.asarray(i, dtype=int) if i == [] else np.asarray(i) if isinstance(i, list) else i for i in index)
-    check(lambda x: x[index], lambda x: x[index], value)
+    assert_like_numpy(lambda x: x[index], lambda x: x[index], value)
 
 
 def test_lists_are_arrays_and_lists_of_slices_tuples():
     value = numbered((2, 3, 4))
-    check(lambda x: x[[1, 0]], lambda x: x[np.array([1, 0])], value)
-    check(lambda x: x[[]], lambda x: x[np.empty(0, dtype=int)], value)
-    check(lambda x: x[[slice(1, None), slice(None)]], lambda x: x[1:, :], value)
+    assert_like_numpy(lambda x: x[[1, 0]], lambda x: x[np.array([1, 0])], value)
+    assert_like_numpy(lambda x: x[[]], lambda x: x[np.empty(0, dtype=int)], value)
+    assert_like_numpy(lambda x: x[[slice(1, None), slice(None)]], lambda x: x[1:, :], value)
 
 
 def test_the_kind_of_index_decides_the_operation():
@@ -165,12 +165,12 @@ def test_assignment_and_increment_agree_with_numpy(data):
     update = -1.0 - np.arange(int(np.prod(np.shape(part)))).reshape(np.shape(part))
     assigned, added = value.copy(), value.copy()
     np.add.at(added, index, update)
-    got = run(lambda x, y: T.inc_subtensor(x[index], y), value, update)
+    got = evaluate(lambda x, y: T.inc_subtensor(x[index], y), value, update)
     np.testing.assert_allclose(got, added)
     if len(set(np.ravel(np.arange(value.size).reshape(shape)[index]).tolist())) == np.size(part):
         # Of equal positions it is not said which value stays.
         assigned[index] = update
-        np.testing.assert_allclose(run(lambda x, y: T.set_subtensor(x[index], y), value, update), assigned)
+        np.testing.assert_allclose(evaluate(lambda x, y: T.set_subtensor(x[index], y), value, update), assigned)
 
 
 def test_assignment_through_masks_new_axes_and_other_axes():
@@ -178,17 +178,17 @@ def test_assignment_through_masks_new_axes_and_other_axes():
     mask = value > 5
     expected = value.copy()
     expected[mask] = -1
-    np.testing.assert_array_equal(run(lambda x: T.set_subtensor(x[x > 5], -1.0), value), expected)
+    np.testing.assert_array_equal(evaluate(lambda x: T.set_subtensor(x[x > 5], -1.0), value), expected)
     expected = value.copy()
     expected[:, [1, 1]] = 0
-    np.testing.assert_array_equal(run(lambda x: T.set_subtensor(x[:, [1, 1]], 0.0), value), expected)
+    np.testing.assert_array_equal(evaluate(lambda x: T.set_subtensor(x[:, [1, 1]], 0.0), value), expected)
     expected = value.copy()
     expected[:, None, 1] += np.arange(3.0)[:, None]
-    got = run(lambda x, y: T.inc_subtensor(x[:, None, 1], y.dimshuffle(0, "x")), value, np.arange(3.0))
+    got = evaluate(lambda x, y: T.inc_subtensor(x[:, None, 1], y.dimshuffle(0, "x")), value, np.arange(3.0))
     np.testing.assert_array_equal(got, expected)
     expected = value.copy()
     np.add.at(expected, [[0, 0], [1, 0]], 1)
-    np.testing.assert_array_equal(run(lambda x: T.inc_subtensor(x[[[0, 0], [1, 0]]], 1.0), value), expected)
+    np.testing.assert_array_equal(evaluate(lambda x: T.inc_subtensor(x[[[0, 0], [1, 0]]], 1.0), value), expected)
 
 
 def test_what_is_no_index_expression_cannot_be_assigned_to():
@@ -228,7 +228,7 @@ def test_r_operator_of_indexing_is_linear():
     value, direction = np.random.RandomState(0).rand(2, 3, 4)
     for build in (lambda a: a[1:, 2], lambda a: a[[0, 0]], lambda a: a[[0, 1], [1, 2]], lambda a: T.inc_subtensor(a[0], a[1])):
         f = theano.function([x, v], T.Rop(build(x), x, v), mode=PLAIN, on_unused_input="ignore")
-        np.testing.assert_allclose(f(value, direction), run(build, direction))
+        np.testing.assert_allclose(f(value, direction), evaluate(build, direction))
 
 
 @pytest.mark.parametrize("mode", ["raise", "clip", "wrap"])
@@ -236,7 +236,7 @@ def test_r_operator_of_indexing_is_linear():
 def test_take_agrees_with_numpy(mode, axis):
     value = numbered((3, 4))
     index = np.array([[0, 2], [1, 0]]) if mode == "raise" else np.array([[-9, 2], [50, 0]])
-    check(lambda x: T.take(x, index, axis=axis, mode=mode), lambda x: x.take(index, axis=axis, mode=mode), value)
+    assert_like_numpy(lambda x: T.take(x, index, axis=axis, mode=mode), lambda x: x.take(index, axis=axis, mode=mode), value)
 
 
 def test_take_refuses_unknown_modes_axes_and_floats():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import theano
-from tests.tensor.helpers import PLAIN, check, run, variable_like
+from tests.tensor.helpers import PLAIN, assert_like_numpy, evaluate, variable_like
 from theano import tensor as T
 from theano.tensor import nlinalg, slinalg
 
@@ -49,7 +49,7 @@ def test_square_factors_of_a_matrix_that_is_not_square_have_no_gradient():
     verify(lambda x: nlinalg.qr(x, "complete")[0], SQUARE)
     for build in (lambda x: nlinalg.svd(x)[0], lambda x: nlinalg.qr(x, "complete")[0]):
         with pytest.raises(AssertionError, match="square matrix"):
-            run(lambda x: T.grad(build(x).sum(), x), TALL)
+            evaluate(lambda x: T.grad(build(x).sum(), x), TALL)
 
 
 @pytest.mark.parametrize("value", [SQUARE, TALL], ids=["square", "tall"])
@@ -60,15 +60,15 @@ def test_qr_decomposition(value):
 
 def test_qr_decomposition_of_a_wide_matrix_has_no_gradient():
     with pytest.raises(AssertionError, match="rows"):
-        run(lambda x: T.grad(nlinalg.qr(x)[1].sum(), x), WIDE)
+        evaluate(lambda x: T.grad(nlinalg.qr(x)[1].sum(), x), WIDE)
 
 
 @pytest.mark.parametrize("value", SHAPES, ids=["square", "tall", "wide"])
 def test_least_squares(value):
     for y in (np.arange(1.0, len(value) + 1), np.random.RandomState(4).rand(len(value), 2)):
         verify(lambda x, y: nlinalg.lstsq()(x, y, -1)[0], value, y)
-        check(lambda x, y: nlinalg.lstsq()(x, y, -1)[0], lambda x, y: np.linalg.lstsq(x, y, -1)[0], value, y)
-        check(lambda x, y: nlinalg.lstsq()(x, y, -1)[3], lambda x, y: np.linalg.lstsq(x, y, -1)[3], value, y)
+        assert_like_numpy(lambda x, y: nlinalg.lstsq()(x, y, -1)[0], lambda x, y: np.linalg.lstsq(x, y, -1)[0], value, y)
+        assert_like_numpy(lambda x, y: nlinalg.lstsq()(x, y, -1)[3], lambda x, y: np.linalg.lstsq(x, y, -1)[3], value, y)
 
 
 def test_residuals_of_least_squares():
@@ -83,10 +83,10 @@ def test_tensor_inverses_and_equations():
     verify(lambda x: nlinalg.tensorinv(x, ind=1), (identity + noise).reshape(6, 2, 3))
     a, b = (identity + noise).reshape(2, 3, 6), np.random.RandomState(7).rand(2, 3)
     verify(nlinalg.tensorsolve, a, b)
-    check(nlinalg.tensorsolve, np.linalg.tensorsolve, a, b)
+    assert_like_numpy(nlinalg.tensorsolve, np.linalg.tensorsolve, a, b)
     a, b = (identity + noise).reshape(2, 6, 3), np.random.RandomState(7).rand(6)
     verify(lambda a, b: nlinalg.tensorsolve(a, b, axes=(0, 2)), a, b)
-    check(
+    assert_like_numpy(
         lambda a, b: nlinalg.tensorsolve(a, b, axes=(0, 2)), lambda a, b: np.linalg.tensorsolve(a, b, axes=(0, 2)), a, b
     )
 

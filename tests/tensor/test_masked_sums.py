@@ -43,13 +43,13 @@ def test_sum_of_chosen_elements(name, ndim):
 
     @settings(max_examples=EXAMPLES, deadline=None)
     @given(shape=st.tuples(*[st.integers(0, 6)] * ndim), limit=st.sampled_from([-9.0, 0.25, 9.0]))
-    def check(shape, limit):
+    def compare_for_shape_and_limit(shape, limit):
         a = np.random.default_rng(sum(shape)).uniform(-2, 2, shape)
         expected = plain(a, limit)
         np.testing.assert_allclose(fast(a, limit), expected, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(slow(a, limit), expected, rtol=1e-12, atol=1e-12)
 
-    check()
+    compare_for_shape_and_limit()
 
 
 def test_mean_of_chosen_elements_takes_no_copy():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import theano
-from tests.tensor.helpers import PLAIN, check, run
+from tests.tensor.helpers import PLAIN, assert_like_numpy, evaluate
 from theano import tensor as T
 from theano.tensor import inplace
 
@@ -17,7 +17,7 @@ UNARY = [
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_number(name):
     value = np.linspace(0.1, 0.9, 6).reshape(2, 3)
-    check(getattr(T, name), getattr(np, name), value, rtol=1e-12)
+    assert_like_numpy(getattr(T, name), getattr(np, name), value, rtol=1e-12)
 
 
 def test_names_and_printing():
@@ -35,7 +35,7 @@ def test_names_and_printing():
 @pytest.mark.parametrize("dtype", sorted(T.basic._cast_mapping))
 def test_casts(dtype):
     value = np.array([0.0, 1.0, 5.0])
-    got = run(lambda x: T.cast(x, dtype), value)
+    got = evaluate(lambda x: T.cast(x, dtype), value)
     assert got.dtype.name == dtype
     np.testing.assert_array_equal(got, value.astype(dtype))
 
@@ -53,8 +53,8 @@ def test_casts_that_do_nothing_or_lose_a_part():
 @pytest.mark.filterwarnings("ignore")
 def test_rounding_of_halves():
     value = np.array([0.5, 1.5, 2.5, -0.5, -2.5])
-    np.testing.assert_array_equal(run(lambda x: T.round(x, "half_to_even"), value), np.round(value))
-    np.testing.assert_array_equal(run(lambda x: T.round(x, "half_away_from_zero"), value), [1, 2, 3, -1, -3])
+    np.testing.assert_array_equal(evaluate(lambda x: T.round(x, "half_to_even"), value), np.round(value))
+    np.testing.assert_array_equal(evaluate(lambda x: T.round(x, "half_away_from_zero"), value), [1, 2, 3, -1, -3])
     assert T.iround(T.fvector(), "half_to_even").dtype == "int64" and T.round(T.fvector()).dtype == "float32"
     with pytest.raises(Exception, match="not implemented"):
         T.round(T.dvector(), "up")
@@ -64,35 +64,37 @@ def test_comparisons_and_closeness():
     a = np.array([1.0, np.inf, np.nan, -np.inf, 1e10])
     b = np.array([1.0 + 1e-9, np.inf, np.nan, np.inf, 1.00001e10])
     for equal_nan in (False, True):
-        check(lambda x, y: T.isclose(x, y, equal_nan=equal_nan), lambda x, y: np.isclose(x, y, equal_nan=equal_nan), a, b)
-    check(T.allclose, np.allclose, a[:1], b[:1])
+        assert_like_numpy(
+            lambda x, y: T.isclose(x, y, equal_nan=equal_nan), lambda x, y: np.isclose(x, y, equal_nan=equal_nan), a, b
+        )
+    assert_like_numpy(T.allclose, np.allclose, a[:1], b[:1])
     for name in ("lt", "gt", "le", "ge", "eq", "neq"):
         assert getattr(T, name)(T.dvector(), T.dvector()).dtype == "bool"
     for name in ("isnan", "isinf"):
-        check(getattr(T, name), getattr(np, name), a)
-        assert not run(getattr(T, name), np.arange(3)).any()
+        assert_like_numpy(getattr(T, name), getattr(np, name), a)
+        assert not evaluate(getattr(T, name), np.arange(3)).any()
 
 
 def test_complex_parts():
     z, x = T.zvector(), T.dvector()
     value = np.array([1 + 2j, -3j])
     for ours, theirs in ((T.real, np.real), (T.imag, np.imag), (T.conj, np.conj), (T.angle, np.angle), (T.abs_, np.abs)):
-        check(ours, theirs, value)
+        assert_like_numpy(ours, theirs, value)
     assert T.real(x) is x and T.real(z).dtype == "float64"
-    np.testing.assert_array_equal(run(T.imag, np.ones(2)), [0, 0])
+    np.testing.assert_array_equal(evaluate(T.imag, np.ones(2)), [0, 0])
     with pytest.raises(NotImplementedError):
         T.mod_check(z, x)
 
 
 def test_division_and_extremes_of_many():
     a, b = np.array([7, -7, 7]), np.array([2, 2, -2])
-    for got, expected in zip(run(lambda x, y: T.divmod(x, y), a, b), np.divmod(a, b)):
+    for got, expected in zip(evaluate(lambda x, y: T.divmod(x, y), a, b), np.divmod(a, b)):
         np.testing.assert_array_equal(got, expected)
-    np.testing.assert_array_equal(run(lambda x, y: T.ceil_intdiv(x, y), a, b), [4, -3, -3])
-    check(lambda x, y: T.largest(x, y, x + y), lambda x, y: np.max([x, y, x + y], 0), a, b)
-    check(lambda x, y: T.smallest(x, y), np.minimum, a, b)
-    check(lambda x: T.clip(x, -1, 3), lambda x: np.clip(x, -1, 3), a)
-    check(lambda x, y: T.where(x > y, x, y), np.maximum, a, b)
+    np.testing.assert_array_equal(evaluate(lambda x, y: T.ceil_intdiv(x, y), a, b), [4, -3, -3])
+    assert_like_numpy(lambda x, y: T.largest(x, y, x + y), lambda x, y: np.max([x, y, x + y], 0), a, b)
+    assert_like_numpy(lambda x, y: T.smallest(x, y), np.minimum, a, b)
+    assert_like_numpy(lambda x: T.clip(x, -1, 3), lambda x: np.clip(x, -1, 3), a)
+    assert_like_numpy(lambda x, y: T.where(x > y, x, y), np.maximum, a, b)
 
 
 def test_inplace_versions_write_over_their_first_argument():

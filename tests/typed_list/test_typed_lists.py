@@ -13,14 +13,14 @@ def vectors(*values):
     return [np.asarray(v, dtype="float32") for v in values]
 
 
-def check(result, *expected):
+def assert_lists(result, *expected):
     assert [r.tolist() for r in result] == [list(map(float, e)) for e in expected]
 
 
 class TestTheType:
     def test_filter_converts_the_elements(self):
         result = TypedListType(T.fvector).filter([[1, 2], [3]])
-        check(result, [1, 2], [3])
+        assert_lists(result, [1, 2], [3])
         assert {r.dtype for r in result} == {np.dtype("float32")}
 
     def test_a_list_that_fits_stays_the_same_object(self):
@@ -41,7 +41,7 @@ class TestTheType:
         assert nested.get_depth() == 2
         assert nested == TypedListType(T.fvector, 2) != inner
         assert hash(nested) == hash(TypedListType(T.fvector, 2))
-        check(nested.filter([[[[1, 2]]]])[0][0], [1, 2])
+        assert_lists(nested.filter([[[[1, 2]]]])[0][0], [1, 2])
 
     def test_wrong_arguments(self):
         with pytest.raises(TypeError, match="Type"):
@@ -82,8 +82,8 @@ def test_operations_that_return_lists(mode):
     f = theano.function([x, v, n], [make(x, v, n) for make, _ in OPERATIONS.values()], mode=mode)
     value = vectors([1, 2], [3])
     for result, (_, expected) in zip(f(value, [7, 8], 1), OPERATIONS.values()):
-        check(result, *expected)
-    check(value, [1, 2], [3])
+        assert_lists(result, *expected)
+    assert_lists(value, [1, 2], [3])
 
 
 def test_operations_that_return_numbers():
@@ -132,25 +132,25 @@ def test_changes_are_made_in_place_where_the_input_may_be_overwritten():
     f = theano.function([theano.In(x, mutable=True, borrow=True), v], x.append(v).reverse(), mode="FAST_RUN")
     assert [str(node.op) for node in f.maker.fgraph.toposort()] == ["Append{inplace}", "Reverse{inplace}"]
     value = vectors([1], [2])
-    check(f(value, [3]), [3], [2], [1])
-    check(value, [3], [2], [1])
+    assert_lists(f(value, [3]), [3], [2], [1])
+    assert_lists(value, [3], [2], [1])
 
 
 def test_nested_lists():
     x = TypedListType(T.fvector, 1)("x")
     inner = TypedListType(T.fvector)("inner")
     result = theano.function([x, inner], x.append(inner))([vectors([1])], vectors([2], [3]))
-    check(result[0], [1])
-    check(result[1], [2], [3])
+    assert_lists(result[0], [1])
+    assert_lists(result[1], [2], [3])
 
 
 def test_constants():
     constant = TypedListType(T.fvector).make_constant([[1, 2], [3]])
     assert isinstance(constant, typed_list.TypedListConstant)
     f = theano.function([], [constant.append(np.float32([4])), constant[0]])
-    check(f()[0], [1, 2], [3], [4])
+    assert_lists(f()[0], [1, 2], [3], [4])
     # A call does not change the constant.
-    check(f()[0], [1, 2], [3], [4])
+    assert_lists(f()[0], [1, 2], [3], [4])
     assert f()[1].tolist() == [1, 2]
 
 
@@ -172,8 +172,8 @@ def test_results_are_copies_of_the_arguments(linker):
     fortran = np.asfortranarray(a[0])
     result = f([fortran, a[1], fortran], b, c)
     a[0][...] = a[1][...] = b[0][0][...] = c[0][...] = 9
-    check(result[0], [1, 2], [3], [1, 2])
-    check(result[1][0], [4])
+    assert_lists(result[0], [1, 2], [3], [1, 2])
+    assert_lists(result[1][0], [4])
     assert [v.tolist() for v in result[2]] == [2.5] and type(result[2][0]) is np.ndarray
     assert type(f([masked], b, c)[0][0]) in (np.ma.MaskedArray, np.ndarray)
     assert f([], [], []) == [[], [], []]

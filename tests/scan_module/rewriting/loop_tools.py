@@ -7,12 +7,12 @@ from theano.scan_module.scan_op import Scan
 
 
 def loops(f):
-    """The Scan nodes of a compiled function."""
+    """The Scan nodes of a compile_checked function."""
     return [node for node in f.maker.fgraph.toposort() if isinstance(node.op, Scan)]
 
 
 def steps(f):
-    """Names of the classes of the Ops in the steps of all loops of a compiled function."""
+    """Names of the classes of the Ops in the steps of all loops of a compile_checked function."""
     names = []
     for node in loops(f):
         op = node.op
@@ -25,7 +25,7 @@ def ops(f):
     return [type(node.op).__name__ for node in f.maker.fgraph.toposort()]
 
 
-def compiled(inputs, outputs, *values, excluding=(), rtol=1e-9):
+def compile_checked(inputs, outputs, *values, excluding=(), rtol=1e-9):
     """Compile, and check that the results are those of the loop as it was written."""
     outputs = outputs if isinstance(outputs, list) else [outputs]
     f = theano.function(inputs, outputs, mode=theano.compile.get_default_mode().excluding(*excluding), on_unused_input="ignore")

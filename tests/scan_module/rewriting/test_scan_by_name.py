@@ -4,7 +4,7 @@ values and gradients are those of the loop as it was written; the nearest loop t
 
 import numpy as np
 import pytest
-from by_name import DTYPES, OFF, ByName, ByNameTests, Given, check_near_miss, compiled
+from by_name import DTYPES, OFF, ByName, ByNameTests, Given, check_near_miss, compile_given
 from loop_tools import loops, ops, steps
 
 import theano
@@ -205,12 +205,12 @@ def test_arguments_that_are_computed_alike_are_merged(dtype):
 
     def made(outputs, *names):
         selected = Query(include=["scan_simplify"], subquery={"scan_simplify": Query(include=names)})
-        return compiled(g, outputs, theano.Mode("vm", selected))
+        return compile_given(g, outputs, theano.Mode("vm", selected))
 
     merged, apart = made(h, "merge", "scanOp_merge_inouts"), made(h, "scanOp_merge_inouts")
     assert (first(apart).n_seqs, first(merged).n_seqs) == (2, 1)
     assert first(made(distinct, "merge", "scanOp_merge_inouts")).n_seqs == 2
-    wanted = compiled(g, both, OFF)(*g.values)
+    wanted = compile_given(g, both, OFF)(*g.values)
     for got, expected in zip(made(both, "merge", "scanOp_merge_inouts")(*g.values), wanted, strict=True):
         assert got.dtype == dtype
         np.testing.assert_allclose(got, expected, rtol=1e-6)

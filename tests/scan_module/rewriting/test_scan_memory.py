@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from loop_tools import compiled, loops, numbers
+from loop_tools import compile_checked, loops, numbers
 
 import theano
 import theano.tensor as T
@@ -45,52 +45,52 @@ class TestSaveMem:
     ])  # fmt: skip
     def test_rows_that_are_kept(self, take, expected):
         h, _ = theano.scan(step, outputs_info=h0, n_steps=n)
-        f = compiled([h0, n], take(h), [0.3, 10], [0.3, 4])
+        f = compile_checked([h0, n], take(h), [0.3, 10], [0.3, 4])
         assert rows(f, [0.3, 10]) == expected
 
     def test_no_step_is_an_error_as_before(self):
         h, _ = theano.scan(step, outputs_info=h0, n_steps=n)
-        f = compiled([h0, n], h[-1], [0.3, 1])
+        f = compile_checked([h0, n], h[-1], [0.3, 1])
         with pytest.raises(IndexError):
             f(0.3, 0)
 
     def test_index_that_varies(self):
         k = T.iscalar("k")
         h, _ = theano.scan(step, outputs_info=h0, n_steps=n)
-        f = compiled([h0, n, k], h[k], [0.3, 5, -1], [0.3, 5, 2])
+        f = compile_checked([h0, n, k], h[k], [0.3, 5, -1], [0.3, 5, 2])
         assert rows(f, [0.3, 10, 0]) == [11]
 
     def test_output_that_is_not_read(self):
         (h, out), _ = theano.scan(lambda h: [step(h), T.exp(h) * step(h)], outputs_info=[h0, None], n_steps=n)
-        f = compiled([h0, n], out[-2], [0.3, 10], [0.3, 2])
+        f = compile_checked([h0, n], out[-2], [0.3, 10], [0.3, 2])
         assert max(rows(f, [0.3, 10])) <= 4
 
     def test_several_taps(self):
         start = T.dvector("start")
         h, _ = theano.scan(lambda a, b: T.tanh(a + 2 * b), outputs_info=[{"initial": start, "taps": [-3, -1]}], n_steps=n)
-        f = compiled([start, n], [h[-1], h[-2]], [numbers(3), 10], [numbers(3), 2])
+        f = compile_checked([start, n], [h[-1], h[-2]], [numbers(3), 10], [numbers(3), 2])
         assert rows(f, [numbers(3), 10]) == [5]
 
     def test_while_loop(self):
         h, _ = theano.scan(lambda h: (h * 2, until(h > 10)), outputs_info=h0, n_steps=n)
-        f = compiled([h0, n], [h[-1], h[-2]], [1.0, 100], [1.0, 3], [1.0, 2], [8.0, 50])
+        f = compile_checked([h0, n], [h[-1], h[-2]], [1.0, 100], [1.0, 3], [1.0, 2], [8.0, 50])
         assert rows(f, [1.0, 100]) == [3]
 
     def test_while_loop_of_one_step(self):
         h, _ = theano.scan(lambda h: (h * 2, until(h > 10)), outputs_info=h0, n_steps=n)
-        f = compiled([h0, n], h[-2:], [100.0, 100], [1.0, 100])
+        f = compile_checked([h0, n], h[-2:], [100.0, 100], [1.0, 100])
         assert f(100.0, 100)[0].shape == (1,)
 
     def test_constant_number_of_steps(self):
         h, _ = theano.scan(step, outputs_info=h0, n_steps=20)
-        f = compiled([h0], h[-1], [0.3])
+        f = compile_checked([h0], h[-1], [0.3])
         assert rows(f, [0.3]) == [2]
-        f = compiled([h0], h[-20], [0.3])
+        f = compile_checked([h0], h[-20], [0.3])
         assert rows(f, [0.3]) == [21]
 
     def test_gradient_keeps_what_it_needs(self):
         h, _ = theano.scan(step, outputs_info=h0, n_steps=n)
-        f = compiled([h0, n], [h[-1], T.grad(h[-1], h0)], [0.3, 6], [0.3, 1])
+        f = compile_checked([h0, n], [h[-1], T.grad(h[-1], h0)], [0.3, 6], [0.3, 1])
         assert max(rows(f, [0.3, 6])) >= 6
 
     def test_shared_variable(self):
@@ -106,7 +106,7 @@ class TestSaveMem:
 class TestInplace:
     def test_states_are_written_over_their_initial_values(self):
         h, _ = theano.scan(step, outputs_info=h0, n_steps=n)
-        (node,) = loops(compiled([h0, n], h, [0.3, 10]))
+        (node,) = loops(compile_checked([h0, n], h, [0.3, 10]))
         assert node.op.destroy_map == {0: [1]}
 
     def test_not_where_the_buffer_is_read_later(self):
@@ -116,19 +116,19 @@ class TestInplace:
         buffer = T.dvector("buffer")
         op = Scan([a], [T.tanh(a + 1)], {"n_sit_sot": 1, "tap_array": [[-1]]})
         out = op(n, buffer)
-        f = compiled([n, buffer], [out, buffer * 2], [3, numbers(4)])
+        f = compile_checked([n, buffer], [out, buffer * 2], [3, numbers(4)])
         assert not loops(f)[0].op.destroy_map
         g = theano.function([n, theano.In(buffer, mutable=True)], out)
         assert loops(g)[0].op.destroy_map == {0: [1]}
 
     def test_states_with_equal_initial_values(self):
         (a, b), _ = theano.scan(lambda v, a, b: [T.tanh(v + a), T.tanh(v - b)], x, [h0, h0])
-        (node,) = loops(compiled([x, h0], [a, b], [numbers(4), 0.5]))
+        (node,) = loops(compile_checked([x, h0], [a, b], [numbers(4), 0.5]))
         assert sorted(node.op.destroy_map) == [0, 1]
 
     def test_excluded(self):
         h, _ = theano.scan(step, outputs_info=h0, n_steps=n)
-        (node,) = loops(compiled([h0, n], h, [0.3, 10], excluding=("inplace",)))
+        (node,) = loops(compile_checked([h0, n], h, [0.3, 10], excluding=("inplace",)))
         assert not node.op.destroy_map
 
 
@@ -144,26 +144,26 @@ class TestShortLoops:
             n_steps=k,
         )
         outs = theano.clone([h, g, out], replace={k: T.constant(steps, dtype="int64")})
-        f = compiled([x, h0, start], outs, [numbers(4), 0.5, numbers(2)])
+        f = compile_checked([x, h0, start], outs, [numbers(4), 0.5, numbers(2)])
         assert not loops(f)
 
     def test_gradient(self):
         k = T.lscalar("k")
         h, _ = theano.scan(lambda v, h: T.tanh(v + h), x, h0, n_steps=k)
         gradients = theano.clone(T.grad(h[-1], [x, h0]), replace={k: T.constant(1, dtype="int64")})
-        f = compiled([x, h0], gradients, [numbers(4), 0.5])
+        f = compile_checked([x, h0], gradients, [numbers(4), 0.5])
         assert not loops(f)
 
     def test_last_value_only(self):
         k = T.lscalar("k")
         h, _ = theano.scan(lambda v, h: T.tanh(v + h), x, h0, n_steps=k)
-        f = compiled([x, h0], theano.clone(h[-1], replace={k: T.constant(1, dtype="int64")}), [numbers(4), 0.5])
+        f = compile_checked([x, h0], theano.clone(h[-1], replace={k: T.constant(1, dtype="int64")}), [numbers(4), 0.5])
         assert not loops(f)
 
     def test_two_steps_stay(self):
         k = T.lscalar("k")
         h, _ = theano.scan(lambda v, h: T.tanh(v + h), x, h0, n_steps=k)
-        f = compiled([x, h0], theano.clone(h, replace={k: T.constant(2, dtype="int64")}), [numbers(4), 0.5])
+        f = compile_checked([x, h0], theano.clone(h, replace={k: T.constant(2, dtype="int64")}), [numbers(4), 0.5])
         assert len(loops(f)) == 1
 
 
@@ -171,32 +171,32 @@ class TestMerge:
     def test_loops_of_the_same_length(self):
         a, _ = theano.scan(lambda v, h: T.tanh(v + h), x, h0)
         b, _ = theano.scan(lambda v, h: T.tanh(v * h), x, h0, go_backwards=True)
-        assert len(loops(compiled([x, h0], [a, b], [numbers(4), 0.5]))) == 1
-        assert len(loops(compiled([x, h0], [a, b], [numbers(4), 0.5], excluding=("scanOp_merge",)))) == 2
+        assert len(loops(compile_checked([x, h0], [a, b], [numbers(4), 0.5]))) == 1
+        assert len(loops(compile_checked([x, h0], [a, b], [numbers(4), 0.5], excluding=("scanOp_merge",)))) == 2
 
     def test_loops_that_need_each_other(self):
         a, _ = theano.scan(lambda v, h: T.tanh(v + h), x, h0)
         b, _ = theano.scan(lambda v, h: T.tanh(v * h), a, h0, n_steps=x.shape[0])
-        assert len(loops(compiled([x, h0], [a, b], [numbers(4), 0.5]))) == 2
+        assert len(loops(compile_checked([x, h0], [a, b], [numbers(4), 0.5]))) == 2
 
     def test_loops_of_different_lengths(self):
         y = T.dvector("y")
         a, _ = theano.scan(lambda v, h: T.tanh(v + h), x, h0)
         b, _ = theano.scan(lambda v, h: T.tanh(v + h), y, h0)
-        assert len(loops(compiled([x, y, h0], [a, b], [numbers(4), numbers(3), 0.5]))) == 2
+        assert len(loops(compile_checked([x, y, h0], [a, b], [numbers(4), numbers(3), 0.5]))) == 2
 
     def test_crossed_pairs(self):
         a, _ = theano.scan(lambda v, h: T.tanh(v + h), x, h0, n_steps=n)
         b, _ = theano.scan(lambda v, h: T.tanh(v - h), a[::-1], h0, n_steps=n)
         c, _ = theano.scan(lambda v, h: T.tanh(v * h), x, h0, n_steps=n)
         d, _ = theano.scan(lambda v, h: T.tanh(h - v), c[::-1], h0, n_steps=n)
-        f = compiled([x, h0, n], [a, b, c, d], [numbers(4), 0.5, 4], [numbers(4), 0.5, 2])
+        f = compile_checked([x, h0, n], [a, b, c, d], [numbers(4), 0.5, 4], [numbers(4), 0.5, 2])
         assert len(loops(f)) == 2
 
     def test_computations_in_common_are_done_once(self):
         a, _ = theano.scan(lambda v, h: T.tanh(v + h), x, h0)
         (b, c), _ = theano.scan(lambda v, h: [T.tanh(v + h), T.exp(T.tanh(v + h))], x, [h0, None])
-        (node,) = loops(compiled([x, h0], [a, b, c], [numbers(4), 0.5]))
+        (node,) = loops(compile_checked([x, h0], [a, b, c], [numbers(4), 0.5]))
         assert node.op.n_sit_sot == 1 and node.op.n_seqs == 1
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.special
 
 import theano
-from tests.tensor.helpers import PLAIN, REWRITTEN, check, run
+from tests.tensor.helpers import PLAIN, REWRITTEN, assert_like_numpy, evaluate
 from theano import tensor as T
 from theano.tensor import nnet
 from theano.tensor.nnet.softmax import logsoftmax_grad
@@ -34,7 +34,7 @@ def ops_of(function):
     (nnet.selu, lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x))),
 ])
 def test_activations(function, reference):
-    check(function, reference, X, rtol=1e-9)
+    assert_like_numpy(function, reference, X, rtol=1e-9)
     verify(function, X)
 
 
@@ -45,23 +45,23 @@ def test_activations_keep_single_precision():
 
 def test_the_limits_of_sigmoids():
     far = np.array([-1000.0, 1000.0])
-    np.testing.assert_array_equal(run(nnet.sigmoid, far), [0, 1])
-    np.testing.assert_allclose(run(nnet.ultra_fast_sigmoid, far), [0.00247262315663, 0.997527376843])
-    np.testing.assert_array_equal(run(nnet.hard_sigmoid, far), [0, 1])
-    np.testing.assert_allclose(run(nnet.ultra_fast_sigmoid, X), scipy.special.expit(X), atol=5e-2)
+    np.testing.assert_array_equal(evaluate(nnet.sigmoid, far), [0, 1])
+    np.testing.assert_allclose(evaluate(nnet.ultra_fast_sigmoid, far), [0.00247262315663, 0.997527376843])
+    np.testing.assert_array_equal(evaluate(nnet.hard_sigmoid, far), [0, 1])
+    np.testing.assert_allclose(evaluate(nnet.ultra_fast_sigmoid, X), scipy.special.expit(X), atol=5e-2)
 
 
 def test_softmaxes():
     b = np.random.RandomState(1).randn(5)
-    check(nnet.softmax, lambda x: np.exp(LOGP), X)
-    check(nnet.nnet.logsoftmax, lambda x: LOGP, X)
-    check(nnet.nnet.softmax_with_bias, lambda x, b: scipy.special.softmax(x + b, axis=1), X, b)
-    check(nnet.nnet.softmax_graph, lambda x: np.exp(LOGP), X)
+    assert_like_numpy(nnet.softmax, lambda x: np.exp(LOGP), X)
+    assert_like_numpy(nnet.nnet.logsoftmax, lambda x: LOGP, X)
+    assert_like_numpy(nnet.nnet.softmax_with_bias, lambda x, b: scipy.special.softmax(x + b, axis=1), X, b)
+    assert_like_numpy(nnet.nnet.softmax_graph, lambda x: np.exp(LOGP), X)
     for function in (nnet.softmax, nnet.nnet.logsoftmax):
         verify(function, X)
     verify(nnet.nnet.softmax_with_bias, X, b)
     verify(nnet.nnet.softmax_grad, X, np.exp(LOGP))
-    np.testing.assert_array_equal(run(nnet.softmax, np.array([[1000.0, 1000], [-1000, 0]])), [[0.5, 0.5], [0, 1]])
+    np.testing.assert_array_equal(evaluate(nnet.softmax, np.array([[1000.0, 1000], [-1000, 0]])), [[0.5, 0.5], [0, 1]])
     with pytest.warns(UserWarning):
         assert nnet.softmax(T.dvector()).broadcastable == (True, False)
     for bad in (T.dtensor3(), T.lmatrix()):
@@ -75,7 +75,7 @@ def test_r_operators_of_softmaxes_agree_with_l_operators():
     for function in (nnet.softmax, nnet.nnet.logsoftmax):
         forward = theano.function([x, v], T.Rop(function(x), x, v), mode=PLAIN)(X, direction)
         eps = 1e-6
-        numeric = (run(function, X + eps * direction) - run(function, X - eps * direction)) / (2 * eps)
+        numeric = (evaluate(function, X + eps * direction) - evaluate(function, X - eps * direction)) / (2 * eps)
         np.testing.assert_allclose(forward, numeric, rtol=1e-5)
 
 
@@ -95,9 +95,9 @@ def test_second_derivatives_of_the_logsoftmax():
 @pytest.mark.parametrize("mode", [PLAIN, REWRITTEN, None])
 def test_gradients_of_matrices_that_are_no_softmaxes(mode):
     g, p = np.random.RandomState(2).randn(4, 5), np.random.RandomState(3).rand(4, 5) * 3
-    got = run(nnet.nnet.softmax_grad, g, p, mode=mode)
+    got = evaluate(nnet.nnet.softmax_grad, g, p, mode=mode)
     np.testing.assert_allclose(got, (g - (g * p).sum(axis=1, keepdims=True)) * p, rtol=1e-12)
-    got = run(logsoftmax_grad, g, p, mode=mode)
+    got = evaluate(logsoftmax_grad, g, p, mode=mode)
     np.testing.assert_allclose(got, g - g.sum(axis=1, keepdims=True) * p, rtol=1e-12)
 
 
@@ -119,11 +119,11 @@ def test_crossentropies():
     b = np.random.RandomState(1).randn(5)
     nll = -LOGP[np.arange(4), LABELS]
     p, q = np.exp(LOGP), np.full((4, 5), 0.2)
-    check(nnet.categorical_crossentropy, lambda p, y: nll, p, LABELS)
-    check(nnet.categorical_crossentropy, lambda p, q: -(q * np.log(p)).sum(1), p, q)
+    assert_like_numpy(nnet.categorical_crossentropy, lambda p, y: nll, p, LABELS)
+    assert_like_numpy(nnet.categorical_crossentropy, lambda p, q: -(q * np.log(p)).sum(1), p, q)
     biased = scipy.special.log_softmax(X + b, axis=1)
     fused = nnet.nnet.crossentropy_softmax_argmax_1hot_with_bias
-    for got, right in zip(run(lambda *a: fused(*a, return_list=True), X, b, LABELS),
+    for got, right in zip(evaluate(lambda *a: fused(*a, return_list=True), X, b, LABELS),
                           (-biased[np.arange(4), LABELS], np.exp(biased), biased.argmax(1))):
         np.testing.assert_allclose(got, right)
     for k in (0, 1):
@@ -138,16 +138,16 @@ def test_one_gradient_for_all_rows(mode):
     probabilities = np.exp(LOGP)
     expected = 2 * (probabilities - np.eye(5)[LABELS])
     for gradient in (np.array(2.0), np.full(4, 2.0)):
-        got = run(nnet.nnet.crossentropy_softmax_1hot_with_bias_dx, gradient, probabilities, LABELS, mode=mode)
+        got = evaluate(nnet.nnet.crossentropy_softmax_1hot_with_bias_dx, gradient, probabilities, LABELS, mode=mode)
         np.testing.assert_allclose(got, expected)
 
 
 def test_labels_that_are_no_columns_raise():
     for bad in (LABELS + 1, LABELS - 1, LABELS[:3]):
         with pytest.raises(ValueError):
-            run(nnet.categorical_crossentropy, np.exp(LOGP), bad)
+            evaluate(nnet.categorical_crossentropy, np.exp(LOGP), bad)
         with pytest.raises(ValueError):
-            run(lambda x, y: nnet.nnet.crossentropy_softmax_1hot(x, y)[0], X, bad)
+            evaluate(lambda x, y: nnet.nnet.crossentropy_softmax_1hot(x, y)[0], X, bad)
     with pytest.raises(TypeError):
         nnet.categorical_crossentropy(T.dmatrix(), T.dtensor3())
     with pytest.raises(TypeError):
@@ -169,23 +169,23 @@ def test_sigmoid_binary_crossentropy_in_other_dtypes(dtype, target_dtype):
 def test_binary_crossentropies_agree_and_stay_finite():
     target = np.random.RandomState(1).rand(4, 5)
     expected = -(target * np.log(scipy.special.expit(X)) + (1 - target) * np.log(1 - scipy.special.expit(X)))
-    check(nnet.sigmoid_binary_crossentropy, lambda x, t: expected, X, target)
-    check(lambda x, t: nnet.binary_crossentropy(nnet.sigmoid(x), t), lambda x, t: expected, X, target)
+    assert_like_numpy(nnet.sigmoid_binary_crossentropy, lambda x, t: expected, X, target)
+    assert_like_numpy(lambda x, t: nnet.binary_crossentropy(nnet.sigmoid(x), t), lambda x, t: expected, X, target)
     far = np.array([-1000.0, 1000.0])
-    np.testing.assert_array_equal(run(nnet.sigmoid_binary_crossentropy, far, np.array([1.0, 0.0])), [1000, 1000])
-    stable = run(lambda x, t: nnet.binary_crossentropy(nnet.sigmoid(x), t), far, np.array([1.0, 0.0]), mode=REWRITTEN)
+    np.testing.assert_array_equal(evaluate(nnet.sigmoid_binary_crossentropy, far, np.array([1.0, 0.0])), [1000, 1000])
+    stable = evaluate(lambda x, t: nnet.binary_crossentropy(nnet.sigmoid(x), t), far, np.array([1.0, 0.0]), mode=REWRITTEN)
     np.testing.assert_allclose(stable, [1000, 1000])
 
 
 def test_columns_are_prepended():
-    np.testing.assert_array_equal(run(nnet.nnet.prepend_1_to_each_row, X)[:, 0], np.ones(4))
-    got = run(nnet.nnet.prepend_scalar_to_each_row, np.array(7.0), X)
+    np.testing.assert_array_equal(evaluate(nnet.nnet.prepend_1_to_each_row, X)[:, 0], np.ones(4))
+    got = evaluate(nnet.nnet.prepend_scalar_to_each_row, np.array(7.0), X)
     np.testing.assert_array_equal(got, np.hstack([np.full((4, 1), 7.0), X]))
     verify(nnet.nnet.prepend_scalar_to_each_row, np.array(7.0), X)
 
 
 def test_confusion_matrix():
-    counts, labels = run(lambda a, p: nnet.confusion_matrix(a, p), np.array([2, 0, 2, 1]), np.array([0, 0, 2, 2]))
+    counts, labels = evaluate(lambda a, p: nnet.confusion_matrix(a, p), np.array([2, 0, 2, 1]), np.array([0, 0, 2, 2]))
     np.testing.assert_array_equal(labels, [0, 1, 2])
     np.testing.assert_array_equal(counts, [[1, 0, 0], [0, 0, 1], [1, 0, 1]])
     with pytest.raises(ValueError):
@@ -241,4 +241,4 @@ def test_approximate_sigmoids_replace_exact_ones_when_asked_for():
     x = T.dvector()
     for name, function in (("local_ultra_fast_sigmoid", nnet.ultra_fast_sigmoid), ("local_hard_sigmoid", nnet.hard_sigmoid)):
         f = theano.function([x], nnet.sigmoid(x), mode=REWRITTEN.including(name))
-        np.testing.assert_allclose(f(X[0]), run(function, X[0]))
+        np.testing.assert_allclose(f(X[0]), evaluate(function, X[0]))

@@ -90,7 +90,7 @@ def label(case: ByName) -> str:
     return case.name
 
 
-def compiled(g: Given, outputs: Any, mode: Any) -> Any:
+def compile_given(g: Given, outputs: Any, mode: Any) -> Any:
     return theano.function(g.inputs, outputs, mode=mode, on_unused_input="ignore")
 
 
@@ -102,14 +102,14 @@ def check_fires(case: ByName, dtype: str) -> None:
     """The rewrite does what it promises; values and gradients are those of the graph as it was written."""
     g = Given(dtype)
     outputs = as_list(case.build(g))
-    functions = [compiled(g, outputs, mode) for mode in case.modes]
+    functions = [compile_given(g, outputs, mode) for mode in case.modes]
     assert tuple(map(case.look, functions)) == case.found
     everything = list(outputs)
     if case.gradient:
         total = sum(out.sum() for out in outputs)
         everything += theano.grad(total, g.floats, disconnected_inputs="ignore")
-        functions.append(compiled(g, everything, case.modes[1]))
-    plain = compiled(g, everything, OFF)
+        functions.append(compile_given(g, everything, case.modes[1]))
+    plain = compile_given(g, everything, OFF)
     some = False
     for values in g.both_values:
         wanted = plain(*values)
@@ -130,7 +130,7 @@ def check_near_miss(case: ByName) -> Any:
     """With and without the rewrite the compiled graph is the same; returns the function."""
     g = Given("float64")
     outputs = as_list(case.near_miss(g))
-    without, with_it = (compiled(g, outputs, mode) for mode in case.modes)
+    without, with_it = (compile_given(g, outputs, mode) for mode in case.modes)
     assert text(with_it) == text(without)
     return with_it
 

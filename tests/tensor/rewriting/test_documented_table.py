@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from by_name import Given, compiled, ops
+from by_name import Given, compile_given, ops
 
 import theano
 import theano.tensor as T
@@ -199,13 +199,13 @@ IDS = [f"{row.row}-{row.name}-{i}" for i, row in enumerate(TABLE)]
 @pytest.mark.parametrize("row", TABLE, ids=IDS)
 def test_row_is_in_its_modes_and_in_no_other(row):
     g = Given("float64")
-    wanted = compiled(g, row.build(g), theano.Mode("vm", None))(*g.values)
+    wanted = compile_given(g, row.build(g), theano.Mode("vm", None))(*g.values)
     shown = []
     for name in MODES:
-        f = compiled(g, row.build(g), row.mode(name))
+        f = compile_given(g, row.build(g), row.mode(name))
         if row.shows(f):
             shown.append(name)
-            assert not row.shows(compiled(g, row.build(g), row.mode(name, row.name))), name
+            assert not row.shows(compile_given(g, row.build(g), row.mode(name, row.name))), name
         value = f(*g.values)
         assert value.dtype == wanted.dtype
         np.testing.assert_allclose(value, wanted, rtol=1e-12)
@@ -215,14 +215,14 @@ def test_row_is_in_its_modes_and_in_no_other(row):
 def test_none_applies_nothing():
     g = Given("float64")
     for row in TABLE:
-        assert not row.shows(compiled(g, row.build(g), row.mode("None"))), row
+        assert not row.shows(compile_given(g, row.build(g), row.mode("None"))), row
 
 
 def test_the_modes_are_named_twice():
     g = Given("float64")
     out = T.tanh(T.dot(g.w, g.u) + g.z * 1) * 2
     for one, other in (("o4", "fast_run"), ("o1", "fast_compile"), ("Stabilization", "stabilize")):
-        texts = [theano.printing.debugprint(compiled(g, out, theano.Mode("vm", name)), file="str") for name in (one, other)]
+        texts = [theano.printing.debugprint(compile_given(g, out, theano.Mode("vm", name)), file="str") for name in (one, other)]
         assert texts[0] == texts[1]
 
 

@@ -1,7 +1,7 @@
 """Rewrites of systems, inverses and determinants of matrices, with and without hints about them, by their names."""
 
 import pytest
-from by_name import DTYPES, FAST, ByName, ByNameTests, Given, check_fires, compiled, count, kinds, ops
+from by_name import DTYPES, FAST, ByName, ByNameTests, Given, check_fires, compile_given, count, kinds, ops
 
 import theano.tensor as T
 from theano.sandbox.linalg.ops import Cholesky, Det, Hint, HintsFeature, Solve, psd
@@ -83,7 +83,7 @@ class TestMatrices(ByNameTests):
 def test_what_hints_say_is_remembered_by_the_graph(dtype):
     g = Given(dtype)
     out = solve(psd(g.z), g.u)
-    f, without = (compiled(g, out, mode) for mode in (FAST, FAST.excluding("HintsOpt")))
+    f, without = (compile_given(g, out, mode) for mode in (FAST, FAST.excluding("HintsOpt")))
     features = [any(isinstance(feature, HintsFeature) for feature in h.maker.fgraph._features) for h in (f, without)]
     assert features == [True, False]
     # What nothing remembers when the hint has gone is not made use of.

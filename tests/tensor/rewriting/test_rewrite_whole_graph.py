@@ -4,7 +4,7 @@ registered names; and those that prepare, check, merge or print a graph.
 
 import numpy as np
 import pytest
-from by_name import DTYPES, FAST, OFF, ByName, ByNameTests, Given, compiled, count, kinds, ops, text
+from by_name import DTYPES, FAST, OFF, ByName, ByNameTests, Given, compile_given, count, kinds, ops, text
 
 import theano
 import theano.tensor as T
@@ -164,10 +164,10 @@ def test_merging(name, dtype):
     g = Given(dtype)
     outputs = [(g.x + g.y) * g.number([1, 2, 3, 4]), T.tanh(g.x + g.y), T.exp(g.x) * g.number([1, 2, 3, 4])]
     slopes = theano.grad(sum(out.sum() for out in outputs), [g.x, g.y])
-    off, on = (compiled(g, outputs, mode) for mode in (OFF, MERGING[name]))
+    off, on = (compile_given(g, outputs, mode) for mode in (OFF, MERGING[name]))
     assert (adds(off), adds(on)) == (2, 1)
     assert (constants(off), constants(on)) == (2, 1)
-    wanted, got = (compiled(g, outputs + slopes, mode)(*g.values) for mode in (OFF, MERGING[name]))
+    wanted, got = (compile_given(g, outputs + slopes, mode)(*g.values) for mode in (OFF, MERGING[name]))
     for a, b in zip(got, wanted, strict=True):
         assert a.dtype == b.dtype == dtype
         np.testing.assert_array_equal(a, b)
@@ -177,7 +177,7 @@ def test_merging(name, dtype):
 def test_what_differs_is_not_merged(name):
     g = Given("float64")
     outputs = [T.exp(g.x + g.y), T.exp(g.y + g.x), T.exp(g.x - g.y), T.cast(g.x, "float32") + 1]
-    off, on = (compiled(g, outputs, mode) for mode in (OFF, MERGING[name]))
+    off, on = (compile_given(g, outputs, mode) for mode in (OFF, MERGING[name]))
     assert text(off) == text(on)
 
 
@@ -198,7 +198,7 @@ def test_each_merging_has_its_place(name, position):
     found = []
     for place in (position - 1e-3, position + 1e-3):
         mode = theano.Mode("vm", Query(include=[name]).register((Doubling(), place)))
-        found.append(adds(compiled(g, [T.exp(total), T.tanh(total)], mode)))
+        found.append(adds(compile_given(g, [T.exp(total), T.tanh(total)], mode)))
     assert found == [1, 2]
 
 
@@ -300,18 +300,18 @@ def test_nothing_is_destroyed_that_is_needed(dtype):
     slopes = theano.grad(sum(out.sum() for out in outputs), [g.w])
 
     def made(outputs, *names):
-        return compiled(g, outputs, theano.Mode("vm", Query(include=names).register((InPlace(), 50))))
+        return compile_given(g, outputs, theano.Mode("vm", Query(include=names).register((InPlace(), 50))))
 
     f, without = made(outputs, "add_destroy_handler"), made(outputs)
     features = [[type(feature) for feature in h.maker.fgraph._features] for h in (f, without)]
     assert [DestroyHandler in kinds_of for kinds_of in features] == [True, False]
     assert [sorted(in_place(T.Elemwise)(h)) for h in (f, without)] == [[False, False, True], [False, True, True]]
     kept = [np.copy(value) for value in g.values]
-    for result, wanted in zip(f(*g.values), compiled(g, outputs, OFF)(*g.values), strict=True):
+    for result, wanted in zip(f(*g.values), compile_given(g, outputs, OFF)(*g.values), strict=True):
         assert result.dtype == dtype
         np.testing.assert_array_equal(result, wanted)
     np.testing.assert_array_equal(
-        made(slopes, "add_destroy_handler")(*g.values)[0], compiled(g, slopes, OFF)(*g.values)[0]
+        made(slopes, "add_destroy_handler")(*g.values)[0], compile_given(g, slopes, OFF)(*g.values)[0]
     )
     for value, before in zip(g.values, kept, strict=True):
         np.testing.assert_array_equal(value, before)
@@ -339,7 +339,7 @@ def test_missing_stack_traces_are_found(dtype):
 
     def made(checked, copies):
         query = Query(include=["CheckStackTrace"] if checked else [])
-        return compiled(g, T.tanh(g.x), theano.Mode("vm", query.register((Untraced(copies), 1))))
+        return compile_given(g, T.tanh(g.x), theano.Mode("vm", query.register((Untraced(copies), 1))))
 
     with theano.configparser.change_flags(check_stack_trace="raise"):
         with pytest.raises(AssertionError, match="Empty stack trace"):
@@ -355,14 +355,14 @@ def test_missing_stack_traces_are_found(dtype):
 def test_the_graph_is_printed_on_demand_at_its_place(capsys):
     g = Given("float64")
     out = T.log(T.exp(g.x) / 1 + 1 * g.number(1))
-    compiled(g, out, FAST)
+    compile_given(g, out, FAST)
     assert not capsys.readouterr().out
     shown = {}
     for name, header in (("Print1.21", "Post-canonicalize"), ("Print1.51", "Post-stabilize")):
-        f = compiled(g, out, FAST.including(name))
+        f = compile_given(g, out, FAST.including(name))
         shown[name] = capsys.readouterr().out
         assert header in shown[name]
-        assert text(f) == text(compiled(g, out, FAST))
+        assert text(f) == text(compile_given(g, out, FAST))
     # What is canonical divides by no one; what is stable has no logarithm of a sum.
     assert all("true_div" not in printed for printed in shown.values())
     assert ["log" in printed for printed in shown.values()] == [True, False]
@@ -372,7 +372,7 @@ def test_shapes_are_forgotten_on_demand():
     g = Given("float64")
     features = []
     for mode in (FAST, FAST.including("UnShapeOpt")):
-        f = compiled(g, T.exp(T.dot(g.m, g.w)).shape, mode)
+        f = compile_given(g, T.exp(T.dot(g.m, g.w)).shape, mode)
         # What asked for shapes before it has them.
         assert count("Dot22")(f) == 0
         np.testing.assert_array_equal(f(*g.values), [4, 3])
