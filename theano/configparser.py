@@ -22,6 +22,7 @@ from typing import Any
 
 from theano.process import at_fork, new_lock
 
+
 class TheanoConfigWarning(Warning):
     """Something in ``THEANO_FLAGS`` or in a ``.theanorc`` file has no effect."""
 

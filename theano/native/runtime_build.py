@@ -9,6 +9,7 @@ import sys
 import warnings
 from types import ModuleType
 
+from theano.native.memory_limit import memory_limit
 from theano.process import new_lock, temporary_directory
 
 NAME = "theano.native._runtime"
@@ -28,7 +29,11 @@ def load_runtime() -> ModuleType | None:
     if not _state:
         with _lock:
             if not _state:
-                _state.append(_import() or build_runtime())
+                runtime = _import() or build_runtime()
+                memory = memory_limit()
+                if runtime is not None and memory is not None:
+                    runtime.pool_set_memory(memory)
+                _state.append(runtime)
     return _state[0]
 
 

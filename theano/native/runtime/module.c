@@ -27,6 +27,17 @@ static PyObject *pool_set_limit(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 
+static PyObject *pool_set_memory(PyObject *self, PyObject *arg)
+{
+    (void)self;
+    size_t n = PyLong_AsSize_t(arg);
+    if (n == (size_t)-1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    thn_pool_set_memory(n);
+    Py_RETURN_NONE;
+}
+
 static PyObject *pool_trim(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -39,6 +50,7 @@ static PyMethodDef methods[] = {
     {"pool_stats", pool_stats, METH_NOARGS, "Bytes retained and in use by the memory pool, the most in use since the last trim, and the limit of what is\n"
      "retained."},
     {"pool_set_limit", pool_set_limit, METH_O, "Set how many bytes of freed blocks the pool retains."},
+    {"pool_set_memory", pool_set_memory, METH_O, "Set how many bytes the process may use; the pool retains a quarter at most."},
     {"pool_trim", pool_trim, METH_NOARGS, "Return all retained blocks to the system."},
     {NULL, NULL, 0, NULL},
 };

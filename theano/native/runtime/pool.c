@@ -2,7 +2,8 @@
  *
  * Blocks come in size classes, eight to a power of two, so that a block serves every request of about its size and at
  * most an eighth is wasted. A freed block goes to its class's free list: a function that is called again finds its pages
- * already mapped, which for big arrays saves as much time as the arithmetic takes. What is retained is bounded.
+ * already mapped, which for big arrays saves as much time as the arithmetic takes. What is retained is bounded: by a quarter of the
+ * memory that the process may use, and by what is left of it.
  *
  * Each block has a 64-byte header in front of its data. Big blocks are mapped on huge-page boundaries; their data starts
  * at a rotating multiple of 192 bytes so that arrays of a power-of-two size do not share cache sets.
@@ -19,7 +20,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #define THN_HAVE_MMAP 1
 #endif
 
@@ -43,7 +43,8 @@ typedef struct Block {
 _Static_assert(sizeof(Block) <= HEADER, "the header must fit in front of the data");
 
 static Block *free_lists[NCLASSES];
-static size_t retained_bytes, in_use_bytes, peak_bytes, retain_limit;
+static size_t retained_bytes, in_use_bytes, peak_bytes;
+static size_t retain_limit = (size_t)1 << 30, memory_bytes = (size_t)-1;
 static unsigned stagger;
 static atomic_flag pool_lock = ATOMIC_FLAG_INIT;
 
@@ -74,17 +75,6 @@ void thn_pool_init(void)
 #ifdef THN_HAVE_MMAP
     pthread_atfork(lock, unlock, unlock);
 #endif
-}
-
-static size_t default_limit(void)
-{
-#if defined(THN_HAVE_MMAP) && defined(_SC_PHYS_PAGES)
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && page > 0) {
-        return (size_t)pages / 4 * (size_t)page;
-    }
-#endif
-    return (size_t)1 << 30;
 }
 
 /* The class whose capacity is the smallest that holds n, and that capacity. */
@@ -178,7 +168,11 @@ void *thn_pool_alloc(size_t n)
         unlock();
         return (char *)b + HEADER;
     }
+    const int scarce = retained_bytes > 0 && retained_bytes + in_use_bytes + capacity > memory_bytes;
     unlock();
+    if (scarce) {
+        thn_pool_trim();
+    }
     b = system_alloc(capacity, c);
     if (!b) {
         thn_pool_trim();
@@ -200,9 +194,6 @@ void thn_pool_free(void *p)
     }
     Block *b = (Block *)((char *)p - HEADER);
     lock();
-    if (!retain_limit) {
-        retain_limit = default_limit();
-    }
     in_use_bytes -= b->capacity;
     if (retained_bytes + b->capacity <= retain_limit) {
         b->next = free_lists[b->size_class];
@@ -246,16 +237,21 @@ void thn_pool_trim(void)
 void thn_pool_set_limit(size_t bytes)
 {
     lock();
-    retain_limit = bytes ? bytes : 1;
+    retain_limit = bytes;
+    unlock();
+}
+
+void thn_pool_set_memory(size_t bytes)
+{
+    lock();
+    memory_bytes = bytes;
+    retain_limit = bytes / 4;
     unlock();
 }
 
 void thn_pool_stats(size_t *retained, size_t *in_use, size_t *peak, size_t *limit)
 {
     lock();
-    if (!retain_limit) {
-        retain_limit = default_limit();
-    }
     *retained = retained_bytes;
     *in_use = in_use_bytes;
     *peak = peak_bytes;

@@ -26,7 +26,7 @@
  *   prog.ninstrs, prog.ncells, prog.need_update_inputs (always False: updates are done here)
  *
  *   instruction_table(), instruction_choices(): see instructions.c
- *   pool_stats() -> dict(retained, in_use, peak, limit); pool_set_limit(bytes); pool_trim()
+ *   pool_stats() -> dict(retained, in_use, peak, limit); pool_set_limit(bytes); pool_set_memory(bytes); pool_trim()
  *   blas_set(pointers, name), blas_name(): see theano/native/blas_library.py
  *   FastCall            see fastcall.c
  *

@@ -1,0 +1,137 @@
+"""How much memory the pool takes itself to have: the machine's, or that of a container."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.native.vm_tools import runtime
+from theano.native.memory_limit import memory_limit
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="control groups are Linux's")
+
+MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+MEBI = 1 << 20
+V2 = "30 20 0:26 {top} /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+V1 = (
+    "31 20 0:27 / /sys/fs/cgroup ro - tmpfs tmpfs ro,mode=755\n"
+    "32 31 0:28 {top} /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+    "33 31 0:29 {top} /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+)
+
+
+def tree(root, groups, mounts, **files):
+    """A machine's files; a name of `files` has `__` for slashes and is below the mount of the control groups."""
+    texts = {"proc/self/cgroup": groups, "proc/self/mountinfo": mounts}
+    texts |= {"sys/fs/cgroup/" + name.replace("__", "/"): text for name, text in files.items()}
+    for name, text in texts.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return str(root)
+
+
+def limits(**files):
+    return {name.replace("_max", ".max").replace("_high", ".high"): f"{text}\n" for name, text in files.items()}
+
+
+def test_the_machine_where_there_are_no_groups(tmp_path):
+    assert memory_limit(str(tmp_path)) == MACHINE
+
+
+def test_version_2_in_a_container(tmp_path):
+    root = tree(tmp_path, "0::/\n", V2.format(top="/"), **limits(memory_max=512 * MEBI, memory_high="max"))
+    assert memory_limit(root) == 512 * MEBI
+
+
+def test_a_throttle_counts_as_a_limit(tmp_path):
+    root = tree(tmp_path, "0::/\n", V2.format(top="/"), **limits(memory_max=512 * MEBI, memory_high=300 * MEBI))
+    assert memory_limit(root) == 300 * MEBI
+
+
+def test_the_least_of_nested_groups(tmp_path):
+    files = limits(user__memory_max=256 * MEBI, user__job__memory_max=1024 * MEBI, user__job__step__memory_max="max")
+    assert memory_limit(tree(tmp_path, "0::/user/job/step\n", V2.format(top="/"), **files)) == 256 * MEBI
+
+
+def test_groups_of_others_do_not_count(tmp_path):
+    files = limits(user__memory_max=256 * MEBI, other__memory_max=MEBI)
+    assert memory_limit(tree(tmp_path, "0::/user\n", V2.format(top="/"), **files)) == 256 * MEBI
+
+
+def test_version_1_seen_from_the_machine(tmp_path):
+    files = {
+        "memory__docker__memory.limit_in_bytes": "9223372036854771712\n",
+        "memory__docker__abc__memory.limit_in_bytes": f"{700 * MEBI}\n",
+    }
+    groups = "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n1:name=systemd:/docker/abc\n0::/\n"
+    assert memory_limit(tree(tmp_path, groups, V1.format(top="/"), **files)) == 700 * MEBI
+
+
+def test_version_1_whose_mount_is_the_own_group(tmp_path):
+    files = {"memory__memory.limit_in_bytes": f"{700 * MEBI}\n"}
+    groups = "4:memory:/docker/abc\n"
+    assert memory_limit(tree(tmp_path, groups, V1.format(top="/docker/abc"), **files)) == 700 * MEBI
+
+
+def test_a_group_outside_of_the_mount(tmp_path):
+    root = tree(tmp_path, "0::/../other\n", V2.format(top="/"), **limits(memory_max=600 * MEBI))
+    assert memory_limit(root) == 600 * MEBI
+
+
+def test_both_versions_at_once(tmp_path):
+    files = {"memory__a__memory.limit_in_bytes": f"{700 * MEBI}\n"}
+    groups = "4:memory:/a\n0::/b\n"
+    mounts = V1.format(top="/") + V2.format(top="/").replace("/sys/fs/cgroup ", "/sys/fs/cgroup/unified ")
+    assert memory_limit(tree(tmp_path, groups, mounts, **files, **limits(unified__b__memory_max=500 * MEBI))) == 500 * MEBI
+
+
+def test_no_limit_is_more_than_the_machine_has(tmp_path):
+    assert memory_limit(tree(tmp_path, "0::/\n", V2.format(top="/"), **limits(memory_max=1 << 60))) == MACHINE
+
+
+def test_a_mount_point_with_a_space(tmp_path):
+    mounts = V2.format(top="/").replace("/sys/fs/cgroup ", r"/sys/fs/cgroup/my\040groups ")
+    root = tree(tmp_path, "0::/\n", mounts, **{"my groups__memory.max": f"{MEBI}\n"})
+    assert memory_limit(root) == MEBI
+
+
+def test_files_that_make_no_sense(tmp_path):
+    assert memory_limit(tree(tmp_path, "0::/x\n", V2.format(top="/"), **limits(x__memory_max="?"))) == MACHINE
+
+
+def test_the_pool_retains_a_quarter_at_most():
+    code = "from theano.native.runtime_build import load_runtime; print(load_runtime().pool_stats()['limit'])"
+    known = memory_limit()
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert int(found.stdout) == known // 4
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_DATA, ({2048 * MEBI}, -1)); {code}"
+    found = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True, check=True, timeout=60)
+    assert int(found.stdout) == min(known, 2048 * MEBI) // 4
+
+
+def test_the_pool_gives_blocks_back_before_it_takes_more_than_there_is():
+    import theano
+    import theano.tensor as tt
+
+    x = tt.dvector()
+    f = theano.function([x], x + 1)
+    before = runtime.pool_stats()
+    try:
+        runtime.pool_trim()
+        used = runtime.pool_stats()["in_use"]
+        runtime.pool_set_memory(used + 100 * MEBI)
+        assert runtime.pool_stats()["limit"] == (used + 100 * MEBI) // 4
+        f(np.zeros(MEBI))
+        assert runtime.pool_stats()["retained"] >= 8 * MEBI
+        big = f(np.zeros(12 * MEBI))
+        stats = runtime.pool_stats()
+        assert stats["retained"] == 0
+        assert stats["in_use"] >= used + big.nbytes
+        del big
+    finally:
+        runtime.pool_trim()
+        runtime.pool_set_memory(4 * before["limit"])
+    assert runtime.pool_stats()["limit"] == before["limit"]
