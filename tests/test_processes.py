@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from tests.tools import run_program
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
 
 PRELUDE = """
@@ -67,17 +69,15 @@ def background(work):
 """
 
 
-def run(code, timeout=240, env=None, **kwargs):
-    done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + textwrap.dedent(code)],
-        capture_output=True, text=True, timeout=timeout, env={**os.environ, **(env or {})}, **kwargs,
-    )  # fmt: skip
+def output_of(code, flags=None):
+    """What a program that begins with the prelude prints; it must not fail."""
+    done = run_program(PRELUDE + textwrap.dedent(code), flags)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 
 
 def test_forks_while_another_thread_compiles(tmp_path):
-    run(
+    output_of(
         """
         numbers = iter(range(1000))
         end = background(lambda: compile_and_run(next(numbers)))
@@ -86,23 +86,23 @@ def test_forks_while_another_thread_compiles(tmp_path):
             in_child(lambda: compile_and_run(5000 + k))
         end()
         """,
-        env={"THEANO_FLAGS": f"base_compiledir={tmp_path}"},
+        flags=f"base_compiledir={tmp_path}",
     )
 
 
 def test_a_fork_in_the_first_compilation(tmp_path):
-    run(
+    output_of(
         """
         end = background(compile_and_run)
         in_child(compile_and_run)
         end()
         """,
-        env={"THEANO_FLAGS": f"base_compiledir={tmp_path}"},
+        flags=f"base_compiledir={tmp_path}",
     )
 
 
 def test_a_fork_while_another_thread_holds_every_lock():
-    run(
+    output_of(
         """
         from theano.process import _locks
         compile_and_run()
@@ -136,7 +136,7 @@ def test_a_fork_while_another_thread_holds_every_lock():
 
 
 def test_what_the_forking_thread_holds_it_keeps():
-    run(
+    output_of(
         """
         from theano.gof.compilelock import get_lock, release_lock
         get_lock()
@@ -155,7 +155,7 @@ def test_what_the_forking_thread_holds_it_keeps():
 
 @pytest.mark.parametrize("call", ["f(value)", "f._slow_call(value)", "g(matrix)", "h(value)"])
 def test_forks_while_another_thread_runs_the_function(call):
-    run(
+    output_of(
         f"""
         theano.config.threads = 2
         state = theano.shared(np.zeros(300_000))
@@ -178,7 +178,7 @@ def test_forks_while_another_thread_runs_the_function(call):
 
 
 def test_a_child_forgets_what_other_threads_had_switched():
-    run(
+    output_of(
         """
         from theano.gof.graph import Variable
         from theano.gof.rewriting.base import garbage_collection_paused
@@ -216,7 +216,7 @@ def test_a_child_forgets_what_other_threads_had_switched():
 def test_a_child_leaves_the_directories_of_its_parent_alone(tmp_path):
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels").chmod(0o777)
-    run(
+    output_of(
         """
         import warnings
         warnings.simplefilter("ignore")
@@ -234,7 +234,7 @@ def test_a_child_leaves_the_directories_of_its_parent_alone(tmp_path):
         shutil.rmtree(private)
         compile_and_run(4)
         """,
-        env={"THEANO_FLAGS": f"compiledir={tmp_path}"},
+        flags=f"compiledir={tmp_path}",
     )
 
 
@@ -288,7 +288,7 @@ def test_an_interrupt_ends_the_compilers(tmp_path):
 
 
 def test_an_interrupted_call_leaves_random_state_as_it_was():
-    run(
+    output_of(
         """
         from theano.tensor.shared_randomstreams import RandomStreams
         stream = RandomStreams(3)

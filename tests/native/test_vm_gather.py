@@ -15,7 +15,7 @@ assert runtime is not None
 SETTINGS = settings(max_examples=40, deadline=None)
 
 
-def compiled(inputs, outputs, **kwargs):
+def compile_natively(inputs, outputs, **kwargs):
     """A function of which no part runs in Python, but for making slices."""
     f = theano.function(inputs, outputs, **kwargs)
     python = [i.node.op for i in f.fn.instrs if i.op.runs_python]
@@ -63,7 +63,7 @@ def test_reading_and_writing(case, set_it):
     expected = x[index]
     v = theano.shared(x, borrow=False)
     read = tt.as_tensor_variable(v)[index]
-    assert_array_equal(compiled([], read)(), expected)
+    assert_array_equal(compile_natively([], read)(), expected)
     value = 7.0 if set_it else np.arange(float(expected.size)).reshape(expected.shape)
     changed = x.copy()
     if set_it:
@@ -72,15 +72,15 @@ def test_reading_and_writing(case, set_it):
     else:
         np.add.at(changed, index, value)
         new = tt.inc_subtensor(v[index], value)
-    assert_allclose(compiled([], new)(), changed)
+    assert_allclose(compile_natively([], new)(), changed)
     assert_array_equal(v.get_value(), x)
-    compiled([], [], updates=[(v, new)])()
+    compile_natively([], [], updates=[(v, new)])()
     assert_allclose(v.get_value(), changed)
 
 
 def test_slices_with_symbolic_ends():
     x, i, k = tt.dtensor3("x"), tt.lvector("i"), tt.lscalar("k")
-    f = compiled([x, i, k], [x[i, k:, None], tt.inc_subtensor(x[i, :k], 1.0)])
+    f = compile_natively([x, i, k], [x[i, k:, None], tt.inc_subtensor(x[i, :k], 1.0)])
     value, index = np.arange(24.0).reshape(2, 3, 4), np.array([1, 0, 1])
     read, changed = f(value, index, 2)
     assert_array_equal(read, value[index, 2:, None])
@@ -92,7 +92,7 @@ def test_slices_with_symbolic_ends():
 def test_masks_of_several_dimensions():
     x, m = tt.dtensor3("x"), tt.tensor3("m", dtype="bool")
     value = np.arange(24.0).reshape(2, 3, 4)
-    f = compiled([x, m], x[m])
+    f = compile_natively([x, m], x[m])
     assert_array_equal(f(value, value % 2 == 0), value[value % 2 == 0])
     with pytest.raises(IndexError):
         f(value, np.ones((2, 3, 3), bool))
@@ -112,7 +112,7 @@ def test_diagonals_cumulative_sums_and_nonzero():
     x, d = tt.dmatrix("x"), tt.ivector("d")
     value, diagonal = np.arange(12.0).reshape(3, 4), np.array([1, 2], "int32")
     outputs = [tt.diagonal(x, 1), tt.diag(d), tt.cumsum(x, 1), tt.cumsum(x), tt.cumprod(d), *tt.nonzero(x > 3)]
-    found = compiled([x, d], outputs)(value, diagonal)
+    found = compile_natively([x, d], outputs)(value, diagonal)
     expected = [value.diagonal(1), np.diag(diagonal), value.cumsum(1), value.cumsum(), diagonal.cumprod()]
     for got, want in zip(found, [*expected, *np.nonzero(value > 3)], strict=True):
         assert_array_equal(got, want)

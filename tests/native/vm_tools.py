@@ -38,7 +38,7 @@ def make(name, inputs, outputs, params=(), tail=False, **kwargs):
     )
 
 
-def run(name, inputs, outputs, params=(), tail=False):
+def run_instruction(name, inputs, outputs, params=(), tail=False):
     """Outputs of one instruction."""
     inputs = [np.asarray(v) for v in inputs]
     result = make(name, inputs, outputs, params, tail).call(inputs)

@@ -302,7 +302,7 @@ def check_forward(seeds: Sequence[int], mode: Any) -> list[str]:
             continue
         slopes.append(slope)
 
-    def check(slope: Slope, values: list) -> str | None:
+    def problem_of_slope(slope: Slope, values: list) -> str | None:
         value, error = slope.measured
         if np.isnan(values[0]) and slope.has_root_of_zero():
             return None
@@ -310,4 +310,4 @@ def check_forward(seeds: Sequence[int], mode: Any) -> list[str]:
             return None
         return f"{slope.graph.program(slope.outputs)}\n# slope {value}, the R-operator gives {values[0]}"
 
-    return evaluated(slopes, wanted, mode, check)
+    return evaluated(slopes, wanted, mode, problem_of_slope)
