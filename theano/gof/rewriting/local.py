@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 
 from theano.gof import hooks
 from theano.gof.graph import Constant
+from theano.gof.memo import Bounded, ById
 from theano.gof.op import PureOp
 from theano.gof.rewriting.base import attach_destroy_handler, flatten_optimizers, optimizer_label
 from theano.gof.rewriting.profiles import Profile
@@ -155,64 +157,76 @@ def local_optimizer(
     return decorate
 
 
+# What is seen in inputs that no Op computes, and in those that may be anything. Other numbers are never used twice.
+_NOTHING, _CONSTANT, _ANYTHING = range(3)
+
+
 class TrackIndex:
     """Finds the local optimizers that track a node's Op, by Op instance and Op class.
 
-    Lookups are remembered per Op object, and per Op objects of a node and its inputs, so that asking again costs one
+    Lookups are remembered per Op object, and per kinds of Ops of a node and its inputs, so that asking again costs one
     dictionary access.
     """
 
     def __init__(self) -> None:
         self.everywhere: list[LocalOptimizer] = []
         self.by_op: dict[Any, list[LocalOptimizer]] = {}
-        # Classes whose Ops are not all treated alike: single ones are tracked, or an optimizer chooses by its `op_filter`.
+        # The single Ops that optimizers track, need or look for, and their classes.
+        self._named: dict[Any, Any] = {}
         self._varied: set[type] = set()
-        self._all_varied = False
+        # An optimizer may choose by its `op_filter` among the Ops that it tracks.
         self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
         self._wanted: dict[LocalOptimizer, frozenset] = {}
-        self._wanted_classes: set[type] = set()
         # Op or class -> the optimizers that need one in the graph.
         self._waiting: dict[Any, list[LocalOptimizer]] = {}
         self._with_needs: frozenset[LocalOptimizer] | None = None
         self._all: tuple[LocalOptimizer, ...] | None = None
-        # Op or its class -> its optimizers, whether one of them looks at the inputs first, and who needs such an Op.
-        self._by_value: dict[Any, tuple[tuple[LocalOptimizer, ...], bool, tuple[LocalOptimizer, ...]]] = {}
-        # The same by the id of the Op, which is kept beside the result: its id stays taken while the entry lives.
-        self._found: dict[int, tuple[Any, tuple[LocalOptimizer, ...], bool, tuple[LocalOptimizer, ...]]] = {}
-        self._by_inputs: dict[tuple, tuple[Any, tuple[LocalOptimizer, ...]]] = {}
+        self._count = itertools.count(3)
+        self._forget()
+
+    def _forget(self) -> None:
+        # Of each Op: its optimizers; their number if one of them looks at the inputs first, else 0; those that need such an
+        # Op in the graph; the number of what the ones that look at inputs see in it.
+        self._found = ById()
+        # Named Op (or None) and class -> optimizers, before they are filtered; those that need it; what is seen in it.
+        self._by_value: dict[tuple[Any, type], tuple[tuple[LocalOptimizer, ...], tuple[LocalOptimizer, ...], int]] = {}
+        self._numbers: dict[tuple[LocalOptimizer, ...], int] = {}
+        self._seen: dict[int, tuple] = {_NOTHING: (), _CONSTANT: (Constant,)}
+        # Number of optimizers, then what is seen in each input -> those of them that want one of these.
+        self._by_inputs: dict[tuple[int, ...], tuple[LocalOptimizer, ...]] = {}
+
+    def _name(self, keys: Iterable[Any]) -> None:
+        for key in keys:
+            if not isinstance(key, type):
+                self._named[key] = key
+                self._varied.add(type(key))
 
     def add(self, opt: LocalOptimizer) -> None:
         """Index `opt` by what it tracks."""
         tracked = opt.tracks()
-        filters = getattr(opt, "op_filter", None) is not None
-        if filters:
+        if getattr(opt, "op_filter", None) is not None:
             self._filters[opt] = opt.op_filter  # type: ignore[attr-defined]
         if not tracked:
             # The manual's example of an optimizer that looks at all nodes returns an empty list.
             self.everywhere.append(opt)
-            self._all_varied |= filters
         else:
             for key in tracked:
                 opts = self.by_op.setdefault(key, [])
                 if opt not in opts:
                     opts.append(opt)
-                if filters or not isinstance(key, type):
-                    self._varied.add(key if isinstance(key, type) else type(key))
+            self._name(tracked)
         if opt.among_inputs is not None:
             self._wanted[opt] = frozenset(opt.among_inputs)
-            self._wanted_classes.update(type(want) for want in opt.among_inputs if not isinstance(want, type))
+            self._name(opt.among_inputs)
         needs = opt.needs
         if needs is None and opt.among_inputs is not None and Constant not in opt.among_inputs:
             # An input is one of these, or such a one rearranged.
             needs = opt.among_inputs
         for need in needs or ():
             self._waiting.setdefault(need, []).append(opt)
-            if not isinstance(need, type):
-                self._varied.add(type(need))
+        self._name(needs or ())
         self._all = self._with_needs = None
-        self._found.clear()
-        self._by_value.clear()
-        self._by_inputs.clear()
+        self._forget()
 
     def with_needs(self) -> frozenset[LocalOptimizer]:
         """Return the optimizers that `need` an Op in the graph."""
@@ -222,76 +236,74 @@ class TrackIndex:
 
     def woken_by(self, op: Any) -> tuple[LocalOptimizer, ...]:
         """Return the optimizers that need an Op like `op` in the graph."""
-        return (self._found.get(id(op)) or self._look_up(op))[3]
-
-    def find_for(self, node: Any) -> tuple[LocalOptimizer, ...]:
-        """Return those of ``find(node.op)`` whose `among_inputs` the inputs of `node` satisfy."""
-        op = node.op
-        _, found, choosy, _ = self._found.get(id(op)) or self._look_up(op)
-        if not choosy:
-            return found
-        parts = [i.owner.op if i.owner is not None else isinstance(i, Constant) for i in node.inputs]
-        key = (id(op), *map(id, parts))
-        hit = self._by_inputs.get(key)
-        if hit is None:
-            makers = [i.owner.op for i in node.inputs if i.owner is not None]
-            chosen = self._among(found, makers, any(part is True for part in parts))
-            if len(self._by_inputs) > 20000:
-                self._by_inputs.clear()
-            # The Ops are kept beside the result, so that their ids stay taken.
-            hit = self._by_inputs[key] = ((op, makers), chosen)
-        return hit[1]
-
-    def _among(
-        self, found: tuple[LocalOptimizer, ...], makers: list, has_constant: bool
-    ) -> tuple[LocalOptimizer, ...]:
-        """Those of `found` that want one of the Ops `makers` among what computes the inputs, or a constant."""
-        present: set = {Constant} if has_constant else set()
-        varied = self._wanted_classes
-        for op in makers:
-            cls = type(op)
-            if getattr(cls, "rearranges", False):
-                return found
-            present.add(cls)
-            if cls in varied:
-                try:
-                    present.add(op)
-                except TypeError:
-                    # An Op that cannot be hashed may be equal to anything.
-                    return found
-        wanted = self._wanted
-        return tuple([o for o in found if o not in wanted or not wanted[o].isdisjoint(present)])
+        return (self._found.get(id(op)) or self._look_up(op))[2]
 
     def find(self, op: Any) -> tuple[LocalOptimizer, ...]:
         """Return the optimizers for nodes of `op`: by instance, then by class, then those for all."""
-        return (self._found.get(id(op)) or self._look_up(op))[1]
+        return (self._found.get(id(op)) or self._look_up(op))[0]
 
-    def _look_up(self, op: Any) -> tuple[Any, tuple[LocalOptimizer, ...], bool, tuple[LocalOptimizer, ...]]:
+    def find_for(self, node: Any) -> tuple[LocalOptimizer, ...]:
+        """Return those of ``find(node.op)`` whose `among_inputs` the inputs of `node` satisfy."""
+        known = self._found
+        entry = known.get(id(node.op)) or self._look_up(node.op)
+        if not entry[1]:
+            return entry[0]
+        key = [entry[1]]
+        for i in node.inputs:
+            owner = i.owner
+            if owner is not None:
+                key.append((known.get(id(owner.op)) or self._look_up(owner.op))[3])
+            else:
+                key.append(_CONSTANT if isinstance(i, Constant) else _NOTHING)
+        chosen = self._by_inputs.get(tuple(key))
+        if chosen is None:
+            if len(self._by_inputs) > 20000:
+                self._by_inputs.clear()
+            chosen = self._by_inputs[tuple(key)] = self._among(entry[0], key[1:])
+        return chosen
+
+    def _among(self, found: tuple[LocalOptimizer, ...], seen: list[int]) -> tuple[LocalOptimizer, ...]:
+        """Those of `found` that want one of the Ops, or a constant, that are `seen` in the inputs."""
+        present: set = set()
+        for number in seen:
+            keys = self._seen.get(number)
+            if keys is None:
+                return found
+            present.update(keys)
+        wanted = self._wanted
+        return tuple([o for o in found if o not in wanted or not wanted[o].isdisjoint(present)])
+
+    def _look_up(self, op: Any) -> tuple:
         # Equal Ops that are different objects come up all the time: DimShuffles, Composites.
         cls = type(op)
-        key = op if self._all_varied or cls in self._varied else cls
-        try:
-            found = self._by_value.get(key)
-        except TypeError:
-            found = key = None
-        if found is None:
-            result: dict[LocalOptimizer, None] = {}
-            # An Op that cannot be hashed cannot be tracked by instance.
-            if key is not None:
-                result.update(dict.fromkeys(self.by_op.get(key, ())))
-            result.update(dict.fromkeys(self.by_op.get(cls, ())))
-            result.update(dict.fromkeys(self.everywhere))
-            # An optimizer that tracks a class may have an `op_filter` that knows better which of its Ops matter.
-            filters = self._filters
-            chosen = tuple([o for o in result if o not in filters or filters[o](op)])
-            woken = [] if key is None or key is cls else self._waiting.get(key, ())
-            found = (chosen, any(o in self._wanted for o in chosen), (*woken, *self._waiting.get(cls, ())))
-            if key is not None and len(self._by_value) < 20000:
-                self._by_value[key] = found
-        if len(self._found) > 20000:
-            self._found.clear()
-        entry = self._found[id(op)] = (op, *found)
-        return entry
+        named, hashable = None, True
+        if cls in self._varied:
+            try:
+                named = self._named.get(op)
+            except TypeError:
+                # An Op that cannot be hashed cannot be tracked by instance, and may be equal to anything.
+                hashable = False
+        known = self._by_value.get((named, cls)) if hashable else None
+        if known is None:
+            keys = (cls,) if named is None else (named, cls)
+            tracking = dict.fromkeys(opt for key in keys for opt in self.by_op.get(key, ()))
+            tracking.update(dict.fromkeys(self.everywhere))
+            number = _ANYTHING
+            if hashable and not getattr(cls, "rearranges", False):
+                number = next(self._count)
+                self._seen[number] = keys
+            known = tuple(tracking), tuple([opt for key in keys for opt in self._waiting.get(key, ())]), number
+            if hashable:
+                if len(self._by_value) > 5000:
+                    self._forget()
+                self._by_value[named, cls] = known
+        found, woken, seen = known
+        if self._filters:
+            found = tuple([o for o in found if o not in self._filters or self._filters[o](op)])
+        choosy = 0
+        if any(o in self._wanted for o in found):
+            choosy = self._numbers.get(found) or self._numbers.setdefault(found, next(self._count))
+        return self._found.keep(op, found, choosy, woken, seen)
 
     def all(self) -> list[LocalOptimizer]:
         """Return every optimizer once, in the order of indexing."""
@@ -373,7 +385,7 @@ class LocalOptGroup(LocalOptimizer):
             self.time_opts[opt] = 0.0
         # The order in which the group was given decides, not what each member tracks.
         self._rank = {opt: i for i, opt in enumerate(self.opts)}
-        self._ordered: dict[tuple, list[Any]] = {}
+        self._ordered = Bounded(20000)
 
     def __str__(self) -> str:
         return getattr(
@@ -390,12 +402,7 @@ class LocalOptGroup(LocalOptimizer):
         return tracked
 
     def _in_order(self, found: tuple) -> list[Any]:
-        ordered = self._ordered.get(found)
-        if ordered is None:
-            if len(self._ordered) > 20000:
-                self._ordered.clear()
-            ordered = self._ordered[found] = sorted(found, key=self._rank.__getitem__)
-        return ordered
+        return self._ordered.get(found) or self._ordered.keep(found, sorted(found, key=self._rank.__getitem__))
 
     def transform(self, node) -> Any:
         return self.propose(node)[0]

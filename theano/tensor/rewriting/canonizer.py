@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from theano.gof.graph import Constant, Variable
+from theano.gof.memo import ById
 from theano.gof.opt import LocalOptimizer, copy_stack_trace
 from theano.scalar import upcast
 from theano.tensor import basic as T
@@ -110,7 +111,7 @@ class AlgebraicCanonizer(LocalOptimizer):
         # Whether constants are added; they are multiplied where it is False, and None where it is neither.
         self._sums = True if main == T.add else False if main == T.mul else None
         # Hashing and comparing Ops is most of the work on nodes that stay as they are.
-        self._known: dict[int, tuple[Any, int]] = {}
+        self._roles = ById()
 
     def add_simplifier(self, simplifier: Callable[..., Any], reason: str, below: Sequence[Any] | None = None) -> None:
         """Have ``simplifier(num, denum) -> (num, denum)`` called before factors are cancelled.
@@ -133,13 +134,8 @@ class AlgebraicCanonizer(LocalOptimizer):
         return getattr(self, "name", None) or f"AlgebraicCanonizer({self.main}, {self.inverse}, {self.reciprocal})"
 
     def _role(self, op: Any) -> int:
-        """Which of the three `op` is, 0 if none; the Op is kept with the answer, so that its id stays taken."""
-        hit = self._known.get(id(op))
-        if hit is None:
-            if len(self._known) > 10000:
-                self._known.clear()
-            hit = self._known[id(op)] = (op, self._family.get(op, 0))
-        return hit[1]
+        """Which of the three `op` is, 0 if none."""
+        return (self._roles.get(id(op)) or self._roles.keep(op, self._family.get(op, 0)))[0]
 
     # Taking apart.
 

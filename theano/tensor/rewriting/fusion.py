@@ -10,6 +10,7 @@ from typing import Any
 from theano import scalar as scal
 from theano.configdefaults import config
 from theano.gof.fg import InconsistencyError
+from theano.gof.memo import Bounded
 from theano.gof.opt import Optimizer, copy_stack_trace, local_optimizer
 from theano.gof.optdb import SequenceDB
 from theano.gof.rewriting.profiles import Overhead, Profile
@@ -70,16 +71,11 @@ def local_elemwise_fusion_op(
     """
     if maker is None:
 
-        made: dict[int, Any] = {}
+        # By the id of the scalar Op, which stays taken as long as the Op is here.
+        made = Bounded(500)
 
         def maker(node: Any, scalar_op: Any) -> Any:
-            op = made.get(id(scalar_op))
-            # The Op keeps its scalar Op alive, so that the id stays taken.
-            if op is None:
-                if len(made) > 2000:
-                    made.clear()
-                op = made[id(scalar_op)] = OP(scalar_op)
-            return op
+            return made.get(id(scalar_op)) or made.keep(id(scalar_op), OP(scalar_op))
 
     def local_fuse(node: Any) -> Any:
         """``f(g(x), y) -> Composite{f(g(i0), i1)}(x, y)``"""
@@ -136,7 +132,7 @@ def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
 
 
 # Fused functions that are there already, by what they compute: the same few come up again and again.
-_composites: dict[Any, Any] = {}
+_composites = Bounded(20_000)
 
 
 def _composite(top: Any, members: set[Any]) -> tuple[list[Any], Any]:
@@ -163,9 +159,7 @@ def _composite(top: Any, members: set[Any]) -> tuple[list[Any], Any]:
     found = _composites.get(key)
     if found is None:
         found = scal.Composite.of_steps([scal.get_scalar_type(dtype) for dtype in key[0]], rows)
-        if len(_composites) > 2000:
-            _composites.clear()
-        _composites[key] = found
+        _composites.keep(key, found, size=len(rows))
     return inputs, found
 
 

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 from theano import scalar as scal
 from theano.gof.fg import InconsistencyError
 from theano.gof.graph import Constant
+from theano.gof.memo import ById
 from theano.gof.opt import Optimizer, copy_stack_trace
 from theano.gof.rewriting.profiles import Profile
 from theano.gof.rewriting.stages import optdb
@@ -193,19 +194,17 @@ def _protected(fgraph: Any) -> set[Any]:
     return protected if found else set(fgraph.inputs)
 
 
-# (id of the Op, pattern, output dtypes) -> (the Op, the Op in place); the former is kept so that its id stays taken.
-_made: dict[Any, tuple[Any, Any]] = {}
+# Of each Op: what it is in place, by pattern and output dtypes.
+_made = ById()
 
 
 def _inplace_op(op: Any, node: Any, pattern: dict[int, int]) -> Any:
     """`op` with an inplace pattern; its outputs take the types of the inputs that they overwrite."""
-    key = (id(op), tuple(pattern.items()), tuple(o.type.dtype for o in node.outputs))
-    hit = _made.get(key)
-    if hit is None:
-        if len(_made) > 2000:
-            _made.clear()
-        hit = _made[key] = (op, _make_inplace(op, node, pattern))
-    return hit[1]
+    made = (_made.get(id(op)) or _made.keep(op, {}))[0]
+    key = (tuple(pattern.items()), tuple(o.type.dtype for o in node.outputs))
+    if key not in made:
+        made[key] = _make_inplace(op, node, pattern)
+    return made[key]
 
 
 def _make_inplace(op: Any, node: Any, pattern: dict[int, int]) -> Any:

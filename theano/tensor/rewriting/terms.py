@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano.gof.graph import Constant
+from theano.gof.memo import Bounded
 from theano.gof.opt import copy_stack_trace
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
@@ -107,19 +108,18 @@ def constant_like(value: Any, like: Any) -> Any:
     return constant_of(np.asarray(value).astype(like.type.dtype).reshape((1,) * like.type.ndim))
 
 
-#: The constants of `constant_of`.
-_constants: dict[tuple, Any] = {}
+#: The constants of `constant_of` that no graph takes as its own: with them all of a graph would stay.
+_constants = Bounded(1000)
 
 
 def constant_of(data: np.ndarray) -> Any:
     """A constant of `data`, of one element: rewrites need the same few again and again."""
     key = (data.dtype, data.ndim, data.tobytes())
     found = _constants.get(key)
-    # One that a graph took as it is belongs to that graph.
-    if found is None or not getattr(found, "cached", False) or found.name is not None:
-        if len(_constants) > 1000:
-            _constants.clear()
-        found = _constants[key] = T.constant(data)
+    if found is None or found.name is not None:
+        found = T.constant(data)
+        if getattr(found, "cached", False):
+            _constants.keep(key, found)
     return found
 
 
