@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from theano import config
+from theano.gof.memo import Bounded
 from theano.misc import file_cache as kernel_cache
 from theano.misc.file_cache import KernelCache, content_name
 from theano.native import compiler, ir
@@ -273,7 +274,7 @@ def test_many_kernels_are_compiled_in_rounds_and_what_is_done_is_kept(tmp_path, 
 
     kernels = [kernel(i) for i in range(1000, 1009)]
     monkeypatch.setattr(compiler, "_MOST_IN_A_TEXT", 2)
-    monkeypatch.setattr(compiler, "_loaded", {})
+    monkeypatch.setattr(compiler, "_loaded", Bounded(100))
     monkeypatch.setattr(compiler, "core_count", lambda: 2)
     sources, compile_sources = [], compiler.compile_sources
 

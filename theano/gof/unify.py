@@ -6,6 +6,7 @@ values, which match what is equal to them.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -300,7 +301,8 @@ def var_lookup(vartype: type, name: str, *args: Any, **kwargs: Any) -> Variable:
     return _variables.setdefault((vartype, name), vartype(name, *args, **kwargs))
 
 
-_variables: dict = {}
+# Each as long as a pattern has it.
+_variables: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 
 
 def unify(a: Any, b: Any) -> tuple:

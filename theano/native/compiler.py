@@ -12,13 +12,14 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
 from theano.gof.loading import timed_loading
+from theano.gof.memo import Bounded
 from theano.misc import file_cache as kernel_cache
 from theano.native import cprint, ir
 from theano.native.threads import core_count
@@ -226,8 +227,8 @@ def load_kernels(kernels: Sequence[ir.Kernel], verify: bool = True) -> list[Any]
         raise CompilerMissing("no C compiler was found, or config.cxx is empty")
     printed = [cprint.print_kernel(kernel) for kernel in kernels]
     keys = [blake2b(p.text.encode(), key=_salt(compiler, p.headers), digest_size=16).hexdigest() for p in printed]
-    handles = _libraries(runtime, compiler, dict(zip(keys, printed, strict=True)))
-    return [_make(runtime, handles[key], key, k, p) for key, k, p in zip(keys, kernels, printed, strict=True)]
+    libraries = _libraries(runtime, compiler, dict(zip(keys, printed, strict=True)))
+    return [_make(runtime, libraries[key], key, k, p) for key, k, p in zip(keys, kernels, printed, strict=True)]
 
 
 def kernel_source(kernels: Sequence[ir.Kernel]) -> str:
@@ -248,48 +249,56 @@ def _salt_with(compiler: Compiler, headers: tuple[str, ...], extra_flags: str) -
     return blake2b(text.encode(), digest_size=32).digest()
 
 
-_loaded: dict[str, int] = {}
+# From key to library. One that falls out stays loaded while a program has kernels of it.
+_loaded = Bounded(2000)
 _compile_lock = new_lock()
 
 
-def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, cprint.Printed]) -> dict[str, int]:
-    """From key to handle of the library that has the kernel."""
-    missing = {key: printed for key, printed in wanted.items() if key not in _loaded}
-    if missing:
+def _in_memory(keys: Iterable[str]) -> dict[str, Any]:
+    libraries = [(key, _loaded.get(key)) for key in keys]
+    return {key: library for key, library in libraries if library is not None}
+
+
+def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, cprint.Printed]) -> dict[str, Any]:
+    """From key to the library that has the kernel."""
+    found = _in_memory(wanted)
+    if len(found) < len(wanted):
         with _compile_lock:
-            missing = {key: printed for key, printed in missing.items() if key not in _loaded}
+            found.update(_in_memory(wanted))
+            missing = {key: printed for key, printed in wanted.items() if key not in found}
             cache = kernel_cache.open_cache()
-            handles: dict[str, int] = {}
+            libraries: dict[str, Any] = {}
             for key, path in cache.lookup(missing).items():
                 try:
-                    if path not in handles:
-                        handles[path] = _load(runtime, path)
+                    if path not in libraries:
+                        libraries[path] = _load(runtime, path)
                 except OSError:
                     continue
-                _loaded[key] = handles[path]
+                found[key] = _loaded.keep(key, libraries[path])
                 del missing[key]
             if missing:
-                _compile_missing(runtime, compiler, cache, missing)
-    return {key: _loaded[key] for key in wanted}
+                found.update(_compile_missing(runtime, compiler, cache, missing))
+    return found
 
 
 def _compile_missing(
     runtime: Any, compiler: Compiler, cache: kernel_cache.KernelCache, missing: dict[str, cprint.Printed]
-) -> None:
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for groups in _share_out(missing):
         sources = [cprint.translation_unit([("tk_" + key, missing[key]) for key in group]) for group in groups]
         for group, data in zip(groups, compile_sources(compiler, sources), strict=True):
-            handle = _keep(runtime, cache, data, group)
-            for key in group:
-                _loaded[key] = handle
+            library = _keep(runtime, cache, data, group)
+            found.update((key, _loaded.keep(key, library)) for key in group)
+    return found
 
 
-def _load(runtime: Any, path: str) -> int:
+def _load(runtime: Any, path: str) -> Any:
     with timed_loading():
         return runtime.load_library(path)
 
 
-def _keep(runtime: Any, cache: kernel_cache.KernelCache, data: bytes, keys: list[str]) -> int:
+def _keep(runtime: Any, cache: kernel_cache.KernelCache, data: bytes, keys: list[str]) -> Any:
     """Store a library and load it."""
     try:
         return _load(runtime, cache.store(data, keys))
@@ -408,7 +417,7 @@ def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> 
     return f"the compiler failed with status {code}\n{shlex.join(command)}\n{stderr.strip()[:4000]}\n{excerpt}"
 
 
-def _make(runtime: Any, handle: int, key: str, kernel: ir.Kernel, printed: cprint.Printed) -> Any:
+def _make(runtime: Any, library: Any, key: str, kernel: ir.Kernel, printed: cprint.Printed) -> Any:
     inputs = tuple(
         (_typenum(op.dtype), op.rank, tuple(op.axis_of(d) for d in range(kernel.ndim)), op.broadcast)
         for op in kernel.inputs
@@ -416,7 +425,7 @@ def _make(runtime: Any, handle: int, key: str, kernel: ir.Kernel, printed: cprin
     outputs = tuple((_typenum(out.dtype), out.dims, out.alias) for out in kernel.outputs)
     ordered = any(stage.index is not None for stage in kernel.stages)
     return runtime.Kernel(
-        handle, "tk_" + key, kernel.n_outer, kernel.n_inner, inputs, outputs, kernel.nonempty, ordered, printed.cost
+        library, "tk_" + key, kernel.n_outer, kernel.n_inner, inputs, outputs, kernel.nonempty, ordered, printed.cost
     )
 
 

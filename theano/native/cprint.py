@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from theano.gof.memo import Bounded
 from theano.native import ir
 
 CTYPES = {
@@ -106,10 +107,17 @@ class Printed:
     functions: int = 0
 
 
-@lru_cache(maxsize=4096)
+_printed = Bounded(8_000_000)
+"""What was printed, up to so many characters."""
+
+
 def print_kernel(kernel: ir.Kernel) -> Printed:
     """Print one kernel (already verified)."""
-    return _Printer(kernel).print()
+    known = _printed.get(kernel)
+    if known is None:
+        known = _Printer(kernel).print()
+        _printed.keep(kernel, known, size=len(known.text))
+    return known
 
 
 def translation_unit(kernels: list[tuple[str, Printed]]) -> str:

@@ -29,6 +29,7 @@ from theano.native.lowering.loops import (
     lower_elemwise,
     reduced_axes,
     reduction_kind,
+    remember_kernel,
 )
 from theano.native.lowering.rows import RowPlan, Stored, is_row_view
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowering_of
@@ -280,8 +281,7 @@ class Group:
         known = kernel_memo.get(key)
         if known is None:
             kernel, inputs = self._kernel(stored)
-            known = kernel, tuple(loads.index(v) for v in inputs)
-            kernel_memo.put(key, known)
+            known = remember_kernel(key, kernel, tuple(loads.index(v) for v in inputs))
         kernel, positions = known
         for node in self.body:
             if isinstance(node.op, Assert):

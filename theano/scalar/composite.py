@@ -10,6 +10,7 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof import Apply, Constant, FunctionGraph, Variable
 from theano.gof.graph import io_toposort
+from theano.gof.memo import Bounded
 from theano.gof.utils import MethodNotDefined
 from theano.scalar.op import ScalarOp, zeros_for
 from theano.scalar.type import Scalar, ScalarConstant, discrete_types, get_scalar_type
@@ -407,7 +408,7 @@ class Composite(ScalarOp):
 
 
 # Operation and types -> whether it has C code for them.
-_c_codes: dict[Any, bool] = {}
+_c_codes = Bounded(10_000)
 
 
 def has_c_code(op: ScalarOp, types: Sequence[Scalar]) -> bool:
@@ -433,9 +434,7 @@ def has_c_code(op: ScalarOp, types: Sequence[Scalar]) -> bool:
         if known is None:
             known = _writes_c(op, types, node)
             if key is not None:
-                if len(_c_codes) > 10_000:
-                    _c_codes.clear()
-                _c_codes[key] = known
+                _c_codes.keep(key, known)
         if not known:
             return False
     return True

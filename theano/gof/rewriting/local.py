@@ -159,6 +159,7 @@ def local_optimizer(
 
 # What is seen in inputs that no Op computes, and in those that may be anything. Other numbers are never used twice.
 _NOTHING, _CONSTANT, _ANYTHING = range(3)
+_UNHASHABLE = object()
 
 
 class TrackIndex:
@@ -188,9 +189,8 @@ class TrackIndex:
         # Of each Op: its optimizers; their number if one of them looks at the inputs first, else 0; those that need such an
         # Op in the graph; the number of what the ones that look at inputs see in it.
         self._found = ById()
-        # Named Op (or None) and class -> optimizers, before they are filtered; those that need it; what is seen in it.
-        self._by_value: dict[tuple[Any, type], tuple[tuple[LocalOptimizer, ...], tuple[LocalOptimizer, ...], int]] = {}
-        self._numbers: dict[tuple[LocalOptimizer, ...], int] = {}
+        # Named Op (or None) and class -> what is the same of all these Ops, and by what the filters say the rest.
+        self._by_value: dict[tuple[Any, type], tuple] = {}
         self._seen: dict[int, tuple] = {_NOTHING: (), _CONSTANT: (Constant,)}
         # Number of optimizers, then what is seen in each input -> those of them that want one of these.
         self._by_inputs: dict[tuple[int, ...], tuple[LocalOptimizer, ...]] = {}
@@ -276,34 +276,39 @@ class TrackIndex:
     def _look_up(self, op: Any) -> tuple:
         # Equal Ops that are different objects come up all the time: DimShuffles, Composites.
         cls = type(op)
-        named, hashable = None, True
+        named = None
         if cls in self._varied:
             try:
                 named = self._named.get(op)
             except TypeError:
                 # An Op that cannot be hashed cannot be tracked by instance, and may be equal to anything.
-                hashable = False
-        known = self._by_value.get((named, cls)) if hashable else None
+                named = _UNHASHABLE
+        known = self._by_value.get((named, cls))
         if known is None:
-            keys = (cls,) if named is None else (named, cls)
-            tracking = dict.fromkeys(opt for key in keys for opt in self.by_op.get(key, ()))
-            tracking.update(dict.fromkeys(self.everywhere))
-            number = _ANYTHING
-            if hashable and not getattr(cls, "rearranges", False):
-                number = next(self._count)
-                self._seen[number] = keys
-            known = tuple(tracking), tuple([opt for key in keys for opt in self._waiting.get(key, ())]), number
-            if hashable:
-                if len(self._by_value) > 5000:
-                    self._forget()
-                self._by_value[named, cls] = known
-        found, woken, seen = known
-        if self._filters:
-            found = tuple([o for o in found if o not in self._filters or self._filters[o](op)])
-        choosy = 0
-        if any(o in self._wanted for o in found):
-            choosy = self._numbers.get(found) or self._numbers.setdefault(found, next(self._count))
-        return self._found.keep(op, found, choosy, woken, seen)
+            if len(self._by_value) > 5000:
+                self._forget()
+            known = self._by_value[named, cls] = self._of_value(named, cls)
+        found, filters, woken, seen, chosen = known
+        key = tuple([accepts(op) for accepts in filters.values()])
+        entry = chosen.get(key)
+        if entry is None:
+            refused = [opt for opt, accepted in zip(filters, key) if not accepted]
+            found = tuple([opt for opt in found if opt not in refused])
+            choosy = next(self._count) if any(opt in self._wanted for opt in found) else 0
+            entry = chosen[key] = (found, choosy, woken, seen)
+        return self._found.keep(op, *entry)
+
+    def _of_value(self, named: Any, cls: type) -> tuple:
+        keys = (cls,) if named is None or named is _UNHASHABLE else (named, cls)
+        found = dict.fromkeys(opt for key in keys for opt in self.by_op.get(key, ()))
+        found.update(dict.fromkeys(self.everywhere))
+        filters = {opt: self._filters[opt] for opt in found if opt in self._filters}
+        woken = tuple([opt for key in keys for opt in self._waiting.get(key, ())])
+        seen = _ANYTHING
+        if named is not _UNHASHABLE and not getattr(cls, "rearranges", False):
+            seen = next(self._count)
+            self._seen[seen] = keys
+        return tuple(found), filters, woken, seen, {}
 
     def all(self) -> list[LocalOptimizer]:
         """Return every optimizer once, in the order of indexing."""

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from theano import scalar
 from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.memo import Bounded
 from theano.native import instructions as vm
 from theano.native import ir
 from theano.native.lowering.scalars import StatementWriter, literal
 from theano.native.lowering.special import lower_special
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
-from theano.process import new_lock
 from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, MaxOrMinusInfinity, Prod, Sum
 
 _REDUCE_OPS = {
@@ -182,25 +182,13 @@ class Nest:
         builder.emit_kernel(self.kernel(), map(builder.cell, self.inputs), map(builder.cell, self.outputs))
 
 
-class _KernelMemo:
-    """Kernels by what decides their text (ops, types, constants): a graph that repeats a pattern prints it once."""
-
-    def __init__(self, most: int = 4096):
-        self._most = most
-        self._known: dict[typing.Any, tuple[ir.Kernel, tuple[int, ...]]] = {}
-        self._lock = new_lock()
-
-    def get(self, key: typing.Any) -> tuple[ir.Kernel, tuple[int, ...]] | None:
-        return self._known.get(key)
-
-    def put(self, key: typing.Any, value: tuple[ir.Kernel, tuple[int, ...]]) -> None:
-        with self._lock:
-            if len(self._known) >= self._most:
-                self._known.clear()
-            self._known[key] = value
+# Kernels by what decides their text (ops, types, constants): a graph that repeats a pattern prints it once.
+kernel_memo = Bounded(40_000)
 
 
-kernel_memo = _KernelMemo()
+def remember_kernel(key: typing.Any, kernel: ir.Kernel, positions: tuple[int, ...]) -> tuple[ir.Kernel, tuple[int, ...]]:
+    """Keep a kernel, and which of the inputs of what is in `key` it loads, in `kernel_memo`."""
+    return kernel_memo.keep(key, (kernel, positions), size=1 + sum(len(stage.body) for stage in kernel.stages))
 
 
 def _key(node: Apply) -> typing.Any:
@@ -221,10 +209,7 @@ def single_node_kernel(node: Apply) -> tuple[ir.Kernel, list[Variable]]:
     known = kernel_memo.get(key)
     if known is None:
         nest = nest_of(node)
-        kernel = nest.kernel()
-        positions = tuple(node.inputs.index(v) for v in nest.inputs)
-        known = (kernel, positions)
-        kernel_memo.put(key, known)
+        known = remember_kernel(key, nest.kernel(), tuple(node.inputs.index(v) for v in nest.inputs))
     kernel, positions = known
     return kernel, [node.inputs[p] for p in positions]
 

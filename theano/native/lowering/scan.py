@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from theano.gof.graph import Apply
+from theano.gof.memo import Bounded
 from theano.native import instructions as vm
 from theano.native.memory import overwritten, shared
 from theano.native.program import (
@@ -113,15 +114,10 @@ def _step_optimizer(mode: Any) -> Any:
         return query
     query = query.excluding("inplace_elemwise_optimizer")
     key = str(query), DB.changes, config.optdb.max_use_ratio, config.optdb.position_cutoff
-    found = _optimizers.get(key)
-    if found is None:
-        if len(_optimizers) >= 16:
-            _optimizers.clear()
-        found = _optimizers[key] = optdb.query(query)
-    return found
+    return _optimizers.get(key) or _optimizers.keep(key, optdb.query(query))
 
 
-_optimizers: dict[Any, Any] = {}
+_optimizers = Bounded(16)
 
 
 def _inner_errors(inner: ProgramBuilder) -> Callable[..., Any]:

@@ -12,12 +12,24 @@
 typedef struct KernelObject {
     PyObject_HEAD
     ThnKernel k;
-    PyObject *symbol;
+    PyObject *symbol, *library;
 } KernelObject;
 
 static PyTypeObject *KernelType;
 
 /* ---- libraries */
+
+#define LIBRARY "theano.library"
+
+static void close_library(PyObject *capsule)
+{
+    void *handle = PyCapsule_GetPointer(capsule, LIBRARY);
+#if defined(_WIN32)
+    FreeLibrary((HMODULE)handle);
+#else
+    dlclose(handle);
+#endif
+}
 
 static PyObject *load_library(PyObject *self, PyObject *arg)
 {
@@ -40,7 +52,7 @@ static PyObject *load_library(PyObject *self, PyObject *arg)
         return PyErr_Format(PyExc_OSError, "cannot load %R: %s", arg, why ? why : "unknown error");
     }
 #endif
-    return PyLong_FromVoidPtr(handle);
+    return PyCapsule_New(handle, LIBRARY, close_library);
 }
 
 /* ---- the Kernel type */
@@ -130,7 +142,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
     int n_outer, n_inner, nonempty, ordered;
     double cost;
     (void)kwds;
-    if (!PyArg_ParseTuple(args, "O!UiiO!O!ppd", &PyLong_Type, &library, &symbol, &n_outer, &n_inner, &PyTuple_Type, &inputs,
+    if (!PyArg_ParseTuple(args, "OUiiO!O!ppd", &library, &symbol, &n_outer, &n_inner, &PyTuple_Type, &inputs,
                           &PyTuple_Type, &outputs, &nonempty, &ordered, &cost)) {
         return NULL;
     }
@@ -139,12 +151,9 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
         PyErr_SetString(PyExc_ValueError, "Kernel: too many dims or operands");
         return NULL;
     }
-    void *handle = PyLong_AsVoidPtr(library);
-    const char *name = PyUnicode_AsUTF8(symbol);
-    if (!handle || !name) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_ValueError, "Kernel: no library");
-        }
+    void *handle = PyCapsule_GetPointer(library, LIBRARY);
+    const char *name = handle ? PyUnicode_AsUTF8(symbol) : NULL;
+    if (!name) {
         return NULL;
     }
 #if defined(_WIN32)
@@ -162,6 +171,8 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
     ThnKernel *k = &self->k;
     Py_INCREF(symbol);
     self->symbol = symbol;
+    Py_INCREF(library);
+    self->library = library;
     k->fn = table;
     k->n_outer = n_outer;
     k->n_inner = n_inner;
@@ -197,6 +208,7 @@ static void kernel_dealloc(KernelObject *self)
     thn_free(self->k.in);
     thn_free(self->k.out);
     Py_XDECREF(self->symbol);
+    Py_XDECREF(self->library);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -528,7 +540,7 @@ static PyMethodDef functions[] = {
     {"cpu_info", cpu_info, METH_NOARGS,
      "cpu_info()\n--\n\nName of the CPU, bytes that tell it from others, and whether it has FMA, AVX2 and AVX-512; or None."},
     {"load_library", load_library, METH_O,
-     "load_library(path)\n--\n\nLoad a shared library for the life of the process; return its handle."},
+     "load_library(path)\n--\n\nLoad a shared library; return what keeps it, as its kernels do."},
     {"set_threads", set_threads, METH_O, "set_threads(n)\n--\n\nNumber of threads that loops of kernels use together."},
     {"get_threads", get_threads, METH_NOARGS, "get_threads()\n--\n\nNumber of threads that loops of kernels use together."},
     {NULL, NULL, 0, NULL},

@@ -16,8 +16,8 @@
  *   fin(P, S, n, acc)                  row statements and stores of n rows; S: strides from row to row
  *
  * From Python (theano.native.compiler.load_kernels gives the objects):
- *   load_library(path) -> handle
- *   Kernel(handle, symbol, n_outer, n_inner, inputs, outputs, nonempty, ordered, cost)
+ *   load_library(path) -> library, which is unloaded when nothing holds it; a kernel does
+ *   Kernel(library, symbol, n_outer, n_inner, inputs, outputs, nonempty, ordered, cost)
  *       inputs: tuple of (typenum, rank, axes, broadcast); outputs: tuple of (typenum, dims, alias)
  *   Kernel.launch(inputs, outputs=None) -> list of arrays      (for tests and for callers without a program)
  *   set_threads(n), get_threads()

@@ -1,0 +1,156 @@
+"""Nothing of a function that was deleted stays: objects and memory after many of them are what they were after some."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import ctypes, gc, os, sys
+import numpy as np
+import theano, theano.tensor as T
+from theano.ifelse import ifelse
+
+SIZE = 100_000
+x = T.dvector()
+
+class Twice(theano.Op):
+    __props__ = ()
+
+    def make_node(self, x):
+        return theano.Apply(self, [x], [x.type()])
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        (a,), (z,) = inputs, outputs
+        return f'''
+        Py_XDECREF({z});
+        {z} = (PyArrayObject*)PyNumber_Add((PyObject*){a}, (PyObject*){a});
+        if (!{z}) {{ {sub['fail']} }}
+        '''
+
+class Plus(theano.Op):
+    __props__ = ("n",)
+
+    def __init__(self, n):
+        self.n = n
+
+    def make_node(self, x):
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = inputs[0] + self.n
+
+def state():
+    return theano.shared(np.random.rand(SIZE))
+
+def constants(i):
+    return T.exp(x) * T.constant(np.random.rand(SIZE)) - T.sqr(T.constant(np.arange(SIZE) + i) * 11.5), []
+
+def updates(i):
+    w = state()
+    cost = T.sqr(T.tanh(x * w) - 1).sum()
+    return cost, [(w, w - 0.1 * T.grad(cost, w))]
+
+def indices(i):
+    w = state()
+    return [w[i : i + 3], T.set_subtensor(w[: i + 1], 0).sum(), T.dot(w, w)], []
+
+def scans(i):
+    w = state()
+    states, _ = theano.scan(lambda a, h: T.tanh(a + h * w[0]), sequences=x[:4], outputs_info=T.constant(np.float64(0)))
+    return (T.grad(states.sum(), w) if i % 10 == 0 else states.sum()), []
+
+def graphs(i):
+    a, b = T.dvectors("ab")
+    w = state()
+    op = theano.OpFromGraph([a, b], [a * b * w + state()])
+    return (T.grad(op(x, x).sum(), x) if i % 2 else op(x, x)), []
+
+def c_ops(i):
+    return Twice()(x) * state(), []
+
+def python_ops(i):
+    return Plus(i)(x) * state(), []
+
+def branches(i):
+    return ifelse(T.gt(x[0], 0), x * 2, x + state()), []
+
+def streams(i):
+    return T.shared_randomstreams.RandomStreams(i).normal((3,)) + state()[:3], []
+
+def memory():
+    # What the C library keeps for itself says nothing, nor does what the pool keeps, which has a bound.
+    for _ in range(3):
+        gc.collect()
+    theano.native.fastcall._runtime.pool_trim()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/statm") as statm:
+        return len(gc.get_objects()), int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+build, many = globals()[sys.argv[1]], int(sys.argv[2])
+value = np.ones(SIZE)
+for i in range(many):
+    outputs, found = build(i)
+    function = theano.function([x], outputs, updates=found, on_unused_input="ignore")
+    function(value)
+    del function, outputs, found
+    if i == many // 3:
+        before = memory()
+after = memory()
+print(after[0] - before[0], after[1] - before[1])
+"""
+
+
+def numbers_of(program, *arguments):
+    """The numbers that a program prints."""
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr
+    return tuple(map(int, done.stdout.split()))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize(
+    "kind", ["constants", "updates", "indices", "scans", "graphs", "c_ops", "python_ops", "branches", "streams"]
+)
+def test_deleted_functions_leave_nothing(kind):
+    objects, memory = numbers_of(PROGRAM, kind, "300")
+    assert objects < 100
+    # One array of one of these functions takes 0.8 MB.
+    assert memory < 8e6
+
+
+UNLOADING = """
+import gc, sys
+import numpy as np
+import theano, theano.tensor as T
+from theano.native import compiler, cprint
+from theano.native.lowering import loops
+
+compiler._loaded.most = 4
+cprint._printed.most = 5000
+loops.kernel_memo.most = 20
+x = T.dvector()
+value = np.arange(3.0)
+
+def build(i):
+    return theano.function([x], T.exp(x * (i + 0.25)) * 11.5)
+
+kept = [build(i) for i in range(3)]
+for i in range(3, 23):
+    build(i)(value)
+gc.collect()
+for i, function in enumerate(kept):
+    np.testing.assert_allclose(function(value), np.exp(value * (i + 0.25)) * 11.5)
+with open("/proc/self/maps") as maps:
+    print(len({line.split()[-1] for line in maps if "/kernels/" in line}), len(cprint._printed), len(loops.kernel_memo))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_kernels_are_unloaded_that_no_function_needs():
+    loaded, printed, known = numbers_of(UNLOADING)
+    assert 3 <= loaded <= 7
+    assert printed < 10
+    assert known < 20
