@@ -15,6 +15,7 @@ from theano.native.fusion import find_groups
 from theano.native.indexed import fuse_indexing
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
 from theano.native.schedule import Schedule, arrange
+from theano.native.undo import guard_state
 from theano.scalar import Scalar
 from theano.tensor.type_other import MakeSlice
 
@@ -96,11 +97,10 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
     schedule = arrange(fgraph.inputs, fgraph.outputs, order)
     fuse = linker.fuse and linker.profile is None
     lowered = Lowered(fgraph, schedule, storage_map, fuse)
-    numbers = [v for v in fgraph.outputs if isinstance(v.type, Scalar)]
-    if schedule.tail and (numbers or not lowered.tail_is_preparable()):
-        lowered = Lowered(fgraph, schedule, storage_map, fuse, protect_state=True)
     builder = lowered.builder
-    number_cells = _unboxed_numbers(builder, numbers)
+    number_cells = _unboxed_numbers(builder, [v for v in fgraph.outputs if isinstance(v.type, Scalar)])
+    if schedule.tail and not lowered.tail_is_preparable():
+        lowered.protect_state(fgraph)
     instrs = builder.instrs
     report = error_reporter(builder, storage_map)
 
@@ -192,7 +192,7 @@ class Lowered:
         What the first instructions remember, one each.
     """
 
-    def __init__(self, fgraph: Any, schedule: Schedule, storage_map: Any, fuse: bool, protect_state: bool = False,
+    def __init__(self, fgraph: Any, schedule: Schedule, storage_map: Any, fuse: bool,
                  parent: ProgramBuilder | None = None):
         self.builder = ProgramBuilder(parent, fuse)
         self.schedule = schedule
@@ -205,15 +205,11 @@ class Lowered:
         self.input_cells = [builder.cell(variable) for variable in fgraph.inputs]
         self._tail_start: int | None = None
         self.snapshots: list[Snapshot] = []
-        if protect_state:
-            self._protect_state(fgraph)
-            self._lower(schedule.regions[TOP])
-        else:
-            tail = set(schedule.tail)
-            self._lower([n for n in schedule.regions[TOP] if n not in tail])
-            if tail:
-                self._tail_start = len(builder.instrs)
-                self._lower(schedule.tail)
+        tail = set(schedule.tail)
+        self._lower([n for n in schedule.regions[TOP] if n not in tail])
+        if tail:
+            self._tail_start = len(builder.instrs)
+            self._lower(schedule.tail)
         if fuse:
             self._tail_start = fuse_indexing(builder, set(map(builder.cell, fgraph.outputs)), self._tail_start)
 
@@ -227,27 +223,36 @@ class Lowered:
         """Position of the first instruction that may destroy persistent memory."""
         return self._tail_start
 
-    def _protect_state(self, fgraph: Any) -> None:
-        """See to it that a failing program leaves the state that it overwrites as it was.
+    def protect_state(self, fgraph: Any) -> None:
+        """See to it that a failing program leaves the state that it overwrites as it was, though it has no tail.
 
-        The program works on a copy, which becomes the new state when all is done; or in place where the Type says how
-        the state of an object is put back. An argument of the caller that may be overwritten is no state.
+        What is overwritten of arrays is put back, and the state of objects whose Type says how. Of other objects the
+        program works on a copy, which becomes the new state when all is done. An argument of the caller that may be
+        overwritten is no state.
         """
         builder = self.builder
         updated = set((getattr(fgraph, "update_mapping", None) or {}).values())
-        state = [v for i, v in enumerate(fgraph.inputs) if i in updated]
-        destroyed = [v for v in self.schedule.destroyed_inputs if v in state]
-        for variable in destroyed:
+        state = [v for i, v in enumerate(fgraph.inputs) if i in updated and v in self.schedule.destroyed_inputs]
+        arrays = [builder.cell(v) for v in state if is_tensor_like(v.type)]
+        objects = [v for v in state if not is_tensor_like(v.type)]
+        snapshots: list[Instr] = []
+        copies: list[Instr] = []
+        copy_of: dict[int, int] = {}
+        for variable in objects:
+            cell, made = builder.cell(variable), builder.new_cell(("object",))
             if hasattr(variable.type, "set_state"):
-                snapshot = Snapshot(variable.type)
-                self.snapshots.append(snapshot)
-                builder.emit(vm.Call(snapshot.take), [builder.cell(variable)], [builder.new_cell(("object",))])
-        for variable in destroyed:
-            if not hasattr(variable.type, "set_state"):
-                original = builder.cell(variable)
-                copy = builder.new_cell(builder.cells[original])
-                builder.emit(vm.Deepcopy(), [original], [copy])
-                builder.replace(variable, copy)
+                self.snapshots.append(Snapshot(variable.type))
+                snapshots.append(Instr(vm.Call(self.snapshots[-1].take), (cell,), (made,), None))
+            else:
+                copies.append(Instr(vm.Deepcopy(), (cell,), (made,), None))
+                copy_of[cell] = made
+                builder.replace(variable, made)
+        for position, instr in enumerate(builder.instrs):
+            ins, outs = (tuple(copy_of.get(cell, cell) for cell in cells) for cells in (instr.ins, instr.outs))
+            builder.instrs[position] = instr._replace(ins=ins, outs=outs)
+        builder.replace_instrs({0: [*snapshots, *copies, builder.instrs[0]]})
+        guard_state(builder, arrays)
+        self._tail_start = None
 
     def tail_is_preparable(self) -> bool:
         """Whether all of the tail can be checked before any of it runs."""

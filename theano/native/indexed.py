@@ -274,7 +274,7 @@ class _Program:
         if isinstance(instr.op, vm.IncSubtensor):
             entries = instr.op.index
             axes: tuple[int, ...] = ()
-            if rank != ndim - sum(isinstance(e, int) or (e is not None and e[0] == "i") for e in entries) + entries.count(None):
+            if rank != indexed_rank(entries, ndim):
                 return
             at = 0 if maker.dims is None else out.dims.index(maker.dims[0])
             count = 1 if maker.dims is None else len(maker.dims)
@@ -315,7 +315,7 @@ class _Program:
         if not axes:
             rank = len(maker.kernel.outputs[0].dims)
             target = self.builder.new_cell(("tensor", self._dtype(out), rank, (False,) * rank))
-            found.append(Instr(vm.Subtensor(_shifted(instr.op.index)), (out, *indices), (target,), instr.node))
+            found.append(Instr(vm.Subtensor(shifted(instr.op.index)), (out, *indices), (target,), instr.node))
         written = self.builder.new_cell(self.builder.cells[target])
         found.append(self._indexed(maker, (written,), instr.node, (target,), indices if axes else [], scatter, same))
         return found
@@ -368,8 +368,13 @@ def _bounds(instr: Instr, table: int, indices: Any, axes: tuple[int, ...]) -> In
     return Instr(vm.CheckBounds(axes), (table, *indices), (), instr.node)
 
 
-def _shifted(entries: Any) -> Any:
+def indexed_rank(entries: Any, ndim: int) -> int:
+    """The number of dims that an index list leaves of an array."""
+    return ndim - sum(isinstance(e, int) or (e is not None and e[0] == "i") for e in entries) + entries.count(None)
+
+
+def shifted(entries: Any) -> Any:
     """An index list whose inputs are counted from 1 instead of 2."""
     if isinstance(entries, tuple) and len(entries) == 2 and entries[0] == "i":
         return ("i", entries[1] - 1)
-    return tuple(map(_shifted, entries)) if isinstance(entries, tuple) else entries
+    return tuple(map(shifted, entries)) if isinstance(entries, tuple) else entries

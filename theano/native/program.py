@@ -110,6 +110,8 @@ class ProgramBuilder:
         The node whose lowering runs: instructions remember it, for errors and profiles.
     fuse
         Whether one kernel may do the work of several nodes.
+    end
+        Where the instructions begin that run only after a failure; None: there are none.
     """
 
     def __init__(self, parent: ProgramBuilder | None = None, fuse: bool = True) -> None:
@@ -121,6 +123,7 @@ class ProgramBuilder:
         self._kernel_number: dict[ir.Kernel, int] = {} if parent is None else parent._kernel_number
         self.node: Apply | None = None
         self.fuse = fuse
+        self.end: int | None = None
 
     def cell(self, variable: Variable) -> int:
         """The cell of a variable; constants bring their value along."""
@@ -306,6 +309,7 @@ class ProgramBuilder:
             list(updates),
             on_error=on_error,
             serialise=serialise,
+            end=-1 if self.end is None else self.end,
         )
 
 

@@ -126,6 +126,7 @@ typedef struct ThnFrame {
     ThnScratch *scratch;     /* one per instruction */
     double work;             /* out-parameter of prepare, 0 before each prepare */
     int *tail_order;         /* the tail instructions prepared, in order */
+    int *undo, nundo;        /* instructions behind the end that put back what was overwritten so far */
     npy_intp repeats;        /* loops: how often at most the program will still run */
     int next;                /* jump instructions set the next instruction's index here */
     PyObject *err_type;      /* borrowed, a static exception type; set by thn_error */

@@ -11,6 +11,22 @@ static int jump_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
+static int guard_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    f->undo[f->nundo++] = ((const thn_guard_params *)ins->data)->target;
+    return 0;
+}
+
+static int guard_check(ThnProgram *p, ThnInstr *ins)
+{
+    const int target = ((const thn_guard_params *)ins->data)->target;
+    if (target < p->end || target - p->end >= p->nundo) {
+        PyErr_SetString(PyExc_ValueError, "guard: the target lies behind the end of the program");
+        return -1;
+    }
+    return 0;
+}
+
 int thn_truth(const ThnCell *c)
 {
     switch (c->typenum) {
@@ -332,6 +348,7 @@ static int contiguous_execute(ThnFrame *f, const ThnInstr *ins)
 }
 
 THN_INSTRUCTION(jump, NULL, jump_prepare, NULL)
+THN_INSTRUCTION(guard, guard_check, guard_prepare, NULL)
 THN_INSTRUCTION(jump_if_false, NULL, jump_if_false_prepare, NULL)
 THN_INSTRUCTION(view, NULL, view_prepare, NULL)
 THN_INSTRUCTION(assert_op, NULL, assert_prepare, NULL)

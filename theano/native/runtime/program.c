@@ -181,6 +181,8 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
     if (!p->instrs || !p->times || !p->counts) {
         return -1;
     }
+    p->end = p->end < 0 || p->end > n ? n : p->end;
+    p->nundo = n - p->end;
     for (int i = 0; i < n; i++) {
         p->instrs[i].index = i;
         p->ninstrs = i + 1;
@@ -188,8 +190,8 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
             return -1;
         }
     }
-    if (p->tail_start < 0 || p->tail_start > n) {
-        p->tail_start = n;
+    if (p->tail_start < 0 || p->tail_start > p->end) {
+        p->tail_start = p->end;
     }
     n = (int)PyList_GET_SIZE(inputs);
     p->inputs = thn_alloc(sizeof(ThnInput) * (size_t)n);
@@ -269,12 +271,12 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
 static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"cells", "instrs", "tail_start", "inputs", "constants", "outputs",
-                            "updates", "on_error", "serialise", NULL};
+                            "updates", "on_error", "serialise", "end", NULL};
     PyObject *seqs[6] = {NULL};
     PyObject *on_error = Py_None;
-    int tail_start = -1, serialise = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOO|OOp:Program", names, &seqs[0], &seqs[1], &tail_start,
-                                     &seqs[2], &seqs[3], &seqs[4], &seqs[5], &on_error, &serialise)) {
+    int tail_start = -1, serialise = 0, end = -1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOO|OOpi:Program", names, &seqs[0], &seqs[1], &tail_start,
+                                     &seqs[2], &seqs[3], &seqs[4], &seqs[5], &on_error, &serialise, &end)) {
         return NULL;
     }
     ThnProgram *p = (ThnProgram *)type->tp_alloc(type, 0);
@@ -288,6 +290,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         ok = ok && lists[i];
     }
     p->tail_start = tail_start;
+    p->end = end;
     p->serialise = serialise;
     if (on_error != Py_None) {
         p->on_error = Py_NewRef(on_error);
@@ -428,6 +431,7 @@ int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out)
             while (i-- > 0) {
                 Py_CLEAR(out[i]);
             }
+            thn_undo(p, f);
             return -1;
         }
     }

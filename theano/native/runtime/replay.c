@@ -37,7 +37,7 @@ static int kind_of(const ThnInstr *ins)
 
 int thn_replayable(const ThnProgram *p)
 {
-    if (p->tail_start < p->ninstrs) {
+    if (p->tail_start < p->ninstrs) { /* or there is something to undo */
         return 0;
     }
     for (int i = 0; i < p->ninstrs; i++) {

@@ -94,9 +94,10 @@ ThnFrame *thn_frame_get(ThnProgram *p)
     f->cells = thn_alloc(sizeof(ThnCell) * (size_t)p->ncells);
     f->dims_arena = thn_alloc(sizeof(npy_intp) * (size_t)p->arena_size);
     f->scratch = thn_alloc(sizeof(ThnScratch) * (size_t)p->ninstrs);
-    int tail = p->ninstrs - p->tail_start;
+    int tail = p->end - p->tail_start;
     f->tail_order = thn_alloc(sizeof(int) * (size_t)tail);
-    if (!f->cells || !f->dims_arena || !f->scratch || !f->tail_order) {
+    f->undo = thn_alloc(sizeof(int) * (size_t)p->nundo);
+    if (!f->cells || !f->dims_arena || !f->scratch || !f->tail_order || !f->undo) {
         thn_frame_destroy(p, f);
         return NULL;
     }
@@ -132,6 +133,7 @@ void thn_frame_destroy(ThnProgram *p, ThnFrame *f)
     thn_replay_free(p, f);
     thn_free(f->dests);
     thn_free(f->tail_order);
+    thn_free(f->undo);
     thn_free(f);
 }
 
@@ -249,7 +251,7 @@ static int run_tail(ThnProgram *p, ThnFrame *f)
 {
     int n = 0;
     const int profile = p->profile;
-    for (int i = p->tail_start; i < p->ninstrs; i = f->next) {
+    for (int i = p->tail_start; i < p->end; i = f->next) {
         const ThnInstr *ins = &p->instrs[i];
         double start = profile ? thn_now() : 0;
         f->work = 0;
@@ -280,7 +282,22 @@ static int run_tail(ThnProgram *p, ThnFrame *f)
     return 0;
 }
 
-int thn_run(ThnProgram *p, ThnFrame *f)
+void thn_undo(ThnProgram *p, ThnFrame *f)
+{
+    PyObject *type, *value, *tb;
+    PyErr_Fetch(&type, &value, &tb);
+    while (f->nundo > 0) {
+        const ThnInstr *ins = &p->instrs[f->undo[--f->nundo]];
+        f->work = 0;
+        if (ins->def->prepare(f, ins) == 0) {
+            thn_execute(f, ins, f->work);
+        }
+    }
+    f->err_type = NULL;
+    PyErr_Restore(type, value, tb);
+}
+
+static int run_all(ThnProgram *p, ThnFrame *f)
 {
     int since_check = 0;
     const int profile = p->profile;
@@ -306,7 +323,7 @@ int thn_run(ThnProgram *p, ThnFrame *f)
             }
         }
     }
-    if (p->tail_start < p->ninstrs && run_tail(p, f) < 0) {
+    if (p->tail_start < p->end && run_tail(p, f) < 0) {
         return -1;
     }
     if (profile) {
@@ -314,4 +331,14 @@ int thn_run(ThnProgram *p, ThnFrame *f)
     }
     p->call_count++;
     return 0;
+}
+
+int thn_run(ThnProgram *p, ThnFrame *f)
+{
+    f->nundo = 0;
+    const int r = run_all(p, f);
+    if (r < 0) {
+        thn_undo(p, f);
+    }
+    return r;
 }

@@ -2,12 +2,12 @@
  *
  * Python API of theano.native._runtime (the docstring of theano/native/fastcall.py repeats it for users of Python):
  *
- *   prog = Program(cells, instrs, tail_start, inputs, constants, outputs, updates, on_error=None, serialise=False)
+ *   prog = Program(cells, instrs, tail_start, inputs, constants, outputs, updates, on_error=None, serialise=False, end=-1)
  *     cells      sequence of ('tensor', typenum, ndim[, broadcastable tuple]) or ('object',); list position = cell number
  *     instrs     sequence of (opname, ins, outs, params, node_index, free[, shown]): ins/outs/free/shown are sequences of
  *                cell numbers, `free` names the cells whose value is dropped after the instruction, `shown` further cells
  *                that on_error gets the values of
- *     tail_start index of the first instruction of the tail (len(instrs): no tail)
+ *     tail_start index of the first instruction of the tail (end: no tail)
  *     inputs     sequence of (cell, storage_list); storage_list[0] is read at the start of a call; a
  *                true third element: the program destroys the value, so a read-only array is copied first
  *     constants  sequence of (cell, object)
@@ -17,6 +17,7 @@
  *     on_error   callable(node_index, exc_type, exc_value, traceback, input_values) expected to raise; input_values is a
  *                tuple of the failing instruction's inputs and shown cells as arrays/objects (None where unset)
  *     serialise  True: one thread at a time (programs that change persistent storage); re-entry by the same thread is let in
+ *     end        index behind the last instruction (-1: len(instrs)); those that follow are targets of `guard`
  *   prog()              reads storages, runs, writes output storages and updates; returns None (a linker's thunk)
  *   prog.call(values)   values: sequence with one entry for each input; None: read its storage_list. Returns the list of
  *                       output values; writes no output storage; does updates. Several threads may call at once.
@@ -79,6 +80,7 @@ typedef struct ThnProgram {
     PyObject_HEAD
     int ncells, ninstrs, ninputs, nconstants, noutputs, nupdates;
     int tail_start;
+    int end, nundo; /* the last instructions run only to undo others, see guard */
     npy_intp arena_size;
     ThnCellSpec *cells;
     ThnInstr *instrs;
@@ -111,6 +113,8 @@ void thn_frame_put(ThnProgram *p, ThnFrame *f);
 void thn_frame_destroy(ThnProgram *p, ThnFrame *f);
 /* Runs all instructions. -1 with a Python exception set. */
 int thn_run(ThnProgram *p, ThnFrame *f);
+/* After a failure: puts back what guarded instructions have overwritten, the last first. The Python exception stays. */
+void thn_undo(ThnProgram *p, ThnFrame *f);
 /* Loads inputs from values[k] (NULL or None: the storage list). values may be NULL. */
 int thn_load_inputs(ThnProgram *p, ThnFrame *f, PyObject *const *values);
 /* Loads input i from `v` (NULL or None: the storage list). */

@@ -1,0 +1,163 @@
+"""Programs that overwrite shared variables: what keeping them whole costs, and that a failing call leaves them as they were."""
+
+import numpy as np
+import pytest
+from vm_tools import runtime
+
+import theano
+import theano.tensor as tt
+from theano.compile.ops import as_op
+from theano.ifelse import ifelse
+from theano.native import instructions as vm
+
+LENGTH = 1_000_000
+BYTES = 8 * LENGTH
+
+
+@as_op(itypes=[tt.dvector], otypes=[tt.dvector])
+def python_op(x):
+    return x + 1
+
+
+def updated(make_output, inputs=(), **kwargs):
+    """A function that adds 1 to the first elements of a long shared vector, and makes something of the new vector."""
+    w = theano.shared(np.arange(float(LENGTH)), borrow=True)
+    new = tt.inc_subtensor(w[:2], 1)
+    return w, theano.function(list(inputs), make_output(new), updates={w: new}, **kwargs)
+
+
+def most_bytes(f, *args):
+    """Memory that a call takes beyond what there was before."""
+    f(*args)
+    runtime.pool_trim()
+    before = runtime.pool_stats()["in_use"]
+    f(*args)
+    return runtime.pool_stats()["peak"] - before
+
+
+def square(new):
+    return new[:4].reshape((2, 2)) + np.array([[5, 1], [1, 7]])
+
+
+def positions(new):
+    return tt.cast(new[2:5] % 3, "int64")
+
+
+MATRIX = np.arange(6.0).reshape(3, 2)
+
+# What uses each instruction on a few elements of the new vector.
+USES = {
+    "jump": lambda new: ifelse(new[3] > 2, tt.sort(new[:3]), new[:3]),
+    "jump_if_false": lambda new: ifelse(new[3] > 2, tt.sort(new[:3]), new[:3]),
+    "thunk": lambda new: python_op(new[:3]),
+    "call": lambda new: tt.scalar_from_tensor(new[1]),
+    "scan": lambda new: theano.scan(lambda a, s: tt.tanh(s * a), sequences=new[:3], outputs_info=tt.ones(()))[0],
+    "guard": lambda new: tt.nonzero(new[:3])[0],
+    "view": lambda new: theano.compile.ViewOp()(new[:3]),
+    "copy": lambda new: tt.extra_ops.DiffOp(n=0)(new[:3]),
+    "deepcopy": lambda new: new[:3].copy(),
+    "contiguous": lambda new: tt.extra_ops.cpu_contiguous(new[:6:2]),
+    "cast_copy": lambda new: tt.dot(new[:3], np.arange(3)),
+    "dimshuffle": lambda new: tt.dot(new[:3].dimshuffle("x", 0), MATRIX),
+    "subtensor": lambda new: new[:3],
+    "reshape": lambda new: new[:4].reshape((2, 2)),
+    "diagonal": lambda new: tt.diagonal(square(new)),
+    "specify_shape": lambda new: tt.specify_shape(new[:3], (3,)),
+    "rebroadcast": lambda new: tt.addbroadcast(new[:1], 0),
+    "assert_op": lambda new: tt.opt.Assert()(new[:3], new[0] >= 0),
+    "check_index": lambda new: tt.nnet.crossentropy_softmax_1hot(square(new), positions(new)[:2] % 2)[0],
+    "check_bounds": lambda new: tt.exp(tt.as_tensor(MATRIX)[positions(new)]) + new[:3].dimshuffle(0, "x"),
+    "shape_i": lambda new: new[:3].shape[0],
+    "shape": lambda new: theano.compile.Shape()(new[:3]),
+    "makevector": lambda new: tt.stack([new[0], new[1]]),
+    "alloc": lambda new: tt.alloc(new[1], 3),
+    "alloc_empty": lambda new: tt.AllocEmpty("float64")(positions(new)[0]),
+    "arange": lambda new: tt.arange(new[1]),
+    "join": lambda new: tt.concatenate([new[:3], new[1:2]]),
+    "split": lambda new: tt.split(new[:3], [1, 2], 2)[0],
+    "inc_subtensor": lambda new: tt.inc_subtensor(new[:3][:2], 1),
+    "advanced_subtensor": lambda new: new[positions(new)],
+    "advanced_inc": lambda new: tt.inc_subtensor(tt.zeros(3)[positions(new)], 1),
+    "nonzero": lambda new: tt.nonzero(new[:3])[0],
+    "masked": lambda new: new[:3][new[:3] > 2],
+    "choose": lambda new: tt.choose(positions(new), [1, 2, 3]),
+    "kernel": lambda new: tt.exp(-new[:3]),
+    "indexed_kernel": lambda new: tt.exp(tt.as_tensor(MATRIX)[positions(new)]),
+    "special": lambda new: tt.erfinv(new[:3] / 9),
+    "cumulate": lambda new: tt.cumsum(new[:3]),
+    "sort": lambda new: tt.sort(new[:3]),
+    "argsort": lambda new: tt.argsort(new[:3]),
+    "topk": lambda new: tt.topk(new[:3], 2),
+    "searchsorted": lambda new: tt.extra_ops.searchsorted(np.arange(5.0), new[:3]),
+    "unique": lambda new: tt.extra_ops.Unique()(new[:3]),
+    "unravel_index": lambda new: tt.unravel_index(positions(new), (2, 2))[0],
+    "ravel_index": lambda new: tt.ravel_multi_index((positions(new), positions(new)), (3, 3)),
+    "permute_rows": lambda new: tt.basic.permute_row_elements(new[:3], positions(new) * 0 + np.arange(3)),
+    "repeat_positions": lambda new: tt.repeat(new[:3], positions(new)),
+    "count_length": lambda new: tt.extra_ops.bincount(positions(new)),
+    "complex_extremum": lambda new: tt.max(new[:3] + 1j),
+    "dot": lambda new: tt.dot(square(new), square(new)),
+    "dot22scalar": lambda new: tt.dot(square(new), square(new)) * 0.5,
+    "gemm": lambda new: tt.dot(square(new), square(new)) * 0.5 + square(new),
+    "gemv": lambda new: tt.dot(MATRIX, new[:2]) + new[:3],
+    "ger": lambda new: square(new) + tt.outer(new[:2], new[1:3]),
+    "batched_dot": lambda new: tt.batched_dot(square(new)[None], square(new)[None]),
+    "cholesky": lambda new: tt.slinalg.cholesky(square(new)),
+    "solve": lambda new: tt.slinalg.solve(square(new), new[:2]),
+    "inverse": lambda new: tt.nlinalg.matrix_inverse(square(new)),
+    "det": lambda new: tt.nlinalg.det(square(new)),
+    "pinv": lambda new: tt.nlinalg.pinv(square(new)),
+    "eigh": lambda new: tt.nlinalg.eigh(square(new))[0],
+    "eig": lambda new: tt.nlinalg.eig(square(new))[0],
+    "svd": lambda new: tt.nlinalg.svd(square(new))[1],
+    "qr": lambda new: tt.nlinalg.qr(square(new))[0],
+    "lstsq": lambda new: tt.nlinalg.lstsq()(square(new), new[:2], -1.0)[0],
+    "residuals": lambda new: tt.nlinalg.lstsq()(square(new), new[:2], -1.0)[1],
+    "expm": lambda new: tt.slinalg.expm(square(new)),
+    "expm_direction": lambda new: theano.grad(tt.slinalg.expm(w := square(new)).sum(), w),
+}
+
+
+# Rewrites that would do without the instruction.
+LEFT_OUT = {"shape": ("ShapeOpt", "local_shape_to_shape_i")}
+
+
+def test_every_instruction_is_used_here():
+    assert {row[0] for row in vm.table().values()} == set(USES)
+
+
+@pytest.mark.parametrize("name", USES)
+def test_an_instruction_after_an_update_does_not_copy_the_state(name):
+    w, f = updated(USES[name], mode=theano.compile.get_default_mode().excluding(*LEFT_OUT.get(name, ())))
+    assert name in [instr.name for instr in f.fn.instrs]
+    assert most_bytes(f) < BYTES / 8
+    assert w.get_value(borrow=True)[:4].tolist() == [2, 3, 2, 3]
+
+
+class TestFailures:
+    """What is overwritten before an instruction fails comes back."""
+
+    @pytest.mark.parametrize("kind", ["slice", "integer", "rows", "matrix", "kernel", "scatter", "product"])
+    def test_state_is_put_back(self, kind):
+        start = np.arange(36.0).reshape(6, 6)
+        w = theano.shared(start.copy())
+        i, at = tt.lvector(), tt.lscalar()
+        new = {
+            "slice": lambda: tt.set_subtensor(w[1:at, ::2], -1),
+            "integer": lambda: tt.inc_subtensor(w[at], 3),
+            "rows": lambda: tt.inc_subtensor(w[i], 2),
+            "matrix": lambda: tt.inc_subtensor(w.T[1:3], 4),
+            "kernel": lambda: tt.exp(w) - 3,
+            "scatter": lambda: tt.inc_subtensor(w[i], tt.exp(w[0] + i.dimshuffle(0, "x"))),
+            "product": lambda: w + tt.dot(w * 2, w + 1),
+        }[kind]()
+        x, zero = tt.matrix(), tt.scalar()
+        out = tt.slinalg.cholesky(new[:2, :2] * zero + x)
+        f = theano.function([x, zero, i, at], out, updates={w: new}, on_unused_input="ignore")
+        assert "guard" in [instr.name for instr in f.fn.instrs]
+        indices = np.array([1, 3, 1])
+        with pytest.raises(np.linalg.LinAlgError):
+            f(-np.eye(2), 0, indices, 4)
+        np.testing.assert_array_equal(w.get_value(), start)
+        f(np.eye(2), 0, indices, 4)
+        assert (w.get_value() != start).any()

@@ -1,0 +1,81 @@
+"""State that a program overwrites and puts back should it fail.
+
+Where all that may fail is known before anything is overwritten, a program needs none of this (see
+`Lowered.tail_is_preparable`). Otherwise each instruction that overwrites state is preceded by a copy of just the elements that
+it writes to, and by a ``guard``: if the program fails later, the instruction that the guard names, behind the end of the
+program, writes them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from theano.native import instructions as vm
+from theano.native.indexed import indexed_rank, shifted
+from theano.native.memory import Sharing, overwritten, scatter_target
+from theano.native.program import Instr, ProgramBuilder
+
+
+def guard_state(builder: ProgramBuilder, state: Iterable[int]) -> None:
+    """Guard the instructions that write to cells of arrays, or to views of them."""
+    sharing = Sharing(builder.instrs, builder.kernels)
+    roots = {sharing.root(cell) for cell in state}
+    guarded: dict[int, list[Instr]] = {}
+    undo: list[Instr] = []
+    for position, instr in enumerate(builder.instrs):
+        before: list[Instr] = []
+        for source in _written(builder, instr):
+            if sharing.root(source) in roots:
+                saves, restore = _save(builder, instr, source)
+                undo.append(restore)
+                before += [*saves, Instr(vm.Guard(0), (), (), instr.node)]
+        if before:
+            guarded[position] = [*before, instr]
+    builder.replace_instrs(guarded)
+    builder.end = target = len(builder.instrs)
+    for position, instr in enumerate(builder.instrs):
+        if isinstance(instr.op, vm.Guard):
+            builder.aim(position, target)
+            target += 1
+    builder.instrs += undo
+
+
+def _written(builder: ProgramBuilder, instr: Instr) -> list[int]:
+    """The cells of arrays that an instruction writes to."""
+    if instr.op.memory is not vm.Memory.ANY:
+        return list(overwritten(instr, builder.kernels).values())
+    if instr.node is None:
+        return []
+    destroyed = {i for sources in (getattr(instr.node.op, "destroy_map", None) or {}).values() for i in sources}
+    cells = [builder.cell(instr.node.inputs[i]) for i in sorted(destroyed)]
+    return [cell for cell in cells if cell in instr.ins and builder.cells[cell][0] == "tensor"]
+
+
+def _save(builder: ProgramBuilder, instr: Instr, source: int) -> tuple[list[Instr], Instr]:
+    """Instructions that copy what `instr` overwrites of a cell, and the one that writes it back."""
+    kind, dtype, ndim, _ = builder.cells[source]
+    written = builder.new_cell(builder.cells[source])
+    axes: tuple[int, ...] = ()
+    indices: tuple[int, ...] = ()
+    if isinstance(instr.op, vm.IncSubtensor):
+        rank = indexed_rank(instr.op.index, ndim)
+        part, saved = (builder.new_cell((kind, dtype, rank, (False,) * rank)) for _ in range(2))
+        indices = instr.ins[2:]
+        saves = [
+            Instr(vm.Subtensor(shifted(instr.op.index)), (source, *indices), (part,), instr.node),
+            Instr(vm.Copy(), (part,), (saved,), instr.node),
+        ]
+        return saves, Instr(vm.IncSubtensor(instr.op.index, True, True), (source, saved, *indices), (written,), None)
+    if isinstance(instr.op, vm.AdvancedInc):
+        axes = instr.op.axes
+    elif isinstance(instr.op, vm.IndexedKernel) and scatter_target(instr, builder.kernels[instr.op.kernel.number]) == source:
+        _, axes, _ = instr.op.scatter
+    if axes:
+        indices = instr.ins[-len(axes) :]
+        rank = ndim - len(axes) + max(builder.cells[cell][2] for cell in indices)
+        saved = builder.new_cell((kind, dtype, rank, (False,) * rank))
+        saves = [Instr(vm.AdvancedSubtensor(axes), (source, *indices), (saved,), instr.node)]
+        return saves, Instr(vm.AdvancedInc(axes, True, True), (source, saved, *indices), (written,), None)
+    saved = builder.new_cell(builder.cells[source])
+    saves = [Instr(vm.Copy(), (source,), (saved,), instr.node)]
+    return saves, Instr(vm.IncSubtensor((), True, True), (source, saved), (written,), None)
