@@ -137,37 +137,35 @@ AVX512 static npy_intp pick4_512(const char *x, const char *flags, npy_intp n, c
 
 /* ---- indices */
 
-/* The product is taken without a sign: an index that is out of bounds may overflow. */
-#define PUT_OFFSET(V)                                                                         \
-    {                                                                                         \
-        int64_t v = (V);                                                                      \
-        v += v < 0 ? size : 0;                                                                \
-        bad |= (uint64_t)v >= (uint64_t)size;                                                 \
-        const npy_intp offset = (npy_intp)((uint64_t)v * (uint64_t)stride);                   \
-        offsets[i] = add ? offsets[i] + offset : offset;                                      \
+/* The compiler makes one of it for each way of reading indices, and for `add`. The product is taken without a sign: an index that
+ * is out of bounds may overflow. */
+__attribute__((always_inline)) static inline int find_offsets(ThnReadInt get, const char *p, npy_intp step, npy_intp n,
+                                                              npy_intp size, npy_intp stride, int add, npy_intp *offsets)
+{
+    int bad = 0;
+    for (npy_intp i = 0; i < n; i++) {
+        int64_t v = get ? get(p + i * step) : *(const int64_t *)(p + i * step);
+        v += v >> 63 & size;
+        bad |= (uint64_t)v >= (uint64_t)size;
+        const npy_intp offset = (npy_intp)((uint64_t)v * (uint64_t)stride);
+        offsets[i] = add ? offsets[i] + offset : offset;
     }
+    return !bad;
+}
 
 int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp stride, int add,
                 npy_intp *offsets)
 {
-    const ThnReadInt get = thn_int_reader(typenum);
-    int bad = 0;
+    const ThnReadInt get = typenum == NPY_INT64 ? NULL : thn_int_reader(typenum);
 #if WIDE
     const int bytes = typenum == NPY_INT64 ? 8 : typenum == NPY_INT32 ? 4 : 0;
     if (bytes && step == bytes && n >= 8 && wide_registers()) {
         return offsets_512(p, bytes, n, size, size, stride, add, offsets);
     }
 #endif
-    if (typenum == NPY_INT64) {
-        for (npy_intp i = 0; i < n; i++) {
-            PUT_OFFSET(*(const int64_t *)(p + i * step))
-        }
-    } else {
-        for (npy_intp i = 0; i < n; i++) {
-            PUT_OFFSET(get(p + i * step))
-        }
-    }
-    return !bad;
+    return get || step != 8 ? find_offsets(get, p, step, n, size, stride, add, offsets)
+         : add              ? find_offsets(NULL, p, 8, n, size, stride, 1, offsets)
+                            : find_offsets(NULL, p, 8, n, size, stride, 0, offsets);
 }
 
 int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp low, npy_intp high)

@@ -159,6 +159,15 @@ __attribute__((always_inline)) static inline void copy_runs(npy_intp bytes, int 
     }
 }
 
+#define COPY_RUNS(WRITE)                                                                       \
+    switch (bytes) {                                                                           \
+    case 8: copy_runs(8, WRITE, x, offsets, NULL, n, other, step); break;                      \
+    case 16: copy_runs(16, WRITE, x, offsets, NULL, n, other, step); break;                    \
+    case 32: copy_runs(32, WRITE, x, offsets, NULL, n, other, step); break;                    \
+    case 64: copy_runs(64, WRITE, x, offsets, NULL, n, other, step); break;                    \
+    default: copy_runs(bytes, WRITE, x, offsets, NULL, n, other, step);                        \
+    }
+
 #define SHORT 32 /* elements of a row for which a call is not worth it */
 #define ADD_SHORT(T)                                                                           \
     for (npy_intp i = 0; i < n; i++) {                                                         \
@@ -190,13 +199,12 @@ static void move_runs(const ThnRows *r, char *x, const npy_intp *offsets, const 
         }
         return;
     }
-    const int write = r->how != THN_READ;
-    switch (places ? 0 : bytes) {
-    case 8: copy_runs(8, write, x, offsets, NULL, n, other, step); break;
-    case 16: copy_runs(16, write, x, offsets, NULL, n, other, step); break;
-    case 32: copy_runs(32, write, x, offsets, NULL, n, other, step); break;
-    case 64: copy_runs(64, write, x, offsets, NULL, n, other, step); break;
-    default: copy_runs(bytes, write, x, offsets, places, n, other, step);
+    if (places) {
+        copy_runs(bytes, r->how != THN_READ, x, offsets, places, n, other, step);
+    } else if (r->how == THN_READ) {
+        COPY_RUNS(0)
+    } else {
+        COPY_RUNS(1)
     }
 }
 
