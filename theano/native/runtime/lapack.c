@@ -10,29 +10,6 @@
 #include "threads.h"
 #include "triangle.h"
 
-typedef const char *Flag;
-typedef const int64_t *Int;
-typedef int64_t *Info;
-
-typedef void (*potrf_fn)(Flag, Int, void *, Int, Info);
-typedef void (*getrf_fn)(Int, Int, void *, Int, void *, Info);
-typedef void (*getri_fn)(Int, void *, Int, const void *, void *, Int, Info);
-typedef void (*getrs_fn)(Flag, Int, Int, const void *, Int, const void *, void *, Int, Info);
-typedef void (*sysv_fn)(Flag, Int, Int, void *, Int, void *, void *, Int, void *, Int, Info);
-typedef void (*trsm_fn)(Flag, Flag, Flag, Flag, Int, Int, const void *, const void *, Int, void *, Int);
-typedef void (*gemm_fn)(Flag, Flag, Int, Int, Int, const void *, const void *, Int, const void *, Int, const void *, void *, Int);
-typedef void (*syevd_fn)(Flag, Flag, Int, void *, Int, void *, void *, Int, void *, Int, Info);
-typedef void (*heevd_fn)(Flag, Flag, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, Info);
-typedef void (*sygvd_fn)(Int, Flag, Flag, Int, void *, Int, void *, Int, void *, void *, Int, void *, Int, Info);
-typedef void (*hegvd_fn)(Int, Flag, Flag, Int, void *, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, Info);
-typedef void (*gesdd_fn)(Flag, Int, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, void *, Info);
-typedef void (*cgesdd_fn)(Flag, Int, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, void *, void *, Info);
-typedef void (*geqrf_fn)(Int, Int, void *, Int, void *, void *, Int, Info);
-typedef void (*orgqr_fn)(Int, Int, Int, void *, Int, const void *, void *, Int, Info);
-typedef void (*geev_fn)(Flag, Flag, Int, void *, Int, void *, void *, void *, Int, void *, Int, void *, Int, Info);
-typedef void (*gelsd_fn)(Int, Int, Int, void *, Int, void *, Int, void *, const void *, Info, void *, Int, void *, Info);
-typedef void (*cgeev_fn)(Flag, Flag, Int, void *, Int, void *, void *, Int, void *, Int, void *, Int, void *, Info);
-
 enum { POTRF, GETRF, GETRI, GETRS, SYSV, TRSM, GEMM, SYEVD, SYGVD, GESDD, GEQRF, ORGQR, GEEV, GELSD, N_ROUTINES };
 
 static const char *const names[N_ROUTINES][2] = {
@@ -45,8 +22,6 @@ static const char *const names[N_ROUTINES][2] = {
 static void *routines[N_ROUTINES][4];
 static int wide; /* the library's integers have 64 bits */
 static int state;
-
-#define CALL(TYPE, ROUTINE) ((TYPE)routines[ROUTINE][letter])
 
 static const int64_t item_of[4] = {4, 8, 8, 16};
 
@@ -71,17 +46,87 @@ static int64_t at_least_1(int64_t n)
     return n > 0 ? n : 1;
 }
 
-/* The size that a query left in work[0]. */
-static int64_t asked(int letter, const void *work)
+/* ---- calls
+ *
+ * All arguments are addresses, so a call is a list of them. What stands for a workspace, its size or `info` in the list is put in
+ * its place: a routine that has workspaces is asked for their sizes first. It is given more arguments than it takes, which C's
+ * calling conventions allow. */
+
+#define MOST_ARGUMENTS 17
+
+typedef void (*Routine)(const void *, const void *, const void *, const void *, const void *, const void *, const void *,
+                        const void *, const void *, const void *, const void *, const void *, const void *, const void *,
+                        const void *, const void *, const void *);
+
+enum { WORK_SPACE, INT_SPACE, REAL_SPACE, N_SPACES };
+
+static char spaces[N_SPACES], lengths[N_SPACES], info_place;
+#define WORK (&spaces[WORK_SPACE])
+#define LWORK (&lengths[WORK_SPACE])
+#define IWORK (&spaces[INT_SPACE])
+#define LIWORK (&lengths[INT_SPACE])
+#define RWORK (&spaces[REAL_SPACE])
+#define LRWORK (&lengths[REAL_SPACE])
+#define INFO (&info_place)
+
+static void call(int routine, int letter, const void *const *a)
 {
-    double n = letter & 1 ? *(const double *)work : *(const float *)work;
-    return at_least_1((int64_t)(n + 1));
+    ((Routine)routines[routine][letter])(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13],
+                                         a[14], a[15], a[16]);
 }
 
-static int64_t asked_int(const int64_t *work)
+/* The size that a query left in a workspace. */
+static int64_t asked(int letter, int space, const void *answer)
 {
-    return at_least_1(wide ? *work : (int32_t)*work);
+    const double n = space != INT_SPACE ? letter & 1 ? *(const double *)answer : (double)*(const float *)answer
+                     : wide             ? (double)*(const int64_t *)answer
+                                        : (double)*(const int32_t *)answer;
+    return at_least_1((int64_t)(n + (space != INT_SPACE)));
 }
+
+/* Runs a routine; `sizes`, where not NULL: numbers of the workspaces whose size it does not tell. Returns its info. */
+static int64_t run(int routine, int letter, const void *const *list, const int64_t *sizes)
+{
+    double answers[N_SPACES][2] = {{0}};
+    char *memory[N_SPACES] = {NULL};
+    int64_t given[N_SPACES] = {0}, info = 0;
+    const int64_t query = -1;
+    int asks = 0, used[N_SPACES] = {0}, failed = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        const void *a[MOST_ARGUMENTS];
+        for (int i = 0; i < MOST_ARGUMENTS; i++) {
+            a[i] = list[i] == INFO ? &info : list[i];
+            for (int k = 0; k < N_SPACES; k++) {
+                if (list[i] == &spaces[k]) {
+                    a[i] = pass ? (const void *)memory[k] : answers[k];
+                    used[k] = 1;
+                } else if (list[i] == &lengths[k]) {
+                    a[i] = pass ? &given[k] : &query;
+                    asks = 1;
+                }
+            }
+        }
+        if (pass == 0 && (used[WORK_SPACE] || asks)) {
+            call(routine, letter, a);
+        }
+        for (int k = 0; k < N_SPACES && !pass; k++) {
+            given[k] = sizes && sizes[k] ? sizes[k] : asked(letter, k, answers[k]);
+            memory[k] = used[k] ? thn_pool_alloc((size_t)(given[k] * (k == WORK_SPACE ? item_of[letter] : 8))) : NULL;
+            failed |= used[k] && !memory[k];
+        }
+        if (pass && !failed) {
+            call(routine, letter, a);
+        }
+    }
+    for (int k = 0; k < N_SPACES; k++) {
+        thn_pool_free(memory[k]);
+    }
+    return failed ? THN_LAPACK_MEMORY : result(info);
+}
+
+/* The arguments in a list; what is not named is NULL. */
+#define RUN(ROUTINE, LETTER, SIZES, ...) run(ROUTINE, LETTER, (const void *const[MOST_ARGUMENTS]){__VA_ARGS__}, SIZES)
+#define CALL(ROUTINE, LETTER, ...) call(ROUTINE, LETTER, (const void *const[MOST_ARGUMENTS]){__VA_ARGS__})
 
 /* c -= a op(b); op by `trans`. */
 static void gemm(int letter, const ThnDense *a, char trans, const ThnDense *b, const ThnDense *c)
@@ -91,7 +136,7 @@ static void gemm(int letter, const ThnDense *a, char trans, const ThnDense *b, c
     const char no = 'N';
     const void *minus = letter & 1 ? (const void *)d : (const void *)s;
     const void *one = letter & 1 ? (const void *)(d + 2) : (const void *)(s + 2);
-    CALL(gemm_fn, GEMM)(&no, &trans, &c->rows, &c->cols, &a->cols, minus, a->data, &a->ld, b->data, &b->ld, one, c->data, &c->ld);
+    CALL(GEMM, letter, &no, &trans, &c->rows, &c->cols, &a->cols, minus, a->data, &a->ld, b->data, &b->ld, one, c->data, &c->ld);
 }
 
 static ThnDense block(int letter, ThnDense a, int64_t row, int64_t col, int64_t rows, int64_t cols)
@@ -153,7 +198,7 @@ static int64_t block_potrf(int letter, ThnDense a)
 {
     const char lower = 'L';
     int64_t info = 0;
-    CALL(potrf_fn, POTRF)(&lower, &a.rows, a.data, &a.ld, &info);
+    CALL(POTRF, letter, &lower, &a.rows, a.data, &a.ld, &info);
     return result(info);
 }
 
@@ -199,7 +244,7 @@ int64_t thn_potrf(int letter, ThnDense a)
 static int64_t panel_getrf(int letter, ThnDense a, int64_t first, int64_t *pivots)
 {
     int64_t info = 0, n = a.rows < a.cols ? a.rows : a.cols;
-    CALL(getrf_fn, GETRF)(&a.rows, &a.cols, a.data, &a.ld, pivots, &info);
+    CALL(GETRF, letter, &a.rows, &a.cols, a.data, &a.ld, pivots, &info);
     for (int64_t i = n - 1; i >= 0; i--) {
         pivots[i] = (wide ? pivots[i] : ((const int32_t *)pivots)[i]) + first;
     }
@@ -306,53 +351,30 @@ static const void *own_pivots(const int64_t *pivots, int64_t n, int32_t **held)
 
 int64_t thn_getri(int letter, ThnDense a, const int64_t *pivots)
 {
-    int64_t info = 0, query = -1;
-    char first[16];
     int32_t *held;
     const void *own = own_pivots(pivots, a.rows, &held);
-    if (!own) {
-        return THN_LAPACK_MEMORY;
-    }
-    CALL(getri_fn, GETRI)(&a.rows, a.data, &a.ld, own, first, &query, &info);
-    int64_t lwork = asked(letter, first);
-    char *work = thn_pool_alloc((size_t)(lwork * item_of[letter]));
-    if (work) {
-        CALL(getri_fn, GETRI)(&a.rows, a.data, &a.ld, own, work, &lwork, &info);
-    }
+    const int64_t info = own ? RUN(GETRI, letter, NULL, &a.rows, a.data, &a.ld, own, WORK, LWORK, INFO) : THN_LAPACK_MEMORY;
     thn_pool_free(held);
-    thn_pool_free(work);
-    return work ? result(info) : THN_LAPACK_MEMORY;
+    return info;
 }
 
 int64_t thn_getrs(int letter, char trans, ThnDense lu, const int64_t *pivots, ThnDense b)
 {
-    int64_t info = 0;
     int32_t *held;
     const void *own = own_pivots(pivots, lu.rows, &held);
+    int64_t info = 0;
     if (!own) {
         return THN_LAPACK_MEMORY;
     }
-    CALL(getrs_fn, GETRS)(&trans, &lu.rows, &b.cols, lu.data, &lu.ld, own, b.data, &b.ld, &info);
+    CALL(GETRS, letter, &trans, &lu.rows, &b.cols, lu.data, &lu.ld, own, b.data, &b.ld, &info);
     thn_pool_free(held);
     return result(info);
 }
 
 int64_t thn_sysv(int letter, char uplo, ThnDense a, ThnDense b)
 {
-    int64_t info = 0, query = -1;
-    char first[16];
-    void *pivots = thn_pool_alloc((size_t)(a.rows + 1) * 8), *work = NULL;
-    if (pivots) {
-        CALL(sysv_fn, SYSV)(&uplo, &a.rows, &b.cols, a.data, &a.ld, pivots, b.data, &b.ld, first, &query, &info);
-        int64_t lwork = asked(letter, first);
-        work = thn_pool_alloc((size_t)(lwork * item_of[letter]));
-        if (work) {
-            CALL(sysv_fn, SYSV)(&uplo, &a.rows, &b.cols, a.data, &a.ld, pivots, b.data, &b.ld, work, &lwork, &info);
-        }
-    }
-    thn_pool_free(pivots);
-    thn_pool_free(work);
-    return work ? result(info) : THN_LAPACK_MEMORY;
+    const int64_t sizes[N_SPACES] = {0, a.rows + 1, 0};
+    return RUN(SYSV, letter, sizes, &uplo, &a.rows, &b.cols, a.data, &a.ld, IWORK, b.data, &b.ld, WORK, LWORK, INFO);
 }
 
 typedef struct {
@@ -371,8 +393,8 @@ static void library_trsm(const Triangular *t, ThnDense a, ThnDense b)
     static const float s[2] = {1, 0};
     static const double d[2] = {1, 0};
     const int letter = t->letter;
-    CALL(trsm_fn, TRSM)(&t->side, &t->uplo, &t->trans, &t->diag, &b.rows, &b.cols,
-                        letter & 1 ? (const void *)d : (const void *)s, a.data, &a.ld, b.data, &b.ld);
+    CALL(TRSM, letter, &t->side, &t->uplo, &t->trans, &t->diag, &b.rows, &b.cols, letter & 1 ? (const void *)d : (const void *)s,
+         a.data, &a.ld, b.data, &b.ld);
 }
 
 /* b = b op(a)^-1, by halves of the triangle: products are the quicker part. */
@@ -461,185 +483,65 @@ void thn_getrs_right(int letter, ThnDense lu, const int64_t *pivots, ThnDense b)
     run_parts(&t, right_task);
 }
 
-/* Buffers that a query asked for. */
-typedef struct {
-    char *work, *iwork, *rwork;
-    int64_t lwork, liwork, lrwork;
-} Work;
-
-static void drop(Work *w)
-{
-    thn_pool_free(w->work);
-    thn_pool_free(w->iwork);
-    thn_pool_free(w->rwork);
-}
-
-/* Takes buffers of the sizes that the routine wrote; where one is not asked for (NULL) its size is set already. */
-static int take(Work *w, int letter, const void *first, const void *rfirst, const int64_t *ifirst)
-{
-    w->lwork = asked(letter, first);
-    if (rfirst) {
-        w->lrwork = asked(letter, rfirst);
-    }
-    if (ifirst) {
-        w->liwork = asked_int(ifirst);
-    }
-    w->work = thn_pool_alloc((size_t)(w->lwork * item_of[letter]));
-    w->iwork = thn_pool_alloc((size_t)(at_least_1(w->liwork) * 8));
-    w->rwork = thn_pool_alloc((size_t)(at_least_1(w->lrwork) * 8));
-    if (w->work && w->iwork && w->rwork) {
-        return 1;
-    }
-    drop(w);
-    return 0;
-}
-
 int64_t thn_syevd(int letter, char jobz, char uplo, ThnDense a, void *w)
 {
-    int64_t info = 0, query = -1, ifirst[2] = {0, 0};
-    double first[2] = {0, 0}, rfirst[2] = {0, 0};
-    Work k = {0};
-    for (int run = 0; run < 2; run++) {
-        void *work = run ? k.work : (void *)first, *iwork = run ? k.iwork : (void *)ifirst;
-        void *rwork = run ? k.rwork : (void *)rfirst;
-        if (letter < THN_C) {
-            CALL(syevd_fn, SYEVD)(&jobz, &uplo, &a.rows, a.data, &a.ld, w, work, run ? &k.lwork : &query, iwork,
-                                  run ? &k.liwork : &query, &info);
-        } else {
-            CALL(heevd_fn, SYEVD)(&jobz, &uplo, &a.rows, a.data, &a.ld, w, work, run ? &k.lwork : &query, rwork,
-                                  run ? &k.lrwork : &query, iwork, run ? &k.liwork : &query, &info);
-        }
-        if (!run && !take(&k, letter, first, rfirst, ifirst)) {
-            return THN_LAPACK_MEMORY;
-        }
-    }
-    drop(&k);
-    return result(info);
+    return letter < THN_C
+               ? RUN(SYEVD, letter, NULL, &jobz, &uplo, &a.rows, a.data, &a.ld, w, WORK, LWORK, IWORK, LIWORK, INFO)
+               : RUN(SYEVD, letter, NULL, &jobz, &uplo, &a.rows, a.data, &a.ld, w, WORK, LWORK, RWORK, LRWORK, IWORK, LIWORK, INFO);
 }
 
 int64_t thn_sygvd(int letter, char jobz, char uplo, ThnDense a, ThnDense b, void *w)
 {
-    int64_t info = 0, query = -1, kind = 1, ifirst[2] = {0, 0};
-    double first[2] = {0, 0}, rfirst[2] = {0, 0};
-    Work k = {0};
-    for (int run = 0; run < 2; run++) {
-        void *work = run ? k.work : (void *)first, *iwork = run ? k.iwork : (void *)ifirst;
-        void *rwork = run ? k.rwork : (void *)rfirst;
-        if (letter < THN_C) {
-            CALL(sygvd_fn, SYGVD)(&kind, &jobz, &uplo, &a.rows, a.data, &a.ld, b.data, &b.ld, w, work,
-                                  run ? &k.lwork : &query, iwork, run ? &k.liwork : &query, &info);
-        } else {
-            CALL(hegvd_fn, SYGVD)(&kind, &jobz, &uplo, &a.rows, a.data, &a.ld, b.data, &b.ld, w, work,
-                                  run ? &k.lwork : &query, rwork, run ? &k.lrwork : &query, iwork, run ? &k.liwork : &query,
-                                  &info);
-        }
-        if (!run && !take(&k, letter, first, rfirst, ifirst)) {
-            return THN_LAPACK_MEMORY;
-        }
-    }
-    drop(&k);
-    return result(info);
+    const int64_t kind = 1;
+    return letter < THN_C ? RUN(SYGVD, letter, NULL, &kind, &jobz, &uplo, &a.rows, a.data, &a.ld, b.data, &b.ld, w, WORK, LWORK,
+                                IWORK, LIWORK, INFO)
+                          : RUN(SYGVD, letter, NULL, &kind, &jobz, &uplo, &a.rows, a.data, &a.ld, b.data, &b.ld, w, WORK, LWORK,
+                                RWORK, LRWORK, IWORK, LIWORK, INFO);
 }
 
 int64_t thn_gesdd(int letter, char jobz, ThnDense a, void *s, ThnDense u, ThnDense vt)
 {
-    int64_t info = 0, query = -1, small = a.rows < a.cols ? a.rows : a.cols, large = a.rows + a.cols - small;
-    double first[2] = {0, 0};
-    Work k = {.liwork = 8 * small};
+    const int64_t small = a.rows < a.cols ? a.rows : a.cols, large = a.rows + a.cols - small;
     /* The size that the routine's description gives for the real workspace of the complex versions. */
-    k.lrwork = letter < THN_C ? 1 : jobz == 'N' ? 7 * small
-               : small * (5 * small + 7 > 2 * large + 2 * small + 1 ? 5 * small + 7 : 2 * large + 2 * small + 1);
-    for (int run = 0; run < 2; run++) {
-        void *work = run ? k.work : (void *)first;
-        Int lwork = run ? &k.lwork : &query;
-        if (letter < THN_C) {
-            CALL(gesdd_fn, GESDD)(&jobz, &a.rows, &a.cols, a.data, &a.ld, s, u.data, &u.ld, vt.data, &vt.ld, work, lwork,
-                                  k.iwork, &info);
-        } else {
-            CALL(cgesdd_fn, GESDD)(&jobz, &a.rows, &a.cols, a.data, &a.ld, s, u.data, &u.ld, vt.data, &vt.ld, work, lwork,
-                                   k.rwork, k.iwork, &info);
-        }
-        if (!run && !take(&k, letter, first, NULL, NULL)) {
-            return THN_LAPACK_MEMORY;
-        }
-    }
-    drop(&k);
-    return result(info);
+    const int64_t real = jobz == 'N' ? 7 * small
+                         : small * (5 * small + 7 > 2 * large + 2 * small + 1 ? 5 * small + 7 : 2 * large + 2 * small + 1);
+    const int64_t sizes[N_SPACES] = {0, at_least_1(8 * small), at_least_1(real)};
+    return letter < THN_C ? RUN(GESDD, letter, sizes, &jobz, &a.rows, &a.cols, a.data, &a.ld, s, u.data, &u.ld, vt.data, &vt.ld,
+                                WORK, LWORK, IWORK, INFO)
+                          : RUN(GESDD, letter, sizes, &jobz, &a.rows, &a.cols, a.data, &a.ld, s, u.data, &u.ld, vt.data, &vt.ld,
+                                WORK, LWORK, RWORK, IWORK, INFO);
 }
 
 int64_t thn_geqrf(int letter, ThnDense a, void *tau)
 {
-    int64_t info = 0, query = -1;
-    double first[2] = {0, 0};
-    CALL(geqrf_fn, GEQRF)(&a.rows, &a.cols, a.data, &a.ld, tau, first, &query, &info);
-    int64_t lwork = asked(letter, first);
-    char *work = thn_pool_alloc((size_t)(lwork * item_of[letter]));
-    if (!work) {
-        return THN_LAPACK_MEMORY;
-    }
-    CALL(geqrf_fn, GEQRF)(&a.rows, &a.cols, a.data, &a.ld, tau, work, &lwork, &info);
-    thn_pool_free(work);
-    return result(info);
+    return RUN(GEQRF, letter, NULL, &a.rows, &a.cols, a.data, &a.ld, tau, WORK, LWORK, INFO);
 }
 
 int64_t thn_orgqr(int letter, ThnDense a, int64_t k, const void *tau)
 {
-    int64_t info = 0, query = -1;
-    double first[2] = {0, 0};
-    CALL(orgqr_fn, ORGQR)(&a.rows, &a.cols, &k, a.data, &a.ld, tau, first, &query, &info);
-    int64_t lwork = asked(letter, first);
-    char *work = thn_pool_alloc((size_t)(lwork * item_of[letter]));
-    if (!work) {
-        return THN_LAPACK_MEMORY;
-    }
-    CALL(orgqr_fn, ORGQR)(&a.rows, &a.cols, &k, a.data, &a.ld, tau, work, &lwork, &info);
-    thn_pool_free(work);
-    return result(info);
+    return RUN(ORGQR, letter, NULL, &a.rows, &a.cols, &k, a.data, &a.ld, tau, WORK, LWORK, INFO);
 }
 
 int64_t thn_geev(int letter, ThnDense a, void *w, ThnDense vr)
 {
-    int64_t info = 0, query = -1, one = 1;
-    double first[2] = {0, 0}, rfirst[2] = {0, 0}, none[2];
-    const char no = 'N', yes = 'V';
-    char *imaginary = (char *)w + a.rows * item_of[letter];
-    Work k = {.liwork = 1, .lrwork = 2 * a.rows};
-    for (int run = 0; run < 2; run++) {
-        void *work = run ? k.work : (void *)first;
-        Int lwork = run ? &k.lwork : &query;
-        if (letter < THN_C) {
-            CALL(geev_fn, GEEV)(&no, &yes, &a.rows, a.data, &a.ld, w, imaginary, none, &one, vr.data, &vr.ld, work, lwork,
-                                &info);
-        } else {
-            CALL(cgeev_fn, GEEV)(&no, &yes, &a.rows, a.data, &a.ld, w, none, &one, vr.data, &vr.ld, work, lwork,
-                                 run ? k.rwork : (void *)rfirst, &info);
-        }
-        if (!run && !take(&k, letter, first, NULL, NULL)) {
-            return THN_LAPACK_MEMORY;
-        }
-    }
-    drop(&k);
-    return result(info);
+    const int64_t one = 1, sizes[N_SPACES] = {0, 0, at_least_1(2 * a.rows)};
+    const double none[2] = {0, 0};
+    const char no = 'N', yes = 'V', *imaginary = (const char *)w + a.rows * item_of[letter];
+    return letter < THN_C ? RUN(GEEV, letter, NULL, &no, &yes, &a.rows, a.data, &a.ld, w, imaginary, none, &one, vr.data, &vr.ld,
+                                WORK, LWORK, INFO)
+                          : RUN(GEEV, letter, sizes, &no, &yes, &a.rows, a.data, &a.ld, w, none, &one, vr.data, &vr.ld, WORK,
+                                LWORK, RWORK, INFO);
 }
 
 int64_t thn_gelsd(int letter, ThnDense a, ThnDense b, void *s, double rcond, int64_t *rank)
 {
-    int64_t info = 0, query = -1, ifirst[2] = {0, 0};
-    double first[2] = {0, 0};
     const float narrow = (float)rcond;
     const void *limit = letter & 1 ? (const void *)&rcond : (const void *)&narrow;
-    Work k = {0};
     *rank = 0;
-    for (int run = 0; run < 2; run++) {
-        CALL(gelsd_fn, GELSD)(&a.rows, &a.cols, &b.cols, a.data, &a.ld, b.data, &b.ld, s, limit, rank,
-                              run ? k.work : (void *)first, run ? &k.lwork : &query, run ? k.iwork : (void *)ifirst, &info);
-        if (!run && !take(&k, letter, first, NULL, ifirst)) {
-            return THN_LAPACK_MEMORY;
-        }
-    }
-    drop(&k);
+    const int64_t info = RUN(GELSD, letter, NULL, &a.rows, &a.cols, &b.cols, a.data, &a.ld, b.data, &b.ld, s, limit, rank, WORK,
+                             LWORK, IWORK, INFO);
     *rank = result(*rank);
-    return result(info);
+    return info;
 }
 
 /* ---- where the pointers come from */
