@@ -27,6 +27,7 @@ NAMES: dict[str, dict[str, str]] = {
         "theano.native.clinkers": "DualLinker OpWiseCLinker",
         "theano.gof.cop": "COp OpenMPOp",
     },
+    "theano.scan_module.scan_utils": {"theano.scan_module.scan_mapping": "map_variables"},
     "theano.tensor": {
         "theano": "compile theano",
         "theano.gradient": "Lop Rop grad",
@@ -40,6 +41,8 @@ NAMES: dict[str, dict[str, str]] = {
     "theano.sandbox.rng_mrg": {"theano": "theano"},
     "theano.tensor.raw_random": {"theano": "theano"},
     "theano.gof.cc": {"theano.native.clinkers": "DualLinker OpWiseCLinker"},
+    "theano.gof.op": {"theano.gof.cop": "COp OpenMPOp apply_meth get_io_macros get_sub_macros lquote_macro"},
+    "theano.gof.type": {"theano.gof.enum_type": "CEnumType EnumList EnumType"},
     "theano.gof.toolbox": {"theano.compile.debug_errors": "BadOptimization"},
     "theano.gradient": {
         "theano.gradient_check": "GradientError numeric_grad verify_grad",

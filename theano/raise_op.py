@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from theano.gof import hooks
-from theano.gof.graph import Apply, Variable
-from theano.gof.op import Op, as_variable
+from theano.gof.graph import Apply, Variable, as_variable
+from theano.gof.op import Op
 from theano.gradient_types import DisconnectedType
 
 

@@ -76,5 +76,5 @@ def test_a_failing_compiler_is_one_warning(tmp_path, monkeypatch):
 
 
 def test_no_compiler_is_silent(tmp_path, monkeypatch):
-    monkeypatch.setattr("theano.native.compiler.find_compiler", lambda: None)
+    monkeypatch.setattr("theano.native.toolchain.find_compiler", lambda: None)
     assert runtime_build.build_runtime(str(tmp_path)) is None

@@ -17,6 +17,7 @@ from theano.compile.aliasing import (  # noqa: F401
 from theano.compile.function_object import DUPLICATE, Function, get_info_on_inputs  # noqa: F401
 from theano.compile.function_object import _pickle_Function as _pickle_Function
 from theano.compile.io import In, SymbolicInput, SymbolicOutput
+from theano.compile.mode import Mode, get_mode
 from theano.configparser import change_flags, config
 from theano.gof import Constant, Container, Variable
 from theano.gof.compilelock import compile_lock
@@ -188,8 +189,6 @@ class FunctionMaker:
         output_keys: list[str] | None = None,
         name: str | None = None,
     ):
-        from theano.compile.mode import get_mode
-
         mode = get_mode(mode)
         if getattr(mode, "profile", None):
             if profile not in (None, False):
@@ -280,8 +279,6 @@ class FunctionMaker:
         self, inputs: list[SymbolicInput], outputs: list[SymbolicOutput], accept_inplace: bool
     ) -> tuple[gof.FunctionGraph, list[SymbolicOutput]]:
         """Make the optimized graph; return it with the descriptions of the outputs that are updates."""
-        from theano.compile.mode import Mode
-
         profile = self.profile
         fgraph, additional = std_fgraph(inputs, outputs, accept_inplace)
         fgraph.profile = profile
@@ -423,8 +420,6 @@ def orig_function(
     Function
         The compiled function.
     """
-    from theano.compile.mode import get_mode
-
     start = time.perf_counter()
     mode = get_mode(mode)
     inputs = [convert_function_input(spec) for spec in inputs]

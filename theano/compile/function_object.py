@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from theano.compile.io import In
+from theano.compile.profiling import make_profile
 from theano.configparser import config
 from theano.gof import Constant, Container, FunctionGraph, Variable, engine
 from theano.gof.link import raise_with_op
@@ -490,8 +491,6 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
         ValueError
             If `swap` names a variable that this function does not have.
         """
-        from theano.compile.pfunc import make_profile
-
         maker = self.maker
         fgraph, equiv = _clone_graph(maker.fgraph, self.n_returned_outputs if delete_updates else None)
         specs = [copy.copy(spec) for spec in maker.inputs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from theano import gof
@@ -263,31 +264,16 @@ predefined_modes: dict[str, Mode] = {"FAST_COMPILE": FAST_COMPILE, "FAST_RUN": F
 _defaults = threading.local()
 
 
-def _make_debug_mode() -> Mode:
-    from theano.compile.debugmode import DebugMode
-
-    return DebugMode(optimizer=config.optimizer)
-
-
-def _make_nan_guard_mode() -> Mode:
-    from theano.compile.nanguardmode import NanGuardMode
-
-    return NanGuardMode(True, True, True, optimizer=config.optimizer)
-
-
-_modes_by_need = {
-    "DEBUGMODE": _make_debug_mode,
-    "DEBUG_MODE": _make_debug_mode,
-    "NANGUARDMODE": _make_nan_guard_mode,
-}
+#: Functions that make the modes of these names when they are asked for, in capitals; who defines such a mode puts it here.
+modes_by_need: dict[str, Callable[[], Mode]] = {}
 
 
 def _make_default_mode(name: str) -> Mode:
     """Make the mode that ``config.mode`` names, with the flags that act on the default mode."""
     if name == "Mode":
         mode = Mode(linker=config.linker, optimizer=config.optimizer)
-    elif name.upper() in _modes_by_need:
-        mode = _modes_by_need[name.upper()]()
+    elif name.upper() in modes_by_need:
+        mode = modes_by_need[name.upper()]()
     else:
         mode = _predefined(name)
     for flag, method in (
@@ -331,8 +317,8 @@ def get_mode(orig_string: Any) -> Any:
         return get_default_mode()
     if not isinstance(orig_string, str):
         return orig_string
-    if orig_string.upper() in _modes_by_need:
-        return _modes_by_need[orig_string.upper()]()
+    if orig_string.upper() in modes_by_need:
+        return modes_by_need[orig_string.upper()]()
     if orig_string == "Mode":
         return get_default_mode()
     return _predefined(orig_string)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano.compile.mode import Mode
+from theano.compile.mode import Mode, modes_by_need
 from theano.configparser import config
 from theano.gof.watch import WatchingLinker
 from theano.tensor.creation import AllocEmpty
@@ -216,3 +216,6 @@ def may_be_unset(node: Any) -> bool:
     while isinstance(node.op, IncSubtensor) and node.inputs[0].owner is not None:
         node = node.inputs[0].owner
     return is_uninitialized(node)
+
+
+modes_by_need["NANGUARDMODE"] = lambda: NanGuardMode(True, True, True, optimizer=config.optimizer)

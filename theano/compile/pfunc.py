@@ -6,10 +6,10 @@ import copy
 import warnings
 from typing import Any
 
-from theano.compile.function_module import convert_function_input, orig_function
+from theano.compile.function_module import UnusedInputError, convert_function_input, orig_function
 from theano.compile.io import In
+from theano.compile.profiling import make_profile
 from theano.compile.rebuild import iter_over_pairs, rebuild_collect_shared
-from theano.configparser import config
 from theano.gof import Constant, Variable
 from theano.gof.rewriting.base import garbage_collection_paused
 from theano.gof.sharedvalue import SharedVariable
@@ -52,19 +52,6 @@ def Param(
         implicit=implicit,
         borrow=borrow,
     )
-
-
-def make_profile(profile: Any, name: str | None) -> Any:
-    """Return the profile object that a ``profile`` argument of ``theano.function`` asks for, or None."""
-    if profile is None:
-        profile = bool(config.profile or config.print_global_stats)
-    if profile is False:
-        return None
-    if profile is True or isinstance(profile, str):
-        from theano.compile.profiling import ProfileStats
-
-        return ProfileStats(message=profile if isinstance(profile, str) else name)
-    return profile
 
 
 @garbage_collection_paused()
@@ -183,8 +170,6 @@ def _param_to_in(param: Any, allow_downcast: bool | None) -> In:
 
 
 def _duplicate_input_error(variable: Variable, variables: list[Variable]) -> Exception:
-    from theano.compile.function_module import UnusedInputError
-
     positions = [i for i, v in enumerate(variables) if v is variable]
     return UnusedInputError(
         f"Variable {variable} is used twice in inputs to theano.function, at indices {positions[0]} and "

@@ -7,12 +7,9 @@ import time
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theano.compile.profile_tips import tips
-
-if TYPE_CHECKING:
-    from theano.compile.profiling import ProfileStats
 
 _STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 2em auto; max-width: 82em; padding: 0 1em; }
@@ -99,7 +96,7 @@ def _facts(facts: Iterable[tuple[str, str]]) -> str:
     return f"<dl>{''.join(items)}</dl>"
 
 
-def _global(profile: ProfileStats) -> str:
+def _global(profile: Any) -> str:
     steps = getattr(profile, "nbsteps", None)
     if steps is not None:
         # The inner function of a scan: what is compiled and called is the scan.
@@ -128,7 +125,7 @@ def _global(profile: ProfileStats) -> str:
     return _facts(facts)
 
 
-def _nodes(profile: ProfileStats) -> str:
+def _nodes(profile: Any) -> str:
     rows = []
     for index, (node, seconds) in enumerate(profile._nodes_in_order()):
         calls = profile.apply_callcount.get(node, 0)
@@ -157,7 +154,7 @@ def _groups(times: dict, calls: dict, nodes: dict, kinds: dict, name: str) -> st
     return _table(["Time", "Per call", "In", "Calls", "Nodes", name], rows)
 
 
-def _memory(profile: ProfileStats) -> str:
+def _memory(profile: Any) -> str:
     peak_gc, peak_all = profile.peak_memory()
     rows = []
     for node, sizes in profile.outputs_size().items():
@@ -173,12 +170,12 @@ def _memory(profile: ProfileStats) -> str:
     return facts + _table(["Outputs", "Shapes", "Node"], rows)
 
 
-def section(profile: ProfileStats) -> str:
+def section(profile: Any) -> str:
     """Return a profile as HTML, to be put into a page.
 
     Parameters
     ----------
-    profile : ProfileStats
+    profile : Any
 
     Returns
     -------
@@ -215,7 +212,7 @@ def section(profile: ProfileStats) -> str:
     return "\n".join(parts)
 
 
-def page(profiles: Sequence[ProfileStats], title: str = "Theano profile") -> str:
+def page(profiles: Sequence[Any], title: str = "Theano profile") -> str:
     """Return a whole page with some profiles.
 
     Parameters
@@ -238,7 +235,7 @@ def page(profiles: Sequence[ProfileStats], title: str = "Theano profile") -> str
     )
 
 
-def write_page(profiles: Sequence[ProfileStats], path: str | os.PathLike[str], title: str = "Theano profile") -> None:
+def write_page(profiles: Sequence[Any], path: str | os.PathLike[str], title: str = "Theano profile") -> None:
     """Write a page with some profiles.
 
     Parameters

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from theano.configparser import config
 from theano.tensor.products import Dot
-
-if TYPE_CHECKING:
-    from theano.compile.profiling import ProfileStats
 
 #: Shares of the time below this are not worth a word.
 _WORTH_MENTIONING = 0.05
 
 
-def tips(profile: ProfileStats) -> list[str]:
+def tips(profile: Any) -> list[str]:
     """Return advice on how to make a function faster, most useful first.
 
     Parameters
     ----------
-    profile : ProfileStats
+    profile : Any
         What was measured.
 
     Returns

@@ -40,6 +40,17 @@ def register_profiler_printer(fct: Callable[..., None]) -> Callable[..., None]:
     return fct
 
 
+def make_profile(profile: Any, name: str | None) -> Any:
+    """Return the profile object that a ``profile`` argument of ``theano.function`` asks for, or None."""
+    if profile is None:
+        profile = bool(config.profile or config.print_global_stats)
+    if profile is False:
+        return None
+    if profile is True or isinstance(profile, str):
+        return ProfileStats(message=profile if isinstance(profile, str) else name)
+    return profile
+
+
 def _print_at_exit() -> None:
     printed = [p for p in _atexit_print_list if p.fct_callcount or p.compile_time or p.callcount]
     if not printed and not config.print_global_stats:

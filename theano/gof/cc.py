@@ -30,6 +30,7 @@ from theano.configdefaults import config
 from theano.gof import cmodule
 from theano.gof.c_interface import CLinkerOp, takes
 from theano.gof.engine import linkers
+from theano.gof.fg import FunctionGraph
 from theano.gof.graph import Constant, NoParams
 from theano.gof.link import Container, Linker
 from theano.gof.utils import MethodNotDefined, uniq
@@ -575,6 +576,30 @@ class CLinker(Linker):
             [Container(v, s) for v, s in zip(inputs, input_storage, strict=True)],
             [Container(v, s, readonly=True) for v, s in zip(outputs, output_storage, strict=True)],
         )
+
+
+def node_thunk(node: Any, storage_map: dict, compute_map: Any, no_recycling: Any) -> Callable:
+    """Return a function without arguments that computes a node by the C code of its Op."""
+    ins = [storage_map[r] for r in node.inputs]
+    outs = [storage_map[r] for r in node.outputs]
+    graph = FunctionGraph(node.inputs, node.outputs)
+    keep = [new for new, old in zip(graph.outputs, node.outputs, strict=True) if old in no_recycling]
+    linker = CLinker(strict=True).accept(graph, no_recycling=keep)
+    run, in_filters, out_filters = linker.make_thunk(input_storage=ins, output_storage=outs)
+    computed = [compute_map[r] for r in node.outputs] if compute_map is not None else []
+
+    def rval() -> None:
+        run()
+        for flag in computed:
+            flag[0] = True
+
+    if hasattr(run, "cthunk"):
+        rval.cthunk = run.cthunk
+        rval.without_flags = run
+    rval.inputs = ins
+    rval.outputs = outs
+    rval.lazy = False
+    return rval
 
 
 class HideC:

@@ -12,6 +12,7 @@ from typing import Any
 from theano.configdefaults import config
 from theano.gof.graph import NoParams
 from theano.gof.op import Op
+from theano.gof.params_type import ParamsType
 from theano.gof.utils import MethodNotDefined
 from theano.process import new_lock
 
@@ -204,8 +205,6 @@ class COp(Op):
         params_type = getattr(self, "params_type", None)
         if params_type is None:
             return []
-        from theano.gof.params_type import ParamsType
-
         if isinstance(params_type, ParamsType):
             # The fields that are types or dtypes can be used as such in the code.
             macros = [("PARAMS_TYPE", params_type.name)]
@@ -337,7 +336,7 @@ class COp(Op):
         return "\n".join(["", define, sub_define, io_define, self.code_sections["code_cleanup"], io_undef, sub_undef, undef, ""])
 
 
-def section_method(kind: str) -> Any:
+def apply_meth(kind: str) -> Any:
     """Return a method ``(node, name)`` that returns the sections of one kind, specialized to the node."""
 
     def method(self: Any, node: Any, name: str) -> str:
@@ -352,10 +351,10 @@ def section_method(kind: str) -> Any:
     return method
 
 
-COp.c_init_code_apply = section_method("init_code_apply")
-COp.c_support_code_apply = section_method("support_code_apply")
-COp.c_support_code_struct = section_method("support_code_struct")
-COp.c_cleanup_code_struct = section_method("cleanup_code_struct")
+COp.c_init_code_apply = apply_meth("init_code_apply")
+COp.c_support_code_apply = apply_meth("support_code_apply")
+COp.c_support_code_struct = apply_meth("support_code_struct")
+COp.c_cleanup_code_struct = apply_meth("cleanup_code_struct")
 
 
 def hash_of(code: tuple[str, ...]) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 from theano.configdefaults import config
 from theano.gof import flat, graph, toolbox
 from theano.gof.clients import ClientList
-from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.graph import Apply, Constant, Variable, get_test_value
 from theano.gof.null_type import NullType
+from theano.gof.toolbox import InconsistencyError as InconsistencyError
 from theano.gof.traverse import depth_first_order
 from theano.gof.utils import get_variable_trace_string
 
@@ -31,10 +32,6 @@ _NOT_PICKLED = (
 
 class CachedConstantError(Exception):
     """A graph that was to be used without being cloned holds a constant that other graphs hold as well."""
-
-
-class InconsistencyError(Exception):
-    """A change of a graph would make it invalid."""
 
 
 class MissingInputError(Exception):
@@ -716,8 +713,6 @@ def _in_order(fgraph: FunctionGraph, order: list) -> list:
 
 
 def _compare_test_values(r: Variable, new_r: Variable, reason: Any) -> None:
-    from theano.gof.op import get_test_value
-
     try:
         shapes = [getattr(get_test_value(v), "shape", None) for v in (r, new_r)]
     except AttributeError:

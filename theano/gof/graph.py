@@ -350,8 +350,6 @@ class Variable(Node):
     def __repr__(self, firstPass: bool = True) -> str:
         if not (firstPass and config.print_test_value):
             return str(self)
-        from theano.gof.op import get_test_value
-
         parts = [str(self)]
         try:
             parts.append(repr(get_test_value(self)))
@@ -493,6 +491,46 @@ class Constant(Variable):
         return cp
 
     value = property(lambda self: self.data, doc="The data, which cannot be replaced.")
+
+
+def as_variable(x: Any) -> Any:
+    """Return a variable as it is, and the constant that another value becomes."""
+    return x if isinstance(x, Variable) else hooks.as_variable(x)
+
+
+def get_test_value(v: Any) -> Any:
+    """Return the test value of a variable.
+
+    Parameters
+    ----------
+    v : Variable, or what can be made into a tensor constant
+
+    Returns
+    -------
+    The value of a constant or shared variable, else ``v.tag.test_value`` as the variable's type filters it.
+
+    Raises
+    ------
+    AttributeError
+        There is none.
+    """
+    v = as_variable(v)
+    if isinstance(v, Constant):
+        return v.value
+    if getattr(v, "is_shared_variable", False):
+        return v.get_value(borrow=True, return_internal_type=True)
+    if hasattr(v.tag, "test_value"):
+        value = v.tag.test_value
+        try:
+            return v.type.filter(value)
+        except Exception as e:
+            hint = (
+                f"For compute_test_value, one input test value does not have the requested type.\n"
+                f"{get_variable_trace_string(v)}\nThe error when converting the test value to that variable type:\n{e}"
+            )
+            e.args = (hint, *e.args[1:])
+            raise
+    raise AttributeError(f"{v} has no test value {get_variable_trace_string(v)}")
 
 
 @contextlib.contextmanager

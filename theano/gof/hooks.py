@@ -49,6 +49,9 @@ as_variable = Hook("makes a variable of a value")
 #: ``compile_function(inputs, outputs, **options)``: `theano.function`.
 compile_function = Hook("compiles functions")
 
+#: ``node_in_c(node, storage_map, compute_map, no_recycling)``: a thunk of the C code that a node's Op brings.
+node_in_c = Hook("compiles the C code of Ops")
+
 #: ``debugprint(thing, file=...)`` of `theano.printing`.
 debugprint = Hook("prints graphs")
 

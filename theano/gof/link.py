@@ -11,6 +11,7 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof import utils
 from theano.gof.graph import Constant, Variable
+from theano.gof.op import PureOp
 from theano.gof.run_errors import log_thunk_trace, node_description, raise_with_op, thunk_hook  # noqa: F401
 from theano.gof.type import PureType
 from theano.gof.utils import MethodNotDefined
@@ -199,8 +200,6 @@ class Container:
 
 def python_impl(op: Any) -> str | None:
     """Return the `impl` for `Op.make_thunk` that runs `op` in Python, or None if it has only C code."""
-    from theano.gof.op import PureOp
-
     perform = op.perform
     return None if getattr(perform, "__func__", perform) is PureOp.perform else "py"
 

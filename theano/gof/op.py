@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
+from theano import aliases
 from theano.configdefaults import config
 from theano.gof import hooks, utils
 from theano.gof.c_interface import CLinkerObject, CLinkerOp  # noqa: F401
-from theano.gof.graph import Apply, Constant, NoParams, Variable
+from theano.gof.graph import Apply, NoParams, Variable, get_test_value
 from theano.gof.meta import MetaObject
-from theano.gof.utils import _raw_stack, add_tag_trace, get_variable_trace_string
+from theano.gof.params_type import ParamsType
+from theano.gof.test_values import compute_test_values
+from theano.gof.utils import _raw_stack, add_tag_trace
 
 
 class PureOp(MetaObject):
@@ -109,8 +109,6 @@ class PureOp(MetaObject):
                         trace = _raw_stack(limit, sys._getframe(1))
                     tag._trace = trace
         if config.compute_test_value != "off":
-            from theano.gof.test_values import compute_test_values
-
             compute_test_values(node)
         do = self.default_output
         if do is not None:
@@ -170,11 +168,6 @@ class PureOp(MetaObject):
         return True
 
 
-def as_variable(x: Any) -> Any:
-    """Return a variable as it is, and the constant that another value becomes."""
-    return x if isinstance(x, Variable) else hooks.as_variable(x)
-
-
 def _as_variable(x: Any, type_: Any) -> Any:
     if isinstance(x, Variable):
         return x
@@ -219,8 +212,6 @@ class Op(PureOp, CLinkerOp):
         """
         params_type = getattr(self, "params_type", None)
         if params_type is not None:
-            from theano.gof.params_type import ParamsType
-
             if isinstance(params_type, ParamsType):
                 missing = [field for field in params_type.fields if not hasattr(self, field)]
                 if missing:
@@ -303,29 +294,7 @@ class Op(PureOp, CLinkerOp):
                 if getattr(var.type, "dtype", None) == "float16":
                     warnings.warn(f"Disabling C code for {self} due to unsupported float16", stacklevel=2)
                     raise NotImplementedError("float16")
-        from theano.gof.cc import CLinker
-        from theano.gof.fg import FunctionGraph
-
-        ins = [storage_map[r] for r in node.inputs]
-        outs = [storage_map[r] for r in node.outputs]
-        graph = FunctionGraph(node.inputs, node.outputs)
-        keep = [new for new, old in zip(graph.outputs, node.outputs, strict=True) if old in no_recycling]
-        linker = CLinker(strict=True).accept(graph, no_recycling=keep)
-        run, in_filters, out_filters = linker.make_thunk(input_storage=ins, output_storage=outs)
-        computed = [compute_map[r] for r in node.outputs] if compute_map is not None else []
-
-        def rval() -> None:
-            run()
-            for flag in computed:
-                flag[0] = True
-
-        if hasattr(run, "cthunk"):
-            rval.cthunk = run.cthunk
-            rval.without_flags = run
-        rval.inputs = ins
-        rval.outputs = outs
-        rval.lazy = False
-        return rval
+        return hooks.node_in_c(node, storage_map, compute_map, no_recycling)
 
     def make_py_thunk(
         self, node: Apply, storage_map: dict, compute_map: dict, no_recycling: Any, debug: bool = False
@@ -381,41 +350,6 @@ def registered_c_code(node: Apply) -> bool:
         return False
     cls = type(node.inputs[0].type)
     return cls in table and not _is_own(cls)
-
-
-def get_test_value(v: Any) -> Any:
-    """Return the test value of a variable.
-
-    Parameters
-    ----------
-    v : Variable, or what can be made into a tensor constant
-
-    Returns
-    -------
-    The value of a constant or shared variable, else ``v.tag.test_value`` as the variable's type filters it.
-
-    Raises
-    ------
-    AttributeError
-        There is none.
-    """
-    v = as_variable(v)
-    if isinstance(v, Constant):
-        return v.value
-    if getattr(v, "is_shared_variable", False):
-        return v.get_value(borrow=True, return_internal_type=True)
-    if hasattr(v.tag, "test_value"):
-        value = v.tag.test_value
-        try:
-            return v.type.filter(value)
-        except Exception as e:
-            hint = (
-                f"For compute_test_value, one input test value does not have the requested type.\n"
-                f"{get_variable_trace_string(v)}\nThe error when converting the test value to that variable type:\n{e}"
-            )
-            e.args = (hint, *e.args[1:])
-            raise
-    raise AttributeError(f"{v} has no test value {get_variable_trace_string(v)}")
 
 
 PureOp._get_test_value = staticmethod(get_test_value)
@@ -498,24 +432,4 @@ def get_debug_values(*args: Any) -> list[tuple]:
 ops_with_inner_function: dict[type, str] = {}
 
 
-def copy_test_value(value: Any) -> Any:
-    """Return a copy of a value that an in-place Op may overwrite."""
-    return value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value)
-
-
-def apply_meth(tag: str) -> Callable:
-    """Return a method that returns the sections of a COp's code files of one kind, specialized to a node."""
-    from theano.gof.cop import section_method
-
-    return section_method(tag)
-
-
-def __getattr__(name: str) -> Any:
-    # COp reads files and OpenMPOp tries the compiler: few programs need them.
-    if name in ("COp", "OpenMPOp", "get_io_macros", "get_sub_macros", "lquote_macro"):
-        from theano.gof import cop
-
-        value = getattr(cop, name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = aliases.lazy(__name__)

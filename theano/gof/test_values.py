@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
+import numpy as np
+
 from theano.configdefaults import config
-from theano.gof.op import copy_test_value, get_test_value
+from theano.gof.graph import get_test_value
 from theano.gof.utils import MethodNotDefined
+
+
+def _own_copy(value: Any) -> Any:
+    """Return a copy of a value that an in-place Op may overwrite."""
+    return value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value)
 
 
 def compute_test_values(node: Any) -> None:
@@ -37,7 +45,7 @@ def compute_test_values(node: Any) -> None:
     for numbers in (getattr(node.op, "destroy_map", None) or {}).values():
         for i in numbers:
             storage = storage_map[node.inputs[i]]
-            storage[0] = copy_test_value(storage[0])
+            storage[0] = _own_copy(storage[0])
     for out in node.outputs:
         storage_map[out] = [None]
         compute_map[out] = [False]

@@ -15,6 +15,12 @@ from theano.configdefaults import config
 from theano.gof import graph
 
 
+class InconsistencyError(Exception):
+    """A change of a graph would make it invalid."""
+
+    __module__ = "theano.gof.fg"
+
+
 class AlreadyThere(Exception):
     """Raised by ``on_attach`` where the graph has such a feature already: it is not attached."""
 
@@ -416,8 +422,6 @@ class NoOutputFromInplace(Feature):
         """Raise InconsistencyError if a protected output is computed in place."""
         if not hasattr(fgraph, "destroyers"):
             return True
-        from theano.gof.fg import InconsistencyError
-
         for out in fgraph.outputs[self.first_idx : self.last_idx]:
             node = out.owner
             if node is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+from theano import aliases
 from theano.configdefaults import config
 from theano.gof.c_interface import CLinkerObject, takes
 from theano.gof.graph import Constant, Variable
@@ -458,4 +459,4 @@ class CDataTypeConstant(Constant):
 CDataType.Constant = CDataTypeConstant
 
 
-from theano.gof.enum_type import CEnumType, EnumList, EnumType  # noqa: E402, F401
+__getattr__, __dir__ = aliases.lazy(__name__)

@@ -13,7 +13,6 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -22,7 +21,9 @@ from theano.gof.loading import timed_loading
 from theano.gof.memo import Bounded
 from theano.misc import file_cache as kernel_cache
 from theano.native import cprint, ir
+from theano.native.runtime_build import load_runtime
 from theano.native.threads import core_count
+from theano.native.toolchain import Compiler, find_compiler
 from theano.process import new_lock
 
 HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
@@ -59,77 +60,9 @@ class CompilerFailed(CompileError, CompilerMissing):
     """The compiler could not do its work, whatever the text: no room on the disk, no memory, killed."""
 
 
-@dataclass(frozen=True)
-class Compiler:
-    """A C compiler.
-
-    Parameters
-    ----------
-    command
-        Program and leading arguments.
-    fingerprint
-        What tells two compilers apart without running them: path, size and time of the program.
-    """
-
-    command: tuple[str, ...]
-    fingerprint: str
-
-    @property
-    def is_gcc(self) -> bool:
-        name = os.path.basename(os.path.realpath(self.command[0]))
-        return ("gcc" in name or "g++" in name or name == "cc") and sys.platform == "linux"
-
-
-def find_compiler() -> Compiler | None:
-    """The compiler in force, or None where there is none or ``config.cxx`` is empty."""
-    from theano.configdefaults import config
-    from theano.configparser import flag_source
-
-    setting = None if flag_source("cxx") == "default" else config.cxx
-    return _find_compiler(setting, os.environ.get("CC", ""), os.environ.get("PATH", ""))
-
-
-@lru_cache(maxsize=32)
-def _find_compiler(setting: str | None, cc: str, path: str) -> Compiler | None:
-    from shutil import which
-
-    def resolve(command: Sequence[str]) -> Compiler | None:
-        program = which(command[0], path=path) if command else None
-        if program is None:
-            return None
-        info = os.stat(os.path.realpath(program))
-        mark = f"{os.path.realpath(program)} {info.st_size} {info.st_mtime_ns} {' '.join(command[1:])}"
-        return Compiler((program, *command[1:]), mark)
-
-    if setting is not None and not setting.strip():
-        return None
-    # A path may hold spaces, a command may hold arguments.
-    if setting is not None and (found := resolve([setting]) or resolve(shlex.split(setting))):
-        return found
-    for name in (cc, "gcc", "cc", "clang"):
-        if name and (found := resolve(shlex.split(name))):
-            return found
-    return _find_zig()
-
-
-def _find_zig() -> Compiler | None:
-    from importlib.util import find_spec
-
-    spec = find_spec("ziglang")
-    if spec is None or not spec.origin:
-        return None
-    program = os.path.join(os.path.dirname(spec.origin), "zig.exe" if os.name == "nt" else "zig")
-    if not os.path.exists(program):
-        return None
-    info = os.stat(program)
-    return Compiler((program, "cc"), f"{program} {info.st_size} {info.st_mtime_ns}")
-
-
 @cache
 def _cpu() -> tuple[bytes, frozenset[str]]:
     """What tells the CPU from others, and which of the instruction sets fma, avx2 and avx512f it has."""
-    from theano.native.runtime_build import load_runtime
-
     runtime = load_runtime()
     info = runtime.cpu_info() if runtime is not None else None
     if info is not None:
@@ -214,8 +147,6 @@ def load_kernels(kernels: Sequence[ir.Kernel], verify: bool = True) -> list[Any]
     CompileError
         The compiler refused the text.
     """
-    from theano.native.runtime_build import load_runtime
-
     runtime = load_runtime()
     if runtime is None:
         raise CompilerMissing("the runtime of the native engine is not available")

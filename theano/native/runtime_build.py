@@ -58,7 +58,7 @@ def build_runtime(directory: str | None = None) -> ModuleType | None:
     module or None
         None, with a warning, if there is no compiler or if it fails; None silently if `config.cxx` is empty.
     """
-    from theano.native.compiler import find_compiler
+    from theano.native.toolchain import find_compiler
 
     compiler = find_compiler()
     if compiler is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano.gof.graph import Apply, Variable
-from theano.gof.op import Op, as_variable
+from theano.gof.graph import Apply, Variable, as_variable
+from theano.gof.op import Op
 
 
 def _print_fn(op: Print, value: Any) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from theano import aliases
 from theano.compile.rebuild import clone as _clone
 from theano.configdefaults import config
 from theano.gof import traverse
 from theano.gof.fg import MissingInputError
-from theano.gof.graph import Apply, Constant, Variable
-from theano.gof.op import get_test_value
+from theano.gof.graph import Apply, Constant, Variable, get_test_value
 from theano.gof.sharedvalue import SharedVariable
 from theano.scan_module.scan_layout import KINDS
 from theano.tensor import as_tensor_variable
@@ -640,74 +640,6 @@ def compress_outs(op: Any, not_required: Sequence[int], inputs: Sequence[Any]) -
 # -- replacing everywhere ------------------------------------------------------------------------------------------
 
 
-def map_variables(
-    replacer: Callable[[Any], Any], graphs: Sequence[Any], additional_inputs: Sequence[Any] | None = None
-) -> list[Any]:
-    """Return a copy of graphs in which variables are replaced, also inside scans and OpFromGraphs.
-
-    Parameters
-    ----------
-    replacer : callable
-        Gets a variable and returns what takes its place, or the variable itself.
-    graphs : list of Variable
-    additional_inputs : list of Variable, optional
-        Variables to consider inputs of the graphs; nothing before them is replaced.
-
-    Returns
-    -------
-    list of Variable
-
-    Raises
-    ------
-    NotImplementedError
-        When a replacement brings a shared variable with an update into an inner graph.
-    """
-    new: dict[Any, Any] = {}
-    stop = list(additional_inputs or ())
-    for node in traverse.io_toposort(stop, list(graphs)):
-        inputs = []
-        for v in node.inputs:
-            if v not in new:
-                new[v] = replacer(v)
-            inputs.append(new[v])
-        changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
-        outputs = _map_inner(replacer, node, inputs)
-        if outputs is None:
-            outputs = node.clone_with_new_inputs(inputs).outputs if changed else node.outputs
-        for old, out in zip(node.outputs, outputs, strict=True):
-            chosen = replacer(old)
-            new[old] = out if chosen is old else chosen
-    return [new[v] if v in new else replacer(v) for v in graphs]
-
-
-def _map_inner(replacer: Callable[[Any], Any], node: Apply, inputs: list[Any]) -> list[Any] | None:
-    """The outputs of a copy of `node` with its inner graph mapped; None if there is none or nothing changed."""
-    from theano.compile.builders import OpFromGraph
-    from theano.scan_module.scan_op import Scan
-
-    op: Any = node.op
-    if not isinstance(op, Scan | OpFromGraph):
-        return None
-    inner = map_variables(replacer, op.outputs)
-    if all(a is b for a, b in zip(inner, op.outputs, strict=True)):
-        return None
-    known = set(op.inputs)
-    if isinstance(op, OpFromGraph):
-        known.update(op.shared_inputs)
-    foreign = [v for v in dict.fromkeys(traverse.inputs(inner)) if v not in known and not isinstance(v, Constant)]
-    for v in traverse.inputs(inner):
-        updated = getattr(v, "update", None) is not None or getattr(v, "default_update", None) is not None
-        if isinstance(v, SharedVariable) and updated:
-            raise NotImplementedError(f"A replacement puts the shared variable {v}, which has an update, into {op}.")
-    stand_ins = [safe_new(v, "_copy") if not isinstance(v, SharedVariable) else v.type() for v in foreign]
-    inner = clone(inner, replace=dict(zip(foreign, stand_ins, strict=True)))
-    if isinstance(op, Scan):
-        new_op: Any = type(op)(op.inputs + stand_ins, inner, op.info)
-        return new_op(*inputs, *foreign, return_list=True)
-    new_op = type(op)([*op.inputs, *stand_ins], inner, inline=op.is_inline, name=op.name, **op.kwargs)
-    return new_op(*inputs[: len(op.inputs)], *foreign, return_list=True)
-
-
 def check_no_missing_inputs(outputs: Sequence[Any], known: Iterable[Any], strict: bool) -> None:
     """Raise MissingInputError if a strict scan uses something that it was not given."""
     if not strict:
@@ -720,3 +652,6 @@ def check_no_missing_inputs(outputs: Sequence[Any], known: Iterable[Any], strict
                     f"An input of the graph of a strict scan, used to compute {node}, was not provided: {v}. Add it to "
                     "`non_sequences` (and to the arguments of the step function), or use strict=False."
                 )
+
+
+__getattr__, __dir__ = aliases.lazy(__name__)

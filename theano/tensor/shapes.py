@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from theano.gof.copying import CodeByType
-from theano.gof.graph import Apply, Variable
-from theano.gof.op import Op, as_variable
+from theano.gof.graph import Apply, Variable, as_variable
+from theano.gof.op import Op
 from theano.gradient_types import DisconnectedType, grad_not_implemented
 from theano.tensor.constructors import lscalar, lvector
 from theano.tensor.conversion import (
