@@ -182,7 +182,7 @@ def _rseed(value: object) -> object:
     return int(value)  # type: ignore[call-overload]
 
 
-def _add(name: str, param: ConfigParam, doc: str, in_c_key: bool = True) -> None:
+def _add(name: str, param: ConfigParam, doc: str, in_c_key: bool = False) -> None:
     AddConfigVar(name, doc, param, in_c_key=in_c_key)
 
 
@@ -192,82 +192,76 @@ def _add_numbers(add=_add) -> None:
         EnumStr("float64", "float32", "float16"),
         "The dtype of tensor.matrix(), tensor.vector() and the like, and of Python floats. "
         "float16 is supported to a limited extent.",
+        True,
     )
     add(
         "warn_float64",
         EnumStr("ignore", "warn", "raise", "pdb"),
         "What to do when a tensor variable of dtype float64 is created.",
-        False,
     )
     add(
         "cast_policy",
         EnumStr("custom", "numpy+floatX"),
         "How the dtypes of constants and of results of arithmetic are found: Theano's own rules ('custom') or an "
         "approximation of NumPy's that prefers floatX to float64 ('numpy+floatX').",
+        True,
     )
     add(
         "int_division",
         EnumStr("int", "raise", "floatX"),
         "What x / y gives where both are integers, for the classic division operator: an integer, a number of dtype "
         "floatX, or an error.",
-        False,
     )
     add(
         "deterministic",
         EnumStr("default", "more"),
         "With 'more', prefer implementations whose results do not vary from run to run, even where they are slower.",
-        False,
     )
 
 
 def _add_devices(add=_add) -> None:
     gone = NO_EFFECT + "the old CUDA back-end does not exist any more. "
-    add("device", DeviceParam("cpu", allow_override=False), "The default device of computations, in lower case.", False)
+    add("device", DeviceParam("cpu", allow_override=False), "The default device of computations, in lower case.")
     add(
         "force_device",
         BoolParam(False, allow_override=False),
         "Raise an error when the device cannot be used, instead of warning and falling back to the CPU.",
-        False,
     )
     add(
         "init_gpu_device",
         DeviceParam("", allow_override=False),
         "Initialize this GPU without moving computations to it; device must be cpu.",
-        False,
     )
-    add("contexts", ContextsParam(), "The names of GPU contexts: name->device;name->device.", False)
-    add("print_active_device", BoolParam(True, allow_override=False), "Print the device when the GPU is initialized.")
-    add("enable_initial_driver_test", BoolParam(True, allow_override=False), gone, False)
+    add("contexts", ContextsParam(), "The names of GPU contexts: name->device;name->device.")
+    add("print_active_device", BoolParam(True, allow_override=False), "Print the device when the GPU is initialized.", True)
+    add("enable_initial_driver_test", BoolParam(True, allow_override=False), gone)
     add(
         "gpuarray.preallocate",
         FloatParam(0, allow_override=False),
         "GPU memory to allocate at the start: below 0 disables the allocation cache, 0 to 1 is a fraction of the "
         "memory, above 1 a number of megabytes.",
-        False,
     )
-    add("gpuarray.sched", EnumStr("default", "multi", "single"), "The stream mode with which a context is made.")
-    add("gpuarray.single_stream", BoolParam(True), "Use one stream on the GPU.", False)
+    add("gpuarray.sched", EnumStr("default", "multi", "single"), "The stream mode with which a context is made.", True)
+    add("gpuarray.single_stream", BoolParam(True), "Use one stream on the GPU.")
     add(
         "gpuarray.cache_path",
         StrParam(lambda: os.path.join(config.compiledir, "gpuarray_kernels"), allow_override=False),
         "The directory of compiled GPU kernels.",
-        False,
     )
-    add("cuda.root", StrParam(lambda: os.environ.get("CUDA_ROOT", "")), "The directory of CUDA.", False)
-    add("cuda.include_path", StrParam(""), "The directory of the CUDA headers.", False)
-    add("cuda.enabled", BoolParam(True), gone, False)
-    add("nvcc.flags", StrParam(""), "Extra flags of the CUDA compiler.")
-    add("nvcc.compiler_bindir", StrParam(""), "The directory of the CUDA compiler's host compiler.", False)
-    add("nvcc.fastmath", BoolParam(False), "Allow the CUDA compiler fast, less exact mathematics (may make NaN).")
-    add("lib.cnmem", FloatParam(0), gone + "See gpuarray.preallocate.", False)
-    add("cublas.lib", StrParam("cublas"), gone, False)
-    add("pycuda.init", BoolParam(False), gone, False)
-    add("gpuelemwise.sync", BoolParam(True), gone, False)
+    add("cuda.root", StrParam(lambda: os.environ.get("CUDA_ROOT", "")), "The directory of CUDA.")
+    add("cuda.include_path", StrParam(""), "The directory of the CUDA headers.")
+    add("cuda.enabled", BoolParam(True), gone)
+    add("nvcc.flags", StrParam(""), "Extra flags of the CUDA compiler.", True)
+    add("nvcc.compiler_bindir", StrParam(""), "The directory of the CUDA compiler's host compiler.")
+    add("nvcc.fastmath", BoolParam(False), "Allow the CUDA compiler fast, less exact mathematics (may make NaN).", True)
+    add("lib.cnmem", FloatParam(0), gone + "See gpuarray.preallocate.")
+    add("cublas.lib", StrParam("cublas"), gone)
+    add("pycuda.init", BoolParam(False), gone)
+    add("gpuelemwise.sync", BoolParam(True), gone)
     add(
         "experimental.unpickle_gpu_on_cpu",
         BoolParam(False),
         "Read pickled GPU arrays as NumPy arrays. This loses what only the GPU can tell.",
-        False,
     )
 
 
@@ -290,48 +284,42 @@ def _add_gpu_libraries(add=_add) -> None:
         "dnn.enabled",
         EnumStr("auto", "True", "False", "no_check"),
         "Whether to use cuDNN: if it is there, always, never, or without checking.",
-        False,
     )
-    add("dnn.base_path", StrParam(""), "The directory of cuDNN.", False)
-    add("dnn.include_path", StrParam(""), "The directory of the cuDNN header.", False)
-    add("dnn.library_path", StrParam(""), "The directory of the cuDNN library.", False)
-    add("dnn.bin_path", StrParam(""), "The directory of the cuDNN program library (Windows).", False)
-    add("dnn.conv.workmem", _deprecated_choice("dnn.conv.algo_fwd"), "Deprecated: use dnn.conv.algo_fwd.", False)
+    add("dnn.base_path", StrParam(""), "The directory of cuDNN.")
+    add("dnn.include_path", StrParam(""), "The directory of the cuDNN header.")
+    add("dnn.library_path", StrParam(""), "The directory of the cuDNN library.")
+    add("dnn.bin_path", StrParam(""), "The directory of the cuDNN program library (Windows).")
+    add("dnn.conv.workmem", _deprecated_choice("dnn.conv.algo_fwd"), "Deprecated: use dnn.conv.algo_fwd.")
     add(
         "dnn.conv.workmem_bwd",
         _deprecated_choice("dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data"),
         "Deprecated: use dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data.",
-        False,
     )
-    add("dnn.conv.algo_fwd", EnumStr(*fwd), "The algorithm of cuDNN's forward convolution.", False)
+    add("dnn.conv.algo_fwd", EnumStr(*fwd), "The algorithm of cuDNN's forward convolution.")
     add(
         "dnn.conv.algo_bwd",
         _deprecated_choice("dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data"),
         "Deprecated: use dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data.",
-        False,
     )
     add(
         "dnn.conv.algo_bwd_filter",
         EnumStr("none", "deterministic", "fft", "small", "winograd_non_fused", "fft_tiling", *timing),
         "The algorithm of cuDNN's gradient with respect to the filters.",
-        False,
     )
     add(
         "dnn.conv.algo_bwd_data",
         EnumStr("none", "deterministic", "fft", "fft_tiling", "winograd", "winograd_non_fused", *timing),
         "The algorithm of cuDNN's gradient with respect to the images.",
-        False,
     )
     add(
         "dnn.conv.precision",
         EnumStr("as_input_f32", "as_input", "float16", "float32", "float64"),
         "The precision in which cuDNN computes convolutions.",
-        False,
     )
-    add("magma.enabled", BoolParam(False), "Use MAGMA for matrix computations on the GPU.", False)
-    add("magma.include_path", StrParam(""), "The directory of the MAGMA headers.", False)
-    add("magma.library_path", StrParam(""), "The directory of the MAGMA library.", False)
-    add("ctc.root", StrParam(""), "The directory of warp-ctc (with build, lib or lib64, and include).", False)
+    add("magma.enabled", BoolParam(False), "Use MAGMA for matrix computations on the GPU.")
+    add("magma.include_path", StrParam(""), "The directory of the MAGMA headers.")
+    add("magma.library_path", StrParam(""), "The directory of the MAGMA library.")
+    add("ctc.root", StrParam(""), "The directory of warp-ctc (with build, lib or lib64, and include).")
 
 
 def _deprecated_choice(instead: str) -> ConfigParam:
@@ -348,23 +336,20 @@ def _add_modes(add=_add) -> None:
         "mode",
         EnumStr("Mode", "DebugMode", "FAST_RUN", "NanGuardMode", "FAST_COMPILE", "DEBUG_MODE"),
         "The default compilation mode.",
-        False,
     )
     add(
         "linker",
         EnumStr("cvm", "c|py", "py", "c", "c|py_nogc", "vm", "vm_nogc", "cvm_nogc", "NanGuardMode", "DebugMode"),
         "The default linker of mode Mode: 'cvm' (with 'c|py' and 'c') runs native code, 'vm' and 'py' run Op by Op in "
         "Python; '_nogc' keeps intermediate results between calls.",
-        False,
     )
     add(
         "optimizer",
         EnumStr("fast_run", "merge", "fast_compile", "None", "o1", "o2", "o3", "o4", "unsafe", "stabilize"),
         "The default optimizer of mode Mode.",
-        False,
     )
-    add("optimizer_verbose", BoolParam(False), "Print every optimization that is applied.", False)
-    add("optimizer_verbose_ignore", StrParam(""), "Optimizations not to print, separated by commas.", False)
+    add("optimizer_verbose", BoolParam(False), "Print every optimization that is applied.")
+    add("optimizer_verbose_ignore", StrParam(""), "Optimizations not to print, separated by commas.")
     for word, what in (
         ("excluding", "exclude from"),
         ("including", "include in"),
@@ -374,64 +359,56 @@ def _add_modes(add=_add) -> None:
             f"optimizer_{word}",
             StrParam("", allow_override=False),
             f"Tags of optimizations to {what} the default mode, separated by ':'.",
-            False,
         )
     add(
         "on_opt_error",
         EnumStr("warn", "raise", "pdb", "ignore"),
         "What to do when an optimization crashes: skip it with a warning, raise, start pdb, or skip it silently.",
-        False,
     )
     add(
         "assert_no_cpu_op",
         EnumStr("ignore", "warn", "raise", "pdb"),
         "What to do when a compiled graph has an Op that runs on the CPU.",
-        False,
     )
     add(
         "on_shape_error",
         EnumStr("warn", "raise"),
         "What to do when the inference of a shape raises: warn and use a default, or raise.",
-        False,
     )
-    add("on_unused_input", EnumStr("raise", "warn", "ignore"), "What function() does with an unused input.", False)
-    add("allow_gc", BoolParam(True), "Free intermediate results as soon as they are not needed any more.", False)
+    add("on_unused_input", EnumStr("raise", "warn", "ignore"), "What function() does with an unused input.")
+    add("allow_gc", BoolParam(True), "Free intermediate results as soon as they are not needed any more.")
     add(
         "cycle_detection",
         EnumStr("regular", "fast"),
         "'fast' finds fewer in-place operations and compiles faster.",
-        False,
     )
     add(
         "check_stack_trace",
         EnumStr("off", "log", "warn", "raise"),
         "What to do with a variable that an optimization made without a stack trace.",
-        False,
     )
     add("check_input", BoolParam(True), "Whether C code checks its inputs.", True)
-    add("cache_optimizations", BoolParam(False), NO_EFFECT + "graphs are optimized anew for each function.", False)
-    add("optdb.position_cutoff", FloatParam(float("inf")), "Where to stop among the optimizations of optdb.", False)
+    add("cache_optimizations", BoolParam(False), NO_EFFECT + "graphs are optimized anew for each function.")
+    add("optdb.position_cutoff", FloatParam(float("inf")), "Where to stop among the optimizations of optdb.")
     add(
         "optdb.max_use_ratio",
         FloatParam(8.0),
         "The number of times that an equilibrium optimizer may apply one optimization, per node of the graph.",
-        False,
     )
-    add("metaopt.verbose", IntParam(0, lambda i: i in (0, 1, 2), allowed="0, 1 or 2"), "How much it prints.", False)
-    add("metaopt.optimizer_excluding", StrParam(""), "Tags to exclude from the meta-optimizer, with ':'.", False)
-    add("metaopt.optimizer_including", StrParam(""), "Tags to include in the meta-optimizer, with ':'.", False)
-    add("vm.lazy", EnumStr("None", "True", "False", in_c_key=False), "Whether the VM evaluates lazily.", False)
+    add("metaopt.verbose", IntParam(0, lambda i: i in (0, 1, 2), allowed="0, 1 or 2"), "How much it prints.")
+    add("metaopt.optimizer_excluding", StrParam(""), "Tags to exclude from the meta-optimizer, with ':'.")
+    add("metaopt.optimizer_including", StrParam(""), "Tags to include in the meta-optimizer, with ':'.")
+    add("vm.lazy", EnumStr("None", "True", "False", in_c_key=False), "Whether the VM evaluates lazily.")
     add(
         "reoptimize_unpickled_function",
         BoolParam(False),
         "Optimize the graph of a function again when it is unpickled.",
-        False,
     )
-    add("unpickle_function", BoolParam(True), "Replace unpickled functions by None if False.", False)
-    add("pickle_test_value", BoolParam(True), "Keep test values when variables are pickled.", False)
-    add("scan.allow_gc", BoolParam(False), "Free intermediate results inside scan.", False)
-    add("scan.allow_output_prealloc", BoolParam(True), "Let scan allocate the memory of its outputs ahead.", False)
-    add("scan.debug", BoolParam(False), "Print extra information about scan.", False)
+    add("unpickle_function", BoolParam(True), "Replace unpickled functions by None if False.")
+    add("pickle_test_value", BoolParam(True), "Keep test values when variables are pickled.")
+    add("scan.allow_gc", BoolParam(False), "Free intermediate results inside scan.")
+    add("scan.allow_output_prealloc", BoolParam(True), "Let scan allocate the memory of its outputs ahead.")
+    add("scan.debug", BoolParam(False), "Print extra information about scan.")
 
 
 def _add_engine(add=_add) -> None:
@@ -440,34 +417,31 @@ def _add_engine(add=_add) -> None:
         ConfigParam(_default_threads, _default_threads_env),
         "The number of threads of native code: 0 means all cores. The default is OMP_NUM_THREADS, if set. "
         "Results do not depend on it.",
-        False,
     )
-    add("openmp", BoolParam(False), "Whether Ops with OpenMP code use it by default.", False)
+    add("openmp", BoolParam(False), "Whether Ops with OpenMP code use it by default.")
     add(
         "openmp_elemwise_minsize",
         IntParam(200000, _not_negative, allowed="a number of elements"),
         "The least size of a vector for which OpenMP is used.",
-        False,
     )
     add(
         "cxx",
         StrParam(default_cxx),
         "The C++ compiler; if empty, no code is compiled and everything runs on NumPy.",
-        False,
     )
-    add("gcc.cxxflags", StrParam(""), "Extra parameters of the compiler.")
-    add("lib.amdlibm", BoolParam(False), "Link against AMD's libm.")
+    add("gcc.cxxflags", StrParam(""), "Extra parameters of the compiler.", True)
+    add("lib.amdlibm", BoolParam(False), "Link against AMD's libm.", True)
     add(
         "blas.ldflags",
         StrParam(""),
         "What links against a Fortran BLAS of level 3. If empty, the BLAS that SciPy brings is used.",
+        True,
     )
-    add("blas.check_openmp", BoolParam(True), NO_EFFECT + "nothing links against an OpenMP library.", False)
+    add("blas.check_openmp", BoolParam(True), NO_EFFECT + "nothing links against an OpenMP library.")
     add(
         "base_compiledir",
         ConfigParam(_default_base_compiledir, _directory, allow_override=False),
         "The directory of all compilation directories.",
-        False,
     )
     add(
         "compiledir_format",
@@ -477,69 +451,63 @@ def _add_engine(add=_add) -> None:
             allow_override=False,
         ),
         "The subdirectory of base_compiledir for this platform; available keys: " + ", ".join(_CompiledirWords.keys_) + ".",
-        False,
     )
     add(
         "compiledir",
         ConfigParam(default_compiledir, _directory_made, allow_override=False),
         "The directory of compiled code for this platform.",
-        False,
     )
-    add("nocleanup", BoolParam(False), "Keep source files whose compilation failed.", False)
+    add("nocleanup", BoolParam(False), "Keep source files whose compilation failed.")
     add("compile.wait", IntParam(5, _positive, allow_override=False, allowed="a positive integer"),
-        "The seconds between two attempts to take the lock of the compilation directory.", False)  # fmt: skip
+        "The seconds between two attempts to take the lock of the compilation directory.")  # fmt: skip
     add(
         "compile.timeout",
         IntParam(lambda: config.compile.wait * 24, _not_negative, allow_override=False, allowed="a number of seconds"),
         "The seconds after which a lock that nobody refreshes is taken over.",
-        False,
     )
-    add("cmodule.warn_no_version", BoolParam(False), "Warn about Ops whose C code has no version.", False)
-    add("cmodule.remove_gxx_opt", BoolParam(False), "Compile without -O, to debug compiled code.")
-    add("cmodule.compilation_warning", BoolParam(False), "Print the compiler's warnings.", False)
-    add("cmodule.preload_cache", BoolParam(False, allow_override=False), NO_EFFECT + "code is loaded when used.", False)
+    add("cmodule.warn_no_version", BoolParam(False), "Warn about Ops whose C code has no version.")
+    add("cmodule.remove_gxx_opt", BoolParam(False), "Compile without -O, to debug compiled code.", True)
+    add("cmodule.compilation_warning", BoolParam(False), "Print the compiler's warnings.")
+    add("cmodule.preload_cache", BoolParam(False, allow_override=False), NO_EFFECT + "code is loaded when used.")
     add(
         "cmodule.age_thresh_use",
         IntParam(60 * 60 * 24 * 24, allow_override=False),
         "The seconds after which unused compiled code may be removed.",
-        False,
     )
     add("cmodule.debug", BoolParam(False), "Define the macro DEBUG in compiled C code.", True)
     add("cmodule.mac_framework_link", StrParam(""), "Flags of frameworks to link on a Mac.", True)
-    add("conv.assert_shape", BoolParam(False), "AbstractConv Ops check the shapes that the user gave.", False)
+    add("conv.assert_shape", BoolParam(False), "AbstractConv Ops check the shapes that the user gave.")
     add(
         "experimental.local_alloc_elemwise_assert",
         BoolParam(True),
         "Assert that shapes agree where the removal of an alloc would hide it.",
-        False,
     )
-    add("experimental.local_alloc_elemwise", BoolParam(True), "Remove allocs at the inputs of elementwise Ops.", False)
-    add("tensor.local_elemwise_fusion", BoolParam(True), "Fuse elementwise Ops in FAST_RUN.", False)
+    add("experimental.local_alloc_elemwise", BoolParam(True), "Remove allocs at the inputs of elementwise Ops.")
+    add("tensor.local_elemwise_fusion", BoolParam(True), "Fuse elementwise Ops in FAST_RUN.")
     add(
         "tensor.insert_inplace_optimizer_validate_nb",
         IntParam(-1),
         "After how many in-place replacements the graph is validated; -1 chooses.",
-        False,
     )
 
 
 def _add_profiling(add=_add) -> None:
-    add("profile", BoolParam(False), "Profile functions and print the result at exit.", False)
-    add("profile_memory", BoolParam(False), "Profile memory as well.", False)
-    add("profile_optimizer", BoolParam(False), "Profile the optimization of graphs as well.", False)
+    add("profile", BoolParam(False), "Profile functions and print the result at exit.")
+    add("profile_memory", BoolParam(False), "Profile memory as well.")
+    add("profile_optimizer", BoolParam(False), "Profile the optimization of graphs as well.")
     for name, default, doc in (
         ("n_apply", 20, "The number of Apply nodes to print."),
         ("n_ops", 20, "The number of Ops to print."),
         ("output_line_width", 512, "The greatest width of a line."),
         ("min_memory_size", 1024, "Leave out Apply nodes whose outputs have fewer bytes than this."),
     ):
-        add(f"profiling.{name}", IntParam(default, _not_negative, allowed="an integer of at least 0"), doc, False)
-    add("profiling.time_thunks", BoolParam(True), "Time each thunk.", False)
-    add("profiling.min_peak_memory", BoolParam(False), "Print the least peak of memory that is possible.", False)
-    add("profiling.destination", StrParam("stderr"), "Where it is printed: stderr, stdout, or the name of a file.", False)
-    add("profiling.debugprint", BoolParam(False), "Print the graphs of the profiled functions.", False)
-    add("profiling.ignore_first_call", BoolParam(False), "Leave out the first call of a function.", False)
-    add("print_global_stats", BoolParam(False), "Print the time spent compiling and running, at exit.", False)
+        add(f"profiling.{name}", IntParam(default, _not_negative, allowed="an integer of at least 0"), doc)
+    add("profiling.time_thunks", BoolParam(True), "Time each thunk.")
+    add("profiling.min_peak_memory", BoolParam(False), "Print the least peak of memory that is possible.")
+    add("profiling.destination", StrParam("stderr"), "Where it is printed: stderr, stdout, or the name of a file.")
+    add("profiling.debugprint", BoolParam(False), "Print the graphs of the profiled functions.")
+    add("profiling.ignore_first_call", BoolParam(False), "Leave out the first call of a function.")
+    add("print_global_stats", BoolParam(False), "Print the time spent compiling and running, at exit.")
 
 
 def _add_debugging(add=_add) -> None:
@@ -548,52 +516,46 @@ def _add_debugging(add=_add) -> None:
         "compute_test_value",
         EnumStr(*kinds),
         "Run each Op on test values while the graph is built. What to do where they are missing.",
-        False,
     )
-    add("compute_test_value_opt", EnumStr(*kinds), "The same while graphs are optimized.", False)
-    add("print_test_value", BoolParam(False), "Print the test value of variables as well.", False)
-    add("exception_verbosity", EnumStr("low", "high"), "How fully errors describe Apply nodes.", False)
-    add("traceback.limit", IntParam(8), "The number of stack levels of the user's code kept on variables.", False)
+    add("compute_test_value_opt", EnumStr(*kinds), "The same while graphs are optimized.")
+    add("print_test_value", BoolParam(False), "Print the test value of variables as well.")
+    add("exception_verbosity", EnumStr("low", "high"), "How fully errors describe Apply nodes.")
+    add("traceback.limit", IntParam(8), "The number of stack levels of the user's code kept on variables.")
     add(
         "traceback.compile_limit",
         IntParam(0),
         "The number of stack levels kept on variables that are made during compilation; above 0 keeps Theano's own.",
-        False,
     )
     add(
         "DebugMode.patience",
         IntParam(10, _positive, allowed="a positive integer"),
         "How often a graph is optimized to see whether the result is always the same.",
-        False,
     )
-    add("DebugMode.check_c", BoolParam(True), "Run compiled implementations.", False)
-    add("DebugMode.check_py", BoolParam(True), "Run Python implementations.", False)
-    add("DebugMode.check_finite", BoolParam(True), "Complain about NaN and infinity.", False)
+    add("DebugMode.check_c", BoolParam(True), "Run compiled implementations.")
+    add("DebugMode.check_py", BoolParam(True), "Run Python implementations.")
+    add("DebugMode.check_finite", BoolParam(True), "Complain about NaN and infinity.")
     add(
         "DebugMode.check_strides",
         IntParam(1, lambda i: i in (0, 1, 2), allowed="0, 1 or 2"),
         "Compare the strides of both implementations: 0 no, 1 warn, 2 raise.",
-        False,
     )
-    add("DebugMode.warn_input_not_reused", BoolParam(True), "Warn where an in-place Op did not reuse its input.", False)
+    add("DebugMode.warn_input_not_reused", BoolParam(True), "Warn where an in-place Op did not reuse its input.")
     add(
         "DebugMode.check_preallocated_output",
         StrParam("", _is_debugmode_kinds, allowed="a ':'-separated list of initial, previous, c_contiguous, "
                  "f_contiguous, strided, wrong_size, ALL"),
         "Kinds of memory given to Ops for their outputs, separated by ':'.",
-        False,
     )  # fmt: skip
     add(
         "DebugMode.check_preallocated_output_ndim",
         IntParam(4, _positive, allowed="a positive integer"),
         "In how many dimensions all combinations of strides are tried.",
-        False,
     )
     for name in ("nan", "inf", "big"):
-        add(f"NanGuardMode.{name}_is_error", BoolParam(True), f"Whether NanGuardMode raises on a {name} value.", False)
+        add(f"NanGuardMode.{name}_is_error", BoolParam(True), f"Whether NanGuardMode raises on a {name} value.")
     seterr = ("ignore", "warn", "raise", "call", "print", "log", "None")
     doc = "numpy.seterr for "
-    add("numpy.seterr_all", EnumStr(*seterr, allow_override=False), doc + "all errors.", False)
+    add("numpy.seterr_all", EnumStr(*seterr, allow_override=False), doc + "all errors.")
     for name, error in (
         ("divide", "division by zero"),
         ("over", "overflow"),
@@ -604,19 +566,16 @@ def _add_debugging(add=_add) -> None:
             f"numpy.seterr_{name}",
             EnumStr("None", *seterr[:-1], allow_override=False),
             doc + error + "; 'None' means as seterr_all.",
-            False,
         )
     add(
         "unittests.rseed",
         ConfigParam(666, _rseed),
         "The seed of random numbers in tests: a number or 'random'.",
-        False,
     )
     add(
         "tensor.cmp_sloppy",
         IntParam(0, lambda i: i in (0, 1, 2), allowed="0, 1 or 2"),
         "How loosely results are compared: 0 is strict, 2 is loosest.",
-        False,
     )
 
 
@@ -663,16 +622,14 @@ def _add_warnings(add=_add) -> None:
         "warn.ignore_bug_before",
         EnumStr(*_VERSIONS, allow_override=False),
         "Do not warn about bugs fixed before this release: 'None' warns of all, 'all' of none.",
-        False,
     )
     for name, fixed in _OLD_BUGS.items():
         add(
             f"warn.{name}",
             BoolParam(_warn_default(fixed)),
             f"Warn where a bug that was fixed in release {fixed} would have given another result.",
-            False,
         )
-    add("warn.identify_1pexp_bug", BoolParam(_warn_default("0.4.1")), "As the other flags of this section.", False)
+    add("warn.identify_1pexp_bug", BoolParam(_warn_default("0.4.1")), "As the other flags of this section.")
 
 
 def _warn_of_unknown_flags() -> None:
