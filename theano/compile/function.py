@@ -45,22 +45,10 @@ def function_dump(
         Further attributes of ``tag`` to leave out, as for
         :class:`theano.misc.pkl_utils.StripPickler`.
     """
+    arguments = dict(locals())
+    del arguments["filename"], arguments["extra_tag_to_remove"]
     from theano.misc.pkl_utils import StripPickler
 
-    arguments = {
-        "inputs": inputs,
-        "outputs": outputs,
-        "mode": mode,
-        "updates": updates,
-        "givens": givens,
-        "no_default_updates": no_default_updates,
-        "accept_inplace": accept_inplace,
-        "name": name,
-        "rebuild_strict": rebuild_strict,
-        "allow_input_downcast": allow_input_downcast,
-        "profile": profile,
-        "on_unused_input": on_unused_input,
-    }
     with open(filename, "wb") as file:
         StripPickler(file, protocol=-1, extra_tag_to_remove=extra_tag_to_remove).dump(arguments)
 

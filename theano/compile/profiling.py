@@ -404,19 +404,19 @@ class ProfileStats:
 
     def summary_class(self, file: TextIO, n: int) -> None:
         """Print the section that adds up the nodes of each class of ops."""
-        times, calls, nodes, impl = self.class_time(), self.class_callcount(), self.class_nodes(), self.class_impl()
-        rows = [(t, f"{t / max(calls[c], 1):10.2e}s     {impl[c]:2s}    {calls[c]:5d}    {nodes[c]:5d}   {c}")
-                for c, t in times.items()]  # fmt: skip
-        header = "<% time> <sum %> <apply time> <time per call> <type> <#call> <#apply> <Class name>"
-        self._table(file, "Class", header, rows, n, "Classes")
+        columns = self.class_time(), self.class_callcount(), self.class_nodes(), self.class_impl()
+        self._summary_of_groups(file, n, "Class", "Classes", *columns)
 
     def summary_ops(self, file: TextIO, n: int) -> None:
         """Print the section that adds up the nodes of each op."""
-        times, calls, nodes, impl = self.op_time(), self.op_callcount(), self.op_nodes(), self.op_impl()
-        rows = [(t, f"{t / max(calls[o], 1):10.2e}s     {impl[o]:2s}    {calls[o]:5d}    {nodes[o]:5d}   {o}")
-                for o, t in times.items()]  # fmt: skip
-        header = "<% time> <sum %> <apply time> <time per call> <type> <#call> <#apply> <Op name>"
-        self._table(file, "Ops", header, rows, n, "Ops")
+        columns = self.op_time(), self.op_callcount(), self.op_nodes(), self.op_impl()
+        self._summary_of_groups(file, n, "Op", "Ops", *columns)
+
+    def _summary_of_groups(self, file: TextIO, n: int, name: str, names: str, times: dict, calls: dict, nodes: dict, impl: dict):
+        rows = [(t, f"{t / max(calls[g], 1):10.2e}s     {impl[g]:2s}    {calls[g]:5d}    {nodes[g]:5d}   {g}")
+                for g, t in times.items()]  # fmt: skip
+        header = f"<% time> <sum %> <apply time> <time per call> <type> <#call> <#apply> <{name} name>"
+        self._table(file, "Class" if name == "Class" else "Ops", header, rows, n, names)
 
     def summary_nodes(self, file: TextIO, n: int) -> None:
         """Print the section about the single nodes."""

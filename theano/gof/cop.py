@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from theano.configdefaults import config
-from theano.gof.graph import NoParams
 from theano.gof.op import Op
 from theano.gof.params_type import ParamsType
 from theano.gof.utils import MethodNotDefined
@@ -225,18 +224,22 @@ class COp(Op):
 
     def c_init_code(self) -> list[str]:
         """Return the sections `init_code`."""
-        if "init_code" in self.code_sections:
-            return [self.code_sections["init_code"]]
-        raise MethodNotDefined("c_init_code", type(self), type(self).__name__)
+        return [self._section("init_code")]
 
     def c_support_code(self) -> str:
         """Return the sections `support_code`."""
-        if "support_code" in self.code_sections:
-            return self.code_sections["support_code"]
-        raise MethodNotDefined("c_support_code", type(self), type(self).__name__)
+        return self._section("support_code")
 
-    def _has_params(self, node: Any) -> bool:
-        return node.run_params() is not NoParams
+    def _section(self, kind: str) -> str:
+        code = self.code_sections.get(kind)
+        if code is None:
+            raise MethodNotDefined(f"c_{kind}", type(self), type(self).__name__)
+        return code
+
+    def _with_macros(self, kind: str, node: Any, name: str, *more: tuple[str, str]) -> str:
+        code = self._section(kind)
+        macros = [self.get_c_macros(node, name), *more]
+        return "\n".join(["", *[define for define, _ in macros], code, *[undef for _, undef in reversed(macros)]])
 
     def format_c_function_args(self, inp: list[str], out: list[str]) -> str:
         """Return the arguments of the function that computes the outputs, ``NULL`` for those that are missing."""
@@ -279,9 +282,6 @@ class COp(Op):
             "\n".join(f"#undef {k.split('(')[0]}" for k, _ in define),
         )
 
-    def _lquote_macro(self, txt: str) -> str:
-        return lquote_macro(txt)
-
     def get_sub_macros(self, sub: dict[str, str]) -> tuple[str, str]:
         """As the function of this name."""
         return get_sub_macros(sub)
@@ -292,11 +292,7 @@ class COp(Op):
 
     def c_init_code_struct(self, node: Any, name: str, sub: dict[str, str]) -> str:
         """Return the sections `init_code_struct`."""
-        if "init_code_struct" not in self.code_sections:
-            raise MethodNotDefined("c_init_code_struct", type(self), type(self).__name__)
-        define, undef = self.get_c_macros(node, name)
-        sub_define, sub_undef = get_sub_macros(sub)
-        return "\n".join(["", define, sub_define, self.code_sections["init_code_struct"], sub_undef, undef])
+        return self._with_macros("init_code_struct", node, name, get_sub_macros(sub))
 
     def c_code(self, node: Any, name: str, inputs: list[str], outputs: list[str], sub: dict[str, str]) -> str:
         """Return a call of the function, or the sections `code`."""
@@ -319,32 +315,18 @@ class COp(Op):
                     "",
                 ]
             )
-        if "code" not in self.code_sections:
-            raise MethodNotDefined("c_code", type(self), type(self).__name__)
-        define, undef = self.get_c_macros(node, name)
-        sub_define, sub_undef = get_sub_macros(sub)
-        io_define, io_undef = get_io_macros(inputs, outputs)
-        return "\n".join(["", define, sub_define, io_define, self.code_sections["code"], io_undef, sub_undef, undef, ""])
+        return self._with_macros("code", node, name, get_sub_macros(sub), get_io_macros(inputs, outputs)) + "\n"
 
     def c_code_cleanup(self, node: Any, name: str, inputs: list[str], outputs: list[str], sub: dict[str, str]) -> str:
         """Return the sections `code_cleanup`."""
-        if "code_cleanup" not in self.code_sections:
-            raise MethodNotDefined("c_code_cleanup", type(self), type(self).__name__)
-        define, undef = self.get_c_macros(node, name)
-        sub_define, sub_undef = get_sub_macros(sub)
-        io_define, io_undef = get_io_macros(inputs, outputs)
-        return "\n".join(["", define, sub_define, io_define, self.code_sections["code_cleanup"], io_undef, sub_undef, undef, ""])
+        return self._with_macros("code_cleanup", node, name, get_sub_macros(sub), get_io_macros(inputs, outputs)) + "\n"
 
 
 def apply_meth(kind: str) -> Any:
     """Return a method ``(node, name)`` that returns the sections of one kind, specialized to the node."""
 
     def method(self: Any, node: Any, name: str) -> str:
-        code = self.code_sections.get(kind)
-        if code is None:
-            raise MethodNotDefined(f"c_{kind}", type(self), type(self).__name__)
-        define, undef = self.get_c_macros(node, name)
-        return "\n".join(["", define, code, undef])
+        return self._with_macros(kind, node, name)
 
     method.__name__ = f"c_{kind}"
     method.__doc__ = f"Return the sections `{kind}`."

@@ -110,6 +110,15 @@ def _owner(output: Variable, what: str) -> Any:
     return output.owner
 
 
+def _call_steps(name: str, node: Any, pstate: PrinterState) -> Steps:
+    """``name(a, b)`` of the inputs of a node."""
+    inner = pstate.clone(precedence=-1000)
+    parts = []
+    for var in node.inputs:
+        parts.append((yield var, inner))
+    return (name, "(", _joined(parts, ", "), ")")
+
+
 def _joined(parts: Sequence[Text], separator: str) -> Text:
     result: list[Text] = []
     for i, part in enumerate(parts):
@@ -198,11 +207,7 @@ class FunctionPrinter(_NamedPrinter):
 
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:
         node, name = self.named(output)
-        inner = pstate.clone(precedence=-1000)
-        parts = []
-        for var in node.inputs:
-            parts.append((yield var, inner))
-        return (name, "(", _joined(parts, ", "), ")")
+        return (yield from _call_steps(name, node, pstate))
 
 
 class MemberPrinter(_NamedPrinter):
@@ -243,11 +248,7 @@ class DefaultPrinter(_Printer):
         node = output.owner
         if node is None:
             return leaf_printer.process(output, pstate)
-        inner = pstate.clone(precedence=-1000)
-        parts = []
-        for var in node.inputs:
-            parts.append((yield var, inner))
-        return (str(node.op), "(", _joined(parts, ", "), ")")
+        return (yield from _call_steps(str(node.op), node, pstate))
 
 
 leaf_printer = LeafPrinter()

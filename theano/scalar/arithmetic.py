@@ -56,25 +56,32 @@ def _is_bool(variable: Variable) -> bool:
     return variable.type == bool_type
 
 
-class Add(ScalarOp):
-    """Sum of any number of inputs; of bools, their logical or."""
+class _Fold(ScalarOp):
+    """An operation on any number of inputs, one after another."""
 
-    identity = 0
     commutative = True
     associative = True
-    sign = "+"
-    nfunc_spec = ("add", 2, 1)
     output_types_preference = staticmethod(upcast_out)
+    bool_sign: str
+    """What C writes between bools; `sign` stands between numbers."""
 
     def impl(self, *inputs):
         with np.errstate(all="ignore"):
-            return reduce(np.add, _widened(inputs))
+            return reduce(getattr(np, self.nfunc_spec[0]), _widened(inputs))
 
     def c_code(self, node, name, inputs, outputs, sub):
-        (z,) = outputs
         if _is_bool(node.outputs[0]):
-            return f"{z} = {' || '.join(inputs) if inputs else 0};"
-        return f"{z} = {' + '.join(c_operands(node, inputs)) if inputs else 0};"
+            return f"{outputs[0]} = {f' {self.bool_sign} '.join(inputs) if inputs else self.identity};"
+        return f"{outputs[0]} = {f' {self.sign} '.join(c_operands(node, inputs)) if inputs else self.identity};"
+
+
+class Add(_Fold):
+    """Sum of any number of inputs; of bools, their logical or."""
+
+    identity = 0
+    nfunc_spec = ("add", 2, 1)
+    sign = "+"
+    bool_sign = "||"
 
     def L_op(self, inputs, outputs, output_gradients):
         from theano.scalar.complexes import real
@@ -91,25 +98,13 @@ class Add(ScalarOp):
         return result
 
 
-class Mul(ScalarOp):
+class Mul(_Fold):
     """Product of any number of inputs; of bools, their logical and."""
 
     identity = 1
-    commutative = True
-    associative = True
-    sign = "*"
     nfunc_spec = ("multiply", 2, 1)
-    output_types_preference = staticmethod(upcast_out)
-
-    def impl(self, *inputs):
-        with np.errstate(all="ignore"):
-            return reduce(np.multiply, _widened(inputs))
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        (z,) = outputs
-        if _is_bool(node.outputs[0]):
-            return f"{z} = {' && '.join(inputs) if inputs else 1};"
-        return f"{z} = {' * '.join(c_operands(node, inputs)) if inputs else 1};"
+    sign = "*"
+    bool_sign = "&&"
 
     def L_op(self, inputs, outputs, output_gradients):
         (gz,) = output_gradients
