@@ -14,9 +14,9 @@ import pathlib
 import subprocess
 import sys
 
-MODULES = ("calls", "elementwise", "reductions", "rows", "training", "tensor_ops", "embeddings", "loops", "first_result",
-           "chains", "checking_modes", "compile_times", "memory")
-BY_THREADS = ("elementwise", "reductions", "rows", "training", "tensor_ops", "embeddings", "loops")
+MODULES = ("calls", "elementwise", "reductions", "rows", "training", "tensor_ops", "linear_algebra", "embeddings", "loops",
+           "first_result", "chains", "checking_modes", "compile_times", "memory")
+BY_THREADS = ("elementwise", "reductions", "rows", "training", "tensor_ops", "linear_algebra", "embeddings", "loops")
 
 
 def parse() -> argparse.Namespace:

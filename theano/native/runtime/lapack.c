@@ -158,10 +158,14 @@ typedef struct {
     int64_t info;
 } Factors;
 
-/* Whether to cut a matrix. Complex panels take as long as the library's own from much larger sizes on. */
-static int is_cut(int letter, ThnDense a)
+/* Sizes from which on own panels are quicker (benchmarks/linear_algebra.py). */
+#define CUT_CHOLESKY 400
+#define CUT_LU 256
+#define CUT_LU_DOUBLE 64
+
+static int is_cut(ThnDense a, int64_t least)
 {
-    return a.rows == a.cols && a.rows >= (letter < THN_C ? 64 : 256);
+    return a.rows == a.cols && a.rows >= least;
 }
 
 /* Rows from `row` to the end of the columns of a panel. */
@@ -230,7 +234,7 @@ static int potrf_factor(void *ctx, long panel)
 
 int64_t thn_potrf(int letter, ThnDense a)
 {
-    if (!is_cut(letter, a)) {
+    if (!is_cut(a, CUT_CHOLESKY)) {
         const int held = thn_blas_hold();
         const int64_t info = block_potrf(letter, a);
         thn_blas_let_go(held);
@@ -325,7 +329,7 @@ static void getrf_finish(void *ctx, long panel)
 
 int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots)
 {
-    if (!is_cut(letter, a)) {
+    if (!is_cut(a, letter == THN_D ? CUT_LU_DOUBLE : CUT_LU)) {
         const int held = thn_blas_hold();
         const int64_t info = panel_getrf(letter, a, 0, pivots);
         thn_blas_let_go(held);
@@ -397,12 +401,12 @@ static void library_trsm(const Triangular *t, ThnDense a, ThnDense b)
          a.data, &a.ld, b.data, &b.ld);
 }
 
-/* b = b op(a)^-1, by halves of the triangle: products are the quicker part. */
+/* b = b op(a)^-1; in float64 by halves of the triangle: products are the quicker part. */
 static void trsm_right(const Triangular *t, ThnDense a, ThnDense b)
 {
     const int letter = t->letter, ahead = (t->uplo == 'U') == (t->trans == 'N');
     const int64_t n = a.rows, half = (n / 2 + THN_SMALL - 1) / THN_SMALL * THN_SMALL, rest = n - half;
-    if (n <= THN_SMALL) {
+    if (letter != THN_D || n <= THN_SMALL) {
         if (!thn_small_right(letter, t->uplo, t->trans, t->diag, a, b)) {
             library_trsm(t, a, b);
         }
