@@ -75,7 +75,6 @@ class NotVariable(Variable):
         self.not_options = list(not_options)
 
 
-AnyVariable = FreeVariable
 Var = FreeVariable
 
 
@@ -242,9 +241,6 @@ def _merge_options(a: Variable, b: Variable, options: list, U: Unification) -> A
     if len(options) == 1:
         return U.merge(BoundVariable(name, options[0]), a, b)
     return U.merge(OrVariable(name, options), a, b)
-
-
-unify_walk_variable = unify_walk
 
 
 def unify_merge(a: Any, b: Any, U: Unification) -> Any:

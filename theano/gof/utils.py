@@ -272,9 +272,6 @@ class undef:
     """A unique value that stands for 'not given'."""
 
 
-utils_undef = undef
-
-
 class object2:
     """A base class without anything; kept for classes that derive from it."""
 
@@ -582,15 +579,3 @@ def hash_from_dict(d: dict) -> str:
         parts.append(str(k))
         parts += [str(i) for i in v] if isinstance(v, (tuple, list)) else [str(v)]
     return hash_from_code(",".join(parts))
-
-
-def find_node(v: Any, cls: Any, ignore_clients: bool = False) -> Any:
-    """Return the node of class `cls` (of its Op) behind `v`, through ViewOps-free single-client chains, or None."""
-    if v.owner is not None and (ignore_clients or len(getattr(v, "clients", ())) == 1):
-        return v.owner if isinstance(v.owner.op, cls) else None
-    return None
-
-
-def environ_without_theano_flags() -> dict[str, str]:
-    """Return the environment without what sets Theano's flags, for child processes of tests."""
-    return {k: v for k, v in os.environ.items() if k not in ("THEANO_FLAGS", "THEANORC")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -336,6 +336,15 @@ def get_scalar_type(dtype: str) -> Scalar:
     return found
 
 
+def _operator(name: str, reflected: builtins.bool = False) -> Callable[..., Any]:
+    """The method that applies the op of a name, to the operands in the opposite order if `reflected`."""
+
+    def method(self: Any, *others: Any) -> Any:
+        return getattr(_ops(), name)(*others, self) if reflected else getattr(_ops(), name)(self, *others)
+
+    return method
+
+
 class _scalar_py_operators:
     """Python's operators on scalar variables, each a node of the graph."""
 
@@ -346,95 +355,38 @@ class _scalar_py_operators:
         """The dtype of the variable's type."""
         return self.type.dtype
 
-    def __abs__(self):
-        return _ops().abs_(self)
-
-    def __neg__(self):
-        return _ops().neg(self)
-
-    def __invert__(self):
-        return _ops().invert(self)
+    __abs__ = _operator("abs_")
+    __neg__ = _operator("neg")
+    __invert__ = _operator("invert")
+    __lt__ = _operator("lt")
+    __le__ = _operator("le")
+    __gt__ = _operator("gt")
+    __ge__ = _operator("ge")
+    __add__ = _operator("add")
+    __sub__ = _operator("sub")
+    __mul__ = _operator("mul")
+    __div__ = _operator("div_proxy")
+    __truediv__ = _operator("true_div")
+    __floordiv__ = _operator("int_div")
+    __mod__ = _operator("mod_check")
+    __pow__ = _operator("pow")
+    __and__ = _operator("and_")
+    __or__ = _operator("or_")
+    __xor__ = _operator("xor")
+    __radd__ = _operator("add", reflected=True)
+    __rsub__ = _operator("sub", reflected=True)
+    __rmul__ = _operator("mul", reflected=True)
+    __rdiv__ = _operator("div_proxy", reflected=True)
+    __rtruediv__ = _operator("true_div", reflected=True)
+    __rfloordiv__ = _operator("int_div", reflected=True)
+    __rmod__ = _operator("mod_check", reflected=True)
+    __rpow__ = _operator("pow", reflected=True)
+    __rand__ = _operator("and_", reflected=True)
+    __ror__ = _operator("or_", reflected=True)
+    __rxor__ = _operator("xor", reflected=True)
 
     def __bool__(self):
         raise TypeError("Variables do not support boolean operations.")
-
-    def __lt__(self, other):
-        return _ops().lt(self, other)
-
-    def __le__(self, other):
-        return _ops().le(self, other)
-
-    def __gt__(self, other):
-        return _ops().gt(self, other)
-
-    def __ge__(self, other):
-        return _ops().ge(self, other)
-
-    def __add__(self, other):
-        return _ops().add(self, other)
-
-    def __sub__(self, other):
-        return _ops().sub(self, other)
-
-    def __mul__(self, other):
-        return _ops().mul(self, other)
-
-    def __div__(self, other):
-        return _ops().div_proxy(self, other)
-
-    def __truediv__(self, other):
-        return _ops().true_div(self, other)
-
-    def __floordiv__(self, other):
-        return _ops().int_div(self, other)
-
-    def __mod__(self, other):
-        return _ops().mod_check(self, other)
-
-    def __pow__(self, other):
-        return _ops().pow(self, other)
-
-    def __and__(self, other):
-        return _ops().and_(self, other)
-
-    def __or__(self, other):
-        return _ops().or_(self, other)
-
-    def __xor__(self, other):
-        return _ops().xor(self, other)
-
-    def __radd__(self, other):
-        return _ops().add(other, self)
-
-    def __rsub__(self, other):
-        return _ops().sub(other, self)
-
-    def __rmul__(self, other):
-        return _ops().mul(other, self)
-
-    def __rdiv__(self, other):
-        return _ops().div_proxy(other, self)
-
-    def __rtruediv__(self, other):
-        return _ops().true_div(other, self)
-
-    def __rfloordiv__(self, other):
-        return _ops().int_div(other, self)
-
-    def __rmod__(self, other):
-        return _ops().mod_check(other, self)
-
-    def __rpow__(self, other):
-        return _ops().pow(other, self)
-
-    def __rand__(self, other):
-        return _ops().and_(other, self)
-
-    def __ror__(self, other):
-        return _ops().or_(other, self)
-
-    def __rxor__(self, other):
-        return _ops().xor(other, self)
 
     def zeros_like(self, dtype: str | None = None):
         """Return a zero that keeps a link to this variable in the graph."""
