@@ -21,17 +21,15 @@ from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
 from theano.native.ir import MAX_OPERANDS, Kernel
 from theano.native.lowering.loops import (
-    Nest,
     inplace_aliases,
-    is_scalar_constant,
     kernel_memo,
     lower_careduce,
     lower_elemwise,
     reduced_axes,
-    reduction_kind,
     remember_kernel,
 )
 from theano.native.lowering.rows import RowPlan, Stored, is_row_view
+from theano.native.lowering.scalars import is_scalar_constant, reduction_kind
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowering_of
 from theano.native.schedule import Schedule
 from theano.raise_op import Assert
@@ -333,15 +331,8 @@ class Group:
         return ("group", self.pattern, self.reduced, tuple(parts), ends), loads
 
     def _kernel(self, stored: list[Stored]) -> tuple[Kernel, list[Variable]]:
-        if self.reduced is not None:
-            plan = RowPlan(self.pattern, self.reduced, self.body, stored)
-            return plan.kernel(), plan.inputs
-        nest = Nest(self.pattern)
-        for node in self.body:
-            nest.elemwise(node)
-        for out, alias in stored:
-            nest.store(out, alias)
-        return nest.kernel(), nest.inputs
+        plan = RowPlan(self.pattern, self.reduced or (), self.body, stored)
+        return plan.kernel(), plan.inputs
 
 
 def _operands(node: Apply) -> Sequence[Variable]:

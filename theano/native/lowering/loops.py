@@ -1,185 +1,24 @@
-"""Elementwise work and reductions: lowered to generated loop nests.
+"""Elementwise work and reductions, a node at a time: lowered to generated loop nests.
 
-A :class:`Nest` gathers applications of `Elemwise` and `CAReduce` over one iteration space into a single kernel.
-A lone node is a nest of one; `theano.native.fusion` puts more nodes into one.
+`theano.native.fusion` puts more nodes into one kernel.
 """
 
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Iterable, Sequence
 
 from theano import scalar
-from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.graph import Apply, Variable
 from theano.gof.memo import Bounded
 from theano.native import instructions as vm
 from theano.native import ir
-from theano.native.lowering.scalars import StatementWriter, literal
+from theano.native.lowering.rows import RowPlan, Stored
+from theano.native.lowering.scalars import is_scalar_constant
 from theano.native.lowering.special import lower_special
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
 from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, MaxOrMinusInfinity, Prod, Sum
 
-_REDUCE_OPS = {
-    scalar.Add: "add",
-    scalar.Mul: "mul",
-    scalar.AND: "and",
-    scalar.OR: "or",
-    scalar.XOR: "xor",
-    scalar.Maximum: "maximum",
-    scalar.Minimum: "minimum",
-}
 _MOST_OPERANDS = ir.MAX_OPERANDS - 4
-
-
-def is_scalar_constant(variable: Variable) -> bool:
-    """Whether a tensor variable is a constant of one element, which the kernel's text can hold."""
-    return isinstance(variable, Constant) and all(variable.type.broadcastable)
-
-
-def write_elemwise(writer: StatementWriter, node: Apply, value: Callable[[Variable], str]) -> dict[Variable, str]:
-    """Write the statements of an `Elemwise` node; `value` gives the names of its inputs. Returns those of its outputs."""
-    ins = [value(v) for v in node.inputs]
-    types = [scalar.get_scalar_type(v.type.dtype) for v in node.inputs]
-    outs = writer.apply(node.op.scalar_op, ins, types)
-    dtypes = {s.dst: s.dtype for s in writer.statements}
-    names = {}
-    for variable, name in zip(node.outputs, outs, strict=True):
-        has = dtypes.get(name)
-        if has is None:  # the op returns one of its inputs, or a constant
-            name = writer.copy(name, variable.type.dtype)
-        elif has != variable.type.dtype:
-            name = writer.cast(name, has, variable.type.dtype)
-        names[variable] = name
-    return names
-
-
-def reduction_kind(node: Apply) -> tuple[str, str]:
-    """The operation of a `CAReduce` node in a kernel, and the dtype of its accumulator."""
-    op, x, out = node.op, node.inputs[0], node.outputs[0]
-    kind = _REDUCE_OPS.get(type(op.scalar_op))
-    if kind is None or (x.type.dtype.startswith("complex") and kind in ("maximum", "minimum", "xor")):
-        raise CannotLower(f"no reduction of {x.type.dtype} by {op.scalar_op}")
-    if kind in ("and", "or") and out.type.dtype == "bool":
-        return ("all" if kind == "and" else "any"), "bool"
-    return kind, getattr(op, "acc_dtype", None) or out.type.dtype
-
-
-class Nest:
-    """One kernel in the making.
-
-    Parameters
-    ----------
-    broadcastable
-        Broadcast pattern of the full iteration space, one flag an axis.
-    reduced
-        Axes over which the nest reduces; empty for elementwise work.
-    """
-
-    def __init__(self, broadcastable: Sequence[bool], reduced: Iterable[int] = ()):
-        reduced = tuple(reduced)
-        kept = tuple(a for a in range(len(broadcastable)) if a not in reduced)
-        self.rank = len(broadcastable)
-        self.pattern = tuple(broadcastable)
-        self.axes = kept + reduced
-        self.n_outer, self.n_inner = len(kept), len(reduced)
-        self.writer = StatementWriter()
-        self.names: dict[Variable, str] = {}
-        self.inputs: list[Variable] = []
-        self.operands: list[ir.Operand] = []
-        self.loads: list[ir.Load] = []
-        self.outputs: list[Variable] = []
-        self.targets: list[ir.Output] = []
-        self.stores: list[ir.Store] = []
-        self.reduces: list[ir.Reduce] = []
-        self.row: list[ir.Stmt] = []
-        self.row_stores: list[ir.Store] = []
-        self.nonempty = False
-
-    def value(self, variable: Variable) -> str:
-        """Name of the value of a variable at the current point: computed here, a literal, or loaded."""
-        name = self.names.get(variable)
-        if name is None:
-            if is_scalar_constant(variable):
-                name = literal(variable.data.reshape(()), variable.type.dtype)
-            else:
-                name = self._load(variable)
-            self.names[variable] = name
-        return name
-
-    def _load(self, variable: Variable) -> str:
-        # Where the whole space has length 1 nothing is repeated, and the operand can be written in place.
-        pattern = variable.type.broadcastable
-        flags = tuple(pattern[a] and not self.pattern[a] for a in self.axes)
-        axes = None if self.axes == tuple(range(self.rank)) else self.axes
-        name = self.writer.fresh()
-        self.loads.append(ir.Load(name, len(self.inputs)))
-        self.operands.append(ir.Operand(variable.type.dtype, flags, axes, self.rank if axes else None))
-        self.inputs.append(variable)
-        return name
-
-    def elemwise(self, node: Apply) -> None:
-        """Compute an `Elemwise` node at the current point."""
-        self.names.update(write_elemwise(self.writer, node, self.value))
-
-    def store(self, variable: Variable, alias: Variable | None = None) -> None:
-        """Write a computed value to memory; `alias` is the input whose memory it takes."""
-        target = -1
-        if alias is not None:
-            self.value(alias)
-            target = self.inputs.index(alias) if alias in self.inputs else -1
-        inverse = [0] * self.rank
-        for dim, axis in enumerate(self.axes):
-            inverse[axis] = dim
-        self.stores.append(ir.Store(len(self.outputs), self.names[variable]))
-        self.targets.append(ir.Output(variable.type.dtype, tuple(inverse), target))
-        self.outputs.append(variable)
-
-    def reduce(self, node: Apply) -> None:
-        """Reduce a value over the inner dims and write the result."""
-        (x,), (out,) = node.inputs, node.outputs
-        kind, dtype = reduction_kind(node)
-        value, have = self.value(x), x.type.dtype
-        if kind in ("maximum", "minimum") and not isinstance(node.op, MaxOrMinusInfinity):
-            self.nonempty = True
-        value = self.writer.cast(value, have, dtype)
-        if not any(s.dst == value for s in self.writer.statements) and not any(x.var == value for x in self.loads):
-            value = self.writer.copy(value, dtype)
-        result = self.writer.fresh()
-        self.reduces.append(ir.Reduce(kind, dtype, value, result))
-        if dtype != out.type.dtype:
-            cast = self.writer.fresh()
-            code = f"{cast} = ({result} != 0);" if out.type.dtype == "bool" else f"{cast} = {result};"
-            self.row.append(ir.Stmt(cast, out.type.dtype, code))
-            result = cast
-        self.row_stores.append(ir.Store(len(self.outputs), result))
-        self.targets.append(ir.Output(out.type.dtype, tuple(range(self.n_outer))))
-        self.outputs.append(out)
-
-    def kernel(self) -> ir.Kernel:
-        """The finished kernel."""
-        if len(self.operands) + len(self.targets) > ir.MAX_OPERANDS:
-            raise CannotLower("too many operands for one kernel")
-        stage = ir.Stage(
-            loads=tuple(self.loads),
-            body=tuple(self.writer.statements),
-            stores=tuple(self.stores),
-            reduces=tuple(self.reduces),
-            row=tuple(self.row),
-            row_stores=tuple(self.row_stores),
-        )
-        return ir.Kernel(
-            self.n_outer,
-            self.n_inner,
-            tuple(self.operands),
-            tuple(self.targets),
-            (stage,),
-            nonempty=self.nonempty,
-            support=tuple(self.writer.support),
-        )
-
-    def emit(self, builder: ProgramBuilder) -> None:
-        """Append the launch of this nest's kernel."""
-        builder.emit_kernel(self.kernel(), map(builder.cell, self.inputs), map(builder.cell, self.outputs))
 
 
 # Kernels by what decides their text (ops, types, constants): a graph that repeats a pattern prints it once.
@@ -208,8 +47,8 @@ def single_node_kernel(node: Apply) -> tuple[ir.Kernel, list[Variable]]:
     key = _key(node)
     known = kernel_memo.get(key)
     if known is None:
-        nest = nest_of(node)
-        known = remember_kernel(key, nest.kernel(), tuple(node.inputs.index(v) for v in nest.inputs))
+        plan = _plan_of(node)
+        known = remember_kernel(key, plan.kernel(), tuple(node.inputs.index(v) for v in plan.inputs))
     kernel, positions = known
     return kernel, [node.inputs[p] for p in positions]
 
@@ -240,19 +79,13 @@ def inplace_aliases(node: Apply) -> dict[int, Variable]:
     return {out: node.inputs[where] for out, where in (node.op.inplace_pattern or {}).items()}
 
 
-def nest_of(node: Apply) -> Nest:
-    """A nest that holds one node."""
-    if isinstance(node.op, Elemwise):
-        nest = Nest(node.outputs[0].type.broadcastable)
-        nest.elemwise(node)
-        aliases = inplace_aliases(node)
-        for position, out in enumerate(node.outputs):
-            nest.store(out, aliases.get(position))
-        return nest
-    x = node.inputs[0]
-    nest = Nest(x.type.broadcastable, reduced_axes(node))
-    nest.reduce(node)
-    return nest
+def _plan_of(node: Apply) -> RowPlan:
+    """The plan of a kernel of one node."""
+    if isinstance(node.op, CAReduce):
+        return RowPlan(node.inputs[0].type.broadcastable, reduced_axes(node), [node], [Stored(node.outputs[0], None)])
+    aliases = inplace_aliases(node)
+    stored = [Stored(out, aliases.get(position)) for position, out in enumerate(node.outputs)]
+    return RowPlan(node.outputs[0].type.broadcastable, (), [node], stored)
 
 
 @lowers(Elemwise)

@@ -17,8 +17,7 @@ from theano import scalar
 from theano.gof.graph import Apply, Variable
 from theano.native import ir
 from theano.native.cprint import has_guarded_calls
-from theano.native.lowering.loops import is_scalar_constant, reduction_kind, write_elemwise
-from theano.native.lowering.scalars import StatementWriter, literal
+from theano.native.lowering.scalars import StatementWriter, is_scalar_constant, literal, reduction_kind, write_elemwise
 from theano.native.program import CannotLower
 from theano.raise_op import Assert
 from theano.tensor.dimshuffle import DimShuffle
@@ -249,7 +248,7 @@ class RowPlan:
         for variable, alias in self.stored:
             place = self._places[self._root(variable)]
             target = -1
-            if alias is not None and not place.per_row and not guarded:
+            if alias is not None and not place.per_row and not (guarded and self.reduced):
                 # Nothing of the input may be wanted after it is overwritten.
                 if self._loaded_at.get(alias, -1) in range(place.stage + 1):
                     target = self.inputs.index(alias)

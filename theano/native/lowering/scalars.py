@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,15 @@ from theano.gof.utils import MethodNotDefined
 from theano.native import ir
 from theano.native.program import CannotLower
 
+_REDUCE_OPS = {
+    scalar.Add: "add",
+    scalar.Mul: "mul",
+    scalar.AND: "and",
+    scalar.OR: "or",
+    scalar.XOR: "xor",
+    scalar.Maximum: "maximum",
+    scalar.Minimum: "minimum",
+}
 _INT_SUFFIX = {"int64": "LL", "uint64": "ULL", "uint32": "U"}
 
 
@@ -160,3 +169,36 @@ def _complex_product(op: Any, node: Apply, inputs: Sequence[str]) -> str:
     for name in names[1:]:
         text = f"tk_product_{dtype}({text}, {name})"
     return text
+
+
+def is_scalar_constant(variable: Variable) -> bool:
+    """Whether a tensor variable is a constant of one element, which the kernel's text can hold."""
+    return isinstance(variable, Constant) and all(variable.type.broadcastable)
+
+
+def write_elemwise(writer: StatementWriter, node: Apply, value: Callable[[Variable], str]) -> dict[Variable, str]:
+    """Write the statements of an `Elemwise` node; `value` gives the names of its inputs. Returns those of its outputs."""
+    ins = [value(v) for v in node.inputs]
+    types = [scalar.get_scalar_type(v.type.dtype) for v in node.inputs]
+    outs = writer.apply(node.op.scalar_op, ins, types)
+    dtypes = {s.dst: s.dtype for s in writer.statements}
+    names = {}
+    for variable, name in zip(node.outputs, outs, strict=True):
+        has = dtypes.get(name)
+        if has is None:  # the op returns one of its inputs, or a constant
+            name = writer.copy(name, variable.type.dtype)
+        elif has != variable.type.dtype:
+            name = writer.cast(name, has, variable.type.dtype)
+        names[variable] = name
+    return names
+
+
+def reduction_kind(node: Apply) -> tuple[str, str]:
+    """The operation of a `CAReduce` node in a kernel, and the dtype of its accumulator."""
+    op, x, out = node.op, node.inputs[0], node.outputs[0]
+    kind = _REDUCE_OPS.get(type(op.scalar_op))
+    if kind is None or (x.type.dtype.startswith("complex") and kind in ("maximum", "minimum", "xor")):
+        raise CannotLower(f"no reduction of {x.type.dtype} by {op.scalar_op}")
+    if kind in ("and", "or") and out.type.dtype == "bool":
+        return ("all" if kind == "and" else "any"), "bool"
+    return kind, getattr(op, "acc_dtype", None) or out.type.dtype
