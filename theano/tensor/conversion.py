@@ -302,6 +302,14 @@ def get_scalar_constant_value(
         v = known
 
 
+def is_evidently(v: Any, number: float) -> bool:
+    """Return whether all elements of `v` are known to be equal to a number, see :func:`get_scalar_constant_value`."""
+    try:
+        return bool(get_scalar_constant_value(v) == number)
+    except NotScalarConstantError:
+        return False
+
+
 def _value_of_constant(v: Any) -> np.ndarray:
     unique = getattr(v.tag, "unique_value", None)
     data = unique if unique is not None else v.data

@@ -296,13 +296,14 @@ class Elemwise(Op):
     def _along(self, gradients: Sequence[typing.Any], points: Sequence[typing.Any]) -> typing.Any:
         # The sum of the gradients' products with the directions; None if nothing flows.
         from theano.tensor.basic import conj, real
+        from theano.tensor.conversion import is_evidently
 
         total: typing.Any = None
         for i, (g, point) in enumerate(zip(gradients, points)):
             if point is None or isinstance(point.type, DisconnectedType) or isinstance(g.type, DisconnectedType):
                 continue
             # A derivative that is infinite or undefined does not matter where its input stands still.
-            if _is_zero(point):
+            if is_evidently(point, 0):
                 continue
             if isinstance(g.type, NullType):
                 raise NotImplementedError(f"The derivative of {self} with respect to input {i}: {g.type.why_null}")
@@ -342,16 +343,6 @@ def _as_tensor(x: typing.Any) -> typing.Any:
     from theano.tensor.basic import as_tensor_variable
 
     return as_tensor_variable(x)
-
-
-def _is_zero(x: typing.Any) -> bool:
-    # Whether all elements are known to be 0.
-    from theano.tensor.conversion import NotScalarConstantError, get_scalar_constant_value
-
-    try:
-        return bool(get_scalar_constant_value(x) == 0)
-    except NotScalarConstantError:
-        return False
 
 
 def _fit(x: typing.Any, g: typing.Any, out_pattern: tuple[bool, ...]) -> typing.Any:

@@ -13,6 +13,7 @@ from theano.scan_module.rewriting.vectorize import is_reversal
 from theano.scan_module.scan_op import Scan
 from theano.scan_module.scan_utils import expand_empty
 from theano.tensor import basic as T
+from theano.tensor.conversion import is_evidently
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.subtensor import is_zeros
 from theano.tensor.shapes import Shape
@@ -136,7 +137,4 @@ def _is_one(v: Any) -> bool:
                 (rows,) = rows.owner.inputs
             if rows.type.broadcastable[0]:
                 return True
-    try:
-        return bool(T.get_scalar_constant_value(v) == 1)
-    except T.NotScalarConstantError:
-        return False
+    return is_evidently(v, 1)

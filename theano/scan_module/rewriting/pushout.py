@@ -12,6 +12,7 @@ from theano.scan_module.rewriting.slices import initial_value, integer_indices, 
 from theano.scan_module.rewriting.vectorize import Stacked
 from theano.scan_module.scan_op import Scan
 from theano.tensor import basic as T
+from theano.tensor.conversion import is_evidently
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.extra_ops import cumprod, cumsum
 from theano.tensor.shapes import Shape, Shape_i
@@ -160,14 +161,6 @@ def _instead_of_state(old: Any, everything: Any, values: Any) -> list[tuple[Any,
             everything = T.patternbroadcast(everything, old.type.broadcastable)
         pairs.append((old, everything))
     return pairs
-
-
-def is_evidently(v: Any, number: Any) -> bool:
-    """Whether all elements of a variable are evidently equal to a number."""
-    try:
-        return bool(T.get_scalar_constant_value(v) == number)
-    except T.NotScalarConstantError:
-        return False
 
 
 _CUMULATIVE: dict[type, Any] = {scalar.Add: (cumsum, T.add), scalar.Mul: (cumprod, T.mul)}

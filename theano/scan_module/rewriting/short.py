@@ -10,6 +10,7 @@ from theano.scan_module.rewriting.loop import Loop, State, substitute
 from theano.scan_module.rewriting.slices import empty_origin, initial_rows
 from theano.scan_module.scan_op import Scan
 from theano.tensor import basic as T
+from theano.tensor.conversion import is_evidently
 from theano.tensor.subtensor import set_subtensor
 
 
@@ -120,16 +121,9 @@ def _one_step(loop: Loop) -> list[Any] | None:
     for out in loop.nit_sots:
         value = next(results)
         # A longer one ends with zeros.
-        if _is_one(out.length):
+        if is_evidently(out.length, 1):
             values.append(T.unbroadcast(value.dimshuffle("x", *range(value.type.ndim)), 0))
         else:
             return None
     values += [next(results) for _ in loop.shared]
     return values
-
-
-def _is_one(length: Any) -> bool:
-    try:
-        return bool(T.get_scalar_constant_value(length) == 1)
-    except T.NotScalarConstantError:
-        return False

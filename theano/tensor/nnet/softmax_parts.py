@@ -9,6 +9,7 @@ from theano.gof.graph import Constant, Variable
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
+from theano.tensor.conversion import is_evidently
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.nnet.softmax import Softmax, SoftmaxGrad, SoftmaxWithBias, logsoftmax_grad, logsoftmax_op
 from theano.tensor.rewriting.registry import register_specialize, register_stabilize
@@ -135,7 +136,7 @@ class _Multiplied:
                 return None
             part = self.part(views)
             pairs = zip(terms, products, strict=True)
-            products = [p if p is not None else t if _is_zero(t) else T.mul(t, part) for t, p in pairs]
+            products = [p if p is not None else t if is_evidently(t, 0) else T.mul(t, part) for t, p in pairs]
             return op(*condition, *products)
         if isinstance(op, Assert):
             inner = self.times(node.inputs[0], views, depth - 1)
@@ -154,13 +155,13 @@ class _Multiplied:
             base, values, *indices = node.inputs
             view, taken = _taking(node)
             inner = self.times(values, [*views, (view, taken)], depth - 1)
-            below = None if _is_zero(base) else self.times(base, views, depth - 1)
+            below = None if is_evidently(base, 0) else self.times(base, views, depth - 1)
             if inner is None and below is None:
                 return None
             if inner is None:
                 inner = T.mul(values, self.part([*views, (view, taken)]))
             if below is None:
-                below = base if _is_zero(base) else T.mul(base, self.part(views))
+                below = base if is_evidently(base, 0) else T.mul(base, self.part(views))
             return op(below, inner, *indices)
         if isinstance(op, DimShuffle):
             (values,) = node.inputs
@@ -183,13 +184,6 @@ class _Multiplied:
 def _same(a: Any, b: Any) -> bool:
     """Return whether two indices are the same variable, or constants of one value."""
     return a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.signature() == b.signature())
-
-
-def _is_zero(v: Any) -> bool:
-    try:
-        return bool(T.get_scalar_constant_value(v) == 0)
-    except T.NotScalarConstantError:
-        return False
 
 
 def _keeps_order(op: Any) -> bool:

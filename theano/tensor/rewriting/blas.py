@@ -32,7 +32,7 @@ from theano.tensor.blas import (
 )
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import local_dimshuffle_lift
-from theano.tensor.rewriting.terms import as_scalar_constant
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement
 
 _BLAS = ("float16", "float32", "float64", "complex64", "complex128")
 
@@ -54,7 +54,6 @@ def local_dot_to_dot22(node: Any) -> Any:
     x, y = node.inputs
     if x.type.dtype != y.type.dtype or x.type.dtype not in _BLAS:
         return False
-    out = node.outputs[0]
     if x.ndim == 2 and y.ndim == 2:
         new = _dot22(x, y)
     elif x.ndim == 2 and y.ndim == 1:
@@ -65,10 +64,7 @@ def local_dot_to_dot22(node: Any) -> Any:
         new = _dot22(x.dimshuffle("x", 0), y.dimshuffle(0, "x")).dimshuffle()
     else:
         return False
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 class _Term:
@@ -384,10 +380,7 @@ def local_dot22_to_dot22scalar(node: Any) -> Any:
     new = _dot22scalar(*product.owner.inputs, factor)
     if rest:
         new = T.mul(new, *rest)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 @local_optimizer([Gemm])
@@ -409,10 +402,7 @@ def local_gemm_to_ger(node: Any) -> Any:
         new = ger(zeros, a, xv, yv)
     else:
         return False
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 @local_optimizer([Gemm])
@@ -427,10 +417,7 @@ def local_gemm_to_gemv(node: Any) -> Any:
         new = gemv_no_inplace(z.dimshuffle(0), a, x, y.dimshuffle(0), b).dimshuffle(0, "x")
     else:
         return False
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 @local_optimizer([Dot22])
@@ -462,10 +449,7 @@ def local_dot22_to_ger_or_gemv(node: Any) -> Any:
         new = gemv_no_inplace(start, one, x, y.dimshuffle(0), zero).dimshuffle(0, "x")
     else:
         return False
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 def _fresh(v: Any) -> Any:
@@ -503,9 +487,7 @@ def local_inplace_gemm(node: Any) -> Any:
     z, *rest = node.inputs
     if z in rest or (z.owner is None and _updates_many(node)):
         return False
-    new = gemm_inplace(_fresh(z), *rest)
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, gemm_inplace(_fresh(z), *rest))
 
 
 @local_optimizer([gemv_no_inplace], inplace=True)
@@ -516,9 +498,7 @@ def local_inplace_gemv(node: Any) -> Any:
     y, *rest = node.inputs
     if y in rest:
         return False
-    new = gemv_inplace(_fresh(y), *rest)
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, gemv_inplace(_fresh(y), *rest))
 
 
 @local_optimizer([ger], inplace=True)
@@ -527,9 +507,7 @@ def local_inplace_ger(node: Any) -> Any:
     if node.op != ger:
         return False
     A, *rest = node.inputs
-    new = ger_destructive(_fresh(A), *rest)
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, ger_destructive(_fresh(A), *rest))
 
 
 blas_optdb = SequenceDB()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import local_optimizer
 from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
-from theano.tensor.rewriting.terms import as_scalar_constant
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement
 from theano.tensor.shapes import SpecifyShape
 
 
@@ -35,9 +35,7 @@ def local_remove_useless_assert(node: Any) -> Any:
     if not conditions:
         return [node.inputs[0]]
     if len(conditions) < len(node.inputs) - 1:
-        new = node.op(node.inputs[0], *conditions)
-        copy_stack_trace(node.outputs[0], new)
-        return [new]
+        return exact_replacement(node, node.op(node.inputs[0], *conditions))
     return False
 
 

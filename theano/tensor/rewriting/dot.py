@@ -13,6 +13,7 @@ from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.elemwise import dimshuffled, is_dot_of_matrices, used_once, will_be_met
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
 from theano.tensor.rewriting.subtensor import is_zeros
+from theano.tensor.rewriting.terms import exact_replacement
 
 
 @register_canonicalize
@@ -30,10 +31,7 @@ def local_lift_transpose_through_dot(node: Any) -> Any:
         return False
     x, y = out.owner.inputs
     new = T.dot(dimshuffled(y, (1, 0), dots=True), dimshuffled(x, (1, 0), dots=True))
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.inputs + node.outputs, new)
-    return [new]
+    return exact_replacement(node, new, *node.inputs)
 
 
 @register_canonicalize
@@ -55,9 +53,4 @@ def local_0_dot_x(node: Any) -> Any:
     dims = [x.shape[0]] if x.ndim == 2 else []
     dims += [y.shape[1]] if y.ndim == 2 else []
     new = T.alloc(zero, *dims) if dims else zero
-    if new.type != node.outputs[0].type:
-        new = T.patternbroadcast(new, node.outputs[0].type.broadcastable)
-        if new.type != node.outputs[0].type:
-            return False
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, new, rebroadcast=True)

@@ -13,7 +13,7 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
-from theano.tensor.rewriting.terms import as_scalar_constant, fill_chain, same_dtype
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, fill_chain, replacement, same_dtype
 from theano.tensor.shapes import Shape_i
 
 
@@ -182,8 +182,7 @@ def local_dimshuffle_lift(node: Any) -> Any:
     new = dimshuffled(x, order)
     if new.type != node.outputs[0].type or (new.owner is not None and new.owner.inputs[0] is x):
         return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 @register_useless("fast_compile")
@@ -203,11 +202,7 @@ def local_dimshuffle_no_inplace_at_canonicalize(node: Any) -> Any:
     op = node.op
     if getattr(op, "inplace", True):
         return False
-    new = DimShuffle(op.input_broadcastable, op.new_order, inplace=True)(node.inputs[0])
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, DimShuffle(op.input_broadcastable, op.new_order, inplace=True)(node.inputs[0]))
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -246,10 +241,7 @@ def _constant_result(node: Any, value: Any) -> Any:
     new = T.constant(np.asarray(value, dtype=out.type.dtype))
     if out.type.ndim:
         new = fill_chain(new.dimshuffle(*["x"] * out.type.ndim), node.inputs)[0]
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 def _useless_eq(node: Any, inputs: Any) -> Any:
@@ -389,11 +381,7 @@ def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
         changed = True
     if not changed:
         return False
-    new = node.op(*new_inputs)
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, node.op(*new_inputs))
 
 
 @register_useless
@@ -409,9 +397,9 @@ def local_useless_switch(node: Any) -> Any:
     value = as_scalar_constant(cond)
     if value is not None:
         chosen = right if value == 0 else left
-        return _chosen_branch(node, chosen)
+        return replacement(node, chosen)
     if _same(left, right):
-        return _chosen_branch(node, left)
+        return replacement(node, left)
     condition = cond.owner
     if condition is not None and condition.op == T.le and right is condition.inputs[0]:
         zero = as_scalar_constant(left)
@@ -421,17 +409,6 @@ def local_useless_switch(node: Any) -> Any:
             if isinstance(source.op, Shape_i):
                 return [right] if right.type == out.type else False
     return False
-
-
-def _chosen_branch(node: Any, chosen: Any) -> Any:
-    out = node.outputs[0]
-    chosen = same_dtype(chosen, out)
-    if chosen.type.broadcastable != out.type.broadcastable:
-        chosen = fill_chain(chosen, node.inputs)[0]
-    if chosen.type != out.type:
-        return False
-    copy_stack_trace(out, chosen)
-    return [chosen]
 
 
 def _switch_with_zero(i: Any) -> Any:
@@ -474,15 +451,7 @@ def _switch_sink(node: Any, positions: Any, build: Any) -> Any:
             parts[k] = same_dtype(other, node.inputs[k])
             inner = build(parts)
             copy_stack_trace(node.outputs, inner)
-            new = T.switch(cond, zero, inner) if first else T.switch(cond, inner, zero)
-            out = node.outputs[0]
-            new = same_dtype(new, out)
-            if new.type.broadcastable != out.type.broadcastable:
-                new = fill_chain(new, node.inputs)[0]
-            if new.type != out.type:
-                return False
-            copy_stack_trace(node.outputs, new)
-            return [new]
+            return replacement(node, T.switch(cond, zero, inner) if first else T.switch(cond, inner, zero))
     return False
 
 
@@ -498,11 +467,7 @@ def local_switch_of_switch(node: Any) -> Any:
         new_right = right.owner.inputs[2]
     if new_left is left and new_right is right:
         return False
-    new = T.switch(cond, new_left, new_right)
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, T.switch(cond, new_left, new_right))
 
 
 # Pairs of functions of which one undoes the other on the whole range of the first.
@@ -590,10 +555,7 @@ def local_exp_log(node: Any) -> Any:
         new = T.switch(T.ge(x, np.asarray(-1, dtype=x.dtype)), x, nan)
     else:
         return False
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 @register_canonicalize
@@ -628,11 +590,7 @@ def local_merge_switch_same_cond(node: Any) -> Any:
             return False
     left, right = (op(*[same_dtype(i.owner.inputs[k], i) for i in node.inputs]) for k in (1, 2))
     copy_stack_trace(node.outputs[0], [left, right])
-    new = T.switch(cond, left, right)
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, T.switch(cond, left, right))
 
 
 def _is_cast(op: Any) -> bool:

@@ -12,7 +12,7 @@ from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
-from theano.tensor.rewriting.terms import broadcast_like, fill_chain, same_dtype
+from theano.tensor.rewriting.terms import broadcast_like, exact_replacement, fill_chain, same_dtype
 
 fill = T.fill
 
@@ -47,10 +47,7 @@ def local_fill_to_alloc(node: Any) -> Any:
         new = broadcast_like(v, s, node.fgraph, dtype=out.dtype)
     else:
         new = broadcast_like(v, out, node.fgraph, dtype=out.dtype)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 @register_canonicalize
@@ -112,11 +109,7 @@ def local_fill_cut(node: Any) -> Any:
             reference = reference or i.type.broadcastable == pattern
     if not found or not reference:
         return False
-    new = op(*inputs)
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, op(*inputs))
 
 
 @register_specialize
@@ -160,11 +153,7 @@ def local_alloc_of_alloc(node: Any) -> Any:
     for k, dimension in enumerate(inner.inputs[1:]):
         if not inner_out.broadcastable[k] and not same_dimension(dimension, outer[skip + k]):
             return False
-    new = T.alloc(inner.inputs[0], *outer)
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, T.alloc(inner.inputs[0], *outer))
 
 
 def _alloc_value(i: Any) -> Any:
@@ -252,11 +241,7 @@ def local_elemwise_alloc(node: Any) -> Any:
     if config.experimental.local_alloc_elemwise_assert:
         checked = _assert_shapes(node, reference, inputs, new_inputs)
         new_inputs[keep] = checked
-    new = node.op(*new_inputs)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, node.op(*new_inputs))
 
 
 def _assert_shapes(node: Any, reference: Any, inputs: list[Any], new_inputs: list[Any]) -> Any:
@@ -297,11 +282,7 @@ def local_alloc_unary(node: Any) -> Any:
         return False
     value = node.op(x)
     copy_stack_trace(node.outputs[0], value)
-    new = T.alloc(value, *owner.inputs[1:])
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, T.alloc(value, *owner.inputs[1:]))
 
 
 @local_optimizer([T.AllocEmpty])
@@ -310,11 +291,7 @@ def local_alloc_empty_to_zeros(node: Any) -> Any:
 
     To find out where NaN come from; on demand only: include 'alloc_empty_to_zeros'.
     """
-    new = T.zeros(node.inputs, dtype=node.outputs[0].type.dtype)
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, T.zeros(node.inputs, dtype=node.outputs[0].type.dtype))
 
 
 # Where BLAS has its memory already, and before anything works in place.

@@ -10,7 +10,7 @@ from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
 from theano.tensor.rewriting.subtensor import _is_full, _lengths, _plain, is_zeros
-from theano.tensor.rewriting.terms import same_dtype
+from theano.tensor.rewriting.terms import exact_replacement, same_dtype
 from theano.tensor.subtensor import IncSubtensor, Subtensor, get_idx_list
 
 
@@ -66,11 +66,7 @@ def local_set_to_inc_subtensor(node: Any) -> Any:
     copy_stack_trace(value, y)
     new_op = IncSubtensor(op.idx_list, op.inplace, set_instead_of_inc=False,
                           destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased)  # fmt: skip
-    new = new_op(x, y, *index)
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, new_op(x, y, *index))
 
 
 def _part_of_zeros(v: Any) -> tuple[int, int, Any] | None:

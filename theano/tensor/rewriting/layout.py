@@ -12,7 +12,7 @@ from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
 from theano.tensor.rewriting.shape import same_dimension
-from theano.tensor.rewriting.terms import as_scalar_constant
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement
 from theano.tensor.shapes import Rebroadcast, Shape
 
 
@@ -25,16 +25,7 @@ def local_reshape_chain(node: Any) -> Any:
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, T.Reshape):
         return False
-    new = node.op(inner.inputs[0], node.inputs[1])
-    out = node.outputs[0]
-    if new.type != out.type:
-        if new.type.ndim != out.type.ndim or new.type.dtype != out.type.dtype:
-            return False
-        new = T.patternbroadcast(new, out.type.broadcastable)
-        if new.type != out.type:
-            return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, node.op(inner.inputs[0], node.inputs[1]), rebroadcast=True)
 
 
 def _shape_entries(shape: Any) -> list[Any] | None:
@@ -104,11 +95,7 @@ def local_reshape_to_dimshuffle(node: Any) -> Any:
         return False
     inner = T.reshape(x, rest, ndim=len(rest)) if rest else T.reshape(x, T.constant([], dtype="int64"), ndim=0)
     copy_stack_trace(out, inner)
-    new = inner.dimshuffle(*order)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, inner.dimshuffle(*order))
 
 
 @register_canonicalize
@@ -124,10 +111,7 @@ def local_reshape_lift(node: Any) -> Any:
     r = node.op(inner.inputs[0], node.inputs[1])
     copy_stack_trace(node.outputs, r)
     e = inner.op(r)
-    if e.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs + node.inputs[:1], e)
-    return [e]
+    return exact_replacement(node, e, node.inputs[0])
 
 
 @register_useless
@@ -158,19 +142,11 @@ def local_rebroadcast_lift(node: Any) -> Any:
     ):
         lifted = node.op(inner.inputs[0])
         copy_stack_trace(out, lifted)
-        new = inner.op(lifted)
-        if new.type != out.type:
-            return False
-        copy_stack_trace([out, node.inputs[0]], new)
-        return [new]
+        return exact_replacement(node, inner.op(lifted), node.inputs[0])
     if isinstance(inner.op, Rebroadcast):
         axes = dict(inner.op.axis)
         axes.update(node.op.axis)
-        new = Rebroadcast(*sorted(axes.items()))(inner.inputs[0])
-        if new.type != out.type:
-            return False
-        copy_stack_trace(out, new)
-        return [new]
+        return exact_replacement(node, Rebroadcast(*sorted(axes.items()))(inner.inputs[0]))
     return False
 
 
@@ -269,11 +245,7 @@ def local_join_make_vector(node: Any) -> Any:
             parts.append(part)
     if len(parts) == len(node.inputs) - 1:
         return False
-    new = T.join(node.inputs[0], *parts) if len(parts) > 1 else parts[0]
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, T.join(node.inputs[0], *parts) if len(parts) > 1 else parts[0])
 
 
 @register_useless
@@ -294,8 +266,7 @@ def local_useless_split(node: Any) -> Any:
     new = Assert("local_useless_split: the size of the only part is not that of the whole")(
         x, T.eq(splits.shape[0], 1), T.eq(x.shape[int(axis_value)], splits[0])
     )
-    copy_stack_trace(out, new)
-    return [new] if new.type == out.type else False
+    return exact_replacement(node, new)
 
 
 @register_canonicalize
@@ -308,7 +279,4 @@ def local_flatten_lift(node: Any) -> Any:
     flat = node.op(inner.inputs[0])
     copy_stack_trace(node.outputs, flat)
     new = inner.op(flat)
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs + node.inputs, new)
-    return [new]
+    return exact_replacement(node, new, *node.inputs)

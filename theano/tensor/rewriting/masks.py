@@ -16,6 +16,7 @@ from theano.tensor.advanced_subtensor import (
 from theano.tensor.choosing import Nonzero
 from theano.tensor.elemwise import Elemwise, Sum
 from theano.tensor.rewriting.registry import register_specialize
+from theano.tensor.rewriting.terms import exact_replacement
 
 # What costs no more for an element that is not chosen than to see that it is not.
 _LIGHT = (scal.Add, scal.Sub, scal.Mul, scal.Neg, scal.Sqr, scal.Abs, scal.Cast)
@@ -40,11 +41,7 @@ def local_subtensor_of_nonzero(node: Any) -> Any:
         return False
     if mask.type.dtype != "bool":
         mask = T.neq(mask, 0)
-    new = advanced_boolean_subtensor(x, mask)
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, advanced_boolean_subtensor(x, mask))
 
 
 @register_specialize

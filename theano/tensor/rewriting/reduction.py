@@ -17,7 +17,7 @@ from theano.tensor.rewriting.registry import (
     register_uncanonicalize,
     register_useless,
 )
-from theano.tensor.rewriting.terms import same_dtype
+from theano.tensor.rewriting.terms import exact_replacement, same_dtype
 
 # All reductions that are CAReduce with parameters of their own.
 _REDUCTIONS = [CAReduce, MaxOrMinusInfinity, Sum, Prod, All, Any_]
@@ -67,9 +67,7 @@ def local_sum_prod_mul_by_scalar(node: Any) -> Any:
             return False
         total = node.op(inner.inputs[0])
         copy_stack_trace(out, total)
-        new = T.neg(total)
-        copy_stack_trace(out, new)
-        return [new] if new.type == out.type else False
+        return exact_replacement(node, T.neg(total))
     if inner.op != T.mul:
         return False
     scalars, rest = [], []
@@ -95,11 +93,7 @@ def local_sum_prod_mul_by_scalar(node: Any) -> Any:
         if count is None:
             return False
         factor = T.pow(factor, count)
-    new = same_dtype(T.mul(factor, reduced), out)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, same_dtype(T.mul(factor, reduced), out))
 
 
 @register_canonicalize
@@ -124,11 +118,7 @@ def local_sum_prod_div_dimshuffle(node: Any) -> Any:
     below = denum.dimshuffle(*[a for a in range(ndim) if a not in axes])
     top = node.op(same_dtype(num, x))
     copy_stack_trace(node.outputs[0], top)
-    new = same_dtype(T.true_div(top, below), node.outputs[0])
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, same_dtype(T.true_div(top, below), node.outputs[0]))
 
 
 def _sum_of_product(node: Any, inner: Any, axes: tuple[int, ...]) -> Any:
@@ -148,11 +138,7 @@ def _sum_of_product(node: Any, inner: Any, axes: tuple[int, ...]) -> Any:
     total = node.op(same_dtype(rest, x))
     copy_stack_trace(out, total)
     kept = [a for a in range(ndim) if a not in axes]
-    new = same_dtype(T.mul(total, *[i.dimshuffle(*kept) for i in outside]), out)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, same_dtype(T.mul(total, *[i.dimshuffle(*kept) for i in outside]), out))
 
 
 @register_canonicalize
@@ -163,9 +149,7 @@ def local_sum_prod_all_to_none(node: Any) -> Any:
     ndim = node.inputs[0].type.ndim
     if op.axis is None or not ndim or _axes(op, ndim) != tuple(range(ndim)):
         return False
-    new = _with_axis(op, None)(node.inputs[0])
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, _with_axis(op, None)(node.inputs[0]))
 
 
 @register_canonicalize("local_sum_sum")
@@ -196,11 +180,7 @@ def local_op_of_op(node: Any) -> Any:
         merged = _with_axis(inner.op, None)
     else:
         merged = _with_axis(inner.op, axis)
-    new = merged(source)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, merged(source))
 
 
 @register_canonicalize("fast_compile")
@@ -244,10 +224,7 @@ def local_reduce_broadcastable(node: Any) -> Any:
         new = _with_axis(op, left)(shuffled)
     else:
         new = same_dtype(shuffled, out)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 _BINARY = {
@@ -292,11 +269,7 @@ def local_reduce_join(node: Any) -> Any:
     flat = [same_dtype(_reordered(p, rest), out) for p in parts]
     if len({f.type.broadcastable for f in flat}) != 1:
         return False
-    new = elementwise(*flat)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, elementwise(*flat))
 
 
 def _reordered(v: Any, order: list[int]) -> Any:
@@ -346,10 +319,7 @@ def local_opt_alloc(node: Any) -> Any:
     rest = [shape[a] for a in range(ndim) if a not in axes]
     if rest:
         new = T.alloc(new, *rest)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
-    return [new]
+    return exact_replacement(node, new)
 
 
 @register_specialize
@@ -377,11 +347,7 @@ def local_sumsqr2dot(node: Any) -> Any:
     if w is None or g is None or w.type.broadcastable[1] != g.type.broadcastable[1]:
         return False
     w, g = same_dtype(w, node.inputs[0]), same_dtype(g, node.inputs[0])
-    new = same_dtype(T.dot(T.sqr(g), T.sqr(w).sum(axis=0)), node.outputs[0])
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, same_dtype(T.dot(T.sqr(g), T.sqr(w).sum(axis=0)), node.outputs[0]))
 
 
 @register_uncanonicalize
@@ -425,7 +391,4 @@ def local_reduce_of_dimshuffle(node: Any) -> Any:
         if "x" in order or kept != sorted(kept):
             return False
         new = _with_axis(op, tuple(sorted(order[a] for a in axes)))(source)
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, new)

@@ -24,6 +24,7 @@ from theano.tensor.rewriting.registry import (
     register_specialize,
     register_useless,
 )
+from theano.tensor.rewriting.terms import exact_replacement
 from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
 from theano.tensor.slicing import Subtensor
 
@@ -503,9 +504,7 @@ def local_shape_to_shape_i(node: Any) -> Any:
     shape = feature.shape(node.inputs[0])
     if shape is None:
         return False
-    ret = feature_make_vector(shape)
-    copy_stack_trace(node.outputs[0], ret)
-    return [ret]
+    return exact_replacement(node, feature_make_vector(shape))
 
 
 def feature_make_vector(dimensions: Sequence[Any]) -> Any:

@@ -12,12 +12,13 @@ from theano.gof.opt import TopoOptimizer, copy_stack_trace, in2out, local_optimi
 from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
+from theano.tensor.conversion import is_evidently
 from theano.tensor.creation import ARange
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
 from theano.tensor.rewriting.shape import same_dimension
-from theano.tensor.rewriting.terms import as_scalar_constant, same_dtype
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, same_dtype
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor1,
     AdvancedSubtensor1,
@@ -159,11 +160,7 @@ def local_subtensor_make_vector(node: Any) -> Any:
         new = same_dtype(parts[entry], node.outputs[0])
         return [new] if new.type == node.outputs[0].type else False
     if isinstance(entry, slice) and all(p is None or isinstance(p, int) for p in (entry.start, entry.stop, entry.step)):
-        new = inner.op(*parts[entry])
-        if new.type != node.outputs[0].type:
-            return False
-        copy_stack_trace(node.outputs, new)
-        return [new]
+        return exact_replacement(node, inner.op(*parts[entry]))
     return False
 
 
@@ -302,14 +299,7 @@ def local_subtensor_merge(node: Any) -> Any:
         position += 1
     merged.extend(second[position:])
     out = x[tuple(merged)]
-    if out.type != node.outputs[0].type:
-        if out.type.dtype != node.outputs[0].type.dtype or out.type.ndim != node.outputs[0].type.ndim:
-            return False
-        out = T.patternbroadcast(out, node.outputs[0].type.broadcastable)
-        if out.type != node.outputs[0].type:
-            return False
-    copy_stack_trace([node.outputs[0], node.inputs[0]], out)
-    return [out]
+    return exact_replacement(node, out, node.inputs[0], rebroadcast=True)
 
 
 @register_canonicalize
@@ -349,11 +339,7 @@ def local_subtensor_lift(node: Any) -> Any:
             part = x[tuple(parts)]
             copy_stack_trace(node.outputs[0], part)
             new_inputs.append(part)
-    out = inner.op(*new_inputs)
-    if out.type != node.outputs[0].type:
-        return False
-    copy_stack_trace([node.outputs[0], u], out)
-    return [out]
+    return exact_replacement(node, inner.op(*new_inputs), u)
 
 
 def _is_of_shape(node: Any) -> bool:
@@ -381,11 +367,7 @@ def local_subtensor_of_dot(node: Any) -> Any:
     if right:
         b = b[tuple(right)]
     copy_stack_trace(node.outputs[0], [a, b])
-    out = T.dot(a, b)
-    if out.type != node.outputs[0].type:
-        return False
-    copy_stack_trace([node.outputs[0], u], out)
-    return [out]
+    return exact_replacement(node, T.dot(a, b), u)
 
 
 _checked_index = Assert("index out of bounds: what is indexed is a repetition that is shorter", IndexError)
@@ -445,15 +427,7 @@ def local_subtensor_of_alloc(node: Any) -> Any:
         checked = _checked_index(new_value, *checks)
         copy_stack_trace(node.outputs[0], checked)
         out = checked if out is new_value else T.alloc(checked, *new_dims)
-    target = node.outputs[0].type
-    if out.type != target:
-        if out.type.ndim != target.ndim or out.type.dtype != target.dtype:
-            return False
-        out = T.patternbroadcast(out, target.broadcastable)
-        if out.type != target:
-            return False
-    copy_stack_trace(node.outputs[0], out)
-    return [out]
+    return exact_replacement(node, out, rebroadcast=True)
 
 
 @register_specialize
@@ -480,11 +454,7 @@ def local_subtensor_remove_broadcastable_index(node: Any) -> Any:
     if not found:
         return False
     kept.extend(range(len(entries), x.type.ndim))
-    out = x.dimshuffle(*kept)
-    if out.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], out)
-    return [out]
+    return exact_replacement(node, x.dimshuffle(*kept))
 
 
 @register_canonicalize
@@ -594,10 +564,7 @@ def local_useless_inc_subtensor(node: Any) -> Any:
 
 def is_zeros(v: Any) -> bool:
     """Whether `v` is a constant, alloc or fill of zeros."""
-    try:
-        return bool(T.get_scalar_constant_value(v) == 0)
-    except T.NotScalarConstantError:
-        return False
+    return is_evidently(v, 0)
 
 
 @register_specialize
@@ -620,9 +587,7 @@ def local_incsubtensor_of_zeros_to_setsubtensor(node: Any) -> Any:
         destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased,
     )
     new_op.same_shape = op.same_shape
-    new = new_op(*node.inputs)
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, new_op(*node.inputs))
 
 
 @register_canonicalize("local_setsubtensor_of_allocs")
@@ -668,11 +633,7 @@ def local_useless_inc_subtensor_alloc(node: Any) -> Any:
     for a, b, one in zip(shape_y, shape_part, y.type.broadcastable, strict=True):
         if not one and not same_dimension(a, b):
             return False
-    new = node.op(x, value, *node.inputs[2:])
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, node.op(x, value, *node.inputs[2:]))
 
 
 @register_canonicalize
@@ -807,9 +768,7 @@ def local_inplace_setsubtensor(node: Any) -> Any:
         set_instead_of_inc=op.set_instead_of_inc,
         destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased,
     )
-    new = new_op(*node.inputs)
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, new_op(*node.inputs))
 
 
 optdb.register(
@@ -828,9 +787,7 @@ def local_inplace_AdvancedIncSubtensor1(node: Any) -> Any:
     op = node.op
     if not isinstance(op, AdvancedIncSubtensor1) or op.inplace:
         return False
-    new = type(op)(inplace=True, set_instead_of_inc=op.set_instead_of_inc)(*node.inputs)
-    copy_stack_trace(node.outputs, new)
-    return [new]
+    return exact_replacement(node, type(op)(inplace=True, set_instead_of_inc=op.set_instead_of_inc)(*node.inputs))
 
 
 local_inplace_incsubtensor1 = local_inplace_AdvancedIncSubtensor1

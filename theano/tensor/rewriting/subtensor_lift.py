@@ -12,6 +12,7 @@ from theano.tensor.elemwise import Any as Any_
 from theano.tensor.rewriting.reduction import _axes, _with_axis
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
 from theano.tensor.rewriting.subtensor import indices_of
+from theano.tensor.rewriting.terms import exact_replacement
 from theano.tensor.subtensor import Subtensor, get_idx_list
 
 
@@ -20,15 +21,6 @@ def _taken(x: Any, parts: list[Any]) -> Any:
     while parts and parts[-1] == slice(None):
         parts.pop()
     return x[tuple(parts)] if parts else x
-
-
-def _finish(node: Any, new: Any) -> Any:
-    """The replacement of the output of `node`, False where the types do not agree."""
-    out = node.outputs[0]
-    if new.type != out.type:
-        return False
-    copy_stack_trace([out, node.inputs[0]], new)
-    return [new]
 
 
 @register_canonicalize
@@ -53,7 +45,7 @@ def local_subtensor_of_transpose(node: Any) -> Any:
     copy_stack_trace(node.outputs[0], part)
     ranks = sorted(kept)
     new_order = [ranks.index(axis) for axis in kept]
-    return _finish(node, part if new_order == list(range(len(kept))) else part.dimshuffle(*new_order))
+    return exact_replacement(node, part if new_order == list(range(len(kept))) else part.dimshuffle(*new_order), node.inputs[0])
 
 
 @register_canonicalize
@@ -77,7 +69,7 @@ def local_subtensor_of_reduce(node: Any) -> Any:
     left = [a for a, part in enumerate(parts) if isinstance(part, slice)]
     part = _taken(x, parts)
     copy_stack_trace(node.outputs[0], part)
-    return _finish(node, _with_axis(inner.op, tuple(left.index(a) for a in axes))(part))
+    return exact_replacement(node, _with_axis(inner.op, tuple(left.index(a) for a in axes))(part), node.inputs[0])
 
 
 @register_canonicalize
@@ -102,4 +94,4 @@ def local_subtensor_of_join(node: Any) -> Any:
         chosen = T.cast(chosen, node.outputs[0].type.dtype)
     raw: list[Any] = list(get_idx_list(node.inputs, node.op.idx_list))
     raw[axis] = 0
-    return _finish(node, chosen[tuple(raw)])
+    return exact_replacement(node, chosen[tuple(raw)], node.inputs[0])

@@ -142,9 +142,25 @@ def replacement(node: Any, new: Any, shape_from: Any = None, index: int = 0) -> 
     new = T.cast(new, out.type.dtype)
     if new.type.broadcastable != out.type.broadcastable and (shape_from is not None or isinstance(node.op, Elemwise)):
         new = fill_chain(new, node.inputs if shape_from is None else shape_from)[0]
+    return exact_replacement(node, new, index=index)
+
+
+def exact_replacement(node: Any, new: Any, *also: Any, index: int = 0, rebroadcast: bool = False) -> Any:
+    """What a local optimizer returns to put `new`, of the same type, in the place of an output of `node`, else False.
+
+    Parameters
+    ----------
+    also
+        Variables, besides the output, from which `new` comes: it has their stack traces.
+    rebroadcast
+        Whether `new` may be known to be broadcastable elsewhere than the output.
+    """
+    out = node.outputs[index]
+    if rebroadcast and new.type != out.type and (new.type.ndim, new.type.dtype) == (out.type.ndim, out.type.dtype):
+        new = T.patternbroadcast(new, out.type.broadcastable)
     if new.type != out.type:
         return False
-    copy_stack_trace(out, new)
+    copy_stack_trace([out, *also], new)
     return [new]
 
 

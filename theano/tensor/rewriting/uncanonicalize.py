@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.algebra import local_max_to_min  # noqa: F401
 from theano.tensor.rewriting.reduction import local_max_and_argmax  # noqa: F401
 from theano.tensor.rewriting.registry import register_specialize, register_uncanonicalize
+from theano.tensor.rewriting.terms import exact_replacement
 from theano.tensor.subtensor import Subtensor, get_idx_list
 
 
@@ -25,11 +26,7 @@ def local_alloc_dimshuffle(node: Any) -> Any:
     added = len(order) - x.type.ndim
     if added < 0 or any(o != "x" for o in order[:added]) or tuple(order[added:]) != tuple(range(x.type.ndim)):
         return False
-    new = T.alloc(x, *node.inputs[1:])
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, T.alloc(x, *node.inputs[1:]))
 
 
 @register_uncanonicalize
@@ -42,11 +39,7 @@ def local_reshape_dimshuffle(node: Any) -> Any:
     kept = [o for o in owner.op.new_order if o != "x"]
     if kept != sorted(kept):
         return False
-    new = node.op(owner.inputs[0], node.inputs[1])
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, node.op(owner.inputs[0], node.inputs[1]))
 
 
 @register_uncanonicalize
@@ -61,11 +54,7 @@ def local_dimshuffle_alloc(node: Any) -> Any:
     added = len(order) - x.type.ndim
     if added < 0 or any(o != "x" for o in order[:added]) or tuple(order[added:]) != tuple(range(x.type.ndim)):
         return False
-    new = T.alloc(owner.inputs[0], *([1] * added), *owner.inputs[1:])
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, T.alloc(owner.inputs[0], *([1] * added), *owner.inputs[1:]))
 
 
 @register_specialize
@@ -101,8 +90,4 @@ def local_dimshuffle_subtensor(node: Any) -> Any:
         axis += 1
     while idx and isinstance(idx[-1], slice) and idx[-1] == slice(None):
         idx.pop()
-    new = x[tuple(idx)]
-    if new.type != node.outputs[0].type:
-        return False
-    copy_stack_trace(node.outputs[0], new)
-    return [new]
+    return exact_replacement(node, x[tuple(idx)])
