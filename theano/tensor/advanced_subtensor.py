@@ -13,9 +13,8 @@ from theano.gof.hooks import Hook
 from theano.gof.op import Op
 from theano.gradient_types import DisconnectedType
 from theano.tensor.conversion import as_tensor_variable, constant
-from theano.tensor.creation import zeros_for_grad
 from theano.tensor.math import cast, discrete_dtypes, eq, integer_dtypes, switch
-from theano.tensor.slicing import slice_len, sum_over_broadcast
+from theano.tensor.slicing import IncrementOp, slice_len
 from theano.tensor.type import TensorType
 from theano.tensor.type_other import MakeSlice, NoneConst, NoneTypeT, SliceType, make_slice
 
@@ -121,7 +120,7 @@ def _check_index_vector(x: Any, ilist: Any) -> None:
         raise TypeError("cannot index into a scalar")
 
 
-class AdvancedIncSubtensor1(Op):
+class AdvancedIncSubtensor1(IncrementOp):
     """A copy of a tensor with the rows at a vector of positions incremented by rows, or set to them.
 
     Rows of positions that are there several times are added all; of assigned ones the last stays.
@@ -134,22 +133,10 @@ class AdvancedIncSubtensor1(Op):
         Assign instead of adding.
     """
 
-    writes_first_input = True
-    __props__ = ("inplace", "set_instead_of_inc")
     check_input = False
-
-    def __init__(self, inplace: bool = False, set_instead_of_inc: bool = False) -> None:
-        self.inplace = bool(inplace)
-        self.set_instead_of_inc = bool(set_instead_of_inc)
-        if inplace:
-            self.destroy_map = {0: [0]}
 
     def clone_inplace(self) -> AdvancedIncSubtensor1:
         return type(self)(inplace=True, set_instead_of_inc=self.set_instead_of_inc)
-
-    def __str__(self) -> str:
-        where = "inplace" if self.inplace else "no_inplace"
-        return f"{type(self).__name__}{{{where},{'set' if self.set_instead_of_inc else 'inc'}}}"
 
     def make_node(self, x: Any, y: Any, ilist: Any) -> Apply:
         x, y, ilist = as_tensor_variable(x), as_tensor_variable(y), as_tensor_variable(ilist)
@@ -161,43 +148,8 @@ class AdvancedIncSubtensor1(Op):
             )
         return Apply(self, [x, y, ilist], [x.type()])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
-        x, y, index = inputs
-        if not self.inplace:
-            x = x.copy()
-        if self.set_instead_of_inc:
-            x[index] = y
-        else:
-            # Duplicates have to be added one after another, which an assignment of x[index] + y would not.
-            np.add.at(x, index, y.astype(x.dtype, copy=False))
-        output_storage[0][0] = x
-
-    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        return [in_shapes[0]]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [True], [False]]
-
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        x, y, ilist = inputs
-        (gz,) = grads
-        if x.dtype in discrete_dtypes:
-            return [zeros_for_grad(x), zeros_for_grad(y), DisconnectedType()()]
-        if x.dtype.startswith("complex"):
-            raise NotImplementedError("No support for complex grad yet")
-        gx = gz
-        if self.set_instead_of_inc:
-            gx = advanced_set_subtensor1(gz, y.zeros_like(dtype=gz.dtype), ilist)
-        gy = sum_over_broadcast(y, advanced_subtensor1(gz, ilist))
-        return [gx, gy, DisconnectedType()()]
-
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        dx, dy = eval_points[:2]
-        if dx is None and dy is None:
-            return [None]
-        dx = inputs[0].zeros_like() if dx is None else dx
-        dy = inputs[1].zeros_like() if dy is None else dy
-        return self.make_node(dx, dy, *inputs[2:]).outputs
+        return self._grad(inputs, grads[0], advanced_subtensor1, advanced_set_subtensor1)
 
 
 advanced_subtensor1 = AdvancedSubtensor1()
@@ -422,7 +374,7 @@ class AdvancedBooleanSubtensor(BaseAdvancedSubtensor):
         return self._grad(inputs, grads[0], advanced_boolean_inc_subtensor)
 
 
-class BaseAdvancedIncSubtensor(Op):
+class BaseAdvancedIncSubtensor(IncrementOp):
     """A copy of a tensor with the elements at an advanced index incremented by a value, or set to it.
 
     Parameters
@@ -433,59 +385,12 @@ class BaseAdvancedIncSubtensor(Op):
         Assign instead of adding. Added are all values of positions that are there several times.
     """
 
-    writes_first_input = True
-    __props__ = ("inplace", "set_instead_of_inc")
-
-    def __init__(self, inplace: bool = False, set_instead_of_inc: bool = False) -> None:
-        self.inplace = bool(inplace)
-        self.set_instead_of_inc = bool(set_instead_of_inc)
-        if inplace:
-            self.destroy_map = {0: [0]}
-
-    def __str__(self) -> str:
-        where = "inplace" if self.inplace else "no_inplace"
-        return f"{type(self).__name__}{{{where},{'set' if self.set_instead_of_inc else 'inc'}}}"
-
     def make_node(self, x: Any, y: Any, *index: Any) -> Apply:
         x, y = as_tensor_variable(x), as_tensor_variable(y)
         entries = [as_index_variable(i) for i in index]
         # Raises where the index takes more dimensions than there are.
         adv_index_broadcastable_pattern(x, entries)
         return Apply(self, [x, y, *entries], [x.type()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        x, y, index = inputs[0], inputs[1], tuple(inputs[2:])
-        if not self.inplace:
-            x = x.copy()
-        if self.set_instead_of_inc:
-            x[index] = y
-        else:
-            np.add.at(x, index, np.asarray(y).astype(x.dtype, copy=False))
-        output_storage[0][0] = x
-
-    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        return [in_shapes[0]]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [True]] + [[False]] * (len(node.inputs) - 2)
-
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        dx, dy = eval_points[:2]
-        if dx is None and dy is None:
-            return [None]
-        dx = inputs[0].zeros_like() if dx is None else dx
-        dy = inputs[1].zeros_like() if dy is None else dy
-        return self.make_node(dx, dy, *inputs[2:]).outputs
-
-    def _grad(self, inputs: Sequence[Any], gz: Any, get: Any, assign: Any) -> list[Any]:
-        x, y, rest = inputs[0], inputs[1], inputs[2:]
-        if x.dtype in discrete_dtypes:
-            return [zeros_for_grad(x), zeros_for_grad(y)] + [DisconnectedType()() for _ in rest]
-        if x.dtype.startswith("complex"):
-            raise NotImplementedError("No support for complex grad yet")
-        gx = assign(gz, y.zeros_like(dtype=gz.dtype), *rest) if self.set_instead_of_inc else gz
-        gy = sum_over_broadcast(y, get(gz, *rest))
-        return [gx, gy] + [DisconnectedType()() for _ in rest]
 
 
 class AdvancedIncSubtensor(BaseAdvancedIncSubtensor):

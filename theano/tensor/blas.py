@@ -33,17 +33,17 @@ class InconsistencyError(Exception):
     """Raised when a BLAS Op gets arguments that it cannot take."""
 
 
-class Gemv(Op):
-    """``beta * y + alpha * dot(A, x)`` for a matrix `A` and vectors `x`, `y`.
+class _Accumulating(Op):
+    """A product that is added to the first input, of whose shape the result is.
 
     Parameters
     ----------
     inplace
-        Write the result over `y`.
+        Write the result over it.
     """
 
     writes_first_input = True
-    __props__ = ("inplace",)
+    __props__: tuple[str, ...] = ("inplace",)
 
     def __init__(self, inplace: bool) -> None:
         self.inplace = inplace
@@ -52,6 +52,19 @@ class Gemv(Op):
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{'inplace' if self.inplace else 'no_inplace'}}}"
+
+    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+        return [input_shapes[0]]
+
+
+class Gemv(_Accumulating):
+    """``beta * y + alpha * dot(A, x)`` for a matrix `A` and vectors `x`, `y`.
+
+    Parameters
+    ----------
+    inplace
+        Write the result over `y`.
+    """
 
     def make_node(self, y: Any, alpha: Any, A: Any, x: Any, beta: Any) -> Apply:
         y, alpha, A, x, beta = (_tensor(v) for v in (y, alpha, A, x, beta))
@@ -80,9 +93,6 @@ class Gemv(Op):
             out = y
         out_storage[0][0] = np.asarray(out, dtype=y.dtype)
 
-    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
-        return [input_shapes[0]]
-
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
         from theano.tensor import dot, outer
 
@@ -100,7 +110,7 @@ gemv_no_inplace = Gemv(inplace=False)
 gemv = gemv_no_inplace
 
 
-class Ger(Op):
+class Ger(_Accumulating):
     """``A + alpha * outer(x, y)`` for a matrix `A` and vectors `x`, `y`.
 
     Parameters
@@ -109,13 +119,11 @@ class Ger(Op):
         Write the result over `A`.
     """
 
-    writes_first_input = True
     __props__ = ("destructive",)
 
     def __init__(self, destructive: bool) -> None:
+        super().__init__(destructive)
         self.destructive = destructive
-        if destructive:
-            self.destroy_map = {0: [0]}
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{'destructive' if self.destructive else 'non-destructive'}}}"
@@ -141,9 +149,6 @@ class Ger(Op):
         out += np.outer(x if alpha == 1 else alpha * x, y)
         out_storage[0][0] = out
 
-    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
-        return [input_shapes[0]]
-
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
         from theano.tensor import dot
 
@@ -166,7 +171,7 @@ class GemmRelated(Op):
     __props__: tuple[str, ...] = ()
 
 
-class Gemm(GemmRelated):
+class Gemm(_Accumulating, GemmRelated):
     """``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
 
     Parameters
@@ -175,22 +180,11 @@ class Gemm(GemmRelated):
         Write the result over `z`.
     """
 
-    writes_first_input = True
     E_rank = "gemm only works for rank 2"
     E_scalar = "gemm requires scalar argument"
     E_z_uniq = "argument z aliased to x or y"
     E_mixed = "gemm requires matching dtypes"
     E_float = "gemm requires floating-point dtypes"
-
-    __props__ = ("inplace",)
-
-    def __init__(self, inplace: bool) -> None:
-        self.inplace = inplace
-        if inplace:
-            self.destroy_map = {0: [0]}
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}{{{'inplace' if self.inplace else 'no_inplace'}}}"
 
     def make_node(self, *inputs: Any) -> Apply:
         if len(inputs) != 5:

@@ -563,7 +563,68 @@ SubtensorPrinter = _SubtensorPrinter
 pprint.assign(Subtensor, _SubtensorPrinter())
 
 
-class IncSubtensor(_BasicIndexOp):
+class IncrementOp(Op):
+    """A copy of a tensor, the first input, with a part incremented by a value, the second one, or set to it.
+
+    Parameters
+    ----------
+    inplace : bool
+        Write into the tensor itself.
+    set_instead_of_inc : bool
+        Assign instead of adding.
+    """
+
+    writes_first_input = True
+    __props__: tuple[str, ...] = ("inplace", "set_instead_of_inc")
+
+    def __init__(self, inplace: bool = False, set_instead_of_inc: bool = False) -> None:
+        self.inplace = bool(inplace)
+        self.set_instead_of_inc = bool(set_instead_of_inc)
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self) -> str:
+        where = "inplace" if self.inplace else "no_inplace"
+        return f"{type(self).__name__}{{{where},{'set' if self.set_instead_of_inc else 'inc'}}}"
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [in_shapes[0]]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [True]] + [[False]] * (len(node.inputs) - 2)
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        dx, dy = eval_points[:2]
+        if dx is None and dy is None:
+            return [None]
+        dx = inputs[0].zeros_like() if dx is None else dx
+        dy = inputs[1].zeros_like() if dy is None else dy
+        return self(dx, dy, *inputs[2:], return_list=True)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
+        x, y, index = inputs[0], inputs[1], tuple(inputs[2:])
+        if not self.inplace:
+            x = x.copy()
+        if self.set_instead_of_inc:
+            x[index] = y
+        else:
+            # Duplicates have to be added one after another, which an assignment of x[index] + y would not.
+            np.add.at(x, index, np.asarray(y).astype(x.dtype, copy=False))
+        output_storage[0][0] = x
+
+    def _grad(self, inputs: Sequence[Any], gz: Any, get: Any, assign: Any) -> list[Any]:
+        """The gradients, by the Ops that get the part and that assign to it."""
+        x, y, rest = inputs[0], inputs[1], inputs[2:]
+        if x.dtype in discrete_dtypes:
+            return [zeros_for_grad(x), zeros_for_grad(y)] + [DisconnectedType()() for _ in rest]
+        if x.dtype.startswith("complex"):
+            raise NotImplementedError("No support for complex grad yet")
+        gx = assign(gz, y.zeros_like(dtype=gz.dtype), *rest) if self.set_instead_of_inc else gz
+        gy = sum_over_broadcast(y, get(gz, *rest))
+        return [gx, gy] + [DisconnectedType()() for _ in rest]
+
+
+class IncSubtensor(_BasicIndexOp, IncrementOp):
     """A copy of a tensor with the part selected by an index incremented by a value, or set to it.
 
     Parameters
@@ -578,7 +639,6 @@ class IncSubtensor(_BasicIndexOp):
         Inputs that may be views of the tensor although it is overwritten.
     """
 
-    writes_first_input = True
     __props__ = ("idx_list", "inplace", "set_instead_of_inc", "destroyhandler_tolerate_aliased")
     # Whether the value is known to have the shape of the part, as a gradient has, and is not broadcast to it.
     same_shape = False
@@ -591,10 +651,7 @@ class IncSubtensor(_BasicIndexOp):
         destroyhandler_tolerate_aliased: Iterable[Any] | None = None,
     ) -> None:
         self._set_idx_list(idx_list)
-        self.inplace = inplace
-        self.set_instead_of_inc = set_instead_of_inc
-        if inplace:
-            self.destroy_map = {0: [0]}
+        IncrementOp.__init__(self, inplace, set_instead_of_inc)
         self.destroyhandler_tolerate_aliased = tuple(destroyhandler_tolerate_aliased or ())
 
     def _props_key(self) -> tuple[Any, ...]:
@@ -619,7 +676,7 @@ class IncSubtensor(_BasicIndexOp):
         variables = self._index_inputs(x, inputs)
         return Apply(self, [x, y, *variables], [x.type()])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
         x, y = inputs[:2]
         index = get_idx_list(inputs[1:], self.idx_list)
         if not self.inplace:
@@ -634,35 +691,9 @@ class IncSubtensor(_BasicIndexOp):
                 np.add(part, y, out=part, casting="unsafe")
         output_storage[0][0] = x
 
-    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        return [in_shapes[0]]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [True]] + [[False]] * (len(node.inputs) - 2)
-
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        x, y, rest = inputs[0], inputs[1], inputs[2:]
-        (gz,) = grads
-        if x.dtype in discrete_dtypes:
-            gx = x.zeros_like(dtype=config.floatX)
-            gy = zeros_for_grad(y)
-        elif x.dtype.startswith("complex"):
-            raise NotImplementedError("No support for complex grad yet")
-        else:
-            if self.set_instead_of_inc:
-                gx = IncSubtensor(self.idx_list, set_instead_of_inc=True)(gz, y.zeros_like(dtype=gz.dtype), *rest)
-            else:
-                gx = gz
-            gy = sum_over_broadcast(y, Subtensor(self.idx_list)(gz, *rest))
-        return [gx, gy] + [DisconnectedType()() for _ in rest]
-
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        dx, dy = eval_points[:2]
-        if dx is None and dy is None:
-            return [None]
-        dx = inputs[0].zeros_like() if dx is None else dx
-        dy = inputs[1].zeros_like() if dy is None else dy
-        return self(dx, dy, *inputs[2:], return_list=True)
+        assign = IncSubtensor(self.idx_list, set_instead_of_inc=True)
+        return self._grad(inputs, grads[0], Subtensor(self.idx_list), assign)
 
 
 def sum_over_broadcast(x: Any, gx: Any):

@@ -82,6 +82,14 @@ class _Sorting(Op):
         pattern = (False,) if _is_flat(axis) else input.type.broadcastable
         return Apply(self, [input, axis], [TensorType(self._result_dtype(input), pattern)()])
 
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        if _is_flat(node.inputs[1]):
+            return [(_size(in_shapes[0]),)]
+        return [in_shapes[0]]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [False]]
+
 
 class SortOp(_Sorting):
     """The input sorted along an axis, the second input; all of it if that is None.
@@ -97,14 +105,6 @@ class SortOp(_Sorting):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         a, axis = inputs
         output_storage[0][0] = np.sort(a, None if axis is None else int(axis), self.kind, self.order)
-
-    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        if _is_flat(node.inputs[1]):
-            return [(_size(in_shapes[0]),)]
-        return [in_shapes[0]]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [False]]
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         a, axis = inputs
@@ -185,14 +185,6 @@ class ArgSortOp(_Sorting):
         kind: Any = self.kind
         index = np.argsort(a, None if axis is None else int(axis), kind, self.order)
         output_storage[0][0] = np.asarray(index, dtype="int64")
-
-    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        if _is_flat(node.inputs[1]):
-            return [(_size(in_shapes[0]),)]
-        return [in_shapes[0]]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [False]]
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         a, _ = inputs

@@ -33,40 +33,123 @@ def _tensor() -> Any:
     return _functions
 
 
+def _method(name: str, method: Any) -> Any:
+    method.__name__ = name
+    method.__doc__ = f"See :func:`theano.tensor.{name}`."
+    return method
+
+
+def _function(name: str) -> Any:
+    """The method that returns a function of the variable."""
+    return _method(name, lambda self: getattr(_tensor(), name)(self))
+
+
+def _strict_operator(name: str) -> Any:
+    return _method(name, lambda self, other: getattr(_tensor(), name)(self, other))
+
+
+def _reflected(name: str) -> Any:
+    return _method(name, lambda self, other: getattr(_tensor(), name)(other, self))
+
+
+def _operator(name: str) -> Any:
+    """An operator that gives what cannot be a tensor a chance to handle it itself."""
+
+    def method(self: Any, other: Any) -> Any:
+        try:
+            return getattr(_tensor(), name)(self, other)
+        except (NotImplementedError, AsTensorError) as exc:
+            from theano import scalar
+
+            if isinstance(exc, (scalar.IntegerDivisionError, scalar.ComplexError)):
+                raise
+            return NotImplemented
+
+    return _method(name, method)
+
+
+def _comparison(name: str) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        result = getattr(_tensor(), name)(self, other)
+        result._is_nonzero = False
+        return result
+
+    return _method(name, method)
+
+
 class _tensor_py_operators:
     """Python's operators and NumPy's methods on tensor variables, each a node of the graph."""
 
     # NumPy arrays leave binary operators to variables; NumPy's functions call the methods of the same names.
     __array_priority__ = 1000
 
-    def __abs__(self):
-        return _tensor().abs_(self)
-
-    def __neg__(self):
-        return _tensor().neg(self)
+    __abs__ = _function("abs_")
+    __neg__ = _function("neg")
+    __invert__ = _function("invert")
+    __ceil__ = _function("ceil")
+    __floor__ = _function("floor")
+    __trunc__ = _function("trunc")
+    __lt__ = _comparison("lt")
+    __le__ = _comparison("le")
+    __gt__ = _comparison("gt")
+    __ge__ = _comparison("ge")
+    __add__ = _operator("add")
+    __sub__ = _operator("sub")
+    __mul__ = _operator("mul")
+    __div__ = _operator("div_proxy")
+    __truediv__ = _operator("true_div")
+    __floordiv__ = _operator("floor_div")
+    __mod__ = _operator("mod_check")
+    __pow__ = _operator("pow")
+    __and__ = _strict_operator("and_")
+    __or__ = _strict_operator("or_")
+    __xor__ = _strict_operator("xor")
+    __divmod__ = _strict_operator("divmod")
+    __matmul__ = _strict_operator("matmul")
+    __dot__ = _strict_operator("dot")
+    __radd__ = _reflected("add")
+    __rsub__ = _reflected("sub")
+    __rmul__ = _reflected("mul")
+    __rdiv__ = _reflected("div_proxy")
+    __rtruediv__ = _reflected("true_div")
+    __rfloordiv__ = _reflected("floor_div")
+    __rmod__ = _reflected("mod_check")
+    __rpow__ = _reflected("pow")
+    __rand__ = _reflected("and_")
+    __ror__ = _reflected("or_")
+    __rxor__ = _reflected("xor")
+    __rdivmod__ = _reflected("divmod")
+    __rmatmul__ = _reflected("matmul")
+    __rdot__ = _reflected("dot")
+    dot = __dot__
+    arccos = _function("arccos")
+    arccosh = _function("arccosh")
+    arcsin = _function("arcsin")
+    arcsinh = _function("arcsinh")
+    arctan = _function("arctan")
+    arctanh = _function("arctanh")
+    ceil = _function("ceil")
+    cos = _function("cos")
+    cosh = _function("cosh")
+    deg2rad = _function("deg2rad")
+    exp = _function("exp")
+    exp2 = _function("exp2")
+    expm1 = _function("expm1")
+    floor = _function("floor")
+    log = _function("log")
+    log10 = _function("log10")
+    log1p = _function("log1p")
+    log2 = _function("log2")
+    rad2deg = _function("rad2deg")
+    sin = _function("sin")
+    sinh = _function("sinh")
+    sqrt = _function("sqrt")
+    tan = _function("tan")
+    tanh = _function("tanh")
+    trunc = _function("trunc")
 
     def __pos__(self):
         return self
-
-    def __lt__(self, other):
-        result = _tensor().lt(self, other)
-        result._is_nonzero = False
-        return result
-
-    def __le__(self, other):
-        result = _tensor().le(self, other)
-        result._is_nonzero = False
-        return result
-
-    def __gt__(self, other):
-        result = _tensor().gt(self, other)
-        result._is_nonzero = False
-        return result
-
-    def __ge__(self, other):
-        result = _tensor().ge(self, other)
-        result._is_nonzero = False
-        return result
 
     _is_nonzero = True
 
@@ -75,125 +158,6 @@ class _tensor_py_operators:
         if self._is_nonzero:
             return True
         raise TypeError("Variables do not support boolean operations.")
-
-    def __invert__(self):
-        return _tensor().invert(self)
-
-    def __and__(self, other):
-        return _tensor().and_(self, other)
-
-    def __or__(self, other):
-        return _tensor().or_(self, other)
-
-    def __xor__(self, other):
-        return _tensor().xor(self, other)
-
-    def __rand__(self, other):
-        return _tensor().and_(other, self)
-
-    def __ror__(self, other):
-        return _tensor().or_(other, self)
-
-    def __rxor__(self, other):
-        return _tensor().xor(other, self)
-
-    def _binary(self, name: str, *args: Any) -> Any:
-        # What cannot be a tensor gets a chance to handle the operator itself.
-        try:
-            return getattr(_tensor(), name)(*args)
-        except (NotImplementedError, AsTensorError):
-            return NotImplemented
-
-    def __add__(self, other):
-        return self._binary("add", self, other)
-
-    def __sub__(self, other):
-        return self._binary("sub", self, other)
-
-    def __mul__(self, other):
-        return self._binary("mul", self, other)
-
-    def __div__(self, other):
-        from theano import scalar
-
-        try:
-            return _tensor().div_proxy(self, other)
-        except scalar.IntegerDivisionError:
-            raise
-        except (NotImplementedError, AsTensorError):
-            return NotImplemented
-
-    def __truediv__(self, other):
-        return self._binary("true_div", self, other)
-
-    def __floordiv__(self, other):
-        return self._binary("floor_div", self, other)
-
-    def __mod__(self, other):
-        from theano import scalar
-
-        try:
-            return _tensor().mod_check(self, other)
-        except scalar.ComplexError:
-            raise
-        except (NotImplementedError, AsTensorError):
-            return NotImplemented
-
-    def __divmod__(self, other):
-        return _tensor().divmod(self, other)
-
-    def __pow__(self, other):
-        return self._binary("pow", self, other)
-
-    def __radd__(self, other):
-        return _tensor().add(other, self)
-
-    def __rsub__(self, other):
-        return _tensor().sub(other, self)
-
-    def __rmul__(self, other):
-        return _tensor().mul(other, self)
-
-    def __rdiv__(self, other):
-        return _tensor().div_proxy(other, self)
-
-    def __rtruediv__(self, other):
-        return _tensor().true_div(other, self)
-
-    def __rfloordiv__(self, other):
-        return _tensor().floor_div(other, self)
-
-    def __rmod__(self, other):
-        return _tensor().mod_check(other, self)
-
-    def __rdivmod__(self, other):
-        return _tensor().divmod(other, self)
-
-    def __rpow__(self, other):
-        return _tensor().pow(other, self)
-
-    def __dot__(self, right):
-        return _tensor().dot(self, right)
-
-    def __rdot__(self, left):
-        return _tensor().dot(left, self)
-
-    def __matmul__(self, right):
-        return _tensor().matmul(self, right)
-
-    def __rmatmul__(self, left):
-        return _tensor().matmul(left, self)
-
-    dot = __dot__
-
-    def __ceil__(self):
-        return _tensor().ceil(self)
-
-    def __floor__(self):
-        return _tensor().floor(self)
-
-    def __trunc__(self):
-        return _tensor().trunc(self)
 
     @property
     def shape(self):
@@ -299,106 +263,6 @@ class _tensor_py_operators:
     def transfer(self, target):
         """Return the variable on another device; ``'cpu'`` makes it a tensor."""
         return _tensor().transfer(self, target)
-
-    def arccos(self):
-        """Return :func:`theano.tensor.arccos` of this."""
-        return _tensor().arccos(self)
-
-    def arccosh(self):
-        """Return :func:`theano.tensor.arccosh` of this."""
-        return _tensor().arccosh(self)
-
-    def arcsin(self):
-        """Return :func:`theano.tensor.arcsin` of this."""
-        return _tensor().arcsin(self)
-
-    def arcsinh(self):
-        """Return :func:`theano.tensor.arcsinh` of this."""
-        return _tensor().arcsinh(self)
-
-    def arctan(self):
-        """Return :func:`theano.tensor.arctan` of this."""
-        return _tensor().arctan(self)
-
-    def arctanh(self):
-        """Return :func:`theano.tensor.arctanh` of this."""
-        return _tensor().arctanh(self)
-
-    def ceil(self):
-        """Return :func:`theano.tensor.ceil` of this."""
-        return _tensor().ceil(self)
-
-    def cos(self):
-        """Return :func:`theano.tensor.cos` of this."""
-        return _tensor().cos(self)
-
-    def cosh(self):
-        """Return :func:`theano.tensor.cosh` of this."""
-        return _tensor().cosh(self)
-
-    def deg2rad(self):
-        """Return :func:`theano.tensor.deg2rad` of this."""
-        return _tensor().deg2rad(self)
-
-    def exp(self):
-        """Return :func:`theano.tensor.exp` of this."""
-        return _tensor().exp(self)
-
-    def exp2(self):
-        """Return :func:`theano.tensor.exp2` of this."""
-        return _tensor().exp2(self)
-
-    def expm1(self):
-        """Return :func:`theano.tensor.expm1` of this."""
-        return _tensor().expm1(self)
-
-    def floor(self):
-        """Return :func:`theano.tensor.floor` of this."""
-        return _tensor().floor(self)
-
-    def log(self):
-        """Return :func:`theano.tensor.log` of this."""
-        return _tensor().log(self)
-
-    def log10(self):
-        """Return :func:`theano.tensor.log10` of this."""
-        return _tensor().log10(self)
-
-    def log1p(self):
-        """Return :func:`theano.tensor.log1p` of this."""
-        return _tensor().log1p(self)
-
-    def log2(self):
-        """Return :func:`theano.tensor.log2` of this."""
-        return _tensor().log2(self)
-
-    def rad2deg(self):
-        """Return :func:`theano.tensor.rad2deg` of this."""
-        return _tensor().rad2deg(self)
-
-    def sin(self):
-        """Return :func:`theano.tensor.sin` of this."""
-        return _tensor().sin(self)
-
-    def sinh(self):
-        """Return :func:`theano.tensor.sinh` of this."""
-        return _tensor().sinh(self)
-
-    def sqrt(self):
-        """Return :func:`theano.tensor.sqrt` of this."""
-        return _tensor().sqrt(self)
-
-    def tan(self):
-        """Return :func:`theano.tensor.tan` of this."""
-        return _tensor().tan(self)
-
-    def tanh(self):
-        """Return :func:`theano.tensor.tanh` of this."""
-        return _tensor().tanh(self)
-
-    def trunc(self):
-        """Return :func:`theano.tensor.trunc` of this."""
-        return _tensor().trunc(self)
 
     def astype(self, dtype):
         """Return the elements cast to `dtype`."""
