@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -329,6 +329,23 @@ def lowers(*op_classes: type) -> Callable[[Lowering], Lowering]:
         return function
 
     return register
+
+
+def lowers_to(
+    instructions: Mapping[type, Callable[[Any], vm.Instruction]],
+    emit: Callable[[ProgramBuilder, Apply, vm.Instruction], Any] = ProgramBuilder.emit_for,
+) -> None:
+    """Register lowerings to one instruction each.
+
+    Parameters
+    ----------
+    instructions
+        From the class of an Op to what makes the instruction of an Op.
+    emit
+        Appends it for a node; by default over the node's inputs and outputs.
+    """
+    for op_class, make in instructions.items():
+        lowers(op_class)(lambda builder, node, make=make: emit(builder, node, make(node.op)))  # type: ignore[misc]
 
 
 def find_lowering(op: Any) -> Lowering | None:

@@ -12,7 +12,7 @@ from theano import scalar
 from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
 from theano.native.lowering.loops import lower_elemwise
-from theano.native.program import CannotLower, ProgramBuilder, lowers
+from theano.native.program import CannotLower, ProgramBuilder, lowers, lowers_to
 from theano.tensor.basic import Alloc, AllocDiag, AllocEmpty, ARange, Eye, Tri
 from theano.tensor.choosing import Choose
 from theano.tensor.elemwise import Elemwise
@@ -28,14 +28,7 @@ def lower_alloc(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit_for(node, vm.Alloc())
 
 
-@lowers(AllocEmpty)
-def lower_alloc_empty(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, vm.AllocEmpty())
-
-
-@lowers(ARange)
-def lower_arange(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, vm.Arange())
+lowers_to({AllocEmpty: lambda op: vm.AllocEmpty(), ARange: lambda op: vm.Arange()})
 
 
 @lowers(Choose)

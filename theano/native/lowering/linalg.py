@@ -9,7 +9,7 @@ from theano import tensor
 from theano.gof.graph import Apply, Variable, io_toposort
 from theano.native import instructions as vm
 from theano.native.lowering.creation import emit_matrix_of_diagonal
-from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers
+from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers, lowers_to
 from theano.tensor import nlinalg
 from theano.tensor.nlinalg import SVD, Det, Eig, Eigh, EighGrad, MatrixInverse, MatrixPinv, QRFull, QRIncomplete, float_dtype_of
 from theano.tensor.shapes import Shape_i
@@ -39,9 +39,15 @@ def _emit(
     builder.emit(instruction, [builder.converted(v, dtype) for v in inputs], map(builder.cell, node.outputs))
 
 
-@lowers(Cholesky)
-def lower_cholesky(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, vm.Cholesky(bool(node.op.lower), node.op.on_error == "nan"))
+lowers_to({
+    Cholesky: lambda op: vm.Cholesky(bool(op.lower), op.on_error == "nan"),
+    MatrixInverse: lambda op: vm.Inverse(),
+    MatrixPinv: lambda op: vm.Pinv(),
+    Det: lambda op: vm.Det(),
+    Eigh: lambda op: vm.Eigh(op.UPLO == "L"),
+    Eig: lambda op: vm.Eig(),
+    SVD: lambda op: vm.Svd(bool(op.full_matrices)),
+}, _emit)  # fmt: skip
 
 
 @lowers(Solve)
@@ -52,40 +58,10 @@ def lower_solve(builder: ProgramBuilder, node: Apply) -> None:
     _emit(builder, node, vm.Solve(structure, bool(node.op.lower), False))
 
 
-@lowers(MatrixInverse)
-def lower_inverse(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, vm.Inverse())
-
-
-@lowers(MatrixPinv)
-def lower_pinv(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, vm.Pinv())
-
-
-@lowers(Det)
-def lower_det(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, vm.Det())
-
-
-@lowers(Eigh)
-def lower_eigh(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, vm.Eigh(node.op.UPLO == "L"))
-
-
-@lowers(Eig)
-def lower_eig(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, vm.Eig())
-
-
 @lowers(Eigvalsh)
 def lower_eigvalsh(builder: ProgramBuilder, node: Apply) -> None:
     matrices = [v for v in node.inputs if not isinstance(v.type, NoneTypeT)]
     _emit(builder, node, vm.Eigh(bool(node.op.lower)), matrices)
-
-
-@lowers(SVD)
-def lower_svd(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, vm.Svd(bool(node.op.full_matrices)))
 
 
 @lowers(nlinalg.AllocDiag)

@@ -5,60 +5,35 @@ from __future__ import annotations
 from theano.gof.copying import DeepCopyOp, ViewOp
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
+from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
 from theano.tensor.basic import MakeVector, Reshape, ScalarFromTensor, TensorFromScalar
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.shapes import Rebroadcast, Shape, Shape_i, SpecifyShape
 
-
-@lowers(DimShuffle)
-def lower_dimshuffle(builder: ProgramBuilder, node: Apply) -> None:
-    order = tuple(-1 if o == "x" else int(o) for o in node.op.new_order)
-    builder.emit_for(node, vm.Dimshuffle(order))
-
-
-@lowers(Reshape)
-def lower_reshape(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, vm.Reshape())
-
-
-@lowers(Shape)
-def lower_shape(builder: ProgramBuilder, node: Apply) -> None:
-    _require_tensors(node)
-    builder.emit_for(node, vm.Shape())
+lowers_to({
+    DimShuffle: lambda op: vm.Dimshuffle(tuple(-1 if o == "x" else int(o) for o in op.new_order)),
+    Reshape: lambda op: vm.Reshape(),
+    Rebroadcast: lambda op: vm.Rebroadcast(tuple(int(axis) for axis, flag in sorted(op.axis.items()) if flag)),
+    ViewOp: lambda op: vm.View(),
+    DeepCopyOp: lambda op: vm.Deepcopy(),
+    # No views: these Ops declare none, so that a later instruction may overwrite the tensor.
+    ScalarFromTensor: lambda op: vm.Deepcopy(),
+    TensorFromScalar: lambda op: vm.Deepcopy(),
+})  # fmt: skip
 
 
-@lowers(Shape_i)
-def lower_shape_i(builder: ProgramBuilder, node: Apply) -> None:
-    _require_tensors(node)
-    builder.emit_for(node, vm.ShapeI(int(node.op.i)))
+def _emit_for_tensors(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
+    """Shapes of other Types (sparse matrices) are asked of the value."""
+    if not is_tensor_like(node.inputs[0].type):
+        raise CannotLower("the shape of a value that is not an array")
+    builder.emit_for(node, instruction)
 
 
-@lowers(SpecifyShape)
-def lower_specify_shape(builder: ProgramBuilder, node: Apply) -> None:
-    _require_tensors(node)
-    builder.emit_for(node, vm.SpecifyShape())
-
-
-@lowers(Rebroadcast)
-def lower_rebroadcast(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, vm.Rebroadcast(tuple(int(axis) for axis, flag in sorted(node.op.axis.items()) if flag)))
-
-
-@lowers(ViewOp)
-def lower_view(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, vm.View())
-
-
-@lowers(DeepCopyOp)
-def lower_deepcopy(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, vm.Deepcopy())
-
-
-@lowers(ScalarFromTensor, TensorFromScalar)
-def lower_scalar(builder: ProgramBuilder, node: Apply) -> None:
-    # No view: the Ops declare none, so that a later instruction may overwrite the tensor.
-    builder.emit_for(node, vm.Deepcopy())
+lowers_to({
+    Shape: lambda op: vm.Shape(),
+    Shape_i: lambda op: vm.ShapeI(int(op.i)),
+    SpecifyShape: lambda op: vm.SpecifyShape(),
+}, _emit_for_tensors)  # fmt: skip
 
 
 @lowers(MakeVector)
@@ -67,9 +42,3 @@ def lower_makevector(builder: ProgramBuilder, node: Apply) -> None:
     if any(v.type.dtype != dtype for v in node.inputs):
         raise CannotLower("a vector of several dtypes")
     builder.emit_for(node, vm.Makevector())
-
-
-def _require_tensors(node: Apply) -> None:
-    """Shapes of other Types (sparse matrices) are asked of the value."""
-    if not is_tensor_like(node.inputs[0].type):
-        raise CannotLower("the shape of a value that is not an array")
