@@ -10,6 +10,7 @@ from theano.compile.function_module import UnusedInputError, convert_function_in
 from theano.compile.io import In
 from theano.compile.profiling import make_profile
 from theano.compile.rebuild import iter_over_pairs, rebuild_collect_shared
+from theano.configdefaults import config  # noqa: F401 (documented here too)
 from theano.gof import Constant, Variable
 from theano.gof.rewriting.base import garbage_collection_paused
 from theano.gof.sharedvalue import SharedVariable
