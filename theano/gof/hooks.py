@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,6 +41,21 @@ class Hook:
         if self.function is None:
             raise ImportError(f"nothing was imported that {self.what}")
         return self.function(*args, **kwargs)
+
+
+class Operations:
+    """The operations of a package by name, for those of its modules that lie below the ones that define them.
+
+    Operations meet again in each other's gradients, and operators of variables stand for all of them.
+    """
+
+    def fill(self, definitions: Mapping[str, Any]) -> None:
+        """Take what a module defines, or gathers, into the namespace."""
+        vars(self).update((name, value) for name, value in definitions.items() if not name.startswith("__"))
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 #: ``as_variable(x)``: what a value becomes where an Op needs a Variable; tensors fill it.

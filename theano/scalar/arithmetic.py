@@ -29,6 +29,7 @@ from theano.scalar.type import (
     complex_types,
     discrete_types,
     get_scalar_type,
+    ops,
 )
 
 
@@ -84,15 +85,13 @@ class Add(_Fold):
     bool_sign = "||"
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar.complexes import real
-
         (gz,) = output_gradients
         if outputs[0].type in discrete_types:
             return zeros_for(inputs)
         result = []
         for x in inputs:
             if gz.type in complex_types and x.type not in complex_types:
-                result.append(real(gz))
+                result.append(ops.real(gz))
             else:
                 result.append(gz)
         return result
@@ -137,16 +136,14 @@ class Sub(BinaryScalarOp):
         return f"{outputs[0]} = {' - '.join(c_operands(node, inputs))};"
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar.complexes import real
-
         x, y = inputs
         (gz,) = output_gradients
         if outputs[0].type in discrete_types:
             return zeros_for(inputs)
         gx, gy = gz, -gz
         if gz.type in complex_types:
-            gx = gx if x.type in complex_types else real(gx)
-            gy = gy if y.type in complex_types else real(gy)
+            gx = gx if x.type in complex_types else ops.real(gx)
+            gy = gy if y.type in complex_types else ops.real(gy)
         return [gx, gy]
 
 
@@ -331,8 +328,6 @@ class Pow(BinaryScalarOp):
         return f"{z} = pow({', '.join(_common_operands(node, inputs))});"
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar.explog import log
-
         x, y = inputs
         (gz,) = output_gradients
         (z,) = outputs
@@ -340,18 +335,16 @@ class Pow(BinaryScalarOp):
             return zeros_for(inputs)
         if z.type in complex_types or gz.type in complex_types:
             gx = chain(gz, y * x ** (y - 1), x)
-            gy = chain(gz, switch(eq_zero(x), 0, log(x) * z), y)
+            gy = chain(gz, switch(eq_zero(x), 0, ops.log(x) * z), y)
         else:
             gx = gz * y * x ** (y - 1)
-            gy = switch(eq_zero(x), 0, gz * log(x) * x**y)
+            gy = switch(eq_zero(x), 0, gz * ops.log(x) * x**y)
         return [gx, gy]
 
 
 def eq_zero(x: Variable) -> Variable:
     """Return whether `x` is zero."""
-    from theano.scalar.comparison import eq
-
-    return eq(x, 0)
+    return ops.eq(x, 0)
 
 
 def _integer_power(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> Any:

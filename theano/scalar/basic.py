@@ -277,5 +277,8 @@ from theano.scalar.type import (
     uint_types,
     upcast,
 )
+from theano.scalar.type import ops as _ops
 
 from theano.scalar import pretty  # isort: skip  (registers how scalar expressions print)
+
+_ops.fill(globals())

@@ -12,7 +12,7 @@ from theano.scalar.convert import as_scalar
 from theano.scalar.op import UnaryScalarOp, zeros_for
 from theano.scalar.output_types import specific_out
 from theano.scalar.type import bool as bool_type
-from theano.scalar.type import complex_types, discrete_types, get_scalar_type
+from theano.scalar.type import complex_types, discrete_types, get_scalar_type, ops
 
 
 class Cast(UnaryScalarOp):
@@ -58,14 +58,12 @@ class Cast(UnaryScalarOp):
         return f"{z} = ({node.outputs[0].type.dtype_specs()[1]}){x};"
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar.complexes import real
-
         (x,) = inputs
         (gz,) = output_gradients
         if self.o_type in discrete_types:
             return zeros_for(inputs)
         if gz.type in complex_types and x.type not in complex_types:
-            return [real(gz)]
+            return [ops.real(gz)]
         return [gz]
 
     def c_code_cache_version(self):

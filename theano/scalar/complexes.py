@@ -19,6 +19,7 @@ from theano.scalar.type import (
     discrete_types,
     float64,
     get_scalar_type,
+    ops,
     upcast,
 )
 
@@ -94,9 +95,7 @@ class Angle(UnaryScalarOp):
         squared = re * re + im * im
         half = get_scalar_type("float32" if x.type == complex64 else "float64")
         zero = ScalarConstant(half, 0)
-        from theano.scalar.casting import cast
-
-        gz = cast(gz, half.dtype)
+        gz = ops.cast(gz, half.dtype)
         at_zero = eq(squared, zero)
         g_re = switch(at_zero, zero, -gz * im / squared)
         g_im = switch(at_zero, zero, gz * re / squared)
@@ -180,8 +179,6 @@ class ComplexFromPolar(BinaryScalarOp):
         )
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar.trigonometry import cos, sin
-
         r, theta = inputs
         (gz,) = output_gradients
         if gz.type in complex_types:
@@ -189,8 +186,8 @@ class ComplexFromPolar(BinaryScalarOp):
         else:
             g_re, g_im = gz, gz.zeros_like()
         grads = [
-            g_re * cos(theta) + g_im * sin(theta),
-            g_im * r * cos(theta) - g_re * r * sin(theta),
+            g_re * ops.cos(theta) + g_im * ops.sin(theta),
+            g_im * r * ops.cos(theta) - g_re * r * ops.sin(theta),
         ]
         return grads
 

@@ -12,6 +12,7 @@ from theano.gof import Apply, Constant, FunctionGraph, Variable
 from theano.gof.graph import io_toposort
 from theano.gof.memo import Bounded
 from theano.gof.utils import MethodNotDefined
+from theano.scalar.convert import as_scalar
 from theano.scalar.op import ScalarOp, zeros_for
 from theano.scalar.type import Scalar, ScalarConstant, discrete_types, get_scalar_type
 
@@ -284,8 +285,6 @@ class Composite(ScalarOp):
         return self.outputs_type
 
     def make_node(self, *inputs: Any) -> Apply:
-        from theano.scalar.convert import as_scalar
-
         variables = [as_scalar(i) for i in inputs]
         if len(variables) == self.nin:
             op = self.with_types([v.type for v in variables])

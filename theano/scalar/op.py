@@ -12,7 +12,7 @@ from theano.gof import Apply, Op, Variable
 from theano.gof.utils import MethodNotDefined
 from theano.scalar.convert import as_scalar
 from theano.scalar.output_types import Policy, bool_out, upgrade_to_float
-from theano.scalar.type import Scalar, ScalarConstant, complex_types, discrete_types, get_scalar_type
+from theano.scalar.type import Scalar, ScalarConstant, complex_types, discrete_types, get_scalar_type, ops
 
 
 class ScalarOp(Op):
@@ -219,12 +219,10 @@ def chain(gz: Any, derivative: Any, x: Variable) -> Any:
     Gradients of complex variables are ``dC/dRe + i dC/dIm``, so an analytic function multiplies by the conjugate of
     its derivative and a real input takes the real part.
     """
-    from theano.scalar.complexes import conj, real
-
     if derivative.type not in complex_types and gz.type not in complex_types:
         return gz * derivative
-    result = gz * (conj(derivative) if derivative.type in complex_types else derivative)
-    return result if x.type in complex_types else real(result)
+    result = gz * (ops.conj(derivative) if derivative.type in complex_types else derivative)
+    return result if x.type in complex_types else ops.real(result)
 
 
 def c_compute_type(dtype: str) -> str:
@@ -330,9 +328,7 @@ class UnaryMathOp(UnaryScalarOp):
             return [self.real_gradient(gz, x, z)]
         if x.type in discrete_types:
             # The derivative is that of the function of real numbers, which the type of the integer need not hold.
-            from theano.scalar.casting import cast
-
-            x = cast(x, z.type.dtype)
+            x = ops.cast(x, z.type.dtype)
         return [chain(gz, self.derivative(x, z), x)]
 
     def c_code(self, node, name, inputs, outputs, sub):

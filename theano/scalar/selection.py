@@ -8,7 +8,7 @@ from theano.configdefaults import config
 from theano.gof import Variable
 from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_comparable, c_operands, zeros_for
 from theano.scalar.output_types import same_out, transfer_type, upcast_out
-from theano.scalar.type import ScalarConstant, complex_types, continuous_types, discrete_types
+from theano.scalar.type import ScalarConstant, complex_types, continuous_types, discrete_types, ops
 
 
 class Clip(ScalarOp):
@@ -35,17 +35,15 @@ class Clip(ScalarOp):
         return f"{outputs[0]} = {cx} < {clow} ? {low} : {cx} > {chigh} ? {high} : {x};"
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar.comparison import and_, ge, gt, le, lt
-
         x, low, high = inputs
         (gz,) = output_gradients
         if outputs[0].type in discrete_types:
             return zeros_for(inputs)
-        inside = and_(ge(x, low), le(x, high))
+        inside = ops.and_(ops.ge(x, low), ops.le(x, high))
         grads = [
             switch(inside, gz, 0),
-            switch(lt(x, low), gz, 0),
-            switch(gt(x, high), gz, 0),
+            switch(ops.lt(x, low), gz, 0),
+            switch(ops.gt(x, high), gz, 0),
         ]
         return grads
 
@@ -143,15 +141,13 @@ class _Extreme(BinaryScalarOp):
         return _c_extreme(node, inputs, outputs[0], self.relation)
 
     def L_op(self, inputs, outputs, output_gradients):
-        from theano.scalar import comparison
-
         x, y = inputs
         (gz,) = output_gradients
         if outputs[0].type in complex_types:
             raise NotImplementedError(f"{self.nfunc_spec[0]} of complex numbers has no gradient")
         if outputs[0].type in discrete_types:
             return zeros_for(inputs)
-        chosen = comparison.ge if self.relation == ">" else comparison.le
+        chosen = ops.ge if self.relation == ">" else ops.le
         return _extreme_grads(gz, chosen(x, y))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import Constant, Type, Variable
+from theano.gof.hooks import Operations
 from theano.process import new_lock
 
 _SPECS: dict[str, tuple[type, str, str]] = {
@@ -74,12 +75,14 @@ def upcast(dtype: str, *dtypes: str) -> str:
     return result
 
 
+#: All scalar operations; `theano.scalar.basic` fills it.
+ops = Operations()
+
+
 def as_common_dtype(*variables: Any) -> Iterable[Any]:
     """Return the scalar variables, each cast to the dtype that all of them fit in."""
-    from theano.scalar.basic import cast
-
     dtype = upcast(*(v.dtype for v in variables))
-    return (cast(v, dtype) for v in variables)
+    return (ops.cast(v, dtype) for v in variables)
 
 
 class Scalar(Type):
@@ -340,7 +343,8 @@ def _operator(name: str, reflected: builtins.bool = False) -> Callable[..., Any]
     """The method that applies the op of a name, to the operands in the opposite order if `reflected`."""
 
     def method(self: Any, *others: Any) -> Any:
-        return getattr(_ops(), name)(*others, self) if reflected else getattr(_ops(), name)(self, *others)
+        operation = getattr(ops, name)
+        return operation(*others, self) if reflected else operation(self, *others)
 
     return method
 
@@ -390,32 +394,17 @@ class _scalar_py_operators:
 
     def zeros_like(self, dtype: str | None = None):
         """Return a zero that keeps a link to this variable in the graph."""
-        ops = _ops()
         dtype = self.type.dtype if dtype is None else dtype
-        return ops.second(self, ops.ScalarConstant(get_scalar_type(dtype), 0))
+        return ops.second(self, ScalarConstant(get_scalar_type(dtype), 0))
 
     def ones_like(self, dtype: str | None = None):
         """Return a one that keeps a link to this variable in the graph."""
-        ops = _ops()
         dtype = self.type.dtype if dtype is None else dtype
-        return ops.second(self, ops.ScalarConstant(get_scalar_type(dtype), 1))
+        return ops.second(self, ScalarConstant(get_scalar_type(dtype), 1))
 
     def astype(self, dtype: str):
         """Return the value cast to `dtype`."""
-        return _ops().cast(self, dtype)
-
-
-_basic: Any = None
-
-
-def _ops() -> Any:
-    # The operators live in modules that need this one.
-    global _basic
-    if _basic is None:
-        import theano.scalar.basic
-
-        _basic = theano.scalar.basic
-    return _basic
+        return ops.cast(self, dtype)
 
 
 class ScalarVariable(_scalar_py_operators, Variable):
