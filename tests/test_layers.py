@@ -1,6 +1,7 @@
-"""How the package is built: no class is asked by its name."""
+"""How the package is built: its layers, no circles, no class asked by its name."""
 
 import ast
+import graphlib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,18 @@ import theano
 
 PACKAGE = Path(theano.__file__).parent
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if "tests" not in path.relative_to(PACKAGE).parts)
+
+
+@pytest.fixture(scope="module")
+def imports():
+    """For each module those that it imports, within functions too."""
+    grimp = pytest.importorskip("grimp")
+    graph = grimp.build_graph("theano", cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def test_no_circle_of_imports(imports):
+    list(graphlib.TopologicalSorter(imports).static_order())
 
 
 def _name_of_a_class(node):

@@ -37,6 +37,15 @@ NAMES: dict[str, dict[str, str]] = {
         "theano.tensor.io": "load mpi_cmps send recv isend irecv",
     },
     # Programs that take everything from there count on this name too.
+    "theano.tensor.blas": {
+        "theano.tensor.products": "batched_dot batched_tensordot",
+        "theano.tensor.rewriting.blas": (
+            "GemmOptimizer blas_opt_inplace blas_optdb local_dot22_to_dot22scalar local_dot22_to_ger_or_gemv "
+            "local_dot_to_dot22 local_gemm_to_gemv local_gemm_to_ger local_inplace_gemm local_inplace_gemv "
+            "local_inplace_ger"
+        ),
+    },
+    "theano.tensor.var": {"theano.tensor.sharedvar": "TensorSharedVariable"},
     "theano.tensor.opt": {"theano": "theano"},
     "theano.sandbox.rng_mrg": {"theano": "theano"},
     "theano.tensor.raw_random": {"theano": "theano"},

@@ -49,9 +49,10 @@ class Operations:
     Operations meet again in each other's gradients, and operators of variables stand for all of them.
     """
 
-    def fill(self, definitions: Mapping[str, Any]) -> None:
-        """Take what a module defines, or gathers, into the namespace."""
-        vars(self).update((name, value) for name, value in definitions.items() if not name.startswith("__"))
+    def gather(self, definitions: Mapping[str, Any], names: str = "") -> None:
+        """Take what a module defines or gathers into the namespace: some names, by default all that are public."""
+        chosen = names.split() or [name for name in definitions if not name.startswith("_")]
+        vars(self).update((name, definitions[name]) for name in chosen)
 
     if TYPE_CHECKING:
 

@@ -281,4 +281,4 @@ from theano.scalar.type import ops as _ops
 
 from theano.scalar import pretty  # isort: skip  (registers how scalar expressions print)
 
-_ops.fill(globals())
+_ops.gather(globals())

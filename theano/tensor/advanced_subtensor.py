@@ -12,10 +12,10 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.hooks import Hook
 from theano.gof.op import Op
 from theano.gradient_types import DisconnectedType
-from theano.tensor.conversion import as_tensor_variable, constant
+from theano.tensor.conversion import ShapeError, as_tensor_variable, constant
 from theano.tensor.math import cast, discrete_dtypes, eq, integer_dtypes, switch
 from theano.tensor.slicing import IncrementOp, slice_len
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, ops
 from theano.tensor.type_other import MakeSlice, NoneConst, NoneTypeT, SliceType, make_slice
 
 __all__ = [
@@ -309,9 +309,6 @@ class BaseAdvancedSubtensor(Op):
         return [[True]] + [[False]] * (len(node.inputs) - 1)
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        from theano.tensor.conversion import ShapeError
-        from theano.tensor.reduction import sum as tensor_sum
-
         x = node.inputs[0]
         positions = _positions(x.ndim, node.inputs[1:])
         rank, _ = _layout(positions)
@@ -328,7 +325,7 @@ class BaseAdvancedSubtensor(Op):
                         lengths[d] = length if d not in given else switch(eq(known, 1), length, known)
                         given.add(d)
             elif p.kind == "bool":
-                lengths[rank - 1] = tensor_sum(cast(p.entry, "int64"))
+                lengths[rank - 1] = ops.sum(cast(p.entry, "int64"))
         result = []
         for kind, what in _result_dims(x.ndim, positions):
             if kind == "array":

@@ -447,6 +447,7 @@ from theano.tensor.type import (
     values_eq_approx_remove_inf_nan,
     values_eq_approx_remove_nan,
 )
+from theano.tensor.type import ops as _ops
 from theano.tensor.var import (
     AsTensorError,
     TensorConstant,
@@ -456,3 +457,5 @@ from theano.tensor.var import (
 )
 
 Tensor = TensorType
+
+_ops.gather(globals())

@@ -12,21 +12,17 @@ from typing import Any
 import numpy as np
 
 import theano.scalar
+from theano import aliases
 from theano.gof.graph import Apply
 from theano.gof.op import Op
 from theano.tensor.blas_headers import blas_header_text as blas_header_text
 from theano.tensor.blas_headers import blas_header_version as blas_header_version
 from theano.tensor.blas_headers import ldflags as ldflags
+from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.dimshuffle import DimShuffle
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, ops
 
 _BLAS_DTYPES = ("float16", "float32", "float64", "complex64", "complex128")
-
-
-def _tensor(x: Any) -> Any:
-    from theano.tensor.basic import as_tensor_variable
-
-    return as_tensor_variable(x)
 
 
 class InconsistencyError(Exception):
@@ -67,7 +63,7 @@ class Gemv(_Accumulating):
     """
 
     def make_node(self, y: Any, alpha: Any, A: Any, x: Any, beta: Any) -> Apply:
-        y, alpha, A, x, beta = (_tensor(v) for v in (y, alpha, A, x, beta))
+        y, alpha, A, x, beta = (as_tensor_variable(v) for v in (y, alpha, A, x, beta))
         if not y.dtype == A.dtype == x.dtype:
             raise TypeError("Gemv requires matching dtypes", (y.dtype, A.dtype, x.dtype))
         for name, var, ndim in (("A", A, 2), ("x", x, 1), ("y", y, 1), ("alpha", alpha, 0), ("beta", beta, 0)):
@@ -94,11 +90,9 @@ class Gemv(_Accumulating):
         out_storage[0][0] = np.asarray(out, dtype=y.dtype)
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
-        from theano.tensor import dot, outer
-
         y, alpha, A, x, beta = inputs
         (g,) = output_grads
-        return [beta * g, dot(g, dot(A, x)), alpha * outer(g, x), alpha * dot(A.T, g), dot(g, y)]
+        return [beta * g, ops.dot(g, ops.dot(A, x)), alpha * ops.outer(g, x), alpha * ops.dot(A.T, g), ops.dot(g, y)]
 
     def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
         rows, columns = inputs[2]
@@ -129,7 +123,7 @@ class Ger(_Accumulating):
         return f"{type(self).__name__}{{{'destructive' if self.destructive else 'non-destructive'}}}"
 
     def make_node(self, A: Any, alpha: Any, x: Any, y: Any) -> Apply:
-        A, alpha, x, y = (_tensor(v) for v in (A, alpha, x, y))
+        A, alpha, x, y = (as_tensor_variable(v) for v in (A, alpha, x, y))
         if not A.dtype == x.dtype == y.dtype == alpha.dtype:
             raise TypeError("ger requires matching dtypes", (A.dtype, alpha.dtype, x.dtype, y.dtype))
         if alpha.ndim != 0:
@@ -150,11 +144,9 @@ class Ger(_Accumulating):
         out_storage[0][0] = out
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
-        from theano.tensor import dot
-
         _, alpha, x, y = inputs
         (g,) = output_grads
-        return [g, dot(x, dot(g, y)), alpha * dot(g, y), alpha * dot(g.T, x)]
+        return [g, ops.dot(x, ops.dot(g, y)), alpha * ops.dot(g, y), alpha * ops.dot(g.T, x)]
 
     def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
         rows, columns = inputs[0]
@@ -189,7 +181,7 @@ class Gemm(_Accumulating, GemmRelated):
     def make_node(self, *inputs: Any) -> Apply:
         if len(inputs) != 5:
             raise TypeError(f"Wrong number of inputs for {self} (expected 5, got {len(inputs)})")
-        z, a, x, y, b = (_tensor(v) for v in inputs)
+        z, a, x, y, b = (as_tensor_variable(v) for v in inputs)
         z_dims, x_dims, y_dims = z.ndim, x.ndim, y.ndim
         if z_dims != 2:
             raise TypeError(self.E_rank, z)
@@ -236,11 +228,9 @@ class Gemm(_Accumulating, GemmRelated):
         return [(x[0], y[1])] if node.inputs[0].broadcastable == (False, False) else [z]
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
-        from theano.tensor import dot
-
         z, a, x, y, b = inputs
         (g,) = output_grads
-        return [b * g, (g * dot(x, y)).sum(), a * dot(g, y.T), a * dot(x.T, g), (g * z).sum()]
+        return [b * g, (g * ops.dot(x, y)).sum(), a * ops.dot(g, y.T), a * ops.dot(x.T, g), (g * z).sum()]
 
     def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
         (rows, inner), (_, columns) = inputs[2], inputs[3]
@@ -256,7 +246,7 @@ class Dot22(GemmRelated):
     """``dot(x, y)`` of two matrices of one floating-point dtype."""
 
     def make_node(self, x: Any, y: Any) -> Apply:
-        x, y = _tensor(x), _tensor(y)
+        x, y = as_tensor_variable(x), as_tensor_variable(y)
         for var in (x, y):
             if var.dtype not in _BLAS_DTYPES:
                 raise TypeError("Dot22 of type", var.dtype)
@@ -274,21 +264,17 @@ class Dot22(GemmRelated):
         return [(input_shapes[0][0], input_shapes[1][1])]
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
-        from theano.tensor import dot
-
         x, y = inputs
         (g,) = output_grads
-        return [dot(g, y.T), dot(x.T, g)]
+        return [ops.dot(g, y.T), ops.dot(x.T, g)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        from theano.tensor import dot
-
         x, y = inputs
         terms = []
         if eval_points[0] is not None:
-            terms.append(dot(eval_points[0], y))
+            terms.append(ops.dot(eval_points[0], y))
         if eval_points[1] is not None:
-            terms.append(dot(x, eval_points[1]))
+            terms.append(ops.dot(x, eval_points[1]))
         return [sum(terms[1:], terms[0]) if terms else None]
 
     def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
@@ -303,7 +289,7 @@ class Dot22Scalar(GemmRelated):
     """``a * dot(x, y)`` of two matrices and a scalar of one floating-point dtype."""
 
     def make_node(self, x: Any, y: Any, a: Any) -> Apply:
-        x, y, a = _tensor(x), _tensor(y), _tensor(a)
+        x, y, a = as_tensor_variable(x), as_tensor_variable(y), as_tensor_variable(a)
         if a.ndim != 0:
             raise TypeError(Gemm.E_scalar, a)
         if x.ndim != 2 or y.ndim != 2:
@@ -322,11 +308,9 @@ class Dot22Scalar(GemmRelated):
         return [(input_shapes[0][0], input_shapes[1][1])]
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
-        from theano.tensor import dot
-
         x, y, a = inputs
         (g,) = output_grads
-        return [a * dot(g, y.T), a * dot(x.T, g), (g * dot(x, y)).sum()]
+        return [a * ops.dot(g, y.T), a * ops.dot(x.T, g), (g * ops.dot(x, y)).sum()]
 
     def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
         (rows, inner), (_, columns) = inputs[0], inputs[1]
@@ -348,7 +332,7 @@ class BatchedDot(Op):
     def make_node(self, *inputs: Any) -> Apply:
         if len(inputs) != 2:
             raise TypeError(f"theano.tensor.blas.BatchedDot: two arguments required, but {len(inputs)} given.")
-        x, y = (_tensor(v) for v in inputs)
+        x, y = (as_tensor_variable(v) for v in inputs)
         for name, var in (("first", x), ("second", y)):
             if var.ndim not in (2, 3):
                 raise TypeError(
@@ -380,28 +364,25 @@ class BatchedDot(Op):
         return [(*xshp[:-1], *yshp[2:])]
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        from theano.tensor.products import batched_dot
-        from theano.tensor.shaping import patternbroadcast
-
         x, y = inputs
         (gz,) = grads
         xdim, ydim = x.ndim, y.ndim
         if xdim == 2 and ydim == 2:
             xgrad, ygrad = gz.dimshuffle(0, "x") * y, gz.dimshuffle(0, "x") * x
         elif xdim == 2:
-            xgrad = batched_dot(gz, y.dimshuffle(0, 2, 1))
+            xgrad = ops.batched_dot(gz, y.dimshuffle(0, 2, 1))
             ygrad = x.dimshuffle(0, 1, "x") * gz.dimshuffle(0, "x", 1)
         elif ydim == 2:
             xgrad = gz.dimshuffle(0, 1, "x") * y.dimshuffle(0, "x", 1)
-            ygrad = batched_dot(x.dimshuffle(0, 2, 1), gz)
+            ygrad = ops.batched_dot(x.dimshuffle(0, 2, 1), gz)
         else:
-            xgrad = batched_dot(gz, y.dimshuffle(0, 2, 1))
-            ygrad = batched_dot(x.dimshuffle(0, 2, 1), gz)
+            xgrad = ops.batched_dot(gz, y.dimshuffle(0, 2, 1))
+            ygrad = ops.batched_dot(x.dimshuffle(0, 2, 1), gz)
         # The product may lose a broadcastable dimension that the input had.
         if xgrad.broadcastable != x.broadcastable:
-            xgrad = patternbroadcast(xgrad, x.broadcastable)
+            xgrad = ops.patternbroadcast(xgrad, x.broadcastable)
         if ygrad.broadcastable != y.broadcastable:
-            ygrad = patternbroadcast(ygrad, y.broadcastable)
+            ygrad = ops.patternbroadcast(ygrad, y.broadcastable)
         return [xgrad, ygrad]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
@@ -419,8 +400,6 @@ _batched_dot = BatchedDot()
 
 def _as_scalar(res: Any, dtype: str | None = None) -> Any:
     """`res` as a 0-d tensor if all its dimensions are broadcastable, else None."""
-    from theano.tensor.basic import cast
-
     dtype = res.type.dtype if dtype is None else dtype
     if res.type.ndim and not all(res.type.broadcastable):
         return None
@@ -433,7 +412,7 @@ def _as_scalar(res: Any, dtype: str | None = None) -> Any:
         return scalar
     # Gemm's scalars have the dtype of its matrices: narrowing one would change the value.
     if theano.scalar.upcast(scalar.type.dtype, dtype) == dtype:
-        return cast(scalar, dtype)
+        return ops.cast(scalar, dtype)
     return None
 
 
@@ -452,32 +431,7 @@ def _is_real_vector(res: Any) -> bool:
     return res.type.ndim == 1 and res.type.dtype in ("float16", "float32", "float64") and not res.type.broadcastable[0]
 
 
-_REWRITES = frozenset(
-    (
-        "GemmOptimizer",
-        "blas_opt_inplace",
-        "blas_optdb",
-        "local_dot22_to_dot22scalar",
-        "local_dot22_to_ger_or_gemv",
-        "local_dot_to_dot22",
-        "local_gemm_to_gemv",
-        "local_gemm_to_ger",
-        "local_inplace_gemm",
-        "local_inplace_gemv",
-        "local_inplace_ger",
-    )
-)
+__getattr__, __dir__ = aliases.lazy(__name__)
 
 
-def __getattr__(name: str) -> Any:
-    # Documented here; their homes import this module.
-    if name in ("batched_dot", "batched_tensordot"):
-        from theano.tensor import products
-
-        return getattr(products, name)
-    if name in _REWRITES:
-        from theano.tensor.rewriting import blas as rewrites
-
-        return getattr(rewrites, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+ops.gather(globals(), "BatchedDot")

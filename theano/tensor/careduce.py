@@ -13,9 +13,10 @@ from theano.configdefaults import config
 from theano.gof import Apply, Op
 from theano.scalar.op import BinaryScalarOp, ScalarOp
 from theano.scalar.output_types import upcast_out
+from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.dimshuffle import dim_shuffle
 from theano.tensor.elemwise_eval import resolve_function
-from theano.tensor.type import tensor_type
+from theano.tensor.type import ops, tensor_type
 
 _SUM_DTYPE = {
     "bool": "int64",
@@ -79,8 +80,6 @@ class CAReduce(Op):
 
     def make_node(self, input: typing.Any) -> Apply:
         """Return the node for a tensor that has the dimensions to be reduced."""
-        from theano.tensor.basic import as_tensor_variable
-
         x = as_tensor_variable(input)
         op = self
         ndim = x.type.ndim
@@ -184,11 +183,9 @@ class MaxOrMinusInfinity(CAReduce):
 
     def L_op(self, inputs: Sequence[typing.Any], outputs: Sequence[typing.Any], grads: Sequence[typing.Any]) -> list:
         """Return the gradient: that of the result, wherever the maximum is."""
-        from theano.tensor.reduction import eq, makeKeepDims
-
         (x,), (top,), (gz,) = inputs, outputs, grads
         axes = self._axes(x.type.ndim)
-        return [eq(makeKeepDims(x, top, axes), x) * makeKeepDims(x, gz, axes)]
+        return [ops.eq(ops.makeKeepDims(x, top, axes), x) * ops.makeKeepDims(x, gz, axes)]
 
     def __str__(self) -> str:
         name = type(self).__name__
@@ -208,11 +205,9 @@ class _TruthReduce(CAReduce):
         return "bool"
 
     def make_node(self, input: typing.Any) -> Apply:
-        from theano.tensor.basic import as_tensor_variable, neq
-
         x = as_tensor_variable(input)
         if x.type.dtype != "bool":
-            x = neq(x, 0)
+            x = ops.neq(x, 0)
         return super().make_node(x)
 
     def __str__(self) -> str:
@@ -313,8 +308,6 @@ class CAReduceDtype(CAReduce):
 
     def make_node(self, input: typing.Any) -> Apply:
         """Return the node, of an op whose dtypes are those for the input."""
-        from theano.tensor.basic import as_tensor_variable
-
         x = as_tensor_variable(input)
         dtype = self._output_dtype(x.type.dtype)
         acc_dtype = self._acc_dtype(x.type.dtype)
@@ -360,12 +353,10 @@ class Sum(CAReduceDtype):
 
     def L_op(self, inp: Sequence[typing.Any], out: Sequence[typing.Any], grads: Sequence[typing.Any]) -> list:
         """Return the gradient of the sum at each of its elements."""
-        from theano.tensor.elemwise import elemwise_of
-
         (x,) = inp
         if out[0].type.numpy_dtype.kind not in "fc":
             return [x.zeros_like(dtype=config.floatX)]
-        return [elemwise_of(scal.second)(x, self._spread(x, grads[0]))]
+        return [ops.elemwise_of(scal.second)(x, self._spread(x, grads[0]))]
 
     def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
         """Return the sum of the directions: it is linear."""
@@ -410,38 +401,34 @@ class Prod(CAReduceDtype):
         That is the whole product divided by the element where no element of the group is 0. With one 0 in a group only
         that element has a gradient, the product of the others; with more there is none.
         """
-        from theano.tensor import basic as T
-
         (x,) = inp
         (gz,) = grads
         if out[0].type.numpy_dtype.kind not in "fc":
             return [x.zeros_like(dtype=config.floatX)]
-        gz = T.as_tensor_variable(gz)
+        gz = as_tensor_variable(gz)
         product = self(x)
         spread_gz = self._spread(x, gz)
-        quotient = T.mul(spread_gz, self._spread(x, product)) / x
+        quotient = ops.mul(spread_gz, self._spread(x, product)) / x
         if self.no_zeros_in_input:
             return [quotient]
-        is_zero = T.eq(x, 0.0)
-        n_zeros = T.sum(is_zero, axis=self.axis)
-        groups_without = self._spread(x, T.eq(n_zeros, 0))
-        lone_zero = T.and_(self._spread(x, T.eq(n_zeros, 1)), is_zero)
+        is_zero = ops.eq(x, 0.0)
+        n_zeros = ops.sum(is_zero, axis=self.axis)
+        groups_without = self._spread(x, ops.eq(n_zeros, 0))
+        lone_zero = ops.and_(self._spread(x, ops.eq(n_zeros, 1)), is_zero)
         others = ProdWithoutZeros(axis=self.axis, dtype=self.dtype, acc_dtype=self.acc_dtype)(x)
-        at_lone_zero = T.switch(lone_zero, self._spread(x, others) * spread_gz, 0.0)
-        return [T.switch(groups_without, quotient, at_lone_zero)]
+        at_lone_zero = ops.switch(lone_zero, self._spread(x, others) * spread_gz, 0.0)
+        return [ops.switch(groups_without, quotient, at_lone_zero)]
 
     def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
         """Return the derivatives of the product at each element, times the direction, summed."""
-        from theano.tensor import basic as T
-
         (x,), (point,) = inputs, eval_points
         out = self(x)
         if point is None:
             return [None]
         if out.type.numpy_dtype.kind not in "fc":
             return [out.zeros_like(dtype=config.floatX)]
-        (others,) = self.L_op([x], [out], [T.ones_like(out)])
-        return [T.sum(others * point, axis=self.axis, dtype=out.type.dtype)]
+        (others,) = self.L_op([x], [out], [ops.ones_like(out)])
+        return [ops.sum(others * point, axis=self.axis, dtype=out.type.dtype)]
 
     def c_code_cache_version(self) -> tuple:
         return (1,)

@@ -11,7 +11,7 @@ import numpy as np
 from theano import scalar as scal
 from theano.gof import hooks
 from theano.gof.graph import Apply, Constant, Variable
-from theano.tensor.type import TensorType, tensor_type
+from theano.tensor.type import TensorType, ops, tensor_type
 from theano.tensor.var import AsTensorError, TensorConstant, TensorConstantSignature, TensorVariable
 
 
@@ -69,18 +69,14 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
         x = x.default_output()
     if isinstance(x, Variable):
         if isinstance(x.type, scal.Scalar):
-            from theano.tensor.from_scalars import tensor_from_scalar
-
-            x = tensor_from_scalar(x)
+            x = ops.tensor_from_scalar(x)
         if not isinstance(x.type, TensorType):
             raise AsTensorError("The type of a tensor variable has to be a TensorType.", x, x.type)
         return x if ndim is None or x.type.ndim == ndim else _with_ndim(x, ndim)
     if isinstance(x, (tuple, list)) and any(isinstance(item, (Variable, tuple, list)) for item in x):
         if _holds_variable(x):
-            from theano.tensor.joining import stack
-
             try:
-                stacked = stack([as_tensor_variable(item) for item in x])
+                stacked = ops.stack([as_tensor_variable(item) for item in x])
             except (TypeError, ValueError):
                 pass
             else:
@@ -327,19 +323,14 @@ def _value_of_constant(v: Any) -> np.ndarray:
 
 @cache
 def _op_classes() -> tuple[Any, ...]:
-    """The classes of Ops that values are followed through; imported late, for their modules need this one."""
+    """The classes of Ops that values are followed through; found when first asked, for their modules need this one."""
     from theano.gof.copying import DeepCopyOp, OutputGuard
     from theano.raise_op import Assert
-    from theano.tensor.creation import Alloc
-    from theano.tensor.elemwise import DimShuffle, Elemwise
-    from theano.tensor.from_scalars import MakeVector, ScalarFromTensor, TensorFromScalar
-    from theano.tensor.joining import Join
-    from theano.tensor.shapes import Rebroadcast, Shape, Shape_i
-    from theano.tensor.shaping import Reshape
-    from theano.tensor.subtensor import Subtensor, get_idx_list
-
-    movers = (Alloc, DimShuffle, Rebroadcast, OutputGuard, DeepCopyOp, TensorFromScalar, ScalarFromTensor, Reshape)
-    return movers, Shape_i, Assert, Elemwise, Subtensor, get_idx_list, (Join, MakeVector, Shape)
+    movers = (
+        ops.Alloc, ops.DimShuffle, ops.Rebroadcast, OutputGuard, DeepCopyOp, ops.TensorFromScalar, ops.ScalarFromTensor,
+        ops.Reshape,
+    )  # fmt: skip
+    return movers, ops.Shape_i, Assert, ops.Elemwise, ops.Subtensor, ops.get_idx_list, (ops.Join, ops.MakeVector, ops.Shape)
 
 
 def _step_to_constant(v: Any, node: Apply, elemwise: bool, max_recur: int) -> Any:
@@ -422,9 +413,7 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
     except NotScalarConstantError:
         pass
     if isinstance(x, scal.ScalarVariable):
-        from theano.tensor.from_scalars import tensor_from_scalar
-
-        return tensor_from_scalar(x)
+        return ops.tensor_from_scalar(x)
     return x
 
 
@@ -454,13 +443,6 @@ def get_vector_length(v: Any) -> int:
 
 
 def _vector_length(v: Any) -> int | None:
-    from theano.tensor.creation import ARange
-    from theano.tensor.elemwise import Elemwise
-    from theano.tensor.from_scalars import MakeVector
-    from theano.tensor.joining import Join
-    from theano.tensor.shapes import Shape, SpecifyShape
-    from theano.tensor.subtensor import Subtensor, get_idx_list
-
     if v.type.broadcastable[0]:
         return 1
     if isinstance(v, Constant):
@@ -469,24 +451,24 @@ def _vector_length(v: Any) -> int | None:
         return None
     op, inputs = v.owner.op, v.owner.inputs
     try:
-        if isinstance(op, Join):
+        if isinstance(op, ops.Join):
             lengths = [_vector_length(piece) for piece in inputs[1:]]
             return None if None in lengths else sum(lengths)
-        if isinstance(op, MakeVector):
+        if isinstance(op, ops.MakeVector):
             return len(inputs)
-        if isinstance(op, Shape):
+        if isinstance(op, ops.Shape):
             return inputs[0].type.ndim
-        if isinstance(op, SpecifyShape):
+        if isinstance(op, ops.SpecifyShape):
             return int(get_scalar_constant_value(inputs[1]))
-        if isinstance(op, Subtensor):
-            (index,) = get_idx_list(inputs, op.idx_list)
+        if isinstance(op, ops.Subtensor):
+            (index,) = ops.get_idx_list(inputs, op.idx_list)
             bounds = [None if b is None else int(get_scalar_constant_value(b)) for b in (index.start, index.stop, index.step)]
             whole = _vector_length(inputs[0])
             return None if whole is None else len(range(*slice(*bounds).indices(whole)))
-        if isinstance(op, ARange):
+        if isinstance(op, ops.ARange):
             start, stop, step = (get_scalar_constant_value(x) for x in inputs)
             return max(0, int(np.ceil((stop - start) / step)))
-        if isinstance(op, Elemwise):
+        if isinstance(op, ops.Elemwise):
             for x in inputs:
                 if not x.type.broadcastable[0]:
                     length = _vector_length(x)

@@ -21,7 +21,7 @@ from theano.tensor.conversion import (
     get_scalar_constant_value,
 )
 from theano.tensor.math import discrete_dtypes, fill, int_dtypes, maximum, uint_dtypes
-from theano.tensor.type import TensorType, tensor_type
+from theano.tensor.type import TensorType, ops, tensor_type
 
 
 def shape_entries(shape: Sequence[Any]) -> tuple[list[Any], tuple[bool, ...]]:
@@ -99,8 +99,6 @@ class Alloc(Op):
         return [[True]] + [[False]] * (len(node.inputs) - 1)
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        from theano.tensor.shaping import unbroadcast
-
         value, gz = inputs[0], grads[0]
         new_axes = gz.ndim - value.ndim
         spread = [
@@ -115,7 +113,7 @@ class Alloc(Op):
             gx = gx.sum(axis=list(range(new_axes)))
         unspread = [i for i, (a, b) in enumerate(zip(gx.broadcastable, value.broadcastable)) if a and not b]
         if unspread:
-            gx = unbroadcast(gx, *unspread)
+            gx = ops.unbroadcast(gx, *unspread)
         return [gx] + [DisconnectedType()() for _ in inputs[1:]]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
@@ -221,9 +219,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None):
     """Return a tensor of `shape` whose elements are all `fill_value`."""
     value = as_tensor_variable(fill_value)
     if dtype:
-        from theano.tensor.math import cast
-
-        value = cast(value, dtype)
+        value = ops.cast(value, dtype)
     return alloc(value, *_as_shape(shape))
 
 
@@ -258,10 +254,8 @@ def ones_like(model: Any, dtype: Any = None, opt: bool = False):
 
 def full_like(model: Any, fill_value: Any, dtype: Any = None):
     """Return `fill_value` in the shape of `model`, with the dtype of `model` by default."""
-    from theano.tensor.math import cast
-
     model = as_tensor_variable(model)
-    return fill(model, cast(fill_value, dtype or model.dtype))
+    return fill(model, ops.cast(fill_value, dtype or model.dtype))
 
 
 def empty_like(model: Any, dtype: Any = None):
@@ -392,21 +386,19 @@ class ARange(Op):
         output_storage[0][0] = np.arange(start, stop, step, dtype=self.dtype)
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        from theano.tensor.math import cast, ceil, int_div
-
         start, stop, step = node.inputs
         known_step, known_start = _known(step), _known(start)
         discrete = all(x.dtype in discrete_dtypes for x in node.inputs)
         if discrete and known_step == 1:
-            stop = cast(stop, "int64")
-            span = stop if known_start == 0 else stop - cast(start, "int64")
+            stop = ops.cast(stop, "int64")
+            span = stop if known_start == 0 else stop - ops.cast(start, "int64")
             return [(maximum(span, 0),)]
         if discrete:
-            start, stop, step = (cast(x, "int64") for x in (start, stop, step))
+            start, stop, step = (ops.cast(x, "int64") for x in (start, stop, step))
             # Minus the floor of minus the span over the step is the ceiling, for either sign of the step.
-            return [(maximum(-int_div(start - stop, step), 0),)]
-        steps = ceil(cast(stop - start, "float64") / step)
-        return [(maximum(cast(steps, "int64"), 0),)]
+            return [(maximum(-ops.int_div(start - stop, step), 0),)]
+        steps = ops.ceil(ops.cast(stop - start, "float64") / step)
+        return [(maximum(ops.cast(steps, "int64"), 0),)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], [False], [True]]

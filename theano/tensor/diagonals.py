@@ -12,7 +12,7 @@ from theano.gof.op import Op
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange, zeros_like
 from theano.tensor.math import maximum, minimum
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, ops
 
 
 class ExtractDiag(Op):
@@ -60,18 +60,16 @@ class ExtractDiag(Op):
         output_storage[0][0] = result
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        from theano.tensor.subtensor import set_subtensor
-
         (x,), (gz,) = inputs, grads
         if x.ndim == 2 and (self.axis1 % 2, self.axis2 % 2) == (0, 1):
             rows = arange(gz.shape[0]) + max(-self.offset, 0)
             columns = arange(gz.shape[0]) + max(self.offset, 0)
-            return [set_subtensor(zeros_like(x, dtype=gz.dtype)[rows, columns], gz)]
+            return [ops.set_subtensor(zeros_like(x, dtype=gz.dtype)[rows, columns], gz)]
         axis1, axis2 = self.axis1 % x.ndim, self.axis2 % x.ndim
         others = [i for i in range(x.ndim) if i not in (axis1, axis2)]
         moved = zeros_like(x, dtype=gz.dtype).dimshuffle(axis1, axis2, *others)
         along = arange(gz.shape[-1])
-        filled = set_subtensor(
+        filled = ops.set_subtensor(
             moved[along + max(-self.offset, 0), along + max(self.offset, 0)],
             gz.dimshuffle(gz.ndim - 1, *range(gz.ndim - 1)),
         )

@@ -10,7 +10,8 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import Apply, Op
-from theano.tensor.type import TensorType, tensor_type
+from theano.tensor.conversion import as_tensor_variable, constant
+from theano.tensor.type import TensorType, ops, tensor_type
 
 
 class DimShuffle(Op):
@@ -90,8 +91,6 @@ class DimShuffle(Op):
         type_ = getattr(_input, "type", None)
         out_type = self._types.get(type_)
         if out_type is None:
-            from theano.tensor.basic import as_tensor_variable
-
             _input = as_tensor_variable(_input)
             type_ = _input.type
             out_type = self._types[type_] = self._out_type(type_)
@@ -135,8 +134,6 @@ class DimShuffle(Op):
 
     def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list[tuple]:
         (shape,) = shapes
-        from theano.tensor.basic import constant
-
         return [tuple(constant(1, dtype="int64") if j == "x" else shape[j] for j in self.new_order)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list:
@@ -147,14 +144,12 @@ class DimShuffle(Op):
     def grad(self, inp: Sequence[Any], grads: Sequence[Any]) -> list:
         (x,) = inp
         (gz,) = grads
-        from theano.tensor.basic import addbroadcast, as_tensor_variable, zeros_like
-
         if x.type.numpy_dtype.kind in "biu":
-            return [zeros_like(x, dtype=config.floatX)]
+            return [ops.zeros_like(x, dtype=config.floatX)]
         gz = as_tensor_variable(gz)
         not_broadcast = [i for i in self.augment if not gz.type.broadcastable[i]]
         if not_broadcast:
-            gz = addbroadcast(gz, *not_broadcast)
+            gz = ops.addbroadcast(gz, *not_broadcast)
         order: list[Any] = ["x"] * len(self.input_broadcastable)
         for i, j in enumerate(self.new_order):
             if j != "x":
@@ -179,3 +174,6 @@ def dim_shuffle(input_broadcastable: tuple[bool, ...], new_order: tuple[Any, ...
         return _cached(input_broadcastable, new_order)
     except TypeError:
         return DimShuffle(input_broadcastable, new_order)
+
+
+ops.gather(globals(), "dim_shuffle")

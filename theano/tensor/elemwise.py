@@ -28,10 +28,11 @@ from theano.tensor.careduce import (  # noqa: F401
     Sum,
     mul_without_zeros,
 )
+from theano.tensor.conversion import as_tensor_variable, constant, is_evidently
 from theano.tensor.dimshuffle import DimShuffle, dim_shuffle  # noqa: F401
 from theano.tensor.dimshuffle_print import DimShufflePrinter  # noqa: F401
 from theano.tensor.elemwise_eval import check_shapes, evaluate, evaluator, resolve_function
-from theano.tensor.type import TensorType, tensor_type
+from theano.tensor.type import TensorType, ops, tensor_type
 from theano.tensor.var import TensorConstant
 
 
@@ -214,8 +215,6 @@ class Elemwise(Op):
 
     def infer_shape(self, node: Apply, i_shapes: Sequence[typing.Any]) -> list[tuple]:
         """Return the shape of the outputs: each length that of an input that is not repeated there."""
-        from theano.tensor.basic import constant
-
         shape: list[typing.Any] = []
         for dim, repeated in enumerate(node.outputs[0].type.broadcastable):
             if repeated:
@@ -268,36 +267,30 @@ class Elemwise(Op):
 
     def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
         """Return the derivatives of the outputs along `eval_points`."""
-        from theano.tensor.basic import cast, constant, fill, zeros_like
-        from theano.tensor.basic import complex as complex_of
-
         outs = self(*inputs, return_list=True)
         result: list[typing.Any] = []
         for i, out in enumerate(outs):
             if out.type.numpy_dtype.kind in "biu":
-                result.append(zeros_like(out, dtype=config.floatX))
+                result.append(ops.zeros_like(out, dtype=config.floatX))
                 continue
             # The gradient is that of a real number: for a complex output that of its real part, and of its imaginary one.
             parts = []
             for seed in (1, 1j) if out.type.numpy_dtype.kind == "c" else (1,):
                 unit = constant(np.array(seed, dtype=out.type.dtype))
-                seeds = [fill(o, unit) if k == i else zeros_like(o) for k, o in enumerate(outs)]
+                seeds = [ops.fill(o, unit) if k == i else ops.zeros_like(o) for k, o in enumerate(outs)]
                 parts.append(self._along(self._gradients(inputs, outs, seeds), eval_points))
             if all(part is None for part in parts):
-                result.append(zeros_like(out))
+                result.append(ops.zeros_like(out))
             elif len(parts) == 1:
                 result.append(parts[0])
             else:
                 dtype = "float32" if out.type.dtype == "complex64" else "float64"
-                real, imag = (zeros_like(out, dtype=dtype) if part is None else cast(part, dtype) for part in parts)
-                result.append(complex_of(real, imag))
+                real, imag = (ops.zeros_like(out, dtype=dtype) if part is None else ops.cast(part, dtype) for part in parts)
+                result.append(ops.complex(real, imag))
         return result
 
     def _along(self, gradients: Sequence[typing.Any], points: Sequence[typing.Any]) -> typing.Any:
         # The sum of the gradients' products with the directions; None if nothing flows.
-        from theano.tensor.basic import conj, real
-        from theano.tensor.conversion import is_evidently
-
         total: typing.Any = None
         for i, (g, point) in enumerate(zip(gradients, points)):
             if point is None or isinstance(point.type, DisconnectedType) or isinstance(g.type, DisconnectedType):
@@ -308,7 +301,7 @@ class Elemwise(Op):
             if isinstance(g.type, NullType):
                 raise NotImplementedError(f"The derivative of {self} with respect to input {i}: {g.type.why_null}")
             if g.type.numpy_dtype.kind == "c" or point.type.numpy_dtype.kind == "c":
-                term = real(conj(g) * point)
+                term = ops.real(ops.conj(g) * point)
             else:
                 term = g * point
             total = term if total is None else total + term
@@ -340,19 +333,15 @@ class Elemwise(Op):
 
 
 def _as_tensor(x: typing.Any) -> typing.Any:
-    from theano.tensor.basic import as_tensor_variable
-
     return as_tensor_variable(x)
 
 
 def _fit(x: typing.Any, g: typing.Any, out_pattern: tuple[bool, ...]) -> typing.Any:
     # Give the gradient the shape of the input.
-    from theano.tensor.basic import sum as tensor_sum
-
     pattern = x.type.broadcastable
     axes = [i for i, (ours, theirs) in enumerate(zip(pattern, g.type.broadcastable)) if ours and not theirs]
     if axes:
-        summed = tensor_sum(g, axis=axes, dtype=g.type.dtype)
+        summed = ops.sum(g, axis=axes, dtype=g.type.dtype)
         kept = iter(range(len(pattern)))
         order = tuple("x" if i in axes else next(kept) for i in range(len(pattern)))
         g = dim_shuffle(summed.type.broadcastable, order)(summed)
@@ -428,8 +417,8 @@ class _Recipe:
 
     def __call__(self, sources: Sequence[typing.Any], ndim: int) -> list:
         values: list[typing.Any] = [*sources, *([None] * (self.n_slots - len(sources)))]
-        for slot, constant in self.constants:
-            values[slot] = dim_shuffle((), ("x",) * ndim)(constant.clone())
+        for slot, known in self.constants:
+            values[slot] = dim_shuffle((), ("x",) * ndim)(known.clone())
         for op, ins, outs in self.steps:
             for slot, value in zip(outs, op(*[values[i] for i in ins], return_list=True)):
                 values[slot] = value
@@ -440,3 +429,6 @@ class _Recipe:
 def elemwise_of(scalar_op: ScalarOp) -> Elemwise:
     """Return the :class:`Elemwise` of a scalar op, without a name; the same one for equal ops."""
     return Elemwise(scalar_op)
+
+
+ops.gather(globals(), "elemwise_of")

@@ -12,6 +12,7 @@ from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
 from theano.gradient_types import DisconnectedType, grad_undefined
+from theano.raise_op import Assert
 from theano.tensor.choosing import flatnonzero
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.creation import alloc, arange, zeros, zeros_for_grad, zeros_like
@@ -23,7 +24,7 @@ from theano.tensor.reduction import all as tensor_all
 from theano.tensor.reduction import sum as tensor_sum
 from theano.tensor.shapes import Shape_i
 from theano.tensor.subtensor import advanced_inc_subtensor1, inc_subtensor, set_subtensor
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, ops
 
 
 class CpuContiguous(Op):
@@ -172,8 +173,6 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     if x.dtype not in integer_dtypes:
         raise TypeError(f"bincount takes integers, got {x.type}")
     if assert_nonneg:
-        from theano.tensor.opt import Assert
-
         x = Assert("Input to bincount has negative values!")(x, tensor_all(ge(x, 0)))
     length = CountLength()(x)
     if minlength is not None:
@@ -582,3 +581,6 @@ class Unique(Op):
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         return [grad_undefined(self, 0, inputs[0])]
+
+
+ops.gather(globals(), "compress cumprod cumsum repeat searchsorted squeeze")

@@ -15,7 +15,7 @@ from theano.printing.pretty import pprint
 from theano.scalar.convert import number_of
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.math import discrete_dtypes
-from theano.tensor.type import TensorType, tensor_type
+from theano.tensor.type import TensorType, ops, tensor_type
 
 
 class MakeVector(Op):
@@ -39,9 +39,7 @@ class MakeVector(Op):
                         raise TypeError(f"MakeVector of dtype {self.dtype} cannot hold the constant {x.data}")
                     x = converted
                 elif scal.upcast(self.dtype, x.type.dtype) == self.dtype:
-                    from theano.tensor.math import cast
-
-                    x = cast(x, self.dtype)
+                    x = ops.cast(x, self.dtype)
                 else:
                     raise TypeError(
                         f"MakeVector of dtype {self.dtype} cannot hold an input of dtype {x.type.dtype} without loss"

@@ -12,6 +12,7 @@ from theano.configdefaults import config
 from theano.printing.pretty import FunctionPrinter, IgnorePrinter, OperatorPrinter, PatternPrinter, pprint
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.elemwise import Elemwise
+from theano.tensor.type import ops
 
 int_dtypes = tuple(map(str, scal.int_types))
 uint_dtypes = tuple(map(str, scal.uint_types))
@@ -207,9 +208,7 @@ def imag(z: Any):
     z = as_tensor_variable(z)
     if z.dtype in complex_dtypes:
         return _imag(z)
-    from theano.tensor.creation import zeros_like
-
-    return zeros_like(z)
+    return ops.zeros_like(z)
 
 
 def isnan(a: Any):
@@ -225,9 +224,7 @@ def isinf(a: Any):
 
 
 def _all_false(a: Any):
-    from theano.tensor.creation import alloc
-
-    return alloc(np.asarray(False), *[a.shape[i] for i in range(a.ndim)])
+    return ops.alloc(np.asarray(False), *[a.shape[i] for i in range(a.ndim)])
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
@@ -264,9 +261,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
 
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     """Return whether :func:`isclose` holds for all elements, as ``numpy.allclose``."""
-    from theano.tensor.reduction import all
-
-    return all(isclose(a, b, rtol, atol, equal_nan))
+    return ops.all(isclose(a, b, rtol, atol, equal_nan))
 
 
 def round(a: Any, mode: str | None = None):
@@ -344,20 +339,14 @@ def smallest(*args: Any):
     """Return the elementwise minimum of the arguments; of two with :func:`minimum`, of more as a reduction."""
     if len(args) == 2:
         return minimum(*args)
-    from theano.tensor.joining import stack
-    from theano.tensor.reduction import min
-
-    return min(stack(args), axis=0)
+    return ops.min(ops.stack(args), axis=0)
 
 
 def largest(*args: Any):
     """Return the elementwise maximum of the arguments; of two with :func:`maximum`, of more as a reduction."""
     if len(args) == 2:
         return maximum(*args)
-    from theano.tensor.joining import stack
-    from theano.tensor.reduction import max
-
-    return max(stack(args), axis=0)
+    return ops.max(ops.stack(args), axis=0)
 
 
 def _conversion(scalar_op: Any, name: str) -> Elemwise:

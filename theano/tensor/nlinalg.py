@@ -14,40 +14,12 @@ from theano.gradient_types import DisconnectedType, grad_not_implemented
 from theano.tensor import basic as tensor
 from theano.tensor import nlinalg_gradients as gradients
 from theano.tensor.conversion import as_tensor_variable
-from theano.tensor.math import abs_, discrete_dtypes, minimum, sqrt
+from theano.tensor.math import abs_, minimum, sqrt
+from theano.tensor.matrices import as_matrix, float_dtype_of, fold_triangle, real_dtype_of
 from theano.tensor.products import Dot, dot
 from theano.tensor.shapes import Shape_i
-from theano.tensor.type import TensorType
-
-
-def as_matrix(x: Any, name: str) -> Any:
-    """Return `x` as a matrix variable.
-
-    Raises
-    ------
-    TypeError
-        If it has another rank.
-    """
-    x = as_tensor_variable(x)
-    if x.ndim != 2:
-        raise TypeError(f"{name}: the input must be a matrix, got {x.ndim} dimensions")
-    return x
-
-
-def float_dtype_of(*variables: Any) -> str:
-    """Return the dtype of a decomposition of the variables: their common one, float64 for integers."""
-    dtypes = ["float64" if x.dtype in discrete_dtypes or x.dtype == "bool" else x.dtype for x in variables]
-    return np.result_type(*dtypes).name
-
-
-def floats(x: np.ndarray) -> np.ndarray:
-    """Return `x`, integers and truth values as float64: LAPACK would compute small ones in single precision."""
-    return x.astype("float64") if x.dtype.kind in "biu" else x
-
-
-def real_dtype_of(dtype: str) -> str:
-    """Return the dtype of the parts of a complex dtype, or `dtype` itself."""
-    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+from theano.tensor.slinalg import solve
+from theano.tensor.type import TensorType, ops
 
 
 class MatrixPinv(Op):
@@ -297,13 +269,6 @@ class Eigh(Eig):
             return [None, None]
         values, vectors = self(x)
         return list(gradients.eigh_direction(x, values, vectors, point, self.UPLO == "L"))
-
-
-def fold_triangle(g: np.ndarray, lower: bool) -> np.ndarray:
-    """Return the gradient of the one triangle that stands for a whole symmetric matrix with gradient `g`."""
-    if lower:
-        return np.tril(g) + np.triu(g, 1).T
-    return np.triu(g) + np.tril(g, -1).T
 
 
 class EighGrad(Op):
@@ -694,8 +659,6 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None):
 @local_optimizer([Dot])
 def inv_as_solve(node: Any) -> Any:
     """``dot(matrix_inverse(a), b) -> solve(a, b)`` and ``dot(b, matrix_inverse(a)) -> solve(a.T, b.T).T``"""
-    from theano.tensor.slinalg import solve
-
     left, right = node.inputs
     if left.type.ndim != 2 or right.type.ndim not in (1, 2):
         return False
@@ -720,3 +683,5 @@ def _register() -> None:
 
 _register()
 
+
+ops.gather(globals(), "pinv svd")

@@ -13,6 +13,7 @@ from theano.gof.copying import view_op
 from theano.gradient_types import DisconnectedType, gradient_of
 from theano.raise_op import Assert
 from theano.tensor import basic as T
+from theano.tensor.type import ops
 
 square = Assert(
     "The gradient at the orthogonal factors of a decomposition with square factors takes a square matrix: ask for the "
@@ -107,8 +108,6 @@ def svd_gradient(x: Any, outputs: Sequence[Any], gradients: Sequence[Any], full_
 
 def qr_gradient(x: Any, q: Any, r: Any, gq: Any, gr: Any) -> Any:
     """Return the gradient at `x`, of at least as many rows as columns, of its reduced factors `q` and `r`."""
-    from theano.tensor.slinalg import solve_upper_triangular
-
     r = _tall(r, T.ge(x.shape[0], x.shape[1]))
     inner = T.zeros_like(r)
     if is_connected(gr):
@@ -118,14 +117,12 @@ def qr_gradient(x: Any, q: Any, r: Any, gq: Any, gr: Any) -> Any:
     total = T.dot(q, symmetric_from(inner, lower=True))
     if is_connected(gq):
         total = total + gq
-    return solve_upper_triangular(r, total.T).T
+    return ops.solve_upper_triangular(r, total.T).T
 
 
 def singular_values_gradient(x: Any, gs: Any) -> Any:
     """Return the gradient at `x` of its singular values alone."""
-    from theano.tensor.nlinalg import svd
-
-    u, _, v = svd(x, full_matrices=False)
+    u, _, v = ops.svd(x, full_matrices=False)
     return T.dot(_scaled_columns(u, gs), v)
 
 
@@ -166,14 +163,12 @@ def tensorinv_gradient(a: Any, inverse: Any, gz: Any, ind: int) -> Any:
 
 def tensorsolve_gradients(a: Any, b: Any, x: Any, gx: Any, axes: Sequence[int] | None) -> list[Any]:
     """Return the gradients at `a` and `b` of the solution `x` of ``tensordot(a, x, x.ndim) == b``."""
-    from theano.tensor.slinalg import solve
-
     order = list(range(a.ndim))
     for axis in axes or ():
         order.remove(axis % a.ndim)
         order.append(axis % a.ndim)
     moved = a.dimshuffle(order)
-    gb = solve(flat_matrix(moved, b.ndim).T, gx.flatten())
+    gb = ops.solve(flat_matrix(moved, b.ndim).T, gx.flatten())
     ga = -T.outer(gb, x.flatten()).reshape(moved.shape, ndim=a.ndim)
     back = [order.index(i) for i in range(a.ndim)]
     return [ga.dimshuffle(back), gb.reshape(b.shape, ndim=b.ndim)]
@@ -184,10 +179,8 @@ def lstsq_gradients(x: Any, y: Any, outputs: Sequence[Any], gradients: Sequence[
 
     The solution is the pseudo-inverse of `x` times `y`, the residuals are ``sum((x * solution - y) ** 2)``.
     """
-    from theano.tensor.nlinalg import pinv, svd
-
     g_solution, g_residuals, _, g_values = gradients
-    solution = T.dot(pinv(x), y)
+    solution = T.dot(ops.pinv(x), y)
     results, seeds = [], []
     if is_connected(g_solution):
         results.append(solution)
@@ -198,7 +191,7 @@ def lstsq_gradients(x: Any, y: Any, outputs: Sequence[Any], gradients: Sequence[
         results.append((squares.sum(axis=0) if y.ndim == 2 else squares.sum().dimshuffle("x"))[: outputs[1].shape[0]])
         seeds.append(g_residuals)
     if is_connected(g_values):
-        results.append(svd(x, compute_uv=False))
+        results.append(ops.svd(x, compute_uv=False))
         seeds.append(g_values)
     known = {view_op(result): seed for result, seed in zip(results, seeds, strict=True)}
     return gradient_of(None, [x, y], known_grads=known, disconnected_inputs="ignore")

@@ -14,7 +14,7 @@ from theano.printing.pretty import OperatorPrinter, pprint, special
 from theano.tensor.conversion import as_tensor_variable, get_scalar_constant_value
 from theano.tensor.math import mul
 from theano.tensor.shaping import patternbroadcast
-from theano.tensor.type import TensorType, tensor_type
+from theano.tensor.type import TensorType, ops, tensor_type
 
 
 class Dot(Op):
@@ -312,9 +312,7 @@ def batched_dot(a: Any, b: Any):
         return a * b.dimshuffle([0, *["x"] * (a.ndim - 1)])
     if a.ndim > 3 or b.ndim > 3:
         return batched_tensordot(a, b, [[a.ndim - 1], [max(1, b.ndim - 2)]])
-    from theano.tensor.blas import BatchedDot
-
-    return BatchedDot()(a, b)
+    return ops.BatchedDot()(a, b)
 
 
 def cov(
@@ -352,10 +350,6 @@ def cov(
     TypeError
         If an input has more than two dimensions.
     """
-    from theano.tensor.joining import concatenate
-    from theano.tensor.math import cast, conj
-    from theano.tensor.reduction import mean
-
     if fweights is not None or aweights is not None:
         raise NotImplementedError("weights of observations are not supported by cov")
     if ddof is not None and ddof != int(ddof):
@@ -368,9 +362,9 @@ def cov(
             variables[i] = x.dimshuffle("x", *range(x.ndim)) if x.ndim else x.dimshuffle("x", "x")
         elif not rowvar:
             variables[i] = x.T
-    x = variables[0] if len(variables) == 1 else concatenate(variables, axis=0)
+    x = variables[0] if len(variables) == 1 else ops.concatenate(variables, axis=0)
     if ddof is None:
         ddof = 0 if bias else 1
-    x = x - mean(x, axis=1, keepdims=True)
-    count = cast(x.shape[1] - ddof, x.dtype)
-    return dot(x, conj(x.T)) / count
+    x = x - ops.mean(x, axis=1, keepdims=True)
+    count = ops.cast(x.shape[1] - ddof, x.dtype)
+    return dot(x, ops.conj(x.T)) / count

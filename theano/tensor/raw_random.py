@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from theano import aliases, gof, tensor
+from theano import aliases, gof
 from theano.configdefaults import config
 from theano.gof import Apply, Op, Variable, local_optimizer
 from theano.gof.opt import copy_stack_trace, in2out
 from theano.gof.rewriting.stages import optdb
 from theano.gradient_types import grad_undefined
 from theano.scalar import upcast
+from theano.tensor import basic as tensor
 
 __getattr__, __dir__ = aliases.lazy(__name__)
 

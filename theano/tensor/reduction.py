@@ -35,7 +35,7 @@ from theano.tensor.math import (
     true_div,
 )
 from theano.tensor.shaping import shape
-from theano.tensor.type import TensorType, tensor_type
+from theano.tensor.type import TensorType, ops, tensor_type
 
 
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -180,8 +180,6 @@ class MaxAndArgmax(_ArgReduction):
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         if eval_points[0] is None:
             return [None, None]
-        from theano.tensor.creation import arange
-
         (x,), (point,) = inputs, eval_points
         axes = self._axes(x)
         kept = [i for i in range(x.ndim) if i not in axes]
@@ -190,7 +188,7 @@ class MaxAndArgmax(_ArgReduction):
         for i in kept:
             count = count * x.shape[i]
         rows = point.dimshuffle([*kept, *axes]).reshape((count, -1), ndim=2)
-        picked = rows[arange(rows.shape[0]), index]
+        picked = rows[ops.arange(rows.shape[0]), index]
         return [picked.reshape([x.shape[i] for i in kept], ndim=len(kept)), None]
 
 

@@ -18,6 +18,7 @@ from theano.tensor.conversion import (
     get_scalar_constant_value,
 )
 from theano.tensor.math import integer_dtypes
+from theano.tensor.type import ops
 from theano.tensor.var import TensorConstant
 
 
@@ -402,3 +403,6 @@ def register_specify_shape_c_code(
         Further C code, outside of the function.
     """
     SpecifyShape.c_code_and_version[typ] = (code, c_support_code_apply, version)
+
+
+ops.gather(globals(), "Shape_i")

@@ -25,7 +25,7 @@ from theano.tensor.elemwise import DimShuffle
 from theano.tensor.from_scalars import MakeVector
 from theano.tensor.math import discrete_dtypes, eq, int_div, integer_dtypes, le, lt, maximum, mul, switch
 from theano.tensor.shapes import Rebroadcast, Shape, SpecifyShape, shape, shape_i, specify_shape  # noqa: F401
-from theano.tensor.type import TensorType, tensor_type
+from theano.tensor.type import TensorType, ops, tensor_type
 
 
 class Reshape(Op):
@@ -162,15 +162,12 @@ def _known_int(entry: Any) -> int | None:
 
 def _is_length(entry: Any) -> bool:
     """Return whether `entry` is the length of a dimension, and so is not negative."""
-    from theano.tensor.shapes import Shape_i
-    from theano.tensor.subtensor import Subtensor
-
     owner = getattr(entry, "owner", None)
     if owner is None:
         return False
-    if isinstance(owner.op, Shape_i):
+    if isinstance(owner.op, ops.Shape_i):
         return True
-    return isinstance(owner.op, Subtensor) and owner.inputs[0].owner is not None and isinstance(
+    return isinstance(owner.op, ops.Subtensor) and owner.inputs[0].owner is not None and isinstance(
         owner.inputs[0].owner.op, Shape
     )
 
@@ -499,13 +496,11 @@ def roll(x: Any, shift: Any, axis: Any = None):
     axis %= x.ndim
     if x.broadcastable[axis]:
         return x
-    from theano.tensor.joining import join
-
     length = x.shape[axis]
     # The bound of 1 keeps the remainder defined where there is nothing to roll.
     cut = length - shift % maximum(length, 1)
     before = (slice(None),) * axis
-    return join(axis, x[(*before, slice(cut, None))], x[(*before, slice(None, cut))])
+    return ops.join(axis, x[(*before, slice(cut, None))], x[(*before, slice(None, cut))])
 
 
 class Tile(Op):

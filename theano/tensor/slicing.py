@@ -19,7 +19,7 @@ from theano.tensor.creation import zeros_for_grad
 from theano.tensor.from_scalars import scalar_from_tensor, tensor_from_scalar
 from theano.tensor.math import discrete_dtypes, ge, int_div, lt, maximum, minimum, switch
 from theano.tensor.shaping import patternbroadcast
-from theano.tensor.type import TensorType, tensor_type
+from theano.tensor.type import TensorType, ops, tensor_type
 
 _INDEX_DTYPES = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 
@@ -105,17 +105,15 @@ def _is_negative(x: Any) -> Any:
 
 
 def _is_shape(x: Any) -> bool:
-    from theano.tensor.shapes import Shape, Shape_i
-
     owner = getattr(x, "owner", None)
     if owner is None:
         return False
-    if isinstance(owner.op, Shape_i):
+    if isinstance(owner.op, ops.Shape_i):
         return True
     return (
         isinstance(owner.op, Subtensor)
         and owner.inputs[0].owner is not None
-        and isinstance(owner.inputs[0].owner.op, Shape)
+        and isinstance(owner.inputs[0].owner.op, ops.Shape)
     )
 
 

@@ -13,10 +13,10 @@ from theano.gradient_types import DisconnectedType
 from theano.tensor import basic as tensor
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.math import invert, isnan, switch
-from theano.tensor.nlinalg import as_matrix, float_dtype_of, floats, fold_triangle, real_dtype_of
+from theano.tensor.matrices import as_matrix, float_dtype_of, floats, fold_triangle, real_dtype_of
 from theano.tensor.nlinalg_gradients import direction_from_gradient
 from theano.tensor.products import outer
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, ops
 from theano.tensor.type_other import NoneConst
 
 MATRIX_STRUCTURES = (
@@ -410,3 +410,6 @@ class ExpmGrad(Op):
 
 
 expm = Expm()
+
+
+ops.gather(globals(), "solve solve_upper_triangular")

@@ -17,7 +17,7 @@ from theano.tensor.creation import arange, zeros_like
 from theano.tensor.math import discrete_dtypes, integer_dtypes, minimum, switch
 from theano.tensor.rewriting.registry import register_specialize, register_useless
 from theano.tensor.shaping import patternbroadcast
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, ops
 from theano.tensor.type_other import NoneConst
 
 
@@ -114,9 +114,7 @@ class SortOp(_Sorting):
         index = argsort(a, None if _is_flat(axis) else axis, self.kind, self.order)
         if _is_flat(axis):
             flat = zeros_like(a.flatten(), dtype=gz.dtype)
-            from theano.tensor.subtensor import set_subtensor
-
-            return [set_subtensor(flat[index], gz).reshape(a.shape, ndim=a.ndim), DisconnectedType()()]
+            return [ops.set_subtensor(flat[index], gz).reshape(a.shape, ndim=a.ndim), DisconnectedType()()]
         known = _known_axis(axis, a.ndim)
         if known is None:
             return [grad_undefined(self, 0, a, "the axis of the sort is not known"), DisconnectedType()()]
@@ -137,12 +135,10 @@ class SortOp(_Sorting):
 
 def _scatter(a: Any, index: Any, gz: Any, axis: int):
     """Return zeros like `a` with `gz` at the positions `index` along `axis`."""
-    from theano.tensor.subtensor import set_subtensor
-
     zeros = zeros_like(a, dtype=gz.dtype)
     if a.ndim == 1:
-        return set_subtensor(zeros[index], gz)
-    return set_subtensor(zeros[_gather_index(index, axis)], gz)
+        return ops.set_subtensor(zeros[index], gz)
+    return ops.set_subtensor(zeros[_gather_index(index, axis)], gz)
 
 
 def _size(lengths: Sequence[Any]) -> Any:
@@ -380,3 +376,6 @@ def local_useless_topk(node: Any) -> Any:
     )
     copy_stack_trace(keep, new)
     return {keep: new}
+
+
+ops.gather(globals(), "argsort sort")

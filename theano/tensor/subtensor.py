@@ -48,7 +48,7 @@ from theano.tensor.slicing import (
     make_constant,
     slice_len,
 )
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, ops
 from theano.tensor.type_other import SliceType
 
 __all__ = [
@@ -375,3 +375,6 @@ def _inc_through_view(x: Any, op: Any, y: Any, inplace: bool, set_instead_of_inc
         # Rows of a transposed tensor, such as take makes for another axis than the first: transposed back.
         return result.dimshuffle(op.new_order)
     return result
+
+
+ops.gather(globals(), "Subtensor get_idx_list index_tensor set_subtensor take")

@@ -11,6 +11,7 @@ import numpy as np
 from theano import scalar as scal
 from theano.configdefaults import config
 from theano.gof import Type, Variable
+from theano.gof.hooks import Operations
 
 _SHAPE_NAMES = {
     (): "scalar",
@@ -36,6 +37,10 @@ dtype_specs_map: dict[str, tuple[type, str, str]] = {
     "complex64": (np.complex64, "npy_complex64", "NPY_COMPLEX64"),
     "complex128": (np.complex128, "npy_complex128", "NPY_COMPLEX128"),
 }
+
+
+#: All tensor operations; `theano.tensor.basic` and the modules beside it fill it.
+ops = Operations()
 
 
 class TensorType(Type):
@@ -223,9 +228,7 @@ class TensorType(Type):
         if other == self:
             return var
         if self.is_super(other):
-            from theano.tensor.basic import patternbroadcast
-
-            return patternbroadcast(var, self.broadcastable)
+            return ops.patternbroadcast(var, self.broadcastable)
         return None
 
     def is_super(self, other: Any) -> bool:

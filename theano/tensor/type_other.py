@@ -11,6 +11,7 @@ from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
 from theano.gof.type import Generic, Type
 from theano.gradient_types import DisconnectedType
+from theano.tensor.conversion import as_tensor_variable
 
 __all__ = [
     "MakeSlice",
@@ -32,8 +33,6 @@ def as_int_none_variable(x: Any) -> Any:
     TypeError
         If `x` is no integer scalar.
     """
-    from theano.tensor.conversion import as_tensor_variable
-
     if x is None:
         return NoneConst
     if NoneConst.equals(x):

@@ -10,27 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from theano import aliases
 from theano.configdefaults import config
 from theano.gof import Constant, Variable
 from theano.gof.graph import VARIABLE_ATTRIBUTES, copy_tag, show_attributes
-from theano.tensor.type import TensorType
+from theano.tensor.type import TensorType, ops
 
 
 class AsTensorError(TypeError):
     """Raised for what cannot be a tensor variable."""
-
-
-_functions: Any = None
-
-
-def _tensor() -> Any:
-    # The functions that the methods stand for live in modules that need this one.
-    global _functions
-    if _functions is None:
-        import theano.tensor.basic
-
-        _functions = theano.tensor.basic
-    return _functions
 
 
 def _method(name: str, method: Any) -> Any:
@@ -41,15 +29,15 @@ def _method(name: str, method: Any) -> Any:
 
 def _function(name: str) -> Any:
     """The method that returns a function of the variable."""
-    return _method(name, lambda self: getattr(_tensor(), name)(self))
+    return _method(name, lambda self: getattr(ops, name)(self))
 
 
 def _strict_operator(name: str) -> Any:
-    return _method(name, lambda self, other: getattr(_tensor(), name)(self, other))
+    return _method(name, lambda self, other: getattr(ops, name)(self, other))
 
 
 def _reflected(name: str) -> Any:
-    return _method(name, lambda self, other: getattr(_tensor(), name)(other, self))
+    return _method(name, lambda self, other: getattr(ops, name)(other, self))
 
 
 def _operator(name: str) -> Any:
@@ -57,7 +45,7 @@ def _operator(name: str) -> Any:
 
     def method(self: Any, other: Any) -> Any:
         try:
-            return getattr(_tensor(), name)(self, other)
+            return getattr(ops, name)(self, other)
         except (NotImplementedError, AsTensorError) as exc:
             from theano import scalar
 
@@ -70,7 +58,7 @@ def _operator(name: str) -> Any:
 
 def _comparison(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
-        result = getattr(_tensor(), name)(self, other)
+        result = getattr(ops, name)(self, other)
         result._is_nonzero = False
         return result
 
@@ -162,14 +150,14 @@ class _tensor_py_operators:
     @property
     def shape(self):
         """The symbolic shape, an int64 vector."""
-        return _tensor().shape(self)
+        return ops.shape(self)
 
     @property
     def size(self):
         """The symbolic number of elements."""
         if self.ndim == 1:
             return self.shape[0]
-        return _tensor().prod(self.shape)
+        return ops.prod(self.shape)
 
     @property
     def ndim(self) -> int:
@@ -189,25 +177,25 @@ class _tensor_py_operators:
     @property
     def T(self):
         """The transpose."""
-        return _tensor().transpose(self)
+        return ops.transpose(self)
 
     @property
     def real(self):
         """The real part."""
-        return _tensor().real(self)
+        return ops.real(self)
 
     @property
     def imag(self):
         """The imaginary part."""
-        return _tensor().imag(self)
+        return ops.imag(self)
 
     def any(self, axis=None, keepdims=False):
         """Return whether any element is true; see :func:`theano.tensor.any`."""
-        return _tensor().any(self, axis=axis, keepdims=keepdims)
+        return ops.any(self, axis=axis, keepdims=keepdims)
 
     def all(self, axis=None, keepdims=False):
         """Return whether all elements are true; see :func:`theano.tensor.all`."""
-        return _tensor().all(self, axis=axis, keepdims=keepdims)
+        return ops.all(self, axis=axis, keepdims=keepdims)
 
     def reshape(self, shape, ndim=None):
         """Return a view with another shape; see :func:`theano.tensor.reshape`.
@@ -223,7 +211,7 @@ class _tensor_py_operators:
             raise ValueError(
                 f"Expected ndim to be an integer, is {type(ndim)}; maybe the shape was given as separate arguments"
             )
-        return _tensor().reshape(self, shape, ndim=ndim)
+        return ops.reshape(self, shape, ndim=ndim)
 
     def dimshuffle(self, *pattern):
         """Return a view with dimensions permuted, inserted or dropped.
@@ -240,48 +228,42 @@ class _tensor_py_operators:
         >>> T.matrix("m").dimshuffle(1, "x", 0).ndim
         3
         """
-        from theano.tensor.dimshuffle import DimShuffle, dim_shuffle
-
         if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
             pattern = tuple(pattern[0])
         # Ops are looked up by equality, in which 1.0 is 1; anything unusual is checked by a new op.
         usual = all(type(j) is int or type(j) is str for j in pattern)
-        return (dim_shuffle if usual else DimShuffle)(self.type.broadcastable, pattern)(self)
+        return (ops.dim_shuffle if usual else ops.DimShuffle)(self.type.broadcastable, pattern)(self)
 
     def flatten(self, ndim=1):
         """Return a view with the last dimensions merged, `ndim` in all."""
-        return _tensor().flatten(self, ndim)
+        return ops.flatten(self, ndim)
 
     def ravel(self):
         """Return a view with one dimension."""
-        return _tensor().flatten(self)
+        return ops.flatten(self)
 
     def diagonal(self, offset=0, axis1=0, axis2=1):
         """Return the diagonal; see :func:`theano.tensor.diagonal`."""
-        return _tensor().diagonal(self, offset, axis1, axis2)
+        return ops.diagonal(self, offset, axis1, axis2)
 
     def transfer(self, target):
         """Return the variable on another device; ``'cpu'`` makes it a tensor."""
-        return _tensor().transfer(self, target)
+        return ops.transfer(self, target)
 
     def astype(self, dtype):
         """Return the elements cast to `dtype`."""
-        return _tensor().cast(self, dtype)
+        return ops.cast(self, dtype)
 
     def __getitem__(self, args):
-        from theano.tensor.subtensor import index_tensor
-
-        return index_tensor(self, args)
+        return ops.index_tensor(self, args)
 
     def take(self, indices, axis=None, mode="raise"):
         """Return the elements at `indices` along `axis`; see :func:`theano.tensor.subtensor.take`."""
-        from theano.tensor.subtensor import take
-
-        return take(self, indices, axis, mode)
+        return ops.take(self, indices, axis, mode)
 
     def __iter__(self):
         try:
-            for i in range(_tensor().get_vector_length(self)):
+            for i in range(ops.get_vector_length(self)):
                 yield self[i]
         except TypeError:
             # Without this a loop over a variable of unknown length would never end.
@@ -292,161 +274,143 @@ class _tensor_py_operators:
 
     def copy(self, name=None):
         """Return a symbolic copy, without the tags, named `name`."""
-        copied = _tensor().tensor_copy(self)
+        copied = ops.tensor_copy(self)
         copied.name = name
         return copied
 
     def sum(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
         """Return the sum; see :func:`theano.tensor.sum`."""
-        return _tensor().sum(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+        return ops.sum(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
 
     def prod(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
         """Return the product; see :func:`theano.tensor.prod`."""
-        return _tensor().prod(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+        return ops.prod(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
 
     def norm(self, L, axis=None, keepdims=False):
         """Return the L-norm, ``(sum |x|**L) ** (1/L)``, the number of non-zeros for 0, the extremes for infinities."""
-        return _tensor().norm(self, L, axis=axis, keepdims=keepdims)
+        return ops.norm(self, L, axis=axis, keepdims=keepdims)
 
     def mean(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
         """Return the mean; see :func:`theano.tensor.mean`."""
-        return _tensor().mean(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+        return ops.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
 
     def var(self, axis=None, ddof=0, keepdims=False, corrected=False):
         """Return the variance; see :func:`theano.tensor.var`."""
-        return _tensor().var(self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
+        return ops.var(self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
 
     def std(self, axis=None, ddof=0, keepdims=False, corrected=False):
         """Return the standard deviation; see :func:`theano.tensor.std`."""
-        return _tensor().std(self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
+        return ops.std(self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
 
     def min(self, axis=None, keepdims=False):
         """Return the minimum; see :func:`theano.tensor.min`."""
-        return _tensor().min(self, axis, keepdims=keepdims)
+        return ops.min(self, axis, keepdims=keepdims)
 
     def max(self, axis=None, keepdims=False):
         """Return the maximum; see :func:`theano.tensor.max`."""
-        return _tensor().max(self, axis, keepdims=keepdims)
+        return ops.max(self, axis, keepdims=keepdims)
 
     def argmin(self, axis=None, keepdims=False):
         """Return the index of the minimum; see :func:`theano.tensor.argmin`."""
-        return _tensor().argmin(self, axis, keepdims=keepdims)
+        return ops.argmin(self, axis, keepdims=keepdims)
 
     def argmax(self, axis=None, keepdims=False):
         """Return the index of the maximum; see :func:`theano.tensor.argmax`."""
-        return _tensor().argmax(self, axis, keepdims=keepdims)
+        return ops.argmax(self, axis, keepdims=keepdims)
 
     def nonzero(self, return_matrix=False):
         """Return the indices of the true elements; see :func:`theano.tensor.nonzero`."""
-        return _tensor().nonzero(self, return_matrix=return_matrix)
+        return ops.nonzero(self, return_matrix=return_matrix)
 
     def nonzero_values(self):
         """Return the elements that are not zero, as a vector."""
-        return _tensor().nonzero_values(self)
+        return ops.nonzero_values(self)
 
     def sort(self, axis=-1, kind="quicksort", order=None):
         """Return the elements sorted; see :func:`theano.tensor.sort`."""
-        from theano.tensor.sort import sort
-
-        return sort(self, axis, kind, order)
+        return ops.sort(self, axis, kind, order)
 
     def argsort(self, axis=-1, kind="quicksort", order=None):
         """Return the indices that sort the elements; see :func:`theano.tensor.argsort`."""
-        from theano.tensor.sort import argsort
-
-        return argsort(self, axis, kind, order)
+        return ops.argsort(self, axis, kind, order)
 
     def clip(self, a_min, a_max):
         """Return the elements forced into an interval."""
-        return _tensor().clip(self, a_min, a_max)
+        return ops.clip(self, a_min, a_max)
 
     def conj(self):
         """Return the complex conjugate."""
-        return _tensor().conj(self)
+        return ops.conj(self)
 
     conjugate = conj
 
     def repeat(self, repeats, axis=None):
         """Return the elements repeated; see :func:`theano.tensor.repeat`."""
-        from theano.tensor.extra_ops import repeat
-
-        return repeat(self, repeats, axis)
+        return ops.repeat(self, repeats, axis)
 
     def round(self, mode=None):
         """Return the elements rounded; see :func:`theano.tensor.round`."""
-        return _tensor().round(self, mode)
+        return ops.round(self, mode)
 
     def trace(self):
         """Return the sum of the diagonal."""
-        from theano.tensor.nlinalg import trace
-
-        return trace(self)
+        return ops.extract_diag(self).sum()
 
     def get_scalar_constant_value(self):
         """Return the one constant value that all elements have; see :func:`theano.tensor.get_scalar_constant_value`."""
-        return _tensor().get_scalar_constant_value(self)
+        return ops.get_scalar_constant_value(self)
 
     def zeros_like(self, dtype=None):
         """Return zeros of the shape of this."""
-        return _tensor().zeros_like(self, dtype=dtype)
+        return ops.zeros_like(self, dtype=dtype)
 
     def ones_like(self, dtype=None):
         """Return ones of the shape of this."""
-        return _tensor().ones_like(self, dtype=dtype)
+        return ops.ones_like(self, dtype=dtype)
 
     def cumsum(self, axis=None):
         """Return running sums."""
-        from theano.tensor.extra_ops import cumsum
-
-        return cumsum(self, axis)
+        return ops.cumsum(self, axis)
 
     def cumprod(self, axis=None):
         """Return running products."""
-        from theano.tensor.extra_ops import cumprod
-
-        return cumprod(self, axis)
+        return ops.cumprod(self, axis)
 
     def searchsorted(self, v, side="left", sorter=None):
         """Return where `v` would be inserted; see :func:`theano.tensor.searchsorted`."""
-        from theano.tensor.extra_ops import searchsorted
-
-        return searchsorted(self, v, side, sorter)
+        return ops.searchsorted(self, v, side, sorter)
 
     def ptp(self, axis=None):
         """Return the maximum less the minimum."""
-        return _tensor().ptp(self, axis)
+        return ops.ptp(self, axis)
 
     def swapaxes(self, axis1, axis2):
         """Return a view with two dimensions exchanged."""
-        return _tensor().swapaxes(self, axis1, axis2)
+        return ops.swapaxes(self, axis1, axis2)
 
     def transpose(self, *axes):
         """Return a view with dimensions permuted, reversed by default; one sequence is taken as all `axes`."""
         if len(axes) == 0:
-            return _tensor().transpose(self)
+            return ops.transpose(self)
         if len(axes) == 1 and isinstance(axes[0], Iterable):
             axes = axes[0]
-        return _tensor().transpose(self, axes)
+        return ops.transpose(self, axes)
 
     def fill(self, value):
         """Return an array of the shape of this, filled with `value`."""
-        return _tensor().fill(self, value)
+        return ops.fill(self, value)
 
     def choose(self, choices, out=None, mode="raise"):
         """Return elements of `choices`, this being the indices; see :func:`theano.tensor.choose`."""
-        return _tensor().choose(self, choices, out=out, mode=mode)
+        return ops.choose(self, choices, out=out, mode=mode)
 
     def squeeze(self):
         """Return a view without the broadcastable dimensions."""
-        from theano.tensor.extra_ops import squeeze
-
-        return squeeze(self)
+        return ops.squeeze(self)
 
     def compress(self, a, axis=None):
         """Return the slices of `a` that this, the condition, selects."""
-        from theano.tensor.extra_ops import compress
-
-        return compress(self, a, axis=axis)
+        return ops.compress(self, a, axis=axis)
 
 
 class TensorVariable(_tensor_py_operators, Variable):
@@ -631,9 +595,4 @@ TensorType.Variable = TensorVariable
 TensorType.Constant = TensorConstant
 
 
-def __getattr__(name: str) -> Any:
-    if name == "TensorSharedVariable":
-        from theano.tensor.sharedvar import TensorSharedVariable
-
-        return TensorSharedVariable
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = aliases.lazy(__name__)
