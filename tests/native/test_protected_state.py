@@ -161,3 +161,18 @@ class TestFailures:
         np.testing.assert_array_equal(w.get_value(), start)
         f(np.eye(2), 0, indices, 4)
         assert (w.get_value() != start).any()
+
+    def test_random_numbers_do_not_make_what_follows_fail(self):
+        """Dropout: the state of the generator is put back, and the weights are overwritten when all else is done."""
+        w, x = theano.shared(np.ones(4)), tt.vector()
+        random = tt.shared_randomstreams.RandomStreams(1)
+        mask = random.uniform((4,))
+        f = theano.function([x], (w * mask).sum(), updates={w: w - 0.5 * mask * x})
+        names = [instr.name for instr in f.fn.instrs]
+        assert "thunk" in names and "guard" not in names
+        with pytest.raises(ValueError):
+            f(np.ones(3))
+        assert w.get_value().tolist() == [1, 1, 1, 1]
+        first = f(np.zeros(4))
+        random.seed(1)
+        assert f(np.zeros(4)) == first

@@ -14,7 +14,7 @@ from theano.native import instructions as vm
 from theano.native.fusion import find_groups
 from theano.native.indexed import fuse_indexing
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
-from theano.native.schedule import Schedule, arrange
+from theano.native.schedule import Schedule, arrange, can_be_restored
 from theano.native.undo import guard_state
 from theano.scalar import Scalar
 from theano.tensor.type_other import MakeSlice
@@ -99,6 +99,7 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
     lowered = Lowered(fgraph, schedule, storage_map, fuse)
     builder = lowered.builder
     number_cells = _unboxed_numbers(builder, [v for v in fgraph.outputs if isinstance(v.type, Scalar)])
+    lowered.take_snapshots(fgraph)
     if schedule.tail and not lowered.tail_is_preparable():
         lowered.protect_state(fgraph)
     instrs = builder.instrs
@@ -223,34 +224,47 @@ class Lowered:
         """Position of the first instruction that may destroy persistent memory."""
         return self._tail_start
 
+    def _state(self, fgraph: Any) -> list[Variable]:
+        """The state that the program overwrites. An argument of the caller that may be overwritten is none."""
+        updated = set((getattr(fgraph, "update_mapping", None) or {}).values())
+        return [v for i, v in enumerate(fgraph.inputs) if i in updated and v in self.schedule.destroyed_inputs]
+
+    def take_snapshots(self, fgraph: Any) -> None:
+        """Begin the program with looks at the state that is changed in place and whose Type says how it is put back."""
+        builder = self.builder
+        first: list[Instr] = []
+        for variable in filter(can_be_restored, self._state(fgraph)):
+            self.snapshots.append(Snapshot(variable.type))
+            look = vm.Call(self.snapshots[-1].take)
+            first.append(Instr(look, (builder.cell(variable),), (builder.new_cell(("object",)),), None))
+        if first:
+            moved = builder.replace_instrs({0: [*first, builder.instrs[0]]})
+            # A tail that is all of the program begins behind the snapshots.
+            if self._tail_start is not None:
+                self._tail_start = moved[self._tail_start] or len(first)
+
     def protect_state(self, fgraph: Any) -> None:
         """See to it that a failing program leaves the state that it overwrites as it was, though it has no tail.
 
-        What is overwritten of arrays is put back, and the state of objects whose Type says how. Of other objects the
-        program works on a copy, which becomes the new state when all is done. An argument of the caller that may be
-        overwritten is no state.
+        What is overwritten of arrays is put back. Of objects that no snapshot is taken of the program works on a copy, which
+        becomes the new state when all is done.
         """
         builder = self.builder
-        updated = set((getattr(fgraph, "update_mapping", None) or {}).values())
-        state = [v for i, v in enumerate(fgraph.inputs) if i in updated and v in self.schedule.destroyed_inputs]
+        state = self._state(fgraph)
         arrays = [builder.cell(v) for v in state if is_tensor_like(v.type)]
-        objects = [v for v in state if not is_tensor_like(v.type)]
-        snapshots: list[Instr] = []
         copies: list[Instr] = []
         copy_of: dict[int, int] = {}
-        for variable in objects:
-            cell, made = builder.cell(variable), builder.new_cell(("object",))
-            if hasattr(variable.type, "set_state"):
-                self.snapshots.append(Snapshot(variable.type))
-                snapshots.append(Instr(vm.Call(self.snapshots[-1].take), (cell,), (made,), None))
-            else:
+        for variable in state:
+            if not is_tensor_like(variable.type) and not can_be_restored(variable):
+                cell, made = builder.cell(variable), builder.new_cell(("object",))
                 copies.append(Instr(vm.Deepcopy(), (cell,), (made,), None))
                 copy_of[cell] = made
                 builder.replace(variable, made)
         for position, instr in enumerate(builder.instrs):
             ins, outs = (tuple(copy_of.get(cell, cell) for cell in cells) for cells in (instr.ins, instr.outs))
             builder.instrs[position] = instr._replace(ins=ins, outs=outs)
-        builder.replace_instrs({0: [*snapshots, *copies, builder.instrs[0]]})
+        place = len(self.snapshots)
+        builder.replace_instrs({place: [*copies, builder.instrs[place]]})
         guard_state(builder, arrays)
         self._tail_start = None
 

@@ -4,7 +4,7 @@ Two things are decided here, on top of a topological order that respects who des
 
 * *lazy regions*: a node that only one branch of an `IfElse` needs runs inside that branch;
 * *the tail*: nodes that destroy persistent memory (a shared variable's value), and all that depends on them, run
-  last, so that whatever may fail has failed before anything is overwritten.
+  last, so that whatever may fail has failed before anything is overwritten. What can be put back need not wait.
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ def destroyed_roots(order: Iterable[Apply], root_of: dict[Variable, Variable]) -
     return found
 
 
+def can_be_restored(variable: Variable) -> bool:
+    """Whether the Type of an object says how the state that it had is put back (a random number generator's does)."""
+    return hasattr(variable.type, "set_state")
+
+
 def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequence[Apply]) -> Schedule:
     """Lay out a topological order of a graph.
 
@@ -102,7 +107,8 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
         for node in destroyers:
             overwrites.setdefault(host_of[node], []).append(root)
 
-    late: set[Apply] = {host_of[node] for v in destroyed for node in roots[root_of.get(v, v)]}
+    lasting = [v for v in destroyed if not can_be_restored(v)]
+    late: set[Apply] = {host_of[node] for v in lasting for node in roots[root_of.get(v, v)]}
     used_late: set[Variable] = set()
     head, tail = [], []
     for node in regions[TOP]:
