@@ -71,6 +71,8 @@ from theano.version import __version__
 #: The package itself, for ``from theano import theano``.
 theano = _sys.modules[__name__]
 
+gof.sharedvalue.constructor_modules["scipy.sparse"] = "theano.sparse"
+
 
 def sparse_grad(var: Variable) -> Variable:
     """Return a variable with the same value, whose gradient is kept in a sparse format.

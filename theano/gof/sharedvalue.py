@@ -155,6 +155,10 @@ class SharedVariable(Variable):
 constructors: list[Callable[..., SharedVariable]] = []
 
 
+#: For values whose class comes from a module that starts so, the module that is imported to register its constructor.
+constructor_modules: dict[str, str] = {}
+
+
 def shared_constructor(ctor: Callable[..., SharedVariable], remove: bool = False) -> Callable[..., SharedVariable]:
     """Register a constructor of shared variables.
 
@@ -225,10 +229,9 @@ def shared(
             "Shared variable constructor needs numeric values and not symbolic variables.", value
         )
     module = type(value).__module__
-    if module.startswith("scipy.sparse"):
-        _import_constructor("theano.sparse")
-    elif module == "numpy.random.mtrand":
-        _import_constructor("theano.tensor.shared_randomstreams")
+    for start, home in constructor_modules.items():
+        if module.startswith(start):
+            _import_constructor(home)
     for ctor in reversed(constructors):
         try:
             variable = ctor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)

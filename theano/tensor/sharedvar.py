@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano.gof.sharedvalue import SharedVariable, shared_constructor
+from theano.gof.sharedvalue import SharedVariable, constructor_modules, shared_constructor
 from theano.tensor.type import TensorType
 from theano.tensor.var import _tensor_py_operators
 
@@ -94,3 +94,5 @@ def scalar_constructor(
     # The container keeps an array, not a NumPy scalar, so that updates can write into it.
     array = np.array(copy.deepcopy(value), dtype=type_.dtype, copy=True)
     return ScalarSharedVariable(type=type_, value=array, name=name, strict=strict, allow_downcast=allow_downcast)
+
+constructor_modules["numpy.random.mtrand"] = "theano.tensor.shared_randomstreams"
