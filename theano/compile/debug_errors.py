@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
@@ -67,7 +66,6 @@ def char_from_number(number: int) -> str:
     return letters
 
 
-@dataclass(eq=False, repr=False)
 class BadThunkOutput(DebugModeError):
     """Two ways to compute the same output of a node gave different values.
 
@@ -83,12 +81,14 @@ class BadThunkOutput(DebugModeError):
         The values of the inputs.
     """
 
-    r: Any
-    thunk1: Any
-    val1: Any
-    thunk2: Any
-    val2: Any
-    inputs_val: Any = ()
+    def __init__(self, r: Any, thunk1: Any, val1: Any, thunk2: Any, val2: Any, inputs_val: Any = ()):
+        super().__init__()
+        self.r = r
+        self.thunk1 = thunk1
+        self.val1 = val1
+        self.thunk2 = thunk2
+        self.val2 = val2
+        self.inputs_val = inputs_val
 
     def offending_op(self) -> type:
         """Return the class of the op."""
@@ -108,7 +108,6 @@ class BadThunkOutput(DebugModeError):
         return "\n".join(lines) + "\n" + str_diagnostic(self.val1, self.val2)
 
 
-@dataclass(eq=False, repr=False)
 class BadOptimization(DebugModeError):
     """An optimization replaced a variable by one that has another value.
 
@@ -124,15 +123,24 @@ class BadOptimization(DebugModeError):
         The graphs of both, as they were then.
     """
 
-    old_r: Any
-    new_r: Any
-    old_r_val: Any
-    new_r_val: Any
-    reason: Any
-    old_graph: Any
-    new_graph: Any
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        old_r: Any,
+        new_r: Any,
+        old_r_val: Any,
+        new_r_val: Any,
+        reason: Any,
+        old_graph: Any,
+        new_graph: Any,
+    ):
+        super().__init__()
+        self.old_r = old_r
+        self.new_r = new_r
+        self.old_r_val = old_r_val
+        self.new_r_val = new_r_val
+        self.reason = reason
+        self.old_graph = old_graph
+        self.new_graph = new_graph
         self.full_err = self._text()
 
     def __str__(self) -> str:
@@ -167,7 +175,6 @@ def _short(value: Any) -> str:
     return text if len(text) < 2000 else text[:2000] + "..."
 
 
-@dataclass(eq=False, repr=False)
 class BadDestroyMap(DebugModeError):
     """An Op changed an input that its ``destroy_map`` does not name.
 
@@ -181,11 +188,13 @@ class BadDestroyMap(DebugModeError):
         The input before and after.
     """
 
-    node: Any
-    idx: int
-    old_val: Any
-    new_val: Any
-    perform: str
+    def __init__(self, node: Any, idx: int, old_val: Any, new_val: Any, perform: str):
+        super().__init__()
+        self.node = node
+        self.idx = idx
+        self.old_val = old_val
+        self.new_val = new_val
+        self.perform = perform
 
     def __str__(self) -> str:
         return "\n".join(
@@ -204,7 +213,6 @@ class BadDestroyMap(DebugModeError):
         )
 
 
-@dataclass(eq=False, repr=False)
 class BadViewMap(DebugModeError):
     """An output shares memory with an input or another output, and the ``view_map`` does not say so.
 
@@ -218,11 +226,13 @@ class BadViewMap(DebugModeError):
         Inputs and outputs that it shares memory with.
     """
 
-    node: Any
-    output_idx: int
-    out_storage: Any
-    in_alias_idx: Any = None
-    out_alias_idx: Any = None
+    def __init__(self, node: Any, output_idx: int, out_storage: Any, in_alias_idx: Any = None, out_alias_idx: Any = None):
+        super().__init__()
+        self.node = node
+        self.output_idx = output_idx
+        self.out_storage = out_storage
+        self.in_alias_idx = in_alias_idx
+        self.out_alias_idx = out_alias_idx
 
     def __str__(self) -> str:
         op = self.node.op
@@ -246,7 +256,6 @@ class StochasticOrder(DebugModeError):
     """An optimization did not do the same when it was repeated."""
 
 
-@dataclass(eq=False, repr=False)
 class InvalidValueError(DebugModeError):
     """The value of a variable does not suit its type, or is not finite.
 
@@ -258,11 +267,13 @@ class InvalidValueError(DebugModeError):
         The value.
     """
 
-    r: Any
-    v: Any
-    client_node: Any = None
-    hint: str = "none"
-    specific_hint: str = "none"
+    def __init__(self, r: Any, v: Any, client_node: Any = None, hint: str = "none", specific_hint: str = "none"):
+        super().__init__()
+        self.r = r
+        self.v = v
+        self.client_node = client_node
+        self.hint = hint
+        self.specific_hint = specific_hint
 
     def __str__(self) -> str:
         from theano.printing import debugprint

@@ -241,7 +241,7 @@ def _add_parts(first: list[Part], second: list[Part]) -> list[Part]:
     return list(parts.values())
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SequenceProfile(Profile):
     """What a `SeqOptimizer` did.
 

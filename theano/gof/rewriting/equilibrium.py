@@ -171,7 +171,7 @@ def _has_requirements(opt: LocalOptimizer) -> bool:
     return getattr(opt.add_requirements, "__func__", None) is not LocalOptimizer.add_requirements
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PassProfile(Summable):
     """One pass of an `EquilibriumOptimizer`: seconds, how often each optimizer changed the graph, and nodes at its start."""
 
@@ -182,7 +182,7 @@ class PassProfile(Summable):
     counts: dict[Any, int] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class EquilibriumProfile(Profile):
     """What an `EquilibriumOptimizer` did.
 

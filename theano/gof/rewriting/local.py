@@ -320,7 +320,7 @@ class TrackIndex:
         return list(self._all)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class GroupProfile(Profile):
     """What the members of a `LocalOptGroup` did.
 

@@ -146,7 +146,7 @@ class MergeFeature(toolbox.Feature):
         self._refused_nodes.append((node, other))
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class MergeProfile(Profile):
     """What a `MergeOptimizer` did.
 

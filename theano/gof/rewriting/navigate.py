@@ -250,7 +250,7 @@ def nodes_in_order(fgraph: Any, start_from: Any = None) -> list:
     return fgraph.depth_first() if start_from is None else depth_first_order(start_from)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class TopoProfile(Profile):
     """What a `TopoOptimizer` did.
 

@@ -31,16 +31,15 @@ def added_by(how: Callable[[Any, Any], Any]) -> Any:
     return field(metadata={"add": how})
 
 
-@dataclass
 class Summable:
-    """A dataclass of which the sum is that of its fields."""
+    """Base of dataclasses of which the sum is that of their fields."""
 
     def __add__(self: S, other: S) -> S:
-        names = [(f.name, f.metadata.get("add", add_values)) for f in fields(self)]
+        names = [(f.name, f.metadata.get("add", add_values)) for f in fields(self)]  # type: ignore[arg-type]
         return type(self)(**{name: add(getattr(self, name), getattr(other, name)) for name, add in names})
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Profile(Summable):
     """Base of what `apply` of an optimizer returns.
 
@@ -60,7 +59,7 @@ class Profile(Summable):
             print(blanc, f"  {f.name}", getattr(self, f.name), file=stream)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Part:
     """What one optimizer among several did.
 
@@ -89,7 +88,7 @@ class Part:
             self.opt.print_profile(stream, self.profile, level=level)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Overhead(Summable):
     """Seconds that a graph spent in `validate` and in the callbacks of its features.
 

@@ -185,7 +185,7 @@ def _sums_of_products(fgraph: Any) -> set[Any]:
     return found
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class GemmProfile(Profile):
     """What a `GemmOptimizer` did, as it is printed."""
 

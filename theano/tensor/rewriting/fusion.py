@@ -206,7 +206,7 @@ def local_add_mul_fusion(node: Any) -> Any:
     return further or [new]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class FusionProfile(Profile):
     """What a `FusionOptimizer` did, as it is printed."""
 

@@ -60,7 +60,7 @@ class _Aliases:
         return self.root.get(var, var)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class InplaceProfile(Profile):
     """What an `InplaceElemwiseOptimizer` did, as it is printed; `ndim` counts its replacements by dimensions."""
 
