@@ -100,12 +100,8 @@ int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const
     if (out->flags & THN_CELL_DEST) {
         const ThnDest *dest = &f->dests[out - f->cells];
         if (memcmp(dims, dest->dims, sizeof(npy_intp) * (size_t)nd) == 0) {
-            npy_intp step = out->itemsize;
-            for (int i = nd - 1; i >= 0; i--) {
-                out->dims[i] = dims[i];
-                out->strides[i] = step;
-                step *= dims[i];
-            }
+            memmove(out->dims, dims, sizeof(npy_intp) * (size_t)nd);
+            thn_dense_strides(nd, out->dims, out->itemsize, out->strides);
             thn_cell_release(out);
             out->data = dest->data;
             out->flags |= THN_CELL_SET;

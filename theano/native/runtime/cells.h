@@ -181,6 +181,16 @@ static inline npy_intp thn_size(const ThnCell *c)
     return n;
 }
 
+/* Strides of a C contiguous array; returns its bytes, where no dim counts as 0. */
+static inline npy_intp thn_dense_strides(int nd, const npy_intp *dims, npy_intp item, npy_intp *strides)
+{
+    for (int i = nd - 1; i >= 0; i--) {
+        strides[i] = item;
+        item *= dims[i] > 1 ? dims[i] : 1;
+    }
+    return item;
+}
+
 static inline int thn_is_c_contiguous(const ThnCell *c)
 {
     npy_intp expect = c->itemsize;

@@ -1,5 +1,6 @@
 /* Strided loops over one or two arrays. */
 #include "copy.h"
+#include "walk.h"
 #include "threads.h"
 
 #include <stdio.h>
@@ -387,58 +388,40 @@ static npy_intp magnitude(npy_intp v)
     return v < 0 ? -v : v;
 }
 
-/* A loop nest in normal form: no dimensions of size 1, neighbours merged where both operands allow. */
-typedef struct {
-    int nd;
-    npy_intp n[THN_MAXDIM], ds[THN_MAXDIM], ss[THN_MAXDIM];
-} Nest;
+enum { DST, SRC };
 
-static void run_nest(const Nest *nest, npy_intp n_first, char *dst, const char *src, ThnInner inner)
+/* Dims in normal form: none of length 1, neighbours merged where both operands allow; `n_first` entries of the first one. */
+static void run_nest(const Dims *g, npy_intp n_first, char *dst, const char *src, ThnInner inner)
 {
-    const int nd = nest->nd;
-    const npy_intp *n = nest->n, *ds = nest->ds, *ss = nest->ss;
-    npy_intp at[THN_MAXDIM];
+    const int nd = g->n, last = nd - 1, outer = nd - 2;
+    const npy_intp *ds = g->strides + DST * g->cap, *ss = g->strides + SRC * g->cap;
     if (nd == 1) {
         inner(n_first, dst, ds[0], src, ss[0]);
         return;
     }
-    npy_intp n0 = n[nd - 1], d0 = ds[nd - 1], s0 = ss[nd - 1];
-    npy_intp n1 = nd == 2 ? n_first : n[nd - 2], d1 = ds[nd - 2], s1 = ss[nd - 2];
+    const npy_intp n0 = g->shape[last], d0 = ds[last], s0 = ss[last];
+    const npy_intp n1 = nd == 2 ? n_first : g->shape[outer], d1 = ds[outer], s1 = ss[outer];
     /* A transposition: walk tiles, so that the source's cache lines are used up before they go. */
-    npy_intp tile = magnitude(s1) < magnitude(s0) && n1 > 8 ? 16 : n0;
-    int outer = nd - 2;
-    for (int i = 0; i < outer; i++) {
-        at[i] = 0;
+    const npy_intp tile = magnitude(s1) < magnitude(s0) && n1 > 8 ? 16 : n0;
+    npy_intp at[THN_MAXDIM] = {0}, planes = nd > 2 ? n_first : 1;
+    char *ptr[2] = {dst, (char *)src};
+    for (int i = 1; i < outer; i++) {
+        planes *= g->shape[i];
     }
-    for (;;) {
+    for (; planes > 0; planes--, thn_step(g, outer, 2, ptr, at)) {
         for (npy_intp start = 0; start < n0; start += tile) {
             npy_intp count = n0 - start < tile ? n0 - start : tile;
-            char *d = dst + start * d0;
-            const char *s = src + start * s0;
+            char *d = ptr[DST] + start * d0;
+            const char *s = ptr[SRC] + start * s0;
             for (npy_intp i = 0; i < n1; i++, d += d1, s += s1) {
                 inner(count, d, d0, s, s0);
             }
-        }
-        int k = outer - 1;
-        for (; k >= 0; k--) {
-            npy_intp length = k == 0 ? n_first : n[k];
-            dst += ds[k];
-            src += ss[k];
-            if (++at[k] < length) {
-                break;
-            }
-            dst -= ds[k] * length;
-            src -= ss[k] * length;
-            at[k] = 0;
-        }
-        if (k < 0) {
-            return;
         }
     }
 }
 
 typedef struct {
-    const Nest *nest;
+    const Dims *g;
     npy_intp chunk;
     char *dst;
     const char *src;
@@ -448,16 +431,16 @@ typedef struct {
 static void run_part(void *ctx, long task)
 {
     const Split *p = ctx;
-    npy_intp start = task * p->chunk, count = p->nest->n[0] - start;
+    const Dims *g = p->g;
+    npy_intp start = task * p->chunk, count = g->shape[0] - start;
     count = count < p->chunk ? count : p->chunk;
-    run_nest(p->nest, count, p->dst + start * p->nest->ds[0], p->src + start * p->nest->ss[0], p->inner);
+    run_nest(g, count, p->dst + start * g->strides[DST * g->cap], p->src + start * g->strides[SRC * g->cap], p->inner);
 }
 
 void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,
                const npy_intp *src_strides, ThnInner inner)
 {
-    Nest nest;
-    npy_intp *n = nest.n, *ds = nest.ds, *ss = nest.ss;
+    npy_intp n[THN_MAXDIM], strides[2][THN_MAXDIM], *ds = strides[DST], *ss = strides[SRC];
     int nd = 0;
     for (int i = 0; i < ndim; i++) {
         if (dims[i] == 0) {
@@ -482,20 +465,9 @@ void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_st
         inner(1, dst, 0, src, 0);
         return;
     }
-    int last = 0;
-    for (int i = 1; i < nd; i++) {
-        if (ds[last] == ds[i] * n[i] && ss[last] == ss[i] * n[i]) {
-            n[last] *= n[i];
-            ds[last] = ds[i];
-            ss[last] = ss[i];
-        } else {
-            last++;
-            n[last] = n[i];
-            ds[last] = ds[i];
-            ss[last] = ss[i];
-        }
-    }
-    nd = nest.nd = last + 1;
+    Dims g = {nd, n, strides[0], THN_MAXDIM};
+    thn_merge_dims(&g, 2);
+    nd = g.n;
     /* The innermost destination stride stands for the item size; parts depend on sizes only. */
     npy_intp rows = n[0], row_bytes = magnitude(ds[nd - 1]);
     for (int i = 1; i < nd; i++) {
@@ -503,11 +475,11 @@ void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_st
     }
     if (ds[0] != 0 && rows > 1 && rows * row_bytes >= PARALLEL_BYTES) {
         npy_intp chunk = ((npy_intp)1 << 20) / (row_bytes > 0 ? row_bytes : 1) + 1;
-        Split split = {&nest, chunk, dst, src, inner};
+        Split split = {&g, chunk, dst, src, inner};
         thn_parallel((long)((rows + chunk - 1) / chunk), run_part, &split);
         return;
     }
-    run_nest(&nest, rows, dst, src, inner);
+    run_nest(&g, rows, dst, src, inner);
 }
 
 void thn_copy_strided(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,

@@ -72,14 +72,6 @@ typedef struct {
 /* Runs the kernel. -1: no memory. */
 int thn_run_indexed(Run *r);
 
-static inline void dense_strides(int n, const npy_intp *dims, npy_intp item, npy_intp *strides)
-{
-    for (int i = n - 1; i >= 0; i--) {
-        strides[i] = item;
-        item *= dims[i] ? dims[i] : 1;
-    }
-}
-
 static inline int is_gathered(const Spec *s, int op)
 {
     for (int g = 0; g < s->n_gathers; g++) {

@@ -90,7 +90,7 @@ static void gather_rows(const ThnTable *a, char *dense, const npy_intp *offsets,
 {
     npy_intp strides[THN_KMAXDIM];
     ThnRows rows;
-    dense_strides(a->rest, a->rest_dims, a->array->itemsize, strides);
+    thn_dense_strides(a->rest, a->rest_dims, a->array->itemsize, strides);
     thn_rows_open(&rows, a, THN_READ, a->rest_dims, strides);
     thn_rows_move(&rows, a->data, offsets, n, dense, a->row * a->array->itemsize);
 }
@@ -143,7 +143,7 @@ static void make_plan(const Run *r, Work *w, npy_intp rows, npy_intp width)
         const ThnTable *a = &r->st->arrays[g];
         const int op = s->gathers[g].op, at = s->gathers[g].at;
         npy_intp dense[THN_KMAXDIM];
-        dense_strides(a->rest, a->rest_dims, k->in[op].itemsize, dense);
+        thn_dense_strides(a->rest, a->rest_dims, k->in[op].itemsize, dense);
         for (int d = 0; d < s->nd; d++) {
             strides[g][at + d] = a->row * k->in[op].itemsize;
         }
@@ -382,7 +382,6 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
 {
     Work w;
     npy_intp at[THN_KMAXDIM];
-    const int last = r->walk.n - 1;
     const npy_intp most = r->by_row ? ROWS : r->block;
     char *mem = make_work(r, &w), *ptr[MOST_WALKING];
     if (!mem) {
@@ -393,14 +392,14 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
     memcpy(ptr, r->start, sizeof *ptr * (size_t)r->walking);
     thn_seek(&r->walk, r->walk.n, p0, r->walking, ptr, at);
     for (npy_intp t = p0, n; t < p1 && !r->failed; t += n) {
-        n = r->lengths[last] - at[last];
+        n = thn_left(&r->walk, r->walk.n, at);
         n = n < most ? n : most;
         n = n < p1 - t ? n : p1 - t;
         for (npy_intp c = c0; c < c1; c += r->width) {
             const npy_intp width = c1 - c < r->width ? c1 - c : r->width;
             (r->by_row ? run_rows : run_tile)(r, &w, ptr, t, n, c, width);
         }
-        thn_skip(&r->walk, n, r->walking, ptr, at);
+        thn_skip(&r->walk, r->walk.n, n, r->walking, ptr, at);
     }
     thn_buffer_free(mem);
 }
@@ -518,7 +517,7 @@ static int keep_rows(Run *r)
     r->again = r->by_row ? malloc(sizeof(int32_t) * (size_t)(count + 1)) : NULL;
     int ok = seen && offsets && (r->again || !r->by_row) && count < INT32_MAX;
     memcpy(ptr, r->start, sizeof *ptr * (size_t)r->walking);
-    for (npy_intp t = 0; ok && t < count; t += line, thn_skip(&r->walk, line, r->walking, ptr, at)) {
+    for (npy_intp t = 0; ok && t < count; t += line, thn_skip(&r->walk, r->walk.n, line, r->walking, ptr, at)) {
         find_offsets(r, g, ptr, line, offsets + n_kept);
         if (!r->by_row) {
             n_kept += line;
@@ -600,7 +599,7 @@ int thn_run_indexed(Run *r)
         for (int i = 0; i < out->rank; i++) {
             size *= st->value[i];
         }
-        dense_strides(out->rank, st->value, out->itemsize, r->whole_strides);
+        thn_dense_strides(out->rank, st->value, out->itemsize, r->whole_strides);
         r->whole = malloc((size_t)size + 64);
         if (!r->whole) {
             return -1;

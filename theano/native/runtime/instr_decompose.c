@@ -115,11 +115,8 @@ static int eig_execute(ThnFrame *f, const ThnInstr *ins)
     }
     thn_pool_free(copy);
     thn_pool_free(values);
-    if (info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
     if (info) {
-        return thn_error(f, thn_LinAlgError, "Eigenvalues did not converge");
+        return thn_linalg_result(f, info, "Eigenvalues did not converge");
     }
     return is_complex ? thn_error(f, PyExc_ValueError, "the eigenvalues are complex: cast the matrix to a complex dtype") : 0;
 }
@@ -180,10 +177,7 @@ static int svd_execute(ThnFrame *f, const ThnInstr *ins)
     int64_t info = thn_gesdd(thn_letter_of(a), !vectors ? 'N' : s->full_matrices ? 'A' : 'S', thn_dense(copy, n, m), values->data, left, right);
     thn_blas_let_go(held);
     thn_pool_free(copy);
-    if (info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
-    return info ? thn_error(f, thn_LinAlgError, "SVD did not converge") : 0;
+    return thn_linalg_result(f, info, "SVD did not converge");
 }
 
 /* ---- qr */
@@ -254,10 +248,7 @@ static int qr_execute(ThnFrame *f, const ThnInstr *ins)
         thn_pool_free(factors);
         thn_pool_free(tau);
     }
-    if (info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
-    return info ? thn_error(f, thn_LinAlgError, "Incorrect argument found while performing QR factorization") : 0;
+    return thn_linalg_result(f, info, "Incorrect argument found while performing QR factorization");
 }
 
 /* ---- pseudo-inverse: v s^-1 u^H of the singular values above 1e-15 times the largest */
@@ -326,10 +317,7 @@ static int pinv_execute(ThnFrame *f, const ThnInstr *ins)
     thn_pool_free(u);
     thn_pool_free(v);
     thn_pool_free(s);
-    if (info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
-    return info ? thn_error(f, thn_LinAlgError, "SVD did not converge") : 0;
+    return thn_linalg_result(f, info, "SVD did not converge");
 }
 
 /* ---- lstsq: the solution of least norm, by singular values; float32 and float64 */
@@ -407,13 +395,10 @@ static int lstsq_execute(ThnFrame *f, const ThnInstr *ins)
         }
         *(int64_t *)rank->data = found;
     }
-    int complete = copy && work;
+    info = copy && work ? info : THN_LAPACK_MEMORY;
     thn_pool_free(copy);
     thn_pool_free(work);
-    if (!complete || info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
-    return info ? thn_error(f, thn_LinAlgError, "SVD did not converge in Linear Least Squares") : 0;
+    return thn_linalg_result(f, info, "SVD did not converge in Linear Least Squares");
 }
 
 /* ---- residuals: the sums of lstsq where the solution is the only one, else none */

@@ -398,10 +398,7 @@ static int expm_execute(ThnFrame *f, const ThnInstr *ins)
     thn_blas_let_go(held);
     memcpy(out->data, result, (size_t)s.count * sizeof *result);
     thn_pool_free(memory);
-    if (s.failed || info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
-    return info ? thn_error(f, thn_LinAlgError, "expm: the approximant of the exponential is singular") : 0;
+    return thn_linalg_result(f, s.failed ? THN_LAPACK_MEMORY : info, "expm: the approximant of the exponential is singular");
 }
 
 THN_INSTRUCTION(expm, expm_check, expm_prepare, expm_execute)

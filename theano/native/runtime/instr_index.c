@@ -24,12 +24,7 @@ int thn_source(ThnFrame *f, const ThnCell *y, const ThnCell *out, const char **d
     *data = y->data;
     memcpy(strides, y->strides, sizeof(npy_intp) * (size_t)y->ndim);
     if (thn_may_overlap(y, out)) {
-        npy_intp s = y->itemsize;
-        for (int i = y->ndim - 1; i >= 0; i--) {
-            strides[i] = s;
-            s *= y->dims[i] ? y->dims[i] : 1;
-        }
-        *held = malloc((size_t)s);
+        *held = malloc((size_t)thn_dense_strides(y->ndim, y->dims, y->itemsize, strides));
         if (!*held) {
             return thn_error(f, PyExc_MemoryError, "out of memory for a copy of an operand");
         }

@@ -153,7 +153,7 @@ static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, Stat
         value.dims = st->value;
         value.strides = strides;
         value.itemsize = target->itemsize;
-        dense_strides(rank, st->value, target->itemsize, strides);
+        thn_dense_strides(rank, st->value, target->itemsize, strides);
         npy_intp seen[THN_KMAXDIM];
         if (thn_broadcast_strides(&value, rank, a->full, seen) < 0) {
             return thn_error(f, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
@@ -195,7 +195,7 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         if (a->rest + s->nd != k->in[x->op].rank) {
             return thn_error(f, PyExc_SystemError, "indexed_kernel: a table has another rank");
         }
-        dense_strides(k->in[x->op].rank, a->full, k->in[x->op].itemsize, dense[g]);
+        thn_dense_strides(k->in[x->op].rank, a->full, k->in[x->op].itemsize, dense[g]);
         in[x->op].dims = a->full;
         in[x->op].strides = dense[g];
     }

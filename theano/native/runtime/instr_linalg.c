@@ -169,10 +169,7 @@ static int solve_symmetric(ThnFrame *f, const thn_solve_params *s, const ThnCell
     thn_blas_let_go(held);
     thn_pool_free(copy);
     thn_columns_close(&x);
-    if (info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
-    return info ? thn_error(f, thn_LinAlgError, "Matrix is singular.") : 0;
+    return thn_linalg_result(f, info, "Matrix is singular.");
 }
 
 static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *a, const ThnCell *b, const ThnCell *out)
@@ -202,10 +199,7 @@ static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *
     if (!finite) {
         return thn_not_finite(f);
     }
-    if (info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
-    return info ? thn_error(f, thn_LinAlgError, "Matrix is singular.") : 0;
+    return thn_linalg_result(f, info, "Matrix is singular.");
 }
 
 static int solve_execute(ThnFrame *f, const ThnInstr *ins)
@@ -258,10 +252,7 @@ static int inverse_execute(ThnFrame *f, const ThnInstr *ins)
     info = info ? info : thn_getri(thn_letter_of(a), d, pivots);
     thn_blas_let_go(held);
     thn_pool_free(pivots);
-    if (info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
-    return info ? thn_error(f, thn_LinAlgError, "Singular matrix") : 0;
+    return thn_linalg_result(f, info, "Singular matrix");
 }
 
 static int det_prepare(ThnFrame *f, const ThnInstr *ins)

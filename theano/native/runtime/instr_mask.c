@@ -4,6 +4,7 @@
 #include "copy.h"
 #include "items.h"
 #include "threads.h"
+#include "walk.h"
 
 #define CHUNK 16384       /* flags */
 #define PARALLEL 131072   /* flags from which on chunks are shared out */
@@ -51,11 +52,8 @@ static Flags *open_flags(ThnFrame *f, const ThnInstr *ins, const ThnCell *mask)
     m->total = total;
     m->chunks = chunks;
     if (!direct) {
-        npy_intp strides[THN_MAXDIM], s = 1;
-        for (int i = mask->ndim - 1; i >= 0; i--) {
-            strides[i] = s;
-            s *= mask->dims[i];
-        }
+        npy_intp strides[THN_MAXDIM];
+        thn_dense_strides(mask->ndim, mask->dims, 1, strides);
         thn_loop2(mask->ndim, mask->dims, (char *)m + head, strides, mask->data, mask->strides,
                   thn_cast_inner(NPY_BOOL, mask->typenum));
     }
@@ -238,16 +236,14 @@ static void copy_anywhere(const Masked *a, npy_intp first, npy_intp n, char *out
 {
     const ThnCell *x = a->x;
     const int nd = a->mask->ndim;
+    const Dims g = {nd, x->dims, x->strides, 0};
     for (npy_intp i = 0; i < n && room > 0; i++) {
         if (!a->flags->flags[first + i]) {
             continue;
         }
-        const char *from = x->data;
-        npy_intp position = first + i;
-        for (int k = nd - 1; k >= 0; k--) {
-            from += position % x->dims[k] * x->strides[k];
-            position /= x->dims[k];
-        }
+        npy_intp at[THN_MAXDIM];
+        char *from = x->data;
+        thn_seek(&g, nd, first + i, 1, &from, at);
         thn_copy_strided(x->ndim - nd, x->dims + nd, out, a->out->strides + 1, from, x->strides + nd, x->itemsize);
         out += a->bytes;
         room--;

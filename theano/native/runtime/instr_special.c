@@ -3,6 +3,7 @@
 #include "copy.h"
 #include "pool.h"
 #include "threads.h"
+#include "walk.h"
 
 #include <stdatomic.h>
 
@@ -71,33 +72,15 @@ static const double *operand(const Apply *a, int k, npy_intp start, npy_intp n, 
     if (a->direct[k]) {
         return (const double *)a->in[k]->data + start;
     }
-    npy_intp at[THN_MAXDIM], rest = start;
-    const char *p = a->in[k]->data;
-    const int last = out->ndim - 1;
-    if (last < 0) {
-        a->load[k](1, (char *)buffer, 8, p, 0);
-        return buffer;
-    }
-    for (int i = last; i >= 0; i--) {
-        at[i] = rest % out->dims[i];
-        rest /= out->dims[i];
-        p += at[i] * a->strides[k][i];
-    }
-    for (npy_intp done = 0; done < n;) {
-        npy_intp count = out->dims[last] - at[last];
+    const Dims g = {out->ndim, out->dims, (npy_intp *)a->strides[k], 0};
+    const npy_intp step = out->ndim ? a->strides[k][out->ndim - 1] : 0;
+    npy_intp at[THN_MAXDIM], count;
+    char *p = a->in[k]->data;
+    thn_seek(&g, g.n, start, 1, &p, at);
+    for (npy_intp done = 0; done < n; done += count, thn_skip(&g, g.n, count, 1, &p, at)) {
+        count = thn_left(&g, g.n, at);
         count = count < n - done ? count : n - done;
-        a->load[k](count, (char *)(buffer + done), 8, p, a->strides[k][last]);
-        done += count;
-        p -= at[last] * a->strides[k][last];
-        at[last] = 0;
-        for (int i = last - 1; i >= 0; i--) {
-            p += a->strides[k][i];
-            if (++at[i] < out->dims[i]) {
-                break;
-            }
-            p -= a->strides[k][i] * out->dims[i];
-            at[i] = 0;
-        }
+        a->load[k](count, (char *)(buffer + done), 8, p, step);
     }
     return buffer;
 }

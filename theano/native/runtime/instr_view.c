@@ -304,11 +304,7 @@ static int reshape_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     *copies = 0;
     if (total == 0) {
-        npy_intp s = in->itemsize;
-        for (int i = nd - 1; i >= 0; i--) {
-            strides[i] = s;
-            s *= shape[i] > 1 ? shape[i] : 1;
-        }
+        thn_dense_strides(nd, shape, in->itemsize, strides);
         return thn_out_view(f, out, in, in->data, shape, strides);
     }
     if (reshape_strides(in, nd, shape, strides)) {
@@ -323,11 +319,8 @@ static int reshape_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     if (*(const int *)f->scratch[ins->index].ptr) {
-        npy_intp strides[THN_MAXDIM], s = in->itemsize;
-        for (int i = in->ndim - 1; i >= 0; i--) {
-            strides[i] = s;
-            s *= in->dims[i];
-        }
+        npy_intp strides[THN_MAXDIM];
+        thn_dense_strides(in->ndim, in->dims, in->itemsize, strides);
         thn_copy_strided(in->ndim, in->dims, out->data, strides, in->data, in->strides, in->itemsize);
     }
     return 0;

@@ -27,26 +27,20 @@ static void elem_range(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, 
 {
     const ThnKernel *k = p->k;
     const Dims *g = &p->outer;
-    const int ops = n_ops(k), last = g->n - 1, nd = last > 0 ? last - 1 : 0;
-    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
+    const int ops = n_ops(k), last = g->n - 1;
+    char *ptr[THN_KMAXOPS];
     thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
-    const thn_intp n1 = last > 0 ? g->shape[last - 1] : 1;
     thn_strides_along(g, last - 1, ops, s1);
     for (int op = 0; op < ops; op++) {
         ptr[op] = p->ptr[op] + e0 * g->strides[op * g->cap + last];
     }
-    thn_seek(g, nd, r0 / n1, ops, ptr, idx);
-    thn_intp i1 = r0 % n1;
+    thn_seek(g, last, r0, ops, ptr, idx);
     for (thn_intp r = r0; r < r1;) {
-        const thn_intp m = n1 - i1 < r1 - r ? n1 - i1 : r1 - r;
-        for (int op = 0; op < ops; op++) {
-            q[op] = ptr[op] + i1 * s1[op];
-        }
-        k->fn->elem(q, s1, m, e1 - e0);
+        const thn_intp left = thn_left(g, last, idx), m = left < r1 - r ? left : r1 - r;
+        k->fn->elem(ptr, s1, m, e1 - e0);
         r += m;
-        i1 = 0;
         if (r < r1) {
-            thn_step(g, nd, ops, ptr, idx);
+            thn_skip(g, last, m, ops, ptr, idx);
         }
     }
 }
@@ -122,7 +116,7 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
 {
     const ThnKernel *k = p->k;
     const Dims *g = &p->outer;
-    const int ops = n_ops(k), last = g->n - 1, nd = last;
+    const int ops = n_ops(k), last = g->n - 1;
     char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
     thn_intp zero[THN_KMAXOPS] = {0}, idx[THN_KMAXDIM + 2];
     const thn_intp n0 = e1 - e0;
@@ -137,11 +131,11 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
     for (int op = 0; op < ops; op++) {
         ptr[op] = p->ptr[op] + e0 * g->strides[op * g->cap + last];
     }
-    thn_seek(g, nd, r0, ops, ptr, idx);
+    thn_seek(g, last, r0, ops, ptr, idx);
     for (thn_intp r = r0; r < r1;) {
         thn_intp rows = 1;
         if (together) {
-            const thn_intp left = g->shape[last - 1] - idx[last - 1];
+            const thn_intp left = thn_left(g, last, idx);
             rows = BUFFER / n0;
             rows = rows < left ? rows : left;
             rows = rows < r1 - r ? rows : r1 - r;
@@ -173,15 +167,7 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
         }
         r += rows;
         if (r < r1) {
-            if (rows == 1) {
-                thn_step(g, nd, ops, ptr, idx);
-            }
-            else {
-                for (int op = 0; op < ops; op++) {
-                    ptr[op] = p->ptr[op] + e0 * g->strides[op * g->cap + last];
-                }
-                thn_seek(g, nd, r, ops, ptr, idx);
-            }
+            thn_skip(g, last, rows, ops, ptr, idx);
         }
     }
     thn_buffer_free(buf);
@@ -246,8 +232,7 @@ static void rows_task(void *ctx, long task)
     const ThnPlan *p = l->p;
     const ThnKernel *k = p->k;
     const Dims *g = &p->outer;
-    const int ops = n_ops(k), nd = g->n > 0 ? g->n - 1 : 0;
-    const thn_intp n1 = g->n > 0 ? g->shape[g->n - 1] : 1;
+    const int ops = n_ops(k);
     const thn_intp r0 = task * l->unit, r1 = r0 + l->unit < p->rows ? r0 + l->unit : p->rows;
     char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS], *buf = NULL;
     thn_intp s1[THN_KMAXOPS], sb[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
@@ -269,15 +254,15 @@ static void rows_task(void *ctx, long task)
         }
     }
     memcpy(ptr, p->ptr, ops * sizeof(char *));
-    thn_seek(g, nd, r0 / n1, ops, ptr, idx);
-    thn_intp i1 = r0 % n1;
+    thn_seek(g, g->n, r0, ops, ptr, idx);
     for (thn_intp r = r0; r < r1;) {
-        thn_intp m = n1 - i1 < r1 - r ? n1 - i1 : r1 - r;
+        thn_intp m = thn_left(g, g->n, idx);
+        m = m < r1 - r ? m : r1 - r;
         if (buf && m > tile) {
             m = tile;
         }
         for (int op = 0; op < ops; op++) {
-            q[op] = ptr[op] + i1 * s1[op];
+            q[op] = ptr[op];
             sb[op] = s1[op];
             if (p->through[op]) {
                 char *b = buf + (size_t)op * tile * p->inner * widest;
@@ -291,16 +276,12 @@ static void rows_task(void *ctx, long task)
         k->fn->rows(q, sb, m, p->inner);
         for (int op = k->nin; op < ops; op++) {
             if (p->through[op]) {
-                thn_move_rows(p, op, ptr[op] + i1 * s1[op], s1[op], m, 0, p->inner, q[op], sb[op], 0);
+                thn_move_rows(p, op, ptr[op], s1[op], m, 0, p->inner, q[op], sb[op], 0);
             }
         }
         r += m;
-        i1 += m;
-        if (i1 == n1) {
-            i1 = 0;
-            if (r < r1) {
-                thn_step(g, nd, ops, ptr, idx);
-            }
+        if (r < r1) {
+            thn_skip(g, g->n, m, ops, ptr, idx);
         }
     }
     thn_buffer_free(buf);

@@ -30,6 +30,11 @@ int thn_out_of_memory(ThnFrame *f)
     return thn_error(f, PyExc_MemoryError, "out of memory for linear algebra");
 }
 
+int thn_linalg_result(ThnFrame *f, int64_t info, const char *message)
+{
+    return info == THN_LAPACK_MEMORY ? thn_out_of_memory(f) : info ? thn_error(f, thn_LinAlgError, "%s", message) : 0;
+}
+
 int thn_linalg_check(ThnProgram *p, ThnInstr *ins)
 {
     int typenum = p->cells[ins->ins[0]].typenum;

@@ -19,6 +19,8 @@ int thn_linalg_check(ThnProgram *p, ThnInstr *ins);
 /* Errors; -1. */
 int thn_out_of_memory(ThnFrame *f);
 int thn_not_finite(ThnFrame *f);
+/* 0, or the error that a routine's info stands for: LinAlgError with a message, or out of memory. */
+int thn_linalg_result(ThnFrame *f, int64_t info, const char *message);
 /* 0 if the matrix is square. */
 int thn_require_square(ThnFrame *f, const ThnCell *a, PyObject *type, const char *message);
 

@@ -246,11 +246,10 @@ static int reduce_row_range(const ThnPlan *p, thn_intp r0, thn_intp r1)
 {
     const ThnKernel *k = p->k;
     const Dims *g = &p->outer;
-    const int ops = n_ops(k), nd = g->n > 0 ? g->n - 1 : 0;
-    const thn_intp n1 = g->n > 0 ? g->shape[g->n - 1] : 1;
+    const int ops = n_ops(k);
     const thn_intp chunk = chunk_length(p->inner);
     const size_t acc_bytes = acc_total(k), buf_bytes = p->buffered ? (size_t)ops * PIECE * 16 : 0;
-    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
+    char *ptr[THN_KMAXOPS];
     thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
     char *acc = thn_buffer_alloc(2 * acc_bytes + buf_bytes);
     if (!acc) {
@@ -261,33 +260,26 @@ static int reduce_row_range(const ThnPlan *p, thn_intp r0, thn_intp r1)
     const thn_intp most = p->inner > chunk ? 1 : p->buffered ? 32 : ROWS;
     thn_strides_along(g, g->n - 1, ops, s1);
     memcpy(ptr, p->ptr, ops * sizeof(char *));
-    thn_seek(g, nd, r0 / n1, ops, ptr, idx);
-    thn_intp i1 = r0 % n1;
+    thn_seek(g, g->n, r0, ops, ptr, idx);
     for (thn_intp r = r0; r < r1;) {
-        thn_intp m = n1 - i1 < r1 - r ? n1 - i1 : r1 - r;
+        thn_intp m = thn_left(g, g->n, idx);
+        m = m < r1 - r ? m : r1 - r;
         m = m < most ? m : most;
-        for (int op = 0; op < ops; op++) {
-            q[op] = ptr[op] + i1 * s1[op];
-        }
         if (p->inner <= chunk) {
-            reduce_rows(p, q, s1, m, 0, p->inner, acc, 0, buf, spare);
+            reduce_rows(p, ptr, s1, m, 0, p->inner, acc, 0, buf, spare);
         }
         else {
             const thn_intp nchunks = (p->inner + chunk - 1) / chunk;
             for (thn_intp c = 0; c < nchunks; c++) {
                 const thn_intp e1 = (c + 1) * chunk < p->inner ? (c + 1) * chunk : p->inner;
-                reduce_rows(p, q, s1, 1, c * chunk, e1, acc, c, buf, spare);
+                reduce_rows(p, ptr, s1, 1, c * chunk, e1, acc, c, buf, spare);
             }
             acc_fold(k->fn->reduces, acc, nchunks);
         }
-        k->fn->fin(q, s1, m, acc);
+        k->fn->fin(ptr, s1, m, acc);
         r += m;
-        i1 += m;
-        if (i1 == n1) {
-            i1 = 0;
-            if (r < r1) {
-                thn_step(g, nd, ops, ptr, idx);
-            }
+        if (r < r1) {
+            thn_skip(g, g->n, m, ops, ptr, idx);
         }
     }
     thn_buffer_free(acc);
@@ -372,8 +364,7 @@ static void accumulate_columns(const ThnPlan *p, char **base, thn_intp ncols, th
 {
     const ThnKernel *k = p->k;
     const Dims *g = &p->in;
-    const int ops = n_ops(k), nd = g->n > 0 ? g->n - 1 : 0;
-    const thn_intp n1 = g->n > 0 ? g->shape[g->n - 1] : 1;
+    const int ops = n_ops(k);
     const size_t acc_bytes = acc_total(k);
     char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
     thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
@@ -383,27 +374,23 @@ static void accumulate_columns(const ThnPlan *p, char **base, thn_intp ncols, th
         acc_init(k->fn->reduces, acc + (size_t)(b - b0) * acc_bytes, left < THN_LANES ? left : THN_LANES);
     }
     memcpy(ptr, base, ops * sizeof(char *));
-    thn_seek(g, nd, i0 / n1, ops, ptr, idx);
-    thn_intp j = i0 % n1;
+    thn_seek(g, g->n, i0, ops, ptr, idx);
     for (thn_intp i = i0; i < i1;) {
-        thn_intp m = n1 - j < i1 - i ? n1 - j : i1 - i;
+        thn_intp m = thn_left(g, g->n, idx);
+        m = m < i1 - i ? m : i1 - i;
         /* A few rows at once through all blocks: memory is read in long runs, which counts for more than still fewer visits
          * to the accumulators. */
         m = b1 - b0 > 1 && m > ROWS_TOGETHER ? ROWS_TOGETHER : m;
         for (thn_intp b = b0; b < b1; b++) {
             const thn_intp c0 = b * THN_LANES, c1 = c0 + THN_LANES < ncols ? c0 + THN_LANES : ncols;
             for (int op = 0; op < ops; op++) {
-                q[op] = ptr[op] + j * s1[op] + c0 * p->outer.strides[op * p->outer.cap + p->outer.n - 1];
+                q[op] = ptr[op] + c0 * p->outer.strides[op * p->outer.cap + p->outer.n - 1];
             }
             k->fn->cols(q, s1, m, c1 - c0, acc + (size_t)(b - b0) * acc_bytes);
         }
         i += m;
-        j += m;
-        if (j == n1) {
-            j = 0;
-            if (i < i1) {
-                thn_step(g, nd, ops, ptr, idx);
-            }
+        if (i < i1) {
+            thn_skip(g, g->n, m, ops, ptr, idx);
         }
     }
 }

@@ -141,16 +141,12 @@ int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *r
 static int rotate(ThnFrame *f, const Buf *b, npy_intp start)
 {
     const ThnCell *c = b->cell;
-    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM], step = c->itemsize;
+    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
     if (start == 0) {
         return 0;
     }
     memcpy(dims, c->dims, sizeof(npy_intp) * (size_t)c->ndim);
-    for (int i = c->ndim - 1; i >= 0; i--) {
-        strides[i] = step;
-        step *= dims[i];
-    }
-    char *held = PyMem_Malloc((size_t)(step ? step : 1));
+    char *held = PyMem_Malloc((size_t)thn_dense_strides(c->ndim, dims, c->itemsize, strides));
     if (!held) {
         return thn_error(f, PyExc_MemoryError, "out of memory for the rotation of a buffer");
     }

@@ -319,7 +319,7 @@ static void walk_task(void *ctx, long task)
     thn_seek(g, g->n, start, ops, ptr, at);
     for (npy_intp position = start, n; position < stop; position += n) {
         n = stop - position < BLOCK ? stop - position : BLOCK;
-        n = g->shape[last] - at[last] < n ? g->shape[last] - at[last] : n;
+        n = thn_left(g, g->n, at) < n ? thn_left(g, g->n, at) : n;
         if (!thn_table_offsets(w->t, ptr + INDEX, steps + INDEX * g->cap, g->cap, n, offsets)) {
             atomic_store(&w->bad, 1);
             return;
@@ -332,7 +332,7 @@ static void walk_task(void *ctx, long task)
         } else {
             thn_rows_move(r, ptr[TABLE], offsets, n, ptr[OTHER], step);
         }
-        thn_skip(g, n, ops, ptr, at);
+        thn_skip(g, g->n, n, ops, ptr, at);
     }
 }
 

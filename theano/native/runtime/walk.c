@@ -15,14 +15,16 @@ void thn_seek(const Dims *g, int nd, thn_intp at, int ops, char **ptr, thn_intp 
     }
 }
 
-void thn_skip(const Dims *g, thn_intp n, int ops, char **ptr, thn_intp *idx)
+void thn_skip(const Dims *g, int nd, thn_intp n, int ops, char **ptr, thn_intp *idx)
 {
-    const int last = g->n - 1;
-    idx[last] += n - 1;
-    for (int op = 0; op < ops; op++) {
-        ptr[op] += (n - 1) * g->strides[op * g->cap + last];
+    if (nd == 0) {
+        return;
     }
-    thn_step(g, g->n, ops, ptr, idx);
+    idx[nd - 1] += n - 1;
+    for (int op = 0; op < ops; op++) {
+        ptr[op] += (n - 1) * g->strides[op * g->cap + nd - 1];
+    }
+    thn_step(g, nd, ops, ptr, idx);
 }
 
 void thn_merge_dims(Dims *g, int ops)

@@ -13,8 +13,10 @@ typedef struct Dims {
 
 /* Adds to the pointers the offset of the linear position `at` in the dims [0, nd) and returns the positions in `idx`. */
 void thn_seek(const Dims *g, int nd, thn_intp at, int ops, char **ptr, thn_intp *idx);
-/* Steps behind `n` positions along the last of all dims. */
-void thn_skip(const Dims *g, thn_intp n, int ops, char **ptr, thn_intp *idx);
+/* Steps behind `n` positions along the last of the dims [0, nd). */
+void thn_skip(const Dims *g, int nd, thn_intp n, int ops, char **ptr, thn_intp *idx);
+/* Positions from here to the end of the last of the dims [0, nd). */
+static inline thn_intp thn_left(const Dims *g, int nd, const thn_intp *idx) { return nd > 0 ? g->shape[nd - 1] - idx[nd - 1] : 1; }
 /* Takes neighbours as one dim where they are one run in memory for all operands. */
 void thn_merge_dims(Dims *g, int ops);
 /* Strides of all operands along dim d; zeros for d < 0. */
