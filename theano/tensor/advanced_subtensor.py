@@ -18,29 +18,6 @@ from theano.tensor.slicing import IncrementOp, slice_len
 from theano.tensor.type import TensorType, ops
 from theano.tensor.type_other import MakeSlice, NoneConst, NoneTypeT, SliceType, make_slice
 
-__all__ = [
-    "AdvancedBooleanIncSubtensor",
-    "AdvancedBooleanSubtensor",
-    "AdvancedIncSubtensor",
-    "AdvancedIncSubtensor1",
-    "AdvancedSubtensor",
-    "AdvancedSubtensor1",
-    "BaseAdvancedIncSubtensor",
-    "BaseAdvancedSubtensor",
-    "adv_index_broadcastable_pattern",
-    "advanced_boolean_inc_subtensor",
-    "advanced_boolean_set_subtensor",
-    "advanced_boolean_subtensor",
-    "advanced_inc_subtensor",
-    "advanced_inc_subtensor1",
-    "advanced_set_subtensor",
-    "advanced_set_subtensor1",
-    "advanced_subtensor",
-    "advanced_subtensor1",
-    "as_index_variable",
-]
-
-
 #: ``construct_sparse_from_list(x, rows, indices)``: a sparse matrix like `x` of given rows; sparse matrices fill it.
 construct_sparse_from_list = Hook("makes sparse matrices")
 

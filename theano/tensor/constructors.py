@@ -35,86 +35,44 @@ _LETTERS = {
     "z": "complex128",
 }
 
-bscalar, wscalar, iscalar, lscalar, fscalar, dscalar, cscalar, zscalar = (
-    tensor_type(dtype, _PATTERNS["scalar"]) for dtype in _LETTERS.values()
-)
-bvector, wvector, ivector, lvector, fvector, dvector, cvector, zvector = (
-    tensor_type(dtype, _PATTERNS["vector"]) for dtype in _LETTERS.values()
-)
-bmatrix, wmatrix, imatrix, lmatrix, fmatrix, dmatrix, cmatrix, zmatrix = (
-    tensor_type(dtype, _PATTERNS["matrix"]) for dtype in _LETTERS.values()
-)
-brow, wrow, irow, lrow, frow, drow, crow, zrow = (tensor_type(dtype, _PATTERNS["row"]) for dtype in _LETTERS.values())
-bcol, wcol, icol, lcol, fcol, dcol, ccol, zcol = (tensor_type(dtype, _PATTERNS["col"]) for dtype in _LETTERS.values())
-btensor3, wtensor3, itensor3, ltensor3, ftensor3, dtensor3, ctensor3, ztensor3 = (
-    tensor_type(dtype, _PATTERNS["tensor3"]) for dtype in _LETTERS.values()
-)
-btensor4, wtensor4, itensor4, ltensor4, ftensor4, dtensor4, ctensor4, ztensor4 = (
-    tensor_type(dtype, _PATTERNS["tensor4"]) for dtype in _LETTERS.values()
-)
-btensor5, wtensor5, itensor5, ltensor5, ftensor5, dtensor5, ctensor5, ztensor5 = (
-    tensor_type(dtype, _PATTERNS["tensor5"]) for dtype in _LETTERS.values()
-)
-btensor6, wtensor6, itensor6, ltensor6, ftensor6, dtensor6, ctensor6, ztensor6 = (
-    tensor_type(dtype, _PATTERNS["tensor6"]) for dtype in _LETTERS.values()
-)
-btensor7, wtensor7, itensor7, ltensor7, ftensor7, dtensor7, ctensor7, ztensor7 = (
-    tensor_type(dtype, _PATTERNS["tensor7"]) for dtype in _LETTERS.values()
-)
+
+def _of_each_dtype(word: str) -> list[TensorType]:
+    return [tensor_type(dtype, _PATTERNS[word]) for dtype in _LETTERS.values()]
 
 
-def _variable(word: str, name: str | None, dtype: Any) -> Any:
-    return tensor_type(config.floatX if dtype is None else dtype, _PATTERNS[word])(name)
+bscalar, wscalar, iscalar, lscalar, fscalar, dscalar, cscalar, zscalar = _of_each_dtype("scalar")
+bvector, wvector, ivector, lvector, fvector, dvector, cvector, zvector = _of_each_dtype("vector")
+bmatrix, wmatrix, imatrix, lmatrix, fmatrix, dmatrix, cmatrix, zmatrix = _of_each_dtype("matrix")
+brow, wrow, irow, lrow, frow, drow, crow, zrow = _of_each_dtype("row")
+bcol, wcol, icol, lcol, fcol, dcol, ccol, zcol = _of_each_dtype("col")
+btensor3, wtensor3, itensor3, ltensor3, ftensor3, dtensor3, ctensor3, ztensor3 = _of_each_dtype("tensor3")
+btensor4, wtensor4, itensor4, ltensor4, ftensor4, dtensor4, ctensor4, ztensor4 = _of_each_dtype("tensor4")
+btensor5, wtensor5, itensor5, ltensor5, ftensor5, dtensor5, ctensor5, ztensor5 = _of_each_dtype("tensor5")
+btensor6, wtensor6, itensor6, ltensor6, ftensor6, dtensor6, ctensor6, ztensor6 = _of_each_dtype("tensor6")
+btensor7, wtensor7, itensor7, ltensor7, ftensor7, dtensor7, ctensor7, ztensor7 = _of_each_dtype("tensor7")
 
 
-def scalar(name: str | None = None, dtype: str | None = None):
-    """Return a symbolic 0-dimensional variable, of dtype ``config.floatX`` by default."""
-    return _variable("scalar", name, dtype)
+def _maker(word: str, what: str) -> Any:
+    """The function that makes a variable of a shape."""
+
+    def make(name: str | None = None, dtype: str | None = None) -> Any:
+        return tensor_type(config.floatX if dtype is None else dtype, _PATTERNS[word])(name)
+
+    make.__name__ = make.__qualname__ = word
+    make.__doc__ = f"Return {what}, of dtype ``config.floatX`` by default."
+    return make
 
 
-def vector(name: str | None = None, dtype: str | None = None):
-    """Return a symbolic vector, of dtype ``config.floatX`` by default."""
-    return _variable("vector", name, dtype)
-
-
-def matrix(name: str | None = None, dtype: str | None = None):
-    """Return a symbolic matrix, of dtype ``config.floatX`` by default."""
-    return _variable("matrix", name, dtype)
-
-
-def row(name: str | None = None, dtype: str | None = None):
-    """Return a symbolic row: a matrix whose number of rows is 1 and broadcasts."""
-    return _variable("row", name, dtype)
-
-
-def col(name: str | None = None, dtype: str | None = None):
-    """Return a symbolic column: a matrix whose number of columns is 1 and broadcasts."""
-    return _variable("col", name, dtype)
-
-
-def tensor3(name: str | None = None, dtype: str | None = None):
-    """Return a symbolic 3-dimensional variable, of dtype ``config.floatX`` by default."""
-    return _variable("tensor3", name, dtype)
-
-
-def tensor4(name: str | None = None, dtype: str | None = None):
-    """Return a symbolic 4-dimensional variable, of dtype ``config.floatX`` by default."""
-    return _variable("tensor4", name, dtype)
-
-
-def tensor5(name: str | None = None, dtype: str | None = None):
-    """Return a symbolic 5-dimensional variable, of dtype ``config.floatX`` by default."""
-    return _variable("tensor5", name, dtype)
-
-
-def tensor6(name: str | None = None, dtype: str | None = None):
-    """Return a symbolic 6-dimensional variable, of dtype ``config.floatX`` by default."""
-    return _variable("tensor6", name, dtype)
-
-
-def tensor7(name: str | None = None, dtype: str | None = None):
-    """Return a symbolic 7-dimensional variable, of dtype ``config.floatX`` by default."""
-    return _variable("tensor7", name, dtype)
+scalar = _maker("scalar", "a symbolic 0-dimensional variable")
+vector = _maker("vector", "a symbolic vector")
+matrix = _maker("matrix", "a symbolic matrix")
+row = _maker("row", "a symbolic row: a matrix whose number of rows is 1 and broadcasts")
+col = _maker("col", "a symbolic column: a matrix whose number of columns is 1 and broadcasts")
+tensor3 = _maker("tensor3", "a symbolic 3-dimensional variable")
+tensor4 = _maker("tensor4", "a symbolic 4-dimensional variable")
+tensor5 = _maker("tensor5", "a symbolic 5-dimensional variable")
+tensor6 = _maker("tensor6", "a symbolic 6-dimensional variable")
+tensor7 = _maker("tensor7", "a symbolic 7-dimensional variable")
 
 
 def tensor(*args: Any, **kwargs: Any):

@@ -78,11 +78,6 @@ class DimShuffle(Op):
             self.view_map = {0: [0]}
         self._types: dict[Any, TensorType] = {}
 
-    @property
-    def is_transpose(self) -> bool:
-        """Whether dimensions are permuted and nothing else."""
-        return not self.drop and not self.augment and self.shuffle != sorted(self.shuffle)
-
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_types": {}}
 

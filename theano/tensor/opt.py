@@ -5,6 +5,7 @@ Importing this module registers all of them.
 
 from __future__ import annotations
 
+import importlib as _importlib
 import sys as _sys
 
 from theano import aliases
@@ -18,29 +19,6 @@ from theano.tensor.basic import (
     ShapeError,
     extract_constant,
     get_scalar_constant_value,
-)
-from theano.tensor.rewriting import (
-    algebra,
-    blas,
-    canonizer,
-    cleanup,
-    dot,
-    elemwise,
-    fill,
-    folding,
-    fusion,
-    incsubtensor,
-    inplace,
-    layout,
-    masks,
-    reduction,
-    registry,
-    shape,
-    stability,
-    stability_erf,
-    subtensor,
-    subtensor_lift,
-    uncanonicalize,
 )
 from theano.tensor.rewriting.canonizer import AlgebraicCanonizer, Canonizer, check_for_x_over_absX
 from theano.tensor.rewriting.fill import fill as _fill
@@ -57,35 +35,18 @@ from theano.tensor.rewriting.registry import (
 from theano.tensor.rewriting.shape import ShapeFeature, ShapeOptimizer, UnShapeOptimizer
 from theano.tensor.rewriting.terms import broadcast_like, encompasses_broadcastable, scalarconsts_rest
 
+# In this order: of a name that two of them have, the first one counts.
 _FAMILIES = (
-    algebra,
-    blas,
-    canonizer,
-    cleanup,
-    dot,
-    elemwise,
-    fill,
-    folding,
-    fusion,
-    incsubtensor,
-    inplace,
-    layout,
-    masks,
-    reduction,
-    registry,
-    shape,
-    stability,
-    stability_erf,
-    subtensor,
-    subtensor_lift,
-    uncanonicalize,
+    "algebra", "blas", "canonizer", "cleanup", "dot", "elemwise", "fill", "folding", "fusion", "incsubtensor", "inplace",
+    "layout", "masks", "reduction", "registry", "shape", "stability", "stability_erf", "subtensor", "subtensor_lift",
+    "uncanonicalize",
 )
 
 make_vector = MakeVector()
 assert_ = assert_op
 _self = _sys.modules[__name__]
 for _family in _FAMILIES:
-    for _name, _object in vars(_family).items():
+    for _name, _object in vars(_importlib.import_module(f"theano.tensor.rewriting.{_family}")).items():
         if not _name.startswith("_") and not hasattr(_self, _name):
             setattr(_self, _name, _object)
 fill = _fill

@@ -395,17 +395,6 @@ class Subtensor(_BasicIndexOp):
         """Return the text of a slice of the template, such as ``int64::``."""
         return ":".join("" if part is None else str(part) for part in (entry.start, entry.stop, entry.step))
 
-    @staticmethod
-    def str_from_indices(idx_list: Iterable[Any]) -> str:
-        """Return the text of a template."""
-        return ", ".join(
-            Subtensor.str_from_slice(entry) if isinstance(entry, slice) else str(entry) for entry in idx_list
-        )
-
-    @staticmethod
-    def default_filter(z: Any) -> bool:
-        return z is not None
-
     def get_constant_idx(
         self,
         inputs: Sequence[Any],

@@ -470,17 +470,6 @@ def local_switch_of_switch(node: Any) -> Any:
     return exact_replacement(node, T.switch(cond, new_left, new_right))
 
 
-# Pairs of functions of which one undoes the other on the whole range of the first.
-INV_PAIRS = (
-    (T.deg2rad, T.rad2deg),
-    (T.cosh, T.arccosh),
-    (T.tanh, T.arctanh),
-    (T.sinh, T.arcsinh),
-    (T.neg, T.neg),
-    (T.inv, T.inv),
-)
-
-
 def is_inverse_pair(node_op: Any, prev_op: Any, inv_pair: Any) -> bool:
     """Whether two consecutive Ops are the pair `inv_pair` in either order.
 

@@ -80,10 +80,6 @@ def get_numeric_types(
     return result
 
 
-def _numeric_types_but_complex() -> list[Any]:
-    return get_numeric_types(with_complex=False)
-
-
 def safe_make_node(op: Any, *inputs: Any) -> Any:
     """Return the node of `op` applied to `inputs`, which may be a function that returns a variable."""
     node = op(*inputs)
