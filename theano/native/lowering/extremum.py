@@ -43,17 +43,8 @@ def _lower_complex(builder: ProgramBuilder, node: Apply) -> bool:
     return True
 
 
-@lowers(MaxAndArgmax)
-def lower_max_and_argmax(builder: ProgramBuilder, node: Apply) -> None:
-    if _lower_complex(builder, node):
-        return
-    kernel = argmax_kernel(node, with_maximum=True)
-    builder.emit_kernel(kernel, [builder.cell(node.inputs[0])], map(builder.cell, node.outputs))
-
-
-@lowers(Argmax)
+@lowers(MaxAndArgmax, Argmax)
 def lower_argmax(builder: ProgramBuilder, node: Apply) -> None:
-    if _lower_complex(builder, node):
-        return
-    kernel = argmax_kernel(node, with_maximum=False)
-    builder.emit_kernel(kernel, [builder.cell(node.inputs[0])], map(builder.cell, node.outputs))
+    if not _lower_complex(builder, node):
+        kernel = argmax_kernel(node, with_maximum=isinstance(node.op, MaxAndArgmax))
+        builder.emit_kernel(kernel, [builder.cell(node.inputs[0])], map(builder.cell, node.outputs))

@@ -197,9 +197,7 @@ def local_pow_specialize_device(node: Any) -> Any:
     exponent = int(abs(value)) if np.isfinite(value) else 0
     if exponent != abs(value) or not 2 < exponent <= 512 or (value < 0 and out.type.dtype in T.discrete_dtypes):
         return False
-    if x.type.dtype != out.type.dtype:
-        x = T.cast(x, out.type.dtype)
-    square, factors, left = x, [], exponent
+    square, factors, left = same_dtype(x, out), [], exponent
     while True:
         if left & 1:
             factors.append(square)

@@ -16,12 +16,12 @@ import numpy as np
 
 from theano.gof.graph import Constant, Variable
 from theano.gof.memo import ById
-from theano.gof.opt import LocalOptimizer, copy_stack_trace
+from theano.gof.opt import LocalOptimizer
 from theano.scalar import upcast
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.registry import register_canonicalize
-from theano.tensor.rewriting.terms import as_scalar_constant, constant_of, fill_chain
+from theano.tensor.rewriting.terms import as_scalar_constant, constant_of, replacement
 
 # A tree of this many terms is not taken apart any further by the node above it: kernels with very many inputs do not
 # get faster, and looking at all terms again whenever one changes would make the cost quadratic.
@@ -367,15 +367,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             num, denum = [T.cast(v, dtype) for v in num], [T.cast(v, dtype) for v in denum]
         if denum:
             num, denum = _in_dtype(num, dtype), _in_dtype(denum, dtype)
-        new = self.merge_num_denum(num, denum)
-        if new.type.dtype != out.type.dtype:
-            new = T.cast(new, out.type.dtype)
-        if new.type.broadcastable != out.type.broadcastable:
-            new = fill_chain(new, node.inputs)[0]
-        if new.type.broadcastable != out.type.broadcastable or new.type != out.type:
-            return False
-        copy_stack_trace(out, new)
-        return [new]
+        return replacement(node, self.merge_num_denum(num, denum))
 
     def _is_plainly_canonical(self, node: Any) -> bool:
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""

@@ -197,7 +197,6 @@ def local_join_empty(node: Any) -> Any:
     if axis is None:
         return False
     parts = node.inputs[1:]
-    out = node.outputs[0]
     kept = []
     for part in parts:
         if isinstance(part, Constant) and part.data.shape[int(axis)] == 0:
@@ -205,18 +204,8 @@ def local_join_empty(node: Any) -> Any:
         kept.append(part)
     if len(kept) == len(parts) or not kept:
         return False
-    new = T.join(node.inputs[0], *kept)
-    if new.type.dtype != out.type.dtype:
-        new = T.cast(new, out.type.dtype)
-    if new.type != out.type:
-        if new.type.ndim != out.type.ndim:
-            return False
-        new = T.patternbroadcast(new, out.type.broadcastable)
-        if new.type != out.type:
-            return False
-    if new.owner is not None:
-        copy_stack_trace(out, new)
-    return [new]
+    new = T.cast(T.join(node.inputs[0], *kept), node.outputs[0].type.dtype)
+    return exact_replacement(node, new, rebroadcast=True)
 
 
 @register_specialize

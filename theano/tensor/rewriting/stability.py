@@ -54,13 +54,9 @@ def local_log1p(node: Any) -> Any:
         else:
             x = T.add(*rest)
             copy_stack_trace(node.inputs[0], x)
-        x = x if x.type.dtype == inner.outputs[0].type.dtype else T.cast(x, inner.outputs[0].type.dtype)
-        return replacement(node, T.log1p(x))
+        return replacement(node, T.log1p(same_dtype(x, inner.outputs[0])))
     if inner.op == T.sub and is_number(inner.inputs[0], 1):
-        x = inner.inputs[1]
-        if x.type.dtype != inner.outputs[0].type.dtype:
-            x = T.cast(x, inner.outputs[0].type.dtype)
-        return replacement(node, T.log1p(T.neg(x)))
+        return replacement(node, T.log1p(T.neg(same_dtype(inner.inputs[1], inner.outputs[0]))))
     return False
 
 

@@ -514,9 +514,7 @@ def local_subtensor_inc_subtensor(node: Any) -> Any:
     ):
         return False
     out = node.outputs[0]
-    value = inner.inputs[1]
-    if value.type.dtype != inner.inputs[0].type.dtype:
-        value = T.cast(value, inner.inputs[0].type.dtype)
+    value = same_dtype(inner.inputs[1], inner.inputs[0])
     if value.type == out.type:
         return [value]
     shape = _lengths(node, out)

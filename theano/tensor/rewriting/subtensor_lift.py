@@ -89,9 +89,7 @@ def local_subtensor_of_join(node: Any) -> Any:
     index = entries[axis] + (len(parts) if entries[axis] < 0 else 0)
     if not 0 <= index < len(parts) or not all(p.type.ndim == ndim and p.type.broadcastable[axis] for p in parts):
         return False
-    chosen = parts[index]
-    if chosen.type.dtype != node.outputs[0].type.dtype:
-        chosen = T.cast(chosen, node.outputs[0].type.dtype)
+    chosen = T.cast(parts[index], node.outputs[0].type.dtype)
     raw: list[Any] = list(get_idx_list(node.inputs, node.op.idx_list))
     raw[axis] = 0
     return exact_replacement(node, chosen[tuple(raw)], node.inputs[0])

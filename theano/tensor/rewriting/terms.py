@@ -160,7 +160,8 @@ def exact_replacement(node: Any, new: Any, *also: Any, index: int = 0, rebroadca
         new = T.patternbroadcast(new, out.type.broadcastable)
     if new.type != out.type:
         return False
-    copy_stack_trace([out, *also], new)
+    if new.owner is not None or isinstance(new, Constant):
+        copy_stack_trace([out, *also], new)
     return [new]
 
 
