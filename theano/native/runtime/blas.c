@@ -6,8 +6,7 @@
  * dtypes when there is no BLAS, go through loops.
  */
 #include "vm.h"
-#include "blas.h"
-#include "copy.h"
+#include "linalg.h"
 #include "pool.h"
 #include "threads.h"
 
@@ -37,21 +36,10 @@ static char blas_name[256] = "";
 
 #define MAX_INT 2147483647
 
-static int blas_letter(int typenum)
-{
-    switch (typenum) {
-    case NPY_FLOAT: return 0;
-    case NPY_DOUBLE: return 1;
-    case NPY_CFLOAT: return 2;
-    case NPY_CDOUBLE: return 3;
-    default: return -1;
-    }
-}
-
 static int type_size(int typenum)
 {
     static const int sizes[] = {4, 8, 8, 16};
-    int l = blas_letter(typenum);
+    int l = thn_lapack_letter(typenum);
     return l >= 0 ? sizes[l] : 8; /* the others are computed with in int64 */
 }
 
@@ -102,56 +90,6 @@ LOOPS(f8, double, out[j] += v * row[j])
 LOOPS(c8, C8, COMPLEX_MULADD)
 LOOPS(c16, C16, COMPLEX_MULADD)
 
-static int scalar_is_zero(int letter, const void *p)
-{
-    switch (letter) {
-    case 0: return *(const float *)p == 0;
-    case 1: return *(const double *)p == 0;
-    case 2: return ((const C8 *)p)->re == 0 && ((const C8 *)p)->im == 0;
-    default: return ((const C16 *)p)->re == 0 && ((const C16 *)p)->im == 0;
-    }
-}
-
-/* t = alpha * t + beta * c, element by element; t is C contiguous. */
-static void blend(int letter, const ThnMatrix *c, char *t, const void *alpha, const void *beta)
-{
-    int keep = !scalar_is_zero(letter, beta);
-    npy_intp size = letter == 0 ? 4 : letter == 3 ? 16 : 8;
-    for (npy_intp i = 0; i < c->rows; i++) {
-        for (npy_intp j = 0; j < c->cols; j++, t += size) {
-            const char *p = c->data + i * c->row_stride + j * c->col_stride;
-            switch (letter) {
-            case 0:
-                *(float *)t = *(const float *)alpha * *(float *)t + (keep ? *(const float *)beta * *(const float *)p : 0);
-                break;
-            case 1:
-                *(double *)t =
-                    *(const double *)alpha * *(double *)t + (keep ? *(const double *)beta * *(const double *)p : 0);
-                break;
-            case 2: {
-                const C8 *al = alpha, *be = beta, *v = (const C8 *)p;
-                C8 x = *(C8 *)t, r = {al->re * x.re - al->im * x.im, al->re * x.im + al->im * x.re};
-                if (keep) {
-                    r.re += be->re * v->re - be->im * v->im;
-                    r.im += be->re * v->im + be->im * v->re;
-                }
-                *(C8 *)t = r;
-                break;
-            }
-            default: {
-                const C16 *al = alpha, *be = beta, *v = (const C16 *)p;
-                C16 x = *(C16 *)t, r = {al->re * x.re - al->im * x.im, al->re * x.im + al->im * x.re};
-                if (keep) {
-                    r.re += be->re * v->re - be->im * v->im;
-                    r.im += be->re * v->im + be->im * v->re;
-                }
-                *(C16 *)t = r;
-            }
-            }
-        }
-    }
-}
-
 /* The elements of m in C order, converted to `to`, in a new pool block. */
 static char *contiguous(const ThnMatrix *m, int from, int to, int item)
 {
@@ -163,10 +101,28 @@ static char *contiguous(const ThnMatrix *m, int from, int to, int item)
     return p;
 }
 
+/* t = alpha * t + beta * c, where t is C contiguous. -1: out of memory. */
+static int blend(int typenum, const ThnMatrix *c, char *t, const void *alpha, const void *beta)
+{
+    const npy_intp n = c->rows * c->cols, item = type_size(typenum);
+    const ThnInner multiply = thn_mul_inner(typenum);
+    multiply(n, t, item, alpha, 0);
+    if (thn_is_zero(thn_lapack_letter(typenum), beta)) {
+        return 0;
+    }
+    char *old = contiguous(c, typenum, typenum, (int)item);
+    if (old) {
+        multiply(n, old, item, beta, 0);
+        thn_add_inner(typenum)(n, t, item, old, item);
+        thn_pool_free(old);
+    }
+    return old ? 0 : -1;
+}
+
 static int matmul_loops(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMatrix *c, const void *alpha,
                         const void *beta)
 {
-    int letter = blas_letter(typenum);
+    int letter = thn_lapack_letter(typenum);
     int work = letter >= 0 ? typenum : typenum == NPY_HALF ? NPY_FLOAT : NPY_INT64;
     int item = work == NPY_FLOAT ? 4 : type_size(work);
     npy_intp m = c->rows, n = c->cols, k = a->cols;
@@ -182,12 +138,10 @@ static int matmul_loops(int typenum, const ThnMatrix *a, const ThnMatrix *b, con
         case NPY_CDOUBLE: loops_c16(m, n, k, (C16 *)x, (C16 *)y, (C16 *)t); break;
         default: loops_i8(m, n, k, (uint64_t *)x, (uint64_t *)y, (uint64_t *)t);
         }
-        if (letter >= 0 && (alpha || beta)) {
-            blend(letter, c, t, alpha ? alpha : one_of(letter), beta ? beta : zero_of(letter));
-        }
+        r = letter >= 0 && (alpha || beta)
+                ? blend(typenum, c, t, alpha ? alpha : one_of(letter), beta ? beta : zero_of(letter)) : 0;
         npy_intp dims[2] = {m, n}, ss[2] = {n * item, item}, ds[2] = {c->row_stride, c->col_stride};
         thn_loop2(2, dims, c->data, ds, t, ss, thn_cast_inner(typenum, work));
-        r = 0;
     }
     thn_pool_free(x);
     thn_pool_free(y);
@@ -281,6 +235,21 @@ void thn_blas_let_go(int held)
     }
 }
 
+/* Runs a product of so much work in parts of a side, at least `least` long and worth `each`. */
+static void run_parts(double work, double serial, double each, int64_t length, int64_t least, int64_t *part, thn_task_fn fn, void *ctx)
+{
+    const double parts = work / each;
+    *part = length;
+    if (!set_blas_threads || work <= serial) {
+        fn(ctx, 0);
+        return;
+    }
+    *part = part_length(length, parts > (double)(length / least) ? length / least : (int64_t)parts);
+    hold_one_thread();
+    thn_parallel((long)((length + *part - 1) / *part), fn, ctx);
+    let_threads_go();
+}
+
 typedef struct {
     int letter, by_columns;
     char ta, tb;
@@ -311,19 +280,8 @@ static void gemm_part(void *ctx, long task)
 
 static void run_gemm(Gemm *g)
 {
-    double work = (double)g->m * (double)g->n * (double)g->k;
     g->by_columns = g->n >= g->m;
-    int64_t length = g->by_columns ? g->n : g->m;
-    if (!set_blas_threads || work <= SERIAL_GEMM) {
-        g->part = length;
-        gemm_part(g, 0);
-        return;
-    }
-    double parts = work / 2e6;
-    g->part = part_length(length, parts > (double)(length / 128) ? length / 128 : (int64_t)parts);
-    hold_one_thread();
-    thn_parallel((long)((length + g->part - 1) / g->part), gemm_part, g);
-    let_threads_go();
+    run_parts((double)g->m * (double)g->n * (double)g->k, SERIAL_GEMM, 2e6, g->by_columns ? g->n : g->m, 128, &g->part, gemm_part, g);
 }
 
 typedef struct {
@@ -352,18 +310,8 @@ static void gemv_part(void *ctx, long task)
 
 static void run_gemv(Gemv *g)
 {
-    double work = (double)g->rows * (double)g->cols;
-    int64_t length = g->trans == 'N' ? g->rows : g->cols;
-    if (!set_blas_threads || work <= SERIAL_GEMV) {
-        g->part = length;
-        gemv_part(g, 0);
-        return;
-    }
-    double parts = work / 65536;
-    g->part = part_length(length, parts > (double)(length / 16) ? length / 16 : (int64_t)parts);
-    hold_one_thread();
-    thn_parallel((long)((length + g->part - 1) / g->part), gemv_part, g);
-    let_threads_go();
+    run_parts((double)g->rows * (double)g->cols, SERIAL_GEMV, 65536, g->trans == 'N' ? g->rows : g->cols, 16, &g->part, gemv_part,
+              g);
 }
 
 /* ---- BLAS */
@@ -457,7 +405,7 @@ static ThnMatrix transposed(const ThnMatrix *m)
 int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnMatrix *c0, const void *alpha,
                const void *beta)
 {
-    int letter = blas_letter(typenum);
+    int letter = thn_lapack_letter(typenum);
     if (c0->rows == 0 || c0->cols == 0) {
         return 0;
     }
@@ -467,7 +415,7 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
     npy_intp item = type_size(typenum);
     alpha = alpha ? alpha : one_of(letter);
     beta = beta ? beta : zero_of(letter);
-    if (c0->rows == 1 && c0->cols == 1 && letter < 2 && scalar_is_zero(letter, beta) && ddot && sdot) {
+    if (c0->rows == 1 && c0->cols == 1 && letter < 2 && thn_is_zero(letter, beta) && ddot && sdot) {
         const char *x = a0->data, *y = b0->data;
         int64_t n = a0->cols;
         int64_t incx = vector_step(n, a0->col_stride, item, &x), incy = vector_step(n, b0->row_stride, item, &y);
@@ -536,7 +484,7 @@ done:
 
 int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix *y, const void *alpha)
 {
-    int letter = blas_letter(typenum);
+    int letter = thn_lapack_letter(typenum);
     npy_intp item = type_size(typenum);
     if (a->rows == 0 || a->cols == 0) {
         return 0;
