@@ -26,7 +26,7 @@ without loss. Everything else goes to `_slow_call`.
 
 Programs
 --------
-The Python interface of `_runtime.Program` and the list of instructions are in ``theano/native/runtime/vm.h``.
+The Python interface of `_runtime.Program` is in ``theano/native/runtime/vm.h``, the list of instructions in ``instructions.def``.
 """
 
 from __future__ import annotations
