@@ -236,7 +236,8 @@ void thn_blas_let_go(int held)
 }
 
 /* Runs a product of so much work in parts of a side, at least `least` long and worth `each`. */
-static void run_parts(double work, double serial, double each, int64_t length, int64_t least, int64_t *part, thn_task_fn fn, void *ctx)
+static void run_parts(double work, double serial, double each, int64_t length, int64_t least, int64_t *part, thn_task_fn fn,
+                      void *ctx)
 {
     const double parts = work / each;
     *part = length;
@@ -281,7 +282,8 @@ static void gemm_part(void *ctx, long task)
 static void run_gemm(Gemm *g)
 {
     g->by_columns = g->n >= g->m;
-    run_parts((double)g->m * (double)g->n * (double)g->k, SERIAL_GEMM, 2e6, g->by_columns ? g->n : g->m, 128, &g->part, gemm_part, g);
+    run_parts((double)g->m * (double)g->n * (double)g->k, SERIAL_GEMM, 2e6, g->by_columns ? g->n : g->m, 128, &g->part, gemm_part,
+              g);
 }
 
 typedef struct {

@@ -512,6 +512,20 @@ int thn_may_overlap(const ThnCell *a, const ThnCell *b)
     return a0 < b1 && b0 < a1;
 }
 
+int thn_widen(const ThnCell *c, int ndim, npy_intp *dims)
+{
+    const int skip = ndim - c->ndim;
+    for (int i = 0; i < c->ndim; i++) {
+        const npy_intp n = c->dims[i];
+        npy_intp *have = &dims[skip + i];
+        if (n != 1 && *have != 1 && n != *have) {
+            return skip + i;
+        }
+        *have = n != 1 ? n : *have;
+    }
+    return -1;
+}
+
 int thn_broadcast_strides(const ThnCell *c, int ndim, const npy_intp *dims, npy_intp *strides)
 {
     int skip = ndim - c->ndim;

@@ -26,6 +26,10 @@ int thn_may_overlap(const ThnCell *a, const ThnCell *b);
  * -1: the shapes do not broadcast. */
 int thn_broadcast_strides(const ThnCell *c, int ndim, const npy_intp *dims, npy_intp *strides);
 
+/* Widens the lengths of `ndim` dims to those of `c`, aligned at the right. -1: done; else the dim along which they differ, with
+ * neither of length 1. */
+int thn_widen(const ThnCell *c, int ndim, npy_intp *dims);
+
 /* "(2, 3)" for messages; `buf` has `size` bytes. */
 const char *thn_shape_text(char *buf, size_t size, int ndim, const npy_intp *dims);
 

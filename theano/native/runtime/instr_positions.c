@@ -125,15 +125,11 @@ static int ravel_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     for (int k = 0; k < n; k++) {
         const ThnCell *x = THN_IN(f, ins, k);
-        for (int i = 0; i < x->ndim; i++) {
-            npy_intp *have = &dims[nd - x->ndim + i];
-            if (x->dims[i] != 1 && *have != 1 && x->dims[i] != *have) {
-                char a[80], b[80];
-                return thn_error(f, PyExc_ValueError,
-                                 "shape mismatch: coordinates of shape %s and others of shape %s cannot be broadcast",
-                                 thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, nd, dims));
-            }
-            *have = x->dims[i] != 1 ? x->dims[i] : *have;
+        if (thn_widen(x, nd, dims) >= 0) {
+            char a[80], b[80];
+            return thn_error(f, PyExc_ValueError,
+                             "shape mismatch: coordinates of shape %s and others of shape %s cannot be broadcast",
+                             thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, nd, dims));
         }
     }
     if (thn_out_alloc(f, out, dims) < 0) {

@@ -41,19 +41,6 @@ static ThnCell choice(ThnFrame *f, const ThnInstr *ins, npy_intp k)
     return x;
 }
 
-static int widen(npy_intp *dims, int ndim, const ThnCell *x)
-{
-    const int skip = ndim - x->ndim;
-    for (int i = 0; i < x->ndim; i++) {
-        npy_intp n = x->dims[i], *have = &dims[skip + i];
-        if (n != 1 && *have != 1 && n != *have) {
-            return -1;
-        }
-        *have = n != 1 ? n : *have;
-    }
-    return 0;
-}
-
 static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const int mode = ((const thn_choose_params *)ins->data)->mode, single = is_single(ins);
@@ -64,11 +51,11 @@ static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
     for (int i = 0; i < nd; i++) {
         dims[i] = 1;
     }
-    int bad = widen(dims, nd, index) < 0;
+    int bad = thn_widen(index, nd, dims) >= 0;
     const int distinct = single ? count > 0 : (int)count; /* choices of one array have one shape */
     for (int k = 0; k < distinct; k++) {
         ThnCell x = choice(f, ins, k);
-        bad = bad || widen(dims, nd, &x) < 0;
+        bad = bad || thn_widen(&x, nd, dims) >= 0;
     }
     if (bad) {
         return thn_error(f, PyExc_ValueError, "shape mismatch: objects cannot be broadcast to a single shape");

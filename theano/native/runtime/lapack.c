@@ -491,7 +491,8 @@ int64_t thn_syevd(int letter, char jobz, char uplo, ThnDense a, void *w)
 {
     return letter < THN_C
                ? RUN(SYEVD, letter, NULL, &jobz, &uplo, &a.rows, a.data, &a.ld, w, WORK, LWORK, IWORK, LIWORK, INFO)
-               : RUN(SYEVD, letter, NULL, &jobz, &uplo, &a.rows, a.data, &a.ld, w, WORK, LWORK, RWORK, LRWORK, IWORK, LIWORK, INFO);
+               : RUN(SYEVD, letter, NULL, &jobz, &uplo, &a.rows, a.data, &a.ld, w, WORK, LWORK, RWORK, LRWORK, IWORK, LIWORK,
+                     INFO);
 }
 
 int64_t thn_sygvd(int letter, char jobz, char uplo, ThnDense a, ThnDense b, void *w)

@@ -29,17 +29,11 @@ int thn_table_open(ThnFrame *f, const ThnInstr *ins, const ThnCell *array, int f
         t->along[d] = 0;
     }
     for (int k = 0; k < n; k++) {
-        const int skip = nd - t->index[k]->ndim;
-        for (int i = 0; i < t->index[k]->ndim; i++) {
-            const npy_intp length = t->index[k]->dims[i];
-            npy_intp *have = &t->dims[skip + i];
-            if (length != 1 && *have != 1 && length != *have) {
-                return thn_error(f, PyExc_IndexError,
-                                 "shape mismatch: indexing arrays could not be broadcast together: sizes %lld and %lld in "
-                                 "dimension %d",
-                                 (long long)*have, (long long)length, skip + i);
-            }
-            *have = length != 1 ? length : *have;
+        const int differs = thn_widen(t->index[k], nd, t->dims);
+        if (differs >= 0) {
+            return thn_error(f, PyExc_IndexError,
+                             "shape mismatch: indexing arrays could not be broadcast together: sizes %lld and %lld in dimension %d",
+                             (long long)t->dims[differs], (long long)t->index[k]->dims[differs - nd + t->index[k]->ndim], differs);
         }
     }
     for (int k = 0; k < n; k++) {
