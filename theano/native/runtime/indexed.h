@@ -66,7 +66,7 @@ typedef struct {
     npy_intp kinds;              /* of pages of the target, each a task's, if greater than 1 */
     int32_t *again;              /* same: for each position -1, or which of the rows kept beforehand it reads */
     char *kept;
-    volatile int failed;
+    atomic_int failed;
 } Run;
 
 /* Runs the kernel. -1: no memory. */

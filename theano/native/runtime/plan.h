@@ -6,6 +6,7 @@
 #include "threads.h"
 #include "walk.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum { RUN_NOTHING, RUN_ELEM, RUN_ELEM_BUFFERED, RUN_ROWS, RUN_REDUCE, RUN_COLUMNS };
@@ -40,7 +41,7 @@ typedef struct Launch {
     char *acc;          /* partial results */
     thn_intp chunk, nchunks, blocks;
     char **row_ptr;
-    volatile int failed;
+    atomic_int failed;
 } Launch;
 
 static inline thn_intp magnitude(thn_intp x) { return x < 0 ? -x : x; }
