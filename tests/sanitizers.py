@@ -18,6 +18,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,7 +30,8 @@ FLAGS = {
     "asan": ["-fsanitize=address,undefined", "-fsanitize-recover=all", "-fno-omit-frame-pointer"],
     "tsan": ["-fsanitize=thread"],
 }
-LIBRARY = {"asan": "libasan.so", "tsan": "libtsan.so"}
+# Kernels are linked without libraries: these have to be there already.
+LIBRARIES = {"asan": ["libasan.so", "libubsan.so"], "tsan": ["libtsan.so"]}
 
 NATIVE = ["tests/native", "tests/scan_module", "tests/compile/test_function_threads.py"]
 THREADS = [
@@ -53,8 +55,9 @@ def build(kind: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     flags = ["-std=gnu11", "-O1", "-g1", "-fno-math-errno", "-fvisibility=hidden", "-fPIC", "-pthread", *FLAGS[kind]]
     flags += [f"-I{d}" for d in (RUNTIME, numpy.get_include(), sysconfig.get_path("include"))]
-    common = max(path.stat().st_mtime for path in [*RUNTIME.glob("*.[hd]*"), Path(__file__)])
-    objects = {source: folder / f"{kind}-{source.stem}.o" for source in sorted(RUNTIME.glob("*.c"))}
+    tag = f"{kind}-{zlib.crc32(' '.join(map(str, flags)).encode()):08x}"
+    common = max(path.stat().st_mtime for path in RUNTIME.glob("*.[hd]*"))
+    objects = {source: folder / f"{tag}-{source.stem}.o" for source in sorted(RUNTIME.glob("*.c"))}
     stale = [s for s, o in objects.items() if not o.exists() or o.stat().st_mtime < max(common, s.stat().st_mtime)]
     at_once = os.cpu_count() or 1
     for start in range(0, len(stale), at_once):
@@ -62,23 +65,24 @@ def build(kind: str, folder: Path) -> Path:
         running = [subprocess.Popen(["gcc", *flags, "-c", source, "-o", objects[source]]) for source in some]
         if max(process.wait() for process in running):
             raise SystemExit("the runtime cannot be compiled with sanitizers")
-    target = folder / f"_runtime-{kind}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    target = folder / f"_runtime-{tag}{sysconfig.get_config_var('EXT_SUFFIX')}"
     subprocess.run(["gcc", "-shared", "-pthread", *FLAGS[kind], "-o", target, *objects.values()], check=True)
     return target
 
 
 def environment(kind: str, runtime: Path, reports: str) -> dict[str, str]:
     """What pytest runs with."""
-    library = subprocess.run(["gcc", f"-print-file-name={LIBRARY[kind]}"], capture_output=True, text=True, check=True)
+    libraries = [subprocess.check_output(["gcc", f"-print-file-name={name}"], text=True).strip() for name in LIBRARIES[kind]]
     common = f"log_path={reports}/report:halt_on_error=0:handle_segv=1"
     return {
         **os.environ,
-        "LD_PRELOAD": library.stdout.strip(),
+        "LD_PRELOAD": " ".join(libraries),
         VARIABLE: f"{runtime} {reports}/report.undefined {' '.join(FLAGS[kind])}",
         # Freed Python objects, too, are memory that nobody may read.
         "PYTHONMALLOC": "malloc" if kind == "asan" else "default",
         "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "ASAN_OPTIONS": f"{common}:detect_leaks=0:detect_stack_use_after_return=1:allocator_may_return_null=1",
+        "PYTHONUNBUFFERED": "1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "TSAN_OPTIONS": f"{common}:suppressions={SUPPRESSIONS}:report_signal_unsafe=0:die_after_fork=0",
     }
