@@ -181,7 +181,7 @@ def _salt_with(compiler: Compiler, headers: tuple[str, ...], extra_flags: str) -
 
 
 # From key to library. One that falls out stays loaded while a program has kernels of it.
-_loaded = Bounded(2000)
+_loaded = Bounded(500)
 _compile_lock = new_lock()
 
 

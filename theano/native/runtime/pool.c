@@ -3,7 +3,8 @@
  * Blocks come in size classes, eight to a power of two, so that a block serves every request of about its size and at
  * most an eighth is wasted. A freed block goes to its class's free list: a function that is called again finds its pages
  * already mapped, which for big arrays saves as much time as the arithmetic takes. What is retained is bounded: by a quarter of the
- * memory that the process may use, and by what is left of it.
+ * memory that the process may use, and by what is left of it. It is for the programs that there are: what one of them has
+ * retained goes back to the system with it, and nothing is retained when the last one is gone.
  *
  * Each block has a 64-byte header in front of its data. Big blocks are mapped on huge-page boundaries; their data starts
  * at a rotating multiple of 192 bytes so that arrays of a power-of-two size do not share cache sets.
@@ -45,6 +46,7 @@ _Static_assert(sizeof(Block) <= HEADER, "the header must fit in front of the dat
 static Block *free_lists[NCLASSES];
 static size_t retained_bytes, in_use_bytes, peak_bytes;
 static size_t retain_limit = (size_t)1 << 30, memory_bytes = (size_t)-1;
+static size_t programs;
 static unsigned stagger;
 static atomic_flag pool_lock = ATOMIC_FLAG_INIT;
 
@@ -152,6 +154,27 @@ static void system_free(Block *b)
     free(b->base);
 }
 
+static void free_retained(void)
+{
+    Block *drop = NULL;
+    lock();
+    for (int c = 0; retained_bytes && c < NCLASSES; c++) {
+        while (free_lists[c]) {
+            Block *b = free_lists[c];
+            free_lists[c] = b->next;
+            b->next = drop;
+            drop = b;
+        }
+    }
+    retained_bytes = 0;
+    unlock();
+    while (drop) {
+        Block *next = drop->next;
+        system_free(drop);
+        drop = next;
+    }
+}
+
 void *thn_pool_alloc(size_t n)
 {
     size_t capacity;
@@ -171,11 +194,11 @@ void *thn_pool_alloc(size_t n)
     const int scarce = retained_bytes > 0 && retained_bytes + in_use_bytes + capacity > memory_bytes;
     unlock();
     if (scarce) {
-        thn_pool_trim();
+        free_retained();
     }
     b = system_alloc(capacity, c);
     if (!b) {
-        thn_pool_trim();
+        free_retained();
         b = system_alloc(capacity, c);
         if (!b) {
             return NULL;
@@ -195,7 +218,7 @@ void thn_pool_free(void *p)
     Block *b = (Block *)((char *)p - HEADER);
     lock();
     in_use_bytes -= b->capacity;
-    if (retained_bytes + b->capacity <= retain_limit) {
+    if (programs && retained_bytes + b->capacity <= retain_limit) {
         b->next = free_lists[b->size_class];
         free_lists[b->size_class] = b;
         retained_bytes += b->capacity;
@@ -214,24 +237,25 @@ size_t thn_pool_capacity(const void *p)
 
 void thn_pool_trim(void)
 {
-    Block *drop = NULL;
+    free_retained();
     lock();
-    for (int c = 0; c < NCLASSES; c++) {
-        while (free_lists[c]) {
-            Block *b = free_lists[c];
-            free_lists[c] = b->next;
-            b->next = drop;
-            drop = b;
-        }
-    }
-    retained_bytes = 0;
     peak_bytes = in_use_bytes;
     unlock();
-    while (drop) {
-        Block *next = drop->next;
-        system_free(drop);
-        drop = next;
-    }
+}
+
+void thn_pool_join(void)
+{
+    lock();
+    programs++;
+    unlock();
+}
+
+void thn_pool_leave(void)
+{
+    lock();
+    programs--;
+    unlock();
+    free_retained();
 }
 
 void thn_pool_set_limit(size_t bytes)

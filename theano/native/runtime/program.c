@@ -283,6 +283,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     if (!p) {
         return NULL;
     }
+    thn_pool_join();
     PyObject *lists[6];
     int ok = 1;
     for (int i = 0; i < 6; i++) {
@@ -384,6 +385,7 @@ static void program_dealloc(ThnProgram *p)
     if (p->lock.lock) {
         PyThread_free_lock(p->lock.lock);
     }
+    thn_pool_leave();
     type->tp_free((PyObject *)p);
     Py_DECREF(type);
 }
