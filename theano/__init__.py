@@ -11,62 +11,65 @@ from __future__ import annotations
 
 import sys as _sys
 
-from theano import aliases
-from theano.configdefaults import config
-from theano.configparser import change_flags
+from theano.process import garbage_collection_paused as _collection_paused
 
-from theano import gof  # isort: skip
-from theano.gof import (
-    Apply,
-    Constant,
-    Container,
-    FunctionGraph,
-    Generic,
-    InconsistencyError,
-    Linker,
-    LocalLinker,
-    Op,
-    PerformLinker,
-    Type,
-    Variable,
-    generic,
-    object2,
-    opt,
-    toolbox,
-)
+with _collection_paused():
+    from theano import aliases
+    from theano.configdefaults import config
+    from theano.configparser import change_flags
 
-from theano import printing, scalar, tensor, gradient  # isort: skip
+    from theano import gof  # isort: skip
+    from theano.gof import (
+        Apply,
+        Constant,
+        Container,
+        FunctionGraph,
+        Generic,
+        InconsistencyError,
+        Linker,
+        LocalLinker,
+        Op,
+        PerformLinker,
+        Type,
+        Variable,
+        generic,
+        object2,
+        opt,
+        toolbox,
+    )
 
-# The engine registers its linkers, which the modes of the next line take by name.
-from theano.native import linker as _linker  # isort: skip
-from theano import compile  # isort: skip
-from theano.compile import (
-    FAST_COMPILE,
-    FAST_RUN,
-    FunctionMaker,
-    In,
-    Mode,
-    OpFromGraph,
-    Out,
-    Param,
-    ProfileStats,
-    SymbolicInput,
-    SymbolicOutput,
-    as_op,
-    function,
-    function_dump,
-    predefined_linkers,
-    predefined_modes,
-    predefined_optimizers,
-    shared,
-)
-from theano.compile.rebuild import clone
-from theano.gradient import Lop, Rop, grad, subgraph_grad
-from theano.misc.safe_asarray import _asarray
-from theano.printing import pp, pprint
-from theano.tensor import dot, get_scalar_constant_value
-from theano.updates import OrderedUpdates
-from theano.version import __version__
+    from theano import printing, scalar, tensor, gradient  # isort: skip
+
+    # The engine registers its linkers, which the modes of the next line take by name.
+    from theano.native import linker as _linker  # isort: skip
+    from theano import compile  # isort: skip
+    from theano.compile import (
+        FAST_COMPILE,
+        FAST_RUN,
+        FunctionMaker,
+        In,
+        Mode,
+        OpFromGraph,
+        Out,
+        Param,
+        ProfileStats,
+        SymbolicInput,
+        SymbolicOutput,
+        as_op,
+        function,
+        function_dump,
+        predefined_linkers,
+        predefined_modes,
+        predefined_optimizers,
+        shared,
+    )
+    from theano.compile.rebuild import clone
+    from theano.gradient import Lop, Rop, grad, subgraph_grad
+    from theano.misc.safe_asarray import _asarray
+    from theano.printing import pp, pprint
+    from theano.tensor import dot, get_scalar_constant_value
+    from theano.updates import OrderedUpdates
+    from theano.version import __version__
 
 #: The package itself, for ``from theano import theano``.
 theano = _sys.modules[__name__]

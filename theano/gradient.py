@@ -15,7 +15,6 @@ from theano import aliases
 from theano.gof.copying import view_op
 from theano.gof.graph import Apply, Variable
 from theano.gof.null_type import NullType, null_type
-from theano.gof.rewriting.base import garbage_collection_paused
 from theano.gof.utils import get_variable_trace_string
 from theano.gradient_backward import Backward, check_constants, float_zeros_like, initial_gradients
 from theano.gradient_stops import (
@@ -46,7 +45,7 @@ from theano.gradient_types import (
     grad_undefined,
     gradient_of,
 )
-from theano.process import new_lock
+from theano.process import garbage_collection_paused, new_lock
 
 __all__ = [
     "ConsiderConstant",

@@ -1,10 +1,13 @@
-"""What belongs to one process: locks that a forked child finds free, directories that go with the process that made them."""
+"""What belongs to one process: locks that a forked child finds free, directories that go with it, pauses of its collector."""
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -50,3 +53,48 @@ def at_fork(**hooks: Any) -> None:
 
 
 at_fork(after_in_child=_free_locks_of_others)
+
+
+_pause_lock = new_lock()
+_pauses = 0
+_own_pauses = threading.local()
+_collector_was_on = False
+
+
+@contextmanager
+def garbage_collection_paused() -> Iterator[None]:
+    """Switch the cyclic garbage collector off while many objects are made that live long, as rewriting does.
+
+    It would go through all of them again and again: a third of the time on a graph of some thousand nodes.
+    Pauses may nest, also across threads.
+    """
+    global _pauses, _collector_was_on
+    own = getattr(_own_pauses, "count", 0)
+    entered = False
+    try:
+        # An interrupt may come after each of these lines.
+        with _pause_lock:
+            _own_pauses.count, entered = own + 1, True
+            _pauses += 1
+            if _pauses == 1:
+                _collector_was_on = False
+                _collector_was_on = gc.isenabled()
+                gc.disable()
+        yield
+    finally:
+        if entered:
+            with _pause_lock:
+                _own_pauses.count = own
+                _pauses -= 1
+                if _pauses == 0 and _collector_was_on:
+                    gc.enable()
+
+
+def _forget_pauses_of_others() -> None:
+    global _pauses
+    paused, _pauses = _pauses, getattr(_own_pauses, "count", 0)
+    if paused and not _pauses and _collector_was_on:
+        gc.enable()
+
+
+at_fork(after_in_child=_forget_pauses_of_others)

@@ -23,8 +23,8 @@ from theano.gof import Constant, Container, Variable
 from theano.gof.compilelock import compile_lock
 from theano.gof.loading import loading_seconds
 from theano.gof.progress import CompileProgress, stage
-from theano.gof.rewriting.base import garbage_collection_paused
 from theano.gof.supervisor import Supervisor
+from theano.process import garbage_collection_paused
 
 
 class UnusedInputError(Exception):

@@ -12,8 +12,8 @@ from theano.compile.profiling import make_profile
 from theano.compile.rebuild import iter_over_pairs, rebuild_collect_shared
 from theano.configdefaults import config  # noqa: F401 (documented here too)
 from theano.gof import Constant, Variable
-from theano.gof.rewriting.base import garbage_collection_paused
 from theano.gof.sharedvalue import SharedVariable
+from theano.process import garbage_collection_paused
 
 
 def Param(

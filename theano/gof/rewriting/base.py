@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 from theano.configdefaults import config
 from theano.gof.progress import clear_line
 from theano.gof.rewriting.profiles import Overhead, Part, Profile, added_by
-from theano.process import at_fork, new_lock
+from theano.process import garbage_collection_paused
 
 
 def log_error(*lines: str) -> None:
@@ -38,52 +35,6 @@ def debug_post_mortem() -> None:
 def optimizer_label(opt: Any) -> str:
     """Return the name under which `opt` appears in summaries, profiles and messages."""
     return getattr(opt, "name", None) or getattr(opt, "__name__", None) or str(opt)
-
-
-_pause_lock = new_lock()
-_pauses = 0
-_own_pauses = threading.local()
-_collector_was_on = False
-
-
-@contextmanager
-def garbage_collection_paused() -> Iterator[None]:
-    """Switch the cyclic garbage collector off while a graph is rewritten.
-
-    Rewriting allocates many objects that live long; the collector would go through all of
-    them again and again, which takes a third of the time on a graph of some thousand nodes.
-    Pauses may nest, also across threads.
-    """
-    global _pauses, _collector_was_on
-    own = getattr(_own_pauses, "count", 0)
-    entered = False
-    try:
-        # An interrupt may come after each of these lines.
-        with _pause_lock:
-            _own_pauses.count, entered = own + 1, True
-            _pauses += 1
-            if _pauses == 1:
-                _collector_was_on = False
-                _collector_was_on = gc.isenabled()
-                gc.disable()
-        yield
-    finally:
-        if entered:
-            with _pause_lock:
-                _own_pauses.count = own
-                _pauses -= 1
-                if _pauses == 0 and _collector_was_on:
-                    gc.enable()
-
-
-def _forget_pauses_of_others() -> None:
-    global _pauses
-    paused, _pauses = _pauses, getattr(_own_pauses, "count", 0)
-    if paused and not _pauses and _collector_was_on:
-        gc.enable()
-
-
-at_fork(after_in_child=_forget_pauses_of_others)
 
 
 class Optimizer:
