@@ -1,11 +1,13 @@
 """What `import theano` gives, and what it does not load."""
 
 import importlib
+import textwrap
 
 import pytest
 
 import theano
 from tests.tools import run_program
+from theano import aliases
 
 NAMES = """
     Apply Constant Container FAST_COMPILE FAST_RUN FunctionGraph FunctionMaker Generic In InconsistencyError Linker Lop
@@ -56,3 +58,51 @@ def test_import_is_light():
 def test_the_old_gpu_back_end_says_what_to_do(name):
     with pytest.raises(ImportError, match="Leave the import out"):
         importlib.import_module(name)
+
+
+PACKAGES = ["theano", "theano.tensor", "theano.scalar", "theano.gof", "theano.compile", "theano.gradient", "theano.printing"]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_star_imports_load_no_loops(package):
+    code = (
+        f"import sys; from {package} import *; "
+        "print([name for name in sys.modules if name.startswith(('theano.scan_module', 'theano.tests', 'theano.tensor.tests'))])"
+    )
+    done = run_program(code)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_a_star_import_of_tensor_takes_names_of_higher_layers():
+    names: dict = {}
+    exec("from theano.tensor import *", names)
+    assert len(names) > 530 and {"grad", "hessian", "verify_grad", "theano", "dot", "nnet"} <= names.keys()
+
+
+@pytest.mark.parametrize("module", sorted(aliases.NAMES.keys() | aliases.MODULES.keys()))
+def test_what_is_listed_is_there(module):
+    module = importlib.import_module(module)
+    assert [name for name in dir(module) if not hasattr(module, name)] == []
+
+
+def test_no_submodule_takes_the_place_of_a_public_name():
+    """Importing a module binds its name in its package."""
+    code = """
+        import importlib, sys, types
+        from pathlib import Path
+        import theano
+        root = Path(theano.__file__).parent
+        packages = {
+            ".".join(("theano", *path.parent.relative_to(root).parts)): path.parent
+            for path in root.rglob("__init__.py") if "tests" not in path.parts
+        }
+        # Those that are loaded come first: importing the others loads more modules.
+        for name, package in sorted(packages.items(), key=lambda item: item[0] not in sys.modules):
+            names = dict(vars(sys.modules.get(name) or importlib.import_module(name)))
+            for module in [path.stem for path in package.glob("*.py")]:
+                taken = not isinstance(names.get(module, theano), types.ModuleType)
+                if taken and f"{name}.{module}" not in sys.modules:
+                    print(name, module)
+        """
+    done = run_program(textwrap.dedent(code))
+    assert (done.stdout, done.stderr) == ("", "")

@@ -33,7 +33,7 @@ NAMES: dict[str, dict[str, str]] = {
         "theano.gradient": "Lop Rop grad",
         "theano.gradient_check": "numeric_grad verify_grad",
         "theano.gradient_stops": "consider_constant",
-        "theano.scan_module.derivatives": "hessian jacobian",
+        "theano.gradient_loops": "hessian jacobian",
         "theano.tensor.io": "load mpi_cmps send recv isend irecv",
     },
     # Programs that take everything from there count on this name too.
@@ -55,16 +55,16 @@ NAMES: dict[str, dict[str, str]] = {
     "theano.gof.toolbox": {"theano.compile.debug_errors": "BadOptimization"},
     "theano.gradient": {
         "theano.gradient_check": "GradientError numeric_grad verify_grad",
-        "theano.scan_module.derivatives": "hessian jacobian",
+        "theano.gradient_loops": "hessian jacobian",
     },
     "theano.printing": {"theano.compile.passes": "OptimizationTrace Pass"},
 }
 
 #: For each package those of its modules that are imported when they are first asked for.
 MODULES: dict[str, str] = {
-    "theano": "d3viz gpuarray ifelse misc sandbox scan_module sparse typed_list tests version",
-    "theano.gof": "cc cmodule callcache compiledir compilelock cop cutils sched",
-    "theano.tensor": "blas_c blas_scipy fft io nlinalg opt_uncanonicalize shared_randomstreams signal slinalg tests utils",
+    "theano": "d3viz ifelse misc sandbox scan_module typed_list tests version",
+    "theano.gof": "cc cmodule callcache compilelock cop sched",
+    "theano.tensor": "blas_c blas_scipy fft io nlinalg opt_uncanonicalize shared_randomstreams slinalg tests utils",
 }
 
 
@@ -91,12 +91,8 @@ def lazy(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
     def resolve(name: str) -> Any:
         if name in modules:
-            try:
-                return importlib.import_module(f"{module}.{name}")
-            except ModuleNotFoundError as error:
-                if error.name != f"{module}.{name}":
-                    raise
-        elif name in homes:
+            return importlib.import_module(f"{module}.{name}")
+        if name in homes:
             value = getattr(importlib.import_module(homes[name]), name)
             setattr(sys.modules[module], name, value)
             return value

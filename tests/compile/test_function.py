@@ -471,3 +471,9 @@ def test_many_threads_compile_and_call():
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_functions_that_were_pickled_find_their_classes():
+    from theano.compile import aliasing, function_module
+
+    assert aliasing.Supervisor is function_module.Supervisor

@@ -11,6 +11,7 @@ from theano.gof.toolbox import (
     AlreadyThere,
     Bookkeeper,
     Feature,
+    GetCheckpoint,
     History,
     NodeFinder,
     NoOutputFromInplace,
@@ -389,3 +390,25 @@ def test_a_graph_has_one_copy_of_a_constant_of_all_graphs():
     first, second = (out.owner.inputs[1] for out in graph.outputs)
     assert first is second and first is not two and first.data == 2
     graph.check_integrity()
+
+
+def test_the_mark_of_a_history_knows_its_graph(small):
+    fg = small[0]
+    assert isinstance(fg.checkpoint, GetCheckpoint)
+    assert fg.checkpoint.fgraph is fg and isinstance(fg.checkpoint.history, History)
+
+
+def test_features_may_say_themselves_what_is_not_pickled():
+    class Noted:
+        def __init_subclass__(cls, note, **kwargs):
+            super().__init_subclass__(**kwargs)
+            cls.note = note
+
+    class Named(ReplaceValidate, Noted, note="a"):
+        pickle_rm_attr = ("mine",)
+
+    class More(Named, note="b"):
+        pass
+
+    assert (More.pickle_rm_attr, More.note) == (("mine",), "b")
+    assert set(ReplaceValidate.pickle_rm_attr) == ReplaceValidate.provides.keys()

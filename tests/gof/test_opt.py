@@ -424,6 +424,9 @@ class TestGroup:
         stream = io.StringIO()
         group.print_profile(stream, group.counts())
         assert "add -> mul" in stream.getvalue()
+        again = io.StringIO()
+        group.print_profile(again, (group.time_opts, group.process_count, group.applied_true, group.node_created))
+        assert again.getvalue() == stream.getvalue()
 
 
 class TestEquilibrium:
@@ -836,3 +839,17 @@ def test_needs_spares_calls_until_the_op_comes_in():
         optimizer.optimize(with_it)
         assert calls and [i.owner for i in with_it.outputs[0].owner.inputs] == [None, None]
         calls.clear()
+
+
+OPTIMIZERS = [MergeOptimizer(), out2in(OpSub(add, mul)), EquilibriumOptimizer([OpSub(add, mul)], max_use_ratio=5)]
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda optimizer: type(optimizer).__name__)
+def test_optimizers_bring_what_makes_replacements(xyz, optimizer):
+    x, y, _ = xyz
+    fgraph = graph(xyz, neg(add(x, y)), neg(add(x, y)))
+    for feature in list(fgraph._features):
+        fgraph.remove_feature(feature)
+    optimizer.optimize(fgraph)
+    assert len(fgraph.apply_nodes) == (2 if isinstance(optimizer, MergeOptimizer) else 4)
+    assert hasattr(fgraph, "replace_validate")

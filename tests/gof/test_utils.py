@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import theano
 from theano.gof import sched, unify, utils
 from theano.gof.callcache import CallCache
+from theano.gof.compilelock import compile_lock, lock_ctx
 from theano.misc.frozendict import frozendict
 from theano.misc.ordered_set import OrderedSet
 
@@ -183,3 +184,13 @@ def test_frozendict():
     assert pickle.loads(pickle.dumps(d)) == d
     with pytest.raises(TypeError):
         d["b"] = 1
+
+
+def test_the_compile_lock_decorates_functions():
+    @lock_ctx()
+    def locked():
+        return compile_lock()._is_owned()
+
+    with lock_ctx("directory", keep_lock=True) as value:
+        assert value is None
+    assert locked() and locked() and not compile_lock()._is_owned()

@@ -8,6 +8,7 @@ from typing import Any
 from theano import gof
 from theano.gof import Variable
 from theano.gof.copying import deep_copy_op, view_op
+from theano.gof.supervisor import Supervisor  # noqa: F401 (functions that were pickled name it here)
 
 
 class AliasedMemoryError(Exception):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from theano.process import at_fork, new_lock
@@ -39,9 +40,11 @@ def compile_lock() -> contextlib.AbstractContextManager[Any]:
     return _lock
 
 
-def lock_ctx(lock_dir: str | None = None, keep_lock: bool = False, **kwargs: object) -> contextlib.AbstractContextManager[Any]:
-    """As `compile_lock`. The arguments name and tune a lock directory, which there no longer is."""
-    return _lock
+@contextlib.contextmanager
+def lock_ctx(lock_dir: str | None = None, keep_lock: bool = False, **kwargs: object) -> Iterator[None]:
+    """Hold the compile lock. The arguments name and tune a lock directory, which there no longer is."""
+    with _lock:
+        yield
 
 
 def get_lock(lock_dir: str | None = None, **kwargs: object) -> None:

@@ -83,9 +83,6 @@ class Provider(Feature):
     #: The names of the methods on the graph, and those of the feature's own, which get the graph as their first argument.
     provides: dict[str, str] = {}
 
-    def __init_subclass__(cls) -> None:
-        cls.pickle_rm_attr = tuple(cls.provides)
-
     def on_attach(self, fgraph: Any) -> None:
         if any(hasattr(fgraph, name) for name in self.provides):
             name = type(self).__name__
@@ -102,9 +99,15 @@ class Provider(Feature):
             delattr(fgraph, name)
 
 
-def GetCheckpoint(history: History, fgraph: Any) -> Any:  # noqa: N802
-    """Return what `History` puts on a graph as ``checkpoint``."""
-    return partial(history._mark, fgraph)
+class GetCheckpoint:
+    """What `History` puts on a graph as ``checkpoint``."""
+
+    def __init__(self, history: History, fgraph: Any):
+        self.history = history
+        self.fgraph = fgraph
+
+    def __call__(self) -> int:
+        return self.history._mark(self.fgraph)
 
 
 class History(Provider):
@@ -115,12 +118,14 @@ class History(Provider):
     """
 
     provides = {"checkpoint": "_mark", "revert": "revert"}
+    pickle_rm_attr = tuple(provides)
 
     def __init__(self) -> None:
         self.history: dict = {}
 
     def unpickle(self, fgraph: Any) -> None:
         super().unpickle(fgraph)
+        fgraph.checkpoint = GetCheckpoint(self, fgraph)
         self.history[fgraph] = []
 
     def on_detach(self, fgraph: Any) -> None:
@@ -160,6 +165,7 @@ class Validator(Provider):
     """
 
     provides = {"validate": "validate_", "consistent": "consistent_"}
+    pickle_rm_attr = tuple(provides)
 
     def validate_(self, fgraph: Any) -> Any:
         """Ask all features; raise what the first that is not content raises."""
@@ -200,6 +206,7 @@ class ReplaceValidate(History, Validator):
         **History.provides,
         **Validator.provides,
     }
+    pickle_rm_attr = tuple(provides)
 
     def on_attach(self, fgraph: Any) -> None:
         # A graph may have one of the two features on its own; this one then takes its place.
@@ -300,6 +307,7 @@ class NodeFinder(Provider, Bookkeeper):
     """Knows the nodes of each Op.  It puts on the graph ``get_nodes(op)``."""
 
     provides = {"get_nodes": "query"}
+    pickle_rm_attr = tuple(provides)
 
     def __init__(self) -> None:
         self.d: dict = {}

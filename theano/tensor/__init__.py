@@ -69,5 +69,5 @@ def shared(*args: _AnyType, **kwargs: _AnyType) -> TensorSharedVariable:
 
 __getattr__, __dir__ = _aliases.lazy(__name__)
 
-#: A star import takes the names of higher layers, too.
-__all__ = [name for name in __dir__() if not name.startswith("_")]
+#: A star import takes the names of higher layers, too, but loads none of the modules that wait until they are asked for.
+__all__ = [name for name in globals() if not name.startswith("_")] + _aliases.names(__name__)

@@ -15,7 +15,7 @@ from theano.tensor import basic as tensor
 from theano.tensor import nlinalg_gradients as gradients
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.math import abs_, minimum, sqrt
-from theano.tensor.matrices import as_matrix, float_dtype_of, fold_triangle, real_dtype_of
+from theano.tensor.matrix_types import as_matrix, float_dtype_of, fold_triangle, real_dtype_of
 from theano.tensor.products import Dot, dot
 from theano.tensor.shapes import Shape_i
 from theano.tensor.slinalg import solve

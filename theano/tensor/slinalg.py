@@ -13,7 +13,7 @@ from theano.gradient_types import DisconnectedType
 from theano.tensor import basic as tensor
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.math import invert, isnan, switch
-from theano.tensor.matrices import as_matrix, float_dtype_of, floats, fold_triangle, real_dtype_of
+from theano.tensor.matrix_types import as_matrix, float_dtype_of, floats, fold_triangle, real_dtype_of
 from theano.tensor.nlinalg_gradients import direction_from_gradient
 from theano.tensor.products import outer
 from theano.tensor.type import TensorType, ops

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from theano.configdefaults import config
 from theano.gof.progress import clear_line
 from theano.gof.rewriting.profiles import Overhead, Part, Profile, added_by
+from theano.gof.toolbox import ReplaceValidate
 from theano.process import garbage_collection_paused
 
 
@@ -93,7 +94,9 @@ class Optimizer:
         return self.optimize(fgraph)
 
     def add_requirements(self, fgraph) -> None:
-        """Attach to `fgraph` the features that `apply` relies on."""
+        """Attach to `fgraph` the features that `apply` relies on: here the one that makes replacements."""
+        if not hasattr(fgraph, "replace_validate"):
+            fgraph.attach_feature(ReplaceValidate())
 
     def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         """Write one line for this optimizer and, below it, those of its parts.

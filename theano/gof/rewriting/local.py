@@ -478,9 +478,10 @@ class LocalOptGroup(LocalOptimizer):
         return GroupProfile("LocalOptGroup", *[dict(table) for table in tables])
 
     @staticmethod
-    def print_profile(stream: TextIO, prof: GroupProfile, level: int = 0) -> None:
-        """Write what `counts` returned."""
-        prof.write(stream, level)
+    def print_profile(stream: TextIO, prof: Any, level: int = 0) -> None:
+        """Write what `counts` returned, or a tuple of the same dictionaries."""
+        counts = prof if isinstance(prof, GroupProfile) else GroupProfile("LocalOptGroup", *prof[:4])
+        counts.write(stream, level)
 
 
 class GraphToGPULocalOptGroup(LocalOptGroup):

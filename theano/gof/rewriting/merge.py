@@ -205,6 +205,7 @@ class MergeOptimizer(Optimizer):
     """
 
     def add_requirements(self, fgraph) -> None:
+        super().add_requirements(fgraph)
         if not hasattr(fgraph, "merge_feature"):
             fgraph.attach_feature(MergeFeature())
 

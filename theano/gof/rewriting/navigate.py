@@ -232,6 +232,7 @@ class NavigatorOptimizer(Optimizer):
             return False
 
     def add_requirements(self, fgraph) -> None:
+        super().add_requirements(fgraph)
         if self.local_opt is not None:
             self.local_opt.add_requirements(fgraph)
 

@@ -8,7 +8,6 @@ from typing import Any
 from theano.gof.graph import Variable
 from theano.gradient import _as_list, grad
 from theano.gradient_types import format_as
-from theano.scan_module.scan import scan
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange
 
@@ -17,6 +16,9 @@ __all__ = ["hessian", "jacobian"]
 
 def _grads_of_elements(vector: Any, wrt: list[Any], what: str, **kwargs: Any) -> list[Any]:
     """For each element of `wrt` the gradients of all elements of `vector`, stacked along axis 0."""
+    # Most who take all names of `theano.gradient` need no loops.
+    from theano.scan_module.scan import scan
+
     def row_of(i: Any, expression: Any, *arguments: Any) -> list[Any]:
         return grad(expression[i], list(arguments), **kwargs)
 
