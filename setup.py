@@ -16,6 +16,7 @@ setup(
                 "-std=gnu11",
                 "-O3",
                 "-fno-math-errno",
+                "-falign-functions=64",
                 "-Wall",
                 "-Wextra",
                 "-fvisibility=hidden",

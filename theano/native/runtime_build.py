@@ -14,7 +14,8 @@ from theano.process import new_lock, temporary_directory
 
 NAME = "theano.native._runtime"
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime")
-FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread")
+# Functions begin at cache lines: how fast one is does not depend on what stands before it.
+FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-falign-functions=64", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread")
 
 _lock = new_lock()
 _state: list[ModuleType | None] = []
