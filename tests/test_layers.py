@@ -51,6 +51,32 @@ def lines_with_names(tree):
             yield node.lineno
 
 
+def own_modules_looked_up(tree):
+    """Lines that ask Python's table of modules for one of the package, which no import shows."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            table, asked = node.func.value, node.args[:1]
+        elif isinstance(node, ast.Subscript):
+            table, asked = node.value, [node.slice]
+        elif isinstance(node, ast.Compare):
+            table, asked = node.comparators[0], [node.left]
+        else:
+            continue
+        names = [part.value for part in asked if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        if isinstance(table, ast.Attribute) and table.attr == "modules" and any(name.startswith("theano") for name in names):
+            yield node.lineno
+
+
+@pytest.mark.parametrize("text", ["sys.modules.get('theano.a')", "_sys.modules['theano']", "'theano.a' in sys.modules"])
+def test_looked_up_modules_are_found(text):
+    assert list(own_modules_looked_up(ast.parse(text))) == [1]
+
+
+def test_no_module_of_the_package_is_looked_up():
+    found = {path: list(own_modules_looked_up(ast.parse(path.read_text()))) for path in FILES}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
 def test_no_class_is_asked_by_its_name():
     # The colours of drawings are documented as a table of parts of such names.
     documented = {"printing/dot.py": 1}

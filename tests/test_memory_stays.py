@@ -144,6 +144,44 @@ def test_the_pool_retains_nothing_for_deleted_functions():
     assert retained == 0
 
 
+CLASSES = """
+import gc, weakref
+import numpy as np
+import theano, theano.tensor as T
+
+def build(i):
+    class Own(theano.Op):
+        __props__ = ()
+        table = np.zeros(1_000_000)
+
+        def make_node(self, x):
+            return theano.Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = inputs[0] + i
+
+        def infer_shape(self, node, shapes):
+            return shapes
+
+        def grad(self, inputs, gradients):
+            return gradients
+
+    x = T.dvector()
+    y = Own()(T.exp(x) * 2)
+    function = theano.function([x], [y.shape[0] * 3, T.grad(T.log(y).sum(), x)])
+    function(np.ones(3))
+    return weakref.ref(Own)
+
+classes = [build(i) for i in range(12)]
+gc.collect()
+print(sum(cls() is not None for cls in classes))
+"""
+
+
+def test_classes_of_ops_go_with_the_functions():
+    assert numbers_of(CLASSES) == (0,)
+
+
 UNLOADING = """
 import gc, sys
 import numpy as np

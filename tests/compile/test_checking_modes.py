@@ -232,6 +232,15 @@ def test_monitor_sees_the_values_of_each_node():
     assert seen[0] == ("pre", 0, [0.0]) and seen[1] == ("post", 0, [1.0]) and seen[-1][2] == [2.0]
 
 
+@pytest.mark.parametrize("allow_gc", [True, False])
+def test_linkers_ask_for_the_flag_when_they_are_made(allow_gc):
+    x = T.dscalar("x")
+    with theano.change_flags(allow_gc=allow_gc):
+        monitored, c = monitormode.MonitorMode(), theano.Mode(linker=gof.CLinker(), optimizer=None)
+        assert monitored.linker.linkers[0].allow_gc == allow_gc
+        assert theano.function([x], T.exp(T.sort(x.dimshuffle("x"))), mode=c).fn.allow_gc == allow_gc
+
+
 def test_monitor_modes_can_exclude(capsys):
     x = T.dscalar("x")
     mode = monitormode.MonitorMode(post_func=monitormode.detect_nan).excluding("fusion")

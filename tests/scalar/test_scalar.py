@@ -130,6 +130,15 @@ def test_operators():
         bool(x < y)
 
 
+def test_operators_are_methods_of_two_operands():
+    x, y = scal.float64("x"), scal.float64("y")
+    assert type(x).__radd__.__qualname__ == "_scalar_py_operators.__radd__"
+    assert x.__sub__(other=y).owner.inputs == [x, y] and x.__rsub__(other=y).owner.inputs == [y, x]
+    for method, surplus in ((x.__add__, (y, y)), (x.__neg__, (y,))):
+        with pytest.raises(TypeError, match="positional argument"):
+            method(*surplus)
+
+
 def test_division_of_integers():
     i, j = scal.int32("i"), scal.int32("j")
     assert (i / j).dtype == theano.config.floatX and (i // j).dtype == "int32"

@@ -69,6 +69,17 @@ def test_truth():
         0 < x < 1  # noqa: B015
 
 
+def test_methods_have_their_names_and_keywords():
+    x, y = T.dmatrices("x", "y")
+    values = {x: np.eye(2), y: np.arange(4.0).reshape(2, 2)}
+    np.testing.assert_allclose(value_of(x.dot(right=y), values), values[y])
+    np.testing.assert_allclose(value_of(x.__rdot__(left=y), values), values[y])
+    assert x.__add__(other=y).type == x.type
+    for name in ("__add__", "__radd__", "__lt__", "__abs__", "__matmul__", "exp"):
+        method = getattr(type(x), name)
+        assert (method.__name__, method.__qualname__) == (name, f"_tensor_py_operators.{name}")
+
+
 def test_unknown_operands_may_answer_themselves():
     class Other:
         def __radd__(self, left):

@@ -57,7 +57,7 @@ class MonitorMode(Mode):
             optimizer = config.optimizer
         if linker is not None and getattr(linker, "mode", None) is None:
             raise Exception("MonitorMode can only use its own linker! You should not provide one.", linker)
-        wrapped = WrapLinkerMany([linkers["cvm"].clone(fuse=False)], [self.eval])
+        wrapped = WrapLinkerMany([linkers["cvm"].clone(allow_gc=config.allow_gc, fuse=False)], [self.eval])
         wrapped.mode = self  # type: ignore[attr-defined]
         super().__init__(wrapped, optimizer=optimizer)
 

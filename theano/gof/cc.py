@@ -547,7 +547,8 @@ class CLinker(Linker):
             The linker is strict, and an Op or Type has no C code.
         """
         if not self.strict and not all(_has_c_code(node) for node in self.fgraph.apply_nodes):
-            native = linkers["cvm"].clone().accept(self.fgraph, no_recycling=self.no_recycling)
+            native = linkers["cvm"].clone(allow_gc=config.allow_gc)
+            native.accept(self.fgraph, no_recycling=self.no_recycling)
             return native.make_thunk(input_storage, output_storage, storage_map)
         inputs, outputs = self.fgraph.inputs, self.fgraph.outputs
         storage_of: dict = dict(storage_map or {})

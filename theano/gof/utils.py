@@ -338,6 +338,14 @@ def deprecated(filename: str, msg: str = "") -> Callable:
     return _deprecated
 
 
+def named_methods(cls: type) -> type:
+    """Give the methods of `cls` that functions made for it the names that it has for them."""
+    for name, method in vars(cls).items():
+        if "<locals>" in getattr(method, "__qualname__", ""):
+            method.__name__, method.__qualname__ = name, f"{cls.__qualname__}.{name}"
+    return cls
+
+
 def uniq(seq: Sequence) -> list:
     """Return the elements of `seq` without repetitions, each at the place of its first occurrence.
 

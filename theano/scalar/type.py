@@ -12,6 +12,7 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof import Constant, Type, Variable
 from theano.gof.hooks import Operations
+from theano.gof.utils import named_methods
 from theano.process import new_lock
 
 _SPECS: dict[str, tuple[type, str, str]] = {
@@ -339,16 +340,19 @@ def get_scalar_type(dtype: str) -> Scalar:
     return found
 
 
-def _operator(name: str, reflected: builtins.bool = False) -> Callable[..., Any]:
-    """The method that applies the op of a name, to the operands in the opposite order if `reflected`."""
-
-    def method(self: Any, *others: Any) -> Any:
-        operation = getattr(ops, name)
-        return operation(*others, self) if reflected else operation(self, *others)
-
-    return method
+def _function(name: str) -> Callable[[Any], Any]:
+    return lambda self: getattr(ops, name)(self)
 
 
+def _operator(name: str) -> Callable[[Any, Any], Any]:
+    return lambda self, other: getattr(ops, name)(self, other)
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    return lambda self, other: getattr(ops, name)(other, self)
+
+
+@named_methods
 class _scalar_py_operators:
     """Python's operators on scalar variables, each a node of the graph."""
 
@@ -359,9 +363,9 @@ class _scalar_py_operators:
         """The dtype of the variable's type."""
         return self.type.dtype
 
-    __abs__ = _operator("abs_")
-    __neg__ = _operator("neg")
-    __invert__ = _operator("invert")
+    __abs__ = _function("abs_")
+    __neg__ = _function("neg")
+    __invert__ = _function("invert")
     __lt__ = _operator("lt")
     __le__ = _operator("le")
     __gt__ = _operator("gt")
@@ -377,17 +381,17 @@ class _scalar_py_operators:
     __and__ = _operator("and_")
     __or__ = _operator("or_")
     __xor__ = _operator("xor")
-    __radd__ = _operator("add", reflected=True)
-    __rsub__ = _operator("sub", reflected=True)
-    __rmul__ = _operator("mul", reflected=True)
-    __rdiv__ = _operator("div_proxy", reflected=True)
-    __rtruediv__ = _operator("true_div", reflected=True)
-    __rfloordiv__ = _operator("int_div", reflected=True)
-    __rmod__ = _operator("mod_check", reflected=True)
-    __rpow__ = _operator("pow", reflected=True)
-    __rand__ = _operator("and_", reflected=True)
-    __ror__ = _operator("or_", reflected=True)
-    __rxor__ = _operator("xor", reflected=True)
+    __radd__ = _reflected("add")
+    __rsub__ = _reflected("sub")
+    __rmul__ = _reflected("mul")
+    __rdiv__ = _reflected("div_proxy")
+    __rtruediv__ = _reflected("true_div")
+    __rfloordiv__ = _reflected("int_div")
+    __rmod__ = _reflected("mod_check")
+    __rpow__ = _reflected("pow")
+    __rand__ = _reflected("and_")
+    __ror__ = _reflected("or_")
+    __rxor__ = _reflected("xor")
 
     def __bool__(self):
         raise TypeError("Variables do not support boolean operations.")

@@ -112,6 +112,8 @@ class Scan(ScanLayout, Op):
     Use `theano.scan`, which builds both the inner graph and its arguments.
     """
 
+    # What shows graphs tells loops by this.
+    loops = True
     # Attributes that `info` sets.
     truncate_gradient: int
     destroy_map: dict[int, list[int]]

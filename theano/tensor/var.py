@@ -14,6 +14,7 @@ from theano import aliases
 from theano.configdefaults import config
 from theano.gof import Constant, Variable
 from theano.gof.graph import VARIABLE_ATTRIBUTES, copy_tag, show_attributes
+from theano.gof.utils import named_methods
 from theano.tensor.type import TensorType, ops
 
 
@@ -22,7 +23,6 @@ class AsTensorError(TypeError):
 
 
 def _method(name: str, method: Any) -> Any:
-    method.__name__ = name
     method.__doc__ = f"See :func:`theano.tensor.{name}`."
     return method
 
@@ -65,6 +65,7 @@ def _comparison(name: str) -> Any:
     return _method(name, method)
 
 
+@named_methods
 class _tensor_py_operators:
     """Python's operators and NumPy's methods on tensor variables, each a node of the graph."""
 
@@ -93,8 +94,6 @@ class _tensor_py_operators:
     __or__ = _strict_operator("or_")
     __xor__ = _strict_operator("xor")
     __divmod__ = _strict_operator("divmod")
-    __matmul__ = _strict_operator("matmul")
-    __dot__ = _strict_operator("dot")
     __radd__ = _reflected("add")
     __rsub__ = _reflected("sub")
     __rmul__ = _reflected("mul")
@@ -107,9 +106,6 @@ class _tensor_py_operators:
     __ror__ = _reflected("or_")
     __rxor__ = _reflected("xor")
     __rdivmod__ = _reflected("divmod")
-    __rmatmul__ = _reflected("matmul")
-    __rdot__ = _reflected("dot")
-    dot = __dot__
     arccos = _function("arccos")
     arccosh = _function("arccosh")
     arcsin = _function("arcsin")
@@ -138,6 +134,20 @@ class _tensor_py_operators:
 
     def __pos__(self):
         return self
+
+    def __dot__(self, right):
+        return ops.dot(self, right)
+
+    def __rdot__(self, left):
+        return ops.dot(left, self)
+
+    def __matmul__(self, right):
+        return ops.matmul(self, right)
+
+    def __rmatmul__(self, left):
+        return ops.matmul(left, self)
+
+    dot = __dot__
 
     _is_nonzero = True
 

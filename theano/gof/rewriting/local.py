@@ -178,6 +178,7 @@ class TrackIndex:
         # An optimizer may choose by its `op_filter` among the Ops that it tracks.
         self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
         self._wanted: dict[LocalOptimizer, frozenset] = {}
+        self._among_inputs: set[Any] = set()
         # Op or class -> the optimizers that need one in the graph.
         self._waiting: dict[Any, list[LocalOptimizer]] = {}
         self._with_needs: frozenset[LocalOptimizer] | None = None
@@ -189,8 +190,8 @@ class TrackIndex:
         # Of each Op: its optimizers; their number if one of them looks at the inputs first, else 0; those that need such an
         # Op in the graph; the number of what the ones that look at inputs see in it.
         self._found = ById()
-        # Named Op (or None) and class -> what is the same of all these Ops, and by what the filters say the rest.
-        self._by_value: dict[tuple[Any, type], tuple] = {}
+        # Of each class, by named Op (or None): what is the same of all these Ops, and by what the filters say the rest.
+        self._by_value = ById()
         self._seen: dict[int, tuple] = {_NOTHING: (), _CONSTANT: (Constant,)}
         # Number of optimizers, then what is seen in each input -> those of them that want one of these.
         self._by_inputs: dict[tuple[int, ...], tuple[LocalOptimizer, ...]] = {}
@@ -217,6 +218,7 @@ class TrackIndex:
             self._name(tracked)
         if opt.among_inputs is not None:
             self._wanted[opt] = frozenset(opt.among_inputs)
+            self._among_inputs.update(opt.among_inputs)
             self._name(opt.among_inputs)
         needs = opt.needs
         if needs is None and opt.among_inputs is not None and Constant not in opt.among_inputs:
@@ -283,11 +285,10 @@ class TrackIndex:
             except TypeError:
                 # An Op that cannot be hashed cannot be tracked by instance, and may be equal to anything.
                 named = _UNHASHABLE
-        known = self._by_value.get((named, cls))
+        of_class = (self._by_value.get(id(cls)) or self._by_value.keep(cls, {}))[0]
+        known = of_class.get(named)
         if known is None:
-            if len(self._by_value) > 5000:
-                self._forget()
-            known = self._by_value[named, cls] = self._of_value(named, cls)
+            known = of_class[named] = self._of_value(named, cls)
         found, filters, woken, seen, chosen = known
         key = tuple([accepts(op) for accepts in filters.values()])
         entry = chosen.get(key)
@@ -306,8 +307,11 @@ class TrackIndex:
         woken = tuple([opt for key in keys for opt in self._waiting.get(key, ())])
         seen = _ANYTHING
         if named is not _UNHASHABLE and not getattr(cls, "rearranges", False):
-            seen = next(self._count)
-            self._seen[seen] = keys
+            seen = _NOTHING
+            # No class is kept here that no optimizer has.
+            if wanted := self._among_inputs.intersection(keys):
+                seen = next(self._count)
+                self._seen[seen] = tuple(wanted)
         return tuple(found), filters, woken, seen, {}
 
     def all(self) -> list[LocalOptimizer]:

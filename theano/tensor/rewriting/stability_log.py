@@ -307,7 +307,7 @@ def local_log_1_minus_tanh(node: Any) -> Any:
 @register_specialize
 @local_optimizer([T.log])
 def local_log_gamma(node: Any) -> Any:
-    """``log(gamma(x)) -> gammaln(x)``, NaN where gamma is negative"""
+    """``log(gamma(x)) -> gammaln(x)``, NaN where gamma is negative, inf at both zeros"""
     x = float_argument(node.inputs[0], T.gamma)
     if x is None:
         return False
