@@ -10,6 +10,7 @@ import theano
 from theano.gof import sched, unify, utils
 from theano.gof.callcache import CallCache
 from theano.gof.compilelock import compile_lock, lock_ctx
+from theano.gof.memo import Bounded
 from theano.misc.frozendict import frozendict
 from theano.misc.ordered_set import OrderedSet
 
@@ -194,3 +195,15 @@ def test_the_compile_lock_decorates_functions():
     with lock_ctx("directory", keep_lock=True) as value:
         assert value is None
     assert locked() and locked() and not compile_lock()._is_owned()
+
+
+def test_what_is_kept_while_a_bounded_table_is_cleared_counts():
+    table = Bounded(3)
+
+    class Last:
+        def __del__(self):
+            table.keep("meanwhile", 1, size=2)
+
+    table.keep("last", Last(), size=3)
+    table.keep("new", 2)
+    assert dict(table) == {"meanwhile": 1, "new": 2} and table.size == 3

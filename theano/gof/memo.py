@@ -45,8 +45,9 @@ class Bounded(dict):
     def keep(self, key: Any, value: Any, size: int = 1) -> Any:
         """Return `value`, which from now on is found by `key`."""
         if self.size + size > self.most:
-            self.clear()
+            # In this order: what others keep meanwhile counts.
             self.size = 0
+            self.clear()
         self.size += size
         self[key] = value
         return value
