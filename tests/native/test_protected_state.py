@@ -19,6 +19,26 @@ def python_op(x):
     return x + 1
 
 
+@as_op(itypes=[tt.lvector], otypes=[tt.lvector])
+def failing(x):
+    raise RuntimeError("always")
+
+
+class OverwriteBoth(theano.Op):
+    """Adds 1 to two vectors in place."""
+
+    __props__ = ()
+    destroy_map = {0: [0], 1: [1]}
+
+    def make_node(self, a, b):
+        return theano.Apply(self, [a, b], [a.type(), b.type()])
+
+    def perform(self, node, inputs, output_storage):
+        for value, storage in zip(inputs, output_storage, strict=True):
+            value += 1
+            storage[0] = value
+
+
 def updated(make_output, inputs=(), **kwargs):
     """A function that adds 1 to the first elements of a long shared vector, and makes something of the new vector."""
     w = theano.shared(np.arange(float(LENGTH)), borrow=True)
@@ -134,6 +154,15 @@ def test_an_instruction_after_an_update_does_not_copy_the_state(name):
     assert w.get_value(borrow=True)[:4].tolist() == [2, 3, 2, 3]
 
 
+def test_state_that_is_overwritten_many_times_is_kept_once():
+    w = theano.shared(np.zeros(LENGTH))
+    new = w
+    for _ in range(5):
+        new = tt.inc_subtensor(tt.exp(new - python_op(new[:1])[0])[:3], 2)
+    f = theano.function([], [], updates={w: new})
+    assert most_bytes(f) < 1.25 * BYTES
+
+
 class TestFailures:
     """What is overwritten before an instruction fails comes back."""
 
@@ -161,6 +190,67 @@ class TestFailures:
         np.testing.assert_array_equal(w.get_value(), start)
         f(np.eye(2), 0, indices, 4)
         assert (w.get_value() != start).any()
+
+    @pytest.mark.parametrize("index", ["rows", "matrix", "kernel", "slice"])
+    def test_an_index_that_is_overwritten_after_its_use(self, index):
+        start = np.arange(150.0).reshape(50, 3)
+        w, x = theano.shared(start.copy()), tt.vector()
+        positions = tt.argsort(x)
+        at = positions[0]
+        new = {
+            "rows": lambda: tt.inc_subtensor(w[positions], 1.0),
+            "matrix": lambda: tt.inc_subtensor(w[positions, positions % 3], 1.0),
+            "kernel": lambda: tt.inc_subtensor(w[positions], tt.exp(w[positions])),
+            "slice": lambda: tt.inc_subtensor(w[at : at + 2], 1.0),
+        }[index]()
+        f = theano.function([x], failing(positions * 2 + 1), updates={w: new})
+        with pytest.raises(RuntimeError):
+            f(np.random.RandomState(1).rand(10))
+        np.testing.assert_array_equal(w.get_value(), start)
+
+    def test_a_part_before_the_whole(self):
+        start = np.arange(6.0)
+        w, x = theano.shared(start.copy()), tt.vector()
+        part = tt.inc_subtensor(w[:2], x[0])
+        whole = tt.exp(part + python_op(part[:1])[0])
+        new = tt.set_subtensor(whole[1:3], python_op(whole[:1])[0])
+        f = theano.function([x], failing(tt.cast(new[:2], "int64")), updates={w: new})
+        assert [instr.name for instr in f.fn.instrs].count("guard") == 2
+        with pytest.raises(RuntimeError):
+            f(np.ones(6))
+        assert w.get_value().tolist() == start.tolist()
+
+    def test_a_second_state_after_one_that_is_kept_whole(self):
+        """A Python Op that overwrites both makes one class of them."""
+        start = np.arange(6.0)
+        v, w, x = theano.shared(start.copy()), theano.shared(-start), tt.vector()
+        first, second = OverwriteBoth()(tt.exp(v), w)
+        updates = {v: tt.tanh(first) + x, w: tt.set_subtensor(second[:3], x[0])}
+        f = theano.function([x], failing(tt.cast(first[:2], "int64")), updates=updates, accept_inplace=True)
+        for _ in range(2):
+            with pytest.raises(RuntimeError):
+                f(np.ones(6))
+            assert v.get_value().tolist() == start.tolist() and w.get_value().tolist() == (-start).tolist()
+
+    def test_a_state_that_one_branch_overwrites_as_a_whole(self):
+        start = np.arange(6.0)
+        w, x = theano.shared(start.copy()), tt.vector()
+        new = tt.inc_subtensor(ifelse(x[0] > 0, tt.exp(w), tt.exp(w + 1))[1:3], 2)
+        f = theano.function([x], failing(tt.cast(new[:2], "int64")), updates={w: new})
+        for sign in (1, -1):
+            with pytest.raises(RuntimeError):
+                f(np.full(6, sign))
+            assert w.get_value().tolist() == start.tolist()
+
+    @pytest.mark.parametrize("make", [lambda w, i, y: w[i[0]], lambda w, i, y: w[i]], ids=["integer", "rows"])
+    def test_an_index_out_of_bounds_is_told_with_the_value(self, make):
+        w, i, y = theano.shared(np.zeros((4, 3))), tt.lvector(), tt.vector()
+        new = tt.inc_subtensor(make(w, i, y), tt.sort(y))
+        f = theano.function([i, y], failing(tt.cast(new[0], "int64")), updates={w: new})
+        assert "guard" in [instr.name for instr in f.fn.instrs]
+        with pytest.raises(IndexError) as error:
+            f([9], [7, 6, 5])
+        assert "array([5., 6., 7.])" in str(error.value) and "No shapes" not in str(error.value)
 
     def test_random_numbers_do_not_make_what_follows_fail(self):
         """Dropout: the state of the generator is put back, and the weights are overwritten when all else is done."""

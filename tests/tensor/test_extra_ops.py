@@ -127,6 +127,9 @@ def test_diagonals_are_filled_in_copies():
     verify(T.fill_diagonal, VALUE, np.array(0.5))
     verify(T.fill_diagonal, np.random.RandomState(0).rand(2, 2, 2), np.array(0.5))
     verify(lambda x, v: T.fill_diagonal_offset(x, v, 1), VALUE, np.array(0.5))
+    for mode in ("FAST_RUN", "FAST_COMPILE"):
+        with pytest.raises(ValueError, match="fill_diagonal: all dimensions of the input must be of equal length"):
+            theano.function([], T.fill_diagonal(T.ones((2, 3, 2)), 1.0), mode=mode)()
     for bad in (lambda: T.fill_diagonal(T.dvector(), 1.0), lambda: T.fill_diagonal(T.fmatrix(), T.dscalar()),
                 lambda: T.fill_diagonal_offset(T.dmatrix(), 1.0, 0.5)):
         with pytest.raises(TypeError):

@@ -227,19 +227,16 @@ class ProgramBuilder:
         return load_kernels(self.kernels)
 
     def shown(self) -> list[tuple[int, ...]]:
-        """For each instruction the inputs of its node that instructions of the node before it have read: a message about
-        its failure tells of them, though it works on what was made of them.
+        """For each instruction the inputs of its node that other instructions of the node read: a message about its failure
+        tells of them, though it works on what was made of them, or prepares what works on them.
         """
         result: list[tuple[int, ...]] = []
         for node, group in itertools.groupby(self.instrs, key=operator.attrgetter("node")):
             instrs = list(group)
-            read: dict[int, None] = {}
             of_node = {self.of_variable.get(v) for v in node.inputs} if node is not None and len(instrs) > 1 else set()
-            for instr in instrs:
-                result.append(tuple(c for c in read if c not in instr.ins))
-                # A loop takes over initial values that are not needed after it.
-                if not isinstance(instr.op, vm.Scan):
-                    read.update((c, None) for c in instr.ins if c in of_node)
+            # A loop takes over initial values that are not needed after it.
+            read = dict.fromkeys(c for i in instrs if not isinstance(i.op, vm.Scan) for c in i.ins if c in of_node)
+            result += [tuple(c for c in read if c not in instr.ins) for instr in instrs]
         return result
 
     def last_uses(self, kept: set[int], shown: Sequence[tuple[int, ...]]) -> list[list[int]]:

@@ -3,7 +3,7 @@
 Where all that may fail is known before anything is overwritten, a program needs none of this (see
 `Lowered.tail_is_preparable`). Otherwise each instruction that overwrites state is preceded by a copy of just the elements that
 it writes to, and by a ``guard``: if the program fails later, the instruction that the guard names, behind the end of the
-program, writes them back.
+program, writes them back. Restoring runs backwards, so an array of which all elements are kept needs no later copy.
 """
 
 from __future__ import annotations
@@ -19,18 +19,34 @@ from theano.native.program import Instr, ProgramBuilder
 def guard_state(builder: ProgramBuilder, state: Iterable[int]) -> None:
     """Guard the instructions that write to cells of arrays, or to views of them."""
     sharing = Sharing(builder.instrs, builder.kernels)
-    roots = {sharing.root(cell) for cell in state}
+    changed = {sharing.root(cell) for instr in builder.instrs for cell in _may_change(builder, instr)}
+    # The cells that are all of a state, and what of each class of cells is not yet kept whole.
+    whole = {cell: cell for cell in state}
+    unsaved: dict[int, set[int]] = {}
+    for cell in whole:
+        unsaved.setdefault(sharing.root(cell), set()).add(cell)
+    always = True
     guarded: dict[int, list[Instr]] = {}
     undo: list[Instr] = []
     for position, instr in enumerate(builder.instrs):
         before: list[Instr] = []
         for source in _written(builder, instr):
-            if sharing.root(source) in roots:
-                saves, restore = _save(builder, instr, source)
-                undo.append(restore)
-                before += [*saves, Instr(vm.Guard(0), (), (), instr.node)]
+            states = unsaved.get(sharing.root(source), set())
+            if not (states & {whole[source]} if source in whole else states):
+                continue
+            saves, restore = _save(builder, instr, source)
+            kept = {cell: builder.new_cell(builder.cells[cell]) for cell in restore.ins[2:] if sharing.root(cell) in changed}
+            saves += [Instr(vm.Copy(), (index,), (copy,), instr.node) for index, copy in kept.items()]
+            before += [*saves, Instr(vm.Guard(0), (), (), instr.node)]
+            undo.append(restore._replace(ins=(*restore.ins[:2], *(kept.get(cell, cell) for cell in restore.ins[2:]))))
+            if always and source in whole and restore.op == vm.IncSubtensor((), True, True):
+                states.remove(whole[source])
         if before:
             guarded[position] = [*before, instr]
+        always = always and not instr.op.jumps
+        if always:
+            same = {instr.outs[0]: instr.ins[0]} if instr.op.memory is vm.Memory.SAME else overwritten(instr, builder.kernels)
+            whole.update((out, whole[source]) for out, source in same.items() if source in whole)
     builder.replace_instrs(guarded)
     builder.end = target = len(builder.instrs)
     for position, instr in enumerate(builder.instrs):
@@ -38,6 +54,11 @@ def guard_state(builder: ProgramBuilder, state: Iterable[int]) -> None:
             builder.aim(position, target)
             target += 1
     builder.instrs += undo
+
+
+def _may_change(builder: ProgramBuilder, instr: Instr) -> Iterable[int]:
+    """The cells that an instruction may write to."""
+    return instr.ins if instr.op.memory is vm.Memory.ANY else overwritten(instr, builder.kernels).values()
 
 
 def _written(builder: ProgramBuilder, instr: Instr) -> list[int]:

@@ -375,7 +375,7 @@ class FillDiagonal(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         a = inputs[0].copy()
         if a.ndim > 2 and len(set(a.shape)) != 1:
-            raise ValueError(f"fill_diagonal of more than two dimensions needs them equal, got the shape {a.shape}")
+            raise ValueError(f"fill_diagonal: all dimensions of the input must be of equal length, got the shape {a.shape}")
         along = np.arange(min(a.shape))
         a[(along,) * a.ndim] = inputs[1]
         output_storage[0][0] = a

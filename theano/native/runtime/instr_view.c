@@ -413,7 +413,7 @@ static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
                 if (d->axes.n > 2 && in->dims[i] != n1) {
                     char shape[160];
                     return thn_error(f, PyExc_ValueError,
-                                     "a diagonal of more than two dimensions needs them equal, got the shape %s",
+                                     "fill_diagonal: all dimensions of the input must be of equal length, got the shape %s",
                                      thn_shape_text(shape, sizeof shape, in->ndim, in->dims));
                 }
             }
