@@ -145,8 +145,6 @@ kernels = [
 a = np.arange(9.0)
 for i, k in enumerate(compiler.load_kernels(kernels)):
     assert (k.launch([a])[0] == a * i).all()
-calls = []
-compiler.compile_source = lambda *args: calls.append(1)
 print("fine")
 """
 

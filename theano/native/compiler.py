@@ -263,11 +263,6 @@ def _share_out(kernels: dict[str, cprint.Printed]) -> list[list[list[str]]]:
     return [groups[i : i + at_once] for i in range(0, len(groups), at_once)]
 
 
-def compile_source(compiler: Compiler, source: str) -> bytes:
-    """Compile one C text to a shared library and return its bytes; see :func:`compile_sources`."""
-    return compile_sources(compiler, [source])[0]
-
-
 def compile_sources(compiler: Compiler, sources: Sequence[str]) -> list[bytes]:
     """Compile C texts at the same time, each to a shared library; return the libraries' bytes.
 
