@@ -45,6 +45,19 @@ NAMES: dict[str, dict[str, str]] = {
             "local_inplace_ger"
         ),
     },
+    "theano.scalar.basic_scipy": {
+        "theano.scalar.special": (
+            "I0 I1 J0 J1 Chi2SF Erf Erfc Erfcinv Erfcx Erfinv Gamma GammaInc GammaIncC GammaL GammaLn GammaU Iv "
+            "Jv Psi TriGamma chi2sf erf erfc erfcinv erfcx erfinv gamma gammainc gammaincc gammal gammaln gammau "
+            "i0 i1 iv j0 j1 jv psi tri_gamma"
+        )
+    },
+    "theano.tensor.opt_uncanonicalize": {
+        "theano.tensor.rewriting.uncanonicalize": (
+            "local_alloc_dimshuffle local_dimshuffle_alloc local_dimshuffle_subtensor local_max_and_argmax "
+            "local_max_to_min local_reshape_dimshuffle"
+        )
+    },
     "theano.tensor.var": {"theano.tensor.sharedvar": "TensorSharedVariable"},
     "theano.tensor.opt": {"theano": "theano"},
     "theano.sandbox.rng_mrg": {"theano": "theano"},

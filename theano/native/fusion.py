@@ -19,16 +19,14 @@ from theano import scalar
 from theano.gof.branches import TOP, is_lazy
 from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
-from theano.native.ir import MAX_OPERANDS, Kernel
+from theano.native.ir import MAX_OPERANDS
 from theano.native.lowering.loops import (
     inplace_aliases,
-    kernel_memo,
     lower_careduce,
     lower_elemwise,
     reduced_axes,
-    remember_kernel,
 )
-from theano.native.lowering.rows import RowPlan, Stored, is_row_view
+from theano.native.lowering.rows import Stored, is_row_view, kernel_of, operands
 from theano.native.lowering.scalars import is_scalar_constant, reduction_kind
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowering_of
 from theano.native.schedule import Schedule
@@ -117,7 +115,7 @@ class Group:
         self.weight += _weight(node)
         stage = self._stage(node)
         fresh = []
-        for variable in _operands(node):
+        for variable in operands(node):
             if variable not in self.computed and variable not in self.loaded and not is_scalar_constant(variable):
                 self.loaded[variable] = self.root_of.get(variable, variable)
                 fresh.append(variable)
@@ -138,7 +136,7 @@ class Group:
 
     def _stage(self, node: Apply) -> int:
         """The first stage whose loop can compute a node."""
-        return max([self.per_row.get(v) or self.stages.get(v, 0) for v in _operands(node)], default=0)
+        return max([self.per_row.get(v) or self.stages.get(v, 0) for v in operands(node)], default=0)
 
     def takes(self, node: Apply) -> bool:
         """Whether a node can become the next member."""
@@ -275,12 +273,7 @@ class Group:
         stored = self._stored()
         if self.dead or not stored:
             return
-        key, loads = self._signature(stored)
-        known = kernel_memo.get(key)
-        if known is None:
-            kernel, inputs = self._kernel(stored)
-            known = remember_kernel(key, kernel, tuple(loads.index(v) for v in inputs))
-        kernel, positions = known
+        kernel, inputs = kernel_of(self.pattern, self.reduced or (), self.body, stored)
         for node in self.body:
             if isinstance(node.op, Assert):
                 conditions = [builder.cell(v) for v in node.inputs[1:]]
@@ -288,7 +281,7 @@ class Group:
                 builder.emit(vm.AssertOp(str(node.op.msg), node.op.exc), [conditions[0], *conditions], [checked])
         outputs = [builder.cell(s.variable) for s in stored]
         outputs += [builder.temporary(out.dtype, self.pattern) for out in kernel.outputs[len(stored) :]]
-        builder.emit_kernel(kernel, [builder.cell(loads[p]) for p in positions], outputs)
+        builder.emit_kernel(kernel, map(builder.cell, inputs), outputs)
 
     def _stored(self) -> list[Stored]:
         """The results that are needed outside, each with the input whose memory it takes.
@@ -307,37 +300,6 @@ class Group:
                 elif alias is not None:
                     memory[out] = alias
         return stored
-
-    def _signature(self, stored: list[Stored]) -> tuple[Any, list[Variable]]:
-        """What decides the kernel's text, and the variables that it loads in the order of their first use."""
-        numbers: dict[Variable, Any] = {}
-        loads: list[Variable] = []
-        parts = []
-        for m, node in enumerate(self.body):
-            refs = []
-            for variable in _operands(node):
-                number = numbers.get(variable)
-                if number is None:
-                    if is_scalar_constant(variable):
-                        number = (variable.type.dtype, variable.data.tobytes())
-                    else:
-                        number = (len(loads), variable.type)
-                        loads.append(variable)
-                    numbers[variable] = number
-                refs.append(number)
-            parts.append((Assert if isinstance(node.op, Assert) else node.op, tuple(refs)))
-            numbers.update((out, (m, k, out.type.dtype)) for k, out in enumerate(node.outputs))
-        ends = tuple((numbers[out], None if alias is None else numbers[alias]) for out, alias in stored)
-        return ("group", self.pattern, self.reduced, tuple(parts), ends), loads
-
-    def _kernel(self, stored: list[Stored]) -> tuple[Kernel, list[Variable]]:
-        plan = RowPlan(self.pattern, self.reduced or (), self.body, stored)
-        return plan.kernel(), plan.inputs
-
-
-def _operands(node: Apply) -> Sequence[Variable]:
-    """The inputs that a kernel reads for a node."""
-    return node.inputs[:1] if isinstance(node.op, Assert) else node.inputs
 
 
 def _weight(node: Apply) -> int:
@@ -445,7 +407,7 @@ class _Segment:
             for variable in node.inputs:
                 self._close(variable, None)
             return
-        for variable in _operands(node):
+        for variable in operands(node):
             if variable not in group.computed:
                 for copy in self._copies(variable, group):
                     loaded = group.add(copy, copy=True)
@@ -456,7 +418,7 @@ class _Segment:
             for variable in node.inputs[1:]:
                 self._close(variable, None)
         self.producer.update((v, group) for v in node.outputs)
-        for variable in (*_operands(node), *node.outputs):
+        for variable in (*operands(node), *node.outputs):
             if tuple(variable.type.broadcastable) == group.pattern and not is_scalar_constant(variable):
                 if variable not in self.holder or not self.holder[variable].open:
                     self.holder[variable] = group

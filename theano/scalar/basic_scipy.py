@@ -1,44 +1,6 @@
 """The documented path of the special functions; they live in :mod:`theano.scalar.special`."""
 
-from theano.scalar.special import (
-    I0,
-    I1,
-    J0,
-    J1,
-    Chi2SF,
-    Erf,
-    Erfc,
-    Erfcinv,
-    Erfcx,
-    Erfinv,
-    Gamma,
-    GammaInc,
-    GammaIncC,
-    GammaL,
-    GammaLn,
-    GammaU,
-    Iv,
-    Jv,
-    Psi,
-    TriGamma,
-    chi2sf,
-    erf,
-    erfc,
-    erfcinv,
-    erfcx,
-    erfinv,
-    gamma,
-    gammainc,
-    gammaincc,
-    gammal,
-    gammaln,
-    gammau,
-    i0,
-    i1,
-    iv,
-    j0,
-    j1,
-    jv,
-    psi,
-    tri_gamma,
-)
+from theano import aliases
+
+__all__ = aliases.names(__name__)
+__getattr__, __dir__ = aliases.lazy(__name__)

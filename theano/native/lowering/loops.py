@@ -5,15 +5,11 @@
 
 from __future__ import annotations
 
-import typing
-
 from theano import scalar
 from theano.gof.graph import Apply, Variable
-from theano.gof.memo import Bounded
 from theano.native import instructions as vm
 from theano.native import ir
-from theano.native.lowering.rows import RowPlan, Stored
-from theano.native.lowering.scalars import is_scalar_constant
+from theano.native.lowering.rows import Stored, kernel_of
 from theano.native.lowering.special import lower_special
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
 from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, MaxOrMinusInfinity, Prod, Sum
@@ -21,41 +17,14 @@ from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, 
 _MOST_OPERANDS = ir.MAX_OPERANDS - 4
 
 
-# Kernels by what decides their text (ops, types, constants): a graph that repeats a pattern prints it once.
-kernel_memo = Bounded(40_000)
-
-
-def remember_kernel(key: typing.Any, kernel: ir.Kernel, positions: tuple[int, ...]) -> tuple[ir.Kernel, tuple[int, ...]]:
-    """Keep a kernel, and which of the inputs of what is in `key` it loads, in `kernel_memo`."""
-    return kernel_memo.keep(key, (kernel, positions), size=1 + sum(len(stage.body) for stage in kernel.stages))
-
-
-def _key(node: Apply) -> typing.Any:
-    """What decides the kernel of a node: its op, the types, which inputs are the same, and scalar constants."""
-    first: dict[Variable, int] = {}
-    parts = []
-    for position, variable in enumerate(node.inputs):
-        if is_scalar_constant(variable):
-            parts.append((variable.type.dtype, variable.data.tobytes()))
-        else:
-            parts.append((variable.type, first.setdefault(variable, position)))
-    return (node.op, tuple(parts))
-
-
-def single_node_kernel(node: Apply) -> tuple[ir.Kernel, list[Variable]]:
-    """The kernel of one `Elemwise` or `CAReduce` node and the variables that it loads."""
-    key = _key(node)
-    known = kernel_memo.get(key)
-    if known is None:
-        plan = _plan_of(node)
-        known = remember_kernel(key, plan.kernel(), tuple(node.inputs.index(v) for v in plan.inputs))
-    kernel, positions = known
-    return kernel, [node.inputs[p] for p in positions]
-
-
 def _emit_single(builder: ProgramBuilder, node: Apply) -> None:
     """Append the launch of the kernel of one node."""
-    kernel, inputs = single_node_kernel(node)
+    if isinstance(node.op, CAReduce):
+        pattern, reduced, aliases = node.inputs[0].type.broadcastable, reduced_axes(node), {}
+    else:
+        pattern, reduced, aliases = node.outputs[0].type.broadcastable, (), inplace_aliases(node)
+    stored = [Stored(out, aliases.get(position)) for position, out in enumerate(node.outputs)]
+    kernel, inputs = kernel_of(pattern, reduced, [node], stored)
     builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, node.outputs))
 
 
@@ -77,15 +46,6 @@ def reduced_axes(node: Apply) -> tuple[int, ...]:
 def inplace_aliases(node: Apply) -> dict[int, Variable]:
     """Inputs whose memory outputs of an `Elemwise` node take, by output position."""
     return {out: node.inputs[where] for out, where in (node.op.inplace_pattern or {}).items()}
-
-
-def _plan_of(node: Apply) -> RowPlan:
-    """The plan of a kernel of one node."""
-    if isinstance(node.op, CAReduce):
-        return RowPlan(node.inputs[0].type.broadcastable, reduced_axes(node), [node], [Stored(node.outputs[0], None)])
-    aliases = inplace_aliases(node)
-    stored = [Stored(out, aliases.get(position)) for position, out in enumerate(node.outputs)]
-    return RowPlan(node.outputs[0].type.broadcastable, (), [node], stored)
 
 
 @lowers(Elemwise)

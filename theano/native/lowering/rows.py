@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from theano import scalar
 from theano.gof.graph import Apply, Variable
+from theano.gof.memo import Bounded
 from theano.native import ir
 from theano.native.cprint import has_guarded_calls
 from theano.native.lowering.scalars import StatementWriter, is_scalar_constant, literal, reduction_kind, write_elemwise
@@ -391,3 +392,55 @@ def _is_cheap(node: Apply) -> bool:
     """Whether it costs less to compute a node twice than to write what it gives to memory and to read it."""
     functions = [op for op in _scalar_ops(node) if not isinstance(op, _ARITHMETIC)]
     return len(functions) < 2 and all(isinstance(op, _CHEAP_FUNCTIONS) for op in functions)
+
+
+# Kernels by what decides their text (ops, types, constants): a graph that repeats a pattern prints it once.
+kernel_memo = Bounded(40_000)
+
+
+def operands(node: Apply) -> Sequence[Variable]:
+    """The inputs that a kernel reads for a node."""
+    return node.inputs[:1] if isinstance(node.op, Assert) else node.inputs
+
+
+def kernel_of(
+    pattern: Sequence[bool], reduced: Sequence[int], nodes: Sequence[Apply], stored: Sequence[Stored]
+) -> tuple[ir.Kernel, list[Variable]]:
+    """The kernel of what a :class:`RowPlan` takes, and the variables that it loads.
+
+    Nodes that do the same to variables of the same types share one.
+    """
+    key, loads = _signature(pattern, reduced, nodes, stored)
+    known = kernel_memo.get(key)
+    if known is None:
+        plan = RowPlan(pattern, reduced, nodes, stored)
+        kernel = plan.kernel()
+        size = 1 + sum(len(stage.body) for stage in kernel.stages)
+        known = kernel_memo.keep(key, (kernel, tuple(loads.index(v) for v in plan.inputs)), size)
+    kernel, positions = known
+    return kernel, [loads[p] for p in positions]
+
+
+def _signature(
+    pattern: Sequence[bool], reduced: Sequence[int], nodes: Sequence[Apply], stored: Sequence[Stored]
+) -> tuple[Any, list[Variable]]:
+    """What decides the kernel's text, and the variables that it loads in the order of their first use."""
+    numbers: dict[Variable, Any] = {}
+    loads: list[Variable] = []
+    parts = []
+    for m, node in enumerate(nodes):
+        refs = []
+        for variable in operands(node):
+            number = numbers.get(variable)
+            if number is None:
+                if is_scalar_constant(variable):
+                    number = (variable.type.dtype, variable.data.tobytes())
+                else:
+                    number = (len(loads), variable.type)
+                    loads.append(variable)
+                numbers[variable] = number
+            refs.append(number)
+        parts.append((Assert if isinstance(node.op, Assert) else node.op, tuple(refs)))
+        numbers.update((out, (m, k, out.type.dtype)) for k, out in enumerate(node.outputs))
+    ends = tuple((numbers[out], None if alias is None else numbers[alias]) for out, alias in stored)
+    return (tuple(pattern), tuple(reduced), tuple(parts), ends), loads

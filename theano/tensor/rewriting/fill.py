@@ -50,6 +50,19 @@ def local_fill_to_alloc(node: Any) -> Any:
     return exact_replacement(node, new)
 
 
+def _without_fills(node: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """The inputs of a node with the values of fills in their place, what these fills take their shapes of, the other inputs."""
+    inputs, models, others = [], [], []
+    for i in node.inputs:
+        if i.owner is not None and i.owner.op == fill:
+            models.append(i.owner.inputs[0])
+            inputs.append(same_dtype(i.owner.inputs[1], i))
+        else:
+            inputs.append(i)
+            others.append(i)
+    return inputs, models, others
+
+
 @register_canonicalize
 @local_optimizer([Elemwise], among_inputs=[fill])
 def local_fill_sink(node: Any) -> Any:
@@ -60,23 +73,9 @@ def local_fill_sink(node: Any) -> Any:
     op = node.op
     if op == fill or len(node.outputs) != 1:
         return False
-    models = None
-    for i in node.inputs:
-        owner = i.owner
-        if owner is not None and owner.op == fill:
-            models = True
-            break
-    if models is None:
+    inputs, models, _ = _without_fills(node)
+    if not models:
         return False
-    models = []
-    inputs = []
-    for i in node.inputs:
-        owner = i.owner
-        if owner is not None and owner.op == fill:
-            models.append(owner.inputs[0])
-            inputs.append(same_dtype(owner.inputs[1], i))
-        else:
-            inputs.append(i)
     out = node.outputs[0]
     new = op(*inputs)
     copy_stack_trace(out, new)
@@ -95,19 +94,9 @@ def local_fill_cut(node: Any) -> Any:
     op = node.op
     if op == fill or len(node.outputs) != 1:
         return False
+    inputs, models, others = _without_fills(node)
     pattern = node.outputs[0].type.broadcastable
-    found = False
-    inputs = []
-    reference = False
-    for i in node.inputs:
-        owner = i.owner
-        if owner is not None and owner.op == fill:
-            inputs.append(same_dtype(owner.inputs[1], i))
-            found = True
-        else:
-            inputs.append(i)
-            reference = reference or i.type.broadcastable == pattern
-    if not found or not reference:
+    if not models or not any(i.type.broadcastable == pattern for i in others):
         return False
     return exact_replacement(node, op(*inputs))
 
