@@ -10,6 +10,12 @@ from theano.scalar.type import Scalar, complex_types, discrete_types, float_type
 from theano.scalar.type import bool as bool_type
 
 
+def _operation(base: type, name: str, doc: str, function: np.ufunc, **attributes: object) -> type:
+    """A class of `base` whose values are those of a function of NumPy; other attributes say what it is in C."""
+    spec = (function.__name__, function.nin, 1)
+    return type(name, (base,), {"__doc__": doc, "__module__": __name__, "nfunc_spec": spec, **attributes})
+
+
 class LogicalComparison(Predicate, BinaryScalarOp):
     """A comparison of two numbers, with a result of type bool."""
 
@@ -31,48 +37,12 @@ class FixedLogicalComparison(Predicate, UnaryScalarOp):
     nin = 1
 
 
-class LT(LogicalComparison):
-    """Less than."""
-
-    nfunc_spec = ("less", 2, 1)
-    symbol = "<"
-
-
-class GT(LogicalComparison):
-    """Greater than."""
-
-    nfunc_spec = ("greater", 2, 1)
-    symbol = ">"
-
-
-class LE(LogicalComparison):
-    """Less or equal."""
-
-    nfunc_spec = ("less_equal", 2, 1)
-    symbol = "<="
-
-
-class GE(LogicalComparison):
-    """Greater or equal."""
-
-    nfunc_spec = ("greater_equal", 2, 1)
-    symbol = ">="
-
-
-class EQ(LogicalComparison):
-    """Equal."""
-
-    commutative = True
-    nfunc_spec = ("equal", 2, 1)
-    symbol = "=="
-
-
-class NEQ(LogicalComparison):
-    """Not equal."""
-
-    commutative = True
-    nfunc_spec = ("not_equal", 2, 1)
-    symbol = "!="
+LT = _operation(LogicalComparison, "LT", "Less than.", np.less, symbol="<")
+GT = _operation(LogicalComparison, "GT", "Greater than.", np.greater, symbol=">")
+LE = _operation(LogicalComparison, "LE", "Less or equal.", np.less_equal, symbol="<=")
+GE = _operation(LogicalComparison, "GE", "Greater or equal.", np.greater_equal, symbol=">=")
+EQ = _operation(LogicalComparison, "EQ", "Equal.", np.equal, symbol="==", commutative=True)
+NEQ = _operation(LogicalComparison, "NEQ", "Not equal.", np.not_equal, symbol="!=", commutative=True)
 
 
 class IsNan(FixedLogicalComparison):
@@ -187,28 +157,9 @@ class BinaryBitOp(BinaryScalarOp):
         return zeros_for(inputs)
 
 
-class OR(BinaryBitOp):
-    """Bitwise or."""
-
-    identity = 0
-    nfunc_spec = ("bitwise_or", 2, 1)
-    symbol = "|"
-
-
-class XOR(BinaryBitOp):
-    """Bitwise exclusive or."""
-
-    identity = 0
-    nfunc_spec = ("bitwise_xor", 2, 1)
-    symbol = "^"
-
-
-class AND(BinaryBitOp):
-    """Bitwise and."""
-
-    identity = 1
-    nfunc_spec = ("bitwise_and", 2, 1)
-    symbol = "&"
+OR = _operation(BinaryBitOp, "OR", "Bitwise or.", np.bitwise_or, symbol="|", identity=0)
+XOR = _operation(BinaryBitOp, "XOR", "Bitwise exclusive or.", np.bitwise_xor, symbol="^", identity=0)
+AND = _operation(BinaryBitOp, "AND", "Bitwise and.", np.bitwise_and, symbol="&", identity=1)
 
 
 class Invert(UnaryBitOp):
@@ -244,25 +195,9 @@ class _Rounding(UnaryScalarOp):
         return zeros_for(inputs)
 
 
-class Ceil(_Rounding):
-    """Smallest whole number not below."""
-
-    nfunc_spec = ("ceil", 1, 1)
-    c_func = "ceil"
-
-
-class Floor(_Rounding):
-    """Largest whole number not above."""
-
-    nfunc_spec = ("floor", 1, 1)
-    c_func = "floor"
-
-
-class Trunc(_Rounding):
-    """Whole number next towards zero."""
-
-    nfunc_spec = ("trunc", 1, 1)
-    c_func = "trunc"
+Ceil = _operation(_Rounding, "Ceil", "Smallest whole number not below.", np.ceil, c_func="ceil")
+Floor = _operation(_Rounding, "Floor", "Largest whole number not above.", np.floor, c_func="floor")
+Trunc = _operation(_Rounding, "Trunc", "Whole number next towards zero.", np.trunc, c_func="trunc")
 
 
 class RoundHalfToEven(_Rounding):

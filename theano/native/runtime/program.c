@@ -569,12 +569,12 @@ static PyObject *program_reset_profile(ThnProgram *p, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static PyObject *program_node_times(ThnProgram *p, PyObject *unused)
+/* A list with one entry for each instruction. */
+static PyObject *list_of(const ThnProgram *p, PyObject *(*entry)(const ThnProgram *p, int i))
 {
-    (void)unused;
     PyObject *list = PyList_New(p->ninstrs);
     for (int i = 0; list && i < p->ninstrs; i++) {
-        PyObject *v = PyFloat_FromDouble(p->times[i]);
+        PyObject *v = entry(p, i);
         if (!v) {
             Py_CLEAR(list);
             break;
@@ -584,35 +584,20 @@ static PyObject *program_node_times(ThnProgram *p, PyObject *unused)
     return list;
 }
 
-static PyObject *program_node_counts(ThnProgram *p, PyObject *unused)
-{
-    (void)unused;
-    PyObject *list = PyList_New(p->ninstrs);
-    for (int i = 0; list && i < p->ninstrs; i++) {
-        PyObject *v = PyLong_FromLongLong(p->counts[i]);
-        if (!v) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, i, v);
+#define DEFINE_LIST(NAME, ENTRY)                                         \
+    static PyObject *NAME##_entry(const ThnProgram *p, int i)            \
+    {                                                                    \
+        return ENTRY;                                                    \
+    }                                                                    \
+    static PyObject *program_##NAME(const ThnProgram *p, PyObject *none) \
+    {                                                                    \
+        (void)none;                                                      \
+        return list_of(p, NAME##_entry);                                 \
     }
-    return list;
-}
 
-static PyObject *program_instructions(ThnProgram *p, PyObject *unused)
-{
-    (void)unused;
-    PyObject *list = PyList_New(p->ninstrs);
-    for (int i = 0; list && i < p->ninstrs; i++) {
-        PyObject *v = Py_BuildValue("(si)", thn_name_of(&p->instrs[i]), p->instrs[i].node_index);
-        if (!v) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, i, v);
-    }
-    return list;
-}
+DEFINE_LIST(node_times, PyFloat_FromDouble(p->times[i]))
+DEFINE_LIST(node_counts, PyLong_FromLongLong(p->counts[i]))
+DEFINE_LIST(instructions, Py_BuildValue("(si)", thn_name_of(&p->instrs[i]), p->instrs[i].node_index))
 
 static PyMethodDef program_methods[] = {
     {"call", (PyCFunction)program_call_values, METH_O,
