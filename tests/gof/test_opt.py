@@ -288,6 +288,9 @@ class TestNavigators:
         opt = TopoOptimizer(PatternSub((true_div, (mul, "y", "x"), "y"), "x"))
         prof = opt.optimize(fgraph)
         assert (prof.nb_changed, prof.nb_before, prof.nb_after) == (1, 5, 3)
+        # The manual reads what was returned by number.
+        assert prof[0] is opt
+        assert (prof[1], prof[2], prof[3]) == (1, 5, 3)
         stream = io.StringIO()
         opt.print_profile(stream, prof)
         assert "nb_node (start, end, changed) (5, 3, 1)" in stream.getvalue()

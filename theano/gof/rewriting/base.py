@@ -87,7 +87,10 @@ class Optimizer:
         """
         with garbage_collection_paused():
             self.add_requirements(fgraph)
-            return self.apply(fgraph, *args, **kwargs)
+            done = self.apply(fgraph, *args, **kwargs)
+        if isinstance(done, Profile):
+            done.optimizer = self
+        return done
 
     def __call__(self, fgraph) -> Any:
         """Same as `optimize`."""

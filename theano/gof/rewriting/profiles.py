@@ -50,6 +50,11 @@ class Profile(Summable):
     """
 
     title: str = added_by(join_titles)
+    optimizer = None
+
+    def __getitem__(self, position: int) -> Any:
+        """As the original's tuples: the optimizer that `optimize` was called of, then what the profile holds."""
+        return (self.optimizer, *[getattr(self, f.name) for f in fields(self)[1:]])[position]  # type: ignore[arg-type]
 
     def write(self, stream: TextIO | None, level: int = 0) -> None:
         """Write the title, and one line for each field, indented by `level`."""
