@@ -10,13 +10,9 @@ import pytest
 
 mpmath = pytest.importorskip("mpmath")
 
-from theano.native import ir  # noqa: E402
-from theano.native.runtime_build import load_runtime  # noqa: E402
+from vm_tools import kernel_functions  # noqa: E402
 
-if load_runtime() is None:
-    pytest.skip("the native runtime is not available", allow_module_level=True)
-
-from theano.native import compiler  # noqa: E402
+from theano.native import compiler, ir  # noqa: E402
 
 mp = mpmath.mp.clone()
 mp.dps = 60
@@ -98,7 +94,7 @@ def functions():
     """All functions, compiled by one call of the compiler."""
     names = [(n, d) for d in FLOATS for n in UNARY | COMPOUND]
     names2 = [(n, d) for d in FLOATS for n in ("pow", "atan2")]
-    built = compiler.load_kernels([unary(*key) for key in names] + [binary(*key) for key in names2])
+    built = kernel_functions([unary(*key) for key in names] + [binary(*key) for key in names2])
     return dict(zip(names + names2, built, strict=True))
 
 
@@ -140,7 +136,7 @@ def error_in_ulps(value, exact, info):
 def test_error_below_two_ulps(functions, name, dtype):
     reference, domain = UNARY[name]
     x = samples(dtype, domain, np.random.default_rng(len(name)))
-    (y,) = functions[name, dtype].launch([x])
+    (y,) = functions[name, dtype]([x])
     info = np.finfo(dtype)
     for a, b in zip(x, y, strict=True):
         error = error_in_ulps(b, reference(mp.mpf(float(a))), info)
@@ -152,7 +148,7 @@ def test_error_below_two_ulps(functions, name, dtype):
 def test_error_of_compositions_below_four_ulps(functions, name, dtype):
     reference, domain = COMPOUND[name]
     x = samples(dtype, domain, np.random.default_rng(len(name)))
-    (y,) = functions[name, dtype].launch([x])
+    (y,) = functions[name, dtype]([x])
     for a, b in zip(x, y, strict=True):
         error = error_in_ulps(b, reference(mp.mpf(float(a))), np.finfo(dtype))
         assert error < 4, (a, b, error)
@@ -171,7 +167,7 @@ def test_error_of_compositions_below_four_ulps(functions, name, dtype):
     ],
 )
 def test_compositions_at_zeros_infinities_and_nan(functions, name, wanted, dtype):
-    (y,) = functions[name, dtype].launch([np.array([-np.inf, -0.0, 0, np.inf, np.nan], dtype)])
+    (y,) = functions[name, dtype]([np.array([-np.inf, -0.0, 0, np.inf, np.nan], dtype)])
     np.testing.assert_array_equal(y, np.array(wanted, dtype))
 
 
@@ -183,7 +179,7 @@ def test_error_of_pow_below_two_ulps(functions, dtype):
     x = np.concatenate([2.0 ** rng.uniform(-30, 30, n), rng.uniform(0.5, 2, n), 2.0 ** rng.uniform(info.minexp, info.maxexp - 1, n), 1 + rng.uniform(-1, 1, n) * 1e-6])  # fmt: skip  # noqa: E501
     y = np.concatenate([rng.uniform(-30, 30, n), rng.uniform(-1, 1, n) * info.maxexp, rng.uniform(-1.2, 1.2, n), 10.0 ** rng.uniform(0, 9, n)])  # fmt: skip  # noqa: E501
     x, y = x.astype(dtype), y.astype(dtype)
-    (z,) = functions["pow", dtype].launch([x, y])
+    (z,) = functions["pow", dtype]([x, y])
     for a, b, c in zip(x, y, z, strict=True):
         error = error_in_ulps(c, mp.mpf(float(a)) ** mp.mpf(float(b)), info)
         assert error < 2, (a, b, c, error)
@@ -217,10 +213,10 @@ def test_special_values_of_functions_of_one_argument(dtype):
     with np.errstate(all="ignore"):
         x = SPECIAL.astype(dtype)
     x = np.concatenate([x, x, x])
-    for name, kernel in zip(REFERENCE, compiler.load_kernels([unary(n, dtype) for n in REFERENCE]), strict=True):
+    for name, kernel in zip(REFERENCE, kernel_functions([unary(n, dtype) for n in REFERENCE]), strict=True):
         with np.errstate(all="ignore"):
             expected = REFERENCE[name](x)
-        (y,) = kernel.launch([x])
+        (y,) = kernel([x])
         wrong = ~close(y, expected)
         assert not wrong.any(), (name, x[wrong], y[wrong], expected[wrong])
 
@@ -233,7 +229,7 @@ def test_every_kind_of_nan_stays_nan(functions, dtype):
     nans = np.concatenate([nans, -nans])
     assert np.isnan(nans).all()
     for name in UNARY:
-        (y,) = functions[name, dtype].launch([nans])
+        (y,) = functions[name, dtype]([nans])
         assert np.isnan(y).all(), name
 
 
@@ -245,10 +241,10 @@ def test_special_values_of_functions_of_two_arguments(dtype):
     }  # fmt: skip
     with np.errstate(all="ignore"):
         a, b = (v.ravel().astype(dtype) for v in np.meshgrid(SPECIAL, SPECIAL))
-    for name, kernel in zip(reference, compiler.load_kernels([binary(n, dtype) for n in reference]), strict=True):
+    for name, kernel in zip(reference, kernel_functions([binary(n, dtype) for n in reference]), strict=True):
         with np.errstate(all="ignore"):
             expected = reference[name](a, b)
-        (y,) = kernel.launch([a, b])
+        (y,) = kernel([a, b])
         wrong = ~close(y, expected)
         assert not wrong.any(), (name, a[wrong], b[wrong], y[wrong], expected[wrong])
 
@@ -259,7 +255,7 @@ def test_integer_division_rounds_down_and_survives_zero_and_overflow(dtype, name
     info = np.iinfo(dtype)
     values = np.unique(np.array([info.min, info.min + 1, 0, 1, 2, 3, 7, info.max // 2, info.max] + ([-1, -2, -3, -7] if info.min else []), dtype))  # fmt: skip  # noqa: E501
     a, b = (v.ravel() for v in np.meshgrid(values, values))
-    (y,) = compiler.load_kernels([binary(name, dtype)])[0].launch([a, b])
+    (y,) = kernel_functions([binary(name, dtype)])[0]([a, b])
     with np.errstate(all="ignore"):
         expected = (np.mod if name == "tk_mod" else np.floor_divide)(a, b)
     np.testing.assert_array_equal(y, expected)
@@ -272,11 +268,11 @@ def test_huge_arguments_are_reduced_exactly_also_in_place_and_in_reductions(name
     x[[5, 700, 2999]] = 1e22, -1.7e308, 2.0**60
     expected = np.array([float(reference(mp.mpf(v))) for v in x])
     kernel = unary(name, "float64")
-    (y,) = compiler.load_kernels([kernel])[0].launch([x])
+    (y,) = kernel_functions([kernel])[0]([x])
     np.testing.assert_allclose(y, expected, rtol=1e-15)
     aliased = ir.Kernel(1, 0, kernel.inputs, (ir.Output("float64", (0,), alias=0),), kernel.stages)
     z = x.copy()
-    compiler.load_kernels([aliased])[0].launch([z])
+    kernel_functions([aliased])[0]([z])
     np.testing.assert_array_equal(z, y)
     for axes, shape in (((0, 1), (3, 1000)), ((1, 0), (1000, 3))):
         stage = ir.Stage(
@@ -286,7 +282,7 @@ def test_huge_arguments_are_reduced_exactly_also_in_place_and_in_reductions(name
             row_stores=(ir.Store(0, "r"),),
         )
         total = ir.Kernel(1, 1, (ir.Operand("float64", (False, False), axes),), (ir.Output("float64", (0,)),), (stage,))
-        (sums,) = compiler.load_kernels([total])[0].launch([x.reshape(shape)])
+        (sums,) = kernel_functions([total])[0]([x.reshape(shape)])
         np.testing.assert_allclose(sums, y.reshape(shape).sum(axes[1]), rtol=1e-12)
 
 

@@ -4,24 +4,20 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from vm_tools import kernel_functions, runtime
 
 from theano.native import ir
-from theano.native.runtime_build import load_runtime
 
-runtime = load_runtime()
-if runtime is None:
-    pytest.skip("the native runtime is not available", allow_module_level=True)
-
-from theano.native.compiler import kernel_source, load_kernels  # noqa: E402
+from theano.native.compiler import kernel_source, load_kernels
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 _built = {}
 
 
 def build(kernel):
-    """Compiled kernels are kept between the examples of a test."""
+    """The function of a kernel; kept between the examples of a test."""
     if kernel not in _built:
-        _built[kernel] = load_kernels([kernel])[0]
+        (_built[kernel],) = kernel_functions([kernel])
     return _built[kernel]
 
 
@@ -104,7 +100,7 @@ def test_elementwise_with_broadcasting_of_any_layout(data, ndim):
         arrays.append(data.draw(laid_out(own)))
     both = [d for d in range(ndim) if flags[0][d] and flags[1][d]]
     kernel = binary(ndim, tuple(flags[0]), tuple(flags[1]))
-    (result,) = build(kernel).launch(arrays)
+    (result,) = build(kernel)(arrays)
     expected = np.asarray(arrays[0] * arrays[1] + arrays[0])
     assert result.shape == expected.shape == tuple(1 if d in both else shape[d] for d in range(ndim))
     np.testing.assert_array_equal(result, expected)
@@ -125,7 +121,7 @@ def test_output_in_place_of_input(data, ndim):
         [ir.Store(0, "c"), ir.Store(1, "d")],
     )
     expected = a - b, a + 2 * b
-    results = build(kernel).launch([a, b])
+    results = build(kernel)([a, b])
     assert results[0] is a
     np.testing.assert_array_equal(results[0], expected[0])
     np.testing.assert_array_equal(results[1], expected[1])
@@ -149,7 +145,7 @@ def test_reductions_over_any_axes_of_any_layout(data, op, axes_kept):
     if op == "mul":
         x = np.sign(x) + 0.0
     kernel = reduction(op, "float64", "float64", "float64", kept, len(axes) - kept, axes)
-    (result,) = build(kernel).launch([x])
+    (result,) = build(kernel)([x])
     ufunc = getattr(np, {"mul": "multiply"}.get(op, op))
     moved = x.transpose(axes)
     expected = ufunc.reduce(moved.reshape(*moved.shape[:kept], -1), axis=-1)
@@ -162,7 +158,7 @@ def test_reduction_over_batch_and_pixels_but_not_channels():
     for shape in ((5, 3, 9, 8), (2, 300, 9, 9), (40, 2, 30, 31), (1, 2, 3, 0)):
         x = rng.integers(-9, 9, size=shape).astype("float64")
         for y in (x, x[:, :, ::-1], x[..., ::2], x[::2]):
-            np.testing.assert_array_equal(build(kernel).launch([y])[0], y.sum((0, 2, 3)))
+            np.testing.assert_array_equal(build(kernel)([y])[0], y.sum((0, 2, 3)))
 
 
 @pytest.mark.parametrize("kept", [0, 1])
@@ -170,7 +166,7 @@ def test_reduction_of_nothing_gives_the_identity(kept):
     x = np.zeros((3, 0)) if kept else np.zeros((0, 3))
     for op, identity in (("add", 0.0), ("mul", 1.0), ("maximum", -np.inf)):
         kernel = reduction(op, "float64", "float64", "float64", kept, 2 - kept, (0, 1))
-        (result,) = build(kernel).launch([x])
+        (result,) = build(kernel)([x])
         np.testing.assert_array_equal(result, np.full((3,) if kept else (), identity))
 
 
@@ -178,7 +174,7 @@ def test_maximum_of_nothing_raises_where_asked():
     kernel = reduction("maximum", "float64", "float64", "float64", 0, 1, (0,))
     kernel = ir.Kernel(kernel.n_outer, kernel.n_inner, kernel.inputs, kernel.outputs, kernel.stages, nonempty=True)
     with pytest.raises(ValueError, match="zero-size array"):
-        build(kernel).launch([np.zeros(0)])
+        build(kernel)([np.zeros(0)])
 
 
 @pytest.mark.parametrize("op", ["add", "maximum", "minimum", "mul"])
@@ -187,7 +183,7 @@ def test_nan_and_infinities_in_reductions(op, axis):
     x = np.ones((70, 90))
     x[3, 4], x[60, 7], x[8, 70], x[69, 89] = np.nan, np.inf, -np.inf, np.nan
     kernel = reduction(op, "float64", "float64", "float64", 1, 1, (1 - axis, axis))
-    (result,) = build(kernel).launch([x])
+    (result,) = build(kernel)([x])
     with np.errstate(invalid="ignore"):
         expected = getattr(np, {"mul": "multiply"}.get(op, op)).reduce(x, axis=axis)
     np.testing.assert_array_equal(result, expected)
@@ -201,7 +197,7 @@ def test_reductions_of_every_dtype(dtype, op):
     for axes in ((0, 1), (1, 0)):
         acc = {"float16": "float32"}.get(dtype, dtype) if op == "add" else dtype
         kernel = reduction(op, acc, dtype, dtype, 1, 1, axes)
-        (result,) = build(kernel).launch([x])
+        (result,) = build(kernel)([x])
         exact = x.astype("float64") if dtype == "float16" else x
         expected = getattr(np, op).reduce(exact, axis=axes[1], **({"dtype": exact.dtype} if op == "add" else {}))
         np.testing.assert_array_equal(result, expected.astype(dtype))
@@ -213,7 +209,7 @@ def test_bit_and_truth_reductions(op, dtype):
     x = np.random.default_rng(2).integers(0, 4, size=(33, 80)).astype(dtype)
     acc = "bool" if op in ("all", "any") else dtype
     for axes in ((0, 1), (1, 0)):
-        (result,) = build(reduction(op, acc, dtype, acc, 1, 1, axes)).launch([x])
+        (result,) = build(reduction(op, acc, dtype, acc, 1, 1, axes))([x])
         ufunc = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "all": np.logical_and, "any": np.logical_or}[op]  # fmt: skip  # noqa: E501
         np.testing.assert_array_equal(result, ufunc.reduce(x, axis=axes[1]))
 
@@ -221,7 +217,7 @@ def test_bit_and_truth_reductions(op, dtype):
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 2047, 2048, 2049, 16385, 100_003])
 def test_long_sums_are_as_accurate_as_pairwise_ones(n):
     x = np.random.default_rng(n).random(n).astype("float32")
-    (result,) = build(reduction("add", "float32", "float32", "float32", 0, 1, (0,))).launch([x])
+    (result,) = build(reduction("add", "float32", "float32", "float32", 0, 1, (0,)))([x])
     exact = x.sum(dtype="float64")
     assert abs(result - exact) <= 4e-7 * exact
 
@@ -232,7 +228,7 @@ def test_softmax_rows_of_any_layout(data, case):
     axes, kept = case
     shape = [data.draw(st.sampled_from([1, 2, 5, 33, 70])) for _ in axes]
     x = data.draw(laid_out(shape))
-    (result,) = build(softmax(axes, kept)).launch([x])
+    (result,) = build(softmax(axes, kept))([x])
     moved = x.transpose(axes)
     flat = moved.reshape(*moved.shape[:kept], -1)
     e = np.exp(flat - flat.max(-1, keepdims=True))
@@ -254,7 +250,7 @@ def test_argmax_takes_the_first_and_nan(data, axis, largest):
     stages = (*stages[:-1], ir.Stage(last.loads, last.body, (), last.reduces, last.index, (), (ir.Store(0, "at"),)))
     outputs = (ir.Output("int64", tuple(range(kept))),)
     kernel = ir.Kernel(kept, 2 - kept, (ir.Operand("float64", (False, False), axes),), outputs, stages, nonempty=True)
-    (result,) = build(kernel).launch([x])
+    (result,) = build(kernel)([x])
     np.testing.assert_array_equal(result, (np.argmax if largest else np.argmin)(x, axis=axis))
 
 
@@ -280,7 +276,7 @@ def test_several_reductions_with_row_operands_in_one_pass():
     rng = np.random.default_rng(0)
     for shape in ((5, 7), (300, 200), (3, 40_000), (1, 1), (4, 0)):
         x, c = rng.integers(-5, 5, size=shape).astype(f8), rng.integers(-5, 5, size=shape[0]).astype(f8)
-        u, w = build(kernel).launch([x, c])
+        u, w = build(kernel)([x, c])
         d = x - c[:, None]
         np.testing.assert_array_equal(u, d.sum(1) + c)
         np.testing.assert_array_equal(w, ((d * d).sum(1) - d.sum(1) ** 2)[:, None])
@@ -301,7 +297,7 @@ def test_mixed_dtypes_and_casts():
     b = rng.random(77).astype("float32")
     c = rng.integers(0, 2, 77).astype(bool)
     d = rng.integers(0, 50000, 77).astype("uint16")
-    r, s = build(kernel).launch([a, b, c, d])
+    r, s = build(kernel)([a, b, c, d])
     np.testing.assert_array_equal(r, np.where(c, a.astype("float64") * b, d))
     np.testing.assert_array_equal(s, a < d)
 
@@ -310,7 +306,7 @@ def test_mixed_dtypes_and_casts():
 def test_complex_arithmetic(dtype):
     rng = np.random.default_rng(4)
     a, b = ((rng.random(50) + 1j * rng.random(50)).astype(dtype) for _ in range(2))
-    (result,) = build(binary(1, (False,), (False,), dtype, "c = a * b + a / b;")).launch([a, b])
+    (result,) = build(binary(1, (False,), (False,), dtype, "c = a * b + a / b;"))([a, b])
     np.testing.assert_allclose(result, a * b + a / b, rtol=3e-6 if dtype == "complex64" else 1e-15)
 
 
@@ -324,13 +320,13 @@ def test_transposed_operands_and_inserted_axes_need_no_copy():
         [ir.Store(0, "c")],
     )
     a, b = np.random.rand(50, 30), np.random.rand(50)
-    np.testing.assert_array_equal(build(kernel).launch([a, b])[0], a.T + b)
+    np.testing.assert_array_equal(build(kernel)([a, b])[0], a.T + b)
 
 
 def test_output_follows_the_memory_order_of_the_inputs():
     kernel = binary(2, (False, False), (False, False))
     a = np.asfortranarray(np.random.rand(20, 30))
-    (result,) = build(kernel).launch([a, a])
+    (result,) = build(kernel)([a, a])
     assert result.flags.f_contiguous
     np.testing.assert_array_equal(result, a * a + a)
 
@@ -345,7 +341,7 @@ def test_short_reductions_of_columns_are_loops_over_vectors_for_any_layout(op):
     for order in "CF":
         a = np.asarray(np.random.default_rng(1).uniform(size=(700, 90)), "float32", order=order)
         expected = a.max(0) if op == "maximum" else a.sum(0)
-        np.testing.assert_allclose(build(short).launch([a])[0], expected, rtol=1e-5)
+        np.testing.assert_allclose(build(short)([a])[0], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
@@ -354,13 +350,13 @@ def test_an_operand_that_is_constant_along_memory_is_repeated(dtype):
     for shape in ((3, 1), (70, 9), (5001, 4)):
         a = np.asarray(np.arange(np.prod(shape)).reshape(shape) % 50, dtype, order="F")
         b = np.arange(shape[1], dtype=dtype).reshape(1, -1)
-        np.testing.assert_array_equal(build(kernel).launch([a, b])[0], a + b)
+        np.testing.assert_array_equal(build(kernel)([a, b])[0], a + b)
 
 
 def test_shape_mismatch_is_reported_with_inputs_and_axes():
     kernel = binary(2, (False, False), (False, False))
     with pytest.raises(ValueError, match=r"Input dimension mis-match. \(input\[0\].shape\[1\] = 3, input\[1\].shape\[1\] = 1\)"):
-        build(kernel).launch([np.ones((2, 3)), np.ones((2, 1))])
+        build(kernel)([np.ones((2, 3)), np.ones((2, 1))])
 
 
 @pytest.mark.parametrize(
@@ -383,7 +379,7 @@ def test_results_do_not_depend_on_the_number_of_threads(shape):
                 results = []
                 for n in (1, 2, 3, 7):
                     runtime.set_threads(n)
-                    results.append(built.launch([y])[0].tobytes())
+                    results.append(built([y])[0].tobytes())
                 assert len(set(results)) == 1
     finally:
         runtime.set_threads(before)
@@ -392,20 +388,20 @@ def test_results_do_not_depend_on_the_number_of_threads(shape):
 def test_threads_launch_at_once():
     import threading
 
-    kernel = build(binary(1, (False,), (False,)))
+    kernels = kernel_functions([binary(1, (False,), (False,))] * 8)
     x = np.random.rand(400_000)
     expected = x * x + x
     wrong = []
 
-    def work():
+    def work(kernel):
         for _ in range(20):
-            if not np.array_equal(kernel.launch([x, x])[0], expected):
+            if not np.array_equal(kernel([x, x])[0], expected):
                 wrong.append(1)
 
     before = runtime.get_threads()
     runtime.set_threads(4)
     try:
-        threads = [threading.Thread(target=work) for _ in range(8)]
+        threads = [threading.Thread(target=work, args=(kernel,)) for kernel in kernels]
         for t in threads:
             t.start()
         for t in threads:
@@ -424,10 +420,10 @@ def test_pool_works_in_a_forked_child():
     before = runtime.get_threads()
     runtime.set_threads(3)
     try:
-        expected = kernel.launch([x, x])[0]
+        expected = kernel([x, x])[0]
         pid = os.fork()
         if pid == 0:
-            os._exit(0 if np.array_equal(kernel.launch([x, x])[0], expected) else 1)
+            os._exit(0 if np.array_equal(kernel([x, x])[0], expected) else 1)
         assert os.waitpid(pid, 0)[1] == 0
     finally:
         runtime.set_threads(before)
@@ -435,11 +431,14 @@ def test_pool_works_in_a_forked_child():
 
 def test_large_results_are_streamed_right_at_any_alignment():
     x = np.arange(8_000_003, dtype="float64")
-    kernel = build(binary(1, (False,), (False,)))
+    plain = binary(1, (False,), (False,))
+    # The result takes the memory of an input that nothing reads.
+    target = ir.Kernel(1, 0, (*plain.inputs, plain.inputs[0]), (ir.Output("float64", (0,), alias=2),), plain.stages)
+    kernel = build(target)
     out = np.empty(8_000_010)
     for offset in (0, 1, 3):
         y = out[offset : offset + x.size]
-        kernel.launch([x, x], [y])
+        kernel([x, x, y])
         np.testing.assert_array_equal(y, x * x + x)
 
 

@@ -45,6 +45,19 @@ def run_instruction(name, inputs, outputs, params=(), tail=False):
     return result[0] if len(outputs) == 1 else result
 
 
+def kernel_functions(kernels):
+    """Compiled kernels, each as the function of a list of arrays that gives the list of its results."""
+    # Imported late: some tests replace what the compiler has loaded.
+    from theano.native.compiler import load_kernels
+
+    functions = []
+    for kernel, loaded in zip(kernels, load_kernels(kernels), strict=True):
+        inputs = [tensor(operand.dtype, operand.rank) for operand in kernel.inputs]
+        outputs = [tensor(output.dtype, len(output.dims)) for output in kernel.outputs]
+        functions.append(make("kernel", inputs, outputs, (loaded,)).call)
+    return functions
+
+
 def symbol(value):
     """A variable for arrays like this one."""
     return TensorType(value.dtype.name, (False,) * value.ndim)()

@@ -19,7 +19,6 @@
  *   load_library(path) -> library, which is unloaded when nothing holds it; a kernel does
  *   Kernel(library, symbol, n_outer, n_inner, inputs, outputs, nonempty, ordered, cost)
  *       inputs: tuple of (typenum, rank, axes, broadcast); outputs: tuple of (typenum, dims, alias)
- *   Kernel.launch(inputs, outputs=None) -> list of arrays      (for tests and for callers without a program)
  *   set_threads(n), get_threads()
  *   The instruction "kernel" has params (Kernel,), ins = the kernel's inputs, outs = its outputs.
  *
