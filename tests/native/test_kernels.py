@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from vm_tools import kernel_functions, runtime
 
 from theano.native import ir
-
 from theano.native.compiler import kernel_source, load_kernels
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

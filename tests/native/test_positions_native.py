@@ -56,6 +56,14 @@ def test_bartlett(dtype, length):
         assert_as_in_python(extra_ops.bartlett, np.array(-length, dtype))
 
 
+def test_large_expressions_of_positions():
+    n, m, k = tt.lscalars("nmk")
+    window, triangle = theano.function([n], extra_ops.bartlett(n)), theano.function([n, m, k], tt.tri(n, m, k))
+    assert np.allclose(window(300_001), np.bartlett(300_001), rtol=0, atol=1e-15)
+    for sizes in ((700, 500, -90), (300_000, 1, -7), (1, 300_000, 7)):
+        assert_array_equal(triangle(*sizes), np.tri(*sizes))
+
+
 @pytest.mark.parametrize("shape", [(3, 3), (2, 5), (5, 2), (3, 3, 3), (2, 3, 3), (0, 3)])
 def test_fill_diagonal(shape):
     assert_as_in_python(extra_ops.fill_diagonal, RNG.randn(*shape), 7.0)

@@ -35,8 +35,6 @@ class NativeThunk:
         The graph's nodes in topological order.
     storage_map
         One-element lists of inputs, outputs and constants; intermediate values live in the program only.
-    native_nodes
-        Nodes that run without Python.
     """
 
     lazy = False
@@ -60,11 +58,6 @@ class NativeThunk:
             self._on_absent()
         else:
             self.program()
-
-    @property
-    def native_nodes(self) -> list[Apply]:
-        python = {i.node for i in self.instrs if i.op.runs_python}
-        return [node for node in self.nodes if node not in python]
 
     def free(self) -> None:
         """Give back the memory that is kept between calls."""

@@ -345,7 +345,7 @@ def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> 
 
 def _make(runtime: Any, library: Any, key: str, kernel: ir.Kernel, printed: cprint.Printed) -> Any:
     inputs = tuple(
-        (_typenum(op.dtype), op.rank, tuple(op.axis_of(d) for d in range(kernel.ndim)), op.broadcast)
+        (_typenum(op.dtype), op.rank, tuple(op.axis_of(d) for d in range(kernel.ndim)), op.broadcast, op.position)
         for op in kernel.inputs
     )
     outputs = tuple((_typenum(out.dtype), out.dims, out.alias) for out in kernel.outputs)

@@ -258,6 +258,9 @@ class _Printer:
         ins = dict.fromkeys(ld.operand for st in stages for ld in st.loads if isinstance(ld, ir.Load))
         for i in ins:
             t = self._in_type(i)
+            if self.kernel.inputs[i].position:
+                self._line(f"const {t} {'c' if constant[i] else 'p'}{i} = (tk_intp)(P[{i}] + {row} * S[{i}]) / 8 - 1;")
+                continue
             base = f"(const {t} *)(P[{i}] + {row} * S[{i}])"
             self._line(f"const {t} c{i} = *{base};" if constant[i] else f"const {t} *p{i} = {base};")
         outs = [ld.output for st in stages for ld in st.loads if isinstance(ld, ir.Reload)]
@@ -273,7 +276,8 @@ class _Printer:
             if isinstance(ld, ir.Reload):
                 lines.append(f"const {self._out_type(ld.output)} {ld.var} = q{ld.output}[{at}];")
             else:
-                source = f"c{ld.operand}" if constant[ld.operand] else f"p{ld.operand}[{at}]"
+                element = f"p{ld.operand} + {at}" if self.kernel.inputs[ld.operand].position else f"p{ld.operand}[{at}]"
+                source = f"c{ld.operand}" if constant[ld.operand] else element
                 lines.append(f"const {self._in_type(ld.operand)} {ld.var} = {source};")
         if stage.index is not None:
             lines.append(f"const npy_int64 {stage.index} = {position};")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,20 +48,16 @@ def min_informative_str(
      B. a
      C. b
     """
-    seen: dict = {} if _prev_obs is None else _prev_obs
-    tags = _tag_generator or _TagGenerator()
     lines = []
     stack = [(obj, indent_level)]
+    tag_of = _tagger(_prev_obs, _tag_generator)
     while stack:
         thing, level = stack.pop()
-        indent = " " * level
-        if _known(seen, thing):
-            lines.append(f"{indent}<{seen[thing]}>")
-            continue
-        tag = tags.get_tag()
-        if _hashable(thing):
-            seen[thing] = tag
+        tag, is_new = tag_of(thing)
         owner = getattr(thing, "owner", None)
+        if not is_new:
+            lines.append(" " * level + tag)
+            continue
         if hasattr(thing, "__array__") and not isinstance(thing, Variable):
             name = "<ndarray>"
         elif getattr(thing, "name", None) is not None:
@@ -70,20 +67,24 @@ def min_informative_str(
             stack.extend((var, level + 1) for var in reversed(owner.inputs))
         else:
             name = str(thing)
-        lines.append(f"{indent}{tag}. {name}")
+        lines.append(f"{' ' * level}{tag}. {name}")
     return "\n".join(lines)
 
 
-def _hashable(thing: Any) -> bool:
-    try:
-        hash(thing)
-    except TypeError:
-        return False
-    return True
+def _tagger(seen: dict | None, tags: _TagGenerator | None) -> Callable[[Any], tuple[str, bool]]:
+    """A function that gives the letter of a thing and whether it is new; else the letter is in angle brackets."""
+    seen, tags = {} if seen is None else seen, tags or _TagGenerator()
 
+    def tag_of(thing: Any) -> tuple[str, bool]:
+        try:
+            if thing in seen:
+                return f"<{seen[thing]}>", False
+            return seen.setdefault(thing, tags.get_tag()), True
+        except TypeError:
+            # It has no hash, and is new each time.
+            return tags.get_tag(), True
 
-def _known(seen: dict, thing: Any) -> bool:
-    return _hashable(thing) and thing in seen
+    return tag_of
 
 
 def var_descriptor(obj: Any, _prev_obs: dict | None = None, _tag_generator: _TagGenerator | None = None) -> str:
@@ -105,8 +106,7 @@ def var_descriptor(obj: Any, _prev_obs: dict | None = None, _tag_generator: _Tag
     >>> var_descriptor(a + b)
     'A=Elemwise{add,no_inplace}(B=a,C=b)'
     """
-    seen: dict = {} if _prev_obs is None else _prev_obs
-    tags = _tag_generator or _TagGenerator()
+    tag_of = _tagger(_prev_obs, _tag_generator)
     parts: list[str] = []
     # Strings on the stack are punctuation to write.
     stack: list[Any] = [(obj,)]
@@ -116,12 +116,10 @@ def var_descriptor(obj: Any, _prev_obs: dict | None = None, _tag_generator: _Tag
             parts.append(item)
             continue
         thing = item[0]
-        if _known(seen, thing):
-            parts.append(f"<{seen[thing]}>")
+        tag, is_new = tag_of(thing)
+        if not is_new:
+            parts.append(tag)
             continue
-        tag = tags.get_tag()
-        if _hashable(thing):
-            seen[thing] = tag
         owner = getattr(thing, "owner", None)
         if hasattr(thing, "__array__") and not isinstance(thing, Variable):
             name = f"<ndarray:strides=[{','.join(map(str, thing.strides))}],digest={hex_digest(thing)}>"

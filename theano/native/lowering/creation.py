@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 from theano import scalar
 from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
+from theano.native import ir
 from theano.native.lowering.loops import lower_elemwise
-from theano.native.program import CannotLower, ProgramBuilder, lowers, lowers_to
+from theano.native.lowering.rows import Stored, kernel_of
+from theano.native.program import CannotLower, PendingKernel, ProgramBuilder, lowers, lowers_to
 from theano.tensor.basic import Alloc, AllocDiag, AllocEmpty, ARange, Eye, Tri
 from theano.tensor.choosing import Choose
 from theano.tensor.elemwise import Elemwise
@@ -93,66 +96,56 @@ def lower_fill_diagonal(builder: ProgramBuilder, node: Apply) -> None:
     _set_diagonal(builder, out, offset[0] if offset else 0, builder.converted(value, a.type.dtype))
 
 
-# -- coordinates: each is a vector along its axis, which a kernel reads like any other operand
+# -- expressions of positions, which kernels know
 
 
-def _spread(builder: ProgramBuilder, cell: int, dtype: str, ndim: int) -> Variable:
-    """A number as an operand of an expression of `ndim` dims."""
-    variable = TensorType(dtype, (True,) * ndim)()
-    builder.emit(vm.Dimshuffle((-1,) * ndim), [cell], [builder.cell(variable)])
-    return variable
-
-
-def _position(builder: ProgramBuilder, length: Variable, axis: int, ndim: int, dtype: str = "int64") -> Variable:
-    """The coordinate along one of `ndim` axes: 0 ... `length` - 1, an operand of an expression."""
-    variable = TensorType(dtype, tuple(d != axis for d in range(ndim)))()
-    vector = builder.temporary(dtype, (False,))
-    start, step = (builder.constant(np.array(n)) for n in (0, 1))
-    builder.emit(vm.Arange(), [start, builder.cell(length), step], [vector])
-    builder.emit(vm.Dimshuffle(tuple(0 if d == axis else -1 for d in range(ndim))), [vector], [builder.cell(variable)])
-    return variable
-
-
-def _emit_expression(builder: ProgramBuilder, op: scalar.ScalarOp, operands: Sequence[Variable], out: Variable) -> None:
-    node = Elemwise(op).make_node(*operands)
-    builder.of_variable[node.outputs[0]] = builder.cell(out)
-    lower_elemwise(builder, node)
-
-
-def _composite(dtypes: Sequence[str], expression: Callable[..., Any]) -> scalar.Composite:
-    inputs = [scalar.get_scalar_type(dtype)() for dtype in dtypes]
-    return scalar.Composite(inputs, [expression(*inputs)])
+def _emit_expression(builder: ProgramBuilder, node: Apply, lengths: Sequence[Variable], op: scalar.ScalarOp,
+                     *others: Variable) -> None:
+    """Compute the node's output from the position along each of its axes, which have these lengths, and from numbers."""
+    if any(number.type.dtype not in integer_dtypes for number in (*lengths, *others)):
+        raise CannotLower("numbers that are not integers")
+    ndim = len(lengths)
+    places = [TensorType("int64", tuple(d != axis for d in range(ndim)))() for axis in range(ndim)]
+    expression = Elemwise(op).make_node(*places, *others)
+    views = [v.owner for v in expression.inputs[ndim:]]
+    kernel, found = kernel_of((False,) * ndim, (), [*views, expression], [Stored(expression.outputs[0], None)])
+    operands, cells = list(kernel.inputs), []
+    for k, variable in enumerate(found):
+        if variable in places:
+            axis = places.index(variable)
+            along = tuple(0 if d == axis else -1 for d in range(ndim))
+            operands[k] = ir.Operand("int64", tuple(d != axis for d in range(ndim)), along, 1, position=True)
+            variable = lengths[axis]
+        cells.append(builder.cell(variable))
+    number = builder.kernel_number(replace(kernel, inputs=tuple(operands)))
+    builder.emit(vm.PositionKernel(PendingKernel(number)), cells, [builder.cell(node.outputs[0])])
 
 
 @lru_cache(maxsize=64)
-def _below_diagonal(dtype: str) -> scalar.Composite:
+def _below_diagonal(dtype: str, offset_dtype: str) -> scalar.Composite:
     """1 at and below a diagonal, else 0."""
-    return _composite(["int64"] * 3, lambda i, j, k: scalar.switch(
-        scalar.le(j - i, k), *(scalar.constant(np.array(n, dtype=dtype)) for n in (1, 0))))
+    one, zero = (scalar.constant(np.array(n, dtype=dtype)) for n in (1, 0))
+    i, j, k = (scalar.get_scalar_type(d)() for d in ("int64", "int64", offset_dtype))
+    return scalar.Composite([i, j, k], [scalar.switch(scalar.le(j - i, scalar.cast(k, "int64")), one, zero)])
 
 
-@lru_cache(maxsize=1)
-def _triangular_window() -> scalar.Composite:
+@lru_cache(maxsize=16)
+def _triangular_window(dtype: str) -> scalar.Composite:
     """1 in the middle of n points, falling to 0 at both ends; 1 where there is one point."""
-    def expression(i: Any, n: Any) -> Any:
-        return scalar.switch(scalar.eq(n, 1.0), 1.0, 1.0 - scalar.abs_(2.0 * i - (n - 1.0)) / (n - 1.0))
-
-    return _composite(["float64"] * 2, expression)
+    i, points = scalar.get_scalar_type("int64")(), scalar.get_scalar_type(dtype)()
+    n: Any = scalar.cast(points, "float64")
+    fall = 1.0 - scalar.abs_(2.0 * i - (n - 1.0)) / (n - 1.0)
+    return scalar.Composite([i, points], [scalar.switch(scalar.eq(n, 1.0), 1.0, fall)])
 
 
 @lowers(Tri)
 def lower_tri(builder: ProgramBuilder, node: Apply) -> None:
-    if any(v.type.dtype not in integer_dtypes for v in node.inputs):
-        raise CannotLower("lengths that are not integers")
-    places = [_position(builder, length, axis, 2) for axis, length in enumerate(node.inputs[:2])]
-    offset = _spread(builder, builder.converted(node.inputs[2], "int64"), "int64", 2)
-    out = node.outputs[0]
-    _emit_expression(builder, _below_diagonal(out.type.dtype), [*places, offset], out)
+    *lengths, offset = node.inputs
+    op = _below_diagonal(node.outputs[0].type.dtype, offset.type.dtype)
+    _emit_expression(builder, node, lengths, op, offset)
 
 
 @lowers(Bartlett)
 def lower_bartlett(builder: ProgramBuilder, node: Apply) -> None:
-    length = node.inputs[0]
-    place = _position(builder, length, 0, 1, "float64")
-    points = _spread(builder, builder.converted(length, "float64"), "float64", 1)
-    _emit_expression(builder, _triangular_window(), [place, points], node.outputs[0])
+    (length,) = node.inputs
+    _emit_expression(builder, node, [length], _triangular_window(length.type.dtype), length)

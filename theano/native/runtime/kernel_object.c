@@ -1,7 +1,6 @@
 /* Generated kernels as Python objects and as the instruction "kernel"; the Python side of launch.c (API in launch.h). */
 #include "vm.h"
-#include "launch.h"
-#include "threads.h"
+#include "plan.h"
 
 #if defined(_WIN32)
 #include <windows.h>
@@ -58,7 +57,7 @@ static PyObject *load_library(PyObject *self, PyObject *arg)
 /* ---- the Kernel type */
 
 /* Takes the reference. The attribute's name is the same in NumPy 1 and 2, the C field's is not. */
-static int itemsize_of(PyArray_Descr *descr)
+static int descr_itemsize(PyArray_Descr *descr)
 {
     PyObject *size = PyObject_GetAttrString((PyObject *)descr, "itemsize");
     const long n = size ? PyLong_AsLong(size) : 0;
@@ -71,7 +70,7 @@ static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
 {
     int typenum, rank;
     PyObject *axes, *bcast;
-    if (!PyArg_ParseTuple(spec, "iiO!O!", &typenum, &rank, &PyTuple_Type, &axes, &PyTuple_Type, &bcast)) {
+    if (!PyArg_ParseTuple(spec, "iiO!O!p", &typenum, &rank, &PyTuple_Type, &axes, &PyTuple_Type, &bcast, &in->position)) {
         return -1;
     }
     PyArray_Descr *descr = PyArray_DescrFromType(typenum);
@@ -79,7 +78,7 @@ static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
         return -1;
     }
     in->typenum = typenum;
-    in->itemsize = itemsize_of(descr);
+    in->itemsize = descr_itemsize(descr);
     in->rank = rank;
     if (PyTuple_GET_SIZE(axes) != ndim || PyTuple_GET_SIZE(bcast) != ndim) {
         PyErr_SetString(PyExc_ValueError, "Kernel: one axis and one flag for each iteration dim");
@@ -113,7 +112,7 @@ static int parse_out(PyObject *spec, ThnKernelOut *out, const ThnKernel *k)
         return -1;
     }
     out->typenum = typenum;
-    out->itemsize = itemsize_of(descr);
+    out->itemsize = descr_itemsize(descr);
     out->alias = alias;
     out->rank = (int)PyTuple_GET_SIZE(dims);
     out->full = k->n_inner == 0;
@@ -247,7 +246,7 @@ static PyType_Spec kernel_spec = {
     .slots = kernel_slots,
 };
 
-/* ---- the instruction */
+/* ---- the instructions */
 
 const ThnKernel *thn_kernel_of(PyObject *o)
 {
@@ -293,23 +292,11 @@ int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, con
     return 0;
 }
 
-static int op_prepare(ThnFrame *f, const ThnInstr *ins)
+static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const ThnArg *in, ThnPlan *plan)
 {
-    const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
-    ThnArg in[THN_KMAXOPS], out[THN_KMAXOPS];
+    ThnArg out[THN_KMAXOPS];
     npy_intp shape[THN_KMAXDIM];
     char err[256];
-    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
-    if (!plan) {
-        return -1;
-    }
-    for (int i = 0; i < k->nin; i++) {
-        const ThnCell *c = THN_IN(f, ins, i);
-        if (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank) {
-            return thn_error(f, PyExc_TypeError, "kernel: input %d has another dtype or rank", i);
-        }
-        in[i] = (ThnArg){c->data, c->dims, c->strides};
-    }
     if (thn_kernel_shape(k, in, shape, err, sizeof err) < 0) {
         return thn_error(f, PyExc_ValueError, "%s", err);
     }
@@ -324,6 +311,65 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
+static int op_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
+    ThnArg in[THN_KMAXOPS];
+    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
+    if (!plan) {
+        return -1;
+    }
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        if (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank) {
+            return thn_error(f, PyExc_TypeError, "kernel: input %d has another dtype or rank", i);
+        }
+        in[i] = (ThnArg){c->data, c->dims, c->strides};
+    }
+    return plan_kernel(f, ins, k, in, plan);
+}
+
+/* Positions are the only operands that vary. A small array is computed at once: a plan would take longer than that. */
+static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    static const npy_intp step = sizeof(int64_t);
+    const ThnKernel *k = ((const thn_position_kernel_params *)ins->data)->kernel;
+    const int last = k->n_outer - 1;
+    ThnCell *out = THN_OUT(f, ins, 0);
+    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
+    ThnArg in[THN_KMAXOPS];
+    char *ptr[THN_KMAXOPS];
+    npy_intp lengths[THN_KMAXOPS], strides[THN_KMAXOPS] = {0}, dims[THN_KMAXDIM];
+    double work = k->cost;
+    if (!plan) {
+        return -1;
+    }
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        in[i] = (ThnArg){ptr[i] = c->data, c->dims, c->strides};
+        for (int d = 0; d <= last && k->in[i].position; d++) {
+            if (!(k->in[i].bcast >> d & 1)) {
+                const npy_intp n = (npy_intp)thn_scalar_int(c);
+                dims[d] = lengths[i] = n < 0 ? 0 : n;
+                in[i] = (ThnArg){ptr[i] = THN_POSITIONS, &lengths[i], &step};
+                strides[i] = d < last ? step : 0;
+                work *= (double)dims[d];
+            }
+        }
+    }
+    if (last > 1 || work > THN_GIL_WORK) {
+        return plan_kernel(f, ins, k, in, plan);
+    }
+    if (thn_out_alloc(f, out, dims) < 0) {
+        return -1;
+    }
+    ptr[k->nin] = out->data;
+    strides[k->nin] = last ? out->strides[0] : 0;
+    k->fn->elem(ptr, strides, last ? dims[0] : 1, dims[last]);
+    plan->mode = RUN_NOTHING;
+    return 0;
+}
+
 static int op_execute(ThnFrame *f, const ThnInstr *ins)
 {
     if (thn_plan_run(f->scratch[ins->index].ptr) < 0) {
@@ -333,6 +379,7 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
 }
 
 THN_INSTRUCTION(kernel, op_check, op_prepare, op_execute)
+THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, op_execute)
 
 /* ---- module functions */
 

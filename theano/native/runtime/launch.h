@@ -18,9 +18,10 @@
  * From Python (theano.native.compiler.load_kernels gives the objects):
  *   load_library(path) -> library, which is unloaded when nothing holds it; a kernel does
  *   Kernel(library, symbol, n_outer, n_inner, inputs, outputs, nonempty, ordered, cost)
- *       inputs: tuple of (typenum, rank, axes, broadcast); outputs: tuple of (typenum, dims, alias)
+ *       inputs: tuple of (typenum, rank, axes, broadcast, position); outputs: tuple of (typenum, dims, alias)
  *   set_threads(n), get_threads()
- *   The instruction "kernel" has params (Kernel,), ins = the kernel's inputs, outs = its outputs.
+ *   The instruction "kernel" has params (Kernel,), ins = the kernel's inputs, outs = its outputs. Where inputs are positions
+ *   the instruction is "position_kernel".
  *
  * Init function for the module: thn_launch_init(module), after import_array().
  */
@@ -33,6 +34,7 @@
 #define THN_KERNEL_ABI 1
 #define THN_KMAXDIM 32
 #define THN_KMAXOPS 64
+#define THN_POSITIONS ((char *)8)
 #define THN_LANES 2048 /* most accumulator lanes: columns or rows handled together */
 
 typedef intptr_t thn_intp;
@@ -49,6 +51,7 @@ typedef struct ThnKernelTable {
 
 typedef struct ThnKernelIn {
     int typenum, itemsize, rank;
+    int position;                /* no memory: element n of the dim is n, at the address THN_POSITIONS + 8 n */
     uint32_t bcast;              /* bit d: static stride 0 along iteration dim d */
     int8_t axes[THN_KMAXDIM];    /* axis walked by dim d, or -1 */
 } ThnKernelIn;
