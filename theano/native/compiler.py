@@ -180,8 +180,8 @@ def _salt_with(compiler: Compiler, headers: tuple[str, ...], extra_flags: str) -
     return blake2b(text.encode(), digest_size=32).digest()
 
 
-# From key to library. One that falls out stays loaded while a program has kernels of it.
-_loaded = Bounded(500)
+# From key to library, in bytes of their files. One that falls out stays loaded while a program has kernels of it.
+_loaded = Bounded(8_000_000)
 _compile_lock = new_lock()
 
 
@@ -201,11 +201,13 @@ def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, cprint.Printe
             libraries: dict[str, Any] = {}
             for key, path in cache.lookup(missing).items():
                 try:
+                    size = 0
                     if path not in libraries:
                         libraries[path] = _load(runtime, path)
+                        size = os.path.getsize(path)
                 except OSError:
                     continue
-                found[key] = _loaded.keep(key, libraries[path])
+                found[key] = _loaded.keep(key, libraries[path], size)
                 del missing[key]
             if missing:
                 found.update(_compile_missing(runtime, compiler, cache, missing))
@@ -220,7 +222,7 @@ def _compile_missing(
         sources = [cprint.translation_unit([("tk_" + key, missing[key]) for key in group]) for group in groups]
         for group, data in zip(groups, compile_sources(compiler, sources), strict=True):
             library = _keep(runtime, cache, data, group)
-            found.update((key, _loaded.keep(key, library)) for key in group)
+            found.update((key, _loaded.keep(key, library, len(data) // len(group))) for key in group)
     return found
 
 
