@@ -43,6 +43,24 @@ def test_unknown_names_raise_attribute_errors():
     assert "function" in dir(theano) and "scan" in dir(theano)
 
 
+def test_young_collections_do_not_go_through_what_the_import_made():
+    run = run_program(
+        textwrap.dedent("""
+        import gc, theano
+        assert gc.isenabled() and gc.get_freeze_count() == 0
+        assert sum(len(gc.get_objects(generation)) for generation in (0, 1)) < 2000 < len(gc.get_objects(2))
+    """)
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_what_a_program_froze_stays_frozen():
+    run = run_program(
+        "import gc; gc.freeze(); frozen = gc.get_freeze_count(); import theano; print(gc.get_freeze_count() / frozen)"
+    )
+    assert float(run.stdout) > 0.9
+
+
 def test_import_is_light():
     heavy = ["scipy", "subprocess", "rich", "matplotlib", "pydot", "igraph", "filelock", "unittest", "pytest"]
     # NumPy itself loads some of them, by its version.

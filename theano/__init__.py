@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import sys as _sys
 
-from theano.process import garbage_collection_paused as _collection_paused
+from theano import process as _process
 
-with _collection_paused():
+with _process.garbage_collection_paused():
     from theano import aliases
     from theano.configdefaults import config
     from theano.configparser import change_flags
@@ -70,6 +70,8 @@ with _collection_paused():
     from theano.tensor import dot, get_scalar_constant_value
     from theano.updates import OrderedUpdates
     from theano.version import __version__
+
+    _process.spare_young_collections()
 
 #: The package itself, for ``from theano import theano``.
 theano = _sys.modules[__name__]

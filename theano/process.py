@@ -90,6 +90,18 @@ def garbage_collection_paused() -> Iterator[None]:
                     gc.enable()
 
 
+def collection_is_paused() -> bool:
+    """Whether this thread is within :func:`garbage_collection_paused`, so that another pause would change nothing."""
+    return getattr(_own_pauses, "count", 0) > 0
+
+
+def spare_young_collections() -> None:
+    """Count all objects as old: collections of young ones would only find that what an import made stays."""
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
+
+
 def _forget_pauses_of_others() -> None:
     global _pauses
     paused, _pauses = _pauses, getattr(_own_pauses, "count", 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -12,7 +13,7 @@ from theano.configdefaults import config
 from theano.gof.progress import clear_line
 from theano.gof.rewriting.profiles import Overhead, Part, Profile, added_by
 from theano.gof.toolbox import ReplaceValidate
-from theano.process import garbage_collection_paused
+from theano.process import collection_is_paused, garbage_collection_paused
 
 
 def log_error(*lines: str) -> None:
@@ -85,7 +86,7 @@ class Optimizer:
         object
             What `apply` returned.
         """
-        with garbage_collection_paused():
+        with nullcontext() if collection_is_paused() else garbage_collection_paused():
             self.add_requirements(fgraph)
             done = self.apply(fgraph, *args, **kwargs)
         if isinstance(done, Profile):

@@ -397,9 +397,7 @@ class LocalOptGroup(LocalOptimizer):
         self._ordered = Bounded(20000)
 
     def __str__(self) -> str:
-        return getattr(
-            self, "__name__", f"<theano.gof.opt.LocalOptGroup instance>{[str(opt) for opt in self.opts]}"
-        )
+        return getattr(self, "__name__", f"<theano.gof.opt.LocalOptGroup instance>{[str(opt) for opt in self.opts]}")
 
     def tracks(self) -> Any:
         tracked: list[Any] = []

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from math import fsum
 from typing import Any, TextIO
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -63,8 +62,8 @@ _MAIN, _INVERSE, _RECIPROCAL = 1, 2, 3
 #: The fraction of the smallest constant that its sum with others may lose to rounding.
 _KEPT = 1024
 
-#: For each node what `AlgebraicCanonizer._measure` found when it last looked at it.
-_terms_of: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+#: What `AlgebraicCanonizer._measure` found when it last looked at a node, where that is not the number of its inputs.
+_terms_of = ById()
 
 
 class AlgebraicCanonizer(LocalOptimizer):
@@ -168,11 +167,12 @@ class AlgebraicCanonizer(LocalOptimizer):
             inner = _strip(i)
             below = inner.owner
             if below is not None and self._role(below.op) and len(inner.clients) == 1:
-                size = _terms_of.get(below, 1)
+                size = _terms_of[id(below)][0] if id(below) in _terms_of else len(below.inputs)
                 terms += size if size < MAX_TERMS else 1
             else:
                 terms += 1
-        _terms_of[node] = terms
+        if terms != len(node.inputs) or id(node) in _terms_of:
+            _terms_of.keep(node, terms)
         return terms
 
     def _collect(self, root: Any, expand: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
@@ -336,7 +336,8 @@ class AlgebraicCanonizer(LocalOptimizer):
         def single(v: Any) -> bool:
             if len(v.clients) == 1:
                 # What has just been made is not measured yet.
-                return _terms_of.get(v.owner, len(v.owner.inputs)) < MAX_TERMS
+                size = _terms_of[id(v.owner)][0] if id(v.owner) in _terms_of else len(v.owner.inputs)
+                return size < MAX_TERMS
             shared.append(v)
             return False
 
