@@ -7,7 +7,7 @@ from typing import Any
 from theano.gof.graph import Variable
 from theano.gof.hooks import Hook
 from theano.gof.null_type import NullType
-from theano.gof.type import Type
+from theano.gof.type import SingletonType
 
 
 class NullTypeGradError(TypeError):
@@ -18,7 +18,7 @@ class DisconnectedInputError(ValueError):
     """Raised when an element of `wrt` is disconnected and `disconnected_inputs='raise'`."""
 
 
-class DisconnectedType(Type):
+class DisconnectedType(SingletonType):
     """Type of the gradient with respect to a variable that the cost does not depend on.
 
     A variable of this type stands for a zero of any shape. It has no value: filtering one raises.
@@ -35,18 +35,6 @@ class DisconnectedType(Type):
 
     def values_eq(self, a: Any, b: Any, force_same_dtype: bool = True) -> bool:
         raise AssertionError("a disconnected gradient has no value")
-
-    def __str__(self) -> str:
-        return "DisconnectedType"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(type(self))
 
 
 disconnected_type = DisconnectedType()

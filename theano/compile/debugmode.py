@@ -663,12 +663,6 @@ class DebugMode(Mode):
     def __getstate__(self) -> Any:
         return dict(self._options, optimizer=self.provided_optimizer)
 
-    def __setstate__(self, state: Any) -> None:
-        if isinstance(state, dict):
-            self.__init__(**state)  # type: ignore[misc]
-        else:
-            super().__setstate__(state)
-
     def __str__(self) -> str:
         return f"DebugMode(linker={self.provided_linker}, optimizer={self.provided_optimizer})"
 

@@ -149,7 +149,11 @@ class Mode:
     def __getstate__(self) -> tuple[Any, Any]:
         return self.provided_linker, self.provided_optimizer
 
-    def __setstate__(self, state: tuple[Any, Any]) -> None:
+    def __setstate__(self, state: tuple[Any, Any] | dict[str, Any]) -> None:
+        if isinstance(state, dict):
+            # Modes with options of their own keep these.
+            self.__init__(**state)  # type: ignore[misc]
+            return
         linker, optimizer = state
         self.provided_linker = linker
         self.provided_optimizer = optimizer

@@ -64,12 +64,6 @@ class MonitorMode(Mode):
     def __getstate__(self) -> Any:
         return {"pre_func": self.pre_func, "post_func": self.post_func, "optimizer": self.provided_optimizer}
 
-    def __setstate__(self, state: Any) -> None:
-        if isinstance(state, dict):
-            self.__init__(**state)  # type: ignore[misc]
-        else:
-            super().__setstate__(state)
-
     def eval(self, i: int, node: Any, fn: Any) -> None:
         """Run a node between the two functions."""
         if self.pre_func is not None:

@@ -153,12 +153,6 @@ class NanGuardMode(Mode):
             "optimizer": self.provided_optimizer,
         }
 
-    def __setstate__(self, state: Any) -> None:
-        if isinstance(state, dict):
-            self.__init__(**state)  # type: ignore[misc]
-        else:
-            super().__setstate__(state)
-
     def clone(self, link_kwargs: dict[str, Any] | None = None, optimizer: Any = "", **kwargs: Any) -> NanGuardMode:
         """Return a mode with the same flags and another optimizer."""
         if isinstance(optimizer, str) and optimizer == "":

@@ -186,9 +186,6 @@ class ParamsType(Type):
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.fields == other.fields and self.types == other.types
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
     def __hash__(self) -> int:
         return hash((type(self), self.fields, self.types))
 

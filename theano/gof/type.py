@@ -234,9 +234,6 @@ class SingletonType(Type):
     def __eq__(self, other: object) -> bool:
         return self is other or type(self) is type(other)
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
     def __hash__(self) -> int:
         return hash(type(self))
 

@@ -229,9 +229,6 @@ class Composite(ScalarOp):
             return True
         return type(self) is type(other) and hash(self) == hash(other) and self._key() == other._key()
 
-    def __ne__(self, other: Any) -> bool:
-        return not self == other
-
     def __hash__(self) -> int:
         return self._once("hash", lambda: hash((Composite, self._key())))
 

@@ -167,9 +167,6 @@ class ScalarOp(Op):
             and getattr(self, "output_types_preference", None) == getattr(other, "output_types_preference", None)
         )
 
-    def __ne__(self, other: Any) -> bool:
-        return not self == other
-
     def __hash__(self) -> int:
         return hash((type(self), getattr(self, "output_types_preference", None)))
 

@@ -90,10 +90,14 @@ def same_out_float_only(type: Scalar) -> Types:
     return (type,)
 
 
+def _refuse_complex(types: Types) -> None:
+    if any(t in complex_types for t in types):
+        raise TypeError("complex argument not supported")
+
+
 def same_out_nocomplex(type: Scalar) -> Types:
     """Return the type of the input, which may not be complex."""
-    if type in complex_types:
-        raise TypeError("complex argument not supported")
+    _refuse_complex((type,))
     return (type,)
 
 
@@ -109,9 +113,8 @@ def int_out(*types: Scalar) -> Types:
 
 def int_out_nocomplex(*types: Scalar) -> Types:
     """Return int64; complex inputs are refused."""
-    if any(t in complex_types for t in types):
-        raise TypeError("complex argument not supported")
-    return (int64,)
+    _refuse_complex(types)
+    return int_out(*types)
 
 
 def float_out(*types: Scalar) -> Types:
@@ -121,9 +124,8 @@ def float_out(*types: Scalar) -> Types:
 
 def float_out_nocomplex(*types: Scalar) -> Types:
     """Return float64; complex inputs are refused."""
-    if any(t in complex_types for t in types):
-        raise TypeError("complex argument not supported")
-    return (float64,)
+    _refuse_complex(types)
+    return float_out(*types)
 
 
 def upgrade_to_float(*types: Scalar) -> Types:
@@ -140,8 +142,7 @@ def upgrade_to_float64(*types: Scalar) -> Types:
 
 def upgrade_to_float_no_complex(*types: Scalar) -> Types:
     """Return what :func:`upgrade_to_float` does; complex inputs are refused."""
-    if any(t in complex_types for t in types):
-        raise TypeError("complex argument not supported")
+    _refuse_complex(types)
     return upgrade_to_float(*types)
 
 
@@ -167,9 +168,6 @@ class _TypePolicy:
 
     def __eq__(self, other: Any) -> bool:
         return type(self) is type(other) and self._key == other._key
-
-    def __ne__(self, other: Any) -> bool:
-        return not self == other
 
     def __hash__(self) -> int:
         return hash((type(self), self._key))

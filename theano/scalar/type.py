@@ -193,9 +193,6 @@ class Scalar(Type):
     def __eq__(self, other: Any) -> builtins.bool:
         return self is other or (type(self) is type(other) and self.dtype == other.dtype)
 
-    def __ne__(self, other: Any) -> builtins.bool:
-        return not self == other
-
     def __hash__(self) -> int:
         return hash((Scalar, self.dtype))
 

@@ -108,9 +108,6 @@ class Elemwise(Op):
             and self.inplace_pattern == other.inplace_pattern  # type: ignore[attr-defined]
         )
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
     def __hash__(self) -> int:
         return self._hash
 

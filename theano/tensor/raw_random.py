@@ -25,17 +25,8 @@ from theano.tensor import basic as tensor
 __getattr__, __dir__ = aliases.lazy(__name__)
 
 
-class RandomStateType(gof.Type):
+class RandomStateType(gof.type.SingletonType):
     """The Type of ``numpy.random.RandomState`` values."""
-
-    def __str__(self) -> str:
-        return "RandomStateType"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __hash__(self) -> int:
-        return hash(RandomStateType)
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return `data` if it is a RandomState, else raise TypeError."""

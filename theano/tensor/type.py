@@ -274,9 +274,6 @@ class TensorType(Type):
             and other.broadcastable == self.broadcastable  # type: ignore[attr-defined]
         )
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
     def __hash__(self) -> int:
         return self._hash
 

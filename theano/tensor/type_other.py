@@ -9,7 +9,7 @@ import numpy as np
 
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
-from theano.gof.type import Generic, Type
+from theano.gof.type import Generic, SingletonType
 from theano.gradient_types import DisconnectedType
 from theano.tensor.conversion import as_tensor_variable
 
@@ -70,7 +70,7 @@ class MakeSlice(Op):
         return [DisconnectedType()() for _ in inputs]
 
 
-class SliceType(Type):
+class SliceType(SingletonType):
     """The type of Python slices."""
 
     def filter(self, x: Any, strict: bool = False, allow_downcast: bool | None = None) -> slice:
@@ -80,12 +80,6 @@ class SliceType(Type):
 
     def __str__(self) -> str:
         return "slice"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
 
     @staticmethod
     def may_share_memory(a: Any, b: Any) -> bool:
@@ -98,7 +92,7 @@ slicetype = SliceType()
 class SliceConstant(Constant):
     """A constant slice."""
 
-    def __init__(self, type: Type, data: slice, name: str | None = None) -> None:
+    def __init__(self, type: SliceType, data: slice, name: str | None = None) -> None:
         if not isinstance(data, slice):
             raise TypeError(f"expected a slice, got {data!r}")
         # NumPy's integers are not equal to Python's in pickles and signatures.
@@ -136,15 +130,6 @@ class NoneTypeT(Generic):
     @staticmethod
     def may_share_memory(a: Any, b: Any) -> bool:
         return False
-
-    def __str__(self) -> str:
-        return "NoneTypeT"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
 
 
 none_type_t = NoneTypeT()

@@ -278,13 +278,20 @@ class Reverse(_ChangingOp):
         x.reverse()
 
 
-class Index(_ListOp):
-    """The position of the first element that equals a given one; ValueError when there is none."""
+class _Search(_ListOp):
+    """A number about the elements that equal a given one."""
 
     def make_node(self, x: Any, elem: Any) -> Apply:
         """Return the node for a list and an element of its type."""
         x = _as_list(x, self)
         return Apply(self, [x, _as_element(x, elem, self)], [lscalar()])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False], [False]]
+
+
+class Index(_Search):
+    """The position of the first element that equals a given one; ValueError when there is none."""
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, elem = inputs
@@ -293,25 +300,14 @@ class Index(_ListOp):
             raise ValueError(f"the element is not in the list: {elem!r}")
         output_storage[0][0] = np.asarray(position, dtype="int64")
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[False], [False]]
 
-
-class Count(_ListOp):
+class Count(_Search):
     """How many elements equal a given one."""
-
-    def make_node(self, x: Any, elem: Any) -> Apply:
-        """Return the node for a list and an element of its type."""
-        x = _as_list(x, self)
-        return Apply(self, [x, _as_element(x, elem, self)], [lscalar()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, elem = inputs
         equal = node.inputs[0].type.ttype.values_eq
         output_storage[0][0] = np.asarray(sum(bool(equal(other, elem)) for other in x), dtype="int64")
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[False], [False]]
 
 
 class Length(_ListOp):

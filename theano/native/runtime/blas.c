@@ -510,7 +510,7 @@ int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix
 
 /* ---- where the pointers come from */
 
-static void *pointer_of(PyObject *pointers, const char *name)
+void *thn_pointer_of(PyObject *pointers, const char *name)
 {
     PyObject *v = PyDict_GetItemString(pointers, name); /* borrowed */
     if (!v) {
@@ -531,20 +531,20 @@ static PyObject *blas_set(PyObject *self, PyObject *args)
     for (int i = 0; i < 4; i++) {
         char routine[8];
         snprintf(routine, sizeof routine, "%cgemm", letters[i]);
-        gemm[i] = (gemm_fn)pointer_of(pointers, routine);
+        gemm[i] = (gemm_fn)thn_pointer_of(pointers, routine);
         snprintf(routine, sizeof routine, "%cgemv", letters[i]);
-        gemv[i] = (gemv_fn)pointer_of(pointers, routine);
+        gemv[i] = (gemv_fn)thn_pointer_of(pointers, routine);
         snprintf(routine, sizeof routine, i < 2 ? "%cger" : "%cgeru", letters[i]);
-        ger[i] = (ger_fn)pointer_of(pointers, routine);
+        ger[i] = (ger_fn)thn_pointer_of(pointers, routine);
         if (!gemm[i] || !gemv[i]) {
             gemm[i] = NULL;
             gemv[i] = NULL;
         }
     }
-    ddot = (ddot_fn)pointer_of(pointers, "ddot");
-    sdot = (sdot_fn)pointer_of(pointers, "sdot");
-    set_blas_threads = (void (*)(int))pointer_of(pointers, "set_num_threads");
-    get_blas_threads = (int (*)(void))pointer_of(pointers, "get_num_threads");
+    ddot = (ddot_fn)thn_pointer_of(pointers, "ddot");
+    sdot = (sdot_fn)thn_pointer_of(pointers, "sdot");
+    set_blas_threads = (void (*)(int))thn_pointer_of(pointers, "set_num_threads");
+    get_blas_threads = (int (*)(void))thn_pointer_of(pointers, "get_num_threads");
     if (!get_blas_threads) {
         set_blas_threads = NULL;
     }
@@ -563,19 +563,18 @@ static PyObject *blas_get_name(PyObject *self, PyObject *unused)
     return PyUnicode_FromString(blas_name);
 }
 
-int thn_blas_ready(void)
+int thn_load_routines(const char *from, const char *function)
 {
-    if (blas_state) {
-        return 0;
-    }
-    PyObject *module = PyImport_ImportModule("theano.native.blas_library");
-    if (!module) {
-        return -1;
-    }
-    PyObject *r = PyObject_CallMethod(module, "load_blas", NULL);
-    Py_DECREF(module);
+    PyObject *module = PyImport_ImportModule(from);
+    PyObject *r = module ? PyObject_CallMethod(module, function, NULL) : NULL;
+    Py_XDECREF(module);
     Py_XDECREF(r);
     return r ? 0 : -1;
+}
+
+int thn_blas_ready(void)
+{
+    return blas_state ? 0 : thn_load_routines("theano.native.blas_library", "load_blas");
 }
 
 static PyMethodDef functions[] = {

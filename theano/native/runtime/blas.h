@@ -21,5 +21,9 @@ int thn_blas_hold(void);
 void thn_blas_let_go(int held);
 /* Makes sure that the function pointers were looked for (GIL held); -1 with a Python error. */
 int thn_blas_ready(void);
+/* Calls a function that gives the runtime its routines. -1: exception. */
+int thn_load_routines(const char *from, const char *function);
+/* The address that the dict has under a name, a number or a capsule. NULL, perhaps with an exception, if there is none. */
+void *thn_pointer_of(PyObject *pointers, const char *name);
 
 #endif

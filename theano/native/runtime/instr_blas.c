@@ -30,6 +30,22 @@ static ThnMatrix row(const ThnCell *c)
     return (ThnMatrix){c->data, 1, c->dims[0], c->itemsize, c->strides[0]};
 }
 
+/* Memory for products, over `first` leading dims, of vectors or matrices that fit. */
+static int new_product(ThnFrame *f, const ThnCell *x, const ThnCell *y, ThnCell *out, int first)
+{
+    npy_intp dims[3] = {x->dims[0]};
+    const int wide = y->ndim == 2 + first;
+    int nd = first;
+    if (x->ndim == 2 + first) {
+        dims[nd++] = x->dims[first];
+    }
+    if (wide) {
+        dims[nd++] = y->dims[first + 1];
+    }
+    f->work = (double)thn_size(x) * (wide ? (double)y->dims[first + 1] : 1) * NS_PER_FLOP;
+    return thn_out_alloc(f, out, dims);
+}
+
 static int no_memory(ThnFrame *f, int r)
 {
     return r < 0 ? thn_error(f, PyExc_MemoryError, "out of memory for a copy of a matrix") : 0;
@@ -72,16 +88,7 @@ static int dot_prepare(ThnFrame *f, const ThnInstr *ins)
     if (x->dims[x->ndim - 1] != y->dims[0]) {
         return mismatch(f, x, y);
     }
-    npy_intp dims[2];
-    int nd = 0;
-    if (x->ndim == 2) {
-        dims[nd++] = x->dims[0];
-    }
-    if (y->ndim == 2) {
-        dims[nd++] = y->dims[1];
-    }
-    f->work = (double)thn_size(x) * (y->ndim == 2 ? (double)y->dims[1] : 1) * NS_PER_FLOP;
-    return thn_out_alloc(f, out, dims);
+    return new_product(f, x, y, out, 0);
 }
 
 static int product(ThnFrame *f, const ThnCell *x, const ThnCell *y, const ThnCell *out, const void *alpha)
@@ -214,16 +221,7 @@ static int batched_prepare(ThnFrame *f, const ThnInstr *ins)
         return thn_error(f, PyExc_ValueError, "batched_dot: shapes %s and %s not aligned",
                          thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, y->ndim, y->dims));
     }
-    npy_intp dims[3] = {x->dims[0]};
-    int nd = 1;
-    if (x->ndim == 3) {
-        dims[nd++] = x->dims[1];
-    }
-    if (y->ndim == 3) {
-        dims[nd++] = y->dims[2];
-    }
-    f->work = (double)thn_size(x) * (y->ndim == 3 ? (double)y->dims[2] : 1) * NS_PER_FLOP;
-    return thn_out_alloc(f, out, dims);
+    return new_product(f, x, y, out, 1);
 }
 
 typedef struct {

@@ -261,25 +261,16 @@ static int pinv_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
 }
 
-static void scale_row(int letter, char *row, npy_intp n, double by)
+/* The conjugates of n numbers, times a real one. */
+static void conjugate(int letter, char *row, npy_intp n, double by)
 {
-    npy_intp count = letter >= THN_C ? 2 * n : n;
-    for (npy_intp i = 0; i < count; i++) {
+    const int is_complex = letter >= THN_C;
+    for (npy_intp i = 0; i < (is_complex ? 2 * n : n); i++) {
+        const double factor = is_complex && i & 1 ? -by : by;
         if (letter & 1) {
-            ((double *)row)[i] *= by;
+            ((double *)row)[i] *= factor;
         } else {
-            ((float *)row)[i] *= (float)by;
-        }
-    }
-}
-
-static void conjugate(int letter, char *data, npy_intp n)
-{
-    for (npy_intp i = 1; letter >= THN_C && i < 2 * n; i += 2) {
-        if (letter & 1) {
-            ((double *)data)[i] = -((double *)data)[i];
-        } else {
-            ((float *)data)[i] = -((float *)data)[i];
+            ((float *)row)[i] *= (float)factor;
         }
     }
 }
@@ -303,10 +294,11 @@ static int pinv_execute(ThnFrame *f, const ThnInstr *ins)
         double largest = letter & 1 ? ((double *)s)[0] : (double)((float *)s)[0];
         for (npy_intp i = 0; i < k; i++) {
             double value = letter & 1 ? ((double *)s)[i] : (double)((float *)s)[i];
-            scale_row(letter, v + i * n * item, n, value > 1e-15 * largest ? 1 / value : 0);
+            conjugate(letter, v + i * n * item, n, value > 1e-15 * largest ? 1 / value : 0);
         }
-        conjugate(letter, v, n * k);
-        conjugate(letter, u, m * k);
+        if (letter >= THN_C) {
+            conjugate(letter, u, m * k, 1);
+        }
         ThnMatrix x = {v, n, k, item, n * item}, y = {u, k, m, item, k * item}, z = {out->data, n, m, m * item, item};
         if (info == 0 && thn_matmul(a->typenum, &x, &y, &z, NULL, NULL) < 0) {
             info = THN_LAPACK_MEMORY;

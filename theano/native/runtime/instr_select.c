@@ -131,36 +131,45 @@ static int extremum_check(ThnProgram *p, ThnInstr *ins)
     return 0;
 }
 
-/* Bit i: axis i is reduced. */
-static uint32_t reduced_axes(const ThnInts *axes)
+/* The dims that stay and those that are reduced. */
+typedef struct {
+    npy_intp kept[THN_MAXDIM], kept_strides[THN_MAXDIM], dims[THN_MAXDIM], strides[THN_MAXDIM], rows, n;
+    int nk, nr;
+} Axes;
+
+static void split_axes(const ThnCell *x, const ThnInts *axes, Axes *to)
 {
-    uint32_t bits = 0;
+    uint32_t reduced = 0; /* bit i: axis i */
     for (int k = 0; k < axes->n; k++) {
-        bits |= (uint32_t)1 << axes->at[k];
+        reduced |= (uint32_t)1 << axes->at[k];
     }
-    return bits;
+    to->rows = to->n = 1;
+    to->nk = to->nr = 0;
+    for (int i = 0; i < x->ndim; i++) {
+        if (reduced >> i & 1) {
+            to->dims[to->nr] = x->dims[i];
+            to->strides[to->nr++] = x->strides[i];
+            to->n *= x->dims[i];
+        } else {
+            to->kept[to->nk] = x->dims[i];
+            to->kept_strides[to->nk++] = x->strides[i];
+            to->rows *= x->dims[i];
+        }
+    }
 }
 
 static int extremum_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_complex_extremum_params *e = ins->data;
-    const uint32_t axes = reduced_axes(&e->axes);
     const ThnCell *x = THN_IN(f, ins, 0);
-    npy_intp dims[THN_MAXDIM], reduced = 1;
-    int nd = 0;
-    for (int i = 0; i < x->ndim; i++) {
-        if (axes >> i & 1) {
-            reduced *= x->dims[i];
-        } else {
-            dims[nd++] = x->dims[i];
-        }
-    }
+    Axes axes;
+    split_axes(x, &e->axes, &axes);
     for (int k = 0; k < ins->nout; k++) {
-        if (thn_out_alloc(f, THN_OUT(f, ins, k), dims) < 0) {
+        if (thn_out_alloc(f, THN_OUT(f, ins, k), axes.kept) < 0) {
             return -1;
         }
     }
-    if (reduced == 0 && thn_size(THN_OUT(f, ins, 0)) > 0) {
+    if (axes.n == 0 && axes.rows > 0) {
         return thn_error(f, PyExc_ValueError, "zero-size array to reduction operation %s which has no identity",
                          e->least ? "minimum" : "maximum");
     }
@@ -181,35 +190,23 @@ static void read_complex(int typenum, const char *p, double *v)
 static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_complex_extremum_params *e = ins->data;
-    const uint32_t axes = reduced_axes(&e->axes);
     const ThnCell *x = THN_IN(f, ins, 0);
     const ThnCell *value = NULL, *where = NULL;
     for (int k = 0; k < ins->nout; k++) {
         const ThnCell *out = THN_OUT(f, ins, k);
         *(PyTypeNum_ISCOMPLEX(out->typenum) ? &value : &where) = out;
     }
-    npy_intp kept[THN_MAXDIM], kept_strides[THN_MAXDIM], dims[THN_MAXDIM], strides[THN_MAXDIM], rows = 1, n = 1;
-    int nk = 0, nr = 0;
-    for (int i = 0; i < x->ndim; i++) {
-        if (axes >> i & 1) {
-            dims[nr] = x->dims[i];
-            strides[nr++] = x->strides[i];
-            n *= x->dims[i];
-        } else {
-            kept[nk] = x->dims[i];
-            kept_strides[nk++] = x->strides[i];
-            rows *= x->dims[i];
-        }
-    }
-    const Dims g = {nk, kept, kept_strides, 0}, reduced = {nr, dims, strides, 0};
+    Axes axes;
+    split_axes(x, &e->axes, &axes);
+    const Dims g = {axes.nk, axes.kept, axes.kept_strides, 0}, reduced = {axes.nr, axes.dims, axes.strides, 0};
     npy_intp line_at[THN_MAXDIM] = {0};
     char *line = x->data;
-    for (npy_intp row = 0; row < rows; row++, thn_step(&g, nk, 1, &line, line_at)) {
+    for (npy_intp row = 0; row < axes.rows; row++, thn_step(&g, axes.nk, 1, &line, line_at)) {
         npy_intp at[THN_MAXDIM] = {0}, best_at = 0;
         char *p = line;
         const char *best = NULL;
         double b[2] = {0, 0}, v[2];
-        for (npy_intp i = 0; i < n; i++) {
+        for (npy_intp i = 0; i < axes.n; i++) {
             read_complex(x->typenum, p, v);
             int nan = v[0] != v[0] || v[1] != v[1];
             int better = e->least ? v[0] < b[0] || (v[0] == b[0] && v[1] < b[1]) : v[0] > b[0] || (v[0] == b[0] && v[1] > b[1]);
@@ -221,7 +218,7 @@ static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
             if (nan) {
                 break;
             }
-            thn_step(&reduced, nr, 1, &p, at);
+            thn_step(&reduced, axes.nr, 1, &p, at);
         }
         if (value) {
             memcpy(value->data + row * value->itemsize, best, (size_t)value->itemsize);

@@ -56,13 +56,14 @@ static PyObject *load_library(PyObject *self, PyObject *arg)
 
 /* ---- the Kernel type */
 
-/* Takes the reference. The attribute's name is the same in NumPy 1 and 2, the C field's is not. */
-static int descr_itemsize(PyArray_Descr *descr)
+/* 0 with an exception if there is no such type. The attribute's name is the same in NumPy 1 and 2, the C field's is not. */
+static int itemsize_of_type(int typenum)
 {
-    PyObject *size = PyObject_GetAttrString((PyObject *)descr, "itemsize");
+    PyArray_Descr *descr = PyArray_DescrFromType(typenum);
+    PyObject *size = descr ? PyObject_GetAttrString((PyObject *)descr, "itemsize") : NULL;
     const long n = size ? PyLong_AsLong(size) : 0;
     Py_XDECREF(size);
-    Py_DECREF(descr);
+    Py_XDECREF(descr);
     return (int)n;
 }
 
@@ -73,13 +74,12 @@ static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
     if (!PyArg_ParseTuple(spec, "iiO!O!p", &typenum, &rank, &PyTuple_Type, &axes, &PyTuple_Type, &bcast, &in->position)) {
         return -1;
     }
-    PyArray_Descr *descr = PyArray_DescrFromType(typenum);
-    if (!descr) {
+    in->typenum = typenum;
+    in->itemsize = itemsize_of_type(typenum);
+    in->rank = rank;
+    if (!in->itemsize) {
         return -1;
     }
-    in->typenum = typenum;
-    in->itemsize = descr_itemsize(descr);
-    in->rank = rank;
     if (PyTuple_GET_SIZE(axes) != ndim || PyTuple_GET_SIZE(bcast) != ndim) {
         PyErr_SetString(PyExc_ValueError, "Kernel: one axis and one flag for each iteration dim");
         return -1;
@@ -107,15 +107,14 @@ static int parse_out(PyObject *spec, ThnKernelOut *out, const ThnKernel *k)
     if (!PyArg_ParseTuple(spec, "iO!i", &typenum, &PyTuple_Type, &dims, &alias)) {
         return -1;
     }
-    PyArray_Descr *descr = PyArray_DescrFromType(typenum);
-    if (!descr) {
-        return -1;
-    }
     out->typenum = typenum;
-    out->itemsize = descr_itemsize(descr);
+    out->itemsize = itemsize_of_type(typenum);
     out->alias = alias;
     out->rank = (int)PyTuple_GET_SIZE(dims);
     out->full = k->n_inner == 0;
+    if (!out->itemsize) {
+        return -1;
+    }
     if (out->rank > THN_KMAXDIM || alias >= k->nin) {
         PyErr_SetString(PyExc_ValueError, "Kernel: bad output");
         return -1;
@@ -339,7 +338,7 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
     ThnArg in[THN_KMAXOPS];
     char *ptr[THN_KMAXOPS];
-    npy_intp lengths[THN_KMAXOPS], strides[THN_KMAXOPS] = {0}, dims[THN_KMAXDIM];
+    npy_intp lengths[THN_KMAXOPS], strides[THN_KMAXOPS], dims[THN_KMAXDIM];
     double work = k->cost;
     if (!plan) {
         return -1;
@@ -347,6 +346,7 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
     for (int i = 0; i < k->nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
         in[i] = (ThnArg){ptr[i] = c->data, c->dims, c->strides};
+        strides[i] = 0;
         for (int d = 0; d <= last && k->in[i].position; d++) {
             if (!(k->in[i].bcast >> d & 1)) {
                 const npy_intp n = (npy_intp)thn_scalar_int(c);

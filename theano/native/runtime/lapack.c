@@ -564,14 +564,9 @@ static PyObject *lapack_set(PyObject *self, PyObject *args)
         for (int letter = 0; letter < 4; letter++) {
             char name[16];
             snprintf(name, sizeof name, "%c%s", letters[letter], names[r][letter >= THN_C]);
-            PyObject *v = PyDict_GetItemString(pointers, name); /* borrowed */
-            if (!v) {
-                return PyErr_Format(PyExc_KeyError, "LAPACK's %s is missing", name);
-            }
-            routines[r][letter] =
-                PyCapsule_CheckExact(v) ? PyCapsule_GetPointer(v, PyCapsule_GetName(v)) : PyLong_AsVoidPtr(v);
+            routines[r][letter] = thn_pointer_of(pointers, name);
             if (!routines[r][letter]) {
-                return NULL;
+                return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_KeyError, "LAPACK's %s is missing", name);
             }
         }
     }
@@ -582,17 +577,7 @@ static PyObject *lapack_set(PyObject *self, PyObject *args)
 
 int thn_lapack_ready(void)
 {
-    if (state) {
-        return 0;
-    }
-    PyObject *module = PyImport_ImportModule("theano.native.lapack_library");
-    if (!module) {
-        return -1;
-    }
-    PyObject *r = PyObject_CallMethod(module, "load_lapack", NULL);
-    Py_DECREF(module);
-    Py_XDECREF(r);
-    return r ? 0 : -1;
+    return state ? 0 : thn_load_routines("theano.native.lapack_library", "load_lapack");
 }
 
 static PyMethodDef functions[] = {

@@ -16,26 +16,26 @@ static PyObject *pool_stats(PyObject *self, PyObject *unused)
                          (Py_ssize_t)peak, "limit", (Py_ssize_t)limit);
 }
 
-static PyObject *pool_set_limit(PyObject *self, PyObject *arg)
+static PyObject *set_bytes(PyObject *arg, void (*set)(size_t))
 {
-    (void)self;
     size_t n = PyLong_AsSize_t(arg);
     if (n == (size_t)-1 && PyErr_Occurred()) {
         return NULL;
     }
-    thn_pool_set_limit(n);
+    set(n);
     Py_RETURN_NONE;
+}
+
+static PyObject *pool_set_limit(PyObject *self, PyObject *arg)
+{
+    (void)self;
+    return set_bytes(arg, thn_pool_set_limit);
 }
 
 static PyObject *pool_set_memory(PyObject *self, PyObject *arg)
 {
     (void)self;
-    size_t n = PyLong_AsSize_t(arg);
-    if (n == (size_t)-1 && PyErr_Occurred()) {
-        return NULL;
-    }
-    thn_pool_set_memory(n);
-    Py_RETURN_NONE;
+    return set_bytes(arg, thn_pool_set_memory);
 }
 
 static PyObject *pool_trim(PyObject *self, PyObject *unused)
