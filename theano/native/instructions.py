@@ -9,9 +9,9 @@ The classes are made when they are first asked for. Without the runtime there ar
 
 from __future__ import annotations
 
-import collections
 import enum
 import functools
+import operator
 from typing import Any, ClassVar
 
 from theano.native.fastcall import _runtime
@@ -62,6 +62,19 @@ class Instruction(tuple[Any, ...]):
     dims_only: ClassVar[bool]
     _reads: ClassVar[int | None]
     _reads_without_axis: ClassVar[bool]
+
+    def __new__(cls, *params: Any, **named: Any) -> Instruction:
+        if named or len(params) != len(cls.fields):
+            names = [field for field, _, _ in cls.fields]
+            given = {**dict(zip(names, params)), **named}
+            if len(given) < len(params) + len(named) or given.keys() != set(names):
+                raise TypeError(f"{cls.__name__} takes the params {names}, got {params} and {named}")
+            params = tuple([given[field] for field in names])
+        return tuple.__new__(cls, params)
+
+    def __repr__(self) -> str:
+        params = (f"{field}={value!r}" for (field, _, _), value in zip(self.fields, self, strict=True))
+        return f"{type(self).__name__}({', '.join(params)})"
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and tuple.__eq__(self, other)  # type: ignore[arg-type]
@@ -115,8 +128,8 @@ def __getattr__(name: str) -> Any:
 
 def _instruction_class(class_name: str, name: str, fields: list[Any], memory: str, reads: int | None, replay: str,
                        flags: list[str], text: str) -> type[Instruction]:
-    params = collections.namedtuple(class_name, [field for field, _, _ in fields])  # type: ignore[misc]
     facts = {
+        **{field: property(operator.itemgetter(position)) for position, (field, _, _) in enumerate(fields)},
         "__slots__": (),
         "__doc__": text,
         "__module__": __name__,
@@ -131,4 +144,4 @@ def _instruction_class(class_name: str, name: str, fields: list[Any], memory: st
         "_reads": reads,
         "_reads_without_axis": "reads_axis" in flags,
     }
-    return type(class_name, (Instruction, params), facts)
+    return type(class_name, (Instruction,), facts)

@@ -201,7 +201,7 @@ class _Gradient:
         Returns for each variable of the inner graph the outer variable with its values at all steps.
         """
         op = self.op
-        ends = op._ends("inner_out")
+        ends = op._ends["inner_out"]
         inner_outputs = [*op.outputs[: ends[2]], *op.outputs[ends[2] : ends[3]], *wanted, *op.outputs[ends[3] :]]
         info = {**op.info, "n_nit_sot": op.n_nit_sot + len(wanted), "destroy_map": {}, "inplace": False}
         place = op.nit_sot_arg_offset + op.n_nit_sot
@@ -240,7 +240,7 @@ class _Gradient:
         """
         op = self.op
         inner_inputs = set(op.inputs)
-        ends = op._ends("inner_out")
+        ends = op._ends["inner_out"]
         computed: dict[Any, Any] = {}
         for k in range(ends[0], ends[3]):
             v = op.outputs[k]
@@ -304,7 +304,7 @@ class _Gradient:
     def _build(self) -> None:
         op = self.op
         n_seqs = op.n_seqs
-        first_other = op._ends("inner_in")[4]
+        first_other = op._ends["inner_in"][4]
         self.seq_terms = [k for k in range(n_seqs) if k in self.terms]
         self.other_terms = [k for k in range(first_other, len(op.inputs)) if k in self.terms]
         writing = [state for state in self.states if state.write]

@@ -6,6 +6,7 @@ The order is documented in `theano.scan_module.scan_op`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -29,8 +30,8 @@ def _part(side: str, kind: str) -> Callable[[ScanLayout, Any], list[Any]]:
     def part(self: ScanLayout, variables: Any) -> list[Any]:
         if isinstance(variables, Apply):
             variables = variables.inputs if side == "outer_in" else variables.outputs
-        ends = [0, *self._ends(side)]
-        return list(variables[ends[at] : ends[at + 1] if at + 1 < len(ends) else None])
+        ends = self._ends[side]
+        return list(variables[ends[at - 1] if at else 0 : ends[at] if at < len(ends) else None])
 
     return part
 
@@ -55,8 +56,9 @@ class ScanLayout:
     inputs: list[Any]
     outputs: list[Any]
 
-    def _ends(self, side: str) -> list[int]:
-        """Where the kinds of a side end, but for the non_seqs."""
+    @cached_property
+    def _ends(self) -> dict[str, list[int]]:
+        """Where the kinds of each side end, but for the non_seqs."""
         counts = {
             "n_steps": 1,
             "seqs": self.n_seqs,
@@ -66,12 +68,13 @@ class ScanLayout:
             "nit_sot": self.n_nit_sot,
             "shared": self.n_shared_outs,
         }
-        if side == "inner_in":
-            counts["mit_mot"] = sum(map(len, self.mitmot_taps()))
-            counts["mit_sot"] = sum(map(len, self.mitsot_taps()))
-        elif side == "inner_out":
-            counts["mit_mot"] = self.n_mit_mot_outs
-        return list(accumulate(counts[kind] for kind in KINDS[side] if kind != "non_seqs"))
+        taps = {"mit_mot": sum(map(len, self.mitmot_taps())), "mit_sot": sum(map(len, self.mitsot_taps()))}
+        differing = {"inner_in": taps, "inner_out": {"mit_mot": self.n_mit_mot_outs}}
+        ends: dict[str, list[int]] = {}
+        for side, kinds in KINDS.items():
+            of_side = {**counts, **differing.get(side, {})}
+            ends[side] = list(accumulate(of_side[kind] for kind in kinds if kind != "non_seqs"))
+        return ends
 
     inner_seqs = _part("inner_in", "seqs")
     inner_mitmot = _part("inner_in", "mit_mot")
@@ -179,7 +182,7 @@ class ScanLayout:
         inner = np.array(self.inner_connection_pattern(), dtype=bool).reshape(len(self.inputs), len(self.outputs))
         maps = self.var_mappings
         n_in = 1 + self.n_seqs + len(self.tap_array) + self.n_shared_outs + self.n_nit_sot
-        n_in += len(self.inputs) - self._ends("inner_in")[-1]
+        n_in += len(self.inputs) - self._ends["inner_in"][-1]
         n_out = len(self.tap_array) + self.n_nit_sot + self.n_shared_outs
         pattern = np.zeros((n_in, n_out), dtype=bool)
         for i in range(n_in):

@@ -144,7 +144,7 @@ class Scan(ScanLayout, Op):
         for taps in self.mit_mot_out_slices:
             self.output_types.append(self._row_type(self.outputs[position].type, make_type))
             position += len(taps)
-        ends = self._ends("inner_out")
+        ends = self._ends["inner_out"]
         for out in self.outputs[position : ends[3]]:
             self.output_types.append(self._row_type(out.type, make_type))
         self.output_types.extend(out.type for out in self.outputs[ends[3] : ends[4]])
@@ -170,9 +170,9 @@ class Scan(ScanLayout, Op):
         n_states = self.n_mit_mot + self.n_mit_sot + self.n_sit_sot
         if len(self.tap_array) != n_states:
             raise ValueError(f"tap_array has {len(self.tap_array)} entries for {n_states} states")
-        if len(self.inputs) < self._ends("inner_in")[4]:
+        if len(self.inputs) < self._ends["inner_in"][4]:
             raise ValueError(f"The inner graph of {self.name} has only {len(self.inputs)} inputs")
-        n_out = self._ends("inner_out")[4] + bool(self.as_while)
+        n_out = self._ends["inner_out"][4] + bool(self.as_while)
         if len(self.outputs) != n_out:
             raise ValueError(f"The inner graph of {self.name} has {len(self.outputs)} outputs instead of {n_out}")
 
@@ -228,7 +228,7 @@ class Scan(ScanLayout, Op):
             For inputs of other types.
         """
         n_expected = 1 + self.n_seqs + self.n_outs + self.n_shared_outs + self.n_nit_sot
-        n_expected += len(self.inputs) - self._ends("inner_in")[4]
+        n_expected += len(self.inputs) - self._ends["inner_in"][4]
         if len(inputs) != n_expected:
             raise ValueError(f"{self} takes {n_expected} inputs, got {len(inputs)}")
         n_steps = as_tensor_variable(inputs[0])
@@ -486,7 +486,7 @@ class _Loop:
         values: list[Any] = [np.zeros(seq.shape[1:], dtype=seq.dtype) for seq in self.seqs]
         for buffer, taps in zip(self.buffers, op.tap_array, strict=True):
             values.extend(np.zeros(buffer.shape[1:], dtype=buffer.dtype) for _ in taps)
-        first = op._ends("inner_out")[2]
+        first = op._ends["inner_out"][2]
         shapes: list[Any] = []
         try:
             with np.errstate(all="ignore"):

@@ -100,7 +100,7 @@ def rop_of_scan(op: Any, inputs: Sequence[Any], eval_points: Sequence[Any]) -> l
             nit_sot.append(o)
             args.outer_in_nit_sot.append(args.outer_in_nit_sot[k])
             args.inner_out_nit_sot.append(_tangent(tangents_out[inner], inner_outputs[inner]))
-    first_other = op._ends("outer_in")[6]
+    first_other = op._ends["outer_in"][6]
     for i in range(first_other, len(inputs)):
         if moving_in[i]:
             (k,) = maps["inner_inp_from_outer_inp"][i]

@@ -228,7 +228,8 @@ class TrackIndex:
             self._waiting.setdefault(need, []).append(opt)
         self._name(needs or ())
         self._all = self._with_needs = None
-        self._forget()
+        if self._by_value:
+            self._forget()
 
     def with_needs(self) -> frozenset[LocalOptimizer]:
         """Return the optimizers that `need` an Op in the graph."""
@@ -290,7 +291,7 @@ class TrackIndex:
         if known is None:
             known = of_class[named] = self._of_value(named, cls)
         found, filters, woken, seen, chosen = known
-        key = tuple([accepts(op) for accepts in filters.values()])
+        key = tuple([accepts(op) for accepts in filters.values()]) if filters else ()
         entry = chosen.get(key)
         if entry is None:
             refused = [opt for opt, accepted in zip(filters, key) if not accepted]

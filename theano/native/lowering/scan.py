@@ -26,7 +26,7 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     op = node.op
     if op.gpua:
         raise CannotLower("a loop of another device")
-    rows = [*op.inner_seqs(op.inputs), *op.outputs[: op._ends("inner_out")[2]]]
+    rows = [*op.inner_seqs(op.inputs), *op.outputs[: op._ends["inner_out"][2]]]
     if not all(is_tensor_like(v.type) for v in rows):
         raise CannotLower("a loop over values that are not arrays")
     inner, inputs, outputs = _lower_inner(builder, op)
