@@ -104,7 +104,9 @@ class Row(NamedTuple):
 # ---- the workers
 
 
-def lockstep(case: str, threads: int, contenders: dict[str, Callable[[], Any]], *_: Any, every: bool, **__: Any) -> dict[str, Any]:
+def lockstep(
+    case: str, threads: int, contenders: dict[str, Callable[[], Any]], *_: Any, every: bool, **__: Any
+) -> dict[str, Any]:
     """Stands for `harness.row` in a worker: says what can be timed and times a burst whenever it is told to."""
     for name, call in contenders.items():
         if name != "Theano" and not every:
