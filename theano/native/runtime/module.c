@@ -75,7 +75,8 @@ PyMODINIT_FUNC PyInit__runtime(void)
     }
     if (thn_instructions_init(m) < 0 || thn_cells_init() < 0 || thn_program_init(m) < 0 || thn_fastcall_init(m) < 0 || thn_blas_init(m) < 0
         || thn_lapack_init(m) < 0
-        || thn_launch_init(m) < 0) {
+        || thn_launch_init(m) < 0
+        || thn_conv_init(m) < 0) {
         Py_DECREF(m);
         return NULL;
     }

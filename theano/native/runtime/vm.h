@@ -29,6 +29,7 @@
  *   instruction_table(), instruction_choices(): see instructions.c
  *   pool_stats() -> dict(retained, in_use, peak, limit); pool_set_limit(bytes); pool_set_memory(bytes); pool_trim()
  *   blas_set(pointers, name), blas_name(): see theano/native/blas_library.py
+ *   conv_algorithms(), conv_prefer(name): see instr_conv.c
  *   FastCall            see fastcall.c
  *
  * The instructions are described in instructions.def.
@@ -170,5 +171,6 @@ int thn_fastcall_init(PyObject *module);
 int thn_launch_init(PyObject *module);
 int thn_blas_init(PyObject *module);
 int thn_lapack_init(PyObject *module);
+int thn_conv_init(PyObject *module);
 
 #endif

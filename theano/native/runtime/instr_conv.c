@@ -1,0 +1,307 @@
+/* Instructions: convolutions and their gradients; the work is done behind conv.h. */
+#include "vm.h"
+#include "conv.h"
+#include "copy.h"
+#include "pool.h"
+
+/* The three have the same fields. */
+typedef thn_conv_forward_params Params;
+
+enum { IMAGES, FILTERS, TOP };
+
+typedef struct {
+    ThnConvPlan plan;
+    int copied[3];       /* an operand whose rows are not contiguous, or of half precision, goes through a buffer */
+    npy_intp from[3];    /* bytes to the element with which the plan begins: flipped filters begin with their last tap */
+} State;
+
+/* Which operand each direction reads first and second, and makes. */
+static const int operands[][3] = {{IMAGES, FILTERS, TOP}, {IMAGES, TOP, FILTERS}, {FILTERS, TOP, IMAGES}};
+
+static int direction_of(const ThnInstr *ins)
+{
+    return ins->def->code == THN_OP_conv_forward   ? THN_CONV_FORWARD
+           : ins->def->code == THN_OP_conv_weights ? THN_CONV_WEIGHTS
+                                                   : THN_CONV_INPUTS;
+}
+
+static int conv_check(ThnProgram *p, ThnInstr *ins)
+{
+    const Params *params = ins->data;
+    const int nd = params->strides.n, direction = direction_of(ins), typenum = p->cells[ins->outs[0]].typenum;
+    int ok = nd >= 1 && nd <= THN_CONV_DIMS && params->dilation.n == nd && params->groups >= 1;
+    ok = ok && (params->border != THN_ConvBorder_EXPLICIT || params->padding.n == 2 * nd);
+    ok = ok && (typenum == NPY_HALF || typenum == NPY_FLOAT || typenum == NPY_DOUBLE);
+    ok = ok && ins->nin == (direction == THN_CONV_FORWARD ? 2 : 2 + nd);
+    for (int i = 0; ok && i < nd; i++) {
+        ok = params->strides.at[i] >= 1 && params->dilation.at[i] >= 1;
+    }
+    for (int k = 0; ok && k < 3; k++) {
+        const ThnCellSpec *cell = &p->cells[k < 2 ? ins->ins[k] : ins->outs[0]];
+        const int ndim = operands[direction][k] == FILTERS && params->unshared ? 2 + 2 * nd : 2 + nd;
+        ok = cell->typenum == typenum && cell->ndim == ndim;
+    }
+    if (!ok) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s: images, filters and top of one float dtype and of 1 to 3 spatial dims, with a padding in front and "
+                     "behind, a stride and a dilation (at least 1) for each",
+                     thn_name_of(ins));
+        return -1;
+    }
+    return 0;
+}
+
+static const char *text(char *buffer, size_t size, int nd, const npy_intp *dims)
+{
+    return thn_shape_text(buffer, size, nd, dims);
+}
+
+#define TEXT 160
+
+static int refuse(ThnFrame *f, const ThnInstr *ins, int nd, const npy_intp *images, const npy_intp *filters, int filters_nd,
+                  const char *why)
+{
+    char a[TEXT], b[TEXT];
+    return thn_error(f, PyExc_ValueError, "%s: %s (images of shape %s, filters of shape %s)", thn_name_of(ins), why,
+                     text(a, sizeof a, nd + 2, images), text(b, sizeof b, filters_nd, filters));
+}
+
+/* Fills in what the params and the three shapes say; the fourth, that of the output, is completed. */
+static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *images, npy_intp *filters, npy_intp *top)
+{
+    const Params *params = ins->data;
+    const int nd = params->strides.n, direction = c->direction, lead = THN_CONV_DIMS - nd;
+    const int filters_nd = params->unshared ? 2 + 2 * nd : 2 + nd, channel_axis = filters_nd - nd - 1;
+    char why[TEXT * 2], a[TEXT];
+    c->groups = params->groups;
+    c->unshared = params->unshared;
+    if (direction == THN_CONV_INPUTS) {
+        images[0] = top[0];
+        images[1] = filters[channel_axis] * c->groups;
+    } else if (direction == THN_CONV_WEIGHTS) {
+        filters[0] = top[1];
+        filters[channel_axis] = images[1] / c->groups;
+        for (int i = 0; params->unshared && i < nd; i++) {
+            filters[1 + i] = top[2 + i];
+        }
+    }
+    c->batch = images[0];
+    c->channels = images[1];
+    c->filters = filters[0];
+    if (images[1] != filters[channel_axis] * c->groups || filters[0] % c->groups) {
+        snprintf(why, sizeof why, images[1] % c->groups || filters[0] % c->groups
+                                      ? "%lld groups do not divide %lld channels and %lld filters"
+                                      : "%lld groups of filters do not have together the %lld channels of the images (%lld filters)",
+                 (long long)c->groups, (long long)images[1], (long long)filters[0]);
+        return refuse(f, ins, nd, images, filters, filters_nd, why);
+    }
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        c->image[i] = c->kernel[i] = c->top[i] = c->stride[i] = c->dilation[i] = 1;
+    }
+    npy_intp expected[2 + THN_CONV_DIMS] = {c->batch, c->filters};
+    for (int i = 0; i < nd; i++) {
+        const int k = lead + i;
+        const npy_intp length = images[2 + i], taps = filters[filters_nd - nd + i];
+        const npy_intp stride = params->strides.at[i], dilation = params->dilation.at[i], reach = (taps - 1) * dilation + 1;
+        npy_intp low = 0, high = 0;
+        if (length < 0 || taps < 0) {
+            return refuse(f, ins, nd, images, filters, filters_nd, "negative lengths");
+        }
+        if (params->border == THN_ConvBorder_HALF) {
+            low = high = reach > 0 ? reach / 2 : 0;
+        } else if (params->border == THN_ConvBorder_FULL) {
+            low = high = reach > 0 ? reach - 1 : 0;
+        } else {
+            low = params->padding.at[2 * i];
+            high = params->padding.at[2 * i + 1];
+        }
+        const npy_intp room = length + low + high - reach;
+        expected[2 + i] = (room >= 0 ? room / stride : -((-room + stride - 1) / stride)) + 1;
+        if (expected[2 + i] < 0) {
+            snprintf(why, sizeof why, "the output's length along spatial dim %d would be negative: %lld", i,
+                     (long long)expected[2 + i]);
+            return refuse(f, ins, nd, images, filters, filters_nd, why);
+        }
+        c->image[k] = length;
+        c->kernel[k] = taps;
+        c->stride[k] = stride;
+        c->dilation[k] = dilation;
+        c->low[k] = low;
+        c->top[k] = expected[2 + i];
+    }
+    if (direction == THN_CONV_FORWARD) {
+        memcpy(top, expected, sizeof *top * (size_t)(nd + 2));
+    }
+    if (memcmp(top, expected, sizeof *top * (size_t)(nd + 2)) != 0) {
+        char b[TEXT];
+        snprintf(why, sizeof why, "the gradient of the output has shape %s, expected %s", text(a, sizeof a, nd + 2, top),
+                 text(b, sizeof b, nd + 2, expected));
+        return refuse(f, ins, nd, images, filters, filters_nd, why);
+    }
+    if (params->unshared && memcmp(filters + 1, expected + 2, sizeof *top * (size_t)nd) != 0) {
+        snprintf(why, sizeof why, "unshared filters for other positions than those of the output, whose shape is %s",
+                 text(a, sizeof a, nd + 2, expected));
+        return refuse(f, ins, nd, images, filters, filters_nd, why);
+    }
+    return 0;
+}
+
+/* Strides of an operand, from those of its cell or, where it is copied, of a dense array. */
+static void lay_out(const ThnInstr *ins, State *s, ThnConv *c, int operand, const ThnCell *cell)
+{
+    const Params *params = ins->data;
+    const int nd = params->strides.n, lead = THN_CONV_DIMS - nd;
+    npy_intp dense[2 + 2 * THN_CONV_DIMS];
+    const npy_intp *strides = cell->strides;
+    s->copied[operand] = cell->itemsize != c->item;
+    if (operand != FILTERS && cell->dims[nd + 1] > 1 && strides[nd + 1] != c->item) {
+        s->copied[operand] = 1;
+    }
+    if (s->copied[operand]) {
+        thn_dense_strides(cell->ndim, cell->dims, c->item, dense);
+        strides = dense;
+    }
+    npy_intp *to = operand == IMAGES ? c->image_strides : operand == FILTERS ? c->filter_strides : c->top_strides;
+    const int gap = operand == FILTERS && c->unshared ? nd : 0;
+    to[0] = strides[0];
+    to[1] = strides[1 + gap];
+    for (int i = 0; i < nd; i++) {
+        to[2 + lead + i] = strides[2 + gap + i];
+        if (gap) {
+            c->place_strides[lead + i] = strides[1 + i];
+        }
+    }
+    if (operand != FILTERS) {
+        to[1 + THN_CONV_DIMS] = c->item;
+        return;
+    }
+    for (int i = 2; i < 2 + THN_CONV_DIMS && params->flip; i++) {
+        s->from[FILTERS] += (c->kernel[i - 2] - 1) * to[i];
+        to[i] = -to[i];
+    }
+}
+
+static int conv_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const Params *params = ins->data;
+    const int nd = params->strides.n, direction = direction_of(ins), *which = operands[direction];
+    ThnCell *cells[3], *out = THN_OUT(f, ins, 0);
+    npy_intp dims[3][2 + 2 * THN_CONV_DIMS];
+    const int fresh = !f->scratch[ins->index].ptr;
+    State *s = thn_scratch(f, ins, sizeof *s);
+    if (!s) {
+        return -1;
+    }
+    if (fresh) {
+        memset(s, 0, sizeof *s);
+    }
+    cells[which[2]] = out;
+    for (int k = 0; k < 2; k++) {
+        ThnCell *in = cells[which[k]] = THN_IN(f, ins, k);
+        memcpy(dims[which[k]], in->dims, sizeof(npy_intp) * (size_t)in->ndim);
+    }
+    for (int i = 2; i < ins->nin; i++) {
+        dims[which[2]][out->ndim - nd + i - 2] = (npy_intp)thn_scalar_int(THN_IN(f, ins, i));
+    }
+    ThnConv c;
+    memset(&c, 0, sizeof c);
+    c.direction = direction;
+    c.typenum = out->typenum == NPY_DOUBLE ? NPY_DOUBLE : NPY_FLOAT;
+    c.item = c.typenum == NPY_DOUBLE ? 8 : 4;
+    if (describe(f, ins, &c, dims[IMAGES], dims[FILTERS], dims[TOP]) < 0 || thn_out_alloc(f, out, dims[which[2]]) < 0) {
+        return -1;
+    }
+    s->from[FILTERS] = 0;
+    for (int k = 0; k < 3; k++) {
+        lay_out(ins, s, &c, k, cells[k]);
+    }
+    thn_conv_plan(&s->plan, &c);
+    f->work = s->plan.cost + (double)thn_size(out);
+    return 0;
+}
+
+static int conv_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const State *s = f->scratch[ins->index].ptr;
+    const int *which = operands[s->plan.conv.direction], typenum = s->plan.conv.typenum, item = s->plan.conv.item;
+    char *data[3], *held[3] = {NULL, NULL, NULL};
+    npy_intp dense[2 + 2 * THN_CONV_DIMS];
+    int failed = 0;
+    for (int k = 0; k < 3; k++) {
+        const ThnCell *cell = k < 2 ? THN_IN(f, ins, k) : THN_OUT(f, ins, 0);
+        const int operand = which[k];
+        data[operand] = cell->data;
+        if (s->copied[operand]) {
+            const npy_intp bytes = thn_dense_strides(cell->ndim, cell->dims, item, dense);
+            data[operand] = held[operand] = thn_pool_alloc((size_t)bytes);
+            failed |= !held[operand];
+            if (k < 2 && held[operand]) {
+                thn_loop2(cell->ndim, cell->dims, held[operand], dense, cell->data, cell->strides,
+                          thn_cast_inner(typenum, cell->typenum));
+            }
+        }
+        if (data[operand]) {
+            data[operand] += s->from[operand];
+        }
+    }
+    failed = failed || thn_conv_execute(&s->plan, data[IMAGES], data[FILTERS], data[TOP]) < 0;
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    if (!failed && s->copied[which[2]]) {
+        thn_dense_strides(out->ndim, out->dims, item, dense);
+        thn_loop2(out->ndim, out->dims, out->data, out->strides, held[which[2]], dense, thn_cast_inner(out->typenum, typenum));
+    }
+    for (int k = 0; k < 3; k++) {
+        thn_pool_free(held[k]);
+    }
+    return failed ? thn_error(f, PyExc_MemoryError, "%s: out of memory", thn_name_of(ins)) : 0;
+}
+
+THN_INSTRUCTION(conv_forward, conv_check, conv_prepare, conv_execute)
+THN_INSTRUCTION(conv_weights, conv_check, conv_prepare, conv_execute)
+THN_INSTRUCTION(conv_inputs, conv_check, conv_prepare, conv_execute)
+
+/* ---- for tests and measurements */
+
+static PyObject *algorithms(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && thn_conv_algorithms[i]; i++) {
+        PyObject *name = PyUnicode_FromString(thn_conv_algorithms[i]->name);
+        if (!name || PyList_Append(list, name) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(name);
+    }
+    return list;
+}
+
+static PyObject *prefer(PyObject *self, PyObject *name)
+{
+    (void)self;
+    if (name == Py_None) {
+        thn_conv_prefer(NULL);
+        Py_RETURN_NONE;
+    }
+    const char *wanted = PyUnicode_AsUTF8(name);
+    for (int i = 0; wanted && thn_conv_algorithms[i]; i++) {
+        if (strcmp(thn_conv_algorithms[i]->name, wanted) == 0) {
+            thn_conv_prefer(thn_conv_algorithms[i]);
+            Py_RETURN_NONE;
+        }
+    }
+    return wanted ? PyErr_Format(PyExc_ValueError, "there is no algorithm %R of convolutions", name) : NULL;
+}
+
+static PyMethodDef functions[] = {
+    {"conv_algorithms", algorithms, METH_NOARGS, "conv_algorithms()\n--\n\nThe names of the algorithms of convolutions."},
+    {"conv_prefer", prefer, METH_O,
+     "conv_prefer(name)\n--\n\nLet convolutions use this algorithm where it fits; None: the one that should be quickest."},
+    {NULL, NULL, 0, NULL},
+};
+
+int thn_conv_init(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions);
+}
