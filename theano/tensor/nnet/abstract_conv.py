@@ -1,0 +1,73 @@
+"""The documented names of convolution, gathered from their homes."""
+
+from __future__ import annotations
+
+from theano.tensor.nnet.conv_ops import (
+    AbstractConv,
+    AbstractConv2d,
+    AbstractConv2d_gradInputs,
+    AbstractConv2d_gradWeights,
+    AbstractConv3d,
+    AbstractConv3d_gradInputs,
+    AbstractConv3d_gradWeights,
+    AbstractConv_gradInputs,
+    AbstractConv_gradWeights,
+    BaseAbstractConv,
+)
+from theano.tensor.nnet.conv_shapes import (
+    assert_conv_shape,
+    assert_shape,
+    border_mode_to_pad,
+    check_conv_gradinputs_shape,
+    get_conv_gradinputs_shape,
+    get_conv_gradinputs_shape_1axis,
+    get_conv_gradweights_shape,
+    get_conv_gradweights_shape_1axis,
+    get_conv_output_shape,
+    get_conv_shape_1axis,
+)
+from theano.tensor.nnet.convolution import (
+    causal_conv1d,
+    conv2d,
+    conv2d_grad_wrt_inputs,
+    conv2d_grad_wrt_weights,
+    conv2d_transpose,
+    conv3d,
+    conv3d_grad_wrt_inputs,
+    conv3d_grad_wrt_weights,
+    separable_conv2d,
+    separable_conv3d,
+)
+
+__all__ = [
+    "AbstractConv",
+    "AbstractConv2d",
+    "AbstractConv2d_gradInputs",
+    "AbstractConv2d_gradWeights",
+    "AbstractConv3d",
+    "AbstractConv3d_gradInputs",
+    "AbstractConv3d_gradWeights",
+    "AbstractConv_gradInputs",
+    "AbstractConv_gradWeights",
+    "BaseAbstractConv",
+    "assert_conv_shape",
+    "assert_shape",
+    "border_mode_to_pad",
+    "causal_conv1d",
+    "check_conv_gradinputs_shape",
+    "conv2d",
+    "conv2d_grad_wrt_inputs",
+    "conv2d_grad_wrt_weights",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_grad_wrt_inputs",
+    "conv3d_grad_wrt_weights",
+    "get_conv_gradinputs_shape",
+    "get_conv_gradinputs_shape_1axis",
+    "get_conv_gradweights_shape",
+    "get_conv_gradweights_shape_1axis",
+    "get_conv_output_shape",
+    "get_conv_shape_1axis",
+    "separable_conv2d",
+    "separable_conv3d",
+]
