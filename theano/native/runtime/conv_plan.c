@@ -3,7 +3,7 @@
 #include "pool.h"
 #include "threads.h"
 
-const ThnConvAlgorithm *const thn_conv_algorithms[] = {&thn_conv_simple, NULL};
+const ThnConvAlgorithm *const thn_conv_algorithms[] = {&thn_conv_simple, &thn_conv_gather, NULL};
 
 static const ThnConvAlgorithm *preferred;
 

@@ -1,0 +1,336 @@
+/* Convolutions as products of packed matrices (implicit GEMM).
+ *
+ * The rows of the product are filters, its columns output pixels of all images, and the sum runs over channels and taps. Columns
+ * are cut into panels of as many as some vector registers hold, the sum into slabs, so that a panel of a slab stays in the
+ * first-level cache while all rows pass it by. A panel is packed straight from the images, or from a patch, a copy of the few
+ * rows of some channels that a block of panels needs, with its padding and with rows cut into phases of the stride: no matrix
+ * of all pixels and taps is ever made. Goto & van de Geijn, Anatomy of high-performance matrix multiplication (2008).
+ *
+ * A gradient of inputs is a gather, too: image positions of one remainder of the stride read every so many taps, backwards. */
+#include "conv_gather.h"
+#include "plan.h"
+#include "pool.h"
+
+#define DEPTH 256   /* of a slab, about */
+#define BLOCK 240   /* columns of a block, about */
+#define CHUNK 256   /* rows of a task, at most */
+
+typedef float F4 __attribute__((vector_size(16)));
+typedef float F4U __attribute__((vector_size(16), aligned(4)));
+typedef double D2 __attribute__((vector_size(16)));
+typedef double D2U __attribute__((vector_size(16), aligned(8)));
+
+#define TARGET
+#define T float
+#define V F4
+#define VU F4U
+#define LANES 4
+#define MR 4
+#define NV 3
+#define NAME(x) x##_f4_128
+#include "conv_gather_kernels.h"
+#define T double
+#define V D2
+#define VU D2U
+#define LANES 2
+#define MR 4
+#define NV 3
+#define NAME(x) x##_f8_128
+#include "conv_gather_kernels.h"
+#undef TARGET
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_WIDE 1
+typedef float F8 __attribute__((vector_size(32)));
+typedef float F8U __attribute__((vector_size(32), aligned(4)));
+typedef double D4 __attribute__((vector_size(32)));
+typedef double D4U __attribute__((vector_size(32), aligned(8)));
+typedef float F16 __attribute__((vector_size(64)));
+typedef float F16U __attribute__((vector_size(64), aligned(4)));
+typedef double D8 __attribute__((vector_size(64)));
+typedef double D8U __attribute__((vector_size(64), aligned(8)));
+
+#define TARGET __attribute__((target("avx2,fma")))
+#define T float
+#define V F8
+#define VU F8U
+#define LANES 8
+#define MR 4
+#define NV 3
+#define NAME(x) x##_f4_256
+#include "conv_gather_kernels.h"
+#define T double
+#define V D4
+#define VU D4U
+#define LANES 4
+#define MR 4
+#define NV 3
+#define NAME(x) x##_f8_256
+#include "conv_gather_kernels.h"
+#undef TARGET
+
+#define TARGET __attribute__((target("avx512f,fma")))
+#define T float
+#define V F16
+#define VU F16U
+#define LANES 16
+#define MR 8
+#define NV 3
+#define NAME(x) x##_f4_512
+#include "conv_gather_kernels.h"
+#define T double
+#define V D8
+#define VU D8U
+#define LANES 8
+#define MR 8
+#define NV 3
+#define NAME(x) x##_f8_512
+#include "conv_gather_kernels.h"
+#undef TARGET
+#endif
+
+const ThnGatherKernels *thn_gather_kernels(int typenum)
+{
+    const int single = typenum == NPY_FLOAT;
+#ifdef HAVE_WIDE
+    if (__builtin_cpu_supports("avx512f")) {
+        return single ? &kernels_f4_512 : &kernels_f8_512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        return single ? &kernels_f4_256 : &kernels_f8_256;
+    }
+#endif
+    return single ? &kernels_f4_128 : &kernels_f8_128;
+}
+
+/* ---- from a convolution to gathers */
+
+/* Where nothing is padded, skipped or reused between rows, rows are one long row. */
+static void flatten(ThnGather *g)
+{
+    for (int i = 1; i >= 0; i--) {
+        /* Dim i and those behind it, which are already one. */
+        int plain = 1;
+        for (int k = i; k < THN_CONV_DIMS; k++) {
+            plain = plain && g->kernel[k] == 1 && g->stride[k] == 1 && g->low[k] == 0 && g->in[k] == g->out[k];
+        }
+        const int dense = plain && (g->in[i] == 1 || (g->in_strides[2 + i] == g->in[2] * g->in_strides[4] &&
+                                                      g->out_strides[2 + i] == g->out[2] * g->out_strides[4]));
+        if (!dense) {
+            return;
+        }
+        g->in[2] *= g->in[i];
+        g->out[2] *= g->out[i];
+        g->in[i] = g->out[i] = 1;
+    }
+}
+
+static npy_intp gcd(npy_intp a, npy_intp b)
+{
+    while (b) {
+        const npy_intp r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+static ThnGather forward(const ThnConv *c, char *images, char *filters, char *top)
+{
+    ThnGather g = {.item = c->item, .images = c->batch, .groups = c->groups, .rows = c->filters / c->groups,
+                   .channels = c->channels / c->groups, .in_data = images, .out_data = top, .weights = filters};
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        g.in[i] = c->image[i];
+        g.out[i] = c->top[i];
+        g.kernel[i] = c->kernel[i];
+        g.stride[i] = c->stride[i];
+        g.dilation[i] = c->dilation[i];
+        g.low[i] = c->low[i];
+    }
+    memcpy(g.in_strides, c->image_strides, sizeof g.in_strides);
+    memcpy(g.out_strides, c->top_strides, sizeof g.out_strides);
+    memcpy(g.weight_strides, c->filter_strides, sizeof c->filter_strides);
+    g.weight_strides[5] = g.rows * c->filter_strides[0];
+    return g;
+}
+
+/* The positions phase[i], phase[i] + stride[i], ... of images. 1: they are; 0: there are none; -1: they are zeros. */
+static int phase_of(const ThnConv *c, const npy_intp *phase, char *images, char *filters, char *top, ThnGather *g)
+{
+    *g = (ThnGather){.item = c->item, .images = c->batch, .groups = c->groups, .rows = c->channels / c->groups,
+                     .channels = c->filters / c->groups, .in_data = top, .out_data = images, .weights = filters};
+    int found = 1;
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        const npy_intp s = c->stride[i], d = c->dilation[i], common = gcd(s, d), every = s / common;
+        const npy_intp from = phase[i] + c->low[i];
+        g->out[i] = (c->image[i] - phase[i] + s - 1) / s;
+        if (g->out[i] <= 0) {
+            return 0;
+        }
+        npy_intp first = 0;
+        while (first < every && (from - first * d) % s) {
+            first++;
+        }
+        const npy_intp taps = first < every && first < c->kernel[i] ? (c->kernel[i] - 1 - first) / every + 1 : 0;
+        found = taps ? found : -1;
+        g->in[i] = c->top[i];
+        g->kernel[i] = taps;
+        g->stride[i] = 1;
+        g->dilation[i] = d / common;
+        g->low[i] = (taps - 1) * g->dilation[i] - (from - first * d) / s;
+        g->in_strides[2 + i] = c->top_strides[2 + i];
+        g->out_strides[2 + i] = c->image_strides[2 + i] * s;
+        g->out_data += phase[i] * c->image_strides[2 + i];
+        /* The last tap comes first. */
+        g->weights += (first + (taps - 1) * every) * c->filter_strides[2 + i];
+        g->weight_strides[2 + i] = -every * c->filter_strides[2 + i];
+    }
+    for (int i = 0; i < 2; i++) {
+        g->in_strides[i] = c->top_strides[i];
+        g->out_strides[i] = c->image_strides[i];
+        g->weight_strides[i] = c->filter_strides[1 - i];
+    }
+    g->weight_strides[5] = g->channels * c->filter_strides[0];
+    return found;
+}
+
+static void zero(const ThnGather *g)
+{
+    for (npy_intp p = 0; p < g->images * g->groups * g->rows; p++) {
+        char *plane = g->out_data + p / (g->groups * g->rows) * g->out_strides[0] + p % (g->groups * g->rows) * g->out_strides[1];
+        for (npy_intp r = 0; r < g->out[0] * g->out[1]; r++) {
+            char *to = plane + r / g->out[1] * g->out_strides[2] + r % g->out[1] * g->out_strides[3];
+            for (npy_intp x = 0; x < g->out[2]; x++, to += g->out_strides[4]) {
+                memset(to, 0, (size_t)g->item);
+            }
+        }
+    }
+}
+
+/* ---- running one */
+
+static void pack_task(void *ctx, long task)
+{
+    const ThnGatherJob *j = ctx;
+    const npy_intp parts = (j->panels + j->pack_unit - 1) / j->pack_unit, first = task % parts * j->pack_unit;
+    j->kernels->pack(j, task / parts, first, first + j->pack_unit < j->panels ? first + j->pack_unit : j->panels);
+}
+
+static void compute_task(void *ctx, long task)
+{
+    ThnGatherJob *j = ctx;
+    const npy_intp block = task % j->blocks, chunk = task / j->blocks % j->chunks, group = task / j->blocks / j->chunks;
+    const npy_intp row = chunk * j->chunk, column = block * j->block;
+    const npy_intp rows = j->g.rows - row < j->chunk ? j->g.rows - row : j->chunk;
+    const npy_intp columns = j->total - column < j->block ? j->total - column : j->block;
+    if (j->kernels->compute(j, group, row, rows, column, columns) < 0) {
+        __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static npy_intp at_least_one(npy_intp n)
+{
+    return n > 1 ? n : 1;
+}
+
+static npy_intp cut(npy_intp n, npy_intp parts, npy_intp unit)
+{
+    return ((n + parts - 1) / parts + unit - 1) / unit * unit;
+}
+
+static int run(const ThnGather *given, int typenum)
+{
+    ThnGatherJob j = {.g = *given, .kernels = thn_gather_kernels(typenum)};
+    ThnGather *g = &j.g;
+    flatten(g);
+    const npy_intp mr = j.kernels->rows, nr = j.kernels->width;
+    j.taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
+    j.pixels = g->out[0] * g->out[1] * g->out[2];
+    j.total = j.pixels * g->images;
+    j.tap_parts = (j.taps + DEPTH * 3 / 2 - 1) / (DEPTH * 3 / 2);
+    j.slab_taps = (j.taps + j.tap_parts - 1) / j.tap_parts;
+    j.tap_parts = (j.taps + j.slab_taps - 1) / j.slab_taps;
+    const npy_intp most = j.tap_parts > 1 ? 1 : at_least_one(DEPTH / j.taps), parts = (g->channels + most - 1) / most;
+    j.slab_channels = (g->channels + parts - 1) / parts;
+    j.slabs = (g->channels + j.slab_channels - 1) / j.slab_channels * j.tap_parts;
+    j.panels = (g->rows + mr - 1) / mr;
+    /* Padding, and strides along rows, need a patch. */
+    j.direct = g->stride[2] == 1;
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        j.direct = j.direct && g->low[i] <= 0 &&
+                   (g->out[i] - 1) * g->stride[i] + (g->kernel[i] - 1) * g->dilation[i] - g->low[i] < g->in[i];
+    }
+    const double work = 2e-2 * (double)g->item / 4 * (double)j.total * (double)g->rows * (double)g->groups *
+                        (double)g->channels * (double)j.taps;
+    const npy_intp wanted = thn_worth(work, 16);
+    j.chunks = (g->rows + CHUNK - 1) / CHUNK;
+    j.blocks = (j.total + BLOCK - 1) / BLOCK;
+    /* Some tasks for each thread: by narrower blocks, then by fewer rows. */
+    while (j.blocks * j.chunks * g->groups < wanted && j.total / j.blocks > 3 * nr) {
+        j.blocks++;
+    }
+    while (j.blocks * j.chunks * g->groups < (wanted < 4 ? wanted : 4) && g->rows / j.chunks > 4 * mr) {
+        j.chunks++;
+    }
+    j.chunk = cut(g->rows, j.chunks, mr);
+    j.chunks = (g->rows + j.chunk - 1) / j.chunk;
+    j.block = cut(j.total, j.blocks, nr);
+    j.blocks = (j.total + j.block - 1) / j.block;
+    const npy_intp weights = g->groups * j.panels * mr * g->channels * j.taps;
+    j.packed = thn_pool_alloc((size_t)(weights * g->item));
+    if (!j.packed) {
+        return -1;
+    }
+    const npy_intp packing = thn_worth((double)weights, j.panels * g->groups);
+    j.pack_unit = at_least_one(j.panels * g->groups / packing);
+    j.pack_unit = j.pack_unit < j.panels ? j.pack_unit : j.panels;
+    thn_parallel((long)(g->groups * ((j.panels + j.pack_unit - 1) / j.pack_unit)), pack_task, &j);
+    thn_parallel((long)(j.blocks * j.chunks * g->groups), compute_task, &j);
+    thn_pool_free(j.packed);
+    return j.failed ? -1 : 0;
+}
+
+static double gather_cost(const ThnConv *c)
+{
+    if (c->unshared || c->direction == THN_CONV_WEIGHTS) {
+        return -1;
+    }
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        if (c->stride[i] > 127) {
+            return -1;
+        }
+    }
+    double products = thn_conv_products(c);
+    if (c->direction == THN_CONV_INPUTS) {
+        /* By image positions instead of output positions. */
+        for (int i = 0; i < THN_CONV_DIMS; i++) {
+            products *= (double)c->image[i] / (double)c->stride[i] / (double)c->top[i];
+        }
+    }
+    const double rows = (double)(c->direction == THN_CONV_FORWARD ? c->filters : c->channels) / (double)c->groups;
+    const double each = c->item == 4 ? 0.02 : 0.04;
+    return products * each * (1 + 4 / rows) + 1000;
+}
+
+static int gather_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
+{
+    const ThnConv *c = &p->conv;
+    ThnGather g;
+    if (c->direction == THN_CONV_FORWARD) {
+        g = forward(c, images, filters, top);
+        return run(&g, c->typenum);
+    }
+    for (npy_intp n = 0; n < c->stride[0] * c->stride[1] * c->stride[2]; n++) {
+        const npy_intp phase[] = {n / c->stride[2] / c->stride[1], n / c->stride[2] % c->stride[1], n % c->stride[2]};
+        const int found = phase_of(c, phase, images, filters, top, &g);
+        if (found < 0) {
+            zero(&g);
+        }
+        if (found > 0 && run(&g, c->typenum) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+const ThnConvAlgorithm thn_conv_gather = {"gather", gather_cost, NULL, gather_execute};

@@ -1,0 +1,58 @@
+/* Convolutions as products of packed matrices, of any direction that gathers: forward, and gradients of inputs phase by phase. */
+#ifndef THN_CONV_GATHER_H
+#define THN_CONV_GATHER_H
+
+#include "conv.h"
+
+/* out[b, g * rows + r, o] = sum over c, t of in[b, g * channels + c, o * stride + t * dilation - low] * weights[g, r, c, t].
+ * Strides in bytes; rows of `in` (the last dim) are contiguous. */
+typedef struct ThnGather {
+    int item;
+    npy_intp images, groups, rows, channels;          /* rows, channels: of a group */
+    npy_intp in[THN_CONV_DIMS], out[THN_CONV_DIMS], kernel[THN_CONV_DIMS];
+    npy_intp stride[THN_CONV_DIMS], dilation[THN_CONV_DIMS], low[THN_CONV_DIMS];
+    npy_intp in_strides[2 + THN_CONV_DIMS], out_strides[2 + THN_CONV_DIMS];
+    npy_intp weight_strides[3 + THN_CONV_DIMS];       /* row, channel, taps, group */
+    char *in_data, *out_data, *weights;
+} ThnGather;
+
+/* A part of the sum: channels [channel, channel + channels), taps [tap, tap + taps) of each. */
+typedef struct ThnSlab {
+    npy_intp channel, channels, tap, taps;
+} ThnSlab;
+
+/* How a gather is cut up. */
+typedef struct ThnGatherJob {
+    ThnGather g;
+    const struct ThnGatherKernels *kernels;
+    npy_intp taps, pixels, total;       /* of a filter; of an image; of all images */
+    npy_intp slabs, slab_channels, slab_taps, tap_parts;
+    npy_intp panels;                    /* of rows in a group */
+    npy_intp block, blocks;             /* columns of a block; blocks */
+    npy_intp chunk, chunks;             /* rows of a task, a multiple of a tile's; chunks */
+    npy_intp pack_unit;                 /* panels of rows a packing task takes */
+    char *packed;                       /* weights: group by group, slab by slab, panel by panel */
+    int direct;                         /* columns are read from the images themselves */
+    int failed;
+} ThnGatherJob;
+
+/* What is compiled for each processor and type. */
+typedef struct ThnGatherKernels {
+    int rows, width;                    /* of a tile */
+    void (*pack)(const ThnGatherJob *j, npy_intp group, npy_intp panel, npy_intp end);
+    /* -1: out of memory. */
+    int (*compute)(const ThnGatherJob *j, npy_intp group, npy_intp row, npy_intp rows, npy_intp column, npy_intp columns);
+} ThnGatherKernels;
+
+static inline ThnSlab thn_slab(const ThnGatherJob *j, npy_intp index)
+{
+    const npy_intp c = index / j->tap_parts * j->slab_channels, t = index % j->tap_parts * j->slab_taps;
+    const npy_intp nc = j->g.channels - c < j->slab_channels ? j->g.channels - c : j->slab_channels;
+    const npy_intp nt = j->taps - t < j->slab_taps ? j->taps - t : j->slab_taps;
+    return (ThnSlab){c, nc, t, nt};
+}
+
+/* For the processor that this runs on. */
+const ThnGatherKernels *thn_gather_kernels(int typenum);
+
+#endif
