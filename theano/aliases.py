@@ -58,6 +58,11 @@ NAMES: dict[str, dict[str, str]] = {
             "local_max_to_min local_reshape_dimshuffle"
         )
     },
+    "theano.tensor.signal.pool": {
+        "theano": "gof tensor theano",
+        "theano.gof.graph": "Variable",
+        "theano.gof.params_type": "ParamsType",
+    },
     "theano.tensor.var": {"theano.tensor.sharedvar": "TensorSharedVariable"},
     "theano.tensor.opt": {"theano": "theano"},
     "theano.sandbox.rng_mrg": {"theano": "theano"},
@@ -77,7 +82,8 @@ NAMES: dict[str, dict[str, str]] = {
 MODULES: dict[str, str] = {
     "theano": "d3viz ifelse misc sandbox scan_module typed_list tests version",
     "theano.gof": "cc cmodule callcache compilelock cop sched",
-    "theano.tensor": "blas_c blas_scipy fft io nlinalg opt_uncanonicalize shared_randomstreams slinalg tests utils",
+    "theano.tensor": "blas_c blas_scipy fft io nlinalg opt_uncanonicalize shared_randomstreams signal slinalg tests utils",
+    "theano.tensor.signal": "conv downsample pool tests",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import unittest
 from collections.abc import Callable
 from copy import copy, deepcopy
@@ -58,6 +59,27 @@ def fetch_seed(pseed: Any = None) -> Any:
         return int(seed)
     except ValueError:
         raise ValueError(f"config.unittests.rseed must be an integer or 'random', got {seed!r}") from None
+
+
+def custom_name_func(testcase_func: Callable[..., Any], param_num: Any, param: Any) -> str:
+    """Return the name of a parameterized test, made of its function's and of the arguments.
+
+    Parameters
+    ----------
+    testcase_func : callable
+    param_num
+        Not used.
+    param : parameterized.param
+        Anything with the arguments as `args`.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> def test_sum(): pass
+    >>> custom_name_func(test_sum, 0, SimpleNamespace(args=((2, 3), True)))
+    'test_sum__2_3__True'
+    """
+    return testcase_func.__name__ + "_" + re.sub("[^a-zA-Z0-9_]+", "_", "_".join(map(str, param.args)))
 
 
 def seed_rng(pseed: Any = None) -> Any:
