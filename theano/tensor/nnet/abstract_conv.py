@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from theano import aliases
+from theano.tensor.nnet import conv_rewriting as _conv_rewriting  # noqa: F401 (registers the rewrites)
 from theano.tensor.nnet.conv_ops import (
     AbstractConv,
     AbstractConv2d,
@@ -38,6 +40,17 @@ from theano.tensor.nnet.convolution import (
     separable_conv2d,
     separable_conv3d,
 )
+from theano.tensor.nnet.upsampling import (
+    bilinear_kernel_1D,
+    bilinear_kernel_2D,
+    bilinear_upsampling,
+    frac_bilinear_upsampling,
+)
+
+#: Whether SciPy's convolution can be had: nothing here needs it.
+imported_scipy_signal = True
+
+__getattr__, __dir__ = aliases.lazy(__name__)
 
 __all__ = [
     "AbstractConv",
@@ -52,6 +65,9 @@ __all__ = [
     "BaseAbstractConv",
     "assert_conv_shape",
     "assert_shape",
+    "bilinear_kernel_1D",
+    "bilinear_kernel_2D",
+    "bilinear_upsampling",
     "border_mode_to_pad",
     "causal_conv1d",
     "check_conv_gradinputs_shape",
@@ -62,6 +78,7 @@ __all__ = [
     "conv3d",
     "conv3d_grad_wrt_inputs",
     "conv3d_grad_wrt_weights",
+    "frac_bilinear_upsampling",
     "get_conv_gradinputs_shape",
     "get_conv_gradinputs_shape_1axis",
     "get_conv_gradweights_shape",

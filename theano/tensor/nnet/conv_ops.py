@@ -9,11 +9,14 @@ import numpy as np
 
 from theano.gof.graph import Apply
 from theano.tensor.conversion import NotScalarConstantError, as_tensor_variable, get_scalar_constant_value
+from theano.tensor.math import integer_dtypes
 from theano.tensor.nnet import conv_numpy
 from theano.tensor.nnet.conv_base import Convolution, Forward, GradientOfInputs, GradientOfWeights
 from theano.tensor.nnet.conv_shapes import assert_shape, get_conv_output_shape
-from theano.tensor.math import integer_dtypes
 from theano.tensor.var import TensorConstant
+
+#: What the original takes for integers.
+integer_types = (int, np.integer)
 
 
 def constant_shape(shape: Any, rank: int, name: str) -> tuple[int | None, ...]:
@@ -271,7 +274,8 @@ class AbstractConv2d(AbstractConv):
     """The convolution of two axes; its parameters are those of :class:`BaseAbstractConv`."""
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
-                 filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1, unshared: bool = False):  # fmt: skip
+                 filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+                 unshared: bool = False):  # fmt: skip
         super().__init__(2, imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared)
 
 
@@ -279,7 +283,8 @@ class AbstractConv2d_gradWeights(AbstractConv_gradWeights):
     """The gradient of :class:`AbstractConv2d` with respect to the filters, with its parameters."""
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
-                 filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1, unshared: bool = False):  # fmt: skip
+                 filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+                 unshared: bool = False):  # fmt: skip
         super().__init__(2, imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared)
 
 
@@ -287,7 +292,8 @@ class AbstractConv2d_gradInputs(AbstractConv_gradInputs):
     """The gradient of :class:`AbstractConv2d` with respect to the images, with its parameters."""
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
-                 filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1, unshared: bool = False):  # fmt: skip
+                 filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+                 unshared: bool = False):  # fmt: skip
         super().__init__(2, imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared)
 
 

@@ -47,7 +47,8 @@ def _lengths(shape: Any, convdim: int, name: str) -> list[Any]:
 
 
 def _grad_wrt_inputs(convdim: int, output_grad: Any, filters: Any, input_shape: Any, filter_shape: Any, border_mode: Any,
-                     subsample: Any, filter_flip: bool, filter_dilation: Any, num_groups: int, **unshared: bool) -> Any:  # fmt: skip
+                     subsample: Any, filter_flip: bool, filter_dilation: Any, num_groups: int,
+                     **unshared: bool) -> Any:  # fmt: skip
     filters, output_grad = as_tensor_variable(filters), as_tensor_variable(output_grad)
     if input_shape is None:
         if any(s != 1 for s in subsample):
@@ -66,7 +67,8 @@ def _grad_wrt_inputs(convdim: int, output_grad: Any, filters: Any, input_shape: 
 
 
 def _grad_wrt_weights(convdim: int, input: Any, output_grad: Any, filter_shape: Any, input_shape: Any, border_mode: Any,
-                      subsample: Any, filter_flip: bool, filter_dilation: Any, num_groups: int, **unshared: bool) -> Any:  # fmt: skip
+                      subsample: Any, filter_flip: bool, filter_dilation: Any, num_groups: int,
+                      **unshared: bool) -> Any:  # fmt: skip
     op = conv_ops.of_direction("filters", convdim)(
         imshp=_constants(input_shape), kshp=_constants(filter_shape), border_mode=border_mode, subsample=subsample,
         filter_flip=filter_flip, filter_dilation=filter_dilation, num_groups=num_groups, **unshared,
@@ -437,7 +439,8 @@ def separable_conv3d(input: Any, depthwise_filters: Any, pointwise_filters: Any,
 
 
 def causal_conv1d(input: Any, filters: Any, filter_shape: Any, input_shape: Any = None, subsample: int = 1,
-                  filter_flip: bool = True, filter_dilation: int = 1, num_groups: int = 1, unshared: bool = False) -> Any:  # fmt: skip
+                  filter_flip: bool = True, filter_dilation: int = 1, num_groups: int = 1,
+                  unshared: bool = False) -> Any:  # fmt: skip
     """Convolve sequences so that no output depends on later inputs, as WaveNet does (https://arxiv.org/abs/1609.03499, 2.1).
 
     Parameters

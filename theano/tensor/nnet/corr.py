@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from theano import aliases
 from theano.gof.graph import Apply
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.math import cast, discrete_dtypes
 from theano.tensor.nnet.conv_base import Convolution, Forward, GradientOfInputs, GradientOfWeights
 from theano.tensor.var import TensorConstant
 
+__getattr__, __dir__ = aliases.lazy(__name__)
+
 
 class Correlation(Convolution):
     """Base of the Ops that compute cross-correlations and their gradients."""
 
     __props__ = ("border_mode", "subsample", "filter_dilation", "num_groups", "unshared", "filter_flip")
+
+    def __str__(self) -> str:
+        flip = ", flipped" if self.filter_flip else ""
+        return (
+            f"{type(self).__name__}{{{self.border_mode}, {self.subsample}, {self.filter_dilation}, {self.num_groups}"
+            f" {self.unshared}{flip}}}"
+        )
 
     #: The classes that give 'top', 'filters' and 'image'.
     family: dict[str, Any]

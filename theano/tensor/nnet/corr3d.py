@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from theano import aliases
 from theano.tensor.nnet.conv_base import Forward
 from theano.tensor.nnet.corr import Correlation, CorrelationGradInputs, CorrelationGradWeights
+
+__getattr__, __dir__ = aliases.lazy(__name__)
 
 
 class BaseCorr3dMM(Correlation):
