@@ -1,9 +1,10 @@
 /* The choice of an algorithm, and plans that are kept; see conv.h. */
 #include "conv.h"
+#include "conv_winograd.h"
 #include "pool.h"
 #include "threads.h"
 
-const ThnConvAlgorithm *const thn_conv_algorithms[] = {&thn_conv_simple, &thn_conv_gather, NULL};
+const ThnConvAlgorithm *const thn_conv_algorithms[] = {&thn_conv_simple, &thn_conv_gather, &thn_conv_winograd, NULL};
 
 static const ThnConvAlgorithm *preferred;
 

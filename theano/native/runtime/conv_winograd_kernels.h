@@ -1,0 +1,280 @@
+/* The kernels that conv_winograd.h describes, for one element type, vector length and tile. Included several times, with
+ *
+ *     T       element type               LANES   elements of a vector, a multiple of 4
+ *     INDEX   an integer as long          M       length of a tile of results: 2 or 4
+ *     TARGET  attributes of functions    NAME(x) makes names of this inclusion
+ *
+ * F(2, 3) has the points 0, 1, -1 and infinity, F(4, 3) and F(3, 4) have 0, PA, -PA, PB, -PB and infinity. PA = 3/4 and
+ * PB = 3/2 give, with random numbers, half the error of 1 and 2, and are exact. */
+#ifndef PA
+#define PA 0.75
+#define PB 1.5
+#define AA (PA * PA)
+#define BB (PB * PB)
+/* The products of the differences from the other points, inverted. */
+#define NA (1 / (2 * AA * (AA - BB)))
+#define NB (1 / (2 * BB * (BB - AA)))
+#endif
+#define N (M + 2)
+#define PANEL (2 * LANES)
+
+typedef T NAME(V) __attribute__((vector_size(LANES * sizeof(T))));
+typedef T NAME(Q) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef T NAME(W) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef INDEX NAME(Order) __attribute__((vector_size(4 * sizeof(T))));
+#define V NAME(V)
+#define Q NAME(Q)
+#define W NAME(W)
+#define EACH(i, n) _Pragma("GCC unroll 8") for (int i = 0; i < (n); i++)
+#define INLINE TARGET static inline __attribute__((always_inline))
+
+/* Four rows of four into four columns. */
+#define TRANSPOSE(a, b, c, d, x0, x1, x2, x3)                                        \
+    do {                                                                             \
+        const Q ab = __builtin_shuffle(a, b, (NAME(Order)){0, 4, 1, 5});                 \
+        const Q cd = __builtin_shuffle(c, d, (NAME(Order)){0, 4, 1, 5});                 \
+        const Q ab_ = __builtin_shuffle(a, b, (NAME(Order)){2, 6, 3, 7});                \
+        const Q cd_ = __builtin_shuffle(c, d, (NAME(Order)){2, 6, 3, 7});                \
+        x0 = __builtin_shuffle(ab, cd, (NAME(Order)){0, 1, 4, 5});                       \
+        x1 = __builtin_shuffle(ab, cd, (NAME(Order)){2, 3, 6, 7});                       \
+        x2 = __builtin_shuffle(ab_, cd_, (NAME(Order)){0, 1, 4, 5});                     \
+        x3 = __builtin_shuffle(ab_, cd_, (NAME(Order)){2, 3, 6, 7});                     \
+    } while (0)
+
+/* One dim of a transform of images: N values `step` apart to N values; y may be x. */
+#if M == 4
+#define IMAGE_LINE(x, y, step)                                                                             \
+    do {                                                                                                   \
+        const V e = x[4 * (step)] - (T)BB * x[2 * (step)], f = x[3 * (step)] - (T)BB * x[step];            \
+        const V g = x[4 * (step)] - (T)AA * x[2 * (step)], h = x[3 * (step)] - (T)AA * x[step];            \
+        const V first = x[4 * (step)] + (T)(AA * BB) * x[0] - (T)(AA + BB) * x[2 * (step)];                \
+        const V last = x[5 * (step)] + (T)(AA * BB) * x[step] - (T)(AA + BB) * x[3 * (step)];              \
+        y[0] = first;                                                                                      \
+        y[step] = e + (T)PA * f;                                                                           \
+        y[2 * (step)] = e - (T)PA * f;                                                                     \
+        y[3 * (step)] = g + (T)PB * h;                                                                     \
+        y[4 * (step)] = g - (T)PB * h;                                                                     \
+        y[5 * (step)] = last;                                                                              \
+    } while (0)
+#else
+#define IMAGE_LINE(x, y, step)                                                                                 \
+    do {                                                                                                       \
+        const V first = x[0] - x[2 * (step)], a = x[step] + x[2 * (step)];                                     \
+        const V b = x[2 * (step)] - x[step], last = x[step] - x[3 * (step)];                                   \
+        y[0] = first;                                                                                          \
+        y[step] = a;                                                                                           \
+        y[2 * (step)] = b;                                                                                     \
+        y[3 * (step)] = last;                                                                                  \
+    } while (0)
+#endif
+
+/* One vector of tiles or channels: each lane's N rows of N values begin at at[lane], `row` bytes apart. */
+INLINE void NAME(image_vector)(const char *const *at, npy_intp row, T *restrict out, npy_intp apart)
+{
+    V d[N * N];
+    T *flat = (T *)d;
+    for (int q = 0; q < LANES; q += 4) {
+        EACH(r, N) {
+            const T *rows[4];
+            EACH(i, 4) rows[i] = (const T *)(at[q + i] + r * row);
+            T *to = flat + r * N * LANES + q;
+            Q x[4];
+            TRANSPOSE(*(const Q *)rows[0], *(const Q *)rows[1], *(const Q *)rows[2], *(const Q *)rows[3], x[0], x[1], x[2], x[3]);
+            EACH(j, 4) *(Q *)(to + j * LANES) = x[j];
+            if (N == 6) {
+                const Q a = *(const Q *)(rows[0] + 2), b = *(const Q *)(rows[1] + 2);
+                const Q c = *(const Q *)(rows[2] + 2), e = *(const Q *)(rows[3] + 2);
+                TRANSPOSE(a, b, c, e, x[0], x[1], x[2], x[3]);
+                *(Q *)(to + (N - 2) * LANES) = x[2];
+                *(Q *)(to + (N - 1) * LANES) = x[3];
+            }
+        }
+    }
+    EACH(j, N) IMAGE_LINE((d + j), (d + j), N);
+    EACH(i, N) {
+        V y[N];
+        IMAGE_LINE((d + i * N), y, 1);
+        EACH(j, N) *(V *)(out + (i * N + j) * apart) = y[j];
+    }
+}
+
+TARGET static void NAME(image)(const char *const *at, npy_intp row, void *out, npy_intp apart)
+{
+    NAME(image_vector)(at, row, out, apart);
+    NAME(image_vector)(at + LANES, row, (T *)out + LANES, apart);
+}
+
+/* G: R values `step` apart to N that are `to` apart. */
+#if M == 4
+#define KERNEL_LINE(R, x, y, step, to)                                                                     \
+    do {                                                                                                   \
+        const W even_a = x[0] * (T)NA + x[2 * (step)] * (T)(NA * AA), even_b = x[0] * (T)NB + x[2 * (step)] * (T)(NB * BB); \
+        W odd_a = x[step] * (T)(NA * PA), odd_b = x[step] * (T)(NB * PB);                                  \
+        if (R == 4) {                                                                                      \
+            odd_a += x[(R - 1) * (step)] * (T)(NA * AA * PA);                                              \
+            odd_b += x[(R - 1) * (step)] * (T)(NB * BB * PB);                                              \
+        }                                                                                                  \
+        y[0] = x[0] * (T)(1 / (AA * BB));                                                                  \
+        y[to] = even_a + odd_a;                                                                            \
+        y[2 * (to)] = even_a - odd_a;                                                                      \
+        y[3 * (to)] = even_b + odd_b;                                                                      \
+        y[4 * (to)] = even_b - odd_b;                                                                      \
+        y[5 * (to)] = x[(R - 1) * (step)];                                                                 \
+    } while (0)
+#else
+#define KERNEL_LINE(R, x, y, step, to)                                                                         \
+    do {                                                                                                       \
+        const W even = x[0] + x[2 * (step)];                                                                   \
+        y[0] = x[0];                                                                                           \
+        y[to] = (even + x[step]) * (T)0.5;                                                                     \
+        y[2 * (to)] = (even - x[step]) * (T)0.5;                                                               \
+        y[3 * (to)] = x[2 * (step)];                                                                           \
+    } while (0)
+#endif
+
+/* Eight filters of R x R, g[tap][8], to their points. */
+#define KERNEL(FUNCTION, R)                                            \
+    INLINE void FUNCTION(const W *g, T *restrict out, npy_intp apart)  \
+    {                                                                  \
+        W d[N * R];                                                    \
+        EACH(j, R) KERNEL_LINE(R, (g + j), (d + j), R, R);             \
+        EACH(i, N) {                                                   \
+            W y[N];                                                    \
+            KERNEL_LINE(R, (d + i * R), y, 1, 1);                      \
+            EACH(j, N) *(W *)(out + (i * N + j) * apart) = y[j];       \
+        }                                                              \
+    }
+KERNEL(NAME(filter_vector), 3)
+
+TARGET static void NAME(filter)(const void *g, void *out, npy_intp apart)
+{
+    NAME(filter_vector)(g, out, apart);
+}
+
+#if M == 4
+KERNEL(NAME(top_vector), 4)
+
+TARGET static void NAME(top)(const char *const *at, npy_intp row, void *out, npy_intp apart)
+{
+    W g[16];
+    for (int q = 0; q < 8; q += 4) {
+        EACH(r, 4) {
+            Q x[4];
+            TRANSPOSE(*(const Q *)(at[q] + r * row), *(const Q *)(at[q + 1] + r * row), *(const Q *)(at[q + 2] + r * row),
+                      *(const Q *)(at[q + 3] + r * row), x[0], x[1], x[2], x[3]);
+            EACH(j, 4) *(Q *)((T *)(g + r * 4 + j) + q) = x[j];
+        }
+    }
+    NAME(top_vector)(g, out, apart);
+}
+#endif
+
+/* A: N values `step` apart to TO that are `to` apart: M, or 3 where tiles of 4 are summed over. */
+#if M == 4
+#define RESULT_LINE(TO, x, y, step, to)                                                                    \
+    do {                                                                                                   \
+        const V s = x[step] + x[2 * (step)], gap = x[step] - x[2 * (step)];                                \
+        const V u = x[3 * (step)] + x[4 * (step)], v = x[3 * (step)] - x[4 * (step)];                      \
+        y[0] = x[0] + s + u;                                                                               \
+        y[to] = (T)PA * gap + (T)PB * v;                                                                   \
+        if (TO == 4) {                                                                                     \
+            y[2 * (to)] = (T)AA * s + (T)BB * u;                                                           \
+            y[(TO - 1) * (to)] = (T)(AA * PA) * gap + (T)(BB * PB) * v + x[5 * (step)];                    \
+        } else {                                                                                           \
+            y[2 * (to)] = (T)AA * s + (T)BB * u + x[5 * (step)];                                           \
+        }                                                                                                  \
+    } while (0)
+#else
+#define RESULT_LINE(TO, x, y, step, to)                                                                        \
+    do {                                                                                                       \
+        y[0] = x[0] + x[step] + x[2 * (step)];                                                                 \
+        y[to] = x[step] - x[2 * (step)] - x[3 * (step)];                                                       \
+    } while (0)
+#endif
+
+/* One vector of products to TO x TO results: out[result][lane]. */
+#define RESULT(FUNCTION, TO)                                                                         \
+    INLINE void FUNCTION(const T *restrict m, npy_intp apart, V *restrict out)                       \
+    {                                                                                                \
+        V d[TO * N];                                                                                 \
+        EACH(j, N) {                                                                                 \
+            V x[N];                                                                                  \
+            EACH(i, N) x[i] = *(const V *)(m + (i * N + j) * apart);                                 \
+            RESULT_LINE(TO, x, (d + j), 1, N);                                                       \
+        }                                                                                            \
+        EACH(i, TO) RESULT_LINE(TO, (d + i * N), (out + i * TO), 1, 1);                              \
+    }
+RESULT(NAME(result_vector), M)
+#if M == 4
+RESULT(NAME(taps_vector), 3)
+
+TARGET static void NAME(taps)(const void *m, npy_intp apart, void *taps)
+{
+    V y[9];
+    for (int half = 0; half < 2; half++) {
+        NAME(taps_vector)((const T *)m + half * LANES, apart, y);
+        EACH(i, 9) *(V *)((T *)taps + i * PANEL + half * LANES) = y[i];
+    }
+}
+#endif
+
+TARGET static void NAME(result)(const void *m, npy_intp apart, char *const *at, const npy_intp *row)
+{
+    for (int half = 0; half < 2; half++, at += LANES, row += LANES) {
+        V y[M * M];
+        NAME(result_vector)((const T *)m + half * LANES, apart, y);
+        const T *flat = (const T *)y;
+        for (int q = 0; q < LANES; q += 4) {
+            EACH(i, M) {
+#if M == 4
+                const T *from = flat + i * 4 * LANES + q;
+                Q x[4];
+                TRANSPOSE(*(const Q *)from, *(const Q *)(from + LANES), *(const Q *)(from + 2 * LANES),
+                          *(const Q *)(from + 3 * LANES), x[0], x[1], x[2], x[3]);
+                EACH(j, 4) *(Q *)(at[q + j] + i * row[q + j]) = x[j];
+#else
+                EACH(j, 4) {
+                    T *to = (T *)(at[q + j] + i * row[q + j]);
+                    to[0] = flat[(i * 2) * LANES + q + j];
+                    to[1] = flat[(i * 2 + 1) * LANES + q + j];
+                }
+#endif
+            }
+        }
+    }
+}
+
+#if M == 4
+TARGET static void NAME(multiply)(npy_intp depth, const void *a_, const void *b_, void *out_, npy_intp apart, int add)
+{
+    const T *restrict a = a_, *restrict b = b_;
+    T *restrict out = out_;
+    V s[THN_WINOGRAD_ROWS][2];
+    EACH(i, THN_WINOGRAD_ROWS) EACH(j, 2) s[i][j] = (V){0};
+    for (npy_intp k = 0; k < depth; k++, a += THN_WINOGRAD_ROWS, b += PANEL) {
+        const V b0 = *(const V *)b, b1 = *(const V *)(b + LANES);
+        EACH(i, THN_WINOGRAD_ROWS) {
+            s[i][0] += a[i] * b0;
+            s[i][1] += a[i] * b1;
+        }
+    }
+    EACH(i, THN_WINOGRAD_ROWS) EACH(j, 2) {
+        V *to = (V *)(out + i * apart + j * LANES);
+        *to = add ? *to + s[i][j] : s[i][j];
+    }
+}
+#endif
+
+#undef N
+#undef PANEL
+#undef V
+#undef Q
+#undef W
+#undef EACH
+#undef INLINE
+#undef TRANSPOSE
+#undef IMAGE_LINE
+#undef KERNEL_LINE
+#undef KERNEL
+#undef RESULT_LINE
+#undef RESULT

@@ -1,0 +1,217 @@
+/* F(3x3, 4x4): gradients with respect to filters of 3x3, for conv_winograd.c.
+ *
+ * Tiles of 4x4 results take the part of filters. At each point, what is summed over the tiles of all images is a product of
+ * matrices, filters by tiles and tiles by channels: it is added up for blocks of rows of tiles, always in the same order. */
+#include "conv_winograd.h"
+#include "plan.h"
+#include "pool.h"
+
+#define TILE 4
+#define POINTS 36
+
+/* One group of a convolution. */
+typedef struct {
+    const ThnConv *c;
+    const ThnWinogradKernels *k;
+    char *images, *filters, *top;
+    npy_intp channels, count;             /* of the group: channels, filters */
+    npy_intp across, down, rows;          /* tiles of a row, rows of an image, of all images */
+    npy_intp block;                       /* rows of tiles in a block */
+    npy_intp channel_panels, filter_panels;
+    npy_intp filter_panel, image_apart, top_apart, sum_apart;
+    char *image_points, *top_points, *sums;
+    npy_intp row;                         /* the first of the block */
+    npy_intp depth;                       /* tiles of the block */
+    atomic_int failed;
+} Job;
+
+static void describe(Job *j, const ThnConv *c)
+{
+    j->c = c;
+    j->k = thn_winograd_kernels(c->typenum, TILE);
+    j->channels = c->channels / c->groups;
+    j->count = c->filters / c->groups;
+    j->across = (c->top[2] + TILE - 1) / TILE;
+    j->down = (c->top[1] + TILE - 1) / TILE;
+    j->rows = c->batch * j->down;
+    j->channel_panels = (j->channels + j->k->panel - 1) / j->k->panel;
+    j->filter_panels = (j->count + THN_WINOGRAD_ROWS - 1) / THN_WINOGRAD_ROWS;
+    /* Many sums need many products for each time they are read. */
+    const npy_intp size = POINTS * j->channels * j->count * c->item, most = size < 1 << 21 ? 64 : size < 1 << 24 ? 112 : 192;
+    j->block = most / j->across > 0 ? most / j->across : 1;
+    j->block = j->block < j->rows ? j->block : j->rows;
+    const npy_intp line = 64 / c->item, tiles = j->block * j->across;
+    j->filter_panel = tiles * THN_WINOGRAD_ROWS + 2; /* the last vector of a panel is longer than it */
+    j->top_apart = j->filter_panels * j->filter_panel + line;
+    j->image_apart = j->channel_panels * j->k->panel * tiles + line;
+    j->sum_apart = j->filter_panels * j->channel_panels * THN_WINOGRAD_ROWS * j->k->panel + line;
+}
+
+/* A panel of channels for all tiles of the block. */
+static int image_panel(const Job *j, npy_intp number)
+{
+    const ThnConv *c = j->c;
+    const npy_intp panel = j->k->panel, item = c->item, width = j->across * TILE + 2, plane = 6 * width * item;
+    const npy_intp first = number * panel, n = j->channels - first < panel ? j->channels - first : panel;
+    char *padded = thn_pool_alloc((size_t)(panel * plane));
+    if (!padded) {
+        return -1;
+    }
+    memset(padded + n * plane, 0, (size_t)((panel - n) * plane));
+    char *to = j->image_points + number * panel * j->block * j->across * item;
+    const npy_intp end = j->row + j->block < j->rows ? j->row + j->block : j->rows;
+    for (npy_intp r = j->row; r < end; r++) {
+        const char *image = j->images + r / j->down * c->image_strides[0] + first * c->image_strides[1];
+        for (npy_intp l = 0; l < n; l++) {
+            thn_winograd_rows((int)item, image + l * c->image_strides[1], c->image_strides[3], c->image + 1,
+                              r % j->down * TILE - c->low[1], -c->low[2], 6, width, padded + l * plane);
+        }
+        for (npy_intp x = 0; x < j->across; x++, to += panel * item) {
+            const char *at[THN_WINOGRAD_MOST_COLUMNS];
+            for (npy_intp l = 0; l < panel; l++) {
+                at[l] = padded + l * plane + x * TILE * item;
+            }
+            j->k->image(at, width * item, to, j->image_apart);
+        }
+    }
+    thn_pool_free(padded);
+    return 0;
+}
+
+/* A panel of filters for all tiles of the block. */
+static int top_panel(const Job *j, npy_intp number)
+{
+    const ThnConv *c = j->c;
+    const npy_intp item = c->item, width = j->across * TILE, plane = TILE * width * item, first = number * THN_WINOGRAD_ROWS;
+    const npy_intp n = j->count - first < THN_WINOGRAD_ROWS ? j->count - first : THN_WINOGRAD_ROWS;
+    char *padded = thn_pool_alloc((size_t)(8 * plane));
+    if (!padded) {
+        return -1;
+    }
+    memset(padded + n * plane, 0, (size_t)((8 - n) * plane));
+    char *to = j->top_points + number * j->filter_panel * item;
+    const npy_intp end = j->row + j->block < j->rows ? j->row + j->block : j->rows;
+    for (npy_intp r = j->row; r < end; r++) {
+        const char *top = j->top + r / j->down * c->top_strides[0] + first * c->top_strides[1];
+        for (npy_intp l = 0; l < n; l++) {
+            thn_winograd_rows((int)item, top + l * c->top_strides[1], c->top_strides[3], c->top + 1, r % j->down * TILE, 0, TILE,
+                              width, padded + l * plane);
+        }
+        for (npy_intp x = 0; x < j->across; x++, to += THN_WINOGRAD_ROWS * item) {
+            const char *at[8];
+            for (int l = 0; l < 8; l++) {
+                at[l] = padded + l * plane + x * TILE * item;
+            }
+            j->k->top(at, width * item, to, j->top_apart);
+        }
+    }
+    thn_pool_free(padded);
+    return 0;
+}
+
+static void transform_task(void *ctx, long task)
+{
+    Job *j = ctx;
+    if (task < j->channel_panels ? image_panel(j, task) : top_panel(j, task - j->channel_panels)) {
+        atomic_store(&j->failed, 1);
+    }
+}
+
+static void point_task(void *ctx, long point)
+{
+    const Job *j = ctx;
+    const npy_intp panel = j->k->panel, item = j->c->item, tiles = j->block * j->across;
+    const char *a = j->top_points + point * j->top_apart * item, *b = j->image_points + point * j->image_apart * item;
+    char *sums = j->sums + point * j->sum_apart * item;
+    for (npy_intp p = 0; p < j->channel_panels; p++) {
+        for (npy_intp f = 0; f < j->filter_panels; f++) {
+            j->k->multiply(j->depth, a + f * j->filter_panel * item, b + p * panel * tiles * item,
+                           sums + (f * j->channel_panels + p) * THN_WINOGRAD_ROWS * panel * item, panel, j->row > 0);
+        }
+    }
+}
+
+static void taps_task(void *ctx, long number)
+{
+    const Job *j = ctx;
+    const ThnConv *c = j->c;
+    const npy_intp panel = j->k->panel, item = c->item, *s = c->filter_strides;
+    double taps[9 * THN_WINOGRAD_MOST_COLUMNS] __attribute__((aligned(64)));
+    for (npy_intp r = 0; r < THN_WINOGRAD_ROWS && number * THN_WINOGRAD_ROWS + r < j->count; r++) {
+        char *filter = j->filters + (number * THN_WINOGRAD_ROWS + r) * s[0];
+        for (npy_intp p = 0; p < j->channel_panels; p++) {
+            const npy_intp n = j->channels - p * panel < panel ? j->channels - p * panel : panel;
+            j->k->taps(j->sums + ((number * j->channel_panels + p) * THN_WINOGRAD_ROWS + r) * panel * item, j->sum_apart, taps);
+            for (npy_intp l = 0; l < n; l++) {
+                char *to = filter + (p * panel + l) * s[1];
+                for (int i = 0; i < 9; i++) {
+                    char *tap = to + i / 3 * s[3] + i % 3 * s[4];
+                    if (item == 4) {
+                        *(float *)tap = ((const float *)taps)[i * panel + l];
+                    } else {
+                        *(double *)tap = taps[i * panel + l];
+                    }
+                }
+            }
+        }
+    }
+}
+
+static void each(int many, npy_intp n, thn_task_fn task, Job *j)
+{
+    if (many) {
+        thn_parallel((long)n, task, j);
+        return;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        task(j, (long)i);
+    }
+}
+
+static void one_group(Job *j, int many)
+{
+    for (j->row = 0; j->row < j->rows; j->row += j->block) {
+        j->depth = (j->rows - j->row < j->block ? j->rows - j->row : j->block) * j->across;
+        each(many, j->channel_panels + j->filter_panels, transform_task, j);
+        if (atomic_load(&j->failed)) {
+            return;
+        }
+        each(many, POINTS, point_task, j);
+    }
+    each(many, j->filter_panels, taps_task, j);
+}
+
+int thn_winograd_weights(const ThnConvPlan *p, char *images, char *filters, char *top)
+{
+    const ThnConv *c = &p->conv;
+    Job j = {0};
+    describe(&j, c);
+    j.image_points = thn_pool_alloc((size_t)(POINTS * j.image_apart * c->item));
+    j.top_points = thn_pool_alloc((size_t)((POINTS * j.top_apart + 8) * c->item));
+    j.sums = thn_pool_alloc((size_t)(POINTS * j.sum_apart * c->item));
+    if (!j.image_points || !j.top_points || !j.sums) {
+        atomic_store(&j.failed, 1);
+    }
+    for (npy_intp g = 0; g < c->groups && !atomic_load(&j.failed); g++) {
+        j.images = images + g * j.channels * c->image_strides[1];
+        j.top = top + g * j.count * c->top_strides[1];
+        j.filters = filters + g * j.count * c->filter_strides[0];
+        one_group(&j, thn_worth(p->cost, 16) > 1);
+    }
+    thn_pool_free(j.image_points);
+    thn_pool_free(j.top_points);
+    thn_pool_free(j.sums);
+    return atomic_load(&j.failed) ? -1 : 0;
+}
+
+double thn_winograd_weights_cost(const ThnConv *c)
+{
+    Job j = {0};
+    describe(&j, c);
+    const double scale = c->item == 4 ? 1 : 2, tiles = (double)(j.rows * j.across);
+    const double rows = (double)(j.filter_panels * THN_WINOGRAD_ROWS), columns = (double)(j.channel_panels * j.k->panel);
+    const double products = POINTS * rows * columns * tiles * 0.023;
+    const double transforms = POINTS * tiles * (columns * 0.45 + rows * 0.4);
+    const double sums = POINTS * rows * columns * (0.5 + 0.2 * (double)(j.rows / j.block));
+    return (double)c->groups * scale * (products + transforms + sums) + 3000;
+}
