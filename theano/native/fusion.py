@@ -169,7 +169,9 @@ class Group:
             goals = self.goals.get(node)
             if goals and self.reduced not in goals:
                 return False
-            if self._stage(node) and not (self._has_stages() and self._walks_rows(node)):
+            if self._stage(node) and not self._has_stages():
+                return False
+            if any(v in self.per_row for v in node.inputs) and not self._walks_rows(node):
                 return False
         return self._memory_allows(node, fresh)
 

@@ -253,6 +253,9 @@ class RowPlan:
                 # Nothing of the input may be wanted after it is overwritten.
                 if self._loaded_at.get(alias, -1) in range(place.stage + 1):
                     target = self.inputs.index(alias)
+                    # One value a row, where a row has one element, is read as such and not overwritten.
+                    if any(self._operands[target].broadcast):
+                        target = -1
             self._outputs.append(ir.Output(variable.type.dtype, self._dims(variable), target))
         every = [0] * self.rank
         for dim, axis in enumerate(self.axes):
