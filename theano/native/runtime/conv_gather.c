@@ -15,93 +15,8 @@
 #define BLOCK 240   /* columns of a block, about */
 #define CHUNK 256   /* rows of a task, at most */
 
-typedef float F4 __attribute__((vector_size(16)));
-typedef float F4U __attribute__((vector_size(16), aligned(4)));
-typedef double D2 __attribute__((vector_size(16)));
-typedef double D2U __attribute__((vector_size(16), aligned(8)));
-
-#define TARGET
-#define T float
-#define V F4
-#define VU F4U
-#define LANES 4
-#define MR 4
-#define NV 3
-#define NAME(x) x##_f4_128
-#include "conv_gather_kernels.h"
-#define T double
-#define V D2
-#define VU D2U
-#define LANES 2
-#define MR 4
-#define NV 3
-#define NAME(x) x##_f8_128
-#include "conv_gather_kernels.h"
-#undef TARGET
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_WIDE 1
-typedef float F8 __attribute__((vector_size(32)));
-typedef float F8U __attribute__((vector_size(32), aligned(4)));
-typedef double D4 __attribute__((vector_size(32)));
-typedef double D4U __attribute__((vector_size(32), aligned(8)));
-typedef float F16 __attribute__((vector_size(64)));
-typedef float F16U __attribute__((vector_size(64), aligned(4)));
-typedef double D8 __attribute__((vector_size(64)));
-typedef double D8U __attribute__((vector_size(64), aligned(8)));
-
-#define TARGET __attribute__((target("avx2,fma")))
-#define T float
-#define V F8
-#define VU F8U
-#define LANES 8
-#define MR 4
-#define NV 3
-#define NAME(x) x##_f4_256
-#include "conv_gather_kernels.h"
-#define T double
-#define V D4
-#define VU D4U
-#define LANES 4
-#define MR 4
-#define NV 3
-#define NAME(x) x##_f8_256
-#include "conv_gather_kernels.h"
-#undef TARGET
-
-#define TARGET __attribute__((target("avx512f,fma")))
-#define T float
-#define V F16
-#define VU F16U
-#define LANES 16
-#define MR 8
-#define NV 3
-#define NAME(x) x##_f4_512
-#include "conv_gather_kernels.h"
-#define T double
-#define V D8
-#define VU D8U
-#define LANES 8
-#define MR 8
-#define NV 3
-#define NAME(x) x##_f8_512
-#include "conv_gather_kernels.h"
-#undef TARGET
-#endif
-
-const ThnGatherKernels *thn_gather_kernels(int typenum)
-{
-    const int single = typenum == NPY_FLOAT;
-#ifdef HAVE_WIDE
-    if (__builtin_cpu_supports("avx512f")) {
-        return single ? &kernels_f4_512 : &kernels_f8_512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return single ? &kernels_f4_256 : &kernels_f8_256;
-    }
-#endif
-    return single ? &kernels_f4_128 : &kernels_f8_128;
-}
+#define KERNELS "conv_gather_kernels.h"
+#include "conv_variants.h"
 
 /* ---- from a convolution to gathers */
 
@@ -125,6 +40,16 @@ static void flatten(ThnGather *g)
     }
 }
 
+int thn_gather_direct(const ThnGather *g)
+{
+    int direct = g->stride[2] == 1;
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        direct = direct && g->low[i] <= 0 &&
+                 (g->out[i] - 1) * g->stride[i] + (g->kernel[i] - 1) * g->dilation[i] - g->low[i] < g->in[i];
+    }
+    return direct;
+}
+
 static npy_intp gcd(npy_intp a, npy_intp b)
 {
     while (b) {
@@ -135,7 +60,7 @@ static npy_intp gcd(npy_intp a, npy_intp b)
     return a;
 }
 
-static ThnGather forward(const ThnConv *c, char *images, char *filters, char *top)
+ThnGather thn_gather_forward(const ThnConv *c, char *images, char *filters, char *top)
 {
     ThnGather g = {.item = c->item, .images = c->batch, .groups = c->groups, .rows = c->filters / c->groups,
                    .channels = c->channels / c->groups, .in_data = images, .out_data = top, .weights = filters};
@@ -151,6 +76,7 @@ static ThnGather forward(const ThnConv *c, char *images, char *filters, char *to
     memcpy(g.out_strides, c->top_strides, sizeof g.out_strides);
     memcpy(g.weight_strides, c->filter_strides, sizeof c->filter_strides);
     g.weight_strides[5] = g.rows * c->filter_strides[0];
+    flatten(&g);
     return g;
 }
 
@@ -191,6 +117,7 @@ static int phase_of(const ThnConv *c, const npy_intp *phase, char *images, char 
         g->weight_strides[i] = c->filter_strides[1 - i];
     }
     g->weight_strides[5] = g->channels * c->filter_strides[0];
+    flatten(g);
     return found;
 }
 
@@ -240,9 +167,8 @@ static npy_intp cut(npy_intp n, npy_intp parts, npy_intp unit)
 
 static int run(const ThnGather *given, int typenum)
 {
-    ThnGatherJob j = {.g = *given, .kernels = thn_gather_kernels(typenum)};
-    ThnGather *g = &j.g;
-    flatten(g);
+    ThnGatherJob j = {.g = *given, .kernels = VARIANT(kernels, typenum)};
+    const ThnGather *g = &j.g;
     const npy_intp mr = j.kernels->rows, nr = j.kernels->width;
     j.taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
     j.pixels = g->out[0] * g->out[1] * g->out[2];
@@ -254,12 +180,7 @@ static int run(const ThnGather *given, int typenum)
     j.slab_channels = (g->channels + parts - 1) / parts;
     j.slabs = (g->channels + j.slab_channels - 1) / j.slab_channels * j.tap_parts;
     j.panels = (g->rows + mr - 1) / mr;
-    /* Padding, and strides along rows, need a patch. */
-    j.direct = g->stride[2] == 1;
-    for (int i = 0; i < THN_CONV_DIMS; i++) {
-        j.direct = j.direct && g->low[i] <= 0 &&
-                   (g->out[i] - 1) * g->stride[i] + (g->kernel[i] - 1) * g->dilation[i] - g->low[i] < g->in[i];
-    }
+    j.direct = thn_gather_direct(g);
     const double work = 2e-2 * (double)g->item / 4 * (double)j.total * (double)g->rows * (double)g->groups *
                         (double)g->channels * (double)j.taps;
     const npy_intp wanted = thn_worth(work, 16);
@@ -317,7 +238,7 @@ static int gather_execute(const ThnConvPlan *p, char *images, char *filters, cha
     const ThnConv *c = &p->conv;
     ThnGather g;
     if (c->direction == THN_CONV_FORWARD) {
-        g = forward(c, images, filters, top);
+        g = thn_gather_forward(c, images, filters, top);
         return run(&g, c->typenum);
     }
     for (npy_intp n = 0; n < c->stride[0] * c->stride[1] * c->stride[2]; n++) {

@@ -52,7 +52,9 @@ static inline ThnSlab thn_slab(const ThnGatherJob *j, npy_intp index)
     return (ThnSlab){c, nc, t, nt};
 }
 
-/* For the processor that this runs on. */
-const ThnGatherKernels *thn_gather_kernels(int typenum);
+/* The convolution itself as a gather. */
+ThnGather thn_gather_forward(const ThnConv *c, char *images, char *filters, char *top);
+/* Whether rows may be read where they lie: they are neither padded nor cut into phases of a stride. */
+int thn_gather_direct(const ThnGather *g);
 
 #endif

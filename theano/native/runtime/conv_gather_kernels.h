@@ -1,8 +1,9 @@
-/* The hot code of conv_gather.c, included once for each processor and type.
+/* The hot code of conv_gather.c, included once for each processor and type by conv_variants.h.
  *
- * T is the type of elements, V a vector of LANES of them, MR x NV vectors the tile of sums that is kept in registers, TARGET the
- * attribute of functions, NAME(x) a name of its own for each. VU is V at any address. */
+ * T is the type of elements, V a vector of LANES of them, MR rows by NV vectors the tile of sums that is kept in registers, TARGET
+ * the attribute of functions, NAME(x) a name of its own for each. VU is V at any address. */
 
+#define NV 3
 #define NR (NV * LANES)
 
 /* ---- tiles: M rows, N vectors of columns; a: [depth][MR], b: [depth][N * LANES] */
@@ -125,12 +126,7 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
 
 /* ---- columns */
 
-/* Output rows of one image that follow each other. */
-typedef struct {
-    npy_intp image, z, y, zs, ys; /* first and how many; all rows of each plane where there are several */
-    npy_intp x, xs;
-    npy_intp base;                /* elements in front of it in a patch, of the first channel */
-} NAME(Run);
+#include "conv_patch.h"
 
 /* Columns [at, at + n) of a panel. */
 typedef struct {
@@ -144,83 +140,13 @@ typedef struct {
 } NAME(Place);
 
 typedef struct {
-    NAME(Run) *runs;
+    NAME(Patch) patch;
     NAME(Piece) *pieces;
     NAME(Place) *places;
     npy_intp *piece_of, *place_of; /* by panel: the first of them; one more at the end */
-    npy_intp nruns;
-    npy_intp plane, row, slot, channel; /* elements from one to the next in patches, or in the images */
     npy_intp *offsets;            /* by tap of a slab */
-    signed char *slots;           /* by remainder of a tap's place along x: where such elements lie; -1: nowhere */
-    T *patch, *panel;
+    T *panel;
 } NAME(Block);
-
-/* Elements at, at + step, ... of a row of `length`; 0 outside. */
-TARGET static void NAME(fill)(T *to, npy_intp n, const T *row, npy_intp at, npy_intp step, npy_intp length)
-{
-    npy_intp first = at < 0 ? (-at + step - 1) / step : 0, end = at >= length ? 0 : (length - 1 - at) / step + 1;
-    end = end < n ? end : n;
-    first = first < end ? first : end;
-    const T *from = row + at;
-    npy_intp i = 0;
-    for (; i < first; i++) {
-        to[i] = 0;
-    }
-    if (step == 1) {
-        for (; i + LANES <= end; i += LANES) {
-            *(VU *)(to + i) = *(const VU *)(from + i);
-        }
-        for (; i < end; i++) {
-            to[i] = from[i];
-        }
-    } else if (step == 2) {
-        for (; i < end; i++) {
-            to[i] = from[2 * i];
-        }
-    } else {
-        for (; i < end; i++) {
-            to[i] = from[step * i];
-        }
-    }
-    for (; i < n; i++) {
-        to[i] = 0;
-    }
-}
-
-/* Copies what the block's columns need of some channels, with padding, rows cut into phases of the stride. */
-TARGET static void NAME(fill_patch)(const ThnGatherJob *j, const NAME(Block) *b, npy_intp group, const ThnSlab *slab)
-{
-    const ThnGather *g = &j->g;
-    const npy_intp last_z = (g->kernel[0] - 1) * g->dilation[0], last_y = (g->kernel[1] - 1) * g->dilation[1];
-    for (npy_intp r = 0; r < b->nruns; r++) {
-        const NAME(Run) *run = &b->runs[r];
-        const npy_intp nz = (run->zs - 1) * g->stride[0] + last_z + 1, ny = (run->ys - 1) * g->stride[1] + last_y + 1;
-        const char *image = g->in_data + run->image * g->in_strides[0] +
-                            (group * g->channels + slab->channel) * g->in_strides[1];
-        for (npy_intp c = 0; c < slab->channels; c++, image += g->in_strides[1]) {
-            for (npy_intp z = 0; z < nz; z++) {
-                const npy_intp zi = run->z * g->stride[0] + z - g->low[0];
-                for (npy_intp y = 0; y < ny; y++) {
-                    const npy_intp yi = run->y * g->stride[1] + y - g->low[1];
-                    T *to = b->patch + run->base + c * b->channel + z * b->plane + y * b->row;
-                    const int inside = zi >= 0 && zi < g->in[0] && yi >= 0 && yi < g->in[1];
-                    const T *row = inside ? (const T *)(image + zi * g->in_strides[2] + yi * g->in_strides[3]) : NULL;
-                    for (npy_intp p = 0; p < g->stride[2]; p++) {
-                        if (b->slots[p] < 0) {
-                            continue;
-                        }
-                        T *slot = to + b->slots[p] * b->slot;
-                        if (inside) {
-                            NAME(fill)(slot, b->slot, row, run->x * g->stride[2] + p - g->low[2], g->stride[2], g->in[2]);
-                        } else {
-                            memset(slot, 0, sizeof(T) * (size_t)b->slot);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
 
 /* A panel of `width` columns from its pieces. */
 TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel,
@@ -231,7 +157,7 @@ TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b,
     T *to = b->panel;
     if (n == 1 && pieces->n == NR) {
         const T *from = pieces->from;
-        for (npy_intp c = 0; c < slab->channels; c++, from += b->channel) {
+        for (npy_intp c = 0; c < slab->channels; c++, from += b->patch.channel) {
             for (npy_intp t = 0; t < slab->taps; t++, to += NR) {
                 const T *row = from + offsets[t];
                 _Pragma("GCC unroll 4") for (int v = 0; v < NV; v++) {
@@ -244,7 +170,7 @@ TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b,
     for (npy_intp c = 0; c < slab->channels; c++) {
         for (npy_intp t = 0; t < slab->taps; t++, to += width) {
             for (npy_intp p = 0; p < n; p++) {
-                const T *row = pieces[p].from + c * b->channel + offsets[t];
+                const T *row = pieces[p].from + c * b->patch.channel + offsets[t];
                 T *at = to + pieces[p].at;
                 const npy_intp len = pieces[p].n;
                 if (j->direct) {
@@ -293,52 +219,6 @@ TARGET static void NAME(put)(const T *tile, npy_intp width, int m, const NAME(Pl
     }
 }
 
-/* Finds runs, and the size of a patch of one channel; returns it. */
-TARGET static npy_intp NAME(find_runs)(const ThnGatherJob *j, NAME(Block) *b, npy_intp column, npy_intp columns)
-{
-    const ThnGather *g = &j->g;
-    const npy_intp *out = g->out, last_z = (g->kernel[0] - 1) * g->dilation[0], last_y = (g->kernel[1] - 1) * g->dilation[1];
-    npy_intp zs = 0, ys = 0, xs = 0;
-    b->nruns = 0;
-    for (npy_intp n = column; n < column + columns;) {
-        const npy_intp image = n / j->pixels, first = n % j->pixels;
-        const npy_intp end = (image + 1) * j->pixels < column + columns ? j->pixels : column + columns - image * j->pixels;
-        const npy_intp row0 = first / out[2], row1 = (end - 1) / out[2];
-        NAME(Run) *run = &b->runs[b->nruns++];
-        *run = (NAME(Run)){.image = image, .z = row0 / out[1], .zs = row1 / out[1] - row0 / out[1] + 1, .xs = out[2]};
-        run->ys = run->zs > 1 ? out[1] : row1 - row0 + 1;
-        run->y = run->zs > 1 ? 0 : row0 % out[1];
-        if (row0 == row1) {
-            run->x = first % out[2];
-            run->xs = end - first;
-        }
-        zs = run->zs > zs ? run->zs : zs;
-        ys = run->ys > ys ? run->ys : ys;
-        xs = run->xs > xs ? run->xs : xs;
-        n = image * j->pixels + end;
-    }
-    memset(b->slots, -1, (size_t)g->stride[2]);
-    int nslots = 0;
-    for (npy_intp t = 0; t < g->kernel[2]; t++) {
-        const npy_intp p = t * g->dilation[2] % g->stride[2];
-        if (b->slots[p] < 0) {
-            b->slots[p] = (signed char)nslots++;
-        }
-    }
-    if (j->direct) {
-        b->channel = g->in_strides[1] / (npy_intp)sizeof(T);
-        b->plane = g->in_strides[2] / (npy_intp)sizeof(T);
-        b->row = g->in_strides[3] / (npy_intp)sizeof(T);
-        b->slot = 0;
-        return 0;
-    }
-    b->slot = xs + (g->kernel[2] - 1) * g->dilation[2] / g->stride[2];
-    b->row = b->slot * nslots;
-    b->plane = b->row * ((ys - 1) * g->stride[1] + last_y + 1);
-    b->channel = b->plane * ((zs - 1) * g->stride[0] + last_z + 1);
-    return b->channel * b->nruns;
-}
-
 /* Cuts the block's panels into pieces of rows. Runs have their bases. */
 TARGET static void NAME(find_pieces)(const ThnGatherJob *j, NAME(Block) *b, npy_intp group, npy_intp column, npy_intp columns)
 {
@@ -347,7 +227,7 @@ TARGET static void NAME(find_pieces)(const ThnGatherJob *j, NAME(Block) *b, npy_
     const int dense = g->out_strides[3] == out[2] * g->out_strides[4] && g->out_strides[2] == out[1] * g->out_strides[3];
     NAME(Piece) *piece = b->pieces;
     NAME(Place) *place = b->places;
-    const NAME(Run) *run = b->runs;
+    const NAME(Run) *run = b->patch.runs;
     npy_intp panel = 0, n = column;
     npy_intp image = n / j->pixels, x = n % out[2], y = n / out[2] % out[1], z = n % j->pixels / out[2] / out[1];
     b->piece_of[0] = b->place_of[0] = 0;
@@ -355,16 +235,7 @@ TARGET static void NAME(find_pieces)(const ThnGatherJob *j, NAME(Block) *b, npy_
         npy_intp len = out[2] - x;
         len = len < NR - at ? len : NR - at;
         len = len < column + columns - n ? len : column + columns - n;
-        const T *from;
-        if (j->direct) {
-            from = (const T *)(g->in_data + image * g->in_strides[0] + group * g->channels * g->in_strides[1] +
-                               (z * g->stride[0] - g->low[0]) * g->in_strides[2] +
-                               (y * g->stride[1] - g->low[1]) * g->in_strides[3]) +
-                   (x - g->low[2]);
-        } else {
-            from = b->patch + run->base + (z - run->z) * g->stride[0] * b->plane + (y - run->y) * g->stride[1] * b->row +
-                   (x - run->x);
-        }
+        const T *from = NAME(pixel)(g, &b->patch, run, j->direct, group * g->channels, z, y, x);
         if (j->direct && piece > b->pieces + b->piece_of[panel] && piece[-1].from + piece[-1].n == from) {
             piece[-1].n += len;
         } else {
@@ -409,7 +280,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
     NAME(Block) b;
     /* One piece of memory for all tables. */
     const size_t nruns = (size_t)(columns / j->pixels + 2), npieces = (size_t)(panels + rows_of_images);
-    const size_t sizes[] = {sizeof *b.runs * nruns,          sizeof *b.pieces * npieces,         sizeof *b.places * npieces,
+    const size_t sizes[] = {sizeof *b.patch.runs * nruns,          sizeof *b.pieces * npieces,         sizeof *b.places * npieces,
                             sizeof(npy_intp) * (size_t)(panels + 1), sizeof(npy_intp) * (size_t)(panels + 1),
                             sizeof(npy_intp) * (size_t)j->slab_taps, (size_t)g->stride[2]};
     size_t total = 0;
@@ -423,21 +294,21 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
     }
     b.panel = (T *)at;
     at += panel_bytes;
-    void **tables[] = {(void **)&b.runs,     (void **)&b.pieces,  (void **)&b.places, (void **)&b.piece_of,
-                       (void **)&b.place_of, (void **)&b.offsets, (void **)&b.slots};
+    void **tables[] = {(void **)&b.patch.runs,     (void **)&b.pieces,  (void **)&b.places, (void **)&b.piece_of,
+                       (void **)&b.place_of, (void **)&b.offsets, (void **)&b.patch.slots};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         *tables[i] = at;
         at += (sizes[i] + 63) / 64 * 64;
     }
-    npy_intp patch = NAME(find_runs)(j, &b, column, columns);
-    b.patch = NULL;
+    const npy_intp patch = NAME(find_runs)(g, j->pixels, j->direct, &b.patch, column, columns);
+    b.patch.data = NULL;
     if (!j->direct) {
-        const npy_intp run_size = b.channel * j->slab_channels;
-        for (npy_intp r = 0; r < b.nruns; r++) {
-            b.runs[r].base = r * run_size;
+        const npy_intp run_size = b.patch.channel * j->slab_channels;
+        for (npy_intp r = 0; r < b.patch.nruns; r++) {
+            b.patch.runs[r].base = r * run_size;
         }
-        b.patch = thn_pool_alloc(sizeof(T) * (size_t)(patch * j->slab_channels + 2 * NR));
-        if (!b.patch) {
+        b.patch.data = thn_pool_alloc(sizeof(T) * (size_t)(patch * j->slab_channels + 2 * NR));
+        if (!b.patch.data) {
             thn_pool_free(memory);
             return -1;
         }
@@ -451,17 +322,14 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
         const npy_intp k_end = slab.channels * slab.taps;
         const T *weights = (const T *)j->packed + (group * depth + before) * j->panels * MR;
         for (npy_intp t = 0; t < slab.taps; t++) {
-            const npy_intp tap = slab.tap + t, x = tap % g->kernel[2] * g->dilation[2];
-            const npy_intp y = tap / g->kernel[2] % g->kernel[1], z = tap / g->kernel[2] / g->kernel[1];
-            b.offsets[t] = z * g->dilation[0] * b.plane + y * g->dilation[1] * b.row + x / g->stride[2] +
-                           b.slots[x % g->stride[2]] * b.slot;
+            b.offsets[t] = NAME(tap_offset)(g, &b.patch, slab.tap + t);
         }
         if (j->direct) {
             for (npy_intp p = 0; s > 0 && slab.tap == 0 && p < b.piece_of[panels]; p++) {
-                b.pieces[p].from += j->slab_channels * b.channel;
+                b.pieces[p].from += j->slab_channels * b.patch.channel;
             }
         } else if (slab.tap == 0) {
-            NAME(fill_patch)(j, &b, group, &slab);
+            NAME(fill_patch)(g, &b.patch, group, &slab);
         }
         for (npy_intp p = 0; p < panels; p++) {
             const npy_intp left = columns - p * NR, n = left < NR ? left : NR, nv = (n + LANES - 1) / LANES;
@@ -488,7 +356,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
         }
         before += k_end;
     }
-    thn_pool_free(b.patch);
+    thn_pool_free(b.patch.data);
     thn_pool_free(memory);
     return 0;
 }

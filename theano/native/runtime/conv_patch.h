@@ -1,0 +1,149 @@
+/* Patches: copies of the few rows of some channels that a block of output pixels reads, with their padding and with rows cut into
+ * phases of the stride. Included by the kernels of convolutions, for each processor and type; see conv_gather_kernels.h. */
+
+/* Output rows of one image that follow each other. */
+typedef struct {
+    npy_intp image, z, y, zs, ys; /* first and how many; all rows of each plane where there are several */
+    npy_intp x, xs;
+    npy_intp base;                /* elements in front of it in a patch, of the first channel */
+} NAME(Run);
+
+typedef struct {
+    NAME(Run) *runs;
+    npy_intp nruns;
+    npy_intp plane, row, slot, channel; /* elements from one to the next in patches, or in the images */
+    signed char *slots;                 /* by remainder of a tap's place along x: where such elements lie; -1: nowhere */
+    T *data;
+} NAME(Patch);
+
+/* Finds runs, and the size of a patch of one channel; returns it. */
+TARGET static npy_intp NAME(find_runs)(const ThnGather *g, npy_intp pixels, int direct, NAME(Patch) *b, npy_intp column, npy_intp columns)
+{
+    const npy_intp *out = g->out, last_z = (g->kernel[0] - 1) * g->dilation[0], last_y = (g->kernel[1] - 1) * g->dilation[1];
+    npy_intp zs = 0, ys = 0, xs = 0;
+    b->nruns = 0;
+    for (npy_intp n = column; n < column + columns;) {
+        const npy_intp image = n / pixels, first = n % pixels;
+        const npy_intp end = (image + 1) * pixels < column + columns ? pixels : column + columns - image * pixels;
+        const npy_intp row0 = first / out[2], row1 = (end - 1) / out[2];
+        NAME(Run) *run = &b->runs[b->nruns++];
+        *run = (NAME(Run)){.image = image, .z = row0 / out[1], .zs = row1 / out[1] - row0 / out[1] + 1, .xs = out[2]};
+        run->ys = run->zs > 1 ? out[1] : row1 - row0 + 1;
+        run->y = run->zs > 1 ? 0 : row0 % out[1];
+        if (row0 == row1) {
+            run->x = first % out[2];
+            run->xs = end - first;
+        }
+        zs = run->zs > zs ? run->zs : zs;
+        ys = run->ys > ys ? run->ys : ys;
+        xs = run->xs > xs ? run->xs : xs;
+        n = image * pixels + end;
+    }
+    memset(b->slots, -1, (size_t)g->stride[2]);
+    int nslots = 0;
+    for (npy_intp t = 0; t < g->kernel[2]; t++) {
+        const npy_intp p = t * g->dilation[2] % g->stride[2];
+        if (b->slots[p] < 0) {
+            b->slots[p] = (signed char)nslots++;
+        }
+    }
+    if (direct) {
+        b->channel = g->in_strides[1] / (npy_intp)sizeof(T);
+        b->plane = g->in_strides[2] / (npy_intp)sizeof(T);
+        b->row = g->in_strides[3] / (npy_intp)sizeof(T);
+        b->slot = 0;
+        return 0;
+    }
+    b->slot = xs + (g->kernel[2] - 1) * g->dilation[2] / g->stride[2];
+    b->row = b->slot * nslots;
+    b->plane = b->row * ((ys - 1) * g->stride[1] + last_y + 1);
+    b->channel = b->plane * ((zs - 1) * g->stride[0] + last_z + 1);
+    return b->channel * b->nruns;
+}
+
+/* Elements at, at + step, ... of a row of `length`; 0 outside. */
+TARGET static void NAME(fill)(T *to, npy_intp n, const T *row, npy_intp at, npy_intp step, npy_intp length)
+{
+    npy_intp first = at < 0 ? (-at + step - 1) / step : 0, end = at >= length ? 0 : (length - 1 - at) / step + 1;
+    end = end < n ? end : n;
+    first = first < end ? first : end;
+    const T *from = row + at;
+    npy_intp i = 0;
+    for (; i < first; i++) {
+        to[i] = 0;
+    }
+    if (step == 1) {
+        for (; i + LANES <= end; i += LANES) {
+            *(VU *)(to + i) = *(const VU *)(from + i);
+        }
+        for (; i < end; i++) {
+            to[i] = from[i];
+        }
+    } else if (step == 2) {
+        for (; i < end; i++) {
+            to[i] = from[2 * i];
+        }
+    } else {
+        for (; i < end; i++) {
+            to[i] = from[step * i];
+        }
+    }
+    for (; i < n; i++) {
+        to[i] = 0;
+    }
+}
+
+/* Copies what the block's columns need of some channels, with padding, rows cut into phases of the stride. */
+TARGET static void NAME(fill_patch)(const ThnGather *g, const NAME(Patch) *b, npy_intp group, const ThnSlab *slab)
+{
+    const npy_intp last_z = (g->kernel[0] - 1) * g->dilation[0], last_y = (g->kernel[1] - 1) * g->dilation[1];
+    for (npy_intp r = 0; r < b->nruns; r++) {
+        const NAME(Run) *run = &b->runs[r];
+        const npy_intp nz = (run->zs - 1) * g->stride[0] + last_z + 1, ny = (run->ys - 1) * g->stride[1] + last_y + 1;
+        const char *image = g->in_data + run->image * g->in_strides[0] +
+                            (group * g->channels + slab->channel) * g->in_strides[1];
+        for (npy_intp c = 0; c < slab->channels; c++, image += g->in_strides[1]) {
+            for (npy_intp z = 0; z < nz; z++) {
+                const npy_intp zi = run->z * g->stride[0] + z - g->low[0];
+                for (npy_intp y = 0; y < ny; y++) {
+                    const npy_intp yi = run->y * g->stride[1] + y - g->low[1];
+                    T *to = b->data + run->base + c * b->channel + z * b->plane + y * b->row;
+                    const int inside = zi >= 0 && zi < g->in[0] && yi >= 0 && yi < g->in[1];
+                    const T *row = inside ? (const T *)(image + zi * g->in_strides[2] + yi * g->in_strides[3]) : NULL;
+                    for (npy_intp p = 0; p < g->stride[2]; p++) {
+                        if (b->slots[p] < 0) {
+                            continue;
+                        }
+                        T *slot = to + b->slots[p] * b->slot;
+                        if (inside) {
+                            NAME(fill)(slot, b->slot, row, run->x * g->stride[2] + p - g->low[2], g->stride[2], g->in[2]);
+                        } else {
+                            memset(slot, 0, sizeof(T) * (size_t)b->slot);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* Elements from where a tap reads to where one without offset does. */
+static inline npy_intp NAME(tap_offset)(const ThnGather *g, const NAME(Patch) *b, npy_intp tap)
+{
+    const npy_intp x = tap % g->kernel[2] * g->dilation[2], y = tap / g->kernel[2] % g->kernel[1];
+    return tap / g->kernel[2] / g->kernel[1] * g->dilation[0] * b->plane + y * g->dilation[1] * b->row + x / g->stride[2] +
+           b->slots[x % g->stride[2]] * b->slot;
+}
+
+/* What the element of the first channel at the output pixel (z, y, x) of a run is read from by a tap without offset. */
+static inline const T *NAME(pixel)(const ThnGather *g, const NAME(Patch) *b, const NAME(Run) *run, int direct, npy_intp channel,
+                                   npy_intp z, npy_intp y, npy_intp x)
+{
+    if (direct) {
+        return (const T *)(g->in_data + run->image * g->in_strides[0] + channel * g->in_strides[1] +
+                           (z * g->stride[0] - g->low[0]) * g->in_strides[2] +
+                           (y * g->stride[1] - g->low[1]) * g->in_strides[3]) +
+               (x - g->low[2]);
+    }
+    return b->data + run->base + (z - run->z) * g->stride[0] * b->plane + (y - run->y) * g->stride[1] * b->row + (x - run->x);
+}

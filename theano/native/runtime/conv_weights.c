@@ -1,0 +1,97 @@
+/* Gradients of filters as products of packed matrices (implicit GEMM).
+ *
+ * The rows of the product are channels and taps, its columns filters, and the sum runs over the output pixels of all images. A
+ * block of pixels at a time, the gradient of the output is packed into panels of a few vectors of filters; what the rows hold is
+ * read where it lies, in the images or in patches of them (see conv_patch.h), one number for each filter at a time.
+ *
+ * The sum is cut into parts by lengths alone, and parts are added in their order: results do not depend on threads. */
+#include "conv_weights.h"
+#include "plan.h"
+#include "pool.h"
+
+#define BLOCK 256 /* pixels of a block, about */
+#define TASKS 8   /* what a large gradient is cut into */
+
+#define KERNELS "conv_weights_kernels.h"
+#include "conv_variants.h"
+
+static npy_intp at_least_one(npy_intp n)
+{
+    return n > 1 ? n : 1;
+}
+
+static npy_intp least(npy_intp a, npy_intp b)
+{
+    return a < b ? a : b;
+}
+
+static void compute_task(void *ctx, long task)
+{
+    ThnWeightsJob *j = ctx;
+    const npy_intp span = task % j->spans, unit = task / j->spans % j->units, group = task / j->spans / j->units % j->g.groups;
+    if (j->kernels->compute(j, task / j->spans / j->units / j->g.groups, group, unit, span) < 0) {
+        __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static void gather_task(void *ctx, long task)
+{
+    const ThnWeightsJob *j = ctx;
+    j->kernels->gather(j, task / j->spans / j->units, task / j->spans % j->units, task % j->spans);
+}
+
+static double weights_cost(const ThnConv *c)
+{
+    if (c->unshared || c->direction != THN_CONV_WEIGHTS) {
+        return -1;
+    }
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        if (c->stride[i] > 127) {
+            return -1;
+        }
+    }
+    return thn_conv_products(c) * (c->item == 4 ? 0.02 : 0.04) + 1000;
+}
+
+static int weights_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
+{
+    const ThnConv *c = &p->conv;
+    ThnWeightsJob j = {.g = thn_gather_forward(c, images, filters, top), .kernels = VARIANT(kernels, c->typenum)};
+    ThnGather *g = &j.g;
+    const npy_intp mr = j.kernels->rows;
+    j.taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
+    j.pixels = g->out[0] * g->out[1] * g->out[2];
+    j.total = j.pixels * g->images;
+    j.direct = thn_gather_direct(g);
+    j.vectors = (g->rows + j.kernels->lanes - 1) / j.kernels->lanes;
+    j.blocks = (j.total + BLOCK - 1) / BLOCK;
+    j.block = (j.total + j.blocks - 1) / j.blocks;
+    j.blocks = (j.total + j.block - 1) / j.block;
+    /* Each task packs what it needs of the gradient of the output, and so should have many rows; many columns are next best. */
+    const npy_intp rows = g->channels * j.taps, wanted = thn_worth(p->cost, TASKS);
+    j.units = least(at_least_one(wanted / g->groups), least(at_least_one(rows / BLOCK), g->channels));
+    j.unit = (g->channels + j.units - 1) / j.units;
+    j.units = (g->channels + j.unit - 1) / j.unit;
+    j.spans = least(at_least_one(wanted / (g->groups * j.units)), at_least_one(j.vectors / 12));
+    j.span = (j.vectors + j.spans - 1) / j.spans;
+    j.spans = (j.vectors + j.span - 1) / j.span;
+    /* Parts cost a pass over the result. */
+    j.parts = least(at_least_one(wanted / (g->groups * j.units * j.spans)), at_least_one(j.total / 500));
+    j.part_blocks = (j.blocks + j.parts - 1) / j.parts;
+    j.parts = (j.blocks + j.part_blocks - 1) / j.part_blocks;
+    j.tiles = (j.unit * j.taps + mr - 1) / mr;
+    j.task_sums = j.tiles * mr * j.span * j.kernels->lanes;
+    const npy_intp tasks = g->groups * j.units * j.spans;
+    j.sums = thn_pool_alloc((size_t)(j.parts * tasks * j.task_sums * g->item));
+    if (!j.sums) {
+        return -1;
+    }
+    thn_parallel((long)(j.parts * tasks), compute_task, &j);
+    if (!j.failed) {
+        thn_parallel((long)tasks, gather_task, &j);
+    }
+    thn_pool_free(j.sums);
+    return j.failed ? -1 : 0;
+}
+
+const ThnConvAlgorithm thn_conv_weights = {"weights", weights_cost, NULL, weights_execute};

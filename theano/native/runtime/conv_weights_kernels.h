@@ -1,0 +1,293 @@
+/* The hot code of conv_weights.c, included once for each processor and type; see conv_gather_kernels.h for the macros. */
+
+#include "conv_patch.h"
+
+/* Output pixels [.., + n) of a block that lie in one row; where a tap without offset reads them. */
+typedef struct {
+    npy_intp n;
+    const T *from;
+} NAME(Piece);
+
+/* ---- tiles: M rows, each read at its offset piece by piece, N vectors of columns; b: [pixels][N * LANES] */
+
+#define TILE(M, N)                                                                                                         \
+    TARGET static void NAME(tile_##M##_##N)(const NAME(Piece) *piece, npy_intp pieces, const npy_intp *offsets,             \
+                                            const T *b, T *out, int add)                                                   \
+    {                                                                                                                      \
+        V acc[M][N];                                                                                                       \
+        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
+            _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] = (V){0};                                        \
+        }                                                                                                                  \
+        for (const NAME(Piece) *end = piece + pieces; piece < end; piece++) {                                              \
+            const npy_intp n = piece->n;                                                                                   \
+            const T *a[M];                                                                                                 \
+            _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) a[i] = piece->from + offsets[i];                           \
+            for (npy_intp k = 0; k < n; k++, b += N * LANES) {                                                             \
+                V bv[N];                                                                                                   \
+                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) bv[j] = *(const V *)(b + j * LANES);                   \
+                _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                      \
+                    const T x = a[i][k];                                                                                   \
+                    _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] += x * bv[j];                            \
+                }                                                                                                          \
+            }                                                                                                              \
+        }                                                                                                                  \
+        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
+            V *to = (V *)(out + i * N * LANES);                                                                            \
+            if (add) {                                                                                                     \
+                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] += acc[i][j];                                    \
+            } else {                                                                                                       \
+                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] = acc[i][j];                                     \
+            }                                                                                                              \
+        }                                                                                                                  \
+    }
+#define TILES(M) TILE(M, 1) TILE(M, 2) TILE(M, 3)
+TILES(1)
+TILES(2)
+TILES(3)
+TILES(4)
+#if MR == 8
+TILES(5)
+TILES(6)
+TILES(7)
+TILES(8)
+#endif
+
+typedef void (*NAME(Tile))(const NAME(Piece) *piece, npy_intp pieces, const npy_intp *offsets, const T *b, T *out, int add);
+
+static const NAME(Tile) NAME(tiles)[MR][3] = {
+#define ROW(M) {NAME(tile_##M##_1), NAME(tile_##M##_2), NAME(tile_##M##_3)},
+    ROW(1) ROW(2) ROW(3) ROW(4)
+#if MR == 8
+    ROW(5) ROW(6) ROW(7) ROW(8)
+#endif
+#undef ROW
+};
+
+/* Packs `n` pixels of `width` filters (those from `filters` on are zeros), which lie `step` bytes apart, pixels next to each
+ * other; rows of `to` hold all filters of one pixel. */
+TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp filters, const char *from, npy_intp step)
+{
+    for (npy_intp f = 0; f < width; f += LANES, to += LANES) {
+        if (f + LANES <= filters) {
+            const T *r[LANES];
+            for (int i = 0; i < LANES; i++) {
+                r[i] = (const T *)(from + (f + i) * step);
+            }
+            for (npy_intp k = 0; k < n; k++) {
+                T *at = to + k * width;
+                _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) at[i] = r[i][k];
+            }
+            continue;
+        }
+        for (npy_intp i = 0; i < LANES; i++) {
+            const T *r = (const T *)(from + (f + i) * step);
+            for (npy_intp k = 0; k < n; k++) {
+                to[k * width + i] = f + i < filters ? r[k] : 0;
+            }
+        }
+    }
+}
+
+/* Writes the sums of `rows` rows of tiles of one panel, added over parts, to the weights. */
+TARGET static void NAME(emit)(const ThnWeightsJob *j, const T *sums, npy_intp parts, npy_intp part_step, npy_intp group,
+                              npy_intp first, npy_intp rows, npy_intp column, npy_intp width)
+{
+    const ThnGather *g = &j->g;
+    const npy_intp *ws = g->weight_strides, filters = g->rows - column < width ? g->rows - column : width;
+    char *weights = g->weights + group * ws[5] + column * ws[0];
+    npy_intp c = first / j->taps, t = first % j->taps;
+    npy_intp x = t % g->kernel[2], y = t / g->kernel[2] % g->kernel[1], z = t / g->kernel[2] / g->kernel[1];
+    char *at[MR];
+    for (npy_intp i = 0; i < rows; i++) {
+        at[i] = weights + c * ws[1] + z * ws[2] + y * ws[3] + x * ws[4];
+        if (++x == g->kernel[2]) {
+            x = 0;
+            if (++y == g->kernel[1]) {
+                y = 0;
+                if (++z == g->kernel[0]) {
+                    z = 0;
+                    c++;
+                }
+            }
+        }
+    }
+    int together = rows == MR;
+    for (npy_intp i = 1; i < rows; i++) {
+        together = together && at[i] == at[0] + i * (npy_intp)sizeof(T);
+    }
+    for (npy_intp f = 0; f < filters; f++) {
+        T total[MR];
+        for (npy_intp i = 0; i < rows; i++) {
+            total[i] = sums[i * width + f];
+        }
+        for (npy_intp p = 1; p < parts; p++) {
+            for (npy_intp i = 0; i < rows; i++) {
+                total[i] += sums[p * part_step + i * width + f];
+            }
+        }
+        if (together) {
+            T *to = (T *)(at[0] + f * ws[0]);
+            _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[i] = total[i];
+        } else {
+            for (npy_intp i = 0; i < rows; i++) {
+                *(T *)(at[i] + f * ws[0]) = total[i];
+            }
+        }
+    }
+}
+
+TARGET static T *NAME(sums_of)(const ThnWeightsJob *j, npy_intp part, npy_intp group, npy_intp unit, npy_intp span)
+{
+    return (T *)j->sums + (((part * j->g.groups + group) * j->units + unit) * j->spans + span) * j->task_sums;
+}
+
+/* Rows of a unit, and columns of a span. */
+static inline npy_intp NAME(rows_of)(const ThnWeightsJob *j, npy_intp unit)
+{
+    const npy_intp left = j->g.channels - unit * j->unit;
+    return (left < j->unit ? left : j->unit) * j->taps;
+}
+
+static inline npy_intp NAME(vectors_of)(const ThnWeightsJob *j, npy_intp span)
+{
+    const npy_intp left = j->vectors - span * j->span;
+    return left < j->span ? left : j->span;
+}
+
+TARGET static void NAME(gather)(const ThnWeightsJob *j, npy_intp group, npy_intp unit, npy_intp span)
+{
+    const npy_intp rows = NAME(rows_of)(j, unit), vectors = NAME(vectors_of)(j, span);
+    const T *sums = NAME(sums_of)(j, 0, group, unit, span);
+    const npy_intp part_step = j->g.groups * j->units * j->spans * j->task_sums;
+    for (npy_intp panel = 0, column = 0; panel < THN_MOST_PANELS(vectors); panel++) {
+        const npy_intp width = thn_panel_vectors(vectors, panel) * LANES;
+        const T *tile = sums + column * j->tiles * MR;
+        for (npy_intp r = 0; r < rows; r += MR, tile += MR * width) {
+            NAME(emit)(j, tile, j->parts, part_step, group, unit * j->unit * j->taps + r, rows - r < MR ? rows - r : MR,
+                       span * j->span * LANES + column, width);
+        }
+        column += width;
+    }
+}
+
+TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp group, npy_intp unit, npy_intp span)
+{
+    const ThnGather *g = &j->g;
+    const npy_intp vectors = NAME(vectors_of)(j, span), panels = THN_MOST_PANELS(vectors);
+    const npy_intp channel = unit * j->unit, channels = NAME(rows_of)(j, unit) / j->taps;
+    const npy_intp first = part * j->part_blocks, end = first + j->part_blocks < j->blocks ? first + j->part_blocks : j->blocks;
+    const size_t nruns = (size_t)(j->block / j->pixels + 2), npieces = (size_t)(j->block / g->out[2] + 3) + nruns;
+    const size_t sizes[] = {sizeof(T) * (size_t)(j->block * vectors * LANES), sizeof(NAME(Run)) * nruns,
+                            sizeof(NAME(Piece)) * npieces, sizeof(npy_intp) * (size_t)(channels * j->taps + MR),
+                            (size_t)g->stride[2]};
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        bytes += (sizes[i] + 63) / 64 * 64;
+    }
+    NAME(Patch) patch;
+    T *top;
+    NAME(Piece) *pieces;
+    npy_intp *offsets;
+    char *memory = thn_pool_alloc(bytes), *at = memory;
+    if (!memory) {
+        return -1;
+    }
+    void **tables[] = {(void **)&top, (void **)&patch.runs, (void **)&pieces, (void **)&offsets, (void **)&patch.slots};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        *tables[i] = at;
+        at += (sizes[i] + 63) / 64 * 64;
+    }
+    T *sums = NAME(sums_of)(j, part, group, unit, span);
+    const int one_row = g->out_strides[3] == g->out[2] * g->out_strides[4] && g->out_strides[2] == g->out[1] * g->out_strides[3];
+    int failed = 0;
+    for (npy_intp block = first; block < end && !failed; block++) {
+        const npy_intp column = block * j->block, left = j->total - column, columns = left < j->block ? left : j->block;
+        const npy_intp size = NAME(find_runs)(g, j->pixels, j->direct, &patch, column, columns);
+        /* As many channels at once as keep the patch in the second-level cache. */
+        npy_intp at_once = j->direct ? channels : 65536 / (npy_intp)sizeof(T) / size;
+        at_once = at_once < MR ? MR : at_once / MR * MR; /* whole tiles */
+        at_once = at_once > channels ? channels : at_once;
+        patch.data = NULL;
+        if (!j->direct) {
+            patch.data = thn_pool_alloc(sizeof(T) * (size_t)(size * at_once));
+            failed = !patch.data;
+        }
+        for (npy_intp r = 0; r < patch.nruns; r++) {
+            patch.runs[r].base = r * patch.channel * at_once;
+        }
+        /* The gradient of the output, pixels by filters. */
+        T *to = top;
+        for (npy_intp panel = 0, f = span * j->span * LANES; panel < panels && !failed; panel++) {
+            const npy_intp width = thn_panel_vectors(vectors, panel) * LANES;
+            const npy_intp filters = g->rows - f < width ? g->rows - f : width;
+            for (npy_intp n = column; n < column + columns;) {
+                const npy_intp image = n / j->pixels, pixel = n % j->pixels;
+                npy_intp len = one_row ? j->pixels - pixel : g->out[2] - pixel % g->out[2];
+                len = len < column + columns - n ? len : column + columns - n;
+                const char *from = g->out_data + image * g->out_strides[0] + (group * g->rows + f) * g->out_strides[1] +
+                                   pixel / g->out[2] / g->out[1] * g->out_strides[2] +
+                                   pixel / g->out[2] % g->out[1] * g->out_strides[3] + pixel % g->out[2] * g->out_strides[4];
+                NAME(pack_top)(to, len, width, filters, from, g->out_strides[1]);
+                to += len * width;
+                n += len;
+            }
+            f += width;
+        }
+        for (npy_intp c = 0; c < channels && !failed; c += at_once) {
+            const npy_intp nc = channels - c < at_once ? channels - c : at_once, rows = nc * j->taps;
+            const ThnSlab slab = {channel + c, nc, 0, j->taps};
+            npy_intp npieces_now = 0;
+            const NAME(Run) *run = patch.runs;
+            if (!j->direct) {
+                NAME(fill_patch)(g, &patch, group, &slab);
+            }
+            for (npy_intp n = column; n < column + columns; run++) {
+                do {
+                    const npy_intp pixel = n % j->pixels, x = pixel % g->out[2];
+                    npy_intp len = g->out[2] - x;
+                    len = len < column + columns - n ? len : column + columns - n;
+                    const T *from = NAME(pixel)(g, &patch, run, j->direct, group * g->channels + channel + c,
+                                                pixel / g->out[2] / g->out[1], pixel / g->out[2] % g->out[1], x);
+                    NAME(Piece) *last = &pieces[npieces_now - 1];
+                    if (npieces_now && last->from + last->n == from) {
+                        last->n += len;
+                    } else {
+                        pieces[npieces_now++] = (NAME(Piece)){len, from};
+                    }
+                    n += len;
+                } while (n < column + columns && n % j->pixels);
+            }
+            for (npy_intp i = 0; i < nc; i++) {
+                for (npy_intp t = 0; t < j->taps; t++) {
+                    offsets[i * j->taps + t] = i * patch.channel + NAME(tap_offset)(g, &patch, t);
+                }
+            }
+            const T *b = top;
+            T *panel_sums = sums;
+            for (npy_intp panel = 0; panel < panels; panel++) {
+                const npy_intp nv = thn_panel_vectors(vectors, panel);
+                T *out = panel_sums + c * j->taps * nv * LANES;
+                for (npy_intp r = 0; r < rows; r += MR, out += MR * nv * LANES) {
+                    const int m = (int)(rows - r < MR ? rows - r : MR);
+                    NAME(tiles)[m - 1][nv - 1](pieces, npieces_now, offsets + r, b, out, block > first);
+                }
+                panel_sums += j->tiles * MR * nv * LANES;
+                b += columns * nv * LANES;
+            }
+        }
+        thn_pool_free(patch.data);
+    }
+    thn_pool_free(memory);
+    return failed ? -1 : 0;
+}
+
+static const ThnWeightsKernels NAME(kernels) = {MR, LANES, NAME(compute), NAME(gather)};
+
+#undef TILE
+#undef TILES
+#undef T
+#undef V
+#undef VU
+#undef LANES
+#undef MR
+#undef NAME
