@@ -11,9 +11,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from vm_tools import integer, make, runtime, tensor
+from vm_tools import all_native, integer, make, runtime, tensor
 
+import theano
+from theano.compile.mode import Mode
 from theano.native import instructions as vm
+from theano.tensor import TensorType, tensor4
+from theano.tensor.nnet import conv2d, conv3d
 
 NIGHTLY = bool(os.environ.get("THEANO_NIGHTLY"))
 SETTINGS = settings(max_examples=7000 if NIGHTLY else 60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -153,7 +157,7 @@ def convolutions(draw, most=9):
     conv = Conv(image, kernel, batch=draw(st.integers(0, 4)), channels=groups * draw(st.integers(0, 6)),
                 filters=groups * draw(st.integers(0, 9)), groups=groups, padding=padding, strides=strides, dilation=dilation,
                 flip=draw(st.booleans()), unshared=unshared, border=border)  # fmt: skip
-    assume(conv.top is not None)
+    assume(min(conv.out) > 0)
     return conv
 
 
@@ -170,6 +174,22 @@ class TestDefinition:
     def test_layouts(self, direction, layout, algorithm):
         runtime.conv_prefer(algorithm)
         Conv((9, 30), (3, 3), batch=3, channels=4, filters=6, padding=(1, 1, 1, 1)).check(direction, "float32", LAYOUTS[layout])
+
+    @pytest.mark.parametrize("padding", ["EXPLICIT", "HALF", "FULL"])
+    def test_lengths_may_follow_from_the_others(self, direction, padding):
+        conv = Conv((9, 8), (3, 4), padding=(1, 0, 2, 1), dilation=(1, 2), border=padding)
+        if (direction, padding) == ("weights", "HALF"):
+            return
+        lengths = conv.lengths
+        expected = conv.run(direction)
+        conv.lengths = lambda direction: []
+        assert np.array_equal(conv.run(direction), expected)
+        if direction != "forward":
+            conv.lengths = lambda direction: [np.array(lengths(direction), dtype="int32")]
+            assert np.array_equal(conv.run(direction), expected)
+            conv.lengths = lambda direction: [integer([3])]
+            with pytest.raises(ValueError, match="1 lengths were given for 2 spatial dims"):
+                conv.run(direction)
 
     def test_half_precision_is_computed_in_single(self, direction):
         Conv((8, 8), (3, 3)).check(direction, "float16")
@@ -228,10 +248,11 @@ class TestErrors:
         with pytest.raises(ValueError, match="2 groups do not divide 4 channels and 3 filters"):
             conv.run("forward")
 
-    def test_negative_output(self):
-        conv = Conv((2, 9), (4, 3))
+    @pytest.mark.parametrize("rows", [0, 2, 3])
+    def test_filters_that_do_not_fit(self, rows):
+        conv = Conv((rows, 9), (4, 3))
         conv.top = conv.images
-        with pytest.raises(ValueError, match="length along spatial dim 0 would be negative: -1"):
+        with pytest.raises(ValueError, match=rf"do not fit into the images.*shape \(2, 4, {rows - 3}, 7\)"):
             conv.run("forward")
 
     @pytest.mark.parametrize("direction", ["weights", "inputs"])
@@ -257,3 +278,38 @@ class TestErrors:
 def test_an_unknown_algorithm():
     with pytest.raises(ValueError, match="no algorithm 'fft'"):
         runtime.conv_prefer("fft")
+
+
+class TestOps:
+    """The Ops run natively, and give what their `perform` gives."""
+
+    @pytest.mark.parametrize("params", [
+        {"border_mode": "half"}, {"border_mode": "full", "filter_flip": False}, {"border_mode": (1, (0, 2)), "subsample": (2, 1)},
+        {"filter_dilation": (2, 1)}, {"num_groups": 2}, {"unshared": True},
+    ], ids=str)  # fmt: skip
+    def test_conv2d_and_its_gradients(self, params):
+        x, w = tensor4("x", dtype="float64"), TensorType("float64", (False,) * (6 if params.get("unshared") else 4))("w")
+        y = conv2d(x, w, **params)
+        outputs = [y, *theano.grad((y**2).sum(), [x, w])]
+        rng = np.random.default_rng(0)
+        place = (5, 6) if params.get("unshared") else ()
+        values = rng.standard_normal((2, 4, 7, 8)), rng.standard_normal((6, *place, 4 // params.get("num_groups", 1), 3, 3))
+        f = all_native([x, w], outputs)
+        for got, expected in zip(f(*values), theano.function([x, w], outputs, mode=Mode("py"))(*values), strict=True):
+            assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
+
+    def test_conv3d_and_its_gradients(self):
+        x, w = (TensorType("float64", (False,) * 5)(name) for name in "xw")
+        y = conv3d(x, w, border_mode=(1, 0, 1), subsample=(1, 2, 1))
+        rng = np.random.default_rng(0)
+        values = rng.standard_normal((2, 3, 4, 5, 6)), rng.standard_normal((4, 3, 2, 3, 2))
+        outputs = [y, *theano.grad((y**2).sum(), [x, w])]
+        f = all_native([x, w], outputs)
+        for got, expected in zip(f(*values), theano.function([x, w], outputs, mode=Mode("py"))(*values), strict=True):
+            assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
+
+    def test_an_error_names_the_shapes(self):
+        x, w = tensor4("x", dtype="float64"), tensor4("w", dtype="float64")
+        f = all_native([x, w], conv2d(x, w))
+        with pytest.raises(ValueError, match=r"do not fit.*\(1, 1, 2, 2\).*\(1, 1, 3, 3\)"):
+            f(np.ones((1, 1, 2, 2)), np.ones((1, 1, 3, 3)))

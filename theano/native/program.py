@@ -377,6 +377,8 @@ def lowering_of(node: Apply) -> Lowering | None:
 # Packages whose Ops are lowered by a module that is imported with the first of them.
 _FAMILIES = {
     "theano.tensor.nnet": "theano.native.lowering.nnet",
+    "theano.tensor.nnet.conv": "theano.native.lowering.convolution",
+    "theano.tensor.nnet.corr": "theano.native.lowering.convolution",
     "theano.tensor.nlinalg": "theano.native.lowering.linalg",
     "theano.tensor.slinalg": "theano.native.lowering.linalg",
     "theano.scan_module": "theano.native.lowering.scan",

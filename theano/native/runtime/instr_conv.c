@@ -32,7 +32,9 @@ static int conv_check(ThnProgram *p, ThnInstr *ins)
     int ok = nd >= 1 && nd <= THN_CONV_DIMS && params->dilation.n == nd && params->groups >= 1;
     ok = ok && (params->border != THN_ConvBorder_EXPLICIT || params->padding.n == 2 * nd);
     ok = ok && (typenum == NPY_HALF || typenum == NPY_FLOAT || typenum == NPY_DOUBLE);
-    ok = ok && ins->nin == (direction == THN_CONV_FORWARD ? 2 : 2 + nd);
+    /* Lengths of the result: one number each, a vector, or none. */
+    const int vector = ins->nin == 3 && p->cells[ins->ins[2]].ndim == 1;
+    ok = ok && (ins->nin == 2 || (direction != THN_CONV_FORWARD && (ins->nin == 2 + nd || vector)));
     for (int i = 0; ok && i < nd; i++) {
         ok = params->strides.at[i] >= 1 && params->dilation.at[i] >= 1;
     }
@@ -66,7 +68,20 @@ static int refuse(ThnFrame *f, const ThnInstr *ins, int nd, const npy_intp *imag
                      text(a, sizeof a, nd + 2, images), text(b, sizeof b, filters_nd, filters));
 }
 
-/* Fills in what the params and the three shapes say; the fourth, that of the output, is completed. */
+/* The length of the result along a spatial dim, where the other two leave it open no more than strides of 1 do. */
+static npy_intp infer(const Params *params, int direction, int i, npy_intp other, npy_intp top)
+{
+    const npy_intp pads = params->border == THN_ConvBorder_EXPLICIT ? params->padding.at[2 * i] + params->padding.at[2 * i + 1] : 0;
+    const npy_intp d = params->dilation.at[i], full = params->border == THN_ConvBorder_FULL;
+    if (direction == THN_CONV_WEIGHTS) {
+        const npy_intp reach = full ? top - other + 1 : other + pads - top + 1;
+        return reach < 1 ? 0 : (reach - 1) / d + 1;
+    }
+    const npy_intp reach = (other - 1) * d + 1;
+    return full ? top - reach + 1 : top + reach - 1 - (params->border == THN_ConvBorder_HALF ? reach / 2 * 2 : pads);
+}
+
+/* Fills in what the params and the three shapes say; that of the output is completed. */
 static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *images, npy_intp *filters, npy_intp *top)
 {
     const Params *params = ins->data;
@@ -99,14 +114,12 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
         c->image[i] = c->kernel[i] = c->top[i] = c->stride[i] = c->dilation[i] = 1;
     }
     npy_intp expected[2 + THN_CONV_DIMS] = {c->batch, c->filters};
+    int fits = 1;
     for (int i = 0; i < nd; i++) {
         const int k = lead + i;
         const npy_intp length = images[2 + i], taps = filters[filters_nd - nd + i];
         const npy_intp stride = params->strides.at[i], dilation = params->dilation.at[i], reach = (taps - 1) * dilation + 1;
         npy_intp low = 0, high = 0;
-        if (length < 0 || taps < 0) {
-            return refuse(f, ins, nd, images, filters, filters_nd, "negative lengths");
-        }
         if (params->border == THN_ConvBorder_HALF) {
             low = high = reach > 0 ? reach / 2 : 0;
         } else if (params->border == THN_ConvBorder_FULL) {
@@ -117,17 +130,18 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
         }
         const npy_intp room = length + low + high - reach;
         expected[2 + i] = (room >= 0 ? room / stride : -((-room + stride - 1) / stride)) + 1;
-        if (expected[2 + i] < 0) {
-            snprintf(why, sizeof why, "the output's length along spatial dim %d would be negative: %lld", i,
-                     (long long)expected[2 + i]);
-            return refuse(f, ins, nd, images, filters, filters_nd, why);
-        }
         c->image[k] = length;
         c->kernel[k] = taps;
         c->stride[k] = stride;
         c->dilation[k] = dilation;
         c->low[k] = low;
         c->top[k] = expected[2 + i];
+        fits = fits && expected[2 + i] > 0 && length > 0 && taps > 0;
+    }
+    if (!fits) {
+        snprintf(why, sizeof why, "the filters do not fit into the images, the output would have the shape %s",
+                 text(a, sizeof a, nd + 2, expected));
+        return refuse(f, ins, nd, images, filters, filters_nd, why);
     }
     if (direction == THN_CONV_FORWARD) {
         memcpy(top, expected, sizeof *top * (size_t)(nd + 2));
@@ -181,6 +195,24 @@ static void lay_out(const ThnInstr *ins, State *s, ThnConv *c, int operand, cons
     }
 }
 
+/* The spatial lengths of the result of a gradient. */
+static int result_lengths(ThnFrame *f, const ThnInstr *ins, npy_intp *to)
+{
+    const Params *params = ins->data;
+    const int nd = params->strides.n;
+    const ThnCell *top = THN_IN(f, ins, 1), *other = THN_IN(f, ins, 0), *given = ins->nin > 2 ? THN_IN(f, ins, 2) : NULL;
+    if (given && given->ndim == 1 && given->dims[0] != nd) {
+        return thn_error(f, PyExc_ValueError, "%s: %lld lengths were given for %d spatial dims", thn_name_of(ins),
+                         (long long)given->dims[0], nd);
+    }
+    for (int i = 0; i < nd; i++) {
+        to[i] = !given           ? infer(params, direction_of(ins), i, other->dims[other->ndim - nd + i], top->dims[2 + i])
+                : given->ndim == 1 ? (npy_intp)thn_int_reader(given->typenum)(given->data + i * given->strides[0])
+                                   : (npy_intp)thn_scalar_int(THN_IN(f, ins, 2 + i));
+    }
+    return 0;
+}
+
 static int conv_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const Params *params = ins->data;
@@ -200,8 +232,8 @@ static int conv_prepare(ThnFrame *f, const ThnInstr *ins)
         ThnCell *in = cells[which[k]] = THN_IN(f, ins, k);
         memcpy(dims[which[k]], in->dims, sizeof(npy_intp) * (size_t)in->ndim);
     }
-    for (int i = 2; i < ins->nin; i++) {
-        dims[which[2]][out->ndim - nd + i - 2] = (npy_intp)thn_scalar_int(THN_IN(f, ins, i));
+    if (direction != THN_CONV_FORWARD && result_lengths(f, ins, dims[which[2]] + out->ndim - nd) < 0) {
+        return -1;
     }
     ThnConv c;
     memset(&c, 0, sizeof c);

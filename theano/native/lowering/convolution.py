@@ -1,0 +1,62 @@
+"""Convolutions and their gradients: one instruction each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from theano.gof.graph import Apply
+from theano.native import instructions as vm
+from theano.native.program import CannotLower, ProgramBuilder, lowers
+from theano.tensor.nnet.conv import ConvOp
+from theano.tensor.nnet.conv_base import Convolution
+from theano.tensor.nnet.conv_ops import (
+    AbstractConv2d,
+    AbstractConv2d_gradInputs,
+    AbstractConv2d_gradWeights,
+    AbstractConv3d,
+    AbstractConv3d_gradInputs,
+    AbstractConv3d_gradWeights,
+)
+from theano.tensor.nnet.corr import CorrMM, CorrMM_gradInputs, CorrMM_gradWeights
+from theano.tensor.nnet.corr3d import Corr3dMM, Corr3dMM_gradInputs, Corr3dMM_gradWeights
+
+
+def _params(op: Convolution) -> tuple[object, ...]:
+    """The fields that the three instructions share."""
+    border, padding = vm.ConvBorder.EXPLICIT, (0,) * (2 * op.convdim)
+    if op.border_mode in ("half", "full"):
+        border = vm.ConvBorder[op.border_mode.upper()]
+    elif op.border_mode != "valid":
+        padding = tuple(n for mode in op.border_mode for n in (mode if isinstance(mode, tuple) else (mode, mode)))
+    return border, padding, op.subsample, op.filter_dilation, op.num_groups, op.filter_flip, op.unshared
+
+
+def _emit(builder: ProgramBuilder, node: Apply, make: Callable[..., vm.Instruction]) -> None:
+    dtypes = {v.type.dtype for v in (*node.inputs[:2], *node.outputs)}
+    if len(dtypes) > 1 or not dtypes <= {"float16", "float32", "float64"}:
+        raise CannotLower("a convolution of other than one float dtype")
+    # Shapes that a program gives to an Op are checked by its perform.
+    given = ("imshp", "kshp", "nkern", "bsize")
+    if any(n is not None for name in given for n in np.atleast_1d(np.array(getattr(node.op, name, None), dtype=object))):
+        raise CannotLower("a convolution whose shapes are given")
+    builder.emit_for(node, make(*_params(node.op)))
+
+
+@lowers(AbstractConv2d, AbstractConv3d, ConvOp, CorrMM, Corr3dMM)
+def lower_convolution(builder: ProgramBuilder, node: Apply) -> None:
+    """Of images and filters."""
+    _emit(builder, node, vm.ConvForward)
+
+
+@lowers(AbstractConv2d_gradWeights, AbstractConv3d_gradWeights, CorrMM_gradWeights, Corr3dMM_gradWeights)
+def lower_gradient_of_weights(builder: ProgramBuilder, node: Apply) -> None:
+    """Of images and the gradient of the output; then the lengths of the filters, if they are given."""
+    _emit(builder, node, vm.ConvWeights)
+
+
+@lowers(AbstractConv2d_gradInputs, AbstractConv3d_gradInputs, CorrMM_gradInputs, Corr3dMM_gradInputs)
+def lower_gradient_of_inputs(builder: ProgramBuilder, node: Apply) -> None:
+    """Of filters and the gradient of the output; then the lengths of the images, if they are given."""
+    _emit(builder, node, vm.ConvInputs)
