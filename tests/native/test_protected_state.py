@@ -9,6 +9,7 @@ import theano.tensor as tt
 from theano.compile.ops import as_op
 from theano.ifelse import ifelse
 from theano.native import instructions as vm
+from theano.tensor.signal.pool import AveragePoolGrad, pool_2d
 
 LENGTH = 1_000_000
 BYTES = 8 * LENGTH
@@ -135,6 +136,10 @@ USES = {
     "lstsq": lambda new: tt.nlinalg.lstsq()(square(new), new[:2], -1.0)[0],
     "residuals": lambda new: tt.nlinalg.lstsq()(square(new), new[:2], -1.0)[1],
     "expm": lambda new: tt.slinalg.expm(square(new)),
+    "pool": lambda new: pool_2d(square(new), positions(new)[:2] % 2 + 1, True),
+    "pool_max_gradient": lambda new: theano.grad(pool_2d(w := square(new), (2, 1), True).sum(), w),
+    "pool_sum_gradient": lambda new: AveragePoolGrad(True)(square(new), new[:2].dimshuffle(0, "x"), (1, 2)),
+    "pool_pick": lambda new: theano.Rop(pool_2d(w := square(new), (2, 1), True), w, w),
     "expm_direction": lambda new: theano.grad(tt.slinalg.expm(w := square(new)).sum(), w),
 }
 

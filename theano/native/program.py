@@ -381,6 +381,7 @@ _FAMILIES = {
     "theano.tensor.nnet.corr": "theano.native.lowering.convolution",
     "theano.tensor.nlinalg": "theano.native.lowering.linalg",
     "theano.tensor.slinalg": "theano.native.lowering.linalg",
+    "theano.tensor.signal.pool": "theano.native.lowering.pooling",
     "theano.scan_module": "theano.native.lowering.scan",
 }
 

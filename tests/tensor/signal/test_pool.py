@@ -8,6 +8,7 @@ import pytest
 
 import theano
 from tests.tensor.helpers import PLAIN, evaluate, inferred_shape, variable_like
+from tests.tensor.signal.definition import pooled, windows_along
 from theano import tensor as T
 from theano.tensor.signal.pool import (
     MODES,
@@ -39,47 +40,20 @@ WINDOWS = [
 ]
 
 
-def windows_of(length, w, s, p, ignore_border):
-    """Return the start and the end of each window of an axis, where 0 is the first element of the image."""
-    starts = []
-    start = -p
-    while start + w <= length + p if ignore_border else start < length:
-        starts.append(start)
-        if not ignore_border and start + w >= length:
-            break
-        start += s
-    return [(a, min(a + w, length + p)) for a in starts]
-
-
 def reference(x, ws, stride=None, pad=None, ignore_border=False, mode="max"):
-    """Return what is pooled of `x`, one window at a time."""
-    stride, pad = stride or ws, pad or (0,) * len(ws)
-    axes = [windows_of(*axis, ignore_border) for axis in zip(x.shape[-len(ws) :], ws, stride, pad, strict=True)]
-    z = np.empty(x.shape[: x.ndim - len(ws)] + tuple(map(len, axes)), x.dtype)
-    for where in np.ndindex(*z.shape[x.ndim - len(ws) :]):
-        window = [axis[i] for axis, i in zip(axes, where, strict=True)]
-        values = x[(..., *(slice(max(a, 0), b) for a, b in window))].reshape(*x.shape[: x.ndim - len(ws)], -1)
-        total = values.sum(axis=-1)
-        if mode == "max":
-            total = values.max(axis=-1)
-        elif mode == "average_inc_pad":
-            total = total / np.prod([b - a for a, b in window])
-        elif mode == "average_exc_pad":
-            total = total / values.shape[-1]
-        z[(..., *where)] = total
-    return z
+    return pooled(x, mode, ws, stride, pad, ignore_border)
 
 
 @pytest.mark.parametrize("ws, stride, pad, ignore_border", WINDOWS)
 @pytest.mark.parametrize("mode", MODES)
 def test_values_and_shapes(ws, stride, pad, ignore_border, mode):
-    def pooled(x):
+    def build(x):
         return Pool(ignore_border, mode)(x, ws, stride, pad)
 
     expected = reference(IMAGES, ws, stride, pad, ignore_border, mode)
-    np.testing.assert_allclose(evaluate(pooled, IMAGES), expected)
-    np.testing.assert_allclose(evaluate(pooled, IMAGES, mode=None), expected)
-    assert inferred_shape(pooled, IMAGES) == expected.shape
+    np.testing.assert_allclose(evaluate(build, IMAGES), expected)
+    np.testing.assert_allclose(evaluate(build, IMAGES, mode=None), expected)
+    assert inferred_shape(build, IMAGES) == expected.shape
     assert Pool.out_shape(IMAGES.shape, ws, ignore_border, stride, pad) == list(expected.shape)
 
 
@@ -90,13 +64,13 @@ def test_there_are_windows_for_each_length(ignore_border):
     symbolic = theano.function([n, *windows], length, on_unused_input="ignore")
     for length, w, s in itertools.product(range(8), range(1, 6), range(1, 6)):
         for p in range(w) if ignore_border else (0,):
-            expected = len(windows_of(length, w, s, p, ignore_border))
+            expected = len(windows_along(length, w, s, p, ignore_border))
             assert Pool.out_shape((length,), (w,), ignore_border, (s,), (p,), ndim=1) == [expected]
             assert symbolic(length, [w], [s], [p]) == expected
     for w, s in ((2, 2), (3, 1), (2, 4)):
         known = Pool.out_shape((n,), (w,), ignore_border, (s,), ndim=1)[0]
         for length in (0, 1, 6, 7):
-            assert known.eval({n: length}) == len(windows_of(length, w, s, 0, ignore_border))
+            assert known.eval({n: length}) == len(windows_along(length, w, s, 0, ignore_border))
 
 
 #: For each number of pooled axes images of distinct elements.
@@ -115,16 +89,16 @@ def test_gradients_of_both_orders(ndim, mode, ignore_border, ws, stride, pad):
     shape = op.out_shape(images.shape, windows[0], ignore_border, *windows[1:], ndim=ndim)
     gz, point = np.random.RandomState(2).randn(*shape), np.random.RandomState(3).randn(*images.shape)
 
-    def pooled(x):
+    def forward(x):
         return op(x, *windows)
 
     def gradient(x, gz):
-        return theano.grad(None, x, known_grads={pooled(x): gz})
+        return theano.grad(None, x, known_grads={forward(x): gz})
 
     def second(x, gz, point):
         return theano.grad(None, gz, known_grads={gradient(x, gz): point})
 
-    for function, values in ((pooled, [images]), (gradient, [images, gz]), (second, [images, gz, point])):
+    for function, values in ((forward, [images]), (gradient, [images, gz]), (second, [images, gz, point])):
         theano.gradient.verify_grad(function, values, rng=np.random.RandomState(4), mode=PLAIN)
 
 
@@ -162,14 +136,14 @@ def test_equal_maxima():
 def test_dtypes(dtype, mode):
     values = (abs(IMAGES) if dtype.startswith("u") else IMAGES) * 20
     values = values.astype(dtype)
-    pooled = evaluate(lambda x: Pool(True, mode)(x, (3, 2), (2, 2)), values)
+    got = evaluate(lambda x: Pool(True, mode)(x, (3, 2), (2, 2)), values)
     wide = values.astype(values.dtype if mode == "max" else "complex128" if dtype == "complex64" else "float64")
     expected = reference(wide, (3, 2), (2, 2), ignore_border=True, mode=mode)
     if mode != "max" and values.dtype.kind in "iub":
         # As in C: rounded towards zero, modulo the range.
         expected = np.trunc(expected).astype("int64")
-    assert pooled.dtype == dtype
-    np.testing.assert_allclose(pooled, expected.astype(dtype), rtol=2e-3 if dtype == "float16" else 1e-5)
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, expected.astype(dtype), rtol=2e-3 if dtype == "float16" else 1e-5)
 
 
 def test_integers_have_no_gradient():

@@ -1,0 +1,147 @@
+"""Pooling in native code against its definition: 60 configurations by default, 20,000 with ``THEANO_NIGHTLY=1``."""
+
+import functools
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from vm_tools import run_instruction, runtime, tensor
+
+import theano
+from tests.tensor.signal import definition
+from theano import tensor as T
+from theano.native import instructions as vm
+from theano.tensor.signal.pool import MODES, AveragePoolGrad, DownsampleFactorMaxGradGrad, MaxPoolGrad, MaxPoolRop, Pool
+
+EXAMPLES = 20_000 if os.environ.get("THEANO_NIGHTLY") else 60
+SUMMED = {"f": "float64", "i": "int64", "u": "uint64", "b": "uint64"}
+
+
+@functools.cache
+def compiled(mode, dtype, lead, ndim, ignore_border):
+    """A function of images, gradients of what is pooled, other images, and windows."""
+    x, gz, v = [T.TensorType(dtype, (False,) * (lead + ndim))() for _ in range(3)]
+    windows = T.lvectors(3)
+    z = Pool(ignore_border, mode, ndim)(x, *windows)
+    if mode == "max":
+        gx = MaxPoolGrad(ignore_border, ndim)(x, z, gz, *windows)
+        others = [DownsampleFactorMaxGradGrad(ignore_border, ndim=ndim)(x, z, v, *windows)]
+        others.append(MaxPoolRop(ignore_border, ndim=ndim)(x, v, *windows))
+    else:
+        gx, others = AveragePoolGrad(ignore_border, mode, ndim)(x, gz, *windows), []
+    outputs = [z, gx, *others]
+    function = theano.function([x, gz, v, *windows], outputs, on_unused_input="ignore")
+    steps = [node.op for node in function.maker.fgraph.toposort()]
+    assert not any(theano.native.program.find_lowering(op) is None for op in steps)
+    return function
+
+
+@st.composite
+def configurations(draw, largest=9):
+    lead, ndim = draw(st.integers(0, 2)), draw(st.integers(1, 3))
+    shape = [draw(st.integers(1, 3)) for _ in range(lead)] + [draw(st.integers(1, largest)) for _ in range(ndim)]
+    ignore_border = draw(st.booleans())
+    ws = [draw(st.integers(1, 5)) for _ in range(ndim)]
+    stride = draw(st.one_of(st.just(ws), st.lists(st.integers(1, 4), min_size=ndim, max_size=ndim)))
+    pad = [draw(st.integers(0, w - 1)) if ignore_border else 0 for w in ws]
+    return tuple(shape), (tuple(ws), tuple(stride), tuple(pad), ignore_border), lead
+
+
+def layouts(x):
+    return [x, np.asfortranarray(x), np.ascontiguousarray(x[..., ::-1])[..., ::-1], np.repeat(x, 2, axis=0)[::2]]
+
+
+def same(got, expected, dtype):
+    expected = expected.astype(dtype)
+    assert got.dtype == expected.dtype and got.shape == expected.shape
+    tolerance = {"float16": 1e-2, "float32": 1e-5}.get(dtype, 1e-12)
+    np.testing.assert_allclose(got.astype("float64"), expected.astype("float64"), rtol=tolerance, atol=10 * tolerance)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    configurations(),
+    st.sampled_from(MODES),
+    st.sampled_from(["float32", "float64", "float64", "float32", "float16", "int8", "int64", "uint16", "bool"]),
+    st.integers(0, 3),
+    st.integers(0, 2**32 - 1),
+)
+def test_pooling_is_its_definition(configuration, mode, dtype, layout, seed):
+    shape, windows, lead = configuration
+    rng = np.random.default_rng(seed)
+    low = 0 if dtype in ("uint16", "bool") else -6
+    x, v = rng.integers(low, 7, size=(2, *shape)).astype(dtype)
+    gz = rng.integers(low, 7, size=definition.Windows(shape, *windows).shape).astype(dtype)
+    function = compiled(mode, dtype, lead, len(windows[0]), windows[3])
+    z, gx, *others = function(layouts(x)[layout], layouts(gz)[layout], layouts(v)[layout], *windows[:3])
+    wide = np.dtype(SUMMED[np.dtype(dtype).kind])
+    if mode == "max":
+        same(z, definition.pooled(x, mode, *windows), dtype)
+        same(gx, definition.gradient(x.astype(wide), gz.astype(wide), mode, *windows), dtype)
+        for got, expected in zip(others, definition.picked(x, v.astype(wide), *windows), strict=True):
+            same(got, expected, dtype)
+    elif np.dtype(dtype).kind == "f":
+        same(z, definition.pooled(x.astype(wide), mode, *windows), dtype)
+        same(gx, definition.gradient(x.astype(wide), gz.astype(wide), mode, *windows), dtype)
+    else:
+        same(z, definition.pooled(x.astype(wide), mode, *windows), dtype)
+
+
+def test_results_do_not_depend_on_threads():
+    x = np.random.default_rng(0).normal(size=(3, 65, 70)).astype("float32")
+    before = runtime.get_threads()
+    results = []
+    try:
+        for threads in (1, 3):
+            runtime.set_threads(threads)
+            for mode in ("max", "sum"):
+                function = compiled(mode, "float32", 1, 2, True)
+                for windows in (
+                    ((3, 3), (2, 2), (1, 1)),
+                    ((3, 2), (1, 1), (0, 1)),
+                    ((2, 2), (2, 2), (0, 0)),
+                    ((2, 2), (3, 3), (1, 0)),
+                ):
+                    gz = (
+                        np.random.default_rng(1)
+                        .normal(size=Pool.out_shape(x.shape, *windows[:1], True, *windows[1:]))
+                        .astype("float32")
+                    )
+                    for images in (x, x[:1]):
+                        results.append((threads, function(images, gz[: len(images)], images, *windows)))
+    finally:
+        runtime.set_threads(before)
+    half = len(results) // 2
+    for (one, first), (three, second) in zip(results[:half], results[half:], strict=True):
+        assert (one, three) == (1, 3)
+        for a, b in zip(first, second, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_not_a_number_and_infinities():
+    x = np.full((1, 9, 33), -np.inf, "float32")
+    x[0, 4, 17] = np.nan
+    x[0, 1, 1] = np.inf
+    z, gx, picked, first = compiled("max", "float32", 1, 2, True)(
+        x, np.ones((1, 4, 16), "float32"), x * 0 + 1, (3, 3), (2, 2), (0, 0)
+    )
+    np.testing.assert_array_equal(z, definition.pooled(x, "max", (3, 3), (2, 2), None, True))
+    assert np.isnan(z).sum() == 2 and gx[0, 1, 1] == 1 and gx[0, 4, 17] == 0
+
+
+def test_instructions_refuse_what_they_cannot_do():
+    x, windows = np.ones((4, 4)), [np.array([2, 2])] * 2 + [np.array([0, 0])]
+    mode = int(vm.PoolMode.MAX)
+    for inputs, ndim in (
+        ([x.astype("complex64"), *windows], 2),
+        ([x, *windows], 3),
+        ([x, *windows], 0),
+        ([x, *windows[1:], x], 2),
+    ):
+        with pytest.raises(ValueError, match="pool"):
+            run_instruction("pool", inputs, [tensor(inputs[0].dtype, 2)], (ndim, True, mode))
+    for windows in (([2], [2, 2], [0, 0]), ([2, 0], [1, 1], [0, 0]), ([2, 2], [1, -1], [0, 0]), ([2, 2], [1, 1], [2, 0])):
+        with pytest.raises(ValueError):
+            run_instruction("pool", [x, *map(np.array, windows)], [tensor("float64", 2)], (2, True, mode))

@@ -1,0 +1,250 @@
+/* The loops of pooling for one dtype; pooling.c includes this once for each variant, with
+ *   T          the dtype
+ *   NAME(x)    the name of the variant's function x
+ *   TARGET     the attributes of its functions
+ *   LEAST      what no element is less than
+ *   LARGER(a, b)   the larger one; a NaN is the largest */
+
+#define ADDED(a, b) ((a) + (b))
+
+#define COMBINED(WHAT, OF)                                                                                          \
+    TARGET static void NAME(rows_##WHAT)(void *to, const void *const *from, npy_intp nrows, npy_intp n)             \
+    {                                                                                                               \
+        T *restrict t = to;                                                                                         \
+        const T *const *rows = (const T *const *)from;                                                              \
+        const T *a = rows[0], *b = nrows > 1 ? rows[1] : NULL, *c = nrows > 2 ? rows[2] : NULL;                     \
+        if (nrows == 1) {                                                                                           \
+            memcpy(t, a, sizeof(T) * (size_t)n);                                                                    \
+        } else if (nrows == 2) {                                                                                    \
+            for (npy_intp i = 0; i < n; i++) {                                                                      \
+                t[i] = OF(a[i], b[i]);                                                                              \
+            }                                                                                                       \
+        } else {                                                                                                    \
+            for (npy_intp i = 0; i < n; i++) {                                                                      \
+                const T ab = OF(a[i], b[i]);                                                                        \
+                t[i] = OF(ab, c[i]);                                                                                \
+            }                                                                                                       \
+        }                                                                                                           \
+        for (npy_intp r = 3; r < nrows; r++) {                                                                      \
+            const T *row = rows[r];                                                                                 \
+            for (npy_intp i = 0; i < n; i++) {                                                                      \
+                t[i] = OF(t[i], row[i]);                                                                            \
+            }                                                                                                       \
+        }                                                                                                           \
+    }                                                                                                               \
+    TARGET static void NAME(columns_##WHAT)(void *to, const void *from, npy_intp count, npy_intp w, npy_intp s)     \
+    {                                                                                                               \
+        T *restrict z = to;                                                                                         \
+        const T *restrict t = from;                                                                                 \
+        npy_intp k = 3;                                                                                             \
+        if (w == 1) {                                                                                               \
+            for (npy_intp j = 0; j < count; j++) {                                                                  \
+                z[j] = t[j * s];                                                                                    \
+            }                                                                                                       \
+            return;                                                                                                 \
+        }                                                                                                           \
+        if (w == 2 && s == 2) {                                                                                     \
+            for (npy_intp j = 0; j < count; j++) {                                                                  \
+                z[j] = OF(t[2 * j], t[2 * j + 1]);                                                                  \
+            }                                                                                                       \
+            return;                                                                                                 \
+        }                                                                                                           \
+        if (w == 2) {                                                                                               \
+            for (npy_intp j = 0; j < count; j++) {                                                                  \
+                z[j] = OF(t[j * s], t[j * s + 1]);                                                                  \
+            }                                                                                                       \
+            return;                                                                                                 \
+        }                                                                                                           \
+        if (s == 1) {                                                                                               \
+            for (npy_intp j = 0; j < count; j++) {                                                                  \
+                const T two = OF(t[j], t[j + 1]);                                                                   \
+                z[j] = OF(two, t[j + 2]);                                                                           \
+            }                                                                                                       \
+        } else if (s == 2) {                                                                                        \
+            for (npy_intp j = 0; j < count; j++) {                                                                  \
+                const T two = OF(t[2 * j], t[2 * j + 1]);                                                           \
+                z[j] = OF(two, t[2 * j + 2]);                                                                       \
+            }                                                                                                       \
+        } else {                                                                                                    \
+            for (npy_intp j = 0; j < count; j++) {                                                                  \
+                const T two = OF(t[j * s], t[j * s + 1]);                                                           \
+                z[j] = OF(two, t[j * s + 2]);                                                                       \
+            }                                                                                                       \
+        }                                                                                                           \
+        if (s == 1) {                                                                                               \
+            for (; k < w; k++) {                                                                                    \
+                for (npy_intp j = 0; j < count; j++) {                                                              \
+                    z[j] = OF(z[j], t[j + k]);                                                                      \
+                }                                                                                                   \
+            }                                                                                                       \
+        } else {                                                                                                    \
+            for (; k < w; k++) {                                                                                    \
+                for (npy_intp j = 0; j < count; j++) {                                                              \
+                    z[j] = OF(z[j], t[j * s + k]);                                                                  \
+                }                                                                                                   \
+            }                                                                                                       \
+        }                                                                                                           \
+    }
+
+COMBINED(max, LARGER)
+COMBINED(sum, ADDED)
+
+TARGET static void NAME(divide)(void *to, const void *from, const void *by, npy_intp factor, npy_intp count)
+{
+    T *z = to;
+    const T *v = from, *sizes = by, f = (T)factor;
+    for (npy_intp j = 0; j < count; j++) {
+        z[j] = v[j] / (f * sizes[j]);
+    }
+}
+
+TARGET static void NAME(spread)(void *to, const void *from, npy_intp count, npy_intp s, npy_intp keep)
+{
+    T *restrict e = to;
+    const T *restrict v = from;
+    if (s == 1) {
+        memcpy(e, v, sizeof(T) * (size_t)count);
+    } else if (s == 2 && keep == 2) {
+        for (npy_intp j = 0; j < count; j++) {
+            e[2 * j] = v[j];
+            e[2 * j + 1] = v[j];
+        }
+    } else if (s == 2) {
+        for (npy_intp j = 0; j < count; j++) {
+            e[2 * j] = v[j];
+            e[2 * j + 1] = 0;
+        }
+    } else {
+        for (npy_intp j = 0; j < count; j++, e += s) {
+            for (npy_intp q = 0; q < s; q++) {
+                e[q] = q < keep ? v[j] : 0;
+            }
+        }
+    }
+}
+
+TARGET static void NAME(max_gradient)(void *to, const void *from, const void *maxima, const void *gradient,
+                                      const void *last_gradient, npy_intp n, npy_intp taps, npy_intp s, int add)
+{
+    T *restrict gx = to;
+    const T *x = from, *m = maxima, *g = gradient, *last = last_gradient;
+    if (taps == 1) {
+        if (add) {
+            for (npy_intp i = 0; i < n; i++) {
+                gx[i] += x[i] == m[i] ? last[i] : 0;
+            }
+        } else {
+            for (npy_intp i = 0; i < n; i++) {
+                gx[i] = x[i] == m[i] ? last[i] : 0;
+            }
+        }
+        return;
+    }
+    const T *m1 = m - (taps - 1) * s;
+    last -= (taps - 1) * s;
+    if (add) {
+        for (npy_intp i = 0; i < n; i++) {
+            const T first = x[i] == m[i] ? g[i] : 0, second = x[i] == m1[i] ? last[i] : 0;
+            gx[i] += first + second;
+        }
+    } else {
+        for (npy_intp i = 0; i < n; i++) {
+            const T first = x[i] == m[i] ? g[i] : 0, second = x[i] == m1[i] ? last[i] : 0;
+            gx[i] = first + second;
+        }
+    }
+    for (npy_intp t = 1; t < taps - 1; t++) {
+        m -= s;
+        g -= s;
+        for (npy_intp i = 0; i < n; i++) {
+            gx[i] += x[i] == m[i] ? g[i] : 0;
+        }
+    }
+}
+
+TARGET static void NAME(sum_gradient)(void *to, const void *gradient, const void *last_gradient, npy_intp n, npy_intp taps,
+                                      npy_intp s)
+{
+    T *restrict r = to;
+    const T *g = gradient, *last = (const T *)last_gradient - (taps - 1) * s;
+    if (taps == 1) {
+        memcpy(r, last, sizeof(T) * (size_t)n);
+        return;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        r[i] = g[i] + last[i];
+    }
+    for (npy_intp t = 1; t < taps - 1; t++) {
+        g -= s;
+        for (npy_intp i = 0; i < n; i++) {
+            r[i] += g[i];
+        }
+    }
+}
+
+TARGET static void NAME(add)(void *to, const void *from, npy_intp n)
+{
+    T *restrict a = to;
+    const T *restrict b = from;
+    for (npy_intp i = 0; i < n; i++) {
+        a[i] += b[i];
+    }
+}
+
+TARGET static void NAME(pick)(void *to, const void *images, const void *maxima, const void *from, npy_intp n)
+{
+    T *restrict picked = to;
+    const T *x = images, *m = maxima, *v = from;
+    for (npy_intp i = 0; i < n; i++) {
+        picked[i] += x[i] == m[i] ? v[i] : 0;
+    }
+}
+
+TARGET static void NAME(add_strided)(void *to, const void *from, npy_intp count, npy_intp s)
+{
+    T *restrict z = to;
+    const T *restrict picked = from;
+    for (npy_intp j = 0; j < count; j++) {
+        z[j] += picked[j * s];
+    }
+}
+
+TARGET static void NAME(replace_strided)(void *to, const void *images, const void *maxima, const void *from, npy_intp count,
+                                         npy_intp s)
+{
+    T *restrict z = to;
+    const T *x = images, *m = maxima, *v = from;
+    for (npy_intp j = 0; j < count; j++) {
+        z[j] = x[j * s] == m[j] ? v[j * s] : z[j];
+    }
+}
+
+TARGET static void NAME(fill_least)(void *to, npy_intp n)
+{
+    T *t = to;
+    for (npy_intp i = 0; i < n; i++) {
+        t[i] = LEAST;
+    }
+}
+
+TARGET static void NAME(fill_sizes)(void *to, const npy_intp *sizes, npy_intp n)
+{
+    T *t = to;
+    for (npy_intp i = 0; i < n; i++) {
+        t[i] = (T)sizes[i];
+    }
+}
+
+static const ThnPooling NAME(loops) = {
+    sizeof(T),          NAME(rows_max),     NAME(rows_sum), NAME(columns_max), NAME(columns_sum), NAME(divide),
+    NAME(spread),       NAME(max_gradient), NAME(sum_gradient), NAME(add),     NAME(pick),        NAME(add_strided),
+    NAME(replace_strided), NAME(fill_least), NAME(fill_sizes),
+};
+
+#undef ADDED
+#undef COMBINED
+#undef T
+#undef NAME
+#undef TARGET
+#undef LEAST
+#undef LARGER
