@@ -183,7 +183,7 @@ def conv3d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any 
                      num_groups)  # fmt: skip
 
 
-def conv2d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any, filter_shape: Any = None,
+def conv2d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None,
                            border_mode: Any = "valid", subsample: Any = (1, 1), filter_flip: bool = True,
                            filter_dilation: Any = (1, 1), num_groups: int = 1, unshared: bool = False) -> Any:  # fmt: skip
     """Return the gradient of :func:`conv2d` with respect to its images.
@@ -214,7 +214,7 @@ def conv2d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any, fil
                             filter_dilation, num_groups, unshared=unshared)  # fmt: skip
 
 
-def conv3d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any, filter_shape: Any = None,
+def conv3d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None,
                            border_mode: Any = "valid", subsample: Any = (1, 1, 1), filter_flip: bool = True,
                            filter_dilation: Any = (1, 1, 1), num_groups: int = 1) -> Any:  # fmt: skip
     """Return the gradient of :func:`conv3d` with respect to its volumes.
