@@ -119,6 +119,7 @@ class Configuration:
         self.top_shape = (self.batch, self.filters, *self.places)
         self.shapes_given = r.choice(["none", "all", "some"])
         self.random = r
+        self.arrays = self.values()
 
     def __repr__(self):
         named = ("image_shape", "filters_shape", "border_mode", "strides", "dilation", "groups", "flip", "unshared", "dtype")
@@ -136,7 +137,7 @@ class Configuration:
         arrays = []
         for shape in (self.image_shape, self.filters_shape, self.top_shape, self.image_shape, self.filters_shape):
             a = (rng.randint(-16, 17, shape) / 8).astype(self.dtype)
-            kind = self.random.choice("plain plain Fortran backwards gaps".split())
+            kind = self.random.choice(["plain", "plain", "Fortran", "backwards", "gaps"])
             if kind == "Fortran":
                 a = np.asfortranarray(a)
             elif kind == "backwards":
@@ -148,8 +149,7 @@ class Configuration:
 
     def variables(self):
         """Inputs, and what is computed of them."""
-        x, w, t, u, v = (T.TensorType(self.dtype, (False,) * n)() for n in
-                         (2 + self.ndim, len(self.filters_shape), 2 + self.ndim, 2 + self.ndim, len(self.filters_shape)))  # fmt: skip
+        x, w, t, u, v = (T.TensorType(self.dtype, (False,) * a.ndim)() for a in self.arrays)
         op = conv_ops.of_direction("top", self.ndim)(
             imshp=self.given(self.image_shape), kshp=self.given(self.filters_shape), border_mode=self.border_mode,
             subsample=self.strides, filter_flip=self.flip, filter_dilation=self.dilation, num_groups=self.groups,
@@ -190,7 +190,7 @@ def problems_of(configurations, mode=None):
         inputs += some
         outputs += wanted
     function = theano.function(inputs, outputs, mode=mode)
-    values = [c.values() for c in configurations]
+    values = [c.arrays for c in configurations]
     got = function(*itertools.chain(*values))
     problems = []
     for i, (c, arrays) in enumerate(zip(configurations, values)):

@@ -23,16 +23,19 @@ def ops_of(function):
     return [str(node.op) for node in function.maker.fgraph.toposort()]
 
 
-@pytest.mark.parametrize("function, reference", [
-    (nnet.sigmoid, scipy.special.expit),
-    (nnet.softplus, lambda x: np.logaddexp(0, x)),
-    (nnet.softsign, lambda x: x / (1 + abs(x))),
-    (nnet.hard_sigmoid, lambda x: np.clip(0.2 * x + 0.5, 0, 1)),
-    (nnet.relu, lambda x: np.maximum(x, 0)),
-    (lambda x: nnet.relu(x, 0.1), lambda x: np.where(x > 0, x, 0.1 * x)),
-    (nnet.elu, lambda x: np.where(x > 0, x, np.expm1(x))),
-    (nnet.selu, lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x))),
-])
+@pytest.mark.parametrize(
+    "function, reference",
+    [
+        (nnet.sigmoid, scipy.special.expit),
+        (nnet.softplus, lambda x: np.logaddexp(0, x)),
+        (nnet.softsign, lambda x: x / (1 + abs(x))),
+        (nnet.hard_sigmoid, lambda x: np.clip(0.2 * x + 0.5, 0, 1)),
+        (nnet.relu, lambda x: np.maximum(x, 0)),
+        (lambda x: nnet.relu(x, 0.1), lambda x: np.where(x > 0, x, 0.1 * x)),
+        (nnet.elu, lambda x: np.where(x > 0, x, np.expm1(x))),
+        (nnet.selu, lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x))),
+    ],
+)
 def test_activations(function, reference):
     assert_like_numpy(function, reference, X, rtol=1e-9)
     verify(function, X)
@@ -123,8 +126,10 @@ def test_crossentropies():
     assert_like_numpy(nnet.categorical_crossentropy, lambda p, q: -(q * np.log(p)).sum(1), p, q)
     biased = scipy.special.log_softmax(X + b, axis=1)
     fused = nnet.nnet.crossentropy_softmax_argmax_1hot_with_bias
-    for got, right in zip(evaluate(lambda *a: fused(*a, return_list=True), X, b, LABELS),
-                          (-biased[np.arange(4), LABELS], np.exp(biased), biased.argmax(1))):
+    for got, right in zip(
+        evaluate(lambda *a: fused(*a, return_list=True), X, b, LABELS),
+        (-biased[np.arange(4), LABELS], np.exp(biased), biased.argmax(1)),
+    ):
         np.testing.assert_allclose(got, right)
     for k in (0, 1):
         verify(lambda x, b: fused(x, b, LABELS)[k], X, b)
@@ -192,15 +197,18 @@ def test_confusion_matrix():
         nnet.confusion_matrix(T.lmatrix(), T.lvector())
 
 
-@pytest.mark.parametrize("build, expected", [
-    (lambda x: T.log(nnet.sigmoid(x)), "softplus"),
-    (lambda x: T.log(1 + T.exp(x)), "softplus"),
-    (lambda x: T.log(1 - nnet.sigmoid(x)), "softplus"),
-    (lambda x: 1 / (1 + T.exp(-x)), "sigmoid"),
-    (lambda x: T.exp(x) / (1 + T.exp(x)), "sigmoid"),
-    (lambda x: T.log(nnet.softmax(x)), "LogSoftmax"),
-    (lambda x: T.exp(x) / T.exp(x).sum(axis=1, keepdims=True), "Softmax"),
-])
+@pytest.mark.parametrize(
+    "build, expected",
+    [
+        (lambda x: T.log(nnet.sigmoid(x)), "softplus"),
+        (lambda x: T.log(1 + T.exp(x)), "softplus"),
+        (lambda x: T.log(1 - nnet.sigmoid(x)), "softplus"),
+        (lambda x: 1 / (1 + T.exp(-x)), "sigmoid"),
+        (lambda x: T.exp(x) / (1 + T.exp(x)), "sigmoid"),
+        (lambda x: T.log(nnet.softmax(x)), "LogSoftmax"),
+        (lambda x: T.exp(x) / T.exp(x).sum(axis=1, keepdims=True), "Softmax"),
+    ],
+)
 def test_unstable_expressions_are_replaced(build, expected):
     x = T.dmatrix()
     f = theano.function([x], build(x), mode=REWRITTEN)
@@ -211,11 +219,14 @@ def test_unstable_expressions_are_replaced(build, expected):
     np.testing.assert_allclose(f(X), plain(X))
 
 
-@pytest.mark.parametrize("build", [
-    lambda p, y: nnet.categorical_crossentropy(p, y).mean(),
-    lambda p, y: -T.mean(T.log(p)[T.arange(y.shape[0]), y]),
-    lambda p, y: -T.mean(T.log(p[T.arange(y.shape[0]), y])),
-])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda p, y: nnet.categorical_crossentropy(p, y).mean(),
+        lambda p, y: -T.mean(T.log(p)[T.arange(y.shape[0]), y]),
+        lambda p, y: -T.mean(T.log(p[T.arange(y.shape[0]), y])),
+    ],
+)
 def test_a_loss_and_its_gradient_share_one_softmax(build):
     x, w, b, y = T.dmatrix(), T.dmatrix(), T.dvector(), T.lvector()
     cost = build(nnet.softmax(T.dot(x, w) + b), y)

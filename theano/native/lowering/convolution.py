@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, lowers
@@ -37,10 +35,6 @@ def _emit(builder: ProgramBuilder, node: Apply, make: Callable[..., vm.Instructi
     dtypes = {v.type.dtype for v in (*node.inputs[:2], *node.outputs)}
     if len(dtypes) > 1 or not dtypes <= {"float16", "float32", "float64"}:
         raise CannotLower("a convolution of other than one float dtype")
-    # Shapes that a program gives to an Op are checked by its perform.
-    given = ("imshp", "kshp", "nkern", "bsize")
-    if any(n is not None for name in given for n in np.atleast_1d(np.array(getattr(node.op, name, None), dtype=object))):
-        raise CannotLower("a convolution whose shapes are given")
     builder.emit_for(node, make(*_params(node.op)))
 
 

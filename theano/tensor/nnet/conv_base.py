@@ -17,7 +17,7 @@ from theano.gof.graph import Apply
 from theano.gof.op import Op
 from theano.gradient_types import DisconnectedType
 from theano.scalar.type import upcast
-from theano.tensor.conversion import as_tensor_variable
+from theano.tensor.conversion import NotScalarConstantError, as_tensor_variable, get_scalar_constant_value
 from theano.tensor.math import cast
 from theano.tensor.nnet import conv_numpy
 from theano.tensor.nnet.conv_shapes import (
@@ -217,6 +217,10 @@ class Convolution(Op):
         """Return the lengths that further inputs give, or None."""
         return None
 
+    def shape_of_result(self, lengths: Sequence[Any]) -> Any:
+        """Return further inputs as the argument that they come from."""
+        return lengths or None
+
     def known_shape(self, variable: Any) -> tuple[int | None, ...]:
         """Return what is known of a shape when the graph is built."""
         if isinstance(variable, TensorConstant):
@@ -224,16 +228,15 @@ class Convolution(Op):
         return tuple(1 if b else None for b in variable.type.broadcastable)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        a, b = inputs[:2]
-        lengths = self.given_lengths(inputs)
-        terms = []
-        if eval_points[0] is not None:
-            terms.append(self.apply(eval_points[0], b, lengths))
-        if eval_points[1] is not None:
-            terms.append(self.apply(a, eval_points[1], lengths))
-        if not terms:
-            return [None]
-        return [terms[0] if len(terms) == 1 else terms[0] + terms[1]]
+        a, b, *lengths = inputs
+        shape = self.shape_of_result(lengths)
+        da, db = eval_points[:2]
+        # An input that does not depend on what is varied comes as zeros.
+        first = None if _is_zero(da) else self.apply(da, b, shape)
+        second = None if _is_zero(db) else self.apply(a, db, shape)
+        if first is None or second is None:
+            return [second if first is None else first]
+        return [first + second]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], [True], *([False] for _ in node.inputs[2:])]
@@ -259,6 +262,16 @@ class Convolution(Op):
     def filters_and_top(self, inp: Sequence[Any], outp: Sequence[Any]) -> tuple[Any, Any]:
         """Return the shapes of filters and output from those of inputs and outputs."""
         raise NotImplementedError
+
+
+def _is_zero(x: Any) -> bool:
+    """Whether there is nothing, or nothing but zeros."""
+    if x is None:
+        return True
+    try:
+        return bool(get_scalar_constant_value(x) == 0)
+    except NotScalarConstantError:
+        return False
 
 
 def _text(shape: Any) -> str:

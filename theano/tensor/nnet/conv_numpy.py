@@ -11,7 +11,7 @@ The work is done offset by offset within the filter, each a matrix product over 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,12 +40,12 @@ class Geometry(NamedTuple):
     groups: int = 1
     unshared: bool = False
 
-    def offsets(self, kernel: Sequence[int], places: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+    def offsets(self, kernel: Sequence[int], places: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Any]]:
         """Yield each offset within the filter, and the elements of the padded image that it meets."""
         for offset in np.ndindex(*kernel):
             starts = [k * d for k, d in zip(offset, self.dilations)]
             met = tuple(slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(starts, places, self.strides))
-            yield offset, (Ellipsis, *met)
+            yield offset, _last(met)
 
     def padded(self, image: np.ndarray) -> np.ndarray:
         """Return the image with its zeros."""
@@ -53,7 +53,12 @@ class Geometry(NamedTuple):
 
     def cropped(self, padded: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
         """Return the image without its zeros."""
-        return padded[(..., *(slice(lo, lo + n) for (lo, _), n in zip(self.pads, lengths)))]
+        return padded[_last(slice(lo, lo + n) for (lo, _), n in zip(self.pads, lengths))]
+
+
+def _last(index: Iterable[Any]) -> Any:
+    """The index of the last axes."""
+    return (..., *index)
 
 
 def _sum_dtype(*arrays: np.ndarray) -> Any:
@@ -100,7 +105,7 @@ def forward(image: np.ndarray, filters: np.ndarray, places: Sequence[int], geome
     out = np.zeros((batch, *kernel.shape[:2], count), dtype)
     for offset, met in geometry.offsets(filters.shape[-ndim:], places):
         patch = padded[met].reshape(*padded.shape[:3], count)
-        at_offset = kernel[(..., *offset)]
+        at_offset = kernel[_last(offset)]
         if geometry.unshared:
             out += np.einsum("gfoc,ngco->ngfo", at_offset, patch)
         else:
@@ -135,9 +140,9 @@ def gradient_of_weights(image: np.ndarray, top: np.ndarray, lengths: Sequence[in
     for offset, met in geometry.offsets(lengths, places):
         patch = padded[met].reshape(*padded.shape[:3], count)
         if geometry.unshared:
-            out[(..., *offset)] = np.einsum("ngfo,ngco->gfoc", by_group, patch)
+            out[_last(offset)] = np.einsum("ngfo,ngco->gfoc", by_group, patch)
         else:
-            out[(..., *offset)] = (by_group @ patch.swapaxes(2, 3)).sum(axis=0, dtype=dtype)
+            out[_last(offset)] = (by_group @ patch.swapaxes(2, 3)).sum(axis=0, dtype=dtype)
     own = tuple(places) if geometry.unshared else ()
     return out.reshape(top.shape[1], *own, out.shape[-ndim - 1], *lengths).astype(np.result_type(image, top), copy=False)
 
@@ -166,7 +171,7 @@ def gradient_of_inputs(filters: np.ndarray, top: np.ndarray, lengths: Sequence[i
     kernel = _filters(filters.astype(dtype, copy=False), geometry, ndim)
     padded = np.zeros((batch, groups, channels, *(n + lo + hi for n, (lo, hi) in zip(lengths, geometry.pads))), dtype)
     for offset, met in geometry.offsets(filters.shape[-ndim:], places):
-        at_offset = kernel[(..., *offset)]
+        at_offset = kernel[_last(offset)]
         if geometry.unshared:
             part = np.einsum("gfoc,ngfo->ngco", at_offset, by_group)
         else:

@@ -109,6 +109,9 @@ class BaseAbstractConv(Convolution):
     def given_lengths(self, inputs: Sequence[Any]) -> Any:
         return [inputs[2][axis] for axis in range(self.convdim)]
 
+    def shape_of_result(self, lengths: Sequence[Any]) -> Any:
+        return lengths[0] if lengths else None
+
     def check_shapes(self, image: Any, filters: Any, top: Any = None) -> tuple[Any, ...]:
         return super().check_shapes(_filled(image, self.imshp), _filled(filters, self.kshp), top)
 

@@ -477,13 +477,14 @@ def causal_conv1d(input: Any, filters: Any, filter_shape: Any, input_shape: Any 
         length = int(length.data)
     pad = (length - 1) * filter_dilation
     # As images of one column.
-    images, kernels = input.dimshuffle(0, 1, 2, "x"), filters.dimshuffle(0, 1, 2, "x")
+    images = input.dimshuffle(0, 1, 2, "x")
     filter_shape = _constants(filter_shape)
     if unshared:
         kernels = filters.dimshuffle(0, 1, "x", 2, 3, "x")
-        filter_shape = None if filter_shape is None or len(filter_shape) != 4 else (
-            filter_shape[0], filter_shape[1], 1, filter_shape[2], filter_shape[3], 1)  # fmt: skip
-    elif filter_shape is not None:
+        own = len(filter_shape) == 4
+        filter_shape = (*filter_shape[:2], 1, *filter_shape[2:], 1) if own else None
+    else:
+        kernels = filters.dimshuffle(0, 1, 2, "x")
         filter_shape = (*filter_shape, 1)
     input_shape = None if input_shape is None else [*_constants(input_shape), 1]
     if isinstance(pad, Variable):
