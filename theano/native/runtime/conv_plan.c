@@ -4,8 +4,8 @@
 #include "pool.h"
 #include "threads.h"
 
-const ThnConvAlgorithm *const thn_conv_algorithms[] = {&thn_conv_simple,  &thn_conv_gather, &thn_conv_weights,
-                                                       &thn_conv_winograd, NULL};
+const ThnConvAlgorithm *const thn_conv_algorithms[] = {&thn_conv_simple,   &thn_conv_gather, &thn_conv_weights,
+                                                       &thn_conv_winograd, &thn_conv_direct, NULL};
 
 static const ThnConvAlgorithm *preferred;
 
