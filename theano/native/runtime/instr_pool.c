@@ -15,6 +15,7 @@ typedef struct {
 
 typedef struct {
     int nd, lead;               /* pooled dims, those before them */
+    int run;                    /* images are taken as rows */
     Axis axes[THN_MAXDIM];
     npy_intp planes, lines;     /* images; rows of a result in each */
     int typenum;                /* in which is computed */
@@ -166,6 +167,40 @@ static int same_dims(ThnFrame *f, const char *name, const ThnCell *cell, const n
                      thn_shape_text(b, sizeof b, cell->ndim, dims));
 }
 
+/* Whether an image is one run in memory. */
+static int is_run(const ThnCell *cell, int nd)
+{
+    npy_intp expected = cell->itemsize;
+    for (int i = cell->ndim - 1; i >= cell->ndim - nd; i--) {
+        if (cell->dims[i] != 1 && cell->strides[i] != expected) {
+            return 0;
+        }
+        expected *= cell->dims[i];
+    }
+    return 1;
+}
+
+/* Where one window covers a whole image, the pooled axes are one; `sizes` gets the window's. */
+static void merge_axes(State *s, int padded)
+{
+    Axis *a = s->axes;
+    npy_intp n = 1, size = 1;
+    for (int i = 0; i < s->nd; i++) {
+        if (a[i].count != 1 || a[i].w - a[i].p < a[i].n) {
+            return;
+        }
+        n *= a[i].n;
+        size *= size_of(&a[i], 0, padded);
+    }
+    if (n > 0) {
+        s->nd = 1;
+        s->axes[0] = (Axis){n, 1, n, n, 0};
+        s->sizes[0] = size;
+        s->lines = 1;
+        s->run = 1;
+    }
+}
+
 static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const Params *params = ins->data;
@@ -184,6 +219,7 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     s->nd = nd;
     s->lead = lead;
+    s->run = 0;
     memcpy(s->axes, axes, sizeof *axes * (size_t)nd);
     s->planes = s->lines = 1;
     for (int i = 0; i < x->ndim; i++) {
@@ -210,6 +246,9 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
     if (code == THN_OP_pool_pick && same_dims(f, "what is picked from", THN_IN(f, ins, 2), x->dims) < 0) {
         return -1;
     }
+    if (is_run(x, nd) && (code != THN_OP_pool_pick || is_run(THN_IN(f, ins, 2), nd))) {
+        merge_axes(s, padded);
+    }
     if (thn_out_alloc(f, THN_OUT(f, ins, 0), is_gradient ? x->dims : dims) < 0) {
         return -1;
     }
@@ -219,7 +258,7 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
     s->parts = s->length = 1;
     if (is_gradient) {
         /* Images, or where these are few parts of them. */
-        const npy_intp wanted = thn_worth(f->work, 64), first = nd > 1 ? axes[0].n : 1;
+        const npy_intp wanted = thn_worth(f->work, 64), first = s->nd > 1 ? axes[0].n : 1;
         s->parts = s->planes >= wanted || !s->planes || !first ? 1 : at_most((wanted + s->planes - 1) / s->planes, first);
         s->length = first ? (first + s->parts - 1) / s->parts : 1;
         s->parts = first ? (first + s->length - 1) / s->length : 1;
@@ -251,9 +290,9 @@ typedef struct {
     atomic_int failed;
 } Job;
 
-static Source source_of(const State *s, const ThnCell *cell, npy_intp item)
+static Source source_of(const State *s, const ThnCell *cell, npy_intp item, npy_intp n)
 {
-    const npy_intp n = cell->dims[cell->ndim - 1], step = cell->strides[cell->ndim - 1];
+    const npy_intp step = s->run ? cell->itemsize : cell->strides[cell->ndim - 1];
     const int direct = cell->typenum == s->typenum && (step == item || n <= 1);
     return (Source){cell, n, direct ? NULL : thn_cast_inner(s->typenum, cell->typenum), item, step};
 }
@@ -679,13 +718,14 @@ static int pool_execute(ThnFrame *f, const ThnInstr *ins)
     if (thn_size(job.out) == 0) {
         return 0;
     }
-    job.x = source_of(s, THN_IN(f, ins, 0), loops->item);
+    const Axis *row = &s->axes[s->nd - 1];
+    job.x = source_of(s, THN_IN(f, ins, 0), loops->item, row->n);
     if (code == THN_OP_pool_max_gradient || code == THN_OP_pool_pick) {
-        job.maxima = source_of(s, THN_IN(f, ins, 1), loops->item);
-        job.other = source_of(s, THN_IN(f, ins, 2), loops->item);
+        job.maxima = source_of(s, THN_IN(f, ins, 1), loops->item, row->count);
+        job.other = source_of(s, THN_IN(f, ins, 2), loops->item, is_gradient ? row->count : row->n);
         job.first = code == THN_OP_pool_pick && ((const thn_pool_pick_params *)ins->data)->first;
     } else if (code == THN_OP_pool_sum_gradient) {
-        job.other = source_of(s, THN_IN(f, ins, 1), loops->item);
+        job.other = source_of(s, THN_IN(f, ins, 1), loops->item, row->count);
     }
     if (job.out->typenum != s->typenum) {
         job.store = thn_cast_inner(job.out->typenum, s->typenum);

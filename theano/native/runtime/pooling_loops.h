@@ -37,6 +37,25 @@
         T *restrict z = to;                                                                                         \
         const T *restrict t = from;                                                                                 \
         npy_intp k = 3;                                                                                             \
+        if (count == 1 && w >= 16) {                                                                                \
+            T part[8];                                                                                              \
+            memcpy(part, t, sizeof part);                                                                           \
+            for (k = 8; k + 8 <= w; k += 8) {                                                                       \
+                for (int q = 0; q < 8; q++) {                                                                       \
+                    part[q] = OF(part[q], t[k + q]);                                                                \
+                }                                                                                                   \
+            }                                                                                                       \
+            for (; k < w; k++) {                                                                                    \
+                part[k % 8] = OF(part[k % 8], t[k]);                                                                \
+            }                                                                                                       \
+            for (int half = 4; half; half /= 2) {                                                                   \
+                for (int q = 0; q < half; q++) {                                                                    \
+                    part[q] = OF(part[q], part[q + half]);                                                          \
+                }                                                                                                   \
+            }                                                                                                       \
+            z[0] = part[0];                                                                                         \
+            return;                                                                                                 \
+        }                                                                                                           \
         if (w == 1) {                                                                                               \
             for (npy_intp j = 0; j < count; j++) {                                                                  \
                 z[j] = t[j * s];                                                                                    \
@@ -123,44 +142,39 @@ TARGET static void NAME(spread)(void *to, const void *from, npy_intp count, npy_
     }
 }
 
+/* What element i is given by the window of tap t. The gradient is read in any case: no branch. */
+#define GIVEN(t, gradients) (x[i] == m[i - (t) * s] ? (gradients)[i - (t) * s] : 0)
+#define ELEMENTS(GIVES)                          \
+    if (add) {                                   \
+        for (npy_intp i = 0; i < n; i++) {       \
+            gx[i] += GIVES;                      \
+        }                                        \
+    } else {                                     \
+        for (npy_intp i = 0; i < n; i++) {       \
+            gx[i] = GIVES;                       \
+        }                                        \
+    }
+
 TARGET static void NAME(max_gradient)(void *to, const void *from, const void *maxima, const void *gradient,
                                       const void *last_gradient, npy_intp n, npy_intp taps, npy_intp s, int add)
 {
     T *restrict gx = to;
-    const T *x = from, *m = maxima, *g = gradient, *last = last_gradient;
+    const T *restrict x = from, *restrict m = maxima, *restrict g = gradient, *restrict last = last_gradient;
     if (taps == 1) {
-        if (add) {
-            for (npy_intp i = 0; i < n; i++) {
-                gx[i] += x[i] == m[i] ? last[i] : 0;
-            }
-        } else {
-            for (npy_intp i = 0; i < n; i++) {
-                gx[i] = x[i] == m[i] ? last[i] : 0;
-            }
-        }
-        return;
-    }
-    const T *m1 = m - (taps - 1) * s;
-    last -= (taps - 1) * s;
-    if (add) {
-        for (npy_intp i = 0; i < n; i++) {
-            const T first = x[i] == m[i] ? g[i] : 0, second = x[i] == m1[i] ? last[i] : 0;
-            gx[i] += first + second;
-        }
+        ELEMENTS(GIVEN(0, last))
+    } else if (taps == 2) {
+        ELEMENTS(GIVEN(0, g) + GIVEN(1, last))
     } else {
-        for (npy_intp i = 0; i < n; i++) {
-            const T first = x[i] == m[i] ? g[i] : 0, second = x[i] == m1[i] ? last[i] : 0;
-            gx[i] = first + second;
-        }
-    }
-    for (npy_intp t = 1; t < taps - 1; t++) {
-        m -= s;
-        g -= s;
-        for (npy_intp i = 0; i < n; i++) {
-            gx[i] += x[i] == m[i] ? g[i] : 0;
+        ELEMENTS(GIVEN(0, g) + GIVEN(1, g) + GIVEN(taps - 1, last))
+        add = 1;
+        for (npy_intp t = 2; t < taps - 1; t++) {
+            ELEMENTS(GIVEN(t, g))
         }
     }
 }
+
+#undef GIVEN
+#undef ELEMENTS
 
 TARGET static void NAME(sum_gradient)(void *to, const void *gradient, const void *last_gradient, npy_intp n, npy_intp taps,
                                       npy_intp s)
@@ -196,7 +210,8 @@ TARGET static void NAME(pick)(void *to, const void *images, const void *maxima, 
     T *restrict picked = to;
     const T *x = images, *m = maxima, *v = from;
     for (npy_intp i = 0; i < n; i++) {
-        picked[i] += x[i] == m[i] ? v[i] : 0;
+        const T value = v[i];
+        picked[i] += x[i] == m[i] ? value : 0;
     }
 }
 
