@@ -556,7 +556,7 @@ static int given_open(const Job *job, Given *v, npy_intp taps, npy_intp plane)
     const State *s = job->s;
     const Axis *a = &s->axes[s->nd - 1];
     const npy_intp item = job->loops->item, before = (taps - 1) * a->s;
-    const npy_intp length = before + at_least(a->n + a->p, a->count * a->s);
+    const npy_intp length = before + at_least(a->n + a->p, a->count * a->s) + THN_POOLING_BEYOND;
     size_t total = 0;
     const size_t maxima = part(&total, length * item), g = part(&total, length * item), last = part(&total, length * item);
     const size_t cleared = total;
@@ -669,7 +669,8 @@ static void gradient_unit(const Job *job, Given *v, npy_intp taps, npy_intp plan
             int add = 0;
             for (int i = 0; i < outer; i++) {
                 row = row * s->axes[i].n + at[i] - (i ? 0 : begin_row);
-                add |= windows[i] != first_window(&s->axes[i], at[i]);
+                /* Whether the window before has it, too. */
+                add |= windows[i] > 0 && end_of(&s->axes[i], windows[i] - 1) > at[i];
             }
             char *to = gx + row * a->n * item;
             if (maxima) {

@@ -3,12 +3,14 @@
 
 #include <math.h>
 
-#define LARGER_FLOAT(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
+/* The first choice is one instruction, the second hardly ever taken. */
+#define LARGER_FLOAT(a, b) ((b) != (b) ? (b) : (b) > (a) ? (b) : (a))
 #define LARGER_INT(a, b) ((b) > (a) ? (b) : (a))
 
 #define T float
 #define NAME(x) f4_##x
 #define TARGET
+#define MASK int32_t
 #define LEAST (-INFINITY)
 #define LARGER LARGER_FLOAT
 #include "pooling_loops.h"
@@ -16,6 +18,7 @@
 #define T double
 #define NAME(x) f8_##x
 #define TARGET
+#define MASK int64_t
 #define LEAST (-INFINITY)
 #define LARGER LARGER_FLOAT
 #include "pooling_loops.h"
@@ -23,6 +26,7 @@
 #define T int64_t
 #define NAME(x) i8_##x
 #define TARGET
+#define MASK int64_t
 #define LEAST INT64_MIN
 #define LARGER LARGER_INT
 #include "pooling_loops.h"
@@ -30,6 +34,7 @@
 #define T uint64_t
 #define NAME(x) u8_##x
 #define TARGET
+#define MASK int64_t
 #define LEAST 0
 #define LARGER LARGER_INT
 #include "pooling_loops.h"
@@ -40,6 +45,7 @@
 #define T float
 #define NAME(x) f4_avx2_##x
 #define TARGET __attribute__((target("avx2")))
+#define MASK int32_t
 #define LEAST (-INFINITY)
 #define LARGER LARGER_FLOAT
 #include "pooling_loops.h"
@@ -47,6 +53,7 @@
 #define T double
 #define NAME(x) f8_avx2_##x
 #define TARGET __attribute__((target("avx2")))
+#define MASK int64_t
 #define LEAST (-INFINITY)
 #define LARGER LARGER_FLOAT
 #include "pooling_loops.h"

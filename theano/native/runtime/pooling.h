@@ -10,6 +10,9 @@
 
 #include "cells.h"
 
+/* So many elements behind what is spread out may be read. */
+#define THN_POOLING_BEYOND 8
+
 typedef struct ThnPooling {
     int item;
     /* t[i] = the largest, the sum of rows[.][i]; there is at least one row. */

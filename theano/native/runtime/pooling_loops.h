@@ -2,6 +2,7 @@
  *   T          the dtype
  *   NAME(x)    the name of the variant's function x
  *   TARGET     the attributes of its functions
+ *   MASK       the signed integer of its size
  *   LEAST      what no element is less than
  *   LARGER(a, b)   the larger one; a NaN is the largest */
 
@@ -142,39 +143,72 @@ TARGET static void NAME(spread)(void *to, const void *from, npy_intp count, npy_
     }
 }
 
-/* What element i is given by the window of tap t. The gradient is read in any case: no branch. */
-#define GIVEN(t, gradients) (x[i] == m[i - (t) * s] ? (gradients)[i - (t) * s] : 0)
-#define ELEMENTS(GIVES)                          \
-    if (add) {                                   \
-        for (npy_intp i = 0; i < n; i++) {       \
-            gx[i] += GIVES;                      \
-        }                                        \
-    } else {                                     \
-        for (npy_intp i = 0; i < n; i++) {       \
-            gx[i] = GIVES;                       \
-        }                                        \
-    }
+typedef T NAME(V) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+typedef MASK NAME(M) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+#define LANES ((npy_intp)(32 / sizeof(T)))
+#define VECTOR(p) (*(const NAME(V) *)(p))
+
+/* What elements i.. are given by their windows, of which there are `taps` at most; added to r. */
+#define GIVEN(r, from, i, taps)                                                                               \
+    do {                                                                                                      \
+        const NAME(V) here = VECTOR(from);                                                                    \
+        for (npy_intp t = 0; t < (taps); t++) {                                                               \
+            const T *gradients = t == (taps) - 1 ? last : g;                                                  \
+            const NAME(M) equal = (NAME(M))(here == VECTOR(m + (i) - t * s));                                 \
+            r += (NAME(V))((NAME(M))VECTOR(gradients + (i) - t * s) & equal);                                 \
+        }                                                                                                     \
+    } while (0)
+
+/* The last elements are computed before any is overwritten and stored after all others, some of which they repeat. */
+#define GIVE_ROW(taps)                                                                                        \
+    do {                                                                                                      \
+        const npy_intp end = n - LANES;                                                                       \
+        NAME(V) tail = {0};                                                                                   \
+        if (add) {                                                                                            \
+            tail = VECTOR(gx + end);                                                                          \
+        }                                                                                                     \
+        GIVEN(tail, x + end, end, taps);                                                                      \
+        for (npy_intp i = 0; i < end; i += LANES) {                                                           \
+            NAME(V) r = {0};                                                                                  \
+            if (add) {                                                                                        \
+                r = VECTOR(gx + i);                                                                           \
+            }                                                                                                 \
+            GIVEN(r, x + i, i, taps);                                                                         \
+            *(NAME(V) *)(gx + i) = r;                                                                         \
+        }                                                                                                     \
+        *(NAME(V) *)(gx + end) = tail;                                                                        \
+    } while (0)
 
 TARGET static void NAME(max_gradient)(void *to, const void *from, const void *maxima, const void *gradient,
                                       const void *last_gradient, npy_intp n, npy_intp taps, npy_intp s, int add)
 {
-    T *restrict gx = to;
-    const T *restrict x = from, *restrict m = maxima, *restrict g = gradient, *restrict last = last_gradient;
-    if (taps == 1) {
-        ELEMENTS(GIVEN(0, last))
-    } else if (taps == 2) {
-        ELEMENTS(GIVEN(0, g) + GIVEN(1, last))
-    } else {
-        ELEMENTS(GIVEN(0, g) + GIVEN(1, g) + GIVEN(taps - 1, last))
-        add = 1;
-        for (npy_intp t = 2; t < taps - 1; t++) {
-            ELEMENTS(GIVEN(t, g))
+    T *gx = to;
+    const T *x = from, *m = maxima, *g = gradient, *last = last_gradient;
+    if (n < LANES) {
+        T images[32 / sizeof(T)] = {0}, given[32 / sizeof(T)] = {0};
+        memcpy(images, x, sizeof(T) * (size_t)n);
+        if (add) {
+            memcpy(given, gx, sizeof(T) * (size_t)n);
         }
+        NAME(V) r = VECTOR(given);
+        GIVEN(r, images, 0, taps);
+        *(NAME(V) *)given = r;
+        memcpy(gx, given, sizeof(T) * (size_t)n);
+    } else if (taps == 1) {
+        GIVE_ROW(1);
+    } else if (taps == 2) {
+        GIVE_ROW(2);
+    } else if (taps == 3) {
+        GIVE_ROW(3);
+    } else {
+        GIVE_ROW(taps);
     }
 }
 
 #undef GIVEN
-#undef ELEMENTS
+#undef GIVE_ROW
+#undef VECTOR
+#undef LANES
 
 TARGET static void NAME(sum_gradient)(void *to, const void *gradient, const void *last_gradient, npy_intp n, npy_intp taps,
                                       npy_intp s)
@@ -261,5 +295,6 @@ static const ThnPooling NAME(loops) = {
 #undef T
 #undef NAME
 #undef TARGET
+#undef MASK
 #undef LEAST
 #undef LARGER
