@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from theano import aliases
-from theano.tensor.nnet import conv_rewriting as _conv_rewriting  # noqa: F401 (registers the rewrites)
 from theano.tensor.nnet.conv_ops import (
     AbstractConv,
     AbstractConv2d,
@@ -28,9 +27,9 @@ from theano.tensor.nnet.conv_shapes import (
     get_conv_output_shape,
     get_conv_shape_1axis,
 )
+from theano.tensor.nnet.convolution import abstract_conv2d as conv2d
 from theano.tensor.nnet.convolution import (
     causal_conv1d,
-    conv2d,
     conv2d_grad_wrt_inputs,
     conv2d_grad_wrt_weights,
     conv2d_transpose,

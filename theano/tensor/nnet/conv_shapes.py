@@ -341,8 +341,7 @@ def check_conv_gradinputs_shape(
         if given is None or computed is None:
             return False
         try:
-            given = get_scalar_constant_value(given, only_process_constants=True)
-            computed = get_scalar_constant_value(computed, only_process_constants=True)
+            given, computed = get_scalar_constant_value(given), get_scalar_constant_value(computed)
         except NotScalarConstantError:
             return False
         return int(given) != int(computed)

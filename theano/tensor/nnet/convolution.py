@@ -11,6 +11,7 @@ from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import zeros
 from theano.tensor.joining import join
 from theano.tensor.nnet import conv_ops
+from theano.tensor.nnet import conv_rewriting as _conv_rewriting  # noqa: F401 (registers the rewrites)
 from theano.tensor.nnet.conv_shapes import get_conv_gradinputs_shape
 
 _ONES = {2: (1, 1), 3: (1, 1, 1)}
@@ -144,6 +145,29 @@ def conv2d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any 
             raise ValueError("input_shape and image_shape should not be provided at the same time: they mean the same.")
         warnings.warn("The argument image_shape of conv2d is deprecated, use input_shape.", stacklevel=2)
         input_shape = image_shape
+    return abstract_conv2d(input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation,
+                           num_groups, unshared)  # fmt: skip
+
+
+def abstract_conv2d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+                    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+                    unshared: bool = False) -> Any:  # fmt: skip
+    """Convolve a batch of images with a set of filters: :func:`conv2d` without its deprecated arguments.
+
+    Parameters
+    ----------
+    input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
+        Those of :func:`conv2d`.
+
+    Returns
+    -------
+    tensor of shape (batch, output channels, output rows, output columns)
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`conv2d`.
+    """
     return _convolve(2, input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation,
                      num_groups, unshared=unshared)  # fmt: skip
 
