@@ -15,6 +15,8 @@ import theano.sandbox.linalg.ops
 import theano.sandbox.rng_mrg
 import theano.scan_module
 import theano.tensor.nnet
+import theano.tensor.nnet.conv3d2d
+import theano.tensor.nnet.opt
 import theano.typed_list  # noqa: F401
 from theano.compile import optdb
 from theano.gof.optdb import DB

@@ -19,6 +19,16 @@ _WHOLE_FILE = f"{_REWRITING}/test_rewrite_whole_graph.py"
 _WHOLE = f"{_WHOLE_FILE}::TestWholeGraph"
 _MERGING = _tests(_WHOLE_FILE, "test_merging", "test_what_differs_is_not_merged", "test_each_merging_has_its_place")
 _RANDOM = _tests(_WHOLE_FILE, "test_states_of_random_numbers_change_in_place", "test_states_that_are_arguments_stay")
+_CONVOLUTION = f"{_REWRITING}/test_rewrite_convolution.py"
+_CORRELATIONS = _tests(
+    _CONVOLUTION,
+    "test_abstract_convolutions_become_correlations",
+    "test_images_that_broadcast",
+    "test_documented_names_are_in_the_group",
+)
+_OLD_CONVOLUTION = _tests(
+    _CONVOLUTION, "test_without_gemm_the_old_convolution", "test_what_no_implementation_is_left_for_is_an_error"
+)
 _PRINTING = _tests(_WHOLE_FILE, "test_the_graph_is_printed_on_demand_at_its_place")
 
 #: The registered name -> "tests/...py::test_function" or "::TestClass", or a tuple of several: fires, values and gradients,
@@ -83,6 +93,21 @@ WHOLE_GRAPH: dict[str, str | tuple[str, ...]] = {
     "scan_pushout_dot1": _SCAN,
     "scan_remove_dead_outputs": _SCAN,
     "scan_write_out_short_loops": _SCAN,
+    # Convolutions.
+    "AbstractConvCheck": _tests(
+        _CONVOLUTION, "test_what_no_implementation_is_left_for_is_an_error", "test_neither_implementation"
+    ),
+    "conv_meta": _tests(_CONVOLUTION, "test_implementations_are_timed_on_demand"),
+    "local_abstractconv3d_gemm": _CORRELATIONS,
+    "local_abstractconv3d_gradinputs_gemm": _CORRELATIONS,
+    "local_abstractconv3d_gradweight_gemm": _CORRELATIONS,
+    "local_abstractconv_gemm": _CORRELATIONS,
+    "local_abstractconv_gradinputs_gemm": _CORRELATIONS,
+    "local_abstractconv_gradweight_gemm": _CORRELATIONS,
+    "local_conv2d_cpu": (*_OLD_CONVOLUTION, *_tests(_CONVOLUTION, "test_strides_of_the_old_convolution")),
+    "local_conv2d_gradinputs_cpu": _OLD_CONVOLUTION,
+    "local_conv2d_gradweight_cpu": _OLD_CONVOLUTION,
+    "local_inplace_DiagonalSubtensor": "tests/tensor/nnet/test_old_convolutions.py::test_diagonals_in_graphs",
     # Matrices.
     "inv_as_solve": _MATRICES,
     "local_det_chol": _MATRICES,
