@@ -117,6 +117,9 @@ USES = {
     "permute_rows": lambda new: tt.basic.permute_row_elements(new[:3], positions(new) * 0 + np.arange(3)),
     "repeat_positions": lambda new: tt.repeat(new[:3], positions(new)),
     "count_length": lambda new: tt.extra_ops.bincount(positions(new)),
+    "ctc": lambda new: tt.nnet.ctc.ctc(
+        tt.cast(new[:4], "float32").reshape((2, 1, 2)), np.ones((1, 1), "int32"), np.array([2], "int32")
+    ),
     "complex_extremum": lambda new: tt.max(new[:3] + 1j),
     "dot": lambda new: tt.dot(square(new), square(new)),
     "dot22scalar": lambda new: tt.dot(square(new), square(new)) * 0.5,
