@@ -348,8 +348,11 @@ def test_lengths_that_are_wrong():
 def test_errors_at_run_time_name_the_shapes():
     x, w = T.dtensor4s("x", "w")
     f = theano.function([x, w], T.nnet.conv2d(x, w))
-    with pytest.raises(ValueError, match=r"(?s)2, 3, 7, 6.*6, 4, 3, 2"):
+    with pytest.raises(ValueError, match=r"(?s)3 channels, filters take 4.*2, 3, 7, 6.*6, 4, 3, 2"):
         f(X[:, :3], W)
+    grouped = theano.function([x, w], T.nnet.conv2d(x, w, num_groups=2))
+    with pytest.raises(ValueError, match="4 channels, filters take 4 in each of 2 groups"):
+        grouped(X, W)
 
 
 def test_gradients_of_correlations_without_lengths():

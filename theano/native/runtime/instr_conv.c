@@ -104,10 +104,14 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
     c->channels = images[1];
     c->filters = filters[0];
     if (images[1] != filters[channel_axis] * c->groups || filters[0] % c->groups) {
-        snprintf(why, sizeof why, images[1] % c->groups || filters[0] % c->groups
-                                      ? "%lld groups do not divide %lld channels and %lld filters"
-                                      : "%lld groups of filters do not have together the %lld channels of the images (%lld filters)",
-                 (long long)c->groups, (long long)images[1], (long long)filters[0]);
+        long long channels = images[1], taken = filters[channel_axis], groups = c->groups;
+        if (channels % groups || filters[0] % groups) {
+            snprintf(why, sizeof why, "%lld groups do not divide %lld channels and %lld filters", groups, channels, (long long)filters[0]);
+        } else if (groups > 1) {
+            snprintf(why, sizeof why, "images have %lld channels, filters take %lld in each of %lld groups", channels, taken, groups);
+        } else {
+            snprintf(why, sizeof why, "images have %lld channels, filters take %lld", channels, taken);
+        }
         return refuse(f, ins, nd, images, filters, filters_nd, why);
     }
     for (int i = 0; i < THN_CONV_DIMS; i++) {

@@ -7,7 +7,7 @@ from typing import Any
 
 from theano import aliases
 from theano.gof.graph import Apply
-from theano.tensor.conversion import as_tensor_variable
+from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.math import cast, discrete_dtypes
 from theano.tensor.nnet.conv_base import Convolution, Forward, GradientOfInputs, GradientOfWeights
 from theano.tensor.var import TensorConstant
@@ -67,6 +67,9 @@ class Correlation(Convolution):
             n = as_tensor_variable(shape[axis])
             if n.type.ndim or n.type.dtype not in discrete_dtypes:
                 raise TypeError(f"the lengths in shape must be scalar integers, got {n.type}")
+            if isinstance(n, TensorConstant):
+                # Not left to be cast when the function runs: rewrites of constants come before this Op.
+                n = constant(int(n.data), dtype="int64")
             lengths.append(n if n.type.dtype == "int64" else cast(n, "int64"))
         return lengths
 
