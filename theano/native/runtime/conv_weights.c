@@ -50,7 +50,8 @@ static double weights_cost(const ThnConv *c)
             return -1;
         }
     }
-    return thn_conv_products(c) * (c->item == 4 ? 0.02 : 0.04) + 1000;
+    const double rows = (double)c->filters / (double)c->groups, groups = (double)(c->batch * c->groups);
+    return thn_conv_products(c) * (c->item == 4 ? 0.02 : 0.04) * (1 + 20 / rows) + (c->groups > 1 ? groups * 600 : 0) + 1000;
 }
 
 static int weights_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
