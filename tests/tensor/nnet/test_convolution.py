@@ -239,10 +239,15 @@ def test_given_shapes_are_checked_on_demand():
         f(X, W[:3])
 
 
-def test_given_shapes_are_not_checked_by_default():
+def test_wrong_shapes_that_are_not_checked_do_no_harm():
+    """A last batch is often smaller than the others."""
     x = T.dtensor4()
-    y = T.nnet.conv2d(x, W, input_shape=(None, 4, 9, 9))
-    assert y.eval({x: X}).shape == (2, 6, 5, 5)
+    y = T.nnet.conv2d(x, W, input_shape=(8, 4, 9, 9))
+    shape, mean, flat = theano.function([x], [y.shape, y.mean(), y.flatten(2)])(X)
+    assert tuple(shape) == (2, 6, 5, 5)
+    expected = by_scipy(X, W)
+    np.testing.assert_allclose(mean, expected.mean())
+    np.testing.assert_allclose(flat, expected.reshape(2, -1))
 
 
 MISFITS = [

@@ -12,7 +12,7 @@ from theano.tensor.conversion import NotScalarConstantError, as_tensor_variable,
 from theano.tensor.math import integer_dtypes
 from theano.tensor.nnet import conv_numpy
 from theano.tensor.nnet.conv_base import Convolution, Forward, GradientOfInputs, GradientOfWeights
-from theano.tensor.nnet.conv_shapes import assert_shape, get_conv_output_shape
+from theano.tensor.nnet.conv_shapes import assert_shape
 from theano.tensor.var import TensorConstant
 
 #: What the original takes for integers.
@@ -232,11 +232,6 @@ class AbstractConv(Forward, BaseAbstractConv):
         img = assert_shape(img, self.imshp, "AbstractConv shape mismatch: shape of image does not match given imshp.")
         kern = assert_shape(kern, self.kshp, "AbstractConv shape mismatch: shape of filters does not match given kshp.")
         return Apply(self, [img, kern], [out])
-
-    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        image = [given if n is None else n for given, n in zip(in_shapes[0], self.imshp)]
-        filters = [given if n is None else n for given, n in zip(in_shapes[1], self.kshp)]
-        return [get_conv_output_shape(image, filters, self.border_mode, self.subsample, self.filter_dilation)]
 
 
 class AbstractConv_gradWeights(GradientOfWeights, BaseAbstractConv):
