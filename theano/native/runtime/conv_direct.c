@@ -17,6 +17,7 @@
 #define MOST_FILTERS 4
 #define MOST_DOTS 9
 #define MOST_TAPS 1024
+#define MOST_PHASES 16
 /* Elements behind a band that whole vectors may read and write. */
 #define BEHIND 256
 
@@ -27,6 +28,9 @@ typedef struct {
                  npy_intp apart);
     /* sums[tap] += sum over i < n of top[i] * from[offset[tap] + i]; there are zeros behind top. */
     void (*dots)(npy_intp n, npy_intp taps, const npy_intp *offset, const void *top, const void *from, double *sums);
+    /* Rows of n elements, after `before` zeros and before `after`; strides in bytes. */
+    void (*copy)(npy_intp rows, npy_intp before, npy_intp n, npy_intp after, const void *from, npy_intp from_stride, void *to,
+                 npy_intp to_stride);
     void (*every)(npy_intp n, const void *from, npy_intp step, void *to);
     void (*spread)(npy_intp n, const void *from, npy_intp step, void *to);
 } Kernels;
@@ -86,7 +90,7 @@ typedef struct {
 #undef SUFFIX
 #undef TARGET
 
-#define KERNELS(LANES, S) {LANES, sums_##S, dots_##S, every_##S, spread_##S}
+#define KERNELS(LANES, S) {LANES, sums_##S, dots_##S, copy_##S, every_##S, spread_##S}
 
 static const Kernels *kernels(int typenum)
 {
@@ -119,6 +123,8 @@ typedef struct {
     npy_intp sources;             /* planes read by a group: channels, or filters for INPUTS */
     npy_intp per_task, chunk;
     atomic_int failed;
+    /* Taps by the phases of what is written, up to first_tap[phase + 1]: where they read, bytes to their weights. */
+    npy_intp first_tap[MOST_PHASES + 1], offset[MOST_TAPS], weight[MOST_TAPS];
 } Job;
 
 static npy_intp floor_of(npy_intp a, npy_intp b)
@@ -163,28 +169,31 @@ static npy_intp all_planes(const Job *j)
     return j->sources * j->phases[0] * j->phases[1] * j->plane;
 }
 
-/* Copies `rows` x `length` elements, `step` rows and columns from each other, from row y and column x of a plane on; 0 outside. */
+/* Copies rows y, y + step_y ... of a plane, of each the elements x, x + step_x ...; 0 outside. */
 static void copy_plane(const Job *j, const char *plane, npy_intp row_stride, const npy_intp *lengths, npy_intp y, npy_intp x,
-                       npy_intp step_y, npy_intp step_x, npy_intp rows, npy_intp length, npy_intp pitch, char *to)
+                       npy_intp step_y, npy_intp step_x, npy_intp rows, npy_intp length, char *to)
 {
-    const npy_intp item = j->c->item;
+    const npy_intp item = j->c->item, pitch = j->pitch * item;
     npy_intp before = x < 0 ? (-x + step_x - 1) / step_x : 0, end = x < lengths[1] ? (lengths[1] - 1 - x) / step_x + 1 : 0;
     before = before < length ? before : length;
     end = end < length ? end : length;
     end = end > before ? end : before;
-    for (npy_intp r = 0; r < rows; r++, y += step_y, to += pitch * item) {
-        if (y < 0 || y >= lengths[0]) {
-            memset(to, 0, (size_t)(pitch * item));
-            continue;
-        }
-        const char *from = plane + y * row_stride + (x + before * step_x) * item;
-        memset(to, 0, (size_t)(before * item));
-        if (step_x == 1) {
-            memcpy(to + before * item, from, (size_t)((end - before) * item));
-        } else {
-            j->k->every(end - before, from, step_x, to + before * item);
-        }
-        memset(to + end * item, 0, (size_t)((pitch - end) * item));
+    npy_intp first = y < 0 ? (-y + step_y - 1) / step_y : 0, last = y < lengths[0] ? (lengths[0] - 1 - y) / step_y + 1 : 0;
+    first = first < rows ? first : rows;
+    last = last < rows ? last : rows;
+    last = last > first ? last : first;
+    const char *from = plane + (y + first * step_y) * row_stride + (x + before * step_x) * item;
+    memset(to, 0, (size_t)(first * pitch));
+    memset(to + last * pitch, 0, (size_t)((rows - last) * pitch));
+    to += first * pitch;
+    if (step_x == 1) {
+        j->k->copy(last - first, before, end - before, j->pitch - end, from, step_y * row_stride, to, pitch);
+        return;
+    }
+    for (npy_intp r = first; r < last; r++, from += step_y * row_stride, to += pitch) {
+        j->k->copy(1, before, 0, 0, from, 0, to, 0);
+        j->k->every(end - before, from, step_x, to + before * item);
+        j->k->copy(1, j->pitch - end, 0, 0, from, 0, to + end * item, 0);
     }
 }
 
@@ -194,12 +203,17 @@ static void read_images(const Job *j, npy_intp image, npy_intp group, npy_intp r
     const ThnConv *c = j->c;
     for (npy_intp s = 0; s < j->cg; s++) {
         const char *plane = j->images + image * c->image_strides[0] + (group * j->cg + s) * c->image_strides[1];
-        for (npy_intp py = 0; py < j->phases[0]; py++) {
-            for (npy_intp px = 0; px < j->phases[1]; px++, to += j->plane * c->item) {
-                copy_plane(j, plane, c->image_strides[3], c->image + 1, row * c->stride[1] + py - c->low[1], px - c->low[2],
-                           c->stride[1], c->stride[2], j->band + j->reach[0], j->pitch, j->pitch, to);
+        /* A few rows of all phases, then the next: they are neighbours in memory. */
+        const npy_intp all = j->band + j->reach[0], step = j->phases[0] * j->phases[1] > 1 ? 8 : all;
+        for (npy_intp r = 0; r < all; r += step) {
+            char *at = to + r * j->pitch * c->item;
+            for (npy_intp phase = 0; phase < j->phases[0] * j->phases[1]; phase++, at += j->plane * c->item) {
+                copy_plane(j, plane, c->image_strides[3], c->image + 1,
+                           (row + r) * c->stride[1] + phase / j->phases[1] - c->low[1], phase % j->phases[1] - c->low[2],
+                           c->stride[1], c->stride[2], all - r < step ? all - r : step, j->pitch, at);
             }
         }
+        to += j->phases[0] * j->phases[1] * j->plane * c->item;
     }
 }
 
@@ -208,8 +222,7 @@ static void read_top(const Job *j, npy_intp image, npy_intp group, npy_intp row,
     const ThnConv *c = j->c;
     for (npy_intp s = 0; s < j->fg; s++, to += j->plane * c->item) {
         copy_plane(j, j->top + image * c->top_strides[0] + (group * j->fg + s) * c->top_strides[1], c->top_strides[3], c->top + 1,
-                   j->first[0] + row - j->reach[0], j->first[1] - j->reach[1], 1, 1, j->band + j->reach[0], j->pitch, j->pitch,
-                   to);
+                   j->first[0] + row - j->reach[0], j->first[1] - j->reach[1], 1, 1, j->band + j->reach[0], j->pitch, to);
     }
 }
 
@@ -234,29 +247,30 @@ static void put(int item, char *to, npy_intp i, const char *from)
 
 /* ---- forward, and gradients with respect to images */
 
-/* Fills in the taps of phase (py, px) and their weights for outputs [first, first + count) of a group; returns their number. */
-static npy_intp take_taps(const Job *j, npy_intp group, npy_intp first, int count, npy_intp py, npy_intp px, npy_intp *offset,
-                          char *w)
+/* Sorts the taps by phases of what is written. */
+static void sort_taps(Job *j)
 {
     const ThnConv *c = j->c;
     const int inputs = c->direction == THN_CONV_INPUTS;
-    npy_intp n = 0;
-    for (npy_intp s = 0; s < j->sources; s++) {
-        for (npy_intp ky = 0; ky < c->kernel[1]; ky++) {
-            for (npy_intp kx = 0; kx < c->kernel[2]; kx++) {
-                if (inputs && (ky * c->dilation[1] % c->stride[1] != py || kx * c->dilation[2] % c->stride[2] != px)) {
-                    continue;
+    npy_intp n = 0, phase = 0;
+    for (npy_intp py = 0; py < (inputs ? c->stride[1] : 1); py++) {
+        for (npy_intp px = 0; px < (inputs ? c->stride[2] : 1); px++) {
+            j->first_tap[phase++] = n;
+            for (npy_intp s = 0; s < j->sources; s++) {
+                for (npy_intp ky = 0; ky < c->kernel[1]; ky++) {
+                    for (npy_intp kx = 0; kx < c->kernel[2]; kx++) {
+                        if (inputs && (ky * c->dilation[1] % c->stride[1] != py || kx * c->dilation[2] % c->stride[2] != px)) {
+                            continue;
+                        }
+                        j->weight[n] = s * c->filter_strides[inputs ? 0 : 1] + ky * c->filter_strides[3] +
+                                       kx * c->filter_strides[4];
+                        j->offset[n++] = offset_of(j, s, ky, kx);
+                    }
                 }
-                const char *tap = j->filters + ky * c->filter_strides[3] + kx * c->filter_strides[4];
-                for (int f = 0; f < count; f++) {
-                    const npy_intp filter = group * j->fg + (inputs ? s : first + f), channel = inputs ? first + f : s;
-                    put(c->item, w, n * count + f, tap + filter * c->filter_strides[0] + channel * c->filter_strides[1]);
-                }
-                offset[n++] = offset_of(j, s, ky, kx);
             }
         }
     }
-    return n;
+    j->first_tap[phase] = n;
 }
 
 /* Writes a band of one output plane. */
@@ -265,27 +279,28 @@ static void write_band(const Job *j, const char *from, char *plane, npy_intp row
     const ThnConv *c = j->c;
     const npy_intp item = c->item, rows = j->length[0] - row < j->band ? j->length[0] - row : j->band;
     if (c->direction == THN_CONV_FORWARD) {
-        for (npy_intp r = 0; r < rows; r++) {
-            memcpy(plane + (row + r) * c->top_strides[3], from + r * j->pitch * item, (size_t)(j->length[1] * item));
-        }
+        j->k->copy(rows, 0, j->length[1], 0, from, j->pitch * item, plane + row * c->top_strides[3], c->top_strides[3]);
         return;
     }
     const npy_intp step = c->stride[2];
     npy_intp x = j->first[1] * step + px - c->low[2], skipped = x < 0 ? (-x + step - 1) / step : 0;
     x += skipped * step;
     const npy_intp n = x < c->image[2] ? (c->image[2] - 1 - x) / step + 1 : 0;
-    for (npy_intp r = 0; r < rows; r++) {
-        const npy_intp y = (j->first[0] + row + r) * c->stride[1] + py - c->low[1];
-        if (y < 0 || y >= c->image[1]) {
-            continue;
-        }
-        const char *x0 = from + (r * j->pitch + skipped) * item;
-        char *to = plane + y * c->image_strides[3] + x * item;
-        if (step == 1) {
-            memcpy(to, x0, (size_t)(n * item));
-        } else {
-            j->k->spread(n, x0, step, to);
-        }
+    const npy_intp y0 = (j->first[0] + row) * c->stride[1] + py - c->low[1];
+    npy_intp first = y0 < 0 ? (-y0 + c->stride[1] - 1) / c->stride[1] : 0;
+    npy_intp last = y0 < c->image[1] ? (c->image[1] - 1 - y0) / c->stride[1] + 1 : 0;
+    last = last < rows ? last : rows;
+    if (first >= last || n <= 0) {
+        return;
+    }
+    from += (first * j->pitch + skipped) * item;
+    char *to = plane + (y0 + first * c->stride[1]) * c->image_strides[3] + x * item;
+    if (step == 1) {
+        j->k->copy(last - first, 0, n, 0, from, j->pitch * item, to, c->stride[1] * c->image_strides[3]);
+        return;
+    }
+    for (npy_intp r = first; r < last; r++, from += j->pitch * item, to += c->stride[1] * c->image_strides[3]) {
+        j->k->spread(n, from, step, to);
     }
 }
 
@@ -297,11 +312,10 @@ static void band_task(void *ctx, long task)
     const int inputs = c->direction == THN_CONV_INPUTS;
     const npy_intp item = c->item, total = c->batch * c->groups * j->bands, outputs = inputs ? j->cg : j->fg;
     const npy_intp end = (task + 1) * j->per_task < total ? (task + 1) * j->per_task : total;
-    const npy_intp apart = j->band * j->pitch + BEHIND;
+    const npy_intp apart = j->band * j->pitch + BEHIND, phases = inputs ? c->stride[1] * c->stride[2] : 1;
     char *planes = thn_pool_alloc((size_t)((all_planes(j) + BEHIND) * item));
     char *sums = thn_pool_alloc((size_t)(MOST_FILTERS * apart * item));
     double w[MOST_FILTERS * MOST_TAPS];
-    npy_intp offset[MOST_TAPS];
     if (!planes || !sums) {
         atomic_store(&j->failed, 1);
         thn_pool_free(planes);
@@ -320,14 +334,20 @@ static void band_task(void *ctx, long task)
             const int count = (int)(outputs - f < MOST_FILTERS ? outputs - f : MOST_FILTERS);
             char *out = inputs ? j->images + image * c->image_strides[0] + (group * j->cg + f) * c->image_strides[1]
                                : j->top + image * c->top_strides[0] + (group * j->fg + f) * c->top_strides[1];
-            for (npy_intp py = 0; py < (inputs ? c->stride[1] : 1); py++) {
-                for (npy_intp px = 0; px < (inputs ? c->stride[2] : 1); px++) {
-                    const npy_intp taps = take_taps(j, group, f, count, py, px, offset, (char *)w);
-                    j->k->sums(count, (rows - 1) * j->pitch + j->length[1], taps, offset, w, planes, sums, apart);
+            const char *filters = j->filters + (inputs ? group * j->fg * c->filter_strides[0] + f * c->filter_strides[1]
+                                                       : (group * j->fg + f) * c->filter_strides[0]);
+            const npy_intp filter_step = c->filter_strides[inputs ? 1 : 0];
+            for (npy_intp phase = 0; phase < phases; phase++) {
+                const npy_intp first = j->first_tap[phase], taps = j->first_tap[phase + 1] - first;
+                for (npy_intp t = 0; t < taps; t++) {
                     for (int i = 0; i < count; i++) {
-                        write_band(j, sums + i * apart * item, out + i * (inputs ? c->image_strides[1] : c->top_strides[1]), row,
-                                   py, px);
+                        put(c->item, (char *)w, t * count + i, filters + j->weight[first + t] + i * filter_step);
                     }
+                }
+                j->k->sums(count, (rows - 1) * j->pitch + j->length[1], taps, j->offset + first, w, planes, sums, apart);
+                for (int i = 0; i < count; i++) {
+                    write_band(j, sums + i * apart * item, out + i * (inputs ? c->image_strides[1] : c->top_strides[1]), row,
+                               phase / (inputs ? c->stride[2] : 1), phase % (inputs ? c->stride[2] : 1));
                 }
             }
         }
@@ -380,11 +400,6 @@ static void filters_task(void *ctx, long task)
         thn_pool_free(sums);
         return;
     }
-    npy_intp offset[MOST_TAPS];
-    for (npy_intp i = 0; i < taps; i++) {
-        const npy_intp of_plane = c->kernel[1] * c->kernel[2];
-        offset[i] = offset_of(j, i / of_plane, i / c->kernel[2] % c->kernel[1], i % c->kernel[2]);
-    }
     memset(sums, 0, (size_t)(count * taps) * sizeof(double));
     memset(planes + all_planes(j) * item, 0, (size_t)(BEHIND * item));
     memset(top + size * item, 0, (size_t)(BEHIND * item));
@@ -394,8 +409,8 @@ static void filters_task(void *ctx, long task)
             read_images(j, image, group, row, planes);
             for (npy_intp f = 0; f < count; f++) {
                 copy_plane(j, j->top + image * c->top_strides[0] + (group * j->fg + f0 + f) * c->top_strides[1], c->top_strides[3],
-                           c->top + 1, row, 0, 1, 1, j->band, j->length[1], j->pitch, top);
-                j->k->dots((rows - 1) * j->pitch + j->length[1], taps, offset, top, planes, sums + f * taps);
+                           c->top + 1, row, 0, 1, 1, j->band, j->length[1], top);
+                j->k->dots((rows - 1) * j->pitch + j->length[1], taps, j->offset, top, planes, sums + f * taps);
             }
         }
     }
@@ -425,6 +440,7 @@ static int direct_execute(const ThnConvPlan *p, char *images, char *filters, cha
     const ThnConv *c = &p->conv;
     Job j = {0};
     describe(&j, c);
+    sort_taps(&j);
     j.images = images;
     j.filters = filters;
     j.top = top;
@@ -456,7 +472,7 @@ static double direct_cost(const ThnConv *c)
     Job j = {0};
     describe(&j, c);
     const npy_intp taps = j.sources * c->kernel[1] * c->kernel[2];
-    if (taps > MOST_TAPS || c->stride[1] * c->stride[2] > 16) {
+    if (taps > MOST_TAPS || c->stride[1] * c->stride[2] > MOST_PHASES) {
         return -1;
     }
     const int inputs = c->direction == THN_CONV_INPUTS, weights = c->direction == THN_CONV_WEIGHTS;

@@ -104,6 +104,38 @@ TARGET static void NAME(spread)(npy_intp n, const void *from_, npy_intp step, vo
     }
 }
 
+/* n elements, by whole vectors where there is room for one. */
+INLINE void NAME(move)(npy_intp n, const T *from, T *to)
+{
+    npy_intp i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        *(V *)(to + i) = *(const V *)(from + i);
+    }
+    if (i < n && n >= LANES) {
+        *(V *)(to + n - LANES) = *(const V *)(from + n - LANES);
+        return;
+    }
+    for (; i < n; i++) {
+        to[i] = from[i];
+    }
+}
+
+TARGET static void NAME(copy)(npy_intp rows, npy_intp before, npy_intp n, npy_intp after, const void *from_, npy_intp from_stride,
+                              void *to_, npy_intp to_stride)
+{
+    for (npy_intp r = 0; r < rows; r++) {
+        const T *from = (const T *)((const char *)from_ + r * from_stride);
+        T *to = (T *)((char *)to_ + r * to_stride);
+        for (npy_intp i = 0; i < before; i++) {
+            to[i] = 0;
+        }
+        NAME(move)(n, from, to + before);
+        for (npy_intp i = before + n; i < before + n + after; i++) {
+            to[i] = 0;
+        }
+    }
+}
+
 #undef V
 #undef EACH
 #undef INLINE
