@@ -42,50 +42,62 @@ typedef struct {
 #define HAVE_TARGETS 1
 #define TARGET __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
 #define T float
+#define INDEX int
 #define LANES 16
 #define SUFFIX avx512_float
 #include "conv_direct_kernels.h"
 #undef T
+#undef INDEX
 #undef LANES
 #undef SUFFIX
 #define T double
+#define INDEX long long
 #define LANES 8
 #define SUFFIX avx512_double
 #include "conv_direct_kernels.h"
 #undef T
+#undef INDEX
 #undef LANES
 #undef SUFFIX
 #undef TARGET
 #define TARGET __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
 #define T float
+#define INDEX int
 #define LANES 8
 #define SUFFIX avx2_float
 #include "conv_direct_kernels.h"
 #undef T
+#undef INDEX
 #undef LANES
 #undef SUFFIX
 #define T double
+#define INDEX long long
 #define LANES 4
 #define SUFFIX avx2_double
 #include "conv_direct_kernels.h"
 #undef T
+#undef INDEX
 #undef LANES
 #undef SUFFIX
 #undef TARGET
 #endif
 #define TARGET
 #define T float
+#define INDEX int
 #define LANES 4
 #define SUFFIX any_float
 #include "conv_direct_kernels.h"
 #undef T
+#undef INDEX
 #undef LANES
 #undef SUFFIX
 #define T double
+#define INDEX long long
 #define LANES 2
 #define SUFFIX any_double
 #include "conv_direct_kernels.h"
 #undef T
+#undef INDEX
 #undef LANES
 #undef SUFFIX
 #undef TARGET
@@ -204,7 +216,7 @@ static void read_images(const Job *j, npy_intp image, npy_intp group, npy_intp r
     for (npy_intp s = 0; s < j->cg; s++) {
         const char *plane = j->images + image * c->image_strides[0] + (group * j->cg + s) * c->image_strides[1];
         /* A few rows of all phases, then the next: they are neighbours in memory. */
-        const npy_intp all = j->band + j->reach[0], step = j->phases[0] * j->phases[1] > 1 ? 8 : all;
+        const npy_intp all = j->band + j->reach[0], step = j->phases[0] * j->phases[1] > 1 ? 4 : all;
         for (npy_intp r = 0; r < all; r += step) {
             char *at = to + r * j->pitch * c->item;
             for (npy_intp phase = 0; phase < j->phases[0] * j->phases[1]; phase++, at += j->plane * c->item) {

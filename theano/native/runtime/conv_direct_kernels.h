@@ -1,10 +1,26 @@
 /* Kernels of conv_direct.c for one element type and instruction set. Included several times, with
  *
  *     T       element type               LANES   elements of a vector
- *     TARGET  attributes of functions    NAME(x) makes names of this inclusion
+ *     INDEX   an integer as long          TARGET  attributes of functions
+ *     NAME(x) makes names of this inclusion
  */
 typedef T NAME(V) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef INDEX NAME(Order) __attribute__((vector_size(LANES * sizeof(T))));
 #define V NAME(V)
+#define AHEAD (4096 / (npy_intp)sizeof(T))
+#if LANES == 2
+#define EVENS {0, 2}
+#define LAST_EVENS {0, 3}
+#elif LANES == 4
+#define EVENS {0, 2, 4, 6}
+#define LAST_EVENS {0, 2, 5, 7}
+#elif LANES == 8
+#define EVENS {0, 2, 4, 6, 8, 10, 12, 14}
+#define LAST_EVENS {0, 2, 4, 6, 9, 11, 13, 15}
+#else
+#define EVENS {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30}
+#define LAST_EVENS {0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31}
+#endif
 #define EACH(i, n) _Pragma("GCC unroll 9") for (int i = 0; i < (n); i++)
 #define INLINE TARGET static inline __attribute__((always_inline))
 
@@ -84,14 +100,22 @@ TARGET static void NAME(every)(npy_intp n, const void *from_, npy_intp step, voi
 {
     const T *restrict from = from_;
     T *restrict to = to_;
-    if (step == 2) {
-        for (npy_intp i = 0; i < n; i++) {
-            to[i] = from[2 * i];
+    npy_intp i = 0;
+    if (step == 2 && n > LANES) {
+        /* Rows further down are asked for early: between these two lie others, which keeps hardware from foreseeing them. */
+        for (; i + LANES < n; i += LANES) {
+            __builtin_prefetch(from + 2 * i + AHEAD);
+            __builtin_prefetch(from + 2 * i + LANES + AHEAD);
+            *(V *)(to + i) = __builtin_shuffle(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES), (NAME(Order))EVENS);
         }
-    } else {
-        for (npy_intp i = 0; i < n; i++) {
-            to[i] = from[i * step];
-        }
+        /* The last ones once more, without what lies behind them. */
+        i = n - LANES;
+        *(V *)(to + i) = __builtin_shuffle(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES - 1),
+                                           (NAME(Order))LAST_EVENS);
+        return;
+    }
+    for (; i < n; i++) {
+        to[i] = from[i * step];
     }
 }
 
@@ -137,6 +161,9 @@ TARGET static void NAME(copy)(npy_intp rows, npy_intp before, npy_intp n, npy_in
 }
 
 #undef V
+#undef AHEAD
+#undef EVENS
+#undef LAST_EVENS
 #undef EACH
 #undef INLINE
 #undef SUMS
