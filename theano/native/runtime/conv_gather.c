@@ -12,7 +12,8 @@
 #include "pool.h"
 
 #define DEPTH 256   /* of a slab, about */
-#define BLOCK 240   /* columns of a block, about */
+#define BLOCK 10    /* panels of columns of a block, about */
+#define OWN 96      /* columns of an image that are panels of their own */
 #define CHUNK 256   /* rows of a task, at most */
 
 #define KERNELS "conv_gather_kernels.h"
@@ -147,10 +148,10 @@ static void compute_task(void *ctx, long task)
 {
     ThnGatherJob *j = ctx;
     const npy_intp block = task % j->blocks, chunk = task / j->blocks % j->chunks, group = task / j->blocks / j->chunks;
-    const npy_intp row = chunk * j->chunk, column = block * j->block;
+    const npy_intp row = chunk * j->chunk, panel = block * j->block;
     const npy_intp rows = j->g.rows - row < j->chunk ? j->g.rows - row : j->chunk;
-    const npy_intp columns = j->total - column < j->block ? j->total - column : j->block;
-    if (j->kernels->compute(j, group, row, rows, column, columns) < 0) {
+    const npy_intp panels = j->all_panels - panel < j->block ? j->all_panels - panel : j->block;
+    if (j->kernels->compute(j, group, row, rows, panel, panels) < 0) {
         __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
     }
 }
@@ -169,7 +170,7 @@ static int run(const ThnGather *given, int typenum)
 {
     ThnGatherJob j = {.g = *given, .kernels = VARIANT(kernels, typenum)};
     const ThnGather *g = &j.g;
-    const npy_intp mr = j.kernels->rows, nr = j.kernels->width;
+    const npy_intp mr = j.kernels->rows, lanes = j.kernels->lanes;
     j.taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
     j.pixels = g->out[0] * g->out[1] * g->out[2];
     j.total = j.pixels * g->images;
@@ -185,9 +186,13 @@ static int run(const ThnGather *given, int typenum)
                         (double)g->channels * (double)j.taps;
     const npy_intp wanted = thn_worth(work, 16);
     j.chunks = (g->rows + CHUNK - 1) / CHUNK;
-    j.blocks = (j.total + BLOCK - 1) / BLOCK;
+    j.unit = j.pixels >= OWN ? j.pixels : j.total;
+    j.unit_vectors = (j.unit + lanes - 1) / lanes;
+    j.unit_panels = (j.unit_vectors + 2) / 3;
+    j.all_panels = j.total / j.unit * j.unit_panels;
+    j.blocks = (j.all_panels + BLOCK - 1) / BLOCK;
     /* Some tasks for each thread: by narrower blocks, then by fewer rows. */
-    while (j.blocks * j.chunks * g->groups < wanted && j.total / j.blocks > 3 * nr) {
+    while (j.blocks * j.chunks * g->groups < wanted && j.all_panels / j.blocks > 3) {
         j.blocks++;
     }
     while (j.blocks * j.chunks * g->groups < (wanted < 4 ? wanted : 4) && g->rows / j.chunks > 4 * mr) {
@@ -195,8 +200,8 @@ static int run(const ThnGather *given, int typenum)
     }
     j.chunk = cut(g->rows, j.chunks, mr);
     j.chunks = (g->rows + j.chunk - 1) / j.chunk;
-    j.block = cut(j.total, j.blocks, nr);
-    j.blocks = (j.total + j.block - 1) / j.block;
+    j.block = (j.all_panels + j.blocks - 1) / j.blocks;
+    j.blocks = (j.all_panels + j.block - 1) / j.block;
     const npy_intp weights = g->groups * j.panels * mr * g->channels * j.taps;
     j.packed = thn_pool_alloc((size_t)(weights * g->item));
     if (!j.packed) {

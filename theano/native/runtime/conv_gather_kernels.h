@@ -13,6 +13,10 @@
     {                                                                                                                      \
         V acc[M][N];                                                                                                       \
         _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
+            __builtin_prefetch(out + i * stride, 1);                                                                       \
+            __builtin_prefetch(out + i * stride + 64, 1);                                                                  \
+        }                                                                                                                  \
+        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
             _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] = (V){0};                                        \
         }                                                                                                                  \
         for (npy_intp k = 0; k < depth; k++, a += MR, b += N * LANES) {                                                    \
@@ -155,16 +159,24 @@ TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b,
     const NAME(Piece) *pieces = b->pieces + b->piece_of[panel];
     const npy_intp n = b->piece_of[panel + 1] - b->piece_of[panel], *offsets = b->offsets;
     T *to = b->panel;
-    if (n == 1 && pieces->n == NR) {
+    if (n == 1 && (pieces->n == width || !j->direct)) {
         const T *from = pieces->from;
-        for (npy_intp c = 0; c < slab->channels; c++, from += b->patch.channel) {
-            for (npy_intp t = 0; t < slab->taps; t++, to += NR) {
-                const T *row = from + offsets[t];
-                _Pragma("GCC unroll 4") for (int v = 0; v < NV; v++) {
-                    *(V *)(to + v * LANES) = *(const VU *)(row + v * LANES);
-                }
-            }
+        const npy_intp nv = width / LANES;
+#define COPY(N)                                                                                                            \
+    for (npy_intp c = 0; c < slab->channels; c++, from += b->patch.channel) {                                              \
+        for (npy_intp t = 0; t < slab->taps; t++, to += N * LANES) {                                                       \
+            const T *row = from + offsets[t];                                                                              \
+            _Pragma("GCC unroll 4") for (int v = 0; v < N; v++) *(V *)(to + v * LANES) = *(const VU *)(row + v * LANES);    \
+        }                                                                                                                  \
+    }
+        if (nv == 3) {
+            COPY(3)
+        } else if (nv == 2) {
+            COPY(2)
+        } else {
+            COPY(1)
         }
+#undef COPY
         return;
     }
     for (npy_intp c = 0; c < slab->channels; c++) {
@@ -192,35 +204,38 @@ TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b,
     }
 }
 
-/* Writes or adds a tile that lies in several places. */
-TARGET static void NAME(put)(const T *tile, npy_intp width, int m, const NAME(Place) *places, npy_intp n, npy_intp row_step,
-                             npy_intp step, int add)
+/* Writes or adds a tile to several places, which are those of `row`'s first element less `row` rows. */
+TARGET static void NAME(put)(const T *tile, npy_intp width, int m, const NAME(Place) *places, npy_intp n, npy_intp row,
+                             npy_intp row_step, npy_intp step, int add)
 {
     for (npy_intp p = 0; p < n; p++) {
-        for (int i = 0; i < m; i++) {
-            const T *from = tile + i * width + places[p].at;
-            char *to = places[p].to + i * row_step;
-            const npy_intp len = places[p].n;
+        const npy_intp len = places[p].n;
+        const T *from = tile + places[p].at;
+        char *to = places[p].to + row * row_step;
+        for (int i = 0; i < m; i++, from += width, to += row_step) {
+            T *at = (T *)to;
+            npy_intp k = 0;
             if (step != sizeof(T)) {
-                for (npy_intp k = 0; k < len; k++) {
-                    T *at = (T *)(to + k * step);
-                    *at = add ? *at + from[k] : from[k];
+                for (; k < len; k++) {
+                    T *one = (T *)(to + k * step);
+                    *one = add ? *one + from[k] : from[k];
                 }
-            } else if (add) {
-                for (npy_intp k = 0; k < len; k++) {
-                    ((T *)to)[k] += from[k];
-                }
-            } else {
-                for (npy_intp k = 0; k < len; k++) {
-                    ((T *)to)[k] = from[k];
-                }
+                continue;
+            }
+            for (; k + LANES <= len; k += LANES) {
+                const V x = *(const VU *)(from + k);
+                *(VU *)(at + k) = add ? *(const VU *)(at + k) + x : x;
+            }
+            for (; k < len; k++) {
+                at[k] = add ? at[k] + from[k] : from[k];
             }
         }
     }
 }
 
 /* Cuts the block's panels into pieces of rows. Runs have their bases. */
-TARGET static void NAME(find_pieces)(const ThnGatherJob *j, NAME(Block) *b, npy_intp group, npy_intp column, npy_intp columns)
+TARGET static void NAME(find_pieces)(const ThnGatherJob *j, NAME(Block) *b, npy_intp group, npy_intp first_panel, npy_intp column,
+                                     npy_intp columns)
 {
     const ThnGather *g = &j->g;
     const npy_intp *out = g->out;
@@ -228,13 +243,12 @@ TARGET static void NAME(find_pieces)(const ThnGatherJob *j, NAME(Block) *b, npy_
     NAME(Piece) *piece = b->pieces;
     NAME(Place) *place = b->places;
     const NAME(Run) *run = b->patch.runs;
-    npy_intp panel = 0, n = column;
+    npy_intp panel = 0, n = column, end = thn_panel_column(j, first_panel + 1, LANES);
     npy_intp image = n / j->pixels, x = n % out[2], y = n / out[2] % out[1], z = n % j->pixels / out[2] / out[1];
     b->piece_of[0] = b->place_of[0] = 0;
     for (npy_intp at = 0; n < column + columns;) {
         npy_intp len = out[2] - x;
-        len = len < NR - at ? len : NR - at;
-        len = len < column + columns - n ? len : column + columns - n;
+        len = len < end - n ? len : end - n;
         const T *from = NAME(pixel)(g, &b->patch, run, j->direct, group * g->channels, z, y, x);
         if (j->direct && piece > b->pieces + b->piece_of[panel] && piece[-1].from + piece[-1].n == from) {
             piece[-1].n += len;
@@ -262,20 +276,22 @@ TARGET static void NAME(find_pieces)(const ThnGatherJob *j, NAME(Block) *b, npy_
                 }
             }
         }
-        if (at == NR || n == column + columns) {
+        if (n == end) {
             at = 0;
             panel++;
+            end = thn_panel_column(j, first_panel + panel + 1, LANES);
             b->piece_of[panel] = piece - b->pieces;
             b->place_of[panel] = place - b->places;
         }
     }
 }
 
-TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp row, npy_intp rows, npy_intp column,
-                                npy_intp columns)
+TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp row, npy_intp rows, npy_intp panel,
+                                npy_intp panels)
 {
     const ThnGather *g = &j->g;
-    const npy_intp panels = (columns + NR - 1) / NR, rows_of_images = columns / g->out[2] + columns / j->pixels + 3;
+    const npy_intp column = thn_panel_column(j, panel, LANES), columns = thn_panel_column(j, panel + panels, LANES) - column;
+    const npy_intp rows_of_images = columns / g->out[2] + columns / j->pixels + 3;
     const npy_intp depth = g->channels * j->taps, most = j->slab_channels * j->slab_taps;
     NAME(Block) b;
     /* One piece of memory for all tables. */
@@ -313,7 +329,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
             return -1;
         }
     }
-    NAME(find_pieces)(j, &b, group, column, columns);
+    NAME(find_pieces)(j, &b, group, panel, column, columns);
     T tile[MR * NR] __attribute__((aligned(64)));
     npy_intp before = 0;
     const npy_intp step = g->out_strides[4];
@@ -332,7 +348,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
             NAME(fill_patch)(g, &b.patch, group, &slab);
         }
         for (npy_intp p = 0; p < panels; p++) {
-            const npy_intp left = columns - p * NR, n = left < NR ? left : NR, nv = (n + LANES - 1) / LANES;
+            const npy_intp nv = thn_panel_vectors(j->unit_vectors, j->unit_panels, (panel + p) % j->unit_panels);
             NAME(fill_panel)(j, &b, &slab, p, nv * LANES);
             const NAME(Place) *places = b.places + b.place_of[p];
             const npy_intp nplaces = b.place_of[p + 1] - b.place_of[p];
@@ -345,13 +361,15 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
                     run(k_end, a, b.panel, places->to + r * g->out_strides[1], g->out_strides[1], s > 0);
                     continue;
                 }
-                run(k_end, a, b.panel, (char *)tile, nv * LANES * (npy_intp)sizeof(T), 0);
-                /* The places are those of row 0. */
                 for (npy_intp q = 0; q < nplaces; q++) {
-                    NAME(Place) place = places[q];
-                    place.to += r * g->out_strides[1];
-                    NAME(put)(tile, nv * LANES, m, &place, 1, g->out_strides[1], step, s > 0);
+                    for (int i = 0; i < m; i++) {
+                        const char *to = places[q].to + (r + i) * g->out_strides[1];
+                        __builtin_prefetch(to, 1);
+                        __builtin_prefetch(to + places[q].n * step - 1, 1);
+                    }
                 }
+                run(k_end, a, b.panel, (char *)tile, nv * LANES * (npy_intp)sizeof(T), 0);
+                NAME(put)(tile, nv * LANES, m, places, nplaces, r, g->out_strides[1], step, s > 0);
             }
         }
         before += k_end;
@@ -361,7 +379,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
     return 0;
 }
 
-static const ThnGatherKernels NAME(kernels) = {MR, NR, NAME(pack), NAME(compute)};
+static const ThnGatherKernels NAME(kernels) = {MR, LANES, NAME(pack), NAME(compute)};
 
 #undef NR
 #undef TILE

@@ -31,11 +31,4 @@ typedef struct ThnWeightsKernels {
     void (*gather)(const ThnWeightsJob *j, npy_intp group, npy_intp unit, npy_intp span);
 } ThnWeightsKernels;
 
-/* The columns of a task are cut into panels of at most 3 vectors, as equal as they can be: the width of one of them. */
-static inline npy_intp thn_panel_vectors(npy_intp vectors, npy_intp panel)
-{
-    const npy_intp panels = THN_MOST_PANELS(vectors);
-    return vectors / panels + (panel < vectors % panels);
-}
-
 #endif

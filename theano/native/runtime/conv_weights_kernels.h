@@ -159,8 +159,9 @@ TARGET static void NAME(gather)(const ThnWeightsJob *j, npy_intp group, npy_intp
     const npy_intp rows = NAME(rows_of)(j, unit), vectors = NAME(vectors_of)(j, span);
     const T *sums = NAME(sums_of)(j, 0, group, unit, span);
     const npy_intp part_step = j->g.groups * j->units * j->spans * j->task_sums;
-    for (npy_intp panel = 0, column = 0; panel < THN_MOST_PANELS(vectors); panel++) {
-        const npy_intp width = thn_panel_vectors(vectors, panel) * LANES;
+    const npy_intp panels = THN_MOST_PANELS(vectors);
+    for (npy_intp panel = 0, column = 0; panel < panels; panel++) {
+        const npy_intp width = thn_panel_vectors(vectors, panels, panel) * LANES;
         const T *tile = sums + column * j->tiles * MR;
         for (npy_intp r = 0; r < rows; r += MR, tile += MR * width) {
             NAME(emit)(j, tile, j->parts, part_step, group, unit * j->unit * j->taps + r, rows - r < MR ? rows - r : MR,
@@ -218,7 +219,7 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
         /* The gradient of the output, pixels by filters. */
         T *to = top;
         for (npy_intp panel = 0, f = span * j->span * LANES; panel < panels && !failed; panel++) {
-            const npy_intp width = thn_panel_vectors(vectors, panel) * LANES;
+            const npy_intp width = thn_panel_vectors(vectors, panels, panel) * LANES;
             const npy_intp filters = g->rows - f < width ? g->rows - f : width;
             for (npy_intp n = column; n < column + columns;) {
                 const npy_intp image = n / j->pixels, pixel = n % j->pixels;
@@ -265,7 +266,7 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
             const T *b = top;
             T *panel_sums = sums;
             for (npy_intp panel = 0; panel < panels; panel++) {
-                const npy_intp nv = thn_panel_vectors(vectors, panel);
+                const npy_intp nv = thn_panel_vectors(vectors, panels, panel);
                 T *out = panel_sums + c * j->taps * nv * LANES;
                 for (npy_intp r = 0; r < rows; r += MR, out += MR * nv * LANES) {
                     const int m = (int)(rows - r < MR ? rows - r : MR);
