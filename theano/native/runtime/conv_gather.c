@@ -21,9 +21,17 @@
 
 /* ---- from a convolution to gathers */
 
-/* Where nothing is padded, skipped or reused between rows, rows are one long row. */
+/* A dim with one tap and nothing padded is read as if what its stride skips were not there; and where nothing is padded, skipped
+ * or reused between rows, rows are one long row. */
 static void flatten(ThnGather *g)
 {
+    for (int i = 0; i < 2; i++) {
+        if (g->kernel[i] == 1 && g->low[i] == 0 && (g->out[i] - 1) * g->stride[i] < g->in[i]) {
+            g->in_strides[2 + i] *= g->stride[i];
+            g->in[i] = g->out[i];
+            g->stride[i] = 1;
+        }
+    }
     for (int i = 1; i >= 0; i--) {
         /* Dim i and those behind it, which are already one. */
         int plain = 1;

@@ -70,6 +70,10 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
     T *base = (T *)j->packed + group * j->panels * MR * depth;
     const int dense = ws[4] == (npy_intp)sizeof(T) && (g->kernel[1] == 1 || ws[3] == g->kernel[2] * (npy_intp)sizeof(T)) &&
                       (g->kernel[0] == 1 || ws[2] == g->kernel[1] * g->kernel[2] * (npy_intp)sizeof(T));
+    npy_intp places[128], *taps = j->taps <= 128 ? places : NULL; /* of taps, in bytes */
+    for (npy_intp t = 0; taps && t < j->taps; t++) {
+        taps[t] = t % g->kernel[2] * ws[4] + t / g->kernel[2] % g->kernel[1] * ws[3] + t / g->kernel[2] / g->kernel[1] * ws[2];
+    }
     const int rows_dense = dense && ws[1] == j->taps * (npy_intp)sizeof(T);
     npy_intp before = 0; /* depth of the slabs before */
     for (npy_intp s = 0; s < j->slabs; s++) {
@@ -98,6 +102,21 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
                         for (npy_intp k = 0; k < k_end; k++) {
                             to[k * MR + i] = r[k];
                         }
+                    }
+                }
+                continue;
+            }
+            if (m == MR && ws[0] == (npy_intp)sizeof(T) && slab.taps == 1) {
+                for (npy_intp c = 0; c < slab.channels; c++, from += ws[1], to += MR) {
+                    memcpy(to, from, sizeof(T) * MR);
+                }
+                continue;
+            }
+            if (m == MR && taps) {
+                for (npy_intp c = 0; c < slab.channels; c++, from += ws[1]) {
+                    for (npy_intp t = 0; t < slab.taps; t++, to += MR) {
+                        const char *at = from + taps[slab.tap + t];
+                        _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[i] = *(const T *)(at + i * ws[0]);
                     }
                 }
                 continue;
