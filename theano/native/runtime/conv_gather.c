@@ -14,7 +14,7 @@
 #define DEPTH 256   /* of a slab, about */
 #define BLOCK 10    /* panels of columns of a block, about */
 #define OWN 96      /* columns of an image that are panels of their own */
-#define CHUNK 256   /* rows of a task, at most */
+#define CHUNK 512   /* rows of a task, at most */
 
 #define KERNELS "conv_gather_kernels.h"
 #include "conv_variants.h"

@@ -79,7 +79,26 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
     for (npy_intp s = 0; s < j->slabs; s++) {
         const ThnSlab slab = thn_slab(j, s);
         const npy_intp k_end = slab.channels * slab.taps;
-        for (npy_intp p = panel; p < end; p++) {
+        npy_intp first = panel;
+        if (taps && !rows_dense) {
+            /* Some panels at a time, in the order in which memory lies: a channel's taps of all their rows, then the next. */
+            const npy_intp whole = g->rows / MR < end ? g->rows / MR : end;
+            for (npy_intp p0 = panel; p0 < whole; p0 += 8) {
+                const npy_intp p1 = p0 + 8 < whole ? p0 + 8 : whole;
+                for (npy_intp c = 0; c < slab.channels; c++) {
+                    for (npy_intp p = p0; p < p1; p++) {
+                        T *to = base + before * j->panels * MR + (p * k_end + c * slab.taps) * MR;
+                        const char *from = weights + p * MR * ws[0] + (slab.channel + c) * ws[1];
+                        for (npy_intp t = 0; t < slab.taps; t++, to += MR) {
+                            const char *at = from + taps[slab.tap + t];
+                            _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[i] = *(const T *)(at + i * ws[0]);
+                        }
+                    }
+                }
+            }
+            first = whole > first ? whole : first;
+        }
+        for (npy_intp p = first; p < end; p++) {
             T *to = base + before * j->panels * MR + p * MR * k_end;
             const npy_intp row = p * MR, m = g->rows - row < MR ? g->rows - row : MR;
             const char *from = weights + row * ws[0] + slab.channel * ws[1];
@@ -102,21 +121,6 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
                         for (npy_intp k = 0; k < k_end; k++) {
                             to[k * MR + i] = r[k];
                         }
-                    }
-                }
-                continue;
-            }
-            if (m == MR && ws[0] == (npy_intp)sizeof(T) && slab.taps == 1) {
-                for (npy_intp c = 0; c < slab.channels; c++, from += ws[1], to += MR) {
-                    memcpy(to, from, sizeof(T) * MR);
-                }
-                continue;
-            }
-            if (m == MR && taps) {
-                for (npy_intp c = 0; c < slab.channels; c++, from += ws[1]) {
-                    for (npy_intp t = 0; t < slab.taps; t++, to += MR) {
-                        const char *at = from + taps[slab.tap + t];
-                        _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[i] = *(const T *)(at + i * ws[0]);
                     }
                 }
                 continue;

@@ -116,6 +116,8 @@ TARGET static void NAME(fill_patch)(const ThnGather *g, const NAME(Patch) *b, np
                         }
                         T *slot = to + b->slots[p] * b->slot;
                         if (inside) {
+                            __builtin_prefetch((const char *)row + 2 * g->in_strides[1]);
+                            __builtin_prefetch((const char *)row + 2 * g->in_strides[1] + 128);
                             NAME(fill)(slot, b->slot, row, run->x * g->stride[2] + p - g->low[2], g->stride[2], g->in[2]);
                         } else {
                             memset(slot, 0, sizeof(T) * (size_t)b->slot);
