@@ -117,6 +117,16 @@ USES = {
     "permute_rows": lambda new: tt.basic.permute_row_elements(new[:3], positions(new) * 0 + np.arange(3)),
     "repeat_positions": lambda new: tt.repeat(new[:3], positions(new)),
     "count_length": lambda new: tt.extra_ops.bincount(positions(new)),
+    "neighbours": lambda new: tt.nnet.neighbours.images2neibs(new[:4].reshape((1, 1, 2, 2)), (1, 2)),
+    "neighbours_sum": lambda new: theano.grad(
+        (tt.nnet.neighbours.images2neibs(w := new[:4].reshape((1, 1, 2, 2)), (1, 2), (1, 1)) ** 2).sum(), w
+    ),
+    "block_dot": lambda new: tt.nnet.sparse_block_dot(
+        square(new)[None, None], new[:2][None], np.zeros((1,), int), square(new), np.zeros((1,), int)
+    ),
+    "block_outer": lambda new: tt.nnet.blocksparse.sparse_block_outer(
+        square(new)[None, None], new[:2][None, None], new[1:3][None, None], np.zeros((1, 1), int), np.zeros((1, 1), int)
+    ),
     "ctc": lambda new: tt.nnet.ctc.ctc(
         tt.cast(new[:4], "float32").reshape((2, 1, 2)), np.ones((1, 1), "int32"), np.array([2], "int32")
     ),

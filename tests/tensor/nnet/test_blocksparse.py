@@ -103,3 +103,18 @@ def test_bad_input(mode):
                       (T.dtensor4(), T.dtensor3(), T.dmatrix(), T.dmatrix(), T.lmatrix())):  # fmt: skip
         with pytest.raises(TypeError):
             bs.sparse_block_dot(*arguments)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_larger_blocks(dtype):
+    # More than one vector of the machine, both orders of memory, repeated blocks, any number of threads.
+    rng = np.random.RandomState(2)
+    W, h, y = (rng.randn(*s).astype(dtype) for s in ((6, 5, 37, 41), (7, 4, 37), (7, 3, 41)))
+    inputs, outputs = rng.randint(-6, 6, (7, 4)), rng.randint(-5, 5, (7, 3))
+    exact = dict(rtol=1e-4, atol=1e-3) if dtype == "float32" else dict(rtol=1e-9)
+    got = evaluate(bs.sparse_block_gemv, y, W, h, inputs, outputs, mode=None)
+    np.testing.assert_allclose(got, gemv(y, W, h, inputs, outputs), **exact)
+    back = evaluate(lambda o, w, *v: bs.sparse_block_gemv(o, w.dimshuffle(1, 0, 3, 2), *v), h, W, y, outputs, inputs, mode=None)
+    np.testing.assert_allclose(back, gemv(h, W.transpose(1, 0, 3, 2), y, outputs, inputs), **exact)
+    got = evaluate(bs.sparse_block_outer, W, h, y, inputs, outputs, mode=None)
+    np.testing.assert_allclose(got, outer(W, h, y, inputs, outputs), **exact)
