@@ -176,6 +176,7 @@ def test_the_demo_without_matplotlib(tmp_path):
     done = run_program(textwrap.dedent(program), f"base_compiledir={tmp_path}/cache", cwd=tmp_path, COLUMNS="200")
     assert done.returncode == 0, done.stderr
     assert re.search(r"two-layer MLP.*\d%", done.stdout)
+    assert re.search(r"convolutional net.*\d%", done.stdout)
     assert not (tmp_path / "wrong.png").exists()
 
 

@@ -11,7 +11,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="theano", description="Symbolic NumPy expressions, compiled.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser("demo", help="train a logistic regression and an MLP on handwritten digits")
+    demo = commands.add_parser("demo", help="train three models, the last a convolutional net, on handwritten digits")
     demo.add_argument("--epochs", type=int, default=40, help="passes over the training digits (default: %(default)s)")
     demo.add_argument("--seed", type=int, default=1, help="seed of the split and of the weights (default: %(default)s)")
     demo.add_argument("--picture", default="theano-demo.png", metavar="FILE",
