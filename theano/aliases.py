@@ -140,13 +140,52 @@ NAMES: dict[str, dict[str, str]] = {
         "theano.gradient_check": "GradientError numeric_grad verify_grad",
         "theano.gradient_loops": "hessian jacobian",
     },
+    "theano.typed_list": {
+        "theano": "theano",
+        "theano.gof": "Apply Constant Op Variable",
+        "theano.tensor.type_other": "SliceType",
+    },
+    "theano.typed_list.basic": {"theano": "theano"},
+    "theano.typed_list.opt": {"theano": "compile gof"},
+    "theano.typed_list.type": {"theano": "gof"},
+    "theano.sparse": {"theano": "theano"},
+    "theano.sparse.basic": {"theano": "theano"},
+    "theano.sparse.type": {"theano": "gof theano"},
+    "theano.sparse.opt": {"theano": "theano tensor"},
+    "theano.sparse.sandbox.sp": {
+        "theano": "gof sparse theano",
+        "theano.sparse.basic": (
+            "ColScaleCSC Diag EnsureSortedIndices Remove0 RowScaleCSC SpSum SquareDiagonal clean col_scale diag "
+            "ensure_sorted_indices remove0 row_scale sp_sum square_diagonal"
+        ),
+    },
+    "theano.sparse.sandbox.sp2": {
+        "theano": "gof tensor theano",
+        "theano.sparse.basic": (
+            "AddSSData CSC CSM CSMProperties CSR Cast HStack MulSV Remove0 SamplingDot StructuredAddSV VStack add_s_s "
+            "add_s_s_data bcast ccast csm_data csm_indices csm_indptr csm_properties csm_shape dcast dot fcast hstack icast "
+            "lcast mul_s_d mul_s_s mul_s_v neg remove0 sampling_dot structured_add structured_add_s_v structured_exp "
+            "structured_log structured_maximum structured_minimum structured_monoid structured_pow structured_sigmoid vstack "
+            "wcast zcast"
+        ),
+        "theano.sparse.opt": (
+            "MulSDCSC MulSDCSR MulSVCSR SamplingDotCSR StructuredAddSVCSR local_mul_s_d local_mul_s_v "
+            "local_sampling_dot_csr local_structured_add_s_v mul_s_d_csc mul_s_d_csr mul_s_v_csr register_specialize "
+            "sampling_dot_csr structured_add_s_v_csr"
+        ),
+    },
+    "theano.sparse.sandbox.truedot": {
+        "theano": "compile gof sparse tensor theano",
+        "theano.sparse.tests.test_basic": "eval_outputs sparse_random_inputs utt",
+    },
     "theano.printing": {"theano.compile.passes": "OptimizationTrace Pass"},
 }
 
 #: For each package those of its modules that are imported when they are first asked for.
 MODULES: dict[str, str] = {
-    "theano": "d3viz ifelse misc sandbox scan_module typed_list tests version",
+    "theano": "d3viz ifelse misc sandbox scan_module sparse typed_list tests version",
     "theano.gof": "cc cmodule callcache compilelock cop sched",
+    "theano.sparse": "sandbox tests",
     "theano.tensor": "blas_c blas_scipy fft io nlinalg opt_uncanonicalize shared_randomstreams signal slinalg tests utils",
     "theano.tensor.signal": "conv downsample pool tests",
 }

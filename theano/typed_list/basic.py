@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from theano import aliases
+from theano import tensor as T
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import Op
 from theano.tensor.constructors import lscalar
@@ -383,3 +385,5 @@ count = Count()
 length = Length()
 #: List of some variables: ``make_list(a)``.
 make_list = MakeList()
+
+__getattr__, __dir__ = aliases.lazy(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from theano import aliases
 from theano.gof.opt import TopoOptimizer, copy_stack_trace, local_optimizer
 from theano.gof.rewriting.stages import optdb
 from theano.typed_list.basic import Append, Extend, Insert, Remove, Reverse
@@ -26,3 +27,5 @@ optdb.register(
     "fast_run",
     "inplace",
 )
+
+__getattr__, __dir__ = aliases.lazy(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from theano import aliases
 from theano.gof.graph import Variable
 from theano.gof.type import Type
 
@@ -138,3 +139,6 @@ class TypedListType(Type):
 def is_list(x: Any) -> bool:
     """Return whether `x` is a variable for a typed list."""
     return isinstance(x, Variable) and isinstance(x.type, TypedListType)
+
+
+__getattr__, __dir__ = aliases.lazy(__name__)

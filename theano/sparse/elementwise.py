@@ -1,0 +1,666 @@
+"""Elementwise operations of sparse matrices with sparse and dense ones: sums, products, comparisons, scalings, reductions."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from theano import scalar as scal
+from theano.configdefaults import config
+from theano.gof.graph import Apply, Variable
+from theano.gof.op import Op
+from theano.sparse.conversion import SparseFromDense, dense_from_sparse
+from theano.sparse.structure import (
+    compressed,
+    places,
+    rebuilt,
+    sampled_at,
+    sp_zeros_like,
+    stored_values,
+    transpose,
+    values_at,
+    with_values,
+)
+from theano.sparse.type import SparseType, continuous_dtypes, ops
+from theano.sparse.variable import as_sparse_variable, is_sparse_variable, value_of
+from theano.tensor.basic import alloc
+from theano.tensor.conversion import as_tensor_variable
+from theano.tensor.math import cast as tensor_cast
+from theano.tensor.type import TensorType
+
+
+def operand(x: Any) -> Any:
+    """Return `x` as a variable: sparse for sparse matrices, else a tensor."""
+    if isinstance(x, Variable):
+        return x if isinstance(x.type, (SparseType, TensorType)) else as_tensor_variable(x)
+    return as_sparse_variable(x) if scipy.sparse.issparse(x) else as_tensor_variable(x)
+
+
+def operands(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Return two operands as variables, at least one of them sparse.
+
+    Raises
+    ------
+    TypeError
+        If both are dense.
+    """
+    x, y = operand(x), operand(y)
+    if not (is_sparse_variable(x) or is_sparse_variable(y)):
+        raise TypeError(f"sparse.{name}: at least one of the matrices must be sparse, got {x.type} and {y.type}")
+    return x, y
+
+
+def like_operand(x: Any, g: Any) -> Any:
+    """Return the gradient `g` of an operand in its dtype; zero of one that is discrete."""
+    if x.dtype not in continuous_dtypes:
+        if is_sparse_variable(x):
+            return sp_zeros_like(x.astype(config.floatX))
+        return x.zeros_like(dtype=config.floatX)
+    if g.dtype == x.dtype:
+        return g
+    return g.astype(x.dtype) if is_sparse_variable(g) else tensor_cast(g, x.dtype)
+
+
+def _same_shape(node: Apply, x: Any, y: Any) -> None:
+    if x.shape != y.shape:
+        raise ValueError(f"{node.op}: matrices of different shapes, {x.shape} and {y.shape}")
+
+
+class _OfTwo(Op):
+    """Base class of operations on a sparse matrix and another one: rank, formats and shape of the result."""
+
+    __props__: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list[Any]:
+        return [shapes[0]]
+
+
+class AddSS(_OfTwo):
+    """The sum of two sparse matrices, in the format of the first. The gradient is regular."""
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        x, y = map(as_sparse_variable, (x, y))
+        return Apply(self, [x, y], [SparseType(dtype=scal.upcast(x.type.dtype, y.type.dtype), format=x.type.format)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, y = inputs
+        _same_shape(node, x, y)
+        output_storage[0][0] = value_of(x + y, node.outputs[0].type)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [like_operand(x, grads[0]) for x in inputs]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        known = [p for p in eval_points if p is not None]
+        return [None if not known else known[0] if len(known) == 1 else self(*known)]
+
+
+add_s_s = AddSS()
+
+
+class AddSSData(_OfTwo):
+    """The sum of two sparse matrices that store values at the same places: that of the values. The gradient is structured.
+
+    That the places are the same is not checked, but for their number.
+    """
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        x, y = (compressed(v, "add_s_s_data") for v in (x, y))
+        if x.type.dtype != y.type.dtype or x.type.format != y.type.format:
+            raise NotImplementedError(f"add_s_s_data takes matrices of one dtype and format, got {x.type} and {y.type}")
+        return Apply(self, [x, y], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, y = inputs
+        _same_shape(node, x, y)
+        if x.indptr[-1] != y.indptr[-1]:
+            raise ValueError(f"add_s_s_data: {x.indptr[-1]} and {y.indptr[-1]} stored values")
+        output_storage[0][0] = rebuilt(x, x.data[: x.indptr[-1]] + y.data[: y.indptr[-1]])
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [like_operand(x, grads[0]) for x in inputs]
+
+
+add_s_s_data = AddSSData()
+
+
+class AddSD(_OfTwo):
+    """The sum of a sparse and a dense matrix, dense. The gradient of the sparse one is structured."""
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        x, y = as_sparse_variable(x), as_tensor_variable(y)
+        if y.type.ndim != 2:
+            raise TypeError(
+                f"the sum of a sparse matrix and a tensor takes a matrix, got {y.type}; "
+                "sparse.structured_add adds a number to the stored values"
+            )
+        dtype = scal.upcast(x.type.dtype, y.type.dtype)
+        return Apply(self, [x, y], [TensorType(dtype, y.type.broadcastable)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, y = inputs
+        _same_shape(node, x, y)
+        out = y.astype(node.outputs[0].type.dtype)
+        if x.format in ("csr", "csc"):
+            np.add.at(out, places(x), x.data[: x.indptr[-1]])
+        else:
+            out += x.toarray()
+        output_storage[0][0] = out
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x, y), (gz,) = inputs, grads
+        return [like_operand(x, sampled_at(x, gz)), like_operand(y, gz)]
+
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list[Any]:
+        return [shapes[1]]
+
+
+add_s_d = AddSD()
+
+
+class StructuredAddSV(_OfTwo):
+    """A sparse matrix with an element of a vector added to the stored values of each column. The gradient is structured."""
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        return _with_vector(self, x, y)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, y = inputs
+        output_storage[0][0] = value_of(rebuilt(x, x.data[: x.indptr[-1]] + _of_columns(x, y)), node.outputs[0].type)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x, y), (gz,) = inputs, grads
+        return [like_operand(x, gz), like_operand(y, sp_sum(gz, axis=0, sparse_grad=True))]
+
+
+def _with_vector(op: Op, x: Any, y: Any) -> Apply:
+    x, y = compressed(x, str(op)), as_tensor_variable(y)
+    if y.type.ndim != 1:
+        raise TypeError(f"{op} takes a vector, got {y.type}")
+    return Apply(op, [x, y], [SparseType(dtype=scal.upcast(x.type.dtype, y.type.dtype), format=x.format)()])
+
+
+def _of_columns(x: Any, y: np.ndarray, axis: int = 1) -> np.ndarray:
+    """For each stored value of `x` the element of `y` for its column, or row."""
+    if len(y) != x.shape[axis]:
+        raise ValueError(f"a vector of length {len(y)} for the {('rows', 'columns')[axis]} of a matrix of shape {x.shape}")
+    return y[places(x)[axis]]
+
+
+structured_add_s_v = StructuredAddSV()
+
+
+class MulSS(_OfTwo):
+    """The elementwise product of two sparse matrices, in the format of the first. The gradient is regular."""
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        x, y = map(as_sparse_variable, (x, y))
+        return Apply(self, [x, y], [SparseType(dtype=scal.upcast(x.type.dtype, y.type.dtype), format=x.type.format)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, y = inputs
+        # SciPy would repeat a dimension of 1.
+        _same_shape(node, x, y)
+        output_storage[0][0] = value_of(x.multiply(y), node.outputs[0].type)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x, y), (gz,) = inputs, grads
+        return [like_operand(x, mul(gz, y)), like_operand(y, mul(gz, x))]
+
+
+mul_s_s = MulSS()
+
+
+class MulSD(_OfTwo):
+    """The elementwise product of a sparse matrix and a dense one, or a number: sparse. The gradient is regular.
+
+    A dense matrix may be repeated along a dimension that broadcasts.
+    """
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        x, y = compressed(x, "mul_s_d"), as_tensor_variable(y)
+        if y.type.ndim not in (0, 2):
+            raise NotImplementedError(f"mul_s_d takes a matrix or a number, got {y.type}; mul_s_v takes a vector")
+        dtype = scal.upcast(x.type.dtype, y.type.dtype)
+        return Apply(self, [x, y], [SparseType(dtype=dtype, format=x.type.format)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, y = inputs
+        values = x.data[: x.indptr[-1]].astype(node.outputs[0].type.dtype)
+        if y.ndim:
+            pattern = node.inputs[1].type.broadcastable
+            if any(n != m for n, m, b in zip(y.shape, x.shape, pattern) if not b):
+                raise ValueError(f"mul_s_d: matrices of different shapes, {x.shape} and {y.shape}")
+            y = np.broadcast_to(y, x.shape)[places(x)]
+        output_storage[0][0] = value_of(rebuilt(x, np.asarray(values * y)), node.outputs[0].type)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x, y), (gz,) = inputs, grads
+        if not is_sparse_variable(gz):
+            gz = sampled_at(x, gz)
+        product = mul(gz, x)
+        if y.type.ndim == 0:
+            gy = sp_sum(product)
+        elif y.type.broadcastable == (True, True):
+            gy = sp_sum(product).dimshuffle("x", "x")
+        elif True in y.type.broadcastable:
+            axis = y.type.broadcastable.index(True)
+            gy = sp_sum(product, axis=axis).dimshuffle(*(("x", 0) if axis == 0 else (0, "x")))
+        else:
+            gy = dense_from_sparse(product)
+        return [like_operand(x, mul(gz, y)), like_operand(y, gy)]
+
+
+mul_s_d = MulSD()
+
+
+class MulSV(_OfTwo):
+    """A sparse matrix with each column multiplied by an element of a vector. The gradient is regular."""
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        return _with_vector(self, x, y)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, y = inputs
+        output_storage[0][0] = value_of(rebuilt(x, x.data[: x.indptr[-1]] * _of_columns(x, y)), node.outputs[0].type)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x, y), (gz,) = inputs, grads
+        return [like_operand(x, mul_s_v(gz, y)), like_operand(y, sp_sum(mul(x, gz), axis=0, sparse_grad=True))]
+
+
+mul_s_v = MulSV()
+
+
+class _Scale(_OfTwo):
+    """Base class of the scalings of a csc matrix: `axis` tells which index of a value picks the factor."""
+
+    axis = 0
+
+    def make_node(self, x: Any, s: Any) -> Apply:
+        x = as_sparse_variable(x)
+        if x.format != "csc":
+            raise ValueError(f"{self} takes a csc matrix, got {x.type}")
+        return _with_vector(self, x, s)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, s = inputs
+        scaled = x.data[: x.indptr[-1]] * _of_columns(x, s, self.axis)
+        output_storage[0][0] = value_of(rebuilt(x, scaled), node.outputs[0].type)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x, s), (gz,) = inputs, grads
+        scale = col_scale if self.axis == 1 else row_scale
+        # Values at one place, of which each has its own gradient, may be several.
+        product = with_values(x, stored_values(x) * values_at(x, gz))
+        return [like_operand(x, scale(gz, s)), like_operand(s, sp_sum(product, axis=1 - self.axis, sparse_grad=True))]
+
+
+class ColScaleCSC(_Scale):
+    """A csc matrix with each column multiplied by an element of a vector. The gradient is structured."""
+
+    axis = 1
+
+
+class RowScaleCSC(_Scale):
+    """A csc matrix with each row multiplied by an element of a vector. The gradient is structured."""
+
+    axis = 0
+
+
+_col_scale_csc = ColScaleCSC()
+_row_scale_csc = RowScaleCSC()
+
+
+def col_scale(x: Any, s: Any) -> Variable:
+    """Return a sparse matrix with each column multiplied by an element of a vector.
+
+    Parameters
+    ----------
+    x : sparse matrix
+        csr or csc.
+    s : vector
+        As long as there are columns.
+
+    Returns
+    -------
+    SparseVariable
+        In the format of `x`. The gradient is structured.
+    """
+    x = compressed(x, "col_scale")
+    return _col_scale_csc(x, s) if x.format == "csc" else transpose(_row_scale_csc(transpose(x), s))
+
+
+def row_scale(x: Any, s: Any) -> Variable:
+    """Return a sparse matrix with each row multiplied by an element of a vector.
+
+    Parameters
+    ----------
+    x : sparse matrix
+        csr or csc.
+    s : vector
+        As long as there are rows.
+
+    Returns
+    -------
+    SparseVariable
+        In the format of `x`. The gradient is structured.
+    """
+    return transpose(col_scale(transpose(x), s))
+
+
+class Neg(_OfTwo):
+    """The negative of a sparse matrix. The gradient is regular."""
+
+    def __str__(self) -> str:
+        return "Sparse" + type(self).__name__
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_sparse_variable(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        output_storage[0][0] = -inputs[0]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        return [-grads[0]]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None if eval_points[0] is None else -eval_points[0]]
+
+
+neg = Neg()
+
+
+class _CompareSS(_OfTwo):
+    """Base class of comparisons of two sparse matrices: a sparse matrix of 0 and 1, uint8."""
+
+    comparison: Callable[[Any, Any], Any]
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        x, y = as_sparse_variable(x), as_sparse_variable(y)
+        if x.type.format != y.type.format:
+            raise NotImplementedError(f"{self} takes matrices of one format, got {x.type} and {y.type}")
+        return Apply(self, [x, y], [SparseType(dtype="uint8", format=x.type.format)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, y = inputs
+        _same_shape(node, x, y)
+        with warnings.catch_warnings():
+            # SciPy warns of comparisons that are true where neither matrix stores a value.
+            warnings.simplefilter("ignore")
+            compared = type(self).comparison(x, y)
+        output_storage[0][0] = value_of(compared.astype("uint8"), node.outputs[0].type)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False], [False]]
+
+
+class _CompareSD(_OfTwo):
+    """Base class of comparisons of a sparse matrix with a dense one: a dense matrix of 0 and 1, uint8."""
+
+    comparison: Callable[[Any, Any], Any]
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        x, y = as_sparse_variable(x), as_tensor_variable(y)
+        if y.type.ndim != 2:
+            raise TypeError(f"{self} takes a dense matrix, got {y.type}")
+        return Apply(self, [x, y], [TensorType("uint8", (False, False))()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        x, y = inputs
+        _same_shape(node, x, y)
+        output_storage[0][0] = np.asarray(type(self).comparison(x.toarray(), y), dtype="uint8")
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False], [False]]
+
+
+class EqualSS(_CompareSS):
+    """``x == y`` of two sparse matrices."""
+
+    comparison = operator.eq
+
+
+class EqualSD(_CompareSD):
+    """``x == y`` of a sparse and a dense matrix."""
+
+    comparison = operator.eq
+
+
+class NotEqualSS(_CompareSS):
+    """``x != y`` of two sparse matrices."""
+
+    comparison = operator.ne
+
+
+class NotEqualSD(_CompareSD):
+    """``x != y`` of a sparse and a dense matrix."""
+
+    comparison = operator.ne
+
+
+class LessThanSS(_CompareSS):
+    """``x < y`` of two sparse matrices."""
+
+    comparison = operator.lt
+
+
+class LessThanSD(_CompareSD):
+    """``x < y`` of a sparse and a dense matrix."""
+
+    comparison = operator.lt
+
+
+class GreaterThanSS(_CompareSS):
+    """``x > y`` of two sparse matrices."""
+
+    comparison = operator.gt
+
+
+class GreaterThanSD(_CompareSD):
+    """``x > y`` of a sparse and a dense matrix."""
+
+    comparison = operator.gt
+
+
+class LessEqualSS(_CompareSS):
+    """``x <= y`` of two sparse matrices."""
+
+    comparison = operator.le
+
+
+class LessEqualSD(_CompareSD):
+    """``x <= y`` of a sparse and a dense matrix."""
+
+    comparison = operator.le
+
+
+class GreaterEqualSS(_CompareSS):
+    """``x >= y`` of two sparse matrices."""
+
+    comparison = operator.ge
+
+
+class GreaterEqualSD(_CompareSD):
+    """``x >= y`` of a sparse and a dense matrix."""
+
+    comparison = operator.ge
+
+
+equal_s_s, equal_s_d = EqualSS(), EqualSD()
+not_equal_s_s, not_equal_s_d = NotEqualSS(), NotEqualSD()
+less_than_s_s, less_than_s_d = LessThanSS(), LessThanSD()
+greater_than_s_s, greater_than_s_d = GreaterThanSS(), GreaterThanSD()
+less_equal_s_s, less_equal_s_d = LessEqualSS(), LessEqualSD()
+greater_equal_s_s, greater_equal_s_d = GreaterEqualSS(), GreaterEqualSD()
+
+
+def _compared(name: str, s_s: Op, s_d: Op, turned: Op, text: str) -> Callable[[Any, Any], Variable]:
+    def compare(x: Any, y: Any) -> Variable:
+        x, y = operands(name, x, y)
+        if is_sparse_variable(x):
+            return (s_s if is_sparse_variable(y) else s_d)(x, y)
+        return turned(y, x)
+
+    compare.__name__ = compare.__qualname__ = name
+    compare.__doc__ = f"""Return where ``{text}`` elementwise, as 0 and 1 of dtype uint8.
+
+    Parameters
+    ----------
+    x, y : matrix
+        At least one sparse; two sparse ones of one format.
+
+    Returns
+    -------
+    Variable
+        Sparse if both are sparse, else dense.
+
+    Raises
+    ------
+    TypeError
+        If both are dense.
+    """
+    return compare
+
+
+eq = _compared("eq", equal_s_s, equal_s_d, equal_s_d, "x == y")
+neq = _compared("neq", not_equal_s_s, not_equal_s_d, not_equal_s_d, "x != y")
+lt = _compared("lt", less_than_s_s, less_than_s_d, greater_than_s_d, "x < y")
+gt = _compared("gt", greater_than_s_s, greater_than_s_d, less_than_s_d, "x > y")
+le = _compared("le", less_equal_s_s, less_equal_s_d, greater_equal_s_d, "x <= y")
+ge = _compared("ge", greater_equal_s_s, greater_equal_s_d, less_equal_s_d, "x >= y")
+
+
+def add(x: Any, y: Any) -> Variable:
+    """Return the sum of two matrices, at least one of which is sparse.
+
+    Parameters
+    ----------
+    x, y : matrix
+
+    Returns
+    -------
+    Variable
+        Sparse, in the format of `x`, if both are sparse; else dense. The gradient is regular for two sparse matrices,
+        structured for a sparse one beside a dense one.
+
+    Raises
+    ------
+    TypeError
+        If both are dense.
+    """
+    x, y = operands("add", x, y)
+    if is_sparse_variable(x):
+        return (add_s_s if is_sparse_variable(y) else add_s_d)(x, y)
+    return add_s_d(y, x)
+
+
+def sub(x: Any, y: Any) -> Variable:
+    """Return the difference of two matrices, at least one of which is sparse; see :func:`add`."""
+    x, y = operands("sub", x, y)
+    return add(x, -y)
+
+
+def mul(x: Any, y: Any) -> Variable:
+    """Return the elementwise product of two matrices, at least one of which is sparse.
+
+    Parameters
+    ----------
+    x, y : matrix, or a number beside a sparse matrix
+
+    Returns
+    -------
+    SparseVariable
+        In the format of `x`, or of the only sparse matrix. The gradient is regular.
+
+    Raises
+    ------
+    TypeError
+        If both are dense.
+    """
+    x, y = operands("mul", x, y)
+    if is_sparse_variable(x):
+        return (mul_s_s if is_sparse_variable(y) else mul_s_d)(x, y)
+    return mul_s_d(y, x)
+
+
+class SpSum(Op):
+    """The sum of a sparse matrix along an axis, or of all of it: dense.
+
+    Parameters
+    ----------
+    axis : {0, 1}, optional
+    sparse_grad : bool
+        Whether the gradient is structured, else regular.
+    """
+
+    __props__ = ("axis", "sparse_grad")
+
+    def __init__(self, axis: int | None = None, sparse_grad: bool = True) -> None:
+        if axis not in (None, 0, 1):
+            raise ValueError(f"Illegal value for self.axis: {axis!r}, it must be None, 0 or 1")
+        self.axis = axis
+        self.sparse_grad = sparse_grad
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{axis={self.axis}}}"
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_sparse_variable(x)
+        pattern = () if self.axis is None else (False,)
+        return Apply(self, [x], [TensorType(x.dtype, pattern)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        summed = inputs[0].sum(axis=self.axis, dtype=node.outputs[0].type.dtype)
+        output_storage[0][0] = np.asarray(summed) if self.axis is None else np.asarray(summed).ravel()
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,), (gz,) = inputs, grads
+        if x.dtype not in continuous_dtypes:
+            return [sp_zeros_like(x.astype(config.floatX))]
+        spread = gz.dimshuffle(*{None: ("x", "x"), 0: ("x", 0), 1: (0, "x")}[self.axis])
+        if self.sparse_grad:
+            return [sampled_at(x, spread)]
+        return [SparseFromDense(x.format)(alloc(spread, x.shape[0], x.shape[1]))]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None if eval_points[0] is None else self(eval_points[0])]
+
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list[Any]:
+        return [() if self.axis is None else (shapes[0][1 - self.axis],)]
+
+
+def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Variable:
+    """Return the sum of a sparse matrix along an axis.
+
+    Parameters
+    ----------
+    x : sparse matrix
+    axis : {0, 1}, optional
+        By default all is summed.
+    sparse_grad : bool
+        Whether the gradient is structured; else it is regular. It is a sparse matrix in the format of `x` either way.
+
+    Returns
+    -------
+    TensorVariable
+        Dense: a vector, or a 0-d tensor without an axis, in the dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If `axis` is none of 0, 1 and None.
+    """
+    return SpSum(axis, sparse_grad)(x)
+
+
+ops.gather(globals(), "add sub mul neg eq neq lt gt le ge sp_sum mul_s_d add_s_s")

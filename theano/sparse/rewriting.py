@@ -1,0 +1,259 @@
+"""Rewrites of sparse operations into those of vectors of stored values, which run and fuse as any elementwise work.
+
+A matrix is its places and its values, see `theano.sparse.structure`: a chain of operations on the values takes them out
+once, and puts the results into the same places at its end; products take places and values apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.sparse.conversion import Cast
+from theano.sparse.elementwise import AddSSData, ColScaleCSC, MulSD, MulSV, Neg, RowScaleCSC, SpSum, StructuredAddSV
+from theano.sparse.products import (
+    Dot,
+    DotAt,
+    DotWithValues,
+    SamplingDot,
+    StructuredDot,
+    _dot,
+    dot_at,
+    dot_with_values,
+)
+from theano.sparse.structure import (
+    CSMGrad,
+    StoredValues,
+    Transpose,
+    ValuesAt,
+    WithValues,
+    stored_values,
+    transpose,
+    values_at,
+    with_values,
+)
+from theano.sparse.type import float_dtypes
+from theano.sparse.variable import is_sparse_variable
+from theano.tensor.basic import alloc, cast, constant
+from theano.tensor.products import Dot as TensorDot
+from theano.tensor.reduction import sum as tensor_sum
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
+
+
+def _made_by(x: Any, kind: type) -> Any:
+    """The Apply of an Op of a class that made `x`, else None."""
+    return x.owner if x.owner is not None and isinstance(x.owner.op, kind) else None
+
+
+def _replacement(node: Any, new: Any) -> Any:
+    if new.type != node.outputs[0].type:
+        return False
+    copy_stack_trace(node.outputs[0], new)
+    return [new]
+
+
+def places_of(x: Any) -> Any:
+    """Return the first matrix of a chain that has values at the places of `x`."""
+    while (node := _made_by(x, WithValues)) is not None:
+        x = node.inputs[0]
+    return x
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([StoredValues])
+def local_stored_values(node: Any) -> Any:
+    """``stored_values(with_values(x, d)) -> d``, ``stored_values(transpose(x)) -> stored_values(x)``"""
+    if not isinstance(node.op, StoredValues):
+        return False
+    (x,) = node.inputs
+    if (made := _made_by(x, WithValues)) is not None:
+        return _replacement(node, made.inputs[1])
+    if (made := _made_by(x, Transpose)) is not None:
+        return _replacement(node, stored_values(made.inputs[0]))
+    return False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([WithValues, ValuesAt, DotAt, DotWithValues])
+def local_places(node: Any) -> Any:
+    """``with_values(with_values(x, c), d) -> with_values(x, d)``, and the same for all else that takes places of a matrix"""
+    if not isinstance(node.op, (WithValues, ValuesAt, DotAt, DotWithValues)):
+        return False
+    x = places_of(node.inputs[0])
+    if x is node.inputs[0]:
+        return False
+    return _replacement(node, node.op(x, *node.inputs[1:]))
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([WithValues])
+def local_with_own_values(node: Any) -> Any:
+    """``with_values(x, stored_values(x)) -> x``"""
+    if not isinstance(node.op, WithValues):
+        return False
+    x, data = node.inputs
+    made = _made_by(data, StoredValues)
+    return [x] if made is not None and made.inputs[0] is x and x.type == node.outputs[0].type else False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([ValuesAt])
+def local_values_at(node: Any) -> Any:
+    """``values_at(x, with_values(x, d)) -> d``, ``values_at(x, dot(a, b)) -> dot_at(x, a, b.T)`` for a product used once"""
+    if not isinstance(node.op, ValuesAt):
+        return False
+    x, y = node.inputs
+    if (made := _made_by(y, WithValues)) is not None and places_of(y) is places_of(x):
+        return _replacement(node, made.inputs[1])
+    made = _made_by(y, TensorDot)
+    if made is not None and len(y.clients) == 1 and all(v.type.ndim == 2 for v in made.inputs):
+        return _replacement(node, dot_at(x, made.inputs[0], made.inputs[1].T))
+    return False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([Transpose])
+def local_sparse_transpose(node: Any) -> Any:
+    """``transpose(transpose(x)) -> x``, ``transpose(with_values(x, d)) -> with_values(transpose(x), d)``"""
+    if not isinstance(node.op, Transpose):
+        return False
+    (x,) = node.inputs
+    if (made := _made_by(x, Transpose)) is not None:
+        return _replacement(node, made.inputs[0])
+    if (made := _made_by(x, WithValues)) is not None:
+        return _replacement(node, with_values(transpose(made.inputs[0]), made.inputs[1]))
+    return False
+
+
+def _compressed(x: Any) -> bool:
+    return x.type.format in ("csr", "csc")
+
+
+@register_specialize
+@local_optimizer([Neg, Cast, AddSSData])
+def local_sparse_to_values(node: Any) -> Any:
+    """``-x -> with_values(x, -stored_values(x))``, and the same for casts and sums of matrices of the same places"""
+    if not isinstance(node.op, (Neg, Cast, AddSSData)) or not all(map(_compressed, node.inputs)):
+        return False
+    x = node.inputs[0]
+    if isinstance(node.op, Neg):
+        values = -stored_values(x)
+    elif isinstance(node.op, Cast):
+        if x.dtype.startswith("complex") and not node.op.out_type.startswith("complex"):
+            return False
+        values = cast(stored_values(x), node.op.out_type)
+    else:
+        values = stored_values(x) + stored_values(node.inputs[1])
+    return _replacement(node, with_values(x, values))
+
+
+@register_specialize
+@local_optimizer([MulSD])
+def local_mul_s_d(node: Any) -> Any:
+    """``mul_s_d(x, y) -> with_values(x, stored_values(x) * values_at(x, y))``; a number `y` multiplies the values"""
+    if not isinstance(node.op, MulSD):
+        return False
+    x, y = node.inputs
+    factor = y if y.type.ndim == 0 else values_at(x, y)
+    return _replacement(node, with_values(x, cast(stored_values(x) * factor, node.outputs[0].dtype)))
+
+
+@register_specialize
+@local_optimizer([MulSV])
+def local_mul_s_v(node: Any) -> Any:
+    """``mul_s_v(x, y) -> with_values(x, stored_values(x) * values_at(x, y as a row))``"""
+    if not isinstance(node.op, MulSV):
+        return False
+    x, y = node.inputs
+    return _replacement(node, with_values(x, stored_values(x) * values_at(x, y.dimshuffle("x", 0))))
+
+
+@register_specialize
+@local_optimizer([StructuredAddSV])
+def local_structured_add_s_v(node: Any) -> Any:
+    """``structured_add_s_v(x, y) -> with_values(x, stored_values(x) + values_at(x, y as a row))``"""
+    if not isinstance(node.op, StructuredAddSV):
+        return False
+    x, y = node.inputs
+    return _replacement(node, with_values(x, stored_values(x) + values_at(x, y.dimshuffle("x", 0))))
+
+
+@register_specialize
+@local_optimizer([ColScaleCSC, RowScaleCSC])
+def local_scale(node: Any) -> Any:
+    """``col_scale(x, s) -> with_values(x, stored_values(x) * values_at(x, s as a row))``; of rows, as a column"""
+    if not isinstance(node.op, (ColScaleCSC, RowScaleCSC)):
+        return False
+    x, s = node.inputs
+    spread = s.dimshuffle("x", 0) if isinstance(node.op, ColScaleCSC) else s.dimshuffle(0, "x")
+    return _replacement(node, with_values(x, stored_values(x) * values_at(x, spread)))
+
+
+@register_specialize
+@local_optimizer([SamplingDot])
+def local_sampling_dot_csr(node: Any) -> Any:
+    """``sampling_dot(x, y, p) -> with_values(p, stored_values(p) * dot_at(p, x, y))``"""
+    if not isinstance(node.op, SamplingDot):
+        return False
+    x, y, p = node.inputs
+    return _replacement(node, with_values(p, stored_values(p) * dot_at(p, x, y)))
+
+
+@register_specialize
+@local_optimizer([StructuredDot])
+def local_structured_dot(node: Any) -> Any:
+    """``structured_dot(x, y) -> dot(x, y)`` of a dense `y`: the two differ by their gradients only, and this one is native"""
+    if not isinstance(node.op, StructuredDot):
+        return False
+    x, y = node.inputs
+    if is_sparse_variable(y) or not _compressed(x):
+        return False
+    new = _dot(x, y)
+    return _replacement(node, new)
+
+
+@register_specialize
+@local_optimizer([Dot])
+def local_dot_with_values(node: Any) -> Any:
+    """``dot(with_values(x, d), y) -> dot_with_values(x, d, y)``, and the transpose of that for a matrix on the right"""
+    if type(node.op) is not Dot:
+        return False
+    x, y = node.inputs
+    if (made := _made_by(x, WithValues)) is not None and not is_sparse_variable(y):
+        return _replacement(node, dot_with_values(*made.inputs, y))
+    if (made := _made_by(y, WithValues)) is not None and not is_sparse_variable(x):
+        places, data = made.inputs
+        return _replacement(node, dot_with_values(transpose(places), data, x.T).T)
+    return False
+
+
+@register_specialize
+@local_optimizer([SpSum])
+def local_sp_sum(node: Any) -> Any:
+    """``sp_sum(x) -> sum(stored_values(x))``, and along an axis the product with a vector of ones; of real floats"""
+    if not isinstance(node.op, SpSum) or node.inputs[0].dtype not in float_dtypes or not _compressed(node.inputs[0]):
+        return False
+    (x,) = node.inputs
+    if node.op.axis is None:
+        return _replacement(node, tensor_sum(stored_values(x), dtype=x.dtype))
+    along = x if node.op.axis == 1 else transpose(x)
+    return _replacement(node, _dot(along, alloc(constant(1, dtype=x.dtype), x.shape[node.op.axis])))
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([CSMGrad])
+def local_csm_grad_c(node: Any) -> Any:
+    """``csm_grad(..., made, with_values(made, d)) -> d``: a gradient that has the places of the matrix; without a kmap"""
+    if not isinstance(node.op, CSMGrad) or node.op.kmap is not None:
+        return False
+    made, gz = node.inputs[4:]
+    return _replacement(node, values_at(made, gz))
+
+
+__all__ = [name for name in dir() if name.startswith("local_")]

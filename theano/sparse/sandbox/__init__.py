@@ -1,0 +1,1 @@
+"""Convolution and random numbers with sparse matrices."""

@@ -1,0 +1,153 @@
+"""Sparse variables and values for tests, and how gradients are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+import theano
+from theano import sparse
+from theano.sparse.basic import _is_sparse, _is_sparse_variable
+from theano.tests import unittest_tools as utt
+
+
+def as_sparse_format(data: Any, format: str) -> Any:
+    """Return an array or a matrix as a matrix of csr or csc.
+
+    Raises
+    ------
+    NotImplementedError
+        For another format.
+    """
+    if format not in ("csc", "csr"):
+        raise NotImplementedError(format)
+    return getattr(scipy.sparse, format + "_matrix")(data)
+
+
+def as_ndarray(val: Any) -> Any:
+    """Return a sparse matrix as an array, anything else as it is."""
+    return val.toarray() if hasattr(val, "toarray") else val
+
+
+def eval_outputs(outputs: Sequence[Any]) -> Any:
+    """Return the value of the first of some variables that need no input."""
+    return theano.function([], list(outputs))()[0]
+
+
+def random_lil(shape: tuple[int, int], dtype: str, nnz: int) -> Any:
+    """Return a matrix of the format lil with up to `nnz` random values at random places."""
+    made = scipy.sparse.lil_matrix(shape, dtype=dtype)
+    for _ in range(nnz):
+        value = np.random.rand()
+        at = tuple(int(k) for k in np.random.randint(1, 2**30 + 1, size=2) % shape)
+        made[at] = int(value * 100) if dtype in sparse.integer_dtypes else value
+    return made
+
+
+def sparse_random_inputs(
+    format: str, shape: tuple[int, int], n: int = 1, out_dtype: str | None = None, p: float = 0.5, gap: Any = None,
+    explicit_zero: bool = False, unsorted_indices: bool = False,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    """Return sparse variables, and random values for them.
+
+    Parameters
+    ----------
+    format : {'csr', 'csc'}
+    shape : tuple of int
+    n : int
+        How many.
+    out_dtype : str, optional
+        By default ``config.floatX``.
+    p : float
+        Which part of the elements is stored.
+    gap : tuple of numbers, optional
+        ``(a, b)``: values of ``[a, b[``; ``(b,)``: of ``[0, b[``. By default ``[0, 1[``, for integers ``[0, 50[``.
+    explicit_zero : bool
+        Whether one of the stored values is zero.
+    unsorted_indices : bool
+        Whether the values of a row or column are not in order.
+
+    Returns
+    -------
+    tuple of list
+        ``(variables, values)``.
+
+    Examples
+    --------
+    >>> (x,), (value,) = sparse_random_inputs("csr", (3, 4), out_dtype="float32")
+    >>> x.type, value.shape
+    (Sparse[float32, csr], (3, 4))
+    """
+    dtype = theano.config.floatX if out_dtype is None else out_dtype
+    if not 0 <= p <= 1 or len(shape) != 2 or dtype not in sparse.all_dtypes:
+        raise ValueError(f"no sparse matrix of shape {shape}, dtype {dtype} and density {p}")
+    low, high = (0, 50 if dtype in sparse.discrete_dtypes else 1) if gap is None else (0, *gap)[-2:]
+
+    def value() -> Any:
+        where = np.random.binomial(1, p, size=shape).astype("int8")
+        if dtype in sparse.discrete_dtypes:
+            values = np.random.randint(low, high, size=shape)
+        else:
+            values = low + np.random.random(shape) * (high - low)
+        return as_sparse_format((where * values).astype(dtype), format)
+
+    variables = [sparse.matrix(format, dtype=dtype) for _ in range(n)]
+    values = [value() for _ in range(n)]
+    if unsorted_indices:
+        # The matrix is flipped: the order of its values is not.
+        axis = 1 if format == "csr" else 0
+        values = [type(v)((v.data, v.shape[axis] - 1 - v.indices, v.indptr), shape=v.shape) for v in values]
+        if any(v.has_sorted_indices for v in values):
+            raise ValueError("too few values for an order that is wrong")
+    if explicit_zero:
+        for v in values:
+            if v.nnz < 2:
+                raise ValueError("too few values for one that is zero")
+            v.data[np.random.randint(v.nnz)] = 0
+    return variables, values
+
+
+def verify_grad_sparse(op: Callable[..., Any], pt: list[Any], structured: bool = False, *args: Any, **kwargs: Any) -> None:
+    """Check the gradient of an operation with sparse inputs or a sparse output against finite differences.
+
+    Parameters
+    ----------
+    op : callable
+    pt : list of arrays and sparse matrices
+        Where it is checked.
+    structured : bool
+        Whether only stored values vary, else all elements.
+    *args, **kwargs
+        For :func:`theano.tests.unittest_tools.verify_grad`.
+
+    Raises
+    ------
+    verify_grad.E_grad
+        If they differ.
+    """
+    points, makers = [], []
+    for p in pt:
+        if not _is_sparse(p):
+            points.append(p)
+            makers.append(lambda x: x)
+        elif structured:
+            points.append(p.data)
+            made = {"csr": sparse.CSR, "csc": sparse.CSC}[p.format]
+            makers.append(lambda data, made=made, p=p: made(data, p.indices[: p.size], p.indptr, p.shape))
+        else:
+            points.append(p.toarray())
+            makers.append({"csr": sparse.csr_from_dense, "csc": sparse.csc_from_dense}[p.format])
+
+    def dense(*inputs: Any) -> Any:
+        output = op(*[make(x) for make, x in zip(makers, inputs)])
+        if isinstance(output, (list, tuple)):
+            raise NotImplementedError("verify_grad can't deal with multiple outputs")
+        return sparse.DenseFromSparse(structured=structured)(output) if _is_sparse_variable(output) else output
+
+    utt.verify_grad(dense, points, *args, **kwargs)
+
+
+verify_grad_sparse.E_grad = utt.verify_grad.E_grad  # type: ignore[attr-defined]
