@@ -385,6 +385,7 @@ _FAMILIES = {
     "theano.tensor.nlinalg": "theano.native.lowering.linalg",
     "theano.tensor.slinalg": "theano.native.lowering.linalg",
     "theano.tensor.signal.pool": "theano.native.lowering.pooling",
+    "theano.sparse": "theano.native.lowering.sparse",
     "theano.scan_module": "theano.native.lowering.scan",
 }
 

@@ -1,0 +1,315 @@
+/* Instructions: sparse matrices of SciPy, csr and csc. A matrix is an object; its values become a vector, its places two
+ * objects (arrays of int32 or int64, which stay as they are) and its shape. */
+#include "vm.h"
+#include "sparse.h"
+
+static PyArrayObject *array_attribute(PyObject *matrix, const char *name)
+{
+    PyObject *v = PyObject_GetAttrString(matrix, name);
+    if (v && (!PyArray_Check(v) || PyArray_NDIM((PyArrayObject *)v) != 1)) {
+        PyErr_Format(PyExc_TypeError, "the attribute %s of a sparse matrix must be a vector, got %S", name, (PyObject *)Py_TYPE(v));
+        Py_CLEAR(v);
+    }
+    return (PyArrayObject *)v;
+}
+
+static npy_intp index_at(const void *data, int wide, npy_intp i)
+{
+    return wide ? (npy_intp)((const int64_t *)data)[i] : ((const int32_t *)data)[i];
+}
+
+static int sparse_values_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *matrix = THN_IN(f, ins, 0)->obj;
+    PyArrayObject *data = array_attribute(matrix, "data"), *indptr = data ? array_attribute(matrix, "indptr") : NULL;
+    PyObject *value = NULL;
+    int r = -1;
+    if (indptr && PyArray_DIM(indptr, 0) > 0) {
+        PyObject *last = PySequence_GetItem((PyObject *)indptr, -1);
+        const Py_ssize_t stored = last ? PyNumber_AsSsize_t(last, PyExc_OverflowError) : -1;
+        Py_XDECREF(last);
+        if (stored >= 0 && stored <= PyArray_DIM(data, 0)) {
+            value = stored == PyArray_DIM(data, 0) ? Py_NewRef((PyObject *)data)
+                                                   : PySequence_GetSlice((PyObject *)data, 0, stored);
+        } else if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_ValueError, "indptr of a sparse matrix ends behind its values");
+        }
+    } else if (indptr) {
+        PyErr_SetString(PyExc_ValueError, "indptr of a sparse matrix is empty");
+    }
+    if (value) {
+        r = thn_unbox(f, THN_OUT(f, ins, 0), value);
+    }
+    Py_XDECREF(value);
+    Py_XDECREF(indptr);
+    Py_XDECREF(data);
+    return r;
+}
+
+/* The array as one of int32, or of int64. */
+static PyArrayObject *as_indices(PyArrayObject *a, int wide)
+{
+    return (PyArrayObject *)PyArray_FromArray(a, PyArray_DescrFromType(wide ? NPY_INT64 : NPY_INT32), NPY_ARRAY_CARRAY_RO);
+}
+
+static int sparse_places_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *matrix = THN_IN(f, ins, 0)->obj, *shape = PyObject_GetAttrString(matrix, "shape");
+    PyArrayObject *indices = shape ? array_attribute(matrix, "indices") : NULL;
+    PyArrayObject *indptr = indices ? array_attribute(matrix, "indptr") : NULL;
+    PyArrayObject *first = NULL, *second = NULL;
+    ThnCell *dims = THN_OUT(f, ins, 2);
+    const npy_intp two = 2;
+    int r = -1;
+    if (!indptr || thn_out_alloc(f, dims, &two) < 0) {
+        goto done;
+    }
+    for (int i = 0; i < 2; i++) {
+        PyObject *n = PySequence_GetItem(shape, i);
+        const Py_ssize_t length = n ? PyNumber_AsSsize_t(n, PyExc_OverflowError) : -1;
+        Py_XDECREF(n);
+        if (length == -1 && PyErr_Occurred()) {
+            goto done;
+        }
+        ((int64_t *)dims->data)[i] = length;
+    }
+    const int wide = !(PyArray_ITEMSIZE(indices) == 4 && PyArray_ITEMSIZE(indptr) == 4);
+    first = as_indices(indices, wide);
+    second = first ? as_indices(indptr, wide) : NULL;
+    if (second) {
+        thn_set_object(THN_OUT(f, ins, 0), (PyObject *)first);
+        thn_set_object(THN_OUT(f, ins, 1), (PyObject *)second);
+        r = 0;
+    }
+done:
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    Py_XDECREF(indptr);
+    Py_XDECREF(indices);
+    Py_XDECREF(shape);
+    return r;
+}
+
+/* The places that three inputs from `at` on name: indices, indptr, shape. */
+static int read_places(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces *s)
+{
+    PyArrayObject *indices = (PyArrayObject *)THN_IN(f, ins, at)->obj, *indptr = (PyArrayObject *)THN_IN(f, ins, at + 1)->obj;
+    const int64_t *shape = (const int64_t *)THN_IN(f, ins, at + 2)->data;
+    *s = (ThnPlaces){.indices = PyArray_BYTES(indices), .indptr = PyArray_BYTES(indptr), .csc = csc};
+    s->wide = PyArray_ITEMSIZE(indices) == 8;
+    s->lines = (npy_intp)shape[csc];
+    s->length = (npy_intp)shape[!csc];
+    if (PyArray_DIM(indptr, 0) != s->lines + 1) {
+        return thn_error(f, PyExc_ValueError, "indptr of a sparse matrix of shape (%lld, %lld) has %lld elements",
+                         (long long)shape[0], (long long)shape[1], (long long)PyArray_DIM(indptr, 0));
+    }
+    int bad = index_at(s->indptr, s->wide, 0) != 0;
+    s->stored = index_at(s->indptr, s->wide, s->lines);
+    if (s->wide) {
+        for (npy_intp i = 0; i < s->lines; i++) {
+            bad |= ((const int64_t *)s->indptr)[i] > ((const int64_t *)s->indptr)[i + 1];
+        }
+    } else {
+        for (npy_intp i = 0; i < s->lines; i++) {
+            bad |= ((const int32_t *)s->indptr)[i] > ((const int32_t *)s->indptr)[i + 1];
+        }
+    }
+    if (bad || s->stored > PyArray_DIM(indices, 0)) {
+        return thn_error(f, PyExc_ValueError, "indptr of a sparse matrix must not decrease from 0 to the number of indices");
+    }
+    return 0;
+}
+
+static int wrong_index(ThnFrame *f, const ThnPlaces *s)
+{
+    return thn_error(f, PyExc_IndexError, "an index of a sparse matrix is out of bounds for %s of length %lld",
+                     s->csc ? "columns" : "rows", (long long)s->length);
+}
+
+static int places_check(ThnProgram *p, const ThnInstr *ins, int at)
+{
+    const ThnCellSpec *shape = &p->cells[ins->ins[at + 2]];
+    if (p->cells[ins->ins[at]].kind != THN_KIND_OBJECT || p->cells[ins->ins[at + 1]].kind != THN_KIND_OBJECT
+        || shape->kind != THN_KIND_TENSOR || shape->typenum != NPY_INT64 || shape->ndim != 1) {
+        PyErr_SetString(PyExc_ValueError, "places of a sparse matrix: two objects and a vector of int64");
+        return -1;
+    }
+    return 0;
+}
+
+static int floats_check(ThnProgram *p, const ThnInstr *ins, int first, int n)
+{
+    const int typenum = p->cells[ins->outs[0]].typenum;
+    for (int k = first; k < first + n; k++) {
+        if (p->cells[ins->ins[k]].typenum != typenum) {
+            PyErr_SetString(PyExc_ValueError, "products of sparse matrices: operands of the dtype of the result");
+            return -1;
+        }
+    }
+    if (typenum != NPY_FLOAT && typenum != NPY_DOUBLE) {
+        PyErr_SetString(PyExc_ValueError, "products of sparse matrices: float32 or float64");
+        return -1;
+    }
+    return 0;
+}
+
+/* ins = indices, indptr, shape, values, dense */
+static int sparse_dot_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnCellSpec *dense = &p->cells[ins->ins[4]];
+    if (places_check(p, ins, 0) < 0 || floats_check(p, ins, 3, 2) < 0) {
+        return -1;
+    }
+    if (p->cells[ins->ins[3]].ndim != 1 || dense->ndim < 1 || dense->ndim > 2 || p->cells[ins->outs[0]].ndim != dense->ndim) {
+        PyErr_SetString(PyExc_ValueError, "sparse_dot: a vector of values, and a dense matrix or vector");
+        return -1;
+    }
+    return 0;
+}
+
+static int values_of(ThnFrame *f, const ThnCell *values, ThnPlaces *s)
+{
+    if (values->dims[0] != s->stored) {
+        return thn_error(f, PyExc_ValueError, "%lld values for a sparse matrix of %lld", (long long)values->dims[0],
+                         (long long)s->stored);
+    }
+    s->data = values->data;
+    return 0;
+}
+
+static int sparse_dot_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_sparse_dot_params *given = ins->data;
+    const ThnCell *values = THN_IN(f, ins, 3), *dense = THN_IN(f, ins, 4);
+    ThnCell *out = THN_OUT(f, ins, 0);
+    ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
+    if (!s || read_places(f, ins, 0, given->csc, s) < 0 || values_of(f, values, s) < 0) {
+        return -1;
+    }
+    const npy_intp rows = s->csc ? s->length : s->lines, inner = s->csc ? s->lines : s->length;
+    if (dense->dims[0] != inner) {
+        if (dense->ndim == 1) {
+            return thn_error(f, PyExc_ValueError, "shapes (%lld, %lld) and (%lld,) not aligned: %lld (dim 1) != %lld (dim 0)",
+                             (long long)rows, (long long)inner, (long long)dense->dims[0], (long long)inner,
+                             (long long)dense->dims[0]);
+        }
+        return thn_error(f, PyExc_ValueError, "shapes (%lld, %lld) and (%lld, %lld) not aligned: %lld (dim 1) != %lld (dim 0)",
+                         (long long)rows, (long long)inner, (long long)dense->dims[0], (long long)dense->dims[1],
+                         (long long)inner, (long long)dense->dims[0]);
+    }
+    const npy_intp columns = dense->ndim == 2 ? dense->dims[1] : 1, item = out->itemsize;
+    const npy_intp dims[2] = {rows, columns}, by_columns[2] = {item, (rows ? rows : 1) * item};
+    /* A transposed operand has a transposed result, so that each is read and written along its memory. */
+    const int turned = dense->ndim == 2 && columns > 1 && dense->strides[1] != item && dense->strides[0] == item;
+    if (thn_out_alloc_strided(f, out, dims, turned ? by_columns : NULL) < 0) {
+        return -1;
+    }
+    f->work = ((double)s->stored + (double)s->lines) * (1.0 + 0.4 * (double)columns);
+    return 0;
+}
+
+static int sparse_dot_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnPlaces s = *(const ThnPlaces *)f->scratch[ins->index].ptr;
+    const ThnCell *values = THN_IN(f, ins, 3), *dense = THN_IN(f, ins, 4), *out = THN_OUT(f, ins, 0);
+    const npy_intp item = out->itemsize;
+    const npy_intp b[2] = {dense->strides[0], dense->ndim == 2 ? dense->strides[1] : item};
+    const npy_intp y[2] = {out->strides[0], out->ndim == 2 ? out->strides[1] : item};
+    s.data = values->data;
+    if (thn_sparse_product(&s, out->typenum, dense->data, b, out->data, y, out->ndim == 2 ? out->dims[1] : 1) < 0) {
+        return wrong_index(f, &s);
+    }
+    return 0;
+}
+
+/* ins = indices, indptr, shape, a, b */
+static int sparse_dot_at_check(ThnProgram *p, ThnInstr *ins)
+{
+    if (places_check(p, ins, 0) < 0 || floats_check(p, ins, 3, 2) < 0) {
+        return -1;
+    }
+    if (p->cells[ins->ins[3]].ndim != 2 || p->cells[ins->ins[4]].ndim != 2 || p->cells[ins->outs[0]].ndim != 1) {
+        PyErr_SetString(PyExc_ValueError, "sparse_dot_at: two dense matrices");
+        return -1;
+    }
+    return 0;
+}
+
+static int sparse_dot_at_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_sparse_dot_at_params *given = ins->data;
+    const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4);
+    ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
+    if (!s || read_places(f, ins, 0, given->csc, s) < 0) {
+        return -1;
+    }
+    if (a->dims[1] != b->dims[1] || a->dims[0] != (s->csc ? s->length : s->lines)
+        || b->dims[0] != (s->csc ? s->lines : s->length)) {
+        return thn_error(f, PyExc_ValueError,
+                         "places of a matrix of shape (%lld, %lld) in the product of (%lld, %lld) and (%lld, %lld)",
+                         (long long)(s->csc ? s->length : s->lines), (long long)(s->csc ? s->lines : s->length),
+                         (long long)a->dims[0], (long long)a->dims[1], (long long)b->dims[1], (long long)b->dims[0]);
+    }
+    if (!thn_is_c_contiguous(a) || !thn_is_c_contiguous(b)) {
+        return thn_error(f, PyExc_SystemError, "sparse_dot_at: operands must be C contiguous");
+    }
+    f->work = (double)s->stored * (2.0 + 0.4 * (double)a->dims[1]);
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), &s->stored);
+}
+
+static int sparse_dot_at_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnPlaces *s = f->scratch[ins->index].ptr;
+    const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4), *out = THN_OUT(f, ins, 0);
+    return thn_sparse_dot_at(s, out->typenum, a->data, b->data, a->dims[1], out->data) < 0 ? wrong_index(f, s) : 0;
+}
+
+/* ins = indices, indptr, shape, matrix */
+static int sparse_values_at_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnCellSpec *y = &p->cells[ins->ins[3]], *out = &p->cells[ins->outs[0]];
+    if (places_check(p, ins, 0) < 0) {
+        return -1;
+    }
+    if (y->ndim != 2 || out->ndim != 1 || y->typenum != out->typenum) {
+        PyErr_SetString(PyExc_ValueError, "sparse_values_at: a matrix, of the dtype of the result");
+        return -1;
+    }
+    return 0;
+}
+
+static int sparse_values_at_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_sparse_values_at_params *given = ins->data;
+    const ThnCell *y = THN_IN(f, ins, 3);
+    ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
+    if (!s || read_places(f, ins, 0, given->csc, s) < 0) {
+        return -1;
+    }
+    const npy_intp dims[2] = {s->csc ? s->length : s->lines, s->csc ? s->lines : s->length};
+    for (int i = 0; i < 2; i++) {
+        if (y->dims[i] != dims[i] && y->dims[i] != 1) {
+            return thn_error(f, PyExc_ValueError, "elements of a matrix of shape (%lld, %lld) at the places of one of shape (%lld, %lld)",
+                             (long long)y->dims[0], (long long)y->dims[1], (long long)dims[0], (long long)dims[1]);
+        }
+    }
+    f->work = 2.0 * (double)s->stored;
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), &s->stored);
+}
+
+static int sparse_values_at_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnPlaces *s = f->scratch[ins->index].ptr;
+    const ThnCell *y = THN_IN(f, ins, 3), *out = THN_OUT(f, ins, 0);
+    npy_intp strides[2];
+    for (int i = 0; i < 2; i++) {
+        strides[i] = y->dims[i] == 1 ? 0 : y->strides[i];
+    }
+    return thn_sparse_values_at(s, out->itemsize, y->data, strides, out->data) < 0 ? wrong_index(f, s) : 0;
+}
+
+THN_INSTRUCTION(sparse_values, NULL, sparse_values_prepare, NULL)
+THN_INSTRUCTION(sparse_places, NULL, sparse_places_prepare, NULL)
+THN_INSTRUCTION(sparse_dot, sparse_dot_check, sparse_dot_prepare, sparse_dot_execute)
+THN_INSTRUCTION(sparse_dot_at, sparse_dot_at_check, sparse_dot_at_prepare, sparse_dot_at_execute)
+THN_INSTRUCTION(sparse_values_at, sparse_values_at_check, sparse_values_at_prepare, sparse_values_at_execute)

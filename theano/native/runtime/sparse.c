@@ -1,0 +1,269 @@
+/* Products with compressed sparse matrices. */
+#include "sparse.h"
+#include "plan.h"
+#include "threads.h"
+
+#include <stdatomic.h>
+
+typedef struct {
+    ThnPlaces s;
+    const char *b;
+    char *y;
+    npy_intp b_row, b_col, y_row, y_col, columns; /* strides in bytes */
+} Product;
+
+typedef struct {
+    ThnPlaces s;
+    const char *of_lines, *of_indices; /* rows for the lines of the matrix, and for its indices */
+    npy_intp depth;
+    char *out;
+} Sampled;
+
+#define AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
+#define PLAIN
+
+#define VARIANT PLAIN
+#define T float
+#define INDEX int32_t
+#define FN(name) name##_f4_i4
+#include "sparse_loops.h"
+#undef INDEX
+#undef FN
+#define INDEX int64_t
+#define FN(name) name##_f4_i8
+#include "sparse_loops.h"
+#undef T
+#undef INDEX
+#undef FN
+#define T double
+#define INDEX int32_t
+#define FN(name) name##_f8_i4
+#include "sparse_loops.h"
+#undef INDEX
+#undef FN
+#define INDEX int64_t
+#define FN(name) name##_f8_i8
+#include "sparse_loops.h"
+#undef T
+#undef INDEX
+#undef FN
+#undef VARIANT
+#if defined(__x86_64__)
+#define VARIANT AVX2
+#define T float
+#define INDEX int32_t
+#define FN(name) name##_f4_i4_avx2
+#include "sparse_loops.h"
+#undef INDEX
+#undef FN
+#define INDEX int64_t
+#define FN(name) name##_f4_i8_avx2
+#include "sparse_loops.h"
+#undef T
+#undef INDEX
+#undef FN
+#define T double
+#define INDEX int32_t
+#define FN(name) name##_f8_i4_avx2
+#include "sparse_loops.h"
+#undef INDEX
+#undef FN
+#define INDEX int64_t
+#define FN(name) name##_f8_i8_avx2
+#include "sparse_loops.h"
+#undef T
+#undef INDEX
+#undef FN
+#undef VARIANT
+#endif
+
+typedef struct {
+    int (*csr_matrix)(const Product *, npy_intp, npy_intp);
+    int (*csr_vector)(const Product *, npy_intp, npy_intp, const char *, char *);
+    int (*csc_matrix)(const Product *, npy_intp, npy_intp);
+    int (*csc_vector)(const Product *, const char *, char *);
+    int (*dot_at)(const Sampled *, npy_intp, npy_intp);
+} Loops;
+
+#define LOOPS(end) {csr_matrix##end, csr_vector##end, csc_matrix##end, csc_vector##end, dot_at##end}
+static const Loops plain_loops[2][2] = {{LOOPS(_f4_i4), LOOPS(_f4_i8)}, {LOOPS(_f8_i4), LOOPS(_f8_i8)}};
+#if defined(__x86_64__)
+static const Loops avx2_loops[2][2] = {{LOOPS(_f4_i4_avx2), LOOPS(_f4_i8_avx2)}, {LOOPS(_f8_i4_avx2), LOOPS(_f8_i8_avx2)}};
+#endif
+
+static const Loops *loops_for(int typenum, int wide)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        return &avx2_loops[typenum == NPY_DOUBLE][wide];
+    }
+#endif
+    return &plain_loops[typenum == NPY_DOUBLE][wide];
+}
+
+static npy_intp pointer_at(const ThnPlaces *s, npy_intp line)
+{
+    return s->wide ? (npy_intp)((const int64_t *)s->indptr)[line] : ((const int32_t *)s->indptr)[line];
+}
+
+/* The first line of part `part` of `parts`, which are about equally long in values and lines. */
+static npy_intp part_start(const ThnPlaces *s, npy_intp part, npy_intp parts)
+{
+    const double want = (double)(s->stored + s->lines) * (double)part / (double)parts;
+    npy_intp low = 0, high = s->lines;
+    if (part >= parts) {
+        return s->lines;
+    }
+    while (low < high) {
+        const npy_intp middle = low + (high - low) / 2;
+        if ((double)(pointer_at(s, middle) + middle) < want) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+typedef struct {
+    const void *what;
+    const Loops *loops;
+    npy_intp parts, step;
+    atomic_int bad;
+} Work;
+
+static void csr_matrix_task(void *ctx, long task)
+{
+    Work *k = ctx;
+    const Product *w = k->what;
+    if (k->loops->csr_matrix(w, part_start(&w->s, task, k->parts), part_start(&w->s, task + 1, k->parts)) < 0) {
+        k->bad = 1;
+    }
+}
+
+/* Columns of any strides, one after the other. */
+static void csr_vector_task(void *ctx, long task)
+{
+    Work *k = ctx;
+    const Product *w = k->what;
+    const npy_intp r0 = part_start(&w->s, task, k->parts), r1 = part_start(&w->s, task + 1, k->parts);
+    for (npy_intp q = 0; q < w->columns; q++) {
+        if (k->loops->csr_vector(w, r0, r1, w->b + q * w->b_col, w->y + q * w->y_col) < 0) {
+            k->bad = 1;
+        }
+    }
+}
+
+static void csc_matrix_task(void *ctx, long task)
+{
+    Work *k = ctx;
+    const Product *w = k->what;
+    const npy_intp q0 = task * k->step, q1 = q0 + k->step < w->columns ? q0 + k->step : w->columns;
+    if (k->loops->csc_matrix(w, q0, q1) < 0) {
+        k->bad = 1;
+    }
+}
+
+static void csc_vector_task(void *ctx, long task)
+{
+    Work *k = ctx;
+    const Product *w = k->what;
+    if (k->loops->csc_vector(w, w->b + task * w->b_col, w->y + task * w->y_col) < 0) {
+        k->bad = 1;
+    }
+}
+
+int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy_intp *b_strides, char *y,
+                       const npy_intp *y_strides, npy_intp columns)
+{
+    const npy_intp item = typenum == NPY_FLOAT ? 4 : 8;
+    const Product w = {*s, b, y, b_strides[0], b_strides[1], y_strides[0], y_strides[1], columns};
+    const double work = ((double)s->stored + (double)s->lines) * (1.0 + 0.4 * (double)columns);
+    const int rows_dense = columns > 1 && b_strides[1] == item && y_strides[1] == item;
+    Work k = {&w, loops_for(typenum, s->wide), 1, 0, 0};
+    if (columns == 0) {
+        return 0;
+    }
+    if (!s->csc) {
+        k.parts = thn_worth(work, 64);
+        thn_parallel((long)k.parts, rows_dense ? csr_matrix_task : csr_vector_task, &k);
+    } else if (rows_dense) {
+        /* Whole cache lines, so that no two threads write into one. */
+        const npy_intp line = 64 / item, blocks = (columns + line - 1) / line, parts = thn_worth(work, blocks);
+        k.step = parts > 1 ? (blocks + parts - 1) / parts * line : columns;
+        thn_parallel((long)((columns + k.step - 1) / k.step), csc_matrix_task, &k);
+    } else {
+        thn_parallel((long)columns, csc_vector_task, &k);
+    }
+    return k.bad ? -1 : 0;
+}
+
+static void dot_at_task(void *ctx, long task)
+{
+    Work *k = ctx;
+    const Sampled *w = k->what;
+    if (k->loops->dot_at(w, part_start(&w->s, task, k->parts), part_start(&w->s, task + 1, k->parts)) < 0) {
+        k->bad = 1;
+    }
+}
+
+int thn_sparse_dot_at(const ThnPlaces *s, int typenum, const char *a, const char *b, npy_intp depth, char *out)
+{
+    const Sampled w = {*s, s->csc ? b : a, s->csc ? a : b, depth, out};
+    const double work = (double)s->stored * (2.0 + 0.4 * (double)depth);
+    Work k = {&w, loops_for(typenum, s->wide), thn_worth(work, 64), 0, 0};
+    thn_parallel((long)k.parts, dot_at_task, &k);
+    return k.bad ? -1 : 0;
+}
+
+typedef struct {
+    ThnPlaces s;
+    const char *y;
+    npy_intp of_line, of_index;
+    int item;
+    char *out;
+} Gather;
+
+#define GATHER(INDEX, SIZE)                                                                                         \
+    for (npy_intp line = l0; line < l1; line++) {                                                                   \
+        const npy_intp end = ((const INDEX *)w->s.indptr)[line + 1];                                                    \
+        const char *from = w->y + line * w->of_line;                                                                \
+        for (npy_intp at = ((const INDEX *)w->s.indptr)[line]; at < end; at++) {                                        \
+            const npy_intp index = ((const INDEX *)w->s.indices)[at];                                                   \
+            if ((npy_uintp)index >= (npy_uintp)w->s.length) {                                                       \
+                k->bad = 1;                                                                                         \
+                return;                                                                                             \
+            }                                                                                                       \
+            memcpy(w->out + at * SIZE, from + index * w->of_index, SIZE);                                           \
+        }                                                                                                           \
+    }
+
+#define GATHER_OF(SIZE)                                                                                             \
+    if (w->s.wide) {                                                                                                \
+        GATHER(int64_t, SIZE)                                                                                       \
+    } else {                                                                                                        \
+        GATHER(int32_t, SIZE)                                                                                       \
+    }                                                                                                               \
+    break;
+
+static void gather_task(void *ctx, long task)
+{
+    Work *k = ctx;
+    const Gather *w = k->what;
+    const npy_intp l0 = part_start(&w->s, task, k->parts), l1 = part_start(&w->s, task + 1, k->parts);
+    switch (w->item) {
+    case 1: GATHER_OF(1)
+    case 2: GATHER_OF(2)
+    case 4: GATHER_OF(4)
+    case 8: GATHER_OF(8)
+    default: GATHER_OF(16)
+    }
+}
+
+int thn_sparse_values_at(const ThnPlaces *s, int item, const char *y, const npy_intp *strides, char *out)
+{
+    const Gather w = {*s, y, strides[s->csc ? 1 : 0], strides[s->csc ? 0 : 1], item, out};
+    Work k = {&w, NULL, thn_worth(2.0 * (double)s->stored, 64), 0, 0};
+    thn_parallel((long)k.parts, gather_task, &k);
+    return k.bad ? -1 : 0;
+}

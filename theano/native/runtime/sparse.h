@@ -1,0 +1,23 @@
+/* Loops over compressed sparse matrices: products with dense matrices, and products computed at stored places only. Plain C
+ * over pointers: the GIL may be released. Results do not depend on the number of threads. */
+#ifndef THN_SPARSE_H
+#define THN_SPARSE_H
+
+#include "cells.h"
+
+/* The places of a matrix of csr (lines are rows) or csc (lines are columns), and perhaps its values. */
+typedef struct ThnPlaces {
+    const void *data, *indices, *indptr;
+    npy_intp lines, length, stored; /* lines; how long each of them is; values that are stored */
+    int csc, wide;                  /* wide: indices are int64, else int32 */
+} ThnPlaces;
+
+/* y = matrix @ b for float32 or float64 (typenum), `b` and `y` of any strides (bytes). -1: an index is out of bounds. */
+int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy_intp *b_strides, char *y,
+                       const npy_intp *y_strides, npy_intp columns);
+/* out[k] = a[i] . b[j] for the place (i, j) of value k; `a` and `b` C contiguous with rows of `depth` elements. */
+int thn_sparse_dot_at(const ThnPlaces *s, int typenum, const char *a, const char *b, npy_intp depth, char *out);
+/* out[k] = y[i, j] for the place (i, j) of value k, of elements of `item` bytes. */
+int thn_sparse_values_at(const ThnPlaces *s, int item, const char *y, const npy_intp *strides, char *out);
+
+#endif

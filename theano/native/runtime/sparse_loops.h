@@ -1,0 +1,182 @@
+/* The loops of sparse.c for one element type T, one index type INDEX and one kind of processor; included once for each.
+ * FN(name) is the name of a function, VARIANT its attribute. No include guard. */
+
+typedef T FN(Vector) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+enum { FN(WIDE) = 32 / sizeof(T) };
+
+/* Rows [r0, r1) of a csr matrix times N vectors of columns from q on. Sums stay in registers. */
+#define ROWS(N)                                                                                                     \
+    for (; p - q >= N * (npy_intp)FN(WIDE); q += N * (npy_intp)FN(WIDE)) {                                          \
+        FN(Vector) sum[N] = {{0}};                                                                                  \
+        for (npy_intp k = start; k < end; k++) {                                                                    \
+            const FN(Vector) *row = (const FN(Vector) *)(b + (npy_intp)indices[k] * w->b_row + q * item);           \
+            for (int j = 0; j < N; j++) {                                                                           \
+                sum[j] += data[k] * row[j];                                                                         \
+            }                                                                                                       \
+        }                                                                                                           \
+        FN(Vector) *to = (FN(Vector) *)(y + q * item);                                                              \
+        for (int j = 0; j < N; j++) {                                                                               \
+            to[j] = sum[j];                                                                                         \
+        }                                                                                                           \
+    }
+
+VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
+{
+    const T *data = w->s.data;
+    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    const npy_intp item = sizeof(T), p = w->columns;
+    const char *b = w->b;
+    for (npy_intp i = r0; i < r1; i++) {
+        const npy_intp start = indptr[i], end = indptr[i + 1];
+        char *y = w->y + i * w->y_row;
+        npy_intp q = 0;
+        for (npy_intp k = start; k < end; k++) {
+            if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+                return -1;
+            }
+        }
+        ROWS(8)
+        ROWS(4)
+        ROWS(2)
+        ROWS(1)
+        for (; q < p; q++) {
+            T sum = 0;
+            for (npy_intp k = start; k < end; k++) {
+                sum += data[k] * *(const T *)(b + (npy_intp)indices[k] * w->b_row + q * item);
+            }
+            *(T *)(y + q * item) = sum;
+        }
+    }
+    return 0;
+}
+
+/* Rows [r0, r1) of a csr matrix times one column, of any strides. */
+VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+{
+    const T *data = w->s.data;
+    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    const npy_uintp length = (npy_uintp)w->s.length;
+    for (npy_intp i = r0; i < r1; i++) {
+        const npy_intp end = indptr[i + 1];
+        npy_intp k = indptr[i];
+        T even = 0, odd = 0;
+        for (; k + 1 < end; k += 2) {
+            if ((npy_uintp)indices[k] >= length || (npy_uintp)indices[k + 1] >= length) {
+                return -1;
+            }
+            even += data[k] * *(const T *)(b + (npy_intp)indices[k] * w->b_row);
+            odd += data[k + 1] * *(const T *)(b + (npy_intp)indices[k + 1] * w->b_row);
+        }
+        if (k < end) {
+            if ((npy_uintp)indices[k] >= length) {
+                return -1;
+            }
+            even += data[k] * *(const T *)(b + (npy_intp)indices[k] * w->b_row);
+        }
+        *(T *)(y + i * w->y_row) = even + odd;
+    }
+    return 0;
+}
+
+/* A csc matrix times N vectors of columns from q on, which are those of a task: what it adds to lies in these columns. */
+#define COLUMNS(N)                                                                                                  \
+    for (; q1 - q >= N * (npy_intp)FN(WIDE); q += N * (npy_intp)FN(WIDE)) {                                         \
+        for (npy_intp i = 0; i < w->s.length; i++) {                                                                \
+            memset(w->y + i * w->y_row + q * item, 0, sizeof(FN(Vector)) * N);                                      \
+        }                                                                                                           \
+        for (npy_intp line = 0; line < w->s.lines; line++) {                                                        \
+            const FN(Vector) *row = (const FN(Vector) *)(w->b + line * w->b_row + q * item);                        \
+            const npy_intp end = indptr[line + 1];                                                                  \
+            FN(Vector) held[N];                                                                                     \
+            for (int j = 0; j < N; j++) {                                                                           \
+                held[j] = row[j];                                                                                   \
+            }                                                                                                       \
+            for (npy_intp k = indptr[line]; k < end; k++) {                                                         \
+                if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {                                              \
+                    return -1;                                                                                      \
+                }                                                                                                   \
+                FN(Vector) *to = (FN(Vector) *)(w->y + (npy_intp)indices[k] * w->y_row + q * item);                 \
+                for (int j = 0; j < N; j++) {                                                                       \
+                    to[j] += data[k] * held[j];                                                                     \
+                }                                                                                                   \
+            }                                                                                                       \
+        }                                                                                                           \
+    }
+
+VARIANT static int FN(csc_vector)(const Product *w, const char *b, char *y)
+{
+    const T *data = w->s.data;
+    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    for (npy_intp i = 0; i < w->s.length; i++) {
+        *(T *)(y + i * w->y_row) = 0;
+    }
+    for (npy_intp line = 0; line < w->s.lines; line++) {
+        const T x = *(const T *)(b + line * w->b_row);
+        const npy_intp end = indptr[line + 1];
+        for (npy_intp k = indptr[line]; k < end; k++) {
+            if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+                return -1;
+            }
+            *(T *)(y + (npy_intp)indices[k] * w->y_row) += data[k] * x;
+        }
+    }
+    return 0;
+}
+
+VARIANT static int FN(csc_matrix)(const Product *w, npy_intp q0, npy_intp q1)
+{
+    const T *data = w->s.data;
+    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    const npy_intp item = sizeof(T);
+    npy_intp q = q0;
+    COLUMNS(8)
+    COLUMNS(4)
+    COLUMNS(2)
+    COLUMNS(1)
+    for (; q < q1; q++) {
+        if (FN(csc_vector)(w, w->b + q * item, w->y + q * item) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* For the values of lines [l0, l1) the products of the rows of `a` and `b` that their places name, C contiguous. */
+VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
+{
+    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    const npy_intp p = w->depth;
+    T *out = (T *)w->out;
+    for (npy_intp line = l0; line < l1; line++) {
+        const npy_intp end = indptr[line + 1];
+        for (npy_intp k = indptr[line]; k < end; k++) {
+            if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+                return -1;
+            }
+            const T *u = (const T *)w->of_lines + line * p, *v = (const T *)w->of_indices + (npy_intp)indices[k] * p;
+            FN(Vector) sum[4] = {{0}};
+            npy_intp q = 0;
+            for (; p - q >= 4 * (npy_intp)FN(WIDE); q += 4 * (npy_intp)FN(WIDE)) {
+                for (int j = 0; j < 4; j++) {
+                    sum[j] += ((const FN(Vector) *)(u + q))[j] * ((const FN(Vector) *)(v + q))[j];
+                }
+            }
+            for (; p - q >= (npy_intp)FN(WIDE); q += (npy_intp)FN(WIDE)) {
+                sum[0] += *(const FN(Vector) *)(u + q) * *(const FN(Vector) *)(v + q);
+            }
+            const FN(Vector) all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+            T total = 0;
+            for (int j = 0; j < (int)FN(WIDE); j++) {
+                total += all[j];
+            }
+            for (; q < p; q++) {
+                total += u[q] * v[q];
+            }
+            out[k] = total;
+        }
+    }
+    return 0;
+}
+
+#undef ROWS
+#undef COLUMNS
