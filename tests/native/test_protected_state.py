@@ -6,6 +6,7 @@ from vm_tools import runtime
 
 import theano
 import theano.tensor as tt
+from theano import sparse
 from theano.compile.ops import as_op
 from theano.ifelse import ifelse
 from theano.native import instructions as vm
@@ -62,6 +63,10 @@ def square(new):
 
 def positions(new):
     return tt.cast(new[2:5] % 3, "int64")
+
+
+def sparse_matrix(new):
+    return sparse.CSR(new[:3], [0, 2, 1], [0, 1, 2, 3], (3, 3))
 
 
 MATRIX = np.arange(6.0).reshape(3, 2)
@@ -137,6 +142,11 @@ USES = {
     "gemv": lambda new: tt.dot(MATRIX, new[:2]) + new[:3],
     "ger": lambda new: square(new) + tt.outer(new[:2], new[1:3]),
     "batched_dot": lambda new: tt.batched_dot(square(new)[None], square(new)[None]),
+    "sparse_values": lambda new: sparse.sp_sum(sparse_matrix(new)),
+    "sparse_places": lambda new: sparse.dot(sparse_matrix(new), new[:3]),
+    "sparse_dot": lambda new: sparse.dot(sparse_matrix(new), MATRIX),
+    "sparse_dot_at": lambda new: sparse.sampling_dot(MATRIX, MATRIX, sparse_matrix(new)),
+    "sparse_values_at": lambda new: sparse_matrix(new) * tt.outer(new[:3], new[:3]),
     "cholesky": lambda new: tt.slinalg.cholesky(square(new)),
     "solve": lambda new: tt.slinalg.solve(square(new), new[:2]),
     "inverse": lambda new: tt.nlinalg.matrix_inverse(square(new)),

@@ -21,6 +21,7 @@ from theano.compile.mode import Mode, get_mode
 from theano.configparser import change_flags, config
 from theano.gof import Constant, Container, Variable
 from theano.gof.compilelock import compile_lock
+from theano.gof.copying import deep_copy_op as deep_copy_op
 from theano.gof.loading import loading_seconds
 from theano.gof.progress import CompileProgress, stage
 from theano.gof.supervisor import Supervisor

@@ -620,8 +620,15 @@ class SpSum(Op):
         return Apply(self, [x], [TensorType(x.dtype, pattern)()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        summed = inputs[0].sum(axis=self.axis, dtype=node.outputs[0].type.dtype)
-        output_storage[0][0] = np.asarray(summed) if self.axis is None else np.asarray(summed).ravel()
+        (x,) = inputs
+        dtype = node.outputs[0].type.dtype
+        # SciPy's own `sum` may add up, in the matrix itself, values that are stored at one place.
+        if self.axis is None:
+            summed = x.data.sum(dtype=dtype) if x.format == "bsr" else x.data[: x.indptr[-1]].sum(dtype=dtype)
+        else:
+            ones = np.ones(x.shape[self.axis], dtype=dtype)
+            summed = (x if self.axis == 1 else x.T) @ ones
+        output_storage[0][0] = np.asarray(summed, dtype=dtype)
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x,), (gz,) = inputs, grads

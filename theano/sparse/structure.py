@@ -125,17 +125,7 @@ class ValuesAt(Op):
         return Apply(self, [x, y], [TensorType(y.type.dtype, (False,))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        x, y = inputs
-        if not scipy.sparse.issparse(y):
-            # A dimension of 1 is repeated.
-            y = np.broadcast_to(y, x.shape)
-        elif x.shape != y.shape:
-            raise ValueError(f"matrices of different shapes, {x.shape} and {y.shape}")
-        elif y.format == x.format and y.nnz == x.nnz and _same_places(x, y):
-            output_storage[0][0] = y.data[: y.indptr[-1]].copy()
-            return
-        rows, columns = places(x)
-        output_storage[0][0] = _elements(y, rows, columns) if scipy.sparse.issparse(y) else y[rows, columns]
+        output_storage[0][0] = elements_at(*inputs, node.inputs[1].type.broadcastable)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[False], [True]]
@@ -155,15 +145,29 @@ class ValuesAt(Op):
         return [None if eval_points[1] is None else self(inputs[0], eval_points[1])]
 
 
-def _same_places(x: Any, y: Any) -> bool:
-    return np.array_equal(x.indptr, y.indptr) and np.array_equal(x.indices[: x.nnz], y.indices[: y.nnz])
+def elements_at(x: Any, y: Any, broadcastable: Sequence[bool]) -> np.ndarray:
+    """Return the elements of a value `y`, dense or sparse, at the places of the stored values of `x`.
 
-
-def _elements(y: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The elements of a sparse matrix at some places; SciPy's indexing adds up what is stored several times."""
+    Raises
+    ------
+    ValueError
+        If the shapes differ, but for a dense dimension that broadcasts.
+    """
+    if any(n != m and not b for n, m, b in zip(y.shape, x.shape, broadcastable)):
+        raise ValueError(f"elements of a matrix of shape {y.shape} at the places of one of shape {x.shape}")
+    rows, columns = places(x)
+    if not scipy.sparse.issparse(y):
+        return np.broadcast_to(y, x.shape)[rows, columns]
+    if y.format == x.format and y.nnz == x.nnz and _same_places(x, y):
+        return y.data[: y.indptr[-1]].copy()
     if len(rows) == 0:
         return np.empty(0, dtype=y.dtype)
+    # What is stored several times at one place is added up.
     return np.asarray(y[rows, columns]).ravel()
+
+
+def _same_places(x: Any, y: Any) -> bool:
+    return np.array_equal(x.indptr, y.indptr) and np.array_equal(x.indices[: x.nnz], y.indices[: y.nnz])
 
 
 values_at = ValuesAt()
@@ -367,9 +371,7 @@ class CSMGrad(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         data, *_, made, gz = inputs
-        found = [[None]]
-        values_at.perform(node, [made, gz], found)
-        result = found[0][0]
+        result = elements_at(made, gz, node.inputs[-1].type.broadcastable)
         if self.kmap is not None:
             full = np.zeros(data.shape, dtype=result.dtype)
             np.add.at(full, self.kmap, result)

@@ -448,6 +448,7 @@ from theano.tensor.type import (
     values_eq_approx_remove_nan,
 )
 from theano.tensor.type import ops as _ops
+from theano.tensor.type import tolerance_of as _tolerance_of
 from theano.tensor.var import (
     AsTensorError,
     TensorConstant,
@@ -457,5 +458,16 @@ from theano.tensor.var import (
 )
 
 Tensor = TensorType
+
+# How far apart values may be that count as equal but for rounding; programs may assign other numbers.
+float16_rtol, float16_atol = 5e-3, 1e-3
+float32_rtol, float32_atol = 1e-5, 1e-5
+float64_rtol, float64_atol = 1e-5, 1e-8
+
+
+@_tolerance_of.fill
+def _tolerance(dtype):
+    return globals()[f"{dtype}_rtol"], globals()[f"{dtype}_atol"]
+
 
 _ops.gather(globals())

@@ -11,7 +11,7 @@ import numpy as np
 from theano import scalar as scal
 from theano.configdefaults import config
 from theano.gof import Type, Variable
-from theano.gof.hooks import Operations
+from theano.gof.hooks import Hook, Operations
 
 _SHAPE_NAMES = {
     (): "scalar",
@@ -513,21 +513,22 @@ def tensor_type(dtype: str, broadcastable: tuple[bool, ...]) -> TensorType:
     return found
 
 
-_TOLERANCE = {
-    # relative, absolute
-    "float16": (5e-3, 1e-3),
-    "float32": (1e-5, 1e-5),
-    "complex64": (1e-5, 1e-5),
-    "float64": (1e-5, 1e-8),
-    "complex128": (1e-5, 1e-8),
-}
+#: For the name of a dtype its relative and absolute tolerance; `theano.tensor.basic` fills it, where programs change them.
+tolerance_of = Hook("knows tolerances")
+
+#: The dtypes whose values are compared with a tolerance, the least precise first.
+_ROUNDED = ("float16", "float32", "complex64", "float64", "complex128")
+
+
+def _tolerance(dtype: str) -> tuple[float, float]:
+    return tolerance_of(dtype.replace("complex64", "float32").replace("complex128", "float64"))
 
 
 def _allclose(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
     """Return whether two arrays are close, by the tolerance of the less precise of their dtypes."""
     a, b = np.asarray(a), np.asarray(b)
-    narrow = min((x.dtype.name for x in (a, b) if x.dtype.name in _TOLERANCE), key=list(_TOLERANCE).index, default=None)
-    relative, absolute = _TOLERANCE.get(narrow, _TOLERANCE["float64"])
+    narrow = min((x.dtype.name for x in (a, b) if x.dtype.name in _ROUNDED), key=_ROUNDED.index, default=None)
+    relative, absolute = _tolerance("float64" if narrow is None else narrow)
     return bool(np.allclose(a, b, rtol=relative if rtol is None else rtol, atol=absolute if atol is None else atol))
 
 
@@ -544,9 +545,9 @@ def values_eq_approx(
         return False
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    if a.dtype.name not in _TOLERANCE:
+    if a.dtype.name not in _ROUNDED:
         return bool(np.all(a == b))
-    relative, absolute = _TOLERANCE[a.dtype.name]
+    relative, absolute = _tolerance(a.dtype.name)
     if rtol is not None:
         relative = rtol
     if atol is not None:

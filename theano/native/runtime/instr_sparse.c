@@ -216,10 +216,11 @@ static int sparse_dot_execute(ThnFrame *f, const ThnInstr *ins)
     const npy_intp b[2] = {dense->strides[0], dense->ndim == 2 ? dense->strides[1] : item};
     const npy_intp y[2] = {out->strides[0], out->ndim == 2 ? out->strides[1] : item};
     s.data = values->data;
-    if (thn_sparse_product(&s, out->typenum, dense->data, b, out->data, y, out->ndim == 2 ? out->dims[1] : 1) < 0) {
-        return wrong_index(f, &s);
+    const int r = thn_sparse_product(&s, out->typenum, dense->data, b, out->data, y, out->ndim == 2 ? out->dims[1] : 1);
+    if (r == -2) {
+        return thn_error(f, PyExc_MemoryError, "out of memory for the values of a sparse matrix by rows");
     }
-    return 0;
+    return r < 0 ? wrong_index(f, &s) : 0;
 }
 
 /* ins = indices, indptr, shape, a, b */
@@ -288,7 +289,7 @@ static int sparse_values_at_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     const npy_intp dims[2] = {s->csc ? s->length : s->lines, s->csc ? s->lines : s->length};
     for (int i = 0; i < 2; i++) {
-        if (y->dims[i] != dims[i] && y->dims[i] != 1) {
+        if (y->dims[i] != dims[i] && !(y->bcast >> i & 1)) {
             return thn_error(f, PyExc_ValueError, "elements of a matrix of shape (%lld, %lld) at the places of one of shape (%lld, %lld)",
                              (long long)y->dims[0], (long long)y->dims[1], (long long)dims[0], (long long)dims[1]);
         }
@@ -303,7 +304,7 @@ static int sparse_values_at_execute(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *y = THN_IN(f, ins, 3), *out = THN_OUT(f, ins, 0);
     npy_intp strides[2];
     for (int i = 0; i < 2; i++) {
-        strides[i] = y->dims[i] == 1 ? 0 : y->strides[i];
+        strides[i] = y->bcast >> i & 1 ? 0 : y->strides[i];
     }
     return thn_sparse_values_at(s, out->itemsize, y->data, strides, out->data) < 0 ? wrong_index(f, s) : 0;
 }

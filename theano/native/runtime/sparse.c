@@ -1,6 +1,7 @@
 /* Products with compressed sparse matrices. */
 #include "sparse.h"
 #include "plan.h"
+#include "pool.h"
 #include "threads.h"
 
 #include <stdatomic.h>
@@ -21,6 +22,8 @@ typedef struct {
 
 #define AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
 #define PLAIN
+#define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
+#define AHEAD 8 /* values between the one that is worked on and that whose row is fetched */
 
 #define VARIANT PLAIN
 #define T float
@@ -80,12 +83,12 @@ typedef struct {
 typedef struct {
     int (*csr_matrix)(const Product *, npy_intp, npy_intp);
     int (*csr_vector)(const Product *, npy_intp, npy_intp, const char *, char *);
-    int (*csc_matrix)(const Product *, npy_intp, npy_intp);
     int (*csc_vector)(const Product *, const char *, char *);
+    int (*by_rows)(const ThnPlaces *, void *, void *, void *);
     int (*dot_at)(const Sampled *, npy_intp, npy_intp);
 } Loops;
 
-#define LOOPS(end) {csr_matrix##end, csr_vector##end, csc_matrix##end, csc_vector##end, dot_at##end}
+#define LOOPS(end) {csr_matrix##end, csr_vector##end, csc_vector##end, by_rows##end, dot_at##end}
 static const Loops plain_loops[2][2] = {{LOOPS(_f4_i4), LOOPS(_f4_i8)}, {LOOPS(_f8_i4), LOOPS(_f8_i8)}};
 #if defined(__x86_64__)
 static const Loops avx2_loops[2][2] = {{LOOPS(_f4_i4_avx2), LOOPS(_f4_i8_avx2)}, {LOOPS(_f8_i4_avx2), LOOPS(_f8_i8_avx2)}};
@@ -128,7 +131,7 @@ static npy_intp part_start(const ThnPlaces *s, npy_intp part, npy_intp parts)
 typedef struct {
     const void *what;
     const Loops *loops;
-    npy_intp parts, step;
+    npy_intp parts;
     atomic_int bad;
 } Work;
 
@@ -154,16 +157,6 @@ static void csr_vector_task(void *ctx, long task)
     }
 }
 
-static void csc_matrix_task(void *ctx, long task)
-{
-    Work *k = ctx;
-    const Product *w = k->what;
-    const npy_intp q0 = task * k->step, q1 = q0 + k->step < w->columns ? q0 + k->step : w->columns;
-    if (k->loops->csc_matrix(w, q0, q1) < 0) {
-        k->bad = 1;
-    }
-}
-
 static void csc_vector_task(void *ctx, long task)
 {
     Work *k = ctx;
@@ -173,6 +166,25 @@ static void csc_vector_task(void *ctx, long task)
     }
 }
 
+/* Adding to rows all over the result costs more than to sort the values by rows. */
+static int product_by_rows(const ThnPlaces *s, int typenum, const Product *w)
+{
+    const size_t index = s->wide ? 8 : 4, item = typenum == NPY_FLOAT ? 4 : 8, stored = (size_t)s->stored;
+    char *memory = thn_pool_alloc(stored * (item + index) + ((size_t)s->length + 2) * index);
+    if (!memory) {
+        return -2;
+    }
+    char *columns = memory + stored * item, *next = columns + stored * index;
+    int r = loops_for(typenum, s->wide)->by_rows(s, memory, columns, next);
+    if (r == 0) {
+        const ThnPlaces rows = {memory, columns, next, s->length, s->lines, s->stored, 0, s->wide};
+        const npy_intp b[2] = {w->b_row, w->b_col}, y[2] = {w->y_row, w->y_col};
+        r = thn_sparse_product(&rows, typenum, w->b, b, w->y, y, w->columns);
+    }
+    thn_pool_free(memory);
+    return r;
+}
+
 int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy_intp *b_strides, char *y,
                        const npy_intp *y_strides, npy_intp columns)
 {
@@ -180,18 +192,16 @@ int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy
     const Product w = {*s, b, y, b_strides[0], b_strides[1], y_strides[0], y_strides[1], columns};
     const double work = ((double)s->stored + (double)s->lines) * (1.0 + 0.4 * (double)columns);
     const int rows_dense = columns > 1 && b_strides[1] == item && y_strides[1] == item;
-    Work k = {&w, loops_for(typenum, s->wide), 1, 0, 0};
+    Work k = {&w, loops_for(typenum, s->wide), 1, 0};
     if (columns == 0) {
         return 0;
+    }
+    if (s->csc && columns >= BY_ROWS) {
+        return product_by_rows(s, typenum, &w);
     }
     if (!s->csc) {
         k.parts = thn_worth(work, 64);
         thn_parallel((long)k.parts, rows_dense ? csr_matrix_task : csr_vector_task, &k);
-    } else if (rows_dense) {
-        /* Whole cache lines, so that no two threads write into one. */
-        const npy_intp line = 64 / item, blocks = (columns + line - 1) / line, parts = thn_worth(work, blocks);
-        k.step = parts > 1 ? (blocks + parts - 1) / parts * line : columns;
-        thn_parallel((long)((columns + k.step - 1) / k.step), csc_matrix_task, &k);
     } else {
         thn_parallel((long)columns, csc_vector_task, &k);
     }
@@ -211,7 +221,7 @@ int thn_sparse_dot_at(const ThnPlaces *s, int typenum, const char *a, const char
 {
     const Sampled w = {*s, s->csc ? b : a, s->csc ? a : b, depth, out};
     const double work = (double)s->stored * (2.0 + 0.4 * (double)depth);
-    Work k = {&w, loops_for(typenum, s->wide), thn_worth(work, 64), 0, 0};
+    Work k = {&w, loops_for(typenum, s->wide), thn_worth(work, 64), 0};
     thn_parallel((long)k.parts, dot_at_task, &k);
     return k.bad ? -1 : 0;
 }
@@ -263,7 +273,7 @@ static void gather_task(void *ctx, long task)
 int thn_sparse_values_at(const ThnPlaces *s, int item, const char *y, const npy_intp *strides, char *out)
 {
     const Gather w = {*s, y, strides[s->csc ? 1 : 0], strides[s->csc ? 0 : 1], item, out};
-    Work k = {&w, NULL, thn_worth(2.0 * (double)s->stored, 64), 0, 0};
+    Work k = {&w, NULL, thn_worth(2.0 * (double)s->stored, 64), 0};
     thn_parallel((long)k.parts, gather_task, &k);
     return k.bad ? -1 : 0;
 }

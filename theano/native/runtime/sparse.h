@@ -12,7 +12,8 @@ typedef struct ThnPlaces {
     int csc, wide;                  /* wide: indices are int64, else int32 */
 } ThnPlaces;
 
-/* y = matrix @ b for float32 or float64 (typenum), `b` and `y` of any strides (bytes). -1: an index is out of bounds. */
+/* y = matrix @ b for float32 or float64 (typenum), `b` and `y` of any strides (bytes). -1: an index is out of bounds,
+ * -2: out of memory. */
 int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy_intp *b_strides, char *y,
                        const npy_intp *y_strides, npy_intp columns);
 /* out[k] = a[i] . b[j] for the place (i, j) of value k; `a` and `b` C contiguous with rows of `depth` elements. */

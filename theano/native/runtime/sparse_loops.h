@@ -10,6 +10,12 @@ enum { FN(WIDE) = 32 / sizeof(T) };
         FN(Vector) sum[N] = {{0}};                                                                                  \
         for (npy_intp k = start; k < end; k++) {                                                                    \
             const FN(Vector) *row = (const FN(Vector) *)(b + (npy_intp)indices[k] * w->b_row + q * item);           \
+            if (k + AHEAD < stored) {                                                                               \
+                const char *next = b + (npy_intp)indices[k + AHEAD] * w->b_row + q * item;                          \
+                for (int at = 0; at < N * 32; at += 64) {                                                           \
+                    __builtin_prefetch(next + at);                                                                  \
+                }                                                                                                   \
+            }                                                                                                       \
             for (int j = 0; j < N; j++) {                                                                           \
                 sum[j] += data[k] * row[j];                                                                         \
             }                                                                                                       \
@@ -24,7 +30,7 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
 {
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    const npy_intp item = sizeof(T), p = w->columns;
+    const npy_intp item = sizeof(T), p = w->columns, stored = w->s.stored;
     const char *b = w->b;
     for (npy_intp i = r0; i < r1; i++) {
         const npy_intp start = indptr[i], end = indptr[i + 1];
@@ -78,31 +84,6 @@ VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, co
     return 0;
 }
 
-/* A csc matrix times N vectors of columns from q on, which are those of a task: what it adds to lies in these columns. */
-#define COLUMNS(N)                                                                                                  \
-    for (; q1 - q >= N * (npy_intp)FN(WIDE); q += N * (npy_intp)FN(WIDE)) {                                         \
-        for (npy_intp i = 0; i < w->s.length; i++) {                                                                \
-            memset(w->y + i * w->y_row + q * item, 0, sizeof(FN(Vector)) * N);                                      \
-        }                                                                                                           \
-        for (npy_intp line = 0; line < w->s.lines; line++) {                                                        \
-            const FN(Vector) *row = (const FN(Vector) *)(w->b + line * w->b_row + q * item);                        \
-            const npy_intp end = indptr[line + 1];                                                                  \
-            FN(Vector) held[N];                                                                                     \
-            for (int j = 0; j < N; j++) {                                                                           \
-                held[j] = row[j];                                                                                   \
-            }                                                                                                       \
-            for (npy_intp k = indptr[line]; k < end; k++) {                                                         \
-                if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {                                              \
-                    return -1;                                                                                      \
-                }                                                                                                   \
-                FN(Vector) *to = (FN(Vector) *)(w->y + (npy_intp)indices[k] * w->y_row + q * item);                 \
-                for (int j = 0; j < N; j++) {                                                                       \
-                    to[j] += data[k] * held[j];                                                                     \
-                }                                                                                                   \
-            }                                                                                                       \
-        }                                                                                                           \
-    }
-
 VARIANT static int FN(csc_vector)(const Product *w, const char *b, char *y)
 {
     const T *data = w->s.data;
@@ -123,19 +104,32 @@ VARIANT static int FN(csc_vector)(const Product *w, const char *b, char *y)
     return 0;
 }
 
-VARIANT static int FN(csc_matrix)(const Product *w, npy_intp q0, npy_intp q1)
+/* The arrays of the csr matrix that a csc one is: values of a row in the order of their columns. `indptr` has room for a line
+ * more. */
+static int FN(by_rows)(const ThnPlaces *s, void *to_data, void *to_columns, void *to_next)
 {
-    const T *data = w->s.data;
-    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    const npy_intp item = sizeof(T);
-    npy_intp q = q0;
-    COLUMNS(8)
-    COLUMNS(4)
-    COLUMNS(2)
-    COLUMNS(1)
-    for (; q < q1; q++) {
-        if (FN(csc_vector)(w, w->b + q * item, w->y + q * item) < 0) {
+    T *data = to_data;
+    INDEX *columns = to_columns, *next = to_next;
+    const T *values = s->data;
+    const INDEX *indices = s->indices, *indptr = s->indptr;
+    INDEX *starts = next + 1;
+    memset(next, 0, sizeof(INDEX) * ((size_t)s->length + 2));
+    for (npy_intp k = 0; k < s->stored; k++) {
+        if ((npy_uintp)indices[k] >= (npy_uintp)s->length) {
             return -1;
+        }
+        starts[indices[k] + 1]++;
+    }
+    for (npy_intp i = 0; i < s->length; i++) {
+        starts[i + 1] += starts[i];
+    }
+    /* next[i + 1] is where the next value of row i goes: in the end, where row i + 1 starts. */
+    for (npy_intp line = 0; line < s->lines; line++) {
+        const npy_intp end = indptr[line + 1];
+        for (npy_intp k = indptr[line]; k < end; k++) {
+            const INDEX at = starts[indices[k]]++;
+            data[at] = values[k];
+            columns[at] = (INDEX)line;
         }
     }
     return 0;
@@ -145,13 +139,19 @@ VARIANT static int FN(csc_matrix)(const Product *w, npy_intp q0, npy_intp q1)
 VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
 {
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    const npy_intp p = w->depth;
+    const npy_intp p = w->depth, stored = w->s.stored;
     T *out = (T *)w->out;
     for (npy_intp line = l0; line < l1; line++) {
         const npy_intp end = indptr[line + 1];
         for (npy_intp k = indptr[line]; k < end; k++) {
             if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
                 return -1;
+            }
+            if (k + AHEAD < stored) {
+                const char *next = w->of_indices + (npy_intp)indices[k + AHEAD] * p * (npy_intp)sizeof(T);
+                for (npy_intp at = 0; at < p * (npy_intp)sizeof(T) && at < 512; at += 64) {
+                    __builtin_prefetch(next + at);
+                }
             }
             const T *u = (const T *)w->of_lines + line * p, *v = (const T *)w->of_indices + (npy_intp)indices[k] * p;
             FN(Vector) sum[4] = {{0}};
@@ -179,4 +179,3 @@ VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
 }
 
 #undef ROWS
-#undef COLUMNS

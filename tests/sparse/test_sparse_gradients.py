@@ -1,0 +1,161 @@
+"""Gradients of sparse operations against finite differences, and graphs that mix them with tensors and loops."""
+
+import functools
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import theano
+import theano.tensor as tt
+from theano import sparse
+from theano.sparse.structure import stored_values, values_at, with_values
+from theano.sparse.tests.test_basic import verify_grad_sparse
+
+
+def matrix(fmt, seed=0, shape=(4, 3)):
+    rng = np.random.RandomState(seed)
+    return getattr(scipy.sparse, fmt + "_matrix")((rng.rand(*shape) + 0.2) * (rng.rand(*shape) < 0.6))
+
+
+def dense(*shape):
+    return np.random.RandomState(9).rand(*shape) + 0.1
+
+
+OPERATIONS = {
+    "neg": (lambda x: -x, [], False),
+    "transpose": (lambda x: x.T, [], False),
+    "cast": (lambda x: sparse.cast(x, "float64"), [], False),
+    "clean": (sparse.clean, [], False),
+    "add dense": (lambda x, m: x + m, [dense(4, 3)], True),
+    "mul dense": (lambda x, m: x * m, [dense(4, 3)], False),
+    "mul number": (lambda x, a: x * a, [np.array(1.5)], False),
+    "mul row": (lambda x, v: x * v.dimshuffle("x", 0), [dense(3)], True),
+    "mul column": (lambda x, v: x * v.dimshuffle(0, "x"), [dense(4)], True),
+    "mul vector": (sparse.mul_s_v, [dense(3)], True),
+    "add vector": (sparse.structured_add_s_v, [dense(3)], True),
+    "scaled columns": (sparse.col_scale, [dense(3)], True),
+    "scaled rows": (sparse.row_scale, [dense(4)], True),
+    "exp": (sparse.structured_exp, [], True),
+    "chain": (lambda x: sparse.structured_pow(sparse.structured_sigmoid(sparse.sin(x)), 2), [], True),
+    "sum": (lambda x: sparse.sp_sum(x, 0), [], False),
+    "structured sum": (lambda x: sparse.sp_sum(x, 1, sparse_grad=True), [], True),
+    "dot": (sparse.dot, [dense(3, 5)], False),
+    "dot on the right": (lambda x, m: sparse.dot(m, x), [dense(5, 4)], False),
+    "dot vector": (sparse.dot, [dense(3)], False),
+    "structured dot": (sparse.structured_dot, [dense(3, 5)], True),
+    "structured dot of a chain": (lambda x, m: sparse.structured_dot(sparse.sqr(x), m), [dense(3, 5)], True),
+    "true dot": (sparse.true_dot, [dense(3, 5)], False),
+    "sampling dot": (lambda p, x, y: sparse.sampling_dot(x, y, p), [dense(4, 2), dense(3, 2)], True),
+    "values at": (values_at, [dense(4, 3)], True),
+    "with values": (lambda x: with_values(x, tt.exp(stored_values(x))), [], True),
+    "rows": (lambda x: x[[2, 0, 2]], [], False),
+    "elements": (lambda x: x[[2, 0, 2], [1, 1, 0]], [], False),
+    "stack": (lambda x: sparse.hstack([x, x * 2], format="csr"), [], False),
+    "a product inside a sum": (
+        lambda x, m: sparse.sp_sum(x * sparse.dot(x, m), sparse_grad=True),
+        [dense(3, 3)],
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_gradients(name, fmt):
+    operation, others, structured = OPERATIONS[name]
+    verify_grad_sparse(operation, [matrix(fmt), *others], structured=structured, rng=np.random.RandomState(1))
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+@pytest.mark.parametrize("operation", [sparse.add, sparse.sub, sparse.mul, lambda x, y: sparse.true_dot(x, y.T)])
+def test_gradients_of_two_matrices(operation, fmt):
+    verify_grad_sparse(operation, [matrix(fmt), matrix(fmt, 1)], structured=False, rng=np.random.RandomState(1))
+
+
+def test_second_derivatives_of_a_structured_product():
+    value = matrix("csr")
+
+    def gradient(data, m):
+        x = sparse.CSR(data, value.indices, value.indptr, value.shape)
+        cost = (tt.tanh(sparse.dot(sparse.sqr(x), m)) ** 2).sum()
+        return theano.grad(cost, m)
+
+    theano.tests.unittest_tools.verify_grad(gradient, [value.data, dense(3, 2)], rng=np.random.RandomState(2))
+
+
+class TestMixedGraphs:
+    def test_logistic_regression_learns(self):
+        rng = np.random.RandomState(0)
+        x_value = scipy.sparse.random(200, 30, 0.2, format="csr", random_state=rng)
+        y_value = (x_value @ rng.randn(30) > 0).astype("float64")
+        x, y, w = sparse.csr_matrix(dtype="float64"), tt.dvector(), theano.shared(np.zeros(30))
+        p = tt.nnet.sigmoid(sparse.dot(x, w))
+        cost = tt.nnet.binary_crossentropy(p, y).mean()
+        step = theano.function([x, y], cost, updates=[(w, w - 3 * theano.grad(cost, w))])
+        expected = x_value.T @ ((0.5 - y_value) / 200)
+        first = step(x_value, y_value)
+        np.testing.assert_allclose(w.get_value(), -3 * expected, rtol=1e-6)
+        for _ in range(60):
+            last = step(x_value, y_value)
+        assert last < 0.6 * first
+
+    def test_rows_of_an_embedding_have_a_sparse_gradient(self):
+        table, at = tt.dmatrix(), tt.lvector()
+        g = theano.grad((theano.sparse_grad(table[at]) ** 2).sum(), table)
+        assert isinstance(g.type, sparse.SparseType)
+        value, places = dense(6, 3), np.array([4, 1, 4])
+        got = theano.function([table, at], g)(value, places)
+        expected = np.zeros_like(value)
+        np.add.at(expected, places, 2 * value[places])
+        np.testing.assert_allclose(got.toarray(), expected)
+
+    def test_a_loop_over_rows(self):
+        x, v = sparse.csr_matrix(dtype="float64"), tt.dvector()
+        rows, _ = theano.scan(lambda i, x, v: sparse.dot(x[i : i + 1], v)[0], tt.arange(x.shape[0]), non_sequences=[x, v])
+        value = matrix("csr")
+        np.testing.assert_allclose(theano.function([x, v], rows)(value, dense(3)), value @ dense(3))
+
+    def test_a_loop_of_products_and_its_gradient(self):
+        x, v = sparse.csr_matrix(dtype="float64"), tt.dvector()
+        steps, _ = theano.scan(lambda h, x: tt.tanh(sparse.dot(x, h)), outputs_info=v, non_sequences=x, n_steps=4)
+        value = matrix("csr", shape=(3, 3))
+        f = theano.function([x, v], [steps[-1], theano.grad(steps[-1].sum(), v)])
+        h, jacobian = dense(3), np.eye(3)
+        for _ in range(4):
+            h = np.tanh(value @ h)
+            jacobian = (1 - h**2)[:, None] * (value @ jacobian)
+        got, g = f(value, dense(3))
+        np.testing.assert_allclose(got, h)
+        np.testing.assert_allclose(g, jacobian.sum(0))
+
+    def test_a_branch(self):
+        x, c = sparse.csr_matrix(dtype="float64"), tt.bscalar()
+        f = theano.function([c, x], theano.ifelse.ifelse(c, sparse.sqr(x), sparse.structured_exp(x)))
+        np.testing.assert_allclose(f(1, matrix("csr")).data, matrix("csr").data ** 2)
+        np.testing.assert_allclose(f(0, matrix("csr")).data, np.exp(matrix("csr").data))
+
+
+@functools.cache
+def everything():
+    x, m, v = sparse.csr_matrix("x", dtype="float64"), tt.dmatrix("m"), tt.dvector("v")
+    y = sparse.structured_dot(sparse.col_scale(sparse.structured_exp(x), v), m)
+    cost = (y**2).sum() + sparse.sp_sum(x * sparse.dot(x, m)[:, 0].dimshuffle(0, "x"), sparse_grad=True)
+    return [x, m, v], [y, sparse.clean(-x), *theano.grad(cost, [x, m, v])]
+
+
+@pytest.mark.parametrize("mode", ["DebugMode", "FAST_COMPILE", "py", "None", "NanGuardMode"])
+def test_all_modes_agree(mode):
+    inputs, outputs = everything()
+    modes = {
+        "py": lambda: theano.Mode("py", "fast_run"),
+        "None": lambda: theano.Mode("cvm", None),
+        "NanGuardMode": lambda: theano.compile.nanguardmode.NanGuardMode(),
+        "DebugMode": lambda: theano.compile.DebugMode(stability_patience=1, check_py_code=False),
+    }
+    chosen = modes.get(mode, lambda: mode)()
+    arguments = matrix("csr"), dense(3, 2), dense(3)
+    expected = theano.function(inputs, outputs)(*arguments)
+    for got, want in zip(theano.function(inputs, outputs, mode=chosen)(*arguments), expected, strict=True):
+        got, want = (r.toarray() if scipy.sparse.issparse(r) else r for r in (got, want))
+        np.testing.assert_allclose(got, want, rtol=1e-6)
