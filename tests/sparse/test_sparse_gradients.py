@@ -11,6 +11,7 @@ import theano.tensor as tt
 from theano import sparse
 from theano.sparse.structure import stored_values, values_at, with_values
 from theano.sparse.tests.test_basic import verify_grad_sparse
+from theano.tests.unittest_tools import verify_grad
 
 
 def matrix(fmt, seed=0, shape=(4, 3)):
@@ -81,7 +82,7 @@ def test_second_derivatives_of_a_structured_product():
         cost = (tt.tanh(sparse.dot(sparse.sqr(x), m)) ** 2).sum()
         return theano.grad(cost, m)
 
-    theano.tests.unittest_tools.verify_grad(gradient, [value.data, dense(3, 2)], rng=np.random.RandomState(2))
+    verify_grad(gradient, [value.data, dense(3, 2)], rng=np.random.RandomState(2))
 
 
 class TestMixedGraphs:

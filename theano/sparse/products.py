@@ -70,7 +70,8 @@ class Dot(Op):
         return Apply(self, [x, y], [TensorType(scal.upcast(x.type.dtype, y.type.dtype), pattern)()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        output_storage[0][0] = _dense_product(*inputs, node.outputs[0].type.dtype)
+        x, y = inputs
+        output_storage[0][0] = _dense_product(x, y, node.outputs[0].type.dtype)
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x, y), (gz,) = inputs, grads

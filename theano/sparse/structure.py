@@ -125,7 +125,8 @@ class ValuesAt(Op):
         return Apply(self, [x, y], [TensorType(y.type.dtype, (False,))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        output_storage[0][0] = elements_at(*inputs, node.inputs[1].type.broadcastable)
+        x, y = inputs
+        output_storage[0][0] = elements_at(x, y, node.inputs[1].type.broadcastable)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[False], [True]]

@@ -125,7 +125,8 @@ class ConvolutionIndices(Op):
         return Apply(self, inputs, [tensor.ivector(), tensor.ivector(), tensor.lvector(), tensor.lvector()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        indices, indptr, shape, _, outshape = self.evaluate(*(tuple(map(int, v)) for v in inputs))
+        inshp, kshp = (tuple(map(int, v)) for v in inputs)
+        indices, indptr, shape, _, outshape = self.evaluate(inshp, kshp)
         for storage, value in zip(output_storage, (indices, indptr, np.array(shape), outshape)):
             storage[0] = np.asarray(value, dtype=node.outputs[0].type.dtype if value is indices or value is indptr else "int64")
 

@@ -1,0 +1,76 @@
+"""Random sparse matrices, and convolution by products with sparse matrices."""
+
+import numpy as np
+import pytest
+import scipy.signal
+import scipy.sparse
+
+import theano
+import theano.tensor as tt
+from theano import sparse
+from theano.sparse.sandbox import sp, sp2
+from theano.tests.unittest_tools import verify_grad
+
+
+@pytest.mark.parametrize("mode", ["valid", "full"])
+@pytest.mark.parametrize("step", [(1, 1), (2, 1), (3, 2)])
+def test_convolution_agrees_with_scipy(mode, step):
+    rng = np.random.RandomState(0)
+    images, kernels, bias = rng.randn(2, 30), rng.randn(3, 6), rng.randn(3)
+    i, k, b = tt.dmatrix(), tt.dmatrix(), tt.dvector()
+    out, shape = sp.convolve(k, (2, 3), 3, i, (5, 6), step=step, bias=b, mode=mode, flatten=False)
+    got = theano.function([i, k, b], out)(images, kernels, bias)
+    expected = [
+        [
+            scipy.signal.convolve2d(x.reshape(5, 6), w.reshape(2, 3), mode)[:: step[0], :: step[1]] + c
+            for w, c in zip(kernels, bias)
+        ]
+        for x in images
+    ]
+    assert tuple(shape) == np.shape(expected)[1:]
+    np.testing.assert_allclose(got.reshape(np.shape(expected)), expected)
+
+
+def test_the_gradient_of_a_convolution():
+    rng = np.random.RandomState(1)
+    images = rng.randn(2, 12)
+    verify_grad(lambda k, i: sp.convolve(k, (2, 2), 2, i, (3, 4))[0], [rng.randn(2, 4), images], rng=np.random.RandomState(2))
+
+
+def test_the_largest_of_each_area():
+    images = np.random.RandomState(2).randn(2, 2 * 4 * 6)
+    x = tt.dmatrix()
+    out, shape = sp.max_pool(x, (2, 4, 6), (2, 3))
+    expected = images.reshape(2, 2, 2, 2, 2, 3).max(axis=(3, 5))
+    assert tuple(shape) == (2, 2, 2)
+    np.testing.assert_array_equal(theano.function([x], out)(images), expected.reshape(2, -1))
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"), [({"ws": False}, NotImplementedError), ({"mode": "same"}, ValueError), ({"kshp": (9, 9)}, ValueError)]
+)
+def test_convolutions_that_are_none(bad, error):
+    with pytest.raises(error):
+        sp.convolution_indices.evaluate(**{"inshp": (3, 4), "kshp": (2, 2), **bad})
+
+
+def test_random_numbers_have_their_means():
+    np.random.seed(0)
+    p = scipy.sparse.csr_matrix(np.full((40, 50), 3.0))
+    x = sparse.csr_matrix(dtype="float64")
+    assert abs(theano.function([x], sp2.poisson(x))(p).mean() - 3) < 0.2
+    n, q = tt.lscalar(), tt.dscalar()
+    drawn = theano.function([n, q], sp2.csr_dbinomial(n, q, (40, 50)))(8, 0.25)
+    assert abs(drawn.mean() - 2) < 0.2 and drawn.shape == (40, 50)
+    rows = theano.function([n, x], sp2.multinomial(n, x))(1000, p / 150)
+    assert (rows.sum(axis=1) == 1000).all()
+
+
+def test_parameters_that_do_not_fit():
+    with pytest.raises(TypeError):
+        sp2.csr_fbinomial(tt.dscalar(), tt.dscalar(), tt.lvector())
+    with pytest.raises(NotImplementedError):
+        sp2.multinomial(1, sparse.csc_matrix())
+    x = sparse.csr_matrix(dtype="float64")
+    with pytest.raises(theano.gradient.NullTypeGradError):
+        theano.grad(sparse.sp_sum(sp2.poisson(x)), x)
