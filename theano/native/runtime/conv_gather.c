@@ -194,7 +194,12 @@ static int run(const ThnGather *given, int typenum)
                         (double)g->channels * (double)j.taps;
     const npy_intp wanted = thn_worth(work, 16);
     j.chunks = (g->rows + CHUNK - 1) / CHUNK;
-    j.unit = j.pixels >= OWN ? j.pixels : j.total;
+    /* Packing a column takes as long as some rows do; panels that end with a row may be less full. */
+    const npy_intp row_vectors = (g->out[2] + lanes - 1) / lanes, image_vectors = (j.pixels + lanes - 1) / lanes;
+    const double waste = (double)(row_vectors * g->out[0] * g->out[1]) / (double)image_vectors - 1;
+    j.open = (waste + 0.06) * (double)g->rows < 5;
+    j.direct = j.direct && (!j.open || g->out[2] % lanes == 0);
+    j.unit = j.open ? g->out[2] : j.pixels >= OWN ? j.pixels : j.total;
     j.unit_vectors = (j.unit + lanes - 1) / lanes;
     j.unit_panels = (j.unit_vectors + 2) / 3;
     j.all_panels = j.total / j.unit * j.unit_panels;

@@ -28,13 +28,14 @@ typedef struct ThnGatherJob {
     npy_intp taps, pixels, total;       /* of a filter; of an image; of all images */
     npy_intp slabs, slab_channels, slab_taps, tap_parts;
     npy_intp panels;                    /* of rows in a group */
-    npy_intp unit;                      /* columns that are cut into panels for themselves: of an image, or all */
+    npy_intp unit;                      /* columns that are cut into panels for themselves: of a row, an image, or all */
     npy_intp unit_vectors, unit_panels, all_panels;
     npy_intp block, blocks;             /* panels of columns of a block; blocks */
     npy_intp chunk, chunks;             /* rows of a task, a multiple of a tile's; chunks */
     npy_intp pack_unit;                 /* panels of rows a packing task takes */
     char *packed;                       /* weights: group by group, slab by slab, panel by panel */
     int direct;                         /* columns are read from the images themselves */
+    int open;                           /* they are not packed; a panel lies in one row */
     int failed;
 } ThnGatherJob;
 

@@ -48,10 +48,65 @@ TILES(7)
 TILES(8)
 #endif
 
+/* The same with columns that are not packed but lie where they are in a patch: `channels` are `step` elements apart, taps at their
+ * offsets. Where rows are few, packing takes longer than what it saves. */
+#define OPEN_TILE(M, N)                                                                                                    \
+    TARGET static void NAME(open_##M##_##N)(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets,      \
+                                            const T *a, const T *b, char *out, npy_intp stride, int add)                   \
+    {                                                                                                                      \
+        V acc[M][N];                                                                                                       \
+        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
+            __builtin_prefetch(out + i * stride, 1);                                                                       \
+            __builtin_prefetch(out + i * stride + 64, 1);                                                                  \
+            _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] = (V){0};                                        \
+        }                                                                                                                  \
+        for (; channels > 0; channels--, b += step) {                                                                      \
+            for (npy_intp t = 0; t < taps; t++, a += MR) {                                                                 \
+                const T *row = b + offsets[t];                                                                             \
+                V bv[N];                                                                                                   \
+                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) bv[j] = *(const VU *)(row + j * LANES);                \
+                _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                      \
+                    const T x = a[i];                                                                                      \
+                    _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] += x * bv[j];                            \
+                }                                                                                                          \
+            }                                                                                                              \
+        }                                                                                                                  \
+        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
+            VU *to = (VU *)(out + i * stride);                                                                             \
+            if (add) {                                                                                                     \
+                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] += acc[i][j];                                    \
+            } else {                                                                                                       \
+                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] = acc[i][j];                                     \
+            }                                                                                                              \
+        }                                                                                                                  \
+    }
+#define OPEN_TILES(M) OPEN_TILE(M, 1) OPEN_TILE(M, 2) OPEN_TILE(M, 3)
+OPEN_TILES(1)
+OPEN_TILES(2)
+OPEN_TILES(3)
+OPEN_TILES(4)
+#if MR == 8
+OPEN_TILES(5)
+OPEN_TILES(6)
+OPEN_TILES(7)
+OPEN_TILES(8)
+#endif
+
 typedef void (*NAME(Tile))(npy_intp depth, const T *a, const T *b, char *out, npy_intp stride, int add);
+typedef void (*NAME(OpenTile))(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets, const T *a, const T *b,
+                               char *out, npy_intp stride, int add);
 
 static const NAME(Tile) NAME(tiles)[MR][3] = {
 #define ROW(M) {NAME(tile_##M##_1), NAME(tile_##M##_2), NAME(tile_##M##_3)},
+    ROW(1) ROW(2) ROW(3) ROW(4)
+#if MR == 8
+    ROW(5) ROW(6) ROW(7) ROW(8)
+#endif
+#undef ROW
+};
+
+static const NAME(OpenTile) NAME(open_tiles)[MR][3] = {
+#define ROW(M) {NAME(open_##M##_1), NAME(open_##M##_2), NAME(open_##M##_3)},
     ROW(1) ROW(2) ROW(3) ROW(4)
 #if MR == 8
     ROW(5) ROW(6) ROW(7) ROW(8)
@@ -372,7 +427,10 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
         }
         for (npy_intp p = 0; p < panels; p++) {
             const npy_intp nv = thn_panel_vectors(j->unit_vectors, j->unit_panels, (panel + p) % j->unit_panels);
-            NAME(fill_panel)(j, &b, &slab, p, nv * LANES);
+            const T *from = b.pieces[b.piece_of[p]].from;
+            if (!j->open) {
+                NAME(fill_panel)(j, &b, &slab, p, nv * LANES);
+            }
             const NAME(Place) *places = b.places + b.place_of[p];
             const npy_intp nplaces = b.place_of[p + 1] - b.place_of[p];
             const int straight = nplaces == 1 && places->n == nv * LANES && step == (npy_intp)sizeof(T);
@@ -380,18 +438,24 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
                 const int m = (int)(g->rows - r < MR ? g->rows - r : MR);
                 const NAME(Tile) run = NAME(tiles)[m - 1][nv - 1];
                 const T *a = weights + r * k_end;
-                if (straight) {
-                    run(k_end, a, b.panel, places->to + r * g->out_strides[1], g->out_strides[1], s > 0);
-                    continue;
-                }
-                for (npy_intp q = 0; q < nplaces; q++) {
+                char *to = straight ? places->to + r * g->out_strides[1] : (char *)tile;
+                const npy_intp to_step = straight ? g->out_strides[1] : nv * LANES * (npy_intp)sizeof(T);
+                const int add = straight && s > 0;
+                for (npy_intp q = 0; q < nplaces && !straight; q++) {
                     for (int i = 0; i < m; i++) {
                         const char *to = places[q].to + (r + i) * g->out_strides[1];
                         __builtin_prefetch(to, 1);
                         __builtin_prefetch(to + places[q].n * step - 1, 1);
                     }
                 }
-                run(k_end, a, b.panel, (char *)tile, nv * LANES * (npy_intp)sizeof(T), 0);
+                if (j->open) {
+                    NAME(open_tiles)[m - 1][nv - 1](slab.channels, b.patch.channel, slab.taps, b.offsets, a, from, to, to_step, add);
+                } else {
+                    run(k_end, a, b.panel, to, to_step, add);
+                }
+                if (straight) {
+                    continue;
+                }
                 NAME(put)(tile, nv * LANES, m, places, nplaces, r, g->out_strides[1], step, s > 0);
             }
         }
@@ -407,6 +471,8 @@ static const ThnGatherKernels NAME(kernels) = {MR, LANES, NAME(pack), NAME(compu
 #undef NR
 #undef TILE
 #undef TILES
+#undef OPEN_TILE
+#undef OPEN_TILES
 #undef T
 #undef V
 #undef VU
