@@ -12,7 +12,7 @@
 #include "pool.h"
 
 #define DEPTH 256   /* of a slab, about */
-#define BLOCK 10    /* panels of columns of a block, about */
+#define RESULTS 196608 /* bytes of results of a block, about */
 #define OWN 96      /* columns of an image that are panels of their own */
 #define CHUNK 512   /* rows of a task, at most */
 
@@ -192,19 +192,22 @@ static int run(const ThnGather *given, int typenum)
     j.direct = thn_gather_direct(g);
     const double work = 2e-2 * (double)g->item / 4 * (double)j.total * (double)g->rows * (double)g->groups *
                         (double)g->channels * (double)j.taps;
-    const npy_intp wanted = thn_worth(work, 16);
+    const npy_intp threads = thn_get_threads(), wanted = threads > 1 ? thn_worth(work, 4 * threads) : 1;
     j.chunks = (g->rows + CHUNK - 1) / CHUNK;
     /* Packing a column takes as long as some rows do; panels that end with a row may be less full. */
     const npy_intp row_vectors = (g->out[2] + lanes - 1) / lanes, image_vectors = (j.pixels + lanes - 1) / lanes;
     const double waste = (double)(row_vectors * g->out[0] * g->out[1]) / (double)image_vectors - 1;
-    j.open = (waste + 0.06) * (double)g->rows < 5;
+    j.open = (waste + (g->channels * j.taps < 64 ? 0.06 : 0.15)) * (double)g->rows < 5;
     j.direct = j.direct && (!j.open || g->out[2] % lanes == 0);
     j.unit = j.open ? g->out[2] : j.pixels >= OWN ? j.pixels : j.total;
     j.unit_vectors = (j.unit + lanes - 1) / lanes;
     j.unit_panels = (j.unit_vectors + 2) / 3;
     j.all_panels = j.total / j.unit * j.unit_panels;
-    j.blocks = (j.all_panels + BLOCK - 1) / BLOCK;
-    /* Some tasks for each thread: by narrower blocks, then by fewer rows. */
+    /* Large blocks copy fewer rows twice, for their neighbours. */
+    npy_intp columns = RESULTS / g->item / (g->rows < CHUNK ? g->rows : CHUNK);
+    columns = columns < 240 ? 240 : columns > 3072 ? 3072 : columns;
+    j.blocks = (j.total + columns - 1) / columns;
+    /* Some tasks for each thread (no result depends on how this is cut): by narrower blocks, then by fewer rows. */
     while (j.blocks * j.chunks * g->groups < wanted && j.all_panels / j.blocks > 3) {
         j.blocks++;
     }

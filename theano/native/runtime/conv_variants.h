@@ -1,6 +1,10 @@
 /* Includes KERNELS once for each kind of processor and each type, with the macros that conv_gather_kernels.h describes, and
  * offers VARIANT(x, typenum): the address of what NAME(x) is on the processor that this runs on. */
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define HAVE_SHUFFLE 1
+#endif
+
 typedef float F4 __attribute__((vector_size(16)));
 typedef float F4U __attribute__((vector_size(16), aligned(4)));
 typedef double D2 __attribute__((vector_size(16)));

@@ -40,6 +40,32 @@ static void gather_task(void *ctx, long task)
     j->kernels->gather(j, task / j->spans / j->units, task / j->spans % j->units, task % j->spans);
 }
 
+/* Where there is one tap, which reads each pixel once, images and gradient of the output may change places. The operand of the
+ * fewer channels is packed; results of a short sum are better written by rows. */
+static void exchange(ThnGather *g)
+{
+    npy_intp total = g->images;
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        if (g->kernel[i] != 1 || g->stride[i] != 1 || g->low[i] != 0 || g->in[i] != g->out[i]) {
+            return;
+        }
+        total *= g->out[i];
+    }
+    if (g->rows <= g->channels && total > 2 * BLOCK) {
+        return;
+    }
+    ThnGather x = *g;
+    x.in_data = g->out_data;
+    x.out_data = g->in_data;
+    memcpy(x.in_strides, g->out_strides, sizeof x.in_strides);
+    memcpy(x.out_strides, g->in_strides, sizeof x.out_strides);
+    x.rows = g->channels;
+    x.channels = g->rows;
+    x.weight_strides[0] = g->weight_strides[1];
+    x.weight_strides[1] = g->weight_strides[0];
+    *g = x;
+}
+
 static double weights_cost(const ThnConv *c)
 {
     if (c->unshared || c->direction != THN_CONV_WEIGHTS) {
@@ -59,6 +85,7 @@ static int weights_execute(const ThnConvPlan *p, char *images, char *filters, ch
     const ThnConv *c = &p->conv;
     ThnWeightsJob j = {.g = thn_gather_forward(c, images, filters, top), .kernels = VARIANT(kernels, c->typenum)};
     ThnGather *g = &j.g;
+    exchange(g);
     const npy_intp mr = j.kernels->rows;
     j.taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
     j.pixels = g->out[0] * g->out[1] * g->out[2];

@@ -63,6 +63,22 @@ static const NAME(Tile) NAME(tiles)[MR][3] = {
 #undef ROW
 };
 
+/* The lower and the upper halves of two vectors, one element of each after the other: as often as LANES can be halved, this
+ * transposes a square. */
+#ifdef HAVE_SHUFFLE
+static const __typeof__((V){0} < (V){0}) NAME(interleave)[2] = {
+#if LANES == 2
+    {0, 2}, {1, 3},
+#elif LANES == 4
+    {0, 4, 1, 5}, {2, 6, 3, 7},
+#elif LANES == 8
+    {0, 8, 1, 9, 2, 10, 3, 11}, {4, 12, 5, 13, 6, 14, 7, 15},
+#else
+    {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23}, {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31},
+#endif
+};
+#endif
+
 /* Packs `n` pixels of `width` filters (those from `filters` on are zeros), which lie `step` bytes apart, pixels next to each
  * other; rows of `to` hold all filters of one pixel. */
 TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp filters, const char *from, npy_intp step)
@@ -70,10 +86,25 @@ TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp fi
     for (npy_intp f = 0; f < width; f += LANES, to += LANES) {
         if (f + LANES <= filters) {
             const T *r[LANES];
+            npy_intp k = 0;
             for (int i = 0; i < LANES; i++) {
                 r[i] = (const T *)(from + (f + i) * step);
             }
-            for (npy_intp k = 0; k < n; k++) {
+#ifdef HAVE_SHUFFLE
+            for (; k + LANES <= n; k += LANES) {
+                V x[LANES], y[LANES];
+                _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = *(const VU *)(r[i] + k);
+                _Pragma("GCC unroll 16") for (int length = LANES; length > 1; length /= 2) {
+                    _Pragma("GCC unroll 16") for (int i = 0; i < LANES / 2; i++) {
+                        y[2 * i] = __builtin_shuffle(x[i], x[i + LANES / 2], NAME(interleave)[0]);
+                        y[2 * i + 1] = __builtin_shuffle(x[i], x[i + LANES / 2], NAME(interleave)[1]);
+                    }
+                    _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = y[i];
+                }
+                _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) *(VU *)(to + (k + i) * width) = x[i];
+            }
+#endif
+            for (; k < n; k++) {
                 T *at = to + k * width;
                 _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) at[i] = r[i][k];
             }
@@ -110,6 +141,18 @@ TARGET static void NAME(emit)(const ThnWeightsJob *j, const T *sums, npy_intp pa
                 }
             }
         }
+    }
+    if (ws[0] == (npy_intp)sizeof(T)) {
+        for (npy_intp i = 0; i < rows; i++) {
+            T *to = (T *)at[i];
+            memcpy(to, sums + i * width, sizeof(T) * (size_t)filters);
+            for (npy_intp p = 1; p < parts; p++) {
+                for (npy_intp f = 0; f < filters; f++) {
+                    to[f] += sums[p * part_step + i * width + f];
+                }
+            }
+        }
+        return;
     }
     int together = rows == MR;
     for (npy_intp i = 1; i < rows; i++) {
