@@ -95,16 +95,20 @@ static int weights_execute(const ThnConvPlan *p, char *images, char *filters, ch
     j.blocks = (j.total + BLOCK - 1) / BLOCK;
     j.block = (j.total + j.blocks - 1) / j.blocks;
     j.blocks = (j.total + j.block - 1) / j.block;
-    /* Each task packs what it needs of the gradient of the output, and so should have many rows; many columns are next best. */
+    /* Parts of the sum, by lengths alone. They cost a pass over the result. */
     const npy_intp rows = g->channels * j.taps, wanted = thn_worth(p->cost, TASKS);
-    j.units = least(at_least_one(wanted / g->groups), least(at_least_one(rows / BLOCK), g->channels));
+    const npy_intp units = least(at_least_one(rows / BLOCK), g->channels);
+    const npy_intp spans = j.direct || j.taps > 8 ? at_least_one(j.vectors / 12) : 1;
+    j.parts = least(at_least_one(wanted / (g->groups * least(units * spans, TASKS))), at_least_one(j.total / 500));
+    /* Each task packs what it needs of the gradient of the output, and so should have many rows; or copies what it needs of the
+     * images, and should have many columns. No result depends on how these are cut. */
+    const npy_intp others = thn_get_threads() > 1 ? at_least_one(wanted / (g->groups * j.parts)) : 1;
+    j.units = least(others, units);
     j.unit = (g->channels + j.units - 1) / j.units;
     j.units = (g->channels + j.unit - 1) / j.unit;
-    j.spans = least(at_least_one(wanted / (g->groups * j.units)), at_least_one(j.vectors / 12));
+    j.spans = least(at_least_one(others / j.units), at_least_one(j.vectors / 12));
     j.span = (j.vectors + j.spans - 1) / j.spans;
     j.spans = (j.vectors + j.span - 1) / j.span;
-    /* Parts cost a pass over the result. */
-    j.parts = least(at_least_one(wanted / (g->groups * j.units * j.spans)), at_least_one(j.total / 500));
     j.part_blocks = (j.blocks + j.parts - 1) / j.parts;
     j.parts = (j.blocks + j.part_blocks - 1) / j.part_blocks;
     j.tiles = (j.unit * j.taps + mr - 1) / mr;

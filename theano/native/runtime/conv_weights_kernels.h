@@ -247,8 +247,8 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
     for (npy_intp block = first; block < end && !failed; block++) {
         const npy_intp column = block * j->block, left = j->total - column, columns = left < j->block ? left : j->block;
         const npy_intp size = NAME(find_runs)(g, j->pixels, j->direct, &patch, column, columns);
-        /* As many channels at once as keep the patch in the second-level cache. */
-        npy_intp at_once = j->direct ? channels : 65536 / (npy_intp)sizeof(T) / size;
+        /* As many channels at once as keep their pixels in the second-level cache. */
+        npy_intp at_once = j->direct ? 131072 / (npy_intp)sizeof(T) / columns : 65536 / (npy_intp)sizeof(T) / size;
         at_once = at_once < MR ? MR : at_once / MR * MR; /* whole tiles */
         at_once = at_once > channels ? channels : at_once;
         patch.data = NULL;
