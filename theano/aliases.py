@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-#: For each module the homes of the names that it documents, with these names.
+#: For each module the homes of the names that it documents, with these names; ``new=old`` where the home has another one.
 NAMES: dict[str, dict[str, str]] = {
     "theano": {
         "theano.gof.cc": "CLinker",
@@ -62,6 +62,59 @@ NAMES: dict[str, dict[str, str]] = {
         "theano": "gof tensor theano",
         "theano.gof.graph": "Variable",
         "theano.gof.params_type": "ParamsType",
+    },
+    "theano.tensor.nnet.blocksparse": {"theano": "theano"},
+    "theano.tensor.nnet.bn": {"theano": "theano"},
+    "theano.tensor.nnet.ctc": {
+        "theano": "gof T=tensor",
+        "theano.configdefaults": "config",
+        "theano.gof.cmodule": "GCC_compiler",
+        "theano.tensor.extra_ops": "cpu_contiguous",
+    },
+    "theano.tensor.nnet.neighbours": {"theano": "theano"},
+    "theano.tensor.nnet.nnet": {
+        "theano": "gof scalar theano",
+        "theano.gof.graph": "Apply",
+        "theano.gof.opt": "copy_stack_trace",
+        "theano.gof.rewriting.stages": "optdb",
+        "theano.gradient_types": "DisconnectedType grad_not_implemented",
+        "theano.tensor": "elemwise extra_ops opt subtensor tensor=basic",
+        "theano.tensor.conversion": "as_tensor_variable",
+        "theano.tensor.nnet.blocksparse": "sparse_block_dot",
+        "theano.tensor.nnet.rewriting": (
+            "crossentropy_to_crossentropy_with_softmax=local_crossentropy_to_crossentropy_with_softmax "
+            "crossentropy_to_crossentropy_with_softmax_with_bias=local_crossentropy_to_crossentropy_with_softmax "
+            "graph_merge_softmax_with_crossentropy_softmax=local_crossentropy_to_crossentropy_with_softmax "
+            "local_advanced_indexing_crossentropy_onehot local_advanced_indexing_crossentropy_onehot_grad "
+            "local_argmax_pushdown local_logsoftmax=local_log_softmax local_logsoftmax_grad "
+            "local_softmax_grad_to_crossentropy_with_softmax_grad=local_crossentropy_softmax_grad local_softmax_with_bias "
+            "local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc softmax_simplifier"
+        ),
+        "theano.tensor.type": "values_eq_approx_remove_inf values_eq_approx_remove_nan",
+    },
+    "theano.tensor.nnet.sigm": {
+        "theano": "gof scalar theano",
+        "theano.configdefaults": "config",
+        "theano.gof.opt": "copy_stack_trace",
+        "theano.tensor": "elemwise opt tensor=basic",
+        "theano.tensor.conversion": "NotScalarConstantError",
+        "theano.tensor.nnet.mul_trees": (
+            "compute_mul is_1pexp is_exp is_mul is_neg parse_mul_tree partition_num_or_denom perform_sigm_times_exp "
+            "register_local_1msigmoid replace_leaf simplify_mul"
+        ),
+        "theano.tensor.nnet.rewriting": (
+            "local_1msigmoid local_exp_over_1_plus_exp local_hard_sigmoid local_inv_1_plus_exp local_sigm_times_exp "
+            "local_ultra_fast_sigmoid log1msigm_to_softplus=local_log1p_to_softplus "
+            "log1p_neg_sigmoid=local_log1p_to_softplus log1pexp_to_softplus=local_log1p_to_softplus "
+            "logsigm_to_softplus=local_log_sigmoid"
+        ),
+        "theano.tensor.type": "values_eq_approx_remove_inf",
+    },
+    "theano.sandbox.blocksparse": {
+        "theano.tensor.nnet.blocksparse": (
+            "SparseBlockGemv SparseBlockOuter sparse_block_dot sparse_block_gemv sparse_block_gemv_inplace "
+            "sparse_block_outer sparse_block_outer_inplace"
+        )
     },
     "theano.tensor.nnet.abstract_conv": {
         "theano": "theano",
@@ -193,7 +246,7 @@ MODULES: dict[str, str] = {
 
 def names(module: str) -> list[str]:
     """Return the names that a module documents and that have their home elsewhere, for its ``__all__``."""
-    return [name for names in NAMES.get(module, {}).values() for name in names.split()]
+    return [name.partition("=")[0] for names in NAMES.get(module, {}).values() for name in names.split()]
 
 
 def lazy(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -209,14 +262,19 @@ def lazy(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     tuple of callable
         To be bound to the two names in the module.
     """
-    homes = {name: home for home, names in NAMES.get(module, {}).items() for name in names.split()}
+    homes = {}
+    for home, given in NAMES.get(module, {}).items():
+        for entry in given.split():
+            name, _, there = entry.partition("=")
+            homes[name] = home, there or name
     modules = frozenset(MODULES.get(module, "").split())
 
     def resolve(name: str) -> Any:
         if name in modules:
             return importlib.import_module(f"{module}.{name}")
         if name in homes:
-            value = getattr(importlib.import_module(homes[name]), name)
+            home, there = homes[name]
+            value = getattr(importlib.import_module(home), there)
             setattr(sys.modules[module], name, value)
             return value
         raise AttributeError(f"module {module!r} has no attribute {name!r}")

@@ -111,7 +111,7 @@ def test_larger_blocks(dtype):
     rng = np.random.RandomState(2)
     W, h, y = (rng.randn(*s).astype(dtype) for s in ((6, 5, 37, 41), (7, 4, 37), (7, 3, 41)))
     inputs, outputs = rng.randint(-6, 6, (7, 4)), rng.randint(-5, 5, (7, 3))
-    exact = dict(rtol=1e-4, atol=1e-3) if dtype == "float32" else dict(rtol=1e-9)
+    exact = {"rtol": 1e-4, "atol": 1e-3} if dtype == "float32" else {"rtol": 1e-9}
     got = evaluate(bs.sparse_block_gemv, y, W, h, inputs, outputs, mode=None)
     np.testing.assert_allclose(got, gemv(y, W, h, inputs, outputs), **exact)
     back = evaluate(lambda o, w, *v: bs.sparse_block_gemv(o, w.dimshuffle(1, 0, 3, 2), *v), h, W, y, outputs, inputs, mode=None)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from theano.configdefaults import config
+from theano.scalar.op import UnaryScalarOp
+from theano.scalar.output_types import upgrade_to_float
+from theano.scalar.type import float_types
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange
 from theano.tensor.extra_ops import Unique
@@ -50,6 +55,38 @@ def selu(x: Any):
     return scale * elu(x, alpha)
 
 
+class ScalarSoftsign(UnaryScalarOp):
+    """``x / (1 + abs(x))`` of a number."""
+
+    nfunc_spec = None
+
+    @staticmethod
+    def static_impl(x: Any) -> Any:
+        return x / (1.0 + abs(x))
+
+    def impl(self, x: Any) -> Any:
+        return self.static_impl(x)
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        (x,), (gz,) = inputs, grads
+        if x.type not in float_types:
+            return [x.zeros_like().astype(config.floatX)]
+        d = 1.0 + abs(x)
+        return [gz / (d * d)]
+
+    def c_code(self, node: Any, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
+        (x,), (z,) = inputs, outputs
+        if node.inputs[0].type.dtype not in ("float32", "float64"):
+            raise NotImplementedError("only floating point is implemented")
+        return f"{z} = {x} / (1 + fabs({x}));"
+
+    def c_code_cache_version(self) -> tuple[int, ...]:
+        return (1,)
+
+
+scalar_softsign = ScalarSoftsign(upgrade_to_float, name="scalar_softsign")
+
+
 def softsign(x: Any):
     """Return ``x / (1 + abs(x))`` elementwise."""
     x = as_tensor_variable(x)
@@ -86,7 +123,7 @@ def h_softmax(
 
     Returns
     -------
-    tensor of shape (batch_size, n_outputs), or (batch_size, 1) with `target`
+    tensor of shape (batch_size, n_outputs), or (batch_size,) with `target`
     """
     x, W2, b2 = as_tensor_variable(x), as_tensor_variable(W2), as_tensor_variable(b2)
     class_probs = softmax(dot(x, W1) + b1)
@@ -103,8 +140,7 @@ def h_softmax(
     chosen = batched_dot(x.dimshuffle(0, "x", 1), W2[classes])[:, 0, :] + b2[classes]
     output_probs = softmax(chosen)
     rows_index = arange(batch_size)
-    probs = class_probs[rows_index, classes] * output_probs[rows_index, places]
-    return probs.dimshuffle(0, "x")
+    return class_probs[rows_index, classes] * output_probs[rows_index, places]
 
 
 def confusion_matrix(actual: Any, pred: Any):

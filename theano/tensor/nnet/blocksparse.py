@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from theano import aliases
 from theano.gof.graph import Apply
 from theano.gof.op import Op
 from theano.gof.opt import copy_stack_trace, local_optimizer
@@ -264,3 +265,6 @@ def _in_place(name: str, op: Op, inplace: Op) -> Any:
 
 local_inplace_sparse_block_gemv = _in_place("local_inplace_sparse_block_gemv", sparse_block_gemv, sparse_block_gemv_inplace)
 local_inplace_sparse_block_outer = _in_place("local_inplace_sparse_block_outer", sparse_block_outer, sparse_block_outer_inplace)
+
+
+__getattr__, __dir__ = aliases.lazy(__name__)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from theano import aliases
 from theano.configdefaults import config
 from theano.configparser import change_flags
 from theano.gof.graph import Apply, Constant, Variable
@@ -611,3 +612,6 @@ def local_abstract_batch_norm_inference(node: Apply) -> Any:
     x, scale, bias, mean, var, epsilon = _single(node.inputs)
     scale, bias, mean, var = (T.addbroadcast(p, *node.op.axes) for p in (scale, bias, mean, var))
     return _computed(node, [(x - mean) * (scale / T.sqrt(var + epsilon)) + bias])
+
+
+__getattr__, __dir__ = aliases.lazy(__name__)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from theano import aliases
 from theano.gof.graph import Apply
 from theano.gof.op import Op
 from theano.gof.opt import copy_stack_trace, local_optimizer
@@ -201,3 +202,6 @@ def ctc(activations: Any, labels: Any, input_lengths: Any) -> Any:
     array([1.609438], dtype=float32)
     """
     return ConnectionistTemporalClassification()(activations, labels, input_lengths)[0]
+
+
+__getattr__, __dir__ = aliases.lazy(__name__)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from theano import aliases
 from theano.gof.enum_type import EnumList
 from theano.gof.graph import Apply, Constant
 from theano.gof.op import Op
@@ -285,3 +286,6 @@ def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "
     covered = images.reshape(T.stack([lists, channels, rows * neib_shape[0], columns * neib_shape[1]]), ndim=4)
     empty = T.alloc(np.zeros((), neibs.dtype), lists, channels, height, width)
     return set_subtensor(empty[:, :, : covered.shape[2], : covered.shape[3]], covered)
+
+
+__getattr__, __dir__ = aliases.lazy(__name__)

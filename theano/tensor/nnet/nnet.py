@@ -1,6 +1,16 @@
 """The documented names of ``theano.tensor.nnet.nnet``, gathered from the modules in which they live."""
 
-from theano.tensor.nnet.activations import confusion_matrix, elu, h_softmax, relu, selu, softsign
+from theano import aliases
+from theano.tensor.nnet.activations import (
+    ScalarSoftsign,
+    confusion_matrix,
+    elu,
+    h_softmax,
+    relu,
+    scalar_softsign,
+    selu,
+    softsign,
+)
 from theano.tensor.nnet.crossentropy import (
     CrossentropyCategorical1Hot,
     CrossentropyCategorical1HotGrad,
@@ -37,3 +47,5 @@ from theano.tensor.nnet.softmax import (
     softmax_op,
     softmax_with_bias,
 )
+
+__getattr__, __dir__ = aliases.lazy(__name__)

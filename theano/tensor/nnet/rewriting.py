@@ -715,6 +715,33 @@ def local_softmax_simplifier(node: Any) -> Any:
     return replacement(node, e / T.sum(e, axis=axes, keepdims=True))
 
 
+def softmax_simplifier(numerators: list[Any], denominators: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Replace each ``exp(x)`` among numerators whose ``sum(exp(x), axis, keepdims=True)`` is a denominator by the softmax.
+
+    Parameters
+    ----------
+    numerators, denominators : list
+        The factors of a quotient, which are changed.
+
+    Returns
+    -------
+    list, list
+        The same.
+    """
+    for i, numerator in enumerate(numerators):
+        x = argument_of(numerator, T.exp)
+        if x is None or x.type.dtype not in T.float_dtypes:
+            continue
+        for j, denominator in enumerate(denominators):
+            axes = _summed_axes(denominator, numerator)
+            if axes is not None and len(axes) == 1:
+                numerators[i] = _softmax_along(_unshifted(x, axes), axes[0])
+                copy_stack_trace(numerator, numerators[i])
+                del denominators[j]
+                break
+    return numerators, denominators
+
+
 def _softmax_along(x: Any, axis: int) -> Any:
     """Return the softmax of `x` along one axis."""
     return _along(softmax_op, axis, x)

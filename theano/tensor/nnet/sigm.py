@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano import printing
+from theano import aliases, printing
 from theano import scalar as scal
 from theano.printing import pprint
 from theano.scalar import ScalarSigmoid, ScalarSoftplus, scalar_sigmoid, scalar_softplus
@@ -119,3 +119,6 @@ def hard_sigmoid(x: Any):
     slope = constant(np.asarray(0.2, dtype=out_dtype))
     shift = constant(np.asarray(0.5, dtype=out_dtype))
     return clip(x * slope + shift, constant(np.asarray(0, dtype=out_dtype)), constant(np.asarray(1, dtype=out_dtype)))
+
+
+__getattr__, __dir__ = aliases.lazy(__name__)
