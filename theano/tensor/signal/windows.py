@@ -123,7 +123,7 @@ def out_shape_of(imgshape: Any, ws: Any, ignore_border: bool, stride: Any, pad: 
     if len(imgshape) < ndim:
         raise TypeError(f"imgshape must have at least {ndim} dimensions")
     axes = zip(imgshape[len(imgshape) - ndim :], *(entries(v, ndim) for v in (ws, stride, pad)), strict=True)
-    return imgshape[: len(imgshape) - ndim] + [windows_along(*axis, ignore_border) for axis in axes]
+    return imgshape[: len(imgshape) - ndim] + [windows_along(n, w, s, p, ignore_border) for n, w, s, p in axes]
 
 
 def window_steps(
