@@ -16,7 +16,7 @@
 
 #define MOST_FILTERS 4
 #define MOST_DOTS 9
-#define MOST_TAPS 1024
+#define MOST_TAPS 8192
 #define MOST_PHASES 16
 /* Elements behind a band that whole vectors may read and write. */
 #define BEHIND 256
@@ -136,7 +136,7 @@ typedef struct {
     npy_intp per_task, chunk;
     atomic_int failed;
     /* Taps by the phases of what is written, up to first_tap[phase + 1]: where they read, bytes to their weights. */
-    npy_intp first_tap[MOST_PHASES + 1], offset[MOST_TAPS], weight[MOST_TAPS];
+    npy_intp first_tap[MOST_PHASES + 1], *offset, *weight;
 } Job;
 
 static npy_intp floor_of(npy_intp a, npy_intp b)
@@ -327,11 +327,12 @@ static void band_task(void *ctx, long task)
     const npy_intp apart = j->band * j->pitch + BEHIND, phases = inputs ? c->stride[1] * c->stride[2] : 1;
     char *planes = thn_pool_alloc((size_t)((all_planes(j) + BEHIND) * item));
     char *sums = thn_pool_alloc((size_t)(MOST_FILTERS * apart * item));
-    double w[MOST_FILTERS * MOST_TAPS];
-    if (!planes || !sums) {
+    char *w = thn_pool_alloc((size_t)(MOST_FILTERS * j->sources * c->kernel[1] * c->kernel[2] * item));
+    if (!planes || !sums || !w) {
         atomic_store(&j->failed, 1);
         thn_pool_free(planes);
         thn_pool_free(sums);
+        thn_pool_free(w);
         return;
     }
     memset(planes + all_planes(j) * item, 0, (size_t)(BEHIND * item));
@@ -353,7 +354,7 @@ static void band_task(void *ctx, long task)
                 const npy_intp first = j->first_tap[phase], taps = j->first_tap[phase + 1] - first;
                 for (npy_intp t = 0; t < taps; t++) {
                     for (int i = 0; i < count; i++) {
-                        put(c->item, (char *)w, t * count + i, filters + j->weight[first + t] + i * filter_step);
+                        put(c->item, w, t * count + i, filters + j->weight[first + t] + i * filter_step);
                     }
                 }
                 j->k->sums(count, (rows - 1) * j->pitch + j->length[1], taps, j->offset + first, w, planes, sums, apart);
@@ -366,6 +367,7 @@ static void band_task(void *ctx, long task)
     }
     thn_pool_free(planes);
     thn_pool_free(sums);
+    thn_pool_free(w);
 }
 
 /* ---- gradients with respect to filters */
@@ -452,6 +454,12 @@ static int direct_execute(const ThnConvPlan *p, char *images, char *filters, cha
     const ThnConv *c = &p->conv;
     Job j = {0};
     describe(&j, c);
+    const npy_intp all_taps = j.sources * c->kernel[1] * c->kernel[2];
+    j.offset = thn_pool_alloc((size_t)(2 * all_taps) * sizeof(npy_intp));
+    if (!j.offset) {
+        return -1;
+    }
+    j.weight = j.offset + all_taps;
     sort_taps(&j);
     j.images = images;
     j.filters = filters;
@@ -473,6 +481,7 @@ static int direct_execute(const ThnConvPlan *p, char *images, char *filters, cha
         j.per_task = (total + tasks - 1) / tasks;
         thn_parallel((long)((total + j.per_task - 1) / j.per_task), band_task, &j);
     }
+    thn_pool_free(j.offset);
     return atomic_load(&j.failed) ? -1 : 0;
 }
 

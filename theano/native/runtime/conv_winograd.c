@@ -404,9 +404,9 @@ static double cost_of(const ThnConv *c, int m)
     const double panel = j.k->panel, points = j.points, scale = c->item == 4 ? 1 : 2;
     const double tiles = (double)((j.tiles + (npy_intp)panel - 1) / (npy_intp)panel) * panel;
     const double rows = (double)((j.count + 5) / 6 * 6), depth = (double)j.depth;
-    const double products = points * rows * depth * tiles * 0.023;
+    const double products = points * rows * depth * tiles * 0.019;
     const double images = depth * tiles * points * 0.45, results = (double)j.count * tiles * points * 0.4;
-    const double filters = rows * depth * points * 0.4;
+    const double filters = rows * depth * points * 0.15;
     return (double)c->groups * scale * (products + images + results + filters) + 2000;
 }
 
