@@ -12,7 +12,8 @@ from theano.configparser import config
 from theano.gof.graph import Variable
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange
-from theano.tensor.math import abs_, cast, clip, float_dtypes, minimum
+from theano.tensor.joining import join
+from theano.tensor.math import abs_, cast, float_dtypes
 
 
 def bilinear_kernel_1D(ratio: Any, normalize: bool = True) -> Any:
@@ -59,20 +60,25 @@ def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> Any:
 
 
 def _interpolated(x: Any, axis: int, ratio: Any, step: Any) -> Any:
-    """`x` with ``ratio / step`` as many elements on an axis, at most rounded up.
+    """`x` with ``ratio / step`` as many elements on an axis, rounded up.
 
-    Element `o` lies at ``(o * step - (ratio - 1) // 2) / ratio``, or on the border next to it: the same as a product with
-    :func:`bilinear_kernel_1D` at each of `ratio` places, of which each `step`-th is taken.
+    Element `o` lies at ``(o * step - (ratio - 1) // 2) / ratio``, or on the border next to it: the same as a transposed
+    convolution with :func:`bilinear_kernel_1D`, of which each `step`-th element is taken. All `ratio` places between two
+    neighbours are computed side by side.
     """
-    n = x.shape[axis]
-    places = clip(arange(0, n * ratio, step) - (ratio - 1) // 2, 0, (n - 1) * ratio)
-    before = places // ratio
-    behind = minimum(before + 1, n - 1)
-    part = cast(places - before * ratio, x.dtype) / cast(ratio, x.dtype)
-    part = part.dimshuffle(0, *["x"] * (x.ndim - 1 - axis))
-    index: list[Any] = [slice(None)] * x.ndim
-    low = x[(*index[:axis], before)]
-    return low + (x[(*index[:axis], behind)] - low) * part
+
+    def part_of(x: Any, start: Any, stop: Any, step: Any = None) -> Any:
+        return x[(*[slice(None)] * axis, slice(start, stop, step))]
+
+    bordered = join(axis, part_of(x, None, 1), x, part_of(x, -1, None))
+    spread = [*range(axis + 1), "x", *range(axis + 1, x.ndim)]
+    low, high = part_of(bordered, None, -1).dimshuffle(spread), part_of(bordered, 1, None).dimshuffle(spread)
+    weights = (cast(arange(ratio), x.dtype) / cast(ratio, x.dtype)).dimshuffle(0, *["x"] * (x.ndim - 1 - axis))
+    between = low + (high - low) * weights
+    shape = [between.shape[i] for i in range(x.ndim + 1)]
+    shape[axis : axis + 2] = [shape[axis] * shape[axis + 1]]
+    start = ratio - (ratio - 1) // 2
+    return part_of(between.reshape(shape), start, start + x.shape[axis] * ratio, step)
 
 
 def _upsampled(input: Any, ratios: Sequence[tuple[Any, Any]]) -> Any:
