@@ -45,6 +45,9 @@ TILES(1)
 TILES(2)
 TILES(3)
 TILES(4)
+#if MR == 4
+TILE(8, 1)
+#endif
 #if MR == 8
 TILES(5)
 TILES(6)
@@ -311,7 +314,14 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
             for (npy_intp panel = 0; panel < panels; panel++) {
                 const npy_intp nv = thn_panel_vectors(vectors, panels, panel);
                 T *out = panel_sums + c * j->taps * nv * LANES;
-                for (npy_intp r = 0; r < rows; r += MR, out += MR * nv * LANES) {
+                npy_intp r = 0;
+#if MR == 4
+                /* One vector of sums for each row keeps too few in flight: two tiles at once. */
+                for (; nv == 1 && r + 2 * MR <= rows; r += 2 * MR, out += 2 * MR * LANES) {
+                    NAME(tile_8_1)(pieces, npieces_now, offsets + r, b, out, block > first);
+                }
+#endif
+                for (; r < rows; r += MR, out += MR * nv * LANES) {
                     const int m = (int)(rows - r < MR ? rows - r : MR);
                     NAME(tiles)[m - 1][nv - 1](pieces, npieces_now, offsets + r, b, out, block > first);
                 }
