@@ -145,3 +145,15 @@ def test_documented_names_are_in_the_group():
     for tag, names in (("conv_gemm", 6), ("conv_direct", 3)):
         assert len(opt.conv_groupopt.query(f"+{tag}").opts) == names
     assert opt.local_abstractconv_gemm.transform(T.dmatrix().T.owner) is None
+
+
+def test_a_users_own_convolution_is_left_as_it_is():
+    class Doubled(ac.AbstractConv2d):
+        def perform(self, node, inputs, output_storage):
+            super().perform(node, inputs, output_storage)
+            output_storage[0][0] *= 2
+
+    values = RNG.rand(1, 2, 4, 4), RNG.rand(3, 2, 2, 2)
+    x, w = T.dtensor4s("x", "w")
+    y, doubled = theano.function([x, w], [T.nnet.conv2d(x, w), Doubled()(x, w)])(*values)
+    np.testing.assert_allclose(doubled, 2 * y, rtol=1e-12)

@@ -23,7 +23,6 @@ from theano.tensor.nnet.conv_ops import (
     AbstractConv3d,
     AbstractConv3d_gradInputs,
     AbstractConv3d_gradWeights,
-    BaseAbstractConv,
 )
 from theano.tensor.nnet.conv_shapes import get_conv_output_shape
 from theano.tensor.nnet.corr import CorrMM, CorrMM_gradInputs, CorrMM_gradWeights
@@ -202,15 +201,17 @@ for _position, (_tag, _rewrites) in enumerate(_implementations.items()):
 conv_groupopt.register("conv_meta", _meta, "conv_meta", position=10)
 
 
-@local_optimizer(
-    [
-        AbstractConv2d, AbstractConv2d_gradWeights, AbstractConv2d_gradInputs, AbstractConv3d, AbstractConv3d_gradWeights,
-        AbstractConv3d_gradInputs,
-    ]
+_ABSTRACT = (
+    AbstractConv2d, AbstractConv2d_gradWeights, AbstractConv2d_gradInputs, AbstractConv3d, AbstractConv3d_gradWeights,
+    AbstractConv3d_gradInputs,
 )  # fmt: skip
+
+
+@local_optimizer(list(_ABSTRACT))
 def local_abstractconv_check(node: Apply) -> Any:
     """Raise AssertionError for a convolution that no rewrite has chosen an implementation for."""
-    if isinstance(node.op, BaseAbstractConv):
+    # A class of the user's own brings its implementation.
+    if type(node.op) in _ABSTRACT:
         raise AssertionError(
             f"{type(node.op).__name__} Theano optimization failed: there is no implementation available supporting the"
             ' requested options. Did you exclude "conv_gemm" from the optimizer? Without it convolutions of two axes, valid or'
