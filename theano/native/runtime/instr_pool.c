@@ -277,6 +277,7 @@ typedef struct {
     npy_intp n;               /* elements of a row */
     ThnInner convert;         /* NULL: rows are used where they are */
     npy_intp item, step;      /* of what is computed in; from element to element */
+    npy_intp plane;           /* bytes from image to image; 0: these are not evenly spaced */
 } Source;
 
 typedef struct {
@@ -287,6 +288,7 @@ typedef struct {
     const ThnCell *out;
     ThnInner store;           /* to the output's dtype; NULL: it is computed in that */
     int mode, first;
+    int pairs;                /* gradients of maxima of windows w = s = 2 along rows, none of which overlap */
     atomic_int failed;
 } Job;
 
@@ -294,7 +296,20 @@ static Source source_of(const State *s, const ThnCell *cell, npy_intp item, npy_
 {
     const npy_intp step = s->run ? cell->itemsize : cell->strides[cell->ndim - 1];
     const int direct = cell->typenum == s->typenum && (step == item || n <= 1);
-    return (Source){cell, n, direct ? NULL : thn_cast_inner(s->typenum, cell->typenum), item, step};
+    npy_intp plane = 0, run = 1;
+    for (int i = s->lead - 1; i >= 0; i--) {
+        if (cell->dims[i] == 1) {
+            continue;
+        }
+        if (run == 1) {
+            plane = cell->strides[i];
+        } else if (cell->strides[i] != plane * run) {
+            plane = 0;
+            break;
+        }
+        run *= cell->dims[i];
+    }
+    return (Source){cell, n, direct ? NULL : thn_cast_inner(s->typenum, cell->typenum), item, step, plane};
 }
 
 /* The row at `p`, perhaps copied to `buffer`. */
@@ -307,9 +322,13 @@ static const void *row_at(const Source *v, const char *p, void *buffer)
     return buffer;
 }
 
-static const char *plane_at(const State *s, const ThnCell *cell, npy_intp plane)
+static const char *plane_at(const State *s, const Source *v, npy_intp plane)
 {
+    const ThnCell *cell = v->cell;
     const char *p = cell->data;
+    if (v->plane) {
+        return p + plane * v->plane;
+    }
     for (int i = s->lead - 1; i >= 0; i--) {
         p += plane % cell->dims[i] * cell->strides[i];
         plane /= cell->dims[i];
@@ -500,6 +519,26 @@ static void pick_line(const Job *job, Line *l, const void *maxima, npy_intp rows
     }
 }
 
+/* Images from `begin` on that one window covers each; 0 if they are not runs behind each other. */
+static int whole_lines(const Job *job, npy_intp begin, npy_intp images)
+{
+    const State *s = job->s;
+    const npy_intp n = s->axes[0].n, item = job->loops->item;
+    if (!s->run || job->store || job->maxima.cell || job->x.convert || (s->planes > 1 && job->x.plane != n * item)) {
+        return 0;
+    }
+    const char *x = job->x.cell->data + begin * n * item;
+    char *z = job->out->data + begin * item, size[16] __attribute__((aligned(16)));
+    job->loops->fill_sizes(size, s->sizes, 1);
+    for (npy_intp i = 0; i < images; i++, x += n * item, z += item) {
+        (job->mode == THN_PoolMode_MAX ? job->loops->columns_max : job->loops->columns_sum)(z, x, 1, n, n);
+        if (is_average(job)) {
+            job->loops->divide(z, z, size, 1, 1);
+        }
+    }
+    return 1;
+}
+
 static void line_task(void *ctx, long task)
 {
     Job *job = ctx;
@@ -509,6 +548,9 @@ static void line_task(void *ctx, long task)
     const npy_intp begin = task * s->per, end = at_most(begin + s->per, s->planes * s->lines);
     npy_intp windows[THN_MAXDIM], zeros[THN_MAXDIM] = {0}, counts[THN_MAXDIM], low[THN_MAXDIM], high[THN_MAXDIM];
     const char *x = NULL, *maxima = NULL, *other = NULL;
+    if (whole_lines(job, begin, end - begin)) {
+        return;
+    }
     Line l;
     if (line_open(job, &l) < 0) {
         atomic_store(&job->failed, 1);
@@ -523,9 +565,9 @@ static void line_task(void *ctx, long task)
     char *to = job->out->data + begin * a->count * job->out->itemsize;
     for (npy_intp line = begin; line < end; line++, to += a->count * job->out->itemsize) {
         if (line == begin || line % s->lines == 0) {
-            x = plane_at(s, job->x.cell, line / s->lines);
-            maxima = picks ? plane_at(s, job->maxima.cell, line / s->lines) : NULL;
-            other = picks ? plane_at(s, job->other.cell, line / s->lines) : NULL;
+            x = plane_at(s, &job->x, line / s->lines);
+            maxima = picks ? plane_at(s, &job->maxima, line / s->lines) : NULL;
+            other = picks ? plane_at(s, &job->other, line / s->lines) : NULL;
         }
         const npy_intp rows = covered(s, windows, low, high);
         void *z = job->store ? l.z : to;
@@ -647,9 +689,9 @@ static void gradient_unit(const Job *job, Given *v, npy_intp taps, npy_intp plan
     if (!some || !all_covered(s)) {
         memset(gx, 0, (size_t)(part_rows * a->n * item));
     }
-    const char *x = job->maxima.cell ? plane_at(s, job->x.cell, plane) : NULL;
-    const char *maxima = job->maxima.cell ? plane_at(s, job->maxima.cell, plane) : NULL;
-    const char *other = plane_at(s, job->other.cell, plane);
+    const char *x = job->maxima.cell ? plane_at(s, &job->x, plane) : NULL;
+    const char *maxima = job->maxima.cell ? plane_at(s, &job->maxima, plane) : NULL;
+    const char *other = plane_at(s, &job->other, plane);
     memcpy(windows, first, sizeof first);
     for (int more = some; more; more = next(outer, windows, first, end)) {
         npy_intp count = covered(s, windows, low, high);
@@ -662,7 +704,13 @@ static void gradient_unit(const Job *job, Given *v, npy_intp taps, npy_intp plan
         if (!count) {
             continue;
         }
-        spread_line(job, v, taps, windows, maxima, other);
+        const void *m = NULL, *g = NULL;
+        if (job->pairs) {
+            m = row_at(&job->maxima, line_at(s, job->maxima.cell, maxima, windows), v->maxima_buffer);
+            g = row_at(&job->other, line_at(s, job->other.cell, other, windows), v->other_buffer);
+        } else {
+            spread_line(job, v, taps, windows, maxima, other);
+        }
         memcpy(at, low, sizeof *at * (size_t)outer);
         do {
             npy_intp row = 0;
@@ -675,6 +723,10 @@ static void gradient_unit(const Job *job, Given *v, npy_intp taps, npy_intp plan
             char *to = gx + row * a->n * item;
             if (maxima) {
                 const void *from = row_at(&job->x, line_at(s, job->x.cell, x, at), v->row_buffer);
+                if (job->pairs) {
+                    loops->pair_gradient(to, from, m, g, a->n, a->count);
+                    continue;
+                }
                 loops->max_gradient(to, from, v->maxima + a->p * item, v->g + a->p * item, v->last + a->p * item, a->n, taps,
                                     a->s, add);
             } else if (add) {
@@ -689,6 +741,38 @@ static void gradient_unit(const Job *job, Given *v, npy_intp taps, npy_intp plan
     }
 }
 
+/* Whether an operand has one element for each image, one behind the other. */
+static int is_list(const State *s, const Source *v)
+{
+    return !v->convert && (v->plane == v->item || s->planes == 1);
+}
+
+/* The gradients of images from `begin` on that one window covers each; 0 if they are not runs behind each other. */
+static int whole_images(const Job *job, npy_intp begin, npy_intp images)
+{
+    const State *s = job->s;
+    const npy_intp n = s->axes[0].n, item = job->loops->item;
+    const int is_max = job->maxima.cell != NULL;
+    if (!s->run || job->store || !is_list(s, &job->other)) {
+        return 0;
+    }
+    char *gx = job->out->data + begin * n * item;
+    const char *g = job->other.cell->data + begin * item;
+    if (is_max) {
+        if (!is_list(s, &job->maxima) || job->x.convert || (s->planes > 1 && job->x.plane != n * item)) {
+            return 0;
+        }
+        const char *x = job->x.cell->data + begin * n * item, *m = job->maxima.cell->data + begin * item;
+        job->loops->whole_max_gradient(gx, x, m, g, images, n);
+        return 1;
+    }
+    const npy_intp one = 1;
+    char size[16] __attribute__((aligned(16)));
+    job->loops->fill_sizes(size, is_average(job) ? s->sizes : &one, 1);
+    job->loops->whole_sum_gradient(gx, g, size, images, n);
+    return 1;
+}
+
 static void gradient_task(void *ctx, long task)
 {
     Job *job = ctx;
@@ -698,6 +782,9 @@ static void gradient_task(void *ctx, long task)
     npy_intp plane = a->n * (s->nd > 1 ? s->length : 1);
     for (int i = 1; i < s->nd - 1; i++) {
         plane *= s->axes[i].n;
+    }
+    if (whole_images(job, begin, end - begin)) {
+        return;
     }
     Given v;
     if (given_open(job, &v, taps, plane) < 0) {
@@ -727,6 +814,10 @@ static int pool_execute(ThnFrame *f, const ThnInstr *ins)
         job.first = code == THN_OP_pool_pick && ((const thn_pool_pick_params *)ins->data)->first;
     } else if (code == THN_OP_pool_sum_gradient) {
         job.other = source_of(s, THN_IN(f, ins, 1), loops->item, row->count);
+    }
+    job.pairs = code == THN_OP_pool_max_gradient && row->w == 2 && row->s == 2 && row->p == 0;
+    for (int i = 0; i < s->nd; i++) {
+        job.pairs = job.pairs && s->axes[i].s >= s->axes[i].w;
     }
     if (job.out->typenum != s->typenum) {
         job.store = thn_cast_inner(job.out->typenum, s->typenum);

@@ -11,6 +11,8 @@
 #define NAME(x) f4_##x
 #define TARGET
 #define MASK int32_t
+#define FIRST {0, 0, 1, 1, 2, 2, 3, 3}
+#define SECOND {4, 4, 5, 5, 6, 6, 7, 7}
 #define LEAST (-INFINITY)
 #define LARGER LARGER_FLOAT
 #include "pooling_loops.h"
@@ -19,6 +21,8 @@
 #define NAME(x) f8_##x
 #define TARGET
 #define MASK int64_t
+#define FIRST {0, 0, 1, 1}
+#define SECOND {2, 2, 3, 3}
 #define LEAST (-INFINITY)
 #define LARGER LARGER_FLOAT
 #include "pooling_loops.h"
@@ -27,6 +31,8 @@
 #define NAME(x) i8_##x
 #define TARGET
 #define MASK int64_t
+#define FIRST {0, 0, 1, 1}
+#define SECOND {2, 2, 3, 3}
 #define LEAST INT64_MIN
 #define LARGER LARGER_INT
 #include "pooling_loops.h"
@@ -35,6 +41,8 @@
 #define NAME(x) u8_##x
 #define TARGET
 #define MASK int64_t
+#define FIRST {0, 0, 1, 1}
+#define SECOND {2, 2, 3, 3}
 #define LEAST 0
 #define LARGER LARGER_INT
 #include "pooling_loops.h"
@@ -46,6 +54,8 @@
 #define NAME(x) f4_avx2_##x
 #define TARGET __attribute__((target("avx2")))
 #define MASK int32_t
+#define FIRST {0, 0, 1, 1, 2, 2, 3, 3}
+#define SECOND {4, 4, 5, 5, 6, 6, 7, 7}
 #define LEAST (-INFINITY)
 #define LARGER LARGER_FLOAT
 #include "pooling_loops.h"
@@ -54,6 +64,8 @@
 #define NAME(x) f8_avx2_##x
 #define TARGET __attribute__((target("avx2")))
 #define MASK int64_t
+#define FIRST {0, 0, 1, 1}
+#define SECOND {2, 2, 3, 3}
 #define LEAST (-INFINITY)
 #define LARGER LARGER_FLOAT
 #include "pooling_loops.h"

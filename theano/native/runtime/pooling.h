@@ -41,6 +41,11 @@ typedef struct ThnPooling {
     /* Fills with what no element is less than; with 1, ... */
     void (*fill_least)(void *t, npy_intp n);
     void (*fill_sizes)(void *t, const npy_intp *sizes, npy_intp n);
+    /* As max_gradient, of windows of two elements, and all at once: w = s = 2. Elements behind them get 0. */
+    void (*pair_gradient)(void *gx, const void *x, const void *maxima, const void *g, npy_intp n, npy_intp count);
+    /* Of many rows behind each other, each of which is one window. */
+    void (*whole_sum_gradient)(void *gx, const void *g, const void *size, npy_intp rows, npy_intp n);
+    void (*whole_max_gradient)(void *gx, const void *x, const void *maxima, const void *g, npy_intp rows, npy_intp n);
 } ThnPooling;
 
 /* In float, double, int64 or uint64; the processor is asked which variant it runs. */

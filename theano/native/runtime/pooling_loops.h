@@ -3,6 +3,7 @@
  *   NAME(x)    the name of the variant's function x
  *   TARGET     the attributes of its functions
  *   MASK       the signed integer of its size
+ *   FIRST, SECOND   the elements of the halves of a vector of 32 bytes that is twice as long, each repeated
  *   LEAST      what no element is less than
  *   LARGER(a, b)   the larger one; a NaN is the largest */
 
@@ -205,6 +206,66 @@ TARGET static void NAME(max_gradient)(void *to, const void *from, const void *ma
     }
 }
 
+/* The same for windows of two elements that do not overlap, of which there are as many as in `maxima`. */
+TARGET static void NAME(pair_gradient)(void *to, const void *from, const void *maxima, const void *gradient, npy_intp n,
+                                       npy_intp count)
+{
+    T *gx = to;
+    const T *x = from, *m = maxima, *g = gradient;
+    npy_intp j = 0;
+    if (count >= LANES) {
+        for (;;) {
+            const NAME(V) mv = VECTOR(m + j), gv = VECTOR(g + j);
+            for (int half = 0; half < 2; half++) {
+                const NAME(M) which = half ? (NAME(M))SECOND : (NAME(M))FIRST;
+                const npy_intp at = 2 * j + half * LANES;
+                const NAME(M) equal = (NAME(M))(VECTOR(x + at) == __builtin_shuffle(mv, which));
+                *(NAME(V) *)(gx + at) = (NAME(V))((NAME(M))__builtin_shuffle(gv, which) & equal);
+            }
+            if (j == count - LANES) {
+                break;
+            }
+            j = j + 2 * LANES <= count ? j + LANES : count - LANES;
+        }
+        j = count;
+    }
+    for (; j < count; j++) {
+        const T mj = m[j], gj = g[j];
+        gx[2 * j] = x[2 * j] == mj ? gj : 0;
+        gx[2 * j + 1] = x[2 * j + 1] == mj ? gj : 0;
+    }
+    for (npy_intp i = 2 * count; i < n; i++) {
+        gx[i] = 0;
+    }
+}
+
+/* Rows that one window covers each: gradients of their sums, of their maxima. */
+TARGET static void NAME(whole_sum_gradient)(void *to, const void *gradient, const void *size, npy_intp rows, npy_intp n)
+{
+    T *restrict gx = to;
+    const T *g = gradient;
+    for (npy_intp r = 0; r < rows; r++, gx += n) {
+        const T each = g[r] / *(const T *)size;
+        for (npy_intp i = 0; i < n; i++) {
+            gx[i] = each;
+        }
+    }
+}
+
+TARGET static void NAME(whole_max_gradient)(void *to, const void *from, const void *maxima, const void *gradient, npy_intp rows,
+                                            npy_intp n)
+{
+    T *restrict gx = to;
+    const T *restrict x = from;
+    const T *m = maxima, *g = gradient;
+    for (npy_intp r = 0; r < rows; r++, gx += n, x += n) {
+        const T mr = m[r], gr = g[r];
+        for (npy_intp i = 0; i < n; i++) {
+            gx[i] = x[i] == mr ? gr : 0;
+        }
+    }
+}
+
 #undef GIVEN
 #undef GIVE_ROW
 #undef VECTOR
@@ -287,7 +348,8 @@ TARGET static void NAME(fill_sizes)(void *to, const npy_intp *sizes, npy_intp n)
 static const ThnPooling NAME(loops) = {
     sizeof(T),          NAME(rows_max),     NAME(rows_sum), NAME(columns_max), NAME(columns_sum), NAME(divide),
     NAME(spread),       NAME(max_gradient), NAME(sum_gradient), NAME(add),     NAME(pick),        NAME(add_strided),
-    NAME(replace_strided), NAME(fill_least), NAME(fill_sizes),
+    NAME(replace_strided), NAME(fill_least), NAME(fill_sizes), NAME(pair_gradient), NAME(whole_sum_gradient),
+    NAME(whole_max_gradient),
 };
 
 #undef ADDED
@@ -296,5 +358,7 @@ static const ThnPooling NAME(loops) = {
 #undef NAME
 #undef TARGET
 #undef MASK
+#undef FIRST
+#undef SECOND
 #undef LEAST
 #undef LARGER
