@@ -1,6 +1,6 @@
-"""Peak memory of a training step of an MLP with 50 layers, in a fresh process, against PyTorch.
+"""Peak memory of training steps in a fresh process, against PyTorch: an MLP with 50 layers, a ResNet-20 on 32 images.
 
-``python -m benchmarks.memory LIBRARY`` prints the mebibytes that a few steps need beyond parameters and data.
+``python -m benchmarks.memory LIBRARY [MODEL]`` prints the mebibytes that a few steps need beyond parameters and data.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import networks
 from benchmarks.harness import importable
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -76,10 +77,24 @@ def _status(field: str) -> int:
     raise LookupError(field)
 
 
-def measure(library: str) -> float:
+def resnet_step(library: str, start: list[np.ndarray]) -> Callable[..., Any]:
+    if library == "theano":
+        return networks.theano_step("resnet20", start)
+    import torch
+
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
+    step = networks.torch_step("resnet20", start, torch)
+    return lambda x, y: float(step(torch.from_numpy(x), torch.from_numpy(y)).detach())
+
+
+def measure(library: str, model: str = "mlp") -> float:
     """MiB by which memory grows at most during a few steps."""
-    x, y, params = data()
-    step = {"theano": theano_step, "torch": torch_step}[library](params)
+    if model == "mlp":
+        x, y, params = data()
+        step = {"theano": theano_step, "torch": torch_step}[library](params)
+    else:
+        x, y, params = networks.data(model)
+        step = resnet_step(library, params)
     step(x[:2], y[:2])  # What is loaded and allocated once is not the step's.
     before = _status("VmRSS")
     pathlib.Path("/proc/self/clear_refs").write_text("5")
@@ -88,9 +103,9 @@ def measure(library: str) -> float:
     return (_status("VmHWM") - before) / 1024
 
 
-def run(library: str, cache: str) -> float:
+def run(library: str, cache: str, model: str) -> float:
     env = dict(os.environ, PYTHONPATH=str(ROOT), THEANO_FLAGS=f"base_compiledir={cache}")
-    command = [sys.executable, "-m", "benchmarks.memory", library]
+    command = [sys.executable, "-m", "benchmarks.memory", library, model]
     done = subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return float(done.stdout.split()[-1])
 
@@ -98,15 +113,16 @@ def run(library: str, cache: str) -> float:
 def rows(threads: int, seconds: float) -> Iterator[dict[str, Any]]:
     if not os.path.exists("/proc/self/clear_refs"):
         return
-    with tempfile.TemporaryDirectory() as cache:
-        ours = run("theano", cache)
-        case, checks = f"peak of an MLP step, {LAYERS} layers: {ours:.0f} MiB", {}
-        if importable("torch"):
-            theirs = run("torch", cache)
-            case += f", PyTorch {theirs:.0f} MiB"
-            checks["/ PyTorch"] = [ours / theirs, 1.0]
-        yield {"case": case, "threads": threads, "times": {}, "checks": checks}
+    for model, title, limit in (("mlp", f"an MLP step, {LAYERS} layers", 1.0), ("resnet20", "a ResNet-20 step, batch 32", 1.1)):
+        with tempfile.TemporaryDirectory() as cache:
+            ours = run("theano", cache, model)
+            case, checks = f"peak of {title}: {ours:.0f} MiB", {}
+            if importable("torch"):
+                theirs = run("torch", cache, model)
+                case += f", PyTorch {theirs:.0f} MiB"
+                checks["/ PyTorch"] = [ours / theirs, limit]
+            yield {"case": case, "threads": threads, "times": {}, "checks": checks}
 
 
 if __name__ == "__main__":
-    print(measure(sys.argv[1]))
+    print(measure(*sys.argv[1:]))
