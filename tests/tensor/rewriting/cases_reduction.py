@@ -34,6 +34,11 @@ def smallest(axis=None):
     return T.CAReduce(theano.scalar.minimum, axis)
 
 
+def as_long(v, w, value):
+    """A value, which has the length of `v`, asserted to have that of `w` as `local_elemwise_alloc` does it."""
+    return T.opt.Assert("local_elemwise_alloc: lengths")(value, T.eq(v.shape[0], w.shape[0]))
+
+
 def squares(v, w):
     """The squares of all outer products of the rows of two matrices."""
     return T.sqr(v.dimshuffle("x", 0, 1) * w.dimshuffle(0, "x", 1))
@@ -81,6 +86,9 @@ CASES = [
     Case("local_opt_alloc", [s], lambda: T.alloc(s, 3, 4).prod(axis=0), [2.0], "convert_to_float64 pow Alloc"),
     Case("local_opt_alloc", [x], lambda: T.alloc(x, 4, 3).sum(axis=0), [X],
          "DimShuffle convert_to_float64 DimShuffle mul Alloc"),
+    Case("local_sum_of_asserted_zeros", [x, y], lambda: as_long(x, y, T.alloc(0.0, x.shape[0])).sum(), [X, Y], "",
+         (lambda: as_long(x, y, T.alloc(0.0, x.shape[0], 2)).sum(axis=0), lambda: as_long(x, y, T.alloc(1.0, x.shape[0])).sum(),
+          lambda: T.opt.Assert("other")(T.alloc(0.0, x.shape[0]), T.eq(x.shape[0], 3)).sum())),
     Case("local_sumsqr2dot", [k, m], lambda: squares(k, m).sum(axis=(1, 2)), [K, M], "sqr sqr Sum Dot",
          (lambda: T.sqr(k.dimshuffle("x", 0, 1) + m.dimshuffle(0, "x", 1)).sum(axis=(1, 2)),
           lambda: squares(k, m).sum(axis=(0, 2)), lambda: squares(im, im).sum(axis=(1, 2)),

@@ -46,6 +46,10 @@ _lazy_names = {
     "separable_conv2d": "abstract_conv",
     "separable_conv3d": "abstract_conv",
     "ConvOp": "conv",
+    "crossentropy_to_crossentropy_with_softmax": "nnet",
+    "crossentropy_to_crossentropy_with_softmax_with_bias": "nnet",
+    "graph_merge_softmax_with_crossentropy_softmax": "nnet",
+    "softmax_simplifier": "nnet",
     "sparse_block_dot": "blocksparse",
 }
 

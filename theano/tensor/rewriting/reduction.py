@@ -7,6 +7,7 @@ from typing import Any
 from theano import scalar as scal
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import All, CAReduce, DimShuffle, Elemwise, MaxOrMinusInfinity, Prod, Sum
 from theano.tensor.elemwise import Any as Any_
@@ -17,7 +18,7 @@ from theano.tensor.rewriting.registry import (
     register_uncanonicalize,
     register_useless,
 )
-from theano.tensor.rewriting.terms import exact_replacement, same_dtype
+from theano.tensor.rewriting.terms import exact_replacement, is_number, same_dtype
 
 # All reductions that are CAReduce with parameters of their own.
 _REDUCTIONS = [CAReduce, MaxOrMinusInfinity, Sum, Prod, All, Any_]
@@ -320,6 +321,23 @@ def local_opt_alloc(node: Any) -> Any:
     if rest:
         new = T.alloc(new, *rest)
     return exact_replacement(node, new)
+
+
+@register_canonicalize
+@local_optimizer([Sum], needs=[Assert])
+def local_sum_of_asserted_zeros(node: Any) -> Any:
+    """``sum(assert(alloc(0, n), shapes are equal)) -> 0`` over all axes: whatever the shapes are, and where they are not equal"""
+    variable = node.inputs[0]
+    if node.outputs[0].type.ndim:
+        return False
+    while variable.owner is not None and isinstance(variable.owner.op, Assert):
+        if not str(variable.owner.op.msg).startswith("local_elemwise_alloc"):
+            return False
+        variable = variable.owner.inputs[0]
+    inner = variable.owner
+    if variable is node.inputs[0] or inner is None or not isinstance(inner.op, T.Alloc) or not is_number(inner.inputs[0], 0):
+        return False
+    return exact_replacement(node, T.constant(0, dtype=node.outputs[0].type.dtype))
 
 
 @register_specialize
