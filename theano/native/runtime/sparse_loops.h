@@ -56,50 +56,73 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
     return 0;
 }
 
-/* Rows [r0, r1) of a csr matrix times one column, of any strides. */
+/* Rows [r0, r1) of a csr matrix times one column, X(i) its elements. */
+#define VECTOR(X)                                                                                                   \
+    for (npy_intp i = r0; i < r1; i++) {                                                                            \
+        const npy_intp end = indptr[i + 1];                                                                         \
+        npy_intp k = indptr[i];                                                                                     \
+        T even = 0, odd = 0;                                                                                        \
+        for (; k + 1 < end; k += 2) {                                                                               \
+            const npy_uintp c = (npy_uintp)indices[k], d = (npy_uintp)indices[k + 1];                               \
+            if (c >= length || d >= length) {                                                                       \
+                return -1;                                                                                          \
+            }                                                                                                       \
+            even += data[k] * X(c);                                                                                 \
+            odd += data[k + 1] * X(d);                                                                              \
+        }                                                                                                           \
+        if (k < end) {                                                                                              \
+            const npy_uintp c = (npy_uintp)indices[k];                                                              \
+            if (c >= length) {                                                                                      \
+                return -1;                                                                                          \
+            }                                                                                                       \
+            even += data[k] * X(c);                                                                                 \
+        }                                                                                                           \
+        *(T *)(y + i * w->y_row) = even + odd;                                                                      \
+    }
+#define DENSE(c) ((const T *)b)[c]
+#define STRIDED(c) (*(const T *)(b + (npy_intp)(c) * w->b_row))
+
 VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     const npy_uintp length = (npy_uintp)w->s.length;
-    for (npy_intp i = r0; i < r1; i++) {
-        const npy_intp end = indptr[i + 1];
-        npy_intp k = indptr[i];
-        T even = 0, odd = 0;
-        for (; k + 1 < end; k += 2) {
-            if ((npy_uintp)indices[k] >= length || (npy_uintp)indices[k + 1] >= length) {
-                return -1;
-            }
-            even += data[k] * *(const T *)(b + (npy_intp)indices[k] * w->b_row);
-            odd += data[k + 1] * *(const T *)(b + (npy_intp)indices[k + 1] * w->b_row);
-        }
-        if (k < end) {
-            if ((npy_uintp)indices[k] >= length) {
-                return -1;
-            }
-            even += data[k] * *(const T *)(b + (npy_intp)indices[k] * w->b_row);
-        }
-        *(T *)(y + i * w->y_row) = even + odd;
+    if (w->b_row == sizeof(T)) {
+        VECTOR(DENSE)
+    } else {
+        VECTOR(STRIDED)
     }
     return 0;
 }
+
+/* A csc matrix times one column; Y(i) are elements of the result. */
+#define SCATTER(Y)                                                                                                  \
+    for (npy_uintp i = 0; i < length; i++) {                                                                        \
+        Y(i) = 0;                                                                                                   \
+    }                                                                                                               \
+    for (npy_intp line = 0; line < w->s.lines; line++) {                                                            \
+        const T x = *(const T *)(b + line * w->b_row);                                                              \
+        const npy_intp end = indptr[line + 1];                                                                      \
+        for (npy_intp k = indptr[line]; k < end; k++) {                                                             \
+            const npy_uintp i = (npy_uintp)indices[k];                                                              \
+            if (i >= length) {                                                                                      \
+                return -1;                                                                                          \
+            }                                                                                                       \
+            Y(i) += data[k] * x;                                                                                    \
+        }                                                                                                           \
+    }
+#define DENSE_Y(i) ((T *)y)[i]
+#define STRIDED_Y(i) (*(T *)(y + (npy_intp)(i) * w->y_row))
 
 VARIANT static int FN(csc_vector)(const Product *w, const char *b, char *y)
 {
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    for (npy_intp i = 0; i < w->s.length; i++) {
-        *(T *)(y + i * w->y_row) = 0;
-    }
-    for (npy_intp line = 0; line < w->s.lines; line++) {
-        const T x = *(const T *)(b + line * w->b_row);
-        const npy_intp end = indptr[line + 1];
-        for (npy_intp k = indptr[line]; k < end; k++) {
-            if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
-                return -1;
-            }
-            *(T *)(y + (npy_intp)indices[k] * w->y_row) += data[k] * x;
-        }
+    const npy_uintp length = (npy_uintp)w->s.length;
+    if (w->y_row == sizeof(T)) {
+        SCATTER(DENSE_Y)
+    } else {
+        SCATTER(STRIDED_Y)
     }
     return 0;
 }
@@ -179,3 +202,9 @@ VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
 }
 
 #undef ROWS
+#undef VECTOR
+#undef DENSE
+#undef STRIDED
+#undef SCATTER
+#undef DENSE_Y
+#undef STRIDED_Y
