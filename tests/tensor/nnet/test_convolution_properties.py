@@ -1,7 +1,7 @@
 """Convolutions of random shapes, strides, dilations, paddings, groups and dtypes against their definition.
 
 What is compared is the convolution, both gradients, and the three gradients of these. 60 configurations run by default, 20,000
-with the environment variable ``THEANO_NIGHTLY=1``, which takes one core about half an hour. A failure names the configuration's seed;
+with the environment variable ``THEANO_NIGHTLY=1``, which takes one core about half an hour. A failure names the seed;
 `Configuration(seed)` makes it again.
 """
 
