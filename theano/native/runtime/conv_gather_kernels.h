@@ -42,9 +42,6 @@ TILES(2)
 TILES(3)
 TILES(4)
 #if MR == 8
-TILES(5)
-TILES(6)
-TILES(7)
 TILES(8)
 #endif
 
@@ -86,30 +83,30 @@ OPEN_TILES(2)
 OPEN_TILES(3)
 OPEN_TILES(4)
 #if MR == 8
-OPEN_TILES(5)
-OPEN_TILES(6)
-OPEN_TILES(7)
 OPEN_TILES(8)
 #endif
+
+/* By the number of rows; between 4 and 8 of them there is none. */
+#define TILE_OF(m) ((m) > 4 ? 4 : (m) - 1)
 
 typedef void (*NAME(Tile))(npy_intp depth, const T *a, const T *b, char *out, npy_intp stride, int add);
 typedef void (*NAME(OpenTile))(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets, const T *a, const T *b,
                                char *out, npy_intp stride, int add);
 
-static const NAME(Tile) NAME(tiles)[MR][3] = {
+static const NAME(Tile) NAME(tiles)[5][3] = {
 #define ROW(M) {NAME(tile_##M##_1), NAME(tile_##M##_2), NAME(tile_##M##_3)},
     ROW(1) ROW(2) ROW(3) ROW(4)
 #if MR == 8
-    ROW(5) ROW(6) ROW(7) ROW(8)
+    ROW(8)
 #endif
 #undef ROW
 };
 
-static const NAME(OpenTile) NAME(open_tiles)[MR][3] = {
+static const NAME(OpenTile) NAME(open_tiles)[5][3] = {
 #define ROW(M) {NAME(open_##M##_1), NAME(open_##M##_2), NAME(open_##M##_3)},
     ROW(1) ROW(2) ROW(3) ROW(4)
 #if MR == 8
-    ROW(5) ROW(6) ROW(7) ROW(8)
+    ROW(8)
 #endif
 #undef ROW
 };
@@ -433,11 +430,12 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
             }
             const NAME(Place) *places = b.places + b.place_of[p];
             const npy_intp nplaces = b.place_of[p + 1] - b.place_of[p];
-            const int straight = nplaces == 1 && places->n == nv * LANES && step == (npy_intp)sizeof(T);
+            const int even = nplaces == 1 && places->n == nv * LANES && step == (npy_intp)sizeof(T);
             for (npy_intp r = row; r < row + rows; r += MR) {
                 const int m = (int)(g->rows - r < MR ? g->rows - r : MR);
-                const NAME(Tile) run = NAME(tiles)[m - 1][nv - 1];
+                const NAME(Tile) run = NAME(tiles)[TILE_OF(m)][nv - 1];
                 const T *a = weights + r * k_end;
+                const int straight = even && (m <= 4 || m == MR);
                 char *to = straight ? places->to + r * g->out_strides[1] : (char *)tile;
                 const npy_intp to_step = straight ? g->out_strides[1] : nv * LANES * (npy_intp)sizeof(T);
                 const int add = straight && s > 0;
@@ -449,7 +447,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
                     }
                 }
                 if (j->open) {
-                    NAME(open_tiles)[m - 1][nv - 1](slab.channels, b.patch.channel, slab.taps, b.offsets, a, from, to, to_step, add);
+                    NAME(open_tiles)[TILE_OF(m)][nv - 1](slab.channels, b.patch.channel, slab.taps, b.offsets, a, from, to, to_step, add);
                 } else {
                     run(k_end, a, b.panel, to, to_step, add);
                 }
@@ -473,6 +471,7 @@ static const ThnGatherKernels NAME(kernels) = {MR, LANES, NAME(pack), NAME(compu
 #undef TILES
 #undef OPEN_TILE
 #undef OPEN_TILES
+#undef TILE_OF
 #undef T
 #undef V
 #undef VU

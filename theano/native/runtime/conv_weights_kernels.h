@@ -49,19 +49,19 @@ TILES(4)
 TILE(8, 1)
 #endif
 #if MR == 8
-TILES(5)
-TILES(6)
-TILES(7)
 TILES(8)
 #endif
 
+/* By the number of rows; between 4 and 8 of them there is none, and that of 8 computes what nobody reads. */
+#define TILE_OF(m) ((m) > 4 ? 4 : (m) - 1)
+
 typedef void (*NAME(Tile))(const NAME(Piece) *piece, npy_intp pieces, const npy_intp *offsets, const T *b, T *out, int add);
 
-static const NAME(Tile) NAME(tiles)[MR][3] = {
+static const NAME(Tile) NAME(tiles)[5][3] = {
 #define ROW(M) {NAME(tile_##M##_1), NAME(tile_##M##_2), NAME(tile_##M##_3)},
     ROW(1) ROW(2) ROW(3) ROW(4)
 #if MR == 8
-    ROW(5) ROW(6) ROW(7) ROW(8)
+    ROW(8)
 #endif
 #undef ROW
 };
@@ -309,6 +309,7 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
                     offsets[i * j->taps + t] = i * patch.channel + NAME(tap_offset)(g, &patch, t);
                 }
             }
+            memset(offsets + rows, 0, sizeof(npy_intp) * MR);
             const T *b = top;
             T *panel_sums = sums;
             for (npy_intp panel = 0; panel < panels; panel++) {
@@ -323,7 +324,7 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
 #endif
                 for (; r < rows; r += MR, out += MR * nv * LANES) {
                     const int m = (int)(rows - r < MR ? rows - r : MR);
-                    NAME(tiles)[m - 1][nv - 1](pieces, npieces_now, offsets + r, b, out, block > first);
+                    NAME(tiles)[TILE_OF(m)][nv - 1](pieces, npieces_now, offsets + r, b, out, block > first);
                 }
                 panel_sums += j->tiles * MR * nv * LANES;
                 b += columns * nv * LANES;
@@ -339,6 +340,7 @@ static const ThnWeightsKernels NAME(kernels) = {MR, LANES, NAME(compute), NAME(g
 
 #undef TILE
 #undef TILES
+#undef TILE_OF
 #undef T
 #undef V
 #undef VU
