@@ -65,6 +65,10 @@ def positions(new):
     return tt.cast(new[2:5] % 3, "int64")
 
 
+def image(new):
+    return new[:9].reshape((1, 1, 3, 3))
+
+
 def sparse_matrix(new):
     return sparse.CSR(new[:3], [0, 2, 1], [0, 1, 2, 3], (3, 3))
 
@@ -142,6 +146,9 @@ USES = {
     "gemv": lambda new: tt.dot(MATRIX, new[:2]) + new[:3],
     "ger": lambda new: square(new) + tt.outer(new[:2], new[1:3]),
     "batched_dot": lambda new: tt.batched_dot(square(new)[None], square(new)[None]),
+    "conv_forward": lambda new: tt.nnet.conv2d(image(new), image(new)[:, :, :2, :2]),
+    "conv_weights": lambda new: theano.grad(tt.sqr(tt.nnet.conv2d(image(new), w := image(new)[:, :, :2, :2])).sum(), w),
+    "conv_inputs": lambda new: theano.grad(tt.sqr(tt.nnet.conv2d(x := image(new), image(new)[:, :, :2, :2])).sum(), x),
     "sparse_values": lambda new: sparse.sp_sum(sparse_matrix(new)),
     "sparse_places": lambda new: sparse.dot(sparse_matrix(new), new[:3]),
     "sparse_dot": lambda new: sparse.dot(sparse_matrix(new), MATRIX),
