@@ -108,6 +108,15 @@ typedef struct {
     uint64_t half[2];
 } Wide;
 
+#define FEW(T, N)                                                          \
+    case N:                                                                \
+        for (npy_intp b = first; b < end; b++, p += step, q += next) {     \
+            T v[N];                                                        \
+            memcpy(v, p, sizeof v);                                        \
+            memcpy(q, v, sizeof v);                                        \
+        }                                                                  \
+        break;
+
 /* A row of the windows of one line of pixels: all but a few of them are within it, and those from first to end are dense. */
 #define DEFINE_GATHER(T, S)                                                                                        \
     static void gather_##S(const Job *j, const char *line, npy_intp stride, npy_intp first, npy_intp end, T *out,  \
@@ -130,18 +139,18 @@ typedef struct {
             }                                                                                                      \
         }                                                                                                          \
     }                                                                                                              \
-    /* Windows of three pixels, for which a loop would take longer than they do. */                                \
-    static void gather_three_##S(const Job *j, const T *line, npy_intp first, npy_intp end, T *out, npy_intp next) \
+    /* Windows of few dense pixels, for which a loop of any length would take longer than they do. */              \
+    static int gather_few_##S(const Job *j, const T *line, npy_intp first, npy_intp end, T *out, npy_intp next)    \
     {                                                                                                              \
         const npy_intp step = j->columns.step;                                                                     \
         const T *p = line + first * step - j->columns.before;                                                      \
         T *q = out + first * next;                                                                                 \
-        for (npy_intp b = first; b < end; b++, p += step, q += next) {                                             \
-            const T u = p[0], v = p[1], w = p[2];                                                                  \
-            q[0] = u;                                                                                              \
-            q[1] = v;                                                                                              \
-            q[2] = w;                                                                                              \
+        switch (j->columns.length) {                                                                               \
+            FEW(T, 1) FEW(T, 2) FEW(T, 3) FEW(T, 4) FEW(T, 5) FEW(T, 6) FEW(T, 7) FEW(T, 8)                        \
+        default:                                                                                                   \
+            return 0;                                                                                              \
         }                                                                                                          \
+        return 1;                                                                                                  \
     }                                                                                                              \
     static void edge_##S(const Job *j, const char *line, npy_intp stride, npy_intp b, T *q)                        \
     {                                                                                                              \
@@ -173,9 +182,9 @@ typedef struct {
             for (npy_intp b = 0; b < j->inner[0]; b++) {                                                           \
                 edge_##S(j, line, stride, b, out + b * next);                                                      \
             }                                                                                                      \
-            if (c->length == 3 && stride == (npy_intp)sizeof(T)) {                                                 \
-                gather_three_##S(j, (const T *)line, j->inner[0], j->inner[1], out, next);                         \
-            } else {                                                                                               \
+            const int few = stride == (npy_intp)sizeof(T)                                                          \
+                            && gather_few_##S(j, (const T *)line, j->inner[0], j->inner[1], out, next);            \
+            if (!few) {                                                                                            \
                 gather_##S(j, line, stride, j->inner[0], j->inner[1], out, next);                                  \
             }                                                                                                      \
             for (npy_intp b = j->inner[1]; b < c->count; b++) {                                                    \
