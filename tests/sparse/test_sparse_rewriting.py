@@ -112,13 +112,33 @@ def test_zeros_are_removed_in_place_of_what_may_change(x):
 def test_rewrites_of_the_manual_by_name(x, m):
     mode = theano.compile.get_default_mode().including("local_addsd_ccode")
     f = theano.function([x, m], x + m, mode=mode)
-    assert sparse.opt.AddSD_ccode in ops_of(f)
+    assert [node.op.inplace for node in f.maker.fgraph.toposort() if isinstance(node.op, sparse.opt.AddSD_ccode)] == [False]
+    twice = theano.function([x, m], x + 2 * m, mode=mode)
+    assert [n.op.inplace for n in twice.maker.fgraph.toposort() if isinstance(n.op, sparse.opt.AddSD_ccode)] == [True]
+    np.testing.assert_array_equal(twice(VALUE, np.ones((2, 3))), VALUE.toarray() + 2)
     np.testing.assert_array_equal(f(VALUE, np.ones((2, 3))), VALUE.toarray() + 1)
     c, z = sparse.csc_matrix(dtype="float64"), tt.dmatrix()
     mode = theano.compile.get_default_mode().including("local_usmm_csx")
     f = theano.function([c, m, z], sparse.usmm(np.array([[0.5]]), c, m, z), mode=mode)
     assert sparse.opt.UsmmCscDense in ops_of(f)
     np.testing.assert_allclose(f(VALUE.tocsc(), np.ones((3, 2)), np.ones((2, 2))), 1 + VALUE.toarray() @ np.ones((3, 2)) / 2)
+
+
+def test_a_difference_with_a_scaled_product_is_one_operation_of_blas(x, m):
+    z = tt.dmatrix("z")
+    output = z - tt.constant([[0.5]]) * sparse.dot(x, m)
+    assert sparse.Usmm not in ops_of(compiled(output, x, m, z))
+    with theano.config.change_flags(**{"blas.ldflags": "-lblas"}):
+        f = compiled(output, x, m, z)
+        assert sparse.Usmm in ops_of(f)
+        assert sparse.Usmm not in ops_of(compiled(z - m[:1, :1] * sparse.dot(x, m) ** 2, x, m, z))
+    np.testing.assert_allclose(f(VALUE, np.ones((3, 2)), np.ones((2, 2))), 1 - VALUE.toarray() @ np.ones((3, 2)) / 2)
+
+
+def test_a_gradient_through_the_stored_values_keeps_their_places(x):
+    f = compiled(theano.grad((sparse.csm_properties(x)[0] ** 2).sum(), x), x)
+    assert sparse.CSMGrad not in ops_of(f)
+    np.testing.assert_allclose(f(VALUE).toarray(), 2 * VALUE.toarray())
 
 
 def test_operations_on_arrays_agree_with_those_on_matrices(x, m):

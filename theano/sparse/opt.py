@@ -382,6 +382,7 @@ optdb.register(
     "local_inplace_addsd_ccode",
     TopoOptimizer(local_inplace_addsd_ccode, failure_callback=TopoOptimizer.warn_inplace),
     60,
+    "fast_run",
     "inplace",
 )
 

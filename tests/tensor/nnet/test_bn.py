@@ -172,3 +172,21 @@ def test_bad_arguments():
         bn.batch_normalization_test(x, gamma, beta, gamma, beta, epsilon=0)
     with pytest.raises(ValueError, match="mode must be"):
         bn.batch_normalization(x, gamma, beta, gamma, beta, mode="other")
+
+
+def test_what_a_mode_computes_are_formulas():
+    x, scale, shift = T.dmatrix(), T.dvector(), T.dvector()
+    out, mean, deviation = bn.batch_normalization_train(x, scale, shift)
+    tested = bn.batch_normalization_test(x, scale, shift, mean, deviation)
+    cost = (out**2).sum() + (tested**2).sum()
+    outputs = [out, tested, *theano.grad(cost, [x, scale, shift])]
+    abstract = (bn.AbstractBatchNormTrain, bn.AbstractBatchNormInference, bn.AbstractBatchNormTrainGrad)
+
+    def left(mode):
+        f = theano.function([x, scale, shift], outputs, mode=mode)
+        return {type(node.op) for node in f.maker.fgraph.apply_nodes if isinstance(node.op, abstract)}
+
+    mode = theano.compile.get_mode("FAST_RUN")
+    names = ("train", "train_grad", "inference")
+    assert left(mode) == set()
+    assert left(mode.excluding(*(f"local_abstract_batch_norm_{name}" for name in names))) == set(abstract)

@@ -14,8 +14,12 @@ import theano.ifelse
 import theano.sandbox.linalg.ops
 import theano.sandbox.rng_mrg
 import theano.scan_module
+import theano.sparse.opt
 import theano.tensor.nnet
+import theano.tensor.nnet.blocksparse
+import theano.tensor.nnet.bn
 import theano.tensor.nnet.conv3d2d
+import theano.tensor.nnet.ctc
 import theano.tensor.nnet.opt
 import theano.typed_list  # noqa: F401
 from theano.compile import optdb

@@ -30,6 +30,20 @@ _OLD_CONVOLUTION = _tests(
     _CONVOLUTION, "test_without_gemm_the_old_convolution", "test_what_no_implementation_is_left_for_is_an_error"
 )
 _PRINTING = _tests(_WHOLE_FILE, "test_the_graph_is_printed_on_demand_at_its_place")
+_NNET = "tests/tensor/nnet"
+_NORMALIZATION = _tests(
+    f"{_NNET}/test_bn.py", "test_what_a_mode_computes_are_formulas", "test_training", "test_inference", "test_gradients"
+)
+_BLOCKS = _tests(f"{_NNET}/test_blocksparse.py", "test_overwrites_what_nobody_else_reads")
+_SPARSE = "tests/sparse/test_sparse_rewriting.py"
+_STORED = _tests(_SPARSE, "test_operations_on_values_are_rewritten", "test_a_structured_chain_is_one_kernel_over_the_values")
+_CANCELLING = _tests(_SPARSE, "test_places_and_values_that_cancel")
+_AT_PLACES = _tests(
+    _SPARSE,
+    "test_a_structured_gradient_computes_stored_places_only",
+    "test_elements_of_a_dense_product_are_computed_at_their_places",
+)
+_SPARSE_BY_NAME = _tests(_SPARSE, "test_rewrites_of_the_manual_by_name")
 
 #: The registered name -> "tests/...py::test_function" or "::TestClass", or a tuple of several: fires, values and gradients,
 #: near miss.
@@ -116,4 +130,35 @@ WHOLE_GRAPH: dict[str, str | tuple[str, ...]] = {
     "remove_hint_nodes": _MATRICES,
     "tag_solve_triangular": _MATRICES,
     "transinv_to_invtrans": _MATRICES,
+    # Normalization, blocks, CTC.
+    "inplace_sparse_block_gemv": _BLOCKS,
+    "inplace_sparse_block_outer": _BLOCKS,
+    "local_abstract_batch_norm_inference": _NORMALIZATION,
+    "local_abstract_batch_norm_train": _NORMALIZATION,
+    "local_abstract_batch_norm_train_grad": _NORMALIZATION,
+    "local_ctc_no_grad": _tests(f"{_NNET}/test_ctc.py", "test_what_nobody_reads_is_not_computed"),
+    # Sparse matrices.
+    "local_addsd_ccode": _SPARSE_BY_NAME,
+    "local_csm_grad_c": _tests(_SPARSE, "test_a_gradient_through_the_stored_values_keeps_their_places"),
+    "local_csm_properties_csm": _CANCELLING,
+    "local_dense_from_sparse_sparse_from_dense": _CANCELLING,
+    "local_dot_with_values": _tests(_SPARSE, "test_the_product_of_a_chain_needs_no_matrix"),
+    "local_inplace_addsd_ccode": _SPARSE_BY_NAME,
+    "local_inplace_remove0": _tests(_SPARSE, "test_zeros_are_removed_in_place_of_what_may_change"),
+    "local_mul_s_d": _STORED,
+    "local_mul_s_v": _STORED,
+    "local_places": _CANCELLING,
+    "local_sampling_dot_csr": _STORED,
+    "local_scale": _STORED,
+    "local_sp_sum": _STORED,
+    "local_sparse_to_values": _STORED,
+    "local_sparse_transpose": _CANCELLING,
+    "local_stored_values": _CANCELLING,
+    "local_structured_add_s_v": _STORED,
+    "local_structured_dot": _STORED,
+    "local_usmm": _tests(_SPARSE, "test_a_difference_with_a_scaled_product_is_one_operation_of_blas"),
+    "local_usmm_csc_dense_inplace": _SPARSE_BY_NAME,
+    "local_usmm_csx": _SPARSE_BY_NAME,
+    "local_values_at": (*_CANCELLING, *_AT_PLACES),
+    "local_with_own_values": _CANCELLING,
 }

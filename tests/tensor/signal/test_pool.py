@@ -1,6 +1,8 @@
 """Pooling: values against a plain definition, gradients to the second order, shapes, parameters, errors."""
 
+import importlib
 import itertools
+import sys
 import warnings
 
 import numpy as np
@@ -258,7 +260,8 @@ def test_deprecated_names():
         assert Pool.out_shape((8, 6), ds=(2, 2)) == [4, 3]
 
 
-def test_the_old_module():
+def test_the_old_module(monkeypatch):
+    monkeypatch.delitem(sys.modules, "theano.tensor.signal.downsample", raising=False)
     with pytest.warns(UserWarning, match="theano.tensor.signal.pool"):
-        from theano.tensor.signal import downsample
+        downsample = importlib.import_module("theano.tensor.signal.downsample")
     assert downsample.max_pool_2d is pool_2d and downsample.DownsampleFactorMax is Pool
