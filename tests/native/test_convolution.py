@@ -313,3 +313,10 @@ class TestOps:
         f = all_native([x, w], conv2d(x, w))
         with pytest.raises(ValueError, match=r"do not fit.*\(1, 1, 2, 2\).*\(1, 1, 3, 3\)"):
             f(np.ones((1, 1, 2, 2)), np.ones((1, 1, 3, 3)))
+
+
+def test_strides_larger_than_any_image():
+    x, w = theano.tensor.ftensor4(), theano.tensor.ftensor4()
+    f = theano.function([x, w], theano.tensor.nnet.conv2d(x, w, subsample=(2**30, 2**30)))
+    images, filters = np.ones((1, 4, 5, 5), "f"), np.ones((2, 4, 3, 3), "f")
+    np.testing.assert_array_equal(f(images, filters), np.full((1, 2, 1, 1), 36, "f"))

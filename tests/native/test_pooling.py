@@ -145,3 +145,20 @@ def test_instructions_refuse_what_they_cannot_do():
     for windows in (([2], [2, 2], [0, 0]), ([2, 0], [1, 1], [0, 0]), ([2, 2], [1, -1], [0, 0]), ([2, 2], [1, 1], [2, 0])):
         with pytest.raises(ValueError):
             run_instruction("pool", [x, *map(np.array, windows)], [tensor("float64", 2)], (2, True, mode))
+
+
+@pytest.mark.parametrize("stride", [(2, 2), (3, 2)])
+def test_a_last_window_that_is_cut_off_writes_within_its_row(stride):
+    x, gz = T.dtensor4(), T.dtensor4()
+    z = Pool(False, "max", 2)(x, (2, 2), stride, (0, 0))
+    f = theano.function([x, gz], MaxPoolGrad(False, 2)(x, z, gz, (2, 2), stride, (0, 0)))
+    rng = np.random.RandomState(3)
+    images = rng.permutation(2 * 3 * 8 * 5).reshape(2, 3, 8, 5).astype("float64")
+    rows, columns = -(-(8 - 2) // stride[0]) + 1 if stride[0] == 2 else 3, 3
+    g = rng.rand(2, 3, rows, columns)
+    expected = np.zeros_like(images)
+    for i, j, r, c in np.ndindex(g.shape):
+        window = images[i, j, r * stride[0] : r * stride[0] + 2, 2 * c : 2 * c + 2]
+        at = np.unravel_index(window.argmax(), window.shape)
+        expected[i, j, r * stride[0] + at[0], 2 * c + at[1]] += g[i, j, r, c]
+    np.testing.assert_array_equal(f(images, g), expected)

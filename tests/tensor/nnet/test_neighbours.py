@@ -109,3 +109,13 @@ def test_bad_arguments():
     with pytest.raises(theano.gradient.NullTypeGradError):
         x = T.dtensor4()
         theano.grad(images2neibs(x, (3, 3), mode="half").sum(), x)
+
+
+@pytest.mark.parametrize(("shape", "step", "mode"), [
+    (2**32, 4, "half"), (2**32, 2**32 + 2, "full"), (3, 2**63 - 1, "wrap_centered"), (2**31 - 1, 4, "half"),
+])  # fmt: skip
+def test_lengths_beyond_all_memory_are_errors(shape, step, mode):
+    x, lengths = T.dtensor4(), T.lvectors(2)
+    f = theano.function([x, *lengths], images2neibs(x, *lengths, mode))
+    with pytest.raises((ValueError, TypeError, MemoryError)):
+        f(np.ones((1, 1, 4, 4)), [shape, shape], [step, step])

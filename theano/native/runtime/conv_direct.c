@@ -490,10 +490,13 @@ static double direct_cost(const ThnConv *c)
     if (c->unshared || c->kernel[0] != 1 || c->image[0] != 1 || c->top[0] != 1 || c->low[0] != 0) {
         return -1;
     }
+    if (c->stride[1] > MOST_PHASES || c->stride[2] > MOST_PHASES || c->stride[1] * c->stride[2] > MOST_PHASES) {
+        return -1;
+    }
     Job j = {0};
     describe(&j, c);
     const npy_intp taps = j.sources * c->kernel[1] * c->kernel[2];
-    if (taps > MOST_TAPS || c->stride[1] * c->stride[2] > MOST_PHASES) {
+    if (taps > MOST_TAPS) {
         return -1;
     }
     const int inputs = c->direction == THN_CONV_INPUTS, weights = c->direction == THN_CONV_WEIGHTS;

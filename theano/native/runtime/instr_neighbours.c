@@ -20,7 +20,7 @@ typedef struct {
     int typenum;
 } Job;
 
-/* The two positive numbers of an operand; 0 and an error if it has others. */
+/* The two positive numbers of an operand; 0 and an error if it has others, or larger ones than products of two can be. */
 static int two(ThnFrame *f, const ThnCell *c, const char *name, npy_intp *v)
 {
     const ThnReadInt get = thn_int_reader(c->typenum);
@@ -28,8 +28,8 @@ static int two(ThnFrame *f, const ThnCell *c, const char *name, npy_intp *v)
         v[0] = (npy_intp)get(c->data);
         v[1] = (npy_intp)get(c->data + c->strides[0]);
     }
-    if (c->dims[0] != 2 || v[0] <= 0 || v[1] <= 0) {
-        thn_error(f, PyExc_ValueError, "%s must be two positive numbers", name);
+    if (c->dims[0] != 2 || v[0] <= 0 || v[1] <= 0 || v[0] > INT32_MAX || v[1] > INT32_MAX) {
+        thn_error(f, PyExc_ValueError, "%s must be two positive numbers below 2**31", name);
         return 0;
     }
     return 1;
@@ -318,8 +318,11 @@ static int neighbours_prepare(ThnFrame *f, const ThnInstr *ins)
     if (!job_fits(f, &j, ((const thn_neighbours_params *)ins->data)->mode, x, THN_IN(f, ins, 1), THN_IN(f, ins, 2))) {
         return -1;
     }
-    j.units = x->dims[0] * x->dims[1] * j.rows.count;
-    const npy_intp dims[2] = {j.units * j.columns.count, j.rows.length * j.columns.length};
+    npy_intp dims[2] = {0, j.rows.length * j.columns.length};
+    if (__builtin_mul_overflow(x->dims[0] * x->dims[1], j.rows.count, &j.units)
+        || __builtin_mul_overflow(j.units, j.columns.count, &dims[0])) {
+        return thn_error(f, PyExc_MemoryError, "Images2Neibs: too many windows");
+    }
     return thn_out_alloc(f, THN_OUT(f, ins, 0), dims) < 0 ? -1 : keep(f, ins, &j, (double)(j.columns.count * dims[1]));
 }
 

@@ -815,7 +815,7 @@ static int pool_execute(ThnFrame *f, const ThnInstr *ins)
     } else if (code == THN_OP_pool_sum_gradient) {
         job.other = source_of(s, THN_IN(f, ins, 1), loops->item, row->count);
     }
-    job.pairs = code == THN_OP_pool_max_gradient && row->w == 2 && row->s == 2 && row->p == 0;
+    job.pairs = code == THN_OP_pool_max_gradient && row->w == 2 && row->s == 2 && row->p == 0 && 2 * row->count <= row->n;
     for (int i = 0; i < s->nd; i++) {
         job.pairs = job.pairs && s->axes[i].s >= s->axes[i].w;
     }

@@ -99,7 +99,7 @@ static int read_places(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPla
     s->wide = PyArray_ITEMSIZE(indices) == 8;
     s->lines = (npy_intp)shape[csc];
     s->length = (npy_intp)shape[!csc];
-    if (PyArray_DIM(indptr, 0) != s->lines + 1) {
+    if (s->lines < 0 || s->length < 0 || PyArray_DIM(indptr, 0) != s->lines + 1) {
         return thn_error(f, PyExc_ValueError, "indptr of a sparse matrix of shape (%lld, %lld) has %lld elements",
                          (long long)shape[0], (long long)shape[1], (long long)PyArray_DIM(indptr, 0));
     }
