@@ -160,3 +160,28 @@ def test_all_modes_agree(mode):
     for got, want in zip(theano.function(inputs, outputs, mode=chosen)(*arguments), expected, strict=True):
         got, want = (r.toarray() if scipy.sparse.issparse(r) else r for r in (got, want))
         np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("reduce", [
+    lambda z: sparse.sp_sum(z), lambda z: (sparse.dot(z, np.arange(6.0).reshape(3, 2)) ** 2).sum(),
+    lambda z: sparse.sp_sum(sparse.true_dot(z, np.arange(6.0).reshape(3, 2))),
+], ids=["sp_sum", "dot", "true_dot"])  # fmt: skip
+@pytest.mark.parametrize(("operation", "length"), [
+    (sparse.mul_s_v, 3), (sparse.structured_add_s_v, 3), (sparse.col_scale, 3), (sparse.row_scale, 4),
+])  # fmt: skip
+def test_gradients_of_vectors_whatever_reads_the_result(operation, length, reduce):
+    value = matrix("csc")
+    x, v = sparse.csc_matrix(dtype="float64"), tt.dvector()
+    cost = reduce(operation(x, v))
+    f, g = theano.function([x, v], cost), theano.function([x, v], theano.grad(cost, v))
+    at, step = np.random.RandomState(5).rand(length), 1e-6
+    slopes = [(f(value, at + step * e) - f(value, at - step * e)) / (2 * step) for e in np.eye(length)]
+    np.testing.assert_allclose(g(value, at), slopes, rtol=1e-5, atol=1e-7)
+
+
+def test_gradient_of_a_sparse_product_under_a_dense_one():
+    value, d = matrix("csr"), dense(3, 2)
+    x, m = sparse.csr_matrix(dtype="float64"), tt.dmatrix()
+    cost = sparse.dot(sparse.true_dot(x, m), np.ones((2, 2))).sum()
+    g = theano.function([x, m], theano.grad(cost, m), on_unused_input="ignore")
+    np.testing.assert_allclose(g(value, d), value.toarray().T @ np.full((4, 2), 2.0))

@@ -132,6 +132,8 @@ def test_a_difference_with_a_scaled_product_is_one_operation_of_blas(x, m):
         f = compiled(output, x, m, z)
         assert sparse.Usmm in ops_of(f)
         assert sparse.Usmm not in ops_of(compiled(z - m[:1, :1] * sparse.dot(x, m) ** 2, x, m, z))
+        row = compiled(z[0] - tt.constant([[0.5]]) * sparse.dot(x, m), x, m, z)
+    assert sparse.Usmm not in ops_of(row) and row(VALUE, np.ones((3, 2)), np.ones((2, 2))).shape == (2, 2)
     np.testing.assert_allclose(f(VALUE, np.ones((3, 2)), np.ones((2, 2))), 1 - VALUE.toarray() @ np.ones((3, 2)) / 2)
 
 

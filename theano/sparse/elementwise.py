@@ -178,6 +178,7 @@ class StructuredAddSV(_OfTwo):
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x, y), (gz,) = inputs, grads
+        gz = sampled_at(x, gz)
         return [like_operand(x, gz), like_operand(y, sp_sum(gz, axis=0, sparse_grad=True))]
 
 
@@ -274,6 +275,8 @@ class MulSV(_OfTwo):
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x, y), (gz,) = inputs, grads
+        if not is_sparse_variable(gz):
+            gz = sampled_at(x, gz)
         return [like_operand(x, mul_s_v(gz, y)), like_operand(y, sp_sum(mul(x, gz), axis=0, sparse_grad=True))]
 
 
@@ -299,6 +302,7 @@ class _Scale(_OfTwo):
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x, s), (gz,) = inputs, grads
         scale = col_scale if self.axis == 1 else row_scale
+        gz = sampled_at(x, gz)
         # Values at one place, of which each has its own gradient, may be several.
         product = with_values(x, stored_values(x) * values_at(x, gz))
         return [like_operand(x, scale(gz, s)), like_operand(s, sp_sum(product, axis=1 - self.axis, sparse_grad=True))]

@@ -392,9 +392,17 @@ def _is_number_for_usmm(expr: Any) -> bool:
     return bool(config.blas.ldflags) and expr.type.ndim == 2 and all(expr.type.broadcastable)
 
 
-#: ``z - alpha * dot(x, y) -> usmm(-alpha, x, y, z)``, where ``config.blas.ldflags`` is set.
+def _is_whole_matrix(expr: Any) -> bool:
+    return expr.type.ndim == 2 and True not in expr.type.broadcastable
+
+
+#: ``z - alpha * dot(x, y) -> usmm(-alpha, x, y, z)``, where ``config.blas.ldflags`` is set and `z` is not broadcast.
 local_usmm = PatternSub(
-    (tensor.sub, "z", (tensor.mul, {"pattern": "alpha", "constraint": _is_number_for_usmm}, (_dot, "x", "y"))),
+    (
+        tensor.sub,
+        {"pattern": "z", "constraint": _is_whole_matrix},
+        (tensor.mul, {"pattern": "alpha", "constraint": _is_number_for_usmm}, (_dot, "x", "y")),
+    ),
     (usmm, (tensor.neg, "alpha"), "x", "y", "z"),
     name="local_usmm",
 )

@@ -363,7 +363,10 @@ class TrueDot(Op):
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x, y), (gz,) = inputs, grads
-        gx, gy = true_dot(gz, _turned(y)), true_dot(transpose(x), gz)
+        gx, gy = (
+            true_dot(a, b) if is_sparse_variable(a) or is_sparse_variable(b) else tensor_dot(a, b)
+            for a, b in ((gz, _turned(y)), (_turned(x), gz))
+        )
         if not is_sparse_variable(y) and self.grad_preserves_dense:
             gy = _pattern_of(y, dense_from_sparse(gy) if is_sparse_variable(gy) else gy)
         return [gx, gy]
