@@ -19,6 +19,9 @@ import gc, os, signal, sys, threading, time
 import numpy as np
 import theano, theano.tensor as tt
 
+# Shells start background jobs with interrupts ignored, which their children inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def in_child(work, seconds=60):
     "Fork; the child works and ends. Fails if it does not end in time."
     child = os.fork()
