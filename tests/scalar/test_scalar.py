@@ -308,6 +308,28 @@ def test_a_composite_adapts_to_other_types():
     assert scal.Composite([half], [scal.exp(half)]).clone_float32().inputs_type == (scal.float32,)
 
 
+def test_a_composite_without_float16():
+    half, y = scal.float16(), scal.float32()
+    inner = scal.Composite([half, y], [scal.tanh(half + scal.cast(y, "float16"))])
+    chosen = type(scal.add)(scal.specific_out(scal.float16))(half, y)
+    c = scal.Composite([half, y], [inner(half, y) - scal.constant(np.float16(0.5)), chosen])
+    wide = c.clone_float32()
+    assert any(v.type == scal.float16 for v in c.fgraph.variables)
+    assert not any(v.type == scal.float16 for v in wide.fgraph.variables)
+    np.testing.assert_allclose(wide.impl(np.float32(1), np.float32(0.25)), (np.tanh(1.25) - 0.5, 1.25), rtol=1e-6)
+
+
+def test_several_variables_of_one_text():
+    assert [v.name for v in scal.floats("xyz")] == ["x", "y", "z"]
+    assert [v.name for v in scal.ints(["one", "two"])] == ["one", "two"]
+    assert scal.floats("x").name == "x"
+
+
+def test_a_constant_with_a_name_and_a_dtype():
+    c = scal.constant(2, name="two", dtype="float32")
+    assert (c.name, c.dtype, c.data) == ("two", "float32", 2)
+
+
 def test_a_composite_holds_scalar_ops_only():
     t = theano.tensor.dscalar()
     x = scal.float64()

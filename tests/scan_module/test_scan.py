@@ -204,6 +204,18 @@ def test_random_variables_of_the_step_are_drawn_anew_at_each_step(mode):
     assert np.array_equal(g(np.zeros(3)), g(np.zeros(3)))
 
 
+@MODES
+def test_a_loop_may_have_a_random_state_only(mode):
+    n = T.iscalar("n")
+    _, updates = theano.scan(lambda: T.shared_randomstreams.RandomStreams(123).uniform(), n_steps=n)
+    ((state, _),) = updates.items()
+    f = theano.function([n], [], updates=updates, mode=mode, no_default_updates=True)
+    expected = state.get_value(borrow=False)
+    f(3)
+    expected.uniform(size=3)
+    assert state.get_value().uniform() == expected.uniform()
+
+
 def test_a_random_variable_among_the_arguments_is_drawn_once():
     streams = T.shared_randomstreams.RandomStreams(5)
     d = streams.uniform(size=(1,))

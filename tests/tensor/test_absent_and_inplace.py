@@ -62,6 +62,13 @@ def test_a_mutable_argument_is_overwritten(name, value, mode):
     np.testing.assert_allclose(argument, expected)
 
 
+def test_an_operation_that_overwrites_is_shown_by_its_name():
+    x, y = T.dvectors("x", "y")
+    assert [str(op) for op in (inplace.abs__inplace, inplace.add_inplace)] == ["abs__inplace", "add_inplace"]
+    assert theano.pprint(inplace.add_inplace(x, y)) == "(x += y)"
+    assert "add_inplace [id A]" in theano.printing.debugprint(inplace.add_inplace(x, y), file="str")
+
+
 def test_a_failing_function_puts_back_the_state_of_a_generator_that_it_advances_in_place():
     state, z = random_state_type(), T.dvector("z")
     new, sample = RandomFunction("uniform", T.dvector)(state, (4,), 0.0, 1.0)

@@ -14,6 +14,7 @@ from theano.gof.memo import Bounded
 from theano.gof.utils import MethodNotDefined
 from theano.scalar.convert import as_scalar
 from theano.scalar.op import ScalarOp, zeros_for
+from theano.scalar.output_types import specific_out
 from theano.scalar.type import Scalar, ScalarConstant, discrete_types, get_scalar_type
 
 _LONGEST_TEXT = 4000
@@ -269,8 +270,17 @@ class Composite(ScalarOp):
         return Composite(inputs, outputs)
 
     def clone_float32(self) -> Composite:
-        """Return the op with float32 in place of each float16."""
-        return self.with_types([get_scalar_type("float32") if t.dtype == "float16" else t for t in self.inputs_type])
+        """Return the op with float32 in place of each float16, constants and casts included."""
+        made = _Assembly()
+        inputs = [_wide(t)() for t in self.inputs_type]
+        image: dict[Variable, Variable] = dict(zip(self.inputs, inputs))
+        for node in self.nodes:
+            for v in node.inputs:
+                if v not in image and v.type.dtype == "float16":
+                    image[v] = ScalarConstant(_wide(v.type), v.data)  # type: ignore[attr-defined]
+            args = [made.image(v, image) for v in node.inputs]
+            image.update(zip(node.outputs, made.apply(_without_float16(node, args), args)))
+        return Composite(inputs, [made.image(v, image) for v in self.outputs])
 
     def clone(self) -> Composite:
         """Return an equal op with variables of its own."""
@@ -401,6 +411,21 @@ class Composite(ScalarOp):
             for slot, term in zip(step.inputs, step.op.L_op([values[i] for i in step.inputs], outs, seeds)):
                 accumulate(slot, term)
         return [gradients[i] if i in gradients else zeros_for([x])[0] for i, x in enumerate(inputs)]
+
+
+def _wide(dtype: Scalar) -> Scalar:
+    return get_scalar_type("float32") if dtype.dtype == "float16" else dtype
+
+
+def _without_float16(node: Apply, args: list[Variable]) -> Any:
+    """The operation of `node` such that no result for `args` is a float16."""
+    op = node.op
+    if hasattr(op, "clone_float32"):
+        op = op.clone_float32()
+    if any(t.dtype == "float16" for t in op.output_types([a.type for a in args])):
+        # The op says of itself that it gives float16, whatever it is given.
+        op = op.__class__(specific_out(*(_wide(o.type) for o in node.outputs)), name=getattr(op, "name", None))
+    return op
 
 
 # Operation and types -> whether it has C code for them.

@@ -129,7 +129,7 @@ def convert(x: Any, dtype: str | None = None) -> np.ndarray:
     return array
 
 
-def constant(x: Any) -> ScalarConstant:
+def constant(x: Any, name: str | None = None, dtype: str | None = None) -> ScalarConstant:
     """Return a number as a scalar constant.
 
     Parameters
@@ -137,16 +137,20 @@ def constant(x: Any) -> ScalarConstant:
     x
         Python number, NumPy scalar or 0-d array. A Python number gets the dtype of the casting policy: under
         the default one an int the narrowest that holds it, a float one that holds it exactly or floatX.
+    name
+        Name of the constant.
+    dtype
+        Wanted dtype.
 
     Raises
     ------
     TypeError
         If `x` is not one number.
     """
-    array = convert(x)
+    array = convert(x, dtype)
     if array.ndim:
         raise TypeError("Not a number but an array", x)
-    return ScalarConstant(get_scalar_type(array.dtype.name), array[()])
+    return ScalarConstant(get_scalar_type(array.dtype.name), array[()], name)
 
 
 #: ``number_of(variable)``: the number that a variable of another Type is, or None; tensors fill it.

@@ -453,14 +453,17 @@ discrete_dtypes = tuple(t.dtype for t in discrete_types)
 
 
 class _multi:
-    """Makes several variables at once, of one type or of the types given."""
+    """Makes several variables at once, of one type or of the types given.
+
+    Of one type, one argument may hold the names: ``floats("xyz")`` makes `x`, `y` and `z`, as ``floats("x", "y", "z")``.
+    """
 
     def __init__(self, *types: Scalar) -> None:
         self.types = types
 
-    def __call__(self, *names: str) -> Any:
+    def __call__(self, *names: Any) -> Any:
         if len(self.types) == 1:
-            variables = tuple(self.types[0](name) for name in names)
+            variables = tuple(self.types[0](name) for name in (names[0] if len(names) == 1 else names))
         else:
             if len(self.types) != len(names):
                 raise TypeError(f"{len(self.types)} names expected, got {len(names)}")

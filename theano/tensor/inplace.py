@@ -17,7 +17,7 @@ from theano.tensor.shaping import transpose
 def inplace_elementwise(scalar_op: Any, name: str) -> Elemwise:
     """Return the operation of `scalar_op` on tensors that overwrites its first input."""
     transferred = scalar_op.__class__(scal.transfer_type(0), name=getattr(scalar_op, "name", None))
-    op = Elemwise(transferred, {0: 0}, name=f"Elemwise{{{name},inplace}}")
+    op = Elemwise(transferred, {0: 0}, name=name)
     op.__doc__ = f"Compute ``{name}`` elementwise over the storage of the first argument."
     op.__module__ = __name__
     pprint.assign(op, printing.FunctionPrinter(name + "="))

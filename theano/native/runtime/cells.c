@@ -33,8 +33,8 @@ void thn_free(void *p)
 void *thn_scratch(ThnFrame *f, const ThnInstr *ins, size_t n)
 {
     ThnScratch *s = &f->scratch[ins->index];
-    if (s->size < n) {
-        void *p = realloc(s->ptr, n);
+    if (!s->ptr || s->size < n) {
+        void *p = realloc(s->ptr, n ? n : 1);
         if (!p) {
             thn_error(f, PyExc_MemoryError, "out of memory for the plan of an instruction");
             return NULL;
