@@ -6,7 +6,7 @@ from vm_tools import runtime
 
 import theano
 import theano.tensor as tt
-from theano import sparse
+from theano import sparse, typed_list
 from theano.compile.ops import as_op
 from theano.ifelse import ifelse
 from theano.native import instructions as vm
@@ -71,6 +71,14 @@ def image(new):
 
 def sparse_matrix(new):
     return sparse.CSR(new[:3], [0, 2, 1], [0, 1, 2, 3], (3, 3))
+
+
+def parts(new):
+    return typed_list.make_list([new[:3], new[1:4]])
+
+
+def at(new):
+    return tt.cast(new[0] % 2, "int64")
 
 
 MATRIX = np.arange(6.0).reshape(3, 2)
@@ -154,6 +162,17 @@ USES = {
     "sparse_dot": lambda new: sparse.dot(sparse_matrix(new), MATRIX),
     "sparse_dot_at": lambda new: sparse.sampling_dot(MATRIX, MATRIX, sparse_matrix(new)),
     "sparse_values_at": lambda new: sparse_matrix(new) * tt.outer(new[:3], new[:3]),
+    "list_item": lambda new: parts(new)[at(new)],
+    "list_slice": lambda new: parts(new)[at(new) :],
+    "list_length": lambda new: typed_list.length(parts(new)),
+    "list_count": lambda new: parts(new).count(new[:3]),
+    "list_find": lambda new: parts(new).ind(new[1:4]),
+    "list_append": lambda new: parts(new).append(new[:3]),
+    "list_insert": lambda new: parts(new).insert(at(new), new[:3]),
+    "list_extend": lambda new: parts(new).extend(parts(new)),
+    "list_remove": lambda new: parts(new).remove(new[1:4]),
+    "list_reverse": lambda new: parts(new).reverse(),
+    "make_list": lambda new: parts(new),
     "cholesky": lambda new: tt.slinalg.cholesky(square(new)),
     "solve": lambda new: tt.slinalg.solve(square(new), new[:2]),
     "inverse": lambda new: tt.nlinalg.matrix_inverse(square(new)),

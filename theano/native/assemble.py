@@ -250,7 +250,8 @@ class Lowered:
         for variable in state:
             if not is_tensor_like(variable.type) and not can_be_restored(variable):
                 cell, made = builder.cell(variable), builder.new_cell(("object",))
-                copies.append(Instr(vm.Deepcopy(), (cell,), (made,), None))
+                keep = vm.ListSlice(False, False, False) if self._keeps_elements(fgraph, variable) else vm.Deepcopy()
+                copies.append(Instr(keep, (cell,), (made,), None))
                 copy_of[cell] = made
                 builder.replace(variable, made)
         for position, instr in enumerate(builder.instrs):
@@ -260,6 +261,20 @@ class Lowered:
         builder.replace_instrs({place: [*copies, builder.instrs[place]]})
         guard_state(builder, arrays)
         self._tail_start = None
+
+    def _keeps_elements(self, fgraph: Any, variable: Variable) -> bool:
+        """Whether of the value of a variable only the list itself is changed, nothing that is in it."""
+        root_of = self.schedule.root_of
+        for node in fgraph.apply_nodes:
+            for position in {p for positions in (getattr(node.op, "destroy_map", None) or {}).values() for p in positions}:
+                changer, changed = node, node.inputs[position]
+                if root_of.get(changed, changed) is not root_of.get(variable, variable):
+                    continue
+                while changer is not None and getattr(changer.op, "keeps_elements", False) and changed is not variable:
+                    changer, changed = changed.owner, changed.owner.inputs[0] if changed.owner else None
+                if changer is None or not getattr(changer.op, "keeps_elements", False):
+                    return False
+        return True
 
     def tail_is_preparable(self) -> bool:
         """Whether all of the tail can be checked before any of it runs."""

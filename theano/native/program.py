@@ -387,6 +387,7 @@ _FAMILIES = {
     "theano.tensor.signal.pool": "theano.native.lowering.pooling",
     "theano.sparse": "theano.native.lowering.sparse",
     "theano.scan_module": "theano.native.lowering.scan",
+    "theano.typed_list": "theano.native.lowering.lists",
 }
 
 

@@ -164,6 +164,8 @@ class _ChangingOp(_ListOp):
     """
 
     __props__ = ("inplace",)
+    #: The elements of the first input stay as they are.
+    keeps_elements = True
 
     def __init__(self, inplace: bool = False):
         self.inplace = inplace

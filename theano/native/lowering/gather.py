@@ -9,7 +9,7 @@ from theano.gof.graph import Apply, Constant
 from theano.native import instructions as vm
 from theano.native.lowering.loops import lower_elemwise
 from theano.native.lowering.subtensor import require_value_kind
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
+from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers
 from theano.tensor.basic import ExtractDiag, Nonzero
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.extra_ops import CumOp, DiffOp
@@ -108,14 +108,17 @@ class _ArrayIndex:
         return view
 
 
-_READS_BOUNDS = (AdvancedSubtensor, AdvancedIncSubtensor, AdvancedBooleanSubtensor, AdvancedBooleanIncSubtensor)
+#: Ops whose lowerings read the bounds of slices themselves.
+reads_bounds: set[type] = {AdvancedSubtensor, AdvancedIncSubtensor, AdvancedBooleanSubtensor, AdvancedBooleanIncSubtensor}
 
 
 @lowers(MakeSlice)
 def lower_make_slice(builder: ProgramBuilder, node: Apply) -> None:
-    """Nothing: indexing by arrays reads the bounds themselves. One that runs in Python makes the slice before."""
+    """Nothing: indexing by arrays reads the bounds itself. One that runs in Python makes the slice before."""
     users = [user for user, _ in node.outputs[0].clients]
-    if not users or not all(isinstance(user, Apply) and isinstance(user.op, _READS_BOUNDS) for user in users):
+    # The lowering that is found may belong to a family that is imported, and adds to `reads_bounds`, only now.
+    read = [isinstance(user, Apply) and find_lowering(user.op) and isinstance(user.op, tuple(reads_bounds)) for user in users]
+    if not read or not all(read):
         raise CannotLower("a slice that is a value")
 
 

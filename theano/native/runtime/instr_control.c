@@ -249,13 +249,16 @@ static int call_execute(ThnFrame *f, const ThnInstr *ins)
     return r;
 }
 
-/* ---- copies of object cells go through the copy module, but for lists of plain arrays: typed lists */
+/* ---- copies of object cells go through the copy module, but for typed lists: lists of plain arrays, or of such lists */
 
-static int holds_plain_arrays(PyObject *list)
+#define MOST_LISTS 16 /* one within the other; a list may be its own element */
+
+static int holds_plain_arrays(PyObject *list, int most)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
         PyObject *v = PyList_GET_ITEM(list, i);
-        if (!PyArray_CheckExact(v) || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)v))) {
+        if (PyList_CheckExact(v) ? most == 0 || !holds_plain_arrays(v, most - 1)
+                                 : !PyArray_CheckExact(v) || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)v))) {
             return 0;
         }
     }
@@ -267,7 +270,8 @@ static PyObject *copy_of_arrays(PyObject *list)
     Py_ssize_t n = PyList_GET_SIZE(list);
     PyObject *copies = PyList_New(n);
     for (Py_ssize_t i = 0; copies && i < n; i++) {
-        PyObject *copied = PyArray_NewCopy((PyArrayObject *)PyList_GET_ITEM(list, i), NPY_KEEPORDER);
+        PyObject *v = PyList_GET_ITEM(list, i);
+        PyObject *copied = PyList_CheckExact(v) ? copy_of_arrays(v) : PyArray_NewCopy((PyArrayObject *)v, NPY_KEEPORDER);
         if (copied) {
             PyList_SET_ITEM(copies, i, copied);
         } else {
@@ -280,7 +284,7 @@ static PyObject *copy_of_arrays(PyObject *list)
 static int object_copy_execute(ThnFrame *f, const ThnInstr *ins, const char *how)
 {
     PyObject *value = THN_IN(f, ins, 0)->obj;
-    if (value && PyList_CheckExact(value) && !strcmp(how, "deepcopy") && holds_plain_arrays(value)) {
+    if (value && PyList_CheckExact(value) && !strcmp(how, "deepcopy") && holds_plain_arrays(value, MOST_LISTS)) {
         PyObject *copies = copy_of_arrays(value);
         if (!copies) {
             return -1;

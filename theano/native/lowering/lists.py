@@ -1,0 +1,68 @@
+"""Typed lists of arrays, or of such lists. Lists of other objects run in Python, but for their lengths, elements and order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano.gof.graph import Apply, Constant, Variable
+from theano.native import instructions as vm
+from theano.native.lowering.gather import reads_bounds
+from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
+from theano.tensor.type_other import MakeSlice, NoneConst, SliceType
+from theano.typed_list.basic import Append, Count, Extend, GetItem, Index, Insert, Length, MakeList, Remove, Reverse
+from theano.typed_list.type import TypedListType
+
+
+def _holds_arrays(type_: Any) -> bool:
+    """Whether the values of a Type are arrays, or lists of lists ... of arrays."""
+    while isinstance(type_, TypedListType):
+        type_ = type_.ttype
+    return is_tensor_like(type_)
+
+
+def _emit_for_arrays(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
+    """Append the instruction where it can copy and compare the elements."""
+    if not _holds_arrays(node.inputs[0].type):
+        raise CannotLower("a list of other objects")
+    builder.emit_for(node, instruction)
+
+
+lowers_to({Length: lambda op: vm.ListLength(), Reverse: lambda op: vm.ListReverse(not op.inplace)})
+lowers_to(
+    {
+        Append: lambda op: vm.ListAppend(not op.inplace),
+        Extend: lambda op: vm.ListExtend(not op.inplace),
+        Insert: lambda op: vm.ListInsert(not op.inplace),
+        Remove: lambda op: vm.ListRemove(not op.inplace),
+        Index: lambda op: vm.ListFind(),
+        Count: lambda op: vm.ListCount(),
+        MakeList: lambda op: vm.MakeList(),
+    },
+    emit=_emit_for_arrays,
+)
+
+
+reads_bounds.add(GetItem)
+
+
+@lowers(GetItem)
+def lower_item(builder: ProgramBuilder, node: Apply) -> None:
+    x, index = node.inputs
+    if not isinstance(index.type, SliceType):
+        builder.emit_for(node, vm.ListItem())
+        return
+    parts = _slice_parts(builder, index)
+    slicing = vm.ListSlice(*(part is not None for part in parts))
+    builder.emit(slicing, [builder.cell(x), *(part for part in parts if part is not None)], [builder.cell(node.outputs[0])])
+
+
+def _slice_parts(builder: ProgramBuilder, index: Variable) -> list[int | None]:
+    """The cells of a slice's start, stop and step."""
+    if isinstance(index, Constant):
+        parts = (index.data.start, index.data.stop, index.data.step)
+        return [None if part is None else builder.constant(np.asarray(part, dtype="int64")) for part in parts]
+    if index.owner is not None and isinstance(index.owner.op, MakeSlice):
+        return [None if part.type == NoneConst.type else builder.cell(part) for part in index.owner.inputs]
+    raise CannotLower("a slice that is not made here")

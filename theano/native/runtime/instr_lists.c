@@ -1,0 +1,375 @@
+/* Instructions: typed lists. A list is a Python list in an object cell; its elements are arrays, or such lists again. A list owns
+ * what was put into it: elements are copied on their way in, and seen on their way out. */
+#include "vm.h"
+#include "copy.h"
+#include "pool.h"
+
+#define LONG_BYTES (1 << 18) /* from which on elements are copied and compared without the GIL */
+
+static PyObject *list_in(ThnFrame *f, const ThnInstr *ins, int k)
+{
+    PyObject *x = THN_IN(f, ins, k)->obj;
+    if (!x || !PyList_Check(x)) {
+        PyErr_Format(PyExc_TypeError, "expected a list, got %s", x ? Py_TYPE(x)->tp_name : "None");
+        return NULL;
+    }
+    return x;
+}
+
+/* The list that an instruction changes: its first input, or a new list of the same elements. A new reference. */
+static PyObject *list_to_change(ThnFrame *f, const ThnInstr *ins, int keep)
+{
+    PyObject *x = list_in(f, ins, 0);
+    return x && keep ? PyList_GetSlice(x, 0, PyList_GET_SIZE(x)) : Py_XNewRef(x);
+}
+
+static int position_in(ThnFrame *f, const ThnInstr *ins, int k, Py_ssize_t *at)
+{
+    const ThnCell *c = THN_IN(f, ins, k);
+    *at = (Py_ssize_t)thn_scalar_int(c);
+    if (*at < 0 && PyTypeNum_ISUNSIGNED(c->typenum)) {
+        return thn_error(f, PyExc_IndexError, "%llu is no position in a list", (unsigned long long)*at);
+    }
+    return 0;
+}
+
+/* ---- elements on their way in */
+
+static PyObject *copy_of(PyObject *v)
+{
+    if (PyArray_Check(v)) {
+        return PyArray_NewCopy((PyArrayObject *)v, NPY_CORDER);
+    }
+    if (!PyList_Check(v)) {
+        PyErr_Format(PyExc_TypeError, "an element of a list must be an array or a list, got %s", Py_TYPE(v)->tp_name);
+        return NULL;
+    }
+    if (Py_EnterRecursiveCall(" while a list is copied")) {
+        return NULL;
+    }
+    PyObject *copies = PyList_New(0);
+    for (Py_ssize_t i = 0; copies && i < PyList_GET_SIZE(v); i++) {
+        PyObject *copied = copy_of(PyList_GET_ITEM(v, i));
+        if (!copied || PyList_Append(copies, copied) < 0) {
+            Py_CLEAR(copies);
+        }
+        Py_XDECREF(copied);
+    }
+    Py_LeaveRecursiveCall();
+    return copies;
+}
+
+/* Whether nobody sees the memory of input k after the instruction, so that a list may take it over. */
+static int may_take(const ThnInstr *ins, int k, const ThnCell *c, size_t bytes)
+{
+    if (c->ndim == 0 || !thn_cell_exclusive(c) || c->data != c->buf->data || !thn_is_c_contiguous(c)
+        || thn_pool_capacity(c->data) / 2 > bytes) {
+        return 0;
+    }
+    for (int i = 0; i < ins->nfree; i++) {
+        if (ins->frees[i] == ins->ins[k]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The value of input k for a list to own; a new reference. */
+static PyObject *element_in(ThnFrame *f, const ThnInstr *ins, int k)
+{
+    ThnCell *c = THN_IN(f, ins, k);
+    if (c->kind == THN_KIND_OBJECT) {
+        return copy_of(c->obj ? c->obj : Py_None);
+    }
+    const size_t bytes = (size_t)thn_size(c) * (size_t)c->itemsize;
+    if (may_take(ins, k, c, bytes)) {
+        return thn_box(f, c);
+    }
+    PyObject *a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(c->typenum), c->ndim, c->dims, NULL, NULL, 0, NULL);
+    if (!a) {
+        return NULL;
+    }
+    char *data = PyArray_BYTES((PyArrayObject *)a);
+    const npy_intp *strides = PyArray_STRIDES((PyArrayObject *)a);
+    if (bytes > LONG_BYTES) {
+        Py_BEGIN_ALLOW_THREADS
+        thn_copy_strided(c->ndim, c->dims, data, strides, c->data, c->strides, c->itemsize);
+        Py_END_ALLOW_THREADS
+    } else {
+        thn_copy_strided(c->ndim, c->dims, data, strides, c->data, c->strides, c->itemsize);
+    }
+    return a;
+}
+
+/* ---- equal elements */
+
+typedef struct { float re, im; } Complex64;
+typedef struct { double re, im; } Complex128;
+
+#define COMPARE(T, SAME)                                  \
+    for (npy_intp i = 0; i < n; i++) {                    \
+        const T x = ((const T *)a)[i], y = ((const T *)b)[i]; \
+        if (!(SAME)) {                                    \
+            return 0;                                     \
+        }                                                 \
+    }                                                     \
+    return 1;
+#define IS_NAN_HALF(v) ((v & 0x7fff) > 0x7c00)
+
+/* NaN is equal to NaN. */
+static int same_elements(int typenum, const char *a, const char *b, npy_intp n, size_t bytes)
+{
+    switch (typenum) {
+    case NPY_HALF: COMPARE(uint16_t, x == y ? 1 : IS_NAN_HALF(x) ? IS_NAN_HALF(y) : ((x | y) & 0x7fff) == 0)
+    case NPY_FLOAT: COMPARE(float, x == y || (x != x && y != y))
+    case NPY_DOUBLE: COMPARE(double, x == y || (x != x && y != y))
+    case NPY_CFLOAT: COMPARE(Complex64, (x.re == y.re && x.im == y.im)
+                                        || ((x.re != x.re || x.im != x.im) && (y.re != y.re || y.im != y.im)))
+    case NPY_CDOUBLE: COMPARE(Complex128, (x.re == y.re && x.im == y.im)
+                                          || ((x.re != x.re || x.im != x.im) && (y.re != y.re || y.im != y.im)))
+    default: return memcmp(a, b, bytes) == 0;
+    }
+}
+
+static PyArrayObject *dense(PyArrayObject *a)
+{
+    return (PyArrayObject *)PyArray_FromArray(a, NULL, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED);
+}
+
+static int same_arrays(PyArrayObject *a, PyArrayObject *b)
+{
+    if (PyArray_NDIM(a) != PyArray_NDIM(b) || !PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a))
+        || !PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b))) {
+        return 0;
+    }
+    PyArrayObject *x = dense(a), *y = x ? dense(b) : NULL;
+    int r = -1;
+    if (y) {
+        const size_t bytes = (size_t)PyArray_NBYTES(x);
+        if (bytes > LONG_BYTES) {
+            Py_BEGIN_ALLOW_THREADS
+            r = same_elements(PyArray_TYPE(x), PyArray_BYTES(x), PyArray_BYTES(y), PyArray_SIZE(x), bytes);
+            Py_END_ALLOW_THREADS
+        } else {
+            r = same_elements(PyArray_TYPE(x), PyArray_BYTES(x), PyArray_BYTES(y), PyArray_SIZE(x), bytes);
+        }
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    return r;
+}
+
+/* 1, 0, or -1 and an exception. */
+static int same_values(PyObject *a, PyObject *b)
+{
+    if (PyArray_Check(a) && PyArray_Check(b)) {
+        return same_arrays((PyArrayObject *)a, (PyArrayObject *)b);
+    }
+    if (!PyList_Check(a) || !PyList_Check(b) || PyList_GET_SIZE(a) != PyList_GET_SIZE(b)) {
+        return 0;
+    }
+    if (Py_EnterRecursiveCall(" while lists are compared")) {
+        return -1;
+    }
+    int r = 1;
+    for (Py_ssize_t i = 0; r > 0 && i < PyList_GET_SIZE(a) && i < PyList_GET_SIZE(b); i++) {
+        PyObject *x = Py_NewRef(PyList_GET_ITEM(a, i)), *y = Py_NewRef(PyList_GET_ITEM(b, i));
+        r = same_values(x, y);
+        Py_DECREF(x);
+        Py_DECREF(y);
+    }
+    Py_LeaveRecursiveCall();
+    return r;
+}
+
+/* How many elements of the first input equal the second, up to `most` of them; `*at`: where the last of these is. -1: failed. */
+static Py_ssize_t count_same(ThnFrame *f, const ThnInstr *ins, Py_ssize_t most, Py_ssize_t *at)
+{
+    PyObject *x = list_in(f, ins, 0), *element = x ? thn_box(f, THN_IN(f, ins, 1)) : NULL;
+    Py_ssize_t found = element ? 0 : -1;
+    for (Py_ssize_t i = 0; found >= 0 && found < most && i < PyList_GET_SIZE(x); i++) {
+        /* Another thread may change the list while the GIL is released. */
+        PyObject *other = Py_NewRef(PyList_GET_ITEM(x, i));
+        const int same = same_values(other, element);
+        Py_DECREF(other);
+        if (same > 0) {
+            *at = i;
+        }
+        found = same < 0 ? -1 : found + same;
+    }
+    Py_XDECREF(element);
+    return found;
+}
+
+/* ---- the instructions */
+
+static int list_item_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *x = list_in(f, ins, 0);
+    Py_ssize_t at;
+    if (!x || position_in(f, ins, 1, &at) < 0) {
+        return -1;
+    }
+    const Py_ssize_t n = PyList_GET_SIZE(x);
+    if (at < -n || at >= n) {
+        return thn_error(f, PyExc_IndexError, "list index out of range: %zd of a list of length %zd", at, n);
+    }
+    PyObject *item = Py_NewRef(PyList_GET_ITEM(x, at < 0 ? at + n : at));
+    const int r = thn_unbox(f, THN_OUT(f, ins, 0), item);
+    Py_DECREF(item);
+    return r;
+}
+
+static int list_slice_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_list_slice_params *given = ins->data;
+    const int is_given[3] = {given->start, given->stop, given->step};
+    PyObject *x = list_in(f, ins, 0), *parts[3] = {NULL}, *slice = NULL, *part = NULL;
+    int k = 1, r = x ? 0 : -1;
+    for (int i = 0; i < 3 && r == 0; i++) {
+        Py_ssize_t at;
+        if (is_given[i]) {
+            r = position_in(f, ins, k++, &at);
+            parts[i] = r == 0 ? PyLong_FromSsize_t(at) : NULL;
+            r = parts[i] ? 0 : -1;
+        }
+    }
+    if (r == 0 && (slice = PySlice_New(parts[0], parts[1], parts[2])) && (part = PyObject_GetItem(x, slice))) {
+        thn_set_object(THN_OUT(f, ins, 0), part);
+    }
+    r = part ? 0 : -1;
+    Py_XDECREF(part);
+    Py_XDECREF(slice);
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(parts[i]);
+    }
+    return r;
+}
+
+static int number_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *out = THN_OUT(f, ins, 0);
+    return thn_out_alloc(f, out, out->dims);
+}
+
+static int list_length_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *x = list_in(f, ins, 0);
+    if (!x || number_prepare(f, ins) < 0) {
+        return -1;
+    }
+    *(int64_t *)THN_OUT(f, ins, 0)->data = PyList_GET_SIZE(x);
+    return 0;
+}
+
+static int list_count_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Py_ssize_t at;
+    const Py_ssize_t n = count_same(f, ins, PY_SSIZE_T_MAX, &at);
+    *(int64_t *)THN_OUT(f, ins, 0)->data = n;
+    return n < 0 ? -1 : 0;
+}
+
+static int missing(ThnFrame *f, const ThnInstr *ins, const char *text)
+{
+    PyObject *element = thn_box(f, THN_IN(f, ins, 1));
+    if (element) {
+        PyErr_Format(PyExc_ValueError, text, element);
+        Py_DECREF(element);
+    }
+    return -1;
+}
+
+static int list_find_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Py_ssize_t at = 0;
+    const Py_ssize_t n = count_same(f, ins, 1, &at);
+    *(int64_t *)THN_OUT(f, ins, 0)->data = at;
+    return n > 0 ? 0 : n < 0 ? -1 : missing(f, ins, "the element is not in the list: %R");
+}
+
+/* The output of an instruction that has changed `x` (taken), or failed to. */
+static int changed(ThnFrame *f, const ThnInstr *ins, PyObject *x, int r)
+{
+    if (r == 0) {
+        thn_set_object(THN_OUT(f, ins, 0), x);
+    }
+    Py_XDECREF(x);
+    return r;
+}
+
+static int list_append_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *x = list_to_change(f, ins, ((const thn_list_append_params *)ins->data)->keep);
+    PyObject *element = x ? element_in(f, ins, 1) : NULL;
+    const int r = element ? PyList_Append(x, element) : -1;
+    Py_XDECREF(element);
+    return changed(f, ins, x, r);
+}
+
+static int list_insert_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    Py_ssize_t at;
+    PyObject *x = list_to_change(f, ins, ((const thn_list_insert_params *)ins->data)->keep);
+    PyObject *element = x && position_in(f, ins, 1, &at) == 0 ? element_in(f, ins, 2) : NULL;
+    const int r = element ? PyList_Insert(x, at, element) : -1;
+    Py_XDECREF(element);
+    return changed(f, ins, x, r);
+}
+
+static int list_extend_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *x = list_to_change(f, ins, ((const thn_list_extend_params *)ins->data)->keep);
+    PyObject *other = x ? list_in(f, ins, 1) : NULL, *elements = other ? copy_of(other) : NULL;
+    const int r = elements ? PyList_SetSlice(x, PyList_GET_SIZE(x), PyList_GET_SIZE(x), elements) : -1;
+    Py_XDECREF(elements);
+    return changed(f, ins, x, r);
+}
+
+static int nothing_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    (void)f;
+    (void)ins;
+    return 0;
+}
+
+static int list_remove_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Py_ssize_t at = 0;
+    const Py_ssize_t n = count_same(f, ins, 1, &at);
+    if (n <= 0) {
+        return n < 0 ? -1 : missing(f, ins, "the element to be removed is not in the list: %R");
+    }
+    PyObject *x = list_to_change(f, ins, ((const thn_list_remove_params *)ins->data)->keep);
+    return changed(f, ins, x, x ? PyList_SetSlice(x, at, at + 1, NULL) : -1);
+}
+
+static int list_reverse_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *x = list_to_change(f, ins, ((const thn_list_reverse_params *)ins->data)->keep);
+    return changed(f, ins, x, x ? PyList_Reverse(x) : -1);
+}
+
+static int make_list_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *x = PyList_New(0);
+    int r = x ? 0 : -1;
+    for (int k = 0; k < ins->nin && r == 0; k++) {
+        PyObject *element = element_in(f, ins, k);
+        r = element ? PyList_Append(x, element) : -1;
+        Py_XDECREF(element);
+    }
+    return changed(f, ins, x, r);
+}
+
+THN_INSTRUCTION(list_item, NULL, list_item_prepare, NULL)
+THN_INSTRUCTION(list_slice, NULL, list_slice_prepare, NULL)
+THN_INSTRUCTION(list_length, NULL, list_length_prepare, NULL)
+THN_INSTRUCTION(list_count, NULL, number_prepare, list_count_execute)
+THN_INSTRUCTION(list_find, NULL, number_prepare, list_find_execute)
+THN_INSTRUCTION(list_append, NULL, list_append_prepare, NULL)
+THN_INSTRUCTION(list_insert, NULL, list_insert_prepare, NULL)
+THN_INSTRUCTION(list_extend, NULL, list_extend_prepare, NULL)
+THN_INSTRUCTION(list_remove, NULL, nothing_prepare, list_remove_execute)
+THN_INSTRUCTION(list_reverse, NULL, list_reverse_prepare, NULL)
+THN_INSTRUCTION(make_list, NULL, make_list_prepare, NULL)
