@@ -77,7 +77,6 @@ def test_elements_of_a_dense_product_are_computed_at_their_places(x, m):
     (lambda x, m: sparse.add_s_s_data(x, x), sparse.AddSSData), (lambda x, m: sparse.sp_sum(x), sparse.SpSum),
     (lambda x, m: sparse.structured_dot(x, m.T), sparse.StructuredDot),
     (lambda x, m: sparse.sampling_dot(m, tt.dot(m.T, m), x), sparse.SamplingDot),
-    (lambda x, m: sparse.sp_sum(x, 0), sparse.SpSum), (lambda x, m: sparse.sp_sum(x, 1), sparse.SpSum),
 ])  # fmt: skip
 def test_operations_on_values_are_rewritten(make, gone, x, m):
     output = make(x, m)

@@ -204,6 +204,9 @@ class Lowered:
         if tail:
             self._tail_start = len(builder.instrs)
             self._lower(schedule.tail)
+        if builder.optional:
+            moved = builder.leave_out(map(builder.cell, fgraph.outputs))
+            self._tail_start = None if self._tail_start is None else moved[self._tail_start]
         if fuse:
             self._tail_start = fuse_indexing(builder, set(map(builder.cell, fgraph.outputs)), self._tail_start)
 

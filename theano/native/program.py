@@ -112,6 +112,10 @@ class ProgramBuilder:
         Whether one kernel may do the work of several nodes.
     end
         Where the instructions begin that run only after a failure; None: there are none.
+    parts
+        For a variable that is no array the cells that it consists of, where they are known.
+    optional
+        Cells whose instruction is left out where nobody reads them.
     """
 
     def __init__(self, parent: ProgramBuilder | None = None, fuse: bool = True) -> None:
@@ -124,6 +128,8 @@ class ProgramBuilder:
         self.node: Apply | None = None
         self.fuse = fuse
         self.end: int | None = None
+        self.parts: dict[Variable, Any] = {}
+        self.optional: set[int] = set()
 
     def cell(self, variable: Variable) -> int:
         """The cell of a variable; constants bring their value along."""
@@ -217,6 +223,24 @@ class ProgramBuilder:
         moved.append(len(instrs))
         self.instrs[:] = [i._replace(op=i.op.aimed(moved[i.op.target])) if i.op.jumps else i for i in instrs]
         return moved
+
+    def leave_out(self, outputs: Iterable[int]) -> list[int]:
+        """Leave out the instructions of optional cells that neither others read nor are among `outputs`.
+
+        Returns
+        -------
+        list of int
+            See `replace_instrs`.
+        """
+        read = set(outputs)
+        gone: dict[int, list[Instr]] = {}
+        for position in range(len(self.instrs) - 1, -1, -1):
+            instr = self.instrs[position]
+            if instr.outs and self.optional.issuperset(instr.outs) and read.isdisjoint(instr.outs):
+                gone[position] = []
+            else:
+                read.update(instr.ins)
+        return self.replace_instrs(gone)
 
     def load_kernels(self) -> list[Any]:
         """Compile, or take from the cache, all kernels; they are in the order of `self.kernels`."""

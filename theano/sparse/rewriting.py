@@ -6,11 +6,12 @@ once, and puts the results into the same places at its end; products take places
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from theano.gof.opt import copy_stack_trace, local_optimizer
-from theano.sparse.conversion import Cast
-from theano.sparse.elementwise import AddSSData, ColScaleCSC, MulSD, MulSV, Neg, RowScaleCSC, SpSum, StructuredAddSV
+from theano.sparse.conversion import Cast, ConstructSparseFromList
+from theano.sparse.elementwise import AddSD, AddSSData, ColScaleCSC, MulSD, MulSV, Neg, RowScaleCSC, SpSum, StructuredAddSV
 from theano.sparse.products import (
     Dot,
     DotAt,
@@ -22,7 +23,9 @@ from theano.sparse.products import (
     dot_with_values,
 )
 from theano.sparse.structure import (
+    CSM,
     CSMGrad,
+    CSMProperties,
     StoredValues,
     Transpose,
     ValuesAt,
@@ -32,12 +35,13 @@ from theano.sparse.structure import (
     values_at,
     with_values,
 )
-from theano.sparse.type import float_dtypes
 from theano.sparse.variable import is_sparse_variable
-from theano.tensor.basic import alloc, cast, constant
+from theano.tensor.basic import cast
 from theano.tensor.products import Dot as TensorDot
 from theano.tensor.reduction import sum as tensor_sum
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
+from theano.tensor.shaping import patternbroadcast
+from theano.tensor.subtensor import inc_subtensor
 
 
 def _made_by(x: Any, kind: type) -> Any:
@@ -63,7 +67,10 @@ def places_of(x: Any) -> Any:
 @register_specialize
 @local_optimizer([StoredValues])
 def local_stored_values(node: Any) -> Any:
-    """``stored_values(with_values(x, d)) -> d``, ``stored_values(transpose(x)) -> stored_values(x)``"""
+    """``stored_values(with_values(x, d)) -> d``, ``stored_values(transpose(x)) -> stored_values(x)``
+
+    Also those of a matrix made of its arrays or of rows.
+    """
     if not isinstance(node.op, StoredValues):
         return False
     (x,) = node.inputs
@@ -71,6 +78,10 @@ def local_stored_values(node: Any) -> Any:
         return _replacement(node, made.inputs[1])
     if (made := _made_by(x, Transpose)) is not None:
         return _replacement(node, stored_values(made.inputs[0]))
+    if (made := _made_by(x, ConstructSparseFromList)) is not None:
+        return _replacement(node, made.inputs[1].T.flatten())
+    if (made := _made_by(x, CSM)) is not None and made.op.kmap is None:
+        return _replacement(node, patternbroadcast(made.inputs[0], (False,)))
     return False
 
 
@@ -163,24 +174,24 @@ def local_mul_s_d(node: Any) -> Any:
     return _replacement(node, with_values(x, cast(stored_values(x) * factor, node.outputs[0].dtype)))
 
 
+def _with_row(node: Any, combine: Any) -> Any:
+    """The values of a matrix combined with the element of a vector for each column."""
+    x, y = node.inputs
+    return _replacement(node, with_values(x, combine(stored_values(x), values_at(x, y.dimshuffle("x", 0)))))
+
+
 @register_specialize
 @local_optimizer([MulSV])
 def local_mul_s_v(node: Any) -> Any:
     """``mul_s_v(x, y) -> with_values(x, stored_values(x) * values_at(x, y as a row))``"""
-    if not isinstance(node.op, MulSV):
-        return False
-    x, y = node.inputs
-    return _replacement(node, with_values(x, stored_values(x) * values_at(x, y.dimshuffle("x", 0))))
+    return isinstance(node.op, MulSV) and _with_row(node, operator.mul)
 
 
 @register_specialize
 @local_optimizer([StructuredAddSV])
 def local_structured_add_s_v(node: Any) -> Any:
     """``structured_add_s_v(x, y) -> with_values(x, stored_values(x) + values_at(x, y as a row))``"""
-    if not isinstance(node.op, StructuredAddSV):
-        return False
-    x, y = node.inputs
-    return _replacement(node, with_values(x, stored_values(x) + values_at(x, y.dimshuffle("x", 0))))
+    return isinstance(node.op, StructuredAddSV) and _with_row(node, operator.add)
 
 
 @register_specialize
@@ -235,14 +246,51 @@ def local_dot_with_values(node: Any) -> Any:
 @register_specialize
 @local_optimizer([SpSum])
 def local_sp_sum(node: Any) -> Any:
-    """``sp_sum(x) -> sum(stored_values(x))``, and along an axis the product with a vector of ones; of real floats"""
-    if not isinstance(node.op, SpSum) or node.inputs[0].dtype not in float_dtypes or not _compressed(node.inputs[0]):
+    """``sp_sum(x) -> sum(stored_values(x))`` of all values"""
+    if not isinstance(node.op, SpSum) or node.op.axis is not None or not _compressed(node.inputs[0]):
         return False
     (x,) = node.inputs
-    if node.op.axis is None:
-        return _replacement(node, tensor_sum(stored_values(x), dtype=x.dtype))
-    along = x if node.op.axis == 1 else transpose(x)
-    return _replacement(node, _dot(along, alloc(constant(1, dtype=x.dtype), x.shape[node.op.axis])))
+    return _replacement(node, tensor_sum(stored_values(x), dtype=x.dtype))
+
+
+def _rows_of(x: Any) -> Any:
+    """For a matrix with rows at positions alone, whatever their values: what it has the shape of, rows and positions."""
+    base = places_of(x)
+    if (made := _made_by(base, ConstructSparseFromList)) is None:
+        return None
+    like, rows, positions = made.inputs
+    if x is not base:
+        rows = x.owner.inputs[1].reshape((like.shape[1], positions.shape[0])).T
+    return like, rows, positions
+
+
+@register_specialize
+@local_optimizer([AddSD])
+def local_add_rows(node: Any) -> Any:
+    """``construct_sparse_from_list(y, rows, positions) + y -> inc_subtensor(y[positions], rows)``, of scaled rows too
+
+    A step with the sparse gradient of an embedding so touches the rows that were used alone.
+    """
+    if not isinstance(node.op, AddSD):
+        return False
+    x, y = node.inputs
+    found = _rows_of(x)
+    if found is None or found[0] is not y or y.type != node.outputs[0].type:
+        return False
+    _, rows, positions = found
+    return _replacement(node, inc_subtensor(y[positions], rows))
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([CSMProperties])
+def local_csm_data(node: Any) -> Any:
+    """``csm_data(x) -> stored_values(x)``"""
+    if not isinstance(node.op, CSMProperties) or not node.outputs[0].clients:
+        return False
+    values = stored_values(node.inputs[0])
+    copy_stack_trace(node.outputs[0], values)
+    return [values, *node.outputs[1:]]
 
 
 @register_canonicalize

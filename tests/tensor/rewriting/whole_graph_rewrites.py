@@ -36,6 +36,7 @@ _NORMALIZATION = _tests(
 )
 _BLOCKS = _tests(f"{_NNET}/test_blocksparse.py", "test_overwrites_what_nobody_else_reads")
 _SPARSE = "tests/sparse/test_sparse_rewriting.py"
+_SPARSE_NATIVE = "tests/sparse/test_sparse_native.py"
 _STORED = _tests(_SPARSE, "test_operations_on_values_are_rewritten", "test_a_structured_chain_is_one_kernel_over_the_values")
 _CANCELLING = _tests(_SPARSE, "test_places_and_values_that_cancel")
 _AT_PLACES = _tests(
@@ -139,6 +140,8 @@ WHOLE_GRAPH: dict[str, str | tuple[str, ...]] = {
     "local_ctc_no_grad": _tests(f"{_NNET}/test_ctc.py", "test_what_nobody_reads_is_not_computed"),
     # Sparse matrices.
     "local_addsd_ccode": _SPARSE_BY_NAME,
+    "local_add_rows": _tests(_SPARSE_NATIVE, "TestEmbeddings"),
+    "local_csm_data": _tests(_SPARSE_NATIVE, "test_values_alone_need_no_indices"),
     "local_csm_grad_c": _tests(_SPARSE, "test_a_gradient_through_the_stored_values_keeps_their_places"),
     "local_csm_properties_csm": _CANCELLING,
     "local_dense_from_sparse_sparse_from_dense": _CANCELLING,

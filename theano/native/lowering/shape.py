@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from theano.gof.copying import DeepCopyOp, ViewOp
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
@@ -23,10 +25,18 @@ lowers_to({
 
 
 def _emit_for_tensors(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
-    """Shapes of other Types (sparse matrices) are asked of the value."""
-    if not is_tensor_like(node.inputs[0].type):
+    """Shapes of other Types are asked of the value, but for those of sparse matrices."""
+    if is_tensor_like(node.inputs[0].type):
+        builder.emit_for(node, instruction)
+        return
+    lower = shape_lowerings.get(type(node.inputs[0].type))
+    if lower is None:
         raise CannotLower("the shape of a value that is not an array")
-    builder.emit_for(node, instruction)
+    lower(builder, node, int(node.op.i) if isinstance(node.op, Shape_i) else None)
+
+
+#: For other Types what emits the shape of a value, or its entry along an axis.
+shape_lowerings: dict[type, Callable[[ProgramBuilder, Apply, int | None], None]] = {}
 
 
 lowers_to({

@@ -1,41 +1,275 @@
-"""Sparse matrices: values, places, products, and what is sampled at places. The rest runs in Python, through SciPy."""
+"""Sparse matrices: in a program they are their parts. An object of SciPy is made where something else wants one."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from theano.gof.graph import Apply
+import numpy as np
+
+from theano.gof.graph import Apply, Constant
 from theano.native import instructions as vm
+from theano.native.lowering.shape import shape_lowerings
 from theano.native.program import CannotLower, ProgramBuilder, lowers
+from theano.sparse.conversion import DenseFromSparse, SparseFromDense
+from theano.sparse.elementwise import AddSD, AddSS, MulSS, SpSum
 from theano.sparse.products import Dot, DotAt, DotWithValues
-from theano.sparse.structure import StoredValues, ValuesAt, WithValues, rebuilt
+from theano.sparse.slicing import GetItem2d, GetItemList
+from theano.sparse.structure import CSM, CSMProperties, StoredValues, Transpose, ValuesAt, WithValues, made_of_parts
 from theano.sparse.type import SparseType, float_dtypes
+from theano.tensor.type_other import NoneTypeT
 
 _OBJECT = ("object",)
+_INT64_VECTOR = ("int64", (False,))
 
 
-def _places(builder: ProgramBuilder, x: Any) -> list[int]:
-    """Cells of a matrix's indices, index pointers and shape; each matrix is taken apart once."""
+class Parts(NamedTuple):
+    """The cells that a matrix consists of: contiguous values, objects with the indices and index pointers, and the shape."""
+
+    values: int
+    indices: int
+    indptr: int
+    shape: int
+
+    @property
+    def places(self) -> tuple[int, int, int]:
+        """The cells of indices, index pointers and shape."""
+        return self.indices, self.indptr, self.shape
+
+
+def _require_format(x: Any) -> None:
     if x.type.format not in ("csr", "csc"):
         raise CannotLower("a matrix of another format")
-    cells = [builder.new_cell(_OBJECT), builder.new_cell(_OBJECT), builder.temporary("int64", (False,))]
+
+
+def _places(builder: ProgramBuilder, x: Any) -> tuple[int, int, int]:
+    """Cells of a matrix's indices, index pointers and shape."""
+    _require_format(x)
+    if x in builder.parts:
+        return builder.parts[x].places
+    cells = builder.new_cell(_OBJECT), builder.new_cell(_OBJECT), builder.temporary(*_INT64_VECTOR)
     builder.emit(vm.SparsePlaces(), [builder.cell(x)], cells)
     return cells
+
+
+def _contiguous(builder: ProgramBuilder, cell: int) -> int:
+    made = builder.new_cell(builder.cells[cell])
+    builder.emit(vm.Contiguous(), [cell], [made])
+    return made
+
+
+def _stored(builder: ProgramBuilder, x: Any, dtype: str | None = None) -> int:
+    """The cell of a matrix's stored values, contiguous, in a dtype."""
+    _require_format(x)
+    if x in builder.parts:
+        values = builder.parts[x].values
+    else:
+        taken = builder.temporary(x.type.dtype, (False,))
+        builder.emit(vm.SparseValues(), [builder.cell(x)], [taken])
+        values = _contiguous(builder, taken)
+    return values if dtype is None else _cast(builder, values, x.type.dtype, dtype)
+
+
+def _cast(builder: ProgramBuilder, vector: int, dtype: str, wanted: str) -> int:
+    if dtype == wanted:
+        return vector
+    converted = builder.temporary(wanted, (False,))
+    builder.emit(vm.CastCopy(), [vector], [converted])
+    return converted
+
+
+def _parts(builder: ProgramBuilder, x: Any, dtype: str | None = None) -> Parts:
+    """A matrix's parts, the values in a dtype."""
+    return Parts(_stored(builder, x, dtype), *_places(builder, x))
 
 
 def _is_csc(x: Any) -> bool:
     return bool(x.type.format == "csc")
 
 
+def _new_parts(builder: ProgramBuilder, dtype: str, shape: int | None = None) -> Parts:
+    """Cells for the parts of a matrix to come."""
+    shape = builder.temporary(*_INT64_VECTOR) if shape is None else shape
+    return Parts(builder.temporary(dtype, (False,)), builder.new_cell(_OBJECT), builder.new_cell(_OBJECT), shape)
+
+
+def _give(builder: ProgramBuilder, node: Apply, parts: Parts, *, fresh: bool) -> None:
+    """Let a matrix be of parts, `fresh` if nothing else has its indices.
+
+    The object over them is left out where nobody asks for it.
+    """
+    (out,) = node.outputs
+    builder.parts[out] = parts
+    cell = builder.cell(out)
+    builder.optional.add(cell)
+    builder.emit(vm.Call(made_of_parts(out.type, fresh)), parts, [cell])
+
+
+def _backwards(builder: ProgramBuilder, shape: int) -> int:
+    turned = builder.temporary(*_INT64_VECTOR)
+    builder.emit(vm.Subtensor((("s", None, None, -1),)), [shape], [turned])
+    return _contiguous(builder, turned)
+
+
+def _lengths(builder: ProgramBuilder, shape: int) -> list[int]:
+    """Cells of the entries of a shape."""
+    cells = [builder.temporary("int64", ()) for _ in range(2)]
+    for axis, cell in enumerate(cells):
+        builder.emit(vm.Subtensor((axis,)), [shape], [cell])
+    return cells
+
+
+def _lower_shape(builder: ProgramBuilder, node: Apply, axis: int | None) -> None:
+    shape = _places(builder, node.inputs[0])[2]
+    if axis is None:
+        builder.emit(vm.Copy(), [shape], [builder.cell(node.outputs[0])])
+    else:
+        builder.emit(vm.Subtensor((axis,)), [shape], [builder.cell(node.outputs[0])])
+
+
+shape_lowerings[SparseType] = _lower_shape
+
+
 @lowers(StoredValues)
 def lower_stored_values(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, vm.SparseValues())
+    (x,) = node.inputs
+    if x in builder.parts:
+        builder.emit(vm.View(), [builder.parts[x].values], [builder.cell(node.outputs[0])])
+    else:
+        builder.emit_for(node, vm.SparseValues())
 
 
 @lowers(WithValues)
 def lower_with_values(builder: ProgramBuilder, node: Apply) -> None:
-    """An object of SciPy is made in Python, without a storage for each input."""
-    builder.emit_for(node, vm.Call(rebuilt))
+    x, data = node.inputs
+    places = _places(builder, x)
+    _give(builder, node, Parts(_contiguous(builder, builder.cell(data)), *places), fresh=False)
+
+
+@lowers(Transpose)
+def lower_transpose(builder: ProgramBuilder, node: Apply) -> None:
+    (x,) = node.inputs
+    parts = _parts(builder, x)
+    _give(builder, node, parts._replace(shape=_backwards(builder, parts.shape)), fresh=True)
+
+
+@lowers(CSM)
+def lower_csm(builder: ProgramBuilder, node: Apply) -> None:
+    data, indices, indptr, shape = node.inputs
+    if node.op.kmap is not None:
+        raise CannotLower("a part of the values")
+    values = _contiguous(builder, builder.cell(data))
+    parts = _new_parts(builder, data.type.dtype)._replace(values=values)
+    arrays = [values, builder.cell(indices), builder.cell(indptr), builder.converted(shape, "int64")]
+    builder.emit(vm.SparseMake(node.op.format == "csc"), arrays, parts.places)
+    _give(builder, node, parts, fresh=True)
+
+
+@lowers(CSMProperties)
+def lower_csm_properties(builder: ProgramBuilder, node: Apply) -> None:
+    (x,) = node.inputs
+    data, indices, indptr, shape = map(builder.cell, node.outputs)
+    parts = _parts(builder, x)
+    builder.emit(vm.View(), [parts.values], [data])
+    builder.emit(vm.SparseIndex(_is_csc(x), True), [parts.indices, *parts.places], [indices])
+    builder.emit(vm.SparseIndex(_is_csc(x), False), [parts.indptr, *parts.places], [indptr])
+    builder.emit(vm.CastCopy(), [parts.shape], [shape])
+
+
+@lowers(AddSS, MulSS)
+def lower_merge(builder: ProgramBuilder, node: Apply) -> None:
+    """Of two formats the second matrix is brought into that of the first."""
+    x, y = node.inputs
+    multiply = isinstance(node.op, MulSS)
+    (out,) = node.outputs
+    dtype = out.type.dtype
+    _require_format(x)
+    left, right = _parts(builder, x, dtype), _parts(builder, y, dtype)
+    if x.type.format != y.type.format:
+        turned = _new_parts(builder, dtype, right.shape)
+        builder.emit(vm.SparseTurn(_is_csc(y)), [*right.places, right.values], turned[:3])
+        right = turned
+    parts = _new_parts(builder, dtype, left.shape)
+    operands = [*left.places, left.values, *right.places, right.values]
+    builder.emit(vm.SparseMerge(_is_csc(x), multiply), operands, parts[:3])
+    _give(builder, node, parts, fresh=True)
+
+
+@lowers(AddSD)
+def lower_add_s_d(builder: ProgramBuilder, node: Apply) -> None:
+    x, y = node.inputs
+    (out,) = node.outputs
+    parts = _parts(builder, x, out.type.dtype)
+    dense = builder.cell(y)
+    converted = y.type.dtype != out.type.dtype
+    own = builder.temporary(out.type.dtype, y.type.broadcastable)
+    builder.emit(vm.CastCopy() if converted else vm.Copy(), [dense], [own])
+    builder.emit(vm.SparseAddDense(True, _is_csc(x)), [own, *parts.places, parts.values], [builder.cell(out)])
+
+
+@lowers(DenseFromSparse)
+def lower_dense_from_sparse(builder: ProgramBuilder, node: Apply) -> None:
+    (x,) = node.inputs
+    dtype = x.type.dtype
+    parts = _parts(builder, x)
+    zeros = builder.temporary(dtype, (False, False))
+    builder.emit(vm.Alloc(), [builder.constant(np.zeros((), dtype)), *_lengths(builder, parts.shape)], [zeros])
+    out = builder.cell(node.outputs[0])
+    builder.emit(vm.SparseAddDense(True, _is_csc(x)), [zeros, *parts.places, parts.values], [out])
+
+
+@lowers(SparseFromDense)
+def lower_sparse_from_dense(builder: ProgramBuilder, node: Apply) -> None:
+    (x,) = node.inputs
+    parts = _new_parts(builder, x.type.dtype)
+    builder.emit(vm.SparseFromDense(_is_csc(node.outputs[0])), [builder.cell(x)], parts)
+    _give(builder, node, parts, fresh=True)
+
+
+@lowers(SpSum)
+def lower_sp_sum(builder: ProgramBuilder, node: Apply) -> None:
+    (x,) = node.inputs
+    if node.op.axis is None:
+        raise CannotLower("the sum of all values")
+    parts = _parts(builder, x)
+    of_lines = (node.op.axis == 1) != _is_csc(x)
+    builder.emit(vm.SparseSum(_is_csc(x), of_lines), [*parts.places, parts.values], [builder.cell(node.outputs[0])])
+
+
+def _is_none(bound: Any) -> bool:
+    return isinstance(bound.type, NoneTypeT)
+
+
+@lowers(GetItem2d)
+def lower_get_item_2d(builder: ProgramBuilder, node: Apply) -> None:
+    """Rows of a csr matrix, columns of a csc one. Indices are views; values, which others may overwrite, are not."""
+    x, *bounds = node.inputs
+    _require_format(x)
+    (start, stop, step), rest = (bounds[3:], bounds[:3]) if _is_csc(x) else (bounds[:3], bounds[3:])
+    whole = _is_none(step) or (isinstance(step, Constant) and int(step.data) == 1)
+    if not (whole and all(map(_is_none, rest))):
+        raise CannotLower("another part than lines that follow each other")
+    cells = [
+        builder.constant(np.array(otherwise)) if _is_none(bound) else builder.cell(bound)
+        for bound, otherwise in ((start, 0), (stop, np.iinfo("int64").max))
+    ]
+    whole_parts = _parts(builder, x)
+    parts = _new_parts(builder, x.type.dtype)
+    builder.emit(vm.SparseSlice(_is_csc(x)), [whole_parts.values, *whole_parts.places, *cells], parts)
+    own = builder.temporary(x.type.dtype, (False,))
+    builder.emit(vm.Copy(), [parts.values], [own])
+    _give(builder, node, parts._replace(values=own), fresh=False)
+
+
+@lowers(GetItemList)
+def lower_get_item_list(builder: ProgramBuilder, node: Apply) -> None:
+    x, which = node.inputs
+    _require_format(x)
+    if _is_csc(x):
+        raise CannotLower("rows of a csc matrix")
+    positions = _contiguous(builder, builder.converted(which, "int64"))
+    whole, parts = _parts(builder, x), _new_parts(builder, x.type.dtype)
+    builder.emit(vm.SparseTake(False), [*whole.places, whole.values, positions], parts)
+    _give(builder, node, parts, fresh=True)
 
 
 @lowers(ValuesAt)
@@ -52,27 +286,12 @@ def lower_dot_at(builder: ProgramBuilder, node: Apply) -> None:
     (out,) = node.outputs
     if out.type.dtype not in float_dtypes:
         raise CannotLower("a product of other dtypes")
-    rows = []
-    for matrix in (a, b):
-        cell = builder.temporary(out.type.dtype, matrix.type.broadcastable)
-        builder.emit(vm.Contiguous(), [builder.converted(matrix, out.type.dtype)], [cell])
-        rows.append(cell)
+    rows = [_contiguous(builder, builder.converted(matrix, out.type.dtype)) for matrix in (a, b)]
     builder.emit(vm.SparseDotAt(_is_csc(x)), [*_places(builder, x), *rows], [builder.cell(out)])
 
 
 def _product(builder: ProgramBuilder, x: Any, values: int, dense: int, csc: bool, out: int) -> None:
     builder.emit(vm.SparseDot(csc), [*_places(builder, x), values, dense], [out])
-
-
-def _stored(builder: ProgramBuilder, x: Any, dtype: str) -> int:
-    """The cell of a matrix's stored values in a dtype."""
-    values = builder.temporary(x.type.dtype, (False,))
-    builder.emit(vm.SparseValues(), [builder.cell(x)], [values])
-    if x.type.dtype == dtype:
-        return values
-    converted = builder.temporary(dtype, (False,))
-    builder.emit(vm.CastCopy(), [values], [converted])
-    return converted
 
 
 def _require_floats(dtype: str, *operands: str) -> None:
@@ -86,7 +305,8 @@ def lower_dot_with_values(builder: ProgramBuilder, node: Apply) -> None:
     (out,) = node.outputs
     dtype = out.type.dtype
     _require_floats(dtype)
-    _product(builder, x, builder.converted(data, dtype), builder.converted(y, dtype), _is_csc(x), builder.cell(out))
+    values = _contiguous(builder, builder.converted(data, dtype))
+    _product(builder, x, values, builder.converted(y, dtype), _is_csc(x), builder.cell(out))
 
 
 @lowers(Dot)
@@ -107,12 +327,8 @@ def lower_dot(builder: ProgramBuilder, node: Apply) -> None:
         turned = builder.temporary(dtype, x.type.broadcastable[::-1])
         builder.emit(vm.Dimshuffle((1, 0)), [dense], [turned])
         dense, result = turned, builder.temporary(dtype, out.type.broadcastable[::-1])
-    indices, indptr, shape = _places(builder, y)
-    turned_shape = builder.temporary("int64", (False,))
-    builder.emit(vm.Subtensor((("s", None, None, -1),)), [shape], [turned_shape])
-    backwards = builder.temporary("int64", (False,))
-    builder.emit(vm.Contiguous(), [turned_shape], [backwards])
-    values = _stored(builder, y, dtype)
-    builder.emit(vm.SparseDot(not _is_csc(y)), [indices, indptr, backwards, values, dense], [result])
+    parts = _parts(builder, y, dtype)
+    backwards = _backwards(builder, parts.shape)
+    builder.emit(vm.SparseDot(not _is_csc(y)), [parts.indices, parts.indptr, backwards, parts.values, dense], [result])
     if x.type.ndim == 2:
         builder.emit(vm.Dimshuffle((1, 0)), [result], [builder.cell(out)])

@@ -296,6 +296,15 @@ static PyObject *array_owning(int typenum, int nd, npy_intp *dims, npy_intp *str
     return a;
 }
 
+PyObject *thn_array_of_block(int typenum, npy_intp n, char *block)
+{
+    PyObject *a = array_owning(typenum, 1, &n, NULL, block);
+    if (!a) {
+        thn_pool_free(block);
+    }
+    return a;
+}
+
 static int same_layout(const ThnCell *c, PyArrayObject *a)
 {
     if (PyArray_NDIM(a) != c->ndim || PyArray_TYPE(a) != c->typenum || PyArray_BYTES(a) != c->data

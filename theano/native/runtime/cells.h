@@ -170,6 +170,8 @@ void thn_cell_release(ThnCell *c);
 PyObject *thn_box(ThnFrame *f, ThnCell *c);               /* new reference */
 int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value);  /* checks dtype, ndim, broadcast pattern; TypeError */
 void thn_set_object(ThnCell *c, PyObject *value);         /* OBJECT cells; takes a new reference */
+/* A vector over a block of the pool, which it owns; NULL + Python error, and the block is freed. */
+PyObject *thn_array_of_block(int typenum, npy_intp n, char *block);
 
 /* ---- small helpers */
 static inline npy_intp thn_size(const ThnCell *c)

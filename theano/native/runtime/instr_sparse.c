@@ -91,7 +91,7 @@ done:
 }
 
 /* The places that three inputs from `at` on name: indices, indptr, shape. */
-static int read_places(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces *s)
+int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces *s)
 {
     PyArrayObject *indices = (PyArrayObject *)THN_IN(f, ins, at)->obj, *indptr = (PyArrayObject *)THN_IN(f, ins, at + 1)->obj;
     const int64_t *shape = (const int64_t *)THN_IN(f, ins, at + 2)->data;
@@ -120,13 +120,13 @@ static int read_places(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPla
     return 0;
 }
 
-static int wrong_index(ThnFrame *f, const ThnPlaces *s)
+int thn_sparse_wrong_index(ThnFrame *f, const ThnPlaces *s)
 {
     return thn_error(f, PyExc_IndexError, "an index of a sparse matrix is out of bounds for %s of length %lld",
                      s->csc ? "columns" : "rows", (long long)s->length);
 }
 
-static int places_check(ThnProgram *p, const ThnInstr *ins, int at)
+int thn_sparse_check(ThnProgram *p, const ThnInstr *ins, int at)
 {
     const ThnCellSpec *shape = &p->cells[ins->ins[at + 2]];
     if (p->cells[ins->ins[at]].kind != THN_KIND_OBJECT || p->cells[ins->ins[at + 1]].kind != THN_KIND_OBJECT
@@ -157,7 +157,7 @@ static int floats_check(ThnProgram *p, const ThnInstr *ins, int first, int n)
 static int sparse_dot_check(ThnProgram *p, ThnInstr *ins)
 {
     const ThnCellSpec *dense = &p->cells[ins->ins[4]];
-    if (places_check(p, ins, 0) < 0 || floats_check(p, ins, 3, 2) < 0) {
+    if (thn_sparse_check(p, ins, 0) < 0 || floats_check(p, ins, 3, 2) < 0) {
         return -1;
     }
     if (p->cells[ins->ins[3]].ndim != 1 || dense->ndim < 1 || dense->ndim > 2 || p->cells[ins->outs[0]].ndim != dense->ndim) {
@@ -167,11 +167,14 @@ static int sparse_dot_check(ThnProgram *p, ThnInstr *ins)
     return 0;
 }
 
-static int values_of(ThnFrame *f, const ThnCell *values, ThnPlaces *s)
+int thn_sparse_read_values(ThnFrame *f, const ThnCell *values, ThnPlaces *s)
 {
     if (values->dims[0] != s->stored) {
         return thn_error(f, PyExc_ValueError, "%lld values for a sparse matrix of %lld", (long long)values->dims[0],
                          (long long)s->stored);
+    }
+    if (!thn_is_c_contiguous(values)) {
+        return thn_error(f, PyExc_SystemError, "values of a sparse matrix must be contiguous");
     }
     s->data = values->data;
     return 0;
@@ -183,7 +186,7 @@ static int sparse_dot_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *values = THN_IN(f, ins, 3), *dense = THN_IN(f, ins, 4);
     ThnCell *out = THN_OUT(f, ins, 0);
     ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
-    if (!s || read_places(f, ins, 0, given->csc, s) < 0 || values_of(f, values, s) < 0) {
+    if (!s || thn_sparse_read(f, ins, 0, given->csc, s) < 0 || thn_sparse_read_values(f, values, s) < 0) {
         return -1;
     }
     const npy_intp rows = s->csc ? s->length : s->lines, inner = s->csc ? s->lines : s->length;
@@ -220,13 +223,13 @@ static int sparse_dot_execute(ThnFrame *f, const ThnInstr *ins)
     if (r == -2) {
         return thn_error(f, PyExc_MemoryError, "out of memory for the values of a sparse matrix by rows");
     }
-    return r < 0 ? wrong_index(f, &s) : 0;
+    return r < 0 ? thn_sparse_wrong_index(f, &s) : 0;
 }
 
 /* ins = indices, indptr, shape, a, b */
 static int sparse_dot_at_check(ThnProgram *p, ThnInstr *ins)
 {
-    if (places_check(p, ins, 0) < 0 || floats_check(p, ins, 3, 2) < 0) {
+    if (thn_sparse_check(p, ins, 0) < 0 || floats_check(p, ins, 3, 2) < 0) {
         return -1;
     }
     if (p->cells[ins->ins[3]].ndim != 2 || p->cells[ins->ins[4]].ndim != 2 || p->cells[ins->outs[0]].ndim != 1) {
@@ -241,7 +244,7 @@ static int sparse_dot_at_prepare(ThnFrame *f, const ThnInstr *ins)
     const thn_sparse_dot_at_params *given = ins->data;
     const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4);
     ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
-    if (!s || read_places(f, ins, 0, given->csc, s) < 0) {
+    if (!s || thn_sparse_read(f, ins, 0, given->csc, s) < 0) {
         return -1;
     }
     if (a->dims[1] != b->dims[1] || a->dims[0] != (s->csc ? s->length : s->lines)
@@ -262,14 +265,14 @@ static int sparse_dot_at_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnPlaces *s = f->scratch[ins->index].ptr;
     const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4), *out = THN_OUT(f, ins, 0);
-    return thn_sparse_dot_at(s, out->typenum, a->data, b->data, a->dims[1], out->data) < 0 ? wrong_index(f, s) : 0;
+    return thn_sparse_dot_at(s, out->typenum, a->data, b->data, a->dims[1], out->data) < 0 ? thn_sparse_wrong_index(f, s) : 0;
 }
 
 /* ins = indices, indptr, shape, matrix */
 static int sparse_values_at_check(ThnProgram *p, ThnInstr *ins)
 {
     const ThnCellSpec *y = &p->cells[ins->ins[3]], *out = &p->cells[ins->outs[0]];
-    if (places_check(p, ins, 0) < 0) {
+    if (thn_sparse_check(p, ins, 0) < 0) {
         return -1;
     }
     if (y->ndim != 2 || out->ndim != 1 || y->typenum != out->typenum) {
@@ -284,7 +287,7 @@ static int sparse_values_at_prepare(ThnFrame *f, const ThnInstr *ins)
     const thn_sparse_values_at_params *given = ins->data;
     const ThnCell *y = THN_IN(f, ins, 3);
     ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
-    if (!s || read_places(f, ins, 0, given->csc, s) < 0) {
+    if (!s || thn_sparse_read(f, ins, 0, given->csc, s) < 0) {
         return -1;
     }
     const npy_intp dims[2] = {s->csc ? s->length : s->lines, s->csc ? s->lines : s->length};
@@ -306,7 +309,7 @@ static int sparse_values_at_execute(ThnFrame *f, const ThnInstr *ins)
     for (int i = 0; i < 2; i++) {
         strides[i] = y->bcast >> i & 1 ? 0 : y->strides[i];
     }
-    return thn_sparse_values_at(s, out->itemsize, y->data, strides, out->data) < 0 ? wrong_index(f, s) : 0;
+    return thn_sparse_values_at(s, out->itemsize, y->data, strides, out->data) < 0 ? thn_sparse_wrong_index(f, s) : 0;
 }
 
 THN_INSTRUCTION(sparse_values, NULL, sparse_values_prepare, NULL)

@@ -12,6 +12,17 @@ typedef struct ThnPlaces {
     int csc, wide;                  /* wide: indices are int64, else int32 */
 } ThnPlaces;
 
+struct ThnFrame;
+struct ThnInstr;
+struct ThnProgram;
+/* Of an instruction: the places that its inputs from `at` on name (indices, indptr, shape), checked but for the indices. */
+int thn_sparse_read(struct ThnFrame *f, const struct ThnInstr *ins, int at, int csc, ThnPlaces *s);
+/* Their values, a contiguous vector. */
+int thn_sparse_read_values(struct ThnFrame *f, const ThnCell *values, ThnPlaces *s);
+/* Whether the cells of these inputs are such. -1 + Python error. */
+int thn_sparse_check(struct ThnProgram *p, const struct ThnInstr *ins, int at);
+int thn_sparse_wrong_index(struct ThnFrame *f, const ThnPlaces *s);
+
 /* y = matrix @ b for float32 or float64 (typenum), `b` and `y` of any strides (bytes). -1: an index is out of bounds,
  * -2: out of memory. */
 int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy_intp *b_strides, char *y,

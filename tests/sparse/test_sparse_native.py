@@ -1,0 +1,317 @@
+"""What of sparse operations runs in the engine: matrices are their parts there, and objects of SciPy are made at its borders."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import theano
+import theano.tensor as tt
+from theano import sparse
+from theano.native import instructions as vm
+from theano.sparse.structure import stored_values, with_values
+
+DENSE = np.array([[1.0, 0, 2, 0], [0, 3, 0, 0], [4, 0, 0, 5]])
+OTHER = np.array([[0, 7.0, -2, 0], [0, 0, 0, 1], [2, 0, 0, 3]])
+
+
+def csr(values=DENSE, dtype="float64"):
+    return scipy.sparse.csr_matrix(values.astype(dtype))
+
+
+def compiled(outputs, *inputs, **options):
+    return theano.function(list(inputs), outputs, on_unused_input="ignore", **options)
+
+
+def python_calls(f):
+    """How many instructions call Python code."""
+    return sum(bool(instr.op.runs_python) for instr in f.fn.instrs)
+
+
+x, y = sparse.csr_matrix("x", dtype="float64"), sparse.csr_matrix("y", dtype="float64")
+c = sparse.csc_matrix("c", dtype="float64")
+i = sparse.csr_matrix("i", dtype="int16")
+z = sparse.csr_matrix("z", dtype="complex64")
+m, at = tt.dmatrix("m"), tt.lvector("at")
+data, indices, indptr = tt.dvector("data"), tt.ivector("indices"), tt.ivector("indptr")
+START = tt.iscalar("start")
+
+# Expressions, what NumPy has for the dense matrices, and the matrices of the result.
+NATIVE = {
+    "sum of two": (x + y, lambda a, b: a + b, 1),
+    "difference": (x - y, lambda a, b: a - b, 1),
+    "product": (x * y, lambda a, b: a * b, 1),
+    "sum of two formats": (x + c, lambda a, b: a + b, 1),
+    "product of two formats": (c * x, lambda a, b: a * b, 1),
+    "sum of columns": (c + c.T.T, lambda a, b: 2 * b, 1),
+    "integers": (i + i, lambda a, b: 2 * a, 1),
+    "complex": (z * z, lambda a, b: a * a, 1),
+    "two dtypes": (x + i, lambda a, b: 2 * a, 1),
+    "transposed sum": (x.T + y.T, lambda a, b: (a + b).T, 1),
+    "dense sum": (x + m, lambda a, b: a + b, 0),
+    "dense difference": (m - c, lambda a, b: 0 * a, 0),
+    "integers and floats": (i + m, lambda a, b: a + b, 0),
+    "scaled": (x * 2, lambda a, b: 2 * a, 1),
+    "masked": (x * m, lambda a, b: a * b, 1),
+    "dense": (sparse.dense_from_sparse(z), lambda a, b: a, 0),
+    "dense sum of two": (sparse.dense_from_sparse(x + y), lambda a, b: a + b, 0),
+    "rows": (sparse.sp_sum(x, 1), lambda a, b: a.sum(1), 0),
+    "columns": (sparse.sp_sum(x, 0), lambda a, b: a.sum(0), 0),
+    "rows of columns": (sparse.sp_sum(c, 1), lambda a, b: b.sum(1), 0),
+    "columns of columns": (sparse.sp_sum(c, 0), lambda a, b: b.sum(0), 0),
+    "all": (sparse.sp_sum(i), lambda a, b: a.sum(), 0),
+    "complex rows": (sparse.sp_sum(z, 1), lambda a, b: a.sum(1), 0),
+    "shape": (x.shape, lambda a, b: a.shape, 0),
+    "length": (c.shape[1], lambda a, b: a.shape[1], 0),
+    "by rows": (sparse.csr_from_dense(m), lambda a, b: b, 1),
+    "by columns": (sparse.csc_from_dense(m), lambda a, b: b, 1),
+    "of the transpose": (sparse.csc_from_dense(m.T), lambda a, b: b.T, 1),
+    "a part": (x[START:3], lambda a, b: a[1:3], 1),
+    "from the end": (x[-2:], lambda a, b: a[-2:], 1),
+    "nothing": (x[2:1], lambda a, b: a[2:1], 1),
+    "columns in a row": (c[:, START : START + 2], lambda a, b: b[:, 1:3], 1),
+    "rows by a list": (x[at], lambda a, b: a[[2, 0, 2, 1]], 1),
+    "product with a part": (sparse.dot(x[START:], m.T), lambda a, b: a[1:] @ b.T, 0),
+    "product of a sum": (sparse.dot(x + y, m.T), lambda a, b: (a + b) @ b.T, 0),
+    "chain of a sum": (sparse.sp_sum(sparse.sqr(x + y), 0), lambda a, b: ((a + b) ** 2).sum(0), 0),
+    "values": (sparse.csm_data(x + y), lambda a, b: scipy.sparse.csr_matrix(a + b).data, 0),
+    "column numbers": (sparse.csm_indices(x + y), lambda a, b: scipy.sparse.csr_matrix(a + b).indices, 0),
+    "row starts": (sparse.csm_indptr(x), lambda a, b: scipy.sparse.csr_matrix(a).indptr, 0),
+    "shape as int32": (sparse.csm_shape(x), lambda a, b: np.array(a.shape, "int32"), 0),
+    "made": (sparse.CSR(data, indices, indptr, (3, 4)), lambda a, b: a, 1),
+    "made and used": (sparse.dot(sparse.CSR(data, indices, indptr, (3, 4)), m.T), lambda a, b: a @ b.T, 0),
+}
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_operations_that_need_python_for_the_object_alone(name):
+    output, expected, objects = NATIVE[name]
+    f = compiled(output, x, y, c, i, z, m, at, data, indices, indptr, START)
+    assert python_calls(f) == objects
+    s = csr()
+    arguments = [s, csr(OTHER), scipy.sparse.csc_matrix(OTHER), csr(dtype="int16"), csr(dtype="complex64"), OTHER]
+    if name == "dense difference":
+        arguments[5] = OTHER.copy()
+    got = f(*arguments, [2, 0, -1, 1], s.data, s.indices, s.indptr, 1)
+    want = expected(DENSE, OTHER)
+    if scipy.sparse.issparse(got):
+        assert got.format == output.type.format and got.has_canonical_format
+        assert not any(np.shares_memory(part, other) for part in (got.data, got.indices, got.indptr)
+                       for a in arguments[:5] for other in (a.data, a.indices, a.indptr))  # fmt: skip
+        got = got.toarray()
+    np.testing.assert_array_equal(got, want)
+    slow = compiled(output, x, y, c, i, z, m, at, data, indices, indptr, START, mode=theano.Mode("py", None))
+    reference = slow(*arguments, [2, 0, -1, 1], s.data, s.indices, s.indptr, 1)
+    assert reference.dtype == got.dtype
+
+
+def test_sums_that_cancel_are_not_stored():
+    f = compiled([x + y, x * y], x, y)
+    a, b = csr(), csr(-DENSE)
+    total, product = f(a, b)
+    assert total.nnz == 0 and total.indptr.tolist() == [0, 0, 0, 0] and product.nnz == a.nnz
+    b.data[:] = [0, 1, np.nan, 2, np.inf]
+    total, product = f(a, b)
+    np.testing.assert_array_equal(product.toarray(), a.multiply(b).toarray())
+    np.testing.assert_array_equal(total.toarray(), (a + b).toarray())
+
+
+def test_long_sums_by_several_threads():
+    rng = np.random.RandomState(0)
+    a, b = (scipy.sparse.random(4000, 500, 0.05, format="csr", random_state=rng) for _ in range(2))
+    f = compiled([x + y, x * y, sparse.dense_from_sparse(x), sparse.sp_sum(x, 1), x[at], sparse.csr_from_dense(m)], x, y, at, m)
+    runtime = theano.native.fastcall._runtime
+    before, which, results = runtime.get_threads(), rng.randint(0, 4000, 3000), []
+    try:
+        for count in (1, 2, 3):
+            runtime.set_threads(count)
+            results.append(f(a, b, which, a.toarray()))
+    finally:
+        runtime.set_threads(before)
+    for total, product, dense, rows, taken, made in results:
+        for got, want in ((total, a + b), (product, a.multiply(b).tocsr()), (taken, a[which]), (made, a)):
+            for part in ("data", "indices", "indptr"):
+                np.testing.assert_array_equal(getattr(got, part), getattr(want, part))
+        np.testing.assert_array_equal(dense, a.toarray())
+        np.testing.assert_allclose(rows, a.toarray().sum(1))
+
+
+def test_values_that_lie_apart_are_read_where_they_are():
+    f = compiled([sparse.dot(with_values(x, data), m), sparse.dot(x, m), with_values(x, data[::-1]) + y], x, y, data, m)
+    s, spread = csr(), np.arange(10.0)
+    s.data = spread[::2]
+    backwards, apart, total = f(s, csr(OTHER), spread[:5][::-1], np.eye(4))
+    want = csr()
+    want.data = spread[:5][::-1].copy()
+    np.testing.assert_array_equal(backwards, want.toarray())
+    want.data = spread[::2].copy()
+    np.testing.assert_array_equal(apart, want.toarray())
+    want.data = spread[:5].copy()
+    np.testing.assert_array_equal(total.toarray(), want.toarray() + OTHER)
+
+
+def test_values_alone_need_no_indices():
+    f = compiled([sparse.csm_data(x), x.size], x)
+    assert not any(isinstance(instr.op, vm.SparseIndex) for instr in f.fn.instrs)
+    wide = scipy.sparse.csr_matrix(([1.0, 2], ([0, 0], [0, 2**40])), shape=(1, 2**41))
+    values, size = f(wide)
+    assert values.tolist() == [1, 2] and size == 2
+
+
+class TestEmbeddings:
+    def test_a_step_touches_the_rows_that_were_used(self):
+        start = np.random.RandomState(0).rand(50, 3)
+        table = theano.shared(start)
+        cost = (theano.sparse_grad(table[at]) ** 2).sum()
+        step = theano.function([at], cost, updates=[(table, table - 0.1 * theano.grad(cost, table))])
+        assert python_calls(step) == 0
+        names = [type(node.op).__name__ for node in step.maker.fgraph.apply_nodes]
+        assert "AddSD" not in names and "ConstructSparseFromList" not in names
+        assert step.maker.fgraph.outputs[-1].owner.op.inplace
+        where = np.array([4, 1, 4, 49, -1])
+        expected = start.copy()
+        np.add.at(expected, where, -0.2 * start[where])
+        assert step(where) == pytest.approx((start[where] ** 2).sum())
+        np.testing.assert_allclose(table.get_value(), expected)
+        with pytest.raises(IndexError):
+            step([50])
+        np.testing.assert_allclose(table.get_value(), expected)
+
+    def test_a_sum_with_another_matrix_stays_what_it_is(self):
+        table, other = tt.dmatrix(), tt.dmatrix()
+        g = theano.grad((theano.sparse_grad(table[at]) ** 2).sum(), table)
+        f = compiled(other + g, table, other, at)
+        want = np.zeros((3, 4))
+        np.add.at(want, [2, 2], 2 * DENSE[[2, 2]])
+        np.testing.assert_allclose(f(DENSE, OTHER, [2, 2]), OTHER + want)
+        with pytest.raises(ValueError, match="Apply node"):
+            f(DENSE, OTHER[:2], [2, 2])
+
+
+class TestLoops:
+    def test_over_the_rows_of_a_matrix(self):
+        v = tt.dvector()
+        rows, _ = theano.scan(lambda k, a, b: sparse.dot(a[k : k + 1], b)[0], tt.arange(x.shape[0]), non_sequences=[x, v])
+        f = compiled(rows, x, v)
+        inner = [node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, theano.scan_module.scan_op.Scan)]
+        assert len(inner) == 1 and python_calls(f) == 0
+        np.testing.assert_allclose(f(csr(), [1.0, 2, 3, 4]), DENSE @ [1, 2, 3, 4])
+
+    def test_steps_over_minibatches(self):
+        w, target = theano.shared(np.zeros(4)), tt.dvector()
+        batch = x[at]
+        p = tt.nnet.sigmoid(sparse.dot(batch, w))
+        cost = tt.nnet.binary_crossentropy(p, target[at]).sum()
+        step = theano.function([x, target, at], cost, updates=[(w, w - theano.grad(cost, w))])
+        assert python_calls(step) == 0
+        step(csr(), [1.0, 0, 1], [2, 0])
+        np.testing.assert_allclose(w.get_value(), DENSE[[2, 0]].T @ [0.5, 0.5])
+
+    def test_a_branch_of_sums(self):
+        which = tt.bscalar()
+        f = compiled(sparse.sp_sum(theano.ifelse.ifelse(which, x + y, x * y), 1), which, x, y)
+        np.testing.assert_allclose(f(1, csr(), csr(OTHER)), (DENSE + OTHER).sum(1))
+        np.testing.assert_allclose(f(0, csr(), csr(OTHER)), (DENSE * OTHER).sum(1))
+
+
+class TestWholeGraphs:
+    def expression(self):
+        s = theano.shared(csr(), name="s")
+        return s, [sparse.dot(s + x, m), sparse.sp_sum(x * s)]
+
+    def test_a_pickled_function(self):
+        _, outputs = self.expression()
+        f = pickle.loads(pickle.dumps(theano.function([x, m], outputs)))
+        product, total = f(csr(OTHER), np.eye(4))
+        np.testing.assert_array_equal(product, DENSE + OTHER)
+        assert total == (DENSE * OTHER).sum()
+
+    def test_a_copy_with_another_matrix(self):
+        s, outputs = self.expression()
+        f = theano.function([x, m], outputs)
+        g = f.copy(swap={s: theano.shared(csr(OTHER))})
+        np.testing.assert_array_equal(g(csr(), np.eye(4))[0], DENSE + OTHER)
+        np.testing.assert_array_equal(f(csr(), np.eye(4))[0], 2 * DENSE)
+
+    def test_givens(self):
+        s, outputs = self.expression()
+        f = theano.function([x, y, m], outputs, givens={s: y + y})
+        assert python_calls(f) == 0
+        np.testing.assert_array_equal(f(csr(), csr(OTHER), np.eye(4))[0], DENSE + 2 * OTHER)
+
+    def test_updates_of_a_shared_matrix(self):
+        s = theano.shared(csr())
+        step = theano.function([y], sparse.sp_sum(s), updates=[(s, s + y)])
+        assert [step(csr(OTHER)) for _ in range(3)] == [DENSE.sum() + k * OTHER.sum() for k in range(3)]
+        np.testing.assert_array_equal(s.get_value().toarray(), DENSE + 3 * OTHER)
+        with pytest.raises(ValueError, match="shapes"):
+            step(csr(OTHER[:2]))
+        np.testing.assert_array_equal(s.get_value().toarray(), DENSE + 3 * OTHER)
+
+    def test_values_of_a_shared_matrix_are_scaled_where_it_is(self):
+        s = theano.shared(csr())
+        step = theano.function([], [], updates=[(s, with_values(s, stored_values(s) * 2))])
+        step()
+        np.testing.assert_array_equal(s.get_value().toarray(), 2 * DENSE)
+
+    def test_what_is_computed_step_by_step(self):
+        _, outputs = self.expression()
+        f = theano.function([x, m], outputs, mode="DebugMode")
+        np.testing.assert_array_equal(f(csr(OTHER), np.eye(4))[0], DENSE + OTHER)
+
+
+class TestManyPlaces:
+    """Shapes of more than 2**31: what is stored counts, not how long a row is."""
+
+    WIDE = (1, 3_000_000_000)
+
+    def matrix(self, columns, values):
+        return scipy.sparse.csr_matrix((values, (np.zeros(len(columns), int), columns)), shape=self.WIDE)
+
+    def test_sums_products_and_parts(self):
+        a, b = self.matrix([5, 2_999_999_999], [1.0, 2]), self.matrix([7, 2_999_999_999], [3.0, 4])
+        f = compiled([x + y, x * y, sparse.sp_sum(x, 1), x.T, x[:1], x[at], sparse.sqr(x), x.shape[1]], x, y, at)
+        total, product, rows, turned, part, taken, square, columns = f(a, b, [0, 0])
+        assert total.indices.dtype == "int64" and total.shape == self.WIDE
+        assert total.indices.tolist() == [5, 7, 2_999_999_999] and total.data.tolist() == [1, 3, 6]
+        assert product.indices.tolist() == [2_999_999_999] and product.data.tolist() == [8]
+        assert rows.tolist() == [3] and columns == 3_000_000_000
+        assert turned.shape == self.WIDE[::-1] and turned[2_999_999_999, 0] == 2
+        assert part.nnz == 2 and taken.shape == (2, 3_000_000_000) and taken.nnz == 4
+        assert square[0, 5] == 1 and square[0, 2_999_999_999] == 4
+
+    def test_indices_of_two_widths(self):
+        a, b = csr(), csr(OTHER)
+        b.indices, b.indptr = b.indices.astype("int64"), b.indptr.astype("int64")
+        total = compiled(x + y, x, y)(a, b)
+        assert total.indices.dtype == total.indptr.dtype == "int64"
+        np.testing.assert_array_equal(total.toarray(), DENSE + OTHER)
+
+    def test_duplicates_far_from_each_other(self):
+        a = scipy.sparse.csr_matrix(self.WIDE)
+        a.data, a.indices = np.array([1.0, 2, 4]), np.array([2_999_999_999, 0, 2_999_999_999])
+        a.indptr = np.array([0, 3])
+        total = compiled(x + y, x, y)(a, a)
+        assert total.indices.tolist() == [0, 2_999_999_999] and total.data.tolist() == [4, 10]
+
+
+class TestErrors:
+    def test_an_index_out_of_bounds(self):
+        for wrong in (-1, 4, 2**30):
+            a = csr()
+            a.indices[1] = wrong
+            for output in (x + y, x * y, x + m, sparse.sp_sum(x, 0), x * c, sparse.dense_from_sparse(x)):
+                f = compiled(output, x, y, c, m)
+                with pytest.raises(IndexError, match="out of bounds"):
+                    f(a, csr(OTHER), scipy.sparse.csc_matrix(OTHER), OTHER)
+
+    def test_shapes_that_differ(self):
+        for output in (x + y, x * y, x + m):
+            with pytest.raises(ValueError, match=r"\(3, 4\).*Apply node|\(3, 4\)"):
+                compiled(output, x, y, m)(csr(), csr(OTHER[:, :3]), OTHER[:, :3])
+
+    def test_rows_that_are_not_there(self):
+        for wrong in ([3], [-4], [0, 2**40]):
+            with pytest.raises(IndexError, match="out of bounds"):
+                compiled(x[at], x, at)(csr(), wrong)

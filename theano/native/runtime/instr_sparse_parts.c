@@ -1,0 +1,530 @@
+/* Instructions: sparse matrices by their parts, which make others or dense arrays. All is done when they are prepared, without the
+ * GIL where it takes long: how much is stored is known only then. */
+#include "vm.h"
+#include "sparse_parts.h"
+
+#define LONG 3000 /* values from which on the GIL is released */
+
+static PyThreadState *leave(npy_intp n)
+{
+    return n > LONG ? PyEval_SaveThread() : NULL;
+}
+
+static void enter(PyThreadState *saved)
+{
+    if (saved) {
+        PyEval_RestoreThread(saved);
+    }
+}
+
+static int values_check(ThnProgram *p, const ThnInstr *ins, int at)
+{
+    const ThnCellSpec *values = &p->cells[ins->ins[at]];
+    if (values->ndim != 1 || !thn_sparse_dtype(values->typenum)) {
+        PyErr_SetString(PyExc_ValueError, "values of a sparse matrix: a vector of integers, floats or complex numbers");
+        return -1;
+    }
+    return 0;
+}
+
+/* Outputs from `at` on: values, indices, indptr. Takes what was made. */
+static int give(ThnFrame *f, const ThnInstr *ins, int at, ThnSparseMade *m)
+{
+    ThnCell *values = THN_OUT(f, ins, at);
+    const int index = m->wide ? NPY_INT64 : NPY_INT32;
+    PyObject *data = thn_array_of_block(values->typenum, m->stored, m->data);
+    PyObject *indices = thn_array_of_block(index, m->stored, m->indices);
+    PyObject *indptr = thn_array_of_block(index, m->lines + 1, m->indptr);
+    int r = data && indices && indptr ? thn_unbox(f, values, data) : -1;
+    if (r == 0) {
+        thn_set_object(THN_OUT(f, ins, at + 1), indices);
+        thn_set_object(THN_OUT(f, ins, at + 2), indptr);
+    }
+    Py_XDECREF(data);
+    Py_XDECREF(indices);
+    Py_XDECREF(indptr);
+    *m = (ThnSparseMade){0};
+    return r;
+}
+
+static int failed(ThnFrame *f, const ThnPlaces *s, int r)
+{
+    if (r == -2) {
+        return thn_error(f, PyExc_MemoryError, "out of memory for a sparse matrix");
+    }
+    return thn_sparse_wrong_index(f, s);
+}
+
+static int read_shape(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp columns)
+{
+    const npy_intp two = 2;
+    if (thn_out_alloc(f, out, &two) < 0) {
+        return -1;
+    }
+    ((int64_t *)out->data)[0] = rows;
+    ((int64_t *)out->data)[1] = columns;
+    return 0;
+}
+
+/* ---- sparse_merge: ins = places, values, places, values; outs = values, indices, indptr */
+
+static int sparse_merge_check(ThnProgram *p, ThnInstr *ins)
+{
+    const int typenum = p->cells[ins->outs[0]].typenum;
+    if (thn_sparse_check(p, ins, 0) < 0 || thn_sparse_check(p, ins, 4) < 0 || values_check(p, ins, 3) < 0
+        || values_check(p, ins, 7) < 0) {
+        return -1;
+    }
+    if (p->cells[ins->ins[3]].typenum != typenum || p->cells[ins->ins[7]].typenum != typenum) {
+        PyErr_SetString(PyExc_ValueError, "sparse_merge: values of one dtype");
+        return -1;
+    }
+    return 0;
+}
+
+/* The places with indices of int64, held by `owned`. */
+static int widen(ThnPlaces *s, PyObject *indices, PyObject *indptr, PyObject **owned)
+{
+    owned[0] = PyArray_FromAny(indices, PyArray_DescrFromType(NPY_INT64), 1, 1, NPY_ARRAY_CARRAY_RO, NULL);
+    owned[1] = PyArray_FromAny(indptr, PyArray_DescrFromType(NPY_INT64), 1, 1, NPY_ARRAY_CARRAY_RO, NULL);
+    if (!owned[0] || !owned[1]) {
+        return -1;
+    }
+    s->indices = PyArray_DATA((PyArrayObject *)owned[0]);
+    s->indptr = PyArray_DATA((PyArrayObject *)owned[1]);
+    s->wide = 1;
+    return 0;
+}
+
+static int sparse_merge_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_sparse_merge_params *given = ins->data;
+    ThnPlaces s[2];
+    PyObject *owned[2][2] = {{NULL, NULL}, {NULL, NULL}};
+    ThnSparseMade made = {0};
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    int r = 0;
+    for (int k = 0; k < 2; k++) {
+        if (thn_sparse_read(f, ins, 4 * k, given->csc, &s[k]) < 0 || thn_sparse_read_values(f, THN_IN(f, ins, 4 * k + 3), &s[k]) < 0) {
+            return -1;
+        }
+    }
+    if (s[0].lines != s[1].lines || s[0].length != s[1].length) {
+        const int64_t *a = (const int64_t *)THN_IN(f, ins, 2)->data, *b = (const int64_t *)THN_IN(f, ins, 6)->data;
+        return thn_error(f, PyExc_ValueError, "sparse matrices of different shapes, (%lld, %lld) and (%lld, %lld)", (long long)a[0],
+                         (long long)a[1], (long long)b[0], (long long)b[1]);
+    }
+    const int wide = s[0].wide || s[1].wide || s[0].stored + s[1].stored > INT32_MAX;
+    for (int k = 0; k < 2 && r == 0; k++) {
+        if (wide && !s[k].wide) {
+            r = widen(&s[k], THN_IN(f, ins, 4 * k)->obj, THN_IN(f, ins, 4 * k + 1)->obj, owned[k]);
+        }
+    }
+    if (r == 0) {
+        PyThreadState *saved = leave(s[0].stored + s[1].stored + s[0].lines);
+        r = thn_sparse_merge(&s[0], &s[1], out->typenum, out->itemsize, given->multiply, &made);
+        enter(saved);
+        r = r < 0 ? failed(f, &s[0], r) : give(f, ins, 0, &made);
+    }
+    for (int k = 0; k < 2; k++) {
+        Py_XDECREF(owned[k][0]);
+        Py_XDECREF(owned[k][1]);
+    }
+    return r;
+}
+
+/* ---- sparse_turn: ins = places, values; outs = values, indices, indptr */
+
+static int sparse_turn_check(ThnProgram *p, ThnInstr *ins)
+{
+    return thn_sparse_check(p, ins, 0) < 0 ? -1 : values_check(p, ins, 3);
+}
+
+static int sparse_turn_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnPlaces s;
+    ThnSparseMade made = {0};
+    if (thn_sparse_read(f, ins, 0, ((const thn_sparse_turn_params *)ins->data)->csc, &s) < 0
+        || thn_sparse_read_values(f, THN_IN(f, ins, 3), &s) < 0) {
+        return -1;
+    }
+    PyThreadState *saved = leave(s.stored + s.length);
+    const int r = thn_sparse_turn(&s, THN_IN(f, ins, 3)->itemsize, &made);
+    enter(saved);
+    return r < 0 ? failed(f, &s, r) : give(f, ins, 0, &made);
+}
+
+/* ---- sparse_from_dense: ins = matrix; outs = values, indices, indptr, shape */
+
+static int sparse_from_dense_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnCellSpec *x = &p->cells[ins->ins[0]];
+    if (x->ndim != 2 || !thn_sparse_dtype(x->typenum) || p->cells[ins->outs[0]].typenum != x->typenum) {
+        PyErr_SetString(PyExc_ValueError, "sparse_from_dense: a matrix of integers, floats or complex numbers");
+        return -1;
+    }
+    return 0;
+}
+
+static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const int csc = ((const thn_sparse_from_dense_params *)ins->data)->csc;
+    const ThnCell *x = THN_IN(f, ins, 0);
+    ThnSparseMade made = {0};
+    npy_intp strides[2] = {x->strides[csc], x->strides[!csc]};
+    const npy_intp lines = x->dims[csc], length = x->dims[!csc], step = strides[0] < 0 ? -strides[0] : strides[0];
+    /* Along the memory first, where that is across the lines. */
+    const int across = step < (strides[1] < 0 ? -strides[1] : strides[1]) && lines > 1 && length > 1;
+    int r;
+    PyThreadState *saved = leave(lines * length);
+    if (across) {
+        const npy_intp turned[2] = {strides[1], strides[0]};
+        ThnSparseMade first = {0};
+        r = thn_sparse_from_dense(x->data, turned, length, lines, x->typenum, x->itemsize, &first);
+        if (r == 0) {
+            const ThnPlaces s = {first.data, first.indices, first.indptr, length, lines, first.stored, 0, first.wide};
+            r = thn_sparse_turn(&s, x->itemsize, &made);
+        }
+        thn_sparse_made_free(&first);
+    } else {
+        r = thn_sparse_from_dense(x->data, strides, lines, length, x->typenum, x->itemsize, &made);
+    }
+    enter(saved);
+    if (r < 0) {
+        return thn_error(f, PyExc_MemoryError, "out of memory for a sparse matrix");
+    }
+    if (give(f, ins, 0, &made) < 0) {
+        return -1;
+    }
+    return read_shape(f, THN_OUT(f, ins, 3), x->dims[0], x->dims[1]);
+}
+
+/* ---- sparse_add_dense: ins = matrix, places, values */
+
+static int sparse_add_dense_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnCellSpec *dense = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
+    if (thn_sparse_check(p, ins, 1) < 0 || values_check(p, ins, 4) < 0) {
+        return -1;
+    }
+    if (dense->ndim != 2 || out->ndim != 2 || dense->typenum != out->typenum || p->cells[ins->ins[4]].typenum != out->typenum) {
+        PyErr_SetString(PyExc_ValueError, "sparse_add_dense: a matrix of the dtype of the values");
+        return -1;
+    }
+    return 0;
+}
+
+static int sparse_add_dense_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *dense = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
+    if (!s || thn_sparse_read(f, ins, 1, ((const thn_sparse_add_dense_params *)ins->data)->csc, s) < 0
+        || thn_sparse_read_values(f, THN_IN(f, ins, 4), s) < 0) {
+        return -1;
+    }
+    const int64_t *shape = (const int64_t *)THN_IN(f, ins, 3)->data;
+    if (dense->dims[0] != shape[0] || dense->dims[1] != shape[1]) {
+        return thn_error(f, PyExc_ValueError, "a sparse matrix of shape (%lld, %lld) and a dense one of shape (%lld, %lld)",
+                         (long long)shape[0], (long long)shape[1], (long long)dense->dims[0], (long long)dense->dims[1]);
+    }
+    f->work = 3.0 * (double)s->stored + (double)s->lines;
+    if (thn_in_place(ins)) {
+        return thn_out_alias(f, out, dense);
+    }
+    f->work += 0.5 * (double)thn_size(dense);
+    return thn_out_alloc(f, out, dense->dims);
+}
+
+static int sparse_add_dense_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnPlaces *s = f->scratch[ins->index].ptr;
+    const ThnCell *dense = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    if (!thn_in_place(ins)) {
+        thn_copy_strided(2, out->dims, out->data, out->strides, dense->data, dense->strides, out->itemsize);
+    }
+    return thn_sparse_add_dense(s, out->typenum, out->itemsize, out->data, out->strides) < 0 ? thn_sparse_wrong_index(f, s) : 0;
+}
+
+/* ---- sparse_sum: ins = places, values */
+
+static int sparse_sum_check(ThnProgram *p, ThnInstr *ins)
+{
+    if (thn_sparse_check(p, ins, 0) < 0 || values_check(p, ins, 3) < 0) {
+        return -1;
+    }
+    if (p->cells[ins->outs[0]].ndim != 1 || p->cells[ins->outs[0]].typenum != p->cells[ins->ins[3]].typenum) {
+        PyErr_SetString(PyExc_ValueError, "sparse_sum: a vector of the dtype of the values");
+        return -1;
+    }
+    return 0;
+}
+
+static int sparse_sum_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_sparse_sum_params *given = ins->data;
+    ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
+    if (!s || thn_sparse_read(f, ins, 0, given->csc, s) < 0 || thn_sparse_read_values(f, THN_IN(f, ins, 3), s) < 0) {
+        return -1;
+    }
+    f->work = (double)s->stored + (double)s->lines;
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), given->of_lines ? &s->lines : &s->length);
+}
+
+static int sparse_sum_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnPlaces *s = f->scratch[ins->index].ptr;
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    const int of_lines = ((const thn_sparse_sum_params *)ins->data)->of_lines;
+    return thn_sparse_sum(s, out->typenum, out->itemsize, of_lines, out->data) < 0 ? thn_sparse_wrong_index(f, s) : 0;
+}
+
+/* ---- sparse_slice: ins = values, places, start, stop; outs = values, indices, indptr, shape */
+
+static int sparse_slice_check(ThnProgram *p, ThnInstr *ins)
+{
+    for (int k = 4; k < 6; k++) {
+        const ThnCellSpec *bound = &p->cells[ins->ins[k]];
+        if (bound->kind != THN_KIND_TENSOR || bound->ndim || !PyTypeNum_ISINTEGER(bound->typenum)) {
+            PyErr_SetString(PyExc_ValueError, "sparse_slice: 0-d integers");
+            return -1;
+        }
+    }
+    return thn_sparse_check(p, ins, 1);
+}
+
+static npy_intp bound_of(const ThnCell *c, npy_intp length)
+{
+    int64_t i = thn_scalar_int(c);
+    i = i < 0 ? i + length : i;
+    return i < 0 ? 0 : i > length ? length : (npy_intp)i;
+}
+
+static int sparse_slice_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const int csc = ((const thn_sparse_slice_params *)ins->data)->csc;
+    ThnCell *values = THN_IN(f, ins, 0);
+    ThnPlaces s;
+    if (thn_sparse_read(f, ins, 1, csc, &s) < 0 || thn_sparse_read_values(f, values, &s) < 0) {
+        return -1;
+    }
+    const npy_intp start = bound_of(THN_IN(f, ins, 4), s.lines), end = bound_of(THN_IN(f, ins, 5), s.lines);
+    const npy_intp stop = end < start ? start : end;
+    npy_intp lines = stop - start, first, stored, dims = lines + 1;
+    if (s.wide) {
+        first = (npy_intp)((const int64_t *)s.indptr)[start];
+        stored = (npy_intp)((const int64_t *)s.indptr)[stop] - first;
+    } else {
+        first = ((const int32_t *)s.indptr)[start];
+        stored = ((const int32_t *)s.indptr)[stop] - first;
+    }
+    PyObject *indices = PySequence_GetSlice(THN_IN(f, ins, 1)->obj, first, first + stored);
+    PyObject *indptr = indices ? PyArray_SimpleNew(1, &dims, s.wide ? NPY_INT64 : NPY_INT32) : NULL;
+    int r = -1;
+    if (indptr) {
+        for (npy_intp i = 0; i <= lines; i++) {
+            if (s.wide) {
+                ((int64_t *)PyArray_DATA((PyArrayObject *)indptr))[i] = ((const int64_t *)s.indptr)[start + i] - first;
+            } else {
+                ((int32_t *)PyArray_DATA((PyArrayObject *)indptr))[i] = ((const int32_t *)s.indptr)[start + i] - (int32_t)first;
+            }
+        }
+        thn_set_object(THN_OUT(f, ins, 1), indices);
+        thn_set_object(THN_OUT(f, ins, 2), indptr);
+        r = thn_out_view(f, THN_OUT(f, ins, 0), values, values->data + first * values->itemsize, &stored, values->strides);
+    }
+    Py_XDECREF(indices);
+    Py_XDECREF(indptr);
+    return r < 0 ? r : read_shape(f, THN_OUT(f, ins, 3), csc ? s.length : lines, csc ? lines : s.length);
+}
+
+/* ---- sparse_take: ins = places, values, int64 vector; outs = values, indices, indptr, shape */
+
+static int sparse_take_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnCellSpec *which = &p->cells[ins->ins[4]];
+    if (thn_sparse_check(p, ins, 0) < 0 || values_check(p, ins, 3) < 0) {
+        return -1;
+    }
+    if (which->ndim != 1 || which->typenum != NPY_INT64) {
+        PyErr_SetString(PyExc_ValueError, "sparse_take: a vector of int64");
+        return -1;
+    }
+    return 0;
+}
+
+static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const int csc = ((const thn_sparse_take_params *)ins->data)->csc;
+    const ThnCell *which = THN_IN(f, ins, 4);
+    ThnPlaces s;
+    ThnSparseMade made = {0};
+    if (thn_sparse_read(f, ins, 0, csc, &s) < 0 || thn_sparse_read_values(f, THN_IN(f, ins, 3), &s) < 0) {
+        return -1;
+    }
+    if (!thn_is_c_contiguous(which)) {
+        return thn_error(f, PyExc_SystemError, "sparse_take: positions must be contiguous");
+    }
+    const npy_intp n = which->dims[0], length = s.length;
+    PyObject *owned[2] = {NULL, NULL};
+    PyThreadState *saved = leave(n * 10);
+    int r = thn_sparse_take(&s, THN_IN(f, ins, 3)->itemsize, (const int64_t *)which->data, n, &made);
+    enter(saved);
+    if (r == -3) {
+        r = widen(&s, THN_IN(f, ins, 0)->obj, THN_IN(f, ins, 1)->obj, owned);
+        r = r < 0 ? -2 : thn_sparse_take(&s, THN_IN(f, ins, 3)->itemsize, (const int64_t *)which->data, n, &made);
+    }
+    Py_XDECREF(owned[0]);
+    Py_XDECREF(owned[1]);
+    if (r == -1) {
+        return thn_error(f, PyExc_IndexError, "an index of axis %d is out of bounds for length %lld", csc, (long long)s.lines);
+    }
+    if (r < 0) {
+        return PyErr_Occurred() ? -1 : failed(f, &s, r);
+    }
+    if (give(f, ins, 0, &made) < 0) {
+        return -1;
+    }
+    return read_shape(f, THN_OUT(f, ins, 3), csc ? length : n, csc ? n : length);
+}
+
+/* ---- sparse_make: ins = values, indices, indptr, shape; outs = indices, indptr, shape */
+
+static int sparse_make_check(ThnProgram *p, ThnInstr *ins)
+{
+    for (int k = 1; k < 3; k++) {
+        const ThnCellSpec *c = &p->cells[ins->ins[k]];
+        if (c->kind != THN_KIND_TENSOR || c->ndim != 1 || (c->typenum != NPY_INT32 && c->typenum != NPY_INT64)) {
+            PyErr_SetString(PyExc_ValueError, "sparse_make: indices are vectors of int32 or int64");
+            return -1;
+        }
+    }
+    const ThnCellSpec *shape = &p->cells[ins->ins[3]];
+    if (p->cells[ins->ins[0]].ndim != 1 || shape->ndim != 1 || shape->typenum != NPY_INT64) {
+        PyErr_SetString(PyExc_ValueError, "sparse_make: a vector of values, and one of int64");
+        return -1;
+    }
+    return 0;
+}
+
+/* A copy of the vector as one of int32, or of int64. */
+static PyObject *copied(ThnFrame *f, ThnCell *c, int wide)
+{
+    PyObject *a = thn_box(f, c);
+    PyObject *made = a ? PyArray_FromAny(a, PyArray_DescrFromType(wide ? NPY_INT64 : NPY_INT32), 1, 1,
+                                         NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY, NULL) : NULL;
+    Py_XDECREF(a);
+    return made;
+}
+
+#define WRONG_PLACES(INDEX)                                                                                             \
+    for (npy_intp i = 0; i < lines; i++) {                                                                              \
+        bad |= ((const INDEX *)indptr)[i] > ((const INDEX *)indptr)[i + 1];                                             \
+    }                                                                                                                   \
+    bad |= ((const INDEX *)indptr)[0] != 0;                                                                             \
+    for (npy_intp k = 0; k < stored; k++) {                                                                             \
+        out |= (uint64_t)((const INDEX *)indices)[k] >= (uint64_t)length;                                               \
+    }
+
+static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const int csc = ((const thn_sparse_make_params *)ins->data)->csc;
+    ThnCell *values = THN_IN(f, ins, 0), *i_cell = THN_IN(f, ins, 1), *p_cell = THN_IN(f, ins, 2);
+    const ThnCell *shape = THN_IN(f, ins, 3);
+    const npy_intp stored = values->dims[0];
+    if (shape->dims[0] != 2) {
+        return thn_error(f, PyExc_ValueError, "Shape should be an array of length 2");
+    }
+    if (i_cell->dims[0] != stored) {
+        return thn_error(f, PyExc_ValueError, "Data (shape (%lld,)) must have the same number of elements as indices (shape (%lld,))",
+                         (long long)stored, (long long)i_cell->dims[0]);
+    }
+    const int64_t dims[2] = {*(const int64_t *)shape->data, *(const int64_t *)(shape->data + shape->strides[0])};
+    const npy_intp lines = (npy_intp)dims[csc], length = (npy_intp)dims[!csc];
+    if (lines < 0 || length < 0 || p_cell->dims[0] != lines + 1) {
+        return thn_error(f, PyExc_ValueError, "indptr of a matrix of shape (%lld, %lld) cannot have %lld elements", (long long)dims[0],
+                         (long long)dims[1], (long long)p_cell->dims[0]);
+    }
+    const int wide = i_cell->itemsize == 8 || p_cell->itemsize == 8;
+    PyObject *first = copied(f, i_cell, wide), *second = first ? copied(f, p_cell, wide) : NULL;
+    int r = -1;
+    if (second) {
+        const void *indices = PyArray_DATA((PyArrayObject *)first), *indptr = PyArray_DATA((PyArrayObject *)second);
+        const int64_t last = wide ? ((const int64_t *)indptr)[lines] : ((const int32_t *)indptr)[lines];
+        int bad = 0, out = 0;
+        if (last != stored) {
+            thn_error(f, PyExc_ValueError, "indptr must end with the number of values, %lld, got %lld", (long long)stored, (long long)last);
+            goto done;
+        }
+        if (wide) {
+            WRONG_PLACES(int64_t)
+        } else {
+            WRONG_PLACES(int32_t)
+        }
+        if (bad) {
+            thn_error(f, PyExc_ValueError, "indptr must begin with 0, not decrease, and end with the number of stored values at most");
+        } else if (out) {
+            thn_error(f, PyExc_ValueError, "indices must lie in 0..%lld for a %s matrix of shape (%lld, %lld)", (long long)length - 1,
+                      csc ? "csc" : "csr", (long long)dims[0], (long long)dims[1]);
+        } else {
+            thn_set_object(THN_OUT(f, ins, 0), first);
+            thn_set_object(THN_OUT(f, ins, 1), second);
+            r = read_shape(f, THN_OUT(f, ins, 2), dims[0], dims[1]);
+        }
+    }
+done:
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return r;
+}
+
+/* ---- sparse_index: ins = indices or indptr (object), places; the one as int32 */
+
+static int sparse_index_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnCellSpec *out = &p->cells[ins->outs[0]];
+    if (thn_sparse_check(p, ins, 1) < 0) {
+        return -1;
+    }
+    if (out->ndim != 1 || out->typenum != NPY_INT32 || p->cells[ins->ins[0]].kind != THN_KIND_OBJECT) {
+        PyErr_SetString(PyExc_ValueError, "sparse_index: an object, to become a vector of int32");
+        return -1;
+    }
+    return 0;
+}
+
+static int sparse_index_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_sparse_index_params *given = ins->data;
+    ThnPlaces s;
+    if (thn_sparse_read(f, ins, 1, given->csc, &s) < 0) {
+        return -1;
+    }
+    if (s.lines > INT32_MAX || s.length > INT32_MAX || s.stored > INT32_MAX) {
+        const int64_t *shape = (const int64_t *)THN_IN(f, ins, 3)->data;
+        return thn_error(f, PyExc_OverflowError, "the indices of a matrix of shape (%lld, %lld) with %lld stored values do not fit int32",
+                         (long long)shape[0], (long long)shape[1], (long long)s.stored);
+    }
+    PyObject *whole = THN_IN(f, ins, 0)->obj, *part = NULL, *narrow = NULL;
+    const npy_intp n = PyArray_DIM((PyArrayObject *)whole, 0);
+    int r = -1;
+    part = given->of_values && n > s.stored ? PySequence_GetSlice(whole, 0, s.stored) : Py_NewRef(whole);
+    if (part) {
+        narrow = PyArray_FromAny(part, PyArray_DescrFromType(NPY_INT32), 1, 1, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    }
+    if (narrow) {
+        r = thn_unbox(f, THN_OUT(f, ins, 0), narrow);
+    }
+    Py_XDECREF(narrow);
+    Py_XDECREF(part);
+    return r;
+}
+
+THN_INSTRUCTION(sparse_merge, sparse_merge_check, sparse_merge_prepare, NULL)
+THN_INSTRUCTION(sparse_turn, sparse_turn_check, sparse_turn_prepare, NULL)
+THN_INSTRUCTION(sparse_from_dense, sparse_from_dense_check, sparse_from_dense_prepare, NULL)
+THN_INSTRUCTION(sparse_add_dense, sparse_add_dense_check, sparse_add_dense_prepare, sparse_add_dense_execute)
+THN_INSTRUCTION(sparse_sum, sparse_sum_check, sparse_sum_prepare, sparse_sum_execute)
+THN_INSTRUCTION(sparse_slice, sparse_slice_check, sparse_slice_prepare, NULL)
+THN_INSTRUCTION(sparse_take, sparse_take_check, sparse_take_prepare, NULL)
+THN_INSTRUCTION(sparse_make, sparse_make_check, sparse_make_prepare, NULL)
+THN_INSTRUCTION(sparse_index, sparse_index_check, sparse_index_prepare, NULL)

@@ -1,0 +1,232 @@
+/* The loops of sparse_parts.c for one element type T (ACC: what sums of it are kept in) and one index type INDEX; included
+ * once for each. FN(name) is the name of a function. No include guard. */
+
+typedef struct {
+    INDEX index, at;
+} FN(Entry);
+
+/* Whether the indices of each line increase; *bad if one is out of bounds. */
+static int FN(increases)(const ThnPlaces *s, int *bad)
+{
+    const INDEX *indices = s->indices, *indptr = s->indptr;
+    int sorted = 1, wrong = 0;
+    for (npy_intp line = 0; line < s->lines; line++) {
+        INDEX last = -1;
+        for (INDEX k = indptr[line]; k < indptr[line + 1]; k++) {
+            sorted &= indices[k] > last;
+            wrong |= (npy_uintp)indices[k] >= (npy_uintp)s->length;
+            last = indices[k];
+        }
+    }
+    *bad |= wrong;
+    return sorted;
+}
+
+/* Sorts `n` entries by index; what comes first stays first. `other` has room for as many. Returns where they are. */
+static FN(Entry) *FN(sort)(FN(Entry) *a, FN(Entry) *other, npy_intp n)
+{
+    for (npy_intp width = 1; width < n; width *= 2) {
+        for (npy_intp start = 0; start < n; start += 2 * width) {
+            const npy_intp middle = start + width < n ? start + width : n, end = middle + width < n ? middle + width : n;
+            npy_intp i = start, j = middle;
+            for (npy_intp k = start; k < end; k++) {
+                other[k] = i < middle && (j >= end || a[i].index <= a[j].index) ? a[i++] : a[j++];
+            }
+        }
+        FN(Entry) *swap = a;
+        a = other;
+        other = swap;
+    }
+    return a;
+}
+
+/* The matrix with increasing indices in each line, values of one place added up. `work` has room for twice the longest line. */
+static void FN(canonical)(const ThnPlaces *s, void *to_data, void *to_indices, void *to_indptr, void *work)
+{
+    const T *data = s->data;
+    const INDEX *indices = s->indices, *indptr = s->indptr;
+    T *out = to_data;
+    INDEX *out_indices = to_indices, *out_indptr = to_indptr;
+    npy_intp n = 0;
+    out_indptr[0] = 0;
+    for (npy_intp line = 0; line < s->lines; line++) {
+        const npy_intp start = indptr[line], count = indptr[line + 1] - start, first = n;
+        FN(Entry) *entries = work;
+        for (npy_intp k = 0; k < count; k++) {
+            entries[k] = (FN(Entry)){indices[start + k], (INDEX)k};
+        }
+        entries = FN(sort)(entries, entries + count, count);
+        for (npy_intp k = 0; k < count; k++) {
+            const T value = data[start + entries[k].at];
+            if (n > first && out_indices[n - 1] == entries[k].index) {
+                out[n - 1] += value;
+            } else {
+                out[n] = value;
+                out_indices[n++] = entries[k].index;
+            }
+        }
+        out_indptr[line + 1] = (INDEX)n;
+    }
+}
+
+/* Lines [l0, l1) of the sum of two matrices with increasing indices, without zeros; `ends` gets where each line ends, counted
+ * from the first of these. -1: the indices of a line do not increase, or are out of bounds. */
+static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends)
+{
+    const Merge *w = what;
+    const T *x = w->a.data, *y = w->b.data;
+    const INDEX *i_x = w->a.indices, *p_x = w->a.indptr, *i_y = w->b.indices, *p_y = w->b.indptr;
+    T *restrict out = (T *)to_data;
+    INDEX *restrict indices = (INDEX *)to_indices, *restrict ends = to_ends;
+    npy_intp n = 0;
+    int bad = 0;
+    for (npy_intp line = l0; line < l1; line++) {
+        npy_intp i = p_x[line], j = p_y[line];
+        const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
+        INDEX last = -1;
+        while (i < i_end && j < j_end) {
+            const INDEX c = i_x[i], d = i_y[j], least = c < d ? c : d;
+            const int left = c <= d, right = d <= c;
+            T value = left ? x[i] : 0;
+            value += right ? y[j] : 0;
+            bad |= least <= last;
+            last = least;
+            out[n] = value;
+            indices[n] = least;
+            n += value != 0;
+            i += left;
+            j += right;
+        }
+        for (; i < i_end; i++) {
+            bad |= i_x[i] <= last;
+            last = i_x[i];
+            out[n] = x[i];
+            indices[n] = last;
+            n += x[i] != 0;
+        }
+        for (; j < j_end; j++) {
+            bad |= i_y[j] <= last;
+            last = i_y[j];
+            out[n] = y[j];
+            indices[n] = last;
+            n += y[j] != 0;
+        }
+        bad |= last != -1 && (npy_uintp)last >= (npy_uintp)w->a.length;
+        ends[line] = (INDEX)n;
+    }
+    return bad ? -1 : n;
+}
+
+/* The same for their product: what only one of them stores is not there. */
+static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends)
+{
+    const Merge *w = what;
+    const T *x = w->a.data, *y = w->b.data;
+    const INDEX *i_x = w->a.indices, *p_x = w->a.indptr, *i_y = w->b.indices, *p_y = w->b.indptr;
+    T *restrict out = (T *)to_data;
+    INDEX *restrict indices = (INDEX *)to_indices, *restrict ends = to_ends;
+    npy_intp n = 0;
+    int bad = 0;
+    for (npy_intp line = l0; line < l1; line++) {
+        npy_intp i = p_x[line], j = p_y[line];
+        const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
+        INDEX last = -1;
+        while (i < i_end && j < j_end) {
+            const INDEX c = i_x[i], d = i_y[j], least = c < d ? c : d;
+            bad |= least <= last;
+            last = least;
+            if (c == d) {
+                const T value = x[i] * y[j];
+                out[n] = value;
+                indices[n] = c;
+                n += value != 0;
+            }
+            i += c <= d;
+            j += d <= c;
+        }
+        for (; i < i_end; i++) {
+            bad |= i_x[i] <= last;
+            last = i_x[i];
+        }
+        for (; j < j_end; j++) {
+            bad |= i_y[j] <= last;
+            last = i_y[j];
+        }
+        bad |= last != -1 && (npy_uintp)last >= (npy_uintp)w->a.length;
+        ends[line] = (INDEX)n;
+    }
+    return bad ? -1 : n;
+}
+
+/* Adds the values of lines [l0, l1) to a dense matrix with these strides from line to line and from index to index. */
+static int FN(add_dense)(const ThnPlaces *s, npy_intp l0, npy_intp l1, char *dense, npy_intp of_line, npy_intp of_index)
+{
+    const T *data = s->data;
+    const INDEX *indices = s->indices, *indptr = s->indptr;
+    for (npy_intp line = l0; line < l1; line++) {
+        char *row = dense + line * of_line;
+        for (npy_intp k = indptr[line]; k < indptr[line + 1]; k++) {
+            if ((npy_uintp)indices[k] >= (npy_uintp)s->length) {
+                return -1;
+            }
+            *(T *)(row + (npy_intp)indices[k] * of_index) += data[k];
+        }
+    }
+    return 0;
+}
+
+/* The sums of lines [l0, l1). */
+static void FN(sum_lines)(const ThnPlaces *s, npy_intp l0, npy_intp l1, char *to)
+{
+    const T *data = s->data;
+    const INDEX *indptr = s->indptr;
+    for (npy_intp line = l0; line < l1; line++) {
+        ACC sum = 0;
+        for (npy_intp k = indptr[line]; k < indptr[line + 1]; k++) {
+            sum += data[k];
+        }
+        ((T *)to)[line] = (T)sum;
+    }
+}
+
+/* The sums of the values of each index. */
+static int FN(sum_indices)(const ThnPlaces *s, char *to)
+{
+    const T *data = s->data;
+    const INDEX *indices = s->indices;
+    memset(to, 0, sizeof(T) * (size_t)s->length);
+    for (npy_intp k = 0; k < s->stored; k++) {
+        if ((npy_uintp)indices[k] >= (npy_uintp)s->length) {
+            return -1;
+        }
+        ((T *)to)[indices[k]] += data[k];
+    }
+    return 0;
+}
+
+/* The elements of lines [l0, l1) of a dense matrix that are not zero; returns their number, and writes them if `to_data`. */
+static npy_intp FN(from_dense)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends)
+{
+    const Dense *w = what;
+    T *out = (T *)to_data;
+    INDEX *indices = (INDEX *)to_indices, *ends = to_ends;
+    npy_intp n = 0;
+    for (npy_intp line = l0; line < l1; line++) {
+        const char *row = w->from + line * w->of_line;
+        if (out) {
+            for (npy_intp i = 0; i < w->length; i++) {
+                const T value = *(const T *)(row + i * w->of_index);
+                if (value != 0) {
+                    out[n] = value;
+                    indices[n++] = (INDEX)i;
+                }
+            }
+            ends[line] = (INDEX)n;
+        } else {
+            for (npy_intp i = 0; i < w->length; i++) {
+                n += *(const T *)(row + i * w->of_index) != 0;
+            }
+        }
+    }
+    return n;
+}
