@@ -15,6 +15,9 @@ from theano import process as _process
 
 with _process.garbage_collection_paused():
     from theano import aliases
+
+    aliases.pass_on()
+
     from theano.configdefaults import config
     from theano.configparser import change_flags
 

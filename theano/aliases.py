@@ -1,14 +1,20 @@
-"""Documented names whose home is another module: one table, resolved when a name is first asked for.
+"""Names whose home is another module: the tables, resolved when a name is first asked for.
 
 A package of a lower layer may so document a name of a higher one without importing it, and what few programs need is
 not imported with the package. Nothing inside the package uses these names: it imports from the homes.
+
+Documented names (`NAMES`, `MODULES`) are bound by the module itself, with :func:`lazy`. What modules of the original had
+only because they used it themselves, `gof` in ``theano.ifelse``, say, programs import from there as well; nobody
+documents it, and the modules here know nothing of it: :func:`pass_on` has the import system bind it (`PASSED_ON`).
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from types import ModuleType
 from typing import Any
 
 #: For each module the homes of the names that it documents, with these names; ``new=old`` where the home has another one.
@@ -244,6 +250,263 @@ MODULES: dict[str, str] = {
 }
 
 
+#: Where the names stand that many modules of the original passed on, because they used them; ``new=old`` as above, and
+#: nothing after the sign for the module itself.
+HOMES: dict[str, str] = {
+    "logging": "logging=",
+    "theano": "T=tensor compat compile gof gradient printing scal=scalar scalar tensor theano",
+    "theano.compat": (
+        "DefaultOrderedDict PY3 cmp decode decode_iter decode_with get_unbound_function integer_types "
+        "maybe_add_to_os_environ_pathlist string_types"
+    ),
+    "theano.compile": "builders debugmode function ops",
+    "theano.compile.builders": "inline_ofg_expansion",
+    "theano.compile.debugmode": "DebugMode",
+    "theano.compile.function_module": "Function infer_reuse_pattern orig_function",
+    "theano.compile.io": "In Out",
+    "theano.compile.mode": "AddFeatureOptimizer FAST_RUN get_mode register_mode",
+    "theano.compile.ops": "Shape_i ViewOp deep_copy_op view_op",
+    "theano.compile.pfunc": "rebuild_collect_shared",
+    "theano.compile.profiling": "ProfileStats ScanProfileStats",
+    "theano.compile.sharedvalue": "SharedVariable shared",
+    "theano.configdefaults": "config local_bitwidth",
+    "theano.configparser": "TheanoConfigParser change_flags",
+    "theano.gof": "compilelock dh=destroyhandler graph link op toolbox unify utils",
+    "theano.gof.callcache": "CallCache",
+    "theano.gof.cmodule": "GCC_compiler",
+    "theano.gof.compilelock": "get_lock release_lock",
+    "theano.gof.destroyhandler": "DestroyHandler",
+    "theano.gof.fg": "FunctionGraph InconsistencyError",
+    "theano.gof.graph": "Apply Constant Variable io_connection_pattern is_same_graph list_of_nodes view_roots",
+    "theano.gof.null_type": "NullType",
+    "theano.gof.op": "COp Op OpenMPOp PureOp get_debug_values ops_with_inner_function",
+    "theano.gof.opt": (
+        "EquilibriumOptimizer Optimizer copy_stack_trace in2out inherit_stack_trace local_optimizer pre_constant_merge "
+        "pre_greedy_local_optimizer"
+    ),
+    "theano.gof.optdb": "SequenceDB",
+    "theano.gof.params_type": "ParamsType c_cpp_keywords",
+    "theano.gof.rewriting.stages": "optdb",
+    "theano.gof.sched": "key_to_cmp",
+    "theano.gof.toolbox": "NoOutputFromInplace ReplacementDidntRemovedError",
+    "theano.gof.type": "EnumList Generic Type generic",
+    "theano.gof.utils": "ANY_TYPE FALL_THROUGH MethodNotDefined comm_guard flatten hash_from_code hashtype object2 remove",
+    "theano.gradient": "DisconnectedType disconnected_type grad_not_implemented grad_undefined undefined_grad",
+    "theano.misc": "cpucount windows",
+    "theano.misc.cpucount": "cpuCount",
+    "theano.misc.ordered_set": "OrderedSet",
+    "theano.misc.windows": "call_subprocess_Popen output_subprocess_Popen subprocess_Popen",
+    "theano.printing": "FunctionPrinter debugprint min_informative_str pprint",
+    "theano.scalar.basic": (
+        "BinaryScalarOp ComplexError IntegerDivisionError UnaryScalarOp as_scalar exp float32 float64 get_scalar_type int32 "
+        "int64 upcast upgrade_to_float upgrade_to_float64 upgrade_to_float_no_complex"
+    ),
+    "theano.scalar.type": "bool_t=bool",
+    "theano.scan_module": "scan_op scan_utils",
+    "theano.scan_module.scan_utils": "clone equal_computations forced_replace safe_new scan_args",
+    "theano.sparse.type": "SparseType",
+    "theano.tensor": "basic elemwise nlinalg opt",
+    "theano.tensor.basic": (
+        "Alloc AllocEmpty Dot Join NotScalarConstantError Reshape as_tensor_variable cast extract_diag "
+        "get_scalar_constant_value get_vector_length"
+    ),
+    "theano.tensor.blas": "Dot22 Gemv Ger gemv_inplace gemv_no_inplace ger ger_destructive ldflags",
+    "theano.tensor.blas_headers": "blas_header_text blas_header_version",
+    "theano.tensor.elemwise": "CAReduce DimShuffle",
+    "theano.tensor.io": "LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait mpi_send_wait_key mpi_tag_key",
+    "theano.tensor.nlinalg": "alloc_diag diag eig eigh inv_as_solve trace",
+    "theano.tensor.nnet.activations": "softsign",
+    "theano.tensor.nnet.neighbours": "Images2Neibs images2neibs neibs2images",
+    "theano.tensor.opt": "register_uncanonicalize",
+    "theano.tensor.rewriting.blas": "blas_optdb",
+    "theano.tensor.rewriting.elemwise": "local_dimshuffle_lift",
+    "theano.tensor.slinalg": "eigvalsh solve",
+    "theano.tensor.sort": "TopKOp local_useless_topk",
+    "theano.tensor.subtensor": (
+        "AdvancedIncSubtensor Subtensor advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1 make_constant "
+        "set_subtensor"
+    ),
+    "theano.tensor.type": "TensorType values_eq_approx_remove_inf values_eq_approx_remove_inf_nan values_eq_approx_remove_nan",
+    "theano.tensor.type_other": "NoneConst NoneTypeT as_int_none_variable make_slice",
+    "theano.tensor.utils": "hash_from_ndarray",
+    "theano.tensor.var": "TensorVariable",
+}
+
+#: What the modules of the original passed on, and nobody documents: programs import it from there, `dir` does not list it.
+#: A name stands in `HOMES`, or its place follows it, ``name=module:attribute``.
+PASSED_ON: dict[str, str] = {
+    "theano": "PY3 pathparse=theano.pathparse: utils",
+    "theano.compile": (
+        "DisconnectedType NullType Variable config gof graph inline_ofg_expansion io_connection_pattern is_same_graph "
+        "ops_with_inner_function sandbox=theano.compile.sandbox: string_types theano"
+    ),
+    "theano.compile.builders": "DisconnectedType gof io_connection_pattern theano",
+    "theano.compile.debugmode": (
+        "Function get_unbound_function graph infer_reuse_pattern link ops_with_inner_function register_mode theano utils"
+    ),
+    "theano.compile.function": "compat orig_function string_types",
+    "theano.compile.function_module": "graph is_same_graph ops_with_inner_function string_types theano view_op",
+    "theano.compile.io": "SharedVariable string_types",
+    "theano.compile.mode": "string_types theano",
+    "theano.compile.monitormode": "theano",
+    "theano.compile.nanguardmode": "T get_mode theano",
+    "theano.compile.ops": "gof integer_types theano",
+    "theano.compile.pfunc": "Out ProfileStats shared",
+    "theano.compile.profiling": "graph theano",
+    "theano.compile.sharedvalue": "utils",
+    "theano.configdefaults": (
+        "TheanoConfigParser call_subprocess_Popen cpuCount maybe_add_to_os_environ_pathlist output_subprocess_Popen "
+        "string_types theano"
+    ),
+    "theano.configparser": "PY3 string_types theano",
+    "theano.d3viz.formatting": "Function builders gof theano",
+    "theano.gof": "theano",
+    "theano.gof.cc": "CallCache PY3 get_lock graph link release_lock string_types theano utils",
+    "theano.gof.cmodule": (
+        "PY3 compilelock decode decode_iter flatten hash_from_code local_bitwidth output_subprocess_Popen string_types "
+        "subprocess_Popen theano"
+    ),
+    "theano.gof.compilelock": "PY3 config",
+    "theano.gof.destroyhandler": "OrderedSet theano",
+    "theano.gof.fg": "OrderedSet theano utils",
+    "theano.gof.graph": "OrderedSet integer_types string_types theano utils",
+    "theano.gof.link": "Type graph theano",
+    "theano.gof.op": "FunctionGraph GCC_compiler PY3 graph theano",
+    "theano.gof.opt": (
+        "InconsistencyError OrderedSet config dh graph integer_types logging "
+        "merge_dict=theano.gof.rewriting.profiles:add_values op string_types theano toolbox unify utils"
+    ),
+    "theano.gof.optdb": "DefaultOrderedDict integer_types",
+    "theano.gof.sched": "cmp list_of_nodes",
+    "theano.gof.toolbox": "theano",
+    "theano.gof.type": "Op change_flags graph object2 string_types theano utils",
+    "theano.gof.unify": "ANY_TYPE FALL_THROUGH comm_guard",
+    "theano.gof.utils": "MetaObject=theano.gof.meta:PropsType PY3 c_cpp_keywords integer_types string_types",
+    "theano.gof.vm": "theano",
+    "theano.gradient": "DebugMode FAST_RUN ViewOp get_debug_values get_mode gof theano utils",
+    "theano.ifelse": "Op TensorType clone gof opt optdb theano",
+    "theano.misc": "cpucount windows",
+    "theano.misc.elemwise_openmp_speedup": "decode_with theano",
+    "theano.misc.may_share_memory": "SparseType TensorType",
+    "theano.misc.ordered_set": "string_types",
+    "theano.misc.pkl_utils": "PY3 config string_types theano",
+    "theano.misc.safe_asarray": "theano",
+    "theano.printing": "Apply Function Op SharedVariable config debugmode gof integer_types string_types theano",
+    "theano.raise_op": "gof",
+    "theano.sandbox.fourier": "Apply Op generic tensor",
+    "theano.sandbox.linalg": "alloc_diag diag eig eigh eigvalsh extract_diag trace",
+    "theano.sandbox.linalg.ops": (
+        "Dot Dot22 integer_types inv_as_solve local_log_pow=theano.tensor.rewriting.stability:local_log_pow "
+        "local_log_prod_sqr=theano.tensor.rewriting.stability:local_log_pow tensor theano"
+    ),
+    "theano.sandbox.minimal": "function gof tensor utt=theano.tests.unittest_tools:",
+    "theano.sandbox.multinomial": "T as_scalar theano",
+    "theano.sandbox.neighbours": "Images2Neibs images2neibs neibs2images",
+    "theano.sandbox.rng_mrg": (
+        "ParamsType TensorType as_tensor_variable bool_t cast function get_vector_length int_t=theano.scalar.type:int32 "
+        "integer_types opt scal string_types undefined_grad"
+    ),
+    "theano.sandbox.softsign": "softsign",
+    "theano.sandbox.solve": "solve",
+    "theano.scalar": (
+        "Apply Constant DisconnectedType FunctionGraph Op Type Variable gof grad_not_implemented grad_undefined pprint "
+        "printing theano utils"
+    ),
+    "theano.scalar.basic": (
+        "Apply Constant DisconnectedType FunctionGraph Op Type Variable gof grad_undefined pprint printing theano utils"
+    ),
+    "theano.scalar.basic_scipy": (
+        "BinaryScalarOp UnaryScalarOp exp grad_not_implemented theano upcast upgrade_to_float upgrade_to_float64 "
+        "upgrade_to_float_no_complex"
+    ),
+    "theano.scalar.basic_sympy": "Apply as_scalar float32 float64 int64 remove",
+    "theano.scalar.sharedvar": "integer_types",
+    "theano.scan_module.scan": "compile function gof integer_types ops opt scan_op scan_utils tensor",
+    "theano.scan_module.scan_checkpoints": "Join theano",
+    "theano.scan_module.scan_op": (
+        "AddFeatureOptimizer DisconnectedType In NoOutputFromInplace NullType Out PureOp ScanProfileStats Shape_i compile "
+        "config forced_replace function gof grad_undefined gradient integer_types io_connection_pattern safe_new scan_utils "
+        "string_types tensor theano"
+    ),
+    "theano.scan_module.scan_opt": (
+        "Alloc AllocEmpty DestroyHandler InconsistencyError Optimizer deep_copy_op equal_computations "
+        "get_scalar_constant_value gof integer_types opt pre_constant_merge pre_greedy_local_optimizer scalar scan_args "
+        "scan_op scan_seqopt1=theano.scan_module.scan_opt:scan_eqopt1 scan_utils tensor theano toolbox"
+    ),
+    "theano.scan_module.scan_utils": (
+        "compat get_scalar_constant_value gof rebuild_collect_shared scalar string_types tensor theano"
+    ),
+    "theano.tensor": (
+        "DisconnectedType Generic LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait MethodNotDefined ParamsType Type "
+        "as_int_none_variable grad_not_implemented grad_undefined hashtype int32 int32_t=theano.scalar.type:int32 "
+        "integer_types key_to_cmp min_informative_str mpi_send_wait_key mpi_tag_key printing"
+    ),
+    "theano.tensor.basic": (
+        "Apply Constant DisconnectedType Generic NoneConst Op ParamsType Variable compile elemwise grad_not_implemented "
+        "grad_undefined int32 int32_t=theano.scalar.type:int32 integer_types min_informative_str pprint printing theano"
+    ),
+    "theano.tensor.blas": (
+        "EquilibriumOptimizer FunctionPrinter Optimizer ParamsType ReplacementDidntRemovedError SequenceDB "
+        "T=theano.tensor:basic bool_t config debugprint in2out inherit_stack_trace local_dimshuffle_lift local_optimizer "
+        "local_print_as_we_go_along=theano.tensor.rewriting.unregistered:local_print_as_we_go_along optdb pprint toolbox utils "
+        "values_eq_approx_remove_inf_nan view_roots"
+    ),
+    "theano.tensor.blas_c": (
+        "Gemv Ger ParamsType T=theano.tensor:basic blas_header_text blas_header_version blas_optdb bool_t config gemv_inplace "
+        "gemv_no_inplace ger ger_destructive in2out ldflags local_optimizer optdb"
+    ),
+    "theano.tensor.blas_headers": "GCC_compiler",
+    "theano.tensor.blas_scipy": "Ger blas_optdb ger ger_destructive in2out local_optimizer optdb",
+    "theano.tensor.elemwise": (
+        "COp OpenMPOp ParamsType TensorVariable change_flags get_scalar_type gof integer_types pprint scalar theano"
+    ),
+    "theano.tensor.extra_ops": (
+        "EnumList Generic ParamsType basic disconnected_type gof gradient int_t=theano.scalar.type:int32 nlinalg scalar "
+        "tensor=theano.tensor:basic theano"
+    ),
+    "theano.tensor.fft": "T gof",
+    "theano.tensor.fourier": "gof tensor",
+    "theano.tensor.inplace": "elemwise",
+    "theano.tensor.io": "gof tensor=theano.tensor.basic:tensor theano",
+    "theano.tensor.nlinalg": "theano",
+    "theano.tensor.opt": (
+        "AdvancedIncSubtensor DisconnectedType MakeVectorPrinter=theano.tensor.from_scalars:MakeVectorPrinter Reshape TopKOp "
+        "advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1 basic=theano.scalar:basic compile gof graph "
+        "integer_types local_canonicalize_alloc=theano.tensor.rewriting.fill:local_useless_alloc "
+        "local_erf_minus_one=theano.tensor.rewriting.stability:local_one_minus_erf "
+        "local_erf_neg_minus_one2=theano.tensor.rewriting.stability:local_one_minus_erfc "
+        "local_erf_neg_minus_one=theano.tensor.rewriting.stability:local_one_minus_erfc "
+        "local_incsubtensor_of_zeros=theano.tensor.rewriting.subtensor:local_useless_inc_subtensor "
+        "local_merge_alloc=theano.tensor.rewriting.fill:local_alloc_of_alloc "
+        "local_one_add_neg_erfc=theano.tensor.rewriting.stability:local_one_minus_erfc "
+        "local_one_minus_erf2=theano.tensor.rewriting.stability:local_one_minus_erf "
+        "local_one_minus_erfc2=theano.tensor.rewriting.stability:local_one_minus_erfc "
+        "local_one_minus_erfc3=theano.tensor.rewriting.stability:local_one_minus_erfc "
+        "local_one_plus_erf=theano.tensor.rewriting.stability:local_one_minus_erf "
+        "local_one_plus_neg_erf=theano.tensor.rewriting.stability:local_one_minus_erf "
+        "local_useless_dimshuffle_in_reshape=theano.tensor.rewriting.uncanonicalize:local_reshape_dimshuffle "
+        "local_useless_topk make_constant opt=theano.gof:opt pre_constant_merge pre_greedy_local_optimizer "
+        "values_eq_approx_remove_inf values_eq_approx_remove_inf_nan values_eq_approx_remove_nan"
+    ),
+    "theano.tensor.opt_uncanonicalize": (
+        "CAReduce DimShuffle Subtensor T=theano.tensor:basic copy_stack_trace gof register_uncanonicalize scal"
+    ),
+    "theano.tensor.raw_random": "opt string_types",
+    "theano.tensor.sharedvar": "integer_types theano",
+    "theano.tensor.slinalg": "theano",
+    "theano.tensor.sort": "set_subtensor theano",
+    "theano.tensor.subtensor": (
+        "Apply DisconnectedType MethodNotDefined NoneConst NoneTypeT NotScalarConstantError Op ParamsType Type config "
+        "get_scalar_constant_value gof hashtype integer_types make_slice pprint scal theano"
+    ),
+    "theano.tensor.type": "hashtype theano",
+    "theano.tensor.type_other": "Type hashtype theano",
+    "theano.tensor.utils": "theano",
+    "theano.tensor.var": "ComplexError IntegerDivisionError PY3 hash_from_ndarray hashtype integer_types theano",
+    "theano.tensor.xlogx": "scalar",
+}
+
+
 def names(module: str) -> list[str]:
     """Return the names that a module documents and that have their home elsewhere, for its ``__all__``."""
     return [name.partition("=")[0] for names in NAMES.get(module, {}).values() for name in names.split()]
@@ -277,9 +540,92 @@ def lazy(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
             value = getattr(importlib.import_module(home), there)
             setattr(sys.modules[module], name, value)
             return value
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return _passed_on(module, name)
 
     def listed() -> list[str]:
         return sorted({*vars(sys.modules[module]), *modules, *homes})
 
     return resolve, listed
+
+
+@cache
+def passed_on(module: str) -> dict[str, tuple[str, str]]:
+    """Return the names that a module passes on: for each the module where it stands and its name there, '' for the module."""
+    return {
+        name: tuple(place.split(":")) if place else _homes()[name]
+        for name, _, place in (entry.partition("=") for entry in PASSED_ON.get(module, "").split())
+    }
+
+
+@cache
+def _homes() -> dict[str, tuple[str, str]]:
+    homes = {}
+    for home, given in HOMES.items():
+        for entry in given.split():
+            name, sign, there = entry.partition("=")
+            homes[name] = home, there if sign else name
+    return homes
+
+
+def _passed_on(module: str, name: str) -> Any:
+    if name.startswith("__") or name not in passed_on(module):
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    home, there = passed_on(module)[name]
+    if home == module:
+        # One of its own modules.
+        return importlib.import_module(f"{module}.{there}")
+    value: Any = importlib.import_module(home)
+    if there:
+        value = getattr(value, there)
+    setattr(sys.modules[module], name, value)
+    return value
+
+
+def _first_of(own: Callable[[str], Any], ours: Callable[[str], Any], name: str) -> Any:
+    try:
+        return own(name)
+    except AttributeError:
+        return ours(name)
+
+
+class _Loader:
+    """Loads as another loader does, and gives the module its ``__getattr__`` first; nothing else shows that it was here."""
+
+    def __init__(self, loader: Any):
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: Any) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__loader__ = module.__spec__.loader = self._loader
+        ours = vars(module)["__getattr__"] = partial(_passed_on, module.__name__)
+        self._loader.exec_module(module)
+        own = vars(module)["__getattr__"]
+        if own is not ours:
+            vars(module)["__getattr__"] = partial(_first_of, own, ours)
+
+
+class _Finder:
+    """Finds the modules that pass names on, as the other finders do."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        if name not in PASSED_ON:
+            return None
+        for finder in sys.meta_path:
+            spec = None if isinstance(finder, _Finder) else finder.find_spec(name, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _Loader(spec.loader)
+                return spec
+        return None
+
+
+def pass_on() -> None:
+    """Have the modules that are imported from now on pass on what `PASSED_ON` says, besides what they have themselves."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())

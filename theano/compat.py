@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict, defaultdict  # noqa: F401
 from collections.abc import Callable, Mapping, MutableMapping  # noqa: F401
 from io import BytesIO, StringIO  # noqa: F401
@@ -9,12 +10,30 @@ from operator import truediv
 from typing import Any
 
 PY3 = True
+string_types = (str,)
+integer_types = (int,)
 python2x = False
 izip = zip
 imap = map
 ifilter = filter
 # The operator that ``/`` is.
 operator_div = truediv
+
+
+def maybe_add_to_os_environ_pathlist(var: str, newpath: str) -> None:
+    """Put a directory first in a variable of the environment that is a list of directories, if it is not there yet.
+
+    Parameters
+    ----------
+    var : str
+        The variable, ``'PATH'``, say.
+    newpath : str
+        The directory; a relative one is left out.
+    """
+    if os.path.isabs(newpath):
+        there = os.environ.get(var, "")
+        if newpath not in there.split(os.pathsep):
+            os.environ[var] = newpath + os.pathsep + there if there else newpath
 
 
 def cmp(x: Any, y: Any) -> int:

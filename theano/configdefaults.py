@@ -8,11 +8,30 @@ have no effect.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import Any
 
 import numpy as np
 
+from theano.configcuda import (  # noqa: F401
+    SUPPORTED_DNN_CONV_ALGO_BWD_DATA,
+    SUPPORTED_DNN_CONV_ALGO_BWD_FILTER,
+    SUPPORTED_DNN_CONV_ALGO_FWD,
+    SUPPORTED_DNN_CONV_ALGO_RUNTIME,
+    SUPPORTED_DNN_CONV_PRECISION,
+    add_gpu_libraries,
+    default_cuda_include,
+    default_dnn_base_path,
+    default_dnn_bin_path,
+    default_dnn_inc_path,
+    default_dnn_lib_path,
+    deprecated_gpuarray_sync,
+    get_cuda_root,
+    safe_no_dnn_algo_bwd,
+    safe_no_dnn_workmem,
+    safe_no_dnn_workmem_bwd,
+)
 from theano.configparser import (
     AddConfigVar,
     BoolParam,
@@ -30,6 +49,8 @@ from theano.configparser import (
 from theano.version import __version__
 
 NO_EFFECT = "This flag has no effect: "
+#: Whether Ops with OpenMP code use it by default.
+default_openmp = False
 
 
 def _positive(i: int) -> bool:
@@ -57,7 +78,8 @@ def short_platform() -> str:
 
 
 class _CompiledirWords(dict):
-    # The keys of compiledir_format, each computed when it is used: some of them are slow to find out.
+    """The keys of compiledir_format, each computed when it is used: some of them are slow to find out."""
+
     keys_ = (
         "platform",
         "processor",
@@ -100,6 +122,11 @@ class _CompiledirWords(dict):
         raise KeyError(key)
 
 
+compiledir_format_dict = _CompiledirWords()
+compiledir_format_keys = ", ".join(sorted(_CompiledirWords.keys_))
+default_compiledir_format = "compiledir_%(platform)s-%(processor)s-%(python_version)s-%(python_bitwidth)s"
+
+
 def _compiler_version() -> str:
     if not config.cxx:
         return "none"
@@ -124,16 +151,58 @@ def default_cxx() -> str:
     return ""
 
 
+def warn_cxx(val: str) -> bool:
+    """Warn of a C++ compiler that makes trouble on a Mac, any but clang++; returns True."""
+    if sys.platform == "darwin" and val and "clang++" not in val:
+        TheanoConfigWarning.warn(f"cxx={val}: only clang++ is supported on a Mac.")
+    return True
+
+
+def get_home_dir() -> str:
+    """Return the user's home directory."""
+    return os.environ.get("HOME") or os.path.expanduser("~")
+
+
 def _default_base_compiledir() -> str:
     if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
         return os.path.join(os.environ["LOCALAPPDATA"], "Theano")
     return os.path.join(os.path.expanduser("~"), ".theano")
 
 
+default_base_compiledir = _default_base_compiledir()
+
+
+def default_compiledirname() -> str:
+    """Return ``compiledir_format`` with its keys filled in, as the name of a directory."""
+    return re.sub(r"[()\s,]+", "_", config.compiledir_format % compiledir_format_dict)
+
+
 def default_compiledir() -> str:
     """Return ``base_compiledir/compiledir_format``, the format's keys filled in."""
-    text = config.compiledir_format % _CompiledirWords()
-    return os.path.join(config.base_compiledir, text.replace(" ", "_").replace("(", "_").replace(")", "_"))
+    return os.path.join(config.base_compiledir, default_compiledirname())
+
+
+def filter_base_compiledir(path: str) -> str:
+    """Return the path with the home directory in the place of ``~``."""
+    return os.path.expanduser(str(path))
+
+
+def filter_compiledir(path: str) -> str:
+    """Return the real path of a directory, which is made if it is not there.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be made, or not be read, written and listed.
+    """
+    path = os.path.realpath(os.path.expanduser(path))
+    try:
+        os.makedirs(path, 0o770, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"Unable to create the compiledir directory {path!r}: {error}") from None
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        raise ValueError(f"compiledir {path!r} exists but you don't have read, write or listing permissions.")
+    return path
 
 
 def _format_of_compiledir(text: str) -> str:
@@ -158,9 +227,12 @@ def _directory_made(path: str) -> str:
     return path
 
 
-def _is_debugmode_kinds(text: str) -> bool:
+def is_valid_check_preallocated_output_param(param: Any) -> bool:
+    """Return whether this is a value of ``DebugMode.check_preallocated_output``: kinds of memory, separated by ``:``."""
+    if not isinstance(param, str):
+        return False
     kinds = ("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size", "ALL", "")
-    return all(kind in kinds for kind in text.split(":"))
+    return all(kind in kinds for kind in param.split(":"))
 
 
 def _default_threads_env(value: object) -> int:
@@ -180,6 +252,36 @@ def _rseed(value: object) -> object:
     if value in ("random", "None", None):
         return None
     return int(value)  # type: ignore[call-overload]
+
+
+def good_seed_param(seed: Any) -> bool:
+    """Return whether this is a seed: an integer, or ``'random'``."""
+    if seed == "random":
+        return True
+    try:
+        int(seed)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def floatX_convert(s: str) -> str:
+    """Return the dtype that a number of bits stands for, ``float32`` for ``32``, say; anything else as it is."""
+    return f"float{s}" if s in ("16", "32", "64") else s
+
+
+def filter_vm_lazy(val: Any) -> bool | None:
+    """Return the value of ``vm.lazy`` that a text stands for.
+
+    Raises
+    ------
+    ValueError
+        It is neither None, False nor True.
+    """
+    for value in (None, False, True):
+        if val is value or val == str(value):
+            return value
+    raise ValueError(f"Valid values for an vm.lazy parameter should be None, False or True, not `{val}`.")
 
 
 def _add(name: str, param: ConfigParam, doc: str, in_c_key: bool = False) -> None:
@@ -248,8 +350,8 @@ def _add_devices(add=_add) -> None:
         StrParam(lambda: os.path.join(config.compiledir, "gpuarray_kernels"), allow_override=False),
         "The directory of compiled GPU kernels.",
     )
-    add("cuda.root", StrParam(lambda: os.environ.get("CUDA_ROOT", "")), "The directory of CUDA.")
-    add("cuda.include_path", StrParam(""), "The directory of the CUDA headers.")
+    add("cuda.root", StrParam(get_cuda_root), "The directory of CUDA.")
+    add("cuda.include_path", StrParam(default_cuda_include), "The directory of the CUDA headers.")
     add("cuda.enabled", BoolParam(True), gone)
     add("nvcc.flags", StrParam(""), "Extra flags of the CUDA compiler.", True)
     add("nvcc.compiler_bindir", StrParam(""), "The directory of the CUDA compiler's host compiler.")
@@ -263,72 +365,6 @@ def _add_devices(add=_add) -> None:
         BoolParam(False),
         "Read pickled GPU arrays as NumPy arrays. This loses what only the GPU can tell.",
     )
-
-
-def _add_gpu_libraries(add=_add) -> None:
-    fwd = (
-        "small",
-        "none",
-        "large",
-        "fft",
-        "fft_tiling",
-        "winograd",
-        "winograd_non_fused",
-        "guess_once",
-        "guess_on_shape_change",
-        "time_once",
-        "time_on_shape_change",
-    )
-    timing = ("guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change")
-    add(
-        "dnn.enabled",
-        EnumStr("auto", "True", "False", "no_check"),
-        "Whether to use cuDNN: if it is there, always, never, or without checking.",
-    )
-    add("dnn.base_path", StrParam(""), "The directory of cuDNN.")
-    add("dnn.include_path", StrParam(""), "The directory of the cuDNN header.")
-    add("dnn.library_path", StrParam(""), "The directory of the cuDNN library.")
-    add("dnn.bin_path", StrParam(""), "The directory of the cuDNN program library (Windows).")
-    add("dnn.conv.workmem", _deprecated_choice("dnn.conv.algo_fwd"), "Deprecated: use dnn.conv.algo_fwd.")
-    add(
-        "dnn.conv.workmem_bwd",
-        _deprecated_choice("dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data"),
-        "Deprecated: use dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data.",
-    )
-    add("dnn.conv.algo_fwd", EnumStr(*fwd), "The algorithm of cuDNN's forward convolution.")
-    add(
-        "dnn.conv.algo_bwd",
-        _deprecated_choice("dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data"),
-        "Deprecated: use dnn.conv.algo_bwd_filter and dnn.conv.algo_bwd_data.",
-    )
-    add(
-        "dnn.conv.algo_bwd_filter",
-        EnumStr("none", "deterministic", "fft", "small", "winograd_non_fused", "fft_tiling", *timing),
-        "The algorithm of cuDNN's gradient with respect to the filters.",
-    )
-    add(
-        "dnn.conv.algo_bwd_data",
-        EnumStr("none", "deterministic", "fft", "fft_tiling", "winograd", "winograd_non_fused", *timing),
-        "The algorithm of cuDNN's gradient with respect to the images.",
-    )
-    add(
-        "dnn.conv.precision",
-        EnumStr("as_input_f32", "as_input", "float16", "float32", "float64"),
-        "The precision in which cuDNN computes convolutions.",
-    )
-    add("magma.enabled", BoolParam(False), "Use MAGMA for matrix computations on the GPU.")
-    add("magma.include_path", StrParam(""), "The directory of the MAGMA headers.")
-    add("magma.library_path", StrParam(""), "The directory of the MAGMA library.")
-    add("ctc.root", StrParam(""), "The directory of warp-ctc (with build, lib or lib64, and include).")
-
-
-def _deprecated_choice(instead: str) -> ConfigParam:
-    def refuse(value: str) -> str:
-        if value:
-            raise ValueError(f"this flag does not exist any more, use {instead}")
-        return value
-
-    return ConfigParam("", refuse)
 
 
 def _add_modes(add=_add) -> None:
@@ -418,7 +454,7 @@ def _add_engine(add=_add) -> None:
         "The number of threads of native code: 0 means all cores. The default is OMP_NUM_THREADS, if set. "
         "Results do not depend on it.",
     )
-    add("openmp", BoolParam(False), "Whether Ops with OpenMP code use it by default.")
+    add("openmp", BoolParam(default_openmp), "Whether Ops with OpenMP code use it by default.")
     add(
         "openmp_elemwise_minsize",
         IntParam(200000, _not_negative, allowed="a number of elements"),
@@ -446,7 +482,7 @@ def _add_engine(add=_add) -> None:
     add(
         "compiledir_format",
         ConfigParam(
-            "compiledir_%(platform)s-%(processor)s-%(python_version)s-%(python_bitwidth)s",
+            default_compiledir_format,
             _format_of_compiledir,
             allow_override=False,
         ),
@@ -542,7 +578,7 @@ def _add_debugging(add=_add) -> None:
     add("DebugMode.warn_input_not_reused", BoolParam(True), "Warn where an in-place Op did not reuse its input.")
     add(
         "DebugMode.check_preallocated_output",
-        StrParam("", _is_debugmode_kinds, allowed="a ':'-separated list of initial, previous, c_contiguous, "
+        StrParam("", is_valid_check_preallocated_output_param, allowed="a ':'-separated list of initial, previous, c_contiguous, "
                  "f_contiguous, strided, wrong_size, ALL"),
         "Kinds of memory given to Ops for their outputs, separated by ':'.",
     )  # fmt: skip
@@ -604,17 +640,17 @@ _OLD_BUGS = {
 }
 
 
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))
+def split_version(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, which dots separate."""
+    return tuple(int(part) for part in version.split("."))
 
 
-def _warn_default(fixed: str) -> bool:
+def warn_default(version: str) -> bool:
+    """Return whether ``warn.ignore_bug_before`` asks to warn of bugs that were fixed in a release."""
     since = config.warn.ignore_bug_before
-    if since == "None":
-        return True
-    if since == "all":
-        return False
-    return _version(fixed) >= _version(since)
+    if since in ("None", "all"):
+        return since == "None"
+    return split_version(since) < split_version(version)
 
 
 def _add_warnings(add=_add) -> None:
@@ -626,10 +662,10 @@ def _add_warnings(add=_add) -> None:
     for name, fixed in _OLD_BUGS.items():
         add(
             f"warn.{name}",
-            BoolParam(_warn_default(fixed)),
+            BoolParam(warn_default(fixed)),
             f"Warn where a bug that was fixed in release {fixed} would have given another result.",
         )
-    add("warn.identify_1pexp_bug", BoolParam(_warn_default("0.4.1")), "As the other flags of this section.")
+    add("warn.identify_1pexp_bug", BoolParam(warn_default("0.4.1")), "As the other flags of this section.")
 
 
 def _warn_of_unknown_flags() -> None:
@@ -687,7 +723,7 @@ def _declare() -> None:
     _add_devices()
     _add_modes()
     _add_engine()
-    _add_gpu_libraries()
+    add_gpu_libraries(_add)
     _add_profiling()
     _add_debugging()
     _add_warnings()

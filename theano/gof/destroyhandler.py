@@ -25,6 +25,10 @@ from theano.gof.fg import InconsistencyError
 from theano.gof.graph import Constant
 
 
+class ProtocolError(Exception):
+    """A graph tells of changes in an order that cannot be, of a node, say, that never came into it."""
+
+
 def fast_inplace_check(inputs: Iterable) -> list:
     """Return which variables may be destroyed, as far as a quick look tells.
 

@@ -387,6 +387,16 @@ def gc_helper(node_list: Iterable[Any]) -> tuple[set[Variable], dict[Variable, A
     return computed, last_user
 
 
+def add_clear_storage(f: Any, computed: Iterable[Any], storage_map: dict) -> None:
+    """Give a function the method ``clear_storage()``, which empties the cells of the variables that it computes."""
+
+    def clear_storage() -> None:
+        for variable in computed:
+            storage_map[variable][0] = None
+
+    f.clear_storage = clear_storage
+
+
 class LocalLinker(Linker):
     """Base of linkers that run the nodes one by one in this process.
 

@@ -23,31 +23,46 @@ class MetaObject:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = cls.__dict__
-        props = own.get("__props__")
-        if props is None:
-            if "__eq__" in own and own.get("__hash__") is None:
-                # Python drops the inherited hash of a class that defines equality; old code relies on it.
-                for base in cls.__mro__[1:]:
-                    inherited = base.__dict__.get("__hash__")
-                    if inherited is not None:
-                        cls.__hash__ = inherited  # type: ignore[method-assign]
-                        break
-            return
-        if not isinstance(props, tuple):
-            raise TypeError(f"{cls.__name__}: __props__ has to be a tuple")
-        if own.get("__hash__") is None:
-            cls.__hash__ = _hash_of_props  # type: ignore[method-assign, assignment]
-        if "__eq__" not in own:
-            cls.__eq__ = _eq_of_props  # type: ignore[method-assign, assignment]
-        if "__str__" not in own:
-            cls.__str__ = _str_of_props  # type: ignore[method-assign, assignment]
+        _give_methods(cls)
 
     def _props(self) -> tuple:
         return tuple(getattr(self, name) for name in self.__props__)
 
     def _props_dict(self) -> dict:
         return {name: getattr(self, name) for name in self.__props__}
+
+
+class PropsType(type):
+    """A metaclass that gives its classes what :class:`MetaObject` gives its subclasses."""
+
+    def __init__(cls, name: str, bases: tuple, namespace: dict, **kwargs: Any):
+        super().__init__(name, bases, namespace, **kwargs)
+        if "__props__" in namespace:
+            cls._props = MetaObject._props
+            cls._props_dict = MetaObject._props_dict
+        _give_methods(cls)
+
+
+def _give_methods(cls: type) -> None:
+    own = cls.__dict__
+    props = own.get("__props__")
+    if props is None:
+        if "__eq__" in own and own.get("__hash__") is None:
+            # Python drops the inherited hash of a class that defines equality; old code relies on it.
+            for base in cls.__mro__[1:]:
+                inherited = base.__dict__.get("__hash__")
+                if inherited is not None:
+                    cls.__hash__ = inherited  # type: ignore[method-assign]
+                    break
+        return
+    if not isinstance(props, tuple):
+        raise TypeError(f"{cls.__name__}: __props__ has to be a tuple")
+    if own.get("__hash__") is None:
+        cls.__hash__ = _hash_of_props  # type: ignore[method-assign, assignment]
+    if "__eq__" not in own:
+        cls.__eq__ = _eq_of_props  # type: ignore[method-assign, assignment]
+    if "__str__" not in own:
+        cls.__str__ = _str_of_props  # type: ignore[method-assign, assignment]
 
 
 def _hash_of_props(self: Any) -> int:

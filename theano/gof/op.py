@@ -336,6 +336,21 @@ class Op(PureOp, CLinkerOp):
         return state
 
 
+def simple_meth(tag: str) -> Any:
+    """Return the method ``c_<tag>`` of an Op whose C code lies in its dictionary `code_sections`, by tag.
+
+    It raises `MethodNotDefined` where there is none.
+    """
+
+    def section(self: Any) -> Any:
+        if tag not in self.code_sections:
+            raise utils.MethodNotDefined(f"c_{tag}", type(self), self.__class__.__name__)
+        return self.code_sections[tag]
+
+    section.__name__ = f"c_{tag}"
+    return section
+
+
 def _is_own(cls: type) -> bool:
     return cls.__module__.startswith("theano.") and ".tests." not in cls.__module__
 

@@ -20,6 +20,7 @@ from theano.gof.rewriting.local import (
     FromFunctionLocalOptimizer,
     GraphToGPULocalOptGroup,
     LocalMetaOptimizer,
+    LocalMetaOptimizerSkipAssertionError,
     LocalOptGroup,
     LocalOptimizer,
     local_optimizer,
@@ -41,12 +42,14 @@ from theano.gof.rewriting.navigate import (
     pre_greedy_local_optimizer,
     topogroup_optimizer,
 )
-from theano.gof.rewriting.pattern import OpRemove, OpSub, PatternSub
+from theano.gof.rewriting.pattern import OpRemove, OpSub, PatternSub, check_chain
 from theano.gof.rewriting.traces import (
     CheckStackTraceFeature,
     CheckStackTraceOptimization,
+    CheckStrackTraceFeature,
     check_stack_trace,
     copy_stack_trace,
+    inherit_stack_trace,
 )
 
 merge_optimizer = MergeOptimizer()

@@ -19,7 +19,7 @@ _KEYWORDS = """
     template this thread_local throw transaction_safe transaction_safe_dynamic true try typedef typeid typename union
     unsigned using virtual void volatile wchar_t while xor xor_eq _Pragma
 """
-_CPP_KEYWORDS = frozenset(_KEYWORDS.split())
+c_cpp_keywords = frozenset(_KEYWORDS.split())
 
 
 class Params(dict):
@@ -141,7 +141,7 @@ class ParamsType(Type):
         for name, type_ in kwargs.items():
             if not _IDENTIFIER.match(name):
                 raise AttributeError(f'ParamsType: attribute "{name}" should be a valid identifier.')
-            if name in _CPP_KEYWORDS:
+            if name in c_cpp_keywords:
                 raise SyntaxError(f'ParamsType: "{name}" is a potential C/C++ keyword and should not be used.')
             if not isinstance(type_, Type):
                 raise TypeError(f'ParamsType: attribute "{name}" should inherit from Theano Type, got "{type(type_).__name__}".')

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from theano.gof.graph import io_toposort
+
+
+def memodict(f: Callable) -> Callable:
+    """Return a function of one argument that asks `f` once for each value."""
+    return functools.cache(f)
 
 
 def make_depends() -> Callable:
@@ -61,6 +66,43 @@ def reverse_dict(d: dict) -> dict:
         for value in values:
             result[value] = result.get(value, ()) + (key,)
     return result
+
+
+def _toposort(edges: dict) -> list:
+    """Sort what depends on each other by Kahn's algorithm, in time linear in the number of edges.
+
+    Parameters
+    ----------
+    edges : dict
+        For each element those that come after it.
+
+    Returns
+    -------
+    list
+
+    Raises
+    ------
+    ValueError
+        If there is a cycle.
+
+    Examples
+    --------
+    >>> _toposort({1: {2, 3}, 2: (3,)})
+    [1, 2, 3]
+    """
+    waiting = {after: set(before) for after, before in reverse_dict(edges).items()}
+    ready = deque(element for element in edges if element not in waiting)
+    order = []
+    while ready:
+        element = ready.popleft()
+        order.append(element)
+        for after in edges.get(element, ()):
+            waiting[after].discard(element)
+            if not waiting[after]:
+                ready.append(after)
+    if any(waiting.values()):
+        raise ValueError("Input has cycles")
+    return order
 
 
 def posort(l: Iterable, *cmps: Callable) -> list:

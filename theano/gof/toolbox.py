@@ -110,6 +110,20 @@ class GetCheckpoint:
         return self.history._mark(self.fgraph)
 
 
+class LambdExtract:
+    """Undoes one change of a graph when it is called: input `i` of `node` is `r` again."""
+
+    def __init__(self, fgraph: Any, node: Any, i: int, r: Any, reason: Any = None):
+        self.fgraph = fgraph
+        self.node = node
+        self.i = i
+        self.r = r
+        self.reason = reason
+
+    def __call__(self) -> Any:
+        return self.fgraph.change_input(self.node, self.i, self.r, reason=("Revert", self.reason))
+
+
 class History(Provider):
     """Remembers the changes of a graph, so that they can be undone.
 

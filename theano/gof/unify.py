@@ -283,6 +283,24 @@ def unify_build(x: Any, U: Unification) -> Any:
     return own(U) if own is not None else x
 
 
+class FVar:
+    """A function of patterns, to be computed once their variables have values.
+
+    Parameters
+    ----------
+    fn : callable
+    *args
+        Patterns: what they are built to is given to the function.
+    """
+
+    def __init__(self, fn: Any, *args: Any):
+        self.fn = fn
+        self.args = args
+
+    def __call__(self, u: Unification) -> Any:
+        return self.fn(*[unify_build(arg, u) for arg in self.args])
+
+
 def var_lookup(vartype: type, name: str, *args: Any, **kwargs: Any) -> Variable:
     """Return the variable of a class and name, the same one each time.
 

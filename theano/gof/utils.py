@@ -525,12 +525,34 @@ def type_guard(type1: Any) -> Callable:
     return wrap
 
 
-class _Any:
-    pass
+class Keyword:
+    """A mark among values; its name is its text.
+
+    Parameters
+    ----------
+    name : str
+    nonzero : bool
+        Whether it counts as true.
+    """
+
+    def __init__(self, name: str, nonzero: bool = True):
+        self.name = name
+        self.nonzero = nonzero
+
+    def __bool__(self) -> bool:
+        return self.nonzero
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
 
 
-ANY_TYPE = _Any()
-FALL_THROUGH = _Any()
+ABORT = Keyword("ABORT", False)
+RETRY = Keyword("RETRY", False)
+FAILURE = Keyword("FAILURE", False)
+ANY_TYPE = Keyword("ANY_TYPE")
+FALL_THROUGH = Keyword("FALL_THROUGH")
+
+simple_types = (int, str, float, bool, type(None), Keyword)
 
 
 def give_variables_names(variables: Iterable) -> list:

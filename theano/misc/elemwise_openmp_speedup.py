@@ -59,6 +59,13 @@ def _measure_in_child(openmp: bool, size: int, calls: int) -> dict[str, float]:
     return {name: float(seconds) for name, seconds in zip(words[-4::2], words[-3::2])}
 
 
+def runScript(N: int) -> list[float]:
+    """Return the seconds of a call of each operation on a vector of length `N`, in a process with the flags of this one."""
+    from theano import config
+
+    return list(_measure_in_child(config.openmp, N, 10).values())
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the script with command-line `arguments`; return its exit status."""
     parser = argparse.ArgumentParser(description="Time elementwise operations in one and in several threads.")

@@ -63,3 +63,9 @@ class frozendict(Mapping):
 
     def __reduce__(self) -> tuple:
         return type(self), (self._dict,)
+
+
+class FrozenOrderedDict(frozendict):
+    """A `frozendict` whose order programs count on; each of them keeps its order."""
+
+    __slots__ = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator, MutableSet
 from typing import Any
 
@@ -22,6 +23,23 @@ def check_deterministic(iterable: Any) -> None:
     if iterable is not None and not isinstance(iterable, (list, tuple, OrderedSet, dict, str, Iterator)):
         if len(iterable) > 1:
             raise TypeError(f"Trying to initialize an OrderedSet from a collection without a fixed order: {type(iterable)}")
+
+
+class Link:
+    """An element of a chain, which refers weakly to its neighbours: pickles of the original's sets are made of them.
+
+    `prev` and `next` are weak references to other links, `key` is the element.
+    """
+
+    __slots__ = ("__weakref__", "key", "next", "prev")
+
+    def __getstate__(self) -> list:
+        return [self.prev(), self.next(), *([self.key] if hasattr(self, "key") else [])]
+
+    def __setstate__(self, state: list) -> None:
+        self.prev, self.next = weakref.ref(state[0]), weakref.ref(state[1])
+        if len(state) == 3:
+            self.key = state[2]
 
 
 class OrderedSet(MutableSet):

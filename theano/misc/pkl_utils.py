@@ -21,6 +21,11 @@ import numpy as np
 from theano.gof.sharedvalue import SharedVariable
 from theano.gof.utils import scratchpad
 
+DEFAULT_PROTOCOL = pickle.DEFAULT_PROTOCOL
+HIGHEST_PROTOCOL = pickle.HIGHEST_PROTOCOL
+#: How deep Python may recurse at least where deep objects are pickled; graphs here need less.
+min_recursion = 3000
+
 #: Attributes of ``tag`` that serve to debug.
 _TAGS_TO_STRIP = ("trace", "_trace", "test_value")
 
@@ -67,6 +72,23 @@ class CompatUnpickler(pickle.Unpickler):
     **kwargs
         As for :class:`pickle.Unpickler`; Python 2 needs ``encoding="latin1"``.
     """
+
+
+def load_reduce(self: Any) -> None:
+    """Do the step REDUCE of an unpickler written in Python (`pickle._Unpickler`), for pickles of Python 2.
+
+    What is called with texts and refuses them is called once more with the bytes that they were read from, by the
+    `encoding` of the unpickler.
+    """
+    args = self.stack.pop()
+    function = self.stack[-1]
+    try:
+        value = function(*args)
+    except Exception:
+        if not any(isinstance(arg, str) for arg in args):
+            raise
+        value = function(*[arg.encode(self.encoding) if isinstance(arg, str) else arg for arg in args])
+    self.stack[-1] = value
 
 
 class PersistentNdarrayID:
@@ -178,9 +200,23 @@ class PersistentNdarrayLoad:
         return self.cache[name]
 
 
-def _write_array(zip_file: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
+def zipadd(func: Callable[[Any], Any], zip_file: zipfile.ZipFile, name: str) -> None:
+    """Write a member of a zip file by a function.
+
+    Parameters
+    ----------
+    func : callable
+        Called with a binary file, to write to.
+    zip_file : ZipFile
+    name : str
+        That of the member.
+    """
     with zip_file.open(name, "w", force_zip64=True) as member:
-        np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+        func(member)
+
+
+def _write_array(zip_file: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
+    zipadd(lambda member: np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False), zip_file, name)
 
 
 def dump(

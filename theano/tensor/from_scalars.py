@@ -68,7 +68,7 @@ class MakeVector(Op):
 make_vector = MakeVector()
 
 
-class _MakeVectorPrinter:
+class MakeVectorPrinter:
     """Writes a made vector as a list: ``[x, y]``."""
 
     def process(self, r: Any, pstate: Any) -> str:
@@ -83,7 +83,7 @@ class _MakeVectorPrinter:
         return f"[{', '.join(parts)}]"
 
 
-pprint.assign(MakeVector, _MakeVectorPrinter())
+pprint.assign(MakeVector, MakeVectorPrinter())
 
 
 class TensorFromScalar(Op):

@@ -9,7 +9,7 @@ import importlib as _importlib
 import sys as _sys
 
 from theano import aliases
-from theano.gof.opt import copy_stack_trace, in2out, local_optimizer, out2in
+from theano.gof.opt import LocalOptGroup, copy_stack_trace, in2out, local_optimizer, out2in
 from theano.gof.toolbox import Feature
 from theano.raise_op import Assert, assert_op
 from theano.tensor.basic import (
@@ -20,8 +20,17 @@ from theano.tensor.basic import (
     extract_constant,
     get_scalar_constant_value,
 )
-from theano.tensor.rewriting.canonizer import AlgebraicCanonizer, Canonizer, check_for_x_over_absX
+from theano.tensor.elemwise import All, Any, CAReduce, Prod, ProdWithoutZeros, Sum
+from theano.tensor.rewriting.canonizer import (
+    AlgebraicCanonizer,
+    Canonizer,
+    check_for_x_over_absX,
+    local_add_canonizer,
+    local_mul_canonizer,
+)
 from theano.tensor.rewriting.fill import fill as _fill
+from theano.tensor.rewriting.fill import local_fill_sink
+from theano.tensor.rewriting.folding import constant_folding
 from theano.tensor.rewriting.fusion import FusionOptimizer, local_elemwise_fusion_op
 from theano.tensor.rewriting.inplace import InplaceElemwiseOptimizer, insert_inplace_optimizer
 from theano.tensor.rewriting.registry import (
@@ -39,7 +48,7 @@ from theano.tensor.rewriting.terms import broadcast_like, encompasses_broadcasta
 _FAMILIES = (
     "algebra", "blas", "canonizer", "cleanup", "dot", "elemwise", "fill", "folding", "fusion", "incsubtensor", "inplace",
     "layout", "masks", "reduction", "registry", "shape", "stability", "stability_erf", "subtensor", "subtensor_lift",
-    "uncanonicalize",
+    "uncanonicalize", "unregistered",
 )
 
 make_vector = MakeVector()
@@ -51,6 +60,12 @@ for _family in _FAMILIES:
             setattr(_self, _name, _object)
 fill = _fill
 del _family, _name, _object, _self
+
+mul_canonizer = in2out(LocalOptGroup(local_mul_canonizer, local_fill_sink, apply_all_opts=True), name="mul_canonizer_groups")
+add_canonizer = in2out(LocalOptGroup(local_add_canonizer, local_fill_sink, apply_all_opts=True), name="add_canonizer_group")
+topo_constant_folding = in2out(constant_folding, ignore_newtrees=True, name="topo_constant_folding")
+#: The Ops of reductions.
+ALL_REDUCE = [CAReduce, All, Any, Sum, Prod, ProdWithoutZeros]
 
 
 def get_clients(node):

@@ -503,6 +503,10 @@ class GraphToGPULocalOptGroup(LocalOptGroup):
         return None
 
 
+class LocalMetaOptimizerSkipAssertionError(AssertionError):
+    """Raised while a :class:`LocalMetaOptimizer` tries a proposal: it is passed over, and nothing is printed."""
+
+
 class LocalMetaOptimizer(LocalOptimizer):
     """Choose among local optimizers by timing what they propose.
 
@@ -605,6 +609,8 @@ class LocalMetaOptimizer(LocalOptimizer):
                 fn = hooks.compile_function([], list(proposal), givens=givens, on_unused_input="ignore")
                 fn.trust_input = True
                 seconds = min(self.time_call(fn), self.time_call(fn))
+            except LocalMetaOptimizerSkipAssertionError:
+                continue
             except Exception as exc:
                 if self.verbose > 0:
                     print(f"* {opt}: exception {exc!r}")

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from theano.gof.graph import Constant, Variable
+from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.rewriting.local import LocalOptimizer
 from theano.gof.utils import copy_stack_trace
 
@@ -100,6 +100,31 @@ def _pattern_text(pattern: Any) -> str:
     if isinstance(pattern, dict):
         return f"{_pattern_text(pattern['pattern'])} subject to {pattern.get('constraint', 'no conditions')}"
     return str(pattern)
+
+
+def check_chain(r: Any, *chain: Any) -> bool:
+    """Return whether a variable is computed by a chain of Ops, each the first input of the one before.
+
+    Parameters
+    ----------
+    r : Variable or Apply
+        What the chain begins at; of an Apply its first output.
+    *chain
+        Ops, classes of Ops, or None for a variable that nothing computes.
+    """
+    if isinstance(r, Apply):
+        r = r.outputs[0]
+    for position, link in enumerate(chain):
+        if position:
+            r = r.owner.inputs[0]
+        if link is None:
+            # Nothing lies further in.
+            return r.owner is None and position == len(chain) - 1
+        if r.owner is None:
+            return False
+        if not (isinstance(r.owner.op, link) if isinstance(link, type) else r.owner.op == link):
+            return False
+    return True
 
 
 class PatternSub(LocalOptimizer):

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from theano.configdefaults import config
-from theano.gof import toolbox
+from theano.gof import graph, toolbox
 from theano.gof.graph import Variable
 from theano.gof.rewriting.base import Optimizer
 from theano.gof.utils import copy_stack_trace
 
-__all__ = ["CheckStackTraceFeature", "CheckStackTraceOptimization", "check_stack_trace", "copy_stack_trace"]
+__all__ = [
+    "CheckStackTraceFeature",
+    "CheckStackTraceOptimization",
+    "CheckStrackTraceFeature",
+    "check_stack_trace",
+    "copy_stack_trace",
+    "inherit_stack_trace",
+]
 
 
 def _ops_match(op: Any, ops_to_check: Iterable[Any]) -> bool:
@@ -126,6 +134,28 @@ class CheckStackTraceFeature(toolbox.Feature):
             import warnings
 
             warnings.warn(message, stacklevel=2)
+
+
+CheckStrackTraceFeature = CheckStackTraceFeature
+"""The original's name of it."""
+
+
+@contextlib.contextmanager
+def inherit_stack_trace(from_var: Any) -> Iterator[None]:
+    """Give the variables that are made within the block the stack traces of one or several others, too.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> with inherit_stack_trace(x):
+    ...     y = x + 1
+    >>> all(stack in y.tag.trace for stack in x.tag.trace)
+    True
+    """
+    with graph.nodes_constructed() as new:
+        yield
+    copy_stack_trace(from_var, new)
 
 
 class CheckStackTraceOptimization(Optimizer):

@@ -30,7 +30,7 @@ def is_an_upcast(type1: str, type2: str) -> bool:
     return type1 == type2 or bool(np.can_cast(type1, type2, casting="safe"))
 
 
-def _is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
+def is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
     """Whether the DimShuffle keeps every dimension where it is (broadcastable ones may trade places)."""
     if len(new_order) != x.type.ndim:
         return False
@@ -74,7 +74,7 @@ def will_be_met(node: Any, dots: bool = False) -> bool:
             return False
         if isinstance(client.op, DimShuffle):
             order = tuple(client.op.new_order)
-            if not _is_dimshuffle_useless(order, out):
+            if not is_dimshuffle_useless(order, out):
                 return not dots or order == (1, 0)
         elif not _lets_through(client, (0, 1), dots):
             return False
@@ -141,7 +141,7 @@ def dimshuffled(x: Any, order: tuple, dots: bool = False) -> Any:
 
 
 def _keeps_type(order: tuple, x: Any) -> bool:
-    return _is_dimshuffle_useless(order, x) and x.type.broadcastable == tuple(
+    return is_dimshuffle_useless(order, x) and x.type.broadcastable == tuple(
         o == "x" or x.type.broadcastable[o] for o in order
     )
 
@@ -171,7 +171,7 @@ def local_dimshuffle_lift(node: Any) -> Any:
     """
     x, order = node.inputs[0], tuple(node.op.new_order)
     inner = x.owner
-    if _is_dimshuffle_useless(order, x):
+    if is_dimshuffle_useless(order, x):
         return [x] if x.type == node.outputs[0].type else False
     if inner is None or not isinstance(inner.op, DimShuffle | Elemwise):
         return False
@@ -185,12 +185,18 @@ def local_dimshuffle_lift(node: Any) -> Any:
     return exact_replacement(node, new)
 
 
+def apply_local_dimshuffle_lift(var: Any) -> Any:
+    """Return a variable as :func:`local_dimshuffle_lift` makes it, itself where nothing changes."""
+    new = local_dimshuffle_lift.transform(var.owner) if var.owner is not None else False
+    return new[0] if new else var
+
+
 @register_useless("fast_compile")
 @local_optimizer([DimShuffle])
 def local_useless_dimshuffle(node: Any) -> Any:
     """``dimshuffle(x) -> x`` where no dimension moves."""
     x = node.inputs[0]
-    if _is_dimshuffle_useless(node.op.new_order, x) and x.type == node.outputs[0].type:
+    if is_dimshuffle_useless(node.op.new_order, x) and x.type == node.outputs[0].type:
         return [x]
     return False
 

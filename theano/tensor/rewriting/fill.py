@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from theano.configdefaults import config
@@ -145,21 +146,21 @@ def local_alloc_of_alloc(node: Any) -> Any:
     return exact_replacement(node, T.alloc(inner.inputs[0], *outer))
 
 
-def _alloc_value(i: Any) -> Any:
+def _alloc_value(i: Any, AllocOP: Any, DimShuffleOP: Any) -> Any:
     """The value that `i` is a (perhaps dimshuffled) alloc of, with the dimensions of `i`; None if it is not one."""
     owner = i.owner
     if owner is None:
         return None
-    if isinstance(owner.op, T.Alloc):
+    if isinstance(owner.op, AllocOP):
         value = owner.inputs[0]
         # A dimension that the value has already stays; the ones that alloc made become broadcastable.
         if value.type.ndim < i.type.ndim:
             value = value.dimshuffle(*["x"] * (i.type.ndim - value.type.ndim), *range(value.type.ndim))
         return value
-    if isinstance(owner.op, DimShuffle):
+    if isinstance(owner.op, DimShuffleOP):
         inner = owner.inputs[0].owner
-        if inner is not None and isinstance(inner.op, T.Alloc):
-            value = _alloc_value(owner.inputs[0])
+        if inner is not None and isinstance(inner.op, AllocOP):
+            value = _alloc_value(owner.inputs[0], AllocOP, DimShuffleOP)
             order = owner.op.new_order
             dropped = set(range(value.type.ndim)) - {o for o in order if o != "x"}
             if all(value.type.broadcastable[d] for d in dropped):
@@ -167,70 +168,80 @@ def _alloc_value(i: Any) -> Any:
     return None
 
 
-@register_specialize("local_alloc_elemwise")
-@register_canonicalize("local_alloc_elemwise")
-@local_optimizer([Elemwise], among_inputs=[T.Alloc])
-def local_elemwise_alloc(node: Any) -> Any:
-    """``f(x, alloc(y, shape)) -> f(x, y)`` if another input has the shape of the result.
-
-    With `config.experimental.local_alloc_elemwise_assert` an Assert that the shapes are equal replaces the error that
-    the broadcast would have raised.
+def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) -> Callable[[Any], Any]:
+    """Return the rewrite :func:`local_elemwise_alloc`, as a function, for the classes of elementwise Ops, of Allocs and of
+    DimShuffles.
     """
-    inputs = node.inputs
-    if len(node.outputs) != 1 or len(inputs) < 2:
-        return False
-    found = False
-    for i in inputs:
-        owner = i.owner
-        if (
-            owner is not None
-            and isinstance(owner.op, T.Alloc | DimShuffle)
-            and (
-                isinstance(owner.op, T.Alloc)
-                or (owner.inputs[0].owner is not None and isinstance(owner.inputs[0].owner.op, T.Alloc))
-            )
-        ):
-            found = True
-            break
-    if not found:
-        return False
-    out = node.outputs[0]
-    pattern = out.type.broadcastable
-    values = [_alloc_value(i) for i in inputs]
-    references = [k for k, (i, v) in enumerate(zip(inputs, values, strict=True)) if v is None and i.type.broadcastable == pattern]
-    if references:
-        keep = references[0]
-    else:
-        # All inputs of full shape are allocs: one of them must say how large the result is.
-        full = [k for k, i in enumerate(inputs) if i.type.broadcastable == pattern]
-        if not full:
+    either = (AllocOP, DimShuffleOP)
+
+    def local_elemwise_alloc(node: Any) -> Any:
+        """``f(x, alloc(y, shape)) -> f(x, y)`` if another input has the shape of the result.
+
+        With `config.experimental.local_alloc_elemwise_assert` an Assert that the shapes are equal replaces the error that
+        the broadcast would have raised.
+        """
+        if not isinstance(node.op, ElemwiseOP):
             return False
-        keep = full[0]
-        if sum(v is not None for v in values) < 2:
+        inputs = node.inputs
+        if len(node.outputs) != 1 or len(inputs) < 2:
             return False
-    reference = inputs[keep]
-    new_inputs: list[Any] = []
-    changed = False
-    for k, (i, value) in enumerate(zip(inputs, values, strict=True)):
-        if k == keep or value is None:
-            new_inputs.append(i)
-            continue
-        lost = [d for d, (a, b) in enumerate(zip(i.type.broadcastable, value.type.broadcastable)) if a and not b]
-        if lost:
-            # The alloc says that the length is 1, which the type of its value does not.
-            value = T.addbroadcast(value, *lost)
-        if value.type.broadcastable == i.type.broadcastable:
-            # The alloc may only check the shape; local_useless_alloc decides about that.
-            new_inputs.append(i)
-            continue
-        new_inputs.append(value)
-        changed = True
-    if not changed:
-        return False
-    if config.experimental.local_alloc_elemwise_assert:
-        checked = _assert_shapes(node, reference, inputs, new_inputs)
-        new_inputs[keep] = checked
-    return exact_replacement(node, node.op(*new_inputs))
+        found = False
+        for i in inputs:
+            owner = i.owner
+            if owner is not None and isinstance(owner.op, either):
+                if isinstance(owner.op, AllocOP):
+                    found = True
+                    break
+                owner = owner.inputs[0].owner
+                if owner is not None and isinstance(owner.op, AllocOP):
+                    found = True
+                    break
+        if not found:
+            return False
+        out = node.outputs[0]
+        pattern = out.type.broadcastable
+        values = [_alloc_value(i, AllocOP, DimShuffleOP) for i in inputs]
+        of_full_shape = [k for k, i in enumerate(inputs) if i.type.broadcastable == pattern]
+        references = [k for k in of_full_shape if values[k] is None]
+        if references:
+            keep = references[0]
+        else:
+            # All inputs of full shape are allocs: one of them must say how large the result is.
+            if not of_full_shape:
+                return False
+            keep = of_full_shape[0]
+            if sum(v is not None for v in values) < 2:
+                return False
+        reference = inputs[keep]
+        new_inputs: list[Any] = []
+        changed = False
+        for k, (i, value) in enumerate(zip(inputs, values, strict=True)):
+            if k == keep or value is None:
+                new_inputs.append(i)
+                continue
+            lost = [d for d, (a, b) in enumerate(zip(i.type.broadcastable, value.type.broadcastable)) if a and not b]
+            if lost:
+                # The alloc says that the length is 1, which the type of its value does not.
+                value = T.addbroadcast(value, *lost)
+            if value.type.broadcastable == i.type.broadcastable:
+                # The alloc may only check the shape; local_useless_alloc decides about that.
+                new_inputs.append(i)
+                continue
+            new_inputs.append(value)
+            changed = True
+        if not changed:
+            return False
+        if config.experimental.local_alloc_elemwise_assert:
+            checked = _assert_shapes(node, reference, inputs, new_inputs)
+            new_inputs[keep] = checked
+        return exact_replacement(node, node.op(*new_inputs))
+
+    return local_elemwise_alloc
+
+
+local_elemwise_alloc = local_optimizer([Elemwise], among_inputs=[T.Alloc])(local_elemwise_alloc_op(Elemwise, T.Alloc, DimShuffle))
+register_canonicalize(local_elemwise_alloc, "local_alloc_elemwise")
+register_specialize(local_elemwise_alloc, "local_alloc_elemwise")
 
 
 def _assert_shapes(node: Any, reference: Any, inputs: list[Any], new_inputs: list[Any]) -> Any:

@@ -24,7 +24,7 @@ from theano.tensor.elemwise import Elemwise
 MAX_NODES = 64
 
 
-def _elemwise_max_operands(node: Any) -> int:
+def elemwise_max_input_fct(node: Any) -> int:
     """How many inputs and outputs an elementwise operation may have together: what NumPy can iterate over."""
     return 32
 
@@ -50,7 +50,7 @@ def _has_c_code(node: Any) -> bool:
 
 def local_elemwise_fusion_op(
     OP: Any,
-    max_input_fct: Callable[[Any], int] = _elemwise_max_operands,
+    max_input_fct: Callable[[Any], int] = elemwise_max_input_fct,
     maker: Callable[[Any, Any], Any] | None = None,
 ) -> Callable[[Any], Any]:
     """A local optimizer (as a function) that fuses a node of class `OP` with the nodes that compute its inputs.
@@ -163,7 +163,7 @@ def _composite(top: Any, members: set[Any]) -> tuple[list[Any], Any]:
     return inputs, found
 
 
-local_elemwise_fusion = local_elemwise_fusion_op(Elemwise, _elemwise_max_operands)
+local_elemwise_fusion = local_elemwise_fusion_op(Elemwise, elemwise_max_input_fct)
 local_elemwise_fusion.__name__ = "local_elemwise_fusion"
 
 
@@ -189,7 +189,7 @@ def local_add_mul_fusion(node: Any) -> Any:
             and len(inp.clients) == 1
             and inp.type.dtype == out.type.dtype
             and inp.type.broadcastable == out.type.broadcastable
-            and len(new_inputs) + len(inner.inputs) + len(node.inputs) < _elemwise_max_operands(node)
+            and len(new_inputs) + len(inner.inputs) + len(node.inputs) < elemwise_max_input_fct(node)
         ):
             new_inputs.extend(inner.inputs)
             fused = True
