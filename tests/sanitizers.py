@@ -19,6 +19,7 @@ import sys
 import sysconfig
 import tempfile
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,11 +61,9 @@ def build(kind: str, folder: Path) -> Path:
     common = max(path.stat().st_mtime for path in RUNTIME.glob("*.[hd]*"))
     objects = {source: folder / f"{tag}-{source.stem}.o" for source in sorted(RUNTIME.glob("*.c"))}
     stale = [s for s, o in objects.items() if not o.exists() or o.stat().st_mtime < max(common, s.stat().st_mtime)]
-    at_once = os.cpu_count() or 1
-    for start in range(0, len(stale), at_once):
-        some = stale[start : start + at_once]
-        running = [subprocess.Popen(["gcc", *flags, "-c", source, "-o", objects[source]]) for source in some]
-        if max(process.wait() for process in running):
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        ended = pool.map(lambda s: subprocess.run(["gcc", *flags, "-c", s, "-o", objects[s]]).returncode, stale)
+        if any(ended):
             raise SystemExit("the runtime cannot be compiled with sanitizers")
     target = folder / f"_runtime-{tag}{sysconfig.get_config_var('EXT_SUFFIX')}"
     subprocess.run(["gcc", "-shared", "-pthread", *FLAGS[kind], "-o", target, *objects.values()], check=True)

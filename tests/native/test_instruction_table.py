@@ -104,7 +104,7 @@ def misfits():
             params.append(FITTING[kind])
 
 
-@pytest.mark.parametrize("name, params, message", misfits())
+@pytest.mark.parametrize("name, params, message", list(misfits()))
 def test_a_misfitting_param_is_named(name, params, message):
     with pytest.raises(TypeError, match=re.escape(message)):
         make(name, [D1], [D1], params)

@@ -52,7 +52,7 @@ def test_abstract_convolutions_become_correlations(ndim, mode):
         np.testing.assert_allclose(a, b, rtol=1e-10)
 
 
-@pytest.mark.parametrize(("border_mode", "flip"), itertools.product(["valid", "full"], [True, False]))
+@pytest.mark.parametrize(("border_mode", "flip"), list(itertools.product(["valid", "full"], [True, False])))
 def test_without_gemm_the_old_convolution(border_mode, flip):
     inputs, outputs = convolution_and_gradients(2, border_mode=border_mode, filter_flip=flip)
     f = theano.function(inputs, outputs, mode=FAST_RUN.excluding("conv_gemm"))
