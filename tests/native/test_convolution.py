@@ -161,12 +161,30 @@ def convolutions(draw, most=9):
     return conv
 
 
+@st.composite
+def depthwise(draw):
+    """Filters of one channel, of the sizes and strides that have kernels of their own."""
+    length = st.one_of(st.integers(1, 12), st.integers(13, 70))
+    size, stride, groups = draw(st.sampled_from([3, 5])), draw(st.integers(1, 2)), draw(st.integers(1, 5))
+    conv = Conv((draw(length), draw(length)), (size, size), batch=draw(st.integers(1, 3)), channels=groups,
+                filters=groups * draw(st.sampled_from([1, 1, 2])), groups=groups, strides=(stride, stride),
+                padding=draw(st.tuples(*[st.integers(0, 5)] * 4)), flip=draw(st.booleans()))  # fmt: skip
+    assume(min(conv.out) > 0)
+    return conv
+
+
 @pytest.mark.parametrize("direction", DIRECTIONS)
 class TestDefinition:
     @SETTINGS
     @given(convolutions(), st.sampled_from(["float32", "float64"]), st.sampled_from(sorted(LAYOUTS)), st.sampled_from(ALGORITHMS))
     def test_any_convolution(self, direction, conv, dtype, layout, algorithm):
         runtime.conv_prefer(algorithm)
+        conv.check(direction, dtype, LAYOUTS[layout])
+
+    @SETTINGS
+    @given(depthwise(), st.sampled_from(["float32", "float64"]), st.sampled_from(sorted(LAYOUTS)))
+    def test_depthwise(self, direction, conv, dtype, layout):
+        runtime.conv_prefer("depth")
         conv.check(direction, dtype, LAYOUTS[layout])
 
     @pytest.mark.parametrize("layout", sorted(LAYOUTS))
@@ -227,12 +245,14 @@ class TestDefinition:
         assert result.size and not result.any()
 
     def test_nan_of_the_image_is_not_spread_by_padding(self, direction):
-        conv = Conv((6, 6), (3, 3), padding=(1, 1, 1, 1))
-        (conv.top if direction == "inputs" else conv.images)[0, 0, 0, 0] = np.nan
-        for algorithm in ALGORITHMS:
-            if "winograd" not in algorithm:
-                runtime.conv_prefer(algorithm)
-                assert np.array_equal(np.isnan(conv.run(direction)), np.isnan(conv.expected(direction)))
+        for groups, stride in ((1, 1), (4, 1), (4, 2)):
+            conv = Conv((6, 13), (3, 3), channels=4, filters=4, groups=groups, padding=(1, 1, 1, 1), strides=(stride, stride))
+            for corner in (0, -1):
+                (conv.top if direction == "inputs" else conv.images)[corner, corner, corner, corner] = np.nan
+            for algorithm in ALGORITHMS:
+                if "winograd" not in algorithm:
+                    runtime.conv_prefer(algorithm)
+                    assert np.array_equal(np.isnan(conv.run(direction)), np.isnan(conv.expected(direction)))
 
 
 class TestErrors:

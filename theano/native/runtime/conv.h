@@ -87,6 +87,6 @@ static inline double thn_conv_products(const ThnConv *c)
     return n;
 }
 
-extern const ThnConvAlgorithm thn_conv_simple, thn_conv_gather, thn_conv_weights, thn_conv_direct, thn_conv_scatter;
+extern const ThnConvAlgorithm thn_conv_simple, thn_conv_gather, thn_conv_weights, thn_conv_direct, thn_conv_scatter, thn_conv_depth;
 
 #endif

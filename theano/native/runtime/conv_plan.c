@@ -5,7 +5,8 @@
 #include "threads.h"
 
 const ThnConvAlgorithm *const thn_conv_algorithms[] = {&thn_conv_simple,   &thn_conv_gather, &thn_conv_weights,
-                                                       &thn_conv_winograd, &thn_conv_direct,  &thn_conv_scatter, NULL};
+                                                       &thn_conv_winograd, &thn_conv_direct,  &thn_conv_scatter,
+                                                       &thn_conv_depth,    NULL};
 
 static const ThnConvAlgorithm *preferred;
 

@@ -1,0 +1,327 @@
+/* Kernels of conv_depth.c for one element type and instruction set. Included several times, with
+ *
+ *     T        element type                    LANES   elements of a vector
+ *     INDEX    an integer as long              TARGET  attributes of functions
+ *     LOAD_IF(p, mask)  a vector of p[i] where integers at `mask` are negative, else 0; nothing else is read
+ *     NAME(x)  makes names of this inclusion
+ *
+ * Each is written once for any number of taps, stride and rows at a time, and compiled for a few of them. */
+typedef T NAME(V) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef INDEX NAME(Index) __attribute__((vector_size(LANES * sizeof(T))));
+typedef T NAME(Half) __attribute__((vector_size(LANES * sizeof(T) / 2), aligned(sizeof(T)), may_alias));
+#define V NAME(V)
+#define Half NAME(Half)
+/* Every second element of two vectors is cheapest in this order, within halves of vectors; AS_READ gives elements the same. */
+#if LANES == 4
+#define EVENS {0, 4, 2, 6}
+#define ODDS {1, 5, 3, 7}
+#define AS_READ {0, 2, 1, 3}
+#define LOWER {0, 4, 2, 6}
+#define UPPER {1, 5, 3, 7}
+#define FIRST_HALVES {0, 1, 4, 5}
+#define LAST_HALVES {2, 3, 6, 7}
+#else
+#define EVENS {0, 2, 8, 10, 4, 6, 12, 14}
+#define ODDS {1, 3, 9, 11, 5, 7, 13, 15}
+#define AS_READ {0, 1, 4, 5, 2, 3, 6, 7}
+#define LOWER {0, 8, 1, 9, 4, 12, 5, 13}
+#define UPPER {2, 10, 3, 11, 6, 14, 7, 15}
+#define FIRST_HALVES {0, 1, 2, 3, 8, 9, 10, 11}
+#define LAST_HALVES {4, 5, 6, 7, 12, 13, 14, 15}
+#endif
+#define EACH(i, n) _Pragma("GCC unroll 16") for (int i = 0; i < (n); i++)
+#define INLINE TARGET static inline __attribute__((always_inline))
+
+/* Vector number k that is read at `row`; at an edge without what lies outside of it. */
+INLINE V NAME(load)(const T *row, int k, const Edge *edge)
+{
+    return edge ? LOAD_IF(row, edge->masks[k]) : *(const V *)row;
+}
+
+/* What the taps read for the positions from `row` on. */
+INLINE void NAME(read)(int taps, int stride, const Edge *edge, const T *row, V *v)
+{
+    if (stride == 1) {
+        EACH(k, taps) v[k] = NAME(load)(row + k, k, edge);
+        return;
+    }
+    EACH(k, (taps + 1) / 2) {
+        const V a = NAME(load)(row + 2 * k, 2 * k, edge), b = NAME(load)(row + 2 * k + LANES, 2 * k + 1, edge);
+        v[2 * k] = __builtin_shuffle(a, b, (NAME(Index))EVENS);
+        if (2 * k + 1 < taps) {
+            v[2 * k + 1] = __builtin_shuffle(a, b, (NAME(Index))ODDS);
+        }
+    }
+}
+
+/* The first n of two vectors. */
+INLINE void NAME(put)(T *to, V first, V second, npy_intp n)
+{
+    if (n >= LANES) {
+        *(V *)to = first;
+        to += LANES;
+        n -= LANES;
+        first = second;
+    }
+    if (n >= LANES) {
+        *(V *)to = first;
+        return;
+    }
+    T all[LANES];
+    *(V *)all = first;
+    if (n >= LANES / 2) {
+        *(Half *)to = *(const Half *)all;
+        *(Half *)(to + n - LANES / 2) = *(const Half *)(all + n - LANES / 2);
+        return;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        to[i] = all[i];
+    }
+}
+
+/* The row y of a plane that is read, or zeros. */
+INLINE const T *NAME(row_of)(const Row *s, const char *plane, npy_intp y)
+{
+    return (const T *)((size_t)y < (size_t)s->height ? plane + y * s->in_row : s->zeros);
+}
+
+/* Calls BLOCK(edge, x) for the positions x of a row, where `edge` is a constant NULL if nothing is to be left out. */
+#define ALONG(s, BLOCK)                                                     \
+    do {                                                                    \
+        const Edge *e = (s)->edges;                                         \
+        for (npy_intp i = 0; i < (s)->before; i++, e++) {                   \
+            BLOCK(e, e->x);                                                 \
+        }                                                                   \
+        for (npy_intp x = (s)->first; x < (s)->end; x += LANES) {           \
+            BLOCK(NULL, x);                                                 \
+        }                                                                   \
+        for (npy_intp i = 0; i < (s)->after; i++, e++) {                    \
+            BLOCK(e, e->x);                                                 \
+        }                                                                   \
+    } while (0)
+
+/* ---- sums over taps: a vector of positions of `rows` rows */
+
+INLINE void NAME(block)(int taps, int stride, int rows, const Edge *edge, const Row *s, const T *const *in, T *const *out,
+                        const V *w, npy_intp x)
+{
+    V sums[MOST_ROWS];
+    EACH(i, rows) sums[i] = (V){0};
+    EACH(r, (rows - 1) * stride + taps) {
+        V v[MOST_TAPS + 1];
+        NAME(read)(taps, stride, edge, in[r] + x * stride - s->low, v);
+        EACH(i, rows) {
+            const int ky = r - i * stride;
+            if (ky >= 0 && ky < taps) {
+                EACH(kx, taps) sums[i] += w[ky * taps + kx] * v[kx];
+            }
+        }
+    }
+    EACH(i, rows) {
+        const V z = stride == 1 ? sums[i] : __builtin_shuffle(sums[i], (NAME(Index))AS_READ);
+        NAME(put)(out[i] + x, z, z, edge && s->count - x < LANES ? s->count - x : LANES);
+    }
+}
+
+INLINE void NAME(strips)(int taps, int stride, int rows, const Row *s, const char *plane, char *to, const T *weights,
+                         npy_intp first, npy_intp last)
+{
+    V w[MOST_TAPS * MOST_TAPS];
+    EACH(k, taps * taps) w[k] = (V){0} + weights[k];
+    for (npy_intp at = first; at < last; at += rows) {
+        /* The last ones may be made twice. */
+        const npy_intp y = at + rows <= last ? at : last - rows;
+        const T *in[MOST_READ];
+        T *out[MOST_ROWS];
+        EACH(r, (rows - 1) * stride + taps) in[r] = NAME(row_of)(s, plane, y * stride - s->above + r);
+        EACH(i, rows) out[i] = (T *)(to + (y + i) * s->out_row);
+#define BLOCK(edge, x) NAME(block)(taps, stride, rows, edge, s, in, out, w, x)
+        ALONG(s, BLOCK);
+#undef BLOCK
+    }
+}
+
+#define STRIP(TAPS, STRIDE, ROWS)                                                                                          \
+    TARGET static void NAME(strips_##TAPS##_##STRIDE##_##ROWS)(const Row *s, const char *plane, char *to,                  \
+                                                               const void *weights, npy_intp first, npy_intp last)         \
+    {                                                                                                                      \
+        NAME(strips)(TAPS, STRIDE, ROWS, s, plane, to, weights, first, last);                                              \
+    }
+STRIP(3, 1, 4)
+STRIP(3, 1, 1)
+STRIP(3, 2, 2)
+STRIP(3, 2, 1)
+STRIP(5, 1, 4)
+STRIP(5, 1, 1)
+STRIP(5, 2, 2)
+STRIP(5, 2, 1)
+
+/* ---- gradients of images with a stride of 2: a row of an image, of which each second position meets the same taps */
+
+INLINE void NAME(spread_block)(int taps, int odd, int rows, const Edge *edge, const Row *s, const T *const *in, T *out,
+                               const V *w, npy_intp x)
+{
+    const int half = (taps - 1) / 2;
+    V even_taps = {0}, odd_taps = {0};
+    EACH(r, rows) {
+        V v[MOST_TAPS];
+        EACH(d, half + 1) v[d] = NAME(load)(in[r] + x + s->low - d, d, edge);
+        EACH(m, half + 1) even_taps += w[r * taps + 2 * m] * v[m];
+        EACH(m, half) odd_taps += w[r * taps + 2 * m + 1] * v[m + odd];
+    }
+    const V a = odd ? odd_taps : even_taps, b = odd ? even_taps : odd_taps;
+    const V lower = __builtin_shuffle(a, b, (NAME(Index))LOWER), upper = __builtin_shuffle(a, b, (NAME(Index))UPPER);
+    const npy_intp left = s->count - 2 * x;
+    NAME(put)(out + 2 * x, __builtin_shuffle(lower, upper, (NAME(Index))FIRST_HALVES),
+              __builtin_shuffle(lower, upper, (NAME(Index))LAST_HALVES), edge && left < 2 * LANES ? left : 2 * LANES);
+}
+
+INLINE void NAME(spread)(int taps, int odd, const Row *s, const char *plane, char *to, const T *weights, npy_intp first,
+                         npy_intp last)
+{
+    const int half = (taps - 1) / 2;
+    V w[2][3 * MOST_TAPS];
+    EACH(k, taps * taps) w[k / taps % 2][k / taps / 2 * taps + k % taps] = (V){0} + weights[k];
+    for (npy_intp y = first; y < last; y++) {
+        const npy_intp at = y + s->above;
+        const T *in[3];
+        T *out = (T *)(to + y * s->out_row);
+        EACH(m, half + 1) in[m] = NAME(row_of)(s, plane, at / 2 - m);
+        if (at % 2) {
+#define BLOCK(edge, x) NAME(spread_block)(taps, odd, half, edge, s, in, out, w[1], x)
+            ALONG(s, BLOCK);
+#undef BLOCK
+        } else {
+#define BLOCK(edge, x) NAME(spread_block)(taps, odd, half + 1, edge, s, in, out, w[0], x)
+            ALONG(s, BLOCK);
+#undef BLOCK
+        }
+    }
+}
+
+#define SPREAD(TAPS, ODD)                                                                                                  \
+    TARGET static void NAME(spread_##TAPS##_##ODD)(const Row *s, const char *plane, char *to, const void *weights,         \
+                                                   npy_intp first, npy_intp last)                                          \
+    {                                                                                                                      \
+        NAME(spread)(TAPS, ODD, s, plane, to, weights, first, last);                                                       \
+    }
+SPREAD(3, 0)
+SPREAD(3, 1)
+SPREAD(5, 0)
+SPREAD(5, 1)
+
+/* ---- scalar products of `rows` rows of top and what the taps of `high` rows of a filter read */
+
+INLINE void NAME(dots_block)(int high, int taps, int stride, int rows, const Edge *edge, const Row *s, const T *const *in,
+                             const T *const *top, V *sums, npy_intp x)
+{
+    V t[MOST_ROWS];
+    EACH(i, rows) {
+        t[i] = NAME(load)(top[i] + x, TOP_MASK, edge);
+        if (stride == 2) {
+            t[i] = __builtin_shuffle(t[i], (NAME(Index))AS_READ);
+        }
+    }
+    EACH(r, (rows - 1) * stride + high) {
+        V v[MOST_TAPS + 1];
+        NAME(read)(taps, stride, edge, in[r] + x * stride - s->low, v);
+        EACH(i, rows) {
+            const int ky = r - i * stride;
+            if (ky >= 0 && ky < high) {
+                EACH(kx, taps) sums[ky * taps + kx] += t[i] * v[kx];
+            }
+        }
+    }
+}
+
+INLINE void NAME(dots)(int high, int taps, int stride, int rows, const Row *s, const char *plane, const char *other, void *sums_,
+                       npy_intp first, npy_intp last)
+{
+    V *all = sums_;
+    for (int ky = 0; ky < taps; ky += high, all += high * taps) {
+        V sums[9];
+        EACH(k, high * taps) sums[k] = all[k];
+        for (npy_intp y = first; y < last; y += rows) {
+            const T *in[MOST_READ], *top[MOST_ROWS];
+            EACH(r, (rows - 1) * stride + high) in[r] = NAME(row_of)(s, plane, y * stride - s->above + ky + r);
+            EACH(i, rows) top[i] = (const T *)(other + (y + i) * s->out_row);
+#define BLOCK(edge, x) NAME(dots_block)(high, taps, stride, rows, edge, s, in, top, sums, x)
+            ALONG(s, BLOCK);
+#undef BLOCK
+        }
+        EACH(k, high * taps) all[k] = sums[k];
+    }
+}
+
+#define DOTS(HIGH, TAPS, STRIDE, ROWS)                                                                                     \
+    TARGET static void NAME(dots_##TAPS##_##STRIDE##_##ROWS)(const Row *s, const char *plane, const char *other,           \
+                                                             void *sums, npy_intp first, npy_intp last)                    \
+    {                                                                                                                      \
+        NAME(dots)(HIGH, TAPS, STRIDE, ROWS, s, plane, other, sums, first, last);                                          \
+    }
+DOTS(3, 3, 1, 4)
+DOTS(3, 3, 1, 1)
+DOTS(3, 3, 2, 2)
+DOTS(3, 3, 2, 1)
+DOTS(1, 5, 1, 4)
+DOTS(1, 5, 1, 1)
+DOTS(1, 5, 2, 2)
+DOTS(1, 5, 2, 1)
+
+/* Adds vectors of partial sums up, and clears them. */
+TARGET static void NAME(gather_sums)(int taps, void *partial, double *sums)
+{
+    V *s = partial;
+    for (int k = 0; k < taps; k++) {
+        double all = 0;
+        for (int i = 0; i < LANES; i++) {
+            all += (double)s[k][i];
+        }
+        sums[k] += all;
+        s[k] = (V){0};
+    }
+}
+
+/* The taps of a filter that lie so many bytes apart. */
+static void NAME(take)(int taps, const char *from, npy_intp row_step, npy_intp step, void *to_)
+{
+    T *to = to_;
+    for (int ky = 0; ky < taps; ky++, from += row_step) {
+        const char *tap = from;
+        for (int kx = 0; kx < taps; kx++, tap += step) {
+            *to++ = *(const T *)tap;
+        }
+    }
+}
+
+static const Kernels NAME(kernels) = {
+    LANES,
+    {{NAME(strips_3_1_4), NAME(strips_3_1_1)}, {NAME(strips_3_2_2), NAME(strips_3_2_1)},
+     {NAME(strips_5_1_4), NAME(strips_5_1_1)}, {NAME(strips_5_2_2), NAME(strips_5_2_1)}},
+    {{NAME(spread_3_0), NAME(spread_3_1)}, {NAME(spread_5_0), NAME(spread_5_1)}},
+    {{NAME(dots_3_1_4), NAME(dots_3_1_1)}, {NAME(dots_3_2_2), NAME(dots_3_2_1)},
+     {NAME(dots_5_1_4), NAME(dots_5_1_1)}, {NAME(dots_5_2_2), NAME(dots_5_2_1)}},
+    NAME(gather_sums),
+    NAME(take),
+};
+
+#undef V
+#undef Half
+#undef EVENS
+#undef ODDS
+#undef AS_READ
+#undef LOWER
+#undef UPPER
+#undef FIRST_HALVES
+#undef LAST_HALVES
+#undef EACH
+#undef INLINE
+#undef ALONG
+#undef STRIP
+#undef SPREAD
+#undef DOTS
+#undef T
+#undef INDEX
+#undef LANES
+#undef LOAD_IF
+#undef NAME
