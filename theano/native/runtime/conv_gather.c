@@ -89,58 +89,103 @@ ThnGather thn_gather_forward(const ThnConv *c, char *images, char *filters, char
     return g;
 }
 
-/* The positions phase[i], phase[i] + stride[i], ... of images. 1: they are; 0: there are none; -1: they are zeros. */
-static int phase_of(const ThnConv *c, const npy_intp *phase, char *images, char *filters, char *top, ThnGather *g)
+/* The first tap that meets the positions phase, phase + stride, ... along a dim, and how many do, of every so many. */
+static npy_intp taps_of(const ThnConv *c, int dim, npy_intp phase, npy_intp *first, npy_intp *every)
 {
-    *g = (ThnGather){.item = c->item, .images = c->batch, .groups = c->groups, .rows = c->channels / c->groups,
-                     .channels = c->filters / c->groups, .in_data = top, .out_data = images, .weights = filters};
-    int found = 1;
-    for (int i = 0; i < THN_CONV_DIMS; i++) {
-        const npy_intp s = c->stride[i], d = c->dilation[i], common = gcd(s, d), every = s / common;
-        const npy_intp from = phase[i] + c->low[i];
-        g->out[i] = (c->image[i] - phase[i] + s - 1) / s;
-        if (g->out[i] <= 0) {
-            return 0;
-        }
-        npy_intp first = 0;
-        while (first < every && (from - first * d) % s) {
-            first++;
-        }
-        const npy_intp taps = first < every && first < c->kernel[i] ? (c->kernel[i] - 1 - first) / every + 1 : 0;
-        found = taps ? found : -1;
-        g->in[i] = c->top[i];
-        g->kernel[i] = taps;
-        g->stride[i] = 1;
-        g->dilation[i] = d / common;
-        g->low[i] = (taps - 1) * g->dilation[i] - (from - first * d) / s;
-        g->in_strides[2 + i] = c->top_strides[2 + i];
-        g->out_strides[2 + i] = c->image_strides[2 + i] * s;
-        g->out_data += phase[i] * c->image_strides[2 + i];
-        /* The last tap comes first. */
-        g->weights += (first + (taps - 1) * every) * c->filter_strides[2 + i];
-        g->weight_strides[2 + i] = -every * c->filter_strides[2 + i];
+    const npy_intp s = c->stride[dim], d = c->dilation[dim], from = phase + c->low[dim];
+    *every = s / gcd(s, d);
+    *first = 0;
+    while (*first < *every && (from - *first * d) % s) {
+        ++*first;
     }
-    for (int i = 0; i < 2; i++) {
-        g->in_strides[i] = c->top_strides[i];
-        g->out_strides[i] = c->image_strides[i];
-        g->weight_strides[i] = c->filter_strides[1 - i];
-    }
-    g->weight_strides[5] = g->channels * c->filter_strides[0];
-    flatten(g);
-    return found;
+    return *first < *every && *first < c->kernel[dim] ? (c->kernel[dim] - 1 - *first) / *every + 1 : 0;
 }
 
-static void zero(const ThnGather *g)
+/* Positions from `phase` on along a dim. */
+static npy_intp places_of(const ThnConv *c, int dim, npy_intp phase)
 {
-    for (npy_intp p = 0; p < g->images * g->groups * g->rows; p++) {
-        char *plane = g->out_data + p / (g->groups * g->rows) * g->out_strides[0] + p % (g->groups * g->rows) * g->out_strides[1];
-        for (npy_intp r = 0; r < g->out[0] * g->out[1]; r++) {
-            char *to = plane + r / g->out[1] * g->out_strides[2] + r % g->out[1] * g->out_strides[3];
-            for (npy_intp x = 0; x < g->out[2]; x++, to += g->out_strides[4]) {
-                memset(to, 0, (size_t)g->item);
+    return (c->image[dim] - phase + c->stride[dim] - 1) / c->stride[dim];
+}
+
+/* The positions phase[i], phase[i] + stride[i], ... of images, which some taps meet. */
+static ThnGather phase_of(const ThnConv *c, const npy_intp *phase, char *images, char *filters, char *top)
+{
+    ThnGather g = {.item = c->item, .images = c->batch, .groups = c->groups, .rows = c->channels / c->groups,
+                   .channels = c->filters / c->groups, .in_data = top, .out_data = images, .weights = filters};
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        npy_intp first, every;
+        const npy_intp s = c->stride[i], d = c->dilation[i], taps = taps_of(c, i, phase[i], &first, &every);
+        g.out[i] = places_of(c, i, phase[i]);
+        g.in[i] = c->top[i];
+        g.kernel[i] = taps;
+        g.stride[i] = 1;
+        g.dilation[i] = every * d / s;
+        g.low[i] = (taps - 1) * g.dilation[i] - (phase[i] + c->low[i] - first * d) / s;
+        g.in_strides[2 + i] = c->top_strides[2 + i];
+        g.out_strides[2 + i] = c->image_strides[2 + i] * s;
+        g.out_data += phase[i] * c->image_strides[2 + i];
+        /* The last tap comes first. */
+        g.weights += (first + (taps - 1) * every) * c->filter_strides[2 + i];
+        g.weight_strides[2 + i] = -every * c->filter_strides[2 + i];
+    }
+    for (int i = 0; i < 2; i++) {
+        g.in_strides[i] = c->top_strides[i];
+        g.out_strides[i] = c->image_strides[i];
+        g.weight_strides[i] = c->filter_strides[1 - i];
+    }
+    g.weight_strides[5] = g.channels * c->filter_strides[0];
+    if (c->stride[2] == 2) {
+        npy_intp first, every;
+        g.beside = phase[2] ? -1 : 1;
+        g.odd = !phase[2] && c->image[2] % 2;
+        g.zeros = c->image[2] % 2 == 0 && !taps_of(c, 2, 1 - phase[2], &first, &every);
+    }
+    flatten(&g);
+    return g;
+}
+
+/* Positions that no tap meets. */
+typedef struct {
+    const ThnConv *c;
+    char *images;
+    npy_intp first[THN_CONV_DIMS], step[THN_CONV_DIMS];
+    npy_intp planes; /* of a task */
+} Zeros;
+
+static void zero_task(void *ctx, long task)
+{
+    const Zeros *j = ctx;
+    const ThnConv *c = j->c;
+    const npy_intp *s = c->image_strides, total = c->batch * c->channels;
+    for (npy_intp p = task * j->planes; p < total && p < (task + 1) * j->planes; p++) {
+        char *plane = j->images + p / c->channels * s[0] + p % c->channels * s[1];
+        for (npy_intp z = j->first[0]; z < c->image[0]; z += j->step[0]) {
+            for (npy_intp y = j->first[1]; y < c->image[1]; y += j->step[1]) {
+                char *row = plane + z * s[2] + y * s[3];
+                if (j->step[2] == 1) {
+                    memset(row, 0, (size_t)(c->image[2] * c->item));
+                }
+                for (npy_intp x = j->first[2]; j->step[2] > 1 && x < c->image[2]; x += j->step[2]) {
+                    memset(row + x * c->item, 0, (size_t)c->item);
+                }
             }
         }
     }
+}
+
+/* Those of a phase; whole rows if `phase[2]` is -1. */
+static void zero(const ThnConv *c, const npy_intp *phase, char *images)
+{
+    Zeros j = {.c = c, .images = images};
+    double bytes = (double)(c->batch * c->channels * c->item);
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        j.first[i] = phase[i] < 0 ? 0 : phase[i];
+        j.step[i] = phase[i] < 0 ? 1 : c->stride[i];
+        bytes *= (double)(c->image[i] / j.step[i]);
+    }
+    const npy_intp total = c->batch * c->channels, tasks = thn_worth(bytes * 0.1, total);
+    j.planes = (total + tasks - 1) / tasks;
+    thn_parallel((long)((total + j.planes - 1) / j.planes), zero_task, &j);
 }
 
 /* ---- running one */
@@ -259,19 +304,26 @@ static double gather_cost(const ThnConv *c)
 static int gather_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
 {
     const ThnConv *c = &p->conv;
-    ThnGather g;
     if (c->direction == THN_CONV_FORWARD) {
-        g = thn_gather_forward(c, images, filters, top);
+        const ThnGather g = thn_gather_forward(c, images, filters, top);
         return run(&g, c->typenum);
     }
     for (npy_intp n = 0; n < c->stride[0] * c->stride[1] * c->stride[2]; n++) {
-        const npy_intp phase[] = {n / c->stride[2] / c->stride[1], n / c->stride[2] % c->stride[1], n % c->stride[2]};
-        const int found = phase_of(c, phase, images, filters, top, &g);
-        if (found < 0) {
-            zero(&g);
+        npy_intp phase[] = {n / c->stride[2] / c->stride[1], n / c->stride[2] % c->stride[1], n % c->stride[2]}, first, every;
+        if (places_of(c, 0, phase[0]) <= 0 || places_of(c, 1, phase[1]) <= 0 || places_of(c, 2, phase[2]) <= 0) {
+            continue;
         }
-        if (found > 0 && run(&g, c->typenum) < 0) {
-            return -1;
+        if (!taps_of(c, 0, phase[0], &first, &every) || !taps_of(c, 1, phase[1], &first, &every)) {
+            phase[2] = -1;
+            zero(c, phase, images);
+            n += c->stride[2] - 1;
+        } else if (taps_of(c, 2, phase[2], &first, &every)) {
+            const ThnGather g = phase_of(c, phase, images, filters, top);
+            if (run(&g, c->typenum) < 0) {
+                return -1;
+            }
+        } else if (c->stride[2] != 2 || c->image[2] % 2) {
+            zero(c, phase, images); /* else the other phase writes these zeros */
         }
     }
     return 0;

@@ -14,6 +14,9 @@ typedef struct ThnGather {
     npy_intp in_strides[2 + THN_CONV_DIMS], out_strides[2 + THN_CONV_DIMS];
     npy_intp weight_strides[3 + THN_CONV_DIMS];       /* row, channel, taps, group */
     char *in_data, *out_data, *weights;
+    /* Where every second place of a row is computed: 1, the one behind each may be written as it is, but for that behind the last
+     * of a row if `odd`; -1, that in front of each; 0, neither. They are to be 0 if `zeros`, which excludes `odd`. */
+    int beside, odd, zeros;
 } ThnGather;
 
 /* A part of the sum: channels [channel, channel + channels), taps [tap, tap + taps) of each. */

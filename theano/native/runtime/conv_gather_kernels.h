@@ -6,35 +6,25 @@
 #define NV 3
 #define NR (NV * LANES)
 
+#include "conv_tiles.h"
+
 /* ---- tiles: M rows, N vectors of columns; a: [depth][MR], b: [depth][N * LANES] */
+
+#define PREFETCH_ROWS(M)                                                                                                   \
+    _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                                  \
+        __builtin_prefetch(out + i * stride, 1);                                                                           \
+        __builtin_prefetch(out + i * stride + 64, 1);                                                                      \
+    }
 
 #define TILE(M, N)                                                                                                         \
     TARGET static void NAME(tile_##M##_##N)(npy_intp depth, const T *a, const T *b, char *out, npy_intp stride, int add)   \
     {                                                                                                                      \
-        V acc[M][N];                                                                                                       \
-        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
-            __builtin_prefetch(out + i * stride, 1);                                                                       \
-            __builtin_prefetch(out + i * stride + 64, 1);                                                                  \
-        }                                                                                                                  \
-        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
-            _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] = (V){0};                                        \
-        }                                                                                                                  \
+        PREFETCH_ROWS(M)                                                                                                   \
+        CLEAR_SUMS(M, N)                                                                                                   \
         for (npy_intp k = 0; k < depth; k++, a += MR, b += N * LANES) {                                                    \
-            V bv[N];                                                                                                       \
-            _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) bv[j] = *(const V *)(b + j * LANES);                       \
-            _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                          \
-                const T x = a[i];                                                                                          \
-                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] += x * bv[j];                                \
-            }                                                                                                              \
+            ADD_PRODUCTS(M, N, a[i], V, b)                                                                                 \
         }                                                                                                                  \
-        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
-            VU *to = (VU *)(out + i * stride);                                                                             \
-            if (add) {                                                                                                     \
-                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] += acc[i][j];                                    \
-            } else {                                                                                                       \
-                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] = acc[i][j];                                     \
-            }                                                                                                              \
-        }                                                                                                                  \
+        WRITE_SUMS(M, N, VU, out + i * stride, add)                                                                        \
     }
 #define TILES(M) TILE(M, 1) TILE(M, 2) TILE(M, 3)
 TILES(1)
@@ -51,31 +41,14 @@ TILES(8)
     TARGET static void NAME(open_##M##_##N)(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets,      \
                                             const T *a, const T *b, char *out, npy_intp stride, int add)                   \
     {                                                                                                                      \
-        V acc[M][N];                                                                                                       \
-        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
-            __builtin_prefetch(out + i * stride, 1);                                                                       \
-            __builtin_prefetch(out + i * stride + 64, 1);                                                                  \
-            _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] = (V){0};                                        \
-        }                                                                                                                  \
+        PREFETCH_ROWS(M)                                                                                                   \
+        CLEAR_SUMS(M, N)                                                                                                   \
         for (; channels > 0; channels--, b += step) {                                                                      \
             for (npy_intp t = 0; t < taps; t++, a += MR) {                                                                 \
-                const T *row = b + offsets[t];                                                                             \
-                V bv[N];                                                                                                   \
-                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) bv[j] = *(const VU *)(row + j * LANES);                \
-                _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                      \
-                    const T x = a[i];                                                                                      \
-                    _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] += x * bv[j];                            \
-                }                                                                                                          \
+                ADD_PRODUCTS(M, N, a[i], VU, b + offsets[t])                                                               \
             }                                                                                                              \
         }                                                                                                                  \
-        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
-            VU *to = (VU *)(out + i * stride);                                                                             \
-            if (add) {                                                                                                     \
-                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] += acc[i][j];                                    \
-            } else {                                                                                                       \
-                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] = acc[i][j];                                     \
-            }                                                                                                              \
-        }                                                                                                                  \
+        WRITE_SUMS(M, N, VU, out + i * stride, add)                                                                        \
     }
 #define OPEN_TILES(M) OPEN_TILE(M, 1) OPEN_TILE(M, 2) OPEN_TILE(M, 3)
 OPEN_TILES(1)
@@ -227,62 +200,89 @@ typedef struct {
     T *panel;
 } NAME(Block);
 
-/* A panel of `width` columns from its pieces. */
+/* A panel of `width` columns from its pieces, vector by vector. What one copies too much is overwritten by the next; there is room
+ * behind patches and panels, not behind images. */
 TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel,
                                     npy_intp width)
 {
     const NAME(Piece) *pieces = b->pieces + b->piece_of[panel];
-    const npy_intp n = b->piece_of[panel + 1] - b->piece_of[panel], *offsets = b->offsets;
+    const npy_intp npieces = b->piece_of[panel + 1] - b->piece_of[panel], *offsets = b->offsets;
+    struct {
+        const T *from;
+        npy_intp to, n;
+    } copies[NR + NV], shorts[NR];
+    npy_intp n = 0, nshorts = 0;
+    for (npy_intp p = 0; p < npieces; p++) {
+        const npy_intp len = pieces[p].n, at = pieces[p].at;
+        for (npy_intp i = 0; i < len; i += LANES) {
+            /* The last vector of a piece lies within it, where there is room. */
+            const npy_intp k = i + LANES <= len ? i : len > LANES ? len - LANES : 0;
+            if (len < LANES && j->direct) {
+                shorts[nshorts].from = pieces[p].from;
+                shorts[nshorts].to = at;
+                shorts[nshorts++].n = len;
+            } else {
+                copies[n].from = pieces[p].from + k;
+                copies[n++].to = at + k;
+            }
+        }
+    }
     T *to = b->panel;
-    if (n == 1 && (pieces->n == width || !j->direct)) {
-        const T *from = pieces->from;
-        const npy_intp nv = width / LANES;
 #define COPY(N)                                                                                                            \
-    for (npy_intp c = 0; c < slab->channels; c++, from += b->patch.channel) {                                              \
-        for (npy_intp t = 0; t < slab->taps; t++, to += N * LANES) {                                                       \
-            const T *row = from + offsets[t];                                                                              \
-            _Pragma("GCC unroll 4") for (int v = 0; v < N; v++) *(V *)(to + v * LANES) = *(const VU *)(row + v * LANES);    \
+    for (npy_intp c = 0; c < slab->channels; c++) {                                                                        \
+        for (npy_intp t = 0; t < slab->taps; t++, to += width) {                                                           \
+            const npy_intp offset = c * b->patch.channel + offsets[t];                                                     \
+            _Pragma("GCC unroll 6") for (int i = 0; i < N; i++) {                                                          \
+                *(VU *)(to + copies[i].to) = *(const VU *)(copies[i].from + offset);                                       \
+            }                                                                                                              \
         }                                                                                                                  \
     }
-        if (nv == 3) {
-            COPY(3)
-        } else if (nv == 2) {
-            COPY(2)
-        } else {
-            COPY(1)
-        }
-#undef COPY
-        return;
+    switch (n) {
+    case 0: break;
+    case 1: COPY(1) break;
+    case 2: COPY(2) break;
+    case 3: COPY(3) break;
+    case 4: COPY(4) break;
+    case 5: COPY(5) break;
+    case 6: COPY(6) break;
+    default: COPY(n)
     }
-    for (npy_intp c = 0; c < slab->channels; c++) {
-        for (npy_intp t = 0; t < slab->taps; t++, to += width) {
-            for (npy_intp p = 0; p < n; p++) {
-                const T *row = pieces[p].from + c * b->patch.channel + offsets[t];
-                T *at = to + pieces[p].at;
-                const npy_intp len = pieces[p].n;
-                if (j->direct) {
-                    npy_intp i = 0;
-                    for (; i + LANES <= len; i += LANES) {
-                        *(VU *)(at + i) = *(const VU *)(row + i);
-                    }
-                    for (; i < len; i++) {
-                        at[i] = row[i];
-                    }
-                } else {
-                    /* What is copied too much is overwritten by what follows; there is room behind patch and panel. */
-                    for (npy_intp i = 0; i < len; i += LANES) {
-                        *(VU *)(at + i) = *(const VU *)(row + i);
-                    }
+#undef COPY
+    for (npy_intp s = 0; s < nshorts; s++) {
+        to = b->panel + shorts[s].to;
+        for (npy_intp c = 0; c < slab->channels; c++) {
+            for (npy_intp t = 0; t < slab->taps; t++, to += width) {
+                const T *row = shorts[s].from + c * b->patch.channel + offsets[t];
+                for (npy_intp i = 0; i < shorts[s].n; i++) {
+                    to[i] = row[i];
                 }
             }
         }
     }
 }
 
-/* Writes or adds a tile to several places, which are those of `row`'s first element less `row` rows. */
-TARGET static void NAME(put)(const T *tile, npy_intp width, int m, const NAME(Place) *places, npy_intp n, npy_intp row,
-                             npy_intp row_step, npy_intp step, int add)
+/* Writes or adds n elements to every second place, those beside them with it; returns how many are done. */
+TARGET static inline npy_intp NAME(put_second)(const ThnGather *g, const T *from, T *to, npy_intp n, int add)
 {
+    npy_intp k = 0;
+#ifdef HAVE_SHUFFLE
+    for (to -= g->beside < 0; k + LANES + g->odd <= n; k += LANES) {
+        const V x = *(const VU *)(from + k);
+        _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++, to += LANES) {
+            const V before = g->zeros && !add ? (V){0} : *(const VU *)to;
+            const V twice = __builtin_shuffle(x, x, NAME(orders)[h]), y = add ? before + twice : twice;
+            *(VU *)to = g->beside > 0 ? __builtin_shuffle(y, before, NAME(orders)[2]) : __builtin_shuffle(before, y, NAME(orders)[2]);
+        }
+    }
+#endif
+    return k;
+}
+
+/* Writes or adds a tile to several places, which are those of `row`'s first element less `row` rows. */
+TARGET static void NAME(put)(const ThnGather *g, const T *tile, npy_intp width, int m, const NAME(Place) *places, npy_intp n,
+                             npy_intp row, int add)
+{
+    const npy_intp row_step = g->out_strides[1], step = g->out_strides[4];
     for (npy_intp p = 0; p < n; p++) {
         const npy_intp len = places[p].n;
         const T *from = tile + places[p].at;
@@ -291,9 +291,12 @@ TARGET static void NAME(put)(const T *tile, npy_intp width, int m, const NAME(Pl
             T *at = (T *)to;
             npy_intp k = 0;
             if (step != sizeof(T)) {
-                for (; k < len; k++) {
+                for (k = g->beside ? NAME(put_second)(g, from, at, len, add) : 0; k < len; k++) {
                     T *one = (T *)(to + k * step);
                     *one = add ? *one + from[k] : from[k];
+                    if (g->zeros && !add) {
+                        one[g->beside] = 0;
+                    }
                 }
                 continue;
             }
@@ -454,7 +457,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
                 if (straight) {
                     continue;
                 }
-                NAME(put)(tile, nv * LANES, m, places, nplaces, r, g->out_strides[1], step, s > 0);
+                NAME(put)(g, tile, nv * LANES, m, places, nplaces, r, s > 0);
             }
         }
         before += k_end;
@@ -471,6 +474,10 @@ static const ThnGatherKernels NAME(kernels) = {MR, LANES, NAME(pack), NAME(compu
 #undef TILES
 #undef OPEN_TILE
 #undef OPEN_TILES
+#undef PREFETCH_ROWS
+#undef CLEAR_SUMS
+#undef ADD_PRODUCTS
+#undef WRITE_SUMS
 #undef TILE_OF
 #undef T
 #undef V

@@ -1,6 +1,7 @@
 /* The hot code of conv_weights.c, included once for each processor and type; see conv_gather_kernels.h for the macros. */
 
 #include "conv_patch.h"
+#include "conv_tiles.h"
 
 /* Output pixels [.., + n) of a block that lie in one row; where a tap without offset reads them. */
 typedef struct {
@@ -11,34 +12,19 @@ typedef struct {
 /* ---- tiles: M rows, each read at its offset piece by piece, N vectors of columns; b: [pixels][N * LANES] */
 
 #define TILE(M, N)                                                                                                         \
-    TARGET static void NAME(tile_##M##_##N)(const NAME(Piece) *piece, npy_intp pieces, const npy_intp *offsets,             \
+    TARGET static void NAME(tile_##M##_##N)(const NAME(Piece) *piece, npy_intp pieces, const npy_intp *offsets,            \
                                             const T *b, T *out, int add)                                                   \
     {                                                                                                                      \
-        V acc[M][N];                                                                                                       \
-        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
-            _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] = (V){0};                                        \
-        }                                                                                                                  \
+        CLEAR_SUMS(M, N)                                                                                                   \
         for (const NAME(Piece) *end = piece + pieces; piece < end; piece++) {                                              \
             const npy_intp n = piece->n;                                                                                   \
             const T *a[M];                                                                                                 \
             _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) a[i] = piece->from + offsets[i];                           \
             for (npy_intp k = 0; k < n; k++, b += N * LANES) {                                                             \
-                V bv[N];                                                                                                   \
-                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) bv[j] = *(const V *)(b + j * LANES);                   \
-                _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                      \
-                    const T x = a[i][k];                                                                                   \
-                    _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] += x * bv[j];                            \
-                }                                                                                                          \
+                ADD_PRODUCTS(M, N, a[i][k], V, b)                                                                          \
             }                                                                                                              \
         }                                                                                                                  \
-        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
-            V *to = (V *)(out + i * N * LANES);                                                                            \
-            if (add) {                                                                                                     \
-                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] += acc[i][j];                                    \
-            } else {                                                                                                       \
-                _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] = acc[i][j];                                     \
-            }                                                                                                              \
-        }                                                                                                                  \
+        WRITE_SUMS(M, N, V, out + i * N * LANES, add)                                                                      \
     }
 #define TILES(M) TILE(M, 1) TILE(M, 2) TILE(M, 3)
 TILES(1)
@@ -66,22 +52,6 @@ static const NAME(Tile) NAME(tiles)[5][3] = {
 #undef ROW
 };
 
-/* The lower and the upper halves of two vectors, one element of each after the other: as often as LANES can be halved, this
- * transposes a square. */
-#ifdef HAVE_SHUFFLE
-static const __typeof__((V){0} < (V){0}) NAME(interleave)[2] = {
-#if LANES == 2
-    {0, 2}, {1, 3},
-#elif LANES == 4
-    {0, 4, 1, 5}, {2, 6, 3, 7},
-#elif LANES == 8
-    {0, 8, 1, 9, 2, 10, 3, 11}, {4, 12, 5, 13, 6, 14, 7, 15},
-#else
-    {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23}, {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31},
-#endif
-};
-#endif
-
 /* Packs `n` pixels of `width` filters (those from `filters` on are zeros), which lie `step` bytes apart, pixels next to each
  * other; rows of `to` hold all filters of one pixel. */
 TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp filters, const char *from, npy_intp step)
@@ -99,8 +69,8 @@ TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp fi
                 _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = *(const VU *)(r[i] + k);
                 _Pragma("GCC unroll 16") for (int length = LANES; length > 1; length /= 2) {
                     _Pragma("GCC unroll 16") for (int i = 0; i < LANES / 2; i++) {
-                        y[2 * i] = __builtin_shuffle(x[i], x[i + LANES / 2], NAME(interleave)[0]);
-                        y[2 * i + 1] = __builtin_shuffle(x[i], x[i + LANES / 2], NAME(interleave)[1]);
+                        y[2 * i] = __builtin_shuffle(x[i], x[i + LANES / 2], NAME(orders)[0]);
+                        y[2 * i + 1] = __builtin_shuffle(x[i], x[i + LANES / 2], NAME(orders)[1]);
                     }
                     _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = y[i];
                 }
@@ -341,6 +311,9 @@ static const ThnWeightsKernels NAME(kernels) = {MR, LANES, NAME(compute), NAME(g
 #undef TILE
 #undef TILES
 #undef TILE_OF
+#undef CLEAR_SUMS
+#undef ADD_PRODUCTS
+#undef WRITE_SUMS
 #undef T
 #undef V
 #undef VU
