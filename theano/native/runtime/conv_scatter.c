@@ -9,14 +9,18 @@
 
 #define ROWS THN_WINOGRAD_ROWS
 /* Bytes of the packed gradient of one image. */
-#define MOST_TOP (512 * 1024)
+#define MOST_TOP (1024 * 1024)
+/* Bytes of a product that wait to be added, about. */
+#define RESULTS (128 * 1024)
 
 typedef struct {
     const ThnConv *c;
     const ThnWinogradKernels *k;
     char *images, *top, *packed;
     npy_intp cg, fg, taps, positions, padded; /* positions: a multiple of the panel if padded */
-    npy_intp group, blocks, parts;            /* blocks: of ROWS channels, so that their rows fill panels */
+    npy_intp blocks, panels, parts;           /* blocks: of ROWS channels, so that their rows fill panels, but for the last */
+    npy_intp together;                        /* rows of a product that are added at once: panels of them */
+    int dense;                                /* the taps of a filter's channels follow each other */
     const char *filters;
     atomic_int failed;
 } Job;
@@ -31,49 +35,86 @@ static void describe(Job *j, const ThnConv *c)
     j->positions = c->top[1] * c->top[2];
     j->padded = (j->positions + j->k->panel - 1) / j->k->panel * j->k->panel;
     j->blocks = (j->cg + ROWS - 1) / ROWS;
-    j->parts = c->batch < 8 ? j->blocks : 1;
+    j->panels = (j->cg * j->taps + ROWS - 1) / ROWS;
+    const npy_intp most = RESULTS / (ROWS * j->padded * c->item), *s = c->filter_strides;
+    j->together = ROWS * (most < 1 ? 1 : most < j->panels ? most : j->panels);
+    j->dense = s[4] == c->item && s[3] == c->kernel[2] * c->item && (s[1] == j->taps * c->item || j->cg == 1);
 }
 
-/* A panel of ROWS rows: a[filter][row]. */
+/* For each type: panels of rows a[filter][row]; and adding rows of a product to rows of an image, which are `from_row` elements and
+ * `to_row` bytes apart. */
+#define OF_TYPE(SUFFIX, T, TARGET)                                                                                         \
+    TARGET static void pack_##SUFFIX(const Job *j, npy_intp panel, void *to_)                                              \
+    {                                                                                                                      \
+        T *to = to_;                                                                                                       \
+        const npy_intp *s = j->c->filter_strides, total = j->cg * j->taps, row = panel * ROWS;                             \
+        if (j->dense && row + ROWS <= total) {                                                                             \
+            const char *from = j->filters + row * (npy_intp)sizeof(T);                                                     \
+            for (npy_intp f = 0; f < j->fg; f++, to += ROWS, from += s[0]) {                                               \
+                memcpy(to, from, ROWS * sizeof(T));                                                                        \
+            }                                                                                                              \
+            return;                                                                                                        \
+        }                                                                                                                  \
+        for (npy_intp i = 0; i < ROWS; i++) {                                                                              \
+            const npy_intp channel = (row + i) / j->taps, tap = (row + i) % j->taps;                                       \
+            const char *w = j->filters + channel * s[1] + tap / j->c->kernel[2] * s[3] + tap % j->c->kernel[2] * s[4];     \
+            for (npy_intp f = 0; f < j->fg; f++) {                                                                         \
+                to[f * ROWS + i] = row + i < total ? *(const T *)(w + f * s[0]) : 0;                                       \
+            }                                                                                                              \
+        }                                                                                                                  \
+    }                                                                                                                      \
+    TARGET static void add_##SUFFIX(npy_intp rows, npy_intp n, const void *from_, npy_intp from_row, char *to_,            \
+                                    npy_intp to_row, npy_intp step)                                                        \
+    {                                                                                                                      \
+        const T *restrict from = from_;                                                                                    \
+        for (npy_intp y = 0; y < rows; y++, from += from_row, to_ += to_row) {                                             \
+            T *restrict to = (T *)to_;                                                                                     \
+            if (step == 1) {                                                                                               \
+                for (npy_intp i = 0; i < n; i++) {                                                                         \
+                    to[i] += from[i];                                                                                      \
+                }                                                                                                          \
+            } else {                                                                                                       \
+                for (npy_intp i = 0; i < n; i++) {                                                                         \
+                    to[i * step] += from[i];                                                                               \
+                }                                                                                                          \
+            }                                                                                                              \
+        }                                                                                                                  \
+    }
+OF_TYPE(single, float, )
+OF_TYPE(double, double, )
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_WIDE 1
+OF_TYPE(single_wide, float, __attribute__((target("avx2"))))
+OF_TYPE(double_wide, double, __attribute__((target("avx2"))))
+#endif
+
+typedef void (*Pack)(const Job *j, npy_intp panel, void *to);
+typedef void (*Add)(npy_intp rows, npy_intp n, const void *from, npy_intp from_row, char *to, npy_intp to_row, npy_intp step);
+
+static Add add_of(npy_intp item)
+{
+#ifdef HAVE_WIDE
+    if (__builtin_cpu_supports("avx2")) {
+        return item == 4 ? add_single_wide : add_double_wide;
+    }
+#endif
+    return item == 4 ? add_single : add_double;
+}
+
 static void pack_task(void *ctx, long panel)
 {
     const Job *j = ctx;
-    const npy_intp *s = j->c->filter_strides, item = j->c->item;
-    char *to = j->packed + panel * ROWS * j->fg * item;
-    for (npy_intp i = 0; i < ROWS; i++) {
-        const npy_intp row = panel * ROWS + i, channel = row / j->taps, tap = row % j->taps;
-        const char *w = j->filters + channel * s[1] + tap / j->c->kernel[2] * s[3] + tap % j->c->kernel[2] * s[4];
-        for (npy_intp f = 0; f < j->fg; f++) {
-            char *at = to + (f * ROWS + i) * item;
-            if (channel >= j->cg) {
-                memset(at, 0, (size_t)item);
-            } else {
-                memcpy(at, w + f * s[0], (size_t)item);
-            }
-        }
+    Pack pack = j->c->item == 4 ? pack_single : pack_double;
+#ifdef HAVE_WIDE
+    if (__builtin_cpu_supports("avx2")) {
+        pack = j->c->item == 4 ? pack_single_wide : pack_double_wide;
     }
+#endif
+    pack(j, panel, j->packed + panel * ROWS * j->fg * j->c->item);
 }
 
-#define ADD(NAME, T)                                                                                       \
-    static void NAME(npy_intp n, const void *from_, void *to_, npy_intp step)                              \
-    {                                                                                                      \
-        const T *restrict from = from_;                                                                    \
-        T *restrict to = to_;                                                                              \
-        if (step == 1) {                                                                                   \
-            for (npy_intp i = 0; i < n; i++) {                                                             \
-                to[i] += from[i];                                                                          \
-            }                                                                                              \
-        } else {                                                                                           \
-            for (npy_intp i = 0; i < n; i++) {                                                             \
-                to[i * step] += from[i];                                                                   \
-            }                                                                                              \
-        }                                                                                                  \
-    }
-ADD(add_single, float)
-ADD(add_double, double)
-
 /* Adds what one tap gives to a plane. */
-static void add_row(const Job *j, npy_intp tap, const char *row, char *plane)
+static void add_row(const Job *j, Add add, npy_intp tap, const char *row, char *plane)
 {
     const ThnConv *c = j->c;
     const npy_intp ky = tap / c->kernel[2], kx = tap % c->kernel[2];
@@ -82,35 +123,50 @@ static void add_row(const Job *j, npy_intp tap, const char *row, char *plane)
     thn_conv_inside(c, 2, kx, &x0, &x1);
     char *to = plane + (y0 * c->stride[1] + ky * c->dilation[1] - c->low[1]) * c->image_strides[3] +
                (x0 * c->stride[2] + kx * c->dilation[2] - c->low[2]) * c->item;
-    for (npy_intp y = y0; y < y1; y++, to += c->stride[1] * c->image_strides[3]) {
-        (c->item == 4 ? add_single : add_double)(x1 - x0, row + (y * c->top[2] + x0) * c->item, to, c->stride[2]);
+    add(y1 - y0, x1 - x0, row + (y0 * c->top[2] + x0) * c->item, c->top[2], to, c->stride[1] * c->image_strides[3], c->stride[2]);
+}
+
+/* Packs a filter's gradient: its positions from p on, n of them in one row. */
+static npy_intp pack_top(const Job *j, char *top, npy_intp f, npy_intp p, const char *from, npy_intp n)
+{
+    const npy_intp panel = j->k->panel, bytes = panel * j->c->item;
+    char *to = top + ((p - p % panel) * j->fg + f * panel) * j->c->item;
+    for (npy_intp end = p + n; p < end;) {
+        const npy_intp at = p % panel, room = panel - at, len = end - p < room ? end - p : room;
+        if (len < panel) {
+            memcpy(to + at * j->c->item, from, (size_t)(len * j->c->item));
+        } else if (bytes == 64) {
+            memcpy(to, from, 64);
+        } else {
+            memcpy(to, from, (size_t)bytes);
+        }
+        to += at + len == panel ? bytes * j->fg : 0;
+        from += len * j->c->item;
+        p += len;
     }
+    return p;
 }
 
 static void scatter_task(void *ctx, long task)
 {
     Job *j = ctx;
     const ThnConv *c = j->c;
+    const Add add = add_of(c->item);
     const npy_intp item = c->item, panel = j->k->panel, image = task / j->parts, part = task % j->parts;
     const npy_intp first = j->parts > 1 ? part : 0, end = j->parts > 1 ? part + 1 : j->blocks;
-    char *top = thn_pool_alloc((size_t)(j->fg * j->padded * item)), *rows = thn_pool_alloc((size_t)(ROWS * j->padded * item));
+    char *top = thn_pool_alloc((size_t)(j->fg * j->padded * item)), *rows = thn_pool_alloc((size_t)(j->together * j->padded * item));
     if (!top || !rows) {
         atomic_store(&j->failed, 1);
         thn_pool_free(top);
         thn_pool_free(rows);
         return;
     }
+    const int one_row = c->top_strides[3] == c->top[2] * item;
     for (npy_intp f = 0; f < j->fg; f++) {
         const char *from = j->top + image * c->top_strides[0] + f * c->top_strides[1];
         npy_intp p = 0;
-        for (npy_intp y = 0; y < c->top[1]; y++) {
-            for (npy_intp x = 0; x < c->top[2];) {
-                const npy_intp room = panel - p % panel, n = c->top[2] - x < room ? c->top[2] - x : room;
-                memcpy(top + ((p - p % panel) * j->fg + f * panel + p % panel) * item, from + y * c->top_strides[3] + x * item,
-                       (size_t)(n * item));
-                p += n;
-                x += n;
-            }
+        for (npy_intp y = 0; y < (one_row ? 1 : c->top[1]); y++) {
+            p = pack_top(j, top, f, p, from + y * c->top_strides[3], one_row ? j->positions : c->top[2]);
         }
         if (p < j->padded) {
             memset(top + ((p - p % panel) * j->fg + f * panel + p % panel) * item, 0, (size_t)((j->padded - p) * item));
@@ -122,13 +178,18 @@ static void scatter_task(void *ctx, long task)
             memset(plane + y * c->image_strides[3], 0, (size_t)(c->image[2] * item));
         }
     }
-    for (npy_intp r = first * ROWS * j->taps; r < end * ROWS * j->taps; r += ROWS) {
+    const npy_intp last = end * ROWS < j->cg ? end * ROWS * j->taps : j->cg * j->taps;
+    for (npy_intp r = first * ROWS * j->taps; r < last; r += j->together) {
+        const npy_intp n = last - r < j->together ? last - r : j->together;
         for (npy_intp p = 0; p < j->padded; p += panel) {
-            j->k->multiply(j->fg, j->packed + r * j->fg * item, top + p * j->fg * item, rows + p * item, j->padded, 0);
+            for (npy_intp i = 0; i < n; i += ROWS) {
+                j->k->multiply(j->fg, j->packed + (r + i) * j->fg * item, top + p * j->fg * item, rows + (i * j->padded + p) * item,
+                               j->padded, 0);
+            }
         }
-        for (npy_intp i = 0; i < ROWS && (r + i) / j->taps < j->cg; i++) {
+        for (npy_intp i = 0; i < n; i++) {
             const npy_intp channel = (r + i) / j->taps;
-            add_row(j, (r + i) % j->taps, rows + i * j->padded * item,
+            add_row(j, add, (r + i) % j->taps, rows + i * j->padded * item,
                     j->images + image * c->image_strides[0] + channel * c->image_strides[1]);
         }
     }
@@ -141,12 +202,14 @@ static int scatter_execute(const ThnConvPlan *p, char *images, char *filters, ch
     const ThnConv *c = &p->conv;
     Job j = {0};
     describe(&j, c);
-    const npy_intp panels = j.blocks * j.taps, tasks = c->batch * j.parts;
+    const int many = thn_worth(p->cost, 16) > 1;
+    /* Each task packs the gradient of its image: images are cut for threads only, which changes no result. */
+    j.parts = many && c->batch < 8 ? j.blocks : 1;
+    const npy_intp panels = j.panels, tasks = c->batch * j.parts;
     j.packed = thn_pool_alloc((size_t)(panels * ROWS * j.fg * c->item));
     if (!j.packed) {
         return -1;
     }
-    const int many = thn_worth(p->cost, 16) > 1;
     for (npy_intp g = 0; g < c->groups; g++) {
         j.images = images + g * j.cg * c->image_strides[1];
         j.top = top + g * j.fg * c->top_strides[1];
@@ -179,11 +242,11 @@ static double scatter_cost(const ThnConv *c)
         return -1;
     }
     const double scale = c->item == 4 ? 1 : 2, groups = (double)(c->batch * c->groups);
-    const double rows = (double)(j.blocks * ROWS * j.taps), positions = (double)j.padded, filters = (double)j.fg;
-    const double lines = (double)(j.cg * j.taps * c->top[1]), each = c->stride[2] == 1 ? 0.12 : 0.6;
-    const double products = scale * 0.023 * rows * positions * (filters + 3), added = lines * (3 + scale * each * (double)c->top[2]);
-    const double packed = filters * positions * (double)j.parts * 0.3;
-    return groups * (products + added + packed) + (double)c->groups * rows * filters * 0.5 + 1000;
+    const double rows = (double)(j.panels * ROWS), positions = (double)j.padded, filters = (double)j.fg;
+    const double lines = (double)(j.cg * j.taps * c->top[1]), each = c->stride[2] == 1 ? 0.08 : 0.5;
+    const double products = scale * 0.023 * rows * positions * (filters + 3), added = lines * (2.5 + scale * each * (double)c->top[2]);
+    const double packed = filters * positions * 0.2 * scale;
+    return groups * (products + added + packed) + (double)c->groups * rows * filters * 0.15 * scale + 1000;
 }
 
 const ThnConvAlgorithm thn_conv_scatter = {"scatter", scatter_cost, NULL, scatter_execute};
