@@ -72,6 +72,15 @@ def test_import_is_light():
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_a_sparse_gradient_needs_no_import_of_sparse_matrices():
+    code = (
+        "import theano; import theano.tensor as T; x, i = T.matrix(), T.lvector(); "
+        "print(theano.grad(theano.sparse_grad(x[i]).sum(), x).type.format)"
+    )
+    done = run_program(code)
+    assert done.stdout.strip() == "csc", done.stderr
+
+
 @pytest.mark.parametrize("name", ["theano.sandbox.cuda", "theano.sandbox.cuda.basic_ops"])
 def test_the_old_gpu_back_end_says_what_to_do(name):
     with pytest.raises(ImportError, match="Leave the import out"):

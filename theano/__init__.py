@@ -71,6 +71,7 @@ with _process.garbage_collection_paused():
     from theano.misc.safe_asarray import _asarray
     from theano.printing import pp, pprint
     from theano.tensor import dot, get_scalar_constant_value
+    from theano.tensor.advanced_subtensor import construct_sparse_from_list as _construct_sparse_from_list
     from theano.updates import OrderedUpdates
     from theano.version import __version__
 
@@ -80,6 +81,7 @@ with _process.garbage_collection_paused():
 theano = _sys.modules[__name__]
 
 gof.sharedvalue.constructor_modules["scipy.sparse"] = "theano.sparse"
+_construct_sparse_from_list.module = "theano.sparse"
 
 
 def sparse_grad(var: Variable) -> Variable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,11 +27,13 @@ class Hook:
     'hello you'
     """
 
-    __slots__ = ("function", "what")
+    __slots__ = ("function", "module", "what")
 
     def __init__(self, what: str) -> None:
         self.what = what
         self.function: Callable[..., Any] | None = None
+        #: Name of the module that fills it, imported at the first call; the package sets it where that is not imported with it.
+        self.module: str | None = None
 
     def fill(self, function: Function) -> Function:
         """Take `function` for what is called, and return it."""
@@ -38,6 +41,8 @@ class Hook:
         return function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.function is None and self.module is not None:
+            importlib.import_module(self.module)
         if self.function is None:
             raise ImportError(f"nothing was imported that {self.what}")
         return self.function(*args, **kwargs)
