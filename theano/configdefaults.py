@@ -309,6 +309,12 @@ def _add_numbers(add=_add) -> None:
         True,
     )
     add(
+        "trailing_dims_of_newaxis",
+        EnumStr("drop", "keep"),
+        "What becomes of the last dimensions of x in x[:, None], where the index names fewer than x has and those left over "
+        "are broadcastable: Theano's meaning ('drop', with a warning) or NumPy's ('keep').",
+    )
+    add(
         "int_division",
         EnumStr("int", "raise", "floatX"),
         "What x / y gives where both are integers, for the classic division operator: an integer, a number of dtype "

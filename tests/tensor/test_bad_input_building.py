@@ -174,6 +174,7 @@ T.floor(zm)                           | TypeError  | complex
 T.sgn(zm)                             | TypeError  | complex
 T.complex(zm, zm)                     | TypeError  | real
 zm % 2                                | Exception  | complex
+zm // 2                               | NotImplementedError | complex
 T.exp('a')                            | TypeError  | Cannot convert a
 m + None                              | TypeError  | NoneType
 T.as_tensor_variable({})              | TypeError  | Cannot convert

@@ -6,6 +6,7 @@ import functools
 import linecache
 import os
 import sys
+import warnings
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
@@ -42,6 +43,22 @@ def _raw_stack(limit: int, frame: Any) -> tuple:
         limit -= 1
         frame = frame.f_back
     return tuple(raw)
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of a line of the user's program: the innermost one that is not Theano's.
+
+    Parameters
+    ----------
+    message : str
+    category : class
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_internal(frame.f_code.co_filename):
+        frame = frame.f_back
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    module = frame.f_globals.get("__name__", "<string>")
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
 
 
 def _compact_stacks(trace: tuple) -> tuple:

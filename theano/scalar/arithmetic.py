@@ -212,17 +212,18 @@ class IntDiv(BinaryScalarOp):
     )
     sign = "//"
     nfunc_spec = ("floor_divide", 2, 1)
-    output_types_preference = staticmethod(upcast_out_min8)
+    output_types_preference = staticmethod(upcast_out)
+
+    def output_types(self, types):
+        if any(t in complex_types for t in types):
+            raise self.complex_error
+        return super().output_types(types)
 
     def impl(self, x, y):
         with np.errstate(all="ignore"):
-            if np.asarray(x).dtype.kind == "b" and np.asarray(y).dtype.kind == "b":
-                return np.floor_divide(x, y, dtype="int8")
             return np.floor_divide(x, y)
 
     def c_code(self, node, name, inputs, outputs, sub):
-        if node.outputs[0].type in complex_types:
-            raise self.complex_error
         return f"{outputs[0]} = tk_floordiv({', '.join(_common_operands(node, inputs))});"
 
     def L_op(self, inputs, outputs, output_gradients):
@@ -250,14 +251,12 @@ class Mod(BinaryScalarOp):
     )
     sign = "%"
     nfunc_spec = ("mod", 2, 1)
-    output_types_preference = staticmethod(upcast_out_min8)
+    output_types_preference = staticmethod(upcast_out)
 
     def impl(self, x, y):
         if isinstance(x, (complex, np.complexfloating)) or isinstance(y, (complex, np.complexfloating)):
             raise self.complex_error
         with np.errstate(all="ignore"):
-            if np.asarray(x).dtype.kind == "b" and np.asarray(y).dtype.kind == "b":
-                return np.mod(x, y, dtype="int8")
             return np.mod(x, y)
 
     def c_code(self, node, name, inputs, outputs, sub):
@@ -543,9 +542,9 @@ add = Add(upcast_out, name="add")
 mul = Mul(upcast_out, name="mul")
 sub = Sub(upcast_out_nobool, name="sub")
 true_div = TrueDiv(upcast_out, name="true_div")
-int_div = IntDiv(upcast_out_min8, name="int_div")
+int_div = IntDiv(upcast_out, name="int_div")
 floor_div = int_div
-mod = Mod(upcast_out_min8, name="mod")
+mod = Mod(upcast_out, name="mod")
 pow = Pow(upcast_out_min8, name="pow")
 neg = Neg(same_out_nobool, name="neg")
 inv = Inv(upgrade_to_float, name="inv")

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano.scalar.comparison import eq
 from theano.scalar.op import BinaryScalarOp, UnaryScalarOp, c_compute_type, zeros_for
-from theano.scalar.output_types import real_out, same_out, specific_out
+from theano.scalar.output_types import real_out, same_out_min8, specific_out
 from theano.scalar.selection import switch
 from theano.scalar.type import (
     ScalarConstant,
@@ -102,11 +102,15 @@ class Angle(UnaryScalarOp):
         return [complex(g_re, g_im)]
 
 
+#: The dtypes that only the parts of a complex128 hold.
+_DOUBLE_PARTS = frozenset(["float64", "int64", "uint64", "int32", "uint32"])
+
+
 def _complex_type(*types):
     if any(t in complex_types for t in types):
         raise TypeError("the parts of a complex number must be real", *types)
     common = upcast(*(t.dtype for t in types))
-    return (complex64 if common in ("float16", "float32") else complex128,)
+    return (complex128 if common in _DOUBLE_PARTS else complex64,)
 
 
 class Complex(BinaryScalarOp):
@@ -131,8 +135,8 @@ class Complex(BinaryScalarOp):
 
 def _join_parts(x, y):
     x, y = np.broadcast_arrays(x, y)
-    dtype = np.result_type(x.dtype, y.dtype)
-    value = np.empty(x.shape, dtype="complex64" if dtype in ("float16", "float32") else "complex128")
+    common = upcast(x.dtype.name, y.dtype.name)
+    value = np.empty(x.shape, dtype="complex128" if common in _DOUBLE_PARTS else "complex64")
     value.real, value.imag = x, y
     return value
 
@@ -141,7 +145,7 @@ class Conj(UnaryScalarOp):
     """Complex conjugate."""
 
     nfunc_spec = ("conj", 1, 1)
-    output_types_preference = staticmethod(same_out)
+    output_types_preference = staticmethod(same_out_min8)
 
     def impl(self, x):
         return np.conj(x)
@@ -193,8 +197,7 @@ class ComplexFromPolar(BinaryScalarOp):
 
 
 def _polar(r, theta):
-    dtype = np.result_type(np.asarray(r).dtype, np.asarray(theta).dtype)
-    part = "float32" if dtype in ("float16", "float32") else "float64"
+    part = "float64" if upcast(np.asarray(r).dtype.name, np.asarray(theta).dtype.name) in _DOUBLE_PARTS else "float32"
     r, theta = np.asarray(r, dtype=part), np.asarray(theta, dtype=part)
     return _join_parts(np.multiply(r, np.cos(theta)), np.multiply(r, np.sin(theta)))
 
@@ -203,5 +206,5 @@ real = Real(real_out, name="real")
 imag = Imag(real_out, name="imag")
 angle = Angle(specific_out(float64), name="angle")
 complex = Complex(name="complex")
-conj = Conj(same_out, name="conj")
+conj = Conj(same_out_min8, name="conj")
 complex_from_polar = ComplexFromPolar(name="complex_from_polar")

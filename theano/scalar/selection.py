@@ -7,7 +7,7 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof import Variable
 from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_comparable, c_operands, zeros_for
-from theano.scalar.output_types import same_out, transfer_type, upcast_out
+from theano.scalar.output_types import same_out, transfer_type, upcast_out, upcast_out_no_complex
 from theano.scalar.type import ScalarConstant, complex_types, continuous_types, discrete_types, ops
 
 
@@ -16,18 +16,10 @@ class Clip(ScalarOp):
 
     nin = 3
     nfunc_spec = ("clip", 3, 1)
-    output_types_preference = staticmethod(transfer_type(0))
-
-    def output_types(self, types):
-        if any(t in complex_types for t in types):
-            raise TypeError("complex numbers have no order, and thus no clip")
-        return super().output_types(types)
+    output_types_preference = staticmethod(upcast_out_no_complex)
 
     def impl(self, x, min, max):
-        dtype = np.asarray(x).dtype
-        low, high = np.asarray(min), np.asarray(max)
-        value = np.where(x < low, low, np.where(x > high, high, x))
-        return value.astype(dtype)[()] if dtype.kind != "O" else value[()]
+        return np.where(np.less(x, min), min, np.where(np.greater(x, max), max, x))[()]
 
     def c_code(self, node, name, inputs, outputs, sub):
         x, low, high = c_operands(node, inputs)
@@ -185,7 +177,7 @@ def _extreme_grads(gz, first_wins) -> list[Variable]:
     return [switch(first_wins, gz, zero), switch(first_wins, zero, gz)]
 
 
-clip = Clip(transfer_type(0), name="clip")
+clip = Clip(upcast_out_no_complex, name="clip")
 second = Second(transfer_type(1), name="second")
 identity = Identity(same_out, name="identity")
 switch = Switch()

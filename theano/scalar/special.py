@@ -306,7 +306,9 @@ def _gammal(k, x):
 
 
 def _chi2sf(x, k):
-    return _scipy("chdtrc", k, x)
+    # SciPy's function knows neither negative numbers nor that there is no distribution without degrees of freedom.
+    value = _scipy("chdtrc", k, np.where(np.less(x, 0), 0, x).astype(np.result_type(x)))
+    return np.where(np.greater(k, 0), value, value.dtype.type("nan"))[()]
 
 
 class TwoArguments(BinaryScalarOp):

@@ -165,7 +165,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     Returns
     -------
     vector
-        int64, or of the dtype of `weights`.
+        Of the dtype of `x`, or that of `weights`.
     """
     x = as_tensor_variable(x)
     if x.ndim != 1:
@@ -178,7 +178,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     if minlength is not None:
         length = maximum(length, minlength)
     if weights is None:
-        return advanced_inc_subtensor1(zeros([length], dtype="int64"), constant(1, dtype="int64"), x)
+        return advanced_inc_subtensor1(zeros([length], dtype=x.dtype), constant(1, dtype=x.dtype), x)
     weights = as_tensor_variable(weights)
     return advanced_inc_subtensor1(zeros([length], dtype=weights.dtype), weights, x)
 

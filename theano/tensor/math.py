@@ -325,14 +325,14 @@ def mod_check(x: Any, y: Any):
 
 
 def divmod(x: Any, y: Any):
-    """Return ``floor_div(x, y), mod(x, y)`` as a list, as ``numpy.divmod``."""
-    return [floor_div(x, y), mod_check(x, y)]
+    """Return ``floor_div(x, y), mod_check(x, y)``, as ``numpy.divmod``."""
+    return floor_div(x, y), mod_check(x, y)
 
 
 def ceil_intdiv(a: Any, b: Any):
     """Return the integer quotient of `a` and `b`, rounded up."""
     quotient = int_div(a, b)
-    return cast(neq(mod(a, b), 0), quotient.dtype) + quotient
+    return cast(neq(mod_check(a, b), 0), quotient.dtype) + quotient
 
 
 def smallest(*args: Any):

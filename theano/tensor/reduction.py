@@ -16,6 +16,7 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import Op
 from theano.gradient_types import DisconnectedType
 from theano.printing.pretty import FunctionPrinter, pprint
+from theano.scalar import upcast
 from theano.tensor.conversion import as_tensor_variable, constant, get_scalar_constant_value
 from theano.tensor.elemwise import All, DimShuffle, Prod, Sum
 from theano.tensor.elemwise import Any as AnyOp
@@ -399,7 +400,7 @@ def mean(
     if total.dtype in discrete_dtypes:
         # No axis at all.
         total = cast(total, lengths.dtype)
-    if dtype is None and input.dtype == "float16":
+    if (input.dtype if dtype is None else dtype) == "float16":
         total = cast(total, "float16")
     return total
 
@@ -434,7 +435,9 @@ def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
     else:
         count = mul(*[input.shape[a] for a in axes]) if len(axes) > 1 else input.shape[axes[0]] if axes else constant(1)
         total = sum(square, axes, keepdims=keepdims)
-        result = true_div(total, cast(count - ddof, total.dtype))
+        result = true_div(total, count - ddof)
+    if input.dtype in complex_dtypes:
+        result = cast(result, upcast(input.dtype, result.dtype))
     if corrected:
         error = mean(centered, axes, keepdims=keepdims)
         error = real(error * conj(error)) if error.dtype in complex_dtypes else error * error

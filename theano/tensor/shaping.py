@@ -301,10 +301,9 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None):
     x = as_tensor_variable(x)
     if ndim < 1 or (ndim > 1 and ndim > x.ndim):
         raise ValueError(f"ndim {ndim} out of bound [1, {x.ndim + 1})")
-    if 1 < ndim == x.ndim:
-        return x
     # A length of -1 would be unknown next to a length of 0.
-    last: Any = -1 if ndim == 1 else mul(*[x.shape[i] for i in range(ndim - 1, x.ndim)])
+    lengths = [x.shape[i] for i in range(ndim - 1, x.ndim)]
+    last: Any = -1 if ndim == 1 else lengths[0] if ndim == x.ndim else mul(*lengths)
     dims = (*[x.shape[i] for i in range(ndim - 1)], last)
     flat = x.reshape(dims)
     pattern = (*x.broadcastable[: ndim - 1], builtins.all(x.broadcastable[ndim - 1 :]))

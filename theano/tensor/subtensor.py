@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from theano.configdefaults import config
 from theano.gof.graph import Constant, Variable
+from theano.gof.utils import warn_user
 from theano.tensor.advanced_subtensor import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
@@ -94,7 +96,9 @@ def index_tensor(x: Any, args: Any):
     ----------
     x : tensor variable
     args : index, or tuple of indices
-        Integers and integer scalars, slices of them, None, Ellipsis, integer arrays and boolean masks.
+        Integers and integer scalars, slices of them, None, Ellipsis, integer arrays and boolean masks. Where None is
+        among integers and slices that are fewer than the dimensions, and all dimensions left over are broadcastable,
+        these are dropped, unless the flag ``trailing_dims_of_newaxis`` is ``'keep'``.
 
     Raises
     ------
@@ -104,7 +108,7 @@ def index_tensor(x: Any, args: Any):
         If an index is neither integer nor boolean.
     """
     if type(args) is not tuple:
-        if isinstance(args, list) and any(a is None or a is Ellipsis or isinstance(a, slice) for a in args):
+        if isinstance(args, list) and any(isinstance(a, slice) for a in args):
             args = tuple(args)
         else:
             args = (args,)
@@ -131,9 +135,24 @@ def index_tensor(x: Any, args: Any):
             elif isinstance(entry, slice):
                 order.append(kept)
                 kept += 1
-        order.extend(range(kept, result.type.ndim))
+        if not _drops_trailing(x, len(basic)):
+            order.extend(range(kept, result.type.ndim))
         result = result.dimshuffle(order)
     return result
+
+
+def _drops_trailing(x: Any, indexed: int) -> bool:
+    # Whether an index with None drops the dimensions behind those that it names, as the first Theano did.
+    pattern = x.type.broadcastable
+    if indexed == len(pattern) or not all(pattern[indexed:]) or config.trailing_dims_of_newaxis == "keep":
+        return False
+    warn_user(
+        f"An index with None names {indexed} of {len(pattern)} dimensions of {x}, and the others are broadcastable: they are"
+        " dropped, as Theano always did. NumPy keeps them. Write x.dimshuffle(...) with the dimensions that stay to drop"
+        " them, or an index that ends with an ellipsis, x[:, None, ...], to keep them. The flag"
+        " trailing_dims_of_newaxis='keep' gives NumPy's meaning everywhere."
+    )
+    return True
 
 
 def _entry(a: Any) -> Any:
@@ -353,11 +372,9 @@ def _inc_through_view(x: Any, op: Any, y: Any, inplace: bool, set_instead_of_inc
     inner = x.owner.inputs[0]
     if isinstance(op, DimShuffle):
         order = op.new_order
-        if inner.type.ndim != len([i for i in order if i != "x"]):
-            raise TypeError("x must be the result of a subtensor operation")
         lead = x.type.ndim - y.type.ndim
         # Dimension i of the inner part is dimension order.index(i) of x; those that y has not, it broadcasts along.
-        places = [order.index(i) - lead for i in range(inner.type.ndim)]
+        places = [order.index(i) - lead if i in order else -1 for i in range(inner.type.ndim)]
         if y.type.ndim:
             dropped = [i for i in range(y.type.ndim) if i not in places]
             if any(not y.type.broadcastable[i] for i in dropped):

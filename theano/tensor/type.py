@@ -159,7 +159,7 @@ class TensorType(Type):
             # A memmap of the right kind stays on disk.
             if data.dtype == self.numpy_dtype:
                 return data
-        if isinstance(data, (np.ndarray, np.generic)):
+        if isinstance(data, np.ndarray):
             array = np.asarray(data)
             if array.dtype == self.numpy_dtype:
                 return array.astype(self.numpy_dtype, copy=False)
@@ -167,13 +167,6 @@ class TensorType(Type):
                 with np.errstate(all="ignore"):
                     return array.astype(self.numpy_dtype)
             if array.dtype.kind in "biufc" and scal.upcast(self.dtype, array.dtype.name) == self.dtype:
-                return array.astype(self.numpy_dtype)
-            if (
-                allow_downcast is None
-                and type(data) is np.float64
-                and self.dtype == config.floatX
-                and not self.broadcastable
-            ):
                 return array.astype(self.numpy_dtype)
             shown = str(data).replace("\n", "")
             if len(shown) > 75:
@@ -183,12 +176,13 @@ class TensorType(Type):
                 f" not mind this loss, you can: 1) explicitly cast your data to {self.dtype}, or 2) set"
                 f' "allow_input_downcast=True" when calling "function". Value: "{shown}"'
             )
-        if allow_downcast or (allow_downcast is None and type(data) is float and self.dtype == config.floatX):
-            with np.errstate(all="ignore"):
-                return np.asarray(data).astype(self.numpy_dtype)
+        # NumPy's numbers are treated as Python's: what counts is the value.
+        any_float = allow_downcast is None and type(data) in (float, np.float64) and self.dtype == config.floatX
+        if allow_downcast or any_float:
+            source = np.asarray(data)
+            return _numbers_as(source, self.numpy_dtype) if source.dtype.kind in "biufc" else source.astype(self.numpy_dtype)
         source = _as_array(data, self)
-        with np.errstate(all="ignore"):
-            array = source.astype(self.numpy_dtype)
+        array = _numbers_as(source, self.numpy_dtype)
         same = array == source
         if not np.all(same) and not np.all(same | ((array != array) & (source != source))):
             shown = str(source)
@@ -489,6 +483,29 @@ def _as_array(data: Any, type_: TensorType) -> np.ndarray:
         error_type = ValueError if array.dtype.kind in "US" else TypeError
         raise error_type(f"{type_} cannot be made from a value of dtype {array.dtype}", data)
     return array
+
+
+def _numbers_as(source: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return an array made from Python's numbers with another dtype; integers wrap around, floats are rounded.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        As Python's and NumPy's conversions of a number: a complex number is none of another kind, NaN and what is beyond
+        64 bits no integer.
+    """
+    if source.dtype.kind == "c" and dtype.kind != "c":
+        raise TypeError(f"cannot convert complex numbers to {dtype}: {source}")
+    with np.errstate(all="ignore"):
+        if source.dtype.kind != "f" or dtype.kind not in "iu":
+            return source.astype(dtype)
+        if np.isnan(source).any():
+            raise ValueError(f"cannot convert float NaN to {dtype}")
+        if (source >= 2.0 ** (64 if dtype == "uint64" else 63)).any() or (source < -(2.0**63)).any():
+            raise OverflowError(f"{source} is too large for {dtype}")
+        if dtype == "uint64":
+            return np.where(source < 0, source.astype("int64").astype(dtype), source.astype(dtype))
+        return source.astype("int64").astype(dtype)
 
 
 _types: dict[tuple[str, tuple[bool, ...]], TensorType] = {}

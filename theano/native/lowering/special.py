@@ -11,8 +11,8 @@ from theano.native.program import CannotLower, ProgramBuilder
 from theano.process import new_lock
 from theano.scalar import special
 
-# By scalar op: the name of SciPy's function, that of a factor (a function of the first argument), whether the arguments
-# change places.
+# By scalar op: the name of SciPy's function, that of a factor (a function of the first argument), whether it is f(k, x)
+# for arguments x and k: a survival function, which is 1 below 0.
 FUNCTIONS: dict[type, tuple[str, str | None, bool]] = {
     special.Erfcx: ("erfcx", None, False),
     special.Erfinv: ("erfinv", None, False),
@@ -96,6 +96,6 @@ def lower_special(builder: ProgramBuilder, node: Apply) -> None:
     if any(_root(node.inputs[i]).owner is None for i in node.op.inplace_pattern.values()):
         # The result is a new array, which shows where an argument of the caller was to be overwritten.
         raise CannotLower("writes over an input of the graph")
-    name, factor, swap = names
+    name, factor, survival = names
     function = find_function(name, len(node.inputs))
-    builder.emit_for(node, vm.Special(function, factor and find_function(factor, 1), swap))
+    builder.emit_for(node, vm.Special(function, factor and find_function(factor, 1), survival))

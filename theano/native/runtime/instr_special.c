@@ -5,6 +5,7 @@
 #include "threads.h"
 #include "walk.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
 #define BLOCK 512 /* elements of a task */
@@ -98,10 +99,14 @@ static void apply_task(void *ctx, long task)
             result[i] = function(x[i], 1);
         }
     } else {
-        const double *y = operand(a, 1, start, n, two), *first = s->swap ? y : x, *second = s->swap ? x : y;
+        const double *y = operand(a, 1, start, n, two);
         const Binary function = (Binary)s->function;
         for (npy_intp i = 0; i < n; i++) {
-            result[i] = function(first[i], second[i], 1);
+            if (!s->survival) {
+                result[i] = function(x[i], y[i], 1);
+            } else {
+                result[i] = y[i] > 0 ? function(y[i], x[i] < 0 ? 0 : x[i], 1) : NAN;
+            }
         }
     }
     if (s->factor) {
