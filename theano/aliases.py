@@ -298,29 +298,36 @@ HOMES: dict[str, str] = {
     "theano.misc.windows": "call_subprocess_Popen output_subprocess_Popen subprocess_Popen",
     "theano.printing": "FunctionPrinter debugprint min_informative_str pprint",
     "theano.scalar.basic": (
-        "BinaryScalarOp ComplexError IntegerDivisionError UnaryScalarOp as_scalar exp float32 float64 get_scalar_type int32 "
-        "int64 upcast upgrade_to_float upgrade_to_float64 upgrade_to_float_no_complex"
+        "BinaryScalarOp ComplexError Compositef32 IntegerDivisionError NumpyAutocaster UnaryScalarOp as_scalar composite_f32 "
+        "exp float32 float64 get_scalar_type handle_cast handle_composite int32 int64 upcast upgrade_to_float "
+        "upgrade_to_float64 upgrade_to_float_no_complex"
     ),
-    "theano.scalar.type": "bool_t=bool",
+    "theano.scalar.type": "bool_t=bool complex_types discrete_types float_types",
     "theano.scan_module": "scan_op scan_utils",
     "theano.scan_module.scan_utils": "clone equal_computations forced_replace safe_new scan_args",
     "theano.sparse.type": "SparseType",
     "theano.tensor": "basic elemwise nlinalg opt",
     "theano.tensor.basic": (
-        "Alloc AllocEmpty Dot Join NotScalarConstantError Reshape as_tensor_variable cast extract_diag "
-        "get_scalar_constant_value get_vector_length"
+        "Alloc AllocEmpty Dot Join NotScalarConstantError Reshape as_tensor_variable cast check_and_normalize_axes "
+        "check_equal_numpy constructor extract_diag get_scalar_constant_value get_vector_length numpy_diagonal_return_view "
+        "setdefault"
     ),
     "theano.tensor.blas": "Dot22 Gemv Ger gemv_inplace gemv_no_inplace ger ger_destructive ldflags",
     "theano.tensor.blas_headers": "blas_header_text blas_header_version",
+    "theano.tensor.conversion": "get_scalar_constant_value_elemwises",
     "theano.tensor.elemwise": "CAReduce DimShuffle",
-    "theano.tensor.io": "LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait mpi_send_wait_key mpi_tag_key",
+    "theano.tensor.io": (
+        "LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait mpi_enabled mpi_keys mpi_send_wait_cmp mpi_send_wait_key "
+        "mpi_tag_cmp mpi_tag_key"
+    ),
     "theano.tensor.nlinalg": "alloc_diag diag eig eigh inv_as_solve trace",
     "theano.tensor.nnet.activations": "softsign",
     "theano.tensor.nnet.neighbours": "Images2Neibs images2neibs neibs2images",
     "theano.tensor.opt": "register_uncanonicalize",
     "theano.tensor.rewriting.blas": "blas_optdb",
     "theano.tensor.rewriting.elemwise": "local_dimshuffle_lift",
-    "theano.tensor.slinalg": "eigvalsh solve",
+    "theano.tensor.slicing": "AdvancedBooleanIndexingError check_advanced_indexing_dimensions check_and_reject_bool",
+    "theano.tensor.slinalg": "eigvalsh imported_scipy solve",
     "theano.tensor.sort": "TopKOp local_useless_topk",
     "theano.tensor.subtensor": (
         "AdvancedIncSubtensor Subtensor advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1 make_constant "
@@ -342,7 +349,8 @@ PASSED_ON: dict[str, str] = {
     ),
     "theano.compile.builders": "DisconnectedType gof io_connection_pattern theano",
     "theano.compile.debugmode": (
-        "Function get_unbound_function graph infer_reuse_pattern link ops_with_inner_function register_mode theano utils"
+        "Function debugprint=theano.printing.debug:print_tree get_unbound_function graph infer_reuse_pattern link "
+        "ops_with_inner_function register_mode theano utils"
     ),
     "theano.compile.function": "compat orig_function string_types",
     "theano.compile.function_module": "graph is_same_graph ops_with_inner_function string_types theano view_op",
@@ -383,7 +391,10 @@ PASSED_ON: dict[str, str] = {
     "theano.gof.unify": "ANY_TYPE FALL_THROUGH comm_guard",
     "theano.gof.utils": "MetaObject=theano.gof.meta:PropsType PY3 c_cpp_keywords integer_types string_types",
     "theano.gof.vm": "theano",
-    "theano.gradient": "DebugMode FAST_RUN ViewOp get_debug_values get_mode gof theano utils",
+    "theano.gradient": (
+        "DebugMode FAST_RUN ViewOp get_debug_values get_mode gof mode_not_slow=theano.gradient_check:mode_not_slow theano "
+        "utils"
+    ),
     "theano.ifelse": "Op TensorType clone gof opt optdb theano",
     "theano.misc": "cpucount windows",
     "theano.misc.elemwise_openmp_speedup": "decode_with theano",
@@ -396,7 +407,7 @@ PASSED_ON: dict[str, str] = {
     "theano.sandbox.fourier": "Apply Op generic tensor",
     "theano.sandbox.linalg": "alloc_diag diag eig eigh eigvalsh extract_diag trace",
     "theano.sandbox.linalg.ops": (
-        "Dot Dot22 integer_types inv_as_solve local_log_pow=theano.tensor.rewriting.stability:local_log_pow "
+        "Dot Dot22 imported_scipy integer_types inv_as_solve local_log_pow=theano.tensor.rewriting.stability:local_log_pow "
         "local_log_prod_sqr=theano.tensor.rewriting.stability:local_log_pow tensor theano"
     ),
     "theano.sandbox.minimal": "function gof tensor utt=theano.tests.unittest_tools:",
@@ -409,14 +420,16 @@ PASSED_ON: dict[str, str] = {
     "theano.sandbox.softsign": "softsign",
     "theano.sandbox.solve": "solve",
     "theano.scalar": (
-        "Apply Constant DisconnectedType FunctionGraph Op Type Variable gof grad_not_implemented grad_undefined pprint "
-        "printing theano utils"
+        "Apply Compositef32 Constant DisconnectedType FunctionGraph NumpyAutocaster Op Type Variable composite_f32 gof "
+        "grad_not_implemented grad_undefined handle_cast handle_composite "
+        "imported_scipy_special=theano.scalar.special:imported_scipy_special pprint printing theano utils"
     ),
     "theano.scalar.basic": (
         "Apply Constant DisconnectedType FunctionGraph Op Type Variable gof grad_undefined pprint printing theano utils"
     ),
     "theano.scalar.basic_scipy": (
-        "BinaryScalarOp UnaryScalarOp exp grad_not_implemented theano upcast upgrade_to_float upgrade_to_float64 "
+        "BinaryScalarOp UnaryScalarOp complex_types discrete_types exp float_types grad_not_implemented "
+        "imported_scipy_special=theano.scalar.special:imported_scipy_special theano upcast upgrade_to_float upgrade_to_float64 "
         "upgrade_to_float_no_complex"
     ),
     "theano.scalar.basic_sympy": "Apply as_scalar float32 float64 int64 remove",
@@ -430,20 +443,24 @@ PASSED_ON: dict[str, str] = {
     ),
     "theano.scan_module.scan_opt": (
         "Alloc AllocEmpty DestroyHandler InconsistencyError Optimizer deep_copy_op equal_computations "
-        "get_scalar_constant_value gof integer_types opt pre_constant_merge pre_greedy_local_optimizer scalar scan_args "
-        "scan_op scan_seqopt1=theano.scan_module.scan_opt:scan_eqopt1 scan_utils tensor theano toolbox"
+        "get_scalar_constant_value gof integer_types maxsize=sys:maxsize opt pre_constant_merge pre_greedy_local_optimizer "
+        "scalar scan_args scan_op scan_seqopt1=theano.scan_module.scan_opt:scan_eqopt1 scan_utils tensor theano toolbox"
     ),
     "theano.scan_module.scan_utils": (
         "compat get_scalar_constant_value gof rebuild_collect_shared scalar string_types tensor theano"
     ),
     "theano.tensor": (
-        "DisconnectedType Generic LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait MethodNotDefined ParamsType Type "
-        "as_int_none_variable grad_not_implemented grad_undefined hashtype int32 int32_t=theano.scalar.type:int32 "
-        "integer_types key_to_cmp min_informative_str mpi_send_wait_key mpi_tag_key printing"
+        "AdvancedBooleanIndexingError DisconnectedType Generic LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait "
+        "MethodNotDefined ParamsType Type as_int_none_variable check_advanced_indexing_dimensions check_and_normalize_axes "
+        "check_and_reject_bool check_equal_numpy constructor get_scalar_constant_value_elemwises grad_not_implemented "
+        "grad_undefined hashtype int32 int32_t=theano.scalar.type:int32 integer_types key_to_cmp min_informative_str "
+        "mpi_enabled mpi_keys mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key numpy_diagonal_return_view printing "
+        "setdefault"
     ),
     "theano.tensor.basic": (
-        "Apply Constant DisconnectedType Generic NoneConst Op ParamsType Variable compile elemwise grad_not_implemented "
-        "grad_undefined int32 int32_t=theano.scalar.type:int32 integer_types min_informative_str pprint printing theano"
+        "Apply Constant DisconnectedType Generic NoneConst Op ParamsType Variable compile elemwise "
+        "get_scalar_constant_value_elemwises grad_not_implemented grad_undefined int32 int32_t=theano.scalar.type:int32 "
+        "integer_types min_informative_str pprint printing theano"
     ),
     "theano.tensor.blas": (
         "EquilibriumOptimizer FunctionPrinter Optimizer ParamsType ReplacementDidntRemovedError SequenceDB "
@@ -496,8 +513,9 @@ PASSED_ON: dict[str, str] = {
     "theano.tensor.slinalg": "theano",
     "theano.tensor.sort": "set_subtensor theano",
     "theano.tensor.subtensor": (
-        "Apply DisconnectedType MethodNotDefined NoneConst NoneTypeT NotScalarConstantError Op ParamsType Type config "
-        "get_scalar_constant_value gof hashtype integer_types make_slice pprint scal theano"
+        "AdvancedBooleanIndexingError Apply DisconnectedType MethodNotDefined NoneConst NoneTypeT NotScalarConstantError Op "
+        "ParamsType Type check_advanced_indexing_dimensions check_and_reject_bool config get_scalar_constant_value gof "
+        "hashtype integer_types make_slice pprint scal theano"
     ),
     "theano.tensor.type": "hashtype theano",
     "theano.tensor.type_other": "Type hashtype theano",
@@ -571,7 +589,7 @@ def _passed_on(module: str, name: str) -> Any:
     if name.startswith("__") or name not in passed_on(module):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     home, there = passed_on(module)[name]
-    if home == module:
+    if home == module and there == name:
         # One of its own modules.
         return importlib.import_module(f"{module}.{there}")
     value: Any = importlib.import_module(home)

@@ -39,9 +39,35 @@ _logger = logging.getLogger("theano.compile.debugmode")
 _PREALLOCATED_KINDS = ("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size")
 
 
-def _values_are_close(variable: Any, a: Any, b: Any) -> bool:
-    compare = getattr(variable.tag, "values_eq_approx", None) or variable.type.values_eq_approx
-    return bool(compare(a, b))
+class NoDuplicateOptWarningFilter(logging.Filter):
+    """Lets each message that begins with ``Optimization Warning:`` pass once."""
+
+    prev_msgs: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a message is to be shown."""
+        message = record.getMessage()
+        if not message.startswith("Optimization Warning: "):
+            return True
+        known = message in self.prev_msgs
+        self.prev_msgs.add(message)
+        return not known
+
+
+_logger.addFilter(NoDuplicateOptWarningFilter())
+
+
+class DataDestroyed:
+    """What stands in the place of a value that an operation has overwritten, once it has run."""
+
+
+data_destroyed = DataDestroyed()
+
+
+def check_eq(var: Any, val1: Any, val2: Any) -> bool:
+    """Return whether two values of a variable are equal but for rounding, as its tag or its Type say."""
+    compare = getattr(var.tag, "values_eq_approx", None) or var.type.values_eq_approx
+    return bool(compare(val1, val2))
 
 
 def _is_finite(value: Any, infinity_allowed: bool = False) -> bool:
@@ -185,6 +211,9 @@ class _Evaluation:
                 self._check_references(node, thunk)
         for variable in (*node.inputs, *node.outputs):
             self.storage_map[variable][0] = None
+        for indices in getattr(node.op, "destroy_map", {}).values():
+            for i in indices:
+                self.storage_map[node.inputs[i]][0] = data_destroyed
 
     def _check_outputs(self, node: Any, name: str) -> None:
         look = self.mode.check_isfinite and not may_be_unset(node)
@@ -220,7 +249,8 @@ class _Evaluation:
                     if kind == "view_map" and isinstance(node.op, OutputGuard):
                         continue
                     _logger.warning(
-                        "Op %s claims in its %s to work inplace on input %d, but output %d did not reuse its memory",
+                        "Optimization Warning: Op %s claims in its %s to work inplace on input %d, but output %d "
+                        "did not reuse its memory",
                         node, kind, sources[0], out,
                     )  # fmt: skip
 
@@ -256,7 +286,7 @@ class _Evaluation:
             return
         for variable in node.outputs:
             expected, value = self.values[variable], self.storage_map[variable][0]
-            if not _values_are_close(variable, expected, value):
+            if not check_eq(variable, expected, value):
                 inputs = [self.values[v] for v in node.inputs]
                 raise BadThunkOutput(variable, first, expected, second, value, inputs_val=inputs)
             self._check_strides(node, variable, expected, value)
@@ -407,7 +437,7 @@ class _Evaluation:
                     problem = None
                     if old.type != new.type:
                         problem = "types differ"
-                    elif not _values_are_close(new, self.values[new], self.values[old]):
+                    elif not check_eq(new, self.values[new], self.values[old]):
                         problem = "values differ"
                     if problem:
                         raise BadOptimization(

@@ -105,12 +105,13 @@ class FromFunctionOp(Op):
         name = getattr(fn, "__name__", None)
         if module is None or name is None or getattr(module, name, None) is not self:
             return type(self), (fn, self.itypes, self.otypes, self.__infer_shape)
-        return _load_back, (fn.__module__, name)
+        return load_back, (fn.__module__, name)
 
 
-def _load_back(module: str, name: str) -> Any:
-    __import__(module)
-    return getattr(sys.modules[module], name)
+def load_back(mod: str, name: str) -> Any:
+    """Return an object of a module, by the names of both; the module is imported."""
+    __import__(mod)
+    return getattr(sys.modules[mod], name)
 
 
 def as_op(itypes: Any, otypes: Any, infer_shape: Any = None) -> Callable[[Callable[..., Any]], FromFunctionOp]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from io import StringIO
 from typing import Any, TextIO
 
@@ -184,6 +185,72 @@ def debugprint(
     return file
 
 
+def print_tree(
+    r: Variable,
+    prefix: str = "",
+    depth: int = -1,
+    done: dict | None = None,
+    print_type: bool = False,
+    file: Any = None,
+    print_destroy_map: bool = False,
+    print_view_map: bool = False,
+    order: list | None = None,
+    ids: str = "CHAR",
+    stop_on_name: bool = False,
+    prefix_child: str | None = None,
+    scan_ops: list | None = None,
+    profile: Any = None,
+    scan_inner_to_outer_inputs: dict | None = None,
+    smap: dict | None = None,
+    used_ids: dict | None = None,
+    print_clients: bool = False,
+) -> Any:
+    """Print the tree of one variable, as :func:`debugprint` prints each of its own.
+
+    Parameters
+    ----------
+    r : Variable
+    prefix, prefix_child : str
+        What the line of the variable begins with, and those below it.
+    depth, done, print_type, ids, stop_on_name, used_ids, print_clients
+        As for `debugprint`.
+    file : file-like, optional
+        By default the standard output.
+    print_destroy_map, print_view_map : bool
+        Print which inputs the Ops overwrite, and of which they return views.
+    order : list of Apply, optional
+        Nodes whose positions in it are printed.
+    scan_ops : list, optional
+        The variables of loops are added to it, for their inner graphs to be printed later.
+    profile : ProfileStats, optional
+        Its times are printed.
+    scan_inner_to_outer_inputs : dict, optional
+        For variables of the inner graph of a loop those outside.
+    smap : dict, optional
+        The storage of a function, which is printed.
+
+    Returns
+    -------
+    file-like
+    """
+    out = sys.stdout if file is None else file
+    tree = _Tree(
+        out,
+        ids,
+        {} if done is None else done,
+        {} if used_ids is None else used_ids,
+        print_type=print_type,
+        stop_on_name=stop_on_name,
+        print_storage=smap is not None,
+        print_clients=print_clients,
+        maps=[*["destroy_map"] * print_destroy_map, *["view_map"] * print_view_map],
+    )
+    tree.print(_Root(r, order, smap, profile), depth, prefix, prefix_child, scan_inner_to_outer_inputs)
+    if scan_ops is not None:
+        scan_ops.extend(tree.scans.values())
+    return out
+
+
 class _Tree:
     """Prints trees that share identifiers."""
 
@@ -197,8 +264,10 @@ class _Tree:
         stop_on_name: bool,
         print_storage: bool,
         print_clients: bool,
+        maps: Sequence[str] = (),
     ):
         self.out = out
+        self.maps = maps
         self.ids = ids
         self.done = done
         self.used_ids = used_ids
@@ -286,6 +355,7 @@ class _Tree:
             users = [client for out in node.outputs for client, _ in getattr(out, "clients", ())]
             if len(users) > 1:
                 clients = f" clients:{[(user, order.get(user, '') if user != 'output' else '') for user in users]}"
+        clients += "".join(f" {name[0]}={getattr(node.op, name)}" for name in self.maps if getattr(node.op, name, None))
         time_text = times.text(node) if times is not None else ""
         name = getattr(var, "name", None) or ""
         self.out.write(

@@ -39,6 +39,33 @@ _A2 = ((2**15, 0, 2**15 + 1), (1, 0, 0), (0, 1, 0))
 _DEFAULT_STREAMS = 60 * 256
 
 
+MASK12 = np.int32(2**9 - 1)
+MASK13 = np.int32(2**24 - 1)
+MASK2 = np.int32(2**16 - 1)
+MULT2 = np.int32(2**31 - _M2)
+NORM = 2.0**-31
+np_int32_vals = [np.int32(i) for i in (0, 7, 9, 15, 16, 22, 24)]
+
+
+def _matrix(*rows: tuple[int, int, int]) -> np.ndarray:
+    return np.array(rows, dtype="int64")
+
+
+# What advances the two sequences by 2**72 and by 2**134 terms.
+A1p72 = _matrix(
+    (1516919229, 758510237, 499121365), (1884998244, 1516919229, 335398200), (601897748, 1884998244, 358115744)
+)
+A2p72 = _matrix(
+    (1228857673, 1496414766, 954677935), (1133297478, 1407477216, 1496414766), (2002613992, 1639496704, 1407477216)
+)
+A1p134 = _matrix(
+    (1702500920, 1849582496, 1656874625), (828554832, 1702500920, 1512419905), (1143731069, 828554832, 102237247)
+)
+A2p134 = _matrix(
+    (796789021, 1464208080, 607337906), (1241679051, 1431130166, 1464208080), (1401213391, 1178684362, 1431130166)
+)
+
+
 def _matmul(a: Any, b: Any, m: int) -> tuple:
     return tuple(tuple(sum(a[i][k] * b[k][j] for k in range(3)) % m for j in range(3)) for i in range(3))
 
@@ -132,7 +159,67 @@ def _next_values(states: np.ndarray) -> np.ndarray:
     return difference
 
 
-class mrg_uniform(Op):
+def ff_2p134(rstate: Any) -> np.ndarray:
+    """Return the state of a stream 2**134 terms later: that of the next stream."""
+    return multMatVect(rstate, A1p134, M1, A2p134, M2)
+
+
+def ff_2p72(rstate: Any) -> np.ndarray:
+    """Return the state of a stream 2**72 terms later: that of its next substream."""
+    return multMatVect(rstate, A1p72, M1, A2p72, M2)
+
+
+def mrg_next_value(rstate: Any, new_rstate: np.ndarray, NORM: float, mask: int, offset: int) -> float:
+    """Return the next sample of one stream.
+
+    Parameters
+    ----------
+    rstate : array_like
+        The six numbers of its state.
+    new_rstate : ndarray
+        The state after it is written there.
+    NORM : float
+        What the number between 1 and M1 is multiplied with.
+    mask, offset : int
+        Which bits of the number are taken, and what is added to them before.
+    """
+    states = np.array(rstate, dtype="int64").reshape(1, 6)
+    (number,) = _next_values(states)
+    new_rstate[...] = states[0]
+    return ((int(number) & int(mask)) + int(offset)) * NORM
+
+
+class mrg_uniform_base(Op):
+    """What Ops that draw uniform numbers from a matrix of states have in common.
+
+    Parameters
+    ----------
+    output_type : TensorType
+        Type of the sample.
+    inplace : bool
+        Whether to overwrite the states.
+    """
+
+    __props__: tuple[str, ...] = ("output_type", "inplace")
+
+    def __init__(self, output_type: Any, inplace: bool = False):
+        self.output_type = output_type
+        self.inplace = inplace
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.output_type},{'inplace' if self.inplace else 'no_inplace'}}}"
+
+    def grad(self, inputs: list[Variable], output_grads: list[Variable]) -> list[Variable]:
+        comment = "No gradient defined through random sampling op"
+        return [gradient.grad_undefined(self, k, x, comment) for k, x in enumerate(inputs)]
+
+    def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
+        return [None for _ in eval_points]
+
+
+class mrg_uniform(mrg_uniform_base):
     """Draw uniform numbers from a matrix of states; the outputs are the new states and the sample.
 
     Element ``i`` of the sample, in C order, comes from the stream ``i`` modulo
@@ -145,17 +232,6 @@ class mrg_uniform(Op):
     inplace : bool
         Whether to overwrite the states.
     """
-
-    __props__ = ("output_type", "inplace")
-
-    def __init__(self, output_type: Any, inplace: bool = False):
-        self.output_type = output_type
-        self.inplace = inplace
-        if inplace:
-            self.destroy_map = {0: [0]}
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}{{{self.output_type},{'inplace' if self.inplace else 'no_inplace'}}}"
 
     @classmethod
     def new(cls, rstate: Variable, ndim: int | None, dtype: str, size: Variable) -> Any:
@@ -203,13 +279,6 @@ class mrg_uniform(Op):
             return numbers.astype("float32") * np.float32(4.6566126e-10)
         # Fifteen bits, off zero, so that neither bound is reached.
         return (((numbers & 0x7FFF) + 1) * np.float32(3.0458e-05)).astype(dtype)
-
-    def grad(self, inputs: list[Variable], output_grads: list[Variable]) -> list[Variable]:
-        comment = "No gradient defined through random sampling op"
-        return [gradient.grad_undefined(self, k, x, comment) for k, x in enumerate(inputs)]
-
-    def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
-        return [None, None]
 
 
 def guess_n_streams(size: Any, warn: bool = False) -> int:

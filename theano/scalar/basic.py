@@ -117,7 +117,7 @@ from theano.scalar.composite import (
     Step,
 )
 from theano.scalar.convert import (
-    NumericAutoCaster,
+    NumpyAutocaster,
     as_scalar,
     as_scalar_variable,
     asarray,
@@ -151,6 +151,7 @@ from theano.scalar.explog import (
     softplus,
     sqrt,
 )
+from theano.scalar.float32_graphs import Compositef32, composite_f32, handle_cast, handle_composite
 from theano.scalar.op import (
     BinaryScalarOp,
     FloatFunction,

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from theano.scalar.op import ScalarOp
 from theano.scalar.output_types import upgrade_to_float
+from theano.scalar.type import Scalar, float32, float64, int64
+
+#: Names for functions of C that have none.
+names = (f"sympy_func_{i}" for i in itertools.count())
+
+
+def include_line(line: str) -> bool:
+    """Return whether a line of C code includes a header."""
+    return "#include" in line
+
+
+def sympy_dtype(expr: Any) -> str:
+    """Return the C type of the value of a SymPy expression: ``int`` or ``double``."""
+    from sympy.utilities.codegen import get_default_datatype
+
+    return get_default_datatype(expr).cname
+
+
+def theano_dtype(expr: Any) -> Scalar:
+    """Return the type of the value of a SymPy expression."""
+    return {"double": float64, "float": float32, "int": int64}[sympy_dtype(expr)]
 
 
 class SymPyCCode(ScalarOp):

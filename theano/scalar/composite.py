@@ -15,7 +15,7 @@ from theano.gof.utils import MethodNotDefined
 from theano.scalar.convert import as_scalar
 from theano.scalar.op import ScalarOp, zeros_for
 from theano.scalar.output_types import specific_out
-from theano.scalar.type import Scalar, ScalarConstant, discrete_types, get_scalar_type
+from theano.scalar.type import Scalar, ScalarConstant, discrete_types, float32_for
 
 _LONGEST_TEXT = 4000
 
@@ -272,14 +272,14 @@ class Composite(ScalarOp):
     def clone_float32(self) -> Composite:
         """Return the op with float32 in place of each float16, constants and casts included."""
         made = _Assembly()
-        inputs = [_wide(t)() for t in self.inputs_type]
+        inputs = [float32_for(t)() for t in self.inputs_type]
         image: dict[Variable, Variable] = dict(zip(self.inputs, inputs))
         for node in self.nodes:
             for v in node.inputs:
                 if v not in image and v.type.dtype == "float16":
-                    image[v] = ScalarConstant(_wide(v.type), v.data)  # type: ignore[attr-defined]
+                    image[v] = ScalarConstant(float32_for(v.type), v.data)  # type: ignore[attr-defined]
             args = [made.image(v, image) for v in node.inputs]
-            image.update(zip(node.outputs, made.apply(_without_float16(node, args), args)))
+            image.update(zip(node.outputs, made.apply(without_float16(node, args), args)))
         return Composite(inputs, [made.image(v, image) for v in self.outputs])
 
     def clone(self) -> Composite:
@@ -413,18 +413,14 @@ class Composite(ScalarOp):
         return [gradients[i] if i in gradients else zeros_for([x])[0] for i, x in enumerate(inputs)]
 
 
-def _wide(dtype: Scalar) -> Scalar:
-    return get_scalar_type("float32") if dtype.dtype == "float16" else dtype
-
-
-def _without_float16(node: Apply, args: list[Variable]) -> Any:
+def without_float16(node: Apply, args: list[Variable]) -> Any:
     """The operation of `node` such that no result for `args` is a float16."""
     op = node.op
     if hasattr(op, "clone_float32"):
         op = op.clone_float32()
     if any(t.dtype == "float16" for t in op.output_types([a.type for a in args])):
         # The op says of itself that it gives float16, whatever it is given.
-        op = op.__class__(specific_out(*(_wide(o.type) for o in node.outputs)), name=getattr(op, "name", None))
+        op = op.__class__(specific_out(*(float32_for(o.type) for o in node.outputs)), name=getattr(op, "name", None))
     return op
 
 

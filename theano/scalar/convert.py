@@ -15,7 +15,7 @@ from theano.gof.hooks import Hook
 from theano.scalar.type import Scalar, ScalarConstant, get_scalar_type
 
 
-class NumericAutoCaster:
+class NumpyAutocaster:
     """Finds the dtype in which to keep a Python number, by ``config.cast_policy``.
 
     Parameters
@@ -60,8 +60,8 @@ class NumericAutoCaster:
         return result
 
 
-autocast_int = NumericAutoCaster(("int8", "int16", "int32", "int64"))
-autocast_float = NumericAutoCaster(("float16", "float32", "float64"))
+autocast_int = NumpyAutocaster(("int8", "int16", "int32", "int64"))
+autocast_float = NumpyAutocaster(("float16", "float32", "float64"))
 
 
 @contextmanager

@@ -21,6 +21,9 @@ from theano.scalar.output_types import Policy, upgrade_to_float, upgrade_to_floa
 from theano.scalar.selection import minimum, switch
 from theano.scalar.type import complex_types
 
+# SciPy comes with the package.
+imported_scipy_special = True
+
 
 def _bell(x):
     return exp(-x * x) if x.type in complex_types else exp_minus_square(x)

@@ -337,6 +337,11 @@ def get_scalar_type(dtype: str) -> Scalar:
     return found
 
 
+def float32_for(type_: Scalar) -> Scalar:
+    """Return the type in which numbers of a type are computed where there is no float16: float32 in its place."""
+    return get_scalar_type("float32") if type_.dtype == "float16" else type_
+
+
 def _function(name: str) -> Callable[[Any], Any]:
     return lambda self: getattr(ops, name)(self)
 

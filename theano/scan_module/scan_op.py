@@ -50,10 +50,11 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
+from theano.compile.profiling import register_profiler_printer
 from theano.gof.graph import Apply, Variable
 from theano.gof.op import Op, ops_with_inner_function
 from theano.gof.run_errors import _add_text
@@ -566,3 +567,51 @@ def _row(array: Any, i: int) -> Any:
 
 
 ops_with_inner_function[Scan] = "fn"
+
+
+@register_profiler_printer
+def profile_printer(
+    message: str,
+    compile_time: float,
+    fct_call_time: float,
+    apply_time: dict[Any, float],
+    apply_cimpl: Any,
+    outputs_size: Any,
+    file: TextIO,
+) -> None:
+    """Print how much of the time of the loops in a profile is that of their steps.
+
+    Parameters
+    ----------
+    message, compile_time, fct_call_time, apply_cimpl, outputs_size
+        As for every function that prints a section of profiles; not used.
+    apply_time : dict
+        For each node the seconds that it took.
+    file : file
+        Where to print; nothing is where there is no loop.
+    """
+    loops = [(node, seconds) for node, seconds in apply_time.items() if isinstance(node.op, Scan) and seconds > 0]
+    if not loops:
+        return
+    print("\nScan overhead:", file=file)
+    print(
+        "<Scan op time(s)> <sub scan fct time(s)> <sub scan op time(s)> <sub scan fct time(% scan op time)> "
+        "<sub scan op time(% scan op time)> <node>",
+        file=file,
+    )
+    total = np.zeros(3)
+    for node, seconds in loops:
+        stats = node.op.step_profile
+        if stats is None:
+            print(f"  The steps of {node.op} are not profiled: give scan profile=True, or set the flag profile.", file=file)
+            continue
+        times = np.array([seconds, stats.call_time, sum(stats.apply_time.values())])
+        total += times
+        print(f"      {_overhead(times)} {node}", file=file)
+    if total[0] > 0:
+        print(f"total {_overhead(total)}", file=file)
+
+
+def _overhead(times: np.ndarray) -> str:
+    shares = 100 * times[1:] / times[0]
+    return "  ".join([*(f"{t:5.1f}s" for t in times), *(f"{s:5.1f}%" for s in shares)])

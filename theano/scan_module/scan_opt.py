@@ -29,6 +29,10 @@ Those that may need more memory have the tag ``more_mem``.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
+from typing import Any
+
 from theano.gof.opt import MergeOptimizer, in2out
 from theano.gof.optdb import EquilibriumDB
 from theano.gof.rewriting.stages import optdb
@@ -46,6 +50,23 @@ from theano.scan_module.rewriting.pushout import PushOutNonSeqScan, PushOutSeqSc
 from theano.scan_module.rewriting.pushout_output import PushOutDot1, PushOutScanOutput
 from theano.scan_module.rewriting.savemem import ScanSaveMem
 from theano.scan_module.rewriting.short import scan_write_out_short_loops
+from theano.tensor.opt import (
+    constant_folding,
+    local_abs_merge,
+    local_mul_switch_sink,
+    local_upcast_elemwise_constant_inputs,
+    local_useless_switch,
+)
+
+_logger = logging.getLogger("theano.scan_module.scan_opt")
+#: What simplifies the bounds of slices.
+list_opt_slice = [
+    local_abs_merge,
+    local_mul_switch_sink,
+    local_upcast_elemwise_constant_inputs,
+    local_useless_switch,
+    constant_folding,
+]
 
 _FAMILIES = (
     ("scanOp_merge", ScanMerge(), ()),
@@ -87,3 +108,40 @@ optdb.register(
     "scan",
 )
 optdb.register("scanOp_make_inplace", ScanInplaceOptimizer(), 75, "fast_run", "inplace", "scan")
+
+
+def warning(*msg: str) -> None:
+    """Log a warning about a loop."""
+    _logger.warning("WARNING theano.scan: %s", " ".join(msg))
+
+
+def info(*msg: str) -> None:
+    """Log something about a loop that is good to know."""
+    _logger.info("INFO theano.scan: %s", " ".join(msg))
+
+
+def has_duplicates(l: Sequence[Any]) -> bool:
+    """Return whether elements of a list are equal."""
+    return len(set(l)) < len(l)
+
+
+def make_equiv(lo: Sequence[Any], li: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Find what is there twice among the outer inputs of a loop.
+
+    Parameters
+    ----------
+    lo, li : list of Variable
+        The outer inputs, and the inner ones that they are given to.
+
+    Returns
+    -------
+    left, right : list of Variable
+        The inner inputs of those that were there before, and these outer ones.
+    """
+    seen, left, right = set(), [], []
+    for outer, inner in zip(lo, li):
+        if outer in seen:
+            left.append(inner)
+            right.append(outer)
+        seen.add(outer)
+    return left, right

@@ -640,6 +640,75 @@ def compress_outs(op: Any, not_required: Sequence[int], inputs: Sequence[Any]) -
 # -- replacing everywhere ------------------------------------------------------------------------------------------
 
 
+class Validator:
+    """Says whether variables can be computed without some others.
+
+    Parameters
+    ----------
+    valid : iterable of Variable
+        Those that may be used.
+    invalid : iterable of Variable
+        Those that may not.
+    valid_equivalent : dict
+        For some of the invalid ones others to use in their place.
+    """
+
+    def __init__(self, valid: Iterable = (), invalid: Iterable = (), valid_equivalent: dict | None = None):
+        self.valid_equivalent = dict(valid_equivalent or {})
+        self.valid = {*(valid or ()), *self.valid_equivalent.values()}
+        self.invalid = {*(invalid or ()), *self.valid_equivalent}
+
+    def check(self, out: Any) -> tuple[Any, bool] | None:
+        """Return what stands for a variable.
+
+        Returns
+        -------
+        tuple or None
+            The variable and True if it is valid; what replaces it, and False, if it is not, but can be computed from what
+            replaces others; else None. A variable without an owner of which nothing is known is valid.
+        """
+        stack = [out]
+        while stack:
+            v = stack[-1]
+            if not self._is_known(v):
+                waiting = [] if v.owner is None else [i for i in v.owner.inputs if not self._is_known(i)]
+                if waiting:
+                    stack += waiting
+                    continue
+                self._judge(v)
+            stack.pop()
+        return self._found(out)
+
+    def _is_known(self, v: Any) -> bool:
+        return v in self.valid or v in self.invalid
+
+    def _found(self, v: Any) -> tuple[Any, bool] | None:
+        if v in self.valid:
+            return v, True
+        return (self.valid_equivalent[v], False) if v in self.valid_equivalent else None
+
+    def _judge(self, v: Any) -> None:
+        if v.owner is None:
+            if isinstance(v, Constant) and (hasattr(v, "fgraph") or getattr(v, "cached", False)):
+                # It belongs to a graph, perhaps the inner one, or to all.
+                self._replace(v, v.clone())
+            else:
+                self.valid.add(v)
+            return
+        found = [self._found(i) for i in v.owner.inputs]
+        if None in found:
+            self.invalid.add(v)
+        elif all(is_valid for _, is_valid in found):
+            self.valid.add(v)
+        else:
+            self._replace(v, v.owner.clone_with_new_inputs([i for i, _ in found]).outputs[v.index])
+
+    def _replace(self, v: Any, other: Any) -> None:
+        self.invalid.add(v)
+        self.valid.add(other)
+        self.valid_equivalent[v] = other
+
+
 def check_no_missing_inputs(outputs: Sequence[Any], known: Iterable[Any], strict: bool) -> None:
     """Raise MissingInputError if a strict scan uses something that it was not given."""
     if not strict:

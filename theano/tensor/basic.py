@@ -1,5 +1,7 @@
 """The documented names of ``theano.tensor.basic``, gathered from the modules in which they live."""
 
+import numpy as _np
+
 from theano import gof
 from theano import scalar as scal
 from theano.configdefaults import config
@@ -442,6 +444,7 @@ from theano.tensor.shaping import (
 from theano.tensor.type import (
     TensorType,
     _allclose,
+    tolerance_between,
     values_eq_approx_always_true,
     values_eq_approx_remove_inf,
     values_eq_approx_remove_inf_nan,
@@ -465,9 +468,58 @@ float32_rtol, float32_atol = 1e-5, 1e-5
 float64_rtol, float64_atol = 1e-5, 1e-8
 
 
+#: Functions that make tensors, as programs marked theirs.
+_constructors: list = []
+# Whether `numpy.diagonal` returns a view: each NumPy of today does.
+numpy_diagonal_return_view = True
+setdefault = default
+
+
 @_tolerance_of.fill
 def _tolerance(dtype):
     return globals()[f"{dtype}_rtol"], globals()[f"{dtype}_atol"]
+
+
+def _get_atol_rtol(a, b):
+    """Return the absolute and the relative tolerance with which two arrays are compared: by the less precise dtype."""
+    rtol, atol = tolerance_between(a, b)
+    return atol, rtol
+
+
+def constructor(f):
+    """Mark a function as one that makes tensors; it is returned as it is."""
+    _constructors.append(f)
+    return f
+
+
+def check_and_normalize_axes(x, axis):
+    """Return the axes of a tensor that `axis` stands for, as a sorted list of integers from 0; empty for None.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, sequence of int, constant or None
+
+    Raises
+    ------
+    TypeError
+        If an axis is no constant integer.
+    ValueError
+        If an axis is out of bounds.
+    """
+    if axis is None or (isinstance(axis, gof.Constant) and axis.data is None):
+        return []
+    return list(normalize_axes(axis, as_tensor_variable(x).type.ndim))
+
+
+def check_equal_numpy(x, y):
+    """Return whether two values are equal: arrays of the same dtype and shape up to 1e-10, generators by their states."""
+    if isinstance(x, _np.ndarray) and isinstance(y, _np.ndarray):
+        return x.dtype == y.dtype and x.shape == y.shape and bool(_np.all(_np.abs(x - y) < 1e-10))
+    if isinstance(x, _np.random.RandomState) and isinstance(y, _np.random.RandomState):
+        states = zip(x.get_state(), y.get_state(), strict=True)
+        return bool(_np.all([_np.array_equal(a, b) for a, b in states]))
+    return x == y
 
 
 _ops.gather(globals())

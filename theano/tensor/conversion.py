@@ -231,7 +231,7 @@ def numpy_scalar(data: Any) -> np.ndarray:
 
 
 # The elementwise operations that get_scalar_constant_value may compute on known numbers.
-_FOLDED_SCALAR_OPS = (
+get_scalar_constant_value_elemwises = (
     scal.Cast,
     scal.Switch,
     scal.NEQ,
@@ -354,12 +354,12 @@ def _step_to_constant(v: Any, node: Apply, elemwise: bool, max_recur: int) -> An
     if isinstance(op, scal.ScalarOp):
         if isinstance(op, scal.Second):
             return node.inputs[1]
-        if isinstance(op, _FOLDED_SCALAR_OPS):
+        if isinstance(op, get_scalar_constant_value_elemwises):
             return _fold_scalar(op, node, elemwise, max_recur)
     elif isinstance(op, Elemwise) and elemwise:
         if isinstance(op.scalar_op, scal.Second):
             return node.inputs[1]
-        if isinstance(op.scalar_op, _FOLDED_SCALAR_OPS):
+        if isinstance(op.scalar_op, get_scalar_constant_value_elemwises):
             return _fold_scalar(op.scalar_op, node, elemwise, max_recur)
     elif isinstance(op, Subtensor) and v.ndim == 0:
         return _element_of(v, node, get_idx_list(node.inputs, op.idx_list), indexed, max_recur)

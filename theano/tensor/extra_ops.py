@@ -408,7 +408,7 @@ def _diagonal_inputs(op: Op, a: Any, val: Any) -> tuple[Any, Any]:
     return a, cast(val, a.dtype)
 
 
-_fill_diagonal = FillDiagonal()
+fill_diagonal_ = FillDiagonal()
 
 
 def fill_diagonal(a: Any, val: Any):
@@ -426,7 +426,7 @@ def fill_diagonal(a: Any, val: Any):
     TypeError
         If `a` has fewer than two dimensions, or `val` is no scalar or does not fit.
     """
-    return _fill_diagonal(a, val)
+    return fill_diagonal_(a, val)
 
 
 class FillDiagonalOffset(Op):
@@ -473,7 +473,7 @@ class FillDiagonalOffset(Op):
         return [self(a, val, inputs[2])]
 
 
-_fill_diagonal_offset = FillDiagonalOffset()
+fill_diagonal_offset_ = FillDiagonalOffset()
 
 
 def fill_diagonal_offset(a: Any, val: Any, offset: Any):
@@ -487,7 +487,7 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any):
     offset : int or scalar
         The diagonal: 0 the main one, positive above, negative below. It is not wrapped.
     """
-    return _fill_diagonal_offset(a, val, offset)
+    return fill_diagonal_offset_(a, val, offset)
 
 
 def to_one_hot(y: Any, nb_class: Any, dtype: Any = None):

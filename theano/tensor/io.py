@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from theano.gof.sched import key_to_cmp
 from theano.gof.type import Generic
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.type import TensorType
+
+#: Whether arrays can be sent and received.
+mpi_enabled = find_spec("mpi4py") is not None
 
 
 class LoadFromDisk(Op):
@@ -236,4 +240,6 @@ def mpi_tag_key(a: Any) -> int:
 
 
 mpi_keys: tuple[Callable[[Any], int], ...] = (mpi_send_wait_key, mpi_tag_key)
-mpi_cmps = tuple(key_to_cmp(key) for key in mpi_keys)
+mpi_send_wait_cmp = key_to_cmp(mpi_send_wait_key)
+mpi_tag_cmp = key_to_cmp(mpi_tag_key)
+mpi_cmps = (mpi_send_wait_cmp, mpi_tag_cmp)

@@ -95,4 +95,10 @@ def scalar_constructor(
     array = np.array(copy.deepcopy(value), dtype=type_.dtype, copy=True)
     return ScalarSharedVariable(type=type_, value=array, name=name, strict=strict, allow_downcast=allow_downcast)
 
+
+def load_shared_variable(val: Any) -> TensorSharedVariable:
+    """Return the shared variable of a tensor; pickles of 2011 call this."""
+    return tensor_constructor(val)
+
+
 constructor_modules["numpy.random.mtrand"] = "theano.tensor.shared_randomstreams"

@@ -28,6 +28,56 @@ class AdvancedIndexingError(TypeError):
     """Raised when an index asks for advanced indexing where only basic indexing is possible."""
 
 
+class AdvancedBooleanIndexingError(AdvancedIndexingError):
+    """Raised where the index that asks for advanced indexing is a boolean mask."""
+
+
+def check_and_reject_bool(args_el: Any) -> None:
+    """Check that an entry of an index is no boolean mask, and that no element of a sequence is one.
+
+    Raises
+    ------
+    TypeError
+    """
+    dtype = getattr(args_el, "dtype", None)
+    if isinstance(args_el, (bool, np.bool_)) or str(dtype) == "bool":
+        raise TypeError(
+            "AdvancedSubtensor does not support boolean masks for indexing. Use AdvancedBooleanSubtensor instead."
+        )
+    if isinstance(args_el, Iterable) and dtype is None:
+        for element in args_el:
+            check_and_reject_bool(element)
+
+
+def check_advanced_indexing_dimensions(input: np.ndarray, idx_list: Iterable[Any]) -> None:
+    """Check that the boolean masks of an index have the lengths of the dimensions that they select from.
+
+    Parameters
+    ----------
+    input : ndarray
+        What is indexed.
+    idx_list : iterable
+        The entries of the index: None, masks, and whatever else selects from one dimension.
+
+    Raises
+    ------
+    IndexError
+        As NumPy's.
+    """
+    dimension = 0
+    for entry in idx_list:
+        if isinstance(entry, np.ndarray) and entry.dtype == "bool":
+            for i, (length, wanted) in enumerate(zip(entry.shape, input.shape[dimension:])):
+                if length != wanted:
+                    raise IndexError(
+                        f"boolean index did not match indexed array along dimension {dimension + i}; "
+                        f"dimension is {wanted} but corresponding boolean dimension is {length}"
+                    )
+            dimension += entry.ndim
+        elif entry is not None:
+            dimension += 1
+
+
 def make_constant(args: Iterable[Any]) -> tuple[Any, ...]:
     """Return `args`, the entries of an index, with Python integers as int64 Scalar constants, also within slices."""
 
@@ -267,7 +317,7 @@ def _input_type(entry: Any, slice_ok: bool = True) -> Any:
         raise TypeError("Expected an integer", type_.dtype)
     if isinstance(type_, TensorType):
         if type_.dtype == "bool":
-            raise AdvancedIndexingError("Expected an integer or a slice as index, got a boolean", entry)
+            raise AdvancedBooleanIndexingError("Expected an integer or a slice as index, got a boolean", entry)
         if type_.dtype not in _INDEX_DTYPES:
             raise TypeError("Expected an integer", type_.dtype)
         if all(type_.broadcastable):

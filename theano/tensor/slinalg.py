@@ -19,6 +19,9 @@ from theano.tensor.products import outer
 from theano.tensor.type import TensorType, ops
 from theano.tensor.type_other import NoneConst
 
+# SciPy comes with the package.
+imported_scipy = True
+
 MATRIX_STRUCTURES = (
     "general",
     "symmetric",

@@ -541,11 +541,16 @@ def _tolerance(dtype: str) -> tuple[float, float]:
     return tolerance_of(dtype.replace("complex64", "float32").replace("complex128", "float64"))
 
 
+def tolerance_between(a: Any, b: Any) -> tuple[float, float]:
+    """Return the relative and the absolute tolerance with which two arrays are compared: by the less precise dtype."""
+    narrow = min((str(x.dtype) for x in (a, b) if str(x.dtype) in _ROUNDED), key=_ROUNDED.index, default=None)
+    return _tolerance("float64" if narrow is None else narrow)
+
+
 def _allclose(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
     """Return whether two arrays are close, by the tolerance of the less precise of their dtypes."""
     a, b = np.asarray(a), np.asarray(b)
-    narrow = min((x.dtype.name for x in (a, b) if x.dtype.name in _ROUNDED), key=_ROUNDED.index, default=None)
-    relative, absolute = _tolerance("float64" if narrow is None else narrow)
+    relative, absolute = tolerance_between(a, b)
     return bool(np.allclose(a, b, rtol=relative if rtol is None else rtol, atol=absolute if atol is None else atol))
 
 

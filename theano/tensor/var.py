@@ -605,4 +605,9 @@ TensorType.Variable = TensorVariable
 TensorType.Constant = TensorConstant
 
 
+def equal_slices(s1: slice, s2: slice) -> bool:
+    """Return whether two slices have the same bounds and step."""
+    return (s1.start, s1.stop, s1.step) == (s2.start, s2.stop, s2.step)
+
+
 __getattr__, __dir__ = aliases.lazy(__name__)
