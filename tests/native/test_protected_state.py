@@ -181,6 +181,7 @@ USES = {
     "sparse_slice": lambda new: sparse.sp_sum(sparse_matrix(new)[:2]),
     "sparse_take": lambda new: sparse.sp_sum(sparse_matrix(new)[positions(new)]),
     "sparse_make": lambda new: sparse.sp_sum(sparse_matrix(new) + sparse_matrix(new)),
+    "sparse_copy": lambda new: sparse.structured_exp(sparse_matrix(new)),
     "sparse_index": lambda new: sparse.csm_indices(sparse_matrix(new) + sparse_matrix(new)),
     "cholesky": lambda new: tt.slinalg.cholesky(square(new)),
     "solve": lambda new: tt.slinalg.solve(square(new), new[:2]),

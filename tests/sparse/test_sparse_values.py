@@ -183,20 +183,89 @@ def theano_products(fmt, dtype):
 def pair_function(first, second, dtype):
     x, y, m = sparse.matrix(first, dtype=dtype), sparse.matrix(second, dtype=dtype), tt.matrix(dtype=dtype)
     outputs = [x + y, x - y, x * y, sparse.structured_dot(x, y.T), sparse.dot(x, y.T), x + m, x * m, sparse.eq(x, m)]
+    outputs += [sparse.sp_sum(x + y, 0), sparse.sp_sum(x * y, 1), sparse.dense_from_sparse((x + y).T), x.T * y.T, x * (x + y)]
     return theano.function([x, y, m], outputs)
 
 
 @settings
 @hypothesis.given(st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
-    lambda shape: st.tuples(*[matrices(dtypes=("float64",), shape=shape)] * 2)))  # fmt: skip
+    lambda shape: st.tuples(*[matrices(shape=shape)] * 2)))  # fmt: skip
 def test_operations_on_two_matrices(pair):
     x, y = pair
+    y = y.astype(x.dtype)
+    before = [x.copy(), y.copy()]
     a, b = x.toarray(), y.toarray()
-    m = np.arange(a.size, dtype="float64").reshape(a.shape) % 3
-    got = pair_function(x.format, y.format, "float64")(x, y, m)
+    m = (np.arange(a.size).reshape(a.shape) % 3).astype(x.dtype)
+    got = pair_function(x.format, y.format, x.dtype.name)(x, y, m)
     expected = [a + b, a - b, a * b, a @ b.T, a @ b.T, a + m, a * m, a == m]
+    expected += [(a + b).sum(0), (a * b).sum(1), (a + b).T, (a * b).T, a * (a + b)]
     for value, want in zip(got, expected, strict=True):
         agree(value, want)
+    for result in got[:3]:
+        # As SciPy's: in order, nothing twice, no zeros; long indices stay.
+        assert result.has_canonical_format and np.all(result.data != 0)
+        wide = "int64" in (x.indices.dtype, y.indices.dtype)
+        assert result.indices.dtype == result.indptr.dtype == ("int64" if wide else "int32")
+    for matrix, kept in zip((x, y), before):
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(matrix, part), getattr(kept, part))
+
+
+@functools.cache
+def rows_function(fmt, dtype):
+    x, at, start, stop = sparse.matrix(fmt, dtype=dtype), tt.lvector(), tt.lscalar(), tt.lscalar()
+    lines = x[start:stop] if fmt == "csr" else x[:, start:stop]
+    outputs = [x[at], lines, sparse.csr_from_dense(sparse.dense_from_sparse(x)), sparse.csc_from_dense(x.toarray()), x.shape]
+    return theano.function([x, at, start, stop], outputs)
+
+
+@settings
+@hypothesis.given(matrices(), st.lists(st.integers(-6, 5), max_size=5), st.integers(-8, 8), st.integers(-8, 8))
+def test_rows_and_conversions(x, which, start, stop):
+    a = x.toarray()
+    which = [w for w in which if -len(a) <= w < len(a)]
+    got = rows_function(x.format, x.dtype.name)(x, which, start, stop)
+    lines = a[start:stop] if x.format == "csr" else a[:, start:stop]
+    for value, want in zip(got, [a[which], lines, a, a, a.shape], strict=True):
+        agree(value, want)
+        assert dense(value).dtype == (a.dtype if np.ndim(want) == 2 else "int64") and dense(value).shape == np.shape(want)
+    assert np.all(got[2].data != 0) and np.all(got[3].data != 0)
+
+
+@functools.cache
+def costs(fmt):
+    """The gradients with respect to the stored values of sums of what comes of a matrix, each times other numbers."""
+    data, indices, indptr, shape, m = tt.dvector(), tt.lvector(), tt.lvector(), tt.lvector(), tt.dmatrix()
+    x = sparse.CSM(fmt)(data, indices, indptr, shape)
+    other = sparse.csr_from_dense(m) if fmt == "csr" else sparse.csc_from_dense(m)
+    weights = tt.arange(m.size, dtype="float64").reshape(m.shape) + 1
+    made = [
+        sparse.sqr(x) * weights,
+        sparse.structured_exp(x) * weights,
+        x * other,
+        sparse.mul_s_v(x, m[0]) * weights,
+        sparse.col_scale(x, m[1]) * weights,
+        (x + other) * weights,
+    ]
+    total = [sparse.sp_sum(v, sparse_grad=True) for v in made]
+    total += [(sparse.structured_dot(x, m.T) ** 2).sum(), (sparse.dot(x, m.T) ** 3).sum(), ((x + m) * weights).sum()]
+    total += [(sparse.sp_sum(x, axis) ** 2).sum() for axis in (0, 1)]
+    arguments = [data, indices, indptr, shape, m]
+    return theano.function(arguments, total), theano.function(arguments, [theano.grad(t, data) for t in total])
+
+
+@settings
+@hypothesis.given(matrices(dtypes=("float64",), shape=(3, 4)))
+def test_gradients_of_the_stored_values(x):
+    total, gradients = costs(x.format)
+    rest = [x.indices, x.indptr, np.array(x.shape), np.sin(np.arange(12.0)).reshape(3, 4)]
+    data = x.data + 0.5
+    slopes, step = [], 1e-6
+    for k in range(len(data)):
+        up, down = (np.array(total(data + sign * step * (np.arange(len(data)) == k), *rest)) for sign in (1, -1))
+        slopes.append((up - down) / (2 * step))
+    for number, got in enumerate(gradients(data, *rest)):
+        np.testing.assert_allclose(got, [s[number] for s in slopes], rtol=1e-4, atol=1e-5, err_msg=str(number))
 
 
 def test_products_do_not_depend_on_the_number_of_threads():
@@ -204,12 +273,17 @@ def test_products_do_not_depend_on_the_number_of_threads():
     m = np.random.RandomState(4).rand(2000, 40)
     s, d = sparse.csc_matrix(dtype="float64"), tt.dmatrix()
     product = sparse.dot(s, d)
-    f = theano.function([s, d], [product, sparse.dot(s.T, product), sparse.csm_data(sparse.sampling_dot(product, d, s))])
+    vectors = [sparse.dot(s, d[:, 0]), sparse.dot(s.T, product[:, 1]), sparse.dot(s, d[:, :3]).T]
+    sampled = sparse.csm_data(sparse.sampling_dot(product, d, s))
+    f = theano.function([s, d], [product, sparse.dot(s.T, product), sampled, *vectors])
     before, results = _runtime.get_threads(), []
     try:
         for count in (1, 2, 3):
             _runtime.set_threads(count)
-            results.append([r.tobytes() for r in f(x, m)])
+            got = f(x, m)
+            np.testing.assert_allclose(got[3], x @ m[:, 0])
+            np.testing.assert_allclose(got[5], (x @ m[:, :3]).T)
+            results.append([r.tobytes() for r in got])
     finally:
         _runtime.set_threads(before)
     assert results[0] == results[1] == results[2]

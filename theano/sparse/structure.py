@@ -47,30 +47,26 @@ def places(x: Any) -> tuple[np.ndarray, np.ndarray]:
 def rebuilt(x: Any, data: np.ndarray) -> Any:
     """Return a matrix of the values `data` at the places of `x`, over copies of its indices."""
     made = type(x)(x.shape, dtype=data.dtype)
-    _put(made, data, x.indices, x.indptr, fresh=False)
+    _put(made, data, x.indices[: len(data)].copy(), x.indptr.copy())
     return made
 
 
-def made_of_parts(type_: SparseType, fresh: bool) -> Callable[..., Any]:
-    """Return a function that makes a value of a Type over its values, indices, indptr and shape.
-
-    The values become part of it, and so do indices if they are `fresh`; else they are copied.
-    """
+def made_of_parts(type_: SparseType) -> Callable[..., Any]:
+    """Return a function that makes a value of a Type over its values, indices, indptr and shape, which become part of it."""
     cls = type_.format_cls[type_.format]
 
     def make(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray) -> Any:
         made = cls(tuple(shape.tolist()), dtype=data.dtype)
-        _put(made, data, indices, indptr, fresh)
+        _put(made, data, indices, indptr)
         return made
 
     return make
 
 
-def _put(made: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, fresh: bool) -> None:
+def _put(made: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> None:
     if data.shape != (indptr[-1],):
         raise ValueError(f"a matrix of {indptr[-1]} stored values cannot hold values of shape {data.shape}")
-    indices = indices[: len(data)]
-    made.data, made.indices, made.indptr = data, indices if fresh else indices.copy(), indptr if fresh else indptr.copy()
+    made.data, made.indices, made.indptr = data, indices, indptr
 
 
 class StoredValues(Op):

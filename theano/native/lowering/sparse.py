@@ -93,15 +93,20 @@ def _new_parts(builder: ProgramBuilder, dtype: str, shape: int | None = None) ->
 
 
 def _give(builder: ProgramBuilder, node: Apply, parts: Parts, *, fresh: bool) -> None:
-    """Let a matrix be of parts, `fresh` if nothing else has its indices.
+    """Let a matrix be of parts; unless they are `fresh`, something else has these indices, too.
 
     The object over them is left out where nobody asks for it.
     """
     (out,) = node.outputs
     builder.parts[out] = parts
+    if not fresh:
+        copies = builder.new_cell(_OBJECT), builder.new_cell(_OBJECT)
+        builder.optional.update(copies)
+        builder.emit(vm.SparseCopy(_is_csc(out)), parts.places, copies)
+        parts = parts._replace(indices=copies[0], indptr=copies[1])
     cell = builder.cell(out)
     builder.optional.add(cell)
-    builder.emit(vm.Call(made_of_parts(out.type, fresh)), parts, [cell])
+    builder.emit(vm.Call(made_of_parts(out.type)), parts, [cell])
 
 
 def _backwards(builder: ProgramBuilder, shape: int) -> int:

@@ -1,6 +1,7 @@
 /* Instructions: sparse matrices by their parts, which make others or dense arrays. All is done when they are prepared, without the
  * GIL where it takes long: how much is stored is known only then. */
 #include "vm.h"
+#include "pool.h"
 #include "sparse_parts.h"
 
 #define LONG 3000 /* values from which on the GIL is released */
@@ -477,6 +478,38 @@ done:
     return r;
 }
 
+/* ---- sparse_copy: ins = places; outs = indices, indptr */
+
+static int sparse_copy_check(ThnProgram *p, ThnInstr *ins)
+{
+    return thn_sparse_check(p, ins, 0);
+}
+
+static int sparse_copy_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnPlaces s;
+    if (thn_sparse_read(f, ins, 0, ((const thn_sparse_copy_params *)ins->data)->csc, &s) < 0) {
+        return -1;
+    }
+    const npy_intp lengths[2] = {s.stored, s.lines + 1}, item = s.wide ? 8 : 4;
+    for (int k = 0; k < 2; k++) {
+        char *block = thn_pool_alloc((size_t)(lengths[k] ? lengths[k] * item : item));
+        if (!block) {
+            return thn_error(f, PyExc_MemoryError, "out of memory for a sparse matrix");
+        }
+        PyThreadState *saved = leave(lengths[k]);
+        thn_sparse_copy(block, k ? s.indptr : s.indices, lengths[k] * item);
+        enter(saved);
+        PyObject *a = thn_array_of_block(s.wide ? NPY_INT64 : NPY_INT32, lengths[k], block);
+        if (!a) {
+            return -1;
+        }
+        thn_set_object(THN_OUT(f, ins, k), a);
+        Py_DECREF(a);
+    }
+    return 0;
+}
+
 /* ---- sparse_index: ins = indices or indptr (object), places; the one as int32 */
 
 static int sparse_index_check(ThnProgram *p, ThnInstr *ins)
@@ -527,4 +560,5 @@ THN_INSTRUCTION(sparse_sum, sparse_sum_check, sparse_sum_prepare, sparse_sum_exe
 THN_INSTRUCTION(sparse_slice, sparse_slice_check, sparse_slice_prepare, NULL)
 THN_INSTRUCTION(sparse_take, sparse_take_check, sparse_take_prepare, NULL)
 THN_INSTRUCTION(sparse_make, sparse_make_check, sparse_make_prepare, NULL)
+THN_INSTRUCTION(sparse_copy, sparse_copy_check, sparse_copy_prepare, NULL)
 THN_INSTRUCTION(sparse_index, sparse_index_check, sparse_index_prepare, NULL)

@@ -23,6 +23,8 @@ typedef struct {
 #define AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
 #define PLAIN
 #define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
+#define SOME_LINES 64 /* lines whose indices are checked at a time */
+#define MOST_COPIES 8 /* of the result of a csc matrix times a vector */
 #define AHEAD 8 /* values between the one that is worked on and that whose row is fetched */
 
 #define VARIANT PLAIN
@@ -83,12 +85,13 @@ typedef struct {
 typedef struct {
     int (*csr_matrix)(const Product *, npy_intp, npy_intp);
     int (*csr_vector)(const Product *, npy_intp, npy_intp, const char *, char *);
-    int (*csc_vector)(const Product *, const char *, char *);
+    int (*csc_vector)(const Product *, npy_intp, npy_intp, const char *, char *, npy_intp);
+    void (*add_to)(char *, npy_intp, const char *, npy_intp);
     int (*by_rows)(const ThnPlaces *, void *, void *, void *);
     int (*dot_at)(const Sampled *, npy_intp, npy_intp);
 } Loops;
 
-#define LOOPS(end) {csr_matrix##end, csr_vector##end, csc_vector##end, by_rows##end, dot_at##end}
+#define LOOPS(end) {csr_matrix##end, csr_vector##end, csc_vector##end, add_to##end, by_rows##end, dot_at##end}
 static const Loops plain_loops[2][2] = {{LOOPS(_f4_i4), LOOPS(_f4_i8)}, {LOOPS(_f8_i4), LOOPS(_f8_i8)}};
 #if defined(__x86_64__)
 static const Loops avx2_loops[2][2] = {{LOOPS(_f4_i4_avx2), LOOPS(_f4_i8_avx2)}, {LOOPS(_f8_i4_avx2), LOOPS(_f8_i8_avx2)}};
@@ -157,13 +160,61 @@ static void csr_vector_task(void *ctx, long task)
     }
 }
 
+/* A csc matrix times columns. Parts of its lines are added up each in a copy of the result of its own, and then part by part:
+ * how many there are does not depend on the number of threads. */
+typedef struct {
+    Work work;
+    char *copies; /* of parts from 1 on, for each column; contiguous */
+    npy_intp copy;
+} Scattered;
+
+static char *copy_of(const Scattered *k, npy_intp part, npy_intp column)
+{
+    const Product *w = k->work.what;
+    return part ? k->copies + ((part - 1) * w->columns + column) * k->copy : w->y + column * w->y_col;
+}
+
 static void csc_vector_task(void *ctx, long task)
 {
-    Work *k = ctx;
-    const Product *w = k->what;
-    if (k->loops->csc_vector(w, w->b + task * w->b_col, w->y + task * w->y_col) < 0) {
-        k->bad = 1;
+    Scattered *k = ctx;
+    const Product *w = k->work.what;
+    const npy_intp part = task % k->work.parts, column = task / k->work.parts, row = part ? k->copy / w->s.length : w->y_row;
+    const npy_intp l0 = part_start(&w->s, part, k->work.parts), l1 = part_start(&w->s, part + 1, k->work.parts);
+    if (k->work.loops->csc_vector(w, l0, l1, w->b + column * w->b_col, copy_of(k, part, column), row) < 0) {
+        k->work.bad = 1;
     }
+}
+
+#define PIECE 8192 /* elements of the result that a task adds up */
+
+static void add_copies_task(void *ctx, long task)
+{
+    Scattered *k = ctx;
+    const Product *w = k->work.what;
+    const npy_intp pieces = (w->s.length + PIECE - 1) / PIECE, column = task / pieces, first = task % pieces * PIECE;
+    const npy_intp n = w->s.length - first < PIECE ? w->s.length - first : PIECE, item = k->copy / w->s.length;
+    for (npy_intp part = 1; part < k->work.parts; part++) {
+        k->work.loops->add_to(copy_of(k, 0, column) + first * w->y_row, w->y_row, copy_of(k, part, column) + first * item, n);
+    }
+}
+
+static int csc_vectors(const Product *w, const Loops *loops, npy_intp item)
+{
+    Scattered k = {.work = {.what = w, .loops = loops, .parts = 1}, .copy = w->s.length * item};
+    const npy_intp worth = w->s.length ? w->s.stored / (4 * w->s.length) : 0;
+    if (worth > 1 && w->s.stored > 20000) {
+        k.work.parts = worth < MOST_COPIES ? worth : MOST_COPIES;
+        k.copies = thn_pool_alloc((size_t)((k.work.parts - 1) * w->columns * k.copy));
+        if (!k.copies) {
+            return -2;
+        }
+    }
+    thn_parallel((long)(w->columns * k.work.parts), csc_vector_task, &k);
+    if (k.work.parts > 1 && !k.work.bad) {
+        thn_parallel((long)(w->columns * ((w->s.length + PIECE - 1) / PIECE)), add_copies_task, &k);
+    }
+    thn_pool_free(k.copies);
+    return k.work.bad ? -1 : 0;
 }
 
 /* Adding to rows all over the result costs more than to sort the values by rows. */
@@ -203,7 +254,7 @@ int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy
         k.parts = thn_worth(work, 64);
         thn_parallel((long)k.parts, rows_dense ? csr_matrix_task : csr_vector_task, &k);
     } else {
-        thn_parallel((long)columns, csc_vector_task, &k);
+        return csc_vectors(&w, k.loops, item);
     }
     return k.bad ? -1 : 0;
 }

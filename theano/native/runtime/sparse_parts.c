@@ -549,3 +549,22 @@ int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp
     thn_parallel((long)w.parts, take_task, &w);
     return 0;
 }
+
+typedef struct {
+    char *to;
+    const char *from;
+    npy_intp bytes, parts;
+} Copied;
+
+static void copy_task(void *ctx, long task)
+{
+    const Copied *w = ctx;
+    const npy_intp first = w->bytes / w->parts * task, last = task + 1 == w->parts ? w->bytes : w->bytes / w->parts * (task + 1);
+    memcpy(w->to + first, w->from + first, (size_t)(last - first));
+}
+
+void thn_sparse_copy(void *to, const void *from, npy_intp bytes)
+{
+    Copied w = {to, from, bytes, thn_worth(0.1 * (double)bytes, MOST_PARTS)};
+    thn_parallel((long)w.parts, copy_task, &w);
+}

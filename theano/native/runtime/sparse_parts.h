@@ -26,6 +26,8 @@ int thn_sparse_add_dense(const ThnPlaces *s, int typenum, int item, char *dense,
 int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char *to);
 /* The matrix in the other format. */
 int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to);
+/* memcpy, by several threads. */
+void thn_sparse_copy(void *to, const void *from, npy_intp bytes);
 /* Some of the lines; -1: there is no such one, -3: more values than fit the indices. */
 int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp n, ThnSparseMade *to);
 
