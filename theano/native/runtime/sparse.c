@@ -23,7 +23,7 @@ typedef struct {
 #define AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
 #define PLAIN
 #define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
-#define SOME_LINES 64 /* lines whose indices are checked at a time */
+#define SHORT 32 /* values that rows have on average, for which the simplest loop is the best */
 #define MOST_COPIES 8 /* of the result of a csc matrix times a vector */
 #define AHEAD 8 /* values between the one that is worked on and that whose row is fetched */
 
@@ -201,9 +201,9 @@ static void add_copies_task(void *ctx, long task)
 static int csc_vectors(const Product *w, const Loops *loops, npy_intp item)
 {
     Scattered k = {.work = {.what = w, .loops = loops, .parts = 1}, .copy = w->s.length * item};
-    const npy_intp worth = w->s.length ? w->s.stored / (4 * w->s.length) : 0;
-    if (worth > 1 && w->s.stored > 20000) {
-        k.work.parts = worth < MOST_COPIES ? worth : MOST_COPIES;
+    if (w->s.stored > 20000 && w->s.stored / 8 >= w->s.length) {
+        const npy_intp worth = w->s.stored / (8 * w->s.length);
+        k.work.parts = worth < 2 ? 2 : worth < MOST_COPIES ? worth : MOST_COPIES;
         k.copies = thn_pool_alloc((size_t)((k.work.parts - 1) * w->columns * k.copy));
         if (!k.copies) {
             return -2;

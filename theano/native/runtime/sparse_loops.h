@@ -56,90 +56,92 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
     return 0;
 }
 
-/* Whether all of `n` indices are below `length`, and none is negative. */
-VARIANT static int FN(in_bounds)(const INDEX *indices, npy_intp n, npy_intp length)
-{
-    INDEX low = 0, high = 0;
-    for (npy_intp k = 0; k < n; k++) {
-        low = indices[k] < low ? indices[k] : low;
-        high = indices[k] > high ? indices[k] : high;
+/* Rows [r0, r1) of a csr matrix times one column, X(i) its elements. Of short rows the simplest loop is the fastest: its end is
+ * guessed best. */
+#define SHORT_ROWS(X)                                                                                               \
+    for (npy_intp i = r0; i < r1; i++) {                                                                            \
+        const npy_intp end = indptr[i + 1];                                                                         \
+        T sum = 0;                                                                                                  \
+        for (npy_intp k = indptr[i]; k < end; k++) {                                                                \
+            const npy_uintp c = (npy_uintp)indices[k];                                                              \
+            if (c >= length) {                                                                                      \
+                return -1;                                                                                          \
+            }                                                                                                       \
+            sum += data[k] * X(c);                                                                                  \
+        }                                                                                                           \
+        *(T *)(y + i * w->y_row) = sum;                                                                             \
     }
-    return n == 0 || (low == 0 && (npy_intp)high < length);
-}
-
-/* Rows [i, stop) of a csr matrix times one column, X(i) its elements. */
-#define VECTOR(X)                                                                                                   \
-    for (; i < stop; i++) {                                                                                         \
+#define LONG_ROWS(X)                                                                                                   \
+    for (npy_intp i = r0; i < r1; i++) {                                                                            \
         const npy_intp end = indptr[i + 1];                                                                         \
         npy_intp k = indptr[i];                                                                                     \
-        T sum[4] = {0, 0, 0, 0};                                                                                    \
-        for (; k + 3 < end; k += 4) {                                                                               \
-            sum[0] += data[k] * X(indices[k]);                                                                      \
-            sum[1] += data[k + 1] * X(indices[k + 1]);                                                              \
-            sum[2] += data[k + 2] * X(indices[k + 2]);                                                              \
-            sum[3] += data[k + 3] * X(indices[k + 3]);                                                              \
+        T even = 0, odd = 0;                                                                                        \
+        for (; k + 1 < end; k += 2) {                                                                               \
+            const npy_uintp c = (npy_uintp)indices[k], d = (npy_uintp)indices[k + 1];                               \
+            if (c >= length || d >= length) {                                                                       \
+                return -1;                                                                                          \
+            }                                                                                                       \
+            even += data[k] * X(c);                                                                                 \
+            odd += data[k + 1] * X(d);                                                                              \
         }                                                                                                           \
-        for (; k < end; k++) {                                                                                      \
-            sum[0] += data[k] * X(indices[k]);                                                                      \
+        if (k < end) {                                                                                              \
+            const npy_uintp c = (npy_uintp)indices[k];                                                              \
+            if (c >= length) {                                                                                      \
+                return -1;                                                                                          \
+            }                                                                                                       \
+            even += data[k] * X(c);                                                                                 \
         }                                                                                                           \
-        *(T *)(y + i * w->y_row) = (sum[0] + sum[1]) + (sum[2] + sum[3]);                                           \
+        *(T *)(y + i * w->y_row) = even + odd;                                                                      \
     }
 #define DENSE(c) ((const T *)b)[c]
 #define STRIDED(c) (*(const T *)(b + (npy_intp)(c) * w->b_row))
 
-/* Rows [r0, r1). The indices of some rows are checked before they are used: that brings them close, and is done by vectors. */
 VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    for (npy_intp i = r0; i < r1;) {
-        const npy_intp stop = r1 - i > SOME_LINES ? i + SOME_LINES : r1, first = indptr[i];
-        if (!FN(in_bounds)(indices + first, indptr[stop] - first, w->s.length)) {
-            return -1;
-        }
-        if (w->b_row == sizeof(T)) {
-            VECTOR(DENSE)
+    const npy_uintp length = (npy_uintp)w->s.length;
+    const int shorts = w->s.stored < SHORT * w->s.lines;
+    if (w->b_row == sizeof(T)) {
+        if (shorts) {
+            SHORT_ROWS(DENSE)
         } else {
-            VECTOR(STRIDED)
+            LONG_ROWS(DENSE)
         }
+    } else {
+        LONG_ROWS(STRIDED)
     }
     return 0;
 }
 
-/* Lines [line, stop) of a csc matrix times one column; Y(i) are elements of the result, to which is added. */
+/* Lines [l0, l1) of a csc matrix times one column; Y(i) are elements of the result. */
 #define SCATTER(Y)                                                                                                  \
-    for (; line < stop; line++) {                                                                                   \
+    for (npy_uintp i = 0; i < length; i++) {                                                                        \
+        Y(i) = 0;                                                                                                   \
+    }                                                                                                               \
+    for (npy_intp line = l0; line < l1; line++) {                                                                  \
         const T x = *(const T *)(b + line * w->b_row);                                                              \
         const npy_intp end = indptr[line + 1];                                                                      \
         for (npy_intp k = indptr[line]; k < end; k++) {                                                             \
-            Y(indices[k]) += data[k] * x;                                                                           \
+            const npy_uintp i = (npy_uintp)indices[k];                                                              \
+            if (i >= length) {                                                                                      \
+                return -1;                                                                                          \
+            }                                                                                                       \
+            Y(i) += data[k] * x;                                                                                    \
         }                                                                                                           \
     }
 #define DENSE_Y(i) ((T *)y)[i]
 #define STRIDED_Y(i) (*(T *)(y + (npy_intp)(i) * y_row))
 
-/* What lines [l0, l1) give. */
 VARIANT static int FN(csc_vector)(const Product *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
 {
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    const npy_uintp length = (npy_uintp)w->s.length;
     if (y_row == sizeof(T)) {
-        memset(y, 0, sizeof(T) * (size_t)w->s.length);
+        SCATTER(DENSE_Y)
     } else {
-        for (npy_intp i = 0; i < w->s.length; i++) {
-            STRIDED_Y(i) = 0;
-        }
-    }
-    for (npy_intp line = l0; line < l1;) {
-        const npy_intp stop = l1 - line > SOME_LINES ? line + SOME_LINES : l1, first = indptr[line];
-        if (!FN(in_bounds)(indices + first, indptr[stop] - first, w->s.length)) {
-            return -1;
-        }
-        if (y_row == sizeof(T)) {
-            SCATTER(DENSE_Y)
-        } else {
-            SCATTER(STRIDED_Y)
-        }
+        SCATTER(STRIDED_Y)
     }
     return 0;
 }
@@ -234,7 +236,8 @@ VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
 }
 
 #undef ROWS
-#undef VECTOR
+#undef SHORT_ROWS
+#undef LONG_ROWS
 #undef DENSE
 #undef STRIDED
 #undef SCATTER

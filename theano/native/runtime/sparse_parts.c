@@ -20,6 +20,7 @@ typedef struct {
 } Dense;
 
 #define T uint8_t
+#define BITS uint8_t
 #define ACC uint64_t
 #define INDEX int32_t
 #define FN(name) name##_u1_i4
@@ -31,9 +32,11 @@ typedef struct {
 #include "sparse_parts_loops.h"
 #undef T
 #undef ACC
+#undef BITS
 #undef INDEX
 #undef FN
 #define T uint16_t
+#define BITS uint16_t
 #define ACC uint64_t
 #define INDEX int32_t
 #define FN(name) name##_u2_i4
@@ -45,9 +48,11 @@ typedef struct {
 #include "sparse_parts_loops.h"
 #undef T
 #undef ACC
+#undef BITS
 #undef INDEX
 #undef FN
 #define T uint32_t
+#define BITS uint32_t
 #define ACC uint64_t
 #define INDEX int32_t
 #define FN(name) name##_u4_i4
@@ -59,9 +64,11 @@ typedef struct {
 #include "sparse_parts_loops.h"
 #undef T
 #undef ACC
+#undef BITS
 #undef INDEX
 #undef FN
 #define T uint64_t
+#define BITS uint64_t
 #define ACC uint64_t
 #define INDEX int32_t
 #define FN(name) name##_u8_i4
@@ -73,9 +80,11 @@ typedef struct {
 #include "sparse_parts_loops.h"
 #undef T
 #undef ACC
+#undef BITS
 #undef INDEX
 #undef FN
 #define T float
+#define BITS uint32_t
 #define ACC double
 #define INDEX int32_t
 #define FN(name) name##_f4_i4
@@ -87,9 +96,11 @@ typedef struct {
 #include "sparse_parts_loops.h"
 #undef T
 #undef ACC
+#undef BITS
 #undef INDEX
 #undef FN
 #define T double
+#define BITS uint64_t
 #define ACC double
 #define INDEX int32_t
 #define FN(name) name##_f8_i4
@@ -101,9 +112,11 @@ typedef struct {
 #include "sparse_parts_loops.h"
 #undef T
 #undef ACC
+#undef BITS
 #undef INDEX
 #undef FN
 #define T float complex
+#define BITS uint64_t
 #define ACC double complex
 #define INDEX int32_t
 #define FN(name) name##_c8_i4
@@ -115,9 +128,11 @@ typedef struct {
 #include "sparse_parts_loops.h"
 #undef T
 #undef ACC
+#undef BITS
 #undef INDEX
 #undef FN
 #define T double complex
+#define BITS uint64_t
 #define ACC double complex
 #define INDEX int32_t
 #define FN(name) name##_c16_i4
@@ -129,6 +144,7 @@ typedef struct {
 #include "sparse_parts_loops.h"
 #undef T
 #undef ACC
+#undef BITS
 #undef INDEX
 #undef FN
 
@@ -280,7 +296,8 @@ static int merged(const ThnPlaces *a, const ThnPlaces *b, const Loops *loops, in
     const size_t room = (size_t)(multiply ? a->stored : a->stored + b->stored) + 1;
     Filled k = {.loops = loops, .a = a, .b = b, .what = &what, .to = to};
     k.fill = multiply ? loops->merge_multiply : loops->merge_add;
-    k.parts = thn_worth(3.0 * (double)(a->stored + b->stored) + 2.0 * (double)a->lines, MOST_PARTS);
+    /* The result is the same for any number of parts; one needs not be put together. */
+    k.parts = thn_get_threads() > 1 ? thn_worth(3.0 * (double)(a->stored + b->stored) + 2.0 * (double)a->lines, MOST_PARTS) : 1;
     for (npy_intp part = 0; part <= k.parts; part++) {
         const npy_intp line = k.lines[part] = part_start(a, b, part, k.parts);
         k.room[part] = number_at(a->indptr, a->wide, line) + (multiply ? 0 : number_at(b->indptr, b->wide, line));
@@ -297,7 +314,7 @@ static int merged(const ThnPlaces *a, const ThnPlaces *b, const Loops *loops, in
     }
     if (r == 0) {
         to->stored = add_up(&k);
-        if ((size_t)to->stored + (size_t)to->stored / 8 + 512 >= room && k.parts == 1) {
+        if ((size_t)to->stored + (size_t)to->stored / 4 + 512 >= room && k.parts == 1) {
             /* What was filled is about what is needed. */
             to->data = k.data;
             to->indices = k.indices;

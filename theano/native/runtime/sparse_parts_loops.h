@@ -1,4 +1,5 @@
-/* The loops of sparse_parts.c for one element type T (ACC: what sums of it are kept in) and one index type INDEX; included
+/* The loops of sparse_parts.c for one element type T (ACC: what sums of it are kept in, BITS: an integer that it consists of) and
+ * one index type INDEX; included
  * once for each. FN(name) is the name of a function. No include guard. */
 
 typedef struct {
@@ -69,6 +70,19 @@ static void FN(canonical)(const ThnPlaces *s, void *to_data, void *to_indices, v
     }
 }
 
+/* The element, or zero: without a jump, which would be guessed wrong half of the time. */
+static inline T FN(kept)(const T *x, int keep)
+{
+    BITS bits[sizeof(T) / sizeof(BITS)];
+    T value;
+    memcpy(bits, x, sizeof bits);
+    for (size_t k = 0; k < sizeof(T) / sizeof(BITS); k++) {
+        bits[k] &= (BITS)-(BITS)keep;
+    }
+    memcpy(&value, bits, sizeof value);
+    return value;
+}
+
 /* Lines [l0, l1) of the sum of two matrices with increasing indices, without zeros; `ends` gets where each line ends, counted
  * from the first of these. -1: the indices of a line do not increase, or are out of bounds. */
 static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends)
@@ -87,8 +101,7 @@ static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *
         while (i < i_end && j < j_end) {
             const INDEX c = i_x[i], d = i_y[j], least = c < d ? c : d;
             const int left = c <= d, right = d <= c;
-            T value = left ? x[i] : 0;
-            value += right ? y[j] : 0;
+            const T value = FN(kept)(x + i, left) + FN(kept)(y + j, right);
             bad |= least <= last;
             last = least;
             out[n] = value;
