@@ -65,6 +65,9 @@ CASES = [
          (lambda: T.reshape(x, (2, x.shape[0] // 2)), lambda: T.reshape(x, (x.shape[0],))), SHAPES),
     Case("local_reshape_dimshuffle", [x], lambda: T.reshape(x.dimshuffle("x", 0), (3,)), [X], "Reshape",
          lambda: T.reshape(m.T, (12,))),
+    Case("local_useless_dimshuffle_in_reshape", [m], lambda: T.reshape(m.dimshuffle("x", 0, "x", 1), (12,)), [M], "Reshape",
+         lambda: T.reshape(m.dimshuffle("x", 1, 0), (12,))),
+    Case("local_useless_dimshuffle_in_reshape", [row], lambda: T.reshape(row.dimshuffle(1, 0), (3,)), [X[None]], "Reshape"),
     Case("local_flatten_lift", [m], lambda: T.Flatten(1)(T.exp(m)), [M], "Flatten exp", lambda: T.Flatten(1)(m + k)),
     # Declarations.
     Case("local_useless_rebroadcast", [row], lambda: Rebroadcast((0, True))(row), [X[None]], "",

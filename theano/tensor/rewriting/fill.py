@@ -13,7 +13,7 @@ from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
-from theano.tensor.rewriting.terms import broadcast_like, exact_replacement, fill_chain, same_dtype
+from theano.tensor.rewriting.terms import as_scalar_constant, broadcast_like, exact_replacement, fill_chain, same_dtype
 
 fill = T.fill
 
@@ -131,7 +131,7 @@ def local_useless_alloc(node: Any) -> Any:
 @register_specialize
 @register_canonicalize
 @local_optimizer([T.Alloc])
-def local_alloc_of_alloc(node: Any) -> Any:
+def local_merge_alloc(node: Any) -> Any:
     """``alloc(alloc(x, s), t) -> alloc(x, t)`` where the dimensions that `s` made are those of `t` too."""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, T.Alloc):
@@ -144,6 +144,26 @@ def local_alloc_of_alloc(node: Any) -> Any:
         if not inner_out.broadcastable[k] and not same_dimension(dimension, outer[skip + k]):
             return False
     return exact_replacement(node, T.alloc(inner.inputs[0], *outer))
+
+
+@register_stabilize
+@register_canonicalize
+@local_optimizer([T.Alloc])
+def local_canonicalize_alloc(node: Any) -> Any:
+    """``alloc(x, 1, n, m) -> dimshuffle{x,0,1}(alloc(x, n, m))`` for dimensions of 1 that are added on the left"""
+    x, shape, out = node.inputs[0], node.inputs[1:], node.outputs[0]
+    added = 0
+    while added < len(shape) - x.type.ndim and as_scalar_constant(shape[added]) == 1:
+        added += 1
+    # An alloc of this one is merged first.
+    if not added or any(getattr(client, "op", None) == node.op for client, _ in getattr(out, "clients", ())):
+        return False
+    if out.type.broadcastable[added:] == x.type.broadcastable and all(x.type.broadcastable):
+        inner = x
+    else:
+        inner = node.op(x, *shape[added:])
+        copy_stack_trace(out, inner)
+    return exact_replacement(node, inner.dimshuffle(*["x"] * added, *range(inner.type.ndim)))
 
 
 def _alloc_value(i: Any, AllocOP: Any, DimShuffleOP: Any) -> Any:

@@ -8,7 +8,7 @@ from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
-from theano.tensor.elemwise import Elemwise
+from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
 from theano.tensor.rewriting.shape import same_dimension
@@ -96,6 +96,19 @@ def local_reshape_to_dimshuffle(node: Any) -> Any:
     inner = T.reshape(x, rest, ndim=len(rest)) if rest else T.reshape(x, T.constant([], dtype="int64"), ndim=0)
     copy_stack_trace(out, inner)
     return exact_replacement(node, inner.dimshuffle(*order))
+
+
+@register_canonicalize
+@local_optimizer([T.Reshape])
+def local_useless_dimshuffle_in_reshape(node: Any) -> Any:
+    """``reshape(dimshuffle(x), shape) -> reshape(x, shape)`` where only dimensions of length 1 move, come or go"""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, DimShuffle):
+        return False
+    kept = [o for o, one in zip(inner.op.new_order, node.inputs[0].type.broadcastable, strict=True) if not one]
+    if kept != sorted(kept):
+        return False
+    return exact_replacement(node, node.op(inner.inputs[0], node.inputs[1]))
 
 
 @register_canonicalize
