@@ -9,6 +9,7 @@ import pytest
 import theano
 from theano import config
 from theano.configparser import (
+    THEANO_FLAGS_DICT,
     AddConfigVar,
     BoolParam,
     EnumStr,
@@ -248,6 +249,15 @@ def test_own_flags():
     with pytest.raises(AttributeError):
         AddConfigVar("mine.depth.more", "Below a flag.", IntParam(3), root=root)
     del _config_var_list[-5:]
+
+
+def test_text_that_a_new_flag_has_taken_is_gone():
+    root = TheanoConfigParser()
+    THEANO_FLAGS_DICT["mine.width"] = "5"
+    AddConfigVar("mine.width", "How wide.", IntParam(3), root=root)
+    assert root.mine.width == 5
+    assert "mine.width" not in THEANO_FLAGS_DICT
+    del _config_var_list[-1]
 
 
 def test_parameters_work_as_they_used_to():

@@ -332,6 +332,7 @@ class TestOperators:
         np.testing.assert_allclose(theano.function([], h)(), wanted)
         assert isinstance(gradient.jacobian(w**2, [w]), list)
         assert isinstance(gradient.hessian((w**2).sum(), (w,)), tuple)
+        np.testing.assert_array_equal(theano.function([], gradient.hessian(w.sum(), w))(), np.zeros((len(V), len(V))))
 
     def test_jacobian_of_a_scalar_is_the_gradient(self):
         np.testing.assert_allclose(evaluate([x], gradient.jacobian((x**2).sum(), x), V), 2 * V)

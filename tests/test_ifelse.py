@@ -89,10 +89,22 @@ class TestLaziness:
 
 
 class TestTypes:
-    def test_numbers_and_dtypes_are_converted(self):
+    def test_numbers_are_converted(self):
         c, x = T.iscalar("c"), T.dscalar("x")
-        assert ifelse(c, x, 1).type == x.type
-        assert ifelse(c, T.fvector(), T.dvector()).dtype == "float64"
+        assert ifelse(c, x, 1).type == ifelse(c, 1, x).type == x.type
+
+    def test_different_dtypes_are_refused(self):
+        c, y = T.iscalar("c"), theano.sparse.csc_matrix("y")
+        for then, orelse in [
+            (T.fvector(), T.dvector()), (T.iscalar(), 0.5), (y, T.matrix()), (T.matrix(), y), (y, theano.sparse.csr_matrix())
+        ]:
+            with pytest.raises(TypeError, match="identical types|sparse|convert"):
+                ifelse(c, then, orelse)
+
+    def test_gradient_of_whole_numbers(self):
+        w = T.dscalar()
+        g = T.grad(ifelse(w > 0, T.cast(w, "int32"), T.cast(2 * w, "int32")), w)
+        assert theano.function([w], g)(3.0) == 0
 
     def test_broadcastable_in_one_branch_only(self):
         c = T.iscalar("c")

@@ -42,8 +42,9 @@ def cmp(x: Any, y: Any) -> int:
 
 
 def exc_message(e: BaseException) -> Any:
-    """Return the message of an exception: its only argument, or all its arguments."""
-    return e.args[0] if len(e.args) == 1 else e.args
+    """Return the message of an exception: its first argument, or that of an exception which is the first argument."""
+    msg = e.args[0]
+    return exc_message(msg) if isinstance(msg, Exception) else msg
 
 
 def get_unbound_function(unbound: Any) -> Any:

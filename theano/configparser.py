@@ -624,6 +624,8 @@ def AddConfigVar(name: str, doc: str, configparam: ConfigParam, root: TheanoConf
         text, _ = _fetch(configparam.fullname)
         if text is not _UNSET or not callable(configparam.default):
             owner.__dict__[key] = configparam._settle()
+        # What remains there belongs to no flag.
+        THEANO_FLAGS_DICT.pop(configparam.fullname, None)
         owner._params[key] = configparam
         _config_var_list.append(configparam)
 

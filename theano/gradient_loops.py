@@ -107,7 +107,8 @@ def hessian(
     for x in _as_list(wrt):
         assert isinstance(x, Variable) and x.ndim == 1, "tensor.hessian expects a (list of) 1 dimensional variable as `wrt`"
         first = grad(cost, x, **kwargs)
-        result.extend(_grads_of_elements(first, [x], "hessian", **kwargs))
+        # Where the cost depends on a vector, its gradient need not: that of a sum is constant.
+        result.extend(_grads_of_elements(first, [x], "hessian", **{**kwargs, "disconnected_inputs": "ignore"}))
     return format_as(isinstance(wrt, list), isinstance(wrt, tuple), result)
 
 

@@ -13,6 +13,7 @@ from theano.configdefaults import config
 from theano.gof import Apply, PureOp, Variable
 from theano.gof.null_type import NullType
 from theano.gradient_types import DisconnectedType
+from theano.scalar import upcast
 
 
 class IfElse(PureOp):
@@ -128,6 +129,11 @@ class IfElse(PureOp):
                 result[i] = result[n + i] = g.type()
             else:
                 given.append(i)
+        for i in [i for i in given if getattr(inputs[1 + i].type, "dtype", None) in tensor.discrete_dtypes]:
+            # Whole numbers do not change by a little.
+            given.remove(i)
+            for k in (i, n + i):
+                result[k] = tensor.zeros_like(inputs[1 + k], dtype=config.floatX)
         if given:
             grads = [output_gradients[i] for i in given]
             for branch, suffix in ((0, "_grad_t"), (1, "_grad_f")):
@@ -244,8 +250,6 @@ def _same_type(then: Variable, orelse: Variable) -> tuple[Variable, Variable]:
     if hasattr(then_type, "broadcastable") and hasattr(orelse_type, "broadcastable"):
         if then_type.ndim == orelse_type.ndim:
             if then_type.dtype != orelse_type.dtype:
-                from theano.scalar import upcast
-
                 dtype = upcast(then_type.dtype, orelse_type.dtype)
                 then, orelse = tensor.cast(then, dtype), tensor.cast(orelse, dtype)
             if then.type.broadcastable != orelse.type.broadcastable:
@@ -266,7 +270,8 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     condition : scalar Variable
         Not zero selects `then_branch`.
     then_branch, else_branch : Variable, or list of Variable
-        Lists must be of the same length; each pair must be of one type, up to conversion.
+        Lists must be of the same length; each pair must be of one type. A number next to a tensor takes its dtype if that
+        holds it; what is broadcastable on one side only is not in the result.
     name : str, optional
         Name of the Op, for printed graphs.
 
@@ -278,7 +283,7 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     Raises
     ------
     TypeError
-        When a pair of variables cannot be brought to one type.
+        When the variables of a pair are of different types.
     ValueError
         When the lists differ in length.
 
@@ -312,9 +317,9 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     pairs = []
     for then, orelse in zip(then_list, else_list):
         if not isinstance(then, Variable):
-            then = tensor.as_tensor_variable(then)
+            then = _number_like(then, orelse)
         if not isinstance(orelse, Variable):
-            orelse = tensor.as_tensor_variable(orelse)
+            orelse = _number_like(orelse, then)
         if then.type != orelse.type:
             then, orelse = _matched(then, orelse)
         pairs.append((then, orelse))
@@ -325,18 +330,25 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     return return_type(result)
 
 
+def _number_like(value: Any, other: Any) -> Variable:
+    """A number or an array as a tensor, of the dtype of the tensor on the other side where that holds it."""
+    new = tensor.as_tensor_variable(value)
+    dtype = getattr(getattr(other, "type", None), "dtype", None)
+    if hasattr(other, "broadcastable") and dtype != new.type.dtype and upcast(dtype, new.type.dtype) == dtype:
+        return tensor.cast(new, dtype)
+    return new
+
+
 def _matched(then: Variable, orelse: Variable) -> tuple[Variable, Variable]:
     """Bring the variables of two branches to one type, or complain."""
-    for mine, other in ((then, orelse), (orelse, then)):
-        filter_variable = getattr(other.type, "filter_variable", None)
-        if filter_variable is None or type(mine.type) is type(other.type):
-            continue
-        try:
-            converted = filter_variable(mine)
-        except (TypeError, NotImplementedError):
-            continue
-        return (converted, orelse) if mine is then else (then, converted)
-    new_then, new_orelse = _same_type(then, orelse)
+    tensors = [isinstance(v.type, tensor.TensorType) for v in (then, orelse)]
+    new_then, new_orelse = then, orelse
+    if tensors == [True, False]:
+        new_orelse = then.type.filter_variable(orelse)
+    elif tensors == [False, True]:
+        new_then = orelse.type.filter_variable(then)
+    elif all(tensors) and then.type.dtype == orelse.type.dtype:
+        new_then, new_orelse = _same_type(then, orelse)
     if new_then.type != new_orelse.type:
         raise TypeError(
             f"The two branches should have identical types, but they are {then.type} and {orelse.type} respectively. "

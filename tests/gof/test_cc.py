@@ -302,7 +302,7 @@ def test_dual_linker_compares_both_ways():
     with pytest.raises(Exception, match="differ"):
         f(np.ones(2))
     seen = []
-    gof.DualLinker(checker=lambda a, b: seen.append((a[0], b[0]))).accept(
+    gof.DualLinker(checker=lambda a, b: seen.append((a[0][0], b[0][0]))).accept(
         FunctionGraph([x], [Bad(COPY)(x)])
     ).make_function()(np.ones(1))
     assert seen == [(2.0, 1.0)]

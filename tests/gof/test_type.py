@@ -93,6 +93,8 @@ def test_enum_constants_and_aliases():
         enum.nothing  # noqa: B018
     for new in (copy.deepcopy(enum), pickle.loads(pickle.dumps(enum))):
         assert new == enum and hash(new) == hash(enum) and new.A == 1
+    with pytest.raises(TypeError, match="name of a constant"):
+        EnumType(A=("B", 1), B=2)
     assert "A" in enum and len(enum) == 3 and dict(enum.items())["B"] == 2.5
 
 

@@ -41,7 +41,7 @@ T.transpose(m, (0,))                  | ValueError | drop
 T.shape_padaxis(m, 4)                 | IndexError | axis 4
 T.addbroadcast(m, 2)                  | ValueError | dimension 2
 T.unbroadcast(m, 2)                   | ValueError | dimension 2
-T.patternbroadcast(m, (True,))        | ValueError | 1 flags
+T.patternbroadcast(m, (True, 0, True))| ValueError | 3 flags
 T.roll(m, 1, axis=2)                  | ValueError | axis 2
 T.repeat(m, 2, axis=2)                | ValueError | axis 2
 T.join(2, m, m)                       | IndexError | axis 2

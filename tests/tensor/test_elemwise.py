@@ -241,6 +241,48 @@ def test_truth_values_of_a_users_c_code_are_0_or_1():
         assert [np.asarray(v).tolist() for v in (values[1], values[2], values[4])] == [3, [5, 0, 5, 5], 5]
 
 
+class Times(scal.UnaryScalarOp):
+    """A product by a number, which its C code calls a function of its own for."""
+
+    def __init__(self, n):
+        self.n = n
+        super().__init__(scal.upgrade_to_float, name=f"times_{n}")
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.n == other.n
+
+    def __hash__(self):
+        return hash((type(self), self.n))
+
+    def impl(self, x):
+        return x * self.n
+
+    def c_support_code_apply(self, node, name):
+        return f"static float {name}_times(float x) {{ return x * {self.n}; }}"
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {name}_times({inputs[0]});"
+
+
+def test_functions_that_the_c_code_of_one_node_calls():
+    x = T.fvector()
+    twice, thrice = Elemwise(Times(2)), Elemwise(Times(3))
+    f = theano.function([x], [thrice(twice(x)), twice(x) + 1, thrice(x).sum()])
+    for result, expected in zip(f([1, 2]), ([6, 12], [3, 5], 9), strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_a_composite_takes_other_types():
+    x, y = scal.float32(), T.dmatrix()
+    below, above = Elemwise(scal.Composite([x], [x - 1, x + 1]))(y)
+    assert (below.dtype, above.dtype) == ("float64", "float64")
+    value = np.full((2, 2), 1e-9)
+    f = theano.function([y], above, mode=theano.compile.get_default_mode().including("local_useless_composite"))
+    np.testing.assert_array_equal(f(value), value + 1)
+    (node,) = f.maker.fgraph.toposort()
+    assert len(node.outputs) == 1
+
+
 def test_results_never_share_memory_with_inputs():
     x = T.dvector("x")
     value = np.arange(3.0)

@@ -261,3 +261,13 @@ def test_rows_of_a_matrix_of_indices_take_what_broadcasts_at_run_time(change, sh
     np.testing.assert_array_equal(function(table, indices, value), expected)
     with pytest.raises(ValueError, match="broadcast"):
         function(table, indices, numbered((3, 2, 3)))
+
+
+def test_one_number_written_to_a_slice_of_unknown_length():
+    x, s, n = T.dvector(), T.dscalar(), T.lscalar()
+    f = theano.function([x, s, n], T.inc_subtensor(x[:n], T.alloc(s, n)))
+    assert not any(isinstance(node.op, T.Alloc) for node in f.maker.fgraph.toposort())
+    np.testing.assert_array_equal(f(np.zeros(3), 2.0, 2), [2, 2, 0])
+    np.testing.assert_array_equal(f(np.zeros(3), 2.0, 1), [2, 0, 0])
+    with pytest.raises((AssertionError, ValueError)):
+        f(np.zeros(3), 2.0, 4)

@@ -60,7 +60,7 @@ def test_tensordot_agrees_with_numpy(data):
     assert_like_numpy(lambda x, y: T.tensordot(x, y, axes), lambda x, y: np.tensordot(x, y, axes), a, b)
 
 
-@pytest.mark.parametrize("axes", [0, 1, 2, (1, 0), ((1, 2), (0, 1))])
+@pytest.mark.parametrize("axes", [0, 1, 2, (1, 0), (1, (0,)), ([2], 1), ((1, 2), (0, 1))])
 def test_tensordot_by_numbers_of_axes(axes):
     assert_like_numpy(lambda x, y: T.tensordot(x, y, axes), lambda x, y: np.tensordot(x, y, axes), rand(2, 3, 3), rand(3, 3, 2))
     theano.gradient.verify_grad(

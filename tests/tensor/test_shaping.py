@@ -71,6 +71,12 @@ def test_orders_of_dimensions_agree_with_numpy(value, data):
     assert_like_numpy(lambda x: T.moveaxis(x, a, b), lambda x: np.moveaxis(x, a, b), value)
 
 
+def test_a_missing_axis_is_the_error_of_numpy():
+    for error in (IndexError, ValueError):
+        with pytest.raises(error, match="out of bounds"):
+            T.swapaxes(T.dmatrix(), 0, 2)
+
+
 def test_padding_inserts_broadcastable_dimensions():
     x = T.dmatrix()
     assert T.shape_padleft(x, 2).broadcastable == (True, True, False, False)
@@ -91,6 +97,8 @@ def test_broadcast_patterns_are_checked_when_called():
     assert T.unbroadcast(x, 0) is x and T.unbroadcast(T.addbroadcast(x, 1), 1) is x
     assert T.addbroadcast(T.addbroadcast(x, 0), 1).owner.inputs[0] is x
     assert T.patternbroadcast(T.drow(), (False, True)).broadcastable == (False, True)
+    assert T.patternbroadcast(x, ()) is x
+    assert T.patternbroadcast(x, (True,)).broadcastable == (True, False)
     with pytest.raises(ValueError):
         T.addbroadcast(x, 2)
     with pytest.raises(ValueError):

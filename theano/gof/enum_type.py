@@ -59,6 +59,9 @@ class EnumType(Type):
             if not isinstance(value, (int, float)):
                 raise TypeError(f"{type(self).__name__}: constant {name!r} must be a number, not {value!r}")
             values[name] = value
+        for alias, name in self._aliases.items():
+            if alias in values:
+                raise TypeError(f"{type(self).__name__}: the alias {alias!r} of {name} is the name of a constant")
         self._values: dict[str, Any] = values
         self.aliases = self._aliases
 

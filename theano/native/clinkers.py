@@ -46,9 +46,9 @@ class OpWiseCLinker(NativeLinker):
 
 
 def _check_equal(x: Any, y: Any) -> None:
-    # What DualLinker does by default with the two values of an output.
-    if not np.array_equal(x, y):
-        raise Exception("The results of C code and of perform differ.", {"performlinker": x, "clinker": y})
+    # What DualLinker does by default with the storage of an output.
+    if not np.array_equal(x[0], y[0]):
+        raise Exception("The results of C code and of perform differ.", {"performlinker": x[0], "clinker": y[0]})
 
 
 class DualLinker(WrapLinker):
@@ -57,7 +57,8 @@ class DualLinker(WrapLinker):
     Parameters
     ----------
     checker : callable
-        Called as ``checker(x, y)`` with the two values of each output of each node; raises an exception if they differ.
+        Called as ``checker(x, y)`` with the storage of each output of each node, lists of one value: of `perform` and of C
+        code. Raises an exception if they differ.
     schedule : callable, optional
         Returns the nodes of a FunctionGraph in the order in which they are run.
     """
@@ -84,4 +85,4 @@ class DualLinker(WrapLinker):
         by_perform()
         by_c()
         for x, y in zip(by_perform.outputs, by_c.outputs, strict=True):
-            self.checker(x[0], y[0])
+            self.checker(x, y)

@@ -170,6 +170,11 @@ class Elemwise(Op):
                     f"Wrong number of inputs for {self}.make_node (got {len(variables)}({variables}),"
                     f" expected {self.scalar_op.nin})"
                 )
+            if isinstance(self.scalar_op, scal.Composite):
+                # Its expressions are those of given types.
+                scalar_op = self.scalar_op.with_types([scal.get_scalar_type(v.type.dtype) for v in variables])
+                if scalar_op is not self.scalar_op:
+                    return type(self)(scalar_op, dict(self.inplace_pattern), openmp=self.openmp).make_node(*variables)
             pads: list[typing.Any] = []
 
             def pad(pattern: typing.Any, order: typing.Any, inplace: bool = True) -> typing.Any:

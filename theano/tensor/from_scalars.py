@@ -41,7 +41,7 @@ class MakeVector(Op):
                 elif scal.upcast(self.dtype, x.type.dtype) == self.dtype:
                     x = ops.cast(x, self.dtype)
                 else:
-                    raise TypeError(
+                    raise AssertionError(
                         f"MakeVector of dtype {self.dtype} cannot hold an input of dtype {x.type.dtype} without loss"
                     )
             cast_inputs.append(x)

@@ -227,7 +227,7 @@ def _tensordot(a: Any, b: Any, axes: Any, batched: bool):
         raise TypeError("a batched product needs operands of at least one dimension")
     if isinstance(axes, Variable):
         axes = axes.data if hasattr(axes, "data") else get_scalar_constant_value(axes)
-    if np.ndim(axes) == 0 and not isinstance(axes, (list, tuple)):
+    if not isinstance(axes, (list, tuple)) and np.ndim(axes) == 0:
         count = int(axes)
         if count != axes or count < 0:
             raise ValueError(f"axes should be a natural number or a pair of axis lists, got {axes}")

@@ -363,11 +363,12 @@ def unbroadcast(x: Any, *axes: Any):
 def patternbroadcast(x: Any, broadcastable: Iterable[bool]):
     """Return `x` with the given broadcast pattern, one flag for each of the first dimensions.
 
-    At run time the dimensions declared broadcastable have to have length 1, else a ValueError is raised.
+    At run time the dimensions declared broadcastable have to have length 1, else a ValueError is raised. Dimensions
+    behind those of the pattern keep their flags.
     """
     x = as_tensor_variable(x)
     flags = [bool(b) for b in broadcastable]
-    if len(flags) != x.ndim:
+    if len(flags) > x.ndim:
         raise ValueError(f"a pattern of {len(flags)} flags for a tensor of {x.ndim} dimensions")
     return _pattern_changed(x, dict(enumerate(flags)))
 
@@ -430,12 +431,19 @@ def transpose(x: Any, axes: Sequence[int] | None = None):
 
 def _axis_within(axis: Any, ndim: int) -> int:
     if not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis} is out of bounds for a tensor of {ndim} dimensions")
+        # As NumPy's: both an IndexError and a ValueError.
+        raise np.exceptions.AxisError(f"axis {axis} is out of bounds for a tensor of {ndim} dimensions")
     return int(axis) % ndim
 
 
 def swapaxes(y: Any, axis1: int, axis2: int):
-    """Return `y` with two dimensions exchanged."""
+    """Return `y` with two dimensions exchanged.
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        If a dimension is out of bounds: an IndexError and a ValueError.
+    """
     y = as_tensor_variable(y)
     order = list(range(y.ndim))
     axis1, axis2 = _axis_within(axis1, y.ndim), _axis_within(axis2, y.ndim)

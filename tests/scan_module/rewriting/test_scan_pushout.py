@@ -123,6 +123,29 @@ class TestMaps:
         f = compile_checked([b, h0], out, [numbers(3), numbers(5)])
         assert not any(isinstance(node.op, Assert) for node in f.maker.fgraph.toposort())
 
+    def test_an_output_that_is_the_same_at_all_steps(self):
+        n = T.iscalar("n")
+        step = lambda a, w, u: [T.dot(w, w + u), a + 1, T.constant(2.0)]  # noqa: E731
+        (same, h, fixed), _ = theano.scan(step, outputs_info=[None, h0, None], non_sequences=[w, u], n_steps=n)
+        given = [numbers(3, 3), numbers(3, 3), numbers(2)]
+        f = compile_checked([w, u, h0, n], [same, fixed], [*given, 4], [*given, 1])
+        assert not loops(f)
+        f = compile_checked([w, u, h0, n], [same, h, fixed], [*given, 4])
+        assert len(loops(f)) == 1 and not any(node.op.n_nit_sot for node in loops(f))
+
+    def test_loops_with_one_condition_become_one(self):
+        limit = T.dscalar("limit")
+
+        def loop(function, bound=limit):
+            return theano.scan(lambda a, c: (function(a), theano.scan_module.until(a * a > c)), b, non_sequences=bound)[0]
+
+        one, two, three = loop(T.exp), loop(T.sin), loop(T.cos, bound=limit + 1)
+        given = [np.array([0.0, 1.0, -2.0, 3.0, 0.5]), 3.0]
+        f = compile_checked([b, limit], [one, two], given, [given[0], 100.0], excluding=["scanOp_pushout_seqs_ops"])
+        assert len(loops(f)) == 1
+        f = compile_checked([b, limit], [one, three], given, excluding=["scanOp_pushout_seqs_ops"])
+        assert len(loops(f)) == 2
+
     def test_while_loop_stays(self):
         out, _ = theano.scan(lambda a: (a * 2, theano.scan_module.until(a > 1)), b)
         f = compile_checked([b], out, [np.array([0.0, 1.0, 2.0, 0.0])], [np.zeros(3)])

@@ -99,6 +99,7 @@ CASES = [
          (lambda: T.lt(n, k), lambda: T.eq(n, n), lambda: T.maximum(length(), 1)), FOLDED),
     Case("local_useless_elemwise_comparison", [m], lambda: T.maximum(length(), 0), [M], "Shape_i", companions=FOLDED),
     Case("local_useless_elemwise_comparison", [m], lambda: T.ge(length(), 0), [M], "", companions=FOLDED),
+    Case("local_useless_elemwise_comparison", [m], lambda: T.neq(-1, length()), [M], "", lambda: T.neq(length(), 0), FOLDED),
     Case("local_max_to_min", [m], lambda: -T.CAReduce(theano.scalar.maximum)(-m), [M], "CAReduce",
          (lambda: -T.CAReduce(theano.scalar.maximum)(m), lambda: -T.CAReduce(theano.scalar.maximum)(-n)),
          no_gradient="what maxima become last has none"),

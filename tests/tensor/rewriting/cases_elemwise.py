@@ -42,6 +42,11 @@ def of_two_dtypes(c):
     return T.switch(c, u8, n) + T.switch(c, u8, -n)
 
 
+def two_results(v):
+    a = theano.scalar.float64()
+    return T.Elemwise(theano.scalar.Composite([a], [theano.scalar.exp(a), a * a]))(v)
+
+
 def copying(v, *order):
     return T.DimShuffle(v.broadcastable, order, inplace=False)(v)
 
@@ -126,6 +131,7 @@ CASES = [
          lambda: T.alloc(row, 2, row.shape[1]), ["local_shape_to_shape_i", "local_subtensor_make_vector"]),
     Case("local_merge_alloc", [s, length], lambda: T.alloc(T.alloc(s, 1, length), 4, length), [2.0, 3], "Alloc",
          (lambda: T.alloc(T.sqr(T.alloc(s, 1, length)), 4, length), lambda: T.alloc(T.alloc(s, length), 4, 3)), ["merge"]),
+    Case("local_useless_composite", [x], lambda: two_results(x)[0], [X], "Composite{exp(i0)}", lambda: T.add(*two_results(x))),
     Case("local_canonicalize_alloc", [s], lambda: T.alloc(s, 1, 3), [2.0], "Alloc DimShuffle",
          (lambda: T.alloc(s, 3, 1), lambda: T.alloc(x, 1))),
     Case("local_canonicalize_alloc", [s], lambda: T.alloc(s, 1, 1), [2.0], "DimShuffle"),

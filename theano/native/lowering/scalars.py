@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -139,16 +140,11 @@ class StatementWriter:
 
     def _write(self, op: Any, node: Apply, inputs: Sequence[str]) -> list[str]:
         outputs = [self.fresh() for _ in node.outputs]
+        name = self._support_of(op, node)
         try:
-            code = op.c_code(node, "tk", list(inputs), outputs, {"fail": "return;"})
+            code = op.c_code(node, name, list(inputs), outputs, {"fail": "return;"})
         except (MethodNotDefined, NotImplementedError):
             raise CannotLower(f"{op} has no C code") from None
-        try:
-            support = op.c_support_code()
-        except (MethodNotDefined, NotImplementedError, TypeError):
-            support = ""
-        if support and support not in self.support:
-            self.support.append(support)
         if isinstance(op, scalar.Mul | scalar.Sqr) and node.outputs[0].type.dtype.startswith("complex") and inputs:
             code = f"{outputs[0]} = {_complex_product(op, node, inputs)};"
         if not getattr(op.c_code, "__module__", "").startswith("theano."):
@@ -159,6 +155,28 @@ class StatementWriter:
             self.statements.append(ir.Stmt(name, variable.type.dtype, ""))
         self.statements.append(ir.Stmt(outputs[-1], node.outputs[-1].type.dtype, code))
         return outputs
+
+
+    def _support_of(self, op: Any, node: Apply) -> str:
+        """Keep the C functions that the code of a node calls; returns the name by which the node is known to them."""
+        name = "tk"
+        own = _text(lambda: op.c_support_code_apply(node, name))
+        if own:
+            # Equal functions have one name in all kernels, others another one.
+            name = f"tk{hashlib.sha256(own.encode()).hexdigest()[:16]}"
+            own = op.c_support_code_apply(node, name)
+        for text in (_text(op.c_support_code), own):
+            if text and text not in self.support:
+                self.support.append(text)
+        return name
+
+
+def _text(method: Callable[[], Any]) -> str:
+    """What a method that an op need not have returns."""
+    try:
+        return method() or ""
+    except (MethodNotDefined, NotImplementedError, TypeError):
+        return ""
 
 
 def _complex_product(op: Any, node: Apply, inputs: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano.gof.graph import Apply, Constant, clone
+from theano.gof.graph import Apply, Constant, clone, io_toposort
 from theano.gof.opt import Optimizer
 from theano.scan_module.rewriting.loop import Loop
 from theano.scan_module.scan_op import Scan
@@ -14,8 +14,14 @@ from theano.scan_module.scan_op import Scan
 class ScanMerge(Optimizer):
     """``scan(f, n_steps=n), scan(g, n_steps=n) -> scan(lambda ...: [f(...), g(...)], n_steps=n)``
 
-    For loops with the same number of steps and the same options, none of which depends on another; while loops stay.
+    For loops with the same number of steps and the same options, none of which depends on another. Loops with a condition
+    need the same one, computed from the same sequences and arguments.
     """
+
+    def belongs_to_set(self, node: Apply, set_nodes: Sequence[Apply]) -> bool:
+        """Return whether the loop `node` can be one with loops that can be one."""
+        key = _key(node)
+        return key is not None and all(_key(other) == key and _apart(node, other) for other in set_nodes)
 
     def apply(self, fgraph: Any) -> None:
         """Merge group by group, until there is no group left."""
@@ -61,12 +67,45 @@ def _independent(fgraph: Any) -> list[list[Apply]]:
 def _key(node: Apply) -> Any:
     """Equal for loops that can be one; None for a loop that has to stay."""
     op: Any = node.op
-    if op.as_while or op.destroy_map:
+    condition = None
+    if op.destroy_map:
         return None
+    if op.as_while:
+        condition = _condition_key(node)
+        if condition is None:
+            return None
     n_steps = node.inputs[0]
     mode = op.mode if isinstance(op.mode, str) else id(op.mode)
     length = ("constant", int(n_steps.data)) if isinstance(n_steps, Constant) else n_steps
-    return length, op.truncate_gradient, mode, bool(op.profile), op.allow_gc
+    return length, condition, op.truncate_gradient, mode, bool(op.profile), op.allow_gc
+
+
+def _condition_key(node: Apply) -> Any:
+    """Equal for loops that stop at the same step; None where that depends on a state."""
+    loop = Loop(node)
+    key_of: dict[Any, Any] = {seq.inner: ("sequence", seq.outer) for seq in loop.seqs}
+    key_of |= {arg.inner: ("argument", arg.outer) for arg in loop.args}
+    number: dict[Any, int] = {}
+    nodes = io_toposort(loop.inner_inputs, [loop.condition])
+    for inner in nodes:
+        keys = []
+        for v in inner.inputs:
+            if isinstance(v, Constant):
+                keys.append(v.signature() if hasattr(v.type, "dtype") else v)
+            elif v in key_of:
+                keys.append(key_of[v])
+            else:
+                return None
+        # Each different computation has a number, so that keys stay small.
+        place = number.setdefault((inner.op, *keys), len(number))
+        key_of.update((out, ("result", place, k)) for k, out in enumerate(inner.outputs))
+    known = key_of.get(loop.condition)
+    return None if known is None else (known, tuple(number))
+
+
+def _apart(a: Apply, b: Apply) -> bool:
+    """Whether neither of two nodes needs a result of the other."""
+    return a not in io_toposort([], b.inputs) and b not in io_toposort([], a.inputs)
 
 
 def merged(nodes: Sequence[Apply]) -> list[tuple[Any, Any]]:

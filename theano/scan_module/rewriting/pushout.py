@@ -51,7 +51,7 @@ class PushOutNonSeqScan(ScanOptimizer):
     """``scan(lambda x, w: x * exp(w), x, w) -> scan(lambda x, e: x * e, x, exp(w))``
 
     Computation that depends on non-sequences only is done once, before the loop; so are the shapes of sequences and
-    states.
+    states. An output that is the same at all steps needs no loop.
     """
 
     def rewrite(self, loop: Loop) -> Any:
@@ -71,16 +71,29 @@ class PushOutNonSeqScan(ScanOptimizer):
                 moved.add(node)
             elif all(map(stacked.is_constant, node.inputs)) and stacked.apply(node):
                 moved.add(node)
-        if not moved:
+        repeated = [
+            out
+            for out in loop.nit_sots
+            if loop.condition is None and out.length is loop.n_steps and hasattr(out.inner.type, "broadcastable")
+            and stacked.is_constant(out.inner)
+        ]
+        if not moved and not repeated:
             return False
+        loop.nit_sots = [out for out in loop.nit_sots if out not in repeated]
         kept = [v for node in nodes if node not in moved for v in node.inputs]
         frontier = [v for v in dict.fromkeys([*kept, *loop.inner_outputs]) if v in stacked.same and v.owner in moved]
-        if not frontier:
+        if not frontier and not repeated:
             return False
+        pairs = []
+        for out in repeated:
+            value = stacked.constant(out.inner)
+            rows = T.alloc(value, loop.n_steps, *(value.shape[i] for i in range(value.type.ndim)))
+            pairs.append((out.old, T.patternbroadcast(rows, out.old.type.broadcastable)))
         loop.substitute({v: loop.add_arg(stacked.same[v]) for v in frontier})
         loop.forget_unused()
-        loop.build()
-        return dict(loop.replacements())
+        if loop.results:
+            loop.build()
+        return dict(pairs + loop.replacements())
 
 
 def accumulate(loop: Loop, nodes: list[Apply], stacked: Stacked, all_values: bool) -> list[tuple[Any, Any]]:

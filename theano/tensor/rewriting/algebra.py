@@ -500,10 +500,10 @@ def local_clip_clip(node: Any) -> Any:
 
 @register_canonicalize
 @register_specialize
-@local_optimizer([T.lt, T.gt, T.le, T.ge, T.maximum, T.minimum])
+@local_optimizer([T.lt, T.gt, T.le, T.ge, T.eq, T.neq, T.maximum, T.minimum])
 def local_useless_elemwise_comparison(node: Any) -> Any:
     """Comparisons whose result is known: ``x < x -> 0``, ``x <= x -> 1``, ``x.shape[0] >= 0 -> 1``, ``x.shape[0] < 0 -> 0``,
-    ``maximum(x.shape[0], 0) -> x.shape[0]``, ``minimum(x.shape[0], 0) -> 0``
+    ``maximum(x.shape[0], 0) -> x.shape[0]``, ``minimum(x.shape[0], 0) -> 0``, ``eq(x.shape[0], -1) -> 0``
 
     As in the original, all that is in an array counts as equal to itself: ``x <= x`` is true of NaN.
     """
@@ -516,6 +516,10 @@ def local_useless_elemwise_comparison(node: Any) -> Any:
             return _filled(node, 1)
         return False
     va, vb = as_scalar_constant(a), as_scalar_constant(b)
+    if op in (T.eq, T.neq):
+        if (vb is not None and vb < 0 and _is_length(a)) or (va is not None and va < 0 and _is_length(b)):
+            return _filled(node, int(op == T.neq))
+        return False
     if vb is not None and vb == 0 and _is_length(a):
         if op == T.lt:
             return _filled(node, 0)

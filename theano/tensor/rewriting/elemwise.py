@@ -40,6 +40,23 @@ def is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
     return [o for _, o in placed] == kept and all(k == o for k, o in placed)
 
 
+@register_canonicalize
+@register_specialize
+@local_optimizer([Elemwise])
+def local_useless_composite(node: Any) -> Any:
+    """``Composite{f, g}(x).0 -> Composite{f}(x)`` where nothing takes the other result"""
+    scalar_op = node.op.scalar_op
+    if len(node.outputs) == 1 or not isinstance(scalar_op, scal.Composite) or node.op.inplace_pattern:
+        return False
+    used = [k for k, out in enumerate(node.outputs) if out.clients]
+    if len(used) == len(node.outputs):
+        return False
+    smaller = scal.Composite(scalar_op.inputs, [scalar_op.outputs[k] for k in used])
+    new = type(node.op)(smaller, openmp=node.op.openmp)(*node.inputs, return_list=True)
+    copy_stack_trace(node.outputs, new)
+    return dict(zip([node.outputs[k] for k in used], new, strict=True))
+
+
 def used_once(x: Any) -> bool:
     """Whether nothing or one thing uses a variable of a graph."""
     return len(getattr(x, "clients", (None, None))) <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections import Counter
 from dataclasses import dataclass
@@ -216,8 +217,12 @@ def _make_inplace(op: Any, node: Any, pattern: dict[int, int]) -> Any:
     scalar_op = op.scalar_op
     if hasattr(scalar_op, "make_new_inplace"):
         new_scalar = scalar_op.make_new_inplace(preference)
-    else:
+    elif type(scalar_op).__init__ is scal.ScalarOp.__init__:
         new_scalar = type(scalar_op)(preference)
+    else:
+        # What a class of a user takes is not known.
+        new_scalar = copy.copy(scalar_op)
+        new_scalar.output_types_preference = preference
     return type(op)(new_scalar, pattern)
 
 

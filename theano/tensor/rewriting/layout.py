@@ -12,8 +12,10 @@ from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
 from theano.tensor.rewriting.shape import same_dimension
+from theano.tensor.rewriting.subtensor import indices_of
 from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement
-from theano.tensor.shapes import Rebroadcast, Shape
+from theano.tensor.shapes import Rebroadcast, Shape, Shape_i
+from theano.tensor.subtensor import Subtensor
 
 
 @register_specialize
@@ -59,19 +61,32 @@ def local_useless_reshape(node: Any) -> Any:
         if owner is not None and isinstance(owner.op, Shape) and owner.inputs[0] is x:
             return [x]
         return False
-    if feature is None:
-        return False
-    dims = feature.shape(x)
+    dims = [None] * x.type.ndim if feature is None else feature.shape(x)
     unknown = 0
-    for entry, dim, one in zip(entries, dims, x.type.broadcastable, strict=True):
+    for axis, (entry, dim, one) in enumerate(zip(entries, dims, x.type.broadcastable, strict=True)):
+        if not isinstance(entry, int) and is_dimension_of(entry, x, axis):
+            continue
         if isinstance(entry, int):
             if entry == -1:
                 unknown += 1
             elif not (one and entry == 1) and not (isinstance(dim, Constant) and int(dim.data) == entry):
                 return False
-        elif not same_dimension(entry, dim):
+        elif dim is None or not same_dimension(entry, dim):
             return False
     return [x] if unknown <= 1 else False
+
+
+def is_dimension_of(v: Any, x: Any, axis: int) -> bool:
+    """Whether a 0-d variable is written as ``x.shape[axis]``."""
+    node = v.owner
+    if node is None:
+        return False
+    if isinstance(node.op, Shape_i):
+        return node.op.i == axis and node.inputs[0] is x
+    if not isinstance(node.op, Subtensor):
+        return False
+    shape = node.inputs[0].owner
+    return shape is not None and isinstance(shape.op, Shape) and shape.inputs[0] is x and indices_of(node) == [axis]
 
 
 @register_canonicalize

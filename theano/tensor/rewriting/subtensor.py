@@ -20,6 +20,7 @@ from theano.tensor.rewriting.registry import register_canonicalize, register_spe
 from theano.tensor.rewriting.shape import same_dimension
 from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, same_dtype
 from theano.tensor.subtensor import (
+    AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
     AdvancedSubtensor1,
     IncSubtensor,
@@ -139,9 +140,9 @@ def local_useless_subtensor(node: Any) -> Any:
 @register_canonicalize("fast_compile")
 @register_useless("fast_compile")
 @register_specialize
-@local_optimizer([Subtensor])
+@local_optimizer([Subtensor, AdvancedSubtensor1])
 def local_subtensor_make_vector(node: Any) -> Any:
-    """``MakeVector(a, b, c)[1] -> b`` and ``MakeVector(a, b, c)[:2] -> MakeVector(a, b)``"""
+    """``MakeVector(a, b, c)[1] -> b``, ``MakeVector(a, b, c)[:2] -> MakeVector(a, b)``, and ``[[0, 2]] -> MakeVector(a, c)``"""
     x = node.inputs[0]
     inner = x.owner
     if inner is not None and isinstance(inner.op, T.Rebroadcast):
@@ -149,11 +150,16 @@ def local_subtensor_make_vector(node: Any) -> Any:
         inner = inner.inputs[0].owner
     if inner is None or not isinstance(inner.op, T.MakeVector):
         return False
+    parts = inner.inputs
+    if isinstance(node.op, AdvancedSubtensor1):
+        index = node.inputs[1]
+        if not isinstance(index, Constant) or any(not -len(parts) <= k < len(parts) for k in index.data):
+            return False
+        return exact_replacement(node, inner.op(*(parts[k] for k in index.data)))
     idx = indices_of(node)
     if len(idx) != 1:
         return False
     (entry,) = idx
-    parts = inner.inputs
     if isinstance(entry, int):
         if not -len(parts) <= entry < len(parts):
             return False
@@ -530,7 +536,8 @@ def local_subtensor_inc_subtensor(node: Any) -> Any:
 @register_specialize
 @local_optimizer([IncSubtensor])
 def local_useless_inc_subtensor(node: Any) -> Any:
-    """``set_subtensor(x[:], y) -> y`` if `y` has the type of `x`; ``inc_subtensor(x[...], 0) -> x``
+    """``set_subtensor(x[:], y) -> y`` and ``set_subtensor(x[::-1], y) -> y[::-1]`` if `y` has the type of `x`;
+    ``inc_subtensor(x[...], 0) -> x``
 
     And ``inc_subtensor(zeros[:], y) -> y`` where `y` is the gradient of ``x[:]``.
     """
@@ -548,16 +555,32 @@ def local_useless_inc_subtensor(node: Any) -> Any:
         for e in get_idx_list(node.inputs[:1] + node.inputs[2:], node.op.idx_list)
     ]
     lengths = _lengths(node, x)
-    if not all(_is_full(e, lengths[k] if lengths is not None else None) for k, e in enumerate(entries)):
+    back = slice(None, None, -1)
+    if not all(e == back or _is_full(e, lengths[k] if lengths is not None else None) for k, e in enumerate(entries)):
         return False
-    if node.op.same_shape:
+    if not node.op.same_shape:
+        if lengths is None:
+            return False
+        shape_y = _lengths(node, y)
+        if not all(same_dimension(a, b) for a, b in zip(lengths, shape_y, strict=True)):
+            return False
+    if back not in entries:
         return [y]
-    if lengths is None:
+    return exact_replacement(node, y[tuple(back if e == back else slice(None) for e in entries)])
+
+
+@register_canonicalize("local_incsubtensor_of_allocs")
+@register_stabilize("local_incsubtensor_of_allocs")
+@local_optimizer([IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1])
+def local_incsubtensor_of_zeros(node: Any) -> Any:
+    """``inc_subtensor(x[i], zeros) -> x``
+
+    Neither the index nor the shape of the zeros is checked any more.
+    """
+    x, y = node.inputs[:2]
+    if node.op.set_instead_of_inc or x.type != node.outputs[0].type or not is_zeros(y):
         return False
-    shape_y = _lengths(node, y)
-    if all(same_dimension(a, b) for a, b in zip(lengths, shape_y, strict=True)):
-        return [y]
-    return False
+    return [x]
 
 
 def is_zeros(v: Any) -> bool:
@@ -606,9 +629,12 @@ def local_setsubtensor_of_constants(node: Any) -> Any:
 
 @register_canonicalize
 @register_specialize
-@local_optimizer([IncSubtensor, AdvancedIncSubtensor1])
+@local_optimizer([IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1])
 def local_useless_inc_subtensor_alloc(node: Any) -> Any:
-    """``inc_subtensor(x[i], alloc(v, shape)) -> inc_subtensor(x[i], v)``, which broadcasts `v` itself"""
+    """``inc_subtensor(x[i], alloc(v, shape)) -> inc_subtensor(x[i], v)``, which broadcasts `v` itself
+
+    Where the lengths are not known to be equal, an Assert says so when they are not.
+    """
     y = node.inputs[1]
     inner = y.owner
     if inner is None or not isinstance(inner.op, T.Alloc):
@@ -621,16 +647,24 @@ def local_useless_inc_subtensor_alloc(node: Any) -> Any:
         target = _lengths(node, x)
         part = x[tuple(get_idx_list([x, *node.inputs[2:]], node.op.idx_list))]
     else:
-        part = x[node.inputs[2]]
+        if any(not isinstance(getattr(i.type, "dtype", None), str) for i in node.inputs[2:]):
+            return False
+        part = x[tuple(node.inputs[2:])]
         target = _lengths(node, x)
     if target is None or part.type.ndim != y.type.ndim:
         return False
     feature = node.fgraph.shape_feature
     shape_y, shape_part = feature.shape(y), feature.shape(part)
-    # A dimension that alloc made and that broadcasts into the target must be the target's.
-    for a, b, one in zip(shape_y, shape_part, y.type.broadcastable, strict=True):
-        if not one and not same_dimension(a, b):
-            return False
+    if any(d.owner is not None and part in d.owner.inputs for d in shape_part):
+        return False
+    # A dimension that alloc made and that broadcasts into the target must be the target's, or 1.
+    unknown = [
+        T.or_(T.eq(a, b), T.eq(a, 1))
+        for a, b, one in zip(shape_y, shape_part, y.type.broadcastable, strict=True)
+        if not one and not same_dimension(a, b)
+    ]
+    if unknown:
+        value = Assert("The shape of what is written does not fit that of the indexed part")(value, *unknown)
     return exact_replacement(node, node.op(x, value, *node.inputs[2:]))
 
 
@@ -641,6 +675,11 @@ def local_useless_AdvancedSubtensor1(node: Any) -> Any:
     """``x[arange(x.shape[0])] -> x``"""
     x, index = node.inputs[0], node.inputs[1]
     owner = index.owner
+    if isinstance(index, Constant):
+        lengths = _lengths(node, x)
+        if x.type != node.outputs[0].type or lengths is None or not isinstance(lengths[0], Constant):
+            return False
+        return [x] if np.array_equal(index.data, np.arange(int(lengths[0].data))) else False
     if owner is None or not isinstance(owner.op, ARange) or x.type != node.outputs[0].type:
         return False
     start, stop, step = (as_scalar_constant(i) if k != 1 else owner.inputs[1] for k, i in enumerate(owner.inputs))
