@@ -156,7 +156,6 @@ class StatementWriter:
         self.statements.append(ir.Stmt(outputs[-1], node.outputs[-1].type.dtype, code))
         return outputs
 
-
     def _support_of(self, op: Any, node: Apply) -> str:
         """Keep the C functions that the code of a node calls; returns the name by which the node is known to them."""
         name = "tk"

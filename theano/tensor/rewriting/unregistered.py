@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from itertools import starmap
 from typing import Any
 
-from theano import scalar as scal
 from theano.gof.copying import ViewOp
 from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
-from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
 from theano.tensor.rewriting.terms import as_scalar_constant, copy_stack_trace
 from theano.tensor.shaping import Tile
@@ -23,20 +21,6 @@ _DIVISION = 1.5
 def local_inv_canon(node: Any) -> Any:
     """``inv(x) -> x ** -1``"""
     return [T.pow(node.inputs[0], -1.0)] if node.op == T.inv else False
-
-
-@local_optimizer([Elemwise])
-def local_useless_composite(node: Any) -> Any:
-    """Leave out the outputs of a Composite that nothing uses; what is left replaces those that are used"""
-    if not isinstance(node.op, Elemwise) or not isinstance(node.op.scalar_op, scal.Composite):
-        return False
-    used = [i for i, out in enumerate(node.outputs) if out.clients]
-    if len(used) == len(node.outputs) or not used:
-        return False
-    composite = node.op.scalar_op
-    smaller = scal.Composite(composite.inputs, [composite.outputs[i] for i in used])
-    new = Elemwise(smaller)(*node.inputs, return_list=True)
-    return dict(zip([node.outputs[i] for i in used], new, strict=True))
 
 
 @local_optimizer([Tile])
