@@ -73,6 +73,13 @@ def test_multinomial_and_choice():
     assert all((c[:, 0] != c[:, 1]).all() for _, c in draws)
 
 
+def test_one_of_one_column_is_broadcastable():
+    rng = MRG_RandomStreams(5)
+    one, p = T.dcol(), T.dmatrix()
+    patterns = [rng.multinomial_wo_replacement(pvals=v, n=n).broadcastable for v, n in ((one, 1), (one, 2), (p, 1))]
+    assert patterns == [(False, True), (False, False), (False, False)]
+
+
 def test_seeding_again_gives_the_same_numbers():
     rng = MRG_RandomStreams(9)
     f = theano.function([], [rng.uniform((4,)), rng.normal((3,))])

@@ -105,3 +105,9 @@ def test_shape_inference_and_r_op():
     g = theano.function([x, v], T.Rop(y, x, v), mode=PYTHON, on_unused_input="ignore")
     direction = np.arange(6.0).reshape(2, 3)
     np.testing.assert_array_equal(g(np.ones((2, 3)), direction), direction.T[:, None])
+
+
+def test_more_dimensions_than_numpy_has():
+    x = T.dscalar()
+    with pytest.raises(ValueError, match="dimensions"):
+        x.dimshuffle(("x",) * 65).eval({x: 0})

@@ -102,8 +102,11 @@ class ChoiceFromUniform(_FromUniform):
         """Return the node for a matrix of probabilities, a vector of uniform numbers and the number of draws."""
         pvals, unis = _as_pvals_and_unis(pvals, unis)
         dtype = "int64" if self.odtype == "auto" else self.odtype
-        out = tensor.tensor(dtype=dtype, broadcastable=(pvals.type.broadcastable[0], False))
-        return Apply(self, [pvals, unis, tensor.as_tensor_variable(n)], [out])
+        n = tensor.as_tensor_variable(n)
+        # Of one column, one is drawn.
+        single = pvals.type.broadcastable[1] and isinstance(n, tensor.TensorConstant) and n.data == 1
+        out = tensor.tensor(dtype=dtype, broadcastable=(pvals.type.broadcastable[0], bool(single)))
+        return Apply(self, [pvals, unis, n], [out])
 
     def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
         return [(input_shapes[0][0], node.inputs[2].astype("int64"))]

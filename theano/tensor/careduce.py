@@ -134,7 +134,11 @@ class CAReduce(Op):
             return x.astype(dtype)
         ufunc = self.ufunc
         if len(ufunc.types) and "O" not in ufunc.types[0]:
-            return ufunc.reduce(x.astype(dtype, copy=False), axis=axes)
+            value = x.astype(dtype, copy=False)
+            # One axis after the other, the last one first: rounded as ever.
+            for a in sorted(axes, reverse=True):
+                value = ufunc.reduce(value, axis=a)
+            return value
         # A Python function: NumPy combines along one axis at a time, in objects.
         value = x.astype(object)
         for a in sorted(axes, reverse=True):

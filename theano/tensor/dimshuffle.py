@@ -120,7 +120,10 @@ class DimShuffle(Op):
         for i in self.drop:
             if x.shape[i] != 1:
                 raise ValueError(f"A dropped dimension must have length 1, but dimension {i} of {x.shape} has not")
-        result = x.transpose(self.transposition)[self._index]
+        try:
+            result = x.transpose(self.transposition)[self._index]
+        except IndexError as error:
+            raise ValueError(f"DimShuffle: {error}") from None
         # Indexing a 0-d array fully gives a number.
         result = np.asarray(result)
         if result.base is None and result is not x and not self.new_order:
