@@ -275,9 +275,18 @@ HOMES: dict[str, str] = {
     "theano.gof.callcache": "CallCache",
     "theano.gof.cmodule": "GCC_compiler",
     "theano.gof.compilelock": "get_lock release_lock",
+    "theano.gof.cstruct": (
+        "CodeBlock apply_policy code_gen failure_code failure_code_init get_c_cleanup get_c_declare get_c_extract "
+        "get_c_extract_out get_c_init get_c_sync get_nothing struct_gen struct_variable_codeblocks"
+    ),
     "theano.gof.destroyhandler": "DestroyHandler",
+    "theano.gof.dynamic_module": (
+        "DynamicModule ExtFunction METH_NOARGS METH_VARARGS dlimport dlimport_workdir get_module_hash get_safe_part "
+        "is_same_entry last_access_time module_name_from_dir"
+    ),
     "theano.gof.fg": "FunctionGraph InconsistencyError",
     "theano.gof.graph": "Apply Constant Variable io_connection_pattern is_same_graph list_of_nodes view_roots",
+    "theano.gof.module_cache": "KeyData ModuleCache get_module_cache",
     "theano.gof.null_type": "NullType",
     "theano.gof.op": "COp Op OpenMPOp PureOp get_debug_values ops_with_inner_function",
     "theano.gof.opt": (
@@ -369,11 +378,19 @@ PASSED_ON: dict[str, str] = {
     "theano.configparser": "PY3 string_types theano",
     "theano.d3viz.formatting": "Function builders gof theano",
     "theano.gof": "theano",
-    "theano.gof.cc": "CallCache PY3 get_lock graph link release_lock string_types theano utils",
-    "theano.gof.cmodule": (
-        "PY3 compilelock decode decode_iter flatten hash_from_code local_bitwidth output_subprocess_Popen string_types "
-        "subprocess_Popen theano"
+    "theano.gof.cc": (
+        "CallCache CodeBlock PY3 apply_policy code_gen failure_code failure_code_init get_c_cleanup get_c_declare "
+        "get_c_extract get_c_extract_out get_c_init get_c_sync get_lock "
+        "get_module_cache=theano.gof.module_cache:get_default_cache get_nothing "
+        "get_persistent_module_cache=theano.gof.module_cache:get_default_cache graph link release_lock string_types struct_gen "
+        "struct_variable_codeblocks theano utils"
     ),
+    "theano.gof.cmodule": (
+        "DynamicModule ExtFunction KeyData METH_NOARGS METH_VARARGS ModuleCache PY3 compilelock decode decode_iter dlimport "
+        "dlimport_workdir flatten get_module_cache get_module_hash get_safe_part hash_from_code is_same_entry last_access_time "
+        "local_bitwidth module_name_from_dir output_subprocess_Popen string_types subprocess_Popen theano"
+    ),
+    "theano.gof.compiledir": "flatten string_types theano",
     "theano.gof.compilelock": "PY3 config",
     "theano.gof.destroyhandler": "OrderedSet theano",
     "theano.gof.fg": "OrderedSet theano utils",

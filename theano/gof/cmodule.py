@@ -69,15 +69,184 @@ def std_lib_dirs_and_libs() -> tuple[list[str], list[str]]:
     return [], []
 
 
-class GCC_compiler:
+def std_libs() -> list[str]:
+    """Return the names of the libraries that every module is linked against."""
+    return std_lib_dirs_and_libs()[1]
+
+
+def std_lib_dirs() -> list[str]:
+    """Return the directories of the libraries that every module is linked against."""
+    return std_lib_dirs_and_libs()[0]
+
+
+def get_lib_extension() -> str:
+    """Return what the files of extension modules end in, without the dot."""
+    return {"win32": "pyd", "cygwin": "dll"}.get(sys.platform, "so")
+
+
+def get_gcc_shared_library_arg() -> str:
+    """Return the flag with which GCC makes a library."""
+    return "-dynamiclib" if sys.platform == "darwin" else "-shared"
+
+
+def gcc_version() -> str:
+    """Return the version of the compiler."""
+    from theano.configdefaults import _compiler_version
+
+    return _compiler_version()
+
+
+@functools.cache
+def _is_llvm(cxx: str) -> bool:
+    if not cxx:
+        return False
+    try:
+        done = subprocess.run([*_compiler_command(), "--version"], capture_output=True)
+    except OSError:
+        return False
+    return any(word in (done.stdout + done.stderr).lower() for word in (b"llvm", b"clang"))
+
+
+def gcc_llvm() -> bool:
+    """Return whether the compiler is one of LLVM, such as clang."""
+    return _is_llvm(config.cxx)
+
+
+def try_march_flag(flags: Sequence[str]) -> bool:
+    """Return whether a program compiled with some flags runs on this processor, and computes rightly."""
+    code = """
+        #include <cmath>
+        int main(int argc, char** argv)
+        {
+            float x[4] = {0.0f, 1.0f, 4.0f, 9.0f}, total = 0.0f;
+            for (int i = 0; i < 4; ++i) total += std::sqrt(x[i] * argc);
+            return total == 6.0f ? 0 : 1;
+        }
+        """
+    return all(GCC_compiler.try_compile_tmp(code, "try_march_", flags, try_run=True))
+
+
+def icc_module_compile_str(*args: Any) -> None:
+    """Raise an error: the compilers that can be used are those of :class:`GCC_compiler`.
+
+    Raises
+    ------
+    NotImplementedError
+    """
+    raise NotImplementedError("modules are compiled by GCC and clang only, see the flag cxx")
+
+
+def debug_counter(name: str, every: int = 1) -> None:
+    """Count how often a place in the code is passed, and print it to the standard error each `every` times."""
+    count = vars(debug_counter).get(name, 0) + 1
+    setattr(debug_counter, name, count)
+    if count % every == 0:
+        print(f"debug_counter [{name}]: {count}", file=sys.stderr)
+
+
+class MissingGXX(CompileError):
+    """There is no C++ compiler."""
+
+
+class Compiler:
+    """What compilers have in common: ways to find out whether they compile something."""
+
+    @staticmethod
+    def compile_args() -> list[str]:
+        """Return the flags of every module."""
+        return []
+
+    @classmethod
+    def _try_compile_tmp(
+        cls,
+        src_code: str | bytes,
+        tmp_prefix: str = "",
+        flags: Sequence[str] = (),
+        try_run: bool = False,
+        output: bool = False,
+        compiler: str | Sequence[str] | None = None,
+        comp_args: bool = True,
+    ) -> Any:
+        """Find out whether a program compiles, and optionally what it does.
+
+        Parameters
+        ----------
+        src_code
+            The text of a whole program.
+        tmp_prefix
+            Start of the name of its file.
+        flags
+            For the compiler.
+        try_run
+            Whether to run it as well.
+        output
+            Whether to return what was printed, too.
+        compiler
+            The command; without one nothing compiles.
+        comp_args
+            Whether to add the flags of every module.
+
+        Returns
+        -------
+        bool, tuple
+            Whether it compiled; with `try_run` also whether it ran without an error; with `output` also the texts
+            of the standard output and the standard error.
+        """
+        command = [compiler] if isinstance(compiler, str) else list(compiler or ())
+        compiled = ran = False
+        out = err = ""
+        with tempfile.TemporaryDirectory(prefix="theano-try-") as folder:
+            source, target = os.path.join(folder, f"{tmp_prefix}try.cpp"), os.path.join(folder, "try")
+            with open(source, "wb") as f:
+                f.write(src_code.encode() if isinstance(src_code, str) else src_code)
+            try:
+                if command and command[0]:
+                    command += [*(cls.compile_args() if comp_args else ()), source, "-o", target, *flags]
+                    done = subprocess.run(command, capture_output=True, text=True)
+                    compiled, out, err = done.returncode == 0, done.stdout, done.stderr
+                if compiled and try_run:
+                    done = subprocess.run([target], capture_output=True, text=True)
+                    ran, out, err = done.returncode == 0, done.stdout, done.stderr
+            except OSError as why:
+                err = str(why)
+        result: list[Any] = [compiled, ran] if try_run else [compiled]
+        if output:
+            result += [out, err]
+        return result[0] if len(result) == 1 else tuple(result)
+
+    @classmethod
+    def _try_flags(
+        cls,
+        flag_list: Sequence[str],
+        preambule: str = "",
+        body: str = "",
+        try_run: bool = False,
+        output: bool = False,
+        compiler: str | Sequence[str] | None = None,
+        comp_args: bool = True,
+    ) -> Any:
+        """Find out whether the compiler takes some flags; see :meth:`_try_compile_tmp`.
+
+        Parameters
+        ----------
+        flag_list
+            The flags.
+        preambule, body
+            Text before the function ``main`` of the program, and in it.
+        try_run, output, compiler, comp_args
+            As in `_try_compile_tmp`.
+        """
+        code = f"{preambule}\nint main(int argc, char** argv)\n{{\n{body}\nreturn 0;\n}}\n"
+        return cls._try_compile_tmp(code, "try_flags_", flag_list, try_run, output, compiler, comp_args)
+
+
+class GCC_compiler(Compiler):
     """The C++ compiler."""
 
     @staticmethod
     def version_str() -> str:
         """Return the path and the version of the compiler."""
-        from theano.configdefaults import _compiler_version
-
-        return f"{config.cxx} {_compiler_version()}"
+        return f"{config.cxx} {gcc_version()}"
 
     @staticmethod
     def compile_args() -> list[str]:
@@ -95,76 +264,41 @@ class GCC_compiler:
         """Return the arguments that link against libraries."""
         return [f"-l{lib}" for lib in libs]
 
-    @staticmethod
+    @classmethod
     def try_compile_tmp(
-        src_code: str,
+        cls,
+        src_code: str | bytes,
         tmp_prefix: str = "",
         flags: Sequence[str] = (),
         try_run: bool = False,
         output: bool = False,
         compiler: str | None = None,
+        comp_args: bool = True,
     ) -> Any:
-        """Find out whether a program compiles, and optionally what it does.
+        """Find out whether a program compiles, and optionally what it does; see :meth:`Compiler._try_compile_tmp`.
 
-        Parameters
-        ----------
-        src_code
-            The text of a whole program.
-        tmp_prefix
-            Start of the name of its file.
-        flags
-            For the compiler.
-        try_run
-            Whether to run it as well.
-        output
-            Whether to return what was printed, too.
-        compiler
-            By default that of ``config.cxx``.
-
-        Returns
-        -------
-        bool, tuple
-            Whether it compiled; with `try_run` also whether it ran without an error; with `output` also the texts
-            of the standard output and the standard error.
+        The compiler is that of ``config.cxx`` by default.
         """
-        command = [compiler] if compiler else _compiler_command() if config.cxx else []
-        compiled = ran = False
-        out = err = ""
-        with tempfile.TemporaryDirectory(prefix="theano-try-") as folder:
-            source, target = os.path.join(folder, f"{tmp_prefix}try.cpp"), os.path.join(folder, "try")
-            with open(source, "w") as f:
-                f.write(src_code)
-            try:
-                if command:
-                    done = subprocess.run([*command, source, "-o", target, *flags], capture_output=True, text=True)
-                    compiled, out, err = done.returncode == 0, done.stdout, done.stderr
-                if compiled and try_run:
-                    done = subprocess.run([target], capture_output=True, text=True)
-                    ran, out, err = done.returncode == 0, done.stdout, done.stderr
-            except OSError as why:
-                err = str(why)
-        result: list[Any] = [compiled, ran] if try_run else [compiled]
-        if output:
-            result += [out, err]
-        return result[0] if len(result) == 1 else tuple(result)
+        command = compiler or (_compiler_command() if config.cxx else None)
+        return cls._try_compile_tmp(src_code, tmp_prefix, flags, try_run, output, command, comp_args)
 
-    @staticmethod
+    @classmethod
     def try_flags(
-        flag_list: Sequence[str], preamble: str = "", body: str = "", try_run: bool = False, output: bool = False
+        cls,
+        flag_list: Sequence[str],
+        preambule: str = "",
+        body: str = "",
+        try_run: bool = False,
+        output: bool = False,
+        compiler: str | None = None,
+        comp_args: bool = True,
     ) -> Any:
-        """Find out whether the compiler takes some flags; see :meth:`try_compile_tmp`.
+        """Find out whether the compiler takes some flags; see :meth:`Compiler._try_flags`.
 
-        Parameters
-        ----------
-        flag_list
-            The flags.
-        preamble, body
-            Text before the function ``main`` of the program, and in it.
-        try_run, output
-            As in `try_compile_tmp`.
+        The compiler is that of ``config.cxx`` by default.
         """
-        code = f"{preamble}\nint main(int argc, char** argv)\n{{\n{body}\nreturn 0;\n}}\n"
-        return GCC_compiler.try_compile_tmp(code, "try_flags_", flag_list, try_run, output)
+        command = compiler or (_compiler_command() if config.cxx else None)
+        return cls._try_flags(flag_list, preambule, body, try_run, output, command, comp_args)
 
     @staticmethod
     def compile(
@@ -196,7 +330,7 @@ class GCC_compiler:
             With the compiler's message and the lines that it names.
         """
         if not config.cxx:
-            raise CompileError("there is no C++ compiler (config.cxx is empty)")
+            raise MissingGXX("there is no C++ compiler (config.cxx is empty)")
         std_dirs, std_libs = std_lib_dirs_and_libs()
         forbidden = set(no_args)
         with tempfile.TemporaryDirectory(prefix="theano-cxx-") as folder:
@@ -313,9 +447,7 @@ class _PreludeInWork:
         header = os.path.join(std_include_dirs()[-1], "theano_prelude.h")
         command = [*_compiler_command(), "-fPIC", *GCC_compiler.compile_args(), "-x", "c++-header", header]
         command += ["-o", self.temporary, *(f"-I{d}" for d in std_include_dirs())]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         atexit.register(self.stop)
 
     def take(self) -> None:
