@@ -110,6 +110,7 @@ USES = {
     "makevector": lambda new: tt.stack([new[0], new[1]]),
     "alloc": lambda new: tt.alloc(new[1], 3),
     "alloc_empty": lambda new: tt.AllocEmpty("float64")(positions(new)[0]),
+    "diagonal_matrix": lambda new: tt.eye(positions(new)[1]),
     "arange": lambda new: tt.arange(new[1]),
     "join": lambda new: tt.concatenate([new[:3], new[1:2]]),
     "split": lambda new: tt.split(new[:3], [1, 2], 2)[0],

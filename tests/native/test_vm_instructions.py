@@ -198,6 +198,28 @@ class TestAllocation:
         with pytest.raises(ZeroDivisionError):
             run_instruction("arange", [integer(0), integer(5), integer(0)], [tensor("int64", 1)])
 
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_diagonal_matrix(self, dtype):
+        out = tensor(dtype, 2)
+        number = sample((1,), dtype)[0]
+        shapes = [(3, 3, 0), (2, 4, 1), (4, 2, -3), (3, 2, 5), (3, 2, -3), (2, 3, -(2**63)), (0, 2, 0), (2, 0, 0)]
+        for rows, columns, offset in shapes:
+            got = run_instruction("diagonal_matrix", [np.array(number), *map(integer, (rows, columns, offset))], [out], (0,))
+            wanted = np.eye(rows, columns, max(offset, -9), dtype) * number
+            assert got.dtype == dtype
+            assert_array_equal(got, wanted.astype(dtype))
+        for offset in (0, 2, -1):
+            for vector in (sample((3,), dtype), sample((6,), dtype)[::-2], sample((0,), dtype)):
+                assert_array_equal(run_instruction("diagonal_matrix", [vector], [out], (offset,)), np.diag(vector, offset))
+
+    def test_diagonal_matrix_refuses_what_it_cannot_do(self):
+        one, out = np.array(1.0), [tensor("float64", 2)]
+        with pytest.raises(ValueError, match="negative dimensions"):
+            run_instruction("diagonal_matrix", [one, integer(-1), integer(2), integer(0)], out, (0,))
+        for operands in ([one], [np.ones((2, 2))], [np.ones(2), integer(1)], [np.array(1), integer(1), integer(1), integer(0)]):
+            with pytest.raises(ValueError, match="diagonal_matrix"):
+                run_instruction("diagonal_matrix", operands, out, (0,))
+
     @pytest.mark.parametrize("to", DTYPES)
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_cast(self, dtype, to):

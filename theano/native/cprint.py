@@ -259,7 +259,8 @@ class _Printer:
         for i in ins:
             t = self._in_type(i)
             if self.kernel.inputs[i].position:
-                self._line(f"const {t} {'c' if constant[i] else 'p'}{i} = (tk_intp)(P[{i}] + {row} * S[{i}]) / 8 - 1;")
+                at = f"(tk_intp)((size_t)(P[{i}] + {row} * S[{i}]) >> 3)"
+                self._line(f"const {t} {'c' if constant[i] else 'p'}{i} = {at} - 1;")
                 continue
             base = f"(const {t} *)(P[{i}] + {row} * S[{i}])"
             self._line(f"const {t} c{i} = *{base};" if constant[i] else f"const {t} *p{i} = {base};")
@@ -418,7 +419,7 @@ class _Printer:
         self._line("for (tk_intp j = 0; j < n1; j++) {")
         self._pointers([stage], self.constant_inner, "j")
         self._plain_loop(stage, self.constant_inner, "0")
-        self._line("} }")
+        self._line("} TK_LEAVE }")
 
     def _row_loads(self, row: str) -> None:
         for ld, name in zip(self.kernel.row_loads, self._row_load_names(), strict=True):
@@ -444,7 +445,7 @@ class _Printer:
         for stage in self.stages:
             self._loop(stage, self.constant_inner, "0")
             self._row_statements(stage, "j")
-        self._line("} }")
+        self._line("} TK_LEAVE }")
 
     def _row_statements(self, stage: ir.Stage, row: str) -> None:
         slow, self.slow = self.slow, True
@@ -491,7 +492,7 @@ class _Printer:
             self._loop(stage, self.constant_inner, "start")
         for n, r in enumerate(stage.reduces):
             self._line(f"(({CTYPES[r.acc_dtype]} *)(acc + {n * LANES * 16}))[k + j] = {r.result};")
-        self._line("} }")
+        self._line("} TK_LEAVE }")
 
     def _is_light(self, stage: ir.Stage) -> bool:
         """Whether a reduction costs so little an element that what there is to do once a row counts."""
@@ -525,7 +526,7 @@ class _Printer:
         for n, r in enumerate(stage.reduces):
             self._line(f"const {CTYPES[r.acc_dtype]} {r.result} = a{n}[j];")
         self._row_statements(stage, "j")
-        self._line("} }")
+        self._line("} TK_LEAVE }")
 
     def _cols(self) -> None:
         stage = self.stages[0]
@@ -567,12 +568,12 @@ class _Printer:
             self._line("}")
             self._line("else {")
             self.out += [f"__builtin_memcpy(a{n}, t{n}, n0 * sizeof(*t{n}));" for n in range(len(stage.reduces))]
-            self._line("} } }")
+            self._line("} } TK_LEAVE }")
             return
         self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
         self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
         self.out += [f"{op_name(r)}(a{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
-        self._line("} } }")
+        self._line("} } TK_LEAVE }")
 
     def _rows_together(self, load: ir.Load) -> None:
         """Several rows at each visit to an accumulator, in their order; for work so light that the visits would count."""

@@ -68,6 +68,13 @@ typedef npy_int64 npy_longlong;
 
 #define TK_INLINE static inline __attribute__((always_inline, unused))
 #define TK_COLD __attribute__((cold, noinline))
+/* Where a kernel ends the upper halves of vectors have to be zero: code without AVX, which goes on, is slow otherwise. Compilers
+ * take care of that, but gcc not at -O1. */
+#if defined(__AVX__)
+#define TK_LEAVE __builtin_ia32_vzeroupper();
+#else
+#define TK_LEAVE
+#endif
 #if defined(__clang__)
 #define TK_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -13,7 +13,6 @@ from theano import scalar
 from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
 from theano.native import ir
-from theano.native.lowering.loops import lower_elemwise
 from theano.native.lowering.rows import Stored, kernel_of
 from theano.native.program import CannotLower, PendingKernel, ProgramBuilder, lowers, lowers_to
 from theano.tensor.basic import Alloc, AllocDiag, AllocEmpty, ARange, Eye, Tri
@@ -43,27 +42,14 @@ def lower_choose(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit(vm.Choose(vm.OutOfBounds[node.op.mode.upper()]), cells, [builder.cell(out)])
 
 
-# -- diagonals: views of what is there already
-
-
-def _set_diagonal(builder: ProgramBuilder, out: Variable, offset: int | Variable, value: int) -> None:
-    """Overwrite a diagonal, over all axes, of the array that is in the cell of `out`."""
-    dtype, sources = out.type.dtype, [builder.cell(out)]
-    view, written = (builder.temporary(dtype, (False,)) for _ in range(2))
-    if isinstance(offset, Variable):
-        sources.append(builder.cell(offset))
-        offset = 0
-    builder.emit(vm.Diagonal(offset, tuple(range(out.type.ndim))), sources, [view])
-    builder.emit(vm.IncSubtensor((("s", None, None, None),), True, True), [view, value], [written])
+# -- diagonals
 
 
 @lowers(Eye)
 def lower_eye(builder: ProgramBuilder, node: Apply) -> None:
-    rows, columns, offset = node.inputs
-    out = node.outputs[0]
-    zero, one = (builder.constant(np.array(n, dtype=out.type.dtype)) for n in (0, 1))
-    builder.emit(vm.Alloc(), [zero, builder.cell(rows), builder.cell(columns)], [builder.cell(out)])
-    _set_diagonal(builder, out, offset, one)
+    (out,) = node.outputs
+    one = builder.constant(np.ones((), out.type.dtype))
+    builder.emit(vm.DiagonalMatrix(0), [one, *map(builder.cell, node.inputs)], [builder.cell(out)])
 
 
 @lowers(AllocDiag)
@@ -71,29 +57,21 @@ def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
     op = node.op
     if node.inputs[0].type.ndim != 1 or (op.axis1 % 2, op.axis2 % 2) != (0, 1):
         raise CannotLower("diagonals of several matrices")
-    emit_matrix_of_diagonal(builder, node, int(op.offset))
-
-
-def emit_matrix_of_diagonal(builder: ProgramBuilder, node: Apply, offset: int) -> None:
-    """A matrix of zeros but for one diagonal, the node's input."""
-    (x,), (out,) = node.inputs, node.outputs
-    length = TensorType("int64", ())()
-    builder.emit(vm.ShapeI(0), [builder.cell(x)], [builder.cell(length)])
-    if offset:
-        longer = Elemwise(scalar.add).make_node(length, np.int64(abs(offset)))
-        lower_elemwise(builder, longer)
-        length = longer.outputs[0]
-    zero = builder.constant(np.zeros((), out.type.dtype))
-    builder.emit(vm.Alloc(), [zero, builder.cell(length), builder.cell(length)], [builder.cell(out)])
-    _set_diagonal(builder, out, offset, builder.cell(x))
+    builder.emit_for(node, vm.DiagonalMatrix(int(op.offset)))
 
 
 @lowers(FillDiagonal, FillDiagonalOffset)
 def lower_fill_diagonal(builder: ProgramBuilder, node: Apply) -> None:
+    """A view of the copy's diagonal is overwritten."""
     a, value, *offset = node.inputs
-    out = node.outputs[0]
-    builder.emit(vm.Copy(), [builder.cell(a)], [builder.cell(out)])
-    _set_diagonal(builder, out, offset[0] if offset else 0, builder.converted(value, a.type.dtype))
+    (out,) = node.outputs
+    dtype = a.type.dtype
+    copy = builder.cell(out)
+    view, written = (builder.temporary(dtype, (False,)) for _ in range(2))
+    builder.emit(vm.Copy(), [builder.cell(a)], [copy])
+    builder.emit(vm.Diagonal(0, tuple(range(out.type.ndim))), [copy, *map(builder.cell, offset)], [view])
+    whole = (("s", None, None, None),)
+    builder.emit(vm.IncSubtensor(whole, True, True), [view, builder.converted(value, dtype)], [written])
 
 
 # -- expressions of positions, which kernels know

@@ -8,7 +8,6 @@ from typing import Any
 from theano import tensor
 from theano.gof.graph import Apply, Variable, io_toposort
 from theano.native import instructions as vm
-from theano.native.lowering.creation import emit_matrix_of_diagonal
 from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers, lowers_to
 from theano.tensor import nlinalg
 from theano.tensor.nlinalg import SVD, Det, Eig, Eigh, EighGrad, MatrixInverse, MatrixPinv, QRFull, QRIncomplete, float_dtype_of
@@ -66,7 +65,7 @@ def lower_eigvalsh(builder: ProgramBuilder, node: Apply) -> None:
 
 @lowers(nlinalg.AllocDiag)
 def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
-    emit_matrix_of_diagonal(builder, node, 0)
+    builder.emit_for(node, vm.DiagonalMatrix(0))
 
 
 @lowers(nlinalg.lstsq)

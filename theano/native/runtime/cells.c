@@ -116,22 +116,19 @@ int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const
     }
     npy_intp total = out->itemsize;
     npy_intp new_strides[THN_MAXDIM];
+    int empty = 0;
     for (int i = nd - 1; i >= 0; i--) {
-        npy_intp d = dims[i];
+        const npy_intp d = dims[i];
         if (d < 0) {
             return thn_error(f, PyExc_ValueError, "negative dimensions are not allowed");
         }
         new_strides[i] = total;
-        if (d > 1 && total > NPY_MAX_INTP / d) {
+        empty |= d == 0;
+        if (__builtin_mul_overflow(total, d > 1 ? d : 1, &total)) {
             return thn_error(f, PyExc_MemoryError, "an array with this shape is too large to allocate");
         }
-        total *= d > 1 ? d : 1;
     }
-    for (int i = 0; i < nd; i++) {
-        if (dims[i] == 0) {
-            total = out->itemsize;
-        }
-    }
+    total = empty ? out->itemsize : total;
     char *data = thn_pool_alloc((size_t)total);
     ThnBuffer *buf = data ? buffer_new(NULL, data) : NULL;
     if (!buf) {

@@ -136,6 +136,50 @@ static int alloc_execute(ThnFrame *f, const ThnInstr *ins)
     return fill_execute(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0));
 }
 
+/* ---- matrices of zeros but for a diagonal */
+
+static int diagonal_matrix_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnCellSpec *in = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
+    if (ins->nin != (in->ndim == 0 ? 4 : 1) || in->ndim > 1 || out->ndim != 2 || !PyArray_EquivTypenums(in->typenum, out->typenum)) {
+        PyErr_SetString(PyExc_ValueError, "diagonal_matrix: a number and three integers, or a vector");
+        return -1;
+    }
+    return 0;
+}
+
+static int diagonal_matrix_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *in = THN_IN(f, ins, 0);
+    const npy_intp k = ((const thn_diagonal_matrix_params *)ins->data)->offset;
+    npy_intp dims[2];
+    if (in->ndim == 0) {
+        dims[0] = (npy_intp)thn_scalar_int(THN_IN(f, ins, 1));
+        dims[1] = (npy_intp)thn_scalar_int(THN_IN(f, ins, 2));
+    } else {
+        dims[0] = dims[1] = in->dims[0] + (k < 0 ? -k : k);
+    }
+    if (thn_out_alloc(f, THN_OUT(f, ins, 0), dims) < 0) {
+        return -1;
+    }
+    f->work = (double)(dims[0] * dims[1]) * in->itemsize * NS_PER_BYTE;
+    return 0;
+}
+
+static int diagonal_matrix_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    const npy_intp rows = out->dims[0], columns = out->dims[1], item = out->itemsize;
+    const int64_t k = in->ndim == 0 ? thn_scalar_int(THN_IN(f, ins, 3)) : ((const thn_diagonal_matrix_params *)ins->data)->offset;
+    memset(out->data, 0, (size_t)(rows * columns * item));
+    if (k > -rows && k < columns) {
+        const npy_intp down = k < 0 ? rows + k : rows, right = k > 0 ? columns - k : columns;
+        char *first = out->data + (k < 0 ? -k * columns : k) * item;
+        thn_copy_inner((int)item)(down < right ? down : right, first, (columns + 1) * item, in->data, in->ndim ? in->strides[0] : 0);
+    }
+    return 0;
+}
+
 /* ---- arange. The sequence starts with start and start + step; the others follow from their difference, as NumPy's. */
 
 typedef struct {
@@ -258,5 +302,6 @@ THN_INSTRUCTION(shape, NULL, shape_prepare, NULL)
 THN_INSTRUCTION(makevector, NULL, makevector_prepare, makevector_execute)
 THN_INSTRUCTION(alloc, NULL, alloc_prepare, alloc_execute)
 THN_INSTRUCTION(alloc_empty, NULL, alloc_empty_prepare, NULL)
+THN_INSTRUCTION(diagonal_matrix, diagonal_matrix_check, diagonal_matrix_prepare, diagonal_matrix_execute)
 THN_INSTRUCTION(arange, NULL, arange_prepare, arange_execute)
 THN_INSTRUCTION(cast_copy, NULL, cast_prepare, cast_execute)

@@ -69,14 +69,15 @@ static int itemsize_of_type(int typenum)
 
 static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
 {
-    int typenum, rank;
+    int typenum, rank, position;
     PyObject *axes, *bcast;
-    if (!PyArg_ParseTuple(spec, "iiO!O!p", &typenum, &rank, &PyTuple_Type, &axes, &PyTuple_Type, &bcast, &in->position)) {
+    if (!PyArg_ParseTuple(spec, "iiO!O!p", &typenum, &rank, &PyTuple_Type, &axes, &PyTuple_Type, &bcast, &position)) {
         return -1;
     }
     in->typenum = typenum;
     in->itemsize = itemsize_of_type(typenum);
     in->rank = rank;
+    in->position = -1;
     if (!in->itemsize) {
         return -1;
     }
@@ -96,6 +97,7 @@ static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
         }
         in->axes[d] = (int8_t)axis;
         in->bcast |= (uint32_t)(flag != 0) << d;
+        in->position = position && !flag ? d : in->position;
     }
     return 0;
 }
@@ -328,37 +330,47 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     return plan_kernel(f, ins, k, in, plan);
 }
 
-/* Positions are the only operands that vary. A small array is computed at once: a plan would take longer than that. */
-static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
+static int plan_positions(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const npy_intp *dims)
 {
     static const npy_intp step = sizeof(int64_t);
-    const ThnKernel *k = ((const thn_position_kernel_params *)ins->data)->kernel;
-    const int last = k->n_outer - 1;
-    ThnCell *out = THN_OUT(f, ins, 0);
     ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
     ThnArg in[THN_KMAXOPS];
-    char *ptr[THN_KMAXOPS];
-    npy_intp lengths[THN_KMAXOPS], strides[THN_KMAXOPS], dims[THN_KMAXDIM];
-    double work = k->cost;
     if (!plan) {
         return -1;
     }
     for (int i = 0; i < k->nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
-        in[i] = (ThnArg){ptr[i] = c->data, c->dims, c->strides};
+        const int along = k->in[i].position;
+        in[i] = along < 0 ? (ThnArg){c->data, c->dims, c->strides} : (ThnArg){THN_POSITIONS, &dims[along], &step};
+    }
+    return plan_kernel(f, ins, k, in, plan);
+}
+
+/* Positions are the only operands that vary. A small array is computed at once: a plan would take longer than that. */
+static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnKernel *k = ((const thn_position_kernel_params *)ins->data)->kernel;
+    const int last = k->n_outer - 1;
+    ThnCell *out = THN_OUT(f, ins, 0);
+    ThnPlan *plan = f->scratch[ins->index].ptr;
+    char *ptr[THN_KMAXOPS];
+    npy_intp strides[THN_KMAXOPS], dims[THN_KMAXDIM];
+    double work = k->cost;
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        const int along = k->in[i].position;
+        ptr[i] = c->data;
         strides[i] = 0;
-        for (int d = 0; d <= last && k->in[i].position; d++) {
-            if (!(k->in[i].bcast >> d & 1)) {
-                const npy_intp n = (npy_intp)thn_scalar_int(c);
-                dims[d] = lengths[i] = n < 0 ? 0 : n;
-                in[i] = (ThnArg){ptr[i] = THN_POSITIONS, &lengths[i], &step};
-                strides[i] = d < last ? step : 0;
-                work *= (double)dims[d];
-            }
+        if (along >= 0) {
+            const npy_intp n = (npy_intp)thn_scalar_int(c);
+            dims[along] = n < 0 ? 0 : n;
+            work *= (double)dims[along];
+            ptr[i] = THN_POSITIONS;
+            strides[i] = along < last ? (npy_intp)sizeof(int64_t) : 0;
         }
     }
     if (last > 1 || work > THN_GIL_WORK) {
-        return plan_kernel(f, ins, k, in, plan);
+        return plan_positions(f, ins, k, dims);
     }
     if (thn_out_alloc(f, out, dims) < 0) {
         return -1;
@@ -366,7 +378,9 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
     ptr[k->nin] = out->data;
     strides[k->nin] = last ? out->strides[0] : 0;
     k->fn->elem(ptr, strides, last ? dims[0] : 1, dims[last]);
-    plan->mode = RUN_NOTHING;
+    if (plan) {
+        plan->mode = RUN_NOTHING;
+    }
     return 0;
 }
 
@@ -378,8 +392,13 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
+static int position_kernel_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    return f->scratch[ins->index].ptr ? op_execute(f, ins) : 0;
+}
+
 THN_INSTRUCTION(kernel, op_check, op_prepare, op_execute)
-THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, op_execute)
+THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, position_kernel_execute)
 
 /* ---- module functions */
 

@@ -51,7 +51,7 @@ typedef struct ThnKernelTable {
 
 typedef struct ThnKernelIn {
     int typenum, itemsize, rank;
-    int position;                /* no memory: element n of the dim is n, at the address THN_POSITIONS + 8 n */
+    int position;                /* -1, or the one dim that it walks without memory: element n, at THN_POSITIONS + 8 n, is n */
     uint32_t bcast;              /* bit d: static stride 0 along iteration dim d */
     int8_t axes[THN_KMAXDIM];    /* axis walked by dim d, or -1 */
 } ThnKernelIn;
