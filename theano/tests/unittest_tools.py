@@ -9,6 +9,7 @@ from collections.abc import Callable
 from copy import copy, deepcopy
 from functools import wraps
 from typing import Any
+from unittest import SkipTest  # noqa: F401
 
 import numpy as np
 

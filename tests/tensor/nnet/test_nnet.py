@@ -253,3 +253,18 @@ def test_approximate_sigmoids_replace_exact_ones_when_asked_for():
     for name, function in (("local_ultra_fast_sigmoid", nnet.ultra_fast_sigmoid), ("local_hard_sigmoid", nnet.hard_sigmoid)):
         f = theano.function([x], nnet.sigmoid(x), mode=REWRITTEN.including(name))
         np.testing.assert_allclose(f(X[0]), evaluate(function, X[0]))
+
+
+def test_cross_entropy_of_a_minibatch_is_one_operation():
+    x, y, i = T.dmatrix(), T.ivector(), T.lscalar()
+    rng = np.random.RandomState(0)
+    values, labels = rng.normal(size=(12, 4)), np.arange(12, dtype="int32") % 3
+    data, classes, w = theano.shared(values), theano.shared(labels), theano.shared(rng.normal(size=(4, 3)))
+    cost = -T.log(T.nnet.softmax(T.dot(x, w))[T.arange(y.shape[0]), y]).mean()
+    g = T.grad(cost, w)
+    part = {x: data[i * 5 : (i + 1) * 5], y: classes[i * 5 : (i + 1) * 5]}
+    f = theano.function([i], g, givens=part)
+    assert any(isinstance(node.op, T.nnet.CrossentropySoftmax1HotWithBiasDx) for node in f.maker.fgraph.toposort())
+    whole = theano.function([x, y], g, mode="FAST_COMPILE")
+    for k in (0, 2):
+        np.testing.assert_allclose(f(k), whole(values[k * 5 : (k + 1) * 5], labels[k * 5 : (k + 1) * 5]))

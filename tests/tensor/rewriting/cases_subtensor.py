@@ -15,6 +15,8 @@ t = T.dtensor3("t")
 row, col = T.drow("row"), T.dcol("col")
 i, j = T.lvectors("i", "j")
 n = T.lscalar("n")
+places = T.lmatrix("places")
+PLACES = np.array([[0, 3], [3, 6]])
 flag = T.scalar("flag", dtype="bool")
 f32 = T.fvector("f32")
 V = np.arange(7.0)
@@ -119,8 +121,8 @@ CASES = [
          "DimShuffle convert_to_float64 neg IncSubtensor"),
     Case("local_useless_inc_subtensor_alloc", [x, s], lambda: T.inc_subtensor(x[:], T.alloc(s, x.shape[0])), [X, 2.0],
          "IncSubtensor", (lambda: T.inc_subtensor(x[:], T.exp(s)), lambda: T.inc_subtensor(m[:], T.alloc(m, 4, 3))), LENGTHS),
-    Case("local_useless_inc_subtensor_alloc", [m, s], lambda: T.inc_subtensor(m[TWO_OF_FOUR, TWO_OF_FOUR], T.alloc(s, 2)),
-         [M, 2.0], "AdvancedIncSubtensor Assert", companions=LENGTHS),
+    Case("local_useless_inc_subtensor_alloc", [x, places, s], lambda: T.inc_subtensor(x[places], T.alloc(s, *places.shape)),
+         [V, PLACES, 2.0], "AdvancedIncSubtensor", lambda: T.inc_subtensor(x[places], T.alloc(s, n, 2)), LENGTHS),
     Case("local_incsubtensor_of_zeros", [x], lambda: T.inc_subtensor(x[:2], zeros(2)), [X], "",
          (lambda: T.set_subtensor(x[:2], zeros(2)), lambda: T.inc_subtensor(x[:2], T.ones((2,))))),
     Case("local_incsubtensor_of_zeros", [m], lambda: T.inc_subtensor(m[[0, 1]], zeros(2, 3)), [M], ""),

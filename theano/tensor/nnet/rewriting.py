@@ -509,25 +509,39 @@ def _strip(v: Any) -> Any:
     return v
 
 
+# Nodes that the expression of a length may have.
+_LONGEST_LENGTH = 100
+
+
 def _is_length(node: Any, stop: Any, v: Any) -> bool:
     """Return whether `stop` is known to be the length of the first dimension of `v`."""
-    stop = _strip(stop)
-    owner = stop.owner
     feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
-    candidates = []
-    if feature is not None:
-        lengths = feature.shape_of.get(v) if hasattr(feature.shape_of, "get") else feature.shape_of[v]
-        if lengths:
-            candidates.append(_strip(lengths[0]))
-    for candidate in candidates:
-        if candidate is stop:
-            return True
-        if isinstance(candidate, Constant) and isinstance(stop, Constant):
-            return int(candidate.data) == int(stop.data)
-        a, b = candidate.owner, owner
-        if a is not None and b is not None and a.op == b.op and a.inputs == b.inputs:
-            return True
-    return False
+    if feature is None:
+        return False
+    lengths = feature.shape_of.get(v) if hasattr(feature.shape_of, "get") else feature.shape_of[v]
+    return bool(lengths) and _computes_the_same(lengths[0], stop)
+
+
+def _computes_the_same(x: Any, y: Any) -> bool:
+    """Return whether two lengths are written alike, but for casts: that of a minibatch is a longer expression of its bounds."""
+    stack, seen = [(x, y)], set()
+    while stack:
+        pair = a, b = tuple(map(_strip, stack.pop()))
+        if a is b or pair in seen:
+            continue
+        seen.add(pair)
+        if len(seen) > _LONGEST_LENGTH:
+            return False
+        if isinstance(a, Constant) and isinstance(b, Constant):
+            if not np.array_equal(a.data, b.data):
+                return False
+        else:
+            if a.owner is None or b.owner is None or a.index != b.index or a.owner.op != b.owner.op:
+                return False
+            if len(a.owner.inputs) != len(b.owner.inputs):
+                return False
+            stack += zip(a.owner.inputs, b.owner.inputs)
+    return True
 
 
 def _split_bias(z: Any) -> tuple[Any, Any]:

@@ -633,7 +633,7 @@ def local_setsubtensor_of_constants(node: Any) -> Any:
 def local_useless_inc_subtensor_alloc(node: Any) -> Any:
     """``inc_subtensor(x[i], alloc(v, shape)) -> inc_subtensor(x[i], v)``, which broadcasts `v` itself
 
-    Where the lengths are not known to be equal, an Assert says so when they are not.
+    Where the length of a slice is not known to be that of the alloc, an Assert says so when it is not.
     """
     y = node.inputs[1]
     inner = y.owner
@@ -664,6 +664,8 @@ def local_useless_inc_subtensor_alloc(node: Any) -> Any:
         if not one and not same_dimension(a, b)
     ]
     if unknown:
+        if not isinstance(node.op, IncSubtensor):
+            return False
         value = Assert("The shape of what is written does not fit that of the indexed part")(value, *unknown)
     return exact_replacement(node, node.op(x, value, *node.inputs[2:]))
 
