@@ -17,6 +17,7 @@ from theano.tensor.conversion import (
     constant,
     get_scalar_constant_value,
 )
+from theano.tensor.from_scalars import MakeVector
 from theano.tensor.math import integer_dtypes
 from theano.tensor.type import ops
 from theano.tensor.var import TensorConstant
@@ -303,8 +304,10 @@ class SpecifyShape(CodeByType, Op):
 
     def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
         lengths = []
+        parts = node.inputs[1].owner
+        known = parts is not None and isinstance(parts.op, MakeVector)
         for dim in range(node.inputs[0].ndim):
-            length = node.inputs[1][dim]
+            length = parts.inputs[dim] if known else node.inputs[1][dim]
             try:
                 length = as_tensor_variable(get_scalar_constant_value(length), ndim=0).astype("int64")
             except NotScalarConstantError:

@@ -7,6 +7,7 @@ from rewrite_cases import Case
 
 import theano.tensor as T
 from theano.compile.ops import Shape_i
+from theano.tensor.advanced_subtensor import advanced_inc_subtensor
 
 x, y = T.dvectors("x", "y")
 s, r = T.dscalars("s", "r")
@@ -103,6 +104,8 @@ CASES = [
          (lambda: T.set_subtensor(x[:], y), lambda: T.inc_subtensor(x[:], T.exp(x)))),
     Case("local_useless_inc_subtensor", [m], lambda: T.set_subtensor(m[:, ::-1], T.exp(m)), [M], "exp Subtensor",
          lambda: T.set_subtensor(m[:, ::-2], T.exp(m[:, ::2]))),
+    Case("local_useless_inc_subtensor", [x, y], lambda: T.set_subtensor(x[::-1], T.specify_shape(y, x.shape)), [X, Y],
+         "Shape_i MakeVector SpecifyShape Subtensor", companions=LENGTHS),
     Case("local_incsubtensor_of_zeros_to_setsubtensor", [x], lambda: T.inc_subtensor(zeros(9)[:7], x), [V],
          "Alloc IncSubtensor", (lambda: T.inc_subtensor(T.ones((9,))[:7], x), lambda: T.inc_subtensor(zeros(9)[i], x)),
          proves=lambda fgraph: written(fgraph.outputs[0])),
@@ -121,8 +124,9 @@ CASES = [
          "DimShuffle convert_to_float64 neg IncSubtensor"),
     Case("local_useless_inc_subtensor_alloc", [x, s], lambda: T.inc_subtensor(x[:], T.alloc(s, x.shape[0])), [X, 2.0],
          "IncSubtensor", (lambda: T.inc_subtensor(x[:], T.exp(s)), lambda: T.inc_subtensor(m[:], T.alloc(m, 4, 3))), LENGTHS),
-    Case("local_useless_inc_subtensor_alloc", [x, places, s], lambda: T.inc_subtensor(x[places], T.alloc(s, *places.shape)),
-         [V, PLACES, 2.0], "AdvancedIncSubtensor", lambda: T.inc_subtensor(x[places], T.alloc(s, n, 2)), LENGTHS),
+    Case("local_useless_inc_subtensor_alloc", [x, places, s],
+         lambda: advanced_inc_subtensor(x, T.alloc(s, *places.shape), places), [V, PLACES, 2.0], "AdvancedIncSubtensor",
+         companions=LENGTHS),
     Case("local_incsubtensor_of_zeros", [x], lambda: T.inc_subtensor(x[:2], zeros(2)), [X], "",
          (lambda: T.set_subtensor(x[:2], zeros(2)), lambda: T.inc_subtensor(x[:2], T.ones((2,))))),
     Case("local_incsubtensor_of_zeros", [m], lambda: T.inc_subtensor(m[[0, 1]], zeros(2, 3)), [M], ""),

@@ -542,7 +542,7 @@ def local_useless_elemwise_comparison(node: Any) -> Any:
 
 
 def _is_length(v: Any) -> bool:
-    """Whether `v` is a dimension, or a sum or product of dimensions and non-negative constants."""
+    """Whether `v` is a dimension, or a sum, product or vector of dimensions and non-negative constants."""
     stack, seen = [v], 0
     while stack:
         x = stack.pop()
@@ -558,7 +558,7 @@ def _is_length(v: Any) -> bool:
             return False
         if isinstance(node.op, Shape_i):
             continue
-        if isinstance(node.op, Elemwise) and node.op in (T.add, T.mul):
+        if isinstance(node.op, T.MakeVector) or (isinstance(node.op, Elemwise) and node.op in (T.add, T.mul)):
             stack.extend(node.inputs)
             continue
         return False

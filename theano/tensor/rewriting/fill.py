@@ -132,17 +132,21 @@ def local_useless_alloc(node: Any) -> Any:
 @register_canonicalize
 @local_optimizer([T.Alloc])
 def local_merge_alloc(node: Any) -> Any:
-    """``alloc(alloc(x, s), t) -> alloc(x, t)`` where the dimensions that `s` made are those of `t` too."""
+    """``alloc(alloc(x, s), t) -> alloc(x, t)``
+
+    Where a length of `s` is not known to be that of `t`, an Assert says so when it is neither that nor 1.
+    """
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, T.Alloc):
         return False
     from theano.tensor.rewriting.shape import same_dimension
 
-    inner_out, outer = inner.outputs[0], node.inputs[1:]
+    inner_out, outer = inner.outputs[0], list(node.inputs[1:])
     skip = len(outer) - inner_out.ndim
-    for k, dimension in enumerate(inner.inputs[1:]):
-        if not inner_out.broadcastable[k] and not same_dimension(dimension, outer[skip + k]):
-            return False
+    for k, dimension in enumerate(inner.inputs[1:], skip):
+        if not inner_out.broadcastable[k - skip] and not same_dimension(dimension, outer[k]):
+            fits = T.or_(T.eq(dimension, outer[k]), T.eq(dimension, 1))
+            outer[k] = Assert("The length of a repeated array is not that of what it is repeated to")(outer[k], fits)
     return exact_replacement(node, T.alloc(inner.inputs[0], *outer))
 
 
