@@ -131,7 +131,7 @@ CASES = [
          lambda: T.alloc(row, 2, row.shape[1]), ["local_shape_to_shape_i", "local_subtensor_make_vector"]),
     Case("local_merge_alloc", [s, length], lambda: T.alloc(T.alloc(s, 1, length), 4, length), [2.0, 3], "Alloc",
          lambda: T.alloc(T.sqr(T.alloc(s, 1, length)), 4, length), ["merge"]),
-    Case("local_merge_alloc", [s, length], lambda: T.alloc(T.alloc(s, length), 4, 3), [2.0, 3], "eq eq or_ Assert Alloc",
+    Case("local_merge_alloc", [s, length], lambda: T.alloc(T.alloc(s, length), 4, 3), [2.0, 3], "EQ EQ OR Assert Alloc",
          companions=["merge"]),
     Case("local_useless_composite", [x], lambda: two_results(x)[0], [X], "Composite{exp(i0)}", lambda: T.add(*two_results(x))),
     Case("local_canonicalize_alloc", [s], lambda: T.alloc(s, 1, 3), [2.0], "Alloc DimShuffle",

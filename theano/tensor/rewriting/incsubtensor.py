@@ -5,22 +5,29 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
 from theano.tensor.rewriting.subtensor import _is_full, _lengths, _plain, is_zeros
 from theano.tensor.rewriting.terms import exact_replacement, same_dtype
-from theano.tensor.subtensor import IncSubtensor, Subtensor, get_idx_list
+from theano.tensor.subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1, IncSubtensor, Subtensor, get_idx_list
 
 
 def _is_part(v: Any, x: Any, op: Any, index: list[Any]) -> bool:
-    """Whether `v` is ``x[index]``, of the index that the IncSubtensor `op` writes."""
+    """Whether `v` is ``x[index]``, of the index that the IncSubtensor or AdvancedIncSubtensor1 `op` writes."""
     node = v.owner
-    if node is None or not isinstance(node.op, Subtensor) or node.inputs[0] is not x or node.op.idx_list != op.idx_list:
+    if node is None or node.inputs[0] is not x:
+        return False
+    if isinstance(op, IncSubtensor):
+        if not isinstance(node.op, Subtensor) or node.op.idx_list != op.idx_list:
+            return False
+    elif not isinstance(node.op, AdvancedSubtensor1):
         return False
     return all(
-        a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.data == b.data)
+        a is b or (isinstance(a, Constant) and isinstance(b, Constant) and np.array_equal(a.data, b.data))
         for a, b in zip(node.inputs[1:], index, strict=True)
     )
 
@@ -38,14 +45,16 @@ def local_setsubtensor_of_itself(node: Any) -> Any:
 
 
 @register_specialize
-@local_optimizer([IncSubtensor], among_inputs=[T.add, T.sub])
+@local_optimizer([IncSubtensor, AdvancedIncSubtensor1], among_inputs=[T.add, T.sub])
 def local_set_to_inc_subtensor(node: Any) -> Any:
     """``set_subtensor(x[i], x[i] + y) -> inc_subtensor(x[i], y)`` and ``x[i] - y -> inc_subtensor(x[i], -y)``
 
-    For basic indexing only: vectors of positions may hold one twice.
+    Of a vector of positions it must be known that it holds none twice.
     """
     op = node.op
     x, value, *index = node.inputs
+    if isinstance(op, AdvancedIncSubtensor1) and not _distinct(index[0]):
+        return False
     if not op.set_instead_of_inc or value.owner is None or value.type.dtype != x.type.dtype:
         return False
     terms = list(value.owner.inputs)
@@ -64,9 +73,16 @@ def local_set_to_inc_subtensor(node: Any) -> Any:
     if y.type.dtype != x.type.dtype:
         return False
     copy_stack_trace(value, y)
+    if isinstance(op, AdvancedIncSubtensor1):
+        return exact_replacement(node, AdvancedIncSubtensor1(op.inplace, set_instead_of_inc=False)(x, y, *index))
     new_op = IncSubtensor(op.idx_list, op.inplace, set_instead_of_inc=False,
                           destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased)  # fmt: skip
     return exact_replacement(node, new_op(x, y, *index))
+
+
+def _distinct(index: Any) -> bool:
+    """Whether an index is a constant that names no position twice."""
+    return isinstance(index, Constant) and bool((index.data >= 0).all()) and len(np.unique(index.data)) == index.data.size
 
 
 def _part_of_zeros(v: Any) -> tuple[int, int, Any] | None:

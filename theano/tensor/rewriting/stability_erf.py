@@ -10,7 +10,7 @@ from theano import scalar
 from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
-from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
 from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, float_argument, is_elemwise, replacement, signed
 
 #: What the gradients of erf and erfc have, and those of their logarithms.
@@ -25,6 +25,15 @@ _RATES = (scalar.special.ErfcRate, scalar.special.Erfcx)
 _PRODUCTS = (scalar.arithmetic.Mul, scalar.arithmetic.Sqr, scalar.arithmetic.Neg)
 #: Sums of more terms are left alone.
 _TERMS = 8
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([T.erf], among_inputs=[T.neg, T.mul])
+def local_erf_of_negative(node: Any) -> Any:
+    """``erf(-x) -> -erf(x)``"""
+    x, negative = signed(node.inputs[0])
+    return replacement(node, T.neg(T.erf(x))) if negative else False
 
 
 @register_stabilize
