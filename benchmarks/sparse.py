@@ -390,7 +390,7 @@ def logistic(threads: int, seconds: float, rng: np.random.RandomState) -> dict[s
         import pytensor.tensor as pt
 
         px, py, pw = ps.csr_matrix(dtype="float32"), pt.fvector(), pytensor.shared(np.zeros(x.shape[1], "float32"))
-        pz = ps.dot(px, pw)
+        pz = ps.dot(px, pw.dimshuffle(0, "x"))[:, 0]
         loss = (pt.softplus(pz) - py * pz).mean()
         pf = pytensor.function([px, py], loss, updates=[(pw, pw - np.float32(0.1) * pytensor.grad(loss, pw))])
         contenders["PyTensor"] = lambda: pf(x, y)

@@ -2,48 +2,22 @@
 
 import numpy as np
 import pytest
-import scipy.signal
 import scipy.sparse
 
 import theano
 import theano.tensor as tt
 from theano import sparse
 from theano.sparse.sandbox import sp, sp2
+from theano.sparse.sandbox.test_sp import TestSP
 from theano.tests.unittest_tools import verify_grad
 
-
-@pytest.mark.parametrize("mode", ["valid", "full"])
-@pytest.mark.parametrize("step", [(1, 1), (2, 1), (3, 2)])
-def test_convolution_agrees_with_scipy(mode, step):
-    rng = np.random.RandomState(0)
-    images, kernels, bias = rng.randn(2, 30), rng.randn(3, 6), rng.randn(3)
-    i, k, b = tt.dmatrix(), tt.dmatrix(), tt.dvector()
-    out, shape = sp.convolve(k, (2, 3), 3, i, (5, 6), step=step, bias=b, mode=mode, flatten=False)
-    got = theano.function([i, k, b], out)(images, kernels, bias)
-    expected = [
-        [
-            scipy.signal.convolve2d(x.reshape(5, 6), w.reshape(2, 3), mode)[:: step[0], :: step[1]] + c
-            for w, c in zip(kernels, bias)
-        ]
-        for x in images
-    ]
-    assert tuple(shape) == np.shape(expected)[1:]
-    np.testing.assert_allclose(got.reshape(np.shape(expected)), expected)
+__all__ = ["TestSP"]
 
 
 def test_the_gradient_of_a_convolution():
     rng = np.random.RandomState(1)
     images = rng.randn(2, 12)
     verify_grad(lambda k, i: sp.convolve(k, (2, 2), 2, i, (3, 4))[0], [rng.randn(2, 4), images], rng=np.random.RandomState(2))
-
-
-def test_the_largest_of_each_area():
-    images = np.random.RandomState(2).randn(2, 2 * 4 * 6)
-    x = tt.dmatrix()
-    out, shape = sp.max_pool(x, (2, 4, 6), (2, 3))
-    expected = images.reshape(2, 2, 2, 2, 2, 3).max(axis=(3, 5))
-    assert tuple(shape) == (2, 2, 2)
-    np.testing.assert_array_equal(theano.function([x], out)(images), expected.reshape(2, -1))
 
 
 @pytest.mark.parametrize(

@@ -166,15 +166,24 @@ class AddSD(_OfTwo):
 add_s_d = AddSD()
 
 
-class StructuredAddSV(_OfTwo):
-    """A sparse matrix with an element of a vector added to the stored values of each column. The gradient is structured."""
+class _WithVector(_OfTwo):
+    """Base class of what combines the stored values of each column with an element of a vector."""
+
+    combine: Callable[[Any, Any], Any]
 
     def make_node(self, x: Any, y: Any) -> Apply:
         return _with_vector(self, x, y)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, y = inputs
-        output_storage[0][0] = value_of(rebuilt(x, x.data[: x.indptr[-1]] + _of_columns(x, y)), node.outputs[0].type)
+        values = type(self).combine(x.data[: x.indptr[-1]], _of_columns(x, y))
+        output_storage[0][0] = value_of(rebuilt(x, values), node.outputs[0].type)
+
+
+class StructuredAddSV(_WithVector):
+    """A sparse matrix with an element of a vector added to the stored values of each column. The gradient is structured."""
+
+    combine = operator.add
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x, y), (gz,) = inputs, grads
@@ -263,15 +272,10 @@ class MulSD(_OfTwo):
 mul_s_d = MulSD()
 
 
-class MulSV(_OfTwo):
+class MulSV(_WithVector):
     """A sparse matrix with each column multiplied by an element of a vector. The gradient is regular."""
 
-    def make_node(self, x: Any, y: Any) -> Apply:
-        return _with_vector(self, x, y)
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        x, y = inputs
-        output_storage[0][0] = value_of(rebuilt(x, x.data[: x.indptr[-1]] * _of_columns(x, y)), node.outputs[0].type)
+    combine = operator.mul
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x, y), (gz,) = inputs, grads
@@ -575,21 +579,12 @@ def sub(x: Any, y: Any) -> Variable:
 
 
 def mul(x: Any, y: Any) -> Variable:
-    """Return the elementwise product of two matrices, at least one of which is sparse.
-
-    Parameters
-    ----------
-    x, y : matrix, or a number beside a sparse matrix
+    """Return the elementwise product of two matrices, or of a sparse matrix and a number; see :func:`add`.
 
     Returns
     -------
     SparseVariable
-        In the format of `x`, or of the only sparse matrix. The gradient is regular.
-
-    Raises
-    ------
-    TypeError
-        If both are dense.
+        In the format of the first that is sparse. The gradient is regular.
     """
     x, y = operands("mul", x, y)
     if is_sparse_variable(x):

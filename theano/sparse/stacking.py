@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import scipy.sparse
@@ -89,21 +89,21 @@ class VStack(_Stack):
     axis = 0
 
 
-def _stacked(kind: type[_Stack], blocks: Sequence[Any], format: str | None, dtype: str | None) -> Variable:
-    variables = [as_sparse_variable(b) for b in blocks]
-    if dtype is None:
-        dtype = scal.upcast(*[v.type.dtype for v in variables])
-    return kind(format=format, dtype=dtype)(*variables)
+def _stacks(kind: type[_Stack], name: str, where: str, alike: str) -> Callable[..., Variable]:
+    def stack(blocks: Sequence[Any], format: str | None = None, dtype: str | None = None) -> Variable:
+        variables = [as_sparse_variable(b) for b in blocks]
+        if dtype is None:
+            dtype = scal.upcast(*[v.type.dtype for v in variables])
+        return kind(format=format, dtype=dtype)(*variables)
 
-
-def hstack(blocks: Sequence[Any], format: str | None = None, dtype: str | None = None) -> Variable:
-    """Return sparse matrices side by side.
+    stack.__name__ = stack.__qualname__ = name
+    stack.__doc__ = f"""Return sparse matrices {where}.
 
     Parameters
     ----------
     blocks : sequence of sparse matrices
-        With equally many rows.
-    format : {'csc', 'csr'}, optional
+        With equally many {alike}.
+    format : {{'csc', 'csr'}}, optional
         ``'csc'`` by default.
     dtype : str, optional
         By default one that holds all.
@@ -113,24 +113,8 @@ def hstack(blocks: Sequence[Any], format: str | None = None, dtype: str | None =
     SparseVariable
         The gradient is regular.
     """
-    return _stacked(HStack, blocks, format, dtype)
+    return stack
 
 
-def vstack(blocks: Sequence[Any], format: str | None = None, dtype: str | None = None) -> Variable:
-    """Return sparse matrices one below the other.
-
-    Parameters
-    ----------
-    blocks : sequence of sparse matrices
-        With equally many columns.
-    format : {'csc', 'csr'}, optional
-        ``'csc'`` by default.
-    dtype : str, optional
-        By default one that holds all.
-
-    Returns
-    -------
-    SparseVariable
-        The gradient is regular.
-    """
-    return _stacked(VStack, blocks, format, dtype)
+hstack = _stacks(HStack, "hstack", "side by side", "rows")
+vstack = _stacks(VStack, "vstack", "one below the other", "columns")
