@@ -1,5 +1,6 @@
 """What of sparse operations runs in the engine: matrices are their parts there, and objects of SciPy are made at its borders."""
 
+import gc
 import pickle
 
 import numpy as np
@@ -294,6 +295,32 @@ class TestManyPlaces:
         a.indptr = np.array([0, 3])
         total = compiled(x + y, x, y)(a, a)
         assert total.indices.tolist() == [0, 2_999_999_999] and total.data.tolist() == [4, 10]
+
+
+def test_calls_that_succeed_or_fail_leave_no_memory():
+    outputs = [x + y, x * y, x.T, sparse.sqr(x), x[at], x[:2], sparse.csr_from_dense(m), sparse.csc_from_dense(m), x + c]
+    outputs += [sparse.sp_sum(x, 0), x + m, sparse.dense_from_sparse(y)]
+    f = compiled(outputs, x, y, c, m, at)
+    good = [csr(), csr(OTHER), scipy.sparse.csc_matrix(OTHER), OTHER, [0, 1]]
+    wrong, short = csr(), csr(OTHER[:, :3])
+    wrong.indices[1] = 100
+    unsorted = csr()
+    unsorted.indices, unsorted.data = unsorted.indices[::-1].copy(), unsorted.data[::-1].copy()
+    unsorted.indices[:] = [2, 0, 1, 3, 3]
+
+    def in_use():
+        gc.collect()
+        return theano.native.fastcall._runtime.pool_stats()["in_use"]
+
+    f(*good)
+    before = in_use()
+    for _ in range(3):
+        f(*good)
+        f(unsorted, *good[1:])
+        for arguments in ([wrong, *good[1:]], [good[0], short, *good[2:]], [*good[:4], [7]], [*good[:3], OTHER[:2], [0]]):
+            with pytest.raises((IndexError, ValueError)):
+                f(*arguments)
+    assert in_use() == before
 
 
 class TestErrors:
