@@ -80,6 +80,16 @@ NATIVE = {
     "column numbers": (sparse.csm_indices(x + y), lambda a, b: scipy.sparse.csr_matrix(a + b).indices, 0),
     "row starts": (sparse.csm_indptr(x), lambda a, b: scipy.sparse.csr_matrix(a).indptr, 0),
     "shape as int32": (sparse.csm_shape(x), lambda a, b: np.array(a.shape, "int32"), 0),
+    "scaled product and sum": (
+        sparse.usmm(np.array([[0.5]]), x, m.T, c.toarray()[:, :3]),
+        lambda a, b: a @ b.T / 2 + b[:, :3],
+        0,
+    ),
+    "sum with a product of floats": (
+        sparse.usmm(np.array([[2]], "int8"), m.T, x, tt.dot(m.T, m).astype("float32")),
+        lambda a, b: 2 * b.T @ a + b.T @ b,
+        0,
+    ),
     "made": (sparse.CSR(data, indices, indptr, (3, 4)), lambda a, b: a, 1),
     "made and used": (sparse.dot(sparse.CSR(data, indices, indptr, (3, 4)), m.T), lambda a, b: a @ b.T, 0),
 }
@@ -324,6 +334,12 @@ def test_calls_that_succeed_or_fail_leave_no_memory():
 
 
 class TestErrors:
+    def test_a_shape_that_is_not_the_specified_one(self):
+        f = compiled(sparse.sp_sum(tt.specify_shape(x, (3, 4))), x)
+        assert f(csr()) == DENSE.sum()
+        with pytest.raises(AssertionError):
+            f(csr(DENSE.T))
+
     def test_an_index_out_of_bounds(self):
         for wrong in (-1, 4, 2**30):
             a = csr()

@@ -30,7 +30,7 @@ def _emit_for_tensors(builder: ProgramBuilder, node: Apply, instruction: vm.Inst
         builder.emit_for(node, instruction)
         return
     lower = shape_lowerings.get(type(node.inputs[0].type))
-    if lower is None:
+    if lower is None or isinstance(node.op, SpecifyShape):
         raise CannotLower("the shape of a value that is not an array")
     lower(builder, node, int(node.op.i) if isinstance(node.op, Shape_i) else None)
 

@@ -9,13 +9,14 @@ import numpy as np
 from theano.gof.graph import Apply, Constant
 from theano.native import instructions as vm
 from theano.native.lowering.shape import shape_lowerings
-from theano.native.program import CannotLower, ProgramBuilder, lowers
+from theano.native.program import CannotLower, ProgramBuilder, lowering_of, lowers
 from theano.sparse.conversion import DenseFromSparse, SparseFromDense
 from theano.sparse.elementwise import AddSD, AddSS, MulSS, SpSum
-from theano.sparse.products import Dot, DotAt, DotWithValues
+from theano.sparse.products import Dot, DotAt, DotWithValues, Usmm, _dot
 from theano.sparse.slicing import GetItem2d, GetItemList
 from theano.sparse.structure import CSM, CSMProperties, StoredValues, Transpose, ValuesAt, WithValues, made_of_parts
 from theano.sparse.type import SparseType, float_dtypes
+from theano.tensor.math import add, mul
 from theano.tensor.type_other import NoneTypeT
 
 _OBJECT = ("object",)
@@ -337,3 +338,21 @@ def lower_dot(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit(vm.SparseDot(not _is_csc(y)), [parts.indices, parts.indptr, backwards, parts.values, dense], [result])
     if x.type.ndim == 2:
         builder.emit(vm.Dimshuffle((1, 0)), [result], [builder.cell(out)])
+
+
+@lowers(Usmm)
+def lower_usmm(builder: ProgramBuilder, node: Apply) -> None:
+    """As the product, its multiple and the sum that it stands for."""
+    alpha, x, y, z = node.inputs
+    (out,) = node.outputs
+    product = _dot(x, y)
+    scaled = mul(alpha, product)
+    total = add(scaled, z)
+    if total.type != out.type:
+        raise CannotLower("a result of another type")
+    builder.replace(total, builder.cell(out))
+    for made in (product, scaled, total):
+        lowering = lowering_of(made.owner)
+        if lowering is None:
+            raise CannotLower("a part that is not native")
+        lowering(builder, made.owner)
