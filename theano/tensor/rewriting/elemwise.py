@@ -41,12 +41,13 @@ def is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
 
 
 @register_canonicalize
-@register_specialize
 @local_optimizer([Elemwise])
 def local_useless_composite(node: Any) -> Any:
     """``Composite{f, g}(x).0 -> Composite{f}(x)`` where nothing takes the other result"""
+    if len(node.outputs) == 1:
+        return False
     scalar_op = node.op.scalar_op
-    if len(node.outputs) == 1 or not isinstance(scalar_op, scal.Composite) or node.op.inplace_pattern:
+    if not isinstance(scalar_op, scal.Composite) or node.op.inplace_pattern:
         return False
     used = [k for k, out in enumerate(node.outputs) if out.clients]
     if len(used) == len(node.outputs):
