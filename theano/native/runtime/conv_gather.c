@@ -296,9 +296,10 @@ static double gather_cost(const ThnConv *c)
     }
     const double rows = (double)(c->direction == THN_CONV_FORWARD ? c->filters : c->channels) / (double)c->groups;
     const double each = c->item == 4 ? 0.02 : 0.04, groups = (double)(c->batch * c->groups);
-    /* Columns are packed for few rows, too, each group of an image begins anew, and filters are packed once. */
+    /* Columns are packed for few rows, too, or read where they are for fewer. Each group of an image begins anew, and filters are
+     * packed once. */
     const double filters = (double)(c->filters * (c->channels / c->groups) * c->kernel[0] * c->kernel[1] * c->kernel[2]);
-    return products * each * (1 + 20 / rows) + (c->groups > 1 ? groups * 600 : 0) + filters + 1000;
+    return products * each * (1 + (rows < 8 ? 4 : 10) / rows) + (c->groups > 1 ? groups * 600 : 0) + filters + 1000;
 }
 
 static int gather_execute(const ThnConvPlan *p, char *images, char *filters, char *top)

@@ -29,7 +29,6 @@
 #define TILES(M) TILE(M, 1) TILE(M, 2) TILE(M, 3)
 TILES(1)
 TILES(2)
-TILES(3)
 TILES(4)
 #if MR == 8
 TILES(8)
@@ -53,31 +52,31 @@ TILES(8)
 #define OPEN_TILES(M) OPEN_TILE(M, 1) OPEN_TILE(M, 2) OPEN_TILE(M, 3)
 OPEN_TILES(1)
 OPEN_TILES(2)
-OPEN_TILES(3)
 OPEN_TILES(4)
 #if MR == 8
 OPEN_TILES(8)
 #endif
 
-/* By the number of rows; between 4 and 8 of them there is none. */
-#define TILE_OF(m) ((m) > 4 ? 4 : (m) - 1)
+/* By the number of rows. Three and more than four are computed by the next larger one, which writes what nobody reads. */
+#define TILE_OF(m) ((m) > 4 ? 3 : (m) > 2 ? 2 : (m) - 1)
+#define IS_EXACT(m) ((m) == 1 || (m) == 2 || (m) == 4 || (m) == MR)
 
 typedef void (*NAME(Tile))(npy_intp depth, const T *a, const T *b, char *out, npy_intp stride, int add);
 typedef void (*NAME(OpenTile))(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets, const T *a, const T *b,
                                char *out, npy_intp stride, int add);
 
-static const NAME(Tile) NAME(tiles)[5][3] = {
+static const NAME(Tile) NAME(tiles)[4][3] = {
 #define ROW(M) {NAME(tile_##M##_1), NAME(tile_##M##_2), NAME(tile_##M##_3)},
-    ROW(1) ROW(2) ROW(3) ROW(4)
+    ROW(1) ROW(2) ROW(4)
 #if MR == 8
     ROW(8)
 #endif
 #undef ROW
 };
 
-static const NAME(OpenTile) NAME(open_tiles)[5][3] = {
+static const NAME(OpenTile) NAME(open_tiles)[4][3] = {
 #define ROW(M) {NAME(open_##M##_1), NAME(open_##M##_2), NAME(open_##M##_3)},
-    ROW(1) ROW(2) ROW(3) ROW(4)
+    ROW(1) ROW(2) ROW(4)
 #if MR == 8
     ROW(8)
 #endif
@@ -438,7 +437,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
                 const int m = (int)(g->rows - r < MR ? g->rows - r : MR);
                 const NAME(Tile) run = NAME(tiles)[TILE_OF(m)][nv - 1];
                 const T *a = weights + r * k_end;
-                const int straight = even && (m <= 4 || m == MR);
+                const int straight = even && IS_EXACT(m);
                 char *to = straight ? places->to + r * g->out_strides[1] : (char *)tile;
                 const npy_intp to_step = straight ? g->out_strides[1] : nv * LANES * (npy_intp)sizeof(T);
                 const int add = straight && s > 0;
@@ -479,6 +478,7 @@ static const ThnGatherKernels NAME(kernels) = {MR, LANES, NAME(pack), NAME(compu
 #undef ADD_PRODUCTS
 #undef WRITE_SUMS
 #undef TILE_OF
+#undef IS_EXACT
 #undef T
 #undef V
 #undef VU

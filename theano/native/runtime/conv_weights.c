@@ -77,7 +77,9 @@ static double weights_cost(const ThnConv *c)
         }
     }
     const double rows = (double)c->filters / (double)c->groups, groups = (double)(c->batch * c->groups);
-    return thn_conv_products(c) * (c->item == 4 ? 0.02 : 0.04) * (1 + 20 / rows) + (c->groups > 1 ? groups * 600 : 0) + 1000;
+    const double scale = c->item == 4 ? 1 : 2, taps = (double)(c->kernel[0] * c->kernel[1] * c->kernel[2]);
+    const double written = (double)c->filters * (double)(c->channels / c->groups) * taps * 0.7;
+    return scale * (thn_conv_products(c) * 0.0225 * (1 + 20 / rows) + written) + (c->groups > 1 ? groups * 600 : 0) + 1000;
 }
 
 static int weights_execute(const ThnConvPlan *p, char *images, char *filters, char *top)

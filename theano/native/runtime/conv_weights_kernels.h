@@ -27,29 +27,23 @@ typedef struct {
         WRITE_SUMS(M, N, V, out + i * N * LANES, add)                                                                      \
     }
 #define TILES(M) TILE(M, 1) TILE(M, 2) TILE(M, 3)
-TILES(1)
-TILES(2)
-TILES(3)
 TILES(4)
 #if MR == 4
 TILE(8, 1)
-#endif
-#if MR == 8
+#else
 TILES(8)
 #endif
 
-/* By the number of rows; between 4 and 8 of them there is none, and that of 8 computes what nobody reads. */
-#define TILE_OF(m) ((m) > 4 ? 4 : (m) - 1)
+/* By the number of rows. There are no smaller ones: these compute what nobody reads. */
+#define TILE_OF(m) ((m) > 4)
 
 typedef void (*NAME(Tile))(const NAME(Piece) *piece, npy_intp pieces, const npy_intp *offsets, const T *b, T *out, int add);
 
-static const NAME(Tile) NAME(tiles)[5][3] = {
-#define ROW(M) {NAME(tile_##M##_1), NAME(tile_##M##_2), NAME(tile_##M##_3)},
-    ROW(1) ROW(2) ROW(3) ROW(4)
+static const NAME(Tile) NAME(tiles)[2][3] = {
+    {NAME(tile_4_1), NAME(tile_4_2), NAME(tile_4_3)},
 #if MR == 8
-    ROW(8)
+    {NAME(tile_8_1), NAME(tile_8_2), NAME(tile_8_3)},
 #endif
-#undef ROW
 };
 
 /* Packs `n` pixels of `width` filters (those from `filters` on are zeros), which lie `step` bytes apart, pixels next to each

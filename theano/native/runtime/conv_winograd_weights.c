@@ -6,6 +6,8 @@
 #include "plan.h"
 #include "pool.h"
 
+#include <math.h>
+
 #define TILE 4
 #define POINTS 36
 
@@ -212,6 +214,8 @@ double thn_winograd_weights_cost(const ThnConv *c)
     const double rows = (double)(j.filter_panels * THN_WINOGRAD_ROWS), columns = (double)(j.channel_panels * j.k->panel);
     const double products = POINTS * rows * columns * tiles * 0.023;
     const double transforms = POINTS * tiles * (columns * 0.45 + rows * 0.4);
-    const double sums = POINTS * rows * columns * (0.5 + 0.2 * (double)(j.rows / j.block));
+    /* They are read and written once by points and once by taps: slower where caches cannot hold them. */
+    const double megabytes = POINTS * 1e-6 * rows * columns * (double)c->item, beyond = fmin(fmax((megabytes - 10) / 15, 0), 1);
+    const double sums = POINTS * rows * columns * (0.4 + 0.5 * beyond + 0.2 * (double)(j.rows / j.block - 1));
     return (double)c->groups * scale * (products + transforms + sums) + 3000;
 }
