@@ -541,11 +541,7 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
         return function_html(self)
 
     def __copy__(self) -> Function:
-        values = [
-            copy.copy(container.storage[0]) if _is_mutable(spec) else container.storage[0]
-            for (spec, _, _), container in zip(self.indices, self.input_storage)
-        ]
-        return self._with_own_storage(self.maker, values)
+        return self.copy()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
         maker = copy.deepcopy(self.maker, memo)
@@ -586,10 +582,6 @@ def _unpickle_function(maker: Any, values: list[Any], name: str | None, trust_in
     function.name = name
     function.trust_input = trust_input
     return function
-
-
-def _is_mutable(spec: In) -> bool:
-    return bool(spec.mutable or getattr(spec, "shared", False))
 
 
 def _nodes_with_inner_function(maker: Any) -> list[Any]:

@@ -359,6 +359,9 @@ class BaseAdvancedIncSubtensor(IncrementOp):
         Assign instead of adding. Added are all values of positions that are there several times.
     """
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{inplace={self.inplace},  set_instead_of_inc={self.set_instead_of_inc}}}"
+
     def make_node(self, x: Any, y: Any, *index: Any) -> Apply:
         x, y = as_tensor_variable(x), as_tensor_variable(y)
         entries = [as_index_variable(i) for i in index]

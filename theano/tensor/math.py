@@ -57,7 +57,7 @@ int_div = elementwise(
     "Return the quotient rounded towards minus infinity, ``a // b``.",
     OperatorPrinter("//", -1, "left"),
 )
-mod = elementwise(scal.mod, "mod", "Return ``a % b``, with the sign of `b`.", OperatorPrinter("%", -1, "left"))
+mod = elementwise(scal.mod, "mod", "Return ``a % b``, with the sign of `b`.")
 pow = elementwise(scal.pow, "pow", "Return ``a ** b``.", OperatorPrinter("**", 1, "right"))
 neg = elementwise(scal.neg, "neg", "Return ``-a``.", OperatorPrinter("-", 0, "either"))
 inv = elementwise(scal.inv, "inv", "Return ``1 / a``.")
@@ -336,16 +336,18 @@ def ceil_intdiv(a: Any, b: Any):
 
 
 def smallest(*args: Any):
-    """Return the elementwise minimum of the arguments; of two with :func:`minimum`, of more as a reduction."""
+    """Return the elementwise smallest of the arguments; of two the second where they cannot be compared."""
     if len(args) == 2:
-        return minimum(*args)
+        a, b = args
+        return switch(lt(a, b), a, b)
     return ops.min(ops.stack(args), axis=0)
 
 
 def largest(*args: Any):
-    """Return the elementwise maximum of the arguments; of two with :func:`maximum`, of more as a reduction."""
+    """Return the elementwise largest of the arguments; of two the second where they cannot be compared."""
     if len(args) == 2:
-        return maximum(*args)
+        a, b = args
+        return switch(gt(a, b), a, b)
     return ops.max(ops.stack(args), axis=0)
 
 

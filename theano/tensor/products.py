@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from theano import scalar as scal
+from theano.configdefaults import config
 from theano.gof.graph import Apply, Variable
 from theano.gof.op import Op
 from theano.printing.pretty import OperatorPrinter, pprint, special
 from theano.tensor.conversion import as_tensor_variable, get_scalar_constant_value
-from theano.tensor.math import mul
+from theano.tensor.math import discrete_dtypes, mul
 from theano.tensor.shaping import patternbroadcast
 from theano.tensor.type import TensorType, ops, tensor_type
 
@@ -50,6 +51,8 @@ class Dot(Op):
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         x, y = inputs
         (gz,) = grads
+        if x.type.dtype in discrete_dtypes and y.type.dtype in discrete_dtypes:
+            return [v.zeros_like(dtype=config.floatX) for v in inputs]
         if gz.type.ndim == 0:
             gx, gy = gz * y, gz * x
         elif x.type.ndim == 2 and y.type.ndim == 1:

@@ -402,6 +402,7 @@ def mean(
         total = cast(total, lengths.dtype)
     if (input.dtype if dtype is None else dtype) == "float16":
         total = cast(total, "float16")
+    total.name = "mean"
     return total
 
 
@@ -445,12 +446,15 @@ def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
             size = cast(count, error.dtype)
             error = error * (size / (size - constant(ddof, dtype=error.dtype)))
         result = result - error
+    result.name = "var"
     return result
 
 
 def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False):
     """Return the standard deviation of `input` over `axis`, the square root of :func:`var`."""
-    return sqrt(var(input, axis, ddof=ddof, keepdims=keepdims, corrected=corrected))
+    result = sqrt(var(input, axis, ddof=ddof, keepdims=keepdims, corrected=corrected))
+    result.name = "std"
+    return result
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False):

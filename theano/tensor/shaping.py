@@ -12,7 +12,6 @@ from theano.configdefaults import config
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.op import Op
 from theano.gradient_types import DisconnectedType
-from theano.printing.pretty import FunctionPrinter, pprint
 from theano.tensor.conversion import (
     NotScalarConstantError,
     as_tensor_variable,
@@ -172,7 +171,6 @@ def _is_length(entry: Any) -> bool:
     )
 
 
-pprint.assign(Reshape, FunctionPrinter("reshape"))
 
 
 def reshape(x: Any, newshape: Any, ndim: int | None = None):

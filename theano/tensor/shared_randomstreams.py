@@ -31,9 +31,6 @@ class RandomVariable(Protocol):
 class RandomStateSharedVariable(SharedVariable):
     """A shared variable that holds a RandomState."""
 
-    def __str__(self) -> str:
-        return self.name if self.name is not None else repr(self.container)
-
 
 @shared_constructor
 def randomstate_constructor(

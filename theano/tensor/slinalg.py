@@ -169,8 +169,6 @@ class Solve(Op):
     def __repr__(self) -> str:
         return f"Solve{{{self.A_structure!r}, {self.lower}, {self.overwrite_A}, {self.overwrite_b}}}"
 
-    __str__ = __repr__
-
     def make_node(self, A: Any, b: Any) -> Apply:
         A, b = as_matrix(A, "Solve"), as_tensor_variable(b)
         if b.ndim not in (1, 2):

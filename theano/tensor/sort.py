@@ -71,6 +71,9 @@ class _Sorting(Op):
         self.kind = kind
         self.order = order
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.kind}, {self.order}}}"
+
     def _result_dtype(self, input: Any) -> str:
         return input.type.dtype
 

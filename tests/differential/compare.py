@@ -1,0 +1,117 @@
+"""What differs between the results of a program on two sides."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Difference(NamedTuple):
+    """One difference.
+
+    Parameters
+    ----------
+    what
+        Its kind: "error", "value", "dtype" ...
+    line
+        The statement's line in the program.
+    original, ours
+        What differs, in words.
+    """
+
+    what: str
+    line: int
+    original: str
+    ours: str
+
+
+_TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9}
+
+
+def array_of(value: dict[str, Any]) -> np.ndarray:
+    """The array that a runner has recorded."""
+    return np.frombuffer(base64.b64decode(value["data"]), dtype=value["dtype"]).reshape(value["shape"])
+
+
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    tolerance = _TOLERANCE.get(a.dtype.name)
+    if tolerance is None:
+        return bool(np.array_equal(a, b))
+    wide = "complex128" if a.dtype.kind == "c" else "float64"
+    a, b = a.astype(wide), b.astype(wide)
+    with np.errstate(all="ignore"):
+        finite = np.abs(a)[np.isfinite(a)]
+        scale = finite.max() if finite.size else 0.0
+        return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * max(scale, 1e-3), equal_nan=True))
+
+
+def _text(value: str) -> str:
+    """A text without what may differ from process to process."""
+    return re.sub(r"0x[0-9a-f]+|at \d{6,}", "ADDRESS", value)
+
+
+def _difference(a: Any, b: Any) -> tuple[str, str, str] | None:
+    if a["kind"] != b["kind"]:
+        return "kind", a["kind"], b["kind"]
+    kind = a["kind"]
+    if kind == "array":
+        for field in ("dtype", "shape"):
+            if a[field] != b[field]:
+                return field, str(a[field]), str(b[field])
+        x, y = array_of(a), array_of(b)
+        return None if _close(x, y) else ("value", str(x.tolist())[:200], str(y.tolist())[:200])
+    if kind in ("list", "tuple", "dict"):
+        if len(a["items"]) != len(b["items"]):
+            return "length", str(len(a["items"])), str(len(b["items"]))
+        for x, y in zip(a["items"], b["items"]):
+            if kind == "dict":
+                if x[0] != y[0]:
+                    return "key", x[0], y[0]
+                x, y = x[1], y[1]
+            found = _difference(x, y)
+            if found:
+                return found
+        return None
+    if kind == "sparse" and a["format"] == b["format"]:
+        return _difference(a["dense"], b["dense"])
+    for field in sorted(a.keys() | b.keys()):
+        x, y = a.get(field), b.get(field)
+        if isinstance(x, str) and isinstance(y, str):
+            x, y = _text(x), _text(y)
+        if x != y:
+            return ("text" if kind == "str" else field), str(x), str(y)
+    return None
+
+
+def differences(original: Any, ours: Any) -> list[Difference]:
+    """What differs, the first one of each statement; what follows from a statement that failed on one side only is left out."""
+    if isinstance(original, str) or isinstance(ours, str):
+        same = original == ours or original == "too long"
+        return [] if same else [Difference("end", 0, *(r if isinstance(r, str) else "done" for r in (original, ours)))]
+    found = []
+    for a, b in zip(original, ours, strict=True):
+        x, y = a["error"], b["error"]
+        if x is None and y is None:
+            if len(a["reported"]) != len(b["reported"]):
+                found.append(Difference("reports", a["line"], str(len(a["reported"])), str(len(b["reported"]))))
+            for p, q in zip(a["reported"], b["reported"]):
+                difference = _difference(p, q)
+                if difference:
+                    found.append(Difference(difference[0], a["line"], *difference[1:]))
+                    break
+            continue
+        if x is not None and y is not None:
+            # A subclass of the original's class is caught by the same programs.
+            if x["class"] != y["class"] and x["class"] not in y["bases"]:
+                found.append(Difference("error", a["line"], f"{x['class']}: {x['text']}", f"{y['class']}: {y['text']}"))
+            continue
+        error = x or y
+        if error["class"] == "NameError":
+            continue
+        texts = [f"{e['class']}: {e['text']}" if e else "no error" for e in (x, y)]
+        found.append(Difference("error", a["line"], *texts))
+        break
+    return found

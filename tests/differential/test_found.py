@@ -1,0 +1,64 @@
+"""What the programs found, and is as in the original since."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import theano
+import theano.tensor as T
+
+
+def test_a_copy_of_a_function_updates_the_same_shared_variables():
+    s, x = theano.shared(0.0), T.dscalar()
+    f = theano.function([x], s + x, updates=[(s, s + 1)])
+    g = copy.copy(f)
+    assert (f(1), g(1), f(1)) == (1, 2, 3)
+    assert s.get_value() == 3
+
+
+def test_texts():
+    x = T.dmatrix("x")
+    assert str(T.sort(x).owner.op) == "SortOp{quicksort, None}"
+    assert str(T.argsort(x).owner.op) == "ArgSortOp{quicksort, None}"
+    indexed = T.inc_subtensor(x[[[0, 1]], 1:], 1)
+    assert str(indexed.owner.op) == "AdvancedIncSubtensor{inplace=False,  set_instead_of_inc=False}"
+    assert str(T.slinalg.Solve()) == "Solve{A_structure='general', lower=False, overwrite_A=False, overwrite_b=False}"
+    assert theano.pprint(x % x) == "mod(x, x)"
+    assert theano.pprint(x.flatten()) == "Reshape{1}(x, TensorConstant{(1,) of -1})"
+    assert str(theano.shared(np.random.RandomState(3))) == "<RandomStateType>"
+
+
+def test_the_hessian_of_what_is_linear_is_zero():
+    x = T.dvector("x")
+    assert theano.function([x], theano.gradient.hessian((x[::-1] * 2).sum(), x))([1, 2]).tolist() == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("dtypes", [("int8", "int8"), ("int32", "bool"), ("bool", "bool")])
+def test_gradients_of_products_of_integers_are_zero(dtypes):
+    for shapes in [(2, 2), (1, 2), (2, 1), (1, 1)]:
+        a, b = (T.TensorType(d, (False,) * n)() for d, n in zip(dtypes, shapes, strict=True))
+        grads = T.grad(T.sum(T.dot(a, b)), [a, b])
+        assert [g.dtype for g in grads] == [theano.config.floatX] * 2
+        values = [np.ones((2,) * n, d) for d, n in zip(dtypes, shapes, strict=True)]
+        for g, value in zip(theano.function([a, b], grads)(*values), values, strict=True):
+            assert g.shape == value.shape and not g.any()
+
+
+def test_smaller_things():
+    x, b = T.dvector("x"), T.vector("b", dtype="bool")
+    for make, expected in [(T.largest, [2, 1]), (T.smallest, [2, 0])]:
+        assert theano.function([x], make(x, [2.0, 1.0]))([np.nan, 0]).tolist() == expected
+    assert T.conj(b).dtype == "int8"
+    assert theano.function([b], T.conj(b))([True, False]).tolist() == [1, 0]
+    with pytest.raises(ValueError, match="axis"):
+        T.join(3, x, x)
+    with pytest.raises(IndexError, match="axis"):
+        T.join(-3, x, x)
+
+
+def test_names_of_results():
+    x = T.dmatrix("x")
+    assert [y.name for y in (x.mean(), x.var(axis=0), x.std(), T.transpose(x, [1, 0]))] == ["mean", "var", "std", "x.T"]
+    assert [y.name for y in T.nlinalg.eigh(x)] == [None, None]
+    assert str(x.std()) == "std"
