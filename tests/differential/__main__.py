@@ -28,7 +28,7 @@ import tempfile
 from typing import Any
 
 from tests.differential import generator, known
-from tests.differential.compare import Difference, differences
+from tests.differential.compare import Difference, differences, meant_by
 
 RUNNER = pathlib.Path(__file__).with_name("runner.py")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -60,19 +60,6 @@ def run_side(python: str, flags: str, programs: list[tuple[str, str]], own: bool
                 left = left[1:]
             todo = left
     return found
-
-
-def meant_by(program: str, line: int) -> str:
-    """A statement; where it reports a variable, or the result of a function, the expression that this was made of."""
-    lines = program.splitlines()
-    text = lines[line - 1].strip() if line else ""
-    for _ in range(3):
-        named = re.match(r"report\((\w+)[(),]|\w+ = theano\.function\(\[[^]]*\], (\w+)[,)]", text)
-        made = named and [other for other in lines[: line - 1] if re.match(rf"{named[1] or named[2]} = ", other)]
-        if not made:
-            break
-        text = made[-1]
-    return text
 
 
 def group_of(program: str, difference: Difference) -> str:
@@ -125,7 +112,7 @@ def main() -> int:
                 if isinstance(records, list):
                     statements += len(records)
                     failed += sum(r["error"] is not None for r in records)
-                for difference in differences(records, ours[name]):
+                for difference in differences(records, ours[name], text_of[name]):
                     reason = known.reason(text_of[name], difference)
                     if reason:
                         explained[reason] += 1

@@ -36,10 +36,11 @@ def array_of(value: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(base64.b64decode(value["data"]), dtype=value["dtype"]).reshape(value["shape"])
 
 
-def _close(a: np.ndarray, b: np.ndarray) -> bool:
+def _close(a: np.ndarray, b: np.ndarray, least: float) -> bool:
     tolerance = _TOLERANCE.get(a.dtype.name)
     if tolerance is None:
         return bool(np.array_equal(a, b))
+    tolerance = max(tolerance, least)
     wide = "complex128" if a.dtype.kind == "c" else "float64"
     a, b = a.astype(wide), b.astype(wide)
     with np.errstate(all="ignore"):
@@ -53,7 +54,7 @@ def _text(value: str) -> str:
     return re.sub(r"0x[0-9a-f]+|at \d{6,}", "ADDRESS", value)
 
 
-def _difference(a: Any, b: Any) -> tuple[str, str, str] | None:
+def _difference(a: Any, b: Any, least: float) -> tuple[str, str, str] | None:
     if a["kind"] != b["kind"]:
         return "kind", a["kind"], b["kind"]
     kind = a["kind"]
@@ -62,7 +63,7 @@ def _difference(a: Any, b: Any) -> tuple[str, str, str] | None:
             if a[field] != b[field]:
                 return field, str(a[field]), str(b[field])
         x, y = array_of(a), array_of(b)
-        return None if _close(x, y) else ("value", str(x.tolist())[:200], str(y.tolist())[:200])
+        return None if _close(x, y, least) else ("value", str(x.tolist())[:200], str(y.tolist())[:200])
     if kind in ("list", "tuple", "dict"):
         if len(a["items"]) != len(b["items"]):
             return "length", str(len(a["items"])), str(len(b["items"]))
@@ -71,12 +72,12 @@ def _difference(a: Any, b: Any) -> tuple[str, str, str] | None:
                 if x[0] != y[0]:
                     return "key", x[0], y[0]
                 x, y = x[1], y[1]
-            found = _difference(x, y)
+            found = _difference(x, y, least)
             if found:
                 return found
         return None
     if kind == "sparse" and a["format"] == b["format"]:
-        return _difference(a["dense"], b["dense"])
+        return _difference(a["dense"], b["dense"], least)
     for field in sorted(a.keys() | b.keys()):
         x, y = a.get(field), b.get(field)
         if isinstance(x, str) and isinstance(y, str):
@@ -86,8 +87,10 @@ def _difference(a: Any, b: Any) -> tuple[str, str, str] | None:
     return None
 
 
-def differences(original: Any, ours: Any) -> list[Difference]:
+def differences(original: Any, ours: Any, program: str) -> list[Difference]:
     """What differs, the first one of each statement; what follows from a statement that failed on one side only is left out."""
+    # What was rounded to fewer digits on the way.
+    least = max((t for dtype, t in _TOLERANCE.items() if dtype in program), default=0.0)
     if isinstance(original, str) or isinstance(ours, str):
         same = original == ours or original == "too long"
         return [] if same else [Difference("end", 0, *(r if isinstance(r, str) else "done" for r in (original, ours)))]
@@ -98,7 +101,7 @@ def differences(original: Any, ours: Any) -> list[Difference]:
             if len(a["reported"]) != len(b["reported"]):
                 found.append(Difference("reports", a["line"], str(len(a["reported"])), str(len(b["reported"]))))
             for p, q in zip(a["reported"], b["reported"]):
-                difference = _difference(p, q)
+                difference = _difference(p, q, least)
                 if difference:
                     found.append(Difference(difference[0], a["line"], *difference[1:]))
                     break
@@ -115,3 +118,16 @@ def differences(original: Any, ours: Any) -> list[Difference]:
         found.append(Difference("error", a["line"], *texts))
         break
     return found
+
+
+def meant_by(program: str, line: int) -> str:
+    """A statement; where it reports a variable, or the result of a function, the expression that this was made of."""
+    lines = program.splitlines()
+    text = lines[line - 1].strip() if line else ""
+    for _ in range(3):
+        named = re.match(r"report\((\w+)[(),]|\w+ = theano\.function\(\[[^]]*\], (\w+)[,)]", text)
+        made = named and [other for other in lines[: line - 1] if re.match(rf"{named[1] or named[2]} = ", other)]
+        if not made:
+            break
+        text = made[-1]
+    return text

@@ -84,8 +84,8 @@ class Join(Op):
             known = _constant_axis(axis)
             if known is not None:
                 if not -ndim <= known < ndim:
-                    error = IndexError if known < 0 else ValueError
-                    raise error(f"Join axis {known} out of bounds [-{ndim}, {ndim})")
+                    # An IndexError and a ValueError: Theano 1.0 raises the one below the bounds, the other above.
+                    raise np.exceptions.AxisError(f"Join axis {known} out of bounds [-{ndim}, {ndim})")
                 # A dimension that one tensor says is 1 is 1 for all, along every axis but the joined one.
                 for i in range(ndim):
                     if i != known % ndim:
