@@ -26,6 +26,7 @@ def test_texts():
     assert str(T.slinalg.Solve()) == "Solve{A_structure='general', lower=False, overwrite_A=False, overwrite_b=False}"
     assert theano.pprint(x % x) == "mod(x, x)"
     assert theano.pprint(x.flatten()) == "Reshape{1}(x, TensorConstant{(1,) of -1})"
+    assert str(T.prod(x, axis=0).owner.op) == "Prod{axis=(0,), dtype='float64', acc_dtype='float64'}"
     assert str(theano.shared(np.random.RandomState(3))) == "<RandomStateType>"
 
 
@@ -51,6 +52,10 @@ def test_smaller_things():
         assert theano.function([x], make(x, [2.0, 1.0]))([np.nan, 0]).tolist() == expected
     assert T.conj(b).dtype == "int8"
     assert theano.function([b], T.conj(b))([True, False]).tolist() == [1, 0]
+    chosen = T.choose(b, [[1, 2], [3, 4]])
+    assert theano.function([b], chosen)([True, False]).tolist() == [3, 2]
+    with pytest.raises(T.AsTensorError):
+        T.as_tensor_variable([x[0], np.arange(3)])
     with pytest.raises(ValueError, match="axis"):
         T.join(3, x, x)
     with pytest.raises(IndexError, match="axis"):

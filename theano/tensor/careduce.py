@@ -383,7 +383,9 @@ class Prod(CAReduceDtype):
 
     __props__ = ("axis", "dtype", "acc_dtype", "no_zeros_in_input")
     nfunc_spec = ("prod", 1, 1)
-    __str__ = CAReduceDtype.__str__
+
+    def __str__(self) -> str:
+        return f"Prod{{axis={self.axis!r}, dtype={self.dtype!r}, acc_dtype={self.acc_dtype!r}}}"
 
     def __init__(
         self,

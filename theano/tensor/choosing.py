@@ -39,8 +39,10 @@ class Choose(Op):
 
     def make_node(self, a: Any, *choices: Any) -> Apply:
         a = as_tensor_variable(a)
-        if a.dtype not in discrete_dtypes or a.dtype == "bool":
+        if a.dtype not in discrete_dtypes:
             raise TypeError(f"choose first argument must have an [u]int* dtype. Got {a.dtype}.")
+        if a.dtype == "bool":
+            a = a.astype("int8")
         variables = [as_tensor_variable(c) for c in choices]
         if not variables:
             raise ValueError("choose needs something to choose from")

@@ -77,10 +77,9 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
         if _holds_variable(x):
             try:
                 stacked = ops.stack([as_tensor_variable(item) for item in x])
-            except (TypeError, ValueError):
-                pass
-            else:
-                return stacked if ndim is None else _with_ndim(stacked, ndim)
+            except (TypeError, ValueError) as error:
+                raise AsTensorError(f"Cannot convert {x} to TensorType", type(x)) from error
+            return stacked if ndim is None else _with_ndim(stacked, ndim)
     if isinstance(x, bool):
         raise AsTensorError(
             "True or False is no tensor variable; write numpy.asarray(True) for a constant of dtype bool. Where it came "
