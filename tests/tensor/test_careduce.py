@@ -100,7 +100,7 @@ def test_text():
     x = T.dmatrix("x")
     assert str(x.sum().owner.op) == "Sum{acc_dtype=float64}"
     assert str(x.sum(axis=0).owner.op) == "Sum{axis=[0], acc_dtype=float64}"
-    assert str(x.prod(axis=(0, 1)).owner.op) == "Prod{axis=[0, 1], acc_dtype=float64}"
+    assert str(x.prod(axis=(0, 1)).owner.op) == "Prod{axis=(0, 1), dtype='float64', acc_dtype='float64'}"
     assert str(CAReduce(scal.maximum, 1)(x).owner.op) == "Reduce{maximum}{1}"
     assert str(CAReduce(scal.maximum)) == "Reduce{maximum}"
     assert str(T.all(x).owner.op) == "All" and str(Any(1)) == "Any{1}"

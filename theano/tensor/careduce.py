@@ -473,7 +473,9 @@ class ProdWithoutZeros(CAReduceDtype):
     """
 
     __props__ = ("axis", "dtype", "acc_dtype")
-    __str__ = CAReduceDtype.__str__
+
+    def __str__(self) -> str:
+        return f"ProdWithoutZeros{{axis={self.axis!r}, dtype={self.dtype!r}, acc_dtype={self.acc_dtype!r}}}"
 
     def __init__(self, axis: typing.Any = None, dtype: str | None = None, acc_dtype: str | None = None) -> None:
         super().__init__(mul_without_zeros, axis=axis, dtype=dtype, acc_dtype=acc_dtype)
