@@ -7,7 +7,9 @@ import pytest
 
 import theano
 import theano.tensor as tt
+from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.scalar.arithmetic import ComplexError
+from theano.tensor.shared_randomstreams import RandomStreams
 
 
 def vector(dtype, name=None):
@@ -226,6 +228,65 @@ class TestNewAxesOfFewIndices:
     def test_values_are_set_through_the_index(self):
         for index, expected in [((0, None), [7, 1, 2]), ((slice(1, None), None), [0, 7, 7])]:
             y = tt.set_subtensor(self.col[index], 7.0)
-            np.testing.assert_array_equal(
-                theano.function([self.col], y)(np.arange(3.0).reshape(3, 1)).ravel(), expected
-            )
+            np.testing.assert_array_equal(theano.function([self.col], y)(np.arange(3.0).reshape(3, 1)).ravel(), expected)
+
+
+class TestLoops:
+    @pytest.mark.parametrize("mrg", [False, True])
+    def test_without_updates_random_numbers_move_on_by_one_draw(self, mrg):
+        streams = (MRG_RandomStreams if mrg else RandomStreams)(234)
+        draws, updates = theano.scan(lambda: streams.uniform((2,)), n_steps=3, name="draws")
+        with pytest.warns(UserWarning, match="loop 'draws'") as caught:
+            f = theano.function([], draws)
+        assert caught[0].filename == __file__
+        first, second = f(), f()
+        np.testing.assert_array_equal(second[:2], first[1:])
+        assert (second[2] != first).all()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            g = theano.function([], draws, updates=updates)
+            h = theano.function([], draws, no_default_updates=True)
+        third, fourth = g(), g()
+        assert not np.isin(fourth, third).any()
+        np.testing.assert_array_equal(h(), h())
+
+    def test_a_loop_of_one_step_moves_on_by_itself(self):
+        streams = RandomStreams(1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            f = theano.function([], theano.scan(lambda: streams.uniform(()), n_steps=1)[0])
+        assert f() != f()
+
+    def test_numbers_of_a_size_that_the_step_reads_have_no_single_step(self):
+        streams = RandomStreams(1)
+        sums, updates = theano.scan(lambda n: streams.uniform((n,), ndim=1).sum(), sequences=tt.arange(1, 4))
+        f = theano.function([], sums, updates=updates)
+        assert (f() != f()).all()
+
+    def test_strict_loops_refuse_shared_variables_only(self):
+        x, w = tt.dvector("x"), tt.dscalar("w")
+        shared = theano.shared(2.0)
+        for step in (lambda a: a * w, lambda a: a * (w * 1)):
+            f = theano.function([x, w], theano.scan(step, sequences=x, strict=True)[0])
+            assert f([1, 2], 3).tolist() == [3, 6]
+        with pytest.raises(theano.gof.fg.MissingInputError, match="strict"):
+            theano.scan(lambda a: a * (shared + 1), sequences=x, strict=True)
+        for arguments in ({"non_sequences": shared}, {"n_steps": 1}):
+            theano.scan(lambda a, *_: a * shared, sequences=x, strict=True, **arguments)
+
+    @pytest.mark.parametrize("initial", [tt.constant(np.float32(2)), tt.constant(np.int8(2)), tt.fscalar()])
+    def test_a_loop_of_one_step_has_any_initial_value(self, initial):
+        results, _ = theano.scan(lambda p: p * tt.constant(np.float64(2.5)), outputs_info=initial, n_steps=1)
+        assert results.dtype == "float64"
+        assert results.eval({} if initial.owner is None and hasattr(initial, "data") else {initial: 2}) == [5]
+        with pytest.raises(ValueError, match="initial value"):
+            theano.scan(lambda p: p * tt.constant(np.float64(2.5)), outputs_info=initial, n_steps=2)
+
+
+def test_a_rectifier_of_arrays_is_an_array():
+    for x in (np.array([-1.0, 2.0]), np.float64(-1.0), -1.0):
+        value = tt.nnet.relu(x)
+        assert isinstance(value, (np.ndarray, float))
+        np.testing.assert_array_equal(value, np.maximum(x, 0))
+    assert isinstance(tt.nnet.relu([-1.0, 2.0]), theano.Variable)
+    assert isinstance(tt.nnet.relu(np.array([-1.0]), alpha=0.1), theano.Variable)

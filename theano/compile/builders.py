@@ -375,7 +375,7 @@ class OpFromGraph(Op):
     def grad(self, inputs: list[Variable], output_grads: list[Variable]) -> list[Any]:
         """Return the gradients of the inputs."""
         explicit = inputs[: len(self.input_types)]
-        return self.L_op(inputs, self(*explicit, return_list=True), output_grads)
+        return OpFromGraph.L_op(self, inputs, self(*explicit, return_list=True), output_grads)
 
     def R_op(self, inputs: list[Variable], eval_points: list[Any]) -> list[Any]:
         """Return the R operator of the outputs."""

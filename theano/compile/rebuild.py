@@ -9,6 +9,7 @@ from typing import Any
 from theano.compile.io import Out, SymbolicOutput
 from theano.gof import Constant, Variable
 from theano.gof.sharedvalue import SharedVariable
+from theano.gof.utils import warn_user
 
 
 def iter_over_pairs(pairs: Any) -> Iterable[tuple[Any, Any]]:
@@ -85,6 +86,13 @@ class _GraphRebuilder:
                         update,
                     ) from error
                 if variable not in self.update_d:
+                    loop = getattr(update.tag, "single_step_of", None)
+                    if loop is not None:
+                        warn_user(
+                            f"The function uses random numbers of the loop {loop!r}, but not the updates that scan returned with"
+                            " it: after a call the random state has moved by one step of the loop only, and the next call draws"
+                            " nearly the same numbers. Pass them: function(..., updates=updates)."
+                        )
                     self.add_update(variable, update)
         # A constant that lives in a FunctionGraph belongs to that graph.
         in_fgraph = isinstance(variable, Constant) and hasattr(variable, "fgraph")

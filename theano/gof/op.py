@@ -39,6 +39,10 @@ class PureOp(MetaObject):
     default_output: int | None = None
     writes_first_input = False
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _pair_gradients(cls)
+
     def make_node(self, *inputs: Any) -> Apply:
         """Return a node that applies the Op to `inputs`.
 
@@ -166,6 +170,24 @@ class PureOp(MetaObject):
     def do_constant_folding(self, node: Apply) -> bool:
         """Return whether the node may be computed when the graph is compiled, if all its inputs are constants."""
         return True
+
+
+def _pair_gradients(cls: type) -> None:
+    """Make `L_op` and ``grad`` of a class agree with whichever is defined in the class nearer to it.
+
+    Each of the two can be overridden, whichever of them the base class defines, and each can be called, also by `super`.
+    """
+    nearest = next((c.__dict__ for c in cls.__mro__ if "L_op" in c.__dict__ or "grad" in c.__dict__), {})
+    if "L_op" not in nearest:
+        if getattr(cls, "L_op", PureOp.L_op) is not PureOp.L_op:
+            cls.L_op = PureOp.L_op  # type: ignore[attr-defined]
+    elif "grad" not in nearest and "L_op" in cls.__dict__ and (_is_own(cls) or not hasattr(cls, "grad")):
+
+        def grad(self: Any, inputs: Sequence, output_grads: Sequence) -> Any:
+            return cls.L_op(self, inputs, self(*inputs, return_list=True), output_grads)  # type: ignore[attr-defined]
+
+        grad.__doc__ = """Return the gradient with respect to each input, as `L_op`."""
+        cls.grad = grad  # type: ignore[attr-defined]
 
 
 def _as_variable(x: Any, type_: Any) -> Any:

@@ -54,7 +54,9 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     category : class
     """
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_internal(frame.f_code.co_filename):
+    while frame.f_back is not None and (
+        _is_internal(frame.f_code.co_filename) or frame.f_globals.get("__name__") == "contextlib"
+    ):
         frame = frame.f_back
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     module = frame.f_globals.get("__name__", "<string>")

@@ -102,17 +102,8 @@ class ScalarOp(Op):
                 storage[0] = out.type.dtype_specs()[0](value)
 
     def grad(self, inputs: Sequence[Variable], output_gradients: Sequence[Variable]) -> list:
-        """Return the gradient with respect to each input; by default what :meth:`L_op` does.
-
-        A subclass defines one of the two.
-        """
-        if type(self).L_op is ScalarOp.L_op:
-            raise MethodNotDefined("grad", type(self), type(self).__name__)
-        return self.L_op(inputs, self(*inputs, return_list=True), output_gradients)
-
-    def L_op(self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_gradients: Sequence[Variable]):
-        """Return the gradient with respect to each input, with the outputs at hand; by default what :meth:`grad` does."""
-        return self.grad(inputs, output_gradients)
+        """Return the gradient with respect to each input; a subclass defines it, or :meth:`L_op`."""
+        raise MethodNotDefined("grad", type(self), type(self).__name__)
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list:
         """Return the directional derivative of each output along `eval_points`."""

@@ -83,7 +83,7 @@ def scan(
     allow_gc : bool, optional
         Whether to free intermediate results after each step; `config.scan.allow_gc` by default.
     strict : bool
-        Whether all that the step uses must be passed explicitly, but for shared variables that it updates.
+        Whether all shared variables that the step uses must be passed explicitly, but for those that it updates.
     return_list : bool
         Whether to return a list even for one output.
 
@@ -100,7 +100,7 @@ def scan(
         For arguments or results of `fn` that do not fit; for an initial value of another dtype or rank than the result
         of the step; if the number of steps is unknown.
     MissingInputError
-        If `strict` and something was not passed.
+        If `strict` and a shared variable was not passed.
 
     Examples
     --------
@@ -111,17 +111,17 @@ def scan(
     [1.0, 3.0, 6.0]
     """
     fixed = fixed_number(n_steps)
-    loop = _Builder(sequence_infos(sequences), output_infos(outputs_info), as_list(non_sequences))
+    loop = _Builder(sequence_infos(sequences), output_infos(outputs_info), as_list(non_sequences), name or "scan_fn")
     loop.open_sequences(bool(go_backwards))
     loop.cut_sequences(n_steps)
     loop.open_outputs()
     with nodes_constructed() as loop.made_by_step:
         returned = fn(*loop.arguments())
     condition, outputs, updates = get_updates_and_outputs(returned)
-    loop.close(outputs, updates, condition, strict)
+    loop.close(outputs, updates, condition, strict and fixed != 1)
     info = {
         "truncate_gradient": int(truncate_gradient),
-        "name": name or "scan_fn",
+        "name": loop.name,
         "mode": mode,
         "profile": profile,
         "allow_gc": config.scan.allow_gc if allow_gc is None else allow_gc,
@@ -153,7 +153,8 @@ class _Builder:
 
     n_steps: Any
 
-    def __init__(self, sequences: list[SequenceInfo], outputs: list[OutputInfo], non_sequences: list[Any]):
+    def __init__(self, sequences: list[SequenceInfo], outputs: list[OutputInfo], non_sequences: list[Any], name: str):
+        self.name = name
         self.sequences = sequences
         self.output_infos = outputs
         self.non_sequences = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in non_sequences]
@@ -168,6 +169,7 @@ class _Builder:
         self.condition: Any = None
         self.updates = OrderedUpdates()
         self.made_by_step: list[Any] = []
+        self.single_steps: list[Any] = []
 
     def open_sequences(self, go_backwards: bool) -> None:
         """Shift the sequences by their taps, and make variables for their elements."""
@@ -264,6 +266,7 @@ class _Builder:
             replace[v] = stand_in
         if strict:
             allowed = {*own, *replace.values(), *self.non_sequences, *updates}
+            allowed |= {v for v in found if not isinstance(v, SharedVariable)}
             check_no_missing_inputs(clone(expressions, replace={v: replace[v] for v in cut}), allowed, strict)
 
         inner = iter(clone(expressions, replace=replace))
@@ -300,13 +303,17 @@ class _Builder:
                 if v not in updates and default is not None:
                     updates[v] = self._typed_update(v, default)
                     pending.append(updates[v])
-        # A default update that the step function set is that of one step, and may depend on the step's variables: a
-        # function that uses the loop takes the update of the whole loop, or none.
+        # A default update that the step function set is that of one step. A function that uses the loop takes the update
+        # of the whole loop, or, when it is not given that, the one step: unless that depends on the step's variables.
         made_by_step, self.made_by_step = set(self.made_by_step), []
+        of_step = set(own)
         for v in updates:
             default = getattr(v, "default_update", None)
             if default is not None and default in made_by_step:
-                v.default_update = None
+                if of_step.isdisjoint(traverse.inputs([default])):
+                    self.single_steps.append(default)
+                else:
+                    v.default_update = None
         return updates
 
     @staticmethod
@@ -323,6 +330,8 @@ class _Builder:
 
     def apply(self, info: dict[str, Any]) -> list[Any]:
         """Apply the Scan; return its outputs in the user's order and set the updates."""
+        for default in self.single_steps:
+            default.tag.single_step_of = self.name
         mit_sot, sit_sot = self._by_kind()
         shared_states = []
         for v, stand_in, new_value in self.tensor_shared:
@@ -380,13 +389,9 @@ class _Builder:
         replace: dict[Any, Any] = {}
         for rows, element in self.seqs:
             replace[element] = _as_type(rows[0], element)
-        for i, state in self.states.items():
+        for state in self.states.values():
             for v, initial in zip(state.inner, state.initial, strict=True):
-                if state.result.type.dtype != v.type.dtype or state.result.type.ndim != v.type.ndim:
-                    raise ValueError(
-                        f"The initial value of output {i} of scan has the type {v.type} per step, but the step "
-                        f"function returns {state.result.type}: dtype and number of dimensions must be the same."
-                    )
+                # Nothing is fed back, so that the result may be of any type.
                 replace[v] = _as_type(initial, v)
         shared = self.tensor_shared + self.other_shared
         for v, stand_in, _ in shared:

@@ -175,9 +175,6 @@ class MaxAndArgmax(_ArgReduction):
         hit = eq(makeKeepDims(x, outputs[0], axes), x)
         return [hit * makeKeepDims(x, g_max, axes)]
 
-    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        return self.L_op(inputs, self(*inputs, return_list=True), grads)
-
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         if eval_points[0] is None:
             return [None, None]

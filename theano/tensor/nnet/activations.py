@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from theano.configdefaults import config
 from theano.scalar.op import UnaryScalarOp
 from theano.scalar.output_types import upgrade_to_float
@@ -31,10 +33,12 @@ def relu(x: Any, alpha: Any = 0):
     Returns
     -------
     tensor of the common dtype of `x` and `alpha`
+        An array, where `x` is one and `alpha` is 0.
     """
-    x = as_tensor_variable(x)
+    plain = isinstance(x, (np.ndarray, np.generic, int, float))
     if isinstance(alpha, (int, float)) and alpha == 0:
-        return 0.5 * (x + abs_(x))
+        return 0.5 * (x + abs(x)) if plain else 0.5 * (as_tensor_variable(x) + abs_(x))
+    x = as_tensor_variable(x)
     if isinstance(alpha, (int, float)) and alpha == 1:
         return x
     alpha = as_tensor_variable(alpha)

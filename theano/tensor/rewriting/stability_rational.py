@@ -446,7 +446,12 @@ def local_rational_function_of_exp(node: Any) -> Any:
         ]
         terms = []
         sums, divisions = len(shapes) - 1, 0
+        # What stays as it is written counts as it did.
+        whole = {i: _Tree(tree.opaque[i]) for key, _ in shapes for i, _ in key if _has_function(tree.opaque[i])}
+        sums += sum(part.sums for part in whole.values())
+        divisions += sum(part.divisions for part in whole.values())
         for key, shape in shapes:
+            divisions += any(n < 0 and i in whole for i, n in key)
             top, bottom = _with_powers(key, tree)
             c, above, below = shape.built(tree.x, tree.dtype)
             sums += shape.d > 0
