@@ -290,3 +290,15 @@ def test_a_rectifier_of_arrays_is_an_array():
         np.testing.assert_array_equal(value, np.maximum(x, 0))
     assert isinstance(tt.nnet.relu([-1.0, 2.0]), theano.Variable)
     assert isinstance(tt.nnet.relu(np.array([-1.0]), alpha=0.1), theano.Variable)
+
+
+def test_what_is_plain_arithmetic_or_nothing_at_all_gives_arrays():
+    a, v = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 2.0])
+    np.testing.assert_array_equal(tt.power(a, 2), a**2)
+    assert tt.power(2, 3) == 8
+    assert isinstance(tt.power(tt.dvector(), 2), theano.Variable)
+    normal = tt.nnet.batch_normalization(a, v, v, v, v, mode="high_mem")
+    assert isinstance(normal, np.ndarray)
+    np.testing.assert_array_equal(normal, a - v + v)
+    assert tt.join(0, a) is a
+    assert tt.nlinalg.matrix_dot(a) is a

@@ -193,7 +193,7 @@ def join(axis: Any, *tensors_list: Any):
         If `axis` is a constant out of bounds.
     """
     if len(tensors_list) == 1:
-        return as_tensor_variable(tensors_list[0])
+        return tensors_list[0]
     return join_(axis, *tensors_list)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,6 @@ sgn = elementwise(scal.sgn, "sgn", "Return the sign of `a`: -1, 0 or 1.")
 floor_div = int_div
 truediv = true_div
 intdiv = int_div
-power = pow
 square = sqr
 reciprocal = inv
 absolute = abs_
@@ -322,6 +322,12 @@ def mod_check(x: Any, y: Any):
     if x.dtype in complex_dtypes or y.dtype in complex_dtypes:
         raise scal.Mod.complex_error
     return mod(x, y)
+
+
+def power(x: Any, y: Any):
+    """Return ``x ** y``, an array for arrays and a number for numbers."""
+    plain = (np.ndarray, np.generic, Number)
+    return x**y if isinstance(x, plain) and isinstance(y, plain) else pow(x, y)
 
 
 def divmod(x: Any, y: Any):

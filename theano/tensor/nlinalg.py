@@ -97,7 +97,7 @@ def matrix_dot(*args: Any):
     """Return the product of all arguments, in their order."""
     if not args:
         raise ValueError("matrix_dot needs at least one matrix")
-    result = as_tensor_variable(args[0])
+    result = args[0]
     for a in args[1:]:
         result = dot(result, a)
     return result

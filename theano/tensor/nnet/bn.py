@@ -89,7 +89,10 @@ def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any,
     """
     if mode not in ("low_mem", "high_mem"):
         raise ValueError(f"mode must be either 'low_mem', 'high_mem', got {mode!r}")
-    inputs, gamma, beta, mean, std = map(as_tensor_variable, (inputs, gamma, beta, mean, std))
+    given = (inputs, gamma, beta, mean, std)
+    # Plain arithmetic, also of arrays.
+    if mode == "low_mem" or not all(isinstance(v, (np.ndarray, np.generic, int, float)) for v in given):
+        inputs, gamma, beta, mean, std = map(as_tensor_variable, given)
     if mode == "high_mem":
         return (inputs - mean) * (gamma / std) + beta
     dtype = upcast(*(v.dtype for v in (inputs, gamma, beta, mean, std)))
