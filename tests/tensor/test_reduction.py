@@ -140,3 +140,11 @@ def test_r_operator_of_the_maximum():
         eps = 1e-7
         step = (VALUE + eps * direction).max(axis=tuple(axes)) - VALUE.max(axis=tuple(axes))
         np.testing.assert_allclose(got, step / eps, rtol=1e-5)
+
+
+def test_statistics_have_names():
+    x = T.dmatrix("x")
+    assert [v.name for v in (T.mean(x), x.mean(axis=0), T.mean(T.imatrix()), T.mean(x, axis=[]))] == ["mean"] * 4
+    assert [v.name for v in (T.var(x), x.var(axis=1, ddof=1), T.std(x), x.std(keepdims=True))] == ["var", "var", "std", "std"]
+    assert "'mean'" in theano.printing.debugprint(x.mean(), file="str")
+    assert x.name == "x"
