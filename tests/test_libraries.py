@@ -1,4 +1,4 @@
-"""Lasagne 0.1 and Keras 2.3.1: their own tests of convolution and pooling pass with this package and today's NumPy.
+"""Lasagne 0.1, Keras 2.3.1 and SymPy 1.8: their own tests of what they do with Theano pass with this package and today's NumPy.
 
 Run with ``THEANO_NIGHTLY=1``: pip downloads the libraries, which are not installed. Their sources stay as they are; names that
 Python and NumPy have dropped since are put back by a `sitecustomize`.
@@ -40,6 +40,13 @@ LIBRARIES = {
         ["Keras_Applications==1.0.8", "Keras_Preprocessing==1.1.2", "six"],
         [f"tests/keras/layers/{name}_test.py" for name in ("pooling", "convolutional", "local")],
         {"KERAS_BACKEND": "theano"},
+        [],
+        [],
+    ),
+    "sympy==1.8": (
+        ["mpmath==1.3.0"],
+        ["sympy/printing/tests/test_theanocode.py"],
+        {},
         [],
         [],
     ),

@@ -302,3 +302,11 @@ def test_what_is_plain_arithmetic_or_nothing_at_all_gives_arrays():
     np.testing.assert_array_equal(normal, a - v + v)
     assert tt.join(0, a) is a
     assert tt.nlinalg.matrix_dot(a) is a
+
+
+def test_constants_of_numbers_equal_plain_constants():
+    part = tt.dmatrix()[1:2]
+    int64 = theano.scalar.Scalar("int64")
+    assert part.owner.inputs[1].equals(theano.Constant(int64, 1))
+    assert not part.owner.inputs[1].equals(theano.Constant(int64, 2))
+    assert not part.owner.inputs[1].equals(theano.Constant(theano.scalar.Scalar("int32"), 1))
