@@ -232,6 +232,13 @@ KNOWN = [
     Known("sums that keep dimensions along a symbolic or NumPy axis", "error", "keepdims", "constant axis", _NONE),
     Known("`isclose`, `allclose` and `erf` functions of complex numbers", "error", "isclose|allclose", "abs", _NONE),
     Known("the class of an error in values", "error", "grad", "AssertionError", "NotImplementedError"),
+    Known("functions of int8 and bool in Python mode", "value", "", program=r"astype\('u?int8'\)|TensorType\('bool'"),
+    Known("a Python bool beside an operator", "error", "True", "AsTensorError", "unsupported operand"),
+    Known("parts of a dimension of length 1 that is split", "broadcastable", "split", r".*True", r".*False"),
+    Known("`T.real` of a real variable", "name", "real"),
+    Known("`-x` of uint64", "value", "", program="uint64"),
+    Known("`argmin`, `min` of unsigned integers and bools", "text", "", program=r"(argmin|min|ptp)\("),
+    Known("`argmin`, `min` of unsigned integers and bools", "value", r"argmin|min|ptp", program=r"TensorType\('(uint|bool)"),
     # Texts.
     Known("`pprint` of slices", "text", "", "int64", "Constant|ScalarFromTensor"),
     Known("a constant slice beside index arrays", "text", "", "MakeSlice", "SliceConstant"),
@@ -241,6 +248,8 @@ KNOWN = [
         "",
         program=r"T\.grad\(|softsign|nonzero|tensordot|T\.dot\(|take|roll|relu|norm",
     ),
+    Known("the order of operations that do not depend on each other", "text", r"toposort|debugprint\(f"),
+    Known("the graph that a function builds", "text", "", program="isclose|allclose|repeat|tile|std|var|crossentropy"),
 ]
 
 

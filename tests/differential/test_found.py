@@ -56,6 +56,9 @@ def test_smaller_things():
     assert theano.function([b], chosen)([True, False]).tolist() == [3, 2]
     with pytest.raises(T.AsTensorError):
         T.as_tensor_variable([x[0], np.arange(3)])
+    with pytest.raises(TypeError, match="no number"):
+        T.constant(2j, dtype="float64")
+    assert T.constant(2j, dtype="complex64").dtype == "complex64"
     with pytest.raises(ValueError, match="axis"):
         T.join(3, x, x)
     with pytest.raises(IndexError, match="axis"):
@@ -65,5 +68,6 @@ def test_smaller_things():
 def test_names_of_results():
     x = T.dmatrix("x")
     assert [y.name for y in (x.mean(), x.var(axis=0), x.std(), T.transpose(x, [1, 0]))] == ["mean", "var", "std", "x.T"]
+    assert x.transpose(1, 0).name is None
     assert [y.name for y in T.nlinalg.eigh(x)] == [None, None]
     assert str(x.std()) == "std"

@@ -105,6 +105,8 @@ def convert(x: Any, dtype: str | None = None) -> np.ndarray:
         If no such dtype holds `x`.
     """
     if dtype is not None:
+        if isinstance(x, complex) and not np.issubdtype("float64" if dtype is float else dtype, np.complexfloating):
+            raise TypeError(f"{x} is no number of dtype {dtype}")
         return np.asarray(x).astype("float64" if dtype is float else dtype, copy=False)
     if isinstance(x, np.ndarray):
         return x

@@ -422,7 +422,8 @@ def transpose(x: Any, axes: Sequence[int] | None = None):
     x = as_tensor_variable(x)
     order = list(range(x.ndim - 1, -1, -1)) if axes is None else [_axis_within(a, x.ndim) for a in axes]
     result = DimShuffle(x.broadcastable, order)(x)
-    if x.name and order == list(range(x.ndim - 1, -1, -1)):
+    # Not where the axes are given one by one, or as a tuple.
+    if x.name and (axes is None or axes == list(range(x.ndim - 1, -1, -1))):
         result.name = x.name + ".T"
     return result
 
