@@ -232,11 +232,16 @@ KNOWN = [
     Known("sums that keep dimensions along a symbolic or NumPy axis", "error", "keepdims", "constant axis", _NONE),
     Known("`isclose`, `allclose` and `erf` functions of complex numbers", "error", "isclose|allclose", "abs", _NONE),
     Known("the class of an error in values", "error", "grad", "AssertionError", "NotImplementedError"),
-    Known("functions of int8 and bool in Python mode", "value", "", program=r"astype\('u?int8'\)|TensorType\('bool'"),
+    Known(
+        "functions of int8 and bool in Python mode",
+        "value",
+        r"2deg|2rad|exp|log|sin|cos|tan|sqrt|erf|gamma|psi|inv\(|sigmoid|softplus",
+        program=r"astype\('u?int8'\)|TensorType\('bool'",
+    ),
     Known("a Python bool beside an operator", "error", "True", "AsTensorError", "unsupported operand"),
     Known("parts of a dimension of length 1 that is split", "broadcastable", "split", r".*True", r".*False"),
     Known("`T.real` of a real variable", "name", "real"),
-    Known("`-x` of uint64", "value", "", program="uint64"),
+    Known("`-x` of uint64", "value", "", program=r"uint64[\s\S]*(-s\)|= -|neg\()"),
     Known("`argmin`, `min` of unsigned integers and bools", "text", "", program=r"(argmin|min|ptp)\("),
     Known("`argmin`, `min` of unsigned integers and bools", "value", r"argmin|min|ptp", program=r"TensorType\('(uint|bool)"),
     # Texts.
