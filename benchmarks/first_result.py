@@ -25,18 +25,28 @@ print(time.perf_counter() - start)
 TIME_STEP = """
 import time
 import numpy as np
-from benchmarks import training
+from benchmarks import networks, training
 {setup}
-x, y, _ = training.{model}_data()
+x, y, params = {data}
 start = time.perf_counter()
 {build}(x, y)
 print(time.perf_counter() - start)
 """
 
-THEANO = {"setup": "import theano, theano.tensor as T; T.nnet.softmax", "build": "training.theano_{model}()"}
-JAX = {"setup": "import jax; jax.numpy.zeros(1).block_until_ready()", "build": "training.jax_{model}(jax)"}
+THEANO = "import theano, theano.tensor as T, theano.tensor.nnet.bn, theano.tensor.signal.pool; T.nnet.softmax"
+JAX = "import jax; jax.numpy.zeros(1).block_until_ready()"
+DATA = {"logistic": "training.logistic_data()", "mlp": "training.mlp_data()", "lenet": "networks.data('lenet')"}
+BUILD = {
+    ("logistic", THEANO): "training.theano_logistic()",
+    ("logistic", JAX): "training.jax_logistic(jax)",
+    ("mlp", THEANO): "training.theano_mlp()",
+    ("mlp", JAX): "training.jax_mlp(jax)",
+    ("lenet", THEANO): "networks.theano_step('lenet', params)",
+    ("lenet", JAX): "networks.jax_step('lenet', params, jax)",
+}
 
-LIMITS = {("logistic", "empty"): 0.35, ("mlp", "empty"): 0.5, ("logistic", "warm"): 0.08, ("mlp", "warm"): 0.15}
+LIMITS = {("logistic", "empty"): 0.35, ("mlp", "empty"): 0.5, ("lenet", "empty"): 1.0,
+          ("logistic", "warm"): 0.08, ("mlp", "warm"): 0.15, ("lenet", "warm"): 0.2}  # fmt: skip
 RUNS = 5
 
 
@@ -49,8 +59,8 @@ def run(code: str, cache: str) -> float:
     return float(done.stdout.split()[-1])
 
 
-def step_code(model: str, library: dict[str, str]) -> str:
-    return TIME_STEP.format(model=model, setup=library["setup"], build=library["build"].format(model=model))
+def step_code(model: str, setup: str) -> str:
+    return TIME_STEP.format(setup=setup, data=DATA[model], build=BUILD[model, setup])
 
 
 def rows(threads: int, seconds: float) -> Iterator[dict[str, Any]]:
@@ -59,7 +69,7 @@ def rows(threads: int, seconds: float) -> Iterator[dict[str, Any]]:
         times = [run(TIME_IMPORT, cache) for _ in range(RUNS)]
     yield {"case": "import theano", "threads": threads, "times": {"Theano": statistics.median(times)},
            "checks": {"seconds": [statistics.median(times), 0.25]}}
-    for model in ("logistic", "mlp"):
+    for model in DATA:
         empty, warm, jax = [], [], []
         for _ in range(RUNS):
             with tempfile.TemporaryDirectory() as cache:
