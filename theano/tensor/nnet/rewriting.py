@@ -35,6 +35,7 @@ from theano.tensor.nnet.softmax import (
     softmax_op,
     softmax_with_bias,
 )
+from theano.tensor.rewriting.layout import is_dimension_of
 from theano.tensor.rewriting.registry import (
     register_canonicalize,
     register_specialize,
@@ -517,7 +518,7 @@ def _is_length(node: Any, stop: Any, v: Any) -> bool:
     """Return whether `stop` is known to be the length of the first dimension of `v`."""
     feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
     if feature is None:
-        return False
+        return is_dimension_of(_strip(stop), v, 0)
     lengths = feature.shape_of.get(v) if hasattr(feature.shape_of, "get") else feature.shape_of[v]
     return bool(lengths) and _computes_the_same(lengths[0], stop)
 
