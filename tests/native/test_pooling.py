@@ -42,6 +42,8 @@ def compiled(mode, dtype, lead, ndim, ignore_border):
 def configurations(draw, largest=9):
     lead, ndim = draw(st.integers(0, 2)), draw(st.integers(1, 3))
     shape = [draw(st.integers(1, 3)) for _ in range(lead)] + [draw(st.integers(1, largest)) for _ in range(ndim)]
+    if ndim < 3:
+        shape[-1] = draw(st.one_of(st.just(shape[-1]), st.integers(10, 50)))
     ignore_border = draw(st.booleans())
     ws = [draw(st.integers(1, 5)) for _ in range(ndim)]
     stride = draw(st.one_of(st.just(ws), st.lists(st.integers(1, 4), min_size=ndim, max_size=ndim)))
@@ -118,6 +120,30 @@ def test_results_do_not_depend_on_threads():
         assert (one, three) == (1, 3)
         for a, b in zip(first, second, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "windows", [((2, 2),) * 2, ((2, 2), (1, 1)), ((3, 3), (1, 1)), ((3, 3), (2, 2)), ((2, 3), (1, 2))], ids=str
+)
+def test_gradients_of_maxima_of_common_windows(windows, dtype):
+    rng = np.random.default_rng(0)
+    for shape, pad in (((2, 7, 33), 0), ((2, 8, 48), 0), ((1, 6, 5), 1), ((1, 9, 31), 1), ((2, 4, 17), 1)):
+        case = (*windows, (pad, pad), True)
+        # Few different numbers: many are equal to others of their window.
+        x = rng.integers(-2, 3, size=shape).astype(dtype)
+        gz = rng.integers(-6, 7, size=definition.Windows(shape, *case).shape).astype(dtype)
+        _, gx, *_ = compiled("max", dtype, 1, 2, True)(x, gz, x, *case[:3])
+        same(gx, definition.gradient(x, gz, "max", *case), dtype)
+
+
+def test_picking_needs_memory_for_some_rows_only():
+    x = np.zeros((1, 2000), "float32")
+    function = compiled("max", "float32", 1, 1, True)
+    runtime.pool_trim()
+    used = runtime.pool_stats()["in_use"]
+    function(x, np.zeros((1, 1001), "float32"), x, (1000,), (1,), (0,))
+    assert runtime.pool_stats()["peak"] - used < 1 << 20
 
 
 def test_not_a_number_and_infinities():

@@ -9,9 +9,7 @@
 #include "pooling.h"
 #include "threads.h"
 
-typedef struct {
-    npy_intp n, count, w, s, p; /* elements, windows; their length, stride, padding */
-} Axis;
+typedef ThnPoolAxis Axis;
 
 typedef struct {
     int nd, lead;               /* pooled dims, those before them */
@@ -289,6 +287,7 @@ typedef struct {
     ThnInner store;           /* to the output's dtype; NULL: it is computed in that */
     int mode, first;
     int pairs;                /* gradients of maxima of windows w = s = 2 along rows, none of which overlap */
+    ThnPoolPlaneLoop planes;  /* gradients of maxima, by planes of one to three pooled axes; or NULL */
     atomic_int failed;
 } Job;
 
@@ -425,7 +424,7 @@ static int line_open(const Job *job, Line *l)
     const size_t maxima_buffer = part(&total, a->count * item), across = part(&total, l->across_length * item);
     const size_t z = part(&total, a->count * item), sizes = part(&total, a->count * item);
     const size_t spread = part(&total, picks ? l->picked_length * item : 0);
-    const size_t picked = part(&total, picks ? taps * l->picked_length * item : 0);
+    const size_t picked = part(&total, picks ? l->picked_length * item : 0);
     l->block = thn_pool_alloc(total);
     if (!l->block) {
         return -1;
@@ -493,16 +492,15 @@ static void pick_line(const Job *job, Line *l, const void *maxima, npy_intp rows
     const npy_intp item = loops->item, taps = (a->w + a->s - 1) / a->s, pitch = l->picked_length * item;
     memset(z, 0, (size_t)(a->count * item));
     if (!job->first) {
-        memset(l->picked, 0, (size_t)(taps * pitch));
         loops->spread(l->spread, maxima, a->count, a->s, a->s);
         for (npy_intp t = 0; t < taps; t++) {
+            memset(l->picked, 0, (size_t)pitch);
             for (npy_intp r = 0; r < rows; r++) {
-                loops->pick(l->picked + t * pitch + a->p * item, l->rows[r], l->spread + (a->p - t * a->s) * item, l->others[r],
-                            a->n);
+                loops->pick(l->picked + a->p * item, l->rows[r], l->spread + (a->p - t * a->s) * item, l->others[r], a->n);
             }
-        }
-        for (npy_intp k = 0; k < a->w; k++) {
-            loops->add_strided(z, l->picked + k / a->s * pitch + k * item, a->count, a->s);
+            for (npy_intp k = t * a->s; k < at_most((t + 1) * a->s, a->w); k++) {
+                loops->add_strided(z, l->picked + k * item, a->count, a->s);
+            }
         }
         return;
     }
@@ -660,6 +658,51 @@ static void spread_line(const Job *job, Given *v, npy_intp taps, const npy_intp 
     }
 }
 
+/* A part of an image at once. */
+static void gradient_planes(const Job *job, npy_intp plane, npy_intp part_number)
+{
+    const State *s = job->s;
+    const Axis one = {1, 1, 1, 1, 0}, *a = s->axes, *across = &a[s->nd - 1];
+    const int deep = s->nd == 3;
+    ThnPoolPlane p = {.across = *across, .down = s->nd > 1 ? a[s->nd - 2] : one, .gx_row = across->n * job->x.item};
+    npy_intp steps[3][2] = {{0}}, begin = part_number * s->length, end = s->nd > 1 ? at_most(begin + s->length, a[0].n) : 1;
+    const Source *sources[] = {&job->x, &job->maxima, &job->other};
+    const char *data[3], *maxima[THN_POOLING_ROWS], *g[THN_POOLING_ROWS];
+    for (int k = 0; k < 3; k++) {
+        data[k] = plane_at(s, sources[k], plane);
+        for (int i = 0; i < s->nd - 1; i++) {
+            steps[k][i + !deep] = sources[k]->cell->strides[s->lead + i];
+        }
+    }
+    p.x_row = steps[0][1];
+    p.maxima_row = steps[1][1];
+    p.g_row = steps[2][1];
+    p.maxima = maxima;
+    p.g = g;
+    p.begin = deep ? 0 : begin;
+    p.end = deep ? p.down.n : end;
+    p.gx = job->out->data + plane * (deep ? a[0].n : 1) * p.down.n * p.gx_row;
+    if (!deep) {
+        p.planes = 1;
+        p.x = data[0];
+        maxima[0] = data[1];
+        g[0] = data[2];
+        job->planes(&p);
+        return;
+    }
+    for (npy_intp z = begin; z < end; z++) {
+        p.planes = 0;
+        for (npy_intp k = first_window(&a[0], z); k < a[0].count && first_of(&a[0], k) <= z; k++) {
+            maxima[p.planes] = data[1] + k * steps[1][0];
+            g[p.planes++] = data[2] + k * steps[2][0];
+        }
+        ThnPoolPlane q = p;
+        q.x = data[0] + z * steps[0][0];
+        q.gx = p.gx + z * p.down.n * p.gx_row;
+        job->planes(&q);
+    }
+}
+
 static void gradient_unit(const Job *job, Given *v, npy_intp taps, npy_intp plane, npy_intp part_number)
 {
     const State *s = job->s;
@@ -786,6 +829,12 @@ static void gradient_task(void *ctx, long task)
     if (whole_images(job, begin, end - begin)) {
         return;
     }
+    if (job->planes) {
+        for (npy_intp unit = begin; unit < end; unit++) {
+            gradient_planes(job, unit / s->parts, unit % s->parts);
+        }
+        return;
+    }
     Given v;
     if (given_open(job, &v, taps, plane) < 0) {
         atomic_store(&job->failed, 1);
@@ -821,6 +870,13 @@ static int pool_execute(ThnFrame *f, const ThnInstr *ins)
     }
     if (job.out->typenum != s->typenum) {
         job.store = thn_cast_inner(job.out->typenum, s->typenum);
+    }
+    if (code == THN_OP_pool_max_gradient && s->nd <= 3 && !s->run && !job.store && !job.x.convert && !job.maxima.convert &&
+        !job.other.convert) {
+        const Axis one = {1, 1, 1, 1, 0};
+        const npy_intp planes = s->nd == 3 ? (s->axes[0].w + s->axes[0].s - 1) / s->axes[0].s : 1;
+        job.planes = planes > THN_POOLING_ROWS ? NULL
+                                               : thn_pool_plane(s->typenum, s->nd > 1 ? row - 1 : &one, row, planes);
     }
     thn_parallel((long)s->tasks, is_gradient ? gradient_task : line_task, &job);
     return atomic_load(&job.failed) ? thn_error(f, PyExc_MemoryError, "%s: out of memory", thn_name_of(ins)) : 0;

@@ -48,6 +48,27 @@ typedef struct ThnPooling {
     void (*whole_max_gradient)(void *gx, const void *x, const void *maxima, const void *g, npy_intp rows, npy_intp n);
 } ThnPooling;
 
+/* Along a pooled axis: elements, windows; their length, stride, padding. */
+typedef struct {
+    npy_intp n, count, w, s, p;
+} ThnPoolAxis;
+
+/* Gradients of maxima for the rows from `begin` to `end` of a plane. Windows of some planes cover it. Strides are in bytes; rows
+ * are contiguous. */
+#define THN_POOLING_ROWS 32
+typedef struct {
+    ThnPoolAxis down, across;
+    npy_intp begin, end, planes;
+    const char *x;
+    char *gx;
+    const char *const *maxima, *const *g;
+    npy_intp x_row, gx_row, maxima_row, g_row;
+} ThnPoolPlane;
+
+typedef void (*ThnPoolPlaneLoop)(const ThnPoolPlane *p);
+/* NULL: there is none for such windows on this processor. */
+ThnPoolPlaneLoop thn_pool_plane(int typenum, const ThnPoolAxis *down, const ThnPoolAxis *across, npy_intp planes);
+
 /* In float, double, int64 or uint64; the processor is asked which variant it runs. */
 const ThnPooling *thn_pooling(int typenum);
 

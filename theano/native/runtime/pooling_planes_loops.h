@@ -1,0 +1,214 @@
+/* Gradients of maxima of a plane for one dtype; see pooling_planes.c, which includes this with
+ *   T, INDEX   the dtype, an integer as long
+ *   LANES      elements of a vector
+ *   LOAD_IF(p, mask)   a vector of p[i] where the mask is set, else 0; nothing else is read
+ *   ODD_EVEN   shuffles, see there
+ *   NAME(x)    the name of the variant's x */
+typedef T NAME(V) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+typedef INDEX NAME(Index) __attribute__((vector_size(32)));
+#define V NAME(V)
+#define Index NAME(Index)
+#define INLINE TARGET static inline __attribute__((always_inline))
+
+/* Elements at, at + 1 ... of a row of n; at an edge those outside of it are 0. */
+INLINE V NAME(load)(const T *row, npy_intp at, npy_intp n, int edge)
+{
+    if (edge) {
+        const Index i = (Index)IOTA + (INDEX)at;
+        return LOAD_IF(row + at, (i >= 0) & (i < (INDEX)n));
+    }
+    return *(const V *)(row + at);
+}
+
+/* What windows at, at + 1 ... of a row give to elements that equal their maxima. */
+INLINE V NAME(given)(V x, const char *maxima, const char *g, npy_intp at, npy_intp count, int edge)
+{
+    const Index equal = (Index)(x == NAME(load)((const T *)maxima, at, count, edge));
+    return (V)((Index)NAME(load)((const T *)g, at, count, edge) & equal);
+}
+
+/* Elements from `first` to `end` of two vectors. */
+INLINE void NAME(put)(T *to, V lower, V upper, npy_intp first, npy_intp end)
+{
+    T all[2 * LANES];
+    *(V *)all = lower;
+    *(V *)(all + LANES) = upper;
+    if (end - first >= LANES) {
+        *(V *)(to + first) = *(const V *)(all + first);
+        *(V *)(to + end - LANES) = *(const V *)(all + end - LANES);
+    } else {
+        memcpy(to + first, all + first, sizeof(T) * (size_t)(end - first));
+    }
+}
+
+/* A row whose elements are in as many windows as these are long; `at`: its first element here. */
+INLINE void NAME(dense_block)(const Rows *p, const T *x, T *gx, npy_intp at, npy_intp w, int edge)
+{
+    const npy_intp n = p->across.n, j = at + p->across.p;
+    const V here = NAME(load)(x, at, n, edge);
+    V r = {0};
+    for (npy_intp i = 0; i < p->rows; i++) {
+        const char *maxima = p->maxima[i], *g = p->g[i];
+        for (npy_intp k = 0; k < w; k++) {
+            r += NAME(given)(here, maxima, g, j - k, p->across.count, edge);
+        }
+    }
+    if (edge && at + LANES > n) {
+        NAME(put)(gx + at, r, r, 0, n - at);
+    } else {
+        *(V *)(gx + at) = r;
+    }
+}
+
+INLINE void NAME(dense_row)(const Rows *p, const T *x, T *gx, npy_intp w)
+{
+    const npy_intp n = p->across.n, before = p->across.p;
+    for (npy_intp i = 0; i < n; i += LANES) {
+        const npy_intp at = i + LANES <= n || n < LANES ? i : n - LANES;
+        if (at + before - w + 1 >= 0 && at + before + LANES <= p->across.count && at + LANES <= n) {
+            NAME(dense_block)(p, x, gx, at, w, 0);
+        } else {
+            NAME(dense_block)(p, x, gx, at, w, 1);
+        }
+    }
+}
+
+/* Windows two apart, of two or three elements: two vectors of elements, of every second in turn. */
+INLINE void NAME(strided_block)(const Rows *p, const T *x, T *gx, npy_intp j, npy_intp w, int edge)
+{
+    const npy_intp n = p->across.n, at = 2 * j - p->across.p;
+    const V a = NAME(load)(x, at, n, edge), b = NAME(load)(x, at + LANES, n, edge);
+    const V even = __builtin_shuffle(a, b, (Index)EVENS), odd = __builtin_shuffle(a, b, (Index)ODDS);
+    V to_even = {0}, to_odd = {0};
+    for (npy_intp i = 0; i < p->rows; i++) {
+        const T *maxima = (const T *)p->maxima[i], *g = (const T *)p->g[i];
+        const V m = __builtin_shuffle(NAME(load)(maxima, j, p->across.count, edge), (Index)AS_READ);
+        const V v = __builtin_shuffle(NAME(load)(g, j, p->across.count, edge), (Index)AS_READ);
+        to_even += (V)((Index)v & (Index)(even == m));
+        to_odd += (V)((Index)v & (Index)(odd == m));
+        if (w == 3) {
+            const V before = __builtin_shuffle(NAME(load)(maxima, j - 1, p->across.count, edge), (Index)AS_READ);
+            const V u = __builtin_shuffle(NAME(load)(g, j - 1, p->across.count, edge), (Index)AS_READ);
+            to_even += (V)((Index)u & (Index)(even == before));
+        }
+    }
+    const V first = __builtin_shuffle(to_even, to_odd, (Index)LOWER), second = __builtin_shuffle(to_even, to_odd, (Index)UPPER);
+    if (edge && (at < 0 || at + 2 * LANES > n)) {
+        NAME(put)(gx + at, first, second, at < 0 ? -at : 0, at + 2 * LANES <= n ? 2 * LANES : n - at);
+    } else {
+        *(V *)(gx + at) = first;
+        *(V *)(gx + at + LANES) = second;
+    }
+}
+
+INLINE void NAME(strided_row)(const Rows *p, const T *x, T *gx, npy_intp w)
+{
+    const npy_intp n = p->across.n, before = p->across.p;
+    for (npy_intp i = 0; 2 * i - before < n; i += LANES) {
+        /* The last ones may be made twice. */
+        const int again = 2 * (i + LANES) - before > n && n >= 2 * LANES && (n + before) % 2 == 0;
+        const npy_intp j = again ? (n + before) / 2 - LANES : i, at = 2 * j - before;
+        if (at >= 0 && at + 2 * LANES <= n && j - (w - 2) >= 0 && j + LANES <= p->across.count) {
+            NAME(strided_block)(p, x, gx, j, w, 0);
+        } else {
+            NAME(strided_block)(p, x, gx, j, w, 1);
+        }
+    }
+}
+
+INLINE void NAME(plane)(const ThnPoolPlane *p, void (*row)(const Rows *, const T *, T *, npy_intp), npy_intp w)
+{
+    const ThnPoolAxis a = p->down;
+    Rows rows = {.across = p->across};
+    npy_intp low = p->begin + a.p - a.w + 1, high;
+    low = low > 0 ? (low + a.s - 1) / a.s : 0;
+    high = (p->begin + a.p) / a.s;
+    for (npy_intp y = p->begin; y < p->end; y++) {
+        while (low * a.s - a.p + a.w <= y) {
+            low++;
+        }
+        while ((high + 1) * a.s - a.p <= y) {
+            high++;
+        }
+        rows.rows = 0;
+        for (npy_intp i = 0; i < p->planes; i++) {
+            for (npy_intp k = low; k <= high && k < a.count; k++) {
+                rows.maxima[rows.rows] = p->maxima[i] + k * p->maxima_row;
+                rows.g[rows.rows++] = p->g[i] + k * p->g_row;
+            }
+        }
+        row(&rows, (const T *)(p->x + y * p->x_row), (T *)(p->gx + y * p->gx_row), w);
+    }
+}
+
+#define PLANE(KIND, W, LENGTH)                                    \
+    TARGET static void NAME(KIND##_##W)(const ThnPoolPlane *p)          \
+    {                                                             \
+        NAME(plane)(p, NAME(KIND##_row), LENGTH);                 \
+    }
+PLANE(dense, 2, 2)
+PLANE(dense, 3, 3)
+PLANE(dense, any, p->across.w)
+PLANE(strided, 2, 2)
+PLANE(strided, 3, 3)
+
+/* Windows of 2 x 2 that do not overlap and cover all of a row: two rows at a time. */
+TARGET static void NAME(pairs)(const ThnPoolPlane *p)
+{
+    const npy_intp n = p->across.n;
+    npy_intp y = p->begin;
+    const int fits = y % 2 == 0 && p->planes == 1 && n >= 2 * LANES && p->across.count * 2 == n;
+    for (; fits && y + 1 < p->end && y / 2 < p->down.count; y += 2) {
+        const T *x = (const T *)(p->x + y * p->x_row), *below = (const T *)(p->x + (y + 1) * p->x_row);
+        T *gx = (T *)(p->gx + y * p->gx_row), *gx_below = (T *)(p->gx + (y + 1) * p->gx_row);
+        const T *maxima = (const T *)(p->maxima[0] + y / 2 * p->maxima_row), *g = (const T *)(p->g[0] + y / 2 * p->g_row);
+        for (npy_intp i = 0; i < p->across.count; i += LANES) {
+            const npy_intp j = i + LANES <= p->across.count ? i : p->across.count - LANES;
+            const V m = __builtin_shuffle(*(const V *)(maxima + j), (Index)AS_READ);
+            const V v = __builtin_shuffle(*(const V *)(g + j), (Index)AS_READ);
+            for (int row = 0; row < 2; row++) {
+                const T *from = (row ? below : x) + 2 * j;
+                T *to = (row ? gx_below : gx) + 2 * j;
+                const V a = *(const V *)from, b = *(const V *)(from + LANES);
+                const Index even = (Index)(__builtin_shuffle(a, b, (Index)EVENS) == m);
+                const Index odd = (Index)(__builtin_shuffle(a, b, (Index)ODDS) == m);
+                /* Added to zero, as others are: no negative zeros. */
+                const V to_even = (V){0} + (V)((Index)v & even), to_odd = (V){0} + (V)((Index)v & odd);
+                *(V *)to = __builtin_shuffle(to_even, to_odd, (Index)LOWER);
+                *(V *)(to + LANES) = __builtin_shuffle(to_even, to_odd, (Index)UPPER);
+            }
+        }
+    }
+    if (y < p->end) {
+        ThnPoolPlane rest = *p;
+        rest.begin = y;
+        NAME(strided_2)(&rest);
+    }
+}
+
+static ThnPoolPlaneLoop NAME(loop_for)(const ThnPoolAxis *down, const ThnPoolAxis *a)
+{
+    if (a->w == 2 && a->s == 2 && a->p == 0 && down->w == 2 && down->s == 2 && down->p == 0) {
+        return NAME(pairs);
+    }
+    if (a->s == 1) {
+        return a->w == 2 ? NAME(dense_2) : a->w == 3 ? NAME(dense_3) : NAME(dense_any);
+    }
+    return a->s != 2 ? NULL : a->w == 2 ? NAME(strided_2) : a->w == 3 ? NAME(strided_3) : NULL;
+}
+
+#undef V
+#undef Index
+#undef INLINE
+#undef PLANE
+#undef T
+#undef INDEX
+#undef LANES
+#undef LOAD_IF
+#undef IOTA
+#undef EVENS
+#undef ODDS
+#undef AS_READ
+#undef LOWER
+#undef UPPER
+#undef NAME
