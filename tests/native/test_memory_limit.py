@@ -135,3 +135,43 @@ def test_the_pool_gives_blocks_back_before_it_takes_more_than_there_is():
         runtime.pool_trim()
         runtime.pool_set_memory(4 * before["limit"])
     assert runtime.pool_stats()["limit"] == before["limit"]
+
+
+WITHOUT_ROOM = """
+import resource
+import numpy as np
+import theano
+import theano.tensor as tt
+from theano.native.runtime_build import load_runtime
+
+# The C library ends the process where a new thread finds no room for what is its own.
+theano.config.threads = 1
+MEBI = 1 << 20
+channels = 2048
+# It packs all filters.
+load_runtime().conv_prefer("gather")
+state = theano.shared(np.zeros((1, channels, 8, 8), "float32"))
+value, filters = tt.fscalar(), tt.ftensor4()
+written = tt.set_subtensor(state[0, 1], value)
+f = theano.function([value, filters], tt.nnet.conv2d(written, filters), updates=[(state, written)])
+w = np.ones((channels, channels, 1, 1), "float32")
+f(0, w[:8])
+load_runtime().pool_trim()
+used = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
+resource.setrlimit(resource.RLIMIT_DATA, (used + 8 * MEBI, resource.RLIM_INFINITY))
+try:
+    f(3, w)
+except MemoryError as error:
+    print("failed:", str(error).splitlines()[0])
+resource.setrlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(float(abs(state.get_value()).sum()))
+f(3, w)
+print(float(abs(state.get_value()).sum()))
+"""
+
+
+def test_a_convolution_without_room_to_work_in_leaves_the_state_as_it_was():
+    run = subprocess.run([sys.executable, "-c", WITHOUT_ROOM], capture_output=True, text=True, check=True, timeout=120)
+    failed, before, after = run.stdout.splitlines()
+    assert failed == "failed: conv_forward: out of memory"
+    assert (float(before), float(after)) == (0, 192)
