@@ -65,8 +65,20 @@ def test_dtypes():
     assert ac.bilinear_upsampling(np.arange(4).reshape(1, 1, 2, 2), 2).eval().dtype == theano.config.floatX
 
 
-def test_gradient():
-    theano.gradient.verify_grad(lambda x: ac.bilinear_upsampling(x, 3), [X], rng=np.random.RandomState(1))
+@pytest.mark.parametrize("ratio", [2, 3])
+def test_gradient(ratio):
+    theano.gradient.verify_grad(lambda x: ac.bilinear_upsampling(x, ratio), [X], rng=np.random.RandomState(1))
+
+
+def test_single_rows_and_no_images():
+    for shape in ((2, 1, 1, 3), (1, 2, 4, 1), (0, 3, 2, 2)):
+        x = T.TensorType("float64", [n == 1 for n in shape])()
+        y = theano.function([x], ac.bilinear_upsampling(x, 2))(X[0, 0, 0, 0] + np.arange(np.prod(shape)).reshape(shape))
+        assert y.shape == (*shape[:2], 2 * shape[2], 2 * shape[3])
+        assert shape[0] == 0 or (y[..., -1, -1] == y.max(axis=(2, 3))).all()
+
+
+def test_gradient_of_a_fractional_ratio():
     theano.gradient.verify_grad(lambda x: ac.frac_bilinear_upsampling(x, (5, 4)), [X], rng=np.random.RandomState(1))
 
 
