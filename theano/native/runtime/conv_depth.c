@@ -48,7 +48,7 @@ typedef struct {
     int lanes;
     Sums strips[4][2];        /* by taps and stride; several rows at a time, one */
     Sums spread[2][2];        /* by taps; whether the first position of a row meets odd taps */
-    Dots dots[4][2];
+    Dots dots[4][3];          /* one row at a time, two, four */
     void (*gather_sums)(int taps, void *partial, double *sums);
     void (*take)(int taps, const char *from, npy_intp row_step, npy_intp step, void *to);
 } Kernels;
@@ -236,8 +236,8 @@ static void add_plane(const Job *j, const char *from, const char *with, Filter *
     const npy_intp lanes = j->k->lanes, each = (j->out_length[1] + lanes - 1) / lanes, rows = j->rows;
     const npy_intp most = at_least(PARTIAL / each / rows, 1) * rows, all = j->out_length[0];
     for (npy_intp y = 0; y < all;) {
-        const npy_intp several = at_most(all - y, most) / rows * rows, n = several ? several : all - y;
-        j->k->dots[j->which][!several](&j->row, from, with, s->partial, y, y + n);
+        const npy_intp left = at_most(all - y, most), some = left < rows ? 1 + (left > 1) : rows, n = left / some * some;
+        j->k->dots[j->which][some / 2](&j->row, from, with, s->partial, y, y + n);
         y += n;
         s->added += n * each;
         if (s->added >= PARTIAL) {

@@ -260,10 +260,12 @@ INLINE void NAME(dots)(int high, int taps, int stride, int rows, const Row *s, c
         NAME(dots)(HIGH, TAPS, STRIDE, ROWS, s, plane, other, sums, first, last);                                          \
     }
 DOTS(3, 3, 1, 4)
+DOTS(3, 3, 1, 2)
 DOTS(3, 3, 1, 1)
 DOTS(3, 3, 2, 2)
 DOTS(3, 3, 2, 1)
 DOTS(1, 5, 1, 4)
+DOTS(1, 5, 1, 2)
 DOTS(1, 5, 1, 1)
 DOTS(1, 5, 2, 2)
 DOTS(1, 5, 2, 1)
@@ -299,8 +301,8 @@ static const Kernels NAME(kernels) = {
     {{NAME(strips_3_1_4), NAME(strips_3_1_1)}, {NAME(strips_3_2_2), NAME(strips_3_2_1)},
      {NAME(strips_5_1_4), NAME(strips_5_1_1)}, {NAME(strips_5_2_2), NAME(strips_5_2_1)}},
     {{NAME(spread_3_0), NAME(spread_3_1)}, {NAME(spread_5_0), NAME(spread_5_1)}},
-    {{NAME(dots_3_1_4), NAME(dots_3_1_1)}, {NAME(dots_3_2_2), NAME(dots_3_2_1)},
-     {NAME(dots_5_1_4), NAME(dots_5_1_1)}, {NAME(dots_5_2_2), NAME(dots_5_2_1)}},
+    {{NAME(dots_3_1_1), NAME(dots_3_1_2), NAME(dots_3_1_4)}, {NAME(dots_3_2_1), NAME(dots_3_2_2)},
+     {NAME(dots_5_1_1), NAME(dots_5_1_2), NAME(dots_5_1_4)}, {NAME(dots_5_2_1), NAME(dots_5_2_2)}},
     NAME(gather_sums),
     NAME(take),
 };
