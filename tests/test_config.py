@@ -3,10 +3,12 @@ import pickle
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 import theano
+from tests.tools import run_program
 from theano import config
 from theano.configparser import (
     THEANO_FLAGS_DICT,
@@ -288,3 +290,52 @@ def test_reading_a_flag_costs_an_attribute():
 
     assert "floatX" in vars(config)
     assert min(timeit.repeat("config.floatX", globals=globals(), number=10_000, repeat=5)) < 0.01
+
+
+def test_functions_about_flags():
+    from theano import configdefaults as d
+
+    assert [d.filter_vm_lazy(v) for v in ("None", None, "True", False)] == [None, None, True, False]
+    with pytest.raises(ValueError, match="vm.lazy"):
+        d.filter_vm_lazy("maybe")
+    assert [d.floatX_convert(v) for v in ("32", "16", "float64")] == ["float32", "float16", "float64"]
+    assert [d.good_seed_param(v) for v in ("random", "3", 4, "x", None)] == [True, True, True, False, False]
+    assert d.is_valid_check_preallocated_output_param("initial:ALL") and not d.is_valid_check_preallocated_output_param("x")
+    assert not d.is_valid_check_preallocated_output_param(3) and d.split_version("1.0.5") == (1, 0, 5)
+    for check in (d.safe_no_dnn_workmem, d.safe_no_dnn_workmem_bwd, d.safe_no_dnn_algo_bwd):
+        assert check("") is True
+        with pytest.raises(RuntimeError, match="does not exist any more"):
+            check("small")
+    assert d.deprecated_gpuarray_sync(False) is False
+    with pytest.raises(RuntimeError):
+        d.deprecated_gpuarray_sync(True)
+    assert d.filter_mode("FAST_RUN") == "FAST_RUN"
+    with pytest.raises(ValueError, match="FAST_RUN"):
+        d.filter_mode("fast")
+    assert d.gcc_version_str and d.warn_cxx("g++") is True and d.compiledir_format_dict["python_bitwidth"] in ("32", "64")
+
+
+def test_directories_of_the_machine(tmp_path, monkeypatch):
+    from theano import configdefaults as d
+
+    assert d.filter_base_compiledir("~/x") == str(Path.home() / "x")
+    made = tmp_path / "a" / "b"
+    assert d.filter_compiledir(str(made)) == str(made.resolve()) and made.is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="compiledir"):
+        d.filter_compiledir(str(tmp_path / "file" / "x"))
+    monkeypatch.delenv("CUDA_ROOT", raising=False)
+    monkeypatch.delenv("CUDA_PATH", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "cuda" / "bin"))
+    assert d.get_cuda_root() == ""
+    (tmp_path / "cuda" / "bin").mkdir(parents=True)
+    (tmp_path / "cuda" / "bin" / "nvcc").write_text("")
+    assert d.get_cuda_root() == str(tmp_path / "cuda")
+    monkeypatch.setenv("CUDA_PATH", "/c")
+    assert d.get_cuda_root() == "/c"
+
+
+@pytest.mark.parametrize("since, warned", [("None", True), ("all", False), ("0.8", True), ("0.9", False), ("1.0", False)])
+def test_bugs_fixed_before_a_release_are_not_warned_of(since, warned):
+    code = "from theano import configdefaults as d; print(d.warn_default('0.9'), d.config.warn.round)"
+    assert run_program(code, flags=f"warn.ignore_bug_before={since}").stdout == f"{warned} {warned}\n"

@@ -90,3 +90,24 @@ def test_names_that_are_passed_on_load_nothing_before_they_are_asked_for():
         "print(len(sys.modules) - before, 'theano.pathparse' in sys.modules, theano.pathparse.PathParser.__name__)"
     )
     assert done.stdout.split() == ["0", "False", "PathParser"], done.stderr
+
+
+def test_what_the_package_logs_is_shown_unless_a_program_handles_it():
+    code = "import theano, logging; logging.getLogger('theano.x').warning('a'); logging.getLogger('theano.x').info('b')"
+    assert run_program(code).stderr == "WARNING (theano.x): a\n"
+    done = run_program("import logging; logging.basicConfig(format='own %(message)s'); " + code)
+    assert done.stderr == "own a\n"
+    done = run_program("import theano; theano.disable_log_handler(); print(theano.has_handlers(theano.theano_logger))")
+    assert done.stdout == "False\n"
+
+
+def test_values_of_flags_and_files(tmp_path):
+    file = tmp_path / "rc"
+    file.write_text("[global]\nfloatX = float32\n[a]\nb = %(USER)s/c\n")
+    code = (
+        "import theano.configparser as c, theano.configdefaults as d; print(c.THEANO_FLAGS, c.config_files, "
+        "c.theano_cfg.get('global', 'floatX'), c.theano_cfg.get('a', 'b'), c.theano_raw_cfg.get('a', 'b'), "
+        "d.THEANO_FLAGS_DICT is c.THEANO_FLAGS_DICT)"
+    )
+    done = run_program(code, flags="mode=FAST_COMPILE", THEANORC=str(file), USER="me")
+    assert done.stdout == f"mode=FAST_COMPILE ['{file}'] float32 me/c %(USER)s/c True\n", done.stderr

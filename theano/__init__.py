@@ -20,6 +20,13 @@ with _process.garbage_collection_paused():
 
     from theano.configdefaults import config
     from theano.configparser import change_flags
+    from theano.logs import (
+        disable_log_handler,
+        has_handlers,
+        logging_default_formatter,
+        logging_default_handler,
+        theano_logger,
+    )
 
     from theano import gof  # isort: skip
     from theano.gof import (

@@ -264,7 +264,7 @@ HOMES: dict[str, str] = {
     "theano.compile.debugmode": "DebugMode",
     "theano.compile.function_module": "Function infer_reuse_pattern orig_function",
     "theano.compile.io": "In Out",
-    "theano.compile.mode": "AddFeatureOptimizer FAST_RUN get_mode register_mode",
+    "theano.compile.mode": "AddFeatureOptimizer FAST_RUN filter_mode get_mode register_mode",
     "theano.compile.ops": "Shape_i ViewOp deep_copy_op view_op",
     "theano.compile.pfunc": "rebuild_collect_shared",
     "theano.compile.profiling": "ProfileStats ScanProfileStats",
@@ -322,7 +322,9 @@ HOMES: dict[str, str] = {
         "setdefault"
     ),
     "theano.tensor.blas": "Dot22 Gemv Ger gemv_inplace gemv_no_inplace ger ger_destructive ldflags",
-    "theano.tensor.blas_headers": "blas_header_text blas_header_version",
+    "theano.tensor.blas_headers": (
+        "blas_header_text blas_header_version check_init_y check_mkl_openmp default_blas_ldflags try_blas_flag"
+    ),
     "theano.tensor.conversion": "get_scalar_constant_value_elemwises",
     "theano.tensor.elemwise": "CAReduce DimShuffle",
     "theano.tensor.io": (
@@ -335,6 +337,7 @@ HOMES: dict[str, str] = {
     "theano.tensor.opt": "register_uncanonicalize",
     "theano.tensor.rewriting.blas": "blas_optdb",
     "theano.tensor.rewriting.elemwise": "local_dimshuffle_lift",
+    "theano.tensor.rewriting.gemm_terms": "_factor_canonicalized _gemm_canonicalize res_is_a",
     "theano.tensor.slicing": "AdvancedBooleanIndexingError check_advanced_indexing_dimensions check_and_reject_bool",
     "theano.tensor.slinalg": "eigvalsh imported_scipy solve",
     "theano.tensor.sort": "TopKOp local_useless_topk",
@@ -353,7 +356,9 @@ HOMES: dict[str, str] = {
 PASSED_ON: dict[str, str] = {
     "theano": "PY3 pathparse=theano.pathparse: utils",
     "theano.compile": (
-        "DisconnectedType NullType Variable config gof graph inline_ofg_expansion io_connection_pattern is_same_graph "
+        "DUPLICATE=theano.compile.function_object:DUPLICATE DisconnectedType "
+        "NODEFAULT=theano.compile.function_object:NODEFAULT NullType Variable config gof graph inline_ofg_expansion "
+        "instantiated_default_mode=theano.compile.mode:instantiated_default_mode io_connection_pattern is_same_graph "
         "ops_with_inner_function sandbox=theano.compile.sandbox: string_types theano"
     ),
     "theano.compile.builders": "DisconnectedType gof io_connection_pattern theano",
@@ -362,7 +367,10 @@ PASSED_ON: dict[str, str] = {
         "ops_with_inner_function register_mode theano utils"
     ),
     "theano.compile.function": "compat orig_function string_types",
-    "theano.compile.function_module": "graph is_same_graph ops_with_inner_function string_types theano view_op",
+    "theano.compile.function_module": (
+        "NODEFAULT=theano.compile.function_object:NODEFAULT graph is_same_graph ops_with_inner_function string_types theano "
+        "view_op"
+    ),
     "theano.compile.io": "SharedVariable string_types",
     "theano.compile.mode": "string_types theano",
     "theano.compile.monitormode": "theano",
@@ -372,8 +380,9 @@ PASSED_ON: dict[str, str] = {
     "theano.compile.profiling": "graph theano",
     "theano.compile.sharedvalue": "utils",
     "theano.configdefaults": (
-        "TheanoConfigParser call_subprocess_Popen cpuCount maybe_add_to_os_environ_pathlist output_subprocess_Popen "
-        "string_types theano"
+        "THEANO_FLAGS_DICT=theano.configparser:THEANO_FLAGS_DICT TheanoConfigParser call_subprocess_Popen check_mkl_openmp "
+        "cpuCount default_blas_ldflags filter_mode maybe_add_to_os_environ_pathlist output_subprocess_Popen string_types "
+        "theano try_blas_flag"
     ),
     "theano.configparser": "PY3 string_types theano",
     "theano.d3viz.formatting": "Function builders gof theano",
@@ -387,15 +396,19 @@ PASSED_ON: dict[str, str] = {
     ),
     "theano.gof.cmodule": (
         "DynamicModule ExtFunction KeyData METH_NOARGS METH_VARARGS ModuleCache PY3 compilelock decode decode_iter dlimport "
-        "dlimport_workdir flatten get_module_cache get_module_hash get_safe_part hash_from_code is_same_entry last_access_time "
-        "local_bitwidth module_name_from_dir output_subprocess_Popen string_types subprocess_Popen theano"
+        "dlimport_workdir flatten gcc_version_str=theano.configdefaults:gcc_version_str get_module_cache get_module_hash "
+        "get_safe_part hash_from_code is_same_entry last_access_time local_bitwidth module_name_from_dir "
+        "output_subprocess_Popen string_types subprocess_Popen theano"
     ),
     "theano.gof.compiledir": "flatten string_types theano",
     "theano.gof.compilelock": "PY3 config",
     "theano.gof.destroyhandler": "OrderedSet theano",
     "theano.gof.fg": "OrderedSet theano utils",
-    "theano.gof.graph": "OrderedSet integer_types string_types theano utils",
-    "theano.gof.link": "Type graph theano",
+    "theano.gof.graph": (
+        "OrderedSet equal_computations integer_types "
+        "is_same_graph_with_merge=theano.gof.rewriting.merge:is_same_graph_with_merge string_types theano utils"
+    ),
+    "theano.gof.link": "Type graph theano undef=theano.gof.utils:undef",
     "theano.gof.op": "FunctionGraph GCC_compiler PY3 graph theano",
     "theano.gof.opt": (
         "InconsistencyError OrderedSet config dh graph integer_types logging "
@@ -409,17 +422,23 @@ PASSED_ON: dict[str, str] = {
     "theano.gof.utils": "MetaObject=theano.gof.meta:PropsType PY3 c_cpp_keywords integer_types string_types",
     "theano.gof.vm": "theano",
     "theano.gradient": (
-        "DebugMode FAST_RUN ViewOp get_debug_values get_mode gof mode_not_slow=theano.gradient_check:mode_not_slow theano "
-        "utils"
+        "DebugMode FAST_RUN ViewOp get_debug_values get_mode gof mode_not_slow=theano.gradient_check:mode_not_slow tensor "
+        "theano utils"
     ),
-    "theano.ifelse": "Op TensorType clone gof opt optdb theano",
+    "theano.ifelse": (
+        "Op TensorType acceptable_ops=theano.ifelse_rewriting:acceptable_ops clone "
+        "cond_merge_random_op=theano.ifelse_rewriting:cond_merge_random_op gof opt optdb theano"
+    ),
     "theano.misc": "cpucount windows",
     "theano.misc.elemwise_openmp_speedup": "decode_with theano",
     "theano.misc.may_share_memory": "SparseType TensorType",
     "theano.misc.ordered_set": "string_types",
     "theano.misc.pkl_utils": "PY3 config string_types theano",
     "theano.misc.safe_asarray": "theano",
-    "theano.printing": "Apply Function Op SharedVariable config debugmode gof integer_types string_types theano",
+    "theano.printing": (
+        "Apply Function Op SharedVariable VALID_ASSOC=theano.printing.pretty:VALID_ASSOC config debugmode gof integer_types "
+        "string_types theano use_ascii=theano.printing.pretty:use_ascii"
+    ),
     "theano.raise_op": "gof",
     "theano.sandbox.fourier": "Apply Op generic tensor",
     "theano.sandbox.linalg": "alloc_diag diag eig eigh eigvalsh extract_diag trace",
@@ -464,15 +483,17 @@ PASSED_ON: dict[str, str] = {
         "scalar scan_args scan_op scan_seqopt1=theano.scan_module.scan_opt:scan_eqopt1 scan_utils tensor theano toolbox"
     ),
     "theano.scan_module.scan_utils": (
-        "compat get_scalar_constant_value gof rebuild_collect_shared scalar string_types tensor theano"
+        "DEPRECATED_ARG=theano.compile.rebuild:DEPRECATED_ARG compat get_scalar_constant_value gof rebuild_collect_shared "
+        "scalar string_types tensor theano"
     ),
     "theano.tensor": (
         "AdvancedBooleanIndexingError DisconnectedType Generic LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait "
         "MethodNotDefined ParamsType Type as_int_none_variable check_advanced_indexing_dimensions check_and_normalize_axes "
-        "check_and_reject_bool check_equal_numpy constructor get_scalar_constant_value_elemwises grad_not_implemented "
-        "grad_undefined hashtype int32 int32_t=theano.scalar.type:int32 integer_types key_to_cmp min_informative_str "
-        "mpi_enabled mpi_keys mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key numpy_diagonal_return_view printing "
-        "setdefault"
+        "check_and_reject_bool check_equal_numpy constructor elemwise_cgen=theano.tensor.elemwise_cgen: "
+        "get_scalar_constant_value_elemwises grad_not_implemented grad_undefined hashtype "
+        "inc_code=theano.tensor.inc_code:inc_code int32 int32_t=theano.scalar.type:int32 integer_types key_to_cmp "
+        "min_informative_str mpi_enabled mpi_keys mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key "
+        "numpy_diagonal_return_view printing setdefault"
     ),
     "theano.tensor.basic": (
         "Apply Constant DisconnectedType Generic NoneConst Op ParamsType Variable compile elemwise "
@@ -481,19 +502,24 @@ PASSED_ON: dict[str, str] = {
     ),
     "theano.tensor.blas": (
         "EquilibriumOptimizer FunctionPrinter Optimizer ParamsType ReplacementDidntRemovedError SequenceDB "
-        "T=theano.tensor:basic bool_t config debugprint in2out inherit_stack_trace local_dimshuffle_lift local_optimizer "
-        "local_print_as_we_go_along=theano.tensor.rewriting.unregistered:local_print_as_we_go_along optdb pprint toolbox utils "
-        "values_eq_approx_remove_inf_nan view_roots"
+        "T=theano.tensor:basic _factor_canonicalized _gemm_canonicalize bool_t check_init_y config debugprint "
+        "have_fblas=theano.tensor.blas_scipy:have_fblas in2out inherit_stack_trace local_dimshuffle_lift local_optimizer "
+        "local_print_as_we_go_along=theano.tensor.rewriting.unregistered:local_print_as_we_go_along optdb pprint res_is_a "
+        "toolbox utils values_eq_approx_remove_inf_nan view_roots"
     ),
     "theano.tensor.blas_c": (
         "Gemv Ger ParamsType T=theano.tensor:basic blas_header_text blas_header_version blas_optdb bool_t config gemv_inplace "
-        "gemv_no_inplace ger ger_destructive in2out ldflags local_optimizer optdb"
+        "gemv_no_inplace ger ger_destructive in2out ldflags local_optimizer "
+        "make_c_gemv_destructive=theano.tensor.rewriting.blas:local_inplace_gemv "
+        "make_c_ger_destructive=theano.tensor.rewriting.blas:local_inplace_ger optdb"
     ),
     "theano.tensor.blas_headers": "GCC_compiler",
     "theano.tensor.blas_scipy": "Ger blas_optdb ger ger_destructive in2out local_optimizer optdb",
     "theano.tensor.elemwise": (
-        "COp OpenMPOp ParamsType TensorVariable change_flags get_scalar_type gof integer_types pprint scalar theano"
+        "COp OpenMPOp ParamsType TensorVariable cgen=theano.tensor.elemwise_cgen: change_flags get_scalar_type gof "
+        "integer_types pprint scalar theano"
     ),
+    "theano.tensor.elemwise_cgen": "theano",
     "theano.tensor.extra_ops": (
         "EnumList Generic ParamsType basic disconnected_type gof gradient int_t=theano.scalar.type:int32 nlinalg scalar "
         "tensor=theano.tensor:basic theano"
@@ -506,8 +532,7 @@ PASSED_ON: dict[str, str] = {
     "theano.tensor.opt": (
         "AdvancedIncSubtensor DisconnectedType MakeVectorPrinter=theano.tensor.from_scalars:MakeVectorPrinter Reshape TopKOp "
         "advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1 basic=theano.scalar:basic compile gof graph "
-        "integer_types "
-        "local_erf_minus_one=theano.tensor.rewriting.stability:local_one_minus_erf "
+        "integer_types local_erf_minus_one=theano.tensor.rewriting.stability:local_one_minus_erf "
         "local_erf_neg_minus_one2=theano.tensor.rewriting.stability:local_one_minus_erfc "
         "local_erf_neg_minus_one=theano.tensor.rewriting.stability:local_one_minus_erfc "
         "local_one_add_neg_erfc=theano.tensor.rewriting.stability:local_one_minus_erfc "
@@ -515,9 +540,9 @@ PASSED_ON: dict[str, str] = {
         "local_one_minus_erfc2=theano.tensor.rewriting.stability:local_one_minus_erfc "
         "local_one_minus_erfc3=theano.tensor.rewriting.stability:local_one_minus_erfc "
         "local_one_plus_erf=theano.tensor.rewriting.stability:local_one_minus_erf "
-        "local_one_plus_neg_erf=theano.tensor.rewriting.stability:local_one_minus_erf "
-        "local_useless_topk make_constant opt=theano.gof:opt pre_constant_merge pre_greedy_local_optimizer "
-        "values_eq_approx_remove_inf values_eq_approx_remove_inf_nan values_eq_approx_remove_nan"
+        "local_one_plus_neg_erf=theano.tensor.rewriting.stability:local_one_minus_erf local_useless_topk make_constant "
+        "opt=theano.gof:opt pre_constant_merge pre_greedy_local_optimizer values_eq_approx_remove_inf "
+        "values_eq_approx_remove_inf_nan values_eq_approx_remove_nan"
     ),
     "theano.tensor.opt_uncanonicalize": (
         "CAReduce DimShuffle Subtensor T=theano.tensor:basic copy_stack_trace gof register_uncanonicalize scal"
@@ -529,7 +554,7 @@ PASSED_ON: dict[str, str] = {
     "theano.tensor.subtensor": (
         "AdvancedBooleanIndexingError Apply DisconnectedType MethodNotDefined NoneConst NoneTypeT NotScalarConstantError Op "
         "ParamsType Type check_advanced_indexing_dimensions check_and_reject_bool config get_scalar_constant_value gof "
-        "hashtype integer_types make_slice pprint scal theano"
+        "hashtype inc_code=theano.tensor.inc_code:inc_code integer_types make_slice pprint scal theano"
     ),
     "theano.tensor.type": "hashtype theano",
     "theano.tensor.type_other": "Type hashtype theano",

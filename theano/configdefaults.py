@@ -139,6 +139,13 @@ def _compiler_version() -> str:
     return done.stdout.strip().split("\n")[0]
 
 
+def __getattr__(name: str) -> Any:
+    # Asking the compiler takes long.
+    if name == "gcc_version_str":
+        return _compiler_version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def default_cxx() -> str:
     """Return the full path of the C++ compiler, or an empty string where there is none."""
     from shutil import which

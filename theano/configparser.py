@@ -114,6 +114,19 @@ def config_files_from_theanorc() -> list[str]:
     return [os.path.expanduser(p) for p in paths if p]
 
 
+def __getattr__(name: str) -> Any:
+    # The configuration files as the parsers of the standard library read them, which few ask for.
+    if name in ("theano_cfg", "theano_raw_cfg"):
+        import configparser
+
+        names = ("USER", "LSCRATCH", "TMPDIR", "TEMP", "TMP", "PID")
+        words = {k: os.environ.get(k, str(os.getpid()) if k == "PID" else "").replace("%", "%%") for k in names}
+        parser: Any = configparser.ConfigParser(words) if name == "theano_cfg" else configparser.RawConfigParser()
+        parser.read(config_files_from_theanorc())
+        return parser
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def _read_theanorc() -> dict[str, tuple[str, str]]:
     # full name -> (value, file).  The parser of the standard library is imported only when there is a file.
     found: dict[str, tuple[str, str]] = {}
@@ -145,7 +158,9 @@ def _read_theanorc() -> dict[str, tuple[str, str]]:
     return found
 
 
-THEANO_FLAGS_DICT = parse_config_string(os.environ.get("THEANO_FLAGS", ""))
+THEANO_FLAGS = os.environ.get("THEANO_FLAGS", "")
+THEANO_FLAGS_DICT = parse_config_string(THEANO_FLAGS)
+config_files = config_files_from_theanorc()
 THEANORC_DICT = _read_theanorc()
 
 

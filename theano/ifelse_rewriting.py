@@ -210,6 +210,29 @@ class CondMerge(Optimizer):
             fgraph.replace_all_validate(list(zip(old, outputs, strict=True)), reason="cond_merge")
 
 
+@local_optimizer(None)
+def cond_merge_random_op(main_node: Apply) -> Any:
+    """``f(ifelse(c, a, b), ifelse(c, d, e)) -> f(*ifelse(c, [a, d], [b, e]))``: conditionals of one condition become one"""
+    groups: dict[Any, list[Apply]] = {}
+    for v in main_node.inputs:
+        node = v.owner
+        if node is not None and isinstance(node.op, IfElse) and not isinstance(main_node.op, IfElse):
+            group = groups.setdefault((node.inputs[0], node.op.as_view, node.op.gpu), [])
+            if node not in group:
+                group.append(node)
+    groups = {key: nodes for key, nodes in groups.items() if len(nodes) > 1}
+    if not groups:
+        return False
+    instead: dict[Variable, Variable] = {}
+    for nodes in groups.values():
+        sides = [_branches(node) for node in nodes]
+        merged = _rebuilt(nodes[0], [v for then, _ in sides for v in then], [v for _, orelse in sides for v in orelse])
+        instead.update(zip([out for node in nodes for out in node.outputs], merged, strict=True))
+    outputs = main_node.op(*[instead.get(v, v) for v in main_node.inputs], return_list=True)
+    copy_stack_trace(main_node.outputs, outputs)
+    return outputs
+
+
 optdb.register("cond_merge", CondMerge(), 2.9, "fast_run", "ifelse")
 
 

@@ -235,3 +235,24 @@ class TestLayoutByIgraph:
         drawn = layout(PyDotFormatter().model(y))
         depth = [node["y"] for node in drawn["nodes"]]
         assert max(depth) - min(depth) > 2000 * 2 * 30
+
+
+def test_texts_of_variables_and_nodes():
+    from theano.d3viz import formatting
+
+    x = T.dmatrix("x")
+    assert formatting.var_label(x) == "x" and formatting.var_label(T.exp(x)) == "dmatrix"
+    assert formatting.var_label(T.constant(1.23456)) == "1.235" and formatting.var_label(T.constant(np.arange(3))) == "[0 1 2]"
+    assert formatting.var_label(T.TensorType("float32", [False] * 4)()) == "float32"
+    file, line, code = formatting.var_tag(x)
+    assert file == Path(__file__).name and line > 0 and b'T.dmatrix("x")' in code
+    x.tag.trace = []
+    assert formatting.var_tag(x) is None
+    node = T.exp(x).owner
+    assert formatting.apply_label(node) == "Elemwise" and formatting.apply_profile(node, None) is None
+    profile = theano.compile.ProfileStats(atexit_print=False)
+    profile.fct_call_time, profile.apply_time[node] = 2.0, 0.5
+    assert formatting.apply_profile(node, profile) == [0.5, 2.0]
+    assert [formatting.broadcastable_to_str(b) for b in ((), (True, False), (True,))] == ["scalar", "row", ""]
+    assert formatting.dtype_to_char("int64") == "l" and formatting.dtype_to_char("uint8") == "X"
+    assert formatting.type_to_str(theano.gof.generic) == str(theano.gof.generic)

@@ -1,5 +1,7 @@
 """Functions of theano.tensor and theano.sandbox that programs import for themselves."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -132,3 +134,55 @@ def test_printers_of_made_vectors():
     assert theano.pp(T.stack([x, x])).replace(" ", "") == "[x,x]"
     with pytest.raises(TypeError):
         opt.MakeVectorPrinter().process(x, None)
+
+
+def test_sums_of_scaled_matrices():
+    from theano.tensor.blas import _factor_canonicalized, _gemm_canonicalize, res_is_a
+
+    X, Y, Z = T.dmatrices("XYZ")
+    a, b, c, d = (T.dscalar(name) for name in "abcd")
+    assert _gemm_canonicalize(X + Y - Z, 1.0, [], 0) == [(1.0, X), (1.0, Y), (-1.0, Z)]
+    (first, second, third) = _gemm_canonicalize(a * X + Y - b * Z * c, 1.0, [], 0)
+    assert first == (a, X) and second == (1.0, Y) and third[1] is Z
+    scale = _gemm_canonicalize((-d) * (X - b * Z * c), 1.0, [], 0)[1][0]
+    number = theano.function([a, b, c, d], scale, on_unused_input="ignore")
+    assert number(1, 2, 3, 4) == 24
+    assert _gemm_canonicalize(a, 2.0, [], 0)[0].owner.op == T.mul
+    assert _gemm_canonicalize(X * Y, 1.0, [], 0)[0][0] == 1.0
+    assert _gemm_canonicalize(theano.gof.generic(), 1.0, [], 0) is None
+    assert _factor_canonicalized([(1.0, X), (2.0, Y), a, (3.0, X)]) == [(4.0, X), (2.0, Y), a]
+    assert res_is_a(T.sqrt(a), T.sqrt) and not res_is_a(a, T.sqrt) and not res_is_a(a + a, T.sqrt)
+
+
+def test_flags_of_blas(monkeypatch):
+    from theano.tensor import blas_c, blas_headers
+    from theano.tensor.blas import Gemv
+
+    flags = blas_headers.default_blas_ldflags()
+    assert flags == "" or blas_headers.try_blas_flag(flags.split()) == flags
+    assert blas_headers.try_blas_flag(["-lno_such_library"]) == ""
+    assert blas_headers.detect_macos_sdot_bug() is False and blas_headers.detect_macos_sdot_bug.tested
+    assert blas_c.check_force_gemv_init() == blas_headers.check_init_y()
+    monkeypatch.setenv("MKL_THREADING_LAYER", "GNU")
+    blas_headers.check_mkl_openmp()
+    monkeypatch.delenv("MKL_THREADING_LAYER")
+    monkeypatch.setitem(sys.modules, "mkl", None)
+    with pytest.raises(RuntimeError, match="MKL_THREADING_LAYER=GNU"):
+        blas_headers.check_mkl_openmp()
+    with theano.configparser.change_flags({"blas.check_openmp": False}):
+        blas_headers.check_mkl_openmp()
+    assert blas_c.BaseBLAS().c_libraries() == [] and "dgemm_" in blas_c.BaseBLAS().c_support_code()
+    texts = [f() for f in (blas_headers.cblas_header_text, blas_headers.mkl_threads_text, blas_headers.openblas_threads_text)]
+    for text, name in zip(texts, ("double cblas_ddot", "MKL_Set_Dynamic", "openblas_set_num_threads")):
+        assert name in text
+        if theano.config.cxx:
+            assert theano.gof.cmodule.GCC_compiler.try_flags([], text)
+
+    class Other(Gemv):
+        pass
+
+    y, A, x = T.dvector(), T.dmatrix(), T.dvector()
+    node = Other(False)(y, np.float64(1), A, x, np.float64(0)).owner
+    assert type(blas_c.use_c_gemv.transform(node)[0].owner.op) is Gemv
+    assert blas_c.use_c_gemv.transform(blas_c.cgemv_no_inplace(y, np.float64(1), A, x, np.float64(0)).owner) is False
+    assert blas_c.use_c_ger.transform(blas_c.cger_no_inplace(A, np.float64(1), x, y).owner) is False

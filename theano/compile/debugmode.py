@@ -57,6 +57,10 @@ class NoDuplicateOptWarningFilter(logging.Filter):
 _logger.addFilter(NoDuplicateOptWarningFilter())
 
 
+#: What Ops that make no thunk of their own have as `make_thunk`.
+default_make_thunk = [gof.Op.make_thunk]
+
+
 class DataDestroyed:
     """What stands in the place of a value that an operation has overwritten, once it has run."""
 

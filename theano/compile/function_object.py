@@ -17,6 +17,8 @@ from theano.process import new_lock
 
 #: Stands in the finder for names that several inputs have.
 DUPLICATE = ["DUPLICATE"]
+#: Marks an input without a default value.
+NODEFAULT = ["NODEFAULT"]
 
 
 def get_info_on_inputs(named_inputs: list[str], n_unnamed_inputs: int) -> str:

@@ -353,6 +353,20 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def filter_mode(val: Any) -> Any:
+    """Return the value of the flag ``mode`` as it is: a name of a mode that may stand there, or a mode.
+
+    Raises
+    ------
+    ValueError
+        It is neither.
+    """
+    names = ("Mode", "DebugMode", "FAST_RUN", "NanGuardMode", "FAST_COMPILE", "DEBUG_MODE")
+    if isinstance(val, Mode) or val in names:
+        return val
+    raise ValueError(f"Expected one of {', '.join(map(repr, names))}, or an instance of Mode, got {val!r}.")
+
+
 def register_mode(name: str, mode: Mode) -> None:
     """Add a mode that can be given by name.
 

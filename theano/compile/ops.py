@@ -108,6 +108,10 @@ class FromFunctionOp(Op):
         return load_back, (fn.__module__, name)
 
 
+#: Types whose variables hold values that may be made larger, for Ops that do so; there are none.
+expandable_types: tuple = ()
+
+
 def load_back(mod: str, name: str) -> Any:
     """Return an object of a module, by the names of both; the module is imported."""
     __import__(mod)

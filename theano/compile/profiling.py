@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from theano.compile.profile_memory import MemoryUse
 
 _import_time = time.perf_counter()
+theano_imported_time = time.time()
 
 #: Profiles that are printed when the program ends.
 _atexit_print_list: list[ProfileStats] = []
@@ -38,6 +39,16 @@ def register_profiler_printer(fct: Callable[..., None]) -> Callable[..., None]:
     """
     _profiler_printers.append(fct)
     return fct
+
+
+_TOTALS = {"total_fct_exec_time": "fct_call_time", "total_graph_opt_time": "optimizer_time", "total_time_linker": "linker_time"}
+
+
+def __getattr__(name: str) -> Any:
+    # What all functions took together that are profiled so far.
+    if name in _TOTALS:
+        return sum(getattr(p, _TOTALS[name]) for p in _atexit_print_list)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def make_profile(profile: Any, name: str | None) -> Any:

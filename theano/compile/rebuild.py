@@ -17,6 +17,10 @@ def iter_over_pairs(pairs: Any) -> Iterable[tuple[Any, Any]]:
     return pairs.items() if isinstance(pairs, dict) else pairs
 
 
+#: Says that an argument that is called otherwise today was not given.
+DEPRECATED_ARG = object()
+
+
 class _GraphRebuilder:
     """State of one cloning: old to new variables, shared variables met and their updates."""
 
@@ -240,7 +244,7 @@ def _clone_outputs(rebuilder: _GraphRebuilder, outputs: Any) -> Any:
 
 
 def clone(
-    output: Any, replace: Any = None, strict: bool = True, share_inputs: bool = True, copy_inputs: Any = None
+    output: Any, replace: Any = None, strict: bool = True, share_inputs: bool = True, copy_inputs: Any = DEPRECATED_ARG
 ) -> Any:
     """Return a copy of a graph, with some variables replaced by others.
 
@@ -272,7 +276,7 @@ def clone(
     >>> float(z.eval({y: 2.0}))
     9.0
     """
-    if copy_inputs is not None:
+    if copy_inputs is not DEPRECATED_ARG:
         warnings.warn("The argument copy_inputs of clone is called share_inputs now.", stacklevel=2)
         share_inputs = copy_inputs
     pairs = [] if replace is None else list(iter_over_pairs(replace))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+import numpy as np
+
 from theano.d3viz import model
+from theano.gof.graph import Apply, Constant, Variable
 from theano.printing.dot import default_colorCodes, load_pydot, quoted
 
 
@@ -98,6 +102,67 @@ def _node_attributes(node: model.Node) -> dict[str, str]:
     if node.time is not None:
         attributes["profile"] = quoted(f"{node.time:.6e} {node.share:.6f}")
     return attributes
+
+
+def var_label(var: Variable, precision: int = 3) -> str:
+    """Return a short text for a variable: its name, the value of a constant to `precision` digits, or its type."""
+    if var.name is not None:
+        return var.name
+    if not isinstance(var, Constant):
+        return type_to_str(var.type)
+    value = np.asarray(var.data)
+    text = np.array2string(value.reshape(1) if value.ndim == 0 else value, precision=precision)
+    return text.strip("[]") if value.ndim == 0 else text.partition("\n")[0]
+
+
+def var_tag(var: Variable) -> list | None:
+    """Return the file, the line and the text of the line that made a variable; None where that is not known."""
+    trace = getattr(var.tag, "trace", None)
+    if not trace or not trace[0]:
+        return None
+    stack = trace[0] if isinstance(trace[0], list) else trace
+    path, line, _, code = tuple(stack[-1])[:4]
+    return [os.path.basename(path).strip("<>"), line, (code or "").encode()]
+
+
+def apply_label(node: Apply) -> str:
+    """Return a short text for a node: the class of its Op."""
+    return node.op.__class__.__name__
+
+
+def apply_profile(node: Apply, profile: Any) -> list[float] | None:
+    """Return the seconds of a node and those of all calls of its function; None where they were not measured."""
+    if not profile or profile.fct_call_time == 0:
+        return None
+    return [profile.apply_time.get(node, 0), profile.fct_call_time]
+
+
+_PATTERNS = {(): "scalar", (False,): "vector", (False, True): "col", (True, False): "row", (False, False): "matrix"}
+_LETTERS = dict(zip(["complex64", "complex128", "float32", "float64", "int8", "int16", "int32", "int64"], "czfdbwil"))
+
+
+def broadcastable_to_str(b: tuple[bool, ...]) -> str:
+    """Return what tensors of a broadcast pattern are called, '' where they have no name."""
+    return _PATTERNS.get(tuple(b), "")
+
+
+def dtype_to_char(dtype: str) -> str:
+    """Return the letter that stands for a dtype in the names of types, 'X' where there is none."""
+    return _LETTERS.get(str(dtype), "X")
+
+
+def type_to_str(t: Any) -> str:
+    """Return a short text for a type: ``dmatrix``, say; of tensors without such a name the dtype."""
+    if not hasattr(t, "broadcastable"):
+        return str(t)
+    name = broadcastable_to_str(t.broadcastable)
+    return dtype_to_char(t.dtype) + name if name else str(t.dtype)
+
+
+def dict_to_pdnode(d: dict[str, Any]) -> Any:
+    """Return a node of pydot with attributes; None is left out, the elements of lists are put together by tabulators."""
+    texts = {k: "\t".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in d.items() if v is not None}
+    return load_pydot().Node(**{k: text.replace('"', "'") for k, text in texts.items()})
 
 
 def __getattr__(name: str) -> Any:

@@ -225,5 +225,6 @@ def struct_variable_codeblocks(
     for number, fail, policy in ((id, failure_code_init, policies[0]), (id + 1, failure_code, policies[1])):
         texts = {**sub, "id": number, "py_ptr": f"py_{name}", "stor_ptr": f"storage_{name}"}
         texts["fail"] = fail(texts)
-        blocks.append(CodeBlock(*[apply_policy(part, variable, name, texts) for part in policy], texts))
+        declare, behavior, cleanup = (apply_policy(part, variable, name, texts) for part in policy)
+        blocks.append(CodeBlock(declare, behavior, cleanup, texts))
     return blocks[0], blocks[1]

@@ -90,6 +90,17 @@ def test() -> tuple[float, str]:
     return execute()
 
 
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("-q", "--quiet", action="store_true", help="print only the time")
+parser.add_argument("--print_only", action="store_true", help="print the flags and versions, compute nothing")
+parser.add_argument("-M", type=int, default=0, help="rows of the first matrix")
+parser.add_argument("-N", type=int, default=0, help="columns of the second matrix")
+parser.add_argument("-K", type=int, default=0, help="columns of the first matrix")
+parser.add_argument("--iter", type=int, default=10, help="number of products")
+parser.add_argument("--order", choices=["C", "F"], default="C", help="memory layout")
+parser.add_argument("-B", type=int, default=2000, help="size of all three, unless given")
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the script.
 
@@ -103,15 +114,6 @@ def main(argv: list[str] | None = None) -> int:
     int
         The exit status.
     """
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-q", "--quiet", action="store_true", help="print only the time")
-    parser.add_argument("--print_only", action="store_true", help="print the flags and versions, compute nothing")
-    parser.add_argument("-M", type=int, default=0, help="rows of the first matrix")
-    parser.add_argument("-N", type=int, default=0, help="columns of the second matrix")
-    parser.add_argument("-K", type=int, default=0, help="columns of the first matrix")
-    parser.add_argument("--iter", type=int, default=10, help="number of products")
-    parser.add_argument("--order", choices=["C", "F"], default="C", help="memory layout")
-    parser.add_argument("-B", type=int, default=2000, help="size of all three, unless given")
     options = parser.parse_args(argv)
     seconds, implementation = execute(
         execute=not options.print_only,

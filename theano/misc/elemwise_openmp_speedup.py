@@ -66,12 +66,14 @@ def runScript(N: int) -> list[float]:
     return list(_measure_in_child(config.openmp, N, 10).values())
 
 
+parser = argparse.ArgumentParser(description="Time elementwise operations in one and in several threads.")
+parser.add_argument("-N", type=int, default=0, help="length of the vector (default: openmp_elemwise_minsize)")
+parser.add_argument("--iter", type=int, default=10, help="calls a round (default: 10)")
+parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the script with command-line `arguments`; return its exit status."""
-    parser = argparse.ArgumentParser(description="Time elementwise operations in one and in several threads.")
-    parser.add_argument("-N", type=int, default=0, help="length of the vector (default: openmp_elemwise_minsize)")
-    parser.add_argument("--iter", type=int, default=10, help="calls a round (default: 10)")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     size = options.N
     if not size:

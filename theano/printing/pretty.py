@@ -29,6 +29,12 @@ greek: dict[str, str] = {
 }
 
 
+#: On which side of an operator another one of the same precedence needs no parentheses.
+VALID_ASSOC = {"left", "right", "either"}
+# Whether signs that are not ASCII are written out.
+use_ascii = True
+
+
 class PrinterState:
     """What a printer knows of its surroundings: `pprinter`, the precedence around it, and more.
 
@@ -143,7 +149,7 @@ class OperatorPrinter(_Printer):
         self.operator = operator
         self.precedence = precedence
         self.assoc = assoc
-        if assoc not in ("left", "right", "either"):
+        if assoc not in VALID_ASSOC:
             raise ValueError(f"assoc must be 'left', 'right' or 'either', not {assoc!r}")
 
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:

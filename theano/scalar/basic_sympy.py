@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from importlib.util import find_spec
 from typing import Any
 
 from theano.scalar.op import ScalarOp
 from theano.scalar.output_types import upgrade_to_float
 from theano.scalar.type import Scalar, float32, float64, int64
 
+imported_sympy = find_spec("sympy") is not None
 #: Names for functions of C that have none.
 names = (f"sympy_func_{i}" for i in itertools.count())
 

@@ -96,7 +96,7 @@ def scalar_constructor(
     return ScalarSharedVariable(type=type_, value=array, name=name, strict=strict, allow_downcast=allow_downcast)
 
 
-def load_shared_variable(val: Any) -> TensorSharedVariable:
+def load_shared_variable(val: Any) -> Any:
     """Return the shared variable of a tensor; pickles of 2011 call this."""
     return tensor_constructor(val)
 

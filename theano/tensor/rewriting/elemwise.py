@@ -205,7 +205,7 @@ def local_dimshuffle_lift(node: Any) -> Any:
 
 def apply_local_dimshuffle_lift(var: Any) -> Any:
     """Return a variable as :func:`local_dimshuffle_lift` makes it, itself where nothing changes."""
-    new = local_dimshuffle_lift.transform(var.owner) if var.owner is not None else False
+    new: Any = local_dimshuffle_lift.transform(var.owner) if var.owner is not None else False
     return new[0] if new else var
 
 

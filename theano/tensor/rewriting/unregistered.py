@@ -107,17 +107,18 @@ def attempt_distribution(factor: Any, num: list, denum: list, out_type: Any) -> 
     pos, neg = local_add_canonizer.get_num_denum(factor)
     if len(pos) == 1 and not neg:
         return False, factor, num, denum
-    terms = [[local_mul_canonizer.get_num_denum(term) for term in part] for part in (pos, neg)]
+    added, taken = ([local_mul_canonizer.get_num_denum(term) for term in part] for part in (pos, neg))
     changed = False
-    for left, position in ((num, 0), (denum, 1)):
+    for left, top in ((num, True), (denum, False)):
         for part in list(left):
-            done, *terms = distribute_greedy(*terms, *([part], []) if position == 0 else ([], [part]), out_type)
+            above, below = ([part], []) if top else ([], [part])
+            done, added, taken = distribute_greedy(added, taken, above, below, out_type)
             if done:
                 changed = True
                 left.remove(part)
     if not changed:
         return False, factor, num, denum
-    merged = [list(starmap(local_mul_canonizer.merge_num_denum, part)) for part in terms]
+    merged = [list(starmap(local_mul_canonizer.merge_num_denum, part)) for part in (added, taken)]
     new = local_add_canonizer.merge_num_denum(*merged)
     copy_stack_trace(factor, new)
     return True, new, num, denum

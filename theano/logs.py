@@ -1,0 +1,40 @@
+"""The logger of the package: what Theano logs is shown on the standard error, if the program handles it nowhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+
+class _StandardError(logging.StreamHandler):
+    """Writes to what `sys.stderr` is at the time."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> Any:
+        return sys.stderr
+
+
+theano_logger = logging.getLogger("theano")
+logging_default_handler: logging.StreamHandler = _StandardError()
+logging_default_formatter = logging.Formatter("%(levelname)s (%(name)s): %(message)s")
+logging_default_handler.setFormatter(logging_default_formatter)
+
+
+def has_handlers(logger: logging.Logger) -> bool:
+    """Return whether what a logger logs is handled: by itself, or by those that it passes it on to."""
+    return logger.hasHandlers()
+
+
+def disable_log_handler(logger: logging.Logger = theano_logger, handler: logging.Handler = logging_default_handler) -> None:
+    """Take a handler from a logger, by default that of the package, which shows what it logs on the standard error."""
+    if has_handlers(logger):
+        logger.removeHandler(handler)
+
+
+theano_logger.setLevel(logging.WARNING)
+if not has_handlers(theano_logger):
+    theano_logger.addHandler(logging_default_handler)
