@@ -307,10 +307,10 @@ HOMES: dict[str, str] = {
     "theano.misc.windows": "call_subprocess_Popen output_subprocess_Popen subprocess_Popen",
     "theano.printing": "FunctionPrinter debugprint min_informative_str pprint",
     "theano.scalar.basic": (
-        "BinaryScalarOp ComplexError Compositef32 IntegerDivisionError NumpyAutocaster UnaryScalarOp as_scalar composite_f32 "
-        "exp float32 float64 get_scalar_type handle_cast handle_composite int32 int64 upcast upgrade_to_float "
-        "upgrade_to_float64 upgrade_to_float_no_complex"
+        "BinaryScalarOp ComplexError IntegerDivisionError NumpyAutocaster UnaryScalarOp as_scalar exp float32 float64 "
+        "get_scalar_type int32 int64 upcast upgrade_to_float upgrade_to_float64 upgrade_to_float_no_complex"
     ),
+    "theano.scalar.float32_graphs": "Compositef32 composite_f32 handle_cast handle_composite",
     "theano.scalar.type": "bool_t=bool complex_types discrete_types float_types",
     "theano.scan_module": "scan_op scan_utils",
     "theano.scan_module.scan_utils": "clone equal_computations forced_replace safe_new scan_args",
@@ -338,6 +338,10 @@ HOMES: dict[str, str] = {
     "theano.tensor.rewriting.blas": "blas_optdb",
     "theano.tensor.rewriting.elemwise": "local_dimshuffle_lift",
     "theano.tensor.rewriting.gemm_terms": "_factor_canonicalized _gemm_canonicalize res_is_a",
+    "theano.tensor.rewriting.unregistered": (
+        "attempt_distribution distribute_greedy local_inv_canon local_print_as_we_go_along local_useless_tile local_view_op "
+        "merge_broadcastables"
+    ),
     "theano.tensor.slicing": "AdvancedBooleanIndexingError check_advanced_indexing_dimensions check_and_reject_bool",
     "theano.tensor.slinalg": "eigvalsh imported_scipy solve",
     "theano.tensor.sort": "TopKOp local_useless_topk",
@@ -461,7 +465,8 @@ PASSED_ON: dict[str, str] = {
         "imported_scipy_special=theano.scalar.special:imported_scipy_special pprint printing theano utils"
     ),
     "theano.scalar.basic": (
-        "Apply Constant DisconnectedType FunctionGraph Op Type Variable gof grad_undefined pprint printing theano utils"
+        "Apply Compositef32 Constant DisconnectedType FunctionGraph Op Type Variable composite_f32 gof grad_undefined "
+        "handle_cast handle_composite pprint printing theano utils"
     ),
     "theano.scalar.basic_scipy": (
         "BinaryScalarOp UnaryScalarOp complex_types discrete_types exp float_types grad_not_implemented "
@@ -504,8 +509,7 @@ PASSED_ON: dict[str, str] = {
         "EquilibriumOptimizer FunctionPrinter Optimizer ParamsType ReplacementDidntRemovedError SequenceDB "
         "T=theano.tensor:basic _factor_canonicalized _gemm_canonicalize bool_t check_init_y config debugprint "
         "have_fblas=theano.tensor.blas_scipy:have_fblas in2out inherit_stack_trace local_dimshuffle_lift local_optimizer "
-        "local_print_as_we_go_along=theano.tensor.rewriting.unregistered:local_print_as_we_go_along optdb pprint res_is_a "
-        "toolbox utils values_eq_approx_remove_inf_nan view_roots"
+        "local_print_as_we_go_along optdb pprint res_is_a toolbox utils values_eq_approx_remove_inf_nan view_roots"
     ),
     "theano.tensor.blas_c": (
         "Gemv Ger ParamsType T=theano.tensor:basic blas_header_text blas_header_version blas_optdb bool_t config gemv_inplace "
@@ -531,18 +535,18 @@ PASSED_ON: dict[str, str] = {
     "theano.tensor.nlinalg": "theano",
     "theano.tensor.opt": (
         "AdvancedIncSubtensor DisconnectedType MakeVectorPrinter=theano.tensor.from_scalars:MakeVectorPrinter Reshape TopKOp "
-        "advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1 basic=theano.scalar:basic compile gof graph "
-        "integer_types local_erf_minus_one=theano.tensor.rewriting.stability:local_one_minus_erf "
+        "advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1 attempt_distribution basic=theano.scalar:basic compile "
+        "distribute_greedy gof graph integer_types local_erf_minus_one=theano.tensor.rewriting.stability:local_one_minus_erf "
         "local_erf_neg_minus_one2=theano.tensor.rewriting.stability:local_one_minus_erfc "
-        "local_erf_neg_minus_one=theano.tensor.rewriting.stability:local_one_minus_erfc "
+        "local_erf_neg_minus_one=theano.tensor.rewriting.stability:local_one_minus_erfc local_inv_canon "
         "local_one_add_neg_erfc=theano.tensor.rewriting.stability:local_one_minus_erfc "
         "local_one_minus_erf2=theano.tensor.rewriting.stability:local_one_minus_erf "
         "local_one_minus_erfc2=theano.tensor.rewriting.stability:local_one_minus_erfc "
         "local_one_minus_erfc3=theano.tensor.rewriting.stability:local_one_minus_erfc "
         "local_one_plus_erf=theano.tensor.rewriting.stability:local_one_minus_erf "
-        "local_one_plus_neg_erf=theano.tensor.rewriting.stability:local_one_minus_erf local_useless_topk make_constant "
-        "opt=theano.gof:opt pre_constant_merge pre_greedy_local_optimizer values_eq_approx_remove_inf "
-        "values_eq_approx_remove_inf_nan values_eq_approx_remove_nan"
+        "local_one_plus_neg_erf=theano.tensor.rewriting.stability:local_one_minus_erf local_useless_tile local_useless_topk "
+        "local_view_op make_constant merge_broadcastables opt=theano.gof:opt pre_constant_merge pre_greedy_local_optimizer "
+        "values_eq_approx_remove_inf values_eq_approx_remove_inf_nan values_eq_approx_remove_nan"
     ),
     "theano.tensor.opt_uncanonicalize": (
         "CAReduce DimShuffle Subtensor T=theano.tensor:basic copy_stack_trace gof register_uncanonicalize scal"

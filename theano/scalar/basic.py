@@ -151,7 +151,6 @@ from theano.scalar.explog import (
     softplus,
     sqrt,
 )
-from theano.scalar.float32_graphs import Compositef32, composite_f32, handle_cast, handle_composite
 from theano.scalar.op import (
     BinaryScalarOp,
     FloatFunction,

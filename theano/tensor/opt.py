@@ -48,7 +48,7 @@ from theano.tensor.rewriting.terms import broadcast_like, encompasses_broadcasta
 _FAMILIES = (
     "algebra", "blas", "canonizer", "cleanup", "dot", "elemwise", "fill", "folding", "fusion", "incsubtensor", "inplace",
     "layout", "masks", "reduction", "registry", "shape", "stability", "stability_erf", "subtensor", "subtensor_lift",
-    "uncanonicalize", "unregistered",
+    "uncanonicalize",
 )
 
 make_vector = MakeVector()
