@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import theano
+from tests.tools import run_program
 
 pytestmark = pytest.mark.skipif(not os.environ.get("THEANO_NIGHTLY"), reason="set THEANO_NIGHTLY=1: downloads the libraries")
 
@@ -24,7 +25,84 @@ PUT_BACK = """
         setattr(collections, name, getattr(collections.abc, name))
     for value in (bool, complex, float, int, object, str):
         numpy.__dict__.setdefault(value.__name__, value)
+    class Cast(dict):
+        def __missing__(self, dtype):
+            return lambda x: numpy.asarray(x, dtype=dtype)
+    numpy.__dict__.setdefault("cast", Cast())
 """
+
+#: What theanets takes of a package for command lines that is not to be had any more.
+CLIMATE = """
+    import logging
+    get_logger = logging.getLogger
+    def enable_default_logging(): pass
+"""
+
+LSTM = """
+    import numpy as np, theano, theano.tensor as T
+    from theano_lstm import LSTM, Layer, StackedCells, create_optimization_updates
+    model = StackedCells(4, layers=[10, 10], activation=T.tanh, celltype=LSTM)
+    model.layers.append(Layer(10, 3, activation=lambda x: T.nnet.softmax(x)[0] if x.ndim == 1 else T.nnet.softmax(x)))
+    x, t = T.matrix("x"), T.ivector("t")
+    states = [dict(initial=layer.initial_hidden_state, taps=[-1]) if hasattr(layer, "initial_hidden_state") else None
+              for layer in model.layers]
+    outputs, _ = theano.scan(lambda x, *before: model.forward(x, before), sequences=x, outputs_info=states)
+    cost = -T.log(outputs[-1][T.arange(t.shape[0]), t]).mean()
+    data = np.random.RandomState(0).randn(6, 4), np.array([0, 1, 2, 0, 1, 2])
+    for method in ("adagrad", "adadelta", "sgd"):
+        updates = create_optimization_updates(cost, model.params, method=method)[0]
+        train = theano.function([x, t], cost, updates=updates, allow_input_downcast=True)
+        costs = [float(train(*data)) for _ in range(30)]
+        print(method, costs[0] > costs[-1])
+"""
+
+DOWNHILL = """
+    import numpy as np, theano, theano.tensor as T, downhill
+    rng = np.random.RandomState(0)
+    x = T.dmatrix("x")
+    u, v = theano.shared(rng.randn(20, 3), name="u"), theano.shared(rng.randn(3, 5), name="v")
+    target = np.dot(rng.randn(20, 3), rng.randn(3, 5))
+    start = u.get_value(), v.get_value()
+    loss = T.sqr(x - T.dot(u, v)).mean()
+    for algo in ("sgd", "nag", "rprop", "rmsprop", "adagrad", "adadelta", "adam"):
+        u.set_value(start[0])
+        v.set_value(start[1])
+        steps = downhill.build(algo, loss=loss).iterate([[target]], learning_rate=0.01, max_updates=30, monitor_gradients=True)
+        losses = [float(train["loss"]) for train, _ in steps]
+        print(algo, losses[0] > losses[-1])
+"""
+
+THEANETS = """
+    import numpy as np, theanets
+    rng = np.random.RandomState(0)
+    x = rng.randn(64, 8)
+    y = x @ rng.randn(8, 2)
+    s = rng.randn(16, 7, 3)
+    z = s.cumsum(axis=1)[:, :, :1]
+    networks = {
+        "regressor": (theanets.Regressor([8, 10, 2]), [x, y]),
+        "classifier": (theanets.Classifier([8, (10, "relu"), 2]), [x, (y[:, 0] > 0).astype("int32")]),
+        "autoencoder": (theanets.Autoencoder([8, 4, 8]), [x]),
+    }
+    for form in ("rnn", "lstm", "gru", "clockwork", "scrn"):
+        layer = dict(size=6, form=form, **({"periods": (1, 2)} if form == "clockwork" else {}))
+        networks[form] = theanets.recurrent.Regressor([3, layer, 1]), [s, z]
+    for name, (network, data) in networks.items():
+        data = [a.astype("float32") if a.dtype.kind == "f" else a for a in data]
+        losses = []
+        for train, _ in network.itertrain(data, algo="rmsprop", learning_rate=0.01, train_batches=5):
+            losses.append(float(train["loss"]))
+            if len(losses) > 8:
+                break
+        print(name, losses[0] > losses[-1])
+"""
+
+#: Libraries whose archives have no tests: what is downloaded, what is installed besides, a program, the number of its results.
+PROGRAMS = {
+    "theano-lstm": (["theano-lstm==0.0.15"], [], LSTM, 3),
+    "downhill": (["downhill==0.4.0"], ["click"], DOWNHILL, 7),
+    "theanets": (["theanets==0.7.3", "downhill==0.4.0"], ["click"], THEANETS, 8),
+}
 
 #: Of each library what is downloaded besides, the files of tests, the environment, what is left out and why.
 LIBRARIES = {
@@ -84,3 +162,26 @@ def test_a_librarys_own_tests(library, tmp_path):
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert " passed" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_of_libraries(name, tmp_path):
+    libraries, besides, program, results = PROGRAMS[name]
+    pip("download", "--no-deps", "--no-binary", ":all:", "--dest", str(tmp_path), *libraries)
+    if besides:
+        pip("install", "--no-deps", "--target", str(tmp_path / "besides"), *besides)
+    sources = []
+    for archive in tmp_path.glob("*.tar.gz"):
+        with tarfile.open(archive) as tar:
+            tar.extractall(tmp_path, filter="data")
+        sources.append(tmp_path / archive.name.removesuffix(".tar.gz"))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(textwrap.dedent(PUT_BACK))
+    (tmp_path / "site" / "climate.py").write_text(textwrap.dedent(CLIMATE))
+    path = [tmp_path / "site", Path(theano.__file__).parent.parent, tmp_path / "besides", *sources]
+    done = run_program(textwrap.dedent(program), cwd=tmp_path, PYTHONPATH=os.pathsep.join(map(str, path)), HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = [line for line in done.stdout.splitlines() if line.endswith((" True", " False")) and len(line.split()) == 2]
+    assert len(found) == results
+    assert all(line.endswith(" True") for line in found), found
