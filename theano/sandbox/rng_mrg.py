@@ -659,7 +659,7 @@ class MRG_RandomStreams:
         return tensor.reshape(samples, size, ndim=ndim) * std + avg
 
     def _redrawn(self, z0: Any, z1: Any, cosine: Any, sine: Any, dtype: str, nstreams: Any) -> tuple[Any, Any]:
-        """Replace numbers beyond 2 by others in the same direction whose radius is at most 2."""
+        """Drop numbers beyond 2; at the end come as many others in the same directions whose radius is at most 2."""
         bad0, bad1 = abs(z0) > 2.0, abs(z1) > 2.0
         index0, index1 = tensor.nonzero(bad0)[0], tensor.nonzero(bad1)[0]
         # A radius of at most 2 means a uniform number of at least exp(-2).
@@ -668,7 +668,8 @@ class MRG_RandomStreams:
         r = tensor.sqrt(-2.0 * tensor.log(u))
         fixed0 = r[: index0.size] * cosine[index0]
         fixed1 = r[index0.size :] * sine[index1]
-        return tensor.set_subtensor(z0[index0], fixed0), tensor.set_subtensor(z1[index1], fixed1)
+        good0, good1 = tensor.nonzero(~bad0)[0], tensor.nonzero(~bad1)[0]
+        return tensor.join(0, z0[good0], fixed0), tensor.join(0, z1[good1], fixed1)
 
     def truncated_normal(
         self,
