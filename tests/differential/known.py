@@ -255,6 +255,14 @@ KNOWN = [
     ),
     Known("the order of operations that do not depend on each other", "text", r"toposort|debugprint\(f"),
     Known("the graph that a function builds", "text", "", program="isclose|allclose|repeat|tile|std|var|crossentropy"),
+    Known(
+        "a negative constant axis of `join` in texts",
+        "text",
+        "",
+        "Constant",
+        r"Constant\{-\d",
+        program=r"join\(|concatenate|stack",
+    ),
 ]
 
 
