@@ -427,7 +427,7 @@ class ScalarConstant(_scalar_py_operators, Constant):
         """Return what makes two constants one: type and value, NaN included, -0.0 apart from 0.0."""
         return self.type, self.data.tobytes()
 
-    def equals(self, other: Any) -> bool:
+    def equals(self, other: Any) -> builtins.bool:
         """Return whether `other` is a constant of the same type and value."""
         if isinstance(other, Constant) and not isinstance(other, ScalarConstant) and other.type == self.type:
             return np.asarray(other.data, dtype=self.data.dtype).tobytes() == self.data.tobytes()

@@ -327,7 +327,7 @@ def mod_check(x: Any, y: Any):
 def power(x: Any, y: Any):
     """Return ``x ** y``, an array for arrays and a number for numbers."""
     plain = (np.ndarray, np.generic, Number)
-    return x**y if isinstance(x, plain) and isinstance(y, plain) else pow(x, y)
+    return x**y if all(isinstance(value, plain) for value in (x, y)) else pow(x, y)
 
 
 def divmod(x: Any, y: Any):
