@@ -150,7 +150,7 @@ ELEMENTS = {
         lambda a: -2 / mp.sqrt(mp.pi) / erfcx(a) if a > -60 else mp.mpf(0),
         anywhere,
     ),
-    "xlogx(x)": (T.xlogx, lambda a: a * mp.log(a) if a else a, lambda x: x >= 0),
+    "xlogx(x)": (T.xlogx.xlogx, lambda a: a * mp.log(a) if a else a, lambda x: x >= 0),
     "log(x ** 2)": (lambda x: T.log(x**2), lambda a: 2 * mp.log(abs(a)), lambda x: x != 0),
     "log(x ** 3)": (lambda x: T.log(x**3), lambda a: 3 * mp.log(a), lambda x: x > 0),
     "log(sqrt(x))": (lambda x: T.log(T.sqrt(x)), lambda a: mp.log(a) / 2, lambda x: x > 0),

@@ -48,7 +48,7 @@ SMOOTH = {
     "rad2deg": ("a", "np.rad2deg({})"),
     "nnet.sigmoid": ("a", "sp.expit({})"),
     "nnet.softplus": ("a", "np.logaddexp(0, {})"),
-    "xlogx": ("abs(a) + 0.5", "sp.xlogy({0}, {0})"),
+    "xlogx.xlogx": ("abs(a) + 0.5", "sp.xlogy({0}, {0})"),
 }
 #: Their gradient is not defined, in the original neither.
 WITHOUT_GRADIENT = {"tri_gamma"}

@@ -29,7 +29,7 @@ from theano.tensor.var import _tensor_py_operators
 
 # The rewrites of these families register themselves when they are imported.
 from theano.tensor import blas, opt  # isort: skip
-from theano.tensor import extra_ops, nnet
+from theano.tensor import extra_ops, nnet, xlogx
 from theano.tensor.extra_ops import (
     DiffOp,
     bartlett,
@@ -47,7 +47,6 @@ from theano.tensor.extra_ops import (
 )
 from theano.tensor.reduction import var
 from theano.tensor.sort import argsort, argtopk, sort, topk, topk_and_argtopk
-from theano.tensor.xlogx import xlogx, xlogy0
 
 # Registers a rewrite, which belongs to what the named optimizers list; it imports nothing more.
 from theano.tensor import raw_random  # isort: skip
