@@ -335,13 +335,14 @@ def counting(g: Graph) -> None:
         raise Reject
     style = g.rng.choice(["plain", "weights", "minlength", "one_hot"])
     if style == "plain":
-        g.apply(f"T.bincount({x.name})", f"np.bincount({x.name})", dtype="int64")
+        g.apply(f"T.bincount({x.name})", f"np.bincount({x.name}).astype('{x.dtype}')", dtype=x.dtype)
     elif style == "weights":
         y = g.pick("f", shape=x.shape)
         g.apply(f"T.bincount({x.name}, weights={y.name})", f"np.bincount({x.name}, weights=w({y.name}))", working=y.dtype)
     elif style == "minlength":
         n = g.integer(g.rng.randint(0, 12))
-        g.apply(f"T.bincount({x.name}, minlength={n})", f"np.bincount({x.name}, minlength={n})", dtype="int64")
+        counts = f"np.bincount({x.name}, minlength={n})"
+        g.apply(f"T.bincount({x.name}, minlength={n})", f"{counts}.astype('{x.dtype}')", dtype=x.dtype)
     else:
         n = int(largest(x)) + 1
         g.apply(f"T.extra_ops.to_one_hot({x.name}, {n}, dtype='float32')", f"np.eye({n}, dtype='float32')[{x.name}]",

@@ -171,7 +171,7 @@ def floor_division(g: Graph) -> None:
     x = g.pick("fiub")
     y = g.compatible(x, "fiub")
     common = np.result_type(x.dtype, y.dtype)
-    dtype = "int8" if common.kind == "b" else common.name
+    dtype, working = common.name, "int8" if common.kind == "b" else common.name
     if common.kind == "f" and y.value.size and np.min(np.abs(y.value.astype(float))) < 0.2:
         raise Reject
     function, text = g.rng.choice([("floor_divide", "{} // {}"), ("mod", "{} % {}"), ("mod", "T.mod({}, {})"),
@@ -179,7 +179,8 @@ def floor_division(g: Graph) -> None:
     if dtype == "float16":
         # The quotient of two rounded numbers jumps where the exact one does not.
         raise Reject
-    g.apply(text.format(x.name, y.name), f"np.{function}({x.name}.astype('{dtype}'), {y.name}.astype('{dtype}'))",
+    g.apply(text.format(x.name, y.name),
+            f"np.{function}({x.name}.astype('{working}'), {y.name}.astype('{working}')).astype('{dtype}')",
             dtype=dtype, sharp=True)  # fmt: skip
 
 
@@ -231,7 +232,7 @@ def two_arguments(g: Graph) -> None:
         raise Reject
     a, b = x.name, y.name
     table = [("T.arctan2({0}, abs({1}) + 1)", "np.arctan2({0}, abs({1}) + 1)")]
-    table += [("T.xlogy0({0}, abs({1}) + 1)", "{0} * np.log(abs({1}) + 1)")]
+    table += [("T.xlogx.xlogy0({0}, abs({1}) + 1)", "{0} * np.log(abs({1}) + 1)")]
     if not g.profile.differentiable:
         table += [
             ("T.chi2sf(abs({0}) + 0.5, abs({1}) + 0.5)", "sp.chdtrc(abs({1}) + 0.5, abs({0}) + 0.5)"),
@@ -462,7 +463,7 @@ def average(g: Graph) -> None:
     if name != "mean" and (x.dtype == "bool" or (x.kind == "f" and n == 1)):
         raise Reject
     g.apply(f"T.{name}({x.name}, axis={axis}{options}{keep})", f"np.{name}(w({x.name}), axis={numpy_axis(axis)}{options}{keep})",
-            dtype=None if x.kind in "iu" and name != "mean" else dtype, working=dtype)  # fmt: skip
+            dtype="float64" if options else None if x.kind in "iu" and name != "mean" else dtype, working=dtype)  # fmt: skip
 
 
 @rule(6)

@@ -28,6 +28,8 @@ def basic_index(g: Graph, x: Item) -> list[str]:
         else:
             entries.append(random_slice(g, n) if g.rng.random() < 0.8 else "slice(None)")
     if g.rng.random() < 0.2:
+        # Beside a new axis dimensions that are not named are an old program's matter.
+        entries += ["slice(None)"] * (x.ndim - len(entries))
         entries.insert(g.rng.randint(0, len(entries)), "None")
     if g.rng.random() < 0.15:
         # Entries after the ellipsis belong to the last dimensions: only such that fit them all.
