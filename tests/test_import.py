@@ -106,6 +106,12 @@ def test_a_star_import_of_tensor_takes_names_of_higher_layers():
     assert len(names) > 530 and {"grad", "hessian", "verify_grad", "theano", "dot", "nnet"} <= names.keys()
 
 
+def test_a_star_import_of_random_numbers_takes_the_package():
+    names: dict = {}
+    exec("from theano.tensor.raw_random import *", names)
+    assert names["theano"] is theano and "RandomFunction" in names and "uniform" in names
+
+
 @pytest.mark.parametrize("module", sorted(aliases.NAMES.keys() | aliases.MODULES.keys()))
 def test_what_is_listed_is_there(module):
     module = importlib.import_module(module)

@@ -495,3 +495,7 @@ class RandomStreamsBase:
         shuffled = tensor.permute_row_elements(input, permutation)
         shuffled.permutation = permutation
         return shuffled
+
+
+# A star import takes what it is only passed on as well: programs find `theano` so.
+__all__ = [name for name in globals() if not name.startswith("_")] + aliases.names(__name__)
