@@ -139,3 +139,12 @@ def test_no_submodule_takes_the_place_of_a_public_name():
         """
     done = run_program(textwrap.dedent(code))
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_the_package_is_imported_anew_after_a_program_has_forgotten_it():
+    code = (
+        "import sys, theano; [sys.modules.pop(m) for m in list(sys.modules) if m.split('.')[0] == 'theano']; "
+        "import theano; print(theano.ifelse.gof is theano.gof)"
+    )
+    done = run_program(code)
+    assert done.stdout.strip() == "True", done.stderr

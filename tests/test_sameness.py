@@ -109,16 +109,6 @@ def test_survival_function_of_chi_squared_below_zero(linker):
     np.testing.assert_allclose(f([1.0], [2.0]), np.exp(-0.5))
 
 
-def test_rop_of_what_does_not_depend_on_the_variable():
-    x, w, e = tt.dvectors("xwe")
-    independent, dependent = tt.Rop([w * 2, x * 2], [x], [e])
-    values = theano.function([w, x, e], [independent, dependent], on_unused_input="ignore")([1, 2], [1, 2], [1, 1])
-    assert [v.tolist() for v in values] == [[0, 0], [2, 2]]
-    for alone in (tt.constant(1.0), w, w.shape[0]):
-        with pytest.raises(theano.gradient.DisconnectedInputError):
-            tt.Rop(alone, x, e)
-
-
 def test_lists_with_none_are_no_index():
     m = tt.dmatrix("m")
     for index in ([0, None], [None], [0, Ellipsis]):
@@ -310,3 +300,18 @@ def test_constants_of_numbers_equal_plain_constants():
     assert part.owner.inputs[1].equals(theano.Constant(int64, 1))
     assert not part.owner.inputs[1].equals(theano.Constant(int64, 2))
     assert not part.owner.inputs[1].equals(theano.Constant(theano.scalar.Scalar("int32"), 1))
+
+
+@pytest.mark.parametrize("streams", [RandomStreams, MRG_RandomStreams])
+def test_a_loop_whose_draws_depend_on_its_states_warns_without_its_updates(streams):
+    x, r = tt.dvector("x"), streams(4)
+    out, updates = theano.scan(
+        lambda h: tt.cast(r.binomial(size=(3,), n=1, p=tt.nnet.sigmoid(h)), "float64"), outputs_info=[x], n_steps=3, name="gibbs"
+    )
+    with pytest.warns(UserWarning, match="'gibbs'"):
+        theano.function([x], out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f = theano.function([x], out, updates=updates)
+    draws = [f(np.zeros(3)).tolist() for _ in range(20)]
+    assert any(d != draws[0] for d in draws)

@@ -656,6 +656,8 @@ class _Loader:
         self._loader = loader
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_loader" or name.startswith("__"):
+            raise AttributeError(name)
         return getattr(self._loader, name)
 
     def create_module(self, spec: Any) -> ModuleType | None:
@@ -677,8 +679,11 @@ class _Finder:
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
         if name not in PASSED_ON:
             return None
-        for finder in sys.meta_path:
-            spec = None if isinstance(finder, _Finder) else finder.find_spec(name, path, target)
+        # Those before it were asked already, and may ask it themselves.
+        own = next((k for k, finder in enumerate(sys.meta_path) if finder is self), -1)
+        for finder in sys.meta_path[own + 1 :]:
+            find = getattr(finder, "find_spec", None)
+            spec = None if find is None else find(name, path, target)
             if spec is not None:
                 if spec.loader is not None:
                     spec.loader = _Loader(spec.loader)
@@ -688,5 +693,6 @@ class _Finder:
 
 def pass_on() -> None:
     """Have the modules that are imported from now on pass on what `PASSED_ON` says, besides what they have themselves."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    # An import of this module before, whose modules a program has forgotten, has left one.
+    sys.meta_path[:] = [f for f in sys.meta_path if (type(f).__module__, type(f).__name__) != (__name__, "_Finder")]
+    sys.meta_path.insert(0, _Finder())

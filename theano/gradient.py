@@ -15,7 +15,6 @@ from theano import aliases
 from theano.gof.copying import view_op
 from theano.gof.graph import Apply, Variable
 from theano.gof.null_type import NullType, null_type
-from theano.gof.traverse import inputs as graph_inputs
 from theano.gof.utils import get_variable_trace_string
 from theano.gradient_backward import Backward, check_constants, float_zeros_like, initial_gradients
 from theano.gradient_stops import (
@@ -281,8 +280,7 @@ def Rop(
     eval_points
         One variable of the same rank for each element of `wrt`.
     disconnected_outputs : {'raise', 'warn', 'ignore'}
-        What to do when an element of `f` is no function, or only one that is not differentiable. One that is a function
-        of other variables has a derivative of zero.
+        What to do when an element of `f` does not depend on any element of `wrt`.
     return_disconnected : {'zero', 'None', 'Disconnected'}
         What to return for such an element.
 
@@ -316,11 +314,6 @@ def Rop(
     result: list[Any] = []
     for out in functions:
         tangent = tangents.get(out)
-        if out not in tangents and out.owner is not None:
-            # It does not depend on `wrt`, but is a differentiable function of something.
-            still: dict[Variable, Any] = {v: v.zeros_like() for v in graph_inputs([out]) if hasattr(v, "zeros_like")}
-            _forward([out], still)
-            tangent = None if still.get(out) is None else out.zeros_like(dtype=still[out].dtype)
         if tangent is None:
             _disconnected(
                 disconnected_outputs,

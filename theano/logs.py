@@ -15,7 +15,11 @@ class _StandardError(logging.StreamHandler):
 
     @property
     def stream(self) -> Any:
-        return sys.stderr
+        return getattr(self, "_given", None) or sys.stderr
+
+    @stream.setter
+    def stream(self, value: Any) -> None:
+        self._given = value
 
 
 theano_logger = logging.getLogger("theano")

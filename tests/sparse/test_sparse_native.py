@@ -358,3 +358,15 @@ class TestErrors:
         for wrong in ([3], [-4], [0, 2**40]):
             with pytest.raises(IndexError, match="out of bounds"):
                 compiled(x[at], x, at)(csr(), wrong)
+
+    def test_no_rows_and_many_values(self):
+        wrong = scipy.sparse.csc_matrix((np.ones(30000), np.zeros(30000, "int32"), [0, 30000]), shape=(0, 1))
+        with pytest.raises(IndexError, match="out of bounds"):
+            compiled(sparse.dot(c, m), c, m)(wrong, np.ones((1, 1)))
+
+    def test_lengths_beyond_any_memory(self):
+        wide = scipy.sparse.csr_matrix((np.ones(1), np.array([0]), np.array([0, 1, 1])), shape=(2, 2**61))
+        turned = scipy.sparse.csc_matrix((2, 1))
+        turned._shape = (2, 2**61)
+        with pytest.raises((MemoryError, ValueError)):
+            compiled(sparse.add(c, x), c, x)(turned, wide)

@@ -98,6 +98,11 @@ class _GraphRebuilder:
                             " nearly the same numbers. Pass them: function(..., updates=updates)."
                         )
                     self.add_update(variable, update)
+            elif hasattr(variable.tag, "unmoved_by") and not (variable in self.update_d or self.no_default_updates):
+                warn_user(
+                    f"The function uses random numbers of the loop {variable.tag.unmoved_by!r}, but not the updates that scan"
+                    " returned with it: every call draws the same numbers. Pass them: function(..., updates=updates)."
+                )
         # A constant that lives in a FunctionGraph belongs to that graph.
         in_fgraph = isinstance(variable, Constant) and hasattr(variable, "fgraph")
         if not self.copy_inputs_over or in_fgraph:

@@ -314,6 +314,7 @@ class _Builder:
                     self.single_steps.append(default)
                 else:
                     v.default_update = None
+                    v.tag.unmoved_by = self.name or "scan_fn"
         return updates
 
     @staticmethod

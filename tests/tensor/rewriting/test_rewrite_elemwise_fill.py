@@ -48,3 +48,15 @@ def test_shapes_that_differ_raise_although_the_alloc_is_gone():
     np.testing.assert_allclose(f(V, W, 2.0), V + 2)
     with pytest.raises((AssertionError, ValueError)):
         f(V, W[:2], 2.0)
+
+
+def test_allocs_of_vectors_whose_length_is_not_known_stay():
+    x, n = T.dvector("x"), T.iscalar("n")
+    for mode in ("FAST_RUN", "FAST_COMPILE"):
+        assert theano.function([x, n], T.alloc(x, 1, n).sum(), mode=mode)([2.0], 3) == 6
+        assert theano.function([x], T.alloc(x, 1, 4), mode=mode)([1.0]).shape == (1, 4)
+        assert theano.function([x, n], T.alloc(T.alloc(x, n), 4), mode=mode)([1.0], 1).shape == (4,)
+        with pytest.raises(ValueError):
+            theano.function([x], T.alloc(x, 1, 4), mode=mode)([1.0, 2.0])
+        with pytest.raises((ValueError, AssertionError)):
+            theano.function([x, n], T.alloc(T.alloc(x, 4), n).sum(), mode=mode)(np.arange(4.0), 5)

@@ -356,6 +356,10 @@ static double depth_cost(const ThnConv *c)
             return -1;
         }
     }
+    if (c->low[2] > 4096 || c->top[2] - c->image[2] > 4096) {
+        /* Each vector of positions that is an edge takes memory. */
+        return -1;
+    }
     const double rows = (double)(c->batch * c->filters * c->top[1]), vectors = (double)((c->top[2] * c->item + 31) / 32);
     return rows * (4 + vectors * ((double)(taps * taps) * 0.2 + 1 + 2 * (double)stride)) + 1000;
 }

@@ -267,16 +267,22 @@ static int holds_plain_arrays(PyObject *list, int most)
 
 static PyObject *copy_of_arrays(PyObject *list)
 {
-    Py_ssize_t n = PyList_GET_SIZE(list);
-    PyObject *copies = PyList_New(n);
-    for (Py_ssize_t i = 0; copies && i < n; i++) {
-        PyObject *v = PyList_GET_ITEM(list, i);
-        PyObject *copied = PyList_CheckExact(v) ? copy_of_arrays(v) : PyArray_NewCopy((PyArrayObject *)v, NPY_KEEPORDER);
-        if (copied) {
-            PyList_SET_ITEM(copies, i, copied);
+    PyObject *copies = PyList_New(0);
+    for (Py_ssize_t i = 0; copies && i < PyList_GET_SIZE(list); i++) {
+        /* Another thread may change the list while the GIL is released. */
+        PyObject *v = Py_NewRef(PyList_GET_ITEM(list, i)), *copied = NULL;
+        if (PyList_CheckExact(v)) {
+            copied = copy_of_arrays(v);
+        } else if (PyArray_Check(v)) {
+            copied = PyArray_NewCopy((PyArrayObject *)v, NPY_KEEPORDER);
         } else {
+            PyErr_SetString(PyExc_TypeError, "the list was changed while it was copied");
+        }
+        if (!copied || PyList_Append(copies, copied) < 0) {
             Py_CLEAR(copies);
         }
+        Py_XDECREF(copied);
+        Py_DECREF(v);
     }
     return copies;
 }

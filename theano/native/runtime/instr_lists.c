@@ -49,7 +49,9 @@ static PyObject *copy_of(PyObject *v)
     }
     PyObject *copies = PyList_New(0);
     for (Py_ssize_t i = 0; copies && i < PyList_GET_SIZE(v); i++) {
-        PyObject *copied = copy_of(PyList_GET_ITEM(v, i));
+        /* Another thread may change the list while the GIL is released. */
+        PyObject *element = Py_NewRef(PyList_GET_ITEM(v, i)), *copied = copy_of(element);
+        Py_DECREF(element);
         if (!copied || PyList_Append(copies, copied) < 0) {
             Py_CLEAR(copies);
         }

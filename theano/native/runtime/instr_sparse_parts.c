@@ -191,6 +191,9 @@ static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
         r = thn_sparse_from_dense(x->data, strides, lines, length, x->typenum, x->itemsize, &made);
     }
     enter(saved);
+    if (r == -1) {
+        return thn_error(f, PyExc_RuntimeError, "the matrix was changed while it was read");
+    }
     if (r < 0) {
         return thn_error(f, PyExc_MemoryError, "out of memory for a sparse matrix");
     }
@@ -441,7 +444,7 @@ static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     const int64_t dims[2] = {*(const int64_t *)shape->data, *(const int64_t *)(shape->data + shape->strides[0])};
     const npy_intp lines = (npy_intp)dims[csc], length = (npy_intp)dims[!csc];
-    if (lines < 0 || length < 0 || p_cell->dims[0] != lines + 1) {
+    if (lines < 0 || length < 0 || p_cell->dims[0] - 1 != lines) {
         return thn_error(f, PyExc_ValueError, "indptr of a matrix of shape (%lld, %lld) cannot have %lld elements", (long long)dims[0],
                          (long long)dims[1], (long long)p_cell->dims[0]);
     }

@@ -201,7 +201,7 @@ static void add_copies_task(void *ctx, long task)
 static int csc_vectors(const Product *w, const Loops *loops, npy_intp item)
 {
     Scattered k = {.work = {.what = w, .loops = loops, .parts = 1}, .copy = w->s.length * item};
-    if (w->s.stored > 20000 && w->s.stored / 8 >= w->s.length) {
+    if (w->s.length && w->s.stored > 20000 && w->s.stored / 8 >= w->s.length) {
         const npy_intp worth = w->s.stored / (8 * w->s.length);
         k.work.parts = worth < 2 ? 2 : worth < MOST_COPIES ? worth : MOST_COPIES;
         k.copies = thn_pool_alloc((size_t)((k.work.parts - 1) * w->columns * k.copy));

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 
 #define MOST_PARTS 64
+/* More lines or values are in no memory; their bytes can be computed. */
+#define MOST_LINES ((npy_intp)1 << 46)
 
 typedef struct {
     ThnPlaces a, b;
@@ -148,7 +150,8 @@ typedef struct {
 #undef INDEX
 #undef FN
 
-typedef npy_intp (*Filling)(const void *, npy_intp, npy_intp, char *, char *, void *);
+/* Lines, where values, indices and ends of lines are put, and for how many values there is room. */
+typedef npy_intp (*Filling)(const void *, npy_intp, npy_intp, char *, char *, void *, npy_intp);
 
 typedef struct {
     int (*increases)(const ThnPlaces *, int *);
@@ -221,6 +224,10 @@ void thn_sparse_made_free(ThnSparseMade *m)
 static int made_alloc(ThnSparseMade *m, npy_intp lines, npy_intp stored, int wide, int item)
 {
     const size_t index = wide ? 8 : 4;
+    if (lines >= MOST_LINES || stored >= MOST_LINES) {
+        *m = (ThnSparseMade){0};
+        return -2;
+    }
     *m = (ThnSparseMade){.lines = lines, .stored = stored, .wide = wide};
     m->data = thn_pool_alloc((size_t)(stored ? stored : 1) * (size_t)item);
     m->indices = thn_pool_alloc((size_t)(stored ? stored : 1) * index);
@@ -251,7 +258,7 @@ static void fill_task(void *ctx, long task)
     const npy_intp at = k->room[task];
     char *ends = k->to->indptr;
     const npy_intp n = k->fill(k->what, k->lines[task], k->lines[task + 1], k->data ? k->data + at * k->loops->item : NULL,
-                               k->data ? k->indices + at * k->loops->index : NULL, ends ? ends + k->loops->index : NULL);
+                               k->data ? k->indices + at * k->loops->index : NULL, ends ? ends + k->loops->index : NULL, k->room[task + 1] - at);
     k->found[task] = n;
     if (n < 0) {
         k->bad = 1;
@@ -382,6 +389,9 @@ int thn_sparse_merge(const ThnPlaces *a, const ThnPlaces *b, int typenum, int it
 int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp lines, npy_intp length, int typenum, int item,
                           ThnSparseMade *to)
 {
+    if (lines >= MOST_LINES) {
+        return -2;
+    }
     const Dense what = {dense, lines, length, strides[0], strides[1]};
     const ThnPlaces none = {0};
     Filled k = {.loops = loops_for(typenum, item, 0), .a = &none, .what = &what, .to = to};
@@ -405,6 +415,11 @@ int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp l
     k.data = to->data;
     k.indices = to->indices;
     thn_parallel((long)k.parts, fill_task, &k);
+    if (k.bad) {
+        /* Another thread wrote to the matrix in between. */
+        thn_sparse_made_free(to);
+        return -1;
+    }
     add_up(&k);
     thn_parallel((long)k.parts, gather_task, &k);
     return 0;
@@ -462,6 +477,10 @@ int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char
         for (npy_intp k = number_at(s->indptr, s->wide, line); k < end; k++) {                                          \
             const npy_intp i = number_at(s->indices, s->wide, k);                                                       \
             npy_intp at;                                                                                                \
+            if ((npy_uintp)i >= (npy_uintp)s->length) {                                                                 \
+                thn_sparse_made_free(to);                                                                               \
+                return -1;                                                                                              \
+            }                                                                                                           \
             if (s->wide) {                                                                                              \
                 at = (npy_intp)((int64_t *)to->indptr)[i + 1]++;                                                        \
                 ((int64_t *)to->indices)[at] = line;                                                                    \

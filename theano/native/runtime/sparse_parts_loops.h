@@ -85,7 +85,8 @@ static inline T FN(kept)(const T *x, int keep)
 
 /* Lines [l0, l1) of the sum of two matrices with increasing indices, without zeros; `ends` gets where each line ends, counted
  * from the first of these. -1: the indices of a line do not increase, or are out of bounds. */
-static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends)
+static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends,
+                                npy_intp room)
 {
     const Merge *w = what;
     const T *x = w->a.data, *y = w->b.data;
@@ -94,6 +95,7 @@ static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *
     INDEX *restrict indices = (INDEX *)to_indices, *restrict ends = to_ends;
     npy_intp n = 0;
     int bad = 0;
+    (void)room;
     for (npy_intp line = l0; line < l1; line++) {
         npy_intp i = p_x[line], j = p_y[line];
         const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
@@ -131,7 +133,8 @@ static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *
 }
 
 /* The same for their product: what only one of them stores is not there. */
-static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends)
+static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends,
+                                npy_intp room)
 {
     const Merge *w = what;
     const T *x = w->a.data, *y = w->b.data;
@@ -140,6 +143,7 @@ static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, c
     INDEX *restrict indices = (INDEX *)to_indices, *restrict ends = to_ends;
     npy_intp n = 0;
     int bad = 0;
+    (void)room;
     for (npy_intp line = l0; line < l1; line++) {
         npy_intp i = p_x[line], j = p_y[line];
         const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
@@ -149,7 +153,7 @@ static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, c
             bad |= least <= last;
             last = least;
             if (c == d) {
-                const T value = x[i] * y[j];
+                const T value = (T)(1u * x[i] * y[j]);
                 out[n] = value;
                 indices[n] = c;
                 n += value != 0;
@@ -217,8 +221,10 @@ static int FN(sum_indices)(const ThnPlaces *s, char *to)
     return 0;
 }
 
-/* The elements of lines [l0, l1) of a dense matrix that are not zero; returns their number, and writes them if `to_data`. */
-static npy_intp FN(from_dense)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends)
+/* The elements of lines [l0, l1) of a dense matrix that are not zero; returns their number, and writes them if `to_data`: -1 if
+ * they are not as many as there is room for. */
+static npy_intp FN(from_dense)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends,
+                                npy_intp room)
 {
     const Dense *w = what;
     T *out = (T *)to_data;
@@ -230,6 +236,9 @@ static npy_intp FN(from_dense)(const void *what, npy_intp l0, npy_intp l1, char 
             for (npy_intp i = 0; i < w->length; i++) {
                 const T value = *(const T *)(row + i * w->of_index);
                 if (value != 0) {
+                    if (n == room) {
+                        return -1;
+                    }
                     out[n] = value;
                     indices[n++] = (INDEX)i;
                 }
@@ -241,5 +250,5 @@ static npy_intp FN(from_dense)(const void *what, npy_intp l0, npy_intp l1, char 
             }
         }
     }
-    return n;
+    return out && n != room ? -1 : n;
 }

@@ -147,7 +147,8 @@ def local_merge_alloc(node: Any) -> Any:
         if not inner_out.broadcastable[k - skip] and not same_dimension(dimension, outer[k]):
             fits = T.or_(T.eq(dimension, outer[k]), T.eq(dimension, 1))
             outer[k] = Assert("The length of a repeated array is not that of what it is repeated to")(outer[k], fits)
-    return exact_replacement(node, T.alloc(inner.inputs[0], *outer))
+    # Not by a call, which drops an alloc that seems to add nothing.
+    return exact_replacement(node, node.op.make_node(inner.inputs[0], *outer).outputs[0])
 
 
 @register_stabilize
@@ -165,7 +166,7 @@ def local_canonicalize_alloc(node: Any) -> Any:
     if out.type.broadcastable[added:] == x.type.broadcastable and all(x.type.broadcastable):
         inner = x
     else:
-        inner = node.op(x, *shape[added:])
+        inner = node.op.make_node(x, *shape[added:]).outputs[0]
         copy_stack_trace(out, inner)
     return exact_replacement(node, inner.dimshuffle(*["x"] * added, *range(inner.type.ndim)))
 
