@@ -187,6 +187,20 @@ class TestDefinition:
         runtime.conv_prefer("depth")
         conv.check(direction, dtype, LAYOUTS[layout])
 
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("length", [3, 7, 14])
+    def test_depthwise_planes_keep_to_themselves(self, direction, length, dtype):
+        """Short rows are loaded together with what lies beside them, which may be no number."""
+        runtime.conv_prefer("depth")
+        conv = Conv((length, length), (3, 3), batch=2, channels=6, filters=6, groups=6, padding=(1, 1, 1, 1))
+        conv.check(direction, dtype)
+        expected, axis = conv.expected(direction), 0 if direction == "weights" else 1
+        conv.images[:, 1::2] = conv.top[:, 1::2] = np.nan
+        found = conv.run(direction, dtype)
+        kept, lost = (np.moveaxis(found, axis, 0)[i::2] for i in range(2))
+        assert_allclose(kept, np.moveaxis(expected, axis, 0)[::2], rtol=1e-4, atol=1e-4)
+        assert np.isnan(lost).all()
+
     @pytest.mark.parametrize("layout", sorted(LAYOUTS))
     @pytest.mark.parametrize("algorithm", ALGORITHMS)
     def test_layouts(self, direction, layout, algorithm):

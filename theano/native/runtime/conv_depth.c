@@ -49,6 +49,8 @@ typedef struct {
     Sums strips[4][2];        /* by taps and stride; several rows at a time, one */
     Sums spread[2][2];        /* by taps; whether the first position of a row meets odd taps */
     Dots dots[4][3];          /* one row at a time, two, four */
+    Sums narrow[2];           /* by taps */
+    Dots narrow_dots;         /* of 3 taps */
     void (*gather_sums)(int taps, void *partial, double *sums);
     void (*take)(int taps, const char *from, npy_intp row_step, npy_intp step, void *to);
 } Kernels;
@@ -99,6 +101,9 @@ typedef struct {
     npy_intp shared;               /* planes made of one that is read */
     npy_intp parts, part;          /* of a plane; rows in each */
     npy_intp per_task;
+    int narrow;                    /* loads may read beside rows, within these: */
+    const char *in_first, *in_end, *out_first, *out_end;
+    npy_intp in_before, in_behind, out_before, out_behind; /* bytes so far from where a plane begins */
     Row row;
     atomic_int failed;
 } Job;
@@ -187,18 +192,71 @@ static int cut_row(Job *j)
     return 0;
 }
 
+/* ---- planes of which each row is few vectors */
+
+/* From the first to behind the last byte of some planes. */
+static void extent(const char *data, const npy_intp *n, const npy_intp *steps, npy_intp row, npy_intp item, const char **first,
+                   const char **end)
+{
+    const npy_intp all[3] = {(n[0] - 1) * steps[0], (n[1] - 1) * steps[1], (n[2] - 1) * row};
+    *first = data;
+    *end = data + n[3] * item;
+    for (int i = 0; i < 3; i++) {
+        *(all[i] < 0 ? first : end) += all[i];
+    }
+}
+
+/* Whether vectors that begin in a plane's rows, or as far before and behind them as taps reach, are within the planes. */
+static int reads_within(const Job *j, const char *plane)
+{
+    return plane - j->in_before >= j->in_first && plane + j->in_behind <= j->in_end;
+}
+
+static int top_within(const Job *j, const char *plane)
+{
+    return plane - j->out_before >= j->out_first && plane + j->out_behind <= j->out_end;
+}
+
+/* After rows are cut. */
+static void describe_narrow(Job *j)
+{
+    const ThnConv *c = j->c;
+    const npy_intp most = 4;
+    const int weights = c->direction == THN_CONV_WEIGHTS;
+    const Row *s = &j->row;
+    j->narrow = !j->spread && j->stride == 1 && s->first == s->end && s->before + s->after <= most && (!weights || j->taps == 3) &&
+                (weights || s->count >= j->k->lanes || s->out_row == s->count * c->item);
+    if (j->narrow) {
+        const npy_intp last = s->edges[s->before + s->after - 1].x + j->k->lanes;
+        const npy_intp in_rows = (j->in_length[0] - 1) * s->in_row, out_rows = (j->out_length[0] - 1) * s->out_row;
+        j->in_before = s->low * c->item - at_most(in_rows, 0);
+        j->in_behind = at_least(in_rows, 0) + (last + j->taps - 1 - s->low) * c->item;
+        j->out_before = -at_most(out_rows, 0);
+        j->out_behind = at_least(out_rows, 0) + last * c->item;
+        const int inputs = c->direction == THN_CONV_INPUTS;
+        const npy_intp in[4] = {c->batch, inputs ? c->filters : c->channels, j->in_length[0], j->in_length[1]};
+        const npy_intp out[4] = {c->batch, inputs ? c->channels : c->filters, j->out_length[0], j->out_length[1]};
+        extent(j->in, in, j->in_strides, s->in_row, c->item, &j->in_first, &j->in_end);
+        extent(j->out, out, j->out_strides, s->out_row, c->item, &j->out_first, &j->out_end);
+    }
+}
+
 /* ---- forward, and gradients with respect to images */
 
 static void sums(const Job *j, const char *from, char *to, const char *filter, npy_intp first, npy_intp last)
 {
-    const npy_intp *steps = j->c->filter_strides;
-    char weights[MOST_TAPS * MOST_TAPS * sizeof(double)];
+    const npy_intp *steps = j->c->filter_strides, item = j->c->item;
+    char taken[MOST_TAPS * MOST_TAPS * sizeof(double)];
+    const char *weights = taken;
     if (j->c->direction == THN_CONV_INPUTS && !j->spread) {
-        j->k->take(j->taps, filter + (j->taps - 1) * (steps[3] + steps[4]), -steps[3], -steps[4], weights);
+        j->k->take(j->taps, filter + (j->taps - 1) * (steps[3] + steps[4]), -steps[3], -steps[4], taken);
+    } else if (steps[4] == item && steps[3] == j->taps * item) {
+        weights = filter;
     } else {
-        j->k->take(j->taps, filter, steps[3], steps[4], weights);
+        j->k->take(j->taps, filter, steps[3], steps[4], taken);
     }
-    const Sums make = j->spread ? j->k->spread[j->taps == 5][j->low[1] & 1] : j->k->strips[j->which][last - first < j->rows];
+    const Sums make = j->narrow && reads_within(j, from) ? j->k->narrow[j->taps == 5]
+                      : j->spread ? j->k->spread[j->taps == 5][j->low[1] & 1] : j->k->strips[j->which][last - first < j->rows];
     make(&j->row, from, to, weights, first, last);
 }
 
@@ -226,24 +284,36 @@ static void sums_task(void *ctx, long task)
 /* ---- gradients with respect to filters */
 
 typedef struct {
-    char partial[MOST_TAPS * MOST_TAPS * 32] __attribute__((aligned(32)));
-    double sums[MOST_TAPS * MOST_TAPS];
+    char *partial;                 /* a vector for each tap */
+    double *sums;
     npy_intp added;
 } Filter;
+
+#define VECTOR_BYTES 32
+
+static void added(const Job *j, Filter *s, npy_intp vectors)
+{
+    s->added += vectors;
+    if (s->added >= PARTIAL) {
+        j->k->gather_sums(j->taps * j->taps, s->partial, s->sums);
+        s->added = 0;
+    }
+}
 
 static void add_plane(const Job *j, const char *from, const char *with, Filter *s)
 {
     const npy_intp lanes = j->k->lanes, each = (j->out_length[1] + lanes - 1) / lanes, rows = j->rows;
     const npy_intp most = at_least(PARTIAL / each / rows, 1) * rows, all = j->out_length[0];
+    if (j->narrow && all <= most && reads_within(j, from) && top_within(j, with)) {
+        j->k->narrow_dots(&j->row, from, with, s->partial, 0, all);
+        added(j, s, all * each);
+        return;
+    }
     for (npy_intp y = 0; y < all;) {
         const npy_intp left = at_most(all - y, most), some = left < rows ? 1 + (left > 1) : rows, n = left / some * some;
         j->k->dots[j->which][some / 2](&j->row, from, with, s->partial, y, y + n);
         y += n;
-        s->added += n * each;
-        if (s->added >= PARTIAL) {
-            j->k->gather_sums(j->taps * j->taps, s->partial, s->sums);
-            s->added = 0;
-        }
+        added(j, s, n * each);
     }
 }
 
@@ -253,12 +323,19 @@ static void filters_task(void *ctx, long task)
     Job *j = ctx;
     const ThnConv *c = j->c;
     const npy_intp first = task * j->per_task, count = at_most(c->filters - first, j->per_task);
-    Filter *all = thn_pool_alloc(sizeof(Filter) * (size_t)count);
-    if (!all) {
+    const npy_intp taps = (npy_intp)j->taps * j->taps;
+    const size_t bytes = (size_t)(count * taps) * (VECTOR_BYTES + sizeof(double));
+    char *partial = thn_pool_alloc(bytes + sizeof(Filter) * (size_t)count);
+    if (!partial) {
         atomic_store(&j->failed, 1);
         return;
     }
-    memset(all, 0, sizeof(Filter) * (size_t)count);
+    memset(partial, 0, bytes);
+    double *sums = (double *)(partial + count * taps * VECTOR_BYTES);
+    Filter *all = (Filter *)(partial + bytes);
+    for (npy_intp i = 0; i < count; i++) {
+        all[i] = (Filter){partial + i * taps * VECTOR_BYTES, sums + i * taps, 0};
+    }
     for (npy_intp image = 0; image < c->batch; image++) {
         for (npy_intp i = 0; i < count; i++) {
             add_plane(j, j->in + image * j->in_strides[0] + (first + i) / j->shared * j->in_strides[1],
@@ -277,7 +354,7 @@ static void filters_task(void *ctx, long task)
             }
         }
     }
-    thn_pool_free(all);
+    thn_pool_free(partial);
 }
 
 static void describe(Job *j, const ThnConv *c, char *images, char *filters, char *top)
@@ -319,6 +396,7 @@ static int depth_execute(const ThnConvPlan *p, char *images, char *filters, char
     }
     memset(zeros, 0, row);
     j.row.zeros = zeros;
+    describe_narrow(&j);
     if (c->direction == THN_CONV_WEIGHTS) {
         const npy_intp plane = j.in_length[0] * j.row.in_row + j.out_length[0] * j.row.out_row;
         j.per_task = at_least(1, at_most(NEAR / at_least(plane, 1), c->filters / at_least(1, thn_worth(p->cost, c->filters))));

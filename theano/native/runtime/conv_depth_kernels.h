@@ -270,16 +270,102 @@ DOTS(1, 5, 1, 1)
 DOTS(1, 5, 2, 2)
 DOTS(1, 5, 2, 1)
 
+/* ---- planes of few vectors a row, all of which are edges: loads read beside rows and clear what is not theirs, and each row of
+ * the plane that is read is loaded once. */
+
+typedef INDEX NAME(Bits) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+INLINE V NAME(load_narrow)(const T *row, const char *mask)
+{
+    return (V)(*(const NAME(Bits) *)row & *(const NAME(Bits) *)mask);
+}
+
+INLINE void NAME(narrow)(int taps, const Row *s, const char *plane, char *to_, const T *weights, npy_intp first, npy_intp last)
+{
+    V w[MOST_TAPS * MOST_TAPS];
+    EACH(k, taps * taps) w[k] = (V){0} + weights[k];
+    for (npy_intp i = 0; i < s->before + s->after; i++) {
+        const Edge *edge = &s->edges[i];
+        const npy_intp x = edge->x, n = s->count - x < LANES ? s->count - x : LANES;
+        const T *row = (const T *)(plane + (first - s->above) * s->in_row) + x - s->low;
+        T *to = (T *)(to_ + first * s->out_row) + x;
+        /* The next rows overwrite what is behind a row. */
+        const npy_intp whole = n == LANES ? last : last - (LANES - 1) / s->count;
+        /* Of the rows of which the last taps read this row, the next one, ... */
+        V sums[MOST_TAPS] = {{0}};
+        for (npy_intp y = first - taps + 1, r = first - s->above; y < last; y++, r++) {
+            if ((size_t)r < (size_t)s->height) {
+                V v[MOST_TAPS];
+                EACH(kx, taps) v[kx] = NAME(load_narrow)(row + kx, edge->masks[kx]);
+                EACH(ky, taps) {
+                    EACH(kx, taps) sums[taps - 1 - ky] += w[ky * taps + kx] * v[kx];
+                }
+            }
+            row = (const T *)((const char *)row + s->in_row);
+            if (y >= first) {
+                if (y < whole) {
+                    *(V *)to = sums[0];
+                } else {
+                    NAME(put)(to, sums[0], sums[0], n);
+                }
+                to = (T *)((char *)to + s->out_row);
+            }
+            EACH(ky, taps - 1) sums[ky] = sums[ky + 1];
+            sums[taps - 1] = (V){0};
+        }
+    }
+}
+
+#define NARROW(TAPS)                                                                                                       \
+    TARGET static void NAME(narrow_##TAPS)(const Row *s, const char *plane, char *to, const void *weights, npy_intp first, \
+                                           npy_intp last)                                                                  \
+    {                                                                                                                      \
+        NAME(narrow)(TAPS, s, plane, to, weights, first, last);                                                            \
+    }
+NARROW(3)
+NARROW(5)
+
+TARGET static void NAME(narrow_dots_3)(const Row *s, const char *plane, const char *other, void *sums_, npy_intp first,
+                                       npy_intp last)
+{
+    const int taps = 3;
+    V *all = sums_, sums[9];
+    EACH(k, taps * taps) sums[k] = all[k];
+    for (npy_intp i = 0; i < s->before + s->after; i++) {
+        const Edge *edge = &s->edges[i];
+        const T *row = (const T *)(plane + (first - s->above) * s->in_row) + edge->x - s->low;
+        const T *top = (const T *)(other + first * s->out_row) + edge->x;
+        /* The rows of top of which the last taps read this row, the one before it, ... */
+        V t[3] = {{0}};
+        for (npy_intp y = first, r = first - s->above; y < last + taps - 1; y++, r++) {
+            EACH(k, taps - 1) t[taps - 1 - k] = t[taps - 2 - k];
+            t[0] = (V){0};
+            if (y < last) {
+                t[0] = NAME(load_narrow)(top, edge->masks[TOP_MASK]);
+                top = (const T *)((const char *)top + s->out_row);
+            }
+            if ((size_t)r < (size_t)s->height) {
+                V v[3];
+                EACH(kx, taps) v[kx] = NAME(load_narrow)(row + kx, edge->masks[kx]);
+                EACH(ky, taps) {
+                    EACH(kx, taps) sums[ky * taps + kx] += t[ky] * v[kx];
+                }
+            }
+            row = (const T *)((const char *)row + s->in_row);
+        }
+    }
+    EACH(k, taps * taps) all[k] = sums[k];
+}
+
 /* Adds vectors of partial sums up, and clears them. */
+typedef double NAME(Doubles) __attribute__((vector_size(LANES * sizeof(double))));
 TARGET static void NAME(gather_sums)(int taps, void *partial, double *sums)
 {
     V *s = partial;
     for (int k = 0; k < taps; k++) {
-        double all = 0;
-        for (int i = 0; i < LANES; i++) {
-            all += (double)s[k][i];
-        }
-        sums[k] += all;
+        const NAME(Doubles) all = __builtin_convertvector(s[k], NAME(Doubles));
+        double fours[LANES / 4];
+        EACH(i, LANES / 4) fours[i] = (all[4 * i] + all[4 * i + 1]) + (all[4 * i + 2] + all[4 * i + 3]);
+        sums[k] += LANES == 4 ? fours[0] : fours[0] + fours[LANES / 4 - 1];
         s[k] = (V){0};
     }
 }
@@ -303,6 +389,8 @@ static const Kernels NAME(kernels) = {
     {{NAME(spread_3_0), NAME(spread_3_1)}, {NAME(spread_5_0), NAME(spread_5_1)}},
     {{NAME(dots_3_1_1), NAME(dots_3_1_2), NAME(dots_3_1_4)}, {NAME(dots_3_2_1), NAME(dots_3_2_2)},
      {NAME(dots_5_1_1), NAME(dots_5_1_2), NAME(dots_5_1_4)}, {NAME(dots_5_2_1), NAME(dots_5_2_2)}},
+    {NAME(narrow_3), NAME(narrow_5)},
+    NAME(narrow_dots_3),
     NAME(gather_sums),
     NAME(take),
 };
@@ -320,6 +408,7 @@ static const Kernels NAME(kernels) = {
 #undef INLINE
 #undef ALONG
 #undef STRIP
+#undef NARROW
 #undef SPREAD
 #undef DOTS
 #undef T

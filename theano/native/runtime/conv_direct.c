@@ -502,7 +502,7 @@ static double direct_cost(const ThnConv *c)
     const int inputs = c->direction == THN_CONV_INPUTS, weights = c->direction == THN_CONV_WEIGHTS;
     const double scale = c->item == 4 ? 1 : 2, outputs = (double)(inputs ? j.cg : j.fg);
     const double groups = (double)(c->batch * c->groups), positions = (double)(j.length[0] * j.pitch);
-    const double each = weights ? 0.045 : outputs >= 4 ? 0.03 : outputs == 1 ? 0.055 : 0.04;
+    const double each = weights ? 0.045 : outputs >= 4 ? 0.048 : outputs == 1 ? 0.055 : 0.04;
     const double read = (double)(j.sources * j.phases[0] * j.phases[1] * j.bands * j.plane) * (c->stride[2] > 1 ? 0.4 : 0.12);
     const double written = outputs * positions * (inputs && c->stride[2] > 1 ? 0.6 : 0.12) * (inputs ? (double)(c->stride[1] * c->stride[2]) : 1);
     return groups * (scale * (positions * (double)taps * outputs * each + read + written) + 60 * (double)j.bands * outputs) + 500;

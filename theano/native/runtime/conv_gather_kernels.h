@@ -200,7 +200,8 @@ typedef struct {
 } NAME(Block);
 
 /* A panel of `width` columns from its pieces, vector by vector. What one copies too much is overwritten by the next; there is room
- * behind patches and panels, not behind images. */
+ * behind patches and panels, not behind images. Of images the next panel's columns are asked for: its rows are too many for the
+ * processor to foresee. */
 TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel,
                                     npy_intp width)
 {
@@ -227,24 +228,30 @@ TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b,
         }
     }
     T *to = b->panel;
-#define COPY(N)                                                                                                            \
+#define COPY(N, AHEAD)                                                                                                     \
     for (npy_intp c = 0; c < slab->channels; c++) {                                                                        \
         for (npy_intp t = 0; t < slab->taps; t++, to += width) {                                                           \
             const npy_intp offset = c * b->patch.channel + offsets[t];                                                     \
             _Pragma("GCC unroll 6") for (int i = 0; i < N; i++) {                                                          \
                 *(VU *)(to + copies[i].to) = *(const VU *)(copies[i].from + offset);                                       \
+                if (AHEAD) {                                                                                               \
+                    __builtin_prefetch(copies[i].from + offset + width, 0, 2);                                             \
+                }                                                                                                          \
             }                                                                                                              \
         }                                                                                                                  \
     }
-    switch (n) {
+    switch (j->direct && n && n <= NV ? -n : n) {
+    case -1: COPY(1, 1) break;
+    case -2: COPY(2, 1) break;
+    case -3: COPY(3, 1) break;
     case 0: break;
-    case 1: COPY(1) break;
-    case 2: COPY(2) break;
-    case 3: COPY(3) break;
-    case 4: COPY(4) break;
-    case 5: COPY(5) break;
-    case 6: COPY(6) break;
-    default: COPY(n)
+    case 1: COPY(1, 0) break;
+    case 2: COPY(2, 0) break;
+    case 3: COPY(3, 0) break;
+    case 4: COPY(4, 0) break;
+    case 5: COPY(5, 0) break;
+    case 6: COPY(6, 0) break;
+    default: COPY(n, 0)
     }
 #undef COPY
     for (npy_intp s = 0; s < nshorts; s++) {

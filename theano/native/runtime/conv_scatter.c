@@ -2,14 +2,15 @@
  *
  * Where images are small and not padded there are far fewer output positions than image positions. For each channel and tap the
  * product of its filters with the gradient of the output, all positions of an image at once, is a row; rows are added to the
- * image where their tap had read, always in the same order. The kernels are those of conv_winograd.h. */
+ * image where their tap had read, always in the same order: to its phases where there is a stride along rows, so that whole vectors
+ * are added. The kernels are those of conv_winograd.h. */
 #include "conv_winograd.h"
 #include "plan.h"
 #include "pool.h"
 
 #define ROWS THN_WINOGRAD_ROWS
 /* Bytes of the packed gradient of one image. */
-#define MOST_TOP (1024 * 1024)
+#define MOST_TOP (4 * 1024 * 1024)
 /* Bytes of a product that wait to be added, about. */
 #define RESULTS (128 * 1024)
 
@@ -19,6 +20,7 @@ typedef struct {
     char *images, *top, *packed;
     npy_intp cg, fg, taps, positions, padded; /* positions: a multiple of the panel if padded */
     npy_intp blocks, panels, parts;           /* blocks: of ROWS channels, so that their rows fill panels, but for the last */
+    npy_intp phase_row, phase;                /* elements of a row of a phase, and of the phase of a plane */
     npy_intp together;                        /* rows of a product that are added at once: panels of them */
     int dense;                                /* the taps of a filter's channels follow each other */
     const char *filters;
@@ -37,6 +39,8 @@ static void describe(Job *j, const ThnConv *c)
     j->blocks = (j->cg + ROWS - 1) / ROWS;
     j->panels = (j->cg * j->taps + ROWS - 1) / ROWS;
     const npy_intp most = RESULTS / (ROWS * j->padded * c->item), *s = c->filter_strides;
+    j->phase_row = (c->image[2] + c->stride[2] - 1) / c->stride[2];
+    j->phase = j->phase_row * c->image[1];
     j->together = ROWS * (most < 1 ? 1 : most < j->panels ? most : j->panels);
     j->dense = s[4] == c->item && s[3] == c->kernel[2] * c->item && (s[1] == j->taps * c->item || j->cg == 1);
 }
@@ -64,20 +68,43 @@ static void describe(Job *j, const ThnConv *c)
         }                                                                                                                  \
     }                                                                                                                      \
     TARGET static void add_##SUFFIX(npy_intp rows, npy_intp n, const void *from_, npy_intp from_row, char *to_,            \
-                                    npy_intp to_row, npy_intp step)                                                        \
+                                    npy_intp to_row)                                                                       \
     {                                                                                                                      \
         const T *restrict from = from_;                                                                                    \
         for (npy_intp y = 0; y < rows; y++, from += from_row, to_ += to_row) {                                             \
             T *restrict to = (T *)to_;                                                                                     \
-            if (step == 1) {                                                                                               \
-                for (npy_intp i = 0; i < n; i++) {                                                                         \
-                    to[i] += from[i];                                                                                      \
-                }                                                                                                          \
-            } else {                                                                                                       \
-                for (npy_intp i = 0; i < n; i++) {                                                                         \
-                    to[i * step] += from[i];                                                                               \
+            for (npy_intp i = 0; i < n; i++) {                                                                             \
+                to[i] += from[i];                                                                                          \
+            }                                                                                                              \
+        }                                                                                                                  \
+    }                                                                                                                      \
+    /* A row of n elements from its phases, which are so many elements apart. */                                           \
+    TARGET static void join_##SUFFIX(npy_intp n, const void *from_, npy_intp apart, npy_intp step, void *to_)              \
+    {                                                                                                                      \
+        const T *restrict from = from_;                                                                                    \
+        T *restrict to = to_;                                                                                              \
+        const npy_intp whole = n / step;                                                                                   \
+        if (step == 2) {                                                                                                   \
+            for (npy_intp i = 0; i < whole; i++) {                                                                         \
+                to[2 * i] = from[i];                                                                                       \
+                to[2 * i + 1] = from[apart + i];                                                                           \
+            }                                                                                                              \
+        } else if (step == 4) {                                                                                            \
+            for (npy_intp i = 0; i < whole; i++) {                                                                         \
+                to[4 * i] = from[i];                                                                                       \
+                to[4 * i + 1] = from[apart + i];                                                                           \
+                to[4 * i + 2] = from[2 * apart + i];                                                                       \
+                to[4 * i + 3] = from[3 * apart + i];                                                                       \
+            }                                                                                                              \
+        } else {                                                                                                           \
+            for (npy_intp i = 0; i < whole; i++) {                                                                         \
+                for (npy_intp p = 0; p < step; p++) {                                                                      \
+                    to[i * step + p] = from[p * apart + i];                                                                \
                 }                                                                                                          \
             }                                                                                                              \
+        }                                                                                                                  \
+        for (npy_intp p = 0; p < n - whole * step; p++) {                                                                  \
+            to[whole * step + p] = from[p * apart + whole];                                                                \
         }                                                                                                                  \
     }
 OF_TYPE(single, float, )
@@ -89,7 +116,8 @@ OF_TYPE(double_wide, double, __attribute__((target("avx2"))))
 #endif
 
 typedef void (*Pack)(const Job *j, npy_intp panel, void *to);
-typedef void (*Add)(npy_intp rows, npy_intp n, const void *from, npy_intp from_row, char *to, npy_intp to_row, npy_intp step);
+typedef void (*Add)(npy_intp rows, npy_intp n, const void *from, npy_intp from_row, char *to, npy_intp to_row);
+typedef void (*Join)(npy_intp n, const void *from, npy_intp apart, npy_intp step, void *to);
 
 static Add add_of(npy_intp item)
 {
@@ -99,6 +127,16 @@ static Add add_of(npy_intp item)
     }
 #endif
     return item == 4 ? add_single : add_double;
+}
+
+static Join join_of(npy_intp item)
+{
+#ifdef HAVE_WIDE
+    if (__builtin_cpu_supports("avx2")) {
+        return item == 4 ? join_single_wide : join_double_wide;
+    }
+#endif
+    return item == 4 ? join_single : join_double;
 }
 
 static void pack_task(void *ctx, long panel)
@@ -113,17 +151,45 @@ static void pack_task(void *ctx, long panel)
     pack(j, panel, j->packed + panel * ROWS * j->fg * j->c->item);
 }
 
-/* Adds what one tap gives to a plane. */
-static void add_row(const Job *j, Add add, npy_intp tap, const char *row, char *plane)
+/* Adds what one tap gives to a plane, or to its phases. */
+static void add_row(const Job *j, Add add, npy_intp tap, const char *row, char *plane, char *phases)
 {
     const ThnConv *c = j->c;
-    const npy_intp ky = tap / c->kernel[2], kx = tap % c->kernel[2];
+    const npy_intp ky = tap / c->kernel[2], kx = tap % c->kernel[2], step = c->stride[2];
     npy_intp y0, y1, x0, x1;
     thn_conv_inside(c, 1, ky, &y0, &y1);
     thn_conv_inside(c, 2, kx, &x0, &x1);
-    char *to = plane + (y0 * c->stride[1] + ky * c->dilation[1] - c->low[1]) * c->image_strides[3] +
-               (x0 * c->stride[2] + kx * c->dilation[2] - c->low[2]) * c->item;
-    add(y1 - y0, x1 - x0, row + (y0 * c->top[2] + x0) * c->item, c->top[2], to, c->stride[1] * c->image_strides[3], c->stride[2]);
+    if (y0 == y1 || x0 == x1) {
+        return;
+    }
+    const npy_intp y = y0 * c->stride[1] + ky * c->dilation[1] - c->low[1], x = x0 * step + kx * c->dilation[2] - c->low[2];
+    npy_intp to_row = c->image_strides[3];
+    char *to = plane + y * to_row + x * c->item;
+    if (step > 1) {
+        to_row = j->phase_row * c->item;
+        to = phases + (x % step * j->phase + y * j->phase_row + x / step) * c->item;
+    }
+    add(y1 - y0, x1 - x0, row + (y0 * c->top[2] + x0) * c->item, c->top[2], to, c->stride[1] * to_row);
+}
+
+static void clear_plane(const Job *j, char *plane, char *phases)
+{
+    const ThnConv *c = j->c;
+    if (c->stride[2] > 1) {
+        memset(phases, 0, (size_t)(c->stride[2] * j->phase * c->item));
+        return;
+    }
+    for (npy_intp y = 0; y < c->image[1]; y++) {
+        memset(plane + y * c->image_strides[3], 0, (size_t)(c->image[2] * c->item));
+    }
+}
+
+static void join_plane(const Job *j, Join join, const char *phases, char *plane)
+{
+    const ThnConv *c = j->c;
+    for (npy_intp y = 0; y < c->image[1]; y++) {
+        join(c->image[2], phases + y * j->phase_row * c->item, j->phase, c->stride[2], plane + y * c->image_strides[3]);
+    }
 }
 
 /* Packs a filter's gradient: its positions from p on, n of them in one row. */
@@ -152,13 +218,17 @@ static void scatter_task(void *ctx, long task)
     Job *j = ctx;
     const ThnConv *c = j->c;
     const Add add = add_of(c->item);
+    const Join join = join_of(c->item);
     const npy_intp item = c->item, panel = j->k->panel, image = task / j->parts, part = task % j->parts;
     const npy_intp first = j->parts > 1 ? part : 0, end = j->parts > 1 ? part + 1 : j->blocks;
+    const int by_phases = c->stride[2] > 1;
     char *top = thn_pool_alloc((size_t)(j->fg * j->padded * item)), *rows = thn_pool_alloc((size_t)(j->together * j->padded * item));
-    if (!top || !rows) {
+    char *phases = by_phases ? thn_pool_alloc((size_t)(c->stride[2] * j->phase * item)) : NULL;
+    if (!top || !rows || (by_phases && !phases)) {
         atomic_store(&j->failed, 1);
         thn_pool_free(top);
         thn_pool_free(rows);
+        thn_pool_free(phases);
         return;
     }
     const int one_row = c->top_strides[3] == c->top[2] * item;
@@ -172,12 +242,6 @@ static void scatter_task(void *ctx, long task)
             memset(top + ((p - p % panel) * j->fg + f * panel + p % panel) * item, 0, (size_t)((j->padded - p) * item));
         }
     }
-    for (npy_intp channel = first * ROWS; channel < end * ROWS && channel < j->cg; channel++) {
-        char *plane = j->images + image * c->image_strides[0] + channel * c->image_strides[1];
-        for (npy_intp y = 0; y < c->image[1]; y++) {
-            memset(plane + y * c->image_strides[3], 0, (size_t)(c->image[2] * item));
-        }
-    }
     const npy_intp last = end * ROWS < j->cg ? end * ROWS * j->taps : j->cg * j->taps;
     for (npy_intp r = first * ROWS * j->taps; r < last; r += j->together) {
         const npy_intp n = last - r < j->together ? last - r : j->together;
@@ -188,11 +252,18 @@ static void scatter_task(void *ctx, long task)
             }
         }
         for (npy_intp i = 0; i < n; i++) {
-            const npy_intp channel = (r + i) / j->taps;
-            add_row(j, add, (r + i) % j->taps, rows + i * j->padded * item,
-                    j->images + image * c->image_strides[0] + channel * c->image_strides[1]);
+            const npy_intp channel = (r + i) / j->taps, tap = (r + i) % j->taps;
+            char *plane = j->images + image * c->image_strides[0] + channel * c->image_strides[1];
+            if (tap == 0) {
+                clear_plane(j, plane, phases);
+            }
+            add_row(j, add, tap, rows + i * j->padded * item, plane, phases);
+            if (by_phases && tap == j->taps - 1) {
+                join_plane(j, join, phases, plane);
+            }
         }
     }
+    thn_pool_free(phases);
     thn_pool_free(top);
     thn_pool_free(rows);
 }
@@ -243,8 +314,9 @@ static double scatter_cost(const ThnConv *c)
     }
     const double scale = c->item == 4 ? 1 : 2, groups = (double)(c->batch * c->groups);
     const double rows = (double)(j.panels * ROWS), positions = (double)j.padded, filters = (double)j.fg;
-    const double lines = (double)(j.cg * j.taps * c->top[1]), each = c->stride[2] == 1 ? 0.08 : 0.5;
-    const double products = scale * 0.023 * rows * positions * (filters + 3), added = lines * (2.5 + scale * each * (double)c->top[2]);
+    const double lines = (double)(j.cg * j.taps * c->top[1]), joined = c->stride[2] == 1 ? 0 : 0.5;
+    const double products = scale * 0.023 * rows * positions * (filters + 3), added = lines * (2.5 + scale * 0.08 * (double)c->top[2]) +
+                        scale * joined * (double)(j.cg * c->image[1] * c->image[2]);
     const double packed = filters * positions * 0.2 * scale;
     return groups * (products + added + packed) + (double)c->groups * rows * filters * 0.15 * scale + 1000;
 }
