@@ -106,6 +106,17 @@ def test_bad_arguments():
         images2neibs(T.dmatrix(), (2, 2))
     with pytest.raises(TypeError):
         images2neibs(T.dtensor4(), (2.0, 2.0))
+    for shape in ((0, 2), (2, 2, 2)):
+        with pytest.raises(ValueError, match="neib_shape must be two positive numbers"):
+            images2neibs(T.dtensor4(), shape)
+    with pytest.raises(ValueError, match="neib_step must be two positive numbers"):
+        images2neibs(T.dtensor4(), (2, 2), (1, -1))
+    with pytest.raises(ValueError, match="original_shape must be four numbers"):
+        neibs2images(T.dmatrix(), (2, 2), (1, 5, 5))
+    with pytest.raises(ValueError, match=r"\[1, 1, 4, 5\].*\[2, 2\] must divide rows and columns"):
+        neibs2images(T.dmatrix(), (2, 2), (1, 1, 4, 5))
+    with pytest.raises(TypeError, match="original_shape"):
+        neibs2images(T.dmatrix(), (2, 2), (1.0, 1.0, 4.0, 4.0))
     with pytest.raises(theano.gradient.NullTypeGradError):
         x = T.dtensor4()
         theano.grad(images2neibs(x, (3, 3), mode="half").sum(), x)

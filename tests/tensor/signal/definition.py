@@ -29,7 +29,7 @@ class Windows:
         """Yield where in the result, where in the images, and how many elements there are with the padding."""
         for where in np.ndindex(*self.shape[self.lead :]):
             ends = [axis[i] for axis, i in zip(self.axes, where, strict=True)]
-            inside = tuple(slice(max(a, 0), b) for a, b in ends)
+            inside = tuple(slice(max(a, 0), max(b, 0)) for a, b in ends)
             yield (..., *where), (..., *inside), int(np.prod([b - a for a, b in ends]))
 
     def rows(self, x, inside):

@@ -41,14 +41,19 @@ WINDOWS = [
     ((9, 2), None, None, True),
 ]
 
+#: With more padding than a window is long.
+FAR = [((2, 3), (1, 2), (3, 3), True), ((1, 2), (2, 1), (4, 5), True), ((3, 1), (4, 3), (3, 1), True)]
+
 
 def reference(x, ws, stride=None, pad=None, ignore_border=False, mode="max"):
     return pooled(x, mode, ws, stride, pad, ignore_border)
 
 
-@pytest.mark.parametrize("ws, stride, pad, ignore_border", WINDOWS)
-@pytest.mark.parametrize("mode", MODES)
-def test_values_and_shapes(ws, stride, pad, ignore_border, mode):
+@pytest.mark.parametrize(
+    "mode, ws, stride, pad, ignore_border",
+    [(mode, *case) for mode in MODES for case in WINDOWS + (FAR if mode in ("sum", "average_inc_pad") else [])],
+)
+def test_values_and_shapes(mode, ws, stride, pad, ignore_border):
     def build(x):
         return Pool(ignore_border, mode)(x, ws, stride, pad)
 
@@ -224,6 +229,17 @@ def test_parameters_that_are_refused(ws, kept, error):
         warnings.simplefilter("ignore")
         with pytest.raises(error):
             pool_2d(T.dtensor4(), ws, **{"ignore_border": True, **kept})
+
+
+def test_errors_name_the_parameter():
+    for ws, kept, message in (
+        (2, {}, r"window \(ws\) of a pooling must have 2 ints, one for each axis that is pooled, got 2"),
+        ((2,), {}, r"window must have a length for each of the 2 axes that are pooled, got \[2\]"),
+        ((2, 2), {"stride": (1.5, 1)}, "stride of a pooling must be a vector of 2 ints"),
+        ((2, 2), {"pad": 1}, r"padding \(pad\) of a pooling must have 2 ints"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            pool_2d(T.dtensor4(), ws, True, **kept)
 
 
 def test_images_that_are_refused():

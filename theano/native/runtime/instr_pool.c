@@ -104,7 +104,9 @@ static int read_axes(ThnFrame *f, const ThnInstr *ins, Axis *axes, const ThnCell
 {
     static const char *names[] = {"window", "stride", "padding"};
     const Params *params = ins->data;
-    const int nd = params->ndim;
+    const int nd = params->ndim, mode = mode_of(ins);
+    /* A window of nothing but padding has a sum, but no maximum. */
+    const int zeros_count = mode == THN_PoolMode_SUM || mode == THN_PoolMode_AVERAGE_INC_PAD;
     for (int v = 0; v < 3; v++) {
         const ThnCell *vector = THN_IN(f, ins, ins->nin - 3 + v);
         const ThnReadInt get = thn_int_reader(vector->typenum);
@@ -129,7 +131,7 @@ static int read_axes(ThnFrame *f, const ThnInstr *ins, Axis *axes, const ThnCell
         if (a->p && !params->ignore_border) {
             return thn_error(f, PyExc_ValueError, "padding works only with ignore_border=True");
         }
-        if (a->p >= a->w) {
+        if (a->p >= a->w && !zeros_count) {
             return thn_error(f, PyExc_ValueError, "the padding (%lld) must be smaller than the window (%lld)", (long long)a->p,
                              (long long)a->w);
         }

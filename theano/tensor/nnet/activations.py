@@ -128,6 +128,14 @@ def h_softmax(
     Returns
     -------
     tensor of shape (batch_size, n_outputs), or (batch_size,) with `target`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> W1, b1, W2, b2 = np.zeros((4, 2)), np.zeros(2), np.zeros((2, 4, 3)), np.zeros((2, 3))
+    >>> p = h_softmax(np.ones((1, 4)), 1, 6, 2, 3, W1, b1, W2, b2)
+    >>> bool(abs(p.eval() - 1 / 6).max() < 1e-15)
+    True
     """
     x, W2, b2 = as_tensor_variable(x), as_tensor_variable(W2), as_tensor_variable(b2)
     class_probs = softmax(dot(x, W1) + b1)

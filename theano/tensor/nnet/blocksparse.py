@@ -236,6 +236,14 @@ def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> A
     ------
     TypeError
         If the ranks do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> W, b = np.ones((4, 3, 2, 5)), np.zeros((3, 5))
+    >>> h, inputs, outputs = np.ones((1, 2, 2)), np.array([[0, 3]]), np.array([[1]])
+    >>> sparse_block_dot(W, h, inputs, b, outputs).eval()
+    array([[[4., 4., 4., 4., 4.]]])
     """
     W, h, inputIdx, b, outputIdx = map(as_tensor_variable, (W, h, inputIdx, b, outputIdx))
     if h.ndim not in (2, 3) or inputIdx.ndim != h.ndim - 1 or outputIdx.ndim != inputIdx.ndim:

@@ -86,6 +86,14 @@ def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any,
     ------
     ValueError
         If `mode` is another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, mean = np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([[2.0, 4.0]])
+    >>> batch_normalization(x, np.ones((1, 2)), np.zeros((1, 2)), mean, np.array([[1.0, 2.0]])).eval()
+    array([[-1., -1.],
+           [ 1.,  1.]])
     """
     if mode not in ("low_mem", "high_mem"):
         raise ValueError(f"mode must be either 'low_mem', 'high_mem', got {mode!r}")
@@ -242,6 +250,14 @@ def batch_normalization_test(
     ------
     ValueError
         If the axes are none of `inputs`, a parameter has another rank, or `epsilon` is too small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, one = np.array([[1.0, 2.0], [3.0, 6.0]]), np.ones(2)
+    >>> batch_normalization_test(x, one, one, mean=[2.0, 4.0], var=[0.9999, 3.9999]).eval()
+    array([[0., 0.],
+           [2., 2.]])
     """
     inputs = as_tensor_variable(inputs)
     axes = _axes_of(axes, inputs.ndim)

@@ -63,6 +63,13 @@ def conv2d(input: Any, filters: Any, image_shape: Any = None, filter_shape: Any 
         If the two shapes have different numbers of input channels.
     TypeError, ValueError, NotImplementedError
         As :class:`ConvOp`; ValueError when the function runs, too, if a shape is another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv2d(np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))).eval()
+    array([[[[4., 4.],
+             [4., 4.]]]])
     """
     image = [None] * 4 if image_shape is None else [_constant(n) for n in list(image_shape)]
     kernel = [None] * 4 if filter_shape is None else [_constant(n) for n in list(filter_shape)]

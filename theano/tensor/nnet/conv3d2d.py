@@ -175,6 +175,12 @@ def conv3d(signals: Any, filters: Any, signals_shape: Any = None, filters_shape:
         If a tensor has another rank.
     ValueError
         If the border mode is another; as :func:`theano.tensor.nnet.conv2d`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv3d(np.ones((1, 5, 2, 6, 7)), np.ones((3, 2, 2, 3, 3))).eval().shape
+    (1, 4, 3, 4, 5)
     """
     signals, filters = as_tensor_variable(signals), as_tensor_variable(filters)
     for name, x in (("signals", signals), ("filters", filters)):

@@ -131,12 +131,22 @@ class Convolution(Op):
             x = as_tensor_variable(x)
             rank = self.rank_of(name)
             if not isinstance(x.type, TensorType) or x.type.ndim != rank:
-                own = " of an unshared convolution" if name == "kern" and self.unshared else ""
-                raise TypeError(f"{name} must be {rank}D tensor{own}, got {x.type}")
+                raise TypeError(f"{name} must be {rank}D tensor{self._meaning(name)}, got {x.type}")
             variables.append(x)
         dtype = upcast(variables[0].type.dtype, variables[1].type.dtype)
         first, second = (x if x.type.dtype == dtype else cast(x, dtype) for x in variables)
         return first, second
+
+    def _meaning(self, name: str) -> str:
+        """What the axes of a tensor are, for an error."""
+        space = "rows, columns" if self.convdim == 2 else "depth, rows, columns"
+        if name == "img":
+            return f" of images (batch, channels, {space})"
+        if name == "topgrad":
+            return f" of the output's shape (batch, output channels, {space})"
+        if self.unshared:
+            return f" of an unshared convolution's filters (output channels, output's {space}, input channels, {space})"
+        return f" of filters (output channels, input channels, {space})"
 
     def check_shapes(self, image: Shape, filters: Shape, top: Shape | None = None) -> tuple[Any, ...]:
         """Return the shape of the output of images and filters of some shapes.

@@ -29,7 +29,11 @@ def constant_shape(shape: Any, rank: int, name: str) -> tuple[int | None, ...]:
     """
     if shape is None:
         return (None,) * rank
-    elements = tuple(shape)
+    wrong = f"{name} should be None or a tuple of {rank} constant int values or None, got {shape}"
+    try:
+        elements = tuple(shape)
+    except TypeError:
+        raise ValueError(wrong) from None
     if len(elements) != rank:
         raise ValueError(f"{name} must have {rank} elements, got {elements}")
     values: list[int | None] = []
@@ -40,9 +44,9 @@ def constant_shape(shape: Any, rank: int, name: str) -> tuple[int | None, ...]:
         try:
             value = get_scalar_constant_value(n, only_process_constants=True)
         except NotScalarConstantError:
-            raise ValueError(f"{name} should be None or a tuple of constant int values, got {shape}") from None
+            raise ValueError(wrong) from None
         if np.asarray(value).dtype.kind not in "iu":
-            raise ValueError(f"{name} should be None or a tuple of constant int values, got {shape}")
+            raise ValueError(wrong)
         values.append(int(value))
     return tuple(values)
 
@@ -89,8 +93,8 @@ class BaseAbstractConv(Convolution):
             convdim, border_mode, ones if subsample is None else subsample, filter_flip,
             ones if filter_dilation is None else filter_dilation, num_groups, unshared,
         )  # fmt: skip
-        self.imshp = constant_shape(imshp, self.rank_of("img"), "imshp")
-        self.kshp = constant_shape(kshp, self.rank_of("kern"), "kshp")
+        self.imshp = constant_shape(imshp, self.rank_of("img"), "imshp (input_shape)")
+        self.kshp = constant_shape(kshp, self.rank_of("kern"), "kshp (filter_shape)")
 
     def do_constant_folding(self, node: Apply) -> bool:
         # The Op that takes its place is quicker.
@@ -114,6 +118,11 @@ class BaseAbstractConv(Convolution):
 
     def check_shapes(self, image: Any, filters: Any, top: Any = None) -> tuple[Any, ...]:
         return super().check_shapes(_filled(image, self.imshp), _filled(filters, self.kshp), top)
+
+    def mismatch(self, what: str, given: str) -> str:
+        """Return what is said where a shape is not the one that was given for it."""
+        shape = "(" + ", ".join("?" if n is None else str(n) for n in getattr(self, given)) + ")"
+        return f"{type(self).__name__} shape mismatch: shape of {what} does not match given {given} {shape}."
 
     def conv(self, img: Any, kern: Any, mode: str = "valid", dilation: Any = 1, num_groups: int = 1, unshared: bool = False,
              direction: str = "forward") -> np.ndarray:  # fmt: skip
@@ -229,8 +238,8 @@ class AbstractConv(Forward, BaseAbstractConv):
     def make_node(self, img: Any, kern: Any) -> Apply:
         img, kern = self.as_operands(img, kern)
         out = self.output_of(img, kern)
-        img = assert_shape(img, self.imshp, "AbstractConv shape mismatch: shape of image does not match given imshp.")
-        kern = assert_shape(kern, self.kshp, "AbstractConv shape mismatch: shape of filters does not match given kshp.")
+        img = assert_shape(img, self.imshp, self.mismatch("image", "imshp"))
+        kern = assert_shape(kern, self.kshp, self.mismatch("filters", "kshp"))
         return Apply(self, [img, kern], [out])
 
 
@@ -245,9 +254,7 @@ class AbstractConv_gradWeights(GradientOfWeights, BaseAbstractConv):
         shape = _lengths(shape, self.convdim)
         out = self.output_of(img, topgrad, _known_lengths(shape))
         if add_assert_shape:
-            img = assert_shape(
-                img, self.imshp, "AbstractConv_gradWeights shape mismatch: shape of image does not match given imshp."
-            )
+            img = assert_shape(img, self.imshp, self.mismatch("image", "imshp"))
         return Apply(self, [img, topgrad, shape], [out])
 
 
@@ -262,9 +269,7 @@ class AbstractConv_gradInputs(GradientOfInputs, BaseAbstractConv):
         shape = _lengths(shape, self.convdim)
         out = self.output_of(kern, topgrad, _known_lengths(shape))
         if add_assert_shape:
-            kern = assert_shape(
-                kern, self.kshp, "AbstractConv_gradInputs shape mismatch: shape of filters does not match given kshp."
-            )
+            kern = assert_shape(kern, self.kshp, self.mismatch("filters", "kshp"))
         return Apply(self, [kern, topgrad, shape], [out])
 
 

@@ -101,7 +101,7 @@ def border_mode_to_pad(mode: Any, convdim: int, kshp: Sequence[Any]) -> tuple[tu
     if mode not in ("valid", "full", "half"):
         raise ValueError(
             f'invalid border_mode {mode!r}, which must be either "valid", "full", "half", an integer >= 0, or a tuple of'
-            f" {convdim} integers or pairs of integers"
+            f" {convdim} integers or pairs of integers" + (". What others call 'same' is 'half' here" if mode == "same" else "")
         )
     return tuple(_pad_of_axis(mode, k) for k in kshp[:convdim])
 
@@ -190,6 +190,11 @@ def get_conv_gradweights_shape_1axis(image_shape: Any, top_shape: Any, border_mo
     -------
     int, scalar variable, or None
         The length; None where it is not known, at a stride other than 1 or 'half', which several filters may give.
+
+    Examples
+    --------
+    >>> get_conv_gradweights_shape_1axis(7, 5, 'valid', 1, 1)
+    3
     """
     if any(x is None for x in (image_shape, top_shape, border_mode, subsample, dilation)):
         return None
@@ -231,6 +236,11 @@ def get_conv_gradweights_shape(
     -------
     tuple of int, scalar variable or None
         As `kernel_shape` of :func:`get_conv_output_shape`; lengths are None at strides other than 1 and for 'half'.
+
+    Examples
+    --------
+    >>> get_conv_gradweights_shape((8, 3, 32, 32), (8, 16, 28, 30), 'valid', (1, 1))
+    (16, 3, 5, 3)
     """
     channels = image_shape[1]
     if channels is not None and num_groups != 1:
@@ -261,6 +271,11 @@ def get_conv_gradinputs_shape_1axis(kernel_shape: Any, top_shape: Any, border_mo
     -------
     int, scalar variable, or None
         The length; None where it is not known, or at a stride other than 1, where several images give one output.
+
+    Examples
+    --------
+    >>> get_conv_gradinputs_shape_1axis(3, 5, 'valid', 1, 1)
+    7
     """
     if any(x is None for x in (kernel_shape, top_shape, border_mode, subsample, dilation)):
         return None
@@ -298,6 +313,11 @@ def get_conv_gradinputs_shape(
     -------
     tuple of int, scalar variable or None
         Batch size, input channels, lengths; these are None at strides other than 1.
+
+    Examples
+    --------
+    >>> get_conv_gradinputs_shape((16, 3, 5, 5), (8, 16, 28, 28), 'valid', (1, 1))
+    (8, 3, 32, 32)
     """
     ndim = len(subsample)
     channels = kernel_shape[-ndim - 1]
@@ -334,6 +354,11 @@ def check_conv_gradinputs_shape(
     -------
     bool
         False if they do not; True if they do, or where variables and None leave it open.
+
+    Examples
+    --------
+    >>> check_conv_gradinputs_shape((8, 3, 32, 32), (16, 3, 5, 5), (8, 16, 14, None), 'valid', (2, 2))
+    True
     """
     expected = get_conv_output_shape(image_shape, kernel_shape, border_mode, subsample, filter_dilation)
 
@@ -366,6 +391,12 @@ def assert_conv_shape(shape: Sequence[Any]) -> tuple[Any, ...]:
     ------
     ValueError
         If a constant is negative, or not positive behind the first two. At run time it is an AssertionError.
+
+    Examples
+    --------
+    >>> assert_conv_shape((8, 3, 0, 32))
+    Traceback (most recent call last):
+    ValueError: The convolution would produce an invalid shape: the convolution's axis 2 is 0.
     """
     out = []
     for axis, n in enumerate(shape):
@@ -401,6 +432,13 @@ def assert_shape(x: Any, expected_shape: Sequence[Any] | None, msg: str = "Unexp
     -------
     tensor
         `x`, in an :class:`~theano.raise_op.Assert` where there is something to check.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix()
+    >>> assert_shape(x, (2, 3)) is x  # the flag is not set
+    True
     """
     if expected_shape is None or not config.conv.assert_shape:
         return x

@@ -15,6 +15,9 @@ from theano.tensor.nnet import conv_rewriting as _conv_rewriting  # noqa: F401 (
 from theano.tensor.nnet.conv_shapes import get_conv_gradinputs_shape
 
 _ONES = {2: (1, 1), 3: (1, 1, 1)}
+#: What other libraries call arguments.
+_OTHER_NAMES = {"stride": "subsample", "strides": "subsample", "pad": "border_mode", "padding": "border_mode",
+                "dilation": "filter_dilation", "dilation_rate": "filter_dilation", "groups": "num_groups"}  # fmt: skip
 
 
 def _convolve(convdim: int, input: Any, filters: Any, input_shape: Any, filter_shape: Any, border_mode: Any, subsample: Any,
@@ -41,6 +44,8 @@ def _lengths(shape: Any, convdim: int, name: str) -> list[Any]:
     ValueError
         If one is not.
     """
+    if shape is None:
+        raise ValueError(f"{name} must be given: what the lengths are does not follow from the other shapes")
     lengths = list(shape[-convdim:])
     if len(lengths) != convdim or any(n is None for n in lengths):
         raise ValueError(f"the last {convdim} elements of {name} must be given, got {shape}")
@@ -139,7 +144,8 @@ def conv2d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any 
     if "imshp_logical" in kwargs or "kshp_logical" in kwargs:
         raise ValueError("Keyword arguments 'imshp_logical' and 'kshp_logical' for conv2d are not supported anymore.")
     if kwargs:
-        warnings.warn(f"Keyword arguments {', '.join(kwargs)} are not supported anymore and are ignored.", stacklevel=2)
+        meant = "".join(f" Did you mean {_OTHER_NAMES[name]} by {name}?" for name in kwargs if name in _OTHER_NAMES)
+        warnings.warn(f"Keyword arguments {', '.join(kwargs)} are not supported anymore and are ignored.{meant}", stacklevel=2)
     if image_shape is not None:
         if input_shape is not None:
             raise ValueError("input_shape and image_shape should not be provided at the same time: they mean the same.")
@@ -167,6 +173,12 @@ def abstract_conv2d(input: Any, filters: Any, input_shape: Any = None, filter_sh
     ------
     TypeError, ValueError
         As :func:`conv2d`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> abstract_conv2d(np.ones((8, 3, 32, 32)), np.ones((16, 3, 5, 5)), border_mode='half').eval().shape
+    (8, 16, 32, 32)
     """
     return _convolve(2, input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation,
                      num_groups, unshared=unshared)  # fmt: skip
@@ -182,17 +194,9 @@ def conv3d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any 
     input : tensor of shape (batch, input channels, depth, rows, columns)
         The volumes.
     filters : tensor of shape (output channels, input channels, filter depth, filter rows, filter columns)
-        The filters; input channels are those of a group.
-    input_shape, filter_shape : sequence of int, constant or None, or None
-        The shapes of `input` and `filters`, as far as they are known.
-    border_mode : {'valid', 'full', 'half'}, int, or tuple of three ints or pairs of ints
-        The padding, see :func:`conv2d`.
-    subsample, filter_dilation : tuple of three ints
-        Strides over the volume and within the filter.
-    filter_flip : bool
-        Whether the filters are flipped (a convolution) or not (a cross-correlation).
-    num_groups : int
-        Groups into which the channels are divided.
+        The filters.
+    input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
+        As those of :func:`conv2d`, for three axes.
 
     Returns
     -------
@@ -202,6 +206,12 @@ def conv3d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any 
     ------
     TypeError, ValueError
         As :func:`conv2d`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv3d(np.ones((1, 2, 4, 5, 6)), np.ones((3, 2, 2, 2, 2)), subsample=(1, 1, 2)).eval().shape
+    (1, 3, 3, 4, 3)
     """
     return _convolve(3, input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation,
                      num_groups)  # fmt: skip
@@ -233,6 +243,14 @@ def conv2d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any = No
     ------
     TypeError, ValueError
         As :func:`conv2d`; ValueError too if `input_shape` does not give the lengths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv2d_grad_wrt_inputs(np.ones((1, 1, 2, 2)), np.ones((1, 1, 1, 1)), (1, 1, 3, 4), subsample=(2, 2)).eval()
+    array([[[[1., 0., 1., 0.],
+             [0., 0., 0., 0.],
+             [1., 0., 1., 0.]]]])
     """
     return _grad_wrt_inputs(2, output_grad, filters, input_shape, filter_shape, border_mode, subsample, filter_flip,
                             filter_dilation, num_groups, unshared=unshared)  # fmt: skip
@@ -245,16 +263,8 @@ def conv3d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any = No
 
     Parameters
     ----------
-    output_grad : tensor of shape (batch, output channels, output depth, output rows, output columns)
-        The gradient of the convolution's output.
-    filters : tensor
-        The filters of the convolution, see :func:`conv3d`.
-    input_shape : sequence of two int, constant or None and three int or scalar variables, or None
-        The shape of the volumes, as several may give one output; it may be None at stride 1.
-    filter_shape : sequence of int, constant or None, or None
-        The shape of the filters, as far as it is known.
-    border_mode, subsample, filter_flip, filter_dilation, num_groups
-        Those of the convolution, see :func:`conv3d`.
+    output_grad, filters, input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
+        As those of :func:`conv2d_grad_wrt_inputs`, for three axes.
 
     Returns
     -------
@@ -264,6 +274,12 @@ def conv3d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any = No
     ------
     TypeError, ValueError
         As :func:`conv2d_grad_wrt_inputs`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv3d_grad_wrt_inputs(np.ones((1, 3, 2, 2, 2)), np.ones((3, 1, 2, 2, 2))).eval().shape
+    (1, 1, 3, 3, 3)
     """
     return _grad_wrt_inputs(3, output_grad, filters, input_shape, filter_shape, border_mode, subsample, filter_flip,
                             filter_dilation, num_groups)  # fmt: skip
@@ -295,6 +311,13 @@ def conv2d_grad_wrt_weights(input: Any, output_grad: Any, filter_shape: Any, inp
     ------
     TypeError, ValueError
         As :func:`conv2d`; ValueError too if `filter_shape` does not give the lengths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv2d_grad_wrt_weights(np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2)), (1, 1, 2, 2)).eval()
+    array([[[[4., 4.],
+             [4., 4.]]]])
     """
     return _grad_wrt_weights(2, input, output_grad, filter_shape, input_shape, border_mode, subsample, filter_flip,
                              filter_dilation, num_groups, unshared=unshared)  # fmt: skip
@@ -307,16 +330,8 @@ def conv3d_grad_wrt_weights(input: Any, output_grad: Any, filter_shape: Any, inp
 
     Parameters
     ----------
-    input : tensor of shape (batch, input channels, depth, rows, columns)
-        The volumes of the convolution.
-    output_grad : tensor of shape (batch, output channels, output depth, output rows, output columns)
-        The gradient of the convolution's output.
-    filter_shape : sequence of two int, constant or None and three int or scalar variables
-        The shape of the filters, as several may give one output.
-    input_shape : sequence of int, constant or None, or None
-        The shape of the volumes, as far as it is known.
-    border_mode, subsample, filter_flip, filter_dilation, num_groups
-        Those of the convolution, see :func:`conv3d`.
+    input, output_grad, filter_shape, input_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
+        As those of :func:`conv2d_grad_wrt_weights`, for three axes.
 
     Returns
     -------
@@ -326,6 +341,14 @@ def conv3d_grad_wrt_weights(input: Any, output_grad: Any, filter_shape: Any, inp
     ------
     TypeError, ValueError
         As :func:`conv2d_grad_wrt_weights`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> images, top = np.ones((1, 1, 3, 3, 3)), np.ones((1, 2, 2, 2, 2))
+    >>> conv3d_grad_wrt_weights(images, top, (2, 1, 2, 2, 2)).eval()[0, 0, 0]
+    array([[8., 8.],
+           [8., 8.]])
     """
     return _grad_wrt_weights(3, input, output_grad, filter_shape, input_shape, border_mode, subsample, filter_flip,
                              filter_dilation, num_groups)  # fmt: skip
@@ -422,6 +445,13 @@ def separable_conv2d(input: Any, depthwise_filters: Any, pointwise_filters: Any,
     ------
     TypeError, ValueError
         As :func:`conv2d`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> images, depthwise, pointwise = np.ones((1, 2, 3, 3)), np.ones((4, 1, 2, 2)), np.ones((5, 4, 1, 1))
+    >>> separable_conv2d(images, depthwise, pointwise, num_channels=2).eval().shape
+    (1, 5, 2, 2)
     """
     return _separable(2, input, depthwise_filters, pointwise_filters, num_channels, input_shape, depthwise_filter_shape,
                       pointwise_filter_shape, border_mode, subsample, filter_flip, filter_dilation)  # fmt: skip
@@ -440,14 +470,10 @@ def separable_conv3d(input: Any, depthwise_filters: Any, pointwise_filters: Any,
         Filters of single channels.
     pointwise_filters : tensor of shape (output channels, depthwise output channels, 1, 1, 1)
         Weights of the mixed channels.
-    num_channels : int
-        Number of input channels.
-    input_shape, depthwise_filter_shape, pointwise_filter_shape : sequence of int, constant or None, or None
-        Shapes, as far as they are known.
-    border_mode, subsample, filter_dilation
-        Of the depthwise convolution, see :func:`conv3d`.
-    filter_flip : bool
-        Whether the filters are flipped.
+    num_channels, input_shape, depthwise_filter_shape, pointwise_filter_shape
+        As those of :func:`separable_conv2d`, for three axes.
+    border_mode, subsample, filter_flip, filter_dilation
+        As those of :func:`separable_conv2d`, for three axes.
 
     Returns
     -------
@@ -457,6 +483,13 @@ def separable_conv3d(input: Any, depthwise_filters: Any, pointwise_filters: Any,
     ------
     TypeError, ValueError
         As :func:`conv3d`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> volumes, depthwise, pointwise = (np.ones(s) for s in ((1, 2, 3, 3, 3), (4, 1, 2, 2, 2), (5, 4, 1, 1, 1)))
+    >>> separable_conv3d(volumes, depthwise, pointwise, num_channels=2).eval().shape
+    (1, 5, 2, 2, 2)
     """
     return _separable(3, input, depthwise_filters, pointwise_filters, num_channels, input_shape, depthwise_filter_shape,
                       pointwise_filter_shape, border_mode, subsample, filter_flip, filter_dilation)  # fmt: skip
@@ -494,8 +527,17 @@ def causal_conv1d(input: Any, filters: Any, filter_shape: Any, input_shape: Any 
     ------
     TypeError, ValueError
         As :func:`conv2d`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> causal_conv1d(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)), (1, 1, 2)).eval()
+    array([[[0., 1., 3., 5.]]])
     """
     input, filters = as_tensor_variable(input), as_tensor_variable(filters)
+    for name, x, rank in (("input", input, 3), ("filters", filters, 4 if unshared else 3)):
+        if x.ndim != rank:
+            raise TypeError(f"{name} must be a {rank}D tensor, got {x.type}")
     (length,) = _lengths(filter_shape, 1, "filter_shape")
     if isinstance(length, Constant):
         length = int(length.data)

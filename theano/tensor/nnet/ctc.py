@@ -41,7 +41,7 @@ ctc_available.msg = None  # type: ignore[attr-defined]
 def _checked(name: str, value: Any, dtype: str, ndim: int) -> Any:
     value = as_tensor_variable(value)
     if value.dtype != dtype:
-        raise TypeError(f"{name} must use the {dtype} type, got {value.type}")
+        raise TypeError(f"{name} must use the {dtype} type, got {value.type}: cast them")
     if value.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, got {value.type}")
     return value

@@ -25,6 +25,8 @@ def _pair(name: str, value: Any) -> Any:
     value = as_tensor_variable(value)
     if value.ndim != 1 or value.dtype not in integer_dtypes:
         raise TypeError(f"{name} must be a vector of two integers, got {value.type}")
+    if isinstance(value, Constant):
+        _two(name, value.data)
     return value
 
 
@@ -229,6 +231,8 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
     ------
     TypeError
         If `ten4` has not four dimensions, and, when it is computed, if the neighbourhoods do not fit.
+    ValueError
+        If `neib_shape` or `neib_step` are not two positive numbers.
 
     Examples
     --------
@@ -268,7 +272,14 @@ def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "
     NotImplementedError
         If `mode` is another one.
     ValueError
-        When it is computed, if `neibs` has another number of elements.
+        If `original_shape` is not made of neighbourhoods; when it is computed, if `neibs` has another number of elements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> neibs2images(np.arange(8).reshape(2, 4), (2, 2), (1, 1, 2, 4)).eval()
+    array([[[[0, 1, 4, 5],
+             [2, 3, 6, 7]]]])
     """
     if mode not in ("valid", "ignore_borders"):
         raise NotImplementedError(f"neibs2images supports the modes 'valid' and 'ignore_borders', not {mode!r}")
@@ -276,7 +287,10 @@ def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "
     if neibs.ndim != 2:
         raise TypeError(f"neibs must be a matrix, got {neibs.type}")
     neib_shape = _pair("neib_shape", neib_shape)
-    original_shape = _pair("original_shape", original_shape)
+    original_shape = as_tensor_variable(original_shape)
+    if original_shape.ndim != 1 or original_shape.dtype not in integer_dtypes:
+        raise TypeError(f"original_shape must be a vector of four integers, got {original_shape.type}")
+    _check_original(original_shape, neib_shape, mode)
     lists, channels, height, width = (original_shape[i] for i in range(4))
     rows, columns = height // neib_shape[0], width // neib_shape[1]
     windows = neibs.reshape(T.stack([lists, channels, rows, columns, neib_shape[0], neib_shape[1]]), ndim=6)
@@ -286,6 +300,20 @@ def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "
     covered = images.reshape(T.stack([lists, channels, rows * neib_shape[0], columns * neib_shape[1]]), ndim=4)
     empty = T.alloc(np.zeros((), neibs.dtype), lists, channels, height, width)
     return set_subtensor(empty[:, :, : covered.shape[2], : covered.shape[3]], covered)
+
+
+def _check_original(original_shape: Any, neib_shape: Any, mode: str) -> None:
+    """Raise ValueError for images that cannot be put together from neighbourhoods, as far as lengths are known."""
+    if not isinstance(original_shape, Constant):
+        return
+    shape = original_shape.data.tolist()
+    if len(shape) != 4 or min(shape) < 0:
+        raise ValueError(f"original_shape must be four numbers >= 0, (list 1, list 2, rows, columns), got {shape}")
+    if mode == "valid" and isinstance(neib_shape, Constant) and np.any(shape[2:] % neib_shape.data):
+        raise ValueError(
+            f"original_shape {shape}: in mode valid neib_shape {neib_shape.data.tolist()} must divide rows and columns; mode"
+            " 'ignore_borders' leaves a rest out"
+        )
 
 
 __getattr__, __dir__ = aliases.lazy(__name__)

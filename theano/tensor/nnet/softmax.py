@@ -204,6 +204,11 @@ def softmax(c: Any):
     ----------
     c : matrix of floats, or vector
         A vector is taken as a matrix of one row.
+
+    Examples
+    --------
+    >>> softmax([[1000.0, 1000.0]]).eval()
+    array([[0.5, 0.5]])
     """
     return softmax_op(c)
 
@@ -315,7 +320,13 @@ logsoftmax_op = LogSoftmax()
 
 
 def logsoftmax(c: Any):
-    """Return ``log(softmax(c))`` of each row of a matrix, computed without overflow."""
+    """Return ``log(softmax(c))`` of each row of a matrix, computed without overflow.
+
+    Examples
+    --------
+    >>> logsoftmax([[1000.0, 0.0]]).eval()
+    array([[    0., -1000.]])
+    """
     return logsoftmax_op(c)
 
 

@@ -55,6 +55,11 @@ def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> Any:
     -------
     matrix of shape ``(2 * rows - 1, 2 * columns - 1)``, of floatX
         The outer product of two :func:`bilinear_kernel_1D`.
+
+    Examples
+    --------
+    >>> bilinear_kernel_2D(2).eval().shape
+    (3, 3)
     """
     rows, columns = ratio if isinstance(ratio, tuple) else (ratio, ratio)
     return bilinear_kernel_1D(rows, normalize).dimshuffle(0, "x") * bilinear_kernel_1D(columns, normalize).dimshuffle("x", 0)
@@ -137,6 +142,12 @@ def frac_bilinear_upsampling(input: Any, frac_ratio: Any) -> Any:
         If `frac_ratio` is something else, or a number in it is not positive.
     TypeError
         If `input` has another rank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> frac_bilinear_upsampling(np.arange(4.0).reshape(1, 1, 2, 2), (3, 2)).eval().shape
+    (1, 1, 3, 3)
     """
     if not isinstance(frac_ratio, tuple):
         raise ValueError(f"frac_ratio should be a tuple, got {frac_ratio!r}")

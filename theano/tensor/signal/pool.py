@@ -96,7 +96,8 @@ def pool_2d(
     Raises
     ------
     NotImplementedError
-        If `input` has fewer than two dimensions; for padding without `ignore_border`, or as long as the window.
+        If `input` has fewer than two dimensions; for padding without `ignore_border`, or, for 'max' and 'average_exc_pad', as
+        long as the window.
     ValueError
         If a parameter is given under both names, or no window; if one has another length than two; for another mode.
     TypeError
@@ -270,14 +271,14 @@ class _Pooling(OpenMPOp):
         return tensors
 
     def _windows(self, ws: Any, stride: Any, pad: Any) -> list[Any]:
-        return window_inputs(self.ndim, self.ignore_border, ws, stride, pad)
+        return window_inputs(self.ndim, self.ignore_border, self.mode, ws, stride, pad)
 
     def _pooled_type(self, x: Any) -> TensorType:
         return TensorType(x.type.dtype, (*x.type.broadcastable[: x.type.ndim - self.ndim], *[False] * self.ndim))
 
     def _values(self, x: np.ndarray, *vectors: np.ndarray) -> tuple[tuple, tuple[int, ...]]:
         """Return what :func:`window_steps` takes, and the shape of what is pooled of `x`."""
-        ws, stride, pad = window_values(self.ndim, self.ignore_border, *vectors)
+        ws, stride, pad = window_values(self.ndim, self.ignore_border, self.mode, *vectors)
         shape = tuple(out_shape_of(x.shape, ws, self.ignore_border, stride, pad, self.ndim))
         return (x.shape[x.ndim - self.ndim :], shape[x.ndim - self.ndim :], ws, stride, pad), shape
 

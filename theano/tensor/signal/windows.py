@@ -20,7 +20,7 @@ from theano.tensor.type import TensorType
 Slices = tuple[Any, ...]
 
 
-def window_inputs(ndim: int, ignore_border: bool, ws: Any, stride: Any, pad: Any) -> list[Any]:
+def window_inputs(ndim: int, ignore_border: bool, mode: str, ws: Any, stride: Any, pad: Any) -> list[Any]:
     """Return the three parameters of windows as vectors.
 
     Parameters
@@ -28,6 +28,8 @@ def window_inputs(ndim: int, ignore_border: bool, ws: Any, stride: Any, pad: Any
     ndim : int
         The number of axes that are pooled.
     ignore_border : bool
+    mode : str
+        What is taken of a window.
     ws, stride, pad : tensor_like
         Integer vectors of length `ndim`. A `stride` of None is `ws`, a `pad` of None is 0.
 
@@ -42,26 +44,26 @@ def window_inputs(ndim: int, ignore_border: bool, ws: Any, stride: Any, pad: Any
     ValueError
         If one has another length, or values that no window has.
     NotImplementedError
-        For padding without `ignore_border`, or as long as the window.
+        For padding without `ignore_border`, or as long as a window that needs an element.
     """
     given = [ws, ws if stride is None else stride, np.zeros(ndim, "int64") if pad is None else pad]
     vectors = []
-    for value, what in zip(given, ("Pool downsample", "Stride", "Padding"), strict=True):
+    for value, what in zip(given, ("The window (ws)", "The stride", "The padding (pad)"), strict=True):
         vector = as_tensor_variable(value)
         if not isinstance(vector.type, TensorType) or vector.type.dtype not in integer_dtypes:
-            raise TypeError(f"{what} parameters must be ints, got {vector.type}.")
+            raise TypeError(f"{what} of a pooling must be a vector of {ndim} ints, got {vector.type}.")
         if vector.type.ndim != 1:
-            raise TypeError(f"{what} parameters must be a vector of {ndim} ints, got {vector.type}.")
+            raise TypeError(f"{what} of a pooling must have {ndim} ints, one for each axis that is pooled, got {value}.")
         vectors.append(vector)
     known = [[int(i) for i in v.data] if isinstance(v, Constant) else None for v in vectors]
     for values, what in zip(known, ("window", "stride", "padding"), strict=True):
         if values is not None and len(values) != ndim:
             raise ValueError(f"the {what} must have a length for each of the {ndim} axes that are pooled, got {values}")
-    _check_values(known, ignore_border, NotImplementedError)
+    _check_values(known, ignore_border, mode, NotImplementedError)
     return vectors
 
 
-def window_values(ndim: int, ignore_border: bool, *vectors: np.ndarray) -> list[list[int]]:
+def window_values(ndim: int, ignore_border: bool, mode: str, *vectors: np.ndarray) -> list[list[int]]:
     """Return window, stride and padding as lists of numbers, checked.
 
     Raises
@@ -73,11 +75,11 @@ def window_values(ndim: int, ignore_border: bool, *vectors: np.ndarray) -> list[
     for given, what in zip(values, ("window", "stride", "padding"), strict=True):
         if len(given) != ndim:
             raise ValueError(f"the {what} must have a length for each of the {ndim} axes that are pooled, got {given}")
-    _check_values(values, ignore_border, ValueError)
+    _check_values(values, ignore_border, mode, ValueError)
     return values
 
 
-def _check_values(values: Sequence[Sequence[int] | None], ignore_border: bool, unsupported: type[Exception]) -> None:
+def _check_values(values: Sequence[Sequence[int] | None], ignore_border: bool, mode: str, unsupported: type[Exception]) -> None:
     ws, stride, pad = values
     for lengths, what in ((ws, "window"), (stride, "stride")):
         if lengths is not None and min(lengths, default=1) < 1:
@@ -88,7 +90,9 @@ def _check_values(values: Sequence[Sequence[int] | None], ignore_border: bool, u
         raise ValueError(f"the padding of a pooling must not be negative, got {tuple(pad)}")
     if any(pad) and not ignore_border:
         raise unsupported("padding works only with ignore_border=True")
-    if ws is not None and any(p >= w for p, w in zip(pad, ws, strict=True)):
+    # A window of nothing but padding has a sum, but no maximum.
+    needs_elements = mode in ("max", "average_exc_pad")
+    if needs_elements and ws is not None and any(p >= w for p, w in zip(pad, ws, strict=True)):
         raise unsupported(f"the padding {tuple(pad)} must be smaller than the window {tuple(ws)}")
 
 
