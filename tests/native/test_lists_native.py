@@ -288,3 +288,82 @@ def test_state_of_which_only_the_list_changes_is_not_copied_element_by_element()
     with pytest.raises(IndexError):
         changed(np.ones(4))
     assert [e.tolist() for e in changed[x]] == [[1]]
+
+
+def test_arguments_that_are_lists_of_arrays_need_no_python(monkeypatch):
+    vectors = TypedListType(T.fvector)("vectors")
+    rows = TypedListType(T.TensorType("float64", (True, False)), 1)("rows")
+    outputs = [vectors[0], typed_list.length(vectors), typed_list.length(rows[0])]
+    f = theano.function([vectors, rows, T.lscalar("at")], outputs, on_unused_input="ignore")
+    taken, slow_call = [], type(f)._slow_call
+
+    def watched(self, *args, **kwargs):
+        taken.append(args)
+        return slow_call(self, *args, **kwargs)
+
+    monkeypatch.setattr(type(f), "_slow_call", watched)
+    a, row = np.arange(3, dtype="float32"), np.ones((1, 4))
+    for _ in range(3):
+        first, n, inner = f([a, a[::2]], [[row, row], []], 1)
+        assert n == 2 and inner == 2 and first.tolist() == [0, 1, 2]
+        assert not np.shares_memory(first, a)
+    assert not taken
+    for wrong, converted in (
+        ([a, [1, 2]], True),
+        ([a.astype("int8"), a], True),
+        ([a, np.ones((2, 2), "float32")], False),
+        ((a, a), False),
+        ([a, None], False),
+    ):
+        taken.clear()
+        if converted:
+            assert f(wrong, [[row]], 0)[1] == 2
+        else:
+            with pytest.raises(TypeError):
+                f(wrong, [[row]], 0)
+        assert len(taken) == 1
+    taken.clear()
+    with pytest.raises(TypeError):
+        f([a], [[np.ones((2, 4))]], 0)
+    with pytest.raises(TypeError):
+        f([a], [row], 0)
+    assert len(taken) == 2
+
+
+def test_a_list_that_is_overwritten_or_holds_other_objects_is_looked_at_in_python():
+    x, i = TypedListType(T.dvector)("x"), T.lscalar()
+    changing = theano.function([theano.In(x, mutable=True, borrow=True)], x.append(T.ones(2)))
+    mine = [np.zeros(1)]
+    assert len(changing(mine)) == 2
+    keeping = theano.function([x], x.append(T.ones(2)))
+    mine = [np.zeros(1)]
+    assert len(keeping(mine)) == 2 and len(mine) == 1
+    slices = TypedListType(T.type_other.slicetype)("slices")
+    pick = theano.function([slices, i], slices[i])
+    assert pick([slice(1, 2)], 0) == slice(1, 2)
+
+
+def test_an_element_is_removed_whatever_another_thread_does_to_the_list():
+    """A removal that compares long elements lets others run: what goes is an element equal to the one asked for, or nothing."""
+    x, element = TypedListType(T.dvector)("x"), T.dvector()
+    f = theano.function([theano.In(x, mutable=True, borrow=True), element], x.remove(element))
+    size, stop = 100_000, threading.Event()
+    shared = [np.full(size, float(k)) for k in range(6)]
+
+    def turn():
+        while not stop.is_set():
+            shared.append(shared.pop(0)) if shared else None
+
+    other = threading.Thread(target=turn)
+    other.start()
+    try:
+        for k in range(5):
+            try:
+                f(shared, np.full(size, float(k)))
+            except ValueError:
+                continue
+            assert not any(a[0] == k for a in list(shared))
+    finally:
+        stop.set()
+        other.join()
+    assert any(a[0] == 5 for a in shared)

@@ -11,7 +11,7 @@ import theano
 import theano.tensor as tt
 from theano import sparse
 from theano.native import instructions as vm
-from theano.sparse.structure import stored_values, with_values
+from theano.sparse.structure import stored_values, values_at, with_values
 
 DENSE = np.array([[1.0, 0, 2, 0], [0, 3, 0, 0], [4, 0, 0, 5]])
 OTHER = np.array([[0, 7.0, -2, 0], [0, 0, 0, 1], [2, 0, 0, 3]])
@@ -90,6 +90,41 @@ NATIVE = {
         lambda a, b: 2 * b.T @ a + b.T @ b,
         0,
     ),
+    "product of integers": (sparse.dot(i, tt.cast(m.T, "int16")), lambda a, b: a @ b.T, 0),
+    "product of integers on the right": (sparse.dot(tt.cast(m.T, "int16"), i), lambda a, b: b.T @ a, 0),
+    "integers and a vector": (sparse.dot(i, tt.cast(m[0], "int16")), lambda a, b: a @ b[0], 0),
+    "structured product of integers": (sparse.structured_dot(tt.cast(m.T, "int16"), i), lambda a, b: b.T @ a, 0),
+    "product of complex numbers": (sparse.dot(z.T, tt.cast(m, "complex64") * 1j), lambda a, b: a.T @ b * 1j, 0),
+    "integers at places": (
+        sparse.sampling_dot(tt.cast(m, "int16"), tt.cast(tt.dot(m.T, m), "int16"), i),
+        lambda a, b: a * (b @ b.T @ b),
+        1,
+    ),
+    "product of two sparse": (sparse.true_dot(x, y.T), lambda a, b: a @ b.T, 1),
+    "product of two formats of matrices": (sparse.structured_dot(c.T, x), lambda a, b: b.T @ a, 1),
+    "product of two, dense": (sparse.dot(i, z.T), lambda a, b: a @ a.T, 0),
+    "sparse product with a dense one": (sparse.true_dot(x, m.T), lambda a, b: a @ b.T, 1),
+    "sparse product with a dense one on the left": (sparse.true_dot(m.T, x), lambda a, b: b.T @ a, 1),
+    "gradient of a sparse product": (
+        theano.grad(sparse.sp_sum(sparse.structured_dot(x, y.T), sparse_grad=True), x),
+        lambda a, b: np.where(a != 0, np.where(a @ b.T != 0, 1, 0) @ b, 0),
+        1,
+    ),
+    "gradients of sampled products": (
+        theano.grad(sparse.sp_sum(sparse.sampling_dot(m, tt.dot(m.T, m), x)), m),
+        lambda a, b: a @ b.T @ b + b @ a.T @ b + b @ b.T @ a,
+        0,
+    ),
+    "elements of a sparse matrix": (values_at(x, c), lambda a, b: b[a != 0], 0),
+    "clean": (sparse.clean(x), lambda a, b: a, 1),
+    "in order": (sparse.ensure_sorted_indices(c), lambda a, b: b, 1),
+    "one below the other": (sparse.vstack([x, c, i], format="csr"), lambda a, b: np.vstack([a, b, a]), 1),
+    "side by side": (sparse.hstack([z, x], format="csr"), lambda a, b: np.hstack([a, a]), 1),
+    "side by side by columns": (sparse.hstack([x, c]), lambda a, b: np.hstack([a, b]), 1),
+    "columns one below the other": (sparse.vstack([x, y], format="csc", dtype="float32"), lambda a, b: np.vstack([a, b]), 1),
+    "compared": (sparse.lt(x, m), lambda a, b: a < b, 0),
+    "compared with zeros": (sparse.eq(m, c), lambda a, b: np.ones_like(b), 0),
+    "on a diagonal": (sparse.square_diagonal(data), lambda a, b: np.diag(a[a != 0]), 1),
     "made": (sparse.CSR(data, indices, indptr, (3, 4)), lambda a, b: a, 1),
     "made and used": (sparse.dot(sparse.CSR(data, indices, indptr, (3, 4)), m.T), lambda a, b: a @ b.T, 0),
 }
@@ -102,7 +137,7 @@ def test_operations_that_need_python_for_the_object_alone(name):
     assert python_calls(f) == objects
     s = csr()
     arguments = [s, csr(OTHER), scipy.sparse.csc_matrix(OTHER), csr(dtype="int16"), csr(dtype="complex64"), OTHER]
-    if name == "dense difference":
+    if name in ("dense difference", "compared with zeros"):
         arguments[5] = OTHER.copy()
     got = f(*arguments, [2, 0, -1, 1], s.data, s.indices, s.indptr, 1)
     want = expected(DENSE, OTHER)
@@ -309,6 +344,13 @@ class TestManyPlaces:
 
 def test_calls_that_succeed_or_fail_leave_no_memory():
     outputs = [x + y, x * y, x.T, sparse.sqr(x), x[at], x[:2], sparse.csr_from_dense(m), sparse.csc_from_dense(m), x + c]
+    outputs += [
+        sparse.true_dot(x, y.T),
+        sparse.clean(x),
+        sparse.vstack([x, c], format="csr"),
+        values_at(x, y),
+        sparse.hstack([x, y]),
+    ]
     outputs += [sparse.sp_sum(x, 0), x + m, sparse.dense_from_sparse(y)]
     f = compiled(outputs, x, y, c, m, at)
     good = [csr(), csr(OTHER), scipy.sparse.csc_matrix(OTHER), OTHER, [0, 1]]
@@ -344,13 +386,21 @@ class TestErrors:
         for wrong in (-1, 4, 2**30):
             a = csr()
             a.indices[1] = wrong
-            for output in (x + y, x * y, x + m, sparse.sp_sum(x, 0), x * c, sparse.dense_from_sparse(x)):
+            outputs = [x + y, x * y, x + m, sparse.sp_sum(x, 0), x * c, sparse.dense_from_sparse(x), sparse.true_dot(x, y.T)]
+            outputs += [
+                sparse.true_dot(c.T, x),
+                values_at(x, y),
+                values_at(y, x),
+                sparse.vstack([x, y], format="csr"),
+                sparse.hstack([x, y]),
+            ]
+            for output in outputs:
                 f = compiled(output, x, y, c, m)
                 with pytest.raises(IndexError, match="out of bounds"):
                     f(a, csr(OTHER), scipy.sparse.csc_matrix(OTHER), OTHER)
 
     def test_shapes_that_differ(self):
-        for output in (x + y, x * y, x + m):
+        for output in (x + y, x * y, x + m, sparse.true_dot(x, x), sparse.vstack([x, y]), sparse.eq(x, m), values_at(y, x)):
             with pytest.raises(ValueError, match=r"\(3, 4\).*Apply node|\(3, 4\)"):
                 compiled(output, x, y, m)(csr(), csr(OTHER[:, :3]), OTHER[:, :3])
 

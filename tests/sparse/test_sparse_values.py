@@ -15,6 +15,7 @@ import theano
 import theano.tensor as tt
 from theano import sparse
 from theano.native.fastcall import _runtime
+from theano.sparse.structure import places
 
 EXAMPLES = 2000 if os.environ.get("THEANO_NIGHTLY") else 60
 DTYPES = ("float64", "float32", "int8", "uint16", "int64", "complex64", "complex128")
@@ -63,6 +64,11 @@ UNARY = {
     "sum of two": lambda x: x + x,
     "part": lambda x: x[1:4, :-1],
     "stack": lambda x: sparse.vstack([x, x], format="csr"),
+    "stack by columns": lambda x: sparse.vstack([x, x.T.T]),
+    "beside": lambda x: sparse.hstack([x, x, x], format="csr"),
+    "without zeros": sparse.structure.Remove0(),
+    "square": lambda x: sparse.true_dot(x, x.T),
+    "elements": lambda x: sparse.structure.with_values(x, sparse.structure.values_at(x, x + x)),
 }
 NUMPY = {
     "dense": lambda a: a,
@@ -78,6 +84,11 @@ NUMPY = {
     "sum of two": lambda a: a + a,
     "part": lambda a: a[1:4, :-1],
     "stack": lambda a: np.vstack([a, a]),
+    "stack by columns": lambda a: np.vstack([a, a]),
+    "beside": lambda a: np.hstack([a, a, a]),
+    "without zeros": lambda a: a,
+    "square": lambda a: a @ a.T,
+    "elements": None,
 }
 
 
@@ -93,6 +104,15 @@ def test_operations_on_one_matrix(x):
     before = x.copy()
     a = x.toarray()
     for name, got in zip(UNARY, unary_function(x.format, x.dtype.name)(x), strict=True):
+        if name == "elements":
+            rows, columns = places(x)
+            np.testing.assert_array_equal(got.data, (a + a)[rows, columns])
+            continue
+        if name in ("sorted", "clean", "beside"):
+            assert np.all(got.data != 0) or name != "clean"
+            assert name == "beside" or all(
+                np.all(np.diff(got.indices[start:end]) >= 0) for start, end in zip(got.indptr, got.indptr[1:])
+            )
         with np.errstate(all="ignore"):
             expected = NUMPY[name](a)
         assert dense(got).shape == np.shape(expected), name
@@ -135,7 +155,9 @@ def product_function(fmt, dtype):
 
 @settings
 @hypothesis.given(
-    matrices(dtypes=("float64", "float32", "complex128", "int64")), st.sampled_from((0, 1, 3, 4, 9, 17, 40)), st.booleans()
+    matrices(dtypes=("float64", "float32", "complex64", "complex128", "int8", "uint16", "int64")),
+    st.sampled_from((0, 1, 3, 4, 9, 17, 40)),
+    st.booleans(),
 )
 def test_products(x, width, turned):
     rng = np.random.RandomState(0)
@@ -144,7 +166,8 @@ def test_products(x, width, turned):
     if turned:
         m, n = np.asfortranarray(m), n[:, ::-1].copy()[:, ::-1]
     if x.dtype.kind in "ci":
-        expected = [x.toarray() @ m, n @ x.toarray(), x.toarray() @ v, w @ x.toarray()]
+        a = x.toarray()
+        expected = [a @ m, n @ a, a @ v, w @ a, a * (n.T @ m.T), a * v]
         f = theano_products(x.format, x.dtype.name)
         for got, value in zip(f(x, m, n, v, w), expected, strict=True):
             agree(got, value)
@@ -176,13 +199,15 @@ def test_products(x, width, turned):
 def theano_products(fmt, dtype):
     x, m, n = sparse.matrix(fmt, dtype=dtype), tt.matrix(dtype=dtype), tt.matrix(dtype=dtype)
     v, w = tt.vector(dtype=dtype), tt.vector(dtype=dtype)
-    return theano.function([x, m, n, v, w], [sparse.dot(x, m), sparse.dot(n, x), sparse.dot(x, v), sparse.dot(w, x)])
+    products = [sparse.dot(x, m), sparse.dot(n, x), sparse.dot(x, v), sparse.dot(w, x)]
+    return theano.function([x, m, n, v, w], [*products, sparse.sampling_dot(n.T, m, x), sparse.col_scale(x, v)])
 
 
 @functools.cache
 def pair_function(first, second, dtype):
     x, y, m = sparse.matrix(first, dtype=dtype), sparse.matrix(second, dtype=dtype), tt.matrix(dtype=dtype)
     outputs = [x + y, x - y, x * y, sparse.structured_dot(x, y.T), sparse.dot(x, y.T), x + m, x * m, sparse.eq(x, m)]
+    outputs += [sparse.true_dot(x.T, y), sparse.hstack([x, y]), sparse.vstack([y, x], format="csr"), sparse.neq(m, x)]
     outputs += [sparse.sp_sum(x + y, 0), sparse.sp_sum(x * y, 1), sparse.dense_from_sparse((x + y).T), x.T * y.T, x * (x + y)]
     return theano.function([x, y, m], outputs)
 
@@ -198,6 +223,7 @@ def test_operations_on_two_matrices(pair):
     m = (np.arange(a.size).reshape(a.shape) % 3).astype(x.dtype)
     got = pair_function(x.format, y.format, x.dtype.name)(x, y, m)
     expected = [a + b, a - b, a * b, a @ b.T, a @ b.T, a + m, a * m, a == m]
+    expected += [a.T @ b, np.hstack([a, b]), np.vstack([b, a]), a != m]
     expected += [(a + b).sum(0), (a * b).sum(1), (a + b).T, (a * b).T, a * (a + b)]
     for value, want in zip(got, expected, strict=True):
         agree(value, want)

@@ -251,7 +251,8 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
                 self._fast_bind(None, (), 0, None)
             else:
                 single = None if self.return_none else bool(self.unpack_single and self.n_returned_outputs == 1)
-                self._fast_bind(program, tuple(required), self.n_returned_outputs, single)
+                lists = tuple(getattr(self.input_storage[i].type, "nested_arrays", None) for i in required)
+                self._fast_bind(program, tuple(required), self.n_returned_outputs, single, lists=lists)
 
     def __contains__(self, key: Any) -> bool:
         return key in self.value

@@ -23,6 +23,7 @@ class PythonCall:
         n_outputs: int = 0,
         single: bool | None = False,
         float_downcast: tuple[bool, ...] = (),
+        lists: tuple[tuple[int, int, int, int] | None, ...] = (),
     ) -> None:
         self._fast_program = None
 

@@ -10,8 +10,24 @@ import operator
 from typing import Any
 
 from theano.gof.opt import copy_stack_trace, local_optimizer
-from theano.sparse.conversion import Cast, ConstructSparseFromList
-from theano.sparse.elementwise import AddSD, AddSSData, ColScaleCSC, MulSD, MulSV, Neg, RowScaleCSC, SpSum, StructuredAddSV
+from theano.sparse.conversion import Cast, ConstructSparseFromList, SparseFromDense, dense_from_sparse
+from theano.sparse.elementwise import (
+    AddSD,
+    AddSSData,
+    ColScaleCSC,
+    EqualSD,
+    GreaterEqualSD,
+    GreaterThanSD,
+    LessEqualSD,
+    LessThanSD,
+    MulSD,
+    MulSV,
+    Neg,
+    NotEqualSD,
+    RowScaleCSC,
+    SpSum,
+    StructuredAddSV,
+)
 from theano.sparse.products import (
     Dot,
     DotAt,
@@ -23,9 +39,11 @@ from theano.sparse.products import (
     dot_with_values,
 )
 from theano.sparse.structure import (
+    CSC,
     CSM,
     CSMGrad,
     CSMProperties,
+    SquareDiagonal,
     StoredValues,
     Transpose,
     ValuesAt,
@@ -37,9 +55,13 @@ from theano.sparse.structure import (
 )
 from theano.sparse.variable import is_sparse_variable
 from theano.tensor.basic import cast
+from theano.tensor.creation import Alloc, arange
+from theano.tensor.joining import stack
+from theano.tensor.math import eq, ge, gt, le, lt, neq
 from theano.tensor.products import Dot as TensorDot
 from theano.tensor.reduction import sum as tensor_sum
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
+from theano.tensor.shapes import Shape_i
 from theano.tensor.shaping import patternbroadcast
 from theano.tensor.subtensor import inc_subtensor
 
@@ -124,6 +146,46 @@ def local_values_at(node: Any) -> Any:
     if made is not None and len(y.clients) == 1 and all(v.type.ndim == 2 for v in made.inputs):
         return _replacement(node, dot_at(x, made.inputs[0], made.inputs[1].T))
     return False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([ValuesAt])
+def local_values_at_of_dense(node: Any) -> Any:
+    """``values_at(x, sparse_from_dense(y)) -> values_at(x, y)``"""
+    if not isinstance(node.op, ValuesAt):
+        return False
+    x, y = node.inputs
+    made = _made_by(y, SparseFromDense)
+    return _replacement(node, values_at(x, made.inputs[0])) if made is not None else False
+
+
+@register_canonicalize
+@register_specialize
+@local_optimizer([ValuesAt])
+def local_values_at_of_alloc(node: Any) -> Any:
+    """``values_at(x, alloc(y, n, m)) -> values_at(x, y)`` for a matrix `y` whose dimensions of length 1 are repeated
+
+    The lengths must be those of `x`.
+    """
+    if not isinstance(node.op, ValuesAt):
+        return False
+    x, y = node.inputs
+    made = _made_by(y, Alloc)
+    if (
+        made is None
+        or made.inputs[0].type.ndim > 2
+        or not all(_is_length(length, x, axis) for axis, length in enumerate(made.inputs[1:]))
+    ):
+        return False
+    value = made.inputs[0]
+    return _replacement(node, values_at(x, value.dimshuffle(*["x"] * (2 - value.type.ndim), *range(value.type.ndim))))
+
+
+def _is_length(length: Any, x: Any, axis: int) -> bool:
+    """Whether a variable is ``x.shape[axis]``."""
+    node = _made_by(length, Shape_i)
+    return node is not None and node.op.i == axis and places_of(node.inputs[0]) is places_of(x)
 
 
 @register_canonicalize
@@ -279,6 +341,34 @@ def local_add_rows(node: Any) -> Any:
         return False
     _, rows, positions = found
     return _replacement(node, inc_subtensor(y[positions], rows))
+
+
+_COMPARISONS = {EqualSD: eq, NotEqualSD: neq, LessThanSD: lt, GreaterThanSD: gt, LessEqualSD: le, GreaterEqualSD: ge}
+
+
+@register_specialize
+@local_optimizer(list(_COMPARISONS))
+def local_compare_s_d(node: Any) -> Any:
+    """``equal_s_d(x, y) -> eq(dense_from_sparse(x), y)``, and the other comparisons, but for what has no order or broadcasts"""
+    compare = _COMPARISONS.get(type(node.op))
+    if compare is None:
+        return False
+    x, y = node.inputs
+    ordered = compare not in (eq, neq)
+    if any(y.type.broadcastable) or not _compressed(x) or (ordered and any(v.dtype.startswith("complex") for v in (x, y))):
+        return False
+    return _replacement(node, cast(compare(dense_from_sparse(x), y), "uint8"))
+
+
+@register_specialize
+@local_optimizer([SquareDiagonal])
+def local_square_diagonal(node: Any) -> Any:
+    """``square_diagonal(v) -> CSC(v, arange(n), arange(n + 1), [n, n])``"""
+    if not isinstance(node.op, SquareDiagonal):
+        return False
+    (v,) = node.inputs
+    n = v.shape[0]
+    return _replacement(node, CSC(v, arange(n, dtype="int32"), arange(n + 1, dtype="int32"), stack([n, n])))
 
 
 @register_canonicalize

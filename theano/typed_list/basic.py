@@ -123,7 +123,8 @@ def _as_element(x: Variable, element: Any, op: Op) -> Variable:
     try:
         return ttype.filter_variable(element)
     except TypeError as exc:
-        raise TypeError(f"{op}: the list has elements of type {ttype}, got {element!r}") from exc
+        got = f"{element!r} of type {element.type}" if isinstance(element, Variable) else repr(element)
+        raise TypeError(f"{op}: the list has elements of type {ttype}, got {got}") from exc
 
 
 def _as_index(index: Any, op: Op) -> Variable:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from theano import aliases
 from theano.gof.graph import Variable
 from theano.gof.type import Type
+from theano.tensor.type import TensorType
 
 
 class TypedListType(Type):
@@ -47,6 +50,20 @@ class TypedListType(Type):
         for _ in range(depth):
             ttype = TypedListType(ttype)
         self.ttype = ttype
+
+    @property
+    def nested_arrays(self) -> tuple[int, int, int, int] | None:
+        """How deep lists of arrays lie, and of these the dtype's number, the rank and bits of what broadcasts.
+
+        None if values hold other objects. A call of a function takes lists of arrays without running Python.
+        """
+        inner = self.ttype
+        while isinstance(inner, TypedListType):
+            inner = inner.ttype
+        if type(inner) is not TensorType:
+            return None
+        bits = sum(1 << axis for axis, broadcasts in enumerate(inner.broadcastable) if broadcasts)
+        return self.get_depth() + 1, np.dtype(inner.dtype).num, inner.ndim, bits
 
     def filter(self, x: Any, strict: bool = False, allow_downcast: bool | None = None) -> list[Any]:
         """Return `x` if all its elements are of the right type, else a list of what they are converted to.
@@ -101,6 +118,8 @@ class TypedListType(Type):
 
     def __str__(self) -> str:
         return f"TypedList <{self.ttype}>"
+
+    __repr__ = __str__
 
     def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
         return f"PyListObject* {name};"

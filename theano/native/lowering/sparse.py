@@ -12,10 +12,21 @@ from theano.native.lowering.shape import shape_lowerings
 from theano.native.program import CannotLower, ProgramBuilder, lowering_of, lowers
 from theano.sparse.conversion import DenseFromSparse, SparseFromDense
 from theano.sparse.elementwise import AddSD, AddSS, MulSS, SpSum
-from theano.sparse.products import Dot, DotAt, DotWithValues, Usmm, _dot
+from theano.sparse.products import Dot, DotAt, DotWithValues, StructuredDot, TrueDot, Usmm, _dot
 from theano.sparse.slicing import GetItem2d, GetItemList
-from theano.sparse.structure import CSM, CSMProperties, StoredValues, Transpose, ValuesAt, WithValues, made_of_parts
-from theano.sparse.type import SparseType, float_dtypes
+from theano.sparse.stacking import HStack, VStack
+from theano.sparse.structure import (
+    CSM,
+    CSMProperties,
+    EnsureSortedIndices,
+    Remove0,
+    StoredValues,
+    Transpose,
+    ValuesAt,
+    WithValues,
+    made_of_parts,
+)
+from theano.sparse.type import SparseType
 from theano.tensor.math import add, mul
 from theano.tensor.type_other import NoneTypeT
 
@@ -85,6 +96,16 @@ def _parts(builder: ProgramBuilder, x: Any, dtype: str | None = None) -> Parts:
 
 def _is_csc(x: Any) -> bool:
     return bool(x.type.format == "csc")
+
+
+def _parts_like(builder: ProgramBuilder, x: Any, csc: bool, dtype: str) -> Parts:
+    """A matrix's parts in a format and dtype."""
+    parts = _parts(builder, x, dtype)
+    if _is_csc(x) == csc:
+        return parts
+    turned = _new_parts(builder, dtype, parts.shape)
+    builder.emit(vm.SparseTurn(_is_csc(x)), [*parts.places, parts.values], turned[:3])
+    return turned
 
 
 def _new_parts(builder: ProgramBuilder, dtype: str, shape: int | None = None) -> Parts:
@@ -189,15 +210,40 @@ def lower_merge(builder: ProgramBuilder, node: Apply) -> None:
     (out,) = node.outputs
     dtype = out.type.dtype
     _require_format(x)
-    left, right = _parts(builder, x, dtype), _parts(builder, y, dtype)
-    if x.type.format != y.type.format:
-        turned = _new_parts(builder, dtype, right.shape)
-        builder.emit(vm.SparseTurn(_is_csc(y)), [*right.places, right.values], turned[:3])
-        right = turned
+    left, right = _parts(builder, x, dtype), _parts_like(builder, y, _is_csc(x), dtype)
     parts = _new_parts(builder, dtype, left.shape)
     operands = [*left.places, left.values, *right.places, right.values]
     builder.emit(vm.SparseMerge(_is_csc(x), multiply), operands, parts[:3])
     _give(builder, node, parts, fresh=True)
+
+
+@lowers(EnsureSortedIndices, Remove0)
+def lower_tidy(builder: ProgramBuilder, node: Apply) -> None:
+    if node.op.inplace:
+        raise CannotLower("a matrix that is changed itself")
+    (x,) = node.inputs
+    whole = _parts(builder, x)
+    parts = _new_parts(builder, x.type.dtype, whole.shape)
+    tidy = vm.SparseTidy(_is_csc(x), isinstance(node.op, EnsureSortedIndices), isinstance(node.op, Remove0))
+    builder.emit(tidy, [*whole.places, whole.values], parts[:3])
+    _give(builder, node, parts, fresh=True)
+
+
+@lowers(HStack, VStack)
+def lower_stack(builder: ProgramBuilder, node: Apply) -> None:
+    """Blocks are brought into the format of the result first."""
+    (out,) = node.outputs
+    csc, dtype = _is_csc(out), out.type.dtype
+    _require_format(out)
+    if any(x.type.dtype.startswith("complex") for x in node.inputs) and not dtype.startswith("complex"):
+        raise CannotLower("complex values that become others")
+    operands: list[int] = []
+    for x in node.inputs:
+        parts = _parts_like(builder, x, csc, dtype)
+        operands += [*parts.places, parts.values]
+    made = _new_parts(builder, dtype)
+    builder.emit(vm.SparseStack(csc, isinstance(node.op, HStack) != csc), operands, made)
+    _give(builder, node, made, fresh=True)
 
 
 @lowers(AddSD)
@@ -215,12 +261,14 @@ def lower_add_s_d(builder: ProgramBuilder, node: Apply) -> None:
 @lowers(DenseFromSparse)
 def lower_dense_from_sparse(builder: ProgramBuilder, node: Apply) -> None:
     (x,) = node.inputs
-    dtype = x.type.dtype
-    parts = _parts(builder, x)
+    _make_dense(builder, _parts(builder, x), _is_csc(x), node.outputs[0])
+
+
+def _make_dense(builder: ProgramBuilder, parts: Parts, csc: bool, out: Any) -> None:
+    dtype = out.type.dtype
     zeros = builder.temporary(dtype, (False, False))
     builder.emit(vm.Alloc(), [builder.constant(np.zeros((), dtype)), *_lengths(builder, parts.shape)], [zeros])
-    out = builder.cell(node.outputs[0])
-    builder.emit(vm.SparseAddDense(True, _is_csc(x)), [zeros, *parts.places, parts.values], [out])
+    builder.emit(vm.SparseAddDense(True, csc), [zeros, *parts.places, parts.values], [builder.cell(out)])
 
 
 @lowers(SparseFromDense)
@@ -281,17 +329,18 @@ def lower_get_item_list(builder: ProgramBuilder, node: Apply) -> None:
 @lowers(ValuesAt)
 def lower_values_at(builder: ProgramBuilder, node: Apply) -> None:
     x, y = node.inputs
+    out, csc = builder.cell(node.outputs[0]), _is_csc(x)
     if isinstance(y.type, SparseType):
-        raise CannotLower("elements of a sparse matrix")
-    builder.emit(vm.SparseValuesAt(_is_csc(x)), [*_places(builder, x), builder.cell(y)], [builder.cell(node.outputs[0])])
+        parts = _parts_like(builder, y, csc, y.type.dtype)
+        builder.emit(vm.SparseValuesOf(csc), [*_places(builder, x), *parts.places, parts.values], [out])
+    else:
+        builder.emit(vm.SparseValuesAt(csc), [*_places(builder, x), builder.cell(y)], [out])
 
 
 @lowers(DotAt)
 def lower_dot_at(builder: ProgramBuilder, node: Apply) -> None:
     x, a, b = node.inputs
     (out,) = node.outputs
-    if out.type.dtype not in float_dtypes:
-        raise CannotLower("a product of other dtypes")
     rows = [_contiguous(builder, builder.converted(matrix, out.type.dtype)) for matrix in (a, b)]
     builder.emit(vm.SparseDotAt(_is_csc(x)), [*_places(builder, x), *rows], [builder.cell(out)])
 
@@ -300,19 +349,39 @@ def _product(builder: ProgramBuilder, x: Any, values: int, dense: int, csc: bool
     builder.emit(vm.SparseDot(csc), [*_places(builder, x), values, dense], [out])
 
 
-def _require_floats(dtype: str, *operands: str) -> None:
-    if dtype not in float_dtypes or any(d.startswith("complex") for d in operands):
-        raise CannotLower("a product of other dtypes")
-
-
 @lowers(DotWithValues)
 def lower_dot_with_values(builder: ProgramBuilder, node: Apply) -> None:
     x, data, y = node.inputs
     (out,) = node.outputs
     dtype = out.type.dtype
-    _require_floats(dtype)
     values = _contiguous(builder, builder.converted(data, dtype))
     _product(builder, x, values, builder.converted(y, dtype), _is_csc(x), builder.cell(out))
+
+
+def _times(builder: ProgramBuilder, x: Any, y: Any, dtype: str) -> Parts:
+    """The parts of the product of two sparse matrices, in the format of the first."""
+    csc = _is_csc(x)
+    left, right = _parts(builder, x, dtype), _parts_like(builder, y, csc, dtype)
+    made = _new_parts(builder, dtype)
+    builder.emit(vm.SparseTimes(csc), [*left.places, left.values, *right.places, right.values], made)
+    return made
+
+
+@lowers(StructuredDot, TrueDot)
+def lower_sparse_product(builder: ProgramBuilder, node: Apply) -> None:
+    """A sparse matrix; from a dense one that is what is not zero of the product."""
+    x, y = node.inputs
+    (out,) = node.outputs
+    if not isinstance(out.type, SparseType):
+        raise CannotLower("a matrix of another format")
+    if isinstance(y.type, SparseType):
+        _give(builder, node, _times(builder, x, y, out.type.dtype), fresh=True)
+        return
+    dtype = out.type.dtype
+    product, made = builder.temporary(dtype, (False, y.type.broadcastable[1])), _new_parts(builder, dtype)
+    _product(builder, x, _stored(builder, x, dtype), builder.converted(y, dtype), _is_csc(x), product)
+    builder.emit(vm.SparseFromDense(_is_csc(out)), [product], made)
+    _give(builder, node, made, fresh=True)
 
 
 @lowers(Dot)
@@ -321,9 +390,9 @@ def lower_dot(builder: ProgramBuilder, node: Apply) -> None:
     x, y = node.inputs
     (out,) = node.outputs
     dtype = out.type.dtype
-    _require_floats(dtype)
     if isinstance(x.type, SparseType) and isinstance(y.type, SparseType):
-        raise CannotLower("the product of two sparse matrices")
+        _make_dense(builder, _times(builder, x, y, dtype), _is_csc(x), out)
+        return
     if isinstance(x.type, SparseType):
         _product(builder, x, _stored(builder, x, dtype), builder.converted(y, dtype), _is_csc(x), builder.cell(out))
         return

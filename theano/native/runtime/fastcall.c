@@ -12,6 +12,8 @@ typedef struct {
     int cell;
     int downcast;               /* a Python float is rounded to the input's dtype */
     PyTypeObject *scalar_type;  /* the NumPy scalar type of the dtype (0-d inputs), not owned: they are static */
+    int depth;                  /* of a list of arrays 1, of lists of such 2 ...; 0: an array */
+    ThnCellSpec element;        /* the arrays of a list */
 } Arg;
 
 /* What a call does. It never changes: another binding takes its place, and a call that runs keeps its own. References are
@@ -132,21 +134,49 @@ static int take_scalar(ThnCell *c, const Arg *arg, PyObject *v)
     return 0;
 }
 
+static int fits(PyArrayObject *a, int typenum, int ndim, uint32_t bcast)
+{
+    if (PyArray_TYPE(a) != typenum || PyArray_NDIM(a) != ndim || !PyArray_ISBEHAVED_RO(a)) {
+        return 0;
+    }
+    for (int i = 0; bcast; bcast >>= 1, i++) {
+        if ((bcast & 1) && PyArray_DIM(a, i) != 1) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether a list, of lists of ..., holds just the arrays that it should. */
+static int list_fits(const Arg *arg, PyObject *v, int depth)
+{
+    if (!PyList_Check(v)) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(v); i++) {
+        PyObject *element = PyList_GET_ITEM(v, i);
+        if (depth > 1 ? !list_fits(arg, element, depth - 1)
+                      : !PyArray_CheckExact(element)
+                            || !fits((PyArrayObject *)element, arg->element.typenum, arg->element.ndim, arg->element.bcast)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int take(ThnFrame *f, const Arg *arg, PyObject *v)
 {
     ThnCell *c = &f->cells[arg->cell];
-    if (PyArray_CheckExact(v)) {
-        PyArrayObject *a = (PyArrayObject *)v;
-        if (PyArray_TYPE(a) != c->typenum || PyArray_NDIM(a) != c->ndim || !PyArray_ISBEHAVED_RO(a)) {
+    if (arg->depth) {
+        if (!list_fits(arg, v, arg->depth)) {
             return 0;
         }
-        uint32_t mask = c->bcast;
-        for (int i = 0; mask; mask >>= 1, i++) {
-            if ((mask & 1) && PyArray_DIM(a, i) != 1) {
-                return 0;
-            }
-        }
-        return thn_take_array(c, a) < 0 ? -1 : 1;
+        thn_set_object(c, v);
+        return 1;
+    }
+    if (PyArray_CheckExact(v)) {
+        PyArrayObject *a = (PyArrayObject *)v;
+        return fits(a, c->typenum, c->ndim, c->bcast) ? thn_take_array(c, a) < 0 ? -1 : 1 : 0;
     }
     if (c->ndim != 0 || !take_scalar(c, arg, v)) {
         return 0;
@@ -291,7 +321,8 @@ static void bind(FastCall *self, Binding *b)
     release(old);
 }
 
-static int parse_args(Binding *b, PyObject *positions, PyObject *downcast)
+/* 0, 1 if an argument needs Python, -1 with an error. */
+static int parse_args(Binding *b, PyObject *positions, PyObject *downcast, PyObject *lists)
 {
     const ThnProgram *p = b->program;
     for (int i = 0; i < p->ninputs; i++) {
@@ -314,6 +345,18 @@ static int parse_args(Binding *b, PyObject *positions, PyObject *downcast)
             a->scalar_type = (PyTypeObject *)PyArray_TypeObjectFromType(c->typenum);
             Py_XDECREF(a->scalar_type);
         }
+        PyObject *list = lists && i < PyTuple_GET_SIZE(lists) ? PyTuple_GET_ITEM(lists, i) : Py_None;
+        int typenum, ndim;
+        unsigned int bcast;
+        if (list != Py_None) {
+            if (!PyArg_ParseTuple(list, "iiiI:_fast_bind", &a->depth, &typenum, &ndim, &bcast)) {
+                return -1;
+            }
+            a->element = (ThnCellSpec){.typenum = typenum, .ndim = (int16_t)ndim, .bcast = bcast};
+        }
+        if ((c->kind == THN_KIND_TENSOR) != (a->depth == 0)) {
+            return 1;
+        }
         if (downcast && i < PyTuple_GET_SIZE(downcast)) {
             a->downcast = PyObject_IsTrue(PyTuple_GET_ITEM(downcast, i));
         }
@@ -323,11 +366,11 @@ static int parse_args(Binding *b, PyObject *positions, PyObject *downcast)
 
 static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"program", "positions", "n_outputs", "single", "float_downcast", NULL};
-    PyObject *program, *positions = NULL, *single = Py_False, *downcast = NULL;
+    static char *names[] = {"program", "positions", "n_outputs", "single", "float_downcast", "lists", NULL};
+    PyObject *program, *positions = NULL, *single = Py_False, *downcast = NULL, *lists = NULL;
     int n_outputs = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!iOO!:_fast_bind", names, &program, &PyTuple_Type, &positions,
-                                     &n_outputs, &single, &PyTuple_Type, &downcast)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!iOO!O!:_fast_bind", names, &program, &PyTuple_Type, &positions,
+                                     &n_outputs, &single, &PyTuple_Type, &downcast, &PyTuple_Type, &lists)) {
         return NULL;
     }
     if (program == Py_None) {
@@ -347,7 +390,7 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
         long k = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
         if (k >= 0 && k < p->ninputs) {
-            usable &= !p->inputs[k].destroyed && p->cells[p->inputs[k].cell].kind == THN_KIND_TENSOR;
+            usable &= !p->inputs[k].destroyed;
         }
     }
     if (!usable) {
@@ -365,9 +408,14 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
     b->noutputs = n_outputs;
     b->form = single == Py_None ? 2 : single == Py_True ? 1 : 0;
     b->input_arg = thn_alloc(sizeof(int) * (size_t)p->ninputs);
-    if (!b->input_arg || parse_args(b, positions, downcast) < 0) {
+    const int parsed = b->input_arg ? parse_args(b, positions, downcast, lists) : -1;
+    if (parsed < 0) {
         release(b);
         return NULL;
+    }
+    if (parsed > 0) {
+        release(b); /* an argument that is looked at in Python */
+        b = NULL;
     }
     bind(self, b);
     Py_RETURN_NONE;
@@ -418,7 +466,7 @@ static void fastcall_dealloc(FastCall *self)
 
 static PyMethodDef methods[] = {
     {"_fast_bind", (PyCFunction)(void (*)(void))fast_bind, METH_VARARGS | METH_KEYWORDS,
-     "_fast_bind(program, positions, n_outputs, single, float_downcast=()): see theano.native.fastcall."},
+     "_fast_bind(program, positions, n_outputs, single, float_downcast=(), lists=()): see theano.native.fastcall."},
     {"_slow_call", (PyCFunction)(void (*)(void))missing_slow_call, METH_VARARGS | METH_KEYWORDS,
      "The Python path of a call; subclasses define it."},
     {NULL, NULL, 0, NULL},

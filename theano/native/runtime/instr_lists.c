@@ -184,10 +184,10 @@ static int same_values(PyObject *a, PyObject *b)
     return r;
 }
 
-/* How many elements of the first input equal the second, up to `most` of them; `*at`: where the last of these is. -1: failed. */
-static Py_ssize_t count_same(ThnFrame *f, const ThnInstr *ins, Py_ssize_t most, Py_ssize_t *at)
+/* How many elements of a list equal the second input, up to `most` of them; `*at`: where the last of these is. -1: failed. */
+static Py_ssize_t count_same(ThnFrame *f, const ThnInstr *ins, PyObject *x, Py_ssize_t most, Py_ssize_t *at)
 {
-    PyObject *x = list_in(f, ins, 0), *element = x ? thn_box(f, THN_IN(f, ins, 1)) : NULL;
+    PyObject *element = x ? thn_box(f, THN_IN(f, ins, 1)) : NULL;
     Py_ssize_t found = element ? 0 : -1;
     for (Py_ssize_t i = 0; found >= 0 && found < most && i < PyList_GET_SIZE(x); i++) {
         /* Another thread may change the list while the GIL is released. */
@@ -267,7 +267,7 @@ static int list_length_prepare(ThnFrame *f, const ThnInstr *ins)
 static int list_count_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Py_ssize_t at;
-    const Py_ssize_t n = count_same(f, ins, PY_SSIZE_T_MAX, &at);
+    const Py_ssize_t n = count_same(f, ins, list_in(f, ins, 0), PY_SSIZE_T_MAX, &at);
     *(int64_t *)THN_OUT(f, ins, 0)->data = n;
     return n < 0 ? -1 : 0;
 }
@@ -285,7 +285,7 @@ static int missing(ThnFrame *f, const ThnInstr *ins, const char *text)
 static int list_find_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Py_ssize_t at = 0;
-    const Py_ssize_t n = count_same(f, ins, 1, &at);
+    const Py_ssize_t n = count_same(f, ins, list_in(f, ins, 0), 1, &at);
     *(int64_t *)THN_OUT(f, ins, 0)->data = at;
     return n > 0 ? 0 : n < 0 ? -1 : missing(f, ins, "the element is not in the list: %R");
 }
@@ -337,13 +337,23 @@ static int nothing_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int list_remove_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    Py_ssize_t at = 0;
-    const Py_ssize_t n = count_same(f, ins, 1, &at);
-    if (n <= 0) {
-        return n < 0 ? -1 : missing(f, ins, "the element to be removed is not in the list: %R");
-    }
     PyObject *x = list_to_change(f, ins, ((const thn_list_remove_params *)ins->data)->keep);
-    return changed(f, ins, x, x ? PyList_SetSlice(x, at, at + 1, NULL) : -1);
+    /* What is searched is a copy, since another thread may change the list meanwhile; of that the element itself is removed. */
+    PyObject *seen = x ? PyList_GetSlice(x, 0, PyList_GET_SIZE(x)) : NULL;
+    Py_ssize_t at = 0, n = count_same(f, ins, seen, 1, &at);
+    if (n > 0) {
+        const PyObject *element = PyList_GET_ITEM(seen, at);
+        for (at = at < PyList_GET_SIZE(x) && PyList_GET_ITEM(x, at) == element ? at : 0; at < PyList_GET_SIZE(x); at++) {
+            if (PyList_GET_ITEM(x, at) == element) {
+                break;
+            }
+        }
+        n = at < PyList_GET_SIZE(x);
+    }
+    const int r = n > 0 ? PyList_SetSlice(x, at, at + 1, NULL)
+                        : n < 0 ? -1 : missing(f, ins, "the element to be removed is not in the list: %R");
+    Py_XDECREF(seen);
+    return changed(f, ins, x, r);
 }
 
 static int list_reverse_prepare(ThnFrame *f, const ThnInstr *ins)

@@ -1,7 +1,7 @@
 /* Instructions: sparse matrices of SciPy, csr and csc. A matrix is an object; its values become a vector, its places two
  * objects (arrays of int32 or int64, which stay as they are) and its shape. */
 #include "vm.h"
-#include "sparse.h"
+#include "sparse_products.h"
 
 static PyArrayObject *array_attribute(PyObject *matrix, const char *name)
 {
@@ -137,17 +137,11 @@ int thn_sparse_check(ThnProgram *p, const ThnInstr *ins, int at)
     return 0;
 }
 
-static int floats_check(ThnProgram *p, const ThnInstr *ins, int first, int n)
+static int dtypes_check(ThnProgram *p, const ThnInstr *ins)
 {
     const int typenum = p->cells[ins->outs[0]].typenum;
-    for (int k = first; k < first + n; k++) {
-        if (p->cells[ins->ins[k]].typenum != typenum) {
-            PyErr_SetString(PyExc_ValueError, "products of sparse matrices: operands of the dtype of the result");
-            return -1;
-        }
-    }
-    if (typenum != NPY_FLOAT && typenum != NPY_DOUBLE) {
-        PyErr_SetString(PyExc_ValueError, "products of sparse matrices: float32 or float64");
+    if (!thn_sparse_dtype(typenum) || p->cells[ins->ins[3]].typenum != typenum || p->cells[ins->ins[4]].typenum != typenum) {
+        PyErr_SetString(PyExc_ValueError, "products of sparse matrices: operands of the dtype of the result");
         return -1;
     }
     return 0;
@@ -157,7 +151,7 @@ static int floats_check(ThnProgram *p, const ThnInstr *ins, int first, int n)
 static int sparse_dot_check(ThnProgram *p, ThnInstr *ins)
 {
     const ThnCellSpec *dense = &p->cells[ins->ins[4]];
-    if (thn_sparse_check(p, ins, 0) < 0 || floats_check(p, ins, 3, 2) < 0) {
+    if (thn_sparse_check(p, ins, 0) < 0 || dtypes_check(p, ins) < 0) {
         return -1;
     }
     if (p->cells[ins->ins[3]].ndim != 1 || dense->ndim < 1 || dense->ndim > 2 || p->cells[ins->outs[0]].ndim != dense->ndim) {
@@ -219,7 +213,10 @@ static int sparse_dot_execute(ThnFrame *f, const ThnInstr *ins)
     const npy_intp b[2] = {dense->strides[0], dense->ndim == 2 ? dense->strides[1] : item};
     const npy_intp y[2] = {out->strides[0], out->ndim == 2 ? out->strides[1] : item};
     s.data = values->data;
-    const int r = thn_sparse_product(&s, out->typenum, dense->data, b, out->data, y, out->ndim == 2 ? out->dims[1] : 1);
+    const npy_intp columns = out->ndim == 2 ? out->dims[1] : 1;
+    const int r = out->typenum == NPY_FLOAT || out->typenum == NPY_DOUBLE
+                      ? thn_sparse_product(&s, out->typenum, dense->data, b, out->data, y, columns)
+                      : thn_sparse_product_any(&s, out->typenum, out->itemsize, dense->data, b, out->data, y, columns);
     if (r == -2) {
         return thn_error(f, PyExc_MemoryError, "out of memory for the values of a sparse matrix by rows");
     }
@@ -229,7 +226,7 @@ static int sparse_dot_execute(ThnFrame *f, const ThnInstr *ins)
 /* ins = indices, indptr, shape, a, b */
 static int sparse_dot_at_check(ThnProgram *p, ThnInstr *ins)
 {
-    if (thn_sparse_check(p, ins, 0) < 0 || floats_check(p, ins, 3, 2) < 0) {
+    if (thn_sparse_check(p, ins, 0) < 0 || dtypes_check(p, ins) < 0) {
         return -1;
     }
     if (p->cells[ins->ins[3]].ndim != 2 || p->cells[ins->ins[4]].ndim != 2 || p->cells[ins->outs[0]].ndim != 1) {
@@ -265,7 +262,10 @@ static int sparse_dot_at_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnPlaces *s = f->scratch[ins->index].ptr;
     const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4), *out = THN_OUT(f, ins, 0);
-    return thn_sparse_dot_at(s, out->typenum, a->data, b->data, a->dims[1], out->data) < 0 ? thn_sparse_wrong_index(f, s) : 0;
+    const int r = out->typenum == NPY_FLOAT || out->typenum == NPY_DOUBLE
+                      ? thn_sparse_dot_at(s, out->typenum, a->data, b->data, a->dims[1], out->data)
+                      : thn_sparse_dot_at_any(s, out->typenum, out->itemsize, a->data, b->data, a->dims[1], out->data);
+    return r < 0 ? thn_sparse_wrong_index(f, s) : 0;
 }
 
 /* ins = indices, indptr, shape, matrix */

@@ -2,7 +2,7 @@
  * GIL where it takes long: how much is stored is known only then. */
 #include "vm.h"
 #include "pool.h"
-#include "sparse_parts.h"
+#include "sparse_products.h"
 
 #define LONG 3000 /* values from which on the GIL is released */
 
@@ -97,6 +97,34 @@ static int widen(ThnPlaces *s, PyObject *indices, PyObject *indptr, PyObject **o
     return 0;
 }
 
+static int two_read(ThnFrame *f, const ThnInstr *ins, int csc, ThnPlaces *s)
+{
+    for (int k = 0; k < 2; k++) {
+        if (thn_sparse_read(f, ins, 4 * k, csc, &s[k]) < 0 || thn_sparse_read_values(f, THN_IN(f, ins, 4 * k + 3), &s[k]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Both with indices of int64, held by `owned`. */
+static int two_widen(ThnFrame *f, const ThnInstr *ins, ThnPlaces *s, PyObject *owned[2][2])
+{
+    for (int k = 0; k < 2; k++) {
+        if (!s[k].wide && widen(&s[k], THN_IN(f, ins, 4 * k)->obj, THN_IN(f, ins, 4 * k + 1)->obj, owned[k]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void two_release(PyObject *owned[2][2])
+{
+    for (int k = 0; k < 4; k++) {
+        Py_XDECREF(owned[k / 2][k % 2]);
+    }
+}
+
 static int sparse_merge_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_merge_params *given = ins->data;
@@ -105,21 +133,16 @@ static int sparse_merge_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnSparseMade made = {0};
     const ThnCell *out = THN_OUT(f, ins, 0);
     int r = 0;
-    for (int k = 0; k < 2; k++) {
-        if (thn_sparse_read(f, ins, 4 * k, given->csc, &s[k]) < 0 || thn_sparse_read_values(f, THN_IN(f, ins, 4 * k + 3), &s[k]) < 0) {
-            return -1;
-        }
+    if (two_read(f, ins, given->csc, s) < 0) {
+        return -1;
     }
     if (s[0].lines != s[1].lines || s[0].length != s[1].length) {
         const int64_t *a = (const int64_t *)THN_IN(f, ins, 2)->data, *b = (const int64_t *)THN_IN(f, ins, 6)->data;
         return thn_error(f, PyExc_ValueError, "sparse matrices of different shapes, (%lld, %lld) and (%lld, %lld)", (long long)a[0],
                          (long long)a[1], (long long)b[0], (long long)b[1]);
     }
-    const int wide = s[0].wide || s[1].wide || s[0].stored + s[1].stored > INT32_MAX;
-    for (int k = 0; k < 2 && r == 0; k++) {
-        if (wide && !s[k].wide) {
-            r = widen(&s[k], THN_IN(f, ins, 4 * k)->obj, THN_IN(f, ins, 4 * k + 1)->obj, owned[k]);
-        }
+    if (s[0].wide || s[1].wide || s[0].stored + s[1].stored > INT32_MAX) {
+        r = two_widen(f, ins, s, owned);
     }
     if (r == 0) {
         PyThreadState *saved = leave(s[0].stored + s[1].stored + s[0].lines);
@@ -127,11 +150,165 @@ static int sparse_merge_prepare(ThnFrame *f, const ThnInstr *ins)
         enter(saved);
         r = r < 0 ? failed(f, &s[0], r) : give(f, ins, 0, &made);
     }
-    for (int k = 0; k < 2; k++) {
-        Py_XDECREF(owned[k][0]);
-        Py_XDECREF(owned[k][1]);
-    }
+    two_release(owned);
     return r;
+}
+
+/* ---- sparse_times: ins = places, values, places, values; outs = values, indices, indptr, shape */
+
+static int sparse_times_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const int csc = ((const thn_sparse_times_params *)ins->data)->csc;
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    const int64_t *left = (const int64_t *)THN_IN(f, ins, 2)->data, *right = (const int64_t *)THN_IN(f, ins, 6)->data;
+    ThnPlaces s[2];
+    PyObject *owned[2][2] = {{NULL, NULL}, {NULL, NULL}};
+    ThnSparseMade made = {0};
+    if (two_read(f, ins, csc, s) < 0) {
+        return -1;
+    }
+    if (left[1] != right[0]) {
+        return thn_error(f, PyExc_ValueError, "shapes (%lld, %lld) and (%lld, %lld) not aligned: %lld (dim 1) != %lld (dim 0)",
+                         (long long)left[0], (long long)left[1], (long long)right[0], (long long)right[1], (long long)left[1],
+                         (long long)right[0]);
+    }
+    /* The columns of a product are the columns of the left matrix that those of the right one ask for. */
+    const int first = csc ? 1 : 0;
+    int r = s[0].wide != s[1].wide ? two_widen(f, ins, s, owned) : 0;
+    for (int again = 1; r == 0 && again;) {
+        PyThreadState *saved = leave(s[0].stored + s[1].stored + s[first].lines);
+        r = thn_sparse_times(&s[first], &s[!first], out->typenum, out->itemsize, &made);
+        enter(saved);
+        again = r == -3;
+        r = again ? two_widen(f, ins, s, owned) : r < 0 ? failed(f, &s[first], r) : give(f, ins, 0, &made);
+    }
+    two_release(owned);
+    return r < 0 ? -1 : read_shape(f, THN_OUT(f, ins, 3), (npy_intp)left[0], (npy_intp)right[1]);
+}
+
+/* ---- sparse_values_of: ins = places, places, values */
+
+static int sparse_values_of_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnCellSpec *out = &p->cells[ins->outs[0]];
+    if (thn_sparse_check(p, ins, 0) < 0 || thn_sparse_check(p, ins, 3) < 0 || values_check(p, ins, 6) < 0) {
+        return -1;
+    }
+    if (out->ndim != 1 || out->typenum != p->cells[ins->ins[6]].typenum) {
+        PyErr_SetString(PyExc_ValueError, "sparse_values_of: a vector of the dtype of the values");
+        return -1;
+    }
+    return 0;
+}
+
+static int sparse_values_of_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const int csc = ((const thn_sparse_values_of_params *)ins->data)->csc;
+    ThnPlaces x, y;
+    PyObject *owned[2] = {NULL, NULL};
+    ThnCell *out = THN_OUT(f, ins, 0);
+    if (thn_sparse_read(f, ins, 0, csc, &x) < 0 || thn_sparse_read(f, ins, 3, csc, &y) < 0
+        || thn_sparse_read_values(f, THN_IN(f, ins, 6), &y) < 0) {
+        return -1;
+    }
+    if (x.lines != y.lines || x.length != y.length) {
+        const int64_t *a = (const int64_t *)THN_IN(f, ins, 5)->data, *b = (const int64_t *)THN_IN(f, ins, 2)->data;
+        return thn_error(f, PyExc_ValueError, "elements of a matrix of shape (%lld, %lld) at the places of one of shape (%lld, %lld)",
+                         (long long)a[0], (long long)a[1], (long long)b[0], (long long)b[1]);
+    }
+    if (thn_out_alloc(f, out, &x.stored) < 0) {
+        return -1;
+    }
+    int r = 0;
+    if (x.wide != y.wide) {
+        const int at = x.wide ? 3 : 0;
+        r = widen(x.wide ? &y : &x, THN_IN(f, ins, at)->obj, THN_IN(f, ins, at + 1)->obj, owned);
+    }
+    if (r == 0) {
+        PyThreadState *saved = leave(x.stored + y.stored + x.lines);
+        r = thn_sparse_values_of(&x, &y, out->typenum, out->itemsize, out->data);
+        enter(saved);
+        r = r < 0 ? failed(f, &x, r) : 0;
+    }
+    Py_XDECREF(owned[0]);
+    Py_XDECREF(owned[1]);
+    return r;
+}
+
+/* ---- sparse_tidy: ins = places, values; outs = values, indices, indptr */
+
+static int sparse_tidy_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_sparse_tidy_params *given = ins->data;
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    ThnPlaces s;
+    ThnSparseMade made = {0};
+    if (thn_sparse_read(f, ins, 0, given->csc, &s) < 0 || thn_sparse_read_values(f, THN_IN(f, ins, 3), &s) < 0) {
+        return -1;
+    }
+    PyThreadState *saved = leave(s.stored + s.lines);
+    const int r = thn_sparse_tidy(&s, out->typenum, out->itemsize, given->sort, given->drop, &made);
+    enter(saved);
+    return r < 0 ? failed(f, &s, r) : give(f, ins, 0, &made);
+}
+
+/* ---- sparse_stack: ins = (places, values)...; outs = values, indices, indptr, shape */
+
+static int sparse_stack_check(ThnProgram *p, ThnInstr *ins)
+{
+    const int typenum = p->cells[ins->outs[0]].typenum;
+    for (int k = 0; k < ins->nin; k += 4) {
+        if (thn_sparse_check(p, ins, k) < 0 || values_check(p, ins, k + 3) < 0) {
+            return -1;
+        }
+        if (p->cells[ins->ins[k + 3]].typenum != typenum) {
+            PyErr_SetString(PyExc_ValueError, "sparse_stack: values of one dtype");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int sparse_stack_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_sparse_stack_params *given = ins->data;
+    const int n = ins->nin / 4;
+    ThnPlaces *s = thn_scratch(f, ins, sizeof *s * (size_t)n);
+    PyObject **owned = thn_alloc(sizeof *owned * 2 * (size_t)n);
+    npy_intp stored = 0, lines = 0, length = 0;
+    ThnSparseMade made = {0};
+    int wide = 0, r = s && owned ? 0 : -1;
+    for (int k = 0; k < n && r == 0; k++) {
+        r = thn_sparse_read(f, ins, 4 * k, given->csc, &s[k]);
+        r = r < 0 ? r : thn_sparse_read_values(f, THN_IN(f, ins, 4 * k + 3), &s[k]);
+        if (r == 0 && (given->across ? s[k].lines != s[0].lines : s[k].length != s[0].length)) {
+            const int64_t *a = (const int64_t *)THN_IN(f, ins, 2)->data, *b = (const int64_t *)THN_IN(f, ins, 4 * k + 2)->data;
+            r = thn_error(f, PyExc_ValueError, "matrices of shapes (%lld, %lld) and (%lld, %lld) cannot be put %s", (long long)a[0],
+                          (long long)a[1], (long long)b[0], (long long)b[1],
+                          given->across == given->csc ? "one below the other" : "side by side");
+        }
+        if (r == 0) {
+            wide |= s[k].wide;
+            stored += s[k].stored;
+            lines = given->across ? s[k].lines : lines + s[k].lines;
+            length = given->across ? length + s[k].length : s[k].length;
+        }
+    }
+    wide |= stored > INT32_MAX || length > INT32_MAX;
+    for (int k = 0; k < n && r == 0; k++) {
+        r = wide && !s[k].wide ? widen(&s[k], THN_IN(f, ins, 4 * k)->obj, THN_IN(f, ins, 4 * k + 1)->obj, owned + 2 * k) : 0;
+    }
+    if (r == 0) {
+        PyThreadState *saved = leave(stored + lines);
+        r = thn_sparse_stack(s, n, THN_OUT(f, ins, 0)->itemsize, given->across, &made);
+        enter(saved);
+        r = r < 0 ? failed(f, &s[0], r) : give(f, ins, 0, &made);
+    }
+    for (int k = 0; owned && k < 2 * n; k++) {
+        Py_XDECREF(owned[k]);
+    }
+    thn_free(owned);
+    return r < 0 ? r : read_shape(f, THN_OUT(f, ins, 3), given->csc ? length : lines, given->csc ? lines : length);
 }
 
 /* ---- sparse_turn: ins = places, values; outs = values, indices, indptr */
@@ -556,6 +733,10 @@ static int sparse_index_prepare(ThnFrame *f, const ThnInstr *ins)
 }
 
 THN_INSTRUCTION(sparse_merge, sparse_merge_check, sparse_merge_prepare, NULL)
+THN_INSTRUCTION(sparse_times, sparse_merge_check, sparse_times_prepare, NULL)
+THN_INSTRUCTION(sparse_values_of, sparse_values_of_check, sparse_values_of_prepare, NULL)
+THN_INSTRUCTION(sparse_tidy, sparse_turn_check, sparse_tidy_prepare, NULL)
+THN_INSTRUCTION(sparse_stack, sparse_stack_check, sparse_stack_prepare, NULL)
 THN_INSTRUCTION(sparse_turn, sparse_turn_check, sparse_turn_prepare, NULL)
 THN_INSTRUCTION(sparse_from_dense, sparse_from_dense_check, sparse_from_dense_prepare, NULL)
 THN_INSTRUCTION(sparse_add_dense, sparse_add_dense_check, sparse_add_dense_prepare, sparse_add_dense_execute)

@@ -23,7 +23,11 @@ typedef struct {
 #define AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
 #define PLAIN
 #define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
-#define SHORT 32 /* values that rows have on average, for which the simplest loop is the best */
+#define SHORT 16 /* values that short rows have on average, */
+#define LONG 32  /* and long ones, */
+#define FEW 6    /* and short columns */
+#define RUN 32   /* short rows that are worked on at once, */
+#define ROOM 2048 /* if they have so many values at most */
 #define MOST_COPIES 8 /* of the result of a csc matrix times a vector */
 #define AHEAD 8 /* values between the one that is worked on and that whose row is fetched */
 
@@ -107,30 +111,6 @@ static const Loops *loops_for(int typenum, int wide)
     return &plain_loops[typenum == NPY_DOUBLE][wide];
 }
 
-static npy_intp pointer_at(const ThnPlaces *s, npy_intp line)
-{
-    return s->wide ? (npy_intp)((const int64_t *)s->indptr)[line] : ((const int32_t *)s->indptr)[line];
-}
-
-/* The first line of part `part` of `parts`, which are about equally long in values and lines. */
-static npy_intp part_start(const ThnPlaces *s, npy_intp part, npy_intp parts)
-{
-    const double want = (double)(s->stored + s->lines) * (double)part / (double)parts;
-    npy_intp low = 0, high = s->lines;
-    if (part >= parts) {
-        return s->lines;
-    }
-    while (low < high) {
-        const npy_intp middle = low + (high - low) / 2;
-        if ((double)(pointer_at(s, middle) + middle) < want) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 typedef struct {
     const void *what;
     const Loops *loops;
@@ -142,7 +122,7 @@ static void csr_matrix_task(void *ctx, long task)
 {
     Work *k = ctx;
     const Product *w = k->what;
-    if (k->loops->csr_matrix(w, part_start(&w->s, task, k->parts), part_start(&w->s, task + 1, k->parts)) < 0) {
+    if (k->loops->csr_matrix(w, thn_sparse_part(&w->s, NULL, task, k->parts), thn_sparse_part(&w->s, NULL, task + 1, k->parts)) < 0) {
         k->bad = 1;
     }
 }
@@ -152,7 +132,7 @@ static void csr_vector_task(void *ctx, long task)
 {
     Work *k = ctx;
     const Product *w = k->what;
-    const npy_intp r0 = part_start(&w->s, task, k->parts), r1 = part_start(&w->s, task + 1, k->parts);
+    const npy_intp r0 = thn_sparse_part(&w->s, NULL, task, k->parts), r1 = thn_sparse_part(&w->s, NULL, task + 1, k->parts);
     for (npy_intp q = 0; q < w->columns; q++) {
         if (k->loops->csr_vector(w, r0, r1, w->b + q * w->b_col, w->y + q * w->y_col) < 0) {
             k->bad = 1;
@@ -179,7 +159,7 @@ static void csc_vector_task(void *ctx, long task)
     Scattered *k = ctx;
     const Product *w = k->work.what;
     const npy_intp part = task % k->work.parts, column = task / k->work.parts, row = part ? k->copy / w->s.length : w->y_row;
-    const npy_intp l0 = part_start(&w->s, part, k->work.parts), l1 = part_start(&w->s, part + 1, k->work.parts);
+    const npy_intp l0 = thn_sparse_part(&w->s, NULL, part, k->work.parts), l1 = thn_sparse_part(&w->s, NULL, part + 1, k->work.parts);
     if (k->work.loops->csc_vector(w, l0, l1, w->b + column * w->b_col, copy_of(k, part, column), row) < 0) {
         k->work.bad = 1;
     }
@@ -263,7 +243,7 @@ static void dot_at_task(void *ctx, long task)
 {
     Work *k = ctx;
     const Sampled *w = k->what;
-    if (k->loops->dot_at(w, part_start(&w->s, task, k->parts), part_start(&w->s, task + 1, k->parts)) < 0) {
+    if (k->loops->dot_at(w, thn_sparse_part(&w->s, NULL, task, k->parts), thn_sparse_part(&w->s, NULL, task + 1, k->parts)) < 0) {
         k->bad = 1;
     }
 }
@@ -311,7 +291,7 @@ static void gather_task(void *ctx, long task)
 {
     Work *k = ctx;
     const Gather *w = k->what;
-    const npy_intp l0 = part_start(&w->s, task, k->parts), l1 = part_start(&w->s, task + 1, k->parts);
+    const npy_intp l0 = thn_sparse_part(&w->s, NULL, task, k->parts), l1 = thn_sparse_part(&w->s, NULL, task + 1, k->parts);
     switch (w->item) {
     case 1: GATHER_OF(1)
     case 2: GATHER_OF(2)

@@ -12,6 +12,14 @@ typedef struct ThnPlaces {
     int csc, wide;                  /* wide: indices are int64, else int32 */
 } ThnPlaces;
 
+static inline npy_intp thn_sparse_pointer(const ThnPlaces *s, npy_intp line)
+{
+    return s->wide ? (npy_intp)((const int64_t *)s->indptr)[line] : ((const int32_t *)s->indptr)[line];
+}
+
+/* The first line of part `part` of `parts`, which are about equally long in values and lines of both (`b` may be NULL). */
+npy_intp thn_sparse_part(const ThnPlaces *a, const ThnPlaces *b, npy_intp part, npy_intp parts);
+
 struct ThnFrame;
 struct ThnInstr;
 struct ThnProgram;

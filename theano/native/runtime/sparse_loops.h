@@ -56,21 +56,7 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
     return 0;
 }
 
-/* Rows [r0, r1) of a csr matrix times one column, X(i) its elements. Of short rows the simplest loop is the fastest: its end is
- * guessed best. */
-#define SHORT_ROWS(X)                                                                                               \
-    for (npy_intp i = r0; i < r1; i++) {                                                                            \
-        const npy_intp end = indptr[i + 1];                                                                         \
-        T sum = 0;                                                                                                  \
-        for (npy_intp k = indptr[i]; k < end; k++) {                                                                \
-            const npy_uintp c = (npy_uintp)indices[k];                                                              \
-            if (c >= length) {                                                                                      \
-                return -1;                                                                                          \
-            }                                                                                                       \
-            sum += data[k] * X(c);                                                                                  \
-        }                                                                                                           \
-        *(T *)(y + i * w->y_row) = sum;                                                                             \
-    }
+/* Rows [r0, r1) of a csr matrix times one column, X(i) its elements. */
 #define LONG_ROWS(X)                                                                                                   \
     for (npy_intp i = r0; i < r1; i++) {                                                                            \
         const npy_intp end = indptr[i + 1];                                                                         \
@@ -96,22 +82,118 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
 #define DENSE(c) ((const T *)b)[c]
 #define STRIDED(c) (*(const T *)(b + (npy_intp)(c) * w->b_row))
 
-VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+/* Of rows that are not so short the simplest loop is the fastest, up to some length. */
+VARIANT static int FN(rows_one_by_one)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     const npy_uintp length = (npy_uintp)w->s.length;
-    const int shorts = w->s.stored < SHORT * w->s.lines;
-    if (w->b_row == sizeof(T)) {
-        if (shorts) {
-            SHORT_ROWS(DENSE)
-        } else {
-            LONG_ROWS(DENSE)
+    for (npy_intp i = r0; i < r1; i++) {
+        const npy_intp end = indptr[i + 1];
+        T sum = 0;
+        for (npy_intp k = indptr[i]; k < end; k++) {
+            const npy_uintp c = (npy_uintp)indices[k];
+            if (c >= length) {
+                return -1;
+            }
+            sum += data[k] * DENSE(c);
         }
+        *(T *)(y + i * w->y_row) = sum;
+    }
+    return 0;
+}
+
+VARIANT static int FN(long_rows)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+{
+    const T *data = w->s.data;
+    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    const npy_uintp length = (npy_uintp)w->s.length;
+    if (w->b_row == sizeof(T)) {
+        LONG_ROWS(DENSE)
     } else {
         LONG_ROWS(STRIDED)
     }
     return 0;
+}
+
+/* The sum of the first `n` elements of `p`, beyond which there are others to be read, up to a multiple of 16. */
+VARIANT static inline T FN(sum_of)(const T *p, npy_intp n)
+{
+    typedef T Half __attribute__((vector_size(16)));
+    FN(Vector) at, sum = {0};
+    typedef __typeof__(at < at) Mask;
+    Half half[2];
+    T total = 0;
+    npy_intp q = 0;
+    for (int j = 0; j < (int)FN(WIDE); j++) {
+        at[j] = (T)j;
+    }
+    do {
+        for (int step = 0; step < 16 / (int)FN(WIDE); step++) {
+            sum += (FN(Vector))((Mask)*(const FN(Vector) *)(p + q) & (at < (T)(n - q)));
+            q += FN(WIDE);
+        }
+    } while (q < n);
+    memcpy(half, &sum, sizeof half);
+    half[0] += half[1];
+    for (int j = 0; j < 8 / (int)sizeof(T); j++) {
+        total += half[0][j] + half[0][j + 8 / (int)sizeof(T)];
+    }
+    return total;
+}
+
+/* Whether one of `n` indices is out of bounds. */
+VARIANT static inline int FN(wrong)(const INDEX *indices, npy_intp n, npy_intp length)
+{
+    const INDEX last = sizeof(INDEX) == 4 && length > INT32_MAX ? (INDEX)INT32_MAX : (INDEX)(length - 1);
+    int wrong = 0;
+    for (npy_intp k = 0; k < n; k++) {
+        wrong |= (indices[k] < 0) | (indices[k] > last);
+    }
+    return wrong;
+}
+
+/* A few rows at a time: their indices are checked, their products made, and then added up row by row. Where a row ends is not
+ * guessed, which is what takes the time of a loop over short rows. */
+VARIANT static int FN(short_rows)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+{
+    const INDEX *indptr = w->s.indptr;
+    const T *x = (const T *)b;
+    T products[ROOM + 16] = {0};
+    for (npy_intp i = r0; i < r1;) {
+        const npy_intp end = i + RUN < r1 ? i + RUN : r1, start = indptr[i], n = indptr[end] - start;
+        if (n < 0 || n > ROOM) {
+            if (FN(long_rows)(w, i, end, b, y) < 0) {
+                return -1;
+            }
+            i = end;
+            continue;
+        }
+        const T *data = (const T *)w->s.data + start;
+        const INDEX *indices = (const INDEX *)w->s.indices + start;
+        if (FN(wrong)(indices, n, w->s.length)) {
+            return -1;
+        }
+        for (npy_intp k = 0; k < n; k++) {
+            products[k] = data[k] * x[indices[k]];
+        }
+        for (; i < end; i++) {
+            const npy_intp at = indptr[i] - start, count = indptr[i + 1] - start - at;
+            if (at < 0 || count < 0 || at + count > n) {
+                return -1; /* another thread changed the matrix */
+            }
+            *(T *)(y + i * w->y_row) = FN(sum_of)(products + at, count);
+        }
+    }
+    return 0;
+}
+
+VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+{
+    if (w->b_row != sizeof(T) || w->s.stored >= LONG * w->s.lines) {
+        return FN(long_rows)(w, r0, r1, b, y);
+    }
+    return w->s.stored < SHORT * w->s.lines ? FN(short_rows)(w, r0, r1, b, y) : FN(rows_one_by_one)(w, r0, r1, b, y);
 }
 
 /* Lines [l0, l1) of a csc matrix times one column; Y(i) are elements of the result. */
@@ -133,8 +215,54 @@ VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, co
 #define DENSE_Y(i) ((T *)y)[i]
 #define STRIDED_Y(i) (*(T *)(y + (npy_intp)(i) * y_row))
 
+/* The same a few short lines at a time, see short_rows: the element of each line stands beside its values first. */
+VARIANT static int FN(short_columns)(const Product *w, npy_intp l0, npy_intp l1, const char *b, T *y)
+{
+    const INDEX *indptr = w->s.indptr;
+    T products[ROOM + 16];
+    memset(y, 0, (size_t)w->s.length * sizeof(T));
+    for (npy_intp line = l0; line < l1;) {
+        const npy_intp end = line + RUN < l1 ? line + RUN : l1, start = indptr[line], n = indptr[end] - start;
+        const T *data = (const T *)w->s.data + start;
+        const INDEX *indices = (const INDEX *)w->s.indices + start;
+        if (n < 0 || FN(wrong)(indices, n, w->s.length)) {
+            return -1;
+        }
+        for (; line < end; line++) {
+            const T x = *(const T *)(b + line * w->b_row);
+            const npy_intp at = indptr[line] - start, count = indptr[line + 1] - start - at;
+            if (at < 0 || count < 0 || at + count > n) {
+                return -1; /* another thread changed the matrix */
+            }
+            if (n > ROOM) {
+                for (npy_intp k = at; k < at + count; k++) {
+                    y[indices[k]] += data[k] * x;
+                }
+                continue;
+            }
+            FN(Vector) all = {0};
+            all += x;
+            for (npy_intp q = 0; q == 0 || q < count; q += 16) {
+                for (int step = 0; step < 16; step += (int)FN(WIDE)) {
+                    *(FN(Vector) *)(products + at + q + step) = all;
+                }
+            }
+        }
+        for (npy_intp k = 0; n <= ROOM && k < n; k++) {
+            products[k] *= data[k];
+        }
+        for (npy_intp k = 0; n <= ROOM && k < n; k++) {
+            y[indices[k]] += products[k];
+        }
+    }
+    return 0;
+}
+
 VARIANT static int FN(csc_vector)(const Product *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
 {
+    if (y_row == sizeof(T) && w->s.stored < FEW * w->s.lines) {
+        return FN(short_columns)(w, l0, l1, b, (T *)y);
+    }
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     const npy_uintp length = (npy_uintp)w->s.length;
@@ -184,6 +312,9 @@ static int FN(by_rows)(const ThnPlaces *s, void *to_data, void *to_columns, void
     for (npy_intp line = 0; line < s->lines; line++) {
         const npy_intp end = indptr[line + 1];
         for (npy_intp k = indptr[line]; k < end; k++) {
+            if ((npy_uintp)indices[k] >= (npy_uintp)s->length || starts[indices[k]] >= s->stored) {
+                return -1; /* another thread changed the matrix */
+            }
             const INDEX at = starts[indices[k]]++;
             data[at] = values[k];
             columns[at] = (INDEX)line;
@@ -236,7 +367,6 @@ VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
 }
 
 #undef ROWS
-#undef SHORT_ROWS
 #undef LONG_ROWS
 #undef DENSE
 #undef STRIDED

@@ -8,7 +8,6 @@
 #include <complex.h>
 #include <stdatomic.h>
 
-#define MOST_PARTS 64
 /* More lines or values are in no memory; their bytes can be computed. */
 #define MOST_LINES ((npy_intp)1 << 46)
 
@@ -20,6 +19,17 @@ typedef struct {
     const char *from;
     npy_intp lines, length, of_line, of_index;
 } Dense;
+
+typedef struct {
+    ThnPlaces s;
+    int sort, drop;
+} Tidied;
+
+/* Whether a line of a matrix lies within what is stored: another thread may change the arrays of a matrix. */
+static inline int within(const ThnPlaces *s, npy_intp start, npy_intp end)
+{
+    return start >= 0 && start <= end && end <= s->stored;
+}
 
 #define T uint8_t
 #define BITS uint8_t
@@ -150,13 +160,12 @@ typedef struct {
 #undef INDEX
 #undef FN
 
-/* Lines, where values, indices and ends of lines are put, and for how many values there is room. */
-typedef npy_intp (*Filling)(const void *, npy_intp, npy_intp, char *, char *, void *, npy_intp);
-
 typedef struct {
     int (*increases)(const ThnPlaces *, int *);
-    void (*canonical)(const ThnPlaces *, void *, void *, void *, void *);
-    Filling merge_add, merge_multiply, from_dense;
+    int (*canonical)(const ThnPlaces *, void *, void *, void *, void *, npy_intp);
+    ThnFilling merge_add, merge_multiply, from_dense;
+    npy_intp (*tidy)(const void *, npy_intp, npy_intp, char *, char *, void *, npy_intp);
+    int (*values_of)(const ThnPlaces *, const ThnPlaces *, npy_intp, npy_intp, char *);
     int (*add_dense)(const ThnPlaces *, npy_intp, npy_intp, char *, npy_intp, npy_intp);
     void (*sum_lines)(const ThnPlaces *, npy_intp, npy_intp, char *);
     int (*sum_indices)(const ThnPlaces *, char *);
@@ -164,7 +173,7 @@ typedef struct {
 } Loops;
 
 #define LOOPS(end, index, item)                                                                                          \
-    {increases##end, canonical##end, merge_add##end, merge_multiply##end, from_dense##end,                               \
+    {increases##end, canonical##end, merge_add##end, merge_multiply##end, from_dense##end, tidy##end, values_of##end,     \
      add_dense##end, sum_lines##end, sum_indices##end, index, item}
 #define BOTH(end, item) {LOOPS(end##_i4, 4, item), LOOPS(end##_i8, 8, item)}
 static const Loops all_loops[8][2] = {BOTH(_u1, 1), BOTH(_u2, 2), BOTH(_u4, 4), BOTH(_u8, 8),
@@ -192,8 +201,7 @@ static npy_intp number_at(const void *numbers, int wide, npy_intp i)
     return wide ? (npy_intp)((const int64_t *)numbers)[i] : ((const int32_t *)numbers)[i];
 }
 
-/* The first line of part `part` of `parts`, which are about equally long in values and lines of both matrices (`b` may be NULL). */
-static npy_intp part_start(const ThnPlaces *a, const ThnPlaces *b, npy_intp part, npy_intp parts)
+npy_intp thn_sparse_part(const ThnPlaces *a, const ThnPlaces *b, npy_intp part, npy_intp parts)
 {
     const double all = (double)(a->stored + a->lines + (b ? b->stored : 0)), want = all * (double)part / (double)parts;
     npy_intp low = 0, high = a->lines;
@@ -202,7 +210,7 @@ static npy_intp part_start(const ThnPlaces *a, const ThnPlaces *b, npy_intp part
     }
     while (low < high) {
         const npy_intp middle = low + (high - low) / 2;
-        const npy_intp before = number_at(a->indptr, a->wide, middle) + (b ? number_at(b->indptr, b->wide, middle) : 0);
+        const npy_intp before = thn_sparse_pointer(a, middle) + (b ? thn_sparse_pointer(b, middle) : 0);
         if ((double)(before + middle) < want) {
             low = middle + 1;
         } else {
@@ -241,42 +249,30 @@ static int made_alloc(ThnSparseMade *m, npy_intp lines, npy_intp stored, int wid
 
 /* ---- parts of lines that are filled one by one, each as far as it goes, and then put together */
 
-typedef struct {
-    const Loops *loops;
-    const ThnPlaces *a, *b; /* split by their lines */
-    npy_intp parts, lines[MOST_PARTS + 1], room[MOST_PARTS + 1], found[MOST_PARTS + 1];
-    Filling fill;
-    const void *what;
-    char *data, *indices; /* where parts are filled: part k from room[k] on */
-    ThnSparseMade *to;
-    atomic_int bad;
-} Filled;
-
 static void fill_task(void *ctx, long task)
 {
-    Filled *k = ctx;
+    ThnFilled *k = ctx;
     const npy_intp at = k->room[task];
     char *ends = k->to->indptr;
-    const npy_intp n = k->fill(k->what, k->lines[task], k->lines[task + 1], k->data ? k->data + at * k->loops->item : NULL,
-                               k->data ? k->indices + at * k->loops->index : NULL, ends ? ends + k->loops->index : NULL, k->room[task + 1] - at);
+    const npy_intp n = k->fill(k->what, k->lines[task], k->lines[task + 1], k->data ? k->data + at * k->item : NULL,
+                               k->data ? k->indices + at * k->index : NULL, ends ? ends + k->index : NULL, k->room[task + 1] - at);
     k->found[task] = n;
     if (n < 0) {
-        k->bad = 1;
+        k->failed = (int)n;
     }
 }
 
 /* Moves a part to its place, `room` says where that is. */
 static void gather_task(void *ctx, long task)
 {
-    Filled *k = ctx;
+    ThnFilled *k = ctx;
     const npy_intp from = k->room[task], to = k->found[task], n = k->found[task + 1] - to;
-    const int item = k->loops->item, index = k->loops->index;
     if (k->data != k->to->data) {
-        memcpy(k->to->data + to * item, k->data + from * item, (size_t)(n * item));
-        memcpy(k->to->indices + to * index, k->indices + from * index, (size_t)(n * index));
+        memcpy(k->to->data + to * k->item, k->data + from * k->item, (size_t)(n * k->item));
+        memcpy(k->to->indices + to * k->index, k->indices + from * k->index, (size_t)(n * k->index));
     }
     for (npy_intp line = k->lines[task]; to && line < k->lines[task + 1]; line++) {
-        if (index == 8) {
+        if (k->index == 8) {
             ((int64_t *)k->to->indptr)[line + 1] += to;
         } else {
             ((int32_t *)k->to->indptr)[line + 1] += (int32_t)to;
@@ -285,7 +281,7 @@ static void gather_task(void *ctx, long task)
 }
 
 /* found[k]: where part k begins among all. */
-static npy_intp add_up(Filled *k)
+static npy_intp add_up(ThnFilled *k)
 {
     npy_intp all = 0;
     for (npy_intp part = 0; part < k->parts; part++) {
@@ -297,48 +293,58 @@ static npy_intp add_up(Filled *k)
     return all;
 }
 
-static int merged(const ThnPlaces *a, const ThnPlaces *b, const Loops *loops, int multiply, ThnSparseMade *to)
+int thn_sparse_filled(ThnFilled *k)
 {
-    const Merge what = {*a, *b};
-    const size_t room = (size_t)(multiply ? a->stored : a->stored + b->stored) + 1;
-    Filled k = {.loops = loops, .a = a, .b = b, .what = &what, .to = to};
-    k.fill = multiply ? loops->merge_multiply : loops->merge_add;
-    /* The result is the same for any number of parts; one needs not be put together. */
-    k.parts = thn_get_threads() > 1 ? thn_worth(3.0 * (double)(a->stored + b->stored) + 2.0 * (double)a->lines, MOST_PARTS) : 1;
-    for (npy_intp part = 0; part <= k.parts; part++) {
-        const npy_intp line = k.lines[part] = part_start(a, b, part, k.parts);
-        k.room[part] = number_at(a->indptr, a->wide, line) + (multiply ? 0 : number_at(b->indptr, b->wide, line));
+    ThnSparseMade *to = k->to;
+    const npy_intp lines = k->lines[k->parts], room = k->room[k->parts] + 1;
+    *to = (ThnSparseMade){.lines = lines, .wide = k->index == 8};
+    if (lines >= MOST_LINES || room >= MOST_LINES) {
+        return -2;
     }
-    *to = (ThnSparseMade){.lines = a->lines, .wide = a->wide};
-    to->indptr = thn_pool_alloc((size_t)(a->lines + 1) * (size_t)loops->index);
-    k.data = thn_pool_alloc(room * (size_t)loops->item);
-    k.indices = thn_pool_alloc(room * (size_t)loops->index);
-    int r = to->indptr && k.data && k.indices ? 0 : -2;
+    to->indptr = thn_pool_alloc((size_t)((lines + 1) * k->index));
+    k->data = thn_pool_alloc((size_t)(room * k->item));
+    k->indices = thn_pool_alloc((size_t)(room * k->index));
+    int r = to->indptr && k->data && k->indices ? 0 : -2;
     if (r == 0) {
-        memset(to->indptr, 0, (size_t)loops->index);
-        thn_parallel((long)k.parts, fill_task, &k);
-        r = k.bad ? -1 : 0;
+        memset(to->indptr, 0, (size_t)k->index);
+        k->failed = 0;
+        thn_parallel((long)k->parts, fill_task, k);
+        r = k->failed;
     }
     if (r == 0) {
-        to->stored = add_up(&k);
-        if ((size_t)to->stored + (size_t)to->stored / 4 + 512 >= room && k.parts == 1) {
+        to->stored = add_up(k);
+        if (to->stored + to->stored / 4 + 512 >= room && k->parts == 1) {
             /* What was filled is about what is needed. */
-            to->data = k.data;
-            to->indices = k.indices;
+            to->data = k->data;
+            to->indices = k->indices;
             return 0;
         }
-        to->data = thn_pool_alloc((size_t)(to->stored + 1) * (size_t)loops->item);
-        to->indices = thn_pool_alloc((size_t)(to->stored + 1) * (size_t)loops->index);
+        to->data = thn_pool_alloc((size_t)((to->stored + 1) * k->item));
+        to->indices = thn_pool_alloc((size_t)((to->stored + 1) * k->index));
         r = to->data && to->indices ? 0 : -2;
     }
     if (r == 0) {
-        thn_parallel((long)k.parts, gather_task, &k);
+        thn_parallel((long)k->parts, gather_task, k);
     } else {
         thn_sparse_made_free(to);
     }
-    thn_pool_free(k.data);
-    thn_pool_free(k.indices);
+    thn_pool_free(k->data);
+    thn_pool_free(k->indices);
     return r;
+}
+
+static int merged(const ThnPlaces *a, const ThnPlaces *b, const Loops *loops, int multiply, ThnSparseMade *to)
+{
+    const Merge what = {*a, *b};
+    ThnFilled k = {.index = loops->index, .item = loops->item, .what = &what, .to = to};
+    k.fill = multiply ? loops->merge_multiply : loops->merge_add;
+    /* The result is the same for any number of parts; one needs not be put together. */
+    k.parts = thn_get_threads() > 1 ? thn_worth(3.0 * (double)(a->stored + b->stored) + 2.0 * (double)a->lines, THN_MOST_PARTS) : 1;
+    for (npy_intp part = 0; part <= k.parts; part++) {
+        const npy_intp line = k.lines[part] = thn_sparse_part(a, b, part, k.parts);
+        k.room[part] = thn_sparse_pointer(a, line) + (multiply ? 0 : thn_sparse_pointer(b, line));
+    }
+    return thn_sparse_filled(&k);
 }
 
 /* `s` with increasing indices, over the memory of `made`. */
@@ -350,7 +356,7 @@ static int made_canonical(ThnPlaces *s, const Loops *loops, ThnSparseMade *made)
         return bad ? -1 : 0;
     }
     for (npy_intp line = 0; line < s->lines; line++) {
-        const npy_intp n = number_at(s->indptr, s->wide, line + 1) - number_at(s->indptr, s->wide, line);
+        const npy_intp n = thn_sparse_pointer(s, line + 1) - thn_sparse_pointer(s, line);
         longest = n > longest ? n : longest;
     }
     if (bad) {
@@ -361,12 +367,16 @@ static int made_canonical(ThnPlaces *s, const Loops *loops, ThnSparseMade *made)
         thn_pool_free(work);
         return -2;
     }
-    loops->canonical(s, made->data, made->indices, made->indptr, work);
+    const int r = loops->canonical(s, made->data, made->indices, made->indptr, work, longest);
     thn_pool_free(work);
+    if (r < 0) {
+        thn_sparse_made_free(made);
+        return r;
+    }
     s->data = made->data;
     s->indices = made->indices;
     s->indptr = made->indptr;
-    s->stored = number_at(s->indptr, s->wide, s->lines);
+    s->stored = thn_sparse_pointer(s, s->lines);
     return 0;
 }
 
@@ -386,6 +396,58 @@ int thn_sparse_merge(const ThnPlaces *a, const ThnPlaces *b, int typenum, int it
     return r;
 }
 
+int thn_sparse_tidy(const ThnPlaces *s, int typenum, int item, int sort, int drop, ThnSparseMade *to)
+{
+    const Loops *loops = loops_for(typenum, item, s->wide);
+    const Tidied what = {*s, sort, drop};
+    ThnFilled k = {.index = loops->index, .item = item, .what = &what, .to = to, .fill = loops->tidy};
+    k.parts = thn_worth((sort ? 8.0 : 2.0) * (double)s->stored + (double)s->lines, THN_MOST_PARTS);
+    for (npy_intp part = 0; part <= k.parts; part++) {
+        k.lines[part] = thn_sparse_part(s, NULL, part, k.parts);
+        k.room[part] = thn_sparse_pointer(s, k.lines[part]);
+    }
+    return thn_sparse_filled(&k);
+}
+
+typedef struct {
+    const ThnPlaces *x, *y;
+    const Loops *loops;
+    npy_intp parts;
+    char *to;
+    atomic_int bad;
+} Elements;
+
+static void values_of_task(void *ctx, long task)
+{
+    Elements *k = ctx;
+    const npy_intp l0 = thn_sparse_part(k->x, k->y, task, k->parts), l1 = thn_sparse_part(k->x, k->y, task + 1, k->parts);
+    if (k->loops->values_of(k->x, k->y, l0, l1, k->to) < 0) {
+        k->bad = 1;
+    }
+}
+
+int thn_sparse_values_of(const ThnPlaces *x, const ThnPlaces *y, int typenum, int item, char *to)
+{
+    const size_t index = x->wide ? 8 : 4;
+    if (x->stored == y->stored && memcmp(x->indptr, y->indptr, index * (size_t)(x->lines + 1)) == 0
+        && memcmp(x->indices, y->indices, index * (size_t)x->stored) == 0) {
+        /* A gradient with respect to the values that are stored, one by one, also where several have one place. */
+        thn_sparse_copy(to, y->data, x->stored * item);
+        return 0;
+    }
+    ThnSparseMade made = {0};
+    ThnPlaces ordered = *y;
+    Elements k = {x, &ordered, loops_for(typenum, item, x->wide), 1, to, 0};
+    int r = made_canonical(&ordered, k.loops, &made);
+    if (r == 0) {
+        k.parts = thn_worth(3.0 * (double)x->stored + (double)ordered.stored, THN_MOST_PARTS);
+        thn_parallel((long)k.parts, values_of_task, &k);
+        r = k.bad ? -1 : 0;
+    }
+    thn_sparse_made_free(&made);
+    return r;
+}
+
 int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp lines, npy_intp length, int typenum, int item,
                           ThnSparseMade *to)
 {
@@ -393,10 +455,9 @@ int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp l
         return -2;
     }
     const Dense what = {dense, lines, length, strides[0], strides[1]};
-    const ThnPlaces none = {0};
-    Filled k = {.loops = loops_for(typenum, item, 0), .a = &none, .what = &what, .to = to};
-    k.fill = k.loops->from_dense;
-    k.parts = thn_worth(0.7 * (double)lines * (double)length, MOST_PARTS);
+    const Loops *loops = loops_for(typenum, item, 0);
+    ThnFilled k = {.index = loops->index, .item = item, .what = &what, .to = to, .fill = loops->from_dense};
+    k.parts = thn_worth(0.7 * (double)lines * (double)length, THN_MOST_PARTS);
     for (npy_intp part = 0; part <= k.parts; part++) {
         k.lines[part] = (npy_intp)((double)lines * (double)part / (double)k.parts);
     }
@@ -405,17 +466,18 @@ int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp l
     thn_parallel((long)k.parts, fill_task, &k);
     const npy_intp stored = add_up(&k);
     const int wide = length > INT32_MAX || lines > INT32_MAX || stored > INT32_MAX;
-    k.loops = loops_for(typenum, item, wide);
-    k.fill = k.loops->from_dense;
+    loops = loops_for(typenum, item, wide);
+    k.fill = loops->from_dense;
+    k.index = loops->index;
     if (made_alloc(to, lines, stored, wide, item) < 0) {
         return -2;
     }
-    memset(to->indptr, 0, (size_t)k.loops->index);
+    memset(to->indptr, 0, (size_t)k.index);
     memcpy(k.room, k.found, sizeof k.room);
     k.data = to->data;
     k.indices = to->indices;
     thn_parallel((long)k.parts, fill_task, &k);
-    if (k.bad) {
+    if (k.failed) {
         /* Another thread wrote to the matrix in between. */
         thn_sparse_made_free(to);
         return -1;
@@ -438,7 +500,7 @@ typedef struct {
 static void add_dense_task(void *ctx, long task)
 {
     Lines *k = ctx;
-    const npy_intp l0 = part_start(k->s, NULL, task, k->parts), l1 = part_start(k->s, NULL, task + 1, k->parts);
+    const npy_intp l0 = thn_sparse_part(k->s, NULL, task, k->parts), l1 = thn_sparse_part(k->s, NULL, task + 1, k->parts);
     if (k->loops->add_dense(k->s, l0, l1, k->to, k->of_line, k->of_index) < 0) {
         k->bad = 1;
     }
@@ -447,7 +509,7 @@ static void add_dense_task(void *ctx, long task)
 int thn_sparse_add_dense(const ThnPlaces *s, int typenum, int item, char *dense, const npy_intp *strides)
 {
     Lines k = {s, loops_for(typenum, item, s->wide), 1, strides[s->csc ? 1 : 0], strides[s->csc ? 0 : 1], dense, 0};
-    k.parts = thn_worth(3.0 * (double)s->stored + (double)s->lines, MOST_PARTS);
+    k.parts = thn_worth(3.0 * (double)s->stored + (double)s->lines, THN_MOST_PARTS);
     thn_parallel((long)k.parts, add_dense_task, &k);
     return k.bad ? -1 : 0;
 }
@@ -455,7 +517,7 @@ int thn_sparse_add_dense(const ThnPlaces *s, int typenum, int item, char *dense,
 static void sum_lines_task(void *ctx, long task)
 {
     Lines *k = ctx;
-    k->loops->sum_lines(k->s, part_start(k->s, NULL, task, k->parts), part_start(k->s, NULL, task + 1, k->parts), k->to);
+    k->loops->sum_lines(k->s, thn_sparse_part(k->s, NULL, task, k->parts), thn_sparse_part(k->s, NULL, task + 1, k->parts), k->to);
 }
 
 int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char *to)
@@ -464,7 +526,7 @@ int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char
     if (!of_lines) {
         return loops->sum_indices(s, to);
     }
-    Lines k = {.s = s, .loops = loops, .parts = thn_worth((double)(s->stored + s->lines), MOST_PARTS), .to = to};
+    Lines k = {.s = s, .loops = loops, .parts = thn_worth((double)(s->stored + s->lines), THN_MOST_PARTS), .to = to};
     thn_parallel((long)k.parts, sum_lines_task, &k);
     return 0;
 }
@@ -473,8 +535,8 @@ int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char
 
 #define MOVE(SIZE)                                                                                                      \
     for (npy_intp line = 0; line < s->lines; line++) {                                                                  \
-        const npy_intp end = number_at(s->indptr, s->wide, line + 1);                                                   \
-        for (npy_intp k = number_at(s->indptr, s->wide, line); k < end; k++) {                                          \
+        const npy_intp end = thn_sparse_pointer(s, line + 1);                                                   \
+        for (npy_intp k = thn_sparse_pointer(s, line); k < end; k++) {                                          \
             const npy_intp i = number_at(s->indices, s->wide, k);                                                       \
             npy_intp at;                                                                                                \
             if ((npy_uintp)i >= (npy_uintp)s->length) {                                                                 \
@@ -483,9 +545,16 @@ int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char
             }                                                                                                           \
             if (s->wide) {                                                                                              \
                 at = (npy_intp)((int64_t *)to->indptr)[i + 1]++;                                                        \
-                ((int64_t *)to->indices)[at] = line;                                                                    \
             } else {                                                                                                    \
                 at = ((int32_t *)to->indptr)[i + 1]++;                                                                  \
+            }                                                                                                           \
+            if (at >= s->stored || k >= s->stored) {                                                                    \
+                thn_sparse_made_free(to); /* another thread changed the matrix */                                       \
+                return -1;                                                                                              \
+            }                                                                                                           \
+            if (s->wide) {                                                                                              \
+                ((int64_t *)to->indices)[at] = line;                                                                    \
+            } else {                                                                                                    \
                 ((int32_t *)to->indices)[at] = (int32_t)line;                                                           \
             }                                                                                                           \
             memcpy(to->data + at * SIZE, (const char *)s->data + k * SIZE, SIZE);                                       \
@@ -531,6 +600,63 @@ int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to)
     return 0;
 }
 
+#define STACK(INDEX)                                                                                                    \
+    for (npy_intp line = 0; line < to->lines || (!across && part < n);) {                                               \
+        npy_intp offset = 0;                                                                                            \
+        for (; part < n; part++) {                                                                                      \
+            const ThnPlaces *m = &s[part];                                                                              \
+            const INDEX *indices = m->indices, *indptr = m->indptr;                                                     \
+            INDEX *to_indices = (INDEX *)to->indices, *to_indptr = (INDEX *)to->indptr;                                 \
+            const npy_intp first = across ? line : 0, last = across ? line + 1 : m->lines;                              \
+            const npy_intp start = indptr[first], end = indptr[last];                                                   \
+            if (!within(m, start, end) || at + end - start > to->stored) {                                              \
+                return -1;                                                                                              \
+            }                                                                                                           \
+            memcpy(to->data + at * item, (const char *)m->data + start * item, (size_t)((end - start) * item));         \
+            for (npy_intp k = start; k < end; k++) {                                                                    \
+                wrong |= (npy_uintp)indices[k] >= (npy_uintp)m->length;                                                 \
+                to_indices[at + k - start] = (INDEX)(indices[k] + offset);                                              \
+            }                                                                                                           \
+            for (npy_intp i = first; i < last && !across; i++) {                                                        \
+                to_indptr[++line] = (INDEX)(at + indptr[i + 1] - start);                                                \
+            }                                                                                                           \
+            at += end - start;                                                                                          \
+            offset += across ? m->length : 0;                                                                           \
+        }                                                                                                               \
+        if (across) {                                                                                                   \
+            ((INDEX *)to->indptr)[++line] = (INDEX)at;                                                                  \
+            part = 0;                                                                                                   \
+        }                                                                                                               \
+    }
+
+static int stacked(const ThnPlaces *s, int n, int item, int across, ThnSparseMade *to)
+{
+    npy_intp at = 0;
+    int part = 0, wrong = 0;
+    memset(to->indptr, 0, to->wide ? 8 : 4);
+    if (to->wide) {
+        STACK(int64_t)
+    } else {
+        STACK(int32_t)
+    }
+    return wrong ? -1 : 0;
+}
+
+int thn_sparse_stack(const ThnPlaces *s, int n, int item, int across, ThnSparseMade *to)
+{
+    npy_intp stored = 0, lines = 0;
+    for (int k = 0; k < n; k++) {
+        stored += s[k].stored;
+        lines = across ? s[k].lines : lines + s[k].lines;
+    }
+    int r = made_alloc(to, lines, stored, s[0].wide, item);
+    r = r < 0 ? r : stacked(s, n, item, across, to);
+    if (r < 0) {
+        thn_sparse_made_free(to);
+    }
+    return r;
+}
+
 typedef struct {
     const ThnPlaces *s;
     const int64_t *which;
@@ -546,8 +672,10 @@ static void take_task(void *ctx, long task)
     const int item = w->item, index = w->s->wide ? 8 : 4;
     for (npy_intp i = first; i < last; i++) {
         const npy_intp line = (npy_intp)(w->which[i] < 0 ? w->which[i] + w->s->lines : w->which[i]);
-        const npy_intp from = number_at(w->s->indptr, w->s->wide, line), at = number_at(w->to->indptr, w->s->wide, i);
-        const size_t n = (size_t)(number_at(w->to->indptr, w->s->wide, i + 1) - at);
+        const npy_intp from = thn_sparse_pointer(w->s, line), at = number_at(w->to->indptr, w->s->wide, i);
+        const npy_intp count = number_at(w->to->indptr, w->s->wide, i + 1) - at;
+        /* Another thread may have changed the matrix in between. */
+        const size_t n = from >= 0 && from + count <= w->s->stored ? (size_t)count : 0;
         memcpy(w->to->data + at * item, (const char *)w->s->data + from * item, n * (size_t)item);
         memcpy(w->to->indices + at * index, (const char *)w->s->indices + from * index, n * (size_t)index);
     }
@@ -561,7 +689,7 @@ int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp
             return -1;
         }
         const npy_intp line = (npy_intp)(which[i] < 0 ? which[i] + s->lines : which[i]);
-        stored += number_at(s->indptr, s->wide, line + 1) - number_at(s->indptr, s->wide, line);
+        stored += thn_sparse_pointer(s, line + 1) - thn_sparse_pointer(s, line);
     }
     if (!s->wide && stored > INT32_MAX) {
         return -3;
@@ -578,10 +706,10 @@ int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp
         }
         if (i < n) {
             const npy_intp line = (npy_intp)(which[i] < 0 ? which[i] + s->lines : which[i]);
-            stored += number_at(s->indptr, s->wide, line + 1) - number_at(s->indptr, s->wide, line);
+            stored += thn_sparse_pointer(s, line + 1) - thn_sparse_pointer(s, line);
         }
     }
-    Taken w = {s, which, n, thn_worth(2.0 * (double)stored + 10.0 * (double)n, MOST_PARTS), item, to};
+    Taken w = {s, which, n, thn_worth(2.0 * (double)stored + 10.0 * (double)n, THN_MOST_PARTS), item, to};
     thn_parallel((long)w.parts, take_task, &w);
     return 0;
 }
@@ -601,6 +729,6 @@ static void copy_task(void *ctx, long task)
 
 void thn_sparse_copy(void *to, const void *from, npy_intp bytes)
 {
-    Copied w = {to, from, bytes, thn_worth(0.1 * (double)bytes, MOST_PARTS)};
+    Copied w = {to, from, bytes, thn_worth(0.1 * (double)bytes, THN_MOST_PARTS)};
     thn_parallel((long)w.parts, copy_task, &w);
 }

@@ -5,6 +5,8 @@
 
 #include "sparse.h"
 
+#include <stdatomic.h>
+
 /* A new matrix: blocks of the pool. */
 typedef struct ThnSparseMade {
     char *data, *indices, *indptr;
@@ -12,11 +14,37 @@ typedef struct ThnSparseMade {
     int wide;
 } ThnSparseMade;
 
+#define THN_MOST_PARTS 64
+
+/* Makes lines [l0, l1) of a matrix: their values, indices and where each line ends, counted from the first of these. Returns how
+ * many values there are, at most `room`; -1: the input is not as it must be, -2: out of memory. */
+typedef npy_intp (*ThnFilling)(const void *what, npy_intp l0, npy_intp l1, char *data, char *indices, void *ends, npy_intp room);
+
+/* A matrix that is made by parts of its lines, each as far as it goes, which are put together then: part k are lines [lines[k],
+ * lines[k + 1]), and it has room[k + 1] - room[k] values at most. */
+typedef struct ThnFilled {
+    ThnFilling fill;
+    const void *what;
+    ThnSparseMade *to;
+    int item, index; /* bytes of a value and of an index */
+    npy_intp parts, lines[THN_MOST_PARTS + 1], room[THN_MOST_PARTS + 1];
+    npy_intp found[THN_MOST_PARTS + 1];
+    char *data, *indices; /* where parts are filled: part k from room[k] on */
+    atomic_int failed;
+} ThnFilled;
+
+/* Makes `to`; 0, or what a part returned. Give fill, what, to, item, index, parts, lines and room. */
+int thn_sparse_filled(ThnFilled *k);
 /* Whether there are sparse matrices of a dtype. */
 int thn_sparse_dtype(int typenum);
 void thn_sparse_made_free(ThnSparseMade *m);
 /* The sum or product of two matrices of one format, shape and width, with increasing indices and without zeros. */
 int thn_sparse_merge(const ThnPlaces *a, const ThnPlaces *b, int typenum, int item, int multiply, ThnSparseMade *to);
+/* The matrix with the values of each line in order, without zeros, or both. */
+int thn_sparse_tidy(const ThnPlaces *s, int typenum, int item, int sort, int drop, ThnSparseMade *to);
+/* What `y` has at the places of `x`, of one format, shape and width: x->stored values. Where `y` stores values at just these places
+ * they are its own; else what it stores several times at one place is added up. */
+int thn_sparse_values_of(const ThnPlaces *x, const ThnPlaces *y, int typenum, int item, char *to);
 /* What is not zero of a dense matrix of lines with these strides. */
 int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp lines, npy_intp length, int typenum, int item,
                           ThnSparseMade *to);
@@ -24,6 +52,8 @@ int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp l
 int thn_sparse_add_dense(const ThnPlaces *s, int typenum, int item, char *dense, const npy_intp *strides);
 /* The sums of each line, or for each index. */
 int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char *to);
+/* Matrices one after the other: their lines, or `across`, of each line what they have of it. `n` >= 1, of one width. */
+int thn_sparse_stack(const ThnPlaces *s, int n, int item, int across, ThnSparseMade *to);
 /* The matrix in the other format. */
 int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to);
 /* memcpy, by several threads. */

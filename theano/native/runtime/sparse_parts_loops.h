@@ -41,8 +41,8 @@ static FN(Entry) *FN(sort)(FN(Entry) *a, FN(Entry) *other, npy_intp n)
     return a;
 }
 
-/* The matrix with increasing indices in each line, values of one place added up. `work` has room for twice the longest line. */
-static void FN(canonical)(const ThnPlaces *s, void *to_data, void *to_indices, void *to_indptr, void *work)
+/* The matrix with increasing indices in each line, values of one place added up. `work` has room for twice `longest` entries. */
+static int FN(canonical)(const ThnPlaces *s, void *to_data, void *to_indices, void *to_indptr, void *work, npy_intp longest)
 {
     const T *data = s->data;
     const INDEX *indices = s->indices, *indptr = s->indptr;
@@ -53,6 +53,9 @@ static void FN(canonical)(const ThnPlaces *s, void *to_data, void *to_indices, v
     for (npy_intp line = 0; line < s->lines; line++) {
         const npy_intp start = indptr[line], count = indptr[line + 1] - start, first = n;
         FN(Entry) *entries = work;
+        if (!within(s, start, start + count) || count > longest || n + count > s->stored) {
+            return -1;
+        }
         for (npy_intp k = 0; k < count; k++) {
             entries[k] = (FN(Entry)){indices[start + k], (INDEX)k};
         }
@@ -68,6 +71,94 @@ static void FN(canonical)(const ThnPlaces *s, void *to_data, void *to_indices, v
         }
         out_indptr[line + 1] = (INDEX)n;
     }
+    return 0;
+}
+
+/* Lines [l0, l1) with their values in order, or without zeros. */
+static npy_intp FN(tidy)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends, npy_intp room)
+{
+    const Tidied *w = what;
+    const T *data = w->s.data;
+    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    T *out = (T *)to_data;
+    INDEX *to = (INDEX *)to_indices, *ends = to_ends;
+    npy_intp n = 0, have = 0;
+    FN(Entry) *work = NULL;
+    for (npy_intp line = l0; line < l1; line++) {
+        const npy_intp start = indptr[line], end = indptr[line + 1];
+        int sorted = 1;
+        if (!within(&w->s, start, end) || n + end - start > room) {
+            n = -1;
+            break;
+        }
+        for (npy_intp k = start + 1; w->sort && k < end; k++) {
+            sorted &= indices[k - 1] <= indices[k];
+        }
+        if (sorted) {
+            for (npy_intp k = start; k < end; k++) {
+                out[n] = data[k];
+                to[n] = indices[k];
+                n += !w->drop || data[k] != 0;
+            }
+        } else {
+            if (end - start > have) {
+                thn_pool_free(work);
+                have = 2 * (end - start);
+                work = thn_pool_alloc(2 * sizeof(FN(Entry)) * (size_t)have);
+                if (!work) {
+                    return -2;
+                }
+            }
+            for (npy_intp k = start; k < end; k++) {
+                work[k - start] = (FN(Entry)){indices[k], (INDEX)(k - start)};
+            }
+            const FN(Entry) *entries = FN(sort)(work, work + have, end - start);
+            for (npy_intp k = 0; k < end - start; k++) {
+                const T value = data[start + entries[k].at];
+                out[n] = value;
+                to[n] = entries[k].index;
+                n += !w->drop || value != 0;
+            }
+        }
+        ends[line] = (INDEX)n;
+    }
+    thn_pool_free(work);
+    return n;
+}
+
+/* For the values of lines [l0, l1) of `x` those that `y`, whose indices increase, has at their places. */
+static int FN(values_of)(const ThnPlaces *x, const ThnPlaces *y, npy_intp l0, npy_intp l1, char *to)
+{
+    const T *data = y->data;
+    const INDEX *i_x = x->indices, *p_x = x->indptr, *i_y = y->indices, *p_y = y->indptr;
+    for (npy_intp line = l0; line < l1; line++) {
+        const npy_intp start = p_y[line], end = p_y[line + 1], k_end = p_x[line + 1];
+        npy_intp at = start, k = p_x[line];
+        if (!within(x, k, k_end) || !within(y, start, end)) {
+            return -1;
+        }
+        for (; k < k_end; k++) {
+            const INDEX c = i_x[k];
+            npy_intp steps = 8;
+            if ((npy_uintp)c >= (npy_uintp)x->length) {
+                return -1;
+            }
+            at = at > start && i_y[at - 1] >= c ? start : at;
+            for (; steps && at < end && i_y[at] < c; steps--) {
+                at++;
+            }
+            for (npy_intp high = end; steps == 0 && at < high;) {
+                const npy_intp middle = at + (high - at) / 2;
+                if (i_y[middle] < c) {
+                    at = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            ((T *)to)[k] = at < end && i_y[at] == c ? data[at] : 0;
+        }
+    }
+    return 0;
 }
 
 /* The element, or zero: without a jump, which would be guessed wrong half of the time. */
@@ -95,11 +186,13 @@ static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *
     INDEX *restrict indices = (INDEX *)to_indices, *restrict ends = to_ends;
     npy_intp n = 0;
     int bad = 0;
-    (void)room;
     for (npy_intp line = l0; line < l1; line++) {
         npy_intp i = p_x[line], j = p_y[line];
         const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
         INDEX last = -1;
+        if (!within(&w->a, i, i_end) || !within(&w->b, j, j_end) || n + (i_end - i) + (j_end - j) > room) {
+            return -1;
+        }
         while (i < i_end && j < j_end) {
             const INDEX c = i_x[i], d = i_y[j], least = c < d ? c : d;
             const int left = c <= d, right = d <= c;
@@ -143,11 +236,13 @@ static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, c
     INDEX *restrict indices = (INDEX *)to_indices, *restrict ends = to_ends;
     npy_intp n = 0;
     int bad = 0;
-    (void)room;
     for (npy_intp line = l0; line < l1; line++) {
         npy_intp i = p_x[line], j = p_y[line];
         const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
         INDEX last = -1;
+        if (!within(&w->a, i, i_end) || !within(&w->b, j, j_end) || n + (i_end - i) > room) {
+            return -1;
+        }
         while (i < i_end && j < j_end) {
             const INDEX c = i_x[i], d = i_y[j], least = c < d ? c : d;
             bad |= least <= last;

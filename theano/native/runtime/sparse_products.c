@@ -1,0 +1,234 @@
+/* Products of sparse matrices: of integers and complex numbers with dense ones, and of two sparse ones of any dtype. */
+#include "sparse_products.h"
+#include "plan.h"
+#include "pool.h"
+#include "threads.h"
+
+#include <complex.h>
+#include <stdlib.h>
+
+#define MOST_SUMS ((size_t)1 << 40) /* for which sums are kept in a product of two; more are in no memory */
+#define LONG_LINES ((size_t)1 << 26)    /* bytes of them */
+#define BY_ROWS 4                   /* columns from which on a csc matrix is sorted by rows for a product */
+
+typedef struct {
+    ThnPlaces s;
+    const char *b;
+    char *y;
+    npy_intp b_row, b_col, y_row, y_col, columns; /* strides in bytes */
+} Product;
+
+typedef struct {
+    ThnPlaces s;
+    const char *of_lines, *of_indices;
+    npy_intp depth;
+    char *out;
+} Sampled;
+
+typedef struct {
+    ThnPlaces a, b;
+} Times;
+
+/* As NumPy multiplies: infinities are not looked for. */
+static inline float complex times_c8(float complex x, float complex y)
+{
+    const float re = crealf(x) * crealf(y) - cimagf(x) * cimagf(y), im = crealf(x) * cimagf(y) + cimagf(x) * crealf(y);
+    return CMPLXF(re, im);
+}
+
+static inline double complex times_c16(double complex x, double complex y)
+{
+    const double re = creal(x) * creal(y) - cimag(x) * cimag(y), im = creal(x) * cimag(y) + cimag(x) * creal(y);
+    return CMPLX(re, im);
+}
+
+#define JOIN_NOW(name, suffix, end) name##suffix##end
+#define JOIN(name, suffix, end) JOIN_NOW(name, suffix, end)
+
+#define TIMES(x, y) ((T)(1u * (x) * (y)))
+#define T uint8_t
+#define SUFFIX _u1
+#include "sparse_products_loops.h"
+#undef T
+#undef SUFFIX
+#define T uint16_t
+#define SUFFIX _u2
+#include "sparse_products_loops.h"
+#undef T
+#undef SUFFIX
+#define T uint32_t
+#define SUFFIX _u4
+#include "sparse_products_loops.h"
+#undef T
+#undef SUFFIX
+#define T uint64_t
+#define SUFFIX _u8
+#include "sparse_products_loops.h"
+#undef T
+#undef SUFFIX
+#undef TIMES
+#define TIMES(x, y) times_c8(x, y)
+#define T float complex
+#define SUFFIX _c8
+#include "sparse_products_loops.h"
+#undef T
+#undef SUFFIX
+#undef TIMES
+#define TIMES(x, y) times_c16(x, y)
+#define T double complex
+#define SUFFIX _c16
+#include "sparse_products_loops.h"
+#undef T
+#undef SUFFIX
+#undef TIMES
+#define TIMES(x, y) ((x) * (y))
+#define NO_DENSE
+#define T float
+#define SUFFIX _f4
+#include "sparse_products_loops.h"
+#undef T
+#undef SUFFIX
+#define T double
+#define SUFFIX _f8
+#include "sparse_products_loops.h"
+#undef T
+#undef SUFFIX
+#undef NO_DENSE
+#undef TIMES
+
+typedef struct {
+    int (*rows)(const Product *, npy_intp, npy_intp);
+    int (*columns)(const Product *, const char *, char *);
+    int (*dot_at)(const Sampled *, npy_intp, npy_intp);
+    ThnFilling times;
+} Loops;
+
+#define LOOPS(end) {rows##end, columns##end, dot_at##end, times##end}
+#define BOTH(end) {LOOPS(end##_i4), LOOPS(end##_i8)}
+#define TIMES_ALONE(end) {{.times = times##end##_i4}, {.times = times##end##_i8}}
+static const Loops all_loops[8][2] = {BOTH(_u1), BOTH(_u2), BOTH(_u4),         BOTH(_u8),
+                                      BOTH(_c8), BOTH(_c16), TIMES_ALONE(_f4), TIMES_ALONE(_f8)};
+
+static const Loops *loops_for(int typenum, int item, int wide)
+{
+    switch (typenum) {
+    case NPY_CFLOAT: return &all_loops[4][wide];
+    case NPY_CDOUBLE: return &all_loops[5][wide];
+    case NPY_FLOAT: return &all_loops[6][wide];
+    case NPY_DOUBLE: return &all_loops[7][wide];
+    default: return &all_loops[item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3][wide];
+    }
+}
+
+typedef struct {
+    const void *what;
+    const Loops *loops;
+    npy_intp parts;
+    atomic_int bad;
+} Work;
+
+static void rows_task(void *ctx, long task)
+{
+    Work *k = ctx;
+    const Product *w = k->what;
+    if (k->loops->rows(w, thn_sparse_part(&w->s, NULL, task, k->parts), thn_sparse_part(&w->s, NULL, task + 1, k->parts)) < 0) {
+        k->bad = 1;
+    }
+}
+
+static void columns_task(void *ctx, long column)
+{
+    Work *k = ctx;
+    const Product *w = k->what;
+    if (k->loops->columns(w, w->b + column * w->b_col, w->y + column * w->y_col) < 0) {
+        k->bad = 1;
+    }
+}
+
+int thn_sparse_product_any(const ThnPlaces *s, int typenum, int item, const char *b, const npy_intp *b_strides, char *y,
+                           const npy_intp *y_strides, npy_intp columns)
+{
+    Product w = {*s, b, y, b_strides[0], b_strides[1], y_strides[0], y_strides[1], columns};
+    Work k = {&w, loops_for(typenum, item, s->wide), 1, 0};
+    ThnSparseMade made = {0};
+    if (s->csc && columns < BY_ROWS) {
+        thn_parallel((long)columns, columns_task, &k);
+        return k.bad ? -1 : 0;
+    }
+    if (s->csc) {
+        const int r = thn_sparse_turn(s, item, &made);
+        if (r < 0) {
+            return r;
+        }
+        w.s = (ThnPlaces){made.data, made.indices, made.indptr, s->length, s->lines, made.stored, 0, s->wide};
+    }
+    k.parts = thn_worth(((double)s->stored + (double)s->lines) * (1.0 + 0.6 * (double)columns), THN_MOST_PARTS);
+    thn_parallel((long)k.parts, rows_task, &k);
+    thn_sparse_made_free(&made);
+    return k.bad ? -1 : 0;
+}
+
+static void dot_at_task(void *ctx, long task)
+{
+    Work *k = ctx;
+    const Sampled *w = k->what;
+    if (k->loops->dot_at(w, thn_sparse_part(&w->s, NULL, task, k->parts), thn_sparse_part(&w->s, NULL, task + 1, k->parts)) < 0) {
+        k->bad = 1;
+    }
+}
+
+int thn_sparse_dot_at_any(const ThnPlaces *s, int typenum, int item, const char *a, const char *b, npy_intp depth, char *out)
+{
+    const Sampled w = {*s, s->csc ? b : a, s->csc ? a : b, depth, out};
+    Work k = {&w, loops_for(typenum, item, s->wide), 1, 0};
+    k.parts = thn_worth((double)s->stored * (2.0 + 0.6 * (double)depth), THN_MOST_PARTS);
+    thn_parallel((long)k.parts, dot_at_task, &k);
+    return k.bad ? -1 : 0;
+}
+
+int thn_sparse_times(const ThnPlaces *a, const ThnPlaces *b, int typenum, int item, ThnSparseMade *to)
+{
+    const Loops *loops = loops_for(typenum, item, a->wide);
+    const Times what = {*a, *b};
+    ThnFilled k = {.index = a->wide ? 8 : 4, .item = item, .what = &what, .to = to, .fill = loops->times};
+    double products = 0;
+    npy_intp bound = 0, *bounds = thn_pool_alloc(sizeof(npy_intp) * (size_t)(a->lines + 1));
+    if (!bounds) {
+        return -2;
+    }
+    for (npy_intp line = 0; line < a->lines; line++) {
+        const npy_intp end = thn_sparse_pointer(a, line + 1);
+        npy_intp most = 0;
+        bounds[line] = bound;
+        for (npy_intp at = thn_sparse_pointer(a, line); at < end; at++) {
+            const npy_uintp i = a->wide ? (npy_uintp)((const int64_t *)a->indices)[at] : (npy_uintp)((const int32_t *)a->indices)[at];
+            if (at >= a->stored || i >= (npy_uintp)b->lines) {
+                thn_pool_free(bounds);
+                return -1;
+            }
+            most += thn_sparse_pointer(b, (npy_intp)i + 1) - thn_sparse_pointer(b, (npy_intp)i);
+        }
+        products += (double)most;
+        bound += most < b->length ? most : b->length;
+    }
+    bounds[a->lines] = bound;
+    if (!a->wide && bound > INT32_MAX) {
+        thn_pool_free(bounds);
+        return -3;
+    }
+    /* Each part clears sums of its own, which must be worth it. */
+    k.parts = thn_get_threads() > 1 ? thn_worth(4.0 * products, THN_MOST_PARTS) : 1;
+    while (k.parts > 1 && (double)k.parts * (double)b->length > 0.25 * products) {
+        k.parts /= 2;
+    }
+    for (npy_intp part = 0, line = 0; part <= k.parts; part++) {
+        const double want = (double)(bound + a->lines) * (double)part / (double)k.parts;
+        while (line < a->lines && (part == k.parts || (double)(bounds[line] + line) < want)) {
+            line++;
+        }
+        k.lines[part] = line;
+        k.room[part] = bounds[line];
+    }
+    thn_pool_free(bounds);
+    return thn_sparse_filled(&k);
+}
