@@ -117,6 +117,7 @@ NATIVE = {
     ),
     "elements of a sparse matrix": (values_at(x, c), lambda a, b: b[a != 0], 0),
     "clean": (sparse.clean(x), lambda a, b: a, 1),
+    "clean sum": (sparse.clean(x + y), lambda a, b: a + b, 1),
     "in order": (sparse.ensure_sorted_indices(c), lambda a, b: b, 1),
     "one below the other": (sparse.vstack([x, c, i], format="csr"), lambda a, b: np.vstack([a, b, a]), 1),
     "side by side": (sparse.hstack([z, x], format="csr"), lambda a, b: np.hstack([a, a]), 1),

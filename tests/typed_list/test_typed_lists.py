@@ -127,6 +127,13 @@ def test_errors_when_the_graph_is_built():
             wrong()
 
 
+def test_a_length_is_a_variable_by_its_method_alone():
+    x = TypedListType(T.fvector)("x")
+    assert theano.function([x], x.__len__())([np.zeros(2, "float32")] * 3) == 3
+    with pytest.raises(TypeError, match="integer"):
+        len(x)
+
+
 def test_changes_are_made_in_place_where_the_input_may_be_overwritten():
     x, v = TypedListType(T.fvector)("x"), T.fvector("v")
     f = theano.function([theano.In(x, mutable=True, borrow=True), v], x.append(v).reverse(), mode="FAST_RUN")

@@ -49,9 +49,9 @@ class _TypedListOperators:
     def __getitem__(self, index: Any) -> Variable:
         return getitem(self, index)
 
-    def __len__(self) -> int:
-        # len() has to return a number, which only `length` can give symbolically.
-        raise TypeError("len() of a symbolic list is not known; use theano.typed_list.length(x)")
+    def __len__(self) -> Any:
+        """Return the length, a variable: for ``x.__len__()``, since ``len(x)`` takes no such and raises a TypeError."""
+        return length(self)
 
     def __iter__(self) -> Any:
         raise TypeError("a symbolic list cannot be iterated over: its length is not known")
