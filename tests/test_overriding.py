@@ -1,5 +1,6 @@
 """What a subclass of one of Theano's operations defines is used, whatever methods the base class has."""
 
+import copy
 import importlib
 import pkgutil
 import warnings
@@ -11,7 +12,8 @@ import theano
 import theano.scalar as ts
 import theano.tensor as tt
 from theano.gof.op import PureOp
-from theano.tensor import nlinalg
+from theano.native import program
+from theano.tensor import nlinalg, slinalg
 from theano.tensor.sort import SortOp
 
 
@@ -104,6 +106,138 @@ def test_a_gradient_of_an_instance():
     det = nlinalg.Det()
     det.grad = lambda inputs, grads: [tt.ones_like(inputs[0]) * 7]
     np.testing.assert_array_equal(gradient(det, np.eye(2)), np.full((2, 2), 7))
+
+
+def test_a_gradient_that_asks_for_the_other_method():
+    class Doubled(nlinalg.Det):
+        def grad(self, inputs, grads):
+            return [2 * g for g in self.L_op(inputs, [self(*inputs)], grads)]
+
+    class Twice(Doubled):
+        def grad(self, inputs, grads):
+            return [2 * g for g in super().grad(inputs, grads)]
+
+    for op, factor in ((Doubled(), 2), (Twice(), 4)):
+        value = np.array([[2.0, 1.0], [0.0, 3.0]])
+        np.testing.assert_allclose(gradient(op, value), factor * gradient(nlinalg.det, value))
+
+
+def test_a_gradient_that_is_assigned_to_a_class_later():
+    class OwnDet(nlinalg.Det):
+        pass
+
+    class OwnExp(ts.Exp):
+        pass
+
+    class Below(OwnDet):
+        pass
+
+    exp, value = tt.Elemwise(OwnExp(ts.upgrade_to_float)), np.array([[2.0, 1.0], [0.0, 3.0]])
+    np.testing.assert_allclose(gradient(OwnDet(), value), gradient(nlinalg.det, value))
+    np.testing.assert_allclose(gradient(exp, value), np.exp(value))
+    for factor in (3, 5):
+        OwnDet.grad = lambda self, inputs, grads, factor=factor: [tt.ones_like(inputs[0]) * factor]
+        OwnExp.grad = lambda self, inputs, grads, factor=factor: [grads[0] * factor]
+        for op in (OwnDet(), Below(), exp):
+            np.testing.assert_array_equal(gradient(op, value), np.full((2, 2), factor))
+
+
+def test_what_a_subclass_computes_is_never_run_as_what_its_base_does():
+    for op_class in all_ops():
+        native = program.find_lowering(object.__new__(op_class))
+        for name in ("perform", "c_code", "make_thunk", "make_node"):
+            own = type("Own", (op_class,), {name: lambda self, *args, **kwargs: None})
+            assert program.find_lowering(object.__new__(own)) is None, (op_class, name)
+        for name in ("R_op", "infer_shape", "grad", "L_op"):
+            own = type("Own", (op_class,), {name: lambda self, *args, **kwargs: None})
+            assert program.find_lowering(object.__new__(own)) is native, (op_class, name)
+
+
+def test_the_c_code_and_impl_of_every_scalar_op():
+    def impl(self, *numbers):
+        return numbers[0] + 41
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {inputs[0]} + 41;"
+
+    own = {"impl": impl, "c_code": c_code, "c_code_cache_version": lambda self: (), "nfunc_spec": None}
+    x, y = tt.dscalars("xy")
+    whole = (ts.comparison.UnaryBitOp, ts.comparison.BinaryBitOp)
+    results, names = [], []
+    for op_class in all_ops():
+        if not issubclass(op_class, ts.ScalarOp) or op_class.__init__ is not ts.ScalarOp.__init__:
+            continue
+        nin = getattr(op_class, "nin", -1)
+        if nin > 3 or getattr(op_class, "nout", 1) != 1 or issubclass(op_class, whole):
+            continue
+        op = tt.Elemwise(type("Own" + op_class.__name__, (op_class,), own)(ts.upgrade_to_float, name=op_class.__name__ + "41"))
+        results.append(op(*[x, y, y][: nin if nin > 0 else 2]))
+        names.append(op_class.__name__)
+    assert len(results) > 80
+    for mode in ("FAST_RUN", theano.Mode("py", "fast_compile")):
+        values = theano.function([x, y], results, mode=mode, on_unused_input="ignore")(1.5, 0.5)
+        assert {name: float(value) for name, value in zip(names, values, strict=True)} == dict.fromkeys(names, 42.5)
+
+
+MATRIX, VECTOR, NUMBERS = tt.dmatrix("M"), tt.dvector("v"), tt.lvector("n")
+
+APPLIED = [
+    nlinalg.matrix_inverse(MATRIX),
+    nlinalg.det(MATRIX),
+    nlinalg.ExtractDiag()(MATRIX),
+    nlinalg.Eigh()(MATRIX)[0],
+    nlinalg.QRFull("reduced")(MATRIX)[0],
+    nlinalg.SVD()(MATRIX)[1],
+    slinalg.cholesky(MATRIX),
+    slinalg.solve(MATRIX, VECTOR),
+    slinalg.expm(MATRIX),
+    tt.sort(VECTOR),
+    tt.argsort(VECTOR),
+    tt.cumsum(VECTOR),
+    tt.extra_ops.RepeatOp(0)(VECTOR, NUMBERS),
+    tt.extra_ops.Unique()(VECTOR),
+    tt.extra_ops.FillDiagonal()(MATRIX, tt.constant(1.0)),
+    tt.extra_ops.SearchsortedOp()(VECTOR, VECTOR),
+    tt.batched_dot(MATRIX.dimshuffle(0, 1, "x"), MATRIX.dimshuffle(0, "x", 1)),
+    tt.arange(NUMBERS[0]),
+    tt.eye(NUMBERS[0]),
+    tt.nnet.conv2d(MATRIX.dimshuffle("x", "x", 0, 1), MATRIX.dimshuffle("x", "x", 0, 1)),
+    tt.signal.pool.pool_2d(MATRIX, (1, 1), ignore_border=True),
+]
+
+
+def lengths(variable, n):
+    return tuple(1 if one else n for one in variable.broadcastable)
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_perform_and_infer_shape_in_a_function(mode):
+    def perform(self, node, inputs, output_storage, params=None):
+        for variable, storage in zip(node.outputs, output_storage, strict=True):
+            storage[0] = np.full(lengths(variable, 2), 7, dtype=variable.dtype)
+
+    def infer_shape(self, node, shapes):
+        return [tuple(map(tt.constant, lengths(v, 5))) for v in node.outputs]
+
+    computed, shapes = [], []
+    for result in APPLIED:
+        node = result.owner
+        while isinstance(node.op, (tt.DimShuffle, tt.Reshape, tt.Elemwise)):
+            node = node.inputs[0].owner
+        own = type("Own", (type(node.op),), {"perform": perform, "infer_shape": infer_shape})
+        op = copy.copy(node.op)
+        op.__class__ = own
+        outputs = op.make_node(*node.inputs).outputs
+        computed.append(outputs[0])
+        if outputs[0].ndim:
+            shapes.append(outputs[0].shape)
+    f = theano.function([MATRIX, VECTOR, NUMBERS], computed, mode=mode, on_unused_input="ignore")
+    for variable, value in zip(computed, f(np.eye(2), [1, 2], [1, 1]), strict=True):
+        assert value.tolist() == np.full(lengths(variable, 2), 7).tolist(), variable.owner.op
+    if mode == "FAST_RUN":
+        f = theano.function([MATRIX, VECTOR, NUMBERS], shapes, mode=mode, on_unused_input="ignore")
+        for variable, shape in zip([v for v in computed if v.ndim], f(np.eye(2), [1, 2], [1, 1]), strict=True):
+            assert tuple(shape) == lengths(variable, 5), variable.owner.op
 
 
 class TestComputation:

@@ -315,3 +315,35 @@ def test_a_loop_whose_draws_depend_on_its_states_warns_without_its_updates(strea
         f = theano.function([x], out, updates=updates)
     draws = [f(np.zeros(3)).tolist() for _ in range(20)]
     assert any(d != draws[0] for d in draws)
+
+
+@pytest.mark.parametrize("streams", [RandomStreams, MRG_RandomStreams])
+def test_a_loop_in_a_loop_that_drops_its_updates_warns(streams):
+    r = streams(5)
+
+    def outer_step():
+        values, updates = theano.scan(lambda: r.uniform((2,)), n_steps=3, name="inner")
+        return (values.sum(), updates) if given else values.sum()
+
+    given = False
+    with pytest.warns(UserWarning, match="'outer' uses the loop 'inner'"):
+        theano.scan(outer_step, n_steps=4, name="outer")
+    given, r = True, streams(5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sums, updates = theano.scan(outer_step, n_steps=4, name="outer")
+        f = theano.function([], sums, updates=updates)
+    assert len({*f().tolist(), *f().tolist()}) == 8
+
+
+def test_the_warning_of_dropped_updates_names_what_is_left():
+    count = theano.shared(0, name="count")
+
+    def step():
+        count.default_update = count + 1
+        return count * 2
+
+    values, _ = theano.scan(step, n_steps=3, name="counting")
+    with pytest.warns(UserWarning, match="'counting'.* leaves count where one step") as caught:
+        theano.function([], values)
+    assert not any("draws" in str(w.message) for w in caught)

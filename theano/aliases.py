@@ -242,7 +242,7 @@ NAMES: dict[str, dict[str, str]] = {
 
 #: For each package those of its modules that are imported when they are first asked for.
 MODULES: dict[str, str] = {
-    "theano": "d3viz ifelse misc sandbox scan_module sparse typed_list tests version",
+    "theano": "d3viz gpuarray ifelse misc sandbox scan_module sparse typed_list tests version",
     "theano.gof": "cc cmodule callcache compilelock cop sched",
     "theano.sparse": "sandbox tests",
     "theano.tensor": "blas_c blas_scipy fft io nlinalg opt_uncanonicalize shared_randomstreams signal slinalg tests utils",
@@ -254,7 +254,7 @@ MODULES: dict[str, str] = {
 #: nothing after the sign for the module itself.
 HOMES: dict[str, str] = {
     "logging": "logging=",
-    "theano": "T=tensor compat compile gof gradient printing scal=scalar scalar tensor theano",
+    "theano": "T=tensor compat compile gof gpuarray gradient printing scal=scalar scalar tensor theano",
     "theano.compat": (
         "DefaultOrderedDict PY3 cmp decode decode_iter decode_with get_unbound_function integer_types "
         "maybe_add_to_os_environ_pathlist string_types"
@@ -300,6 +300,7 @@ HOMES: dict[str, str] = {
     "theano.gof.toolbox": "NoOutputFromInplace ReplacementDidntRemovedError",
     "theano.gof.type": "EnumList Generic Type generic",
     "theano.gof.utils": "ANY_TYPE FALL_THROUGH MethodNotDefined comm_guard flatten hash_from_code hashtype object2 remove",
+    "theano.gpuarray.type": "GpuArrayType",
     "theano.gradient": "DisconnectedType disconnected_type grad_not_implemented grad_undefined undefined_grad",
     "theano.misc": "cpucount windows",
     "theano.misc.cpucount": "cpuCount",
@@ -378,7 +379,7 @@ PASSED_ON: dict[str, str] = {
     "theano.compile.io": "SharedVariable string_types",
     "theano.compile.mode": "string_types theano",
     "theano.compile.monitormode": "theano",
-    "theano.compile.nanguardmode": "T get_mode theano",
+    "theano.compile.nanguardmode": "GpuArrayType T get_mode theano",
     "theano.compile.ops": "gof integer_types theano",
     "theano.compile.pfunc": "Out ProfileStats shared",
     "theano.compile.profiling": "graph theano",
@@ -435,7 +436,7 @@ PASSED_ON: dict[str, str] = {
     ),
     "theano.misc": "cpucount windows",
     "theano.misc.elemwise_openmp_speedup": "decode_with theano",
-    "theano.misc.may_share_memory": "SparseType TensorType",
+    "theano.misc.may_share_memory": "SparseType TensorType gpuarray",
     "theano.misc.ordered_set": "string_types",
     "theano.misc.pkl_utils": "PY3 config string_types theano",
     "theano.misc.safe_asarray": "theano",

@@ -14,6 +14,7 @@ from typing import Any
 from theano.configdefaults import config
 from theano.gof.graph import Apply, Variable
 from theano.gof.null_type import NullType
+from theano.gof.op import gradient_method
 from theano.gradient_types import DisconnectedType, disconnected_type
 
 _CONTINUOUS = frozenset(("float16", "float32", "float64", "complex64", "complex128"))
@@ -276,7 +277,7 @@ def _call_grad(node: Apply, output_grads: list[Any], wanted: list[bool] | None) 
                 output_grads[j] = g = g.astype(o_dtype)
     own = getattr(op, "__dict__", {})
     # An instance may bring its own gradient.
-    l_op = getattr(op, "L_op", None) if "grad" not in own or "L_op" in own else None
+    l_op = gradient_method(op) if "grad" not in own or "L_op" in own else None
     if wanted is not None and l_op is not None:
         terms = l_op(inputs, list(outputs), output_grads, wanted)
     elif l_op is not None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theano
-from theano.gof import sched, unify, utils
+from theano.gof import FunctionGraph, sched, unify, utils
 from theano.gof.callcache import CallCache
 from theano.gof.compilelock import compile_lock, lock_ctx
 from theano.gof.memo import Bounded
@@ -144,7 +144,10 @@ def test_schedules():
     a, b = Toy("a")(x), Toy("b")(x)
     c = toy(a, b)
     by_name = sched.key_to_cmp(lambda node: -ord(node.op.name[0]))
-    assert [n.op.name for n in sched.sort_apply_nodes([x], [c], [by_name])] == ["b", "a", "toy"]
+    order = [sched.make_dependence_cmp(), by_name]
+    assert [n.op.name for n in sched.sort_apply_nodes([x], [c], order)] == ["b", "a", "toy"]
+    assert [n.op.name for n in sched.sort_apply_nodes([x], [c], [by_name])] == ["toy", "b", "a"]
+    assert [n.op.name for n in sched.sort_schedule_fn(by_name)(FunctionGraph([x], [c], clone=False))] == ["b", "a", "toy"]
 
 
 def test_call_cache(tmp_path):

@@ -225,6 +225,15 @@ class TestEmbeddings:
             step([50])
         np.testing.assert_allclose(table.get_value(), expected)
 
+    @pytest.mark.parametrize("shape", [(1, 3), (2, 1)])
+    def test_rows_are_not_broadcast(self, shape):
+        table, rows = tt.dmatrices("table", "rows")
+        made = sparse.construct_sparse_from_list(table, rows, at)
+        f = theano.function([table, rows, at], table + made)
+        np.testing.assert_allclose(f(np.ones((4, 3)), np.ones((2, 3)), [1, 1])[1], [3, 3, 3])
+        with pytest.raises((AssertionError, ValueError)):
+            f(np.ones((4, 3)), np.ones(shape), [1, 2])
+
     def test_a_sum_with_another_matrix_stays_what_it_is(self):
         table, other = tt.dmatrix(), tt.dmatrix()
         g = theano.grad((theano.sparse_grad(table[at]) ** 2).sum(), table)

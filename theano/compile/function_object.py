@@ -254,6 +254,11 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
                 lists = tuple(getattr(self.input_storage[i].type, "nested_arrays", None) for i in required)
                 self._fast_bind(program, tuple(required), self.n_returned_outputs, single, lists=lists)
 
+    @property
+    def _check_for_aliased_inputs(self) -> bool:
+        """Whether arguments that share memory with one that may be overwritten are copied."""
+        return bool(self._may_alias)
+
     def __contains__(self, key: Any) -> bool:
         return key in self.value
 
@@ -470,6 +475,8 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
     ) -> Function:
         """Return a function that computes the same, with a maker and a graph of its own.
 
+        It returns a list of results, also of one.
+
         Parameters
         ----------
         share_memory : bool
@@ -524,7 +531,7 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
         outputs = [copy.copy(output) for output in maker.outputs]
         new_maker = type(maker)(
             inputs=specs,
-            outputs=None if self.return_none else (outputs[0] if self.unpack_single else outputs),
+            outputs=None if self.return_none else outputs,
             mode=maker.mode,
             accept_inplace=maker.accept_inplace,
             function_builder=maker.function_builder,
@@ -548,18 +555,11 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
         maker = copy.deepcopy(self.maker, memo)
-        values = copy.deepcopy([container.storage[0] for container in self.input_storage], memo)
-        function = self._with_own_storage(maker, values)
+        # Functions that share containers go on sharing them where they are copied together.
+        containers = [copy.deepcopy(container, memo) for container in self.input_storage]
+        function = _created(maker, containers, self.name, self.trust_input)
+        function.defaults = copy.deepcopy(self.defaults, memo)
         memo[id(self)] = function
-        return function
-
-    def _with_own_storage(self, maker: Any, values: list[Any]) -> Function:
-        defaults = [default for _, _, default in self.defaults]
-        function = maker.create(defaults, trustme=True)
-        for container, value in zip(function.input_storage, values):
-            container.storage[0] = value
-        function.name = self.name
-        function.trust_input = self.trust_input
         return function
 
     def __reduce__(self) -> Any:
@@ -567,21 +567,19 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
 
 
 def _pickle_Function(f: Function) -> Any:
-    """Return what rebuilds a function: its maker and the stored values of its inputs, without temporaries."""
-    values = [
-        None if isinstance(spec.value, Container) or required else container.storage[0]
-        for (spec, _, _), (required, _, _), container in zip(f.indices, f.defaults, f.input_storage)
-    ]
-    return _unpickle_function, (f.maker, values, f.name, f.trust_input)
+    """Return what rebuilds a function: its maker and the containers of its inputs, without temporaries."""
+    return _unpickle_function, (f.maker, list(f.input_storage), f.name, f.trust_input)
 
 
-def _unpickle_function(maker: Any, values: list[Any], name: str | None, trust_input: bool) -> Function | None:
+def _unpickle_function(maker: Any, stored: list[Any], name: str | None, trust_input: bool) -> Function | None:
     if not config.unpickle_function or maker is None:
         return None
-    function = maker.create([spec.value for spec in maker.inputs], trustme=True)
-    for spec, container, value in zip(maker.inputs, function.input_storage, values):
-        if not isinstance(spec.value, Container) and value is not None:
-            container.storage[0] = value
+    return _created(maker, stored, name, trust_input)
+
+
+def _created(maker: Any, stored: list[Any], name: str | None, trust_input: bool) -> Function:
+    """A function whose inputs are stored in the given containers."""
+    function = maker.create(stored, trustme=True)
     function.name = name
     function.trust_input = trust_input
     return function

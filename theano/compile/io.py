@@ -15,8 +15,8 @@ class SymbolicInput:
     ----------
     variable : Variable
         Receives the argument; it is never computed from its owner.
-    name : object, optional
-        Key of the input. A string allows passing it as a keyword.
+    name : str, optional
+        Key of the input, by which it can be passed as a keyword.
     update : Variable, optional
         Expression whose value replaces the input's stored value after each call.
     mutable : bool, optional
@@ -55,6 +55,8 @@ class SymbolicInput:
             update = filtered
         self.variable = variable
         self.name = variable.name if autoname and name is None else name
+        if self.name is not None and not isinstance(self.name, str):
+            raise TypeError(f"name must be a string! (got: {self.name})")
         self.update = update
         self.mutable = mutable if mutable is not None else update is not None
         self.strict = strict
@@ -76,8 +78,8 @@ class In(SymbolicInput):
     ----------
     variable : Variable
         Receives the argument; it is never computed from its owner.
-    name : object, optional
-        Key of the input. A string allows passing it as a keyword.
+    name : str, optional
+        Key of the input, by which it can be passed as a keyword.
     value : object or Container, optional
         Default value. Without `update` it lasts for one call; with an `update`
         the stored value persists from call to call. A Container is used as

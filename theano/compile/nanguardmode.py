@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -12,9 +13,48 @@ from theano.configparser import config
 from theano.gof.watch import WatchingLinker
 from theano.tensor.creation import AllocEmpty
 from theano.tensor.slicing import IncSubtensor
+from theano.tensor.type import ops
 
 #: Numbers above this are "big".
 BIG = 1e10
+
+#: Whether there are arrays on a GPU to check.
+pygpu_available = False
+
+
+def f_compute(op: Callable) -> Callable:
+    """Return a function of an array that computes a reduction of it by a compiled function, one for each dtype.
+
+    Parameters
+    ----------
+    op : callable
+        From a vector variable to a scalar, as `theano.tensor.min`.
+
+    Returns
+    -------
+    callable
+        Takes an array of any rank. Its attribute ``cache`` holds the compiled functions by dtype.
+    """
+    cache: dict[str, Any] = {}
+
+    def result(inp: Any) -> Any:
+        from theano.compile.pfunc import pfunc
+        from theano.tensor.type import TensorType
+
+        dtype = str(inp.dtype)
+        if dtype not in cache:
+            x: Any = TensorType(dtype, (False,))()
+            cache[dtype] = pfunc([x], op(x), mode="FAST_RUN", profile=False)
+        return cache[dtype](inp.reshape(-1))
+
+    result.cache = cache  # type: ignore[attr-defined]
+    return result
+
+
+#: The least and greatest element of an array and its largest magnitude, computed where the array is.
+f_gpua_min = f_compute(lambda x: ops.min(x))
+f_gpua_max = f_compute(lambda x: ops.max(x))
+f_gpua_absmax = f_compute(lambda x: ops.max(abs(x)))
 
 
 def flatten(l: Any) -> list[Any]:

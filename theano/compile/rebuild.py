@@ -17,6 +17,15 @@ def iter_over_pairs(pairs: Any) -> Iterable[tuple[Any, Any]]:
     return pairs.items() if isinstance(pairs, dict) else pairs
 
 
+def _state_of_loop(variable: SharedVariable, how: str, draws: str) -> str:
+    """What a function does to a shared variable of a loop whose updates it was not given."""
+    from theano.tensor.raw_random import RandomStateType
+
+    is_random = isinstance(variable.type, RandomStateType) or getattr(variable.tag, "is_rng", False)
+    name = variable.name or variable.type
+    return f"a call leaves {name} {how}" + (f", and the next call draws {draws} numbers" if is_random else "") + ". "
+
+
 #: Says that an argument that is called otherwise today was not given.
 DEPRECATED_ARG = object()
 
@@ -92,16 +101,17 @@ class _GraphRebuilder:
                 if variable not in self.update_d:
                     loop = getattr(update.tag, "single_step_of", None)
                     if loop is not None:
+                        moved = _state_of_loop(variable, "where one step of the loop does", "nearly the same")
                         warn_user(
-                            f"The function uses random numbers of the loop {loop!r}, but not the updates that scan returned with"
-                            " it: after a call the random state has moved by one step of the loop only, and the next call draws"
-                            " nearly the same numbers. Pass them: function(..., updates=updates)."
+                            f"The function uses the loop {loop!r}, but not the updates that scan returned with it: {moved}"
+                            "Pass them: function(..., updates=updates)."
                         )
                     self.add_update(variable, update)
             elif hasattr(variable.tag, "unmoved_by") and not (variable in self.update_d or self.no_default_updates):
+                kept = _state_of_loop(variable, "as it is", "the same")
                 warn_user(
-                    f"The function uses random numbers of the loop {variable.tag.unmoved_by!r}, but not the updates that scan"
-                    " returned with it: every call draws the same numbers. Pass them: function(..., updates=updates)."
+                    f"The function uses the loop {variable.tag.unmoved_by!r}, but not the updates that scan returned with it:"
+                    f" {kept}Pass them: function(..., updates=updates)."
                 )
         # A constant that lives in a FunctionGraph belongs to that graph.
         in_fgraph = isinstance(variable, Constant) and hasattr(variable, "fgraph")

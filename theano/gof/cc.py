@@ -488,6 +488,10 @@ class CLinker(Linker):
         source = _Source(self.fgraph, self.schedule(self.fgraph), self.no_recycling)
         return source.text(source.parts())
 
+    def code_gen(self) -> str:
+        """Return the C++ text of the graph; the same as :meth:`source`."""
+        return self.source()
+
     def schedule(self, fgraph: Any) -> list:
         """Return the nodes in the order in which they are run."""
         return fgraph.toposort()

@@ -158,7 +158,9 @@ def posort(l: Iterable, *cmps: Callable) -> list:
 
 
 def sort_apply_nodes(inputs: Any, outputs: Any, cmps: Iterable[Callable]) -> list:
-    """Return the nodes between inputs and outputs in an order that respects the graph and then the comparisons.
+    """Return the nodes between inputs and outputs in an order that respects the comparisons.
+
+    Only what they say counts: `make_dependence_cmp` gives the one for the order of the graph.
 
     Parameters
     ----------
@@ -170,7 +172,7 @@ def sort_apply_nodes(inputs: Any, outputs: Any, cmps: Iterable[Callable]) -> lis
     -------
     list of Apply
     """
-    return posort(io_toposort(inputs, outputs), make_dependence_cmp(), *cmps)
+    return posort(io_toposort(inputs, outputs), *cmps)
 
 
 def sort_schedule_fn(*cmps: Callable) -> Callable:
@@ -183,7 +185,7 @@ def sort_schedule_fn(*cmps: Callable) -> Callable:
     """
 
     def schedule(fgraph: Any) -> list:
-        return sort_apply_nodes(fgraph.inputs, fgraph.outputs, cmps)
+        return sort_apply_nodes(fgraph.inputs, fgraph.outputs, (make_dependence_cmp(), *cmps))
 
     return schedule
 

@@ -381,6 +381,7 @@ def find_lowering(op: Any) -> Lowering | None:
     if found is not None:
         return found
     for base in own.__mro__[1:]:
+        _load_lowerings(base.__module__)
         found = _lowerings.get(base)
         if found is not None:
             overrides = any(

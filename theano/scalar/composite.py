@@ -11,6 +11,7 @@ from theano.configdefaults import config
 from theano.gof import Apply, Constant, FunctionGraph, Variable
 from theano.gof.graph import io_toposort
 from theano.gof.memo import Bounded
+from theano.gof.op import gradient_method
 from theano.gof.utils import MethodNotDefined
 from theano.scalar.convert import as_scalar
 from theano.scalar.op import ScalarOp, zeros_for
@@ -408,7 +409,7 @@ class Composite(ScalarOp):
                 else o.zeros_like(dtype=config.floatX if o.type in discrete_types else None)
                 for k, o in zip(step.outputs, outs)
             ]
-            for slot, term in zip(step.inputs, step.op.L_op([values[i] for i in step.inputs], outs, seeds)):
+            for slot, term in zip(step.inputs, gradient_method(step.op)([values[i] for i in step.inputs], outs, seeds)):
                 accumulate(slot, term)
         return [gradients[i] if i in gradients else zeros_for([x])[0] for i, x in enumerate(inputs)]
 

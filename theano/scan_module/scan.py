@@ -9,6 +9,7 @@ from theano.configdefaults import config
 from theano.gof import traverse
 from theano.gof.graph import Variable, nodes_constructed
 from theano.gof.sharedvalue import SharedVariable
+from theano.gof.utils import warn_user
 from theano.scan_module.scan_arguments import (
     OutputInfo,
     SequenceInfo,
@@ -301,6 +302,13 @@ class _Builder:
                 seen.add(v)
                 default = getattr(v, "default_update", None)
                 if v not in updates and default is not None:
+                    inner = getattr(default.tag, "single_step_of", None)
+                    if inner is not None:
+                        warn_user(
+                            f"A step of the loop {self.name or 'scan_fn'!r} uses the loop {inner!r}, but does not return the "
+                            f"updates that scan returned with it: a step leaves {v.name or v.type} where one step of the inner "
+                            "loop does, and random numbers of two steps are nearly the same. Return them with the results."
+                        )
                     updates[v] = self._typed_update(v, default)
                     pending.append(updates[v])
         # A default update that the step function set is that of one step. A function that uses the loop takes the update

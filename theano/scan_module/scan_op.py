@@ -127,6 +127,7 @@ class Scan(ScanLayout, Op):
     inplace: bool
     # Rewrites of the loop see in ``out[1:][-1]`` that only the last value is wanted.
     keep_slices = True
+    _scan_savemem_visited = False
 
     def __init__(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], info: dict[str, Any], typeConstructor: Any = None
@@ -543,8 +544,9 @@ class _Loop:
         if shape != buffer.shape[1:]:
             before = "earlier steps" if output >= self.op.n_outs else "the initial value"
             raise ValueError(
-                f"Output {output} of {self.op} has the shape {shape} at step {t} (counted from 0), but {before} had the "
-                f"shape {buffer.shape[1:]}: all steps must return results of the same shape."
+                f"could not broadcast input array from shape {shape} into shape {buffer.shape[1:]}: output {output} of "
+                f"{self.op} has the shape {shape} at step {t} (counted from 0), but {before} had the shape "
+                f"{buffer.shape[1:]}: all steps must return results of the same shape."
             )
         buffer[row] = value
 

@@ -10,6 +10,7 @@ import operator
 from typing import Any
 
 from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.raise_op import Assert
 from theano.sparse.conversion import Cast, ConstructSparseFromList, SparseFromDense, dense_from_sparse
 from theano.sparse.elementwise import (
     AddSD,
@@ -326,6 +327,9 @@ def _rows_of(x: Any) -> Any:
     return like, rows, positions
 
 
+_rows_fit = Assert("construct_sparse_from_list needs one row for each position, as long as those of the matrix.")
+
+
 @register_specialize
 @local_optimizer([AddSD])
 def local_add_rows(node: Any) -> Any:
@@ -340,7 +344,9 @@ def local_add_rows(node: Any) -> Any:
     if found is None or found[0] is not y or y.type != node.outputs[0].type:
         return False
     _, rows, positions = found
-    return _replacement(node, inc_subtensor(y[positions], rows))
+    # As increments, rows that do not fit would be broadcast.
+    fit = [eq(rows.shape[0], positions.shape[0]), eq(rows.shape[1], y.shape[1])]
+    return _replacement(node, inc_subtensor(y[positions], _rows_fit(rows, *fit)))
 
 
 _COMPARISONS = {EqualSD: eq, NotEqualSD: neq, LessThanSD: lt, GreaterThanSD: gt, LessEqualSD: le, GreaterEqualSD: ge}

@@ -13,8 +13,10 @@ import numpy as np
 
 import theano.scalar
 from theano import aliases
+from theano.gof.fg import InconsistencyError as InconsistencyError
 from theano.gof.graph import Apply
 from theano.gof.op import Op
+from theano.gof.traverse import view_roots
 from theano.tensor.blas_headers import blas_header_text as blas_header_text
 from theano.tensor.blas_headers import blas_header_version as blas_header_version
 from theano.tensor.blas_headers import ldflags as ldflags
@@ -23,10 +25,6 @@ from theano.tensor.dimshuffle import DimShuffle
 from theano.tensor.type import TensorType, ops
 
 _BLAS_DTYPES = ("float16", "float32", "float64", "complex64", "complex128")
-
-
-class InconsistencyError(Exception):
-    """Raised when a BLAS Op gets arguments that it cannot take."""
 
 
 class _Accumulating(Op):
@@ -182,6 +180,11 @@ class Gemm(_Accumulating, GemmRelated):
         if len(inputs) != 5:
             raise TypeError(f"Wrong number of inputs for {self} (expected 5, got {len(inputs)})")
         z, a, x, y, b = (as_tensor_variable(v) for v in inputs)
+        if self.inplace:
+            written = set(view_roots(z))
+            for other in (x, y):
+                if not written.isdisjoint(view_roots(other)):
+                    raise InconsistencyError(self.E_z_uniq, (z, other))
         z_dims, x_dims, y_dims = z.ndim, x.ndim, y.ndim
         if z_dims != 2:
             raise TypeError(self.E_rank, z)
@@ -197,8 +200,6 @@ class Gemm(_Accumulating, GemmRelated):
             raise TypeError(self.E_mixed, (z.dtype, a.dtype, x.dtype, y.dtype, b.dtype))
         if z.dtype not in _BLAS_DTYPES:
             raise TypeError(self.E_float, z.dtype)
-        if self.inplace and (z is x or z is y):
-            raise InconsistencyError(self.E_z_uniq, (z, x, y))
         return Apply(self, [z, a, x, y, b], [z.type()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], out_storage: Any) -> None:

@@ -13,6 +13,7 @@ from theano.configdefaults import config
 from theano.gof import Apply, Constant, Op, Variable
 from theano.gof.graph import io_toposort
 from theano.gof.null_type import NullType
+from theano.gof.op import gradient_method
 from theano.gradient_types import DisconnectedType
 from theano.misc.frozendict import frozendict
 from theano.scalar.op import ScalarOp
@@ -325,7 +326,7 @@ class Elemwise(Op):
         )
         recipe: _Recipe | None
         if plain:
-            key = ("gradient", config.floatX, config.cast_policy, types, wanted)
+            key = ("gradient", gradient_method(self.scalar_op), config.floatX, config.cast_policy, types, wanted)
             recipe = self._nodes.get(key)
             if recipe is None:
                 recipe = self._nodes[key] = _Recipe(self.scalar_op, *types, wanted)
@@ -371,7 +372,7 @@ class _Recipe:
             inputs = [scal.get_scalar_type(d)() for d in in_dtypes]
             outputs = list(scalar_op.make_node(*inputs).outputs)
             grads = [scal.get_scalar_type(t)() if isinstance(t, str) else t() for t in grad_types]
-            results = scalar_op.L_op(inputs, outputs, grads)
+            results = gradient_method(scalar_op)(inputs, outputs, grads)
         if len(results) != len(inputs):
             raise ValueError(f"{scalar_op} has {len(inputs)} inputs but returned {len(results)} gradients")
         sources = [*inputs, *outputs, *grads]

@@ -28,12 +28,13 @@ def rewrite(lopt, inputs, output, prepare=None):
 
 
 def names(fgraph):
-    """The Ops of a graph in order: names of scalar operations, classes of others."""
+    """The Ops of a graph in order: names of scalar operations (just Composite for long ones), classes of others."""
     result = []
     for node in fgraph.toposort():
         scalar_op = getattr(node.op, "scalar_op", None)
         if isinstance(node.op, T.Elemwise):
-            result.append(getattr(scalar_op, "name", None) or type(scalar_op).__name__)
+            name = getattr(scalar_op, "name", None) or type(scalar_op).__name__
+            result.append("Composite" if " " in name else name)
         else:
             result.append(type(node.op).__name__)
     return result

@@ -33,6 +33,12 @@ def ops(f):
         (lambda: Z + T.dot(B.T, A.T).T, lambda: z + a @ b, 1),
         (lambda: (Z - T.dot(A, B)).T, lambda: (z - a @ b).T, 1),
         (lambda: Z * Z + T.dot(A, B), lambda: z * z + a @ b, 1),
+        (lambda: Z + T.dot(A, B) + T.dot(A, B), lambda: z + 2 * a @ b, 1),
+        (lambda: Z + Z + T.dot(A, B), lambda: 2 * z + a @ b, 1),
+        (lambda: Z * be + al**2 * T.dot(A, B) + be * T.dot(A, B), lambda: -3 * z + a @ b, 1),
+        (lambda: B[0] + Z * be - T.dot(A, B), lambda: b[0] - 3 * z - a @ b, 1),
+        (lambda: B[0] + T.dot(A, B), lambda: b[0] + a @ b, 0),
+        (lambda: (Z + T.dot(A, B)) * T.dot(A, B), lambda: (z + a @ b) * (a @ b), 0),
     ],
 )
 def test_gemm(build, value, gemms):
@@ -84,6 +90,32 @@ def test_updates_of_shared_variables_are_in_place():
     assert node.op.inplace
     f(a, b)
     np.testing.assert_allclose(W.get_value(), z - 0.1 * a @ b)
+
+
+def test_steps_with_weight_decay_are_one_operation():
+    w = theano.shared(np.ones((2, 4)))
+    f = theano.function([A, B], updates=[(w, w - 0.5 * (w * 0.25 + T.dot(A, B)))])
+    assert ops(f) == ["Gemm"]
+    f(a, b)
+    np.testing.assert_allclose(w.get_value(), 1 - 0.125 - 0.5 * a @ b)
+
+
+@pytest.mark.parametrize("build", [lambda: (Z, Z), lambda: (A, Z.T), lambda: (Z[::-1], A), lambda: (Z, A)])
+def test_what_is_overwritten_is_no_factor(build):
+    with pytest.raises(blas.InconsistencyError, match="aliased"):
+        blas.gemm_inplace(Z, 1.0, *build(), 1.0)
+    assert blas.InconsistencyError is theano.gof.fg.InconsistencyError
+    f = theano.function([theano.In(Z, mutable=True), A], Z + T.dot(*build()), mode=FAST, on_unused_input="ignore")
+    plain = theano.function([Z, A], Z + T.dot(*build()), mode="FAST_COMPILE", on_unused_input="ignore")
+    square = np.arange(4.0).reshape(2, 2)
+    np.testing.assert_allclose(f(square.copy(), square), plain(square, square))
+
+
+def test_a_rewrite_of_products_outside_of_a_graph():
+    product = al * blas._dot22(A, B) * Z
+    assert blas.local_dot22_to_dot22scalar.transform(T.mul(blas._dot22(A, B), al.dimshuffle("x", "x"), Z).owner)
+    f = theano.function([A, B, Z, al], product, mode=FAST)
+    np.testing.assert_allclose(f(a, b, z, 2.0), 2 * (a @ b) * z)
 
 
 def test_names():

@@ -78,12 +78,13 @@ static int put_row(ThnFrame *f, const Scan *s, const Run *run, int o, const ThnC
     char *place = b->cell->data + row->at * b->stride;
     if (memcmp(v->dims, b->dims, sizeof(npy_intp) * (size_t)b->ndim) != 0) {
         char x[100], y[100];
+        const char *here = thn_shape_text(x, sizeof x, v->ndim, v->dims);
+        const char *before = thn_shape_text(y, sizeof y, b->ndim, b->dims);
         return thn_error(f, PyExc_ValueError,
-                         "Output %d of %s has the shape %s at step %lld (counted from 0), but %s had the shape %s: all steps "
-                         "must return results of the same shape.",
-                         row->buf, s->text, thn_shape_text(x, sizeof x, v->ndim, v->dims), (long long)step,
-                         row->buf < s->nrec ? "the initial value" : "earlier steps",
-                         thn_shape_text(y, sizeof y, b->ndim, b->dims));
+                         "could not broadcast input array from shape %s into shape %s: output %d of %s has the shape %s at step "
+                         "%lld (counted from 0), but %s had the shape %s: all steps must return results of the same shape.",
+                         here, before, row->buf, s->text, here, (long long)step,
+                         row->buf < s->nrec ? "the initial value" : "earlier steps", before);
     }
     if (v->data != place && b->len > 0) {
         thn_copy_strided(b->ndim, b->dims, place, b->strides, v->data, v->strides, v->itemsize);

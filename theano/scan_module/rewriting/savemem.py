@@ -87,6 +87,8 @@ class ScanSaveMem(ScanOptimizer):
     """
 
     def rewrite(self, loop: Loop) -> Any:
+        # For programs that ask whether a loop came here; what other rewrites make of it keeps the mark.
+        loop.op.info["_scan_savemem_visited"] = loop.op._scan_savemem_visited = True
         shortened: list[tuple[Any, int, _Taken]] = []
         for state in (*loop.mit_sots, *loop.sit_sots):
             taken = last_rows_taken(state.old, state.n_initial)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from theano import scalar
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
@@ -17,7 +18,7 @@ from theano.tensor.rewriting.registry import (
     register_stabilize,
     register_uncanonicalize,
 )
-from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, replacement, same_dtype
+from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, is_elemwise, replacement, same_dtype
 from theano.tensor.shapes import Shape_i
 
 
@@ -188,7 +189,7 @@ def local_pow_specialize(node: Any) -> Any:
 @register_specialize_device
 @local_optimizer([T.pow])
 def local_pow_specialize_device(node: Any) -> Any:
-    """``x ** n -> products of squares`` for an integer ``2 < |n| <= 512``, inverted for a negative one."""
+    """``x ** n -> products of squares`` in one operation, for an integer ``2 < |n| <= 512``, inverted for a negative one."""
     x = node.inputs[0]
     out = node.outputs[0]
     value = as_scalar_constant(node.inputs[1])
@@ -197,17 +198,20 @@ def local_pow_specialize_device(node: Any) -> Any:
     exponent = int(abs(value)) if np.isfinite(value) else 0
     if exponent != abs(value) or not 2 < exponent <= 512 or (value < 0 and out.type.dtype in T.discrete_dtypes):
         return False
-    square, factors, left = same_dtype(x, out), [], exponent
+    base = same_dtype(x, out)
+    number = scalar.get_scalar_type(out.type.dtype)()
+    square, factors, left = number, [], exponent
     while True:
         if left & 1:
             factors.append(square)
         left >>= 1
         if not left:
             break
-        square = T.sqr(square)
-    new = factors[0]
+        square = scalar.sqr(square)
+    product = factors[0]
     for factor in factors[1:]:
-        new = T.mul(new, factor)
+        product = scalar.mul(product, factor)
+    new = Elemwise(scalar.Composite([number], [product]))(base)
     return replacement(node, T.inv(new) if value < 0 else new)
 
 
@@ -272,7 +276,7 @@ def local_add_specialize(node: Any) -> Any:
     """``0 + x -> x``"""
     rest = []
     for i in node.inputs:
-        value = as_scalar_constant(i)
+        value = as_scalar_constant(i.owner.inputs[1] if is_elemwise(i.owner, T.fill) else i)
         if value is None or value != 0:
             rest.append(i)
     if len(rest) == len(node.inputs):
@@ -288,7 +292,7 @@ def local_add_specialize(node: Any) -> Any:
 def local_elemwise_sub_zeros(node: Any) -> Any:
     """``x - x -> 0``"""
     if node.inputs[0] is node.inputs[1]:
-        return _filled(node, 0)
+        return replacement(node, T.zeros_like(node.outputs[0]))
     return False
 
 
@@ -409,7 +413,7 @@ def local_sqr_abs(node: Any) -> Any:
 def _terms_over(v: Any, factor: Any) -> Any:
     """What is left of the term `v` when the division by `factor` is taken out of it; None if there is none."""
     node = v.owner
-    if node is None or node.op != T.true_div or len(v.clients) != 1:
+    if node is None or node.op != T.true_div or len(getattr(v, "clients", ())) > 1:
         return None
     num, denum = node.inputs
     if denum is factor:
@@ -426,7 +430,7 @@ def _terms_over(v: Any, factor: Any) -> Any:
 @register_stabilize
 @local_optimizer([T.mul], among_inputs=[T.add, T.sub])
 def local_greedy_distributor(node: Any) -> Any:
-    """``a * (b / a + c) -> b + a * c``
+    """``a * (b / a + c) -> b + a * c``, also of several such factors
 
     Where it lowers the number of multiplications and (weighted twofold) divisions.
     """
@@ -441,21 +445,39 @@ def local_greedy_distributor(node: Any) -> Any:
             continue
         if not any(t.owner is not None and t.owner.op == T.true_div for t in summed.inputs):
             continue
+        terms = list(summed.inputs)
+        # What each term is multiplied with besides.
+        times: list[list[Any]] = [[] for _ in terms]
+        others = []
         for f, factor in enumerate(node.inputs):
-            if f == k or factor.type.broadcastable != total.type.broadcastable and not all(factor.type.broadcastable):
+            if f == k:
                 continue
-            if factor.type.dtype != total.type.dtype or as_scalar_constant(factor) is not None:
+            cancelled = _cancelled(terms, factor, total)
+            if cancelled is None:
+                others.append(factor)
                 continue
-            cancelled = [_terms_over(t, factor) for t in summed.inputs]
-            gained = sum(c is not None for c in cancelled)
-            if not gained or len(summed.inputs) - gained >= 1 + 2 * gained:
-                continue
-            terms = [c if c is not None else T.mul(factor, t) for c, t in zip(cancelled, summed.inputs, strict=True)]
-            new = summed.op(*terms)
-            copy_stack_trace(out, new)
-            others = [i for j, i in enumerate(node.inputs) if j not in (k, f)]
-            return replacement(node, T.mul(new, *others) if others else new)
+            for t, left in enumerate(cancelled):
+                if left is None:
+                    times[t].append(factor)
+                else:
+                    terms[t] = left
+        if len(others) == len(node.inputs) - 1:
+            continue
+        new = summed.op(*(T.mul(t, *by) if by else t for t, by in zip(terms, times, strict=True)))
+        copy_stack_trace(out, new)
+        return replacement(node, T.mul(new, *others) if others else new)
     return False
+
+
+def _cancelled(terms: list[Any], factor: Any, total: Any) -> list[Any] | None:
+    """What `factor` leaves of each term, None of those that are not divided by it; None if too few are."""
+    if factor.type.broadcastable != total.type.broadcastable and not all(factor.type.broadcastable):
+        return None
+    if factor.type.dtype != total.type.dtype or as_scalar_constant(factor) is not None:
+        return None
+    cancelled = [_terms_over(t, factor) for t in terms]
+    gained = sum(c is not None for c in cancelled)
+    return cancelled if gained and len(terms) - gained < 1 + 2 * gained else None
 
 
 @register_canonicalize

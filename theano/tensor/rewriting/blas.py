@@ -14,6 +14,7 @@ from theano.gof.optdb import SequenceDB
 from theano.gof.rewriting.profiles import Overhead, Profile
 from theano.gof.rewriting.stages import optdb
 from theano.gof.toolbox import ReplacementDidntRemovedError
+from theano.gof.traverse import view_roots
 from theano.tensor import basic as T
 from theano.tensor.blas import (
     Dot22,
@@ -68,14 +69,18 @@ def local_dot_to_dot22(node: Any) -> Any:
 
 
 class _Term:
-    """``factor * matrix`` in a sum: the scalars (variables and one number) are kept apart from the matrix."""
+    """``factor * matrix`` in a sum: the scalars (variables and one number) are kept apart from the matrix.
 
-    __slots__ = ("matrix", "number", "scalars")
+    `uses` tells how often the sum had the matrix, before terms of one matrix became one.
+    """
 
-    def __init__(self, number: float, scalars: list[Any], matrix: Any) -> None:
+    __slots__ = ("matrix", "number", "scalars", "uses")
+
+    def __init__(self, number: float, scalars: list[Any], matrix: Any, uses: int = 1) -> None:
         self.number = number
         self.scalars = scalars
         self.matrix = matrix
+        self.uses = uses
 
     def factor(self, dtype: str) -> Any:
         """The factor as a 0-d variable of `dtype`; None if that would lose precision."""
@@ -92,28 +97,54 @@ class _Term:
         return result if self.number == 1 else T.constant(np.asarray(self.number, dtype=dtype)) * result
 
 
-def _product_of(v: Any) -> Any:
-    """The Dot22 (or Dot22Scalar) Apply that computes `v`, if nothing else uses it."""
+def _product_of(v: Any, uses: int = 1) -> Any:
+    """The Dot22 Apply that computes `v`, if it is not used more than so many times."""
     node = v.owner
-    if node is None or not isinstance(node.op, Dot22) or len(v.clients) != 1:
+    if node is None or not isinstance(node.op, Dot22) or len(getattr(v, "clients", ())) > uses:
         return None
     return node
 
 
-def _terms(root: Any) -> list[_Term] | None:
+def _one_dtype(node: Any, var: Any) -> bool:
+    """Whether the operands of a sum need no cast; those that are broadcast stay what they are."""
+    return all(i.type.dtype == var.type.dtype for i in node.inputs)
+
+
+def _merged(terms: list[_Term], dtype: str) -> list[_Term]:
+    """Terms of one matrix become one: ``a * x + b * x -> (a + b) * x``."""
+    groups: dict[int, list[_Term]] = {}
+    for t in terms:
+        groups.setdefault(id(t.matrix), []).append(t)
+    result: list[_Term] = []
+    for group in groups.values():
+        first = group[0]
+        if len(group) == 1:
+            result += group
+        elif all(t.scalars == first.scalars for t in group):
+            number = sum(t.number for t in group)
+            # Nothing times an infinity is NaN.
+            result += [_Term(number, first.scalars, first.matrix, len(group))] if number else group
+        else:
+            factors = [t.factor(dtype) for t in group]
+            known = all(f is not None for f in factors)
+            result += [_Term(1.0, [T.add(*factors)], first.matrix, len(group))] if known else group
+    return result
+
+
+def _terms(root: Any) -> list[_Term]:
     """`root` as a sum of scaled matrices: only additions, subtractions, negations and scalings used once are opened."""
     result: list[_Term] = []
     stack: list[tuple[Any, float, list[Any], bool]] = [(root, 1.0, [], True)]
     while stack:
         var, number, scalars, top = stack.pop()
         node = var.owner
-        if node is None or (not top and len(var.clients) != 1) or len(result) + len(stack) > 64:
+        if node is None or (not top and (len(var.clients) != 1 or var.type != root.type)) or len(result) + len(stack) > 64:
             result.append(_Term(number, scalars, var))
             continue
         op = node.op
-        if op == T.add and all(i.type == var.type for i in node.inputs):
+        if op == T.add and _one_dtype(node, var):
             stack.extend((i, number, scalars, False) for i in reversed(node.inputs))
-        elif op == T.sub and all(i.type == var.type for i in node.inputs):
+        elif op == T.sub and _one_dtype(node, var):
             stack.append((node.inputs[1], -number, scalars, False))
             stack.append((node.inputs[0], number, scalars, False))
         elif op == T.neg:
@@ -141,7 +172,7 @@ def _terms(root: Any) -> list[_Term] | None:
                 result.append(_Term(number, scalars, var))
         else:
             result.append(_Term(number, scalars, var))
-    return result
+    return _merged(result, root.type.dtype)
 
 
 def _vector_product(v: Any) -> Any:
@@ -162,26 +193,30 @@ def _vector_product(v: Any) -> Any:
 
 _SUMS = frozenset((T.add, T.sub, T.neg, T.mul))
 
+_USES = 8
+"""How often one product can stand in a sum."""
+
 
 def _sums_of_products(fgraph: Any) -> set[Any]:
     """The nodes that add, subtract, negate or scale what a Dot22 gives, as far as nothing else uses what is between."""
     found: set[Any] = set()
     seen: set[Any] = set()
     for node in fgraph.apply_nodes:
-        if not isinstance(node.op, Dot22):
+        if not isinstance(node.op, Dot22) or len(node.outputs[0].clients) > _USES:
             continue
-        while len(node.outputs[0].clients) == 1:
-            node = node.outputs[0].clients[0][0]
-            if node == "output" or node in seen:
-                break
-            if isinstance(node.op, Elemwise):
-                if node.op in _SUMS:
-                    found.add(node)
-                elif node.op != T.true_div:
+        for user, _ in node.outputs[0].clients:
+            while user != "output" and user not in seen:
+                if isinstance(user.op, Elemwise):
+                    if user.op in _SUMS:
+                        found.add(user)
+                    elif user.op != T.true_div:
+                        break
+                elif not isinstance(user.op, DimShuffle):
                     break
-            elif not isinstance(node.op, DimShuffle):
-                break
-            seen.add(node)
+                seen.add(user)
+                if len(user.outputs[0].clients) != 1:
+                    break
+                user = user.outputs[0].clients[0][0]
     return found
 
 
@@ -233,7 +268,7 @@ class GemmOptimizer(Optimizer):
             start = clock()
             terms = _terms(out)
             terms_time += clock() - start
-            if terms is None or len(terms) < 2:
+            if len(terms) < 2:
                 continue
             start = clock()
             new = build(out, terms)
@@ -271,7 +306,7 @@ class GemmOptimizer(Optimizer):
 def _gemm_of_sum(out: Any, terms: list[_Term]) -> Any:
     """`out`, the sum of `terms`, as Gemms, or None if it has no product with something to add to."""
     dtype = out.type.dtype
-    products = [t for t in terms if _product_of(t.matrix) is not None]
+    products = [t for t in terms if _product_of(t.matrix, t.uses) is not None]
     if not products:
         return None
     alphas = [t.factor(dtype) for t in products]
@@ -281,10 +316,10 @@ def _gemm_of_sum(out: Any, terms: list[_Term]) -> Any:
         return None
     chosen = set(map(id, products))
     others = [t for t in terms if id(t) not in chosen]
-    if any(t.matrix.type != out.type for t in others):
-        return None
     one = T.constant(np.asarray(1, dtype=dtype))
     if others:
+        if all(t.matrix.type != out.type for t in others):
+            return None
         beta: Any = one
         if len(others) == 1:
             z = others[0].matrix
@@ -316,7 +351,7 @@ def _gemv_of_sum(out: Any, terms: list[_Term]) -> Any:
     products = [None if f is None else _vector_product(t.matrix) for t, f in zip(terms, factors, strict=True)]
     found = [k for k, p in enumerate(products) if p is not None]
     others = [t for t, p in zip(terms, products, strict=True) if p is None]
-    if not found or any(t.matrix.type != out.type for t in others):
+    if not found or (others and all(t.matrix.type != out.type for t in others)):
         return None
     one: Any = T.constant(np.asarray(1, dtype=dtype))
     beta = one
@@ -486,6 +521,9 @@ def local_inplace_gemm(node: Any) -> Any:
         return False
     z, *rest = node.inputs
     if z in rest or (z.owner is None and _updates_many(node)):
+        return False
+    roots = set(view_roots(z))
+    if not roots.isdisjoint(view_roots(rest[1])) or not roots.isdisjoint(view_roots(rest[2])):
         return False
     return exact_replacement(node, gemm_inplace(_fresh(z), *rest))
 
