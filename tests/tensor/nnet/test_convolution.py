@@ -368,6 +368,9 @@ def test_errors_at_run_time_name_the_shapes():
     f = theano.function([x, w], T.nnet.conv2d(x, w))
     with pytest.raises(ValueError, match=r"(?s)3 channels, filters take 4.*2, 3, 7, 6.*6, 4, 3, 2"):
         f(X[:, :3], W)
+    transposed = theano.function([x, w], T.nnet.conv2d_transpose(x, w, (2, 4, 9, 7)))
+    with pytest.raises(ValueError, match=r"of a transposed convolution\) has shape \(2, 4, 7, 6\), expected \(2, 6, 7, 6\)"):
+        transposed(X, W)
     grouped = theano.function([x, w], T.nnet.conv2d(x, w, num_groups=2))
     with pytest.raises(ValueError, match="4 channels, filters take 4 in each of 2 groups"):
         grouped(X, W)

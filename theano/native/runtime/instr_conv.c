@@ -152,7 +152,8 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
     }
     if (memcmp(top, expected, sizeof *top * (size_t)(nd + 2)) != 0) {
         char b[TEXT];
-        snprintf(why, sizeof why, "the gradient of the output has shape %s, expected %s", text(a, sizeof a, nd + 2, top),
+        snprintf(why, sizeof why, "the gradient of the output%s has shape %s, expected %s",
+                 direction == THN_CONV_INPUTS ? " (or the images of a transposed convolution)" : "", text(a, sizeof a, nd + 2, top),
                  text(b, sizeof b, nd + 2, expected));
         return refuse(f, ins, nd, images, filters, filters_nd, why);
     }
