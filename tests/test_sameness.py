@@ -347,3 +347,17 @@ def test_the_warning_of_dropped_updates_names_what_is_left():
     with pytest.warns(UserWarning, match="'counting'.* leaves count where one step") as caught:
         theano.function([], values)
     assert not any("draws" in str(w.message) for w in caught)
+
+
+def test_what_is_no_list_is_not_stacked():
+    value = np.array([1.0, 2.0])
+    assert tt.stacklists(value) is value
+    assert tt.stacklists([value, value]).ndim == 2 and tt.stacklists([[value], (value,)]).ndim == 3
+
+
+def test_strict_loops_know_the_shared_variables_of_a_product():
+    x, w, shared = tt.dvector(), tt.dscalar("w"), theano.shared(2.0)
+    with pytest.raises(theano.gof.fg.MissingInputError):
+        theano.scan(lambda a: a * shared * w, sequences=x, strict=True)
+    values, _ = theano.scan(lambda a, _: a * shared * w, sequences=x, non_sequences=[shared], strict=True)
+    np.testing.assert_array_equal(values.eval({x: [1.0, 2.0], w: 3.0}), [6, 12])

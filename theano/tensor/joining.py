@@ -382,6 +382,8 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: Any = 0):
 def stacklists(arg: Any):
     """Return nested lists of tensors as one tensor, with one leading dimension per level of nesting.
 
+    What is no list or tuple, an array as well, is returned as it is.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -390,7 +392,7 @@ def stacklists(arg: Any):
     """
     if isinstance(arg, (tuple, list)):
         return stack([stacklists(item) for item in arg])
-    return as_tensor_variable(arg)
+    return arg
 
 
 def horizontal_stack(*args: Any):

@@ -53,3 +53,13 @@ def test_isnan_and_isinf_look_at_the_values():
     nan, inf, same = f([0.0, np.nan, -np.inf])
     assert nan.tolist() == same.tolist() == [False, True, False]
     assert inf.tolist() == [False, False, True]
+
+
+def test_a_difference_of_equals_settles_in_any_mode():
+    mode = theano.compile.get_default_mode().excluding(
+        "canonicalize", "uncanonicalize", "ShapeOpt", "local_fill_to_alloc", "local_elemwise_alloc"
+    )
+    with theano.config.change_flags(on_opt_error="raise"):
+        f = theano.function([x], x - x, mode=mode)
+    assert len(f.maker.fgraph.apply_nodes) <= 2
+    np.testing.assert_array_equal(f(V), np.zeros(3))
