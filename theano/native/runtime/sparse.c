@@ -23,9 +23,8 @@ typedef struct {
 #define AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
 #define PLAIN
 #define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
-#define SHORT 16 /* values that short rows have on average, */
-#define LONG 32  /* and long ones, */
-#define FEW 6    /* and short columns */
+#define SHORT 6  /* values that short rows and columns have on average, */
+#define LONG 32  /* and long rows */
 #define RUN 32   /* short rows that are worked on at once, */
 #define ROOM 2048 /* if they have so many values at most */
 #define MOST_COPIES 8 /* of the result of a csc matrix times a vector */
@@ -34,54 +33,70 @@ typedef struct {
 #define VARIANT PLAIN
 #define T float
 #define INDEX int32_t
+#define UINDEX uint32_t
 #define FN(name) name##_f4_i4
 #include "sparse_loops.h"
 #undef INDEX
+#undef UINDEX
 #undef FN
 #define INDEX int64_t
+#define UINDEX uint64_t
 #define FN(name) name##_f4_i8
 #include "sparse_loops.h"
 #undef T
 #undef INDEX
+#undef UINDEX
 #undef FN
 #define T double
 #define INDEX int32_t
+#define UINDEX uint32_t
 #define FN(name) name##_f8_i4
 #include "sparse_loops.h"
 #undef INDEX
+#undef UINDEX
 #undef FN
 #define INDEX int64_t
+#define UINDEX uint64_t
 #define FN(name) name##_f8_i8
 #include "sparse_loops.h"
 #undef T
 #undef INDEX
+#undef UINDEX
 #undef FN
 #undef VARIANT
 #if defined(__x86_64__)
 #define VARIANT AVX2
 #define T float
 #define INDEX int32_t
+#define UINDEX uint32_t
 #define FN(name) name##_f4_i4_avx2
 #include "sparse_loops.h"
 #undef INDEX
+#undef UINDEX
 #undef FN
 #define INDEX int64_t
+#define UINDEX uint64_t
 #define FN(name) name##_f4_i8_avx2
 #include "sparse_loops.h"
 #undef T
 #undef INDEX
+#undef UINDEX
 #undef FN
 #define T double
 #define INDEX int32_t
+#define UINDEX uint32_t
 #define FN(name) name##_f8_i4_avx2
 #include "sparse_loops.h"
 #undef INDEX
+#undef UINDEX
 #undef FN
 #define INDEX int64_t
+#define UINDEX uint64_t
 #define FN(name) name##_f8_i8_avx2
 #include "sparse_loops.h"
 #undef T
 #undef INDEX
+#undef UINDEX
 #undef FN
 #undef VARIANT
 #endif

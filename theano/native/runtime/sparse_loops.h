@@ -82,21 +82,28 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
 #define DENSE(c) ((const T *)b)[c]
 #define STRIDED(c) (*(const T *)(b + (npy_intp)(c) * w->b_row))
 
-/* Of rows that are not so short the simplest loop is the fastest, up to some length. */
-VARIANT static int FN(rows_one_by_one)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+/* How many indices there are of `length`, as an unsigned one: what is not below is out of bounds. */
+static inline UINDEX FN(bound)(npy_intp length)
 {
-    const T *data = w->s.data;
+    return sizeof(INDEX) == 4 && length > INT32_MAX ? (UINDEX)INT32_MAX + 1 : (UINDEX)length;
+}
+
+/* Of rows that are not so short the simplest loop is the fastest, up to some length: of narrow numbers, whose check costs nothing,
+ * and without fused operations, each of which would wait for the one before with its product, too. */
+static int FN(rows_one_by_one)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+{
+    const T *data = w->s.data, *x = (const T *)b;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    const npy_uintp length = (npy_uintp)w->s.length;
+    const UINDEX bound = FN(bound)(w->s.length);
     for (npy_intp i = r0; i < r1; i++) {
-        const npy_intp end = indptr[i + 1];
+        const INDEX end = indptr[i + 1];
         T sum = 0;
-        for (npy_intp k = indptr[i]; k < end; k++) {
-            const npy_uintp c = (npy_uintp)indices[k];
-            if (c >= length) {
+        for (INDEX k = indptr[i]; k < end; k++) {
+            const UINDEX c = (UINDEX)indices[k];
+            if (__builtin_expect(c >= bound, 0)) {
                 return -1;
             }
-            sum += data[k] * DENSE(c);
+            sum += data[k] * x[c];
         }
         *(T *)(y + i * w->y_row) = sum;
     }
@@ -198,21 +205,21 @@ VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, co
 
 /* Lines [l0, l1) of a csc matrix times one column; Y(i) are elements of the result. */
 #define SCATTER(Y)                                                                                                  \
-    for (npy_uintp i = 0; i < length; i++) {                                                                        \
+    for (npy_intp i = 0; i < w->s.length; i++) {                                                                    \
         Y(i) = 0;                                                                                                   \
     }                                                                                                               \
-    for (npy_intp line = l0; line < l1; line++) {                                                                  \
+    for (npy_intp line = l0; line < l1; line++) {                                                                   \
         const T x = *(const T *)(b + line * w->b_row);                                                              \
-        const npy_intp end = indptr[line + 1];                                                                      \
-        for (npy_intp k = indptr[line]; k < end; k++) {                                                             \
-            const npy_uintp i = (npy_uintp)indices[k];                                                              \
-            if (i >= length) {                                                                                      \
+        const INDEX end = indptr[line + 1];                                                                         \
+        for (INDEX k = indptr[line]; k < end; k++) {                                                                \
+            const UINDEX i = (UINDEX)indices[k];                                                                    \
+            if (__builtin_expect(i >= bound, 0)) {                                                                  \
                 return -1;                                                                                          \
             }                                                                                                       \
             Y(i) += data[k] * x;                                                                                    \
         }                                                                                                           \
     }
-#define DENSE_Y(i) ((T *)y)[i]
+#define DENSE_Y(i) to[i]
 #define STRIDED_Y(i) (*(T *)(y + (npy_intp)(i) * y_row))
 
 /* The same a few short lines at a time, see short_rows: the element of each line stands beside its values first. */
@@ -258,20 +265,24 @@ VARIANT static int FN(short_columns)(const Product *w, npy_intp l0, npy_intp l1,
     return 0;
 }
 
-VARIANT static int FN(csc_vector)(const Product *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
+static int FN(scatter)(const Product *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
 {
-    if (y_row == sizeof(T) && w->s.stored < FEW * w->s.lines) {
-        return FN(short_columns)(w, l0, l1, b, (T *)y);
-    }
-    const T *data = w->s.data;
-    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    const npy_uintp length = (npy_uintp)w->s.length;
+    const T *restrict data = w->s.data;
+    const INDEX *restrict indices = w->s.indices, *restrict indptr = w->s.indptr;
+    const UINDEX bound = FN(bound)(w->s.length);
+    T *restrict to = (T *)y;
     if (y_row == sizeof(T)) {
         SCATTER(DENSE_Y)
     } else {
         SCATTER(STRIDED_Y)
     }
     return 0;
+}
+
+VARIANT static int FN(csc_vector)(const Product *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
+{
+    const int few = y_row == sizeof(T) && w->s.stored < SHORT * w->s.lines;
+    return few ? FN(short_columns)(w, l0, l1, b, (T *)y) : FN(scatter)(w, l0, l1, b, y, y_row);
 }
 
 /* Adds `n` contiguous elements to others. */
