@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -430,3 +431,33 @@ class TestErrors:
         turned._shape = (2, 2**61)
         with pytest.raises((MemoryError, ValueError)):
             compiled(sparse.add(c, x), c, x)(turned, wide)
+
+    def test_a_matrix_that_another_thread_changes_meanwhile(self):
+        a = scipy.sparse.random(4000, 60, 0.1, format="csr", random_state=np.random.RandomState(0))
+        b, right, stop = a.copy(), a.indptr.copy(), threading.Event()
+        vector, dense = np.ones(60), np.ones((60, 8))
+        outputs = [x + y, x * y, sparse.clean(x), sparse.true_dot(x, y.T), values_at(y, x), sparse.sp_sum(x, 1), x.T + y.T]
+        outputs += [sparse.dot(x, m), sparse.dot(x, m[:, 0]), sparse.dense_from_sparse(x), sparse.sampling_dot(sparse.dot(y, m), m, x)]
+        functions = [compiled(output, x, y, m) for output in outputs]
+        assert all(python_calls(f) <= 1 for f in functions)
+
+        def change():
+            while not stop.is_set():
+                a.indptr[1:-1] = 2**30
+                a.indptr[:] = right
+                a.indptr[2000:] = -7
+                a.indptr[:] = right
+
+        other = threading.Thread(target=change)
+        other.start()
+        try:
+            for _ in range(15):
+                for f in functions:
+                    try:
+                        f(a, b, dense)
+                    except (ValueError, IndexError):
+                        pass
+        finally:
+            stop.set()
+            other.join()
+        np.testing.assert_allclose(functions[8](a, b, dense), a @ vector)

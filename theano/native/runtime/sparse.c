@@ -285,7 +285,7 @@ typedef struct {
         const npy_intp end = ((const INDEX *)w->s.indptr)[line + 1];                                                    \
         const char *from = w->y + line * w->of_line;                                                                \
         for (npy_intp at = ((const INDEX *)w->s.indptr)[line]; at < end; at++) {                                        \
-            const npy_intp index = ((const INDEX *)w->s.indices)[at];                                                   \
+            const npy_intp index = at < w->s.stored ? ((const INDEX *)w->s.indices)[at] : -1;                           \
             if ((npy_uintp)index >= (npy_uintp)w->s.length) {                                                       \
                 k->bad = 1;                                                                                         \
                 return;                                                                                             \

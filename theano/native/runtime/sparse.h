@@ -17,6 +17,12 @@ static inline npy_intp thn_sparse_pointer(const ThnPlaces *s, npy_intp line)
     return s->wide ? (npy_intp)((const int64_t *)s->indptr)[line] : ((const int32_t *)s->indptr)[line];
 }
 
+/* Whether a line lies within what is stored: another thread may change the arrays of a matrix at any time. */
+static inline int thn_sparse_within(const ThnPlaces *s, npy_intp start, npy_intp end)
+{
+    return start >= 0 && start <= end && end <= s->stored;
+}
+
 /* The first line of part `part` of `parts`, which are about equally long in values and lines of both (`b` may be NULL). */
 npy_intp thn_sparse_part(const ThnPlaces *a, const ThnPlaces *b, npy_intp part, npy_intp parts);
 

@@ -36,6 +36,9 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
         const npy_intp start = indptr[i], end = indptr[i + 1];
         char *y = w->y + i * w->y_row;
         npy_intp q = 0;
+        if (!thn_sparse_within(&w->s, start, end)) {
+            return -1;
+        }
         for (npy_intp k = start; k < end; k++) {
             if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
                 return -1;
@@ -61,6 +64,9 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
     for (npy_intp i = r0; i < r1; i++) {                                                                            \
         const npy_intp end = indptr[i + 1];                                                                         \
         npy_intp k = indptr[i];                                                                                     \
+        if (!thn_sparse_within(&w->s, k, end)) {                                                                    \
+            return -1;                                                                                              \
+        }                                                                                                           \
         T even = 0, odd = 0;                                                                                        \
         for (; k + 1 < end; k += 2) {                                                                               \
             const npy_uintp c = (npy_uintp)indices[k], d = (npy_uintp)indices[k + 1];                               \
@@ -94,17 +100,25 @@ static int FN(rows_one_by_one)(const Product *w, npy_intp r0, npy_intp r1, const
 {
     const T *data = w->s.data, *x = (const T *)b;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    const UINDEX bound = FN(bound)(w->s.length);
+    const UINDEX bound = FN(bound)(w->s.length), stored = (UINDEX)w->s.stored;
+    INDEX k = indptr[r0];
+    if ((UINDEX)k > stored) {
+        return -1;
+    }
     for (npy_intp i = r0; i < r1; i++) {
         const INDEX end = indptr[i + 1];
         T sum = 0;
-        for (INDEX k = indptr[i]; k < end; k++) {
+        if (__builtin_expect((UINDEX)end > stored, 0)) {
+            return -1; /* another thread changed the matrix */
+        }
+        for (; k < end; k++) {
             const UINDEX c = (UINDEX)indices[k];
             if (__builtin_expect(c >= bound, 0)) {
                 return -1;
             }
             sum += data[k] * x[c];
         }
+        k = end;
         *(T *)(y + i * w->y_row) = sum;
     }
     return 0;
@@ -169,7 +183,10 @@ VARIANT static int FN(short_rows)(const Product *w, npy_intp r0, npy_intp r1, co
     T products[ROOM + 16] = {0};
     for (npy_intp i = r0; i < r1;) {
         const npy_intp end = i + RUN < r1 ? i + RUN : r1, start = indptr[i], n = indptr[end] - start;
-        if (n < 0 || n > ROOM) {
+        if (!thn_sparse_within(&w->s, start, start + n)) {
+            return -1;
+        }
+        if (n > ROOM) {
             if (FN(long_rows)(w, i, end, b, y) < 0) {
                 return -1;
             }
@@ -208,16 +225,24 @@ VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, co
     for (npy_intp i = 0; i < w->s.length; i++) {                                                                    \
         Y(i) = 0;                                                                                                   \
     }                                                                                                               \
+    INDEX k = indptr[l0];                                                                                           \
+    if ((UINDEX)k > stored) {                                                                                       \
+        return -1;                                                                                                  \
+    }                                                                                                               \
     for (npy_intp line = l0; line < l1; line++) {                                                                   \
         const T x = *(const T *)(b + line * w->b_row);                                                              \
         const INDEX end = indptr[line + 1];                                                                         \
-        for (INDEX k = indptr[line]; k < end; k++) {                                                                \
+        if (__builtin_expect((UINDEX)end > stored, 0)) {                                                            \
+            return -1; /* another thread changed the matrix */                                                      \
+        }                                                                                                           \
+        for (; k < end; k++) {                                                                                      \
             const UINDEX i = (UINDEX)indices[k];                                                                    \
             if (__builtin_expect(i >= bound, 0)) {                                                                  \
                 return -1;                                                                                          \
             }                                                                                                       \
             Y(i) += data[k] * x;                                                                                    \
         }                                                                                                           \
+        k = end;                                                                                                    \
     }
 #define DENSE_Y(i) to[i]
 #define STRIDED_Y(i) (*(T *)(y + (npy_intp)(i) * y_row))
@@ -232,7 +257,7 @@ VARIANT static int FN(short_columns)(const Product *w, npy_intp l0, npy_intp l1,
         const npy_intp end = line + RUN < l1 ? line + RUN : l1, start = indptr[line], n = indptr[end] - start;
         const T *data = (const T *)w->s.data + start;
         const INDEX *indices = (const INDEX *)w->s.indices + start;
-        if (n < 0 || FN(wrong)(indices, n, w->s.length)) {
+        if (!thn_sparse_within(&w->s, start, start + n) || FN(wrong)(indices, n, w->s.length)) {
             return -1;
         }
         for (; line < end; line++) {
@@ -269,7 +294,7 @@ static int FN(scatter)(const Product *w, npy_intp l0, npy_intp l1, const char *b
 {
     const T *restrict data = w->s.data;
     const INDEX *restrict indices = w->s.indices, *restrict indptr = w->s.indptr;
-    const UINDEX bound = FN(bound)(w->s.length);
+    const UINDEX bound = FN(bound)(w->s.length), stored = (UINDEX)w->s.stored;
     T *restrict to = (T *)y;
     if (y_row == sizeof(T)) {
         SCATTER(DENSE_Y)
@@ -323,7 +348,7 @@ static int FN(by_rows)(const ThnPlaces *s, void *to_data, void *to_columns, void
     for (npy_intp line = 0; line < s->lines; line++) {
         const npy_intp end = indptr[line + 1];
         for (npy_intp k = indptr[line]; k < end; k++) {
-            if ((npy_uintp)indices[k] >= (npy_uintp)s->length || starts[indices[k]] >= s->stored) {
+            if (k >= s->stored || (npy_uintp)indices[k] >= (npy_uintp)s->length || starts[indices[k]] >= s->stored) {
                 return -1; /* another thread changed the matrix */
             }
             const INDEX at = starts[indices[k]]++;
@@ -343,7 +368,7 @@ VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
     for (npy_intp line = l0; line < l1; line++) {
         const npy_intp end = indptr[line + 1];
         for (npy_intp k = indptr[line]; k < end; k++) {
-            if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+            if (k >= stored || (npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
                 return -1;
             }
             if (k + AHEAD < stored) {

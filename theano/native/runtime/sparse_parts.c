@@ -25,12 +25,6 @@ typedef struct {
     int sort, drop;
 } Tidied;
 
-/* Whether a line of a matrix lies within what is stored: another thread may change the arrays of a matrix. */
-static inline int within(const ThnPlaces *s, npy_intp start, npy_intp end)
-{
-    return start >= 0 && start <= end && end <= s->stored;
-}
-
 #define T uint8_t
 #define BITS uint8_t
 #define ACC uint64_t
@@ -609,7 +603,7 @@ int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to)
             INDEX *to_indices = (INDEX *)to->indices, *to_indptr = (INDEX *)to->indptr;                                 \
             const npy_intp first = across ? line : 0, last = across ? line + 1 : m->lines;                              \
             const npy_intp start = indptr[first], end = indptr[last];                                                   \
-            if (!within(m, start, end) || at + end - start > to->stored) {                                              \
+            if (!thn_sparse_within(m, start, end) || at + end - start > to->stored) {                                              \
                 return -1;                                                                                              \
             }                                                                                                           \
             memcpy(to->data + at * item, (const char *)m->data + start * item, (size_t)((end - start) * item));         \

@@ -13,7 +13,12 @@ static int FN(increases)(const ThnPlaces *s, int *bad)
     int sorted = 1, wrong = 0;
     for (npy_intp line = 0; line < s->lines; line++) {
         INDEX last = -1;
-        for (INDEX k = indptr[line]; k < indptr[line + 1]; k++) {
+        const npy_intp start = indptr[line], end = indptr[line + 1];
+        if (!thn_sparse_within(s, start, end)) {
+            *bad = 1;
+            return 0;
+        }
+        for (npy_intp k = start; k < end; k++) {
             sorted &= indices[k] > last;
             wrong |= (npy_uintp)indices[k] >= (npy_uintp)s->length;
             last = indices[k];
@@ -53,7 +58,7 @@ static int FN(canonical)(const ThnPlaces *s, void *to_data, void *to_indices, vo
     for (npy_intp line = 0; line < s->lines; line++) {
         const npy_intp start = indptr[line], count = indptr[line + 1] - start, first = n;
         FN(Entry) *entries = work;
-        if (!within(s, start, start + count) || count > longest || n + count > s->stored) {
+        if (!thn_sparse_within(s, start, start + count) || count > longest || n + count > s->stored) {
             return -1;
         }
         for (npy_intp k = 0; k < count; k++) {
@@ -87,7 +92,7 @@ static npy_intp FN(tidy)(const void *what, npy_intp l0, npy_intp l1, char *to_da
     for (npy_intp line = l0; line < l1; line++) {
         const npy_intp start = indptr[line], end = indptr[line + 1];
         int sorted = 1;
-        if (!within(&w->s, start, end) || n + end - start > room) {
+        if (!thn_sparse_within(&w->s, start, end) || n + end - start > room) {
             n = -1;
             break;
         }
@@ -134,7 +139,7 @@ static int FN(values_of)(const ThnPlaces *x, const ThnPlaces *y, npy_intp l0, np
     for (npy_intp line = l0; line < l1; line++) {
         const npy_intp start = p_y[line], end = p_y[line + 1], k_end = p_x[line + 1];
         npy_intp at = start, k = p_x[line];
-        if (!within(x, k, k_end) || !within(y, start, end)) {
+        if (!thn_sparse_within(x, k, k_end) || !thn_sparse_within(y, start, end)) {
             return -1;
         }
         for (; k < k_end; k++) {
@@ -190,7 +195,7 @@ static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *
         npy_intp i = p_x[line], j = p_y[line];
         const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
         INDEX last = -1;
-        if (!within(&w->a, i, i_end) || !within(&w->b, j, j_end) || n + (i_end - i) + (j_end - j) > room) {
+        if (!thn_sparse_within(&w->a, i, i_end) || !thn_sparse_within(&w->b, j, j_end) || n + (i_end - i) + (j_end - j) > room) {
             return -1;
         }
         while (i < i_end && j < j_end) {
@@ -240,7 +245,7 @@ static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, c
         npy_intp i = p_x[line], j = p_y[line];
         const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
         INDEX last = -1;
-        if (!within(&w->a, i, i_end) || !within(&w->b, j, j_end) || n + (i_end - i) > room) {
+        if (!thn_sparse_within(&w->a, i, i_end) || !thn_sparse_within(&w->b, j, j_end) || n + (i_end - i) > room) {
             return -1;
         }
         while (i < i_end && j < j_end) {
@@ -277,7 +282,11 @@ static int FN(add_dense)(const ThnPlaces *s, npy_intp l0, npy_intp l1, char *den
     const INDEX *indices = s->indices, *indptr = s->indptr;
     for (npy_intp line = l0; line < l1; line++) {
         char *row = dense + line * of_line;
-        for (npy_intp k = indptr[line]; k < indptr[line + 1]; k++) {
+        const npy_intp start = indptr[line], end = indptr[line + 1];
+        if (!thn_sparse_within(s, start, end)) {
+            return -1;
+        }
+        for (npy_intp k = start; k < end; k++) {
             if ((npy_uintp)indices[k] >= (npy_uintp)s->length) {
                 return -1;
             }
@@ -294,7 +303,8 @@ static void FN(sum_lines)(const ThnPlaces *s, npy_intp l0, npy_intp l1, char *to
     const INDEX *indptr = s->indptr;
     for (npy_intp line = l0; line < l1; line++) {
         ACC sum = 0;
-        for (npy_intp k = indptr[line]; k < indptr[line + 1]; k++) {
+        const npy_intp start = indptr[line], end = thn_sparse_within(s, start, indptr[line + 1]) ? indptr[line + 1] : start;
+        for (npy_intp k = start; k < end && k < s->stored; k++) {
             sum += data[k];
         }
         ((T *)to)[line] = (T)sum;

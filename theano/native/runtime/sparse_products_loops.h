@@ -28,7 +28,7 @@ static int FN(rows)(const Product *w, npy_intp r0, npy_intp r1)
             *(T *)(y + q * w->y_col) = 0;
         }
         for (npy_intp k = indptr[i]; k < end; k++) {
-            if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+            if (k >= w->s.stored || (npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
                 return -1;
             }
             const T value = data[k];
@@ -61,7 +61,7 @@ static int FN(columns)(const Product *w, const char *b, char *y)
         const T x = *(const T *)(b + line * w->b_row);
         const npy_intp end = indptr[line + 1];
         for (npy_intp k = indptr[line]; k < end; k++) {
-            if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+            if (k >= w->s.stored || (npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
                 return -1;
             }
             *(T *)(y + (npy_intp)indices[k] * w->y_row) += TIMES(data[k], x);
@@ -78,7 +78,7 @@ static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
         const npy_intp end = indptr[line + 1];
         const T *u = (const T *)w->of_lines + line * w->depth;
         for (npy_intp k = indptr[line]; k < end; k++) {
-            if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+            if (k >= w->s.stored || (npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
                 return -1;
             }
             const T *v = (const T *)w->of_indices + (npy_intp)indices[k] * w->depth;
@@ -124,7 +124,7 @@ static npy_intp FN(times)(const void *what, npy_intp l0, npy_intp l1, char *to_d
             const T value = x[k];
             const npy_intp j_end = p_y[middle + 1];
             for (npy_intp j = p_y[middle]; j < j_end; j++) {
-                const npy_uintp c = (npy_uintp)i_y[j];
+                const npy_uintp c = j < w->b.stored ? (npy_uintp)i_y[j] : length;
                 if (c >= length) {
                     goto wrong;
                 }
