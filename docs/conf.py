@@ -1,14 +1,32 @@
 """Sphinx configuration."""
 
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "tools"))
+
 project = "Theano"
 copyright = "2026, the Theano 2 developers"  # noqa: A001
 version = release = "2.0.0.dev0"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.doctest"]
-myst_enable_extensions = ["colon_fence", "deflist"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_parser", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx_copybutton"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
-html_theme = "alabaster"
-autodoc_member_order = "bysource"
+html_theme = "furo"
+html_title = f"Theano {release}"
+html_theme_options = {"navigation_with_keys": True}
+pygments_style = "default"
+pygments_dark_style = "monokai"
+# Copied code has neither prompts nor what it prints.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+# Napoleon only turns docstrings into text here: a type need not be the name of a page.
+napoleon_google_docstring = False
+napoleon_use_param = napoleon_use_rtype = False
+maximum_signature_line_length = 90
+toc_object_entries = False
+add_module_names = False
 
 
 def instruction_reference():
@@ -24,7 +42,14 @@ def instruction_reference():
 
 
 def setup(app):
-    def fill(app, docname, source):
-        source[0] = source[0].replace("INSTRUCTION_TABLE", instruction_reference())
+    import figures
+    import reference
 
+    def fill(app, docname, source):
+        if docname == "instructions":
+            source[0] = source[0].replace("INSTRUCTION_TABLE", instruction_reference())
+
+    generated = pathlib.Path(__file__).parent / "generated"
+    figures.write(generated)
+    reference.write(generated, app)
     app.connect("source-read", fill)
