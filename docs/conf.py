@@ -8,11 +8,19 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "tools"))
 project = "Theano"
 copyright = "2026, the Theano 2 developers"  # noqa: A001
 version = release = "2.0.0.dev0"
-extensions = ["myst_parser", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx_copybutton", "sphinx_gallery.gen_gallery"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "programs"]
+sphinx_gallery_conf = {
+    "examples_dirs": "programs",
+    "gallery_dirs": "gallery",
+    "show_memory": False,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
+}
+suppress_warnings = ["config.cache"]
 html_theme = "furo"
 html_title = f"Theano {release}"
 html_theme_options = {"navigation_with_keys": True}

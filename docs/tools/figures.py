@@ -78,7 +78,8 @@ def _frame(conv: Conv, row: int, column: int, left: float, top: float) -> list[s
     for i, j in itertools.product(range(conv.output), repeat=2):
         now = (i, j) == (row, column)
         done = (i, j) <= (row, column)
-        parts.append(_square(right + j * CELL, middle + i * CELL, INK["now"] if now else INK["output"] if done else "none", not done))
+        fill = INK["now"] if now else INK["output"] if done else "none"
+        parts.append(_square(right + j * CELL, middle + i * CELL, fill, not done))
     return parts
 
 
@@ -111,7 +112,7 @@ PICTURES = {
     "half_transposed": (Conv(4, 3, padding=1, transposed=True), "The transpose with half padding"),
     "full_transposed": (Conv(5, 3, padding=2, transposed=True), "The transpose with full padding"),
     "strided_transposed": (Conv(2, 3, stride=2, transposed=True), "The transpose of a stride of 2: zeros between"),
-    "strided_padded_transposed": (Conv(3, 3, padding=1, stride=2, transposed=True), "The transpose of a stride of 2 with a zero around"),
+    "strided_padded_transposed": (Conv(3, 3, padding=1, stride=2, transposed=True), "A transposed stride of 2 with padding"),
 }
 
 

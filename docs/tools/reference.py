@@ -36,7 +36,8 @@ CHAPTERS: dict[str, str] = {
     "Functions and modes": (
         "theano.compile theano.compile.function theano.compile.function_module theano.compile.io theano.compile.pfunc "
         "theano.compile.mode theano.compile.sharedvalue theano.compile.builders theano.compile.ops theano.compile.debugmode "
-        "theano.compile.nanguardmode theano.compile.monitormode theano.compile.profiling theano.d3viz.d3viz theano.d3viz.formatting"
+        "theano.compile.nanguardmode theano.compile.monitormode theano.compile.profiling theano.d3viz.d3viz "
+        "theano.d3viz.formatting"
     ),
     "Graphs, Ops and rewrites": (
         "theano.gof theano.gof.graph theano.gof.op theano.gof.cop theano.gof.type theano.gof.enum_type theano.gof.params_type "
@@ -51,19 +52,22 @@ CHAPTERS: dict[str, str] = {
     ),
     "Helpers": (
         "theano.configparser theano.configdefaults theano.misc.pkl_utils theano.misc.may_share_memory theano.misc.check_blas "
-        "theano.misc.ordered_set theano.sandbox.linalg theano.sandbox.linalg.ops theano.sandbox.fourier theano.sandbox.neighbours "
+        "theano.misc.ordered_set theano.sandbox.linalg theano.sandbox.linalg.ops theano.sandbox.fourier "
+        "theano.sandbox.neighbours "
         "theano.tests.unittest_tools theano.tests.breakpoint theano.tests.test_rop theano.tensor.tests.test_basic "
         "theano.sparse.tests.test_basic"
     ),
 }
 #: Modules that gather names of others: all that they offer is listed.
-GATHER = set(
-    "theano theano.tensor theano.tensor.nnet theano.tensor.nnet.nnet theano.sparse theano.sparse.basic theano.scalar theano.compile "
-    "theano.gof theano.typed_list theano.typed_list.basic theano.scan_module theano.printing theano.tensor.basic "
-    "theano.scalar.basic theano.gof.opt theano.gof.type theano.gof.op theano.sandbox.linalg theano.tensor.opt "
-    "theano.tensor.signal.downsample theano.compile.mode theano.gof.graph theano.compile.ops theano.tensor.nnet.conv "
-    "theano.tensor.subtensor theano.tensor.elemwise theano.ifelse theano.scan_module.scan_opt theano.sparse.opt".split()
-)
+_GATHER = """
+theano theano.compile theano.compile.mode theano.compile.ops theano.gof theano.gof.graph theano.gof.op theano.gof.opt
+theano.gof.type theano.ifelse theano.printing theano.sandbox.linalg theano.scalar theano.scalar.basic theano.scan_module
+theano.scan_module.scan_opt theano.sparse theano.sparse.basic theano.sparse.opt theano.tensor theano.tensor.basic
+theano.tensor.elemwise theano.tensor.nnet theano.tensor.nnet.conv theano.tensor.nnet.nnet theano.tensor.opt
+theano.tensor.signal.downsample theano.tensor.subtensor theano.typed_list theano.typed_list.basic
+"""
+GATHER = set(_GATHER.split())
+_VARIABLES = re.compile("[a-z]?(scalar|vector|row|col|matrix|tensor[3-7])s?|[a-z]?(vectors|matrices|rows|cols)")
 CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
@@ -200,8 +204,7 @@ class Writer:
 
             groups = {"": {}, "-variables": {}, "-elementwise": {}}
             for key, value in items.items():
-                variables = isinstance(value, TensorType) or re.fullmatch(r"[a-z]?(scalar|vector|row|col|matrix|tensor[345])(s|ices)?"
-                                                                          "|[a-z]?(vectors|matrices|rows|cols)", key)  # fmt: skip
+                variables = isinstance(value, TensorType) or _VARIABLES.fullmatch(key)
                 groups["-variables" if variables else "-elementwise" if isinstance(value, Elemwise) else ""][key] = value
         made = []
         for suffix, group in groups.items():
@@ -209,6 +212,7 @@ class Writer:
             if not full and not also:
                 continue
             title = module_name + suffix.replace("-", ": ")
+            lines = [f".. _{module_name}{suffix}:", "", title, "=" * len(title), ""]
             if not suffix:
                 summary = _doc(module).split("\n\n")[0]
                 lines += [summary, ""]
@@ -240,8 +244,10 @@ class Writer:
                 lines += [title, "-" * len(title), ""]
             name = f"theano.config.{param.fullname}"
             self.names.add(name)
-            default = "found out when it is first asked for" if callable(param.default) else f"``{param.default!r}``"
-            lines += [f".. py:attribute:: {name}", "", f"   {_escaped(param.doc)}", "", f"   Values: ``{_values(param)}``. Default: {default}."]
+            computed = callable(param.default)
+            default = "found out when it is first asked for" if computed else f"``{param.default!r}``"
+            lines += [f".. py:attribute:: {name}", "", f"   {_escaped(param.doc)}", ""]
+            lines += [f"   Values: ``{_values(param)}``. Default: {default}."]
             if not param.allow_override:
                 lines[-1] += " Cannot be changed once Theano is imported."
             lines.append("")
@@ -251,13 +257,17 @@ class Writer:
         """Write everything."""
         self.folder.mkdir(exist_ok=True)
         index = ["Reference", "=" * 9, ""]
-        index += ["Every public name, made from the docstrings. A name that can be reached by several paths has its entry under the",
-                  "shortest one; the others link to it. :doc:`All flags <flags>` have a page of their own.", ""]  # fmt: skip
+        index += [
+            "Every public name, made from the docstrings. A name that can be reached by several paths has its entry under",
+            "the shortest one; the others link to it. :doc:`All flags <flags>` have a page of their own.",
+            "",
+        ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for chapter, modules in CHAPTERS.items():
                 made = [name for module in modules.split() for name in self.page(module)]
-                index += [chapter, "-" * len(chapter), "", ".. toctree::", "   :maxdepth: 1", "", *(f"   {name}" for name in made), ""]
+                index += [chapter, "-" * len(chapter), "", ".. toctree::", "   :maxdepth: 1", ""]
+                index += [*(f"   {name}" for name in made), ""]
             self.flags()
         index += ["Flags", "-----", "", ".. toctree::", "", "   flags", ""]
         self._write("index.rst", "\n".join(index))
