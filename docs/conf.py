@@ -20,7 +20,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "abort_on_example_error": True,
 }
-suppress_warnings = ["config.cache"]
+# Two classes are called Variable: which one a docstring means is not told.
+suppress_warnings = ["config.cache", "ref.python"]
 html_theme = "furo"
 html_title = f"Theano {release}"
 html_theme_options = {"navigation_with_keys": True}
@@ -32,6 +33,7 @@ copybutton_prompt_is_regexp = True
 # Napoleon only turns docstrings into text here: a type need not be the name of a page.
 napoleon_google_docstring = False
 napoleon_use_param = napoleon_use_rtype = False
+napoleon_use_ivar = True
 maximum_signature_line_length = 90
 toc_object_entries = False
 add_module_names = False

@@ -212,7 +212,8 @@ class Writer:
             if not full and not also:
                 continue
             title = module_name + suffix.replace("-", ": ")
-            lines = [f".. _{module_name}{suffix}:", "", title, "=" * len(title), ""]
+            # Not in the table of contents of every page, which would be long and slow to make.
+            lines = [":orphan:", "", title, "=" * len(title), "", ":doc:`Reference <index>`", ""]
             if not suffix:
                 summary = _doc(module).split("\n\n")[0]
                 lines += [summary, ""]
@@ -266,8 +267,7 @@ class Writer:
             warnings.simplefilter("ignore")
             for chapter, modules in CHAPTERS.items():
                 made = [name for module in modules.split() for name in self.page(module)]
-                index += [chapter, "-" * len(chapter), "", ".. toctree::", "   :maxdepth: 1", ""]
-                index += [*(f"   {name}" for name in made), ""]
+                index += [chapter, "-" * len(chapter), "", *(f"- :doc:`{name}`" for name in made), ""]
             self.flags()
         index += ["Flags", "-----", "", ".. toctree::", "", "   flags", ""]
         self._write("index.rst", "\n".join(index))
