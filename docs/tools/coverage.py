@@ -41,6 +41,9 @@ def missing(tables: list[pathlib.Path]) -> tuple[int, list[str]]:
             rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
         for row in rows:
             name = row["name"]
+            # There is no GPU back-end; names that begin with an underscore stand in chapters.
+            if name.startswith("theano.gpuarray") or name.rpartition(".")[2].startswith("_"):
+                continue
             if row["reach"] != "yes" or row["kind"] not in KINDS or not name.startswith("theano."):
                 continue
             count += 1
@@ -48,6 +51,8 @@ def missing(tables: list[pathlib.Path]) -> tuple[int, list[str]]:
                 continue
             owner, _, attribute = name.rpartition(".")
             cls = resolve(owner)
+            if cls is not None and not isinstance(cls, type) and not hasattr(cls, "__path__"):
+                cls = type(cls)
             if isinstance(cls, type):
                 bases = [writer.full.get(id(base)) for base in cls.__mro__]
                 if any(f"{base}.{attribute}" in writer.names for base in bases):

@@ -30,13 +30,15 @@ CHAPTERS: dict[str, str] = {
         "theano.tensor.shared_randomstreams theano.tensor.raw_random theano.tensor.randomstreams theano.sandbox.rng_mrg "
         "theano.sandbox.multinomial"
     ),
-    "Loops and lists": "theano.scan_module theano.scan_module.scan_utils theano.typed_list theano.typed_list.basic",
+    "Loops and lists": (
+        "theano.scan_module theano.scan_module.scan_views theano.scan_module.scan_utils theano.typed_list theano.typed_list.basic"
+    ),
     "Sparse matrices": "theano.sparse theano.sparse.basic theano.sparse.sandbox.sp theano.sparse.sandbox.sp2",
     "Scalars": "theano.scalar theano.scalar.basic theano.scalar.basic_scipy theano.scalar.sharedvar",
     "Functions and modes": (
         "theano.compile theano.compile.function theano.compile.function_module theano.compile.io theano.compile.pfunc "
         "theano.compile.mode theano.compile.sharedvalue theano.compile.builders theano.compile.ops theano.compile.debugmode "
-        "theano.compile.nanguardmode theano.compile.monitormode theano.compile.profiling theano.d3viz.d3viz "
+        "theano.compile.nanguardmode theano.compile.monitormode theano.compile.profiling theano.d3viz theano.d3viz.d3viz "
         "theano.d3viz.formatting"
     ),
     "Graphs, Ops and rewrites": (
@@ -52,6 +54,7 @@ CHAPTERS: dict[str, str] = {
     ),
     "Helpers": (
         "theano.configparser theano.configdefaults theano.misc.pkl_utils theano.misc.may_share_memory theano.misc.check_blas "
+        "theano.misc.elemwise_openmp_speedup "
         "theano.misc.ordered_set theano.sandbox.linalg theano.sandbox.linalg.ops theano.sandbox.fourier "
         "theano.sandbox.neighbours "
         "theano.tests.unittest_tools theano.tests.breakpoint theano.tests.test_rop theano.tensor.tests.test_basic "
@@ -60,14 +63,26 @@ CHAPTERS: dict[str, str] = {
 }
 #: Modules that gather names of others: all that they offer is listed.
 _GATHER = """
-theano theano.compile theano.compile.mode theano.compile.ops theano.gof theano.gof.graph theano.gof.op theano.gof.opt
-theano.gof.type theano.ifelse theano.printing theano.sandbox.linalg theano.scalar theano.scalar.basic theano.scan_module
-theano.scan_module.scan_opt theano.sparse theano.sparse.basic theano.sparse.opt theano.tensor theano.tensor.basic
-theano.tensor.elemwise theano.tensor.nnet theano.tensor.nnet.conv theano.tensor.nnet.nnet theano.tensor.opt
-theano.tensor.signal.downsample theano.tensor.subtensor theano.typed_list theano.typed_list.basic
+theano theano.compile theano.compile.debugmode theano.compile.mode theano.compile.ops theano.gof theano.gof.graph
+theano.gof.op theano.gof.opt theano.gof.type theano.ifelse theano.printing theano.sandbox.linalg theano.scalar
+theano.scalar.basic theano.scan_module theano.scan_module.scan_opt theano.sparse theano.sparse.basic theano.sparse.opt
+theano.tensor theano.tensor.basic theano.tensor.elemwise theano.tensor.nnet theano.tensor.nnet.conv
+theano.tensor.nnet.nnet theano.tensor.opt theano.tensor.signal.downsample theano.tensor.subtensor theano.typed_list
+theano.typed_list.basic
 """
 GATHER = set(_GATHER.split())
 _VARIABLES = re.compile("[a-z]?(scalar|vector|row|col|matrix|tensor[3-7])s?|[a-z]?(vectors|matrices|rows|cols)")
+#: Attributes that instances get when they are made, by the path of the class.
+ATTRIBUTES = {
+    "theano.compile.Function": {
+        "maker": "The ``FunctionMaker``; ``maker.fgraph`` is the graph after the rewrites, ``maker.mode`` the mode.",
+        "finder": "From an input, its index or its name to its container.",
+        "inv_finder": "From a container to its input.",
+        "value": "The values of inputs, shared variables included, by variable or name.",
+        "container": "The containers of inputs, by variable or name.",
+    },
+    "theano.Op": {"default_output": "Which output calling the Op gives, where it has several; None for all."},
+}
 CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
@@ -80,7 +95,7 @@ def _public(module: types.ModuleType) -> dict[str, Any]:
 
     name = module.__name__
     words = " ".join(aliases.NAMES.get(name, {}).values()).split()
-    offered = set(getattr(module, "__all__", ())) | {w.split("=")[0] for w in words}
+    offered = {*getattr(module, "__all__", ()), *getattr(module, "_lazy_names", ()), *(w.split("=")[0] for w in words)}
     found = {}
     for key in sorted(set(dir(module)) | offered):
         if key.startswith("_") and key not in offered:
@@ -90,7 +105,7 @@ def _public(module: types.ModuleType) -> dict[str, Any]:
             continue
         defined = isinstance(value, (type, *CALLABLE))
         of_package = (_home(value) if defined else type(value).__module__).startswith("theano")
-        if not of_package or type(value).__module__ == "typing":
+        if not of_package or (type(value).__module__ == "typing" and not isinstance(value, type)):
             continue
         if name in GATHER or key in offered or not defined or _home(value) == name:
             found[key] = value
@@ -142,7 +157,7 @@ class Writer:
         if isinstance(value, type):
             what = "exception" if issubclass(value, BaseException) else "class"
             lines = [f".. py:{what}:: {path}{_signature(value)}", "", *self._lines(_doc(value), "class", "   "), ""]
-            return lines + self._members(path, value)
+            return lines + self._members(path, value) + self._attributes(path)
         if isinstance(value, CALLABLE) or callable(value):
             extra = [] if isinstance(value, CALLABLE) else [f"   *An instance of* ``{type(value).__name__}``\\ *.*", ""]
             doc = _doc(value)
@@ -154,7 +169,12 @@ class Writer:
 
     def _members(self, path: str, cls: type) -> list[str]:
         lines = []
-        private = [c for c in cls.__mro__[1:] if c.__name__.startswith("_") and c.__module__.startswith("theano")]
+        modules = " ".join(CHAPTERS.values()).split()
+        private = [
+            c
+            for c in cls.__mro__[1:]
+            if c.__module__.startswith("theano") and (c.__name__.startswith("_") or c.__module__ not in modules)
+        ]
         spaces: dict[str, Any] = {}
         for base in reversed([cls, *private]):
             spaces.update(vars(base))
@@ -177,6 +197,13 @@ class Writer:
             elif isinstance(value, (str, int, bool, tuple)) and name not in ("dtype",):
                 self.names.add(dotted)
                 lines += [f"   .. py:attribute:: {name}", f"      :value: {_short(value)}", ""]
+        return lines
+
+    def _attributes(self, path: str) -> list[str]:
+        lines = []
+        for name, text in ATTRIBUTES.get(path, {}).items():
+            self.names.add(f"{path}.{name}")
+            lines += [f"   .. py:attribute:: {name}", "", f"      {text}", ""]
         return lines
 
     def _section(self, module: str, items: dict[str, Any]) -> tuple[list[str], list[str]]:
