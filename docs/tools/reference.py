@@ -275,7 +275,8 @@ class Writer:
             computed = callable(param.default)
             default = "found out when it is first asked for" if computed else f"``{param.default!r}``"
             lines += [f".. py:attribute:: {name}", "", f"   {_escaped(param.doc)}", ""]
-            lines += [f"   Values: ``{_values(param)}``. Default: {default}."]
+            values = _values(param)
+            lines += [f"   Values: ``{values}``. Default: {default}." if values else f"   Default: {default}."]
             if not param.allow_override:
                 lines[-1] += " Cannot be changed once Theano is imported."
             lines.append("")
@@ -302,7 +303,9 @@ class Writer:
 
 
 def _values(param: Any) -> str:
-    return {"ConfigParam": "see the text", "BoolParam": "True, False"}.get(type(param).__name__) or param.describe().strip("{}<>")
+    # What a plain parameter takes is said by its text.
+    known = {"ConfigParam": "", "BoolParam": "True, False"}
+    return known.get(type(param).__name__, param.describe().strip("{}<>"))
 
 
 def _escaped(text: str) -> str:
