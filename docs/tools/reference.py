@@ -83,6 +83,11 @@ ATTRIBUTES = {
     },
     "theano.Op": {"default_output": "Which output calling the Op gives, where it has several; None for all."},
 }
+#: Documented names whose values are plain containers.
+DATA = {
+    "theano.compile.predefined_optimizers": "The optimizers by name, from ``'fast_compile'`` to ``'unsafe'``: a dictionary.",
+    "theano.sparse.all_dtypes": "The names of the dtypes that sparse matrices may have: a set.",
+}
 CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
@@ -245,6 +250,10 @@ class Writer:
                 summary = _doc(module).split("\n\n")[0]
                 lines += [summary, ""]
             lines += full
+            for path in DATA if not suffix else ():
+                if path.rpartition(".")[0] == module_name:
+                    self.names.add(path)
+                    lines += [f".. py:data:: {path}", "", f"   {DATA[path]}", ""]
             if also:
                 title = "Also here" if full else "All of it is elsewhere"
                 lines += [title, "-" * len(title), "", "Documented under another path: " + ", ".join(also) + ".", ""]
