@@ -14,6 +14,7 @@
 #define DEPTH 256   /* of a slab, about */
 #define RESULTS 196608 /* bytes of results of a block, about */
 #define OWN 96      /* columns of an image that are panels of their own */
+#define PASSED 4e6  /* bytes of images that caches hold while phases pass over them, about */
 #define CHUNK 512   /* rows of a task, at most */
 
 #define KERNELS "conv_gather_kernels.h"
@@ -287,19 +288,24 @@ static double gather_cost(const ThnConv *c)
             return -1;
         }
     }
-    double products = thn_conv_products(c);
+    double products = thn_conv_products(c), passed = 0;
     if (c->direction == THN_CONV_INPUTS) {
         /* By image positions instead of output positions. */
+        double phases = 1, bytes = (double)(c->batch * c->channels * c->item);
         for (int i = 0; i < THN_CONV_DIMS; i++) {
             products *= (double)c->image[i] / (double)c->stride[i] / (double)c->top[i];
+            phases *= (double)(c->kernel[i] < c->stride[i] ? c->kernel[i] : c->stride[i]);
+            bytes *= (double)c->image[i];
         }
+        /* Each phase passes over all images: slower where caches cannot hold them. */
+        passed = phases > 1 && bytes > PASSED ? phases * bytes * 0.15 : 0;
     }
     const double rows = (double)(c->direction == THN_CONV_FORWARD ? c->filters : c->channels) / (double)c->groups;
     const double each = c->item == 4 ? 0.02 : 0.04, groups = (double)(c->batch * c->groups);
     /* Columns are packed for few rows, too, or read where they are for fewer. Each group of an image begins anew, and filters are
      * packed once. */
     const double filters = (double)(c->filters * (c->channels / c->groups) * c->kernel[0] * c->kernel[1] * c->kernel[2]);
-    return products * each * (1 + (rows < 8 ? 4 : 10) / rows) + (c->groups > 1 ? groups * 600 : 0) + filters + 1000;
+    return products * each * (1 + (rows < 8 ? 4 : 10) / rows) + (c->groups > 1 ? groups * 600 : 0) + filters + passed + 1000;
 }
 
 static int gather_execute(const ThnConvPlan *p, char *images, char *filters, char *top)

@@ -18,6 +18,8 @@ typedef struct {
     const char *maxima[THN_POOLING_ROWS], *g[THN_POOLING_ROWS];
 } Rows;
 
+/* Bytes of the elements of a plane, at most, that is made column by column. */
+#define COLUMN_BYTES 4096
 #define TARGET __attribute__((target("avx2")))
 #define T float
 #define INDEX int
@@ -53,7 +55,7 @@ ThnPoolPlaneLoop thn_pool_plane(int typenum, const ThnPoolAxis *down, const ThnP
     }
 #ifdef HAVE_AVX2
     if (__builtin_cpu_supports("avx2")) {
-        return typenum == NPY_FLOAT ? f4_loop_for(down, across) : typenum == NPY_DOUBLE ? f8_loop_for(down, across) : NULL;
+        return typenum == NPY_FLOAT ? f4_loop_for(down, across, planes) : typenum == NPY_DOUBLE ? f8_loop_for(down, across, planes) : NULL;
     }
 #endif
     (void)typenum;

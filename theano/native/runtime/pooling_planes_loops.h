@@ -186,8 +186,66 @@ TARGET static void NAME(pairs)(const ThnPoolPlane *p)
     }
 }
 
-static ThnPoolPlaneLoop NAME(loop_for)(const ThnPoolAxis *down, const ThnPoolAxis *a)
+/* ---- windows of 3 x 3 that are one apart: columns of vectors, so that what a row of windows gives is loaded once for its three
+ * rows; of small planes, since memory is best written in its order */
+
+INLINE V NAME(load_of)(const ThnPoolPlane *p, npy_intp y, npy_intp at, int edge)
 {
+    if (y < 0 || y >= p->down.n) {
+        return (V){0};
+    }
+    return NAME(load)((const T *)(p->x + y * p->x_row), at, p->across.n, edge);
+}
+
+INLINE void NAME(dense_column)(const ThnPoolPlane *p, npy_intp at, int edge)
+{
+    const npy_intp j = at + p->across.p, count = p->across.count, n = p->across.n;
+    V x[3], sums[3] = {{0}};
+    npy_intp y = p->begin - 2, k = y + p->down.p;
+    _Pragma("GCC unroll 3") for (int i = 0; i < 3; i++) x[i] = NAME(load_of)(p, y + i, at, edge);
+    for (; y < p->end; y++, k++) {
+        if (k >= 0 && k < p->down.count) {
+            const T *maxima = (const T *)(p->maxima[0] + k * p->maxima_row), *g = (const T *)(p->g[0] + k * p->g_row);
+            _Pragma("GCC unroll 3") for (int c = 0; c < 3; c++) {
+                const V m = NAME(load)(maxima, j - c, count, edge), v = NAME(load)(g, j - c, count, edge);
+                _Pragma("GCC unroll 3") for (int i = 0; i < 3; i++) sums[i] += (V)((Index)v & (Index)(x[i] == m));
+            }
+        }
+        if (y >= p->begin) {
+            T *to = (T *)(p->gx + y * p->gx_row) + at;
+            if (edge && at + LANES > n) {
+                NAME(put)(to, sums[0], sums[0], 0, n - at);
+            } else {
+                *(V *)to = sums[0];
+            }
+        }
+        x[0] = x[1];
+        x[1] = x[2];
+        x[2] = NAME(load_of)(p, y + 3, at, edge);
+        sums[0] = sums[1];
+        sums[1] = sums[2];
+        sums[2] = (V){0};
+    }
+}
+
+TARGET static void NAME(dense_columns)(const ThnPoolPlane *p)
+{
+    const npy_intp n = p->across.n, before = p->across.p;
+    for (npy_intp i = 0; i < n; i += LANES) {
+        const npy_intp at = i + LANES <= n || n < LANES ? i : n - LANES;
+        if (at + before - 2 >= 0 && at + before + LANES <= p->across.count && at + LANES <= n) {
+            NAME(dense_column)(p, at, 0);
+        } else {
+            NAME(dense_column)(p, at, 1);
+        }
+    }
+}
+
+static ThnPoolPlaneLoop NAME(loop_for)(const ThnPoolAxis *down, const ThnPoolAxis *a, npy_intp planes)
+{
+    if (planes == 1 && a->w == 3 && down->w == 3 && a->s == 1 && down->s == 1 && down->n <= COLUMN_BYTES / (npy_intp)sizeof(T) / a->n) {
+        return NAME(dense_columns);
+    }
     if (a->w == 2 && a->s == 2 && a->p == 0 && down->w == 2 && down->s == 2 && down->p == 0) {
         return NAME(pairs);
     }
