@@ -437,7 +437,12 @@ class TestErrors:
         b, right, stop = a.copy(), a.indptr.copy(), threading.Event()
         vector, dense = np.ones(60), np.ones((60, 8))
         outputs = [x + y, x * y, sparse.clean(x), sparse.true_dot(x, y.T), values_at(y, x), sparse.sp_sum(x, 1), x.T + y.T]
-        outputs += [sparse.dot(x, m), sparse.dot(x, m[:, 0]), sparse.dense_from_sparse(x), sparse.sampling_dot(sparse.dot(y, m), m, x)]
+        outputs += [
+            sparse.dot(x, m),
+            sparse.dot(x, m[:, 0]),
+            sparse.dense_from_sparse(x),
+            sparse.sampling_dot(sparse.dot(y, m), m, x),
+        ]
         functions = [compiled(output, x, y, m) for output in outputs]
         assert all(python_calls(f) <= 1 for f in functions)
 
