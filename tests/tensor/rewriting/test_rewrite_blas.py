@@ -53,6 +53,7 @@ def test_gemm(build, value, gemms):
     [
         (lambda: T.dot(A, B), lambda: a @ b, "Dot22"),
         (lambda: al * T.dot(A, B), lambda: 2 * a @ b, "Dot22Scalar"),
+        (lambda: T.mul(T.dot(A, B), al * Z, Z), lambda: 2 * (a @ b) * z * z, "Dot22Scalar"),
         (lambda: T.dot(A, v), lambda: a @ b[:, 0], "Gemv"),
         (lambda: T.dot(v, A.T), lambda: a @ b[:, 0], "Gemv"),
         (lambda: u + al * T.dot(A, v), lambda: z[:, 0] + 2 * a @ b[:, 0], "Gemv"),

@@ -290,9 +290,10 @@ def local_add_specialize(node: Any) -> Any:
 @register_canonicalize
 @local_optimizer([T.sub])
 def local_elemwise_sub_zeros(node: Any) -> Any:
-    """``x - x -> 0``"""
-    if node.inputs[0] is node.inputs[1]:
-        return _filled(node, 0)
+    """``x - x -> fill(x, 0)``"""
+    x, y = node.inputs
+    if x is y:
+        return replacement(node, T.fill(x, constant_like(0, node.outputs[0])))
     return False
 
 

@@ -33,7 +33,7 @@ from theano.tensor.blas import (
 )
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import local_dimshuffle_lift
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, is_elemwise
 
 _BLAS = ("float16", "float32", "float64", "complex64", "complex128")
 
@@ -393,7 +393,7 @@ def _rebuild(terms: list[_Term]) -> Any:
 
 @local_optimizer([T.mul])
 def local_dot22_to_dot22scalar(node: Any) -> Any:
-    """``scalar * Dot22(x, y) -> Dot22Scalar(x, y, scalar)``"""
+    """``scalar * Dot22(x, y) -> Dot22Scalar(x, y, scalar)``, and of a scalar in another factor"""
     if node.op != T.mul:
         return False
     out = node.outputs[0]
@@ -409,6 +409,15 @@ def local_dot22_to_dot22scalar(node: Any) -> Any:
             continue
         part = _as_scalar(i, out.type.dtype)
         (rest if part is None else scalars).append(i if part is None else part)
+    for k, factor in enumerate(rest):
+        if scalars:
+            break
+        if is_elemwise(factor.owner, T.mul) and len(getattr(factor, "clients", ())) <= 1:
+            parts = [_as_scalar(v, out.type.dtype) for v in factor.owner.inputs]
+            left = [v for v, part in zip(factor.owner.inputs, parts, strict=True) if part is None]
+            if left:
+                scalars = [part for part in parts if part is not None]
+                rest[k] = left[0] if len(left) == 1 else T.mul(*left)
     if not scalars or product.type.dtype != out.type.dtype:
         return False
     factor = scalars[0] if len(scalars) == 1 else T.mul(*scalars)

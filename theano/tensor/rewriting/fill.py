@@ -20,7 +20,6 @@ fill = T.fill
 
 @register_useless("fast_compile")
 @register_canonicalize("fast_compile")
-@register_specialize
 @local_optimizer([fill])
 def local_useless_fill(node: Any) -> Any:
     """``fill(s, v) -> v`` if `v` has the type of the result."""
