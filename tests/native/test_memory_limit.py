@@ -144,8 +144,7 @@ import theano
 import theano.tensor as tt
 from theano.native.runtime_build import load_runtime
 
-# The C library ends the process where a new thread finds no room for what is its own.
-theano.config.threads = 1
+theano.config.threads = 2
 MEBI = 1 << 20
 channels = 2048
 # It packs all filters.
@@ -175,3 +174,43 @@ def test_a_convolution_without_room_to_work_in_leaves_the_state_as_it_was():
     failed, before, after = run.stdout.splitlines()
     assert failed == "failed: conv_forward: out of memory"
     assert (float(before), float(after)) == (0, 192)
+
+
+NO_ROOM_AT_ALL = """
+import ctypes
+import resource
+import threading
+import numpy as np
+import theano
+import theano.tensor as tt
+from theano.native.runtime_build import load_runtime
+
+theano.config.threads = 1
+x = tt.dvector()
+f = theano.function([x], tt.exp(x).sum())
+value = np.zeros(2_000_000)
+f(value)
+# The C library gives a new thread the stack of one that has ended.
+thread = threading.Thread(target=lambda: None)
+thread.start()
+thread.join()
+malloc, set_threads = ctypes.CDLL(None).malloc, load_runtime().set_threads
+malloc.restype, malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+resource.setrlimit(resource.RLIMIT_DATA, (1, resource.RLIM_INFINITY))
+for size in (1 << 20, 1 << 12, *range(1024, 0, -16)):
+    while malloc(size):
+        pass
+set_threads(2)
+try:
+    f(value)
+except MemoryError:
+    pass
+resource.setrlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(float(f(value)))
+"""
+
+
+def test_a_worker_that_starts_without_room_does_not_end_the_process():
+    env = {**os.environ, "MALLOC_ARENA_MAX": "1"}
+    run = subprocess.run([sys.executable, "-c", NO_ROOM_AT_ALL], capture_output=True, text=True, timeout=120, env=env)
+    assert (run.returncode, run.stdout) == (0, "2000000.0\n"), run.stderr

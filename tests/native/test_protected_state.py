@@ -111,6 +111,7 @@ USES = {
     "alloc": lambda new: tt.alloc(new[1], 3),
     "alloc_empty": lambda new: tt.AllocEmpty("float64")(positions(new)[0]),
     "diagonal_matrix": lambda new: tt.eye(positions(new)[1]),
+    "fill_diagonal": lambda new: tt.fill_diagonal(square(new), new[1]),
     "arange": lambda new: tt.arange(new[1]),
     "join": lambda new: tt.concatenate([new[:3], new[1:2]]),
     "split": lambda new: tt.split(new[:3], [1, 2], 2)[0],

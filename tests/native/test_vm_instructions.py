@@ -220,6 +220,33 @@ class TestAllocation:
             with pytest.raises(ValueError, match="diagonal_matrix"):
                 run_instruction("diagonal_matrix", operands, out, (0,))
 
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_fill_diagonal(self, dtype):
+        number = sample((1,), dtype)[0]
+        for x in (sample((3, 4), dtype), sample((4, 6), dtype)[::-1, ::2], sample((3, 2), dtype).T, sample((0, 2), dtype)):
+            for offset in (None, 0, 1, -2, 3, -3, 9, 2**63 - 1, -(2**63)):
+                wanted = np.where(np.eye(*x.shape, max(min(offset or 0, 9), -9), bool), np.array(number), x)
+                operands = [x, np.array(number), *([] if offset is None else [integer(offset)])]
+                got = run_instruction("fill_diagonal", operands, [tensor(dtype, 2)])
+                assert got.dtype == dtype
+                assert_array_equal(got, wanted)
+        for rank in (3, 5):
+            wanted = sample((2,) * rank, dtype)
+            got = run_instruction("fill_diagonal", [wanted, np.array(number)], [tensor(dtype, rank)])
+            np.fill_diagonal(wanted, number)
+            assert_array_equal(got, wanted)
+
+    def test_fill_diagonal_refuses_what_it_cannot_do(self):
+        x, one, out = sample((2, 3)), np.array(1.0), [tensor("float64", 2)]
+        for operands in ([x[0], one], [x, x[0]], [x, np.array(1)]):
+            with pytest.raises(ValueError, match="fill_diagonal: an array of two"):
+                run_instruction("fill_diagonal", operands, out)
+        cube = sample((2, 2, 3))
+        with pytest.raises(ValueError, match=r"must be of equal length, got the shape \(2, 2, 3\)"):
+            run_instruction("fill_diagonal", [cube, one], [tensor("float64", 3)])
+        with pytest.raises(ValueError, match="fill_diagonal: an array of two"):
+            run_instruction("fill_diagonal", [cube, one, integer(0)], [tensor("float64", 3)])
+
     @pytest.mark.parametrize("to", DTYPES)
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_cast(self, dtype, to):

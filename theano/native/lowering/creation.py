@@ -62,16 +62,9 @@ def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
 
 @lowers(FillDiagonal, FillDiagonalOffset)
 def lower_fill_diagonal(builder: ProgramBuilder, node: Apply) -> None:
-    """A view of the copy's diagonal is overwritten."""
     a, value, *offset = node.inputs
-    (out,) = node.outputs
-    dtype = a.type.dtype
-    copy = builder.cell(out)
-    view, written = (builder.temporary(dtype, (False,)) for _ in range(2))
-    builder.emit(vm.Copy(), [builder.cell(a)], [copy])
-    builder.emit(vm.Diagonal(0, tuple(range(out.type.ndim))), [copy, *map(builder.cell, offset)], [view])
-    whole = (("s", None, None, None),)
-    builder.emit(vm.IncSubtensor(whole, True, True), [view, builder.converted(value, dtype)], [written])
+    cells = [builder.cell(a), builder.converted(value, a.type.dtype), *map(builder.cell, offset)]
+    builder.emit(vm.FillDiagonal(), cells, [builder.cell(node.outputs[0])])
 
 
 # -- expressions of positions, which kernels know

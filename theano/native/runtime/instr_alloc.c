@@ -166,17 +166,63 @@ static int diagonal_matrix_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
+/* Puts elements on diagonal k of the C contiguous array: where all indices are equal, but for k between the two of a matrix. */
+static void write_diagonal(const ThnCell *out, int64_t k, const ThnCell *from)
+{
+    const npy_intp rows = out->dims[0], columns = out->dims[1];
+    if (k > -rows && k < columns) {
+        const npy_intp down = k < 0 ? rows + k : rows, right = k > 0 ? columns - k : columns;
+        char *first = out->data + (k < 0 ? -k * out->strides[0] : k * out->strides[1]);
+        npy_intp step = 0;
+        for (int i = 0; i < out->ndim; i++) {
+            step += out->strides[i];
+        }
+        thn_copy_inner(out->itemsize)(down < right ? down : right, first, step, from->data, from->ndim ? from->strides[0] : 0);
+    }
+}
+
 static int diagonal_matrix_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    const npy_intp rows = out->dims[0], columns = out->dims[1], item = out->itemsize;
-    const int64_t k = in->ndim == 0 ? thn_scalar_int(THN_IN(f, ins, 3)) : ((const thn_diagonal_matrix_params *)ins->data)->offset;
-    memset(out->data, 0, (size_t)(rows * columns * item));
-    if (k > -rows && k < columns) {
-        const npy_intp down = k < 0 ? rows + k : rows, right = k > 0 ? columns - k : columns;
-        char *first = out->data + (k < 0 ? -k * columns : k) * item;
-        thn_copy_inner((int)item)(down < right ? down : right, first, (columns + 1) * item, in->data, in->ndim ? in->strides[0] : 0);
+    const int64_t k = in->ndim ? ((const thn_diagonal_matrix_params *)ins->data)->offset : thn_scalar_int(THN_IN(f, ins, 3));
+    memset(out->data, 0, (size_t)(thn_size(out) * out->itemsize));
+    write_diagonal(out, k, in);
+    return 0;
+}
+
+/* ---- copies with a number on one diagonal */
+
+static int fill_diagonal_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnCellSpec *in = &p->cells[ins->ins[0]], *value = &p->cells[ins->ins[1]], *out = &p->cells[ins->outs[0]];
+    if (in->ndim < 2 || (ins->nin > 2 && in->ndim != 2) || value->ndim != 0 || !PyArray_EquivTypenums(in->typenum, out->typenum)
+        || !PyArray_EquivTypenums(in->typenum, value->typenum)) {
+        PyErr_SetString(PyExc_ValueError, "fill_diagonal: an array of two or more dimensions and a number of its dtype");
+        return -1;
     }
+    return 0;
+}
+
+static int fill_diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *in = THN_IN(f, ins, 0);
+    for (int i = 1; i < in->ndim && in->ndim > 2; i++) {
+        if (in->dims[i] != in->dims[0]) {
+            char shape[160];
+            return thn_error(f, PyExc_ValueError,
+                             "fill_diagonal: all dimensions of the input must be of equal length, got the shape %s",
+                             thn_shape_text(shape, sizeof shape, in->ndim, in->dims));
+        }
+    }
+    f->work = (double)thn_size(in) * in->itemsize * NS_PER_BYTE;
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims);
+}
+
+static int fill_diagonal_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    thn_copy_strided(out->ndim, out->dims, out->data, out->strides, in->data, in->strides, out->itemsize);
+    write_diagonal(out, ins->nin > 2 ? thn_scalar_int(THN_IN(f, ins, 2)) : 0, THN_IN(f, ins, 1));
     return 0;
 }
 
@@ -303,5 +349,6 @@ THN_INSTRUCTION(makevector, NULL, makevector_prepare, makevector_execute)
 THN_INSTRUCTION(alloc, NULL, alloc_prepare, alloc_execute)
 THN_INSTRUCTION(alloc_empty, NULL, alloc_empty_prepare, NULL)
 THN_INSTRUCTION(diagonal_matrix, diagonal_matrix_check, diagonal_matrix_prepare, diagonal_matrix_execute)
+THN_INSTRUCTION(fill_diagonal, fill_diagonal_check, fill_diagonal_prepare, fill_diagonal_execute)
 THN_INSTRUCTION(arange, NULL, arange_prepare, arange_execute)
 THN_INSTRUCTION(cast_copy, NULL, cast_prepare, cast_execute)

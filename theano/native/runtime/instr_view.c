@@ -374,21 +374,19 @@ static int rebroadcast_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alias(f, THN_OUT(f, ins, 0), in);
 }
 
-/* ---- diagonal; a second input is the offset. More than two axes must be equally long. */
+/* ---- diagonal; a second input is the offset */
 
 static int diagonal_check(ThnProgram *p, ThnInstr *ins)
 {
     ThnInts *axes = &((thn_diagonal_params *)ins->data)->axes;
     const int nd = p->cells[ins->ins[0]].ndim;
-    uint64_t seen = 0;
-    int ok = axes->n > 1;
-    for (int k = 0; ok && k < axes->n; k++) {
+    int ok = axes->n == 2;
+    for (int k = 0; ok && k < 2; k++) {
         axes->at[k] += axes->at[k] < 0 ? nd : 0;
-        ok = axes->at[k] >= 0 && axes->at[k] < nd && !(seen >> axes->at[k] & 1);
-        seen |= ok ? (uint64_t)1 << axes->at[k] : 0;
+        ok = axes->at[k] >= 0 && axes->at[k] < nd;
     }
-    if (!ok) {
-        PyErr_SetString(PyExc_ValueError, "diagonal: two or more different axes of the input");
+    if (!ok || axes->at[0] == axes->at[1]) {
+        PyErr_SetString(PyExc_ValueError, "diagonal: two different axes of the input");
         return -1;
     }
     return 0;
@@ -398,33 +396,24 @@ static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_diagonal_params *d = ins->data;
     ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    const npy_intp n1 = in->dims[d->axes.at[0]], n2 = in->dims[d->axes.at[1]];
-    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM], step = 0;
+    const int first = (int)d->axes.at[0], second = (int)d->axes.at[1];
+    const npy_intp n1 = in->dims[first], n2 = in->dims[second];
+    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
     int64_t offset = ins->nin > 1 ? thn_scalar_int(THN_IN(f, ins, 1)) : d->offset;
     char *data = in->data;
     int nd = 0;
     for (int i = 0; i < in->ndim; i++) {
-        dims[nd] = in->dims[i];
-        strides[nd++] = in->strides[i];
-        for (int k = 0; k < d->axes.n; k++) {
-            if (d->axes.at[k] == i) {
-                nd--;
-                step += in->strides[i];
-                if (d->axes.n > 2 && in->dims[i] != n1) {
-                    char shape[160];
-                    return thn_error(f, PyExc_ValueError,
-                                     "fill_diagonal: all dimensions of the input must be of equal length, got the shape %s",
-                                     thn_shape_text(shape, sizeof shape, in->ndim, in->dims));
-                }
-            }
+        if (i != first && i != second) {
+            dims[nd] = in->dims[i];
+            strides[nd++] = in->strides[i];
         }
     }
     offset = offset < -n1 ? -n1 : offset > n2 ? n2 : offset;
     const npy_intp rows = n1 + (offset < 0 ? offset : 0), cols = n2 - (offset > 0 ? offset : 0);
     dims[nd] = rows < cols ? rows : cols;
-    strides[nd] = step;
+    strides[nd] = in->strides[first] + in->strides[second];
     if (dims[nd] > 0) {
-        data += offset < 0 ? -offset * in->strides[d->axes.at[0]] : offset * in->strides[d->axes.at[1]];
+        data += offset < 0 ? -offset * in->strides[first] : offset * in->strides[second];
     }
     return thn_out_view(f, out, in, data, dims, strides);
 }

@@ -1,6 +1,9 @@
 /* The thread pool: workers are started with the first loop that needs them and sleep between loops. One loop runs in the
- * pool at a time; a caller that finds it taken (another Python thread launches too) runs its tasks by itself. After fork
- * the child starts its own workers. */
+ * pool at a time; a caller that finds it taken (another Python thread launches too, or it is a task of that loop itself)
+ * runs its tasks by itself. After fork the child starts its own workers.
+ *
+ * Nothing here is _Thread_local: the C library makes room for such data of a module when a thread first touches them, and ends
+ * the process where there is none. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -52,7 +55,6 @@ static thn_task_fn job_fn;
 static void *job_ctx;
 static long job_tasks;
 static atomic_long job_claimed, job_from_end;
-static _Thread_local int in_worker;
 
 /* ---- cores
  *
@@ -152,7 +154,6 @@ static void *worker_main(void *arg)
     const int id = (int)(size_t)arg;
     unsigned long seen = 0;
     int rested = 1;
-    in_worker = 1;
     pthread_mutex_lock(&state_lock);
     for (;;) {
         while (generation == seen || id >= n_wanted_now) {
@@ -199,7 +200,6 @@ static void after_fork_in_child(void)
     n_workers = n_wanted_now = 0;
     atomic_store(&n_active, 0);
     job_fn = NULL;
-    in_worker = 0;
 }
 
 void thn_threads_init(void)
@@ -238,7 +238,7 @@ void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
     if (helpers > ntasks - 1) {
         helpers = (int)(ntasks - 1);
     }
-    if (helpers < 1 || in_worker || pthread_mutex_trylock(&pool_lock) != 0) {
+    if (helpers < 1 || pthread_mutex_trylock(&pool_lock) != 0) {
         for (long t = 0; t < ntasks; t++) {
             fn(ctx, t);
         }
