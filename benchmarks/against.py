@@ -101,15 +101,19 @@ class Row(NamedTuple):
         return self.ratio > WORST * max(self.chance, 1 / self.chance)
 
 
+def chosen(case: str, cases: list[str]) -> bool:
+    return not cases or any(text in case for text in cases)
+
+
 # ---- the workers
 
 
 def lockstep(
-    case: str, threads: int, contenders: dict[str, Callable[[], Any]], *_: Any, every: bool, **__: Any
+    case: str, threads: int, contenders: dict[str, Callable[[], Any]], *_: Any, every: bool, cases: list[str], **__: Any
 ) -> dict[str, Any]:
     """Stands for `harness.row` in a worker: says what can be timed and times a burst whenever it is told to."""
     for name, call in contenders.items():
-        if name != "Theano" and not every:
+        if name != "Theano" and not every or not chosen(case, cases):
             continue
         for _ in range(3):
             call()
@@ -126,11 +130,11 @@ def lockstep(
     return {}
 
 
-def worker(tree: str, name: str, threads: int) -> None:
+def worker(tree: str, name: str, threads: int, cases: list[str]) -> None:
     """Run the rows of one benchmark with the package of `tree`."""
     sys.path.insert(0, tree)
     harness.importable = lambda name: None
-    harness.row = functools.partial(lockstep, every=name == "checking_modes")  # type: ignore[assignment]
+    harness.row = functools.partial(lockstep, every=name == "checking_modes", cases=cases)  # type: ignore[assignment]
     module = importlib.import_module(f"benchmarks.{name}")
     rows = module.running_rows if name == "loops" else module.rows
     for _ in rows(threads, 0.1):
@@ -144,14 +148,15 @@ def worker(tree: str, name: str, threads: int) -> None:
 # ---- taking turns
 
 
-def rows_by_turns(trees: list[str], name: str, threads: int, seconds: float) -> Iterator[Row]:
+def rows_by_turns(trees: list[str], name: str, threads: int, seconds: float, wanted: list[str]) -> Iterator[Row]:
     """The rows of a benchmark whose contenders are called again and again."""
     cores = sorted(os.sched_getaffinity(0))[:threads] if hasattr(os, "sched_setaffinity") else []
     with tempfile.TemporaryDirectory() as cache:
         env = limit_threads(threads)
         env["THEANO_FLAGS"] = f"base_compiledir={cache}"
         workers = [
-            subprocess.Popen([sys.executable, "-m", "benchmarks.against", tree, name, "--worker", "--threads", str(threads)],
+            subprocess.Popen([sys.executable, "-m", "benchmarks.against", tree, name, "--worker", "--threads", str(threads),
+                              "--cases", *wanted],
                              env=env, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                              preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
             for tree in trees
@@ -193,9 +198,11 @@ def _next_line(process: Any, kinds: tuple[str, ...]) -> tuple[str, str]:
     raise RuntimeError(f"a worker ended with status {process.wait()}")
 
 
-def rows_of_processes(trees: list[str], threads: int, rounds: int) -> Iterator[Row]:
+def rows_of_processes(trees: list[str], threads: int, rounds: int, wanted: list[str]) -> Iterator[Row]:
     """The rows that need a fresh process each time."""
     for case, (setup, timed, state) in PROCESSES.items():
+        if not chosen(case, wanted):
+            continue
         code = f"{PRELUDE}{setup}\nstart = time.perf_counter()\n{timed}\nprint(time.perf_counter() - start)\n"
         times: list[list[float]] = [[] for _ in trees]
         with tempfile.TemporaryDirectory() as warm:
@@ -246,21 +253,30 @@ def main() -> int:
     ask.add_argument("--threads", type=int, nargs="*", default=[1, 2], help="thread counts to run with (default: 1 2)")
     ask.add_argument("--seconds", type=float, default=1.0, help="time for each process of a row (default: %(default)s)")
     ask.add_argument("--rounds", type=int, default=9, help="fresh processes of each tree (default: %(default)s)")
+    ask.add_argument("--cases", nargs="*", default=[], help="only rows with one of these texts in their names")
+    ask.add_argument("--processes", type=int, default=1, help="start the workers so often: where the pages of memory lie makes "
+                     "a process faster or slower as long as it runs (default: %(default)s)")
     ask.add_argument("--json", type=pathlib.Path, help="also write the rows to this file")
     ask.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     args = ask.parse_args()
     if args.worker:
-        worker(args.tree, args.names[0], args.threads[0])
+        worker(args.tree, args.names[0], args.threads[0], args.cases)
         return 0
     there = str(pathlib.Path(args.tree).resolve())
-    trees, rows = [str(ROOT), there, there], []
+    trees = [str(ROOT), there, there]
+    merged: dict[tuple[str, int], Row] = {}
     for name in args.names or (*BY_TURNS, FRESH):
         for threads in args.threads if name in BY_THREADS else [max(args.threads)]:
-            found = rows_of_processes(trees, threads, args.rounds) if name == FRESH else rows_by_turns(
-                trees, name, threads, args.seconds)  # fmt: skip
-            for row in found:
-                rows.append(row)
-                print(f"{row.case} [{threads}]: {row.ratio:.3f} ({row.chance:.3f})", file=sys.stderr, flush=True)
+            for _ in range(1 if name == FRESH else args.processes):
+                found = rows_of_processes(trees, threads, args.rounds, args.cases) if name == FRESH else rows_by_turns(
+                    trees, name, threads, args.seconds, args.cases)  # fmt: skip
+                for row in found:
+                    print(f"{row.case} [{threads}]: {row.ratio:.3f} ({row.chance:.3f})", file=sys.stderr, flush=True)
+                    known = merged.setdefault((row.case, threads), row)
+                    if known is not row:
+                        for bursts, more in zip(known[2:], row[2:]):
+                            bursts.extend(more)
+    rows = list(merged.values())
     print_rows(rows)
     if args.json:
         args.json.write_text(json.dumps([row._asdict() for row in rows]) + "\n")

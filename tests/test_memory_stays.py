@@ -8,8 +8,11 @@ import pytest
 PROGRAM = """
 import ctypes, gc, os, sys
 import numpy as np
+import scipy.sparse
 import theano, theano.tensor as T
+from theano import sparse, typed_list
 from theano.ifelse import ifelse
+from theano.tensor.signal.pool import pool_2d
 
 SIZE = 100_000
 x = T.dvector()
@@ -78,6 +81,20 @@ def branches(i):
 def streams(i):
     return T.shared_randomstreams.RandomStreams(i).normal((3,)) + state()[:3], []
 
+def convolutions(i):
+    w = state()
+    images, filters = (x * w)[:10_000].reshape((1, 4, 50, 50)), w[:144].reshape((4, 4, 3, 3))
+    return T.grad(T.sqr(pool_2d(T.nnet.conv2d(images, filters), (2, 2), True, mode="max")).sum(), w), []
+
+def sparse_matrices(i):
+    w = theano.shared(scipy.sparse.csr_matrix(np.random.rand(SIZE // 100, 100) + i))
+    dense = sparse.dot(sparse.structured_exp(w), x[:100])
+    return [dense, sparse.sp_sum(sparse.transpose(w) + sparse.csc_from_dense(x[:SIZE].reshape((100, -1))))], [(w, w * 0.5)]
+
+def lists(i):
+    parts = typed_list.make_list([x, x * 2]).append(state()).extend(typed_list.make_list([state()]))
+    return [parts[i % 3].sum(), parts.count(x), typed_list.length(parts), parts.reverse()], []
+
 def memory():
     # What the C library keeps for itself says nothing.
     for _ in range(3):
@@ -110,7 +127,8 @@ def numbers_of(program, *arguments):
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize(
-    "kind", ["constants", "updates", "indices", "scans", "graphs", "c_ops", "python_ops", "branches", "streams"]
+    "kind", ["constants", "updates", "indices", "scans", "graphs", "c_ops", "python_ops", "branches", "streams", "convolutions",
+             "sparse_matrices", "lists"]
 )
 def test_deleted_functions_leave_nothing(kind):
     objects, memory = numbers_of(PROGRAM, kind, "300")

@@ -93,6 +93,42 @@ def test_forks_while_another_thread_compiles(tmp_path):
     )
 
 
+def test_forks_while_another_thread_works_on_images_sparse_matrices_and_lists(tmp_path):
+    output_of(
+        """
+        import scipy.sparse
+        from theano import sparse, typed_list
+        from theano.tensor.signal.pool import pool_2d
+        theano.config.threads = 2
+        images, matrix = np.ones((8, 8, 34, 34)), scipy.sparse.identity(34 * 34, format="csr")
+        def build(number):
+            x, m = tt.dtensor4(), sparse.csr_matrix()
+            maps = tt.nnet.conv2d(x, tt.ones((8, 8, 3, 3)) * number)
+            parts = typed_list.make_list([maps, pool_2d(maps, (2, 2), True)])
+            product = sparse.dot(m + m, x.flatten(2).reshape((34 * 34, -1)) * number)
+            return theano.function([x, m], [parts[1].max(), theano.grad(maps.sum(), x)[0, 0, 5, 5], product.sum()])
+        def check(f, number):
+            np.testing.assert_allclose(f(images, matrix), [72 * number, 72 * number, 2 * images.size * number])
+        kept = build(3)
+        numbers = iter(range(1, 1000))
+        def work():
+            number = next(numbers)
+            check(build(number), number)
+            for _ in range(20):
+                check(kept, 3)
+        end = background(work)
+        for k in range(4):
+            time.sleep(0.037 * k)
+            def child():
+                check(kept, 3)
+                check(build(5000 + k), 5000 + k)
+            in_child(child)
+        end()
+        """,
+        flags=f"base_compiledir={tmp_path}",
+    )
+
+
 def test_a_fork_in_the_first_compilation(tmp_path):
     output_of(
         """

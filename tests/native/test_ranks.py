@@ -9,7 +9,9 @@ import pytest
 
 import theano
 import theano.tensor as tt
+from theano import typed_list
 from theano.tensor import TensorType
+from theano.tensor.signal.pool import pool_2d
 from theano.tensor.sort import argsort, sort
 
 PLACES = ("first", "last", "apart")
@@ -194,6 +196,63 @@ def test_sort_and_cumulate(rank, where):
             f"diff {axis}": (lambda x, a=axis: tt.extra_ops.diff(x, axis=a), np.diff(v, axis=axis)),
         }
     assert_all_equal(v, cases)
+
+
+@pytest.mark.parametrize(("rank", "where"), [r for r in RANKS if r[0] > 1])
+def test_filled_diagonals(rank, where):
+    v = array(rank, where)
+    cube = np.zeros((2 if rank < 9 else 1,) * rank)[(slice(None, None, -1),) * rank]
+    filled = cube.copy()
+    np.fill_diagonal(filled, 3)
+    cases = {"cube": (lambda x: tt.fill_diagonal(tt.constant(cube) + x.sum() * 0, 3), filled)}
+    if rank == 2:
+        cases["matrix"] = (lambda x: tt.fill_diagonal(x, 3), np.where(np.eye(*v.shape, dtype=bool), 3, v))
+    assert_all_equal(v, cases)
+
+
+@pytest.mark.parametrize(("rank", "where"), [r for r in RANKS if r[0] > 1])
+def test_pooling(rank, where):
+    """Windows of two by two in the last dimensions, the last of which may be cut off."""
+    v = array(rank, where)
+    first = [np.arange(0, n, 2) for n in v.shape[-2:]]
+    largest, total = (
+        function.reduceat(function.reduceat(v, first[0], axis=-2), first[1], axis=-1) for function in (np.maximum, np.add)
+    )
+    spread = largest.repeat(2, -2).repeat(2, -1)[..., : v.shape[-2], : v.shape[-1]]
+    assert_all_equal(
+        v,
+        {
+            "max": (lambda x: pool_2d(x, (2, 2), ignore_border=False), largest),
+            "sum": (lambda x: pool_2d(x, (2, 2), ignore_border=False, mode="sum"), total),
+            "gradient of max": (lambda x: tt.grad(pool_2d(x, (2, 2), ignore_border=False).sum(), x), v == spread),
+            "gradient of sum": (
+                lambda x: tt.grad(tt.sqr(pool_2d(x, (2, 2), ignore_border=False, mode="sum")).sum(), x),
+                2 * total.repeat(2, -2).repeat(2, -1)[..., : v.shape[-2], : v.shape[-1]],
+            ),
+        },
+    )
+
+
+@pytest.mark.parametrize(("rank", "where"), RANKS)
+def test_lists(rank, where):
+    v = array(rank, where)
+    order = tuple(reversed(range(rank)))
+
+    def parts(x):
+        return typed_list.make_list([x, x.dimshuffle(order).dimshuffle(order) * 2 + 1, x + 1])
+
+    assert_all_equal(
+        v,
+        {
+            "element": (lambda x: parts(x)[1], 2 * v + 1),
+            "appended": (lambda x: parts(x).append(x * 3)[3], v * 3),
+            "turned": (lambda x: parts(x).reverse()[0], v + 1),
+            "inserted": (lambda x: parts(x).insert(1, -x)[1], -v),
+            "count": (lambda x: parts(x).count(x + 1), 1),
+            "position": (lambda x: parts(x).ind(x + 1), 2),
+            "removed": (lambda x: typed_list.length(parts(x).remove(x)), 2),
+        },
+    )
 
 
 @pytest.mark.parametrize(("rank", "where"), [r for r in RANKS if r[0]])

@@ -168,10 +168,14 @@ class ProgramBuilder:
 
     def converted(self, variable: Variable, dtype: str) -> int:
         """The cell of a variable's value in a dtype."""
-        cell = self.cell(variable)
-        if variable.type.dtype == dtype:
+        return self.in_dtype(self.cell(variable), dtype)
+
+    def in_dtype(self, cell: int, dtype: str) -> int:
+        """The cell of an array's elements in a dtype: the array's own, where it has this dtype."""
+        _, number, _, broadcastable = self.cells[cell]
+        if number == TYPENUM[dtype]:
             return cell
-        result = self.temporary(dtype, variable.type.broadcastable)
+        result = self.temporary(dtype, broadcastable)
         self.emit(vm.CastCopy(), [cell], [result])
         return result
 

@@ -82,7 +82,7 @@ class Reshape(Op):
             entries = [shp[i] for i in range(self.ndim)]
         if len(entries) != self.ndim:
             raise ValueError(f"a shape of length {len(entries)} has not the {self.ndim} entries that {self} needs")
-        return [_is_one(entry) for entry in entries]
+        return [_known_int(entry) == 1 for entry in entries]
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, shp = inputs
@@ -144,10 +144,6 @@ class Reshape(Op):
             else:
                 result.append(entry)
         return [result]
-
-
-def _is_one(entry: Any) -> bool:
-    return _known_int(entry) == 1
 
 
 def _known_int(entry: Any) -> int | None:

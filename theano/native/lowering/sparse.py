@@ -78,15 +78,7 @@ def _stored(builder: ProgramBuilder, x: Any, dtype: str | None = None) -> int:
         taken = builder.temporary(x.type.dtype, (False,))
         builder.emit(vm.SparseValues(), [builder.cell(x)], [taken])
         values = _contiguous(builder, taken)
-    return values if dtype is None else _cast(builder, values, x.type.dtype, dtype)
-
-
-def _cast(builder: ProgramBuilder, vector: int, dtype: str, wanted: str) -> int:
-    if dtype == wanted:
-        return vector
-    converted = builder.temporary(wanted, (False,))
-    builder.emit(vm.CastCopy(), [vector], [converted])
-    return converted
+    return values if dtype is None else builder.in_dtype(values, dtype)
 
 
 def _parts(builder: ProgramBuilder, x: Any, dtype: str | None = None) -> Parts:

@@ -123,10 +123,10 @@ def _is_full(node: Any, x: Variable, n_steps: Any) -> bool:
     if length is None or not isinstance(length.op, Elemwise) or length.op.scalar_op != T.add.scalar_op:
         return False
     others = [v for v in length.inputs if v is not n_steps]
-    return len(others) == 1 and len(length.inputs) == 2 and _is_one(others[0])
+    return len(others) == 1 and len(length.inputs) == 2 and _is_one_row(others[0])
 
 
-def _is_one(v: Any) -> bool:
+def _is_one_row(v: Any) -> bool:
     """Whether a scalar is 1, or the number of rows of an array that has one."""
     node = v.owner
     if node is not None and isinstance(node.op, Subtensor) and integer_indices(node) == [0]:
