@@ -104,9 +104,9 @@ def _below_diagonal(dtype: str, offset_dtype: str) -> scalar.Composite:
 def _triangular_window(dtype: str) -> scalar.Composite:
     """1 in the middle of n points, falling to 0 at both ends; 1 where there is one point."""
     i, points = scalar.get_scalar_type("int64")(), scalar.get_scalar_type(dtype)()
-    n: Any = scalar.cast(points, "float64")
-    fall = 1.0 - scalar.abs_(2.0 * i - (n - 1.0)) / (n - 1.0)
-    return scalar.Composite([i, points], [scalar.switch(scalar.eq(n, 1.0), 1.0, fall)])
+    last: Any = scalar.cast(points, "int64") - 1
+    from_middle = scalar.abs_(scalar.cast(i + i - last, "float64"))
+    return scalar.Composite([i, points], [1.0 - from_middle / scalar.maximum(scalar.cast(last, "float64"), 1.0)])
 
 
 @lowers(Tri)
