@@ -1,5 +1,6 @@
 """The command line."""
 
+import json
 import os
 import re
 import subprocess
@@ -115,3 +116,48 @@ def test_arguments_of_theano_nose():
 
     assert translate(["a.py:C", "--pdb-failures", "folder"])[-3:] == ["a.py::C", "--pdb", "folder"]
     assert translate(["--theano"])[-1].endswith(("tests", "theano"))
+
+
+def test_version_and_module(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.strip() == f"Theano {theano.__version__}"
+    done = subprocess.run(
+        [sys.executable, "-m", "theano", "--version"], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout.strip() == f"Theano {theano.__version__}"
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["demo", "--epochs", "-3"], "-3 is not a positive number"),
+        (["demo", "--epochs", "many"], "--epochs"),
+        (["demo", "--picture", "no/such/folder/wrong.png"], "no file can be written to no/such/folder"),
+        (["cache", "nothing"], "nothing"),
+        ([], "COMMAND"),
+    ],
+)
+def test_bad_arguments_are_refused_at_once(arguments, words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_info_as_json_and_into_a_pipe(capsys):
+    assert cli.main(["info", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["theano"] == theano.__version__
+    assert facts["flags"]["floatX"]["value"] == theano.config.floatX
+    assert facts["engine"]["cores"] == str(os.cpu_count())
+    assert cli.main(["info"]) == 0
+    text = capsys.readouterr().out
+    assert "DebugMode.check_preallocated_output_ndim" in text
+    assert "…" not in text
+
+
+def test_base_directory_of_the_cache(capsys):
+    theano_cache(["basecompiledir"])
+    assert capsys.readouterr().out.strip() == theano.config.base_compiledir

@@ -57,6 +57,13 @@ def test_the_right_most_flag_wins_and_the_source_is_known():
     assert run_with_flags(code, "floatX=float32,scan.allow_gc=1,floatX=float16")[1] == "float16 THEANO_FLAGS default True"
 
 
+def test_a_configuration_file_that_is_not_there_is_told(tmp_path):
+    status, value, said = run_with_flags("print(config.floatX)", rc=tmp_path / "misspelt")
+    assert (status, value) == (0, "float64")
+    assert "misspelt" in said and "does not exist" in said
+    assert run_with_flags("print(config.floatX)", rc=os.devnull)[2] == ""
+
+
 def test_files_are_merged(tmp_path):
     a, b = tmp_path / "a", tmp_path / "b"
     a.write_text("[global]\nfloatX = float32\nmode = FAST_COMPILE\n[dnn.conv]\nalgo_fwd = none\n[cuda]\nroot=%(USER)s/x\n")

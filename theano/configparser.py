@@ -130,7 +130,13 @@ def __getattr__(name: str) -> Any:
 def _read_theanorc() -> dict[str, tuple[str, str]]:
     # full name -> (value, file).  The parser of the standard library is imported only when there is a file.
     found: dict[str, tuple[str, str]] = {}
-    files = [f for f in config_files_from_theanorc() if os.path.isfile(f)]
+    names = config_files_from_theanorc()
+    files = [f for f in names if os.path.isfile(f)]
+    if "THEANORC" in os.environ:
+        for path in names:
+            # A device such as /dev/null is a way to say that there is none.
+            if not os.path.exists(path):
+                TheanoConfigWarning.warn(f"THEANORC names {path}, which does not exist; it is ignored", 1)
     if not files:
         return found
     from configparser import ConfigParser, Error

@@ -205,7 +205,8 @@ def grad(
                 message = (
                     "grad method was asked to compute the gradient with respect to a variable that is not part of "
                     "the computational graph of the cost, or is used only by a non-differentiable operator: "
-                    + (get_variable_trace_string(elem) if disconnected_inputs == "raise" else str(elem))
+                    + str(elem)
+                    + (get_variable_trace_string(elem) if disconnected_inputs == "raise" else "")
                 )
             _disconnected(disconnected_inputs, message)
             gradient = _replace_disconnected(return_disconnected, elem, gradient)

@@ -1,6 +1,8 @@
 """theano.function: inputs, outputs, updates, givens, calls, copies."""
 
 import copy
+import functools
+import inspect
 import pickle
 import threading
 
@@ -500,3 +502,26 @@ def test_names_of_inputs_are_texts():
     x = T.dscalar()
     with pytest.raises(TypeError, match="name must be a string"):
         theano.function([theano.In(x, name=[])], x)
+
+
+def test_signature_name_and_repr():
+    x, y, unnamed = T.dmatrix("x"), T.dscalar("y"), T.dvector()
+    scaled = theano.function([x, theano.In(y, value=2.0)], x * y, name="scaled")
+    assert str(inspect.signature(scaled)) == "(x: TensorType(float64, matrix), y: TensorType(float64, scalar) = 2.0)"
+    assert scaled.__name__ == "scaled"
+    assert repr(scaled) == (
+        "<theano.Function scaled(x: TensorType(float64, matrix), y: TensorType(float64, scalar)) -> TensorType(float64, matrix)>"
+    )
+
+    @functools.wraps(scaled)
+    def wrapped(*args):
+        return scaled(*args)
+
+    assert inspect.signature(wrapped) == inspect.signature(scaled)
+    named = theano.function([unnamed, y], {"twice": unnamed * y})
+    assert list(inspect.signature(named).parameters) == ["input_0", "y"]
+    assert repr(named).endswith("-> [twice: TensorType(float64, vector)]>")
+    assert named.__name__ == "function"
+    assert repr(theano.function([], [])).endswith("() -> []>")
+    assert theano.compile.function_module.Function.__name__ == "Function"
+    assert callable(inspect.signature(type(scaled)).bind)

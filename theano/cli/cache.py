@@ -49,15 +49,23 @@ def cache(action: str) -> int:
 def theano_cache(argv: Sequence[str] | None = None) -> int:
     """Run the documented `theano-cache` command; returns the exit status."""
     ask = argparse.ArgumentParser(prog="theano-cache", description="Look at the cache of compiled code, or empty it.")
-    ask.add_argument("action", nargs="?", default="print", choices=("print", "list", "cleanup", "clear", "unlock", "purge"),
-                     help="print (default): where the cache is; list: its libraries; cleanup: remove what was not used for long; "
-                          "clear: remove the kernels; unlock: remove stale locks; purge: remove everything")
+    ask.add_argument(
+        "action",
+        nargs="?",
+        default="print",
+        choices=("print", "basecompiledir", "list", "cleanup", "clear", "unlock", "purge"),
+        help="print (default): where the cache is; basecompiledir: where those of all configurations are; list: its"
+        " libraries; cleanup: remove what was not used for long; clear: remove the kernels; unlock: remove stale locks;"
+        " purge: remove everything",
+    )
     args = ask.parse_args(argv)
     from theano.configdefaults import config
     from theano.misc import file_cache as store
 
     if args.action == "print":
         print(store.cache_directory())
+    elif args.action == "basecompiledir":
+        print(config.base_compiledir)
     elif args.action == "list":
         cache("list")
     elif args.action == "cleanup":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import platform
 import sys
@@ -66,23 +67,37 @@ def _value(flag: str) -> str:
     return str(value)
 
 
-def info() -> int:
+def _flags() -> list[tuple[str, str, str]]:
+    from theano.configparser import _config_var_list, flag_source
+
+    names = sorted(param.fullname for param in _config_var_list)
+    return [(name, _value(name), flag_source(name)) for name in names]
+
+
+def info(as_json: bool = False) -> int:
     """Print versions, the engine's state, and every flag with where its value came from; returns the exit status."""
+    import theano
+
+    folder = os.path.dirname(theano.__file__)
+    if as_json:
+        flags = {name: {"value": value, "from": source} for name, value, source in _flags()}
+        facts = {"theano": theano.__version__, "folder": folder, "versions": dict(_versions()), "engine": dict(_engine())}
+        print(json.dumps({**facts, "flags": flags}, indent=2))
+        return 0
+
     from rich.console import Console
     from rich.table import Table
 
-    import theano
-    from theano.configparser import _config_var_list, flag_source
-
-    console = Console(soft_wrap=True)
-    console.print(f"Theano {theano.__version__}, {os.path.dirname(theano.__file__)}")
+    # In a file or a pipe nothing is cut to a width that nobody sees.
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 10_000)
+    console.print(f"Theano {theano.__version__}, {folder}")
     for title, rows in (("versions", _versions()), ("engine", _engine())):
         table = Table(title=title, title_justify="left", show_header=False)
         for row in rows:
             table.add_row(*row)
         console.print(table)
-    flags = Table("flag", "value", "from", title="flags in force", title_justify="left")
-    for param in sorted(_config_var_list, key=lambda p: p.fullname):
-        flags.add_row(param.fullname, _value(param.fullname), flag_source(param.fullname))
-    console.print(flags)
+    flags_table = Table("flag", "value", "from", title="flags in force", title_justify="left")
+    for row in _flags():
+        flags_table.add_row(*row)
+    console.print(flags_table)
     return 0

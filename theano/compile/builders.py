@@ -143,7 +143,7 @@ class OpFromGraph(Op):
             raise TypeError(f"inputs must be list, got {type(inputs)}")
         for variable in [*inputs, *outputs]:
             if not isinstance(variable, Variable):
-                raise TypeError(f"Inputs and outputs must be Variable instances, got {variable!r}", variable)
+                raise TypeError(f"Inputs and outputs must be Variable instances, got {variable!r}")
         if "updates" in kwargs or "givens" in kwargs:
             raise TypeError("updates and givens are not allowed here")
         inputs = list(inputs)

@@ -76,7 +76,7 @@ def std_fgraph(
     for node in fgraph.apply_nodes:
         if getattr(node.op, "destroy_map", None):
             if not accept_inplace:
-                raise TypeError("Graph must not contain inplace operations", node, node.op)
+                raise TypeError(f"Graph must not contain inplace operations: {node}, {node.op}")
             fgraph.attach_feature(gof.DestroyHandler())
             break
 
@@ -111,7 +111,7 @@ def fgraph_updated_vars(fgraph: gof.FunctionGraph, expanded_inputs: list[Symboli
         Input variables with the variables of their new values.
     """
     if len(fgraph.inputs) != len(expanded_inputs):
-        raise ValueError("There must be as many descriptions as inputs", len(expanded_inputs), len(fgraph.inputs))
+        raise ValueError(f"There must be as many descriptions as inputs, got {len(expanded_inputs)}, {len(fgraph.inputs)}")
     updated = [i for i, spec in enumerate(expanded_inputs) if spec.update is not None]
     first = len(fgraph.outputs) - len(updated)
     return {fgraph.inputs[i]: fgraph.outputs[first + k] for k, i in enumerate(updated)}
@@ -308,7 +308,7 @@ class FunctionMaker:
 
     def _link(self, fgraph: gof.FunctionGraph, linker: Any, outputs: list[SymbolicOutput]) -> None:
         if not hasattr(linker, "accept"):
-            raise ValueError("'linker' parameter of FunctionMaker should be a Linker with an accept method", linker)
+            raise ValueError(f"'linker' parameter of FunctionMaker should be a Linker with an accept method: {linker}")
         # The mode's own linker stays without graph.
         linker = linker.clone() if hasattr(linker, "clone") else linker
         no_borrow = [variable for variable, spec in zip(fgraph.outputs, outputs) if not spec.borrow]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -114,6 +115,34 @@ class _Values(_ByKey):
         container.provided += 1
 
 
+class _Signature:
+    """What `inspect.signature` of a function shows; nothing for the class itself."""
+
+    def __get__(self, function: Function | None, owner: type) -> inspect.Signature | None:
+        if function is None:
+            return None
+        parameters = []
+        for index, container in enumerate(function.input_storage):
+            if container.implicit:
+                continue
+            spec = function.inv_finder[container]  # type: ignore[index]
+            name, variable = spec.name, getattr(spec, "variable", None)
+            by_name = name is not None and name.isidentifier() and function.finder[name] is container  # type: ignore[index]
+            parameters.append(
+                inspect.Parameter(
+                    name if by_name else f"input_{index}",
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD if by_name else inspect.Parameter.POSITIONAL_ONLY,
+                    default=inspect.Parameter.empty if container.required else spec.value,
+                    annotation=variable.type if variable is not None else inspect.Parameter.empty,
+                )
+            )
+        try:
+            return inspect.Signature(parameters)
+        except ValueError:
+            # An input without a default after one with, or without a name after one with a name.
+            return inspect.Signature([p.replace(kind=p.POSITIONAL_ONLY, default=p.empty) for p in parameters])
+
+
 _BINDING = ("fn", "profile", "output_keys", "return_none", "unpack_single")
 """The attributes that decide what a call means; they may be changed at any time, by any thread."""
 
@@ -223,6 +252,23 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
         self.container = _Containers(self)
         self.nodes_with_inner_function = _nodes_with_inner_function(maker)
         self._bind_fast_path()
+
+    __signature__ = _Signature()
+
+    @property
+    def __name__(self) -> str:
+        # A function without a name goes by the line that compiled it.
+        return self.name if self.name is not None and self.name.isidentifier() else "function"
+
+    def __repr__(self) -> str:
+        if self.container is None:
+            return f"<{type(self).__module__}.{type(self).__name__} that is not initialized>"
+        inputs = ", ".join(f"{p.name}: {p.annotation}" for p in inspect.signature(self).parameters.values())
+        types = [str(v.type) for v in self.maker.fgraph.outputs[: self.n_returned_outputs]]
+        if self.output_keys is not None:
+            types = [f"{key}: {type_}" for key, type_ in zip(self.output_keys, types, strict=True)]
+        outputs = types[0] if self.unpack_single and len(types) == 1 else f"[{', '.join(types)}]"
+        return f"<theano.Function {self.name}({inputs}) -> {'None' if self.return_none else outputs}>"
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -338,7 +384,12 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
         """Put the arguments into the containers; complain about everything that is wrong with them."""
         storage = self.input_storage
         if len(args) + len(kwargs) > len(storage):
-            raise TypeError("Too many parameter passed to theano function")
+            known = ", ".join(str(self._input_label(container)) for container in storage if not container.implicit)
+            raise TypeError(
+                f"Too many parameter passed to theano function{f' {self.name}' if self.name else ''}:"
+                f" it takes {sum(not container.implicit for container in storage)} ({known}), {len(args) + len(kwargs)}"
+                " were given."
+            )
         for container in storage:
             container.provided = 0
         if self.trust_input:

@@ -56,7 +56,7 @@ class MonitorMode(Mode):
         if isinstance(optimizer, str) and optimizer == "default":
             optimizer = config.optimizer
         if linker is not None and getattr(linker, "mode", None) is None:
-            raise Exception("MonitorMode can only use its own linker! You should not provide one.", linker)
+            raise Exception(f"MonitorMode can only use its own linker! You should not provide one: {linker}")
         wrapped = WrapLinkerMany([linkers["cvm"].clone(allow_gc=config.allow_gc, fuse=False)], [self.eval])
         wrapped.mode = self  # type: ignore[attr-defined]
         super().__init__(wrapped, optimizer=optimizer)

@@ -10,6 +10,8 @@ import numpy as np
 
 from theano.compile.mode import Mode, modes_by_need
 from theano.configparser import config
+from theano.gof.run_errors import node_description
+from theano.gof.utils import get_variable_trace_string
 from theano.gof.watch import WatchingLinker
 from theano.tensor.creation import AllocEmpty
 from theano.tensor.slicing import IncSubtensor
@@ -202,12 +204,12 @@ class NanGuardMode(Mode):
     def _check_node(self, node: Any, thunk: Any, storage_map: dict, compute_map: dict) -> None:
         for variable in node.outputs:
             if compute_map[variable][0]:
-                self._check(storage_map[variable][0], node, variable)
+                self._check(storage_map[variable][0], node, variable, storage_map)
 
     def _check_input(self, variable: Any, value: Any) -> None:
         self._check(value, None, variable)
 
-    def _check(self, value: Any, node: Any, variable: Any) -> None:
+    def _check(self, value: Any, node: Any, variable: Any, storage_map: Any = None) -> None:
         allowed = getattr(variable.tag, "nan_guard_mode_check", True) is False
         if allowed or (node is not None and may_be_unset(node)):
             return
@@ -222,9 +224,9 @@ class NanGuardMode(Mode):
         if self.big_is_error and not infinity_allowed and _contains_big(value, variable):
             problems.append("Big value detected")
         if problems:
-            self._complain(problems, value, node, variable)
+            self._complain(problems, value, node, variable, storage_map)
 
-    def _complain(self, problems: list[str], value: Any, node: Any, variable: Any) -> None:
+    def _complain(self, problems: list[str], value: Any, node: Any, variable: Any, storage_map: Any) -> None:
         from theano.printing import debugprint
 
         text = StringIO()
@@ -237,6 +239,10 @@ class NanGuardMode(Mode):
             print(f"Node: {node}", file=text)
         if getattr(value, "size", 100) < 10:
             print(f"Value: {value}", file=text)
+        if node is None:
+            print(get_variable_trace_string(variable), file=text)
+        else:
+            print(node_description(node, storage_map=storage_map), file=text)
         raise AssertionError(text.getvalue())
 
 

@@ -144,11 +144,11 @@ def as_op(itypes: Any, otypes: Any, infer_shape: Any = None) -> Callable[[Callab
     itypes = list(itypes) if isinstance(itypes, (list, tuple)) else [itypes]
     otypes = list(otypes) if isinstance(otypes, (list, tuple)) else [otypes]
     if not all(isinstance(t, Type) for t in itypes):
-        raise TypeError("itypes has to be a list of Theano types", itypes)
+        raise TypeError(f"itypes has to be a list of Theano types, got {itypes}")
     if not all(isinstance(t, Type) for t in otypes):
-        raise TypeError("otypes has to be a list of Theano types", otypes)
+        raise TypeError(f"otypes has to be a list of Theano types, got {otypes}")
     if infer_shape is not None and not callable(infer_shape):
-        raise TypeError("infer_shape needs to be a callable", infer_shape)
+        raise TypeError(f"infer_shape needs to be a callable: {infer_shape}")
 
     def make_op(fn: Callable[..., Any]) -> FromFunctionOp:
         return FromFunctionOp(fn, itypes, otypes, infer_shape)

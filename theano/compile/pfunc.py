@@ -82,7 +82,7 @@ def pfunc(
         The compiled function.
     """
     if not isinstance(params, (list, tuple)):
-        raise TypeError("The inputs of a function must be a list or a tuple", params)
+        raise TypeError(f"The inputs of a function must be a list or a tuple, got {params}")
     if not isinstance(no_default_updates, (bool, list)):
         raise TypeError("no_default_update should be either a boolean or a list")
 
@@ -154,12 +154,12 @@ def pfunc(
 def _param_to_in(param: Any, allow_downcast: bool | None) -> In:
     """Return a fresh input description of an element of the list of inputs."""
     if isinstance(param, Constant):
-        raise TypeError("Constants not allowed in param list", param)
+        raise TypeError(f"Constants not allowed in param list: {param}")
     if isinstance(param, Variable):
         return In(param, allow_downcast=allow_downcast)
     if isinstance(param, In):
         if isinstance(param.variable, Constant):
-            raise TypeError("Constants not allowed in param list", param.variable)
+            raise TypeError(f"Constants not allowed in param list: {param.variable}")
         # The description is completed below; the user may use the same one again.
         return copy.copy(param)
     if isinstance(param, (list, tuple)):

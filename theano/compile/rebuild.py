@@ -92,12 +92,7 @@ class _GraphRebuilder:
                 try:
                     update = variable.type.filter_variable(update, allow_convert=False)
                 except TypeError as error:
-                    raise TypeError(
-                        "An update must have the same type as the original shared variable",
-                        variable,
-                        variable.type,
-                        update,
-                    ) from error
+                    raise TypeError(_bad_update(variable, update)) from error
                 if variable not in self.update_d:
                     loop = getattr(update.tag, "single_step_of", None)
                     if loop is not None:
@@ -129,21 +124,29 @@ class _GraphRebuilder:
         return not skip
 
 
+def _bad_update(target: Any, expression: Any) -> str:
+    wanted, given = target.type, getattr(expression, "type", None)
+    advice = ""
+    if getattr(given, "ndim", None) == getattr(wanted, "ndim", None) and wanted != given:
+        if getattr(given, "dtype", None) != getattr(wanted, "dtype", None):
+            advice = f" To convert it, write theano.tensor.cast(update, {wanted.dtype!r})."
+        else:
+            advice = (
+                " If the difference is related to the broadcast pattern, you can call the "
+                "tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) function to remove broadcastable dimensions."
+            )
+    return (
+        "An update must have the same type as the original shared variable "
+        f"(shared_var={target}, shared_var.type={wanted}, update_val={expression}, update_val.type={given}).{advice}"
+    )
+
+
 def _check_update(target: Any, expression: Any) -> Variable:
     """Return the update expression as a variable of the target's type."""
     try:
         filtered = target.type.filter_variable(expression, allow_convert=False)
     except TypeError as error:
-        message = (
-            "An update must have the same type as the original shared variable "
-            f"(shared_var={target}, shared_var.type={target.type}, update_val={expression}, "
-            f"update_val.type={getattr(expression, 'type', None)})."
-        )
-        advice = (
-            "If the difference is related to the broadcast pattern, you can call the "
-            "tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) function to remove broadcastable dimensions."
-        )
-        raise TypeError(message, advice) from error
+        raise TypeError(_bad_update(target, expression)) from error
     if filtered.type != target.type:
         raise TypeError(f"The update of {target} has type {filtered.type} instead of {target.type}.")
     return filtered
@@ -205,17 +208,15 @@ def rebuild_collect_shared(
     pairs = [] if updates is None else list(iter_over_pairs(updates))
     for target, expression in pairs:
         if not isinstance(target, SharedVariable):
-            raise TypeError("update target must be a SharedVariable", target)
+            raise TypeError(f"update target must be a SharedVariable, not {target!r}")
         if target in rebuilder.update_d:
-            raise ValueError(
-                "this shared variable already has an update expression", (target, rebuilder.update_d[target])
-            )
+            raise ValueError(f"this shared variable already has an update expression: {target} <- {rebuilder.update_d[target]}")
         rebuilder.add_update(target, _check_update(target, expression))
 
     replacements = [] if replace is None else [(old, new) for old, new in iter_over_pairs(replace)]
     for old, _ in replacements:
         if not isinstance(old, Variable):
-            raise TypeError("given keys must be Variable", old)
+            raise TypeError(f"given keys must be Variable, not {old!r} of type {type(old).__name__}")
     for old, new in replacements:
         if not isinstance(new, Variable):
             from theano.gof.sharedvalue import shared
@@ -249,7 +250,7 @@ def _clone_outputs(rebuilder: _GraphRebuilder, outputs: Any) -> Any:
             return Out(rebuilder.clone(output.variable), borrow=output.borrow)
         if isinstance(output, (list, tuple)):
             return [one(item) for item in output]
-        raise TypeError("Outputs must be theano Variable or Out instances. Received", output, "of type", type(output))
+        raise TypeError(f"Outputs must be theano Variable or Out instances. Received {output} of type {type(output)}")
 
     if outputs is None:
         return []

@@ -317,13 +317,13 @@ class Variable(Node):
         self.tag = scratchpad()
         self.type = type
         if owner is not None and not isinstance(owner, Apply):
-            raise TypeError("owner must be an Apply instance", owner)
+            raise TypeError(f"owner must be an Apply instance, got {owner}")
         self.owner = owner
         if index is not None and not isinstance(index, int):
-            raise TypeError("index must be an int", index)
+            raise TypeError(f"index must be an int, got {index}")
         self.index = index
         if name is not None and not isinstance(name, str):
-            raise TypeError("name must be a string", name)
+            raise TypeError(f"name must be a string, got {name}")
         self.name = name
         self._number = next(self.__count__)
         if _observers:
@@ -402,6 +402,9 @@ class Variable(Node):
         28.5
         """
         inputs_to_values = {} if inputs_to_values is None else inputs_to_values
+        for key in inputs_to_values:
+            if not isinstance(key, Variable):
+                raise TypeError(f"eval of {self} takes a dictionary from variables to values; {key!r} is no variable.")
         cache = self.__dict__.setdefault("_fn_cache", {})
         inputs = tuple(sorted(inputs_to_values, key=id))
         fn = cache.get(inputs)

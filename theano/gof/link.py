@@ -161,7 +161,11 @@ class Container:
             else:
                 self.storage[0] = self.type.filter(value, **kwargs)
         except Exception as exc:
-            exc.args = (*exc.args, f'Container name "{self.name}"')
+            where = f'Container name "{self.name}"'
+            if len(exc.args) == 1 and isinstance(exc.args[0], str):
+                exc.args = (f"{exc.args[0]}\n{where}",)
+            else:
+                exc.args = (*exc.args, where)
             raise
 
     data = property(__get__, __set__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -62,7 +63,7 @@ class SharedVariable(Variable):
         super().__init__(type=type, name=name, owner=None, index=None)
         if container is not None:
             if value is not None or strict is not None:
-                raise TypeError("A shared variable takes a value or a container, not both", value, strict)
+                raise TypeError(f"A shared variable takes a value or a container, not both: {value}, {strict}")
             self.container = container
         else:
             storage = [type.filter(value, strict=strict, allow_downcast=allow_downcast)]
@@ -225,9 +226,7 @@ def shared(
     3
     """
     if isinstance(value, Variable):
-        raise TypeError(
-            "Shared variable constructor needs numeric values and not symbolic variables.", value
-        )
+        raise TypeError(f"Shared variable constructor needs numeric values and not symbolic variables: {value}")
     module = type(value).__module__
     for start, home in constructor_modules.items():
         if module.startswith(start):
@@ -262,4 +261,10 @@ def generic_constructor(
     value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None
 ) -> SharedVariable:
     """Make a shared variable of the generic type, which holds any Python object."""
+    if isinstance(value, (list, tuple)) and value and all(isinstance(item, (bool, int, float, complex)) for item in value):
+        warnings.warn(
+            f"theano.shared keeps this {type(value).__name__} of numbers as a Python object, which no operation on tensors takes:"
+            " give it numpy.array(...) for a tensor.",
+            stacklevel=3,
+        )
     return SharedVariable(type=generic, value=value, name=name, strict=strict, allow_downcast=allow_downcast)

@@ -87,7 +87,7 @@ def _roots(obj: Any) -> list[_Root]:
         return [_Root(var, order, storage_map, obj.profile) for var in maker.fgraph.outputs]
     if isinstance(getattr(obj, "variable", None), Variable):
         return [_Root(obj.variable, None, None, None)]
-    raise TypeError("debugprint cannot print an object of this type", obj)
+    raise TypeError(f"debugprint cannot print an object of this type: {obj}")
 
 
 def debugprint(

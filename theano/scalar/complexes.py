@@ -170,7 +170,7 @@ class ComplexFromPolar(BinaryScalarOp):
 
     def impl(self, r, theta):
         if np.any(np.less(r, 0)):
-            raise ValueError("polar radius must be non-negative", r)
+            raise ValueError(f"polar radius must be non-negative, got {r}")
         return _polar(r, theta)[()]
 
     def c_code(self, node, name, inputs, outputs, sub):

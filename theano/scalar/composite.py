@@ -35,7 +35,7 @@ class _Assembly:
         if found is not None:
             return found
         if not isinstance(variable, Constant):
-            raise ValueError("A variable of a Composite is neither an input, a constant nor computed", variable)
+            raise ValueError(f"A variable of a Composite is neither an input, a constant nor computed: {variable}")
         key = _constant_key(variable)
         found = self._constants.get(key)
         if found is None:
@@ -135,9 +135,9 @@ class Composite(ScalarOp):
 
     def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         if len(set(inputs)) != len(inputs):
-            raise ValueError("The inputs of a Composite must be distinct", inputs)
+            raise ValueError(f"The inputs of a Composite must be distinct, got {inputs}")
         if any(isinstance(i, Constant) for i in inputs):
-            raise ValueError("A constant cannot be an input of a Composite", inputs)
+            raise ValueError(f"A constant cannot be an input of a Composite: {inputs}")
         new_inputs = [i.type() for i in inputs]
         self._take(new_inputs, *_flatten(inputs, outputs, new_inputs))
 

@@ -151,7 +151,7 @@ def constant(x: Any, name: str | None = None, dtype: str | None = None) -> Scala
     """
     array = convert(x, dtype)
     if array.ndim:
-        raise TypeError("Not a number but an array", x)
+        raise TypeError(f"Not a number but an array, got {x}")
     return ScalarConstant(get_scalar_type(array.dtype.name), array[()], name)
 
 
@@ -180,15 +180,15 @@ def as_scalar(x: Any, name: str | None = None) -> Variable:
         number = number_of(x)
         if number is not None:
             return number
-        raise TypeError("Variable type field must be a Scalar.", x, x.type)
+        raise TypeError(f"Variable type field must be a Scalar, got {x}, {x.type}")
     if isinstance(x, Apply):
         if len(x.outputs) != 1:
-            raise ValueError("It is ambiguous which output of a multi-output Op has to be fetched.", x)
+            raise ValueError(f"It is ambiguous which output of a multi-output Op has to be fetched: {x}")
         return as_scalar(x.outputs[0])
     try:
         return constant(x)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"Cannot convert {x!r} to Scalar", type(x)) from error
+        raise TypeError(f"Cannot convert {x!r} of type {type(x).__name__} to Scalar") from error
 
 
 as_scalar_variable = as_scalar

@@ -76,9 +76,7 @@ class ScalarOp(Op):
             raise NotImplementedError(f"Cannot calculate the output types for {self}")
         result = preference(*types)
         if not isinstance(result, (list, tuple)) or any(not isinstance(t, Scalar) for t in result):
-            raise TypeError(
-                f"output_types_preference should return a list or a tuple of types, got {result!r}", preference
-            )
+            raise TypeError(f"output_types_preference should return a list or a tuple of types, got {result!r} from {preference}")
         if len(result) != self.nout:
             raise TypeError(
                 f"Not the right number of outputs types produced for {self}({', '.join(map(str, types))})"

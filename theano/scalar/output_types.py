@@ -239,7 +239,7 @@ class unary_out_lookup(_TypePolicy):
 
     def __call__(self, *types: Scalar) -> list[Scalar]:
         if len(types) != 1:
-            raise TypeError("one input is expected", types)
+            raise TypeError(f"one input is expected, got {types}")
         try:
             result = self.tbl[types[0]]
         except KeyError:

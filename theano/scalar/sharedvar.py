@@ -25,7 +25,7 @@ def shared(
         If `value` is not a number. The constructor is not among those of :func:`theano.shared`, which makes tensors.
     """
     if not isinstance(value, (np.number, np.bool_, float, int, complex)):
-        raise TypeError("Not a number", value)
+        raise TypeError(f"Not a number, got {value}")
     dtype = value.dtype.name if hasattr(value, "dtype") else np.asarray(value).dtype.name
     type_ = Scalar(dtype)
     return ScalarSharedVariable(

@@ -141,14 +141,14 @@ class Scalar(Type):
         if strict:
             if isinstance(data, py_type):
                 return data
-            raise TypeError(f"{self} expected a {py_type}, got {data!r} of type {type(data)}", data)
+            raise TypeError(f"{self} expected a {py_type}, got {data!r} of type {type(data).__name__}")
         if isinstance(data, Variable):
-            raise TypeError("Expected a number but got a symbolic Variable; maybe a shared variable was meant", data)
+            raise TypeError(f"Expected a number but got a symbolic Variable; maybe a shared variable was meant: {data}")
         try:
             with np.errstate(all="ignore"):
                 converted = py_type(data)
             if not isinstance(converted, py_type):
-                raise TypeError("Expected one number", data)
+                raise TypeError(f"Expected one number, got {data}")
             if (
                 allow_downcast
                 or (allow_downcast is None and type(data) is float and self.dtype == config.floatX)
@@ -156,11 +156,11 @@ class Scalar(Type):
                 or data != data
             ):
                 return converted
-            raise TypeError("Value cannot accurately be converted to dtype", data, self.dtype)
+            raise TypeError(f"Value cannot accurately be converted to dtype: {data}, {self.dtype}")
         except TypeError:
             raise
         except Exception as error:
-            raise TypeError(f"Could not convert {data!r} of type {type(data)} to {self.dtype}", data) from error
+            raise TypeError(f"Could not convert {data!r} of type {type(data).__name__} to {self.dtype}") from error
 
     def values_eq(self, a: Any, b: Any) -> builtins.bool:
         """Return whether two values are equal; NaN equals NaN."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -117,7 +118,7 @@ def scan(
     loop.cut_sequences(n_steps)
     loop.open_outputs()
     with nodes_constructed() as loop.made_by_step:
-        returned = fn(*loop.arguments())
+        returned = loop.step(fn)
     condition, outputs, updates = get_updates_and_outputs(returned)
     loop.close(outputs, updates, condition, strict and fixed != 1)
     info = {
@@ -231,6 +232,25 @@ class _Builder:
         """What the step function is called with."""
         taps = [v for state in self.states.values() for v in state.inner]
         return [element for _, element in self.seqs] + taps + self.non_sequences
+
+    def step(self, fn: Any) -> Any:
+        """Call the step function; if it takes other arguments than scan has for it, say which those are."""
+        arguments = self.arguments()
+        try:
+            return fn(*arguments)
+        except TypeError as error:
+            try:
+                inspect.signature(fn).bind(*arguments)
+            except ValueError:
+                raise error from None
+            except TypeError as mismatch:
+                states = sum(len(state.inner) for state in self.states.values())
+                raise TypeError(
+                    f"The step function of scan cannot be called with the {len(arguments)} arguments that scan has for it"
+                    f" ({mismatch}): {len(self.seqs)} of sequences, {states} of earlier results (outputs_info) and"
+                    f" {len(self.non_sequences)} non_sequences, in this order: {', '.join(map(str, arguments))}."
+                ) from error
+            raise
 
     def close(self, outputs: list[Any], updates: OrderedUpdates, condition: until | None, strict: bool) -> None:
         """Take what the step returned, and find everything else that it depends on."""

@@ -208,9 +208,9 @@ class ConstructSparseFromList(Op):
         """
         x, values, ilist = as_tensor_variable(x), as_tensor_variable(values), as_tensor_variable(ilist)
         if ilist.type.dtype not in integer_dtypes:
-            raise TypeError("index must be integers", ilist.type)
+            raise TypeError(f"index must be integers, got {ilist.type}")
         if ilist.type.ndim != 1:
-            raise TypeError("index must be vector", ilist.type)
+            raise TypeError(f"index must be vector, got {ilist.type}")
         if x.type.ndim != 2 or values.type.ndim != 2:
             raise TypeError(f"the matrix and the rows have to be matrices, got {x.type} and {values.type}")
         return Apply(self, [x, values, ilist], [SparseType(format="csc", dtype=values.dtype)()])

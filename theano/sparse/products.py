@@ -228,7 +228,7 @@ class StructuredDot(Op):
         a, b = inputs
         type_ = node.outputs[0].type
         if a.shape[1] != b.shape[0]:
-            raise ValueError("shape mismatch in StructuredDot.perform", (a.shape, b.shape))
+            raise ValueError(f"shape mismatch in StructuredDot.perform: {(a.shape, b.shape)}")
         if isinstance(type_, SparseType):
             output_storage[0][0] = value_of(a @ b, type_)
         else:

@@ -44,7 +44,7 @@ def sparse_constructor(
         If `value` is no sparse matrix.
     """
     if not scipy.sparse.issparse(value):
-        raise TypeError("Expected a sparse matrix in the sparse shared variable constructor. Received: ", type(value))
+        raise TypeError(f"Expected a sparse matrix in the sparse shared variable constructor. Received {type(value)}")
     type_ = SparseType(format=value.format if format is None else format, dtype=value.dtype)
     if not borrow:
         value = copy.deepcopy(value)

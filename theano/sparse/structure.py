@@ -279,7 +279,7 @@ class CSM(Op):
 
     def __init__(self, format: str, kmap: Any = None) -> None:
         if format not in ("csr", "csc"):
-            raise ValueError("format must be one of: 'csr', 'csc'", format)
+            raise ValueError(f"format must be one of: 'csr', 'csc', got {format}")
         self.format = format
         self.kmap = None if kmap is None else np.asarray(kmap)
         self._kmap = None if self.kmap is None else (self.kmap.dtype.str, self.kmap.shape, self.kmap.tobytes())
@@ -307,7 +307,7 @@ class CSM(Op):
         """
         data = as_tensor_variable(data)
         if data.type.ndim != 1:
-            raise TypeError("data argument must be a vector", data.type, data)
+            raise TypeError(f"data argument must be a vector, got {data.type}, {data}")
         parts = []
         for name, part in (("indices", indices), ("indptr", indptr), ("shape", shape)):
             if not isinstance(part, Variable) and not any(
@@ -318,7 +318,7 @@ class CSM(Op):
                     part = narrow.astype("int32")
             variable = as_tensor_variable(part)
             if variable.type.ndim != 1 or variable.type.dtype not in ("int8", "int16", "int32", "int64"):
-                raise TypeError(f"{name} must be a vector of integers", variable.type, variable)
+                raise TypeError(f"{name} must be a vector of integers, got {variable.type}, {variable}")
             if variable.type.dtype in ("int8", "int16"):
                 variable = variable.astype("int32")
             parts.append(variable)
@@ -526,7 +526,7 @@ class SquareDiagonal(Op):
     def make_node(self, diag: Any) -> Apply:
         diag = as_tensor_variable(diag)
         if diag.type.ndim != 1:
-            raise TypeError("data argument must be a vector", diag.type)
+            raise TypeError(f"data argument must be a vector, got {diag.type}")
         return Apply(self, [diag], [SparseType(dtype=diag.dtype, format="csc")()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:

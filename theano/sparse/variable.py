@@ -197,7 +197,7 @@ def constant(x: Any, name: str | None = None) -> SparseConstant:
         If `x` is no sparse matrix, or of a format or dtype that has no :class:`SparseType`.
     """
     if not scipy.sparse.issparse(x):
-        raise TypeError("sparse.constant must be called on a sparse matrix of SciPy", x)
+        raise TypeError(f"sparse.constant must be called on a sparse matrix of SciPy, got {x}")
     try:
         return SparseConstant(SparseType(format=x.format, dtype=x.dtype), as_matrix(x.copy()), name=name)
     except (TypeError, ValueError) as error:
@@ -224,16 +224,16 @@ def as_sparse_variable(x: Any, name: str | None = None) -> Any:
     """
     if isinstance(x, Apply):
         if len(x.outputs) != 1:
-            raise ValueError("It is ambiguous which output of a multi-output Op has to be fetched.", x)
+            raise ValueError(f"It is ambiguous which output of a multi-output Op has to be fetched: {x}")
         x = x.outputs[0]
     if isinstance(x, Variable):
         if not isinstance(x.type, SparseType):
-            raise TypeError("Variable type field must be a SparseType.", x, x.type)
+            raise TypeError(f"Variable type field must be a SparseType, got {x}, {x.type}")
         return x
     try:
         return constant(x, name=name)
     except TypeError:
-        raise TypeError(f"Cannot convert {x} to SparseType", type(x)) from None
+        raise TypeError(f"Cannot convert {x} to SparseType: it is of {type(x)}") from None
 
 
 as_sparse = as_sparse_variable

@@ -20,7 +20,7 @@ from theano.printing.pretty import pp, pprint
 from theano.tensor.basic import *
 from theano.tensor.basic import _cast_mapping
 
-from theano.tensor import basic, elemwise, inplace, sharedvar  # isort: skip
+from theano.tensor import basic, elemwise, inplace, numpy_functions, sharedvar  # isort: skip
 from theano.tensor.sharedvar import TensorSharedVariable, scalar_constructor, tensor_constructor
 from theano.tensor.sharedvar import tensor_constructor as _shared
 from theano.tensor.subtensor import *

@@ -90,9 +90,9 @@ class AdvancedSubtensor1(Op):
 
 def _check_index_vector(x: Any, ilist: Any) -> None:
     if ilist.type.dtype not in integer_dtypes:
-        raise TypeError("index must be integers", ilist.type)
+        raise TypeError(f"index must be integers, got {ilist.type}")
     if ilist.type.ndim != 1:
-        raise TypeError("index must be vector", ilist.type)
+        raise TypeError(f"index must be vector, got {ilist.type}")
     if x.type.ndim == 0:
         raise TypeError("cannot index into a scalar")
 
@@ -154,7 +154,7 @@ def as_index_variable(idx: Any) -> Any:
     if idx.type.dtype not in discrete_dtypes and idx.type.dtype != "bool":
         if isinstance(idx, Constant) and idx.data.size == 0:
             return constant(idx.data.astype("int64"))
-        raise TypeError("index must be integers or a boolean mask", idx.type)
+        raise TypeError(f"index must be integers or a boolean mask, got {idx.type}")
     return idx
 
 

@@ -64,7 +64,7 @@ class CAReduce(Op):
         else:
             self.axis = tuple(sorted({int(a) for a in axis}))
             if len(self.axis) != len(list(axis)):
-                raise ValueError("A dimension is named twice in the axes of a reduction", axis)
+                raise ValueError(f"A dimension is named twice in the axes of a reduction: {axis}")
 
     @property
     def ufunc(self) -> typing.Any:
@@ -91,7 +91,7 @@ class CAReduce(Op):
             if any(a < 0 for a in axis):
                 axis = tuple(sorted(a % ndim for a in axis))
                 if len(set(axis)) != len(axis):
-                    raise ValueError("A dimension is named twice in the axes of a reduction", self.axis)
+                    raise ValueError(f"A dimension is named twice in the axes of a reduction: {self.axis}")
                 op = copy.copy(self)
                 op.axis = axis
         reduced = range(ndim) if axis is None else axis

@@ -340,7 +340,7 @@ class Default(Op):
     def make_node(self, x: Any, default: Any) -> Apply:
         x, default = as_tensor_variable(x), as_tensor_variable(default)
         if x.type != default.type:
-            raise TypeError("Both arguments of default have to have the same type", x, default)
+            raise TypeError(f"Both arguments of default have to have the same type: {x}, {default}")
         return Apply(self, [x, default], [default.type()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from theano import scalar as scal
 from theano.gof import hooks
 from theano.gof.graph import Apply, Constant, Variable
+from theano.tensor.foreign import refuse_masked
 from theano.tensor.type import TensorType, ops, tensor_type
 from theano.tensor.var import AsTensorError, TensorConstant, TensorConstantSignature, TensorVariable
 
@@ -65,20 +66,20 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
         return convert()
     if isinstance(x, Apply):
         if len(x.outputs) != 1 and getattr(x.op, "default_output", None) is None:
-            raise ValueError("It is ambiguous which output of an Apply with several outputs is meant.", x)
+            raise ValueError(f"It is ambiguous which output of an Apply with several outputs is meant: {x}")
         x = x.default_output()
     if isinstance(x, Variable):
         if isinstance(x.type, scal.Scalar):
             x = ops.tensor_from_scalar(x)
         if not isinstance(x.type, TensorType):
-            raise AsTensorError("The type of a tensor variable has to be a TensorType.", x, x.type)
+            raise AsTensorError(f"The type of a tensor variable has to be a TensorType, got {x}, {x.type}")
         return x if ndim is None or x.type.ndim == ndim else _with_ndim(x, ndim)
     if isinstance(x, (tuple, list)) and any(isinstance(item, (Variable, tuple, list)) for item in x):
         if _holds_variable(x):
             try:
                 stacked = ops.stack([as_tensor_variable(item) for item in x])
             except (TypeError, ValueError) as error:
-                raise AsTensorError(f"Cannot convert {x} to TensorType", type(x)) from error
+                raise AsTensorError(f"Cannot convert {x} to TensorType: it is of {type(x)}") from error
             return stacked if ndim is None else _with_ndim(stacked, ndim)
     if isinstance(x, bool):
         raise AsTensorError(
@@ -92,7 +93,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
             text = str(x)
         except Exception:
             text = repr(x)
-        raise AsTensorError(f"Cannot convert {text} to TensorType", type(x)) from error
+        raise AsTensorError(f"Cannot convert {text} to TensorType: it is of {type(x)}") from error
 
 
 as_tensor = as_tensor_variable
@@ -149,6 +150,7 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         x = x.data
     elif isinstance(x, Constant):
         x = x.data
+    refuse_masked(x)
     data = scal.convert(x, dtype=dtype)
     if not isinstance(data, np.ndarray) or isinstance(data, np.memmap) or type(data) is not np.ndarray:
         data = np.array(data)

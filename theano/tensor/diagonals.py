@@ -43,7 +43,7 @@ class ExtractDiag(Op):
     def make_node(self, x: Any) -> Apply:
         x = as_tensor_variable(x)
         if x.ndim < 2:
-            raise ValueError("ExtractDiag needs an input of at least 2 dimensions", x)
+            raise ValueError(f"ExtractDiag needs an input of at least 2 dimensions, got {x}")
         for axis in (self.axis1, self.axis2):
             if not -x.ndim <= axis < x.ndim:
                 raise ValueError(f"axis {axis} is out of bounds for a tensor of {x.ndim} dimensions")
@@ -130,7 +130,7 @@ class AllocDiag(Op):
     def make_node(self, diag: Any) -> Apply:
         diag = as_tensor_variable(diag)
         if diag.type.ndim < 1:
-            raise ValueError("AllocDiag needs an input with 1 or more dimensions", diag.type)
+            raise ValueError(f"AllocDiag needs an input with 1 or more dimensions, got {diag.type}")
         pattern = [False] * (diag.ndim + 1)
         return Apply(self, [diag], [TensorType(diag.dtype, pattern)()])
 

@@ -60,16 +60,14 @@ class DimShuffle(Op):
                 raise ValueError(f"new_order[{i}] is {j}, but the input only has {len(self.input_broadcastable)} axes.")
             if j in order:
                 raise ValueError(
-                    "The same input dimension may not appear twice in the list of output dimensions", tuple(new_order)
+                    f"The same input dimension may not appear twice in the list of output dimensions: {tuple(new_order)}"
                 )
             order.append(j)
         self.new_order = tuple(order)
         self.inplace = inplace
         self.drop = [i for i in range(len(self.input_broadcastable)) if i not in order]
         if any(not self.input_broadcastable[i] for i in self.drop):
-            raise ValueError(
-                "You cannot drop a non-broadcastable dimension.", (self.input_broadcastable, self.new_order)
-            )
+            raise ValueError(f"You cannot drop a non-broadcastable dimension: {self.new_order} of {self.input_broadcastable}")
         self.shuffle = [j for j in order if j != "x"]
         self.augment = [i for i, j in enumerate(order) if j == "x"]
         self.transposition = self.shuffle + self.drop
@@ -116,7 +114,7 @@ class DimShuffle(Op):
     def perform(self, node: Apply, inp: Sequence[Any], out: Sequence[list], params: Any = None) -> None:
         (x,) = inp
         if not isinstance(x, (np.ndarray, np.memmap)):
-            raise TypeError("DimShuffle takes arrays", type(x))
+            raise TypeError(f"DimShuffle takes arrays, got {type(x)}")
         for i in self.drop:
             if x.shape[i] != 1:
                 raise ValueError(f"A dropped dimension must have length 1, but dimension {i} of {x.shape} has not")

@@ -154,8 +154,8 @@ class Elemwise(Op):
                 raise ValueError("Operation cannot be done inplace on an input with broadcasted dimensions.")
             if args[i].type.dtype != out_dtypes[output]:
                 raise TypeError(
-                    "Cannot do an inplace operation on incompatible data types.",
-                    ([v.type.dtype for v in args], out_dtypes, self.inplace_pattern),
+                    f"Cannot do an inplace operation on incompatible data types: "
+                    f"{[v.type.dtype for v in args]} to {out_dtypes} with {self.inplace_pattern}"
                 )
         return out_dtypes, [out_pattern] * len(out_dtypes), args
 
@@ -410,7 +410,7 @@ class _Recipe:
         found = self.slots.get(variable)
         if found is None:
             if not isinstance(variable, Constant):
-                raise TypeError("The gradient of a scalar op depends on an unknown variable", variable)
+                raise TypeError(f"The gradient of a scalar op depends on an unknown variable: {variable}")
             found = self.slots[variable] = self.n_slots
             self.n_slots += 1
             self.constants.append(

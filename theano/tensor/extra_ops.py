@@ -79,7 +79,7 @@ class SearchsortedOp(Op):
             return Apply(self, [x, v], [output])
         sorter = as_tensor_variable(sorter, ndim=1)
         if sorter.type.dtype not in integer_dtypes:
-            raise TypeError("sorter must be an integer vector", sorter.type)
+            raise TypeError(f"sorter must be an integer vector, got {sorter.type}")
         return Apply(self, [x, v, sorter], [output])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:

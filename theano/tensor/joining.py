@@ -208,9 +208,8 @@ def concatenate(tensor_list: Sequence[Any], axis: Any = 0):
     """
     if not isinstance(tensor_list, (tuple, list)):
         raise TypeError(
-            "The argument tensor_list must be a tuple or a list; make sure you did not forget () or [] around "
-            "the arguments of concatenate.",
-            tensor_list,
+            f"The argument tensor_list must be a tuple or a list; make sure you did not forget"
+            f" () or [] around the arguments of concatenate, got {tensor_list}"
         )
     return join(axis, *tensor_list)
 
@@ -296,9 +295,9 @@ class Split(Op):
     def make_node(self, x: Any, axis: Any, splits: Any) -> Apply:
         x, axis, splits = as_tensor_variable(x), as_tensor_variable(axis), as_tensor_variable(splits)
         if splits.ndim != 1 or splits.dtype not in integer_dtypes:
-            raise TypeError("splits must have type tensor.lvector", splits.type)
+            raise TypeError(f"splits must have type tensor.lvector, got {splits.type}")
         if axis.ndim or axis.dtype not in integer_dtypes:
-            raise TypeError("axis must have type lscalar", axis.type)
+            raise TypeError(f"axis must have type lscalar, got {axis.type}")
         pattern = list(x.type.broadcastable)
         if self.len_splits > 1:
             known = _constant_axis(axis)

@@ -111,7 +111,7 @@ class AllocDiag(Op):
     def make_node(self, x: Any) -> Apply:
         x = as_tensor_variable(x)
         if x.type.ndim != 1:
-            raise TypeError("AllocDiag only works on vectors", x.type)
+            raise TypeError(f"AllocDiag only works on vectors, got {x.type}")
         return Apply(self, [x], [TensorType(x.type.dtype, (False, False))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -149,7 +149,7 @@ def diag(x: Any):
         return alloc_diag(x)
     if x.type.ndim == 2:
         return extract_diag(x)
-    raise TypeError("diag requires vector or matrix argument", x)
+    raise TypeError(f"diag requires vector or matrix argument, got {x}")
 
 
 def trace(X: Any):

@@ -162,7 +162,7 @@ def _dimension(s: Any, i: int, ndim: int, args: tuple[Variable, ...]) -> tuple[A
     if isinstance(s, Variable):
         return s, False
     if s != int(s) or s < -1:
-        raise TypeError("Elements of shape must be integers, -1 or symbolic", s)
+        raise TypeError(f"Elements of shape must be integers, -1 or symbolic, got {s}")
     if s >= 0:
         return tensor.as_tensor_variable(int(s)), s == 1
     overlapping = [(a, i + a.ndim - ndim) for a in args if i + a.ndim >= ndim]
@@ -192,7 +192,7 @@ def _infer_ndim_bcast(ndim: int | None, shape: Any, *args: Variable) -> tuple[in
         if ndim is None:
             ndim = len(shape)
         elif ndim != len(shape):
-            raise ValueError(f"ndim should be equal to len(shape), but ndim = {ndim}, len(shape) = {len(shape)}", shape)
+            raise ValueError(f"ndim should be equal to len(shape), but ndim = {ndim}, len(shape) = {len(shape)}: {shape}")
         pairs = [_dimension(s, i, ndim, args) for i, s in enumerate(shape)]
         lengths = [length for length, _ in pairs]
         broadcastable = tuple(bool(one) for _, one in pairs)
@@ -205,14 +205,14 @@ def _infer_ndim_bcast(ndim: int | None, shape: Any, *args: Variable) -> tuple[in
     else:
         v_shape = tensor.as_tensor_variable(shape)
         if v_shape.ndim != 1:
-            raise TypeError("shape must be a vector or list of scalar, got", v_shape)
+            raise TypeError(f"shape must be a vector or list of scalar, got: {v_shape}")
         if ndim is None:
             ndim = tensor.get_vector_length(v_shape)
         broadcastable = (False,) * ndim
     if v_shape.ndim != 1 or (v_shape.dtype not in tensor.integer_dtypes and ndim):
-        raise TypeError("shape must be an integer vector or list", v_shape.dtype)
+        raise TypeError(f"shape must be an integer vector or list, got {v_shape.dtype}")
     if args_ndim > ndim:
-        raise ValueError("ndim should be at least as big as required by args value", (ndim, args_ndim), args)
+        raise ValueError(f"ndim should be at least as big as required by args value: {(ndim, args_ndim)}, {args}")
     return ndim, v_shape, broadcastable
 
 

@@ -230,7 +230,7 @@ class Rebroadcast(CodeByType, Op):
             If `x` has too few dimensions.
         """
         if self.axis and x.ndim <= max(self.axis):
-            raise ValueError("Trying to rebroadcast non-existent dimension", x, self.axis)
+            raise ValueError(f"Trying to rebroadcast non-existent dimension: {x}, {self.axis}")
         broadcastable = [self.axis.get(i, b) for i, b in enumerate(x.type.broadcastable)]
         return Apply(self, [x], [x.type.clone(broadcastable=broadcastable)()])
 
@@ -299,7 +299,7 @@ class SpecifyShape(CodeByType, Op):
     def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
         x, wanted = inputs
         if x.ndim != wanted.size or not np.all(x.shape == wanted):
-            raise AssertionError("SpecifyShape: Got shape", tuple(x.shape), "but expected", tuple(map(int, wanted)))
+            raise AssertionError(f"SpecifyShape: Got shape {tuple(x.shape)} but expected {tuple(map(int, wanted))}")
         output_storage[0][0] = x
 
     def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:

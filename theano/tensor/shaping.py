@@ -59,7 +59,7 @@ class Reshape(Op):
         shp = as_tensor_variable(shp, ndim=1)
         if shp.dtype not in integer_dtypes:
             if not (isinstance(shp, Constant) and shp.data.size == 0):
-                raise TypeError("Shape must be integers", shp, shp.dtype)
+                raise TypeError(f"Shape must be integers, got {shp}, {shp.dtype}")
             shp = constant(np.empty(0, dtype="int64"))
         pattern = self._pattern(given, shp)
         return Apply(self, [x, shp], [tensor_type(x.type.dtype, tuple(pattern))()])

@@ -102,7 +102,7 @@ class RandomStreams(raw_random.RandomStreamsBase):
 
     def __setitem__(self, item: SharedVariable, val: np.random.RandomState) -> None:
         if not isinstance(val, np.random.RandomState):
-            raise TypeError("only values of type RandomState are permitted", val)
+            raise TypeError(f"only values of type RandomState are permitted, got {val}")
         for state, _ in self.state_updates:
             if item is state:
                 item.set_value(val, borrow=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano.gof.sharedvalue import SharedVariable, constructor_modules, shared_constructor
+from theano.tensor.foreign import array_of, refuse_masked
 from theano.tensor.type import TensorType
 from theano.tensor.var import _tensor_py_operators
 
@@ -36,6 +37,7 @@ def tensor_constructor(
     Parameters
     ----------
     value : ndarray
+        Or an array of another library (PyTorch, JAX, pandas), whose memory is read as NumPy's.
     name : str, optional
     strict, allow_downcast
         How values that are assigned later are converted.
@@ -53,8 +55,12 @@ def tensor_constructor(
     """
     if target != "cpu":
         raise TypeError("not for cpu")
+    foreign = array_of(value)
+    if foreign is not None:
+        value = foreign
     if not isinstance(value, np.ndarray):
-        raise TypeError("Not an array", type(value))
+        raise TypeError(f"Not an array, got {type(value)}")
+    refuse_masked(value)
     if broadcastable is None:
         broadcastable = (False,) * value.ndim
     type_ = TensorType(value.dtype, broadcastable=broadcastable)
@@ -88,7 +94,7 @@ def scalar_constructor(
     if target != "cpu":
         raise TypeError("not for cpu")
     if not isinstance(value, (np.number, np.bool_, float, int, complex)):
-        raise TypeError("Not a number", type(value))
+        raise TypeError(f"Not a number, got {type(value)}")
     dtype = value.dtype if isinstance(value, np.generic) else np.asarray(value).dtype
     type_ = TensorType(dtype, [])
     # The container keeps an array, not a NumPy scalar, so that updates can write into it.

@@ -310,19 +310,19 @@ def _input_type(entry: Any, slice_ok: bool = True) -> Any:
     elif isinstance(entry, (int, np.integer)):
         raise TypeError(f"Python scalar {entry} in idx_list; see make_constant")
     else:
-        raise AdvancedIndexingError("Expected an integer or a slice as index", type(entry), entry)
+        raise AdvancedIndexingError(f"Expected an integer or a slice as index, got {entry} of {type(entry)}")
     if isinstance(type_, scal.Scalar):
         if type_.dtype in _INDEX_DTYPES:
             return type_
-        raise TypeError("Expected an integer", type_.dtype)
+        raise TypeError(f"Expected an integer, got {type_.dtype}")
     if isinstance(type_, TensorType):
         if type_.dtype == "bool":
-            raise AdvancedBooleanIndexingError("Expected an integer or a slice as index, got a boolean", entry)
+            raise AdvancedBooleanIndexingError(f"Expected an integer or a slice as index, got a boolean: {entry}")
         if type_.dtype not in _INDEX_DTYPES:
-            raise TypeError("Expected an integer", type_.dtype)
+            raise TypeError(f"Expected an integer, got {type_.dtype}")
         if all(type_.broadcastable):
             return scal.get_scalar_type(type_.dtype)
-    raise AdvancedIndexingError("Expected an integer or a slice as index", entry)
+    raise AdvancedIndexingError(f"Expected an integer or a slice as index, got {entry}")
 
 
 def _entry_key(entry: Any) -> Any:
@@ -358,7 +358,7 @@ class _BasicIndexOp(Op):
             )
         expected = Subtensor.collapse(self.idx_list, lambda entry: isinstance(entry, Type))
         if len(inputs) != len(expected):
-            raise IndexError("Not enough inputs to fill in the Subtensor template.", inputs, self.idx_list)
+            raise IndexError(f"Not enough inputs to fill in the Subtensor template: {inputs}, {self.idx_list}")
         variables = [_as_scalar_index(a) for a in inputs]
         for variable, type_ in zip(variables, expected):
             if variable.type != type_:

@@ -160,7 +160,7 @@ class Solve(Op):
         self, A_structure: str = "general", lower: bool = False, overwrite_A: bool = False, overwrite_b: bool = False
     ) -> None:
         if A_structure not in MATRIX_STRUCTURES:
-            raise ValueError("Invalid matrix structure argument", A_structure)
+            raise ValueError(f"Invalid matrix structure argument: {A_structure}")
         self.A_structure = A_structure
         self.lower = lower
         self.overwrite_A = overwrite_A

@@ -187,7 +187,7 @@ def _kind(entry: Any) -> str:
             if type_.dtype == "bool":
                 return "mask"
             if type_.dtype not in integer_dtypes:
-                raise TypeError("Expected an integer", type_.dtype)
+                raise TypeError(f"Expected an integer, got {type_.dtype}")
             return "scalar" if type_.ndim == 0 else "array"
         if isinstance(type_, SliceType):
             # Whether it selects all is known at run time only.
@@ -253,7 +253,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise"):
         if isinstance(indices, Constant) and indices.data.size == 0:
             indices = constant(indices.data.astype("int64"))
         else:
-            raise TypeError("index must be integers", indices.type)
+            raise TypeError(f"index must be integers, got {indices.type}")
     if mode != "raise" and indices.dtype.startswith("uint"):
         # Mixed with an int64 length they would become floats.
         indices = indices.astype("int64")

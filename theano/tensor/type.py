@@ -12,6 +12,7 @@ from theano import scalar as scal
 from theano.configdefaults import config
 from theano.gof import Type, Variable
 from theano.gof.hooks import Hook, Operations
+from theano.tensor.foreign import array_of, refuse_masked
 
 _SHAPE_NAMES = {
     (): "scalar",
@@ -125,20 +126,13 @@ class TensorType(Type):
             )
         if not data.flags.aligned:
             raise TypeError(
-                "The numpy.ndarray object is not aligned. Theano C code does not support that.",
-                "object shape",
-                data.shape,
-                "object strides",
-                data.strides,
-                "object dtype",
-                data.dtype,
+                "The numpy.ndarray object is not aligned. Theano C code does not support that."
+                f" object shape {data.shape} object strides {data.strides} object dtype {data.dtype}"
             )
         if self._any_broadcastable:
             for length, broadcastable in zip(data.shape, self.broadcastable):
                 if broadcastable and length != 1:
-                    raise TypeError(
-                        "Non-unit value on shape on a broadcastable dimension.", data.shape, self.broadcastable
-                    )
+                    raise TypeError(f"Non-unit value on shape on a broadcastable dimension: {data.shape}, {self.broadcastable}.")
         if self.filter_checks_isfinite and not np.all(np.isfinite(data)):
             raise ValueError("non-finite elements not allowed")
         return data
@@ -151,10 +145,14 @@ class TensorType(Type):
             )
         if strict:
             if not isinstance(data, np.ndarray):
-                raise TypeError(f"{self} expected a ndarray object.", data, type(data))
+                raise TypeError(f"{self} expected a ndarray object, got {data!r} of type {type(data).__name__}.")
             if data.dtype != self.numpy_dtype:
                 raise TypeError(f"{self} expected a ndarray object with dtype = {self.dtype} (got {data.dtype}).")
             return data
+        if not isinstance(data, (np.ndarray, np.generic, int, float, complex, list, tuple)):
+            foreign = array_of(data)
+            data = data if foreign is None else foreign
+        refuse_masked(data)
         if isinstance(data, np.memmap):
             # A memmap of the right kind stays on disk.
             if data.dtype == self.numpy_dtype:
@@ -191,8 +189,7 @@ class TensorType(Type):
             raise TypeError(
                 f"{self} cannot store accurately value {shown}, it would be represented as {array}. If you do not"
                 " mind this precision loss, you can: 1) explicitly convert your data to a numpy array of dtype"
-                f' {self.dtype}, or 2) set "allow_input_downcast=True" when calling "function".',
-                array,
+                f' {self.dtype}, or 2) set "allow_input_downcast=True" when calling "function".'
             )
         return array
 
@@ -481,7 +478,7 @@ def _as_array(data: Any, type_: TensorType) -> np.ndarray:
             return array.astype(type_.numpy_dtype)
         # NumPy's own error where the type is right in principle but the text is no number.
         error_type = ValueError if array.dtype.kind in "US" else TypeError
-        raise error_type(f"{type_} cannot be made from a value of dtype {array.dtype}", data)
+        raise error_type(f"{type_} cannot be made from a value of dtype {array.dtype}: {data!r}")
     return array
 
 

@@ -65,12 +65,56 @@ def _comparison(name: str) -> Any:
     return _method(name, method)
 
 
+class SymbolicValueError(TypeError, AttributeError):
+    """Raised where Python asks a symbolic variable for a value."""
+
+
+class _Refused:
+    """A special method that says why there is none; `hasattr` finds none either.
+
+    Parameters
+    ----------
+    message : str
+        What to write instead; ``{x}`` stands for the variable.
+    """
+
+    def __init__(self, message: str):
+        self.message = message
+
+    def __get__(self, variable: Any, owner: type) -> Any:
+        if variable is None:
+            raise AttributeError(self.message)
+        raise SymbolicValueError(self.message.format(x=variable.name or "x"))
+
+
+_NUMBER = (
+    "{x} is symbolic and has no value that Python could take as a number. Functions of Python's math module have"
+    " counterparts in theano.tensor (theano.tensor.exp for math.exp); a compiled function, or {x}.eval(...), computes values."
+)
+
+
 @named_methods
 class _tensor_py_operators:
     """Python's operators and NumPy's methods on tensor variables, each a node of the graph."""
 
-    # NumPy arrays leave binary operators to variables; NumPy's functions call the methods of the same names.
     __array_priority__ = 1000
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return ops.array_ufunc(self, ufunc, method, *inputs, **kwargs)
+
+    def __array_function__(self, function, types, args, kwargs):
+        return ops.array_function(function, args, kwargs)
+
+    def __array__(self, dtype=None, copy=None):
+        if dtype is not None and np.dtype(dtype).hasobject:
+            # An array of variables.
+            array = np.empty((), object)
+            array[()] = self
+            return array
+        raise TypeError(
+            f"{self} is symbolic and has no values to make a NumPy array of. A compiled function computes them:"
+            " theano.function(inputs, variable), or variable.eval({input: value}) to try. An array of variables has dtype=object."
+        )
 
     __abs__ = _function("abs_")
     __neg__ = _function("neg")
@@ -155,7 +199,25 @@ class _tensor_py_operators:
         # `if variable:` is used as a test for None, but `if a < b:` and so `a < b < c` are surely mistakes.
         if self._is_nonzero:
             return True
-        raise TypeError("Variables do not support boolean operations.")
+        raise TypeError(
+            f"Variables do not support boolean operations. {self} is known only when a compiled function runs: instead of `if`"
+            " write theano.tensor.switch(condition, a, b) or theano.ifelse.ifelse(condition, a, b); instead of `and`, `or`,"
+            " `not` write `&`, `|`, `~`; instead of `a < b < c` write (a < b) & (b < c); instead of `while` use theano.scan."
+        )
+
+    __float__ = _Refused(_NUMBER)
+    __int__ = _Refused(_NUMBER)
+    __complex__ = _Refused(_NUMBER)
+    __index__ = _Refused(
+        "{x} is symbolic, and Python needs an integer here. For range({x}) use theano.tensor.arange({x}), for a loop"
+        " theano.scan(..., n_steps={x}), and to index a list with {x} stack it first: theano.tensor.stack(items)[{x}]."
+    )
+    __len__ = _Refused("{x} is symbolic, its length is known only when a compiled function runs: use {x}.shape[0].")
+    __setitem__ = _Refused(
+        "{x} is symbolic and does not support item assignment: it stands for an expression, which never changes. Write"
+        " new = theano.tensor.set_subtensor({x}[index], value), or inc_subtensor for +=, and go on with the new variable."
+    )
+    __delitem__ = _Refused("{x} is symbolic and does not support deletion of items: write {x}[index] with what is to stay.")
 
     @property
     def shape(self):
@@ -275,6 +337,11 @@ class _tensor_py_operators:
         try:
             for i in range(ops.get_vector_length(self)):
                 yield self[i]
+        except ValueError as error:
+            raise ValueError(
+                f"{error}. A loop over the elements of a symbolic vector is theano.scan(step, sequences=...); for their sum write"
+                " theano.tensor.sum instead of Python's."
+            ) from None
         except TypeError:
             # Without this a loop over a variable of unknown length would never end.
             raise TypeError(

@@ -42,11 +42,11 @@ class CrossentropySoftmaxArgmax1HotWithBias(Op):
     def make_node(self, x: Any, b: Any, y_idx: Any) -> Apply:
         x, b, y_idx = as_tensor_variable(x), as_tensor_variable(b), as_tensor_variable(y_idx)
         if x.type.ndim != 2 or x.type.dtype not in float_dtypes:
-            raise ValueError("x must be 2-d tensor of floats", x.type)
+            raise ValueError(f"x must be 2-d tensor of floats, got {x.type}")
         if b.type.ndim != 1 or b.type.dtype not in float_dtypes:
-            raise ValueError("b must be 1-d tensor of floats", b.type)
+            raise ValueError(f"b must be 1-d tensor of floats, got {b.type}")
         if y_idx.type.ndim != 1 or y_idx.type.dtype not in integer_dtypes:
-            raise ValueError("y_idx must be 1-d tensor of [u]ints", y_idx.type)
+            raise ValueError(f"y_idx must be 1-d tensor of [u]ints, got {y_idx.type}")
         nll = TensorType(x.type.dtype, y_idx.type.broadcastable)()
         return Apply(self, [x, b, y_idx], [nll, x.type(), y_idx.type()])
 
@@ -103,13 +103,13 @@ class CrossentropySoftmax1HotWithBiasDx(Op):
     def make_node(self, dy: Any, sm: Any, y_idx: Any) -> Apply:
         dy, sm, y_idx = as_tensor_variable(dy), as_tensor_variable(sm), as_tensor_variable(y_idx)
         if dy.type.ndim > 1 or dy.type.dtype not in float_dtypes:
-            raise ValueError("dy must be {0,1}-d tensor of floats", dy.type)
+            raise ValueError(f"dy must be {{0,1}}-d tensor of floats, got {dy.type}")
         if dy.type.ndim == 0:
             dy = shape_padleft(dy, n_ones=1)
         if sm.type.ndim != 2 or sm.type.dtype not in float_dtypes:
-            raise ValueError("sm must be 2-d tensor of floats", sm.type)
+            raise ValueError(f"sm must be 2-d tensor of floats, got {sm.type}")
         if y_idx.type.ndim != 1 or y_idx.type.dtype not in integer_dtypes:
-            raise ValueError("y_idx must be 1-d tensor of [u]ints", y_idx.type)
+            raise ValueError(f"y_idx must be 1-d tensor of [u]ints, got {y_idx.type}")
         return Apply(self, [dy, sm, y_idx], [sm.type()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -223,7 +223,7 @@ class CrossentropyCategorical1Hot(Op):
         if dist.type.ndim != 2:
             raise TypeError("matrix required for argument: coding_dist")
         if labels.type.ndim != 1 or labels.type.dtype not in discrete_dtypes:
-            raise TypeError("integer vector required for argument: true_one_of_n", labels.type)
+            raise TypeError(f"integer vector required for argument: true_one_of_n, got {labels.type}")
         return Apply(self, [dist, labels], [TensorType(dist.dtype, labels.type.broadcastable)()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -317,7 +317,7 @@ class Prepend_scalar_constant_to_each_row(Op):
     def make_node(self, mat: Any) -> Apply:
         x = as_tensor_variable(mat)
         if x.type.ndim != 2:
-            raise TypeError("Expected a matrix as input", x.type)
+            raise TypeError(f"Expected a matrix as input, got {x.type}")
         return Apply(self, [x], [TensorType(x.type.dtype, (x.type.broadcastable[0], False))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -342,9 +342,9 @@ class Prepend_scalar_to_each_row(Op):
     def make_node(self, val: Any, mat: Any) -> Apply:
         value, x = as_tensor_variable(val), as_tensor_variable(mat)
         if value.type.ndim:
-            raise TypeError("Expected a scalar as first input", value.type)
+            raise TypeError(f"Expected a scalar as first input, got {value.type}")
         if x.type.ndim != 2:
-            raise TypeError("Expected a matrix as input", x.type)
+            raise TypeError(f"Expected a matrix as input, got {x.type}")
         return Apply(self, [value, x], [TensorType(x.type.dtype, (x.type.broadcastable[0], False))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:

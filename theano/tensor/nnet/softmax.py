@@ -96,9 +96,9 @@ class SoftmaxWithBias(Op):
     def make_node(self, x: Any, b: Any) -> Apply:
         x, b = as_tensor_variable(x), as_tensor_variable(b)
         if x.type.ndim != 2 or x.type.dtype not in float_dtypes:
-            raise ValueError("x must be 2-d tensor of floats", x.type)
+            raise ValueError(f"x must be 2-d tensor of floats, got {x.type}")
         if b.type.ndim != 1 or b.type.dtype not in float_dtypes:
-            raise ValueError("b must be 1-d tensor of floats", b.type)
+            raise ValueError(f"b must be 1-d tensor of floats, got {b.type}")
         return Apply(self, [x, b], [x.type()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -124,7 +124,7 @@ softmax_with_bias = SoftmaxWithBias()
 def _gradient_and_softmax(op: Op, dy: Any, sm: Any) -> Apply:
     dy, sm = as_tensor_variable(dy), as_tensor_variable(sm)
     if dy.type.ndim not in (1, 2) or dy.type.dtype not in float_dtypes:
-        raise ValueError("dy must be 1-d or 2-d tensor of floats. Got ", dy.type)
+        raise ValueError(f"dy must be 1-d or 2-d tensor of floats. Got, got {dy.type}")
     if dy.ndim == 1:
         dy = shape_padleft(dy, n_ones=1)
     if sm.ndim == 1:

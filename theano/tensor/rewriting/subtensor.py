@@ -190,7 +190,7 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
         To be applied to the original; not in canonical form.
     """
     if not isinstance(slice1, slice):
-        raise ValueError("First provided slice should actually be of type slice and not an index!", slice1)
+        raise ValueError(f"First provided slice should actually be of type slice and not an index: {slice1}")
     first, direction1 = get_canonical_form_slice(slice1, len1)
     start1, step1 = first.start, first.step
     if not isinstance(direction1, int):
