@@ -4,8 +4,10 @@ import copy
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import theano
+import theano.sparse
 import theano.tensor as T
 
 
@@ -71,3 +73,70 @@ def test_names_of_results():
     assert x.transpose(1, 0).name is None
     assert [y.name for y in T.nlinalg.eigh(x)] == [None, None]
     assert str(x.std()) == "std"
+
+
+def test_gradients_of_integer_sparse_matrices_are_zero():
+    a, x = theano.sparse.csr_matrix("a", dtype="int8"), T.bmatrix("x")
+    value = scipy.sparse.csr_matrix(np.eye(3, 2, dtype="int8"))
+    for made in (theano.sparse.dot(a, x.T), theano.sparse.true_dot(a, x.T), a * x, a.toarray(), theano.sparse.csr_from_dense(x)):
+        cost = theano.sparse.sp_sum(made) if hasattr(made.type, "format") else made.sum()
+        for wrt in (a, x):
+            g = T.grad(cost, wrt, disconnected_inputs="ignore")
+            assert g.dtype == theano.config.floatX
+            found = theano.function([a, x], g, on_unused_input="ignore")(value, np.ones((3, 2), "int8"))
+            assert found.shape == (3, 2) and not found.sum()
+
+
+def test_the_gradient_of_an_index_is_zero_where_a_division_is_by_zero():
+    x, n = T.dvector("x"), T.bvector("n")
+    f = theano.function([x, n], T.grad(T.argmax(T.exp(x) / n), [x, n]))
+    for g in f([1, 2], np.array([0, 1], "int8")):
+        assert g.tolist() == [0, 0] and not np.signbit(g).any()
+
+
+def test_dtypes_of_nan():
+    assert (T.fvector() + np.nan).dtype == T.arange(np.nan, 3).dtype == "float64"
+    assert (T.fvector() + np.inf).dtype == (T.fvector() + np.float32("nan")).dtype == "float32"
+
+
+def test_a_numpy_float_is_no_python_float():
+    x = T.fscalar()
+    f = theano.function([x], x)
+    with theano.config.change_flags(floatX="float32"):
+        assert f(0.1) == np.float32(0.1)
+        with pytest.raises(TypeError, match="cannot store accurately"):
+            f(np.float64(0.1))
+        assert f(np.float64(0.5)) == 0.5
+
+
+def test_arguments_that_make_no_sense():
+    x, y = T.dvector("x"), T.dvector("y")
+    with pytest.raises(TypeError, match="name must be a string"):
+        theano.In(x, 1j)
+    with pytest.raises(ValueError, match="replace has to be"):
+        theano.clone(x, y)
+    with pytest.raises(TypeError, match="must be a constant"):
+        T.sum(x, axis=T.iscalar("axis"))
+    with pytest.raises(ValueError, match="named twice"):
+        T.var(x, axis=[0, -1])
+
+
+def test_texts_of_more_operations():
+    x = T.dvector("x")
+    expected = "clip(((x * TensorConstant{0.2}) + TensorConstant{0.5}), TensorConstant{0}, TensorConstant{1})"
+    assert theano.pprint(T.nnet.hard_sigmoid(x)) == expected
+    assert str(theano.sparse.remove0) == "Remove0{}"
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_the_gradient_of_a_factor_that_is_not_there_is_not_finite(mode):
+    cov = T.dmatrix("cov")
+    factor = T.slinalg.Cholesky(lower=True, on_error="nan")(cov)
+    positive = T.all(T.nlinalg.diag(factor) > 0)
+    logp = T.switch(positive, T.log(T.nlinalg.diag(T.switch(positive, factor, 1))).sum(), -np.inf)
+    f = theano.function(
+        [cov], [logp, T.grad(logp, cov), T.slinalg.CholeskyGrad(lower=True)(cov, factor, T.zeros_like(cov))], mode=mode
+    )
+    value, *gradients = f(np.array([[1, 0.5], [0.5, -2]]))
+    assert value == -np.inf
+    assert not any(np.isfinite(g).all() for g in gradients)

@@ -162,29 +162,7 @@ class In(SymbolicInput):
 
 
 class SymbolicOutput:
-    """An output of a compiled function.
-
-    Parameters
-    ----------
-    variable : Variable
-        The expression to compute.
-    borrow : bool
-        Whether the returned object may be the function's own storage, which
-        a later call may overwrite.
-    """
-
-    def __init__(self, variable: gof.Variable, borrow: bool = False):
-        self.variable = variable
-        self.borrow = borrow
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}({self.variable},{self.borrow})"
-
-    __repr__ = __str__
-
-
-class Out(SymbolicOutput):
-    """An output of a compiled function, with the option to return internal storage.
+    """An output of a compiled function, with options; programs write ``theano.Out``.
 
     Parameters
     ----------
@@ -206,5 +184,14 @@ class Out(SymbolicOutput):
     """
 
     def __init__(self, variable: gof.Variable, borrow: bool = False, return_internal_type: bool = False):
-        super().__init__(variable, borrow)
+        self.variable = variable
+        self.borrow = borrow
         self.return_internal_type = return_internal_type
+
+    def __str__(self) -> str:
+        return f"Out({self.variable},{self.borrow})"
+
+    __repr__ = __str__
+
+
+Out = SymbolicOutput

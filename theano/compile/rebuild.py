@@ -284,6 +284,11 @@ def clone(
     Variable, list or dict of Variable
         The copy, in the form of `output`.
 
+    Raises
+    ------
+    ValueError
+        If `replace` is none of these.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -295,6 +300,8 @@ def clone(
     if copy_inputs is not DEPRECATED_ARG:
         warnings.warn("The argument copy_inputs of clone is called share_inputs now.", stacklevel=2)
         share_inputs = copy_inputs
+    if not isinstance(replace, Iterable | None) or isinstance(replace, Variable | str):
+        raise ValueError(f"replace has to be a dictionary, a list or tuple of pairs, or None, got {replace} of {type(replace)}")
     pairs = [] if replace is None else list(iter_over_pairs(replace))
     # In two steps, so that what is put in may contain what is taken out.
     stand_ins = [(old, old.type()) for old, _ in pairs]

@@ -52,7 +52,7 @@ class NumpyAutocaster:
                 if array.dtype.kind == "O":
                     raise OverflowError(f"Python integer {x} is too large for {dtype}")
                 result = array.astype(dtype)
-                if np.all(result == array) or x != x:
+                if np.all(result == array):
                     break
             else:
                 if array.dtype.kind == "u":

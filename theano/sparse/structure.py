@@ -597,6 +597,9 @@ ensure_sorted_indices = EnsureSortedIndices(inplace=False)
 class Remove0(_Tidying):
     """The matrix without stored zeros."""
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{'inplace' if self.inplace else ''}}}"
+
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         (x,) = inputs
         made = x if self.inplace else x.copy()

@@ -415,8 +415,8 @@ class SVD(Op):
     __props__ = ("full_matrices", "compute_uv")
 
     def __init__(self, full_matrices: bool = True, compute_uv: bool = True) -> None:
-        self.full_matrices = bool(full_matrices)
-        self.compute_uv = bool(compute_uv)
+        self.full_matrices = full_matrices
+        self.compute_uv = compute_uv
 
     def make_node(self, x: Any) -> Apply:
         x = as_matrix(x, "svd")
@@ -428,7 +428,7 @@ class SVD(Op):
         return Apply(self, [x], [matrix(), s, matrix()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        found = np.linalg.svd(inputs[0], self.full_matrices, self.compute_uv)
+        found = np.linalg.svd(inputs[0], bool(self.full_matrices), bool(self.compute_uv))
         results = tuple(found) if self.compute_uv else (found,)
         for out, variable, result in zip(output_storage, node.outputs, results):
             out[0] = np.asarray(result, dtype=variable.type.dtype)

@@ -17,7 +17,7 @@ from theano.gof.op import Op
 from theano.gradient_types import DisconnectedType
 from theano.printing.pretty import FunctionPrinter, pprint
 from theano.scalar import upcast
-from theano.tensor.conversion import as_tensor_variable, constant, get_scalar_constant_value
+from theano.tensor.conversion import NotScalarConstantError, as_tensor_variable, constant, get_scalar_constant_value
 from theano.tensor.elemwise import All, DimShuffle, Prod, Sum
 from theano.tensor.elemwise import Any as AnyOp
 from theano.tensor.math import (
@@ -94,7 +94,10 @@ def _as_op_axis(axis: Any) -> Any:
     if isinstance(axis, (list, tuple, range)):
         return [_as_op_axis(a) for a in axis]
     if isinstance(axis, Variable):
-        return int(get_scalar_constant_value(axis))
+        try:
+            return int(get_scalar_constant_value(axis))
+        except NotScalarConstantError:
+            raise TypeError(f"the axis of a reduction must be a constant, got {axis}") from None
     if isinstance(axis, np.ndarray):
         return axis.tolist()
     return axis
@@ -423,7 +426,7 @@ def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
     """
     input = as_tensor_variable(input)
     axes = normalize_axes(axis, input.ndim)
-    centered = input - mean(input, axes, keepdims=True)
+    centered = input - mean(input, axis, keepdims=True)
     if centered.dtype in complex_dtypes:
         square = real(centered * conj(centered))
     else:

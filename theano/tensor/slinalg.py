@@ -131,8 +131,8 @@ class CholeskyGrad(Op):
             factor, dz = factor.T, dz.T
         inner = np.tril(factor.T @ np.tril(dz))
         inner[np.diag_indices_from(inner)] /= 2
-        half = scipy.linalg.solve_triangular(factor, inner.T, lower=True, trans="T").T
-        s = scipy.linalg.solve_triangular(factor, half, lower=True, trans="T")
+        half = scipy.linalg.solve_triangular(factor, inner.T, lower=True, trans="T", check_finite=False).T
+        s = scipy.linalg.solve_triangular(factor, half, lower=True, trans="T", check_finite=False)
         dx = np.tril(s + s.T)
         dx[np.diag_indices_from(dx)] -= np.diag(s)
         output_storage[0][0] = np.asarray(dx if self.lower else dx.T, dtype=node.outputs[0].type.dtype)
@@ -349,9 +349,7 @@ def kron(a: Any, b: Any):
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim + b.ndim <= 2:
-        raise TypeError(
-            f"kron: inputs dimensions must sum to 3 or more. You passed {a.ndim} and {b.ndim}."
-        )
+        raise TypeError(f"kron: inputs dimensions must sum to 3 or more. You passed {a.ndim} and {b.ndim}.")
     lengths = [a.shape[i] for i in range(a.ndim)] + [b.shape[i] for i in range(b.ndim)]
     products = outer(a, b).reshape(lengths, ndim=len(lengths))
     if products.ndim == 3:

@@ -175,7 +175,7 @@ class TensorType(Type):
                 f' "allow_input_downcast=True" when calling "function". Value: "{shown}"'
             )
         # NumPy's numbers are treated as Python's: what counts is the value.
-        any_float = allow_downcast is None and type(data) in (float, np.float64) and self.dtype == config.floatX
+        any_float = allow_downcast is None and type(data) is float and self.dtype == config.floatX
         if allow_downcast or any_float:
             source = np.asarray(data)
             return _numbers_as(source, self.numpy_dtype) if source.dtype.kind in "biufc" else source.astype(self.numpy_dtype)

@@ -118,7 +118,7 @@ def hard_sigmoid(x: Any):
     out_dtype = scal.upgrade_to_float(scal.get_scalar_type(dtype=x.dtype))[0].dtype
     slope = constant(np.asarray(0.2, dtype=out_dtype))
     shift = constant(np.asarray(0.5, dtype=out_dtype))
-    return clip(x * slope + shift, constant(np.asarray(0, dtype=out_dtype)), constant(np.asarray(1, dtype=out_dtype)))
+    return clip(x * slope + shift, 0, 1)
 
 
 __getattr__, __dir__ = aliases.lazy(__name__)

@@ -293,6 +293,7 @@ def _assert_shapes(node: Any, reference: Any, inputs: list[Any], new_inputs: lis
 
 
 @register_canonicalize
+@register_specialize
 @local_optimizer([Elemwise], among_inputs=[T.Alloc])
 def local_alloc_unary(node: Any) -> Any:
     """``f(alloc(x, shape)) -> alloc(f(x), shape)`` for a function of one input."""
