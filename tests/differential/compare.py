@@ -54,6 +54,40 @@ def _text(value: str) -> str:
     return re.sub(r"0x[0-9a-f]+|at \d{6,}", "ADDRESS", value)
 
 
+def _without_order(text: str) -> list[str]:
+    """The lines of a graph's text without letters and positions, sorted: the same for another order of evaluation."""
+    return sorted(re.sub(r" \[id \w+\]|(?<= )\d+$", "", line).strip() for line in text.splitlines())
+
+
+def _without_bounds(text: str) -> str:
+    """The text of a formula whose slices have types in the place of their bounds."""
+    made = ""
+    while text:
+        start = re.match(r"ScalarFromTensor\(|Constant\{-?\d+\}", text)
+        if start is None or made.endswith("Tensor"):
+            made, text = made + text[0], text[1:]
+            continue
+        end, depth = start.end(), start[0].count("(")
+        while depth and end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        in_slice = text[end : end + 1] == ":" or made.endswith(":")
+        made += "int64" if in_slice else text[:end]
+        text = text[end:]
+    return made
+
+
+def kind_of_texts(x: str, y: str) -> str:
+    """What differs of two texts: the "order" of nodes, only the "bounds" of slices, or the "text".
+
+    The original takes the numbers of an index from its end, whatever they belong to: only their count is compared.
+    """
+    if "[id " in x and _without_order(x) == _without_order(y):
+        return "order"
+    number = r"(?<!Tensor)Constant\{-?\d+\}"
+    return "bounds" if re.sub(number, "#", _without_bounds(x)) == re.sub(number, "#", _without_bounds(y)) else "text"
+
+
 def _difference(a: Any, b: Any, least: float) -> tuple[str, str, str] | None:
     if a["kind"] != b["kind"]:
         return "kind", a["kind"], b["kind"]
@@ -64,6 +98,10 @@ def _difference(a: Any, b: Any, least: float) -> tuple[str, str, str] | None:
                 return field, str(a[field]), str(b[field])
         x, y = array_of(a), array_of(b)
         return None if _close(x, y, least) else ("value", str(x.tolist())[:200], str(y.tolist())[:200])
+    if kind == "list" and a["items"] and all(i["kind"] == "str" for i in [*a["items"], *b["items"]]):
+        x, y = ([i["value"] for i in side["items"]] for side in (a, b))
+        if x != y and sorted(x) == sorted(y):
+            return "order", str(x), str(y)
     if kind in ("list", "tuple", "dict"):
         if len(a["items"]) != len(b["items"]):
             return "length", str(len(a["items"])), str(len(b["items"]))
@@ -83,7 +121,10 @@ def _difference(a: Any, b: Any, least: float) -> tuple[str, str, str] | None:
         if isinstance(x, str) and isinstance(y, str):
             x, y = _text(x), _text(y)
         if x != y:
-            return ("text" if kind == "str" else field), str(x), str(y)
+            what = "text" if kind == "str" else field
+            if what == "text":
+                what = kind_of_texts(x, y)
+            return what, str(x), str(y)
     return None
 
 
@@ -125,8 +166,10 @@ def meant_by(program: str, line: int) -> str:
     lines = program.splitlines()
     text = lines[line - 1].strip() if line else ""
     for _ in range(3):
-        named = re.match(r"report\((\w+)[(),]|\w+ = theano\.function\(\[[^]]*\], (\w+)[,)]", text)
-        made = named and [other for other in lines[: line - 1] if re.match(rf"{named[1] or named[2]} = ", other)]
+        named = re.match(
+            r"report.*\b(f\d+)[.,)]|report\((\w+)[(),]|\w+ = theano\.function\((?:\[[^]]*\]|inputs), (\w+)[,)]", text
+        )
+        made = named and [other for other in lines[: line - 1] if re.match(rf"{named[1] or named[2] or named[3]} = ", other)]
         if not made:
             break
         text = made[-1]

@@ -165,4 +165,4 @@ def program(seed: int, kinds: Sequence[str]) -> tuple[str, str]:
 
 
 # Each fills KINDS.
-from tests.differential import programs_arrays, programs_functions, programs_loops  # noqa: E402, F401
+from tests.differential import programs_arrays, programs_functions, programs_graphs, programs_loops  # noqa: E402, F401

@@ -83,6 +83,8 @@ def loops(w: Writer) -> None:
         + w.maybe(f", truncate_gradient={w.pick(-1, 1, 2)}", 0.15)
         + w.maybe(", strict=True", 0.1)
     )
+    args += w.maybe(f", {w.pick('allow_gc=False', 'allow_gc=True', 'profile=False', 'return_list=True')}", 0.2)
+    args += w.maybe(f", mode={w.pick(repr('FAST_COMPILE'), repr('FAST_RUN'), 'theano.Mode(linker=' + repr('py') + ')')}", 0.1)
     args += w.maybe(", name='loop'", 0.2) + w.maybe(f", n_steps={w.pick(n, 3, 0, -2, 1, 'None', 'T.constant(2)')}", 0.3)
     forms = [
         f"theano.scan(lambda a: a * 2, sequences={s}{args})",

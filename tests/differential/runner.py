@@ -16,6 +16,7 @@ import signal
 import sys
 import warnings
 
+#: Of processor time, for a program.
 SECONDS = 40
 
 
@@ -36,7 +37,7 @@ def _plain(value, depth=0):
 
     if isinstance(value, Variable):
         kind = {"kind": "variable", "type": str(value.type), "name": value.name}
-        if hasattr(value.type, "broadcastable"):
+        if hasattr(value.type, "broadcastable") and not hasattr(value.type, "format"):
             kind["broadcastable"] = [bool(b) for b in value.type.broadcastable]
             kind["dtype"] = value.type.dtype
         return kind
@@ -77,13 +78,14 @@ def run(source):
 
 def main(programs, results):
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, _stop)
+    signal.signal(signal.SIGPROF, _stop)
     import numpy as np
 
     import theano
     import theano.tensor
 
     flags = ("floatX", "cast_policy", "compute_test_value", "on_unused_input", "int_division", "exception_verbosity")
+    flags += ("warn_float64", "mode", "optimizer")
     before = {flag: getattr(theano.config, flag) for flag in flags}
     with open(programs) as file:
         todo = json.load(file)
@@ -94,13 +96,13 @@ def main(programs, results):
             for flag, value in before.items():
                 setattr(theano.config, flag, value)
             np.random.seed(0)
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             try:
                 records = run(source)
             except TooLong:
                 records = "too long"
             finally:
-                signal.alarm(0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
             out.write(json.dumps([name, records]) + "\n")
             out.flush()
 
