@@ -1,15 +1,18 @@
-"""Lasagne 0.1, Keras 2.3.1 and SymPy 1.8: their own tests of what they do with Theano pass with this package and today's NumPy.
+"""Tests that Lasagne 0.1, Keras 2.3.1, SymPy and PyMC3 3.8 have of what they do with Theano, with this package and today's NumPy.
 
 Run with ``THEANO_NIGHTLY=1``: pip downloads the libraries, which are not installed. Their sources stay as they are; names that
-Python and NumPy have dropped since are put back by a `sitecustomize`.
+Python, NumPy and SciPy have dropped since are put back by a `sitecustomize`. What fails for another reason than this package
+is listed in `EXPLAINED`; docs/differences.md has the table of passed and failed.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import textwrap
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -29,6 +32,27 @@ PUT_BACK = """
         def __missing__(self, dtype):
             return lambda x: numpy.asarray(x, dtype=dtype)
     numpy.__dict__.setdefault("cast", Cast())
+"""
+
+#: What PyMC3 and the libraries that it needs take besides.
+PUT_BACK_MORE = """
+    import inspect, types
+    import numpy.testing, scipy.integrate, scipy.signal, scipy.signal.windows, scipy.stats
+    dropped = {
+        "asscalar": lambda a: a.item(), "product": numpy.prod, "cumproduct": numpy.cumprod, "in1d": numpy.isin,
+        "float_": numpy.float64, "complex_": numpy.complex128, "unicode_": numpy.str_, "string_": numpy.bytes_, "Inf": numpy.inf,
+        "NaN": numpy.nan, "infty": numpy.inf, "alltrue": numpy.all, "sometrue": numpy.any, "row_stack": numpy.vstack,
+        "trapz": getattr(numpy, "trapezoid", None),
+    }
+    for name, value in dropped.items():
+        numpy.__dict__.setdefault(name, value)
+    numpy.testing.__dict__.setdefault("Tester", type("Tester", (), {"test": lambda self: None}))
+    if not hasattr(inspect, "getargspec"):
+        inspect.getargspec = lambda f: inspect.FullArgSpec(*inspect.getfullargspec(f)[:7])
+    scipy.signal.gaussian = scipy.signal.windows.gaussian
+    for old, new in {"trapz": "trapezoid", "simps": "simpson", "cumtrapz": "cumulative_trapezoid"}.items():
+        if not hasattr(scipy.integrate, old):
+            setattr(scipy.integrate, old, getattr(scipy.integrate, new))
 """
 
 #: What theanets takes of a package for command lines that is not to be had any more.
@@ -121,13 +145,28 @@ LIBRARIES = {
         [],
         [],
     ),
-    "sympy==1.8": (
-        ["mpmath==1.3.0"],
-        ["sympy/printing/tests/test_theanocode.py"],
-        {},
+    # The last one whose tests of its printer were run with Theano: 38, and two that SymPy skips.
+    "sympy==1.8": (["mpmath==1.3.0"], ["sympy/printing/tests/test_theanocode.py"], {}, [], []),
+    # 39 run; 8 look for SymPy's own warning that the printer is deprecated, which other tests within them catch.
+    "sympy==1.10.1": (["mpmath==1.3.0"], ["sympy/printing/tests/test_theanocode.py"], {}, [], []),
+    "pymc3==3.8": (
+        [
+            "arviz==0.11.0", "matplotlib==3.8.4", "xarray", "pandas", "netCDF4", "cftime", "contourpy", "cycler", "fonttools",
+            "kiwisolver", "pillow", "pyparsing", "python-dateutil", "pytz", "tzdata", "six", "packaging", "patsy", "h5py", "tqdm",
+        ],
+        ["pymc3/tests/test_distributions.py", "pymc3/tests/test_distributions_random.py"],
+        {"MPLBACKEND": "agg"},
         [],
         [],
     ),
+}  # fmt: skip
+
+#: Of tests that fail for another reason than this package: what fails, and what its message has.
+EXPLAINED = {
+    # Theano 1.0.5 fails them too: the place and number of SymPy's own warnings.
+    "sympy==1.10.1": [("", "Warning has the wrong stacklevel|DID NOT WARN")],
+    # An index that is a list of slices, which NumPy 1.23 refuses.
+    "pymc3==3.8": [("test_distributions_random", "only integers, slices|too many indices for array|setting an array element")],
 }
 
 
@@ -152,16 +191,23 @@ def test_a_librarys_own_tests(library, tmp_path):
     for name in dropped:
         (source / name).unlink()
     (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "sitecustomize.py").write_text(textwrap.dedent(PUT_BACK))
+    more = textwrap.dedent(PUT_BACK_MORE) if library.startswith("pymc3") else ""
+    (tmp_path / "site" / "sitecustomize.py").write_text(textwrap.dedent(PUT_BACK) + more)
     ours = Path(theano.__file__).parent.parent
     path = os.pathsep.join(map(str, (tmp_path / "site", ours, tmp_path / "besides", source)))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(source)]
     environment = {**os.environ, "PYTHONPATH": path, "HOME": str(tmp_path), **environment}
-    done = subprocess.run(
-        [*command, *options, *files], cwd=source, env=environment, capture_output=True, text=True, timeout=3000, check=False
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    command += [f"--junit-xml={tmp_path / 'results.xml'}", *options, *files]
+    done = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, timeout=3000, check=False)
+    assert done.returncode in (0, 1), done.stdout[-3000:] + done.stderr[-1000:]
     assert " passed" in done.stdout
+    failed = []
+    for case in ElementTree.parse(tmp_path / "results.xml").iter("testcase"):
+        for failure in [*case.findall("failure"), *case.findall("error")]:
+            name, message = f"{case.get('classname')}.{case.get('name')}", failure.get("message", "") + (failure.text or "")
+            if not any(re.search(n, name) and re.search(m, message) for n, m in EXPLAINED.get(library, [])):
+                failed.append((name, message[-500:]))
+    assert not failed
 
 
 @pytest.mark.slow
