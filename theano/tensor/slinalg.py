@@ -91,7 +91,7 @@ class Cholesky(Op):
         s = conjugated(factor, half_tril(factor.T.dot(gz)))
         triangle = tensor.tril if self.lower else tensor.triu
         gx = triangle(s + s.T) - tensor.diag(tensor.diagonal(s))
-        return [gx if valid is None else switch(valid, gx, np.nan)]
+        return [gx if valid is None else switch(valid, gx, np.asarray(np.nan, dtype=gx.dtype))]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         return direction_from_gradient(self, inputs, eval_points)

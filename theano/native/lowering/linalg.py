@@ -29,9 +29,7 @@ def _lapack_dtype(*inputs: Variable) -> str:
     return dtype
 
 
-def _emit(
-    builder: ProgramBuilder, node: Apply, instruction: vm.Instruction, inputs: Sequence[Variable] | None = None
-) -> None:
+def _emit(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction, inputs: Sequence[Variable] | None = None) -> None:
     """Emit an instruction whose inputs are converted to their common floating point dtype."""
     inputs = node.inputs if inputs is None else inputs
     dtype = _lapack_dtype(*inputs)
@@ -170,9 +168,13 @@ def lower_cholesky_grad(builder: ProgramBuilder, node: Apply) -> None:
     below, diagonal = tensor.tri(n, n, 0, dtype="int8"), tensor.eye(n, dtype="int8")
     inner = tensor.dot(factor.T, tensor.switch(below, g, 0))
     half = tensor.switch(below, inner, 0) / (1.0 + diagonal)
+    # `Solve` refuses what is not finite, as SciPy does; a factor that is NaN has a gradient that is.
+    finite = tensor.all(tensor.eq((factor - factor) + (half - half), 0))
+    factor, half = tensor.switch(finite, factor, diagonal), tensor.switch(finite, half, 0)
     transposed = Solve("upper_triangular")
     s = transposed(factor.T, transposed(factor.T, half.T).T)
     result = tensor.switch(below, s + s.T, 0) / (1.0 + diagonal)
+    result = tensor.switch(finite, result, tensor.constant(float("nan"), dtype=factor.dtype))
     _emit_expressions(builder, node, node.inputs, [result if lower else result.T])
 
 
