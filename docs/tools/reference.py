@@ -212,8 +212,10 @@ class Writer:
         return lines
 
     def _section(self, module: str, items: dict[str, Any]) -> tuple[list[str], list[str]]:
-        full, also = [], []
-        for key, value in sorted(items.items(), key=lambda item: item[0].lower()):
+        # Of several names of an object the one that it was defined with comes first.
+        own, also = {}, []
+        order = sorted(items, key=lambda key: (getattr(items[key], "__name__", key) != key, key.lower()))
+        for key, value in ((key, items[key]) for key in order):
             path = f"{module}.{key}"
             if id(value) in self.full:
                 self.names.add(path)
@@ -221,7 +223,8 @@ class Writer:
             else:
                 self.full[id(value)] = path
                 self.keep.append(value)
-                full += [*self._entry(path, value), ""]
+                own[key] = [*self._entry(path, value), ""]
+        full = [line for key in sorted(own, key=str.lower) for line in own[key]]
         return full, also
 
     def page(self, module_name: str) -> list[str]:
