@@ -10,6 +10,8 @@ from theano import sparse, typed_list
 from theano.compile.ops import as_op
 from theano.ifelse import ifelse
 from theano.native import instructions as vm
+from theano.sandbox.rng_mrg import MRG_RandomStreams
+from theano.tensor.shared_randomstreams import RandomStreams
 from theano.tensor.signal.pool import AveragePoolGrad, pool_2d
 
 LENGTH = 1_000_000
@@ -205,6 +207,9 @@ USES = {
     "pool_max_gradient": lambda new: theano.grad(pool_2d(w := square(new), (2, 1), True).sum(), w),
     "pool_sum_gradient": lambda new: AveragePoolGrad(True)(square(new), new[:2].dimshuffle(0, "x"), (1, 2)),
     "pool_pick": lambda new: theano.Rop(pool_2d(w := square(new), (2, 1), True), w, w),
+    "mrg_uniform": lambda new: MRG_RandomStreams(1).uniform(positions(new)[:1], ndim=1),
+    "draw": lambda new: RandomStreams(1).uniform(positions(new)[:1], ndim=1),
+    "pick_columns": lambda new: MRG_RandomStreams(1).multinomial(pvals=square(new) / 9),
     "expm_direction": lambda new: theano.grad(tt.slinalg.expm(w := square(new)).sum(), w),
 }
 

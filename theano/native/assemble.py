@@ -14,7 +14,7 @@ from theano.native import instructions as vm
 from theano.native.fusion import find_groups
 from theano.native.indexed import fuse_indexing
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
-from theano.native.schedule import Schedule, arrange, can_be_restored
+from theano.native.schedule import Schedule, arrange, can_be_restored, destroyed_roots
 from theano.native.undo import guard_state
 from theano.scalar import Scalar
 from theano.tensor.type_other import MakeSlice
@@ -161,16 +161,19 @@ class Snapshot:
     ----------
     type_
         A Type with the methods `get_state` and `set_state`.
+    changers
+        The Ops of the program that change the object.
     """
 
-    def __init__(self, type_: Any):
+    def __init__(self, type_: Any, changers: Sequence[Any]):
         self.type = type_
+        self.changers = changers
         self.value: Any = None
         self.state: Any = None
 
     def take(self, value: Any) -> None:
         """Remember the state of `value`."""
-        self.value, self.state = value, self.type.get_state(value)
+        self.value, self.state = value, self.type.get_state(value, self.changers)
 
     def restore(self) -> None:
         """Put the object back into the state that it had."""
@@ -196,6 +199,8 @@ class Lowered:
         if fuse:
             self.groups = find_groups(schedule, fgraph)
         builder = self.builder
+        if parent is None:
+            builder.changed_objects = {}
         self.input_cells = [builder.cell(variable) for variable in fgraph.inputs]
         self._tail_start: int | None = None
         self.snapshots: list[Snapshot] = []
@@ -229,8 +234,9 @@ class Lowered:
         """Begin the program with looks at the state that is changed in place and whose Type says how it is put back."""
         builder = self.builder
         first: list[Instr] = []
-        for variable in filter(can_be_restored, self._state(fgraph)):
-            self.snapshots.append(Snapshot(variable.type))
+        changed = {v: [node.op for node in self._changers(fgraph, v)] for v in self._state(fgraph) if can_be_restored(v)}
+        for variable, changers in {**changed, **(builder.changed_objects or {})}.items():
+            self.snapshots.append(Snapshot(variable.type, changers))
             look = vm.Call(self.snapshots[-1].take)
             first.append(Instr(look, (builder.cell(variable),), (builder.new_cell(("object",)),), None))
         if first:
@@ -264,6 +270,11 @@ class Lowered:
         builder.replace_instrs({place: [*copies, builder.instrs[place]]})
         guard_state(builder, arrays)
         self._tail_start = None
+
+    def _changers(self, fgraph: Any, variable: Variable) -> list[Apply]:
+        """The nodes that overwrite the memory of a variable."""
+        root_of = self.schedule.root_of
+        return destroyed_roots(fgraph.apply_nodes, root_of).get(root_of.get(variable, variable), [])
 
     def _keeps_elements(self, fgraph: Any, variable: Variable) -> bool:
         """Whether of the value of a variable only the list itself is changed, nothing that is in it."""

@@ -116,6 +116,9 @@ class ProgramBuilder:
         For a variable that is no array the cells that it consists of, where they are known.
     optional
         Cells whose instruction is left out where nobody reads them.
+    changed_objects
+        Inputs of the function that instructions change in place though their nodes do not say so, with the Ops that do it.
+        None: this is not the program of a function, nobody puts back what changes.
     """
 
     def __init__(self, parent: ProgramBuilder | None = None, fuse: bool = True) -> None:
@@ -130,6 +133,7 @@ class ProgramBuilder:
         self.end: int | None = None
         self.parts: dict[Variable, Any] = {}
         self.optional: set[int] = set()
+        self.changed_objects: dict[Variable, list[Any]] | None = None
 
     def cell(self, variable: Variable) -> int:
         """The cell of a variable; constants bring their value along."""
@@ -415,6 +419,9 @@ _FAMILIES = {
     "theano.tensor.slinalg": "theano.native.lowering.linalg",
     "theano.tensor.signal.pool": "theano.native.lowering.pooling",
     "theano.sparse": "theano.native.lowering.sparse",
+    "theano.sandbox.multinomial": "theano.native.lowering.random",
+    "theano.sandbox.rng_mrg": "theano.native.lowering.random",
+    "theano.tensor.raw_random": "theano.native.lowering.random",
     "theano.scan_module": "theano.native.lowering.scan",
     "theano.typed_list": "theano.native.lowering.lists",
 }

@@ -126,7 +126,7 @@ class ChoiceFromUniform(_FromUniform):
             out[:, k] = found
             if not self.replace:
                 pvals[index, found] = 0
-                sums = pvals.sum(axis=1, keepdims=True)
+                sums = np.cumsum(pvals, axis=1)[:, -1:]
                 pvals = np.divide(pvals, sums, out=np.zeros_like(pvals), where=sums > 0)
         output_storage[0][0] = out
 

@@ -18,6 +18,7 @@ and a sample is ``(x_n - y_n) mod M1`` divided by ``2^31``.
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from typing import Any
 
@@ -26,7 +27,7 @@ import numpy as np
 from theano import aliases, gradient, tensor
 from theano.compile import optdb, shared
 from theano.configdefaults import config
-from theano.gof import Apply, Constant, Op, Variable, local_optimizer
+from theano.gof import Apply, Op, Variable, local_optimizer
 from theano.gof.opt import in2out
 from theano.sandbox import multinomial
 from theano.scalar import upcast
@@ -278,7 +279,7 @@ class mrg_uniform(mrg_uniform_base):
             # The largest factor with which no number is rounded up to 1.
             return numbers.astype("float32") * np.float32(4.6566126e-10)
         # Fifteen bits, off zero, so that neither bound is reached.
-        return (((numbers & 0x7FFF) + 1) * np.float32(3.0458e-05)).astype(dtype)
+        return (((numbers & 0x7FFF) + 1) * np.float32(np.float16(3.0458e-05))).astype(dtype)
 
 
 def guess_n_streams(size: Any, warn: bool = False) -> int:
@@ -289,18 +290,17 @@ def guess_n_streams(size: Any, warn: bool = False) -> int:
     size : sequence or Variable
         Shape of the sample.
     warn : bool
-        Whether to warn if the shape is not known, in which case 60 * 256 is
-        returned.
+        Whether to warn if the shape is not a sequence of int, in which case 60 * 256
+        is returned. What else is known about it does not count: which numbers are
+        drawn must not depend on how a shape was found out.
 
     Returns
     -------
     int
         The number.
     """
-    if isinstance(size, Constant):
-        size = tuple(int(n) for n in np.atleast_1d(size.data))
-    if isinstance(size, (tuple, list)) and all(isinstance(n, (int, np.integer)) for n in size):
-        n = int(np.prod(size, dtype="int64"))
+    if isinstance(size, (tuple, list)) and all(isinstance(n, int) for n in size):
+        n = math.prod(size)
         if n > 6:
             # A few numbers from each stream.
             n //= 6
@@ -487,15 +487,16 @@ class MRG_RandomStreams:
         Variable
             The sample.
         """
+        given = (size,) if isinstance(size, int) else size
         size = _check_size(size)
         low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
         if dtype is None:
             dtype = upcast(config.floatX, low.dtype, high.dtype)
         low = gradient.undefined_grad(tensor.cast(low, dtype))
         high = gradient.undefined_grad(tensor.cast(high, dtype))
-        states = self.get_substream_rstates(self.n_streams(size) if nstreams is None else nstreams, dtype)
+        states = self.get_substream_rstates(self.n_streams(given) if nstreams is None else nstreams, dtype)
         node_rstate = shared(states)
-        u = self.pretty_return(node_rstate, *mrg_uniform.new(node_rstate, ndim, dtype, size), size=size, nstreams=nstreams)
+        u = self.pretty_return(node_rstate, *mrg_uniform.new(node_rstate, ndim, dtype, size), size=given, nstreams=nstreams)
         node_rstate.tag.is_rng = True
         sample = u * (high - low) + low
         if u.type.broadcastable != sample.type.broadcastable:
@@ -516,7 +517,7 @@ class MRG_RandomStreams:
         if n != 1:
             raise NotImplementedError("MRG_RandomStreams.binomial with n > 1")
         p = gradient.undefined_grad(tensor.as_tensor_variable(p))
-        x = self.uniform(size=size, ndim=ndim, nstreams=nstreams, dtype="float32" if dtype == "float32" else None)
+        x = self.uniform(size=size, ndim=ndim, nstreams=nstreams)
         return tensor.cast(x < p, dtype)
 
     def multinomial(
@@ -640,11 +641,9 @@ class MRG_RandomStreams:
             dtype = upcast(config.floatX, avg.dtype, std.dtype)
         avg, std = tensor.cast(avg, dtype), tensor.cast(std, dtype)
 
-        if isinstance(size, Constant):
-            wanted: Any = int(np.prod(size.data, dtype="int64"))
-        else:
-            wanted = tensor.prod(size, dtype="int64")
+        wanted = tensor.prod(size, dtype="int64")
         even = wanted + wanted % 2
+        # An expression, also of a known size, as is the size of what is drawn again: the numbers of the most streams.
         u = self.uniform((even,), ndim=1, dtype=dtype, nstreams=nstreams)
         u1, u2 = u[: even // 2], u[even // 2 :]
         theta = np.array(2.0 * np.pi, dtype=dtype) * u2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano.gof.graph import Apply
+from theano.gof.graph import Apply, Variable
 from theano.gof.memo import Bounded
 from theano.native import instructions as vm
 from theano.native.memory import overwritten, shared
@@ -30,6 +30,7 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     if not all(is_tensor_like(v.type) for v in rows):
         raise CannotLower("a loop over values that are not arrays")
     inner, inputs, outputs = _lower_inner(builder, op)
+    own = _draw_in_place(op, inner, inputs, outputs)
     n_taps = sum(map(len, op.tap_array))
     written: list[Sequence[int]] = [*op.mit_mot_out_slices, *[(0,)] * (op.n_mit_sot + op.n_sit_sot)]
     states = tuple(
@@ -58,7 +59,60 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
         bool(op.as_while),
         _Memory(inner, inputs, outputs).destinations(same_buffer),
     )
-    builder.emit_for(node, loop)
+    cells = [builder.cell(v) for v in node.inputs]
+    for state, changer in own.items():
+        place = op._ends["outer_in"][4] + state
+        value = node.inputs[place]
+        if is_tensor_like(value.type):
+            continue  # of arrays the loop always has its own copy
+        changed = builder.changed_objects
+        if changed is not None and _is_replaced(node, value, node.outputs[op._ends["outer_out"][3] + state]):
+            changed[value] = [changer]
+            continue
+        copy = builder.new_cell(("object",))
+        builder.emit(vm.Deepcopy(), [cells[place]], [copy])
+        cells[place] = copy
+    builder.emit(loop, cells, map(builder.cell, node.outputs))
+
+
+def _is_replaced(node: Apply, value: Variable, new: Variable) -> bool:
+    """Whether the function replaces one of its inputs by what the node makes of it, and nobody else needs the old value."""
+    fgraph: Any = getattr(node, "fgraph", None)
+    updates = getattr(fgraph, "update_mapping", None) or {}
+    return (
+        bool(updates)
+        and [client for client, _ in value.clients] == [node]
+        and value in fgraph.inputs
+        and [client for client, _ in new.clients] == ["output"]
+        and updates.get(fgraph.outputs.index(new)) == fgraph.inputs.index(value)
+    )
+
+
+def _draw_in_place(op: Any, inner: ProgramBuilder, inputs: Sequence[int], outputs: Sequence[int]) -> dict[int, Any]:
+    """Let the steps of a loop advance states of random numbers in place that one instruction reads and makes anew.
+
+    Returns
+    -------
+    dict
+        For each of the shared values that are changed so the Op that does it.
+    """
+    first_in, first_out = op._ends["inner_in"][3], op._ends["inner_out"][3]
+    found = {}
+    for state in range(op.n_shared_outs):
+        before, after = inputs[first_in + state], outputs[first_out + state]
+        readers = [k for k, instr in enumerate(inner.instrs) if before in instr.ins]
+        drawing = inner.instrs[readers[0]] if len(readers) == 1 else None
+        if (
+            drawing is not None
+            and isinstance(drawing.op, vm.Draw | vm.MrgUniform)
+            and drawing.ins.count(before) == 1
+            and drawing.outs[0] == after
+            and before not in outputs
+            and outputs.count(after) == 1
+        ):
+            inner.instrs[readers[0]] = drawing._replace(op=type(drawing.op)(True, *drawing.op[1:]))
+            found[state] = drawing.node.op
+    return found
 
 
 def _lower_inner(builder: ProgramBuilder, op: Any) -> tuple[ProgramBuilder, tuple[int, ...], tuple[int, ...]]:

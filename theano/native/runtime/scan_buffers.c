@@ -97,12 +97,16 @@ int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from)
     return 0;
 }
 
-/* A shared value's cell of the inner program holds a copy: the step writes a new value while it reads the old one. */
+/* A shared value's cell of the inner program holds a copy: the step writes a new value while it reads the old one, or over it. */
 int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int *same)
 {
     if (to->kind == THN_KIND_OBJECT) {
         thn_set_object(to, from->obj);
         return 0;
+    }
+    if (from->buf && from->buf == to->buf && from->data == to->data
+        && memcmp(to->dims, from->dims, 2 * sizeof(npy_intp) * (size_t)to->ndim) == 0) {
+        return 0; /* the step has changed it in place; strides lie behind dims */
     }
     if (!(to->flags & THN_CELL_SET) || memcmp(to->dims, from->dims, sizeof(npy_intp) * (size_t)to->ndim) != 0
         || to->obj || (to->buf && (to->buf->owner || to->buf->refs > 1))) {

@@ -1,0 +1,213 @@
+"""Random numbers drawn by the engine: the numbers of `perform`, the same states afterwards, nothing of Python in between."""
+
+import threading
+
+import numpy as np
+import pytest
+import vm_tools  # noqa: F401  (skips where there is no runtime)
+
+import theano
+import theano.tensor as T
+from theano.native import instructions as vm
+from theano.sandbox.rng_mrg import MRG_RandomStreams
+from theano.tensor import raw_random
+from theano.tensor.shared_randomstreams import RandomStreams
+
+IN_PYTHON = theano.Mode(linker="py", optimizer=None)
+P = np.random.RandomState(2).rand(30, 50)
+
+
+def instructions_of(f):
+    return [instr.op for instr in f.fn.instrs]
+
+
+def states_of(streams):
+    return [state.get_value(borrow=True).get_state() for state, _ in streams.state_updates]
+
+
+def same_states(one, other):
+    return all(np.array_equal(x, y) for a, b in zip(one, other, strict=True) for x, y in zip(a, b, strict=True))
+
+
+def both_ways(draw):
+    """The function of a draw that runs natively, after it was seen to give three times what Python does."""
+    found = []
+    for mode in (IN_PYTHON, None):
+        streams = RandomStreams(5)
+        f = theano.function([], draw(streams), mode=mode)
+        found.append(([f() for _ in range(3)], states_of(streams)))
+    (expected, after), (values, native_after) = found
+    for x, y in zip(expected, values, strict=True):
+        assert x.dtype == y.dtype and x.shape == y.shape and np.array_equal(x, y)
+    assert same_states(after, native_after)
+    return f
+
+
+DRAWS = {
+    "uniform": lambda s: s.uniform((1000,)),
+    "uniform float32": lambda s: s.uniform((1000,), dtype="float32"),
+    "uniform between arrays": lambda s: s.uniform((3, 700), low=-2, high=np.arange(700.0)),
+    "uniform of the shape of its limits": lambda s: s.uniform(low=np.zeros((3, 1)), high=np.arange(7.0)),
+    "uniform number": lambda s: s.uniform((), ndim=0),
+    "no uniform": lambda s: s.uniform((0, 4)),
+    "uniform from the other end": lambda s: s.uniform((9,), low=T.constant(np.arange(9.0))[::-1], high=3),
+    "trials": lambda s: s.binomial(P.shape, p=P.astype("float32"), dtype="float32"),
+    "trials, certain ones": lambda s: s.binomial((4,), p=np.array([0.0, 1.0, 0.0, 1.0])),
+    "no trials": lambda s: s.binomial((40,), n=0, p=0.3),
+    "binomial": lambda s: s.binomial(n=np.arange(50), p=P),
+    "binomial by inversion": lambda s: s.binomial((4000,), n=7, p=0.8),
+    "binomial number": lambda s: s.binomial(p=0.3, size=()),
+    "integers": lambda s: s.random_integers((1000,), 0, 5),
+    "one integer only": lambda s: s.random_integers((10,), -5, -5),
+    "integers of 32 bits": lambda s: s.random_integers((100,), 0, 2**32 - 1),
+    "integers of 33 bits": lambda s: s.random_integers((100,), 0, 2**32),
+    "integers of 63 bits": lambda s: s.random_integers((100,), -(2**62), 2**62),
+    "integers between arrays": lambda s: s.random_integers(low=np.arange(5), high=np.arange(5) * 1000 + 7),
+    "int8": lambda s: s.random_integers((100,), 0, 9, dtype="int8"),
+    "permutations": lambda s: s.permutation((4,), n=10),
+    "permutation of one": lambda s: s.permutation(n=1),
+    "permutation of none": lambda s: s.permutation(n=0),
+    "long permutation": lambda s: s.permutation(n=1000),
+}
+BY_NUMPY = {
+    "binomial by rejection": lambda s: s.binomial((20,), n=200, p=0.4),
+    "normal": lambda s: s.normal((333,)),
+    "normal float32": lambda s: s.normal((7,), dtype="float32"),
+    "normals around arrays": lambda s: s.normal(avg=P),
+    "poisson": lambda s: s.poisson((20,), lam=3.0),
+    "choice": lambda s: s.choice((20,), a=7),
+    "choice of elements": lambda s: s.choice((5,), a=np.arange(7.0), replace=False, dtype="float64"),
+    "multinomial": lambda s: s.multinomial((4,), n=3, pvals=[0.2, 0.3, 0.5]),
+}
+
+
+@pytest.mark.parametrize("name", [*DRAWS, *BY_NUMPY])
+def test_one_instruction_draws_what_python_draws(name):
+    ops = instructions_of(both_ways({**DRAWS, **BY_NUMPY}[name]))
+    assert any(isinstance(op, vm.Draw) for op in ops) and not any(op.runs_python for op in ops if not isinstance(op, vm.Call))
+
+
+@pytest.mark.parametrize("draw, message", [
+    (lambda s: s.binomial((3,), p=1.5), "p > 1"),
+    (lambda s: s.binomial((3,), p=np.array([0.1, np.nan, 0.2])), "NaN"),
+    (lambda s: s.binomial((3,), n=-1), "n < 0"),
+    (lambda s: s.uniform((3,), high=np.inf), "Range exceeds"),
+    (lambda s: s.uniform((3,), high=np.zeros(4)), "mismatch"),
+    (lambda s: s.uniform(T.constant(np.array([2, 3])), ndim=1), "Shape mismatch"),
+    (lambda s: s.uniform(T.constant(np.array([-2])), ndim=1), "negative"),
+    (lambda s: s.random_integers((3,), 5, 2), "low >= high"),
+    (lambda s: s.permutation(n=-2), "negative"),
+])  # fmt: skip
+def test_errors_are_those_of_python_and_leave_the_state(draw, message):
+    for mode in (IN_PYTHON, None):
+        streams = RandomStreams(5)
+        f = theano.function([], draw(streams), mode=mode)
+        before = streams.state_updates[0][0].get_value().get_state()
+        with pytest.raises((ValueError, OverflowError), match=message):
+            f()
+        assert same_states([before], states_of(streams))
+
+
+def test_the_state_is_copied_where_others_need_it():
+    state = raw_random.random_state_type()
+    new, sample = raw_random.uniform(state, (4,))
+    f = theano.function([state], [new, sample])
+    given = np.random.RandomState(3)
+    after, value = f(given)
+    fresh = np.random.RandomState(3)
+    assert same_states([given.get_state()], [fresh.get_state()])
+    assert np.array_equal(value, fresh.uniform(size=4)) and same_states([after.get_state()], [fresh.get_state()])
+
+
+def test_another_generator_of_numpy():
+    state = raw_random.random_state_type()
+    new, sample = raw_random.random_integers(state, (50,), 3, 2**40)
+    new, more = raw_random.uniform(new, (5,))
+    f = theano.function([state], [sample, more])
+    fresh = np.random.RandomState(np.random.PCG64(3))
+    values = f(np.random.RandomState(np.random.PCG64(3)))
+    assert np.array_equal(values[0], fresh.randint(3, 2**40 + 1, 50)) and np.array_equal(values[1], fresh.uniform(size=5))
+
+
+def test_a_function_of_the_users_runs_in_python():
+    def mine(rng, size):
+        return rng.uniform(size=size) + 10
+
+    state = raw_random.random_state_type()
+    _, sample = raw_random.RandomFunction(mine, T.dvector)(state, (3,))
+    drawn = theano.function([state], sample)(np.random.RandomState(1))
+    assert np.array_equal(drawn, np.random.RandomState(1).uniform(size=3) + 10)
+
+
+def test_threads_take_turns_at_one_generator():
+    shared = theano.shared(np.random.RandomState(8), borrow=True)
+    new, sample = raw_random.random_integers(shared, (20000,), 0, 2**31 - 1)
+    functions = [theano.function([], sample, updates=[(shared, new)]) for _ in range(2)]
+    drawn = [[], []]
+    workers = [threading.Thread(target=lambda k=k: drawn[k].extend(functions[k]() for _ in range(10))) for k in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    expected = np.random.RandomState(8).randint(0, 2**31, 20 * 20000)
+    assert np.array_equal(np.sort(np.concatenate(drawn[0] + drawn[1])), np.sort(expected))
+
+
+@pytest.mark.parametrize("streams", [RandomStreams, MRG_RandomStreams])
+def test_loops_draw_in_place_and_leave_the_state_of_others(streams):
+    """Two states in each step; the numbers and the states of Python's loop, for several lengths."""
+    found = []
+    for mode in (IN_PYTHON, None):
+        rng, n = streams(5), T.iscalar()
+
+        def step(x, rng=rng):
+            return rng.uniform((3,), dtype="float64") + x * rng.binomial((3,), p=0.4, dtype="float64")
+
+        out, updates = theano.scan(step, outputs_info=[T.zeros((3,))], n_steps=n)
+        f = theano.function([n], out, updates=updates, mode=mode)
+        states = [state for state, *_ in rng.state_updates]
+        values = [f(4), f(0), f(1), f(9)]
+        found.append((values, [state.get_value() for state in states]))
+    (expected, state), (values, native_state) = found
+    assert all(np.array_equal(x, y) for x, y in zip(expected, values, strict=True))
+    for a, b in zip(state, native_state, strict=True):
+        assert np.array_equal(a, b) if isinstance(a, np.ndarray) else same_states([a.get_state()], [b.get_state()])
+
+
+def test_a_loop_that_fails_leaves_the_state():
+    rng, v = RandomStreams(5), T.dvector()
+    out, updates = theano.scan(lambda k: rng.uniform((2,))[k], sequences=[T.arange(5)])
+    f = theano.function([v], out + v, updates=updates)
+    state = rng.state_updates[0][0]
+    before = state.get_value().get_state()
+    with pytest.raises(IndexError):
+        f(np.zeros(5))
+    assert same_states([before], [state.get_value().get_state()])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rows, columns, n", [(1, 1, 1), (8, 5, 1), (8, 5, 4), (0, 3, 2), (200, 30, 7)])
+def test_columns_are_picked_as_in_python(dtype, rows, columns, n):
+    p = np.random.RandomState(1).rand(rows, columns).astype(dtype)
+    p[:, columns // 2] = 0 if columns > 1 else 1
+    p /= p.sum(1, keepdims=True)
+    wide = np.repeat(p, 2, axis=1)[:, ::2]
+    values = {}
+    for mode in (IN_PYTHON, None):
+        rng, m = MRG_RandomStreams(3), T.matrix(dtype=dtype)
+        taken = min(n, columns)
+        outputs = [rng.multinomial(pvals=m, n=n), rng.multinomial(pvals=m, n=n, dtype="float32"),
+                   rng.choice(size=taken, p=m, replace=False)]  # fmt: skip
+        f = theano.function([m], outputs, mode=mode)
+        values[mode] = [*f(p), *f(wide)]
+    assert all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in zip(values[IN_PYTHON], values[None], strict=True))
+    assert sum(isinstance(op, vm.PickColumns) for op in instructions_of(f)) == 3
+    assert (values[None][0].sum(1) == n).all()
+
+
+def test_columns_that_cannot_be_picked():
+    p, n = T.dmatrix(), T.lscalar()
+    f = theano.function([p, n], MRG_RandomStreams(3).choice(size=n, p=p, replace=False))
+    with pytest.raises(ValueError, match="replacement"):
+        f(np.full((2, 3), 1 / 3), 4)
+    assert sorted(f(np.full((1, 3), 1 / 3), 3)[0]) == [0, 1, 2]

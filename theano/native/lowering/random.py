@@ -1,0 +1,79 @@
+"""Random numbers: of MRG31k3p, and of NumPy's RandomState."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from theano.gof.graph import Apply
+from theano.native import instructions as vm
+from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
+from theano.sandbox.multinomial import ChoiceFromUniform, MultinomialFromUniform
+from theano.sandbox.rng_mrg import mrg_uniform
+from theano.tensor import raw_random
+from theano.tensor.math import integer_dtypes
+from theano.tensor.raw_random import RandomFunction
+
+
+def _require_size(size: Any) -> None:
+    if size.type.ndim != 1 or size.type.dtype not in integer_dtypes:
+        raise CannotLower("a size that is no vector of integers")
+
+
+@lowers(mrg_uniform)
+def lower_mrg_uniform(builder: ProgramBuilder, node: Apply) -> None:
+    states, size = node.inputs
+    out = node.outputs[1]
+    if states.type.dtype != "int32" or states.type.ndim != 2 or out.type.dtype not in ("float16", "float32", "float64"):
+        raise CannotLower("states or samples of other types")
+    _require_size(size)
+    builder.emit_for(node, vm.MrgUniform(bool(node.op.inplace)))
+
+
+@lowers(MultinomialFromUniform)
+def lower_multinomial(builder: ProgramBuilder, node: Apply) -> None:
+    _pick_columns(builder, node, vm.PickColumns(count=True, replace=True))
+
+
+@lowers(ChoiceFromUniform)
+def lower_choice(builder: ProgramBuilder, node: Apply) -> None:
+    _pick_columns(builder, node, vm.PickColumns(count=False, replace=bool(node.op.replace)))
+
+
+def _pick_columns(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
+    p, unis, n = node.inputs
+    floats = ("float32", "float64")
+    if p.type.dtype not in floats or unis.type.dtype not in floats:
+        raise CannotLower("probabilities of other types")
+    if node.outputs[0].type.dtype not in (*floats, *integer_dtypes) or n.type.ndim or n.type.dtype not in integer_dtypes:
+        raise CannotLower("results of other types")
+    builder.emit_for(node, instruction)
+
+
+def _drawn_natively() -> dict[Any, Any]:
+    kinds = vm.Distribution
+    return {
+        "uniform": kinds.UNIFORM,
+        "binomial": kinds.BINOMIAL,
+        raw_random.random_integers_helper: kinds.INTEGERS,
+        raw_random.permutation_helper: kinds.PERMUTATION,
+    }
+
+
+@lowers(RandomFunction)
+def lower_random_function(builder: ProgramBuilder, node: Apply) -> None:
+    """Methods of RandomState, some of them native; a function of the user's runs in Python, through `perform`."""
+    op = node.op
+    _state, size, *parameters = node.inputs
+    kind = _drawn_natively().get(op.fn, vm.Distribution.OTHER)
+    function = getattr(np.random.RandomState, op.fn) if isinstance(op.fn, str) else op.fn
+    if not isinstance(op.fn, str) and getattr(op.fn, "__module__", None) != raw_random.__name__:
+        raise CannotLower("a function of the user's")
+    if not all(is_tensor_like(v.type) for v in (*parameters, node.outputs[1])):
+        raise CannotLower("parameters or samples that are no arrays")
+    if len(parameters) != {vm.Distribution.PERMUTATION: 1, vm.Distribution.OTHER: len(parameters)}.get(kind, 2):
+        kind = vm.Distribution.OTHER
+    _require_size(size)
+    builder.emit_for(node, vm.Draw(bool(op.inplace), kind, op.ndim_added, function, copy.deepcopy))

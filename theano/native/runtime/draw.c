@@ -1,0 +1,312 @@
+/* Uniform numbers, integers, permutations and binomial numbers as NumPy's RandomState draws them.
+ *
+ * A sample is made in blocks: the block's parameters are converted, its numbers drawn and converted to the sample's dtype. */
+#include "draw.h"
+#include "copy.h"
+#include "walk.h"
+
+#include <math.h>
+
+#define BLOCK 512
+
+typedef union {
+    double f8[BLOCK];
+    int64_t i8[BLOCK];
+} Block;
+
+/* Where the parameters of the sample's next element are. */
+typedef struct {
+    const ThnDraw *d;
+    npy_intp left;
+    int begun;
+    npy_intp at[THN_DRAW_PARAMS][THN_MAXDIM];
+    char *p[THN_DRAW_PARAMS];
+    int same[THN_DRAW_PARAMS]; /* of all elements */
+} Walk;
+
+static Dims dims_of(const Walk *w, int k)
+{
+    return (Dims){w->d->out->ndim, w->d->out->dims, (npy_intp *)w->d->strides[k], 0};
+}
+
+/* The parameters that `take` gets are of these types. */
+static void start(Walk *w, const ThnDraw *d)
+{
+    w->d = d;
+    w->begun = 0;
+    w->left = thn_size(d->out);
+    for (int k = 0; k < THN_DRAW_PARAMS; k++) {
+        const Dims g = dims_of(w, k);
+        w->p[k] = d->param[k]->data;
+        w->same[k] = thn_size(d->param[k]) == 1;
+        if (!w->same[k] && w->left) {
+            thn_seek(&g, g.n, 0, 1, &w->p[k], w->at[k]);
+        }
+    }
+}
+
+/* The number of elements of the next block, and their parameters in these dtypes, where they are not those of the block before.
+ * 0: there are no more. */
+static npy_intp take(Walk *w, Block *param, const int *typenums)
+{
+    const ThnDraw *d = w->d;
+    const npy_intp n = w->left < BLOCK ? w->left : BLOCK;
+    for (int k = 0; k < THN_DRAW_PARAMS && n; k++) {
+        const ThnInner load = thn_cast_inner(typenums[k], d->param[k]->typenum);
+        if (w->same[k]) {
+            load(w->begun ? 0 : n, (char *)&param[k], 8, w->p[k], 0);
+            continue;
+        }
+        const Dims g = dims_of(w, k);
+        const npy_intp step = d->strides[k][d->out->ndim - 1];
+        npy_intp count;
+        for (npy_intp done = 0; done < n; done += count, thn_skip(&g, g.n, count, 1, &w->p[k], w->at[k])) {
+            count = thn_left(&g, g.n, w->at[k]);
+            count = count < n - done ? count : n - done;
+            load(count, (char *)&param[k] + 8 * done, 8, w->p[k], step);
+        }
+    }
+    w->begun = 1;
+    w->left -= n;
+    return n;
+}
+
+/* Where a block of a dtype is made: in the sample, or in the block, which `put` takes over. */
+static void *room_for(const ThnDraw *d, char *out, Block *block, int typenum)
+{
+    return d->out->typenum == typenum ? (void *)out : block;
+}
+
+/* Writes a block and returns where the next one goes. */
+static char *put(const ThnDraw *d, char *out, npy_intp n, const void *drawn, int typenum)
+{
+    const npy_intp item = d->out->itemsize;
+    if (drawn != (void *)out) {
+        thn_cast_inner(d->out->typenum, typenum)(n, out, item, drawn, 8);
+    }
+    return out + n * item;
+}
+
+static const int two_f8[] = {NPY_DOUBLE, NPY_DOUBLE}, two_i8[] = {NPY_INT64, NPY_INT64}, i8_f8[] = {NPY_INT64, NPY_DOUBLE};
+
+/* ---- uniform */
+
+int thn_uniform_fits(const ThnDraw *d)
+{
+    Walk w;
+    Block param[2];
+    npy_intp n;
+    for (start(&w, d); (n = take(&w, param, two_f8));) {
+        for (npy_intp i = 0; i < n; i++) {
+            if (!isfinite(param[1].f8[i] - param[0].f8[i])) {
+                return 0;
+            }
+        }
+        if (w.same[0] && w.same[1]) {
+            break;
+        }
+    }
+    return 1;
+}
+
+void thn_draw_uniform(const ThnDraw *d)
+{
+    Walk w;
+    Block param[2], drawn;
+    npy_intp n;
+    char *out = d->out->data;
+    double (*const next)(void *) = d->bits->next_double;
+    void *const state = d->bits->state;
+    for (start(&w, d); (n = take(&w, param, two_f8));) {
+        double *const to = room_for(d, out, &drawn, NPY_DOUBLE);
+        for (npy_intp i = 0; i < n; i++) {
+            to[i] = next(state);
+        }
+        for (npy_intp i = 0; i < n; i++) {
+            const double low = param[0].f8[i], range = param[1].f8[i] - low;
+            to[i] = low + range * to[i];
+        }
+        out = put(d, out, n, to, NPY_DOUBLE);
+    }
+}
+
+/* ---- integers */
+
+/* The least 2^k - 1 that is not below v. */
+static uint64_t mask_of(uint64_t v)
+{
+    for (int shift = 1; shift < 64; shift *= 2) {
+        v |= v >> shift;
+    }
+    return v;
+}
+
+/* An integer from 0 to `most`: numbers of so many bits until one is not beyond. */
+static inline uint32_t at_most_32(bitgen_t *bits, uint32_t most, uint32_t mask)
+{
+    uint32_t (*const next)(void *) = bits->next_uint32;
+    void *const state = bits->state;
+    uint32_t value;
+    do {
+        value = next(state) & mask;
+    } while (value > most);
+    return value;
+}
+
+static uint64_t at_most(bitgen_t *bits, uint64_t most, uint64_t mask)
+{
+    uint64_t value;
+    if (most <= UINT32_MAX) {
+        return at_most_32(bits, (uint32_t)most, (uint32_t)mask);
+    }
+    do {
+        value = bits->next_uint64(bits->state) & mask;
+    } while (value > most);
+    return value;
+}
+
+int thn_integers_fit(const ThnDraw *d)
+{
+    Walk w;
+    Block param[2];
+    npy_intp n;
+    for (start(&w, d); (n = take(&w, param, two_i8));) {
+        for (npy_intp i = 0; i < n; i++) {
+            if (param[0].i8[i] > param[1].i8[i] || param[1].i8[i] == INT64_MAX) {
+                return 0;
+            }
+        }
+        if (w.same[0] && w.same[1]) {
+            break;
+        }
+    }
+    return 1;
+}
+
+void thn_draw_integers(const ThnDraw *d)
+{
+    Walk w;
+    Block param[2], drawn;
+    npy_intp n;
+    char *out = d->out->data;
+    for (start(&w, d); (n = take(&w, param, two_i8));) {
+        uint64_t most = (uint64_t)param[1].i8[0] - (uint64_t)param[0].i8[0], mask = mask_of(most);
+        int64_t *const to = room_for(d, out, &drawn, NPY_INT64);
+        if (w.same[0] && w.same[1] && most && most <= UINT32_MAX) {
+            const uint64_t low = (uint64_t)param[0].i8[0];
+            for (npy_intp i = 0; i < n; i++) {
+                to[i] = (int64_t)(low + at_most_32(d->bits, (uint32_t)most, (uint32_t)mask));
+            }
+            out = put(d, out, n, to, NPY_INT64);
+            continue;
+        }
+        for (npy_intp i = 0; i < n; i++) {
+            const uint64_t low = (uint64_t)param[0].i8[i], here = (uint64_t)param[1].i8[i] - low;
+            if (here != most) {
+                most = here;
+                mask = mask_of(most);
+            }
+            to[i] = (int64_t)(low + (most ? at_most(d->bits, most, mask) : 0));
+        }
+        out = put(d, out, n, to, NPY_INT64);
+    }
+}
+
+void thn_draw_permutations(bitgen_t *bits, int64_t *out, npy_intp rows, npy_intp n)
+{
+    for (npy_intp r = 0; r < rows; r++, out += n) {
+        for (npy_intp i = 0; i < n; i++) {
+            out[i] = i;
+        }
+        uint64_t mask = mask_of((uint64_t)(n > 0 ? n - 1 : 0));
+        for (npy_intp i = n - 1; i > 0; i--) {
+            while (mask >> 1 >= (uint64_t)i) {
+                mask >>= 1;
+            }
+            const npy_intp k = (npy_intp)at_most(bits, (uint64_t)i, mask);
+            const int64_t held = out[k];
+            out[k] = out[i];
+            out[i] = held;
+        }
+    }
+}
+
+/* ---- binomial */
+
+/* Beyond this expected number of successes, or failures, NumPy draws by rejection. */
+#define MOST_BY_INVERSION 30.0
+
+int thn_binomial_fits(const ThnDraw *d)
+{
+    Walk w;
+    Block param[2];
+    npy_intp n;
+    for (start(&w, d); (n = take(&w, param, i8_f8));) {
+        int fits = 1;
+        for (npy_intp i = 0; i < n; i++) {
+            const double trials = (double)param[0].i8[i], p = param[1].f8[i], q = 1.0 - p, rarer = q < p ? q : p;
+            fits &= (p >= 0) & (p <= 1) & (trials >= 0) & (trials * rarer <= MOST_BY_INVERSION);
+        }
+        if (!fits) {
+            return 0;
+        }
+        if (w.same[0] && w.same[1]) {
+            break;
+        }
+    }
+    return 1;
+}
+
+/* How often n trials of probability p <= 1/2 succeed, by inversion: the uniform number is compared with the sums of the
+ * probabilities of 0, 1, ... successes. */
+static int64_t inverted(bitgen_t *bits, int64_t n, double p, double uniform)
+{
+    const double q = 1.0 - p, none = exp((double)n * log(q)), mean = (double)n * p;
+    const double far = mean + 10.0 * sqrt(mean * q + 1);
+    const int64_t bound = (int64_t)((double)n < far ? (double)n : far);
+    double px = none;
+    int64_t x = 0;
+    while (uniform > px) {
+        if (++x > bound) {
+            x = 0;
+            px = none;
+            uniform = bits->next_double(bits->state);
+        } else {
+            uniform -= px;
+            px = ((double)(n - x + 1) * p * px) / ((double)x * q);
+        }
+    }
+    return x;
+}
+
+/* Of one trial, what inversion says is plain from how the number compares with the larger probability, but where rounding might
+ * decide: near it, and near 1, where all of the probability might be below. */
+#define NEAR 1e-14
+
+void thn_draw_binomial(const ThnDraw *d)
+{
+    Walk w;
+    Block param[2], larger, drawn;
+    npy_intp n;
+    char *out = d->out->data;
+    bitgen_t *const bits = d->bits;
+    for (start(&w, d); (n = take(&w, param, i8_f8));) {
+        int64_t single = 1;
+        for (npy_intp i = 0; i < n; i++) {
+            const double p = param[1].f8[i], q = 1.0 - p;
+            larger.f8[i] = q > p ? q : p;
+            single &= param[0].i8[i] == 1;
+        }
+        for (npy_intp i = 0; i < n; i++) {
+            const int64_t trials = param[0].i8[i], flip = param[1].f8[i] > 0.5;
+            const double uniform = bits->next_double(bits->state), from = uniform - larger.f8[i];
+            drawn.i8[i] = (from > 0) ^ flip;
+            if (!single || fabs(from) < NEAR || uniform > 1 - NEAR) {
+                const double p = param[1].f8[i];
+                const int64_t x = inverted(bits, trials, flip ? 1.0 - p : p, uniform);
+                drawn.i8[i] = flip ? trials - x : x;
+            }
+        }
+        out = put(d, out, n, &drawn, NPY_INT64);
+    }
+}

@@ -1,0 +1,158 @@
+/* Instruction: columns of matrices of probabilities, picked by uniform numbers. */
+#include "vm.h"
+#include "copy.h"
+#include "pool.h"
+#include "threads.h"
+
+#define ROWS_WORK 30000.0 /* ns of a task */
+
+typedef struct {
+    const thn_pick_columns_params *params;
+    const ThnCell *p, *unis, *out;
+    npy_intp n, rows, cols, rows_of_task;
+    char *scratch;              /* for each task */
+    size_t room;
+} Picking;
+
+static int is_float(int typenum)
+{
+    return typenum == NPY_FLOAT || typenum == NPY_DOUBLE;
+}
+
+static int pick_columns_check(ThnProgram *prog, ThnInstr *ins)
+{
+    const ThnCellSpec *p = &prog->cells[ins->ins[0]], *unis = &prog->cells[ins->ins[1]], *n = &prog->cells[ins->ins[2]];
+    const ThnCellSpec *out = &prog->cells[ins->outs[0]];
+    if (p->ndim != 2 || unis->ndim != 1 || n->ndim != 0 || out->ndim != 2 || !is_float(p->typenum) || !is_float(unis->typenum)
+        || !PyTypeNum_ISINTEGER(n->typenum) || !(PyTypeNum_ISINTEGER(out->typenum) || is_float(out->typenum))) {
+        PyErr_SetString(PyExc_ValueError, "pick_columns: the operands do not fit");
+        return -1;
+    }
+    return 0;
+}
+
+static double work_of_row(const thn_pick_columns_params *params, npy_intp cols, npy_intp n)
+{
+    return params->count ? 2.0 * (double)cols + (double)n * (5.0 + 0.5 * (double)cols) : (double)n * (5.0 + 4.0 * (double)cols);
+}
+
+static int pick_columns_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_pick_columns_params *params = ins->data;
+    const ThnCell *p = THN_IN(f, ins, 0), *unis = THN_IN(f, ins, 1);
+    const npy_intp n = (npy_intp)thn_scalar_int(THN_IN(f, ins, 2));
+    if (!params->count && !params->replace && n > p->dims[1]) {
+        return thn_error(f, PyExc_ValueError,
+                         "Cannot sample without replacement n samples bigger than the size of the distribution: %lld", (long long)n);
+    }
+    if (n < 0 || (n && p->dims[0] > NPY_MAX_INTP / n) || unis->dims[0] != p->dims[0] * n) {
+        return thn_error(f, PyExc_ValueError, "unis.shape[0] != pvals.shape[0] * n_samples: %lld, %lld, %lld", (long long)unis->dims[0],
+                         (long long)p->dims[0], (long long)n);
+    }
+    if (n && p->dims[0] && !p->dims[1]) {
+        return thn_error(f, PyExc_ValueError, "there are no columns to draw from");
+    }
+    const npy_intp dims[2] = {p->dims[0], params->count ? p->dims[1] : n};
+    f->work = work_of_row(params, p->dims[1], n) * (double)p->dims[0];
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
+}
+
+/* The first column whose sum is above u; if rounding leaves all below, the first of the greatest sum. */
+#define DEFINE_FIRST(NAME, T)                                    \
+    static npy_intp NAME(const T *sums, npy_intp cols, double u) \
+    {                                                            \
+        for (npy_intp j = 0; j < cols; j++) {                    \
+            if ((double)sums[j] > u) {                           \
+                return j;                                        \
+            }                                                    \
+        }                                                        \
+        npy_intp most = 0;                                       \
+        for (npy_intp j = 0; j < cols; j++) {                    \
+            if (sums[j] != sums[j]) {                            \
+                return j;                                        \
+            }                                                    \
+            if (sums[j] > sums[most]) {                          \
+                most = j;                                        \
+            }                                                    \
+        }                                                        \
+        return most;                                             \
+    }
+
+/* The results of a row, as int64. `held`: room for the row's probabilities and their sums. */
+#define DEFINE_PICK(NAME, FIRST, T)                                                       \
+    static void NAME(const Picking *w, npy_intp row, int64_t *result, char *held)         \
+    {                                                                                     \
+        T *p = (T *)held, *sums = p + w->cols, sum = 0;                                   \
+        for (npy_intp j = 0; j < w->cols; j++) {                                          \
+            p[j] = *(const T *)(w->p->data + row * w->p->strides[0] + j * w->p->strides[1]); \
+            sums[j] = sum = j ? sum + p[j] : p[j];                                        \
+        }                                                                                 \
+        for (npy_intp k = 0; k < w->n; k++) {                                             \
+            const char *at = w->unis->data + (k * w->rows + row) * w->unis->strides[0];   \
+            const double u = w->unis->typenum == NPY_FLOAT ? *(const float *)at : *(const double *)at; \
+            const npy_intp j = FIRST(sums, w->cols, u);                                   \
+            if (w->params->count) {                                                       \
+                result[j]++;                                                              \
+                continue;                                                                 \
+            }                                                                             \
+            result[k] = j;                                                                \
+            if (w->params->replace) {                                                     \
+                continue;                                                                 \
+            }                                                                             \
+            T rest = 0;                                                                   \
+            p[j] = 0;                                                                     \
+            for (npy_intp i = 0; i < w->cols; i++) {                                      \
+                rest += p[i];                                                             \
+            }                                                                             \
+            sum = 0;                                                                      \
+            for (npy_intp i = 0; i < w->cols; i++) {                                      \
+                p[i] = rest > 0 ? p[i] / rest : 0;                                        \
+                sums[i] = sum = i ? sum + p[i] : p[i];                                    \
+            }                                                                             \
+        }                                                                                 \
+    }
+
+DEFINE_FIRST(first_f4, float)
+DEFINE_FIRST(first_f8, double)
+DEFINE_PICK(pick_f4, first_f4, float)
+DEFINE_PICK(pick_f8, first_f8, double)
+
+static void pick_task(void *ctx, long task)
+{
+    const Picking *w = ctx;
+    char *room = w->scratch + (size_t)task * w->room;
+    const npy_intp width = w->out->dims[1], start = task * w->rows_of_task;
+    const npy_intp stop = start + w->rows_of_task < w->rows ? start + w->rows_of_task : w->rows;
+    int64_t *result = (int64_t *)room;
+    const ThnInner store = thn_cast_inner(w->out->typenum, NPY_INT64);
+    for (npy_intp row = start; row < stop; row++) {
+        memset(result, 0, (size_t)width * sizeof *result);
+        (w->p->typenum == NPY_FLOAT ? pick_f4 : pick_f8)(w, row, result, (char *)(result + width));
+        store(width, w->out->data + row * w->out->strides[0], w->out->strides[1], (const char *)result, 8);
+    }
+}
+
+static int pick_columns_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Picking w = {.params = ins->data, .p = THN_IN(f, ins, 0), .unis = THN_IN(f, ins, 1), .out = THN_OUT(f, ins, 0)};
+    w.rows = w.p->dims[0];
+    w.cols = w.p->dims[1];
+    w.n = (npy_intp)thn_scalar_int(THN_IN(f, ins, 2));
+    if (!w.rows || !w.out->dims[1]) {
+        return 0;
+    }
+    const double each = work_of_row(w.params, w.cols, w.n);
+    w.rows_of_task = (npy_intp)(ROWS_WORK / each) + 1;
+    const npy_intp least = (w.rows + 63) / 64; /* no more tasks than room for them is cheap */
+    w.rows_of_task = w.rows_of_task < least ? least : w.rows_of_task;
+    const long tasks = (long)((w.rows + w.rows_of_task - 1) / w.rows_of_task);
+    w.room = ((size_t)w.out->dims[1] + 2 * (size_t)w.cols) * 8;
+    if (!(w.scratch = thn_pool_alloc((size_t)tasks * w.room))) {
+        return thn_error(f, PyExc_MemoryError, "out of memory for rows of probabilities");
+    }
+    thn_parallel(tasks, pick_task, &w);
+    thn_pool_free(w.scratch);
+    return 0;
+}
+
+THN_INSTRUCTION(pick_columns, pick_columns_check, pick_columns_prepare, pick_columns_execute)
