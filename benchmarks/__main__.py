@@ -15,10 +15,10 @@ import subprocess
 import sys
 
 MODULES = ("calls", "elementwise", "reductions", "rows", "training", "tensor_ops", "linear_algebra", "embeddings", "loops",
-           "convolution", "pooling", "layers", "networks", "sparse", "first_result", "chains", "checking_modes", "compile_times",
-           "memory")
+           "convolution", "pooling", "layers", "networks", "sparse", "streams", "first_result", "chains", "checking_modes",
+           "compile_times", "memory")
 BY_THREADS = ("elementwise", "reductions", "rows", "training", "tensor_ops", "linear_algebra", "embeddings", "loops",
-              "convolution", "pooling", "layers", "networks", "sparse")
+              "convolution", "pooling", "layers", "networks", "sparse", "streams")
 
 
 def parse() -> argparse.Namespace:
