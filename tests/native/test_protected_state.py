@@ -335,7 +335,7 @@ class TestFailures:
         mask = random.uniform((4,))
         f = theano.function([x], (w * mask).sum(), updates={w: w - 0.5 * mask * x})
         names = [instr.name for instr in f.fn.instrs]
-        assert "thunk" in names and "guard" not in names
+        assert "draw" in names and "guard" not in names
         with pytest.raises(ValueError):
             f(np.ones(3))
         assert w.get_value().tolist() == [1, 1, 1, 1]
