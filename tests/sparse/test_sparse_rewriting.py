@@ -100,6 +100,47 @@ def test_places_and_values_that_cancel(x, m):
     assert ops_of(compiled(sparse.dense_from_sparse(sparse.csc_from_dense(m)), m)) == [theano.compile.ops.DeepCopyOp]
 
 
+@pytest.mark.parametrize("name", ["eq", "neq", "lt", "gt", "le", "ge"])
+def test_comparisons_with_dense_matrices_are_of_dense_ones(name, x, m):
+    compare, gone = getattr(sparse, name), type(getattr(sparse, name)(x, m).owner.op)
+    f = compiled(compare(x, m), x, m)
+    assert gone not in ops_of(f) and python_nodes(f) == set()
+    dense = np.array([[1.0, 0, -1], [0, 4, np.nan]])
+    symbols = {"eq": "equal", "neq": "not_equal", "lt": "less", "gt": "greater", "le": "less_equal", "ge": "greater_equal"}
+    got = f(VALUE, dense)
+    assert got.dtype == np.uint8
+    np.testing.assert_array_equal(got, getattr(np, symbols[name])(VALUE.toarray(), dense))
+    # A row that is repeated is left to the operation, which says what it does about it.
+    row = tt.drow("row")
+    assert gone in ops_of(compiled(compare(x, row), x, row))
+
+
+def test_a_diagonal_is_made_of_its_parts(m):
+    v = tt.dvector("v")
+    f = compiled(sparse.square_diagonal(v), v)
+    assert sparse.SquareDiagonal not in ops_of(f)
+    for values in ([], [2.0], [1.0, 0.0, 3.0]):
+        got = f(values)
+        assert got.format == "csc" and got.shape == (len(values),) * 2 and got.nnz == len(values)
+        np.testing.assert_array_equal(got.toarray(), np.diag(values) if values else np.zeros((0, 0)))
+
+
+def test_values_of_what_is_dense_are_read_where_they_are(x, m):
+    f = compiled(values_at(x, sparse.csr_from_dense(m)), x, m)
+    assert sparse.SparseFromDense not in ops_of(f)
+    dense = np.array([[4.0, 5, 0], [7, 8, 9]])
+    assert f(VALUE, dense).tolist() == [4, 0, 8]
+    r = tt.dvector("r")
+    spread = compiled(values_at(x, tt.alloc(r, x.shape[0], x.shape[1])), x, r)
+    assert tt.Alloc not in ops_of(spread)
+    assert spread(VALUE, [1.0, 2, 3]).tolist() == [1, 3, 2]
+    # Lengths that are not known to be the matrix's stay, and are checked.
+    n = tt.lscalar("n")
+    other = compiled(values_at(x, tt.alloc(r, x.shape[0], n)), x, r, n)
+    assert tt.Alloc in ops_of(other)
+    assert other(VALUE, [1.0, 2, 3], 3).tolist() == [1, 3, 2]
+
+
 def test_zeros_are_removed_in_place_of_what_may_change(x):
     f = theano.function([theano.In(x, mutable=True, borrow=True)], sparse.remove0(x))
     assert [node.op.inplace for node in f.maker.fgraph.toposort()] == [True]

@@ -141,6 +141,7 @@ WHOLE_GRAPH: dict[str, str | tuple[str, ...]] = {
     # Sparse matrices.
     "local_addsd_ccode": _SPARSE_BY_NAME,
     "local_add_rows": _tests(_SPARSE_NATIVE, "TestEmbeddings"),
+    "local_compare_s_d": _tests(_SPARSE, "test_comparisons_with_dense_matrices_are_of_dense_ones"),
     "local_csm_data": _tests(_SPARSE_NATIVE, "test_values_alone_need_no_indices"),
     "local_csm_grad_c": _tests(_SPARSE, "test_a_gradient_through_the_stored_values_keeps_their_places"),
     "local_csm_properties_csm": _CANCELLING,
@@ -156,6 +157,7 @@ WHOLE_GRAPH: dict[str, str | tuple[str, ...]] = {
     "local_sp_sum": _STORED,
     "local_sparse_to_values": _STORED,
     "local_sparse_transpose": _CANCELLING,
+    "local_square_diagonal": _tests(_SPARSE, "test_a_diagonal_is_made_of_its_parts"),
     "local_stored_values": _CANCELLING,
     "local_structured_add_s_v": _STORED,
     "local_structured_dot": _STORED,
@@ -163,5 +165,7 @@ WHOLE_GRAPH: dict[str, str | tuple[str, ...]] = {
     "local_usmm_csc_dense_inplace": _SPARSE_BY_NAME,
     "local_usmm_csx": _SPARSE_BY_NAME,
     "local_values_at": (*_CANCELLING, *_AT_PLACES),
+    "local_values_at_of_alloc": _tests(_SPARSE, "test_values_of_what_is_dense_are_read_where_they_are"),
+    "local_values_at_of_dense": _tests(_SPARSE, "test_values_of_what_is_dense_are_read_where_they_are"),
     "local_with_own_values": _CANCELLING,
 }
