@@ -84,6 +84,7 @@ def kind_of_texts(x: str, y: str) -> str:
     """
     if "[id " in x and _without_order(x) == _without_order(y):
         return "order"
+    x, y = (re.sub(r"(?<=:)u?int\d+|u?int\d+(?=:)", "int64", text) for text in (x, y))
     number = r"(?<!Tensor)Constant\{-?\d+\}"
     return "bounds" if re.sub(number, "#", _without_bounds(x)) == re.sub(number, "#", _without_bounds(y)) else "text"
 

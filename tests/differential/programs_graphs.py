@@ -181,6 +181,17 @@ OTHERWISE = [
     "T.abs_(T.abs_(x))",
     "T.stack([a, a])[0]",
     "T.outer(v, v)",
+    "T.tile(v, 2)",
+    "(x + y)[0]",
+    "T.zeros_like(x) + y",
+    "T.exp(T.log(x))",
+    "x.dimshuffle(1, 0).dimshuffle(1, 0)",
+    "x.T.T",
+    "theano.scan(lambda r: r * 2, sequences=x)[0]",
+    "T.dot(v, v)",
+    "x ** 0",
+    "1 - T.nnet.sigmoid(x)",
+    "T.exp(x)[0]",
 ]
 
 

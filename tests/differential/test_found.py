@@ -9,6 +9,7 @@ import scipy.sparse
 import theano
 import theano.sparse
 import theano.tensor as T
+from theano.tensor.nnet.neighbours import Images2Neibs
 
 
 def test_a_copy_of_a_function_updates_the_same_shared_variables():
@@ -85,6 +86,37 @@ def test_gradients_of_integer_sparse_matrices_are_zero():
             assert g.dtype == theano.config.floatX
             found = theano.function([a, x], g, on_unused_input="ignore")(value, np.ones((3, 2), "int8"))
             assert found.shape == (3, 2) and not found.sum()
+
+
+def test_gradients_of_sparse_matrices_are_those_of_the_original():
+    a = theano.sparse.csc_matrix("a", dtype="int8")
+    value = scipy.sparse.csc_matrix(np.eye(2, 3, dtype="int8"))
+    g = T.grad(theano.sparse.sp_sum(theano.sparse.cast(a, "float32")), a)
+    assert (g.dtype, theano.function([a], g)(value).toarray().tolist()) == ("float32", [[1, 1, 1], [1, 1, 1]])
+    g = T.grad(theano.sparse.sp_sum(theano.sparse.cast(theano.sparse.cast(a, "float32"), "int8")), a)
+    assert not theano.function([a], g)(value).sum()
+    b, c = theano.sparse.csc_matrix("b", dtype="float64"), theano.sparse.csr_matrix("c", dtype="float64")
+    grads = T.grad(theano.sparse.sp_sum(b * c), [b, c])
+    assert [g.format for g in grads] == ["csr", "csc"]
+    made = theano.function([b, c], grads)(
+        scipy.sparse.csc_matrix([[2.0, 0], [3, 4]]), scipy.sparse.csr_matrix([[5.0, 6], [0, 7]])
+    )
+    assert [m.toarray().tolist() for m in made] == [[[5, 6], [0, 7]], [[2, 0], [3, 4]]]
+
+
+@pytest.mark.parametrize("dtype, expected", [("bool", "int8"), ("uint8", "int16"), ("int8", "int8"), ("float32", "float32")])
+def test_the_dtype_of_triu(dtype, expected):
+    x = T.TensorType(dtype, (False, False))()
+    made = theano.function([x], T.triu(x, 1))(np.ones((2, 3), dtype))
+    assert (made.dtype, made.tolist()) == (np.dtype(expected), [[0, 1, 1], [0, 0, 1]])
+
+
+def test_texts_of_built_graphs():
+    x, i = T.lscalar("x"), T.lvector("i")
+    mean = "float64(Sum{axis=[], acc_dtype=int64}(x))"
+    assert theano.pprint(x.std()) == f"sqrt(Sum{{axis=[], acc_dtype=float64}}(((x - {mean}) ** TensorConstant{{2.0}})))"
+    assert str(T.extra_ops.to_one_hot(i, 3).owner.inputs[1]) == "TensorConstant{1}"
+    assert str(Images2Neibs("ignore_borders")) == "Images2Neibs{ignore_borders}"
 
 
 def test_the_gradient_of_an_index_is_zero_where_a_division_is_by_zero():

@@ -143,9 +143,10 @@ class Cast(Op):
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x,), (gz,) = inputs, grads
-        if x.dtype in continuous_dtypes and self.out_type in continuous_dtypes:
-            return [gz.astype(x.dtype)]
-        return [ops.sp_zeros_like(x if x.dtype in continuous_dtypes else x.astype(config.floatX))]
+        if self.out_type not in continuous_dtypes:
+            return [ops.sp_zeros_like(x if x.dtype in continuous_dtypes else x.astype(config.floatX))]
+        # As of tensors: the gradient passes to integers that are cast to floats.
+        return [gz.astype(x.dtype) if x.dtype in continuous_dtypes else gz]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         return [None if eval_points[0] is None else self(eval_points[0])]

@@ -223,7 +223,7 @@ class MulSS(_OfTwo):
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         (x, y), (gz,) = inputs, grads
-        return [like_operand(x, mul(gz, y)), like_operand(y, mul(gz, x))]
+        return [like_operand(x, mul(y, gz)), like_operand(y, mul(x, gz))]
 
 
 mul_s_s = MulSS()

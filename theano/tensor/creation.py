@@ -361,10 +361,9 @@ def tril(m: Any, k: Any = 0):
 
 
 def triu(m: Any, k: Any = 0):
-    """Return the matrix `m` with zeros below diagonal `k`."""
+    """Return the matrix `m` with zeros below diagonal `k`, int8 of bools, as wide as a product with int8 of unsigned integers."""
     m = as_tensor_variable(m)
-    below = tri(m.shape[0], m.shape[1], k=k - 1, dtype=m.dtype)
-    return m * (constant(1, dtype=m.dtype) - below) if m.dtype != "bool" else m & ~below
+    return m * (1 - tri(m.shape[0], m.shape[1], k=k - 1, dtype=m.dtype))
 
 
 class ARange(Op):

@@ -503,7 +503,7 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None):
     """
     y = as_tensor_variable(y)
     blank = zeros((y.shape[0], nb_class), dtype=dtype)
-    return set_subtensor(blank[arange(y.shape[0]), y], constant(1, dtype=blank.dtype))
+    return set_subtensor(blank[arange(y.shape[0]), y], 1)
 
 
 class Unique(Op):

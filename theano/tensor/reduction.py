@@ -426,7 +426,7 @@ def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
     """
     input = as_tensor_variable(input)
     axes = normalize_axes(axis, input.ndim)
-    centered = input - mean(input, axis, keepdims=True)
+    centered = input - mean(input, axes if axis is None else axis, keepdims=True)
     if centered.dtype in complex_dtypes:
         square = real(centered * conj(centered))
     else:

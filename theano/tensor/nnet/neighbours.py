@@ -110,6 +110,9 @@ class Images2Neibs(Op):
             raise NotImplementedError(f"The modes of Images2Neibs are {', '.join(modes)}; got {mode!r}")
         self.mode = mode
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.mode}}}"
+
     def make_node(self, ten4: Any, neib_shape: Any, neib_step: Any = None) -> Apply:
         ten4 = as_tensor_variable(ten4)
         if ten4.ndim != 4:
