@@ -1,16 +1,19 @@
 /* The memory pool.
  *
- * Blocks come in size classes, eight to a power of two, so that a block serves every request of about its size and at
- * most an eighth is wasted. A freed block goes to its class's free list: a function that is called again finds its pages
- * already mapped, which for big arrays saves as much time as the arithmetic takes. What is retained is bounded: by a quarter of the
- * memory that the process may use, and by what is left of it. It is for the programs that there are: what one of them has
- * retained goes back to the system with it, and nothing is retained when the last one is gone.
+ * Small and big blocks come in size classes, eight to a power of two, so that a block serves every request of about its size and
+ * at most an eighth is wasted; a freed one goes to its class's free list. Those between, most of a network's, are cut out of
+ * segments (arena.h). Either way a function that is called again finds its pages already mapped, which for big arrays saves as
+ * much time as the arithmetic takes. What is retained is bounded: by a quarter of the memory that the process may use, and by
+ * what is left of it. It is for the programs that there are: what one of them has retained goes back to the system with it, and
+ * nothing is retained when the last one is gone.
  *
  * Each block has a 64-byte header in front of its data. Big blocks are mapped on huge-page boundaries; their data starts
  * at a rotating multiple of 192 bytes so that arrays of a power-of-two size do not share cache sets.
  */
 #define _GNU_SOURCE
 #include "pool.h"
+
+#include "arena.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -24,24 +27,16 @@
 #define THN_HAVE_MMAP 1
 #endif
 
-#define HEADER 64
+#define HEADER THN_BLOCK_HEADER
 #define MIN_SHIFT 6                     /* smallest class: 64 bytes */
 #define SUB 8                           /* classes in a power of two */
 #define NCLASSES ((48 - MIN_SHIFT) * SUB)
 #define HUGE_PAGE ((size_t)2 << 20)
 #define SMALL_PAGE ((size_t)64 << 10)   /* a multiple of every system's */
+#define CUT_FROM ((size_t)32 << 10)     /* blocks of at least this size are cut out of segments */
 #define MAP_FROM ((size_t)4 << 20)      /* blocks of at least this size are mapped and advised to use huge pages */
 
-typedef struct Block {
-    size_t capacity;
-    size_t map_size;                    /* 0: from the C library */
-    char *base;                         /* what the system gave */
-    struct Block *next;
-    int size_class;
-    uint32_t magic;
-} Block;
-
-_Static_assert(sizeof(Block) <= HEADER, "the header must fit in front of the data");
+typedef ThnBlock Block;
 
 static Block *free_lists[NCLASSES];
 static size_t retained_bytes, in_use_bytes, peak_bytes;
@@ -69,6 +64,12 @@ static void count_in(size_t capacity)
 static void unlock(void)
 {
     atomic_flag_clear_explicit(&pool_lock, memory_order_release);
+}
+
+/* Under the lock: what the pool holds of the system though nobody uses it. */
+static size_t retained_now(void)
+{
+    return retained_bytes + thn_arena_retained();
 }
 
 /* A child process must not inherit a lock that another thread held: fork() waits for it. */
@@ -139,7 +140,7 @@ static Block *system_alloc(size_t capacity, int size_class)
     b->base = base;
     b->next = NULL;
     b->size_class = size_class;
-    b->magic = 0x7468616e;
+    b->magic = THN_BLOCK_MAGIC;
     return b;
 }
 
@@ -158,6 +159,7 @@ static void free_retained(void)
 {
     Block *drop = NULL;
     lock();
+    thn_arena_release();
     for (int c = 0; retained_bytes && c < NCLASSES; c++) {
         while (free_lists[c]) {
             Block *b = free_lists[c];
@@ -175,15 +177,45 @@ static void free_retained(void)
     }
 }
 
+/* Under the lock: whether that much more is too much unless what is retained goes. */
+static int is_scarce(size_t more)
+{
+    const size_t retained = retained_now();
+    return retained > 0 && retained + in_use_bytes + more > memory_bytes;
+}
+
+/* A block of a segment, NULL where the system has none. */
+static Block *cut(size_t n)
+{
+    lock();
+    Block *b = thn_arena_take(n);
+    if (b) {
+        count_in(b->capacity);
+    }
+    const int scarce = is_scarce(0);
+    unlock();
+    if (scarce) {
+        free_retained();
+    }
+    return b;
+}
+
 void *thn_pool_alloc(size_t n)
 {
     size_t capacity;
     if (n > ((size_t)1 << 46)) {
         return NULL;
     }
+    Block *b;
+    if (n >= CUT_FROM && n < MAP_FROM) {
+        b = cut(n);
+        if (b) {
+            return (char *)b + HEADER;
+        }
+    }
     int c = class_of(n, &capacity);
     lock();
-    Block *b = free_lists[c];
+    b = free_lists[c];
     if (b) {
         free_lists[c] = b->next;
         retained_bytes -= capacity;
@@ -191,7 +223,7 @@ void *thn_pool_alloc(size_t n)
         unlock();
         return (char *)b + HEADER;
     }
-    const int scarce = retained_bytes > 0 && retained_bytes + in_use_bytes + capacity > memory_bytes;
+    const int scarce = is_scarce(capacity);
     unlock();
     if (scarce) {
         free_retained();
@@ -218,7 +250,11 @@ void thn_pool_free(void *p)
     Block *b = (Block *)((char *)p - HEADER);
     lock();
     in_use_bytes -= b->capacity;
-    if (programs && retained_bytes + b->capacity <= retain_limit) {
+    const int keep = programs && retained_now() + b->capacity <= retain_limit;
+    if (b->size_class == THN_CUT_USED) {
+        thn_arena_give(b, keep);
+        b = NULL;
+    } else if (keep) {
         b->next = free_lists[b->size_class];
         free_lists[b->size_class] = b;
         retained_bytes += b->capacity;
@@ -276,7 +312,7 @@ void thn_pool_set_memory(size_t bytes)
 void thn_pool_stats(size_t *retained, size_t *in_use, size_t *peak, size_t *limit)
 {
     lock();
-    *retained = retained_bytes;
+    *retained = retained_now();
     *in_use = in_use_bytes;
     *peak = peak_bytes;
     *limit = retain_limit;
