@@ -192,6 +192,8 @@ OTHERWISE = [
     "x ** 0",
     "1 - T.nnet.sigmoid(x)",
     "T.exp(x)[0]",
+    "x + x + x",
+    "T.dot(x, y.T).T",
 ]
 
 
