@@ -9,6 +9,7 @@ import vm_tools  # noqa: F401  (skips where there is no runtime)
 import theano
 import theano.tensor as T
 from theano.native import instructions as vm
+from theano.sandbox.multinomial import ChoiceFromUniform, MultinomialFromUniform
 from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor import raw_random
 from theano.tensor.shared_randomstreams import RandomStreams
@@ -211,3 +212,99 @@ def test_columns_that_cannot_be_picked():
     with pytest.raises(ValueError, match="replacement"):
         f(np.full((2, 3), 1 / 3), 4)
     assert sorted(f(np.full((1, 3), 1 / 3), 3)[0]) == [0, 1, 2]
+
+
+def loop_of_a_state(state):
+    """Four draws of three numbers by a loop, and the state afterwards."""
+    shared = theano.shared(np.random.RandomState(5), borrow=True)
+
+    def step():
+        new, sample = raw_random.uniform(shared, size=(3,))
+        return sample, {shared: new}
+
+    drawn, updates = theano.scan(step, n_steps=4)
+    return [theano.clone(v, {shared: state}) for v in (drawn, updates[shared])]
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_loop_leaves_the_state_of_an_argument_that_is_not_mutable(copied):
+    state, kept = raw_random.random_state_type(), np.random.RandomState(9)
+    drawn, new = loop_of_a_state(state)
+    f = theano.function([theano.In(state, value=kept, update=new, mutable=False)], [drawn])
+    f = f.copy() if copied else f
+    fresh = np.random.RandomState(9)
+    assert all(np.array_equal(f()[0], fresh.uniform(size=(4, 3))) for _ in range(2))
+    assert same_states([kept.get_state()], [np.random.RandomState(9).get_state()])
+    given, expected = np.random.RandomState(3), np.random.RandomState(3).uniform(size=(4, 3))
+    assert np.array_equal(f(given)[0], expected) and np.array_equal(f(given)[0], expected)
+    assert same_states([given.get_state()], [np.random.RandomState(3).get_state()])
+
+
+def test_a_loop_advances_the_state_of_a_shared_variable_without_a_copy():
+    shared = theano.shared(np.random.RandomState(9))
+    drawn, new = loop_of_a_state(shared)
+    f = theano.function([], drawn, updates={shared: new})
+    for g in (f, f.copy()):
+        assert not any(isinstance(op, vm.Deepcopy) for op in instructions_of(g))
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal"])
+def test_a_state_is_looked_at_and_put_back_under_its_lock(name):
+    generator = np.random.RandomState(4)
+    changers = [raw_random.RandomFunction(name, T.dvector)]
+    done = threading.Event()
+
+    def look():
+        state = raw_random.random_state_type.get_state(generator, changers)
+        raw_random.random_state_type.set_state(generator, state)
+        done.set()
+
+    worker = threading.Thread(target=look)
+    with generator._bit_generator.lock:
+        worker.start()
+        assert not done.wait(0.2)
+    worker.join()
+    assert done.is_set() and same_states([generator.get_state()], [np.random.RandomState(4).get_state()])
+
+
+NOTHING_LEFT = [
+    # Probabilities, uniform numbers; columns drawn without and with replacement (of Theano 1.0.5).
+    ([[0, 1, 0]], [0.5] * 3, [[1, -1, -1]], [[1, 1, 1]]),
+    ([[0, 0, 0]], [0.5] * 3, [[-1, -1, -1]], [[-1, -1, -1]]),
+    ([[0.3, 0.3, 0.3]], [0.999], [[-1]], [[-1]]),
+    ([[0.3, 0.3, 0.3], [0.5, 0.5, 0]], [0.999, 0.1, 0.2, 0.999, 0.3, 0.999], [[-1, 0, 1], [0, 1, -1]], [[-1, 0, 1], [0, 1, 1]]),
+    ([[0.2, 0.8, 0], [0, 0, 1]], [0.99, 0.1, 0.1, 0.1, 0.5, 0.1], [[1, 0, -1], [2, -1, -1]], [[1, 0, 1], [2, 2, 2]]),
+    ([[np.nan, 0.5, 0.5], [0.5, 0.25, 0.25]], [0.1, 0.1, 0.3, 0.3], [[-1, -1], [0, 1]], [[-1, -1], [0, 0]]),
+    ([[0.5, np.nan, 0.5]], [0.1, 0.1], [[0, -1]], [[0, 0]]),
+    ([[0.5, -0.5, 1]], [0.1] * 3, [[0, 2, 1]], [[0, 0, 0]]),
+    ([[0.5, 0.5]], [1, 0], [[-1, 0]], [[-1, 0]]),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("result", ["auto", "int8", "float32"])
+def test_nothing_is_drawn_where_nothing_is_left(dtype, result):
+    p, unis, n = T.matrix(dtype=dtype), T.vector(dtype=dtype), T.lscalar()
+    outputs = [ChoiceFromUniform(result, replace=replace)(p, unis, n) for replace in (False, True)]
+    functions = [theano.function([p, unis, n], outputs, mode=mode) for mode in (IN_PYTHON, None)]
+    for rows, numbers, *expected in NOTHING_LEFT:
+        for f in functions:
+            found = f(np.array(rows, dtype), np.array(numbers, dtype), len(numbers) // len(rows))
+            assert [x.tolist() for x in found] == expected and found[0].dtype == ("int64" if result == "auto" else result)
+
+
+@pytest.mark.parametrize("mode", [IN_PYTHON, None])
+def test_columns_of_empty_matrices(mode):
+    p, unis, n = T.dmatrix(), T.dvector(), T.lscalar()
+    ops = [MultinomialFromUniform("auto"), ChoiceFromUniform("auto", replace=True), ChoiceFromUniform("auto")]
+    counts, again, once = (theano.function([p, unis, n], op(p, unis, n), mode=mode) for op in ops)
+    none = np.zeros(0)
+    assert counts(np.zeros((0, 0)), none, 1).shape == (0, 0) and again(np.zeros((0, 0)), none, 1).shape == (0, 1)
+    assert once(np.zeros((0, 2)), none, 1).shape == (0, 1) and once(np.zeros((2, 0)), none, 0).shape == (2, 0)
+    with pytest.raises(ValueError, match="without replacement"):
+        once(np.zeros((0, 0)), none, 1)
+    for f in (counts, again):
+        with pytest.raises(ValueError, match="there are no columns to draw from"):
+            f(np.zeros((2, 0)), np.zeros(2), 1)
+        with pytest.raises(ValueError, match="pvals.shape.* n_samples: 3, 2, 1"):
+            f(np.zeros((2, 2)), np.zeros(3), 1)

@@ -6,6 +6,7 @@ import pytest
 import theano
 import theano.tensor as T
 from theano.sandbox import rng_mrg
+from theano.sandbox.multinomial import ChoiceFromUniform
 from theano.sandbox.rng_mrg import M1, M2, MRG_RandomStreams, guess_n_streams
 
 
@@ -114,3 +115,18 @@ def test_number_of_streams():
     assert guess_n_streams((2, 3)) == 6 and guess_n_streams((10**6,)) == 60 * 256
     with pytest.warns(UserWarning):
         assert guess_n_streams(T.lvector(), warn=True) == 60 * 256
+
+
+@pytest.mark.parametrize("refused, message", [
+    (lambda: MRG_RandomStreams(-3), r"seed should be positive and less than \d+, got -3"),
+    (lambda: MRG_RandomStreams([0, 0, 0, 1, 1, 1]), r"should not be all 0, got \[0, 0, 0, 1, 1, 1\]"),
+    (lambda: MRG_RandomStreams(3).uniform((2, 0)), r"dimension with value <= 0: \(2, 0\)"),
+    (lambda: MRG_RandomStreams(3).uniform(2.5), r"a variable, got 2\.5"),
+    (lambda: MRG_RandomStreams(3).uniform(T.lmatrix()), r"vector of integers, got \w*\(int64, matrix\)"),
+    (lambda: MRG_RandomStreams(3).multinomial(size=4, pvals=np.ones((1, 1))), "does not use it: 4"),
+    (lambda: ChoiceFromUniform("auto")(T.dvector(), T.dvector()), "pvals ndim should be 2, got 1"),
+])  # fmt: skip
+def test_errors_are_one_text(refused, message):
+    with pytest.raises((ValueError, NotImplementedError), match=message) as caught:
+        refused()
+    assert len(caught.value.args) == 1

@@ -13,6 +13,7 @@ from theano.compile.profiling import make_profile
 from theano.configparser import config
 from theano.gof import Constant, Container, FunctionGraph, Variable, engine
 from theano.gof.link import raise_with_op
+from theano.gof.supervisor import Supervisor
 from theano.gof.utils import get_variable_trace_string
 from theano.process import new_lock
 
@@ -652,6 +653,10 @@ def _clone_graph(fgraph: FunctionGraph, n_outputs: int | None) -> tuple[Function
     update_mapping = getattr(fgraph, "update_mapping", None) if n_outputs is None else None
     inputs = [equiv[i] if i in equiv else i.clone() for i in fgraph.inputs]
     clone = FunctionGraph(inputs, [equiv[o] for o in outputs], clone=False, update_mapping=update_mapping)
+    replaced = dict(zip(fgraph.inputs, inputs, strict=True))
+    for feature in fgraph._features:
+        if isinstance(feature, Supervisor):
+            clone.attach_feature(Supervisor([replaced[v] for v in feature.protected if v in replaced]))
     return clone, equiv
 
 

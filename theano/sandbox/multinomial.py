@@ -13,21 +13,28 @@ from theano.gof import Apply, Op, Variable
 def _as_pvals_and_unis(pvals: Any, unis: Any) -> tuple[Variable, Variable]:
     pvals, unis = tensor.as_tensor_variable(pvals), tensor.as_tensor_variable(unis)
     if pvals.ndim != 2:
-        raise NotImplementedError("pvals ndim should be 2", pvals.ndim)
+        raise NotImplementedError(f"pvals ndim should be 2, got {pvals.ndim}")
     if unis.ndim != 1:
-        raise NotImplementedError("unis ndim should be 1", unis.ndim)
+        raise NotImplementedError(f"unis ndim should be 1, got {unis.ndim}")
     return pvals, unis
 
 
+def _checked_number(pvals: np.ndarray, unis: np.ndarray, n: Any) -> int:
+    """Return the number of draws of each row as an int, if there are columns and uniform numbers for them."""
+    n, (rows, columns) = int(n), pvals.shape
+    if n < 0 or unis.shape[0] != rows * n:
+        raise ValueError(f"unis.shape[0] != pvals.shape[0] * n_samples: {unis.shape[0]}, {rows}, {n}")
+    if n and rows and not columns:
+        raise ValueError("there are no columns to draw from")
+    return n
+
+
 def _first_above(cumulated: np.ndarray, unis: np.ndarray) -> np.ndarray:
-    """Return for each row the first column whose cumulated probability exceeds the uniform number."""
+    """Return for each row the first column whose cumulated probability exceeds the uniform number; -1 where none does."""
     above = cumulated > unis[:, None]
-    found = above.argmax(axis=1)
-    # Rounding may leave the sum below the number; then it is the last column with a chance.
-    missed = ~above.any(axis=1)
-    if missed.any():
-        found[missed] = cumulated[missed].argmax(axis=1)
-    return found
+    if not above.size:
+        return np.full(len(above), -1)
+    return np.where(above.any(axis=1), above.argmax(axis=1), -1)
 
 
 class _FromUniform(Op):
@@ -70,19 +77,22 @@ class MultinomialFromUniform(_FromUniform):
 
     def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
         pvals, unis, n = inputs
-        rows = pvals.shape[0]
-        if unis.shape[0] != rows * int(n):
-            raise ValueError("unis.shape[0] != pvals.shape[0] * n_samples", unis.shape[0], rows, int(n))
+        n, rows = _checked_number(pvals, unis, n), pvals.shape[0]
         out = np.zeros(pvals.shape, dtype=node.outputs[0].dtype)
         cumulated = np.cumsum(pvals, axis=1)
-        for k in range(int(n)):
-            if rows:
-                out[np.arange(rows), _first_above(cumulated, unis[k * rows : (k + 1) * rows])] += 1
+        for k in range(n if rows else 0):
+            found = _first_above(cumulated, unis[k * rows : (k + 1) * rows])
+            # Rounding may leave the sum below the number; then it is the last column with a chance.
+            found = np.where(found < 0, cumulated.argmax(axis=1), found)
+            out[np.arange(rows), found] += 1
         output_storage[0][0] = out
 
 
 class ChoiceFromUniform(_FromUniform):
     """Draw columns from the rows of a matrix of probabilities.
+
+    Where the probabilities that are left of a row do not sum to more than the uniform number, nothing is drawn: the result is -1.
+    So it is when more columns are asked for than have a chance.
 
     Parameters
     ----------
@@ -113,21 +123,20 @@ class ChoiceFromUniform(_FromUniform):
 
     def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
         pvals, unis, n = inputs
-        n, rows = int(n), pvals.shape[0]
-        if n > pvals.shape[1] and not self.replace:
+        if int(n) > pvals.shape[1] and not self.replace:
             raise ValueError(f"Cannot sample without replacement n samples bigger than the size of the distribution: {n}")
-        if unis.shape[0] != rows * n:
-            raise ValueError("unis.shape[0] != pvals.shape[0] * n_samples", unis.shape[0], rows, n)
+        n, rows = _checked_number(pvals, unis, n), pvals.shape[0]
         pvals = pvals.copy()
         out = np.empty((rows, n), dtype=node.outputs[0].dtype)
-        index = np.arange(rows)
         for k in range(n):
             found = _first_above(np.cumsum(pvals, axis=1), unis[k * rows : (k + 1) * rows])
             out[:, k] = found
-            if not self.replace:
-                pvals[index, found] = 0
+            drawn = np.flatnonzero(found >= 0)
+            if not self.replace and len(drawn):
+                pvals[drawn, found[drawn]] = 0
                 sums = np.cumsum(pvals, axis=1)[:, -1:]
-                pvals = np.divide(pvals, sums, out=np.zeros_like(pvals), where=sums > 0)
+                sums[found < 0] = 1
+                pvals = np.divide(pvals, sums, out=np.zeros_like(pvals), where=sums != 0)
         output_storage[0][0] = out
 
 

@@ -317,19 +317,19 @@ def _check_size(size: Any) -> Any:
             return size
         if size.ndim == 0:
             return tensor.stack([size])
-        raise ValueError("The size must be a scalar or a vector of integers", size)
+        raise ValueError(f"The size must be a scalar or a vector of integers, got {size.type}")
     if isinstance(size, (int, np.integer)):
         size = (size,)
     elif not isinstance(size, (tuple, list, np.ndarray)):
-        raise ValueError("The size must be an int, a tuple or a list of ints, or a variable", size)
+        raise ValueError(f"The size must be an int, a tuple or a list of ints, or a variable, got {size!r}")
     for n in size:
         if isinstance(n, Variable):
             if n.ndim != 0:
-                raise ValueError("Each dimension of the size must be a scalar", n)
+                raise ValueError(f"Each dimension of the size must be a scalar, got {n.type}")
         elif not isinstance(n, (int, np.integer)):
-            raise ValueError("Each dimension of the size must be an integer", n)
+            raise ValueError(f"Each dimension of the size must be an integer, got {n!r}")
         elif n <= 0:
-            raise ValueError("The specified size contains a dimension with value <= 0", size)
+            raise ValueError(f"The specified size contains a dimension with value <= 0: {size}")
     return tensor.as_tensor_variable(list(size), ndim=1) if len(size) else tensor.constant(np.zeros(0, dtype="int64"))
 
 
@@ -378,20 +378,20 @@ class MRG_RandomStreams:
         """
         if isinstance(seed, (int, np.integer)):
             if seed == 0:
-                raise ValueError("seed should not be 0", seed)
+                raise ValueError("seed should not be 0")
             if not 0 < seed < _M2:
-                raise ValueError(f"seed should be positive and less than {_M2}", seed)
+                raise ValueError(f"seed should be positive and less than {_M2}, got {seed}")
             seed = [int(seed)] * 6
         elif not hasattr(seed, "__len__") or len(seed) != 6:
-            raise TypeError("seed should be 1 integer or 6 integers")
+            raise TypeError(f"seed should be 1 integer or 6 integers, got {seed!r}")
         if not any(seed[:3]):
-            raise ValueError("The first 3 values of seed should not be all 0", seed)
+            raise ValueError(f"The first 3 values of seed should not be all 0, got {seed}")
         if not any(seed[3:]):
-            raise ValueError("The last 3 values of seed should not be all 0", seed)
+            raise ValueError(f"The last 3 values of seed should not be all 0, got {seed}")
         if not all(0 <= n < _M1 for n in seed[:3]):
-            raise ValueError(f"The first 3 values of seed should be less than {_M1}", seed)
+            raise ValueError(f"The first 3 values of seed should be less than {_M1}, got {seed}")
         if not all(0 <= n < _M2 for n in seed[3:]):
-            raise ValueError(f"The last 3 values of seed should be less than {_M2}", seed)
+            raise ValueError(f"The last 3 values of seed should be less than {_M2}, got {seed}")
         self.rstate = np.asarray(seed, dtype="int32")
 
     def seed(self, seed: Any = None) -> None:
@@ -431,7 +431,7 @@ class MRG_RandomStreams:
             Matrix of int32 with a state in each row.
         """
         if not n_streams > 0:
-            raise ValueError("the number of streams must be positive", n_streams)
+            raise ValueError(f"the number of streams must be positive, got {n_streams}")
         states = np.empty((n_streams, 6), dtype="int32")
         states[0] = self.rstate
         known = 1
@@ -541,9 +541,9 @@ class MRG_RandomStreams:
             raise TypeError("You have to specify pvals")
         pvals = gradient.undefined_grad(tensor.as_tensor_variable(pvals))
         if size is not None:
-            raise ValueError("Provided a size argument to MRG_RandomStreams.multinomial, which does not use it.", size)
+            raise ValueError(f"Provided a size argument to MRG_RandomStreams.multinomial, which does not use it: {size}")
         if ndim is not None:
-            raise ValueError("Provided an ndim argument to MRG_RandomStreams.multinomial, which does not use it.", ndim)
+            raise ValueError(f"Provided an ndim argument to MRG_RandomStreams.multinomial, which does not use it: {ndim}")
         if pvals.ndim != 2:
             raise NotImplementedError("MRG_RandomStreams.multinomial only implemented for pvals.ndim = 2")
         unis = self.uniform(size=(pvals.shape[0] * n,), ndim=1, nstreams=nstreams)
@@ -565,7 +565,7 @@ class MRG_RandomStreams:
         Returns
         -------
         Variable
-            A matrix with a row of column numbers for each row of `p`.
+            A matrix with a row of column numbers for each row of `p`; -1 where no column with a chance is left.
 
         Raises
         ------
@@ -601,7 +601,7 @@ class MRG_RandomStreams:
         """Draw without replacement; the older name of :meth:`choice`, with `n` for its `size` and `pvals` for its `p`."""
         warnings.warn("multinomial_wo_replacement is deprecated: use choice(size=n, p=pvals, replace=False)", stacklevel=2)
         if size is not None:
-            raise ValueError("Provided a size argument to multinomial_wo_replacement, which does not use it.", size)
+            raise ValueError(f"Provided a size argument to multinomial_wo_replacement, which does not use it: {size}")
         return self.choice(size=n, replace=False, p=pvals, ndim=ndim, dtype=dtype, nstreams=nstreams)
 
     def normal(

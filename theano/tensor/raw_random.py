@@ -77,14 +77,17 @@ class RandomStateType(gof.type.SingletonType):
         if only_bits and type(bits) is np.random.MT19937:
             size = _twister_bytes()
             if size:
-                return ctypes.string_at(bits.ctypes.state_address, size)
+                with bits.lock:
+                    return ctypes.string_at(bits.ctypes.state_address, size)
         return value.get_state()
 
     @staticmethod
     def set_state(value: Any, state: Any) -> None:
         """Put a generator into a state that it had."""
         if isinstance(state, bytes):
-            ctypes.memmove(value._bit_generator.ctypes.state_address, state, len(state))
+            bits = value._bit_generator
+            with bits.lock:
+                ctypes.memmove(bits.ctypes.state_address, state, len(state))
         else:
             value.set_state(state)
 

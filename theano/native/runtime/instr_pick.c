@@ -57,7 +57,7 @@ static int pick_columns_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
 }
 
-/* The first column whose sum is above u; if rounding leaves all below, the first of the greatest sum. */
+/* The first column whose sum is above u; -1 where there is none. */
 #define DEFINE_FIRST(NAME, T)                                    \
     static npy_intp NAME(const T *sums, npy_intp cols, double u) \
     {                                                            \
@@ -66,20 +66,27 @@ static int pick_columns_prepare(ThnFrame *f, const ThnInstr *ins)
                 return j;                                        \
             }                                                    \
         }                                                        \
-        npy_intp most = 0;                                       \
-        for (npy_intp j = 0; j < cols; j++) {                    \
-            if (sums[j] != sums[j]) {                            \
-                return j;                                        \
-            }                                                    \
-            if (sums[j] > sums[most]) {                          \
-                most = j;                                        \
-            }                                                    \
-        }                                                        \
-        return most;                                             \
+        return -1;                                               \
+    }
+
+/* The first column of the greatest sum: what is counted where rounding leaves all sums below the number. */
+#define DEFINE_MOST(NAME, T)                           \
+    static npy_intp NAME(const T *sums, npy_intp cols) \
+    {                                                  \
+        npy_intp most = 0;                             \
+        for (npy_intp j = 0; j < cols; j++) {          \
+            if (sums[j] != sums[j]) {                  \
+                return j;                              \
+            }                                          \
+            if (sums[j] > sums[most]) {                \
+                most = j;                              \
+            }                                          \
+        }                                              \
+        return most;                                   \
     }
 
 /* The results of a row, as int64. `held`: room for the row's probabilities and their sums. */
-#define DEFINE_PICK(NAME, FIRST, T)                                                       \
+#define DEFINE_PICK(NAME, FIRST, MOST, T)                                                 \
     static void NAME(const Picking *w, npy_intp row, int64_t *result, char *held)         \
     {                                                                                     \
         T *p = (T *)held, *sums = p + w->cols, sum = 0;                                   \
@@ -92,11 +99,11 @@ static int pick_columns_prepare(ThnFrame *f, const ThnInstr *ins)
             const double u = w->unis->typenum == NPY_FLOAT ? *(const float *)at : *(const double *)at; \
             const npy_intp j = FIRST(sums, w->cols, u);                                   \
             if (w->params->count) {                                                       \
-                result[j]++;                                                              \
+                result[j < 0 ? MOST(sums, w->cols) : j]++;                                \
                 continue;                                                                 \
             }                                                                             \
             result[k] = j;                                                                \
-            if (w->params->replace) {                                                     \
+            if (w->params->replace || j < 0) {                                            \
                 continue;                                                                 \
             }                                                                             \
             T rest = 0;                                                                   \
@@ -106,7 +113,7 @@ static int pick_columns_prepare(ThnFrame *f, const ThnInstr *ins)
             }                                                                             \
             sum = 0;                                                                      \
             for (npy_intp i = 0; i < w->cols; i++) {                                      \
-                p[i] = rest > 0 ? p[i] / rest : 0;                                        \
+                p[i] = rest != 0 ? p[i] / rest : 0;                                       \
                 sums[i] = sum = i ? sum + p[i] : p[i];                                    \
             }                                                                             \
         }                                                                                 \
@@ -114,8 +121,10 @@ static int pick_columns_prepare(ThnFrame *f, const ThnInstr *ins)
 
 DEFINE_FIRST(first_f4, float)
 DEFINE_FIRST(first_f8, double)
-DEFINE_PICK(pick_f4, first_f4, float)
-DEFINE_PICK(pick_f8, first_f8, double)
+DEFINE_MOST(most_f4, float)
+DEFINE_MOST(most_f8, double)
+DEFINE_PICK(pick_f4, first_f4, most_f4, float)
+DEFINE_PICK(pick_f8, first_f8, most_f8, double)
 
 static void pick_task(void *ctx, long task)
 {
