@@ -267,6 +267,31 @@ class TestAllocation:
                 expected = values.astype("float16")
             assert_array_equal(run_instruction("cast_copy", [values], [tensor("float16", 1)]), expected)
 
+    @pytest.mark.parametrize("dtype", ["float64", "complex128"])
+    def test_half_of_wider_numbers_is_rounded_once(self, dtype):
+        halves = np.arange(0x7C00, dtype="uint16").view("float16").astype("float64")
+        middle = (halves[:-1] + halves[1:]) / 2
+        near = [middle, np.nextafter(middle, np.inf), np.nextafter(middle, 0)]
+        near += [middle * (1 + scale * 2.0**-power) for power in (24, 25, 26, 30, 52) for scale in (-1, 1)]
+        ends = [65504, 65519.999999999, 65520, 1e300, np.inf, np.nan, 5e-324, 2.0**-25, 2.0**-25 * (1 + 2.0**-40), 1e-300]
+        for values in (*near, np.array(ends), np.random.default_rng(0).uniform(-1, 5, 300000)):
+            values = np.concatenate([values, -values])
+            with np.errstate(all="ignore"):
+                expected = values.astype("float16")
+            out = run_instruction("cast_copy", [values.astype(dtype)], [tensor("float16", 1)])
+            assert_array_equal(out, expected)
+            assert_array_equal(np.signbit(out), np.signbit(expected))
+
+    @pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+    def test_half_of_integers(self, dtype):
+        info = np.iinfo(dtype)
+        ends = [info.max - 1, info.max, info.min, 2**24 - 1, 2**24, 2**24 + 1, 2**31 - 1]
+        values = np.concatenate([np.arange(66000), ends]).astype(dtype)
+        for numbers in (values, -values) if info.min else (values,):
+            with np.errstate(all="ignore"):
+                expected = numbers.astype("float16")
+            assert_array_equal(run_instruction("cast_copy", [numbers], [tensor("float16", 1)]), expected)
+
 
 class TestCopies:
     @pytest.mark.parametrize("dtype", DTYPES)

@@ -3,6 +3,7 @@
 import gc
 import pickle
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -431,6 +432,57 @@ class TestErrors:
         turned._shape = (2, 2**61)
         with pytest.raises((MemoryError, ValueError)):
             compiled(sparse.add(c, x), c, x)(turned, wide)
+
+    @pytest.mark.parametrize("dtype, index", [("float64", "int32"), ("int64", "int32"), ("float32", "int64"), ("int8", "int64")])
+    def test_pointers_that_another_thread_makes_negative_meanwhile(self, dtype, index):
+        a = scipy.sparse.random(20000, 60, 0.05, format="csr", random_state=np.random.RandomState(0))
+        a.data = np.ceil(9 * a.data).astype(dtype)
+        a.indices, a.indptr = a.indices.astype(index), a.indptr.astype(index)
+        other, right, stop = a.copy(), a.indptr.copy(), threading.Event()
+        u, v, d = sparse.csr_matrix(dtype=dtype), sparse.csr_matrix(dtype=dtype), tt.matrix(dtype=dtype)
+        lines = tt.lvector()
+        outputs = [
+            sparse.dot(u, d),
+            sparse.dot(u, d[:, :1]),
+            sparse.dot(u.T, d[:, :1].repeat(334, axis=0)[:20000]),
+            sparse.dot(u.T, tt.tile(d, (334, 1))[:20000]),
+            sparse.sampling_dot(tt.tile(d, (334, 1))[:20000], d, u),
+            sparse.true_dot(u, v.T),
+            sparse.true_dot(v.T, u),
+            values_at(u, tt.tile(d, (334, 8))[:20000, :60]),
+            sparse.add(u.T, v.T),
+            u + v,
+            sparse.clean(u),
+            u[lines],
+            u[10:15000],
+        ]
+        functions = [compiled(output, u, v, d, lines) for output in outputs]
+        dense, which = np.ones((60, 8), dtype), np.arange(0, 20000, 3)
+        wanted = [f(a, other, dense, which) for f in functions[:2]]
+        far = 2**29 if index == "int32" else 2**45
+
+        def change():
+            while not stop.is_set():
+                for spoiled in (slice(9000, 9001), slice(5000, None), slice(1, 15001)):
+                    time.sleep(0.0004)
+                    a.indptr[spoiled] = -far
+                    time.sleep(0.0002)
+                    a.indptr[:] = right
+
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            for f in functions:
+                for _ in range(12):
+                    try:
+                        f(a, other, dense, which)
+                    except (ValueError, IndexError, MemoryError):
+                        pass
+        finally:
+            stop.set()
+            thread.join()
+        for f, want in zip(functions, wanted, strict=False):
+            np.testing.assert_array_equal(f(a, other, dense, which), want)
 
     def test_a_matrix_that_another_thread_changes_meanwhile(self):
         a = scipy.sparse.random(4000, 60, 0.1, format="csr", random_state=np.random.RandomState(0))

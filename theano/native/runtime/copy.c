@@ -56,6 +56,16 @@ static inline half_t float_to_half(float f)
     return (half_t){(uint16_t)(sign | r)};
 }
 
+/* Rounds once: what narrowing to float32 drops is kept in its last bit, which is beyond those that decide. */
+static inline half_t double_to_half(double d)
+{
+    uint64_t bits;
+    memcpy(&bits, &d, 8);
+    bits = (bits >> 29 | ((bits & 0x1fffffff) != 0)) << 29;
+    memcpy(&d, &bits, 8);
+    return float_to_half((float)d);
+}
+
 typedef struct {
     float re, im;
 } c8_t;
@@ -126,7 +136,11 @@ DEFINE_PUT(f8, double)
     static inline void putf_##S(char *p, float v) { *(T *)p = (EXPR); }    \
     static inline void putd_##S(char *p, double v) { *(T *)p = (EXPR); }
 DEFINE_PUT_AS(b1, npy_bool, (npy_bool)(v != 0))
-DEFINE_PUT_AS(f2, half_t, float_to_half((float)v))
+/* Integers that float32 does not hold are infinite. */
+static inline void puti_f2(char *p, int64_t v) { *(half_t *)p = float_to_half((float)v); }
+static inline void putu_f2(char *p, uint64_t v) { *(half_t *)p = float_to_half((float)v); }
+static inline void putf_f2(char *p, float v) { *(half_t *)p = float_to_half(v); }
+static inline void putd_f2(char *p, double v) { *(half_t *)p = double_to_half(v); }
 DEFINE_PUT_AS(c8, c8_t, ((c8_t){(float)v, 0}))
 DEFINE_PUT_AS(c16, c16_t, ((c16_t){(double)v, 0}))
 

@@ -114,7 +114,7 @@ int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces
             bad |= ((const int32_t *)s->indptr)[i] > ((const int32_t *)s->indptr)[i + 1];
         }
     }
-    if (bad || s->stored > PyArray_DIM(indices, 0)) {
+    if (bad || s->stored < 0 || s->stored > PyArray_DIM(indices, 0)) {
         return thn_error(f, PyExc_ValueError, "indptr of a sparse matrix must not decrease from 0 to the number of indices");
     }
     return 0;

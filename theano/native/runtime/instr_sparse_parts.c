@@ -498,6 +498,9 @@ static int sparse_slice_prepare(ThnFrame *f, const ThnInstr *ins)
         first = ((const int32_t *)s.indptr)[start];
         stored = ((const int32_t *)s.indptr)[stop] - first;
     }
+    if (!thn_sparse_within(&s, first, first + stored)) {
+        return thn_error(f, PyExc_ValueError, "a sparse matrix was changed while it was sliced");
+    }
     PyObject *indices = PySequence_GetSlice(THN_IN(f, ins, 1)->obj, first, first + stored);
     PyObject *indptr = indices ? PyArray_SimpleNew(1, &dims, s.wide ? NPY_INT64 : NPY_INT32) : NULL;
     int r = -1;

@@ -280,18 +280,22 @@ typedef struct {
     char *out;
 } Gather;
 
-#define GATHER(INDEX, SIZE)                                                                                         \
-    for (npy_intp line = l0; line < l1; line++) {                                                                   \
-        const npy_intp end = ((const INDEX *)w->s.indptr)[line + 1];                                                    \
-        const char *from = w->y + line * w->of_line;                                                                \
-        for (npy_intp at = ((const INDEX *)w->s.indptr)[line]; at < end; at++) {                                        \
-            const npy_intp index = at < w->s.stored ? ((const INDEX *)w->s.indices)[at] : -1;                           \
-            if ((npy_uintp)index >= (npy_uintp)w->s.length) {                                                       \
-                k->bad = 1;                                                                                         \
-                return;                                                                                             \
-            }                                                                                                       \
-            memcpy(w->out + at * SIZE, from + index * w->of_index, SIZE);                                           \
-        }                                                                                                           \
+#define GATHER(INDEX, SIZE)                                                                                             \
+    for (npy_intp line = l0; line < l1; line++) {                                                                       \
+        const npy_intp start = ((const INDEX *)w->s.indptr)[line], end = ((const INDEX *)w->s.indptr)[line + 1];        \
+        const char *from = w->y + line * w->of_line;                                                                    \
+        int wrong = !thn_sparse_within(&w->s, start, end);                                                              \
+        for (npy_intp at = start; at < end && !wrong; at++) {                                                           \
+            const npy_intp index = ((const INDEX *)w->s.indices)[at];                                                   \
+            wrong = (npy_uintp)index >= (npy_uintp)w->s.length;                                                         \
+            if (!wrong) {                                                                                               \
+                memcpy(w->out + at * SIZE, from + index * w->of_index, SIZE);                                           \
+            }                                                                                                           \
+        }                                                                                                               \
+        if (wrong) {                                                                                                    \
+            k->bad = 1;                                                                                                 \
+            return;                                                                                                     \
+        }                                                                                                               \
     }
 
 #define GATHER_OF(SIZE)                                                                                             \

@@ -336,22 +336,27 @@ static int FN(by_rows)(const ThnPlaces *s, void *to_data, void *to_columns, void
     INDEX *starts = next + 1;
     memset(next, 0, sizeof(INDEX) * ((size_t)s->length + 2));
     for (npy_intp k = 0; k < s->stored; k++) {
-        if ((npy_uintp)indices[k] >= (npy_uintp)s->length) {
+        const npy_intp i = (npy_intp)indices[k];
+        if ((npy_uintp)i >= (npy_uintp)s->length) {
             return -1;
         }
-        starts[indices[k] + 1]++;
+        starts[i + 1]++;
     }
     for (npy_intp i = 0; i < s->length; i++) {
         starts[i + 1] += starts[i];
     }
     /* next[i + 1] is where the next value of row i goes: in the end, where row i + 1 starts. */
     for (npy_intp line = 0; line < s->lines; line++) {
-        const npy_intp end = indptr[line + 1];
-        for (npy_intp k = indptr[line]; k < end; k++) {
-            if (k >= s->stored || (npy_uintp)indices[k] >= (npy_uintp)s->length || starts[indices[k]] >= s->stored) {
+        const npy_intp start = indptr[line], end = indptr[line + 1];
+        if (!thn_sparse_within(s, start, end)) {
+            return -1;
+        }
+        for (npy_intp k = start; k < end; k++) {
+            const npy_intp i = (npy_intp)indices[k];
+            if ((npy_uintp)i >= (npy_uintp)s->length || starts[i] >= s->stored) {
                 return -1; /* another thread changed the matrix */
             }
-            const INDEX at = starts[indices[k]]++;
+            const INDEX at = starts[i]++;
             data[at] = values[k];
             columns[at] = (INDEX)line;
         }
@@ -366,9 +371,13 @@ VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
     const npy_intp p = w->depth, stored = w->s.stored;
     T *out = (T *)w->out;
     for (npy_intp line = l0; line < l1; line++) {
-        const npy_intp end = indptr[line + 1];
-        for (npy_intp k = indptr[line]; k < end; k++) {
-            if (k >= stored || (npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+        const npy_intp start = indptr[line], end = indptr[line + 1];
+        if (!thn_sparse_within(&w->s, start, end)) {
+            return -1;
+        }
+        for (npy_intp k = start; k < end; k++) {
+            const npy_intp i = (npy_intp)indices[k];
+            if ((npy_uintp)i >= (npy_uintp)w->s.length) {
                 return -1;
             }
             if (k + AHEAD < stored) {
@@ -377,7 +386,7 @@ VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
                     __builtin_prefetch(next + at);
                 }
             }
-            const T *u = (const T *)w->of_lines + line * p, *v = (const T *)w->of_indices + (npy_intp)indices[k] * p;
+            const T *u = (const T *)w->of_lines + line * p, *v = (const T *)w->of_indices + i * p;
             FN(Vector) sum[4] = {{0}};
             npy_intp q = 0;
             for (; p - q >= 4 * (npy_intp)FN(WIDE); q += 4 * (npy_intp)FN(WIDE)) {

@@ -292,6 +292,11 @@ int thn_sparse_filled(ThnFilled *k)
     ThnSparseMade *to = k->to;
     const npy_intp lines = k->lines[k->parts], room = k->room[k->parts] + 1;
     *to = (ThnSparseMade){.lines = lines, .wide = k->index == 8};
+    for (npy_intp part = 0; part < k->parts; part++) {
+        if (k->room[part] < 0 || k->room[part] > k->room[part + 1] || k->lines[part] > k->lines[part + 1]) {
+            return -1; /* another thread changed the matrix that they were read from */
+        }
+    }
     if (lines >= MOST_LINES || room >= MOST_LINES) {
         return -2;
     }
@@ -351,7 +356,7 @@ static int made_canonical(ThnPlaces *s, const Loops *loops, ThnSparseMade *made)
     }
     for (npy_intp line = 0; line < s->lines; line++) {
         const npy_intp n = thn_sparse_pointer(s, line + 1) - thn_sparse_pointer(s, line);
-        longest = n > longest ? n : longest;
+        longest = n > longest && n <= s->stored ? n : longest; /* a longer one is found wrong */
     }
     if (bad) {
         return -1;
@@ -528,23 +533,24 @@ int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char
 /* ---- other formats, some of the lines: values are moved by their size */
 
 #define MOVE(SIZE)                                                                                                      \
-    for (npy_intp line = 0; line < s->lines; line++) {                                                                  \
-        const npy_intp end = thn_sparse_pointer(s, line + 1);                                                   \
-        for (npy_intp k = thn_sparse_pointer(s, line); k < end; k++) {                                          \
+    for (npy_intp line = 0, k = 0; line < s->lines; line++) {                                                           \
+        const npy_intp end = thn_sparse_pointer(s, line + 1);                                                           \
+        int wrong = !thn_sparse_within(s, k, end) || (line == s->lines - 1 && end != s->stored);                        \
+        for (; k < end && !wrong; k++) {                                                                                \
             const npy_intp i = number_at(s->indices, s->wide, k);                                                       \
             npy_intp at;                                                                                                \
             if ((npy_uintp)i >= (npy_uintp)s->length) {                                                                 \
-                thn_sparse_made_free(to);                                                                               \
-                return -1;                                                                                              \
+                wrong = 1;                                                                                              \
+                break;                                                                                                  \
             }                                                                                                           \
             if (s->wide) {                                                                                              \
                 at = (npy_intp)((int64_t *)to->indptr)[i + 1]++;                                                        \
             } else {                                                                                                    \
                 at = ((int32_t *)to->indptr)[i + 1]++;                                                                  \
             }                                                                                                           \
-            if (at >= s->stored || k >= s->stored) {                                                                    \
-                thn_sparse_made_free(to); /* another thread changed the matrix */                                       \
-                return -1;                                                                                              \
+            if (at >= s->stored) {                                                                                      \
+                wrong = 1;                                                                                              \
+                break;                                                                                                  \
             }                                                                                                           \
             if (s->wide) {                                                                                              \
                 ((int64_t *)to->indices)[at] = line;                                                                    \
@@ -552,6 +558,10 @@ int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char
                 ((int32_t *)to->indices)[at] = (int32_t)line;                                                           \
             }                                                                                                           \
             memcpy(to->data + at * SIZE, (const char *)s->data + k * SIZE, SIZE);                                       \
+        }                                                                                                               \
+        if (wrong) {                                                                                                    \
+            thn_sparse_made_free(to); /* another thread changed the matrix */                                           \
+            return -1;                                                                                                  \
         }                                                                                                               \
     }                                                                                                                   \
     break;
@@ -675,6 +685,13 @@ static void take_task(void *ctx, long task)
     }
 }
 
+/* How many values a line has; -1: another thread changed the matrix. */
+static npy_intp length_of(const ThnPlaces *s, npy_intp line)
+{
+    const npy_intp start = thn_sparse_pointer(s, line), end = thn_sparse_pointer(s, line + 1);
+    return thn_sparse_within(s, start, end) ? end - start : -1;
+}
+
 int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp n, ThnSparseMade *to)
 {
     npy_intp stored = 0;
@@ -682,8 +699,11 @@ int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp
         if (which[i] < -s->lines || which[i] >= s->lines) {
             return -1;
         }
-        const npy_intp line = (npy_intp)(which[i] < 0 ? which[i] + s->lines : which[i]);
-        stored += thn_sparse_pointer(s, line + 1) - thn_sparse_pointer(s, line);
+        const npy_intp n_line = length_of(s, (npy_intp)(which[i] < 0 ? which[i] + s->lines : which[i]));
+        if (n_line < 0) {
+            return -4;
+        }
+        stored += n_line;
     }
     if (!s->wide && stored > INT32_MAX) {
         return -3;
@@ -699,9 +719,17 @@ int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp
             ((int32_t *)to->indptr)[i] = (int32_t)stored;
         }
         if (i < n) {
-            const npy_intp line = (npy_intp)(which[i] < 0 ? which[i] + s->lines : which[i]);
-            stored += thn_sparse_pointer(s, line + 1) - thn_sparse_pointer(s, line);
+            const npy_intp n_line = length_of(s, (npy_intp)(which[i] < 0 ? which[i] + s->lines : which[i]));
+            if (n_line < 0 || n_line > to->stored - stored) {
+                thn_sparse_made_free(to);
+                return -4;
+            }
+            stored += n_line;
         }
+    }
+    if (stored != to->stored) {
+        thn_sparse_made_free(to);
+        return -4;
     }
     Taken w = {s, which, n, thn_worth(2.0 * (double)stored + 10.0 * (double)n, THN_MOST_PARTS), item, to};
     thn_parallel((long)w.parts, take_task, &w);

@@ -58,7 +58,7 @@ int thn_sparse_stack(const ThnPlaces *s, int n, int item, int across, ThnSparseM
 int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to);
 /* memcpy, by several threads. */
 void thn_sparse_copy(void *to, const void *from, npy_intp bytes);
-/* Some of the lines; -1: there is no such one, -3: more values than fit the indices. */
+/* Some of the lines; -1: there is no such one, -3: more values than fit the indices, -4: another thread changed it. */
 int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp n, ThnSparseMade *to);
 
 #endif

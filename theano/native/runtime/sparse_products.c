@@ -197,16 +197,23 @@ int thn_sparse_times(const ThnPlaces *a, const ThnPlaces *b, int typenum, int it
         return -2;
     }
     for (npy_intp line = 0; line < a->lines; line++) {
-        const npy_intp end = thn_sparse_pointer(a, line + 1);
+        const npy_intp start = thn_sparse_pointer(a, line), end = thn_sparse_pointer(a, line + 1);
+        int wrong = !thn_sparse_within(a, start, end);
         npy_intp most = 0;
         bounds[line] = bound;
-        for (npy_intp at = thn_sparse_pointer(a, line); at < end; at++) {
+        for (npy_intp at = start; at < end && !wrong; at++) {
             const npy_uintp i = a->wide ? (npy_uintp)((const int64_t *)a->indices)[at] : (npy_uintp)((const int32_t *)a->indices)[at];
-            if (at >= a->stored || i >= (npy_uintp)b->lines) {
-                thn_pool_free(bounds);
-                return -1;
+            if (i >= (npy_uintp)b->lines) {
+                wrong = 1;
+                break;
             }
-            most += thn_sparse_pointer(b, (npy_intp)i + 1) - thn_sparse_pointer(b, (npy_intp)i);
+            const npy_intp first = thn_sparse_pointer(b, (npy_intp)i), last = thn_sparse_pointer(b, (npy_intp)i + 1);
+            wrong = !thn_sparse_within(b, first, last);
+            most += last - first;
+        }
+        if (wrong) {
+            thn_pool_free(bounds);
+            return -1;
         }
         products += (double)most;
         bound += most < b->length ? most : b->length;

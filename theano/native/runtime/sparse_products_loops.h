@@ -22,17 +22,21 @@ static int FN(rows)(const Product *w, npy_intp r0, npy_intp r1)
     const npy_intp item = sizeof(T), p = w->columns;
     const int dense = w->b_col == item && w->y_col == item;
     for (npy_intp i = r0; i < r1; i++) {
-        const npy_intp end = indptr[i + 1];
+        const npy_intp start = indptr[i], end = indptr[i + 1];
+        if (!thn_sparse_within(&w->s, start, end)) {
+            return -1;
+        }
         char *y = w->y + i * w->y_row;
         for (npy_intp q = 0; q < p; q++) {
             *(T *)(y + q * w->y_col) = 0;
         }
-        for (npy_intp k = indptr[i]; k < end; k++) {
-            if (k >= w->s.stored || (npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+        for (npy_intp k = start; k < end; k++) {
+            const npy_intp at = (npy_intp)indices[k];
+            if ((npy_uintp)at >= (npy_uintp)w->s.length) {
                 return -1;
             }
             const T value = data[k];
-            const char *b = w->b + (npy_intp)indices[k] * w->b_row;
+            const char *b = w->b + at * w->b_row;
             if (dense) {
                 const T *restrict from = (const T *)b;
                 T *restrict to = (T *)y;
@@ -59,12 +63,16 @@ static int FN(columns)(const Product *w, const char *b, char *y)
     }
     for (npy_intp line = 0; line < w->s.lines; line++) {
         const T x = *(const T *)(b + line * w->b_row);
-        const npy_intp end = indptr[line + 1];
-        for (npy_intp k = indptr[line]; k < end; k++) {
-            if (k >= w->s.stored || (npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+        const npy_intp start = indptr[line], end = indptr[line + 1];
+        if (!thn_sparse_within(&w->s, start, end)) {
+            return -1;
+        }
+        for (npy_intp k = start; k < end; k++) {
+            const npy_intp at = (npy_intp)indices[k];
+            if ((npy_uintp)at >= (npy_uintp)w->s.length) {
                 return -1;
             }
-            *(T *)(y + (npy_intp)indices[k] * w->y_row) += TIMES(data[k], x);
+            *(T *)(y + at * w->y_row) += TIMES(data[k], x);
         }
     }
     return 0;
@@ -75,13 +83,17 @@ static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
 {
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     for (npy_intp line = l0; line < l1; line++) {
-        const npy_intp end = indptr[line + 1];
+        const npy_intp start = indptr[line], end = indptr[line + 1];
         const T *u = (const T *)w->of_lines + line * w->depth;
-        for (npy_intp k = indptr[line]; k < end; k++) {
-            if (k >= w->s.stored || (npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
+        if (!thn_sparse_within(&w->s, start, end)) {
+            return -1;
+        }
+        for (npy_intp k = start; k < end; k++) {
+            const npy_intp at = (npy_intp)indices[k];
+            if ((npy_uintp)at >= (npy_uintp)w->s.length) {
                 return -1;
             }
-            const T *v = (const T *)w->of_indices + (npy_intp)indices[k] * w->depth;
+            const T *v = (const T *)w->of_indices + at * w->depth;
             T total = 0;
             for (npy_intp q = 0; q < w->depth; q++) {
                 total += TIMES(u[q], v[q]);
@@ -115,16 +127,22 @@ static npy_intp FN(times)(const void *what, npy_intp l0, npy_intp l1, char *to_d
         memset(seen, 0, bytes);
     }
     for (npy_intp line = l0; line < l1; line++) {
-        const npy_intp k_end = p_x[line + 1];
-        for (npy_intp k = p_x[line]; k < k_end; k++) {
+        const npy_intp k_start = p_x[line], k_end = p_x[line + 1];
+        if (!thn_sparse_within(&w->a, k_start, k_end)) {
+            goto wrong;
+        }
+        for (npy_intp k = k_start; k < k_end; k++) {
             const npy_uintp middle = (npy_uintp)i_x[k];
-            if (k >= w->a.stored || middle >= (npy_uintp)w->b.lines) {
+            if (middle >= (npy_uintp)w->b.lines) {
                 goto wrong;
             }
             const T value = x[k];
-            const npy_intp j_end = p_y[middle + 1];
-            for (npy_intp j = p_y[middle]; j < j_end; j++) {
-                const npy_uintp c = j < w->b.stored ? (npy_uintp)i_y[j] : length;
+            const npy_intp j_start = p_y[middle], j_end = p_y[middle + 1];
+            if (!thn_sparse_within(&w->b, j_start, j_end)) {
+                goto wrong;
+            }
+            for (npy_intp j = j_start; j < j_end; j++) {
+                const npy_uintp c = (npy_uintp)i_y[j];
                 if (c >= length) {
                     goto wrong;
                 }
