@@ -22,21 +22,17 @@ static int FN(rows)(const Product *w, npy_intp r0, npy_intp r1)
     const npy_intp item = sizeof(T), p = w->columns;
     const int dense = w->b_col == item && w->y_col == item;
     for (npy_intp i = r0; i < r1; i++) {
-        const npy_intp start = indptr[i], end = indptr[i + 1];
-        if (!thn_sparse_within(&w->s, start, end)) {
-            return -1;
-        }
+        const npy_intp end = indptr[i + 1];
         char *y = w->y + i * w->y_row;
         for (npy_intp q = 0; q < p; q++) {
             *(T *)(y + q * w->y_col) = 0;
         }
-        for (npy_intp k = start; k < end; k++) {
-            const npy_intp at = (npy_intp)indices[k];
-            if ((npy_uintp)at >= (npy_uintp)w->s.length) {
+        for (npy_intp k = indptr[i]; k < end; k++) {
+            if ((npy_uintp)k >= (npy_uintp)w->s.stored || (npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
                 return -1;
             }
             const T value = data[k];
-            const char *b = w->b + at * w->b_row;
+            const char *b = w->b + (npy_intp)indices[k] * w->b_row;
             if (dense) {
                 const T *restrict from = (const T *)b;
                 T *restrict to = (T *)y;
