@@ -525,3 +525,5 @@ def test_signature_name_and_repr():
     assert repr(theano.function([], [])).endswith("() -> []>")
     assert theano.compile.function_module.Function.__name__ == "Function"
     assert callable(inspect.signature(type(scaled)).bind)
+    keyword = theano.function([T.dscalar("lambda"), x], x, on_unused_input="ignore")
+    assert list(inspect.signature(keyword).parameters) == ["input_0", "x"]

@@ -30,11 +30,12 @@ VALUES_ASKED = [
     ("assign(v)", TypeError, ["does not support item assignment", "set_subtensor"]),
     ("delete(v)", TypeError, ["does not support deletion of items"]),
     ("y(3)", TypeError, ["not callable"]),
-    ("np.asarray(x)", TypeError, ["x is symbolic", "theano.function", "dtype=object"]),
-    ("np.array([1.0, y])", TypeError, ["y is symbolic"]),
     ("np.median(x)", TypeError, ["numpy.median", "theano.tensor"]),
     ("np.cbrt(x)", TypeError, ["numpy.cbrt", "theano.tensor"]),
     ("np.sum(x, where=x > 0)", TypeError, ["numpy.sum", "where"]),
+    ("np.exp(v, out=np.zeros(2))", TypeError, ["numpy.exp", "`out`"]),
+    ("np.add(v, 1.0, out=np.zeros(2))", TypeError, ["numpy.add", "`out`"]),
+    ("np.trace(T.dtensor3())", TypeError, ["numpy.trace", "2 dimensions"]),
     ("np.add.outer(v, v)", TypeError, ["numpy.add.outer"]),
 ]
 

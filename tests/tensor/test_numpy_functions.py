@@ -12,6 +12,7 @@ A = np.array([[0.5, 0.25, 2.0], [1.0, 4.0, 0.75]])
 S = np.array([[2.0, 0.5], [0.5, 1.0]])
 
 CALLS = [
+    "np.isfinite(x)", "np.isfinite(1 / (x - 1))",
     "np.exp(x)", "np.sqrt(x)", "np.abs(x)", "np.square(x)", "np.negative(x)", "np.positive(x)", "np.reciprocal(x)",
     "np.sign(x)", "np.add(A, x)", "np.subtract(A, x)", "np.multiply(x, 2)", "np.divide(A, x)", "np.floor_divide(A, x)",
     "np.remainder(A, x)", "np.power(x, 2)", "np.maximum(x, 1)", "np.minimum(A, x)", "np.less(A, x)", "np.less_equal(x, A)",
@@ -87,6 +88,17 @@ def test_arrays_of_variables():
     assert both[0] is x and both[1] is v
     both[:] = [v, x]
     assert both[0] is v
+    y = T.dscalar("y")
+    for result in (y * both, both + y, np.multiply(both, y)):
+        assert result.shape == (2,) and all(isinstance(element, theano.Variable) for element in result)
+
+
+def test_lists_of_variables_are_numpys():
+    x, y = T.dmatrix("x"), T.dscalar("y")
+    a = np.ones((2, 5))
+    assert np.prod((x.shape[0], 3)).eval({x: a}) == 6
+    assert np.sum([y, y]).eval({y: 2.0}) == 4
+    assert np.array([y, 2.0]).dtype == object
 
 
 class Exported:

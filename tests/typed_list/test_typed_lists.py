@@ -174,7 +174,7 @@ def test_results_are_copies_of_the_arguments(linker):
     y = TypedListType(T.fvector, 1)("y")
     z = TypedListType(T.scalar(dtype="float64").type)("z")
     f = theano.function([x, y, z], [x, y, z], mode=theano.Mode(linker=linker))
-    masked = np.ma.masked_array(np.ones(2, "float32"), [True, False])
+    masked = np.ma.masked_array(np.ones(2, "float32"), [False, False])
     a, b, c = vectors([1, 2], [3]), [vectors([4]), vectors([5, 6])], [np.array(2.5)]
     fortran = np.asfortranarray(a[0])
     result = f([fortran, a[1], fortran], b, c)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import keyword
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -116,6 +117,11 @@ class _Values(_ByKey):
         container.provided += 1
 
 
+def _is_name(name: str | None) -> bool:
+    """Whether a function or an argument can have this name in Python."""
+    return name is not None and name.isidentifier() and not keyword.iskeyword(name)
+
+
 class _Signature:
     """What `inspect.signature` of a function shows; nothing for the class itself."""
 
@@ -128,7 +134,7 @@ class _Signature:
                 continue
             spec = function.inv_finder[container]  # type: ignore[index]
             name, variable = spec.name, getattr(spec, "variable", None)
-            by_name = name is not None and name.isidentifier() and function.finder[name] is container  # type: ignore[index]
+            by_name = _is_name(name) and function.finder[name] is container  # type: ignore[index]
             parameters.append(
                 inspect.Parameter(
                     name if by_name else f"input_{index}",
@@ -259,7 +265,7 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
     @property
     def __name__(self) -> str:
         # A function without a name goes by the line that compiled it.
-        return self.name if self.name is not None and self.name.isidentifier() else "function"
+        return self.name if _is_name(self.name) else "function"
 
     def __repr__(self) -> str:
         if self.container is None:

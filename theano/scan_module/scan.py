@@ -240,9 +240,12 @@ class _Builder:
             return fn(*arguments)
         except TypeError as error:
             try:
-                inspect.signature(fn).bind(*arguments)
-            except ValueError:
+                signature = inspect.signature(fn)
+            except (TypeError, ValueError):
+                # Not every callable has one.
                 raise error from None
+            try:
+                signature.bind(*arguments)
             except TypeError as mismatch:
                 states = sum(len(state.inner) for state in self.states.values())
                 raise TypeError(

@@ -151,6 +151,9 @@ def _table() -> dict[str, tuple[str, tuple[str, ...]]]:
 #: By the name below ``numpy.``: the counterpart's name and NumPy's parameters in its order.
 FUNCTIONS = _table()
 
+# What NumPy's functions mean for other ranks than these is not what the counterparts compute.
+_RANKS = {"cov": 2, "trace": 2, "tril": 2, "triu": 2}
+
 # Facts that NumPy asks of arrays, which are known of a variable.
 _FACTS = {
     "ndim": lambda a: a.ndim,
@@ -172,6 +175,12 @@ def _logical(name: str, inputs: tuple) -> Any:
     return {"logical_and": ops.and_, "logical_or": ops.or_, "logical_xor": ops.xor, "logical_not": ops.invert}[name](*truths)
 
 
+def _whole(variable: Any) -> np.ndarray:
+    array = np.empty((), object)
+    array[()] = variable
+    return array
+
+
 def array_ufunc(variable: Any, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
     """Return the node that a ufunc of NumPy or SciPy stands for; the protocol's ``__array_ufunc__``.
 
@@ -185,15 +194,15 @@ def array_ufunc(variable: Any, ufunc: np.ufunc, method: str, *inputs: Any, out: 
     *inputs
         What the ufunc was called with.
     out : tuple, optional
-        Given by ``array += variable``, which binds the array's name to the variable that this returns. The array itself
-        is not changed.
+        The first input itself, as ``array += variable`` gives it, which binds the array's name to the variable that this
+        returns. The array itself is not changed.
     **kwargs
         ``axis`` and ``keepdims`` of reductions.
 
     Raises
     ------
     TypeError
-        If there is no such operation on symbolic variables.
+        If there is no such operation on symbolic variables, or another array is given for the result.
 
     Examples
     --------
@@ -203,11 +212,18 @@ def array_ufunc(variable: Any, ufunc: np.ufunc, method: str, *inputs: Any, out: 
     Elemwise{exp,no_inplace}
     """
     name = ufunc.__name__
+    if any(isinstance(x, np.ndarray) and x.dtype.hasobject for x in inputs):
+        # Element by element, with the variable as a whole.
+        return getattr(ufunc, method)(*[_whole(x) if isinstance(x, _tensor_py_operators) else x for x in inputs], **kwargs)
+    if out is not None and not (len(inputs) == 2 and out[0] is inputs[0]):
+        raise TypeError(f"numpy.{name} of a symbolic variable computes no values that could be put into `out`.")
     if method == "__call__" and not kwargs:
         if name.startswith("logical_"):
             return _logical(name, inputs)
         if name == "positive":
             return variable
+        if name == "isfinite":
+            return ops.invert(ops.or_(ops.isnan(variable), ops.isinf(variable)))
         if name in REFLECTED and not isinstance(inputs[0], _tensor_py_operators):
             result = getattr(ops, REFLECTED[name])(*reversed(inputs))
         elif name in UFUNCS or name in SAME_UFUNCS:
@@ -253,6 +269,8 @@ def array_function(function: Any, args: tuple, kwargs: dict) -> Any:
     if name not in FUNCTIONS:
         raise _no_counterpart(f"numpy.{name}")
     ours, parameters = FUNCTIONS[name]
+    if name in _RANKS and ops.as_tensor_variable(args[0]).ndim != _RANKS[name]:
+        raise _no_counterpart(f"numpy.{name} of other than {_RANKS[name]} dimensions")
     given = inspect.signature(function).bind(*args, **kwargs).arguments
     unknown = [key for key, value in given.items() if key not in parameters and value is not None]
     if unknown:

@@ -105,16 +105,6 @@ class _tensor_py_operators:
     def __array_function__(self, function, types, args, kwargs):
         return ops.array_function(function, args, kwargs)
 
-    def __array__(self, dtype=None, copy=None):
-        if dtype is not None and np.dtype(dtype).hasobject:
-            # An array of variables.
-            array = np.empty((), object)
-            array[()] = self
-            return array
-        raise TypeError(
-            f"{self} is symbolic and has no values to make a NumPy array of. A compiled function computes them:"
-            " theano.function(inputs, variable), or variable.eval({input: value}) to try. An array of variables has dtype=object."
-        )
 
     __abs__ = _function("abs_")
     __neg__ = _function("neg")

@@ -198,3 +198,21 @@ def test_weights_of_deep_networks_are_not_updated_in_place():
     f([[1.0, -1.0]])
     for w, value in zip(params, wanted, strict=True):
         np.testing.assert_allclose(w.get_value(), value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_products_that_are_repeated_are_added_by_the_sum(mode):
+    row, col, one = u.dimshuffle("x", 0), v.dimshuffle(0, "x"), T.dot(u.dimshuffle("x", 0), u.dimshuffle(0, "x"))
+    cases = [
+        (A + T.dot(row, B), lambda a, b, u, v: a + u[None] @ b),
+        (A + T.dot(B, col), lambda a, b, u, v: a + b @ v[:, None]),
+        (A - 2 * T.dot(row, B) + T.dot(A, B), lambda a, b, u, v: a - 2 * u[None] @ b + a @ b),
+        (A + one, lambda a, b, u, v: a + u @ u),
+        (A / 2 - T.dot(col.T, col), lambda a, b, u, v: a / 2 - v @ v),
+        (v + T.dot(row, B) + A, lambda a, b, u, v: v + u[None] @ b + a),
+        (T.grad((T.dot(row, B) + A).sum() * 2, A), lambda a, b, u, v: np.full(a.shape, 2.0)),
+    ]
+    f = theano.function([A, B, u, v], [case for case, _ in cases], mode=mode, on_unused_input="ignore")
+    a, b, p, q = rng.rand(3, 3), rng.rand(3, 3), rng.rand(3), rng.rand(3)
+    for got, (_, expected) in zip(f(a, b, p, q), cases, strict=True):
+        np.testing.assert_allclose(got, expected(a, b, p, q))

@@ -124,7 +124,7 @@ softmax_with_bias = SoftmaxWithBias()
 def _gradient_and_softmax(op: Op, dy: Any, sm: Any) -> Apply:
     dy, sm = as_tensor_variable(dy), as_tensor_variable(sm)
     if dy.type.ndim not in (1, 2) or dy.type.dtype not in float_dtypes:
-        raise ValueError(f"dy must be 1-d or 2-d tensor of floats. Got, got {dy.type}")
+        raise ValueError(f"dy must be 1-d or 2-d tensor of floats. got {dy.type}")
     if dy.ndim == 1:
         dy = shape_padleft(dy, n_ones=1)
     if sm.ndim == 1:

@@ -306,7 +306,8 @@ class GemmOptimizer(Optimizer):
 def _gemm_of_sum(out: Any, terms: list[_Term]) -> Any:
     """`out`, the sum of `terms`, as Gemms, or None if it has no product with something to add to."""
     dtype = out.type.dtype
-    products = [t for t in terms if _product_of(t.matrix, t.uses) is not None]
+    # A product that is broadcast is added by the sum: Gemm's accumulator has the shape of the product.
+    products = [t for t in terms if t.matrix.type == out.type and _product_of(t.matrix, t.uses) is not None]
     if not products:
         return None
     alphas = [t.factor(dtype) for t in products]
