@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 
 def refuse_masked(value: Any) -> None:
     """Raise ValueError for a masked array with masked entries, whose mask would get lost."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    # Not imported here: who has such an array has done that, and a fork may find another thread at it.
+    ma = sys.modules.get("numpy.ma")
+    if ma is not None and isinstance(value, getattr(ma, "MaskedArray", ())) and ma.is_masked(value):
         raise ValueError(
             "A tensor has no mask, and the masked entries of this masked array would count as others do. Give the numbers,"
             " array.filled(number), and where it matters the mask as a tensor of its own, numpy.ma.getmaskarray(array)."
