@@ -104,7 +104,8 @@ def _below_diagonal(dtype: str, offset_dtype: str) -> scalar.Composite:
 def _triangular_window(dtype: str) -> scalar.Composite:
     """1 in the middle of n points, falling to 0 at both ends; 1 where there is one point."""
     i, points = scalar.get_scalar_type("int64")(), scalar.get_scalar_type(dtype)()
-    last: Any = scalar.cast(points, "int64") - 1
+    whole: Any = scalar.cast(points, "int64")
+    last = whole - 1
     from_middle = scalar.abs_(scalar.cast(i + i - last, "float64"))
     return scalar.Composite([i, points], [1.0 - from_middle / scalar.maximum(scalar.cast(last, "float64"), 1.0)])
 
