@@ -293,12 +293,3 @@ class TestComputation:
         diagonal = Row()(m)
         assert diagonal.broadcastable == (True,)
         assert theano.function([m], diagonal)(np.ones((1, 1))).shape == (1,)
-
-
-def test_a_gradient_given_to_an_instance_after_its_first_use():
-    op = ts.Exp(ts.upgrade_to_float, name="own")
-    x = tt.dscalar("x")
-    elementwise = tt.Elemwise(op)
-    assert theano.grad(elementwise(x), x).eval({x: 0.0}) == 1
-    op.grad = lambda inputs, gradients: [gradients[0] * 30]
-    assert theano.grad(elementwise(x), x).eval({x: 0.0}) == 30

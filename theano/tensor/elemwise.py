@@ -326,9 +326,7 @@ class Elemwise(Op):
         )
         recipe: _Recipe | None
         if plain:
-            # An instance may have been given a gradient of its own.
-            given = vars(self.scalar_op).get("grad")
-            key = ("gradient", gradient_method(self.scalar_op), given, config.floatX, config.cast_policy, types, wanted)
+            key = ("gradient", gradient_method(self.scalar_op), config.floatX, config.cast_policy, types, wanted)
             recipe = self._nodes.get(key)
             if recipe is None:
                 recipe = self._nodes[key] = _Recipe(self.scalar_op, *types, wanted)
