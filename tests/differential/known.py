@@ -499,6 +499,7 @@ KNOWN = [
     ),
     Known("`x.reshape(shape, ndim=)` with a shape of another length", "error", "reshape", _NONE, "the shape has length"),
     # Values and types.
+    Known("the copy of a function of one result", "kind", r"copy\(", "^list$", "^array$"),
     Known(
         "`det`, `matrix_inverse`, `expm` and their gradients for integers",
         "dtype",

@@ -16,7 +16,7 @@ VALUES_ASKED = [
     ("y > 0 and y < 1", TypeError, ["boolean operations", "`&`"]),
     ("not (y > 0)", TypeError, ["boolean operations", "`~`"]),
     ("0 < y < 1", TypeError, ["boolean operations", "(a < b) & (b < c)"]),
-    ("len(v)", TypeError, ["v is symbolic", "v.shape[0]"]),
+    ("len(v)", TypeError, ["object of type 'TensorVariable' has no len()", "v is symbolic", "v.shape[0]"]),
     ("[a for a in v]", ValueError, ["length not known: v", "theano.scan"]),
     ("sum(x)", TypeError, ["does not support iteration", "theano.tensor.sum"]),
     ("sum(v)", ValueError, ["length not known: v", "theano.tensor.sum"]),

@@ -533,8 +533,6 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
     ) -> Function:
         """Return a function that computes the same, with a maker and a graph of its own.
 
-        It returns a list of results, also of one.
-
         Parameters
         ----------
         share_memory : bool
@@ -589,7 +587,7 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
         outputs = [copy.copy(output) for output in maker.outputs]
         new_maker = type(maker)(
             inputs=specs,
-            outputs=None if self.return_none else outputs,
+            outputs=None if self.return_none else outputs[0] if self.unpack_single else outputs,
             mode=maker.mode,
             accept_inplace=maker.accept_inplace,
             function_builder=maker.function_builder,

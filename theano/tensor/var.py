@@ -75,7 +75,7 @@ class _Refused:
     Parameters
     ----------
     message : str
-        What to write instead; ``{x}`` stands for the variable.
+        What to write instead; ``{x}`` stands for the variable, ``{type}`` for its class.
     """
 
     def __init__(self, message: str):
@@ -84,7 +84,7 @@ class _Refused:
     def __get__(self, variable: Any, owner: type) -> Any:
         if variable is None:
             raise AttributeError(self.message)
-        raise SymbolicValueError(self.message.format(x=variable.name or "x"))
+        raise SymbolicValueError(self.message.format(x=variable.name or "x", type=type(variable).__name__))
 
 
 _NUMBER = (
@@ -202,7 +202,10 @@ class _tensor_py_operators:
         "{x} is symbolic, and Python needs an integer here. For range({x}) use theano.tensor.arange({x}), for a loop"
         " theano.scan(..., n_steps={x}), and to index a list with {x} stack it first: theano.tensor.stack(items)[{x}]."
     )
-    __len__ = _Refused("{x} is symbolic, its length is known only when a compiled function runs: use {x}.shape[0].")
+    __len__ = _Refused(
+        "object of type '{type}' has no len(): {x} is symbolic, its length is known only when a compiled function runs."
+        " Use {x}.shape[0]."
+    )
     __setitem__ = _Refused(
         "{x} is symbolic and does not support item assignment: it stands for an expression, which never changes. Write"
         " new = theano.tensor.set_subtensor({x}[index], value), or inc_subtensor for +=, and go on with the new variable."
