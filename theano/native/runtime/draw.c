@@ -89,24 +89,38 @@ static char *put(const ThnDraw *d, char *out, npy_intp n, const void *drawn, int
 
 static const int two_f8[] = {NPY_DOUBLE, NPY_DOUBLE}, two_i8[] = {NPY_INT64, NPY_INT64}, i8_f8[] = {NPY_INT64, NPY_DOUBLE};
 
-/* ---- uniform */
-
-int thn_uniform_fits(const ThnDraw *d)
+/* Whether `fits` holds for all pairs of parameters. */
+static int all_fit(const ThnDraw *d, const int *types, int (*fits)(const Block *, npy_intp))
 {
     Walk w;
     Block param[2];
     npy_intp n;
-    for (start(&w, d); (n = take(&w, param, two_f8));) {
-        for (npy_intp i = 0; i < n; i++) {
-            if (!isfinite(param[1].f8[i] - param[0].f8[i])) {
-                return 0;
-            }
+    for (start(&w, d); (n = take(&w, param, types));) {
+        if (!fits(param, n)) {
+            return 0;
         }
         if (w.same[0] && w.same[1]) {
             break;
         }
     }
     return 1;
+}
+
+/* ---- uniform */
+
+static int is_finite_range(const Block *param, npy_intp n)
+{
+    for (npy_intp i = 0; i < n; i++) {
+        if (!isfinite(param[1].f8[i] - param[0].f8[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int thn_uniform_fits(const ThnDraw *d)
+{
+    return all_fit(d, two_f8, is_finite_range);
 }
 
 void thn_draw_uniform(const ThnDraw *d)
@@ -165,22 +179,19 @@ static uint64_t at_most(bitgen_t *bits, uint64_t most, uint64_t mask)
     return value;
 }
 
-int thn_integers_fit(const ThnDraw *d)
+static int is_integer_range(const Block *param, npy_intp n)
 {
-    Walk w;
-    Block param[2];
-    npy_intp n;
-    for (start(&w, d); (n = take(&w, param, two_i8));) {
-        for (npy_intp i = 0; i < n; i++) {
-            if (param[0].i8[i] > param[1].i8[i] || param[1].i8[i] == INT64_MAX) {
-                return 0;
-            }
-        }
-        if (w.same[0] && w.same[1]) {
-            break;
+    for (npy_intp i = 0; i < n; i++) {
+        if (param[0].i8[i] > param[1].i8[i] || param[1].i8[i] == INT64_MAX) {
+            return 0;
         }
     }
     return 1;
+}
+
+int thn_integers_fit(const ThnDraw *d)
+{
+    return all_fit(d, two_i8, is_integer_range);
 }
 
 void thn_draw_integers(const ThnDraw *d)

@@ -207,40 +207,37 @@ static int is_quad(const ThnMrg *m, npy_intp i, npy_intp stop)
 
 
 /* The states of the streams `i` of the block, start <= i < stop, to the groups, or back. */
-static void read_states(const ThnMrg *m, npy_intp first, npy_intp start, npy_intp stop, Group *group)
-{
-    for (npy_intp i = start; i < stop; i++) {
-        const char *state = m->states + (first + i) * m->row;
-#ifdef QUAD
-        for (; is_quad(m, i, stop); i += QUAD, state += QUAD * m->row) {
-            read_quad(state, &group[i / LANES], i % LANES);
-        }
-        if (i == stop) {
-            return;
-        }
-#endif
-        for (int k = 0; k < THN_MRG_WORDS; k++) {
-            group[i / LANES].word[k][i % LANES] = *(const uint32_t *)(state + k * m->word);
-        }
-    }
-}
-
-static void write_states(const ThnMrg *m, npy_intp first, npy_intp start, npy_intp stop, const Group *group)
+static inline void move_states(const ThnMrg *m, npy_intp first, npy_intp start, npy_intp stop, Group *group, int back)
 {
     for (npy_intp i = start; i < stop; i++) {
         char *state = m->states + (first + i) * m->row;
 #ifdef QUAD
         for (; is_quad(m, i, stop); i += QUAD, state += QUAD * m->row) {
-            write_quad(state, &group[i / LANES], i % LANES);
+            if (back) {
+                write_quad(state, &group[i / LANES], i % LANES);
+            } else {
+                read_quad(state, &group[i / LANES], i % LANES);
+            }
         }
         if (i == stop) {
             return;
         }
 #endif
         for (int k = 0; k < THN_MRG_WORDS; k++) {
-            *(uint32_t *)(state + k * m->word) = group[i / LANES].word[k][i % LANES];
+            uint32_t *const word = (uint32_t *)(state + k * m->word), *const lane = &group[i / LANES].word[k][i % LANES];
+            *(back ? word : lane) = *(back ? lane : word);
         }
     }
+}
+
+static void read_states(const ThnMrg *m, npy_intp first, npy_intp start, npy_intp stop, Group *group)
+{
+    move_states(m, first, start, stop, group, 0);
+}
+
+static void write_states(const ThnMrg *m, npy_intp first, npy_intp start, npy_intp stop, Group *group)
+{
+    move_states(m, first, start, stop, group, 1);
 }
 
 void thn_mrg_block(const ThnMrg *m, npy_intp first)
