@@ -104,6 +104,18 @@ LOOPS = [
     ("scan(lambda a: a, sequences=y)", ValueError, ["scalar", "nothing to iterate over"]),
 ]
 
+ASKING_FOR_OPERATIONS = [
+    ("T.blas.gemv_no_inplace(v, y, x, x, y)", TypeError, ["gemv requires vector for x", "matrix"]),
+    ("T.blas._dot22(x, v)", TypeError, ["Dot22 needs matrices", "vector"]),
+    ("T.blas._dot22(x, T.fmatrix())", TypeError, ["dtype mismatch to Dot22", "float64 and float32"]),
+    ("T.blas._dot22(x, T.lmatrix())", TypeError, ["floating-point", "int64"]),
+    ("T.complex(T.zscalar(), y)", TypeError, ["parts of a complex number must be real", "complex128"]),
+    ("T.lvector() & T.TensorType('uint64', [False])()", TypeError, ["no integer type holds", "int64", "uint64"]),
+    ("theano.gof.optdb.DB().query('fast_run')", ValueError, ["start with '+', '&' or '-'", "'fast_run'"]),
+    ("theano.gof.ProxyDB('fast_run')", TypeError, ["database of optimizers", "'fast_run'"]),
+    ("theano.gof.FunctionGraph([x], [x.sum()]).replace(v, y)", TypeError, ["must be compatible", "vector", "scalar"]),
+]
+
 COMPILING = [
     ("function(x, x)", TypeError, ["must be a list", "[x]"]),
     ("function([3], x)", TypeError, ["int", "3"]),
@@ -188,7 +200,7 @@ def names():
     }
 
 
-MISTAKES = VALUES_ASKED + BUILDING + GRADIENTS + LOOPS + COMPILING + SHARED + CALLING
+MISTAKES = VALUES_ASKED + BUILDING + ASKING_FOR_OPERATIONS + GRADIENTS + LOOPS + COMPILING + SHARED + CALLING
 
 
 @pytest.mark.parametrize("program, kind, words", MISTAKES, ids=[program for program, _, _ in MISTAKES])

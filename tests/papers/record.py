@@ -6,7 +6,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NAMES = ["contractive", "maxout", "rbm", "sentiment", "skipgram", "walkback"]
+NAMES = ["contractive", "draw", "maxout", "rbm", "sentiment", "skipgram", "walkback"]
 
 if __name__ == "__main__":
     found = {}

@@ -153,8 +153,7 @@ class FunctionGraph:
         if getattr(var, "cached", False):
             raise CachedConstantError(
                 "You manually constructed a FunctionGraph, but you passed it a graph that has a cached constant. This "
-                "should not happen: clone the graph before building the FunctionGraph.",
-                var,
+                f"should not happen. Clone the graph before building the FunctionGraph. The constant is {var}."
             )
         other = getattr(var, "fgraph", None)
         if other is not None and other is not self and var in other.variables:
@@ -385,17 +384,13 @@ class FunctionGraph:
         if verbose and str(reason) not in config.optimizer_verbose_ignore.split(","):
             print(reason, r, new_r)
         if getattr(r, "fgraph", self) is not self:
-            raise Exception(f"Cannot replace {r} because it does not belong to this FunctionGraph", str(reason))
+            raise Exception(f"Cannot replace {r} by {new_r} ({reason}) because it does not belong to this FunctionGraph")
         if r.type is not new_r.type and r.type != new_r.type:
             converted = r.type.convert_variable(new_r)
             if converted is None or converted.type != r.type:
                 raise TypeError(
-                    "The type of the replacement must be compatible with the type of the original Variable.",
-                    r,
-                    new_r,
-                    r.type,
-                    new_r.type,
-                    str(reason),
+                    f"The type of the replacement must be compatible with the type of the original Variable: {r} is a {r.type}, "
+                    f"{new_r} a {new_r.type}; reason: {reason}."
                 )
             new_r = converted
         if r not in self.variables:

@@ -182,7 +182,7 @@ def parse_query(tags: tuple, kwtags: dict) -> Query:
     sorted_tags: dict[str, list[str]] = {"+": [], "&": [], "-": []}
     for tag in tags:
         if not isinstance(tag, str) or tag[:1] not in sorted_tags:
-            raise ValueError("Query tags must be strings that start with '+', '&' or '-'", tag)
+            raise ValueError(f"Query tags must be strings that start with '+', '&' or '-', not {tag!r}")
         sorted_tags[tag[0]].append(tag[1:])
     return Query(
         include=OrderedSet(sorted_tags["+"]),
@@ -315,7 +315,7 @@ class EquilibriumDB(DB):
         final_opt = kwtags.pop("final_opt", False)
         cleanup = kwtags.pop("cleanup", False)
         if final_opt and cleanup:
-            raise ValueError("an optimizer is either final or for cleanup, not both", name)
+            raise ValueError(f"an optimizer is either final or for cleanup, not both: {name!r}")
         super().register(name, obj, *tags, **kwtags)
         self.__final__[name] = final_opt
         self.__cleanup__[name] = cleanup
@@ -491,7 +491,7 @@ class ProxyDB(DB):
 
     def __init__(self, db: DB):
         if not isinstance(db, DB):
-            raise TypeError("", db)
+            raise TypeError(f"a ProxyDB needs a database of optimizers, not {db!r}")
         super().__init__()
         self.db = db
 

@@ -48,7 +48,7 @@ class OpWiseCLinker(NativeLinker):
 def _check_equal(x: Any, y: Any) -> None:
     # What DualLinker does by default with the storage of an output.
     if not np.array_equal(x[0], y[0]):
-        raise Exception("The results of C code and of perform differ.", {"performlinker": x[0], "clinker": y[0]})
+        raise Exception(f"The results of C code and of perform differ: perform gave {x[0]!r}, C code {y[0]!r}.")
 
 
 class DualLinker(WrapLinker):

@@ -56,7 +56,7 @@ class FFT(Op):
         frames = tensor.as_tensor_variable(frames, ndim=2)
         n, axis = (tensor.as_tensor_variable(v, ndim=0) for v in (n, axis))
         if self.half and frames.type.dtype.startswith("complex"):
-            raise TypeError("half a transform is of real numbers only", frames)
+            raise TypeError(f"half a transform is of real numbers only, not of {frames.type}")
         return Apply(self, [frames, n, axis], [tensor.zmatrix(), generic()])
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:

@@ -123,7 +123,7 @@ def _integers_or_bools(*types: Scalar):
         raise TypeError("input to a BitOp must have type (u)int8, (u)int16, (u)int32 or (u)int64 or bool", *types)
     result = upcast_out(*types)
     if result[0] not in discrete_types:
-        raise TypeError("no integer type holds the values of both inputs of a BitOp", *types)
+        raise TypeError(f"no integer type holds the values of both inputs of a BitOp: {' and '.join(map(str, types))}")
     return result
 
 

@@ -108,7 +108,7 @@ _DOUBLE_PARTS = frozenset(["float64", "int64", "uint64", "int32", "uint32"])
 
 def _complex_type(*types):
     if any(t in complex_types for t in types):
-        raise TypeError("the parts of a complex number must be real", *types)
+        raise TypeError(f"the parts of a complex number must be real, not {' and '.join(map(str, types))}")
     common = upcast(*(t.dtype for t in types))
     return (complex128 if common in _DOUBLE_PARTS else complex64,)
 

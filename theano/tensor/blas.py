@@ -66,9 +66,9 @@ class Gemv(_Accumulating):
             raise TypeError("Gemv requires matching dtypes", (y.dtype, A.dtype, x.dtype))
         for name, var, ndim in (("A", A, 2), ("x", x, 1), ("y", y, 1), ("alpha", alpha, 0), ("beta", beta, 0)):
             if var.ndim != ndim:
-                raise TypeError(f"gemv requires {ndim} dimensions for {name}", var.type)
+                raise TypeError(f"gemv requires {('scalar', 'vector', 'matrix')[ndim]} for {name}, not {var.type}")
         if y.broadcastable[0] != A.broadcastable[0] and y.broadcastable[0]:
-            raise TypeError("gemv cannot broadcast y", (y.type, A.type))
+            raise TypeError(f"gemv cannot broadcast y, a {y.type}, to the rows of A, a {A.type}")
         return Apply(self, [y, alpha, A, x, beta], [y.type()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], out_storage: Any) -> None:
@@ -128,7 +128,7 @@ class Ger(_Accumulating):
             raise TypeError("ger requires scalar alpha", alpha.type)
         for name, var, ndim in (("A", A, 2), ("x", x, 1), ("y", y, 1)):
             if var.ndim != ndim:
-                raise TypeError(f"ger requires {ndim} dimensions for {name}", var.type)
+                raise TypeError(f"ger requires {('scalar', 'vector', 'matrix')[ndim]} for {name}, not {var.type}")
         if A.dtype not in _BLAS_DTYPES[1:]:
             raise TypeError("only float and complex types supported", A.dtype)
         return Apply(self, [A, alpha, x, y], [A.type()])
@@ -250,11 +250,11 @@ class Dot22(GemmRelated):
         x, y = as_tensor_variable(x), as_tensor_variable(y)
         for var in (x, y):
             if var.dtype not in _BLAS_DTYPES:
-                raise TypeError("Dot22 of type", var.dtype)
+                raise TypeError(f"Dot22 needs matrices of floating-point numbers, not of {var.dtype}")
             if var.ndim != 2:
-                raise TypeError("Dot22 needs matrices", var.type)
+                raise TypeError(f"Dot22 needs matrices, not {var.type}")
         if x.dtype != y.dtype:
-            raise TypeError("dtype mismatch to Dot22", (x.dtype, y.dtype))
+            raise TypeError(f"dtype mismatch to Dot22: {x.dtype} and {y.dtype}")
         return Apply(self, [x, y], [TensorType(x.dtype, (x.broadcastable[0], y.broadcastable[1]))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], out_storage: Any) -> None:
@@ -298,7 +298,7 @@ class Dot22Scalar(GemmRelated):
         if not a.dtype == x.dtype == y.dtype:
             raise TypeError("Dot22Scalar requires matching dtypes", (a.dtype, x.dtype, y.dtype))
         if x.dtype not in _BLAS_DTYPES:
-            raise TypeError("Dot22Scalar requires floating-point dtypes", x.dtype)
+            raise TypeError(f"Dot22Scalar requires floating-point dtypes, not {x.dtype}")
         return Apply(self, [x, y, a], [TensorType(x.dtype, (x.broadcastable[0], y.broadcastable[1]))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], out_storage: Any) -> None:
