@@ -353,8 +353,10 @@ def _check_term(node: Apply, i: int, term: Any, connected: bool, only_discrete: 
                 f"{op}.grad returned {term} of type {type(term)} for input {i}. Since this input is only connected "
                 "to integer-valued outputs, it should evaluate to zeros, but it evaluates to something else."
             )
-        if term.owner is not None and _dtype(node.inputs[i]) in _DISCRETE:
-            # Zeros that are seen at a glance, so that those of the nodes before can be verified too.
+        sparse = any(hasattr(v.type, "format") for v in (*node.inputs, *node.outputs))
+        if term.owner is not None and _dtype(node.inputs[i]) in _DISCRETE and not sparse:
+            # Zeros that are seen at a glance, so that those of the nodes before can be verified too. Sparse matrices of
+            # integers have the gradients of sparse matrices of floats.
             term = float_zeros_like(node.inputs[i])
     if not connected and _is_zero(term) == "no":
         raise ValueError(

@@ -221,7 +221,7 @@ KNOWN = [
         r"z\d = (a\.shape|a\.size|S\.sp_(zeros|ones)_like|a\.zeros_like|S\.csm_shape)",
     ),
     Known(
-        "gradients of integer sparse matrices",
+        "gradients of integer sparse matrices where the original raises an error",
         "error",
         r"grad\(\(S\.sp_sum",
         r"SparseDot.grad returned a term|illegally +returned an integer|zeros_like\(\) got an unexpected|^AssertionError: $",

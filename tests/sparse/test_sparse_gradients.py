@@ -185,3 +185,54 @@ def test_gradient_of_a_sparse_product_under_a_dense_one():
     cost = sparse.dot(sparse.true_dot(x, m), np.ones((2, 2))).sum()
     g = theano.function([x, m], theano.grad(cost, m), on_unused_input="ignore")
     np.testing.assert_allclose(g(value, d), value.toarray().T @ np.full((4, 2), 2.0))
+
+
+# What makes integers of an integer matrix, or takes only its places.
+INTEGERS_ALONE = ["neg", "transpose", "clean", "sum", "structured sum", "stack", "rows", "elements", "values at"]
+INTEGERS_ALONE += ["structured dot of a chain"]
+
+
+class TestIntegers:
+    """An integer matrix has the gradient of the same matrix of floats, through what is linear in it too."""
+
+    @staticmethod
+    def gradients(operation, value, others, dtype):
+        x = sparse.matrix(value.format, dtype=dtype)
+        inputs = [x, *(tt.TensorType(o.dtype, (False,) * o.ndim)() for o in others)]
+        result = operation(*inputs)
+        cost = sparse.sp_sum(result) if isinstance(result.type, sparse.SparseType) else result.sum()
+        wanted = [v for v in inputs if v is x or v.dtype == "float64"]
+        found = theano.function(inputs, theano.grad(cost, wanted), on_unused_input="ignore")(value.astype(dtype), *others)
+        return [g.toarray() if scipy.sparse.issparse(g) else g for g in found]
+
+    @pytest.mark.parametrize("fmt", ["csr", "csc"])
+    @pytest.mark.parametrize("name", [n for n in OPERATIONS if n not in INTEGERS_ALONE])
+    def test_operations_with_floats(self, name, fmt):
+        operation, others, _ = OPERATIONS[name]
+        self.agree(operation, (matrix(fmt) * 5).astype("int32"), others)
+
+    @pytest.mark.parametrize("operation", [
+        lambda x: sparse.tanh(x.T), lambda x: sparse.tanh(-x), lambda x: sparse.tanh(sparse.clean(x)),
+        lambda x: sparse.tanh(x + x), lambda x: sparse.tanh(x * x), lambda x: sparse.tanh(x[[2, 0, 2]]),
+        lambda x: tt.tanh(x[[2, 0, 2], [1, 1, 0]]), lambda x: tt.tanh(x.toarray()), lambda x: tt.tanh(sparse.csm_data(x)),
+        lambda x: sparse.tanh(sparse.vstack([x, x], format="csr")), lambda x: tt.tanh(sparse.diag(x[[0, 1, 2]])),
+        lambda x: sparse.tanh(sparse.CSR(*sparse.csm_properties(x))), lambda x: sparse.add(x, sparse.cast(x, "float64")),
+    ])  # fmt: skip
+    def test_what_is_linear_in_between(self, operation):
+        self.agree(operation, (matrix("csr") * 5).astype("int64"), [])
+
+    def agree(self, operation, value, others):
+        got = self.gradients(operation, value, others, value.dtype.name)
+        want = self.gradients(operation, value, others, "float64")
+        assert all(g.dtype == "float64" for g in got)
+        assert any(np.any(w) for w in want)
+        for g, w in zip(got, want, strict=True):
+            np.testing.assert_allclose(g, w)
+
+    @pytest.mark.parametrize("operation", [
+        sparse.sp_sum, lambda x: sparse.sp_sum(x + x, 0), lambda x: sparse.dot(x, np.arange(6).reshape(3, 2)),
+        lambda x: sparse.sqr(x), lambda x: sparse.tanh(sparse.ceil(x)), lambda x: sparse.tanh(sparse.cast(x * 0.5, "int64")),
+    ])  # fmt: skip
+    def test_costs_that_step_have_none(self, operation):
+        (g,) = self.gradients(operation, (matrix("csr") * 5).astype("int64"), [], "int64")
+        assert g.dtype == "float64" and not g.any()

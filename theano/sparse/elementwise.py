@@ -56,12 +56,8 @@ def operands(name: str, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def like_operand(x: Any, g: Any) -> Any:
-    """Return the gradient `g` of an operand in its dtype; zero of one that is discrete."""
-    if x.dtype not in continuous_dtypes:
-        if is_sparse_variable(x):
-            return sp_zeros_like(x.astype(config.floatX))
-        return x.zeros_like(dtype=config.floatX)
-    if g.dtype == x.dtype:
+    """Return the gradient `g` of an operand in its dtype, or as it is if that is discrete."""
+    if g.dtype == x.dtype or x.dtype not in continuous_dtypes:
         return g
     return g.astype(x.dtype) if is_sparse_variable(g) else tensor_cast(g, x.dtype)
 

@@ -8,13 +8,12 @@ from typing import Any
 import scipy.sparse
 
 from theano import scalar as scal
-from theano.configdefaults import config
 from theano.gof.graph import Apply, Variable
 from theano.gof.op import Op
 from theano.sparse.conversion import SparseFromDense, dense_from_sparse
+from theano.sparse.elementwise import like_operand
 from theano.sparse.slicing import get_item_2d
-from theano.sparse.structure import sp_zeros_like
-from theano.sparse.type import SparseType, continuous_dtypes
+from theano.sparse.type import SparseType
 from theano.sparse.variable import as_sparse_variable, is_sparse_variable, value_of
 
 
@@ -60,12 +59,9 @@ class _Stack(Op):
         found, start = [], 0
         for x in inputs:
             stop = start + x.shape[self.axis]
-            if x.dtype in continuous_dtypes:
-                part = get_item_2d(gz, (slice(start, stop),) if self.axis == 0 else (slice(None), slice(start, stop)))
-                part = part if x.format == gz.format else SparseFromDense(x.format)(dense_from_sparse(part))
-                found.append(part if part.dtype == x.dtype else part.astype(x.dtype))
-            else:
-                found.append(sp_zeros_like(x.astype(config.floatX)))
+            part = get_item_2d(gz, (slice(start, stop),) if self.axis == 0 else (slice(None), slice(start, stop)))
+            part = part if x.format == gz.format else SparseFromDense(x.format)(dense_from_sparse(part))
+            found.append(like_operand(x, part))
             start = stop
         return found
 
