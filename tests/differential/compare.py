@@ -175,3 +175,27 @@ def meant_by(program: str, line: int) -> str:
             break
         text = made[-1]
     return text
+
+
+def behind(program: str, line: int) -> str:
+    """A statement, what is assigned to the names it uses, and to those that this uses, and what assigns nothing, as flags.
+
+    Where calls move states on, they belong to it as well.
+    """
+    lines = program.splitlines()
+    if not line:
+        return program
+    calls = re.search(r"RandomStreams|shared\(|updates", program)
+    used = set(re.findall(r"[A-Za-z_]\w*", lines[line - 1]))
+    kept = [lines[line - 1]]
+    for other in reversed(lines[: line - 1]):
+        named = re.match(r"(\w+(?:, \w+)*) = ", other)
+        if (
+            named
+            and used.intersection(named[1].split(", "))
+            or not named
+            and (not other.startswith("report(") or (calls and re.match(r"report\(\w+\(", other)))
+        ):
+            used.update(re.findall(r"[A-Za-z_]\w*", other))
+            kept.append(other)
+    return "\n".join(reversed(kept))

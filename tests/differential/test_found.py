@@ -172,3 +172,32 @@ def test_the_gradient_of_a_factor_that_is_not_there_is_not_finite(mode):
     value, *gradients = f(np.array([[1, 0.5], [0.5, -2]]))
     assert value == -np.inf
     assert not any(np.isfinite(g).all() for g in gradients)
+
+
+def test_what_is_sorted_without_an_axis_is_flat_first():
+    x = T.dmatrix("x")
+    assert (
+        theano.pprint(T.sort(x, axis=None))
+        == "SortOp{quicksort, None}(Reshape{1}(x, TensorConstant{(1,) of -1}), TensorConstant{0})"
+    )
+    for sort, expected in [(T.sort, [1, 2, 3, 4]), (T.argsort, [1, 2, 3, 0])]:
+        assert theano.function([x], sort(x, axis=None))([[4, 1], [2, 3]]).tolist() == expected
+
+
+@pytest.mark.parametrize("order", [np.nan, {}, 1.5])
+def test_the_order_of_a_difference_is_an_integer(order):
+    with pytest.raises(TypeError, match="must be an integer"):
+        T.extra_ops.diff([1.0, 2.0], order)
+    assert T.extra_ops.diff([1.0, 3.0], np.int8(1)).eval() == [2]
+
+
+def test_repetitions_are_no_dictionary():
+    with pytest.raises(ValueError, match="reps must be"):
+        T.tile([1, 2], {})
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", theano.Mode("py", "fast_run")])
+def test_equal_elements_are_sorted_by_their_index(mode):
+    x = T.lvector("x")
+    index = theano.function([x], T.argsort(x), mode=mode)([-2, 4, 0, 2, 1, -1, 3, 0, -1] + [0] * 40)
+    assert index.tolist() == [0, 5, 8, 2, 7, *range(9, 49), 4, 3, 6, 1]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.differential import generator, known
 from tests.differential.__main__ import run_side
-from tests.differential.compare import Difference, differences, meant_by
+from tests.differential.compare import Difference, behind, differences, meant_by
 
 ALL = sorted(generator.KINDS)
 DOCUMENT = pathlib.Path(__file__).parents[2] / "docs" / "differences.md"
@@ -71,6 +71,19 @@ def test_a_result_is_known_by_the_expression_it_was_made_of():
     assert meant_by(program, 4) == "y0 = T.cumsum(x)"
     assert known.reason(program, Difference("dtype", 4, "uint8", "uint64"))
     assert not known.reason(program, Difference("value", 4, "1", "2"))
+
+
+def test_what_a_result_is_made_of():
+    lines = ["theano.config.floatX = 'float32'", "a, b = 1, 2", "c = 3", "z = a + 1", "report(c)", "report(z)"]
+    assert behind("\n".join(lines), 6).splitlines() == [lines[0], lines[1], lines[3], lines[5]]
+    stateful = ["s = theano.shared(1)", "g = theano.function([], updates=[(s, 2)])", "report(g())", "report(s)"]
+    assert behind("\n".join(stateful), 4).splitlines() == stateful
+
+
+def test_numbers_that_are_far_apart_are_no_rounding():
+    program = "x = T.fscalar('x')\ny0 = theano.gradient.numeric_grad(f, xv).gf[0] # float32\nreport(y0)\n"
+    assert known.reason(program, Difference("value", 3, "[1.0, 2.0]", "[1.0001, 2.0]"))
+    assert not known.reason(program, Difference("value", 3, "[1.0, 2.0]", "[1.5, 2.0]"))
 
 
 def test_what_is_meant_to_differ_is_documented():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -158,9 +159,12 @@ class DiffOp(Op):
     __props__ = ("n", "axis")
 
     def __init__(self, n: int = 1, axis: int = -1) -> None:
-        if n < 0:
+        try:
+            self.n = operator.index(n)
+        except TypeError:
+            raise TypeError(f"the order of a difference must be an integer, got {n!r}") from None
+        if self.n < 0:
             raise ValueError(f"the order of a difference must not be negative, got {n}")
-        self.n = n
         self.axis = axis
 
     def make_node(self, x: Any) -> Apply:

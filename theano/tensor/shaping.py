@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -604,7 +604,7 @@ def _repetitions(reps: Any, ndim: int | None) -> list[Any]:
                 raise ValueError("if reps is tensor.vector, you should specify the ndim") from None
             return _entries_of_vector(reps, ndim)
         return [reps[i] for i in range(count)]
-    if not isinstance(reps, Iterable):
+    if not isinstance(reps, Iterable) or isinstance(reps, Mapping):
         raise ValueError(f"reps must be an integer, a vector or a sequence of integers, got {reps!r}")
     entries: list[Any] = []
     for entry in reps:

@@ -170,7 +170,7 @@ def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
     >>> T.sort([3, 1, 2]).eval()
     array([1, 2, 3])
     """
-    return SortOp(kind, order)(a, axis)
+    return SortOp(kind, order)(*_flat_if_none(a, axis))
 
 
 class ArgSortOp(_Sorting):
@@ -181,8 +181,8 @@ class ArgSortOp(_Sorting):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         a, axis = inputs
-        kind: Any = self.kind
-        index = np.argsort(a, None if axis is None else int(axis), kind, self.order)
+        # NumPy's other kinds are not stable on every CPU.
+        index = np.argsort(a, None if axis is None else int(axis), "stable", self.order)
         output_storage[0][0] = np.asarray(index, dtype="int64")
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
@@ -196,7 +196,7 @@ class ArgSortOp(_Sorting):
 
 def argsort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
     """Return the int64 indices that sort `a` along an axis; see :func:`sort`."""
-    return ArgSortOp(kind, order)(a, axis)
+    return ArgSortOp(kind, order)(*_flat_if_none(a, axis))
 
 
 class TopKOp(Op):
@@ -357,7 +357,7 @@ def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = Tru
     return TopKOp(axis=axis, sorted=sorted, idx_dtype=idx_dtype)(x, kth, return_list=True)
 
 
-def _flat_if_none(x: Any, axis: int | None) -> tuple[Any, int]:
+def _flat_if_none(x: Any, axis: Any) -> tuple[Any, Any]:
     x = as_tensor_variable(x)
     return (x.flatten(), 0) if axis is None else (x, axis)
 
