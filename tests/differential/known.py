@@ -49,7 +49,7 @@ _ACCIDENT = "^(" + "|".join(
         r"AssertionError: *($|\n|\[\]|The input of svd|cost and known_grads can't both be None)",
         r"AttributeError: '\w+' object has no attribute '(?!no_such)",
         r"AttributeError: module 'theano.tensor' has no attribute '\w(scalars|vectors|matrices|rows|cols)'",
-        r"NotImplementedError: *($|\n|The sorted parameter|.* does not implement R_op|We didn't implemented yet the case where scan do 0)",  # noqa: E501
+        r"NotImplementedError: *($|\n|\('unsupported dtype|The sorted parameter|.* does not implement R_op|We didn't implemented yet the case where scan do 0)",  # noqa: E501
         r"UnboundLocalError: local variable 'NORM'",
         r"KeyError: (x\d|-?\d+j?$|'text'|'input'|2\.5|None|nan|\()",
         r"RecursionError",
@@ -59,7 +59,8 @@ _ACCIDENT = "^(" + "|".join(
     ]
 ) + ")"  # fmt: skip
 _CLASSES = (
-    r"^(TypeError|ValueError|IndexError|AsTensorError|AdvancedIndexingError|NullTypeGradError|DisconnectedInputError|AxisError)"
+    "^(TypeError|ValueError|IndexError|AsTensorError|AdvancedIndexingError|NullTypeGradError|DisconnectedInputError|AxisError|"
+    "MissingInputError)"
 )
 
 #: Arguments of programs about errors that few functions can take.
@@ -124,7 +125,7 @@ KNOWN = [
         "NotImplementedError: mul_s_d",
     ),
     Known("the dtype of gradients of `images2neibs`", "dtype", "grad", "float32", "float64", r"images2neibs\("),
-    Known("the dtype of `lstsq` of complex matrices", "dtype", "lstsq", "float64", "complex128"),
+    Known("the dtype of `lstsq`", "dtype", r"lstsq\(\)\(", "float(32|64)", "float|complex"),
     Known(
         _NO_SENSE,
         "error",
@@ -137,7 +138,7 @@ KNOWN = [
         "error",
         r"^z\d+ = |sum\(axis=T.constant|^x0 = ",
         r"'int' object is not subscriptable|Unsupported dtype for TensorType: x\d|does not support iteration|AssertionError: tensor.(jacobian|hessian)|has no len|too many indices for array",  # noqa: E501
-        r"Sequence \d of scan|Could not convert x\d to a NumPy dtype|Not enough dimensions|TypeError: (jacobian|hessian)|length not known",  # noqa: E501
+        r"Sequence \d of scan|Could not convert x\d to a NumPy dtype|Not enough dimensions|TypeError: (jacobian|hessian)|length not known|NotScalarConstantError: x\d",  # noqa: E501
     ),
     Known(
         _NO_SENSE,
@@ -191,7 +192,7 @@ KNOWN = [
         "error",
         "Lop|known_grads|grad",
         "known_grad of type TensorType.complex",
-        _NONE + "|^NotImplementedError: .* of complex numbers has no gradient",
+        _NONE + "|^NotImplementedError: .* of complex numbers has no gradient|^DisconnectedInputError",
     ),
     Known("`poisson` without a size", "error", "poisson", "_infer_ndim_bcast cannot infer shape", _NONE),
     Known("`x ** 2j`", "value", r"(power|pow)\(\w+, 2j\)|\*\* 2j"),
@@ -254,7 +255,7 @@ KNOWN = [
         "error",
         "",
         _ACCIDENT,
-        r"^(AttributeError: 'NoneType' object|NotImplementedError: choose\(out=\))",
+        r"^(AttributeError: '(NoneType|GetItemScalar)' object|NotImplementedError: choose\(out=\))",
     ),
     Known("`pp` of what is no variable", "error", r"theano\.(pp|pprint)\(", "unhashable type", "has no attribute 'owner'"),
     Known("`x // 1` of floats, once it is rewritten", "value|text", r"^z\d+ = \(?x // 1"),
@@ -271,10 +272,15 @@ KNOWN = [
         "",
         "^ZeroDivisionError",
         _NONE,
-        r"//|int_div|%|mod",
+        r"//|int_div|floor_div|%|mod",
     ),
     Known("float32 between fused operations in Python mode", "value", r"%|//|mod|floor|ceil|trunc|round", program="hard_sigmoid"),
-    Known("random states after a call that failed", "value", r"^f\d = ", program=r"MRG_RandomStreams[\s\S]*size=\(x0,\), low=x1"),
+    Known(
+        "random states after a call that failed",
+        "value",
+        r"^f\d = ",
+        program=r"MRG_RandomStreams[\s\S]*d1 = rs\.\w+\(.*\bx1\b[\s\S]*report\(g\(",
+    ),
     Known("`f['a']` after a call that failed", "kind", r"^report\(f\['a'\]\)$", "array", "NoneType"),
     Known("`isclose`, `allclose` of bools", "error", "isclose|allclose", "^TypeError: bool$", _NONE),
     Known("`-0.0` as a constant", "value", r"-0\.0", r"\binf", r"-inf"),
@@ -471,9 +477,9 @@ KNOWN = [
     Known("`ifelse` and `choose` of mixed types", "error", "ifelse|choose", "should have identical types", _NONE),
     # Found earlier, later, or told otherwise.
     Known(
-        "bad axes of `diff`, `roll`, `topk`, cumulative sums",
+        "bad axes of `diff`, `roll`, `repeat`, `topk`, cumulative sums",
         "error",
-        r"sort|topk|diff|split|cumsum|cumprod|roll",
+        r"sort|topk|diff|split|cumsum|cumprod|roll|repeat",
         _NONE,
         "out of bounds",
     ),
@@ -508,9 +514,9 @@ KNOWN = [
     Known(
         "a vector, or a bool, as a bound of a slice",
         "error",
-        r"\[",
+        r"\[.*:",
         "^(ValueError|IndexError|TypeError)",
-        "AdvancedIndexingError",
+        r"Advanced\w*IndexingError|^TypeError: Expected an integer, got",
     ),
     Known("`x.reshape(shape, ndim=)` with a shape of another length", "error", "reshape", _NONE, "the shape has length"),
     # Values and types.
@@ -521,6 +527,12 @@ KNOWN = [
         "nlinalg|slinalg",
         "^(u?int|bool|float32|complex64)",
         "^(float64|complex128|float32|complex64)",
+    ),
+    Known(
+        "gradients through a `dot` of integers to what is made floats afterwards",
+        "value",
+        r"grad\(",
+        program=r"x0 = T.TensorType\('(u?int|bool)[\s\S]*T\.dot\(x0, x0\.T\)",
     ),
     Known(
         "`det`, `matrix_inverse`, `expm` and their gradients for integers",
@@ -547,7 +559,7 @@ KNOWN = [
     Known(
         "`max`, `min`, `argmax`, `ptp` over `axis=()`",
         "broadcastable|shape",
-        r"(max|min|argmax|argmin|ptp)\((.*axis=)?(\(\)|\[\])",
+        r"(max|min|argmax|argmin|ptp)\((.*axis=|\w+, )?(\(\)|\[\])",
     ),
     Known("`matrix_power(a, 0)`", "kind", "matrix_power", "^int$"),
     Known("`T.vectors` and its like", "class", "report", "partial"),
@@ -581,11 +593,11 @@ KNOWN = [
     Known(
         "integers to negative powers, polar numbers of negative length",
         "value",
-        r"power|pow\(|\*\*",
+        r"^(?!.*grad\().*(power|pow\(|\*\*)",
         program=r"TensorType\('(bool|u?int|complex)",
     ),
     Known("numeric gradients in float32", "value", "numeric_grad", program="float32", near=0.02),
-    Known("`nnet.relu` and `softsign` of integers", "dtype", "relu|softsign", "float", "float64|^u?int|bool"),
+    Known("`nnet.relu` of integers", "dtype", r"relu\(", "float", "float64|^u?int|bool"),
     Known("`T.constant(True)`", "dtype", r"constant\(True\)", "int", "bool|u?int"),
     Known("`T.constant(True)`", "text", "", r"TensorConstant\{1\}", r"TensorConstant\{True\}", r"T\.constant\(True\)"),
     Known("the graph that a function builds", "length|value", r"gof\.graph\.(inputs|ancestors)\("),
@@ -609,7 +621,7 @@ KNOWN = [
         _NONE,
     ),
     Known(
-        "bad axes of `diff`, `roll`, `topk`, cumulative sums",
+        "bad axes of `diff`, `roll`, `repeat`, `topk`, cumulative sums",
         "error",
         "roll|ptp|var|std|sum|mean",
         "IndexError|does not support iteration",
@@ -620,8 +632,25 @@ KNOWN = [
         "error",
         r"\[",
         "^(IndexError|ValueError|TypeError)",
-        "^(AdvancedBooleanIndexingError|ValueError|IndexError|TypeError)",
+        "^(AdvancedBooleanIndexingError|ValueError|IndexError|TypeError).*([Bb]ool|mask)",
     ),
+    Known("gradients that are zero", "error", r"grad\(", "Diag only apply on square matrix", _NONE, r"S\.diag\("),
+    Known(
+        "differences of unsigned integers within others, as `x - (m - n)`",
+        "value",
+        r"T\.sub\(| - ",
+        "",
+        r"e\+(09|19)",
+        r"TensorType\('uint(32|64)",
+    ),
+    Known(
+        "`get_scalar_constant_value` of complex numbers",
+        "error",
+        r"get_scalar_constant_value\(1j",
+        "NotScalarConstantError",
+        _NONE,
+    ),
+    Known("the class of an error in values", "error", "", "^TypeError: ufunc", "^ValueError: Input dimension mis-match"),
     Known(
         "gradients that are zero",
         "error",
@@ -680,12 +709,28 @@ KNOWN = [
     ),
     Known("`argmin`, `min` of unsigned integers and bools", "value", r"argmin|min|ptp", program=r"TensorType\('(uint|bool)"),
     Known(
+        "comparisons of a variable with itself, as `x >= x`, whose shape does not fit what follows",
+        "error",
+        "",
+        _NONE,
+        "AssertionError: local_elemwise_alloc: the shapes",
+        r"(\w+) ([<>]=?) \1\b|T\.(eq|neq|ge|le|lt|gt)\((\w+), \4\)",
+    ),
+    Known(
         "the shape of operands that do not fit, where nothing but it is asked for",
         "shape",
         r"(ones|zeros)_like\(|\.shape|fill\(",
     ),
     Known(_NO_SENSE, "error", r"theano\.pp\(x\d, ", "^TypeError: Not enough arguments to call", _CLASSES),
     # Texts.
+    Known(
+        "`epsilon` of batch normalization of another dtype, in texts",
+        "text",
+        "",
+        r"TensorConstant\{1e-04\}",
+        r"float64\(TensorConstant\{1e-04\}\)|Elemwise\{Cast\{float64\}\} \[id \w+\] ''   \n[ |]*TensorConstant\{1e-04",
+        r"batch_normalization",
+    ),
     Known(
         "constants in texts: `-1` in the shape of a reshaping, the lengths of an `alloc`",
         "text",

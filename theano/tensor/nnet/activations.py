@@ -10,7 +10,7 @@ import numpy as np
 from theano.configdefaults import config
 from theano.scalar.op import UnaryScalarOp
 from theano.scalar.output_types import upgrade_to_float
-from theano.scalar.type import float_types
+from theano.scalar.type import float_types, get_scalar_type
 from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange
 from theano.tensor.extra_ops import Unique
@@ -92,8 +92,10 @@ scalar_softsign = ScalarSoftsign(upgrade_to_float, name="scalar_softsign")
 
 
 def softsign(x: Any):
-    """Return ``x / (1 + abs(x))`` elementwise."""
+    """Return ``x / (1 + abs(x))`` elementwise, for integers as floats that hold them."""
     x = as_tensor_variable(x)
+    (kind,) = upgrade_to_float(get_scalar_type(x.dtype))
+    x = cast(x, kind.dtype)
     return x / (1 + abs_(x))
 
 
