@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.convolution [--quick] [--only REGEX] [--threads N]`` prints one line a row, the geometric mean of each
 direction against the best peer of each row, and the rows in which that peer is beaten by less than `WORST` allows. The C code
-writes the columns of one image and calls BLAS, as the original's ``conv_gemm`` did.
+writes the columns of one image and calls BLAS, as the original's ``conv_gemm`` did; ``--original PYTHON`` adds that itself.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.harness import by_turns, compile_c, importable
+from benchmarks.original import Original
 
 DIRECTIONS = ("forward", "weights", "inputs")
 BATCHES = (1, 8, 32)
@@ -299,7 +300,13 @@ def c_call(case: Case, arrays: list[np.ndarray]) -> Callable[[], Any] | None:
     return run
 
 
-def contenders(case: Case, threads: int) -> dict[str, Callable[[], Any]]:
+def original_call(name: str) -> Callable[[], Any]:
+    """The case of this name, built by the Theano of the process."""
+    case = next(case for case in cases(quick=False) if str(case) == name)
+    return theano_call(case, case.arrays())
+
+
+def contenders(case: Case, threads: int, original: Original | None = None) -> dict[str, Callable[[], Any]]:
     arrays = case.arrays()
     calls = {"Theano": theano_call(case, arrays)}
     torch, jax = importable("torch"), importable("jax")
@@ -315,12 +322,16 @@ def contenders(case: Case, threads: int) -> dict[str, Callable[[], Any]]:
     for name, call in calls.items():
         theirs = np.asarray(call())
         np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(1.0, float(np.abs(theirs).max())), err_msg=f"{case}: {name}")
+    if original:
+        call = original.call(case)
+        np.testing.assert_allclose(call.total, np.abs(ours.astype("float64")).sum(), rtol=1e-4, err_msg=f"{case}: the original")
+        calls["original"] = call
     return calls
 
 
-def measured(case: Case, threads: int, seconds: float) -> dict[str, Any]:
+def measured(case: Case, threads: int, seconds: float, original: Original | None = None) -> dict[str, Any]:
     """A row as `benchmarks.harness.row` gives it, checked against the best peer; `rate` in GFLOP a second."""
-    times = by_turns(contenders(case, threads), seconds)
+    times = by_turns(contenders(case, threads, original), seconds)
     medians = {name: statistics.median(t) for name, t in times.items()}
     peers = {name: t for name, t in medians.items() if name != "Theano"}
     checks = {}
@@ -361,6 +372,7 @@ def main() -> int:
     ask.add_argument("--only", default="", help="regular expression: rows whose name has it")
     ask.add_argument("--threads", type=int, default=1, help="threads of everybody (default: %(default)s)")
     ask.add_argument("--seconds", type=float, default=0.1, help="time for each contender of a row (default: %(default)s)")
+    ask.add_argument("--original", metavar="PYTHON", help="an interpreter that has Theano 1.0.5, g++ and OpenBLAS")
     args = ask.parse_args()
     if not os.environ.get("_CONVOLUTION_CHILD"):
         from benchmarks.__main__ import limit_threads
@@ -368,10 +380,11 @@ def main() -> int:
         os.execve(sys.executable, [sys.executable, "-m", "benchmarks.convolution", *sys.argv[1:]],
                   dict(limit_threads(args.threads), _CONVOLUTION_CHILD="1"))  # fmt: skip
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.threads])
+    original = Original(args.original, "benchmarks.convolution", args.threads) if args.original else None
     found = []
     for case in cases(args.quick):
         if re.search(args.only, str(case)):
-            row = measured(case, args.threads, args.seconds)
+            row = measured(case, args.threads, args.seconds, original)
             found.append(row)
             times = ", ".join(f"{name} {as_text(t)}" for name, t in row["times"].items())
             checks = ", ".join(f"{what} {value:.2f}" for what, (value, _) in row["checks"].items())
