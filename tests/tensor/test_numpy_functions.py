@@ -93,6 +93,17 @@ def test_arrays_of_variables():
         assert result.shape == (2,) and all(isinstance(element, theano.Variable) for element in result)
 
 
+def test_one_variable_or_several_are_taken_by_atleast_1d():
+    x, v = T.dscalar("x"), T.dvector("v")
+    for given in ([x], [v]):
+        (found,) = np.atleast_1d(*given)
+        assert found is given[0]
+    assert list(np.atleast_1d([x, x])) == [x, x]
+    first, second = np.atleast_1d(v, 3.0)
+    assert first.shape == (1,) and first[0] is v
+    np.testing.assert_array_equal(second, [3.0])
+
+
 def test_lists_of_variables_are_numpys():
     x, y = T.dmatrix("x"), T.dscalar("y")
     a = np.ones((2, 5))

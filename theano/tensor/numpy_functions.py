@@ -154,13 +154,11 @@ FUNCTIONS = _table()
 # What NumPy's functions mean for other ranks than these is not what the counterparts compute.
 _RANKS = {"cov": 2, "trace": 2, "tril": 2, "triu": 2}
 
-# Facts that NumPy asks of arrays, which are known of a variable.
-_FACTS = {
-    "ndim": lambda a: a.ndim,
-    "size": lambda a: a.size,
-    "iscomplexobj": lambda a: a.dtype.startswith("complex"),
-    "isrealobj": lambda a: not a.dtype.startswith("complex"),
-}
+
+def _as_items(*variables: Any) -> Any:
+    # How programs take one variable or several: what comes back is iterated, its elements are the variables given.
+    found = [np.atleast_1d(_whole(v) if isinstance(v, _tensor_py_operators) else v) for v in variables]
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def _no_counterpart(name: str) -> TypeError:
@@ -239,6 +237,16 @@ def array_ufunc(variable: Any, ufunc: np.ufunc, method: str, *inputs: Any, out: 
     called = "" if method == "__call__" else f".{method}"
     given = f" with {', '.join(kwargs)}" if kwargs else ""
     raise _no_counterpart(f"numpy.{name}{called}{given}")
+
+
+# Facts that NumPy asks of arrays, which are known of a variable.
+_FACTS = {
+    "ndim": lambda a: a.ndim,
+    "size": lambda a: a.size,
+    "iscomplexobj": lambda a: a.dtype.startswith("complex"),
+    "isrealobj": lambda a: not a.dtype.startswith("complex"),
+    "atleast_1d": _as_items,
+}
 
 
 def array_function(function: Any, args: tuple, kwargs: dict) -> Any:
