@@ -55,7 +55,7 @@ PUT_BACK_MORE = """
             setattr(scipy.integrate, old, getattr(scipy.integrate, new))
 """
 
-#: SymPy 1.10 says at two places that its printer is deprecated; its tests look for one. The tests of the printer run without that check.
+#: SymPy 1.10 says at two places that its printer is deprecated, its tests look for one: they run without that check.
 SYMPY = """
     import sys
     sys._running_pytest = True
@@ -163,7 +163,8 @@ LIBRARIES = {
             "arviz==0.11.0", "matplotlib==3.8.4", "xarray", "pandas", "netCDF4", "cftime", "contourpy", "cycler", "fonttools",
             "kiwisolver", "pillow", "pyparsing", "python-dateutil", "pytz", "tzdata", "six", "packaging", "patsy", "h5py", "tqdm",
         ],
-        ["pymc3/tests/test_distributions.py", "pymc3/tests/test_distributions_random.py"],
+        [f"pymc3/tests/test_{name}.py" for name in (
+            "hmc", "quadpotential", "tuning", "step", "distributions", "distributions_random")],
         {"MPLBACKEND": "agg"},
         [],
         [],

@@ -7,6 +7,7 @@ program.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 import operator
@@ -427,6 +428,7 @@ _FAMILIES = {
 }
 
 
+@functools.cache
 def _load_lowerings(module: str) -> None:
     """Import the lowerings when the first function is compiled, not at `import theano`."""
     wanted = ["theano.native.lowering"]

@@ -23,3 +23,20 @@ def test_dot_with_zeros_checks_the_shapes():
     assert f(M, M.T).tolist() == np.zeros((4, 4)).tolist()
     with pytest.raises(AssertionError):
         f(M, M)
+
+
+def test_sums_of_repetitions_of_one_number_stay_one_number():
+    x = T.dtensor3("x")
+    value = np.zeros((2, 3, 4))
+    mode = theano.compile.get_mode("FAST_RUN").excluding("fusion")
+    for wanted, lengths, result in (
+        (np.ones((3, 4)) * 2, 3, lambda y: y.sum(0)),
+        (np.ones(4) * 6, 3, lambda y: y.sum(0).sum(0)),
+        (np.ones(2) * 12, 3, lambda y: y.sum(1).sum(1)),
+    ):
+        f = theano.function([x], result(T.ones_like(x)), mode=mode)
+        np.testing.assert_array_equal(f(value), wanted)
+        ops = [type(node.op).__name__ for node in f.maker.fgraph.toposort()]
+        assert ops.count("Shape_i") == lengths
+        assert "DimShuffle" not in ops
+        assert len(ops) - lengths == wanted.ndim % 2 + 2

@@ -177,9 +177,9 @@ def optimizer(f: Callable[..., Any]) -> FromFunctionOptimizer:
 
 def attach_destroy_handler(fgraph) -> None:
     """Requirement of inplace optimizers: the graph has a `DestroyHandler`."""
-    from theano.gof.destroyhandler import DestroyHandler
-
     if not getattr(fgraph, "destroy_handler", None):
+        from theano.gof.destroyhandler import DestroyHandler
+
         fgraph.attach_feature(DestroyHandler())
 
 

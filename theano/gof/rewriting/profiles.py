@@ -121,5 +121,7 @@ class Overhead(Summable):
         """Return what `fgraph` has spent since it had spent this."""
         now = Overhead.of(fgraph)
         spent = None if now.validate_time is None else now.validate_time - (self.validate_time or 0.0)
+        if now.callbacks == self.callbacks:
+            return Overhead(spent, now.callback_time - self.callback_time, {})
         callbacks = {f: seconds - self.callbacks.get(f, 0) for f, seconds in now.callbacks.items()}
         return Overhead(spent, now.callback_time - self.callback_time, {f: s for f, s in callbacks.items() if s})

@@ -13,6 +13,7 @@ from theano.gof.fg import InconsistencyError
 from theano.gof.graph import Constant
 from theano.gof.memo import ById
 from theano.gof.opt import Optimizer, copy_stack_trace
+from theano.gof.rewriting.base import attach_destroy_handler
 from theano.gof.rewriting.profiles import Profile
 from theano.gof.rewriting.stages import optdb
 from theano.gof.supervisor import Supervisor
@@ -96,10 +97,7 @@ class InplaceElemwiseOptimizer(Optimizer):
         self.op = OP
 
     def add_requirements(self, fgraph: Any) -> None:
-        from theano.gof.destroyhandler import DestroyHandler
-
-        if not any(isinstance(f, DestroyHandler) for f in fgraph._features):
-            fgraph.attach_feature(DestroyHandler())
+        attach_destroy_handler(fgraph)
 
     def apply(self, fgraph: Any) -> Any:
         """``x + y + z -> x += y += z``

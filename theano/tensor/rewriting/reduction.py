@@ -289,6 +289,15 @@ def local_useless_reduce(node: Any) -> Any:
     return [x] if x.type == node.outputs[0].type and x.type.ndim == 0 else False
 
 
+def _is_joined(node: Any) -> bool:
+    """Whether `local_op_of_op` makes this reduction one with what takes its result."""
+    (out,) = node.outputs
+    (client, _), *others = out.clients or [("output", 0)]
+    if others or client == "output" or type(client.op) is not type(node.op):
+        return False
+    return client.op.scalar_op == node.op.scalar_op and client.outputs[0].type.dtype == out.type.dtype
+
+
 @register_specialize("local_sum_alloc")
 @register_canonicalize("local_sum_alloc")
 @local_optimizer([Sum, Prod], needs=[T.Alloc])
@@ -296,6 +305,8 @@ def local_opt_alloc(node: Any) -> Any:
     """``sum(alloc(c, n)) -> c * n`` and ``prod(alloc(c, n)) -> c ** n`` over axes along which `c` does not vary"""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, T.Alloc):
+        return False
+    if _is_joined(node):
         return False
     value, shape = inner.inputs[0], inner.inputs[1:]
     ndim = len(shape)
@@ -314,6 +325,8 @@ def local_opt_alloc(node: Any) -> Any:
     value = same_dtype(value, out)
     size = T.cast(size, dtype)
     kept = [a for a in range(value.type.ndim) if a + skip not in axes]
+    while kept and value.type.broadcastable[kept[0]]:
+        del kept[0]
     base = value.dimshuffle(*kept) if value.type.ndim else value
     new = T.mul(base, size) if isinstance(node.op, Sum) else T.pow(base, size)
     new = same_dtype(new, out)
