@@ -518,3 +518,44 @@ class TestErrors:
             stop.set()
             other.join()
         np.testing.assert_allclose(functions[8](a, b, dense), a @ vector)
+
+    @pytest.mark.parametrize(
+        "dtype, index", [("float32", "int32"), ("float64", "int64"), ("int16", "int32"), ("complex64", "int64")]
+    )
+    @pytest.mark.parametrize("density", [0.002, 0.01, 0.05])
+    def test_indices_that_another_thread_falsifies_meanwhile(self, dtype, index, density):
+        a = scipy.sparse.random(4000, 1000, density, format="csr", random_state=np.random.RandomState(0))
+        a.data = np.ceil(9 * a.data).astype(dtype)
+        a.indices, a.indptr = a.indices.astype(index), a.indptr.astype(index)
+        right, stop, far = a.indices.copy(), threading.Event(), 2**30 if index == "int32" else 2**45
+        u, d, left = sparse.csr_matrix(dtype=dtype), tt.matrix(dtype=dtype), tt.matrix(dtype=dtype)
+        outputs = [sparse.dot(u, d), sparse.dot(u, d[:, 0]), sparse.dot(u, d[:, :3]), sparse.dot(u.T, left[:, 0]),
+                   sparse.dot(u.T, left), sparse.sampling_dot(left, d, u), values_at(u, tt.dot(left, d.T)),
+                   u + u, sparse.sp_sum(u, 0), sparse.dense_from_sparse(u)]  # fmt: skip
+        functions = [compiled(output, u, d, left) for output in outputs]
+        arguments = a, np.ones((1000, 21), dtype), np.ones((4000, 21), dtype)
+        wanted = [f(*arguments) for f in functions]
+
+        def change():
+            while not stop.is_set():
+                a.indices[len(right) // 2 :: 7] = far
+                a.indices[:] = right
+                a.indices[-100:] = -far
+                a.indices[:] = right
+                time.sleep(0.0001)
+
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            for f in functions:
+                for _ in range(8):
+                    try:
+                        f(*arguments)
+                    except (ValueError, IndexError):
+                        pass
+        finally:
+            stop.set()
+            thread.join()
+        for f, want in zip(functions, wanted, strict=True):
+            got = f(*arguments)
+            assert (got != want).nnz == 0 if scipy.sparse.issparse(got) else np.array_equal(got, want)

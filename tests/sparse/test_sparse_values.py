@@ -129,6 +129,23 @@ def structured_function(fmt, dtype):
 
 
 @settings
+@hypothesis.given(matrices())
+def test_sparse_arrays_are_taken_as_matrices(x):
+    array = getattr(scipy.sparse, x.format + "_array")((x.data, x.indices, x.indptr), shape=x.shape)
+    array.indices, array.indptr, array.has_sorted_indices = x.indices, x.indptr, False
+    parts = [part.copy() for part in (array.data, array.indices, array.indptr)]
+    f = unary_function(x.format, x.dtype.name)
+    for got, want in zip(f(array), f(x), strict=True):
+        assert type(got) is type(want) and not isinstance(got, scipy.sparse.sparray)
+        if scipy.sparse.issparse(got):
+            assert got.dtype == want.dtype and got.shape == want.shape
+        np.testing.assert_array_equal(dense(got), dense(want))
+    for part, kept in zip((array.data, array.indices, array.indptr), parts, strict=True):
+        assert part.dtype == kept.dtype
+        np.testing.assert_array_equal(part, kept)
+
+
+@settings
 @hypothesis.given(matrices(dtypes=("float32", "float64")))
 def test_structured_operations_keep_the_places(x):
     chain, square, ones, cast = structured_function(x.format, x.dtype.name)(x)

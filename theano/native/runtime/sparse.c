@@ -6,24 +6,11 @@
 
 #include <stdatomic.h>
 
-typedef struct {
-    ThnPlaces s;
-    const char *b;
-    char *y;
-    npy_intp b_row, b_col, y_row, y_col, columns; /* strides in bytes */
-} Product;
-
-typedef struct {
-    ThnPlaces s;
-    const char *of_lines, *of_indices; /* rows for the lines of the matrix, and for its indices */
-    npy_intp depth;
-    char *out;
-} Sampled;
-
 #define AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
 #define PLAIN
 #define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
-#define SHORT 6  /* values that short rows and columns have on average, */
+#define SHORT_ROWS 12 /* values that short rows have on average, */
+#define SHORT_COLUMNS 6 /* and short columns, */
 #define LONG 32  /* and long rows */
 #define RUN 32   /* short rows that are worked on at once, */
 #define ROOM 2048 /* if they have so many values at most */
@@ -32,6 +19,7 @@ typedef struct {
 
 #define VARIANT PLAIN
 #define T float
+#define BITS uint32_t
 #define INDEX int32_t
 #define UINDEX uint32_t
 #define FN(name) name##_f4_i4
@@ -44,10 +32,12 @@ typedef struct {
 #define FN(name) name##_f4_i8
 #include "sparse_loops.h"
 #undef T
+#undef BITS
 #undef INDEX
 #undef UINDEX
 #undef FN
 #define T double
+#define BITS uint64_t
 #define INDEX int32_t
 #define UINDEX uint32_t
 #define FN(name) name##_f8_i4
@@ -60,6 +50,7 @@ typedef struct {
 #define FN(name) name##_f8_i8
 #include "sparse_loops.h"
 #undef T
+#undef BITS
 #undef INDEX
 #undef UINDEX
 #undef FN
@@ -67,6 +58,7 @@ typedef struct {
 #if defined(__x86_64__)
 #define VARIANT AVX2
 #define T float
+#define BITS uint32_t
 #define INDEX int32_t
 #define UINDEX uint32_t
 #define FN(name) name##_f4_i4_avx2
@@ -79,10 +71,12 @@ typedef struct {
 #define FN(name) name##_f4_i8_avx2
 #include "sparse_loops.h"
 #undef T
+#undef BITS
 #undef INDEX
 #undef UINDEX
 #undef FN
 #define T double
+#define BITS uint64_t
 #define INDEX int32_t
 #define UINDEX uint32_t
 #define FN(name) name##_f8_i4_avx2
@@ -95,6 +89,7 @@ typedef struct {
 #define FN(name) name##_f8_i8_avx2
 #include "sparse_loops.h"
 #undef T
+#undef BITS
 #undef INDEX
 #undef UINDEX
 #undef FN
@@ -102,12 +97,12 @@ typedef struct {
 #endif
 
 typedef struct {
-    int (*csr_matrix)(const Product *, npy_intp, npy_intp);
-    int (*csr_vector)(const Product *, npy_intp, npy_intp, const char *, char *);
-    int (*csc_vector)(const Product *, npy_intp, npy_intp, const char *, char *, npy_intp);
+    ThnOfLines csr_matrix;
+    int (*csr_vector)(const ThnProduct *, npy_intp, npy_intp, const char *, char *);
+    int (*csc_vector)(const ThnProduct *, npy_intp, npy_intp, const char *, char *, npy_intp);
     void (*add_to)(char *, npy_intp, const char *, npy_intp);
     int (*by_rows)(const ThnPlaces *, void *, void *, void *);
-    int (*dot_at)(const Sampled *, npy_intp, npy_intp);
+    ThnOfLines dot_at;
 } Loops;
 
 #define LOOPS(end) {csr_matrix##end, csr_vector##end, csc_vector##end, add_to##end, by_rows##end, dot_at##end}
@@ -128,25 +123,39 @@ static const Loops *loops_for(int typenum, int wide)
 
 typedef struct {
     const void *what;
+    ThnOfLines work_on;
+    npy_intp parts;
+    atomic_int bad;
+} Lines;
+
+static void lines_task(void *ctx, long task)
+{
+    Lines *k = ctx;
+    const ThnPlaces *s = k->what;
+    if (k->work_on(k->what, thn_sparse_part(s, NULL, task, k->parts), thn_sparse_part(s, NULL, task + 1, k->parts)) < 0) {
+        k->bad = 1;
+    }
+}
+
+int thn_sparse_by_lines(const void *what, ThnOfLines work_on, double work)
+{
+    Lines k = {what, work_on, thn_worth(work, THN_MOST_PARTS), 0};
+    thn_parallel((long)k.parts, lines_task, &k);
+    return k.bad ? -1 : 0;
+}
+
+typedef struct {
+    const void *what;
     const Loops *loops;
     npy_intp parts;
     atomic_int bad;
 } Work;
 
-static void csr_matrix_task(void *ctx, long task)
-{
-    Work *k = ctx;
-    const Product *w = k->what;
-    if (k->loops->csr_matrix(w, thn_sparse_part(&w->s, NULL, task, k->parts), thn_sparse_part(&w->s, NULL, task + 1, k->parts)) < 0) {
-        k->bad = 1;
-    }
-}
-
 /* Columns of any strides, one after the other. */
 static void csr_vector_task(void *ctx, long task)
 {
     Work *k = ctx;
-    const Product *w = k->what;
+    const ThnProduct *w = k->what;
     const npy_intp r0 = thn_sparse_part(&w->s, NULL, task, k->parts), r1 = thn_sparse_part(&w->s, NULL, task + 1, k->parts);
     for (npy_intp q = 0; q < w->columns; q++) {
         if (k->loops->csr_vector(w, r0, r1, w->b + q * w->b_col, w->y + q * w->y_col) < 0) {
@@ -165,14 +174,14 @@ typedef struct {
 
 static char *copy_of(const Scattered *k, npy_intp part, npy_intp column)
 {
-    const Product *w = k->work.what;
+    const ThnProduct *w = k->work.what;
     return part ? k->copies + ((part - 1) * w->columns + column) * k->copy : w->y + column * w->y_col;
 }
 
 static void csc_vector_task(void *ctx, long task)
 {
     Scattered *k = ctx;
-    const Product *w = k->work.what;
+    const ThnProduct *w = k->work.what;
     const npy_intp part = task % k->work.parts, column = task / k->work.parts, row = part ? k->copy / w->s.length : w->y_row;
     const npy_intp l0 = thn_sparse_part(&w->s, NULL, part, k->work.parts), l1 = thn_sparse_part(&w->s, NULL, part + 1, k->work.parts);
     if (k->work.loops->csc_vector(w, l0, l1, w->b + column * w->b_col, copy_of(k, part, column), row) < 0) {
@@ -185,7 +194,7 @@ static void csc_vector_task(void *ctx, long task)
 static void add_copies_task(void *ctx, long task)
 {
     Scattered *k = ctx;
-    const Product *w = k->work.what;
+    const ThnProduct *w = k->work.what;
     const npy_intp pieces = (w->s.length + PIECE - 1) / PIECE, column = task / pieces, first = task % pieces * PIECE;
     const npy_intp n = w->s.length - first < PIECE ? w->s.length - first : PIECE, item = k->copy / w->s.length;
     for (npy_intp part = 1; part < k->work.parts; part++) {
@@ -193,7 +202,7 @@ static void add_copies_task(void *ctx, long task)
     }
 }
 
-static int csc_vectors(const Product *w, const Loops *loops, npy_intp item)
+static int csc_vectors(const ThnProduct *w, const Loops *loops, npy_intp item)
 {
     Scattered k = {.work = {.what = w, .loops = loops, .parts = 1}, .copy = w->s.length * item};
     if (w->s.length && w->s.stored > 20000 && w->s.stored / 8 >= w->s.length) {
@@ -213,7 +222,7 @@ static int csc_vectors(const Product *w, const Loops *loops, npy_intp item)
 }
 
 /* Adding to rows all over the result costs more than to sort the values by rows. */
-static int product_by_rows(const ThnPlaces *s, int typenum, const Product *w)
+static int product_by_rows(const ThnPlaces *s, int typenum, const ThnProduct *w)
 {
     const size_t index = s->wide ? 8 : 4, item = typenum == NPY_FLOAT ? 4 : 8, stored = (size_t)s->stored;
     char *memory = thn_pool_alloc(stored * (item + index) + ((size_t)s->length + 2) * index);
@@ -235,7 +244,7 @@ int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy
                        const npy_intp *y_strides, npy_intp columns)
 {
     const npy_intp item = typenum == NPY_FLOAT ? 4 : 8;
-    const Product w = {*s, b, y, b_strides[0], b_strides[1], y_strides[0], y_strides[1], columns};
+    const ThnProduct w = {*s, b, y, b_strides[0], b_strides[1], y_strides[0], y_strides[1], columns};
     const double work = ((double)s->stored + (double)s->lines) * (1.0 + 0.4 * (double)columns);
     const int rows_dense = columns > 1 && b_strides[1] == item && y_strides[1] == item;
     Work k = {&w, loops_for(typenum, s->wide), 1, 0};
@@ -245,85 +254,61 @@ int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy
     if (s->csc && columns >= BY_ROWS) {
         return product_by_rows(s, typenum, &w);
     }
-    if (!s->csc) {
-        k.parts = thn_worth(work, 64);
-        thn_parallel((long)k.parts, rows_dense ? csr_matrix_task : csr_vector_task, &k);
-    } else {
+    if (s->csc) {
         return csc_vectors(&w, k.loops, item);
     }
-    return k.bad ? -1 : 0;
-}
-
-static void dot_at_task(void *ctx, long task)
-{
-    Work *k = ctx;
-    const Sampled *w = k->what;
-    if (k->loops->dot_at(w, thn_sparse_part(&w->s, NULL, task, k->parts), thn_sparse_part(&w->s, NULL, task + 1, k->parts)) < 0) {
-        k->bad = 1;
+    if (rows_dense) {
+        return thn_sparse_by_lines(&w, k.loops->csr_matrix, work);
     }
+    k.parts = thn_worth(work, THN_MOST_PARTS);
+    thn_parallel((long)k.parts, csr_vector_task, &k);
+    return k.bad ? -1 : 0;
 }
 
 int thn_sparse_dot_at(const ThnPlaces *s, int typenum, const char *a, const char *b, npy_intp depth, char *out)
 {
-    const Sampled w = {*s, s->csc ? b : a, s->csc ? a : b, depth, out};
-    const double work = (double)s->stored * (2.0 + 0.4 * (double)depth);
-    Work k = {&w, loops_for(typenum, s->wide), thn_worth(work, 64), 0};
-    thn_parallel((long)k.parts, dot_at_task, &k);
-    return k.bad ? -1 : 0;
+    const ThnSampled w = {*s, s->csc ? b : a, s->csc ? a : b, depth, out};
+    return thn_sparse_by_lines(&w, loops_for(typenum, s->wide)->dot_at, (double)s->stored * (2.0 + 0.4 * (double)depth));
 }
 
 typedef struct {
     ThnPlaces s;
     const char *y;
     npy_intp of_line, of_index;
-    int item;
     char *out;
 } Gather;
 
-#define GATHER(INDEX, SIZE)                                                                                             \
-    for (npy_intp line = l0; line < l1; line++) {                                                                       \
-        const npy_intp start = ((const INDEX *)w->s.indptr)[line], end = ((const INDEX *)w->s.indptr)[line + 1];        \
-        const char *from = w->y + line * w->of_line;                                                                    \
-        int wrong = !thn_sparse_within(&w->s, start, end);                                                              \
-        for (npy_intp at = start; at < end && !wrong; at++) {                                                           \
-            const npy_intp index = ((const INDEX *)w->s.indices)[at];                                                   \
-            wrong = (npy_uintp)index >= (npy_uintp)w->s.length;                                                         \
-            if (!wrong) {                                                                                               \
-                memcpy(w->out + at * SIZE, from + index * w->of_index, SIZE);                                           \
+#define GATHER(NAME, INDEX, SIZE)                                                                                       \
+    static int NAME(const void *what, npy_intp l0, npy_intp l1)                                                         \
+    {                                                                                                                   \
+        const Gather *w = what;                                                                                         \
+        const INDEX *indices = w->s.indices, *indptr = w->s.indptr;                                                     \
+        for (npy_intp line = l0; line < l1; line++) {                                                                   \
+            const char *from = w->y + line * w->of_line;                                                                \
+            THN_EACH_VALUE(&w->s, line, k)                                                                              \
+            {                                                                                                           \
+                THN_INDEX_OF(&w->s, k, at)                                                                              \
+                memcpy(w->out + k * SIZE, from + at * w->of_index, SIZE);                                               \
             }                                                                                                           \
         }                                                                                                               \
-        if (wrong) {                                                                                                    \
-            k->bad = 1;                                                                                                 \
-            return;                                                                                                     \
-        }                                                                                                               \
+        return 0;                                                                                                       \
     }
+#define GATHERS(SIZE) GATHER(gather_##SIZE##_i4, int32_t, SIZE) GATHER(gather_##SIZE##_i8, int64_t, SIZE)
 
-#define GATHER_OF(SIZE)                                                                                             \
-    if (w->s.wide) {                                                                                                \
-        GATHER(int64_t, SIZE)                                                                                       \
-    } else {                                                                                                        \
-        GATHER(int32_t, SIZE)                                                                                       \
-    }                                                                                                               \
-    break;
+GATHERS(1)
+GATHERS(2)
+GATHERS(4)
+GATHERS(8)
+GATHERS(16)
 
-static void gather_task(void *ctx, long task)
-{
-    Work *k = ctx;
-    const Gather *w = k->what;
-    const npy_intp l0 = thn_sparse_part(&w->s, NULL, task, k->parts), l1 = thn_sparse_part(&w->s, NULL, task + 1, k->parts);
-    switch (w->item) {
-    case 1: GATHER_OF(1)
-    case 2: GATHER_OF(2)
-    case 4: GATHER_OF(4)
-    case 8: GATHER_OF(8)
-    default: GATHER_OF(16)
-    }
-}
+static const ThnOfLines gathers[5][2] = {{gather_1_i4, gather_1_i8},
+                                         {gather_2_i4, gather_2_i8},
+                                         {gather_4_i4, gather_4_i8},
+                                         {gather_8_i4, gather_8_i8},
+                                         {gather_16_i4, gather_16_i8}};
 
 int thn_sparse_values_at(const ThnPlaces *s, int item, const char *y, const npy_intp *strides, char *out)
 {
-    const Gather w = {*s, y, strides[s->csc ? 1 : 0], strides[s->csc ? 0 : 1], item, out};
-    Work k = {&w, NULL, thn_worth(2.0 * (double)s->stored, 64), 0};
-    thn_parallel((long)k.parts, gather_task, &k);
-    return k.bad ? -1 : 0;
+    const Gather w = {*s, y, strides[s->csc ? 1 : 0], strides[s->csc ? 0 : 1], out};
+    return thn_sparse_by_lines(&w, gathers[__builtin_ctz((unsigned)item)][s->wide], 2.0 * (double)s->stored);
 }

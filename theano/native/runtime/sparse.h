@@ -17,6 +17,9 @@ static inline npy_intp thn_sparse_pointer(const ThnPlaces *s, npy_intp line)
     return s->wide ? (npy_intp)((const int64_t *)s->indptr)[line] : ((const int32_t *)s->indptr)[line];
 }
 
+/* An element, as `type`, that is read from memory but once: what was checked is what is used, though another thread changes it. */
+#define THN_ONCE(type, p) ((type)__atomic_load_n(p, __ATOMIC_RELAXED))
+
 /* Whether a line lies within what is stored: another thread may change the arrays of a matrix at any time. */
 static inline int thn_sparse_within(const ThnPlaces *s, npy_intp start, npy_intp end)
 {
@@ -25,6 +28,44 @@ static inline int thn_sparse_within(const ThnPlaces *s, npy_intp start, npy_intp
 
 /* The first line of part `part` of `parts`, which are about equally long in values and lines of both (`b` may be NULL). */
 npy_intp thn_sparse_part(const ThnPlaces *a, const ThnPlaces *b, npy_intp part, npy_intp parts);
+
+#define THN_MOST_PARTS 64
+
+/* A product with a dense matrix: strides in bytes. */
+typedef struct ThnProduct {
+    ThnPlaces s;
+    const char *b;
+    char *y;
+    npy_intp b_row, b_col, y_row, y_col, columns;
+} ThnProduct;
+
+/* Products of the rows of two matrices that the places name: rows for the lines, and for the indices; C contiguous. */
+typedef struct ThnSampled {
+    ThnPlaces s;
+    const char *of_lines, *of_indices;
+    npy_intp depth;
+    char *out;
+} ThnSampled;
+
+/* Works on lines [l0, l1) of a matrix; -1: another thread changed it, or an index is out of bounds. */
+typedef int (*ThnOfLines)(const void *what, npy_intp l0, npy_intp l1);
+/* All lines by parts, of which there are as many as this work is worth, at most THN_MOST_PARTS. `what` begins with the places. */
+int thn_sparse_by_lines(const void *what, ThnOfLines work_on, double work);
+
+/* The values of a line, each with its place k; leaves the function with -1 if they are not within what is stored. */
+#define THN_EACH_VALUE(s, line, k)                                                                                      \
+    const npy_intp first = (npy_intp)indptr[line], last = (npy_intp)indptr[(line) + 1];                                 \
+    if (!thn_sparse_within(s, first, last)) {                                                                           \
+        return -1;                                                                                                      \
+    }                                                                                                                   \
+    for (npy_intp k = first; k < last; k++)
+
+/* The index of value k, as `at`; leaves the function with -1 if it is out of bounds. */
+#define THN_INDEX_OF(s, k, at)                                                                                          \
+    const npy_intp at = THN_ONCE(npy_intp, indices + (k));                                                              \
+    if ((npy_uintp)at >= (npy_uintp)(s)->length) {                                                                      \
+        return -1;                                                                                                      \
+    }
 
 struct ThnFrame;
 struct ThnInstr;

@@ -2,14 +2,27 @@
  * FN(name) is the name of a function, VARIANT its attribute. No include guard. */
 
 typedef T FN(Vector) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+typedef T FN(Half) __attribute__((vector_size(16)));
 enum { FN(WIDE) = 32 / sizeof(T) };
+#define LANES (16 / (int)sizeof(T))
 
-/* Rows [r0, r1) of a csr matrix times N vectors of columns from q on. Sums stay in registers. */
+/* How many indices there are of `length`, as an unsigned one: what is not below is out of bounds. */
+static inline UINDEX FN(bound)(npy_intp length)
+{
+    return sizeof(INDEX) == 4 && length > INT32_MAX ? (UINDEX)INT32_MAX + 1 : (UINDEX)length;
+}
+
+/* Rows [r0, r1) of a csr matrix times N vectors of columns from q on. Sums stay in registers. An index is checked where it is used:
+ * another thread may change it at any time. */
 #define ROWS(N)                                                                                                     \
     for (; p - q >= N * (npy_intp)FN(WIDE); q += N * (npy_intp)FN(WIDE)) {                                          \
         FN(Vector) sum[N] = {{0}};                                                                                  \
         for (npy_intp k = start; k < end; k++) {                                                                    \
-            const FN(Vector) *row = (const FN(Vector) *)(b + (npy_intp)indices[k] * w->b_row + q * item);           \
+            const UINDEX c = THN_ONCE(UINDEX, indices + k);                                                         \
+            if (__builtin_expect(c >= bound, 0)) {                                                                  \
+                return -1;                                                                                          \
+            }                                                                                                       \
+            const FN(Vector) *row = (const FN(Vector) *)(b + (npy_intp)c * w->b_row + q * item);                    \
             if (k + AHEAD < stored) {                                                                               \
                 const char *next = b + (npy_intp)indices[k + AHEAD] * w->b_row + q * item;                          \
                 for (int at = 0; at < N * 32; at += 64) {                                                           \
@@ -26,11 +39,13 @@ enum { FN(WIDE) = 32 / sizeof(T) };
         }                                                                                                           \
     }
 
-VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
+VARIANT static int FN(csr_matrix)(const void *what, npy_intp r0, npy_intp r1)
 {
+    const ThnProduct *w = what;
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     const npy_intp item = sizeof(T), p = w->columns, stored = w->s.stored;
+    const UINDEX bound = FN(bound)(w->s.length);
     const char *b = w->b;
     for (npy_intp i = r0; i < r1; i++) {
         const npy_intp start = indptr[i], end = indptr[i + 1];
@@ -39,11 +54,6 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
         if (!thn_sparse_within(&w->s, start, end)) {
             return -1;
         }
-        for (npy_intp k = start; k < end; k++) {
-            if ((npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
-                return -1;
-            }
-        }
         ROWS(8)
         ROWS(4)
         ROWS(2)
@@ -51,7 +61,11 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
         for (; q < p; q++) {
             T sum = 0;
             for (npy_intp k = start; k < end; k++) {
-                sum += data[k] * *(const T *)(b + (npy_intp)indices[k] * w->b_row + q * item);
+                const UINDEX c = THN_ONCE(UINDEX, indices + k);
+                if (__builtin_expect(c >= bound, 0)) {
+                    return -1;
+                }
+                sum += data[k] * *(const T *)(b + (npy_intp)c * w->b_row + q * item);
             }
             *(T *)(y + q * item) = sum;
         }
@@ -69,16 +83,16 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
         }                                                                                                           \
         T even = 0, odd = 0;                                                                                        \
         for (; k + 1 < end; k += 2) {                                                                               \
-            const npy_uintp c = (npy_uintp)indices[k], d = (npy_uintp)indices[k + 1];                               \
-            if (c >= length || d >= length) {                                                                       \
+            const UINDEX c = THN_ONCE(UINDEX, indices + k), d = THN_ONCE(UINDEX, indices + k + 1);                  \
+            if (c >= bound || d >= bound) {                                                                         \
                 return -1;                                                                                          \
             }                                                                                                       \
             even += data[k] * X(c);                                                                                 \
             odd += data[k + 1] * X(d);                                                                              \
         }                                                                                                           \
         if (k < end) {                                                                                              \
-            const npy_uintp c = (npy_uintp)indices[k];                                                              \
-            if (c >= length) {                                                                                      \
+            const UINDEX c = THN_ONCE(UINDEX, indices + k);                                                         \
+            if (c >= bound) {                                                                                       \
                 return -1;                                                                                          \
             }                                                                                                       \
             even += data[k] * X(c);                                                                                 \
@@ -88,15 +102,9 @@ VARIANT static int FN(csr_matrix)(const Product *w, npy_intp r0, npy_intp r1)
 #define DENSE(c) ((const T *)b)[c]
 #define STRIDED(c) (*(const T *)(b + (npy_intp)(c) * w->b_row))
 
-/* How many indices there are of `length`, as an unsigned one: what is not below is out of bounds. */
-static inline UINDEX FN(bound)(npy_intp length)
-{
-    return sizeof(INDEX) == 4 && length > INT32_MAX ? (UINDEX)INT32_MAX + 1 : (UINDEX)length;
-}
-
 /* Of rows that are not so short the simplest loop is the fastest, up to some length: of narrow numbers, whose check costs nothing,
  * and without fused operations, each of which would wait for the one before with its product, too. */
-static int FN(rows_one_by_one)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+static int FN(rows_one_by_one)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     const T *data = w->s.data, *x = (const T *)b;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
@@ -112,7 +120,7 @@ static int FN(rows_one_by_one)(const Product *w, npy_intp r0, npy_intp r1, const
             return -1; /* another thread changed the matrix */
         }
         for (; k < end; k++) {
-            const UINDEX c = (UINDEX)indices[k];
+            const UINDEX c = THN_ONCE(UINDEX, indices + k);
             if (__builtin_expect(c >= bound, 0)) {
                 return -1;
             }
@@ -124,11 +132,11 @@ static int FN(rows_one_by_one)(const Product *w, npy_intp r0, npy_intp r1, const
     return 0;
 }
 
-VARIANT static int FN(long_rows)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+VARIANT static int FN(long_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    const npy_uintp length = (npy_uintp)w->s.length;
+    const UINDEX bound = FN(bound)(w->s.length);
     if (w->b_row == sizeof(T)) {
         LONG_ROWS(DENSE)
     } else {
@@ -137,50 +145,80 @@ VARIANT static int FN(long_rows)(const Product *w, npy_intp r0, npy_intp r1, con
     return 0;
 }
 
-/* The sum of the first `n` elements of `p`, beyond which there are others to be read, up to a multiple of 16. */
-VARIANT static inline T FN(sum_of)(const T *p, npy_intp n)
+/* 16 elements that keep another, and 16 that drop it. */
+static const BITS FN(mask)[32] = {[0 ... 15] = (BITS)-1};
+
+/* The sum of the first `n` elements of `p`, beyond which there are others to be read, up to a multiple of 16: as what the elements of
+ * a vector add up to. */
+VARIANT static inline FN(Half) FN(sum_of)(const T *p, npy_intp n)
 {
-    typedef T Half __attribute__((vector_size(16)));
-    FN(Vector) at, sum = {0};
-    typedef __typeof__(at < at) Mask;
-    Half half[2];
-    T total = 0;
+    typedef BITS Mask __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+    FN(Vector) sum = {0};
+    FN(Half) half[2];
     npy_intp q = 0;
-    for (int j = 0; j < (int)FN(WIDE); j++) {
-        at[j] = (T)j;
-    }
     do {
+        const Mask *kept = (const Mask *)(FN(mask) + (n - q < 16 ? 16 - (n - q) : 0));
         for (int step = 0; step < 16 / (int)FN(WIDE); step++) {
-            sum += (FN(Vector))((Mask)*(const FN(Vector) *)(p + q) & (at < (T)(n - q)));
-            q += FN(WIDE);
+            sum += (FN(Vector))(kept[step] & *(const Mask *)(p + q + step * (int)FN(WIDE)));
         }
+        q += 16;
     } while (q < n);
     memcpy(half, &sum, sizeof half);
-    half[0] += half[1];
-    for (int j = 0; j < 8 / (int)sizeof(T); j++) {
-        total += half[0][j] + half[0][j + 8 / (int)sizeof(T)];
-    }
-    return total;
+    return half[0] + half[1];
 }
 
-/* Whether one of `n` indices is out of bounds. */
-VARIANT static inline int FN(wrong)(const INDEX *indices, npy_intp n, npy_intp length)
+/* Elements of `a` and `b` by turns, each the sum of two that lie half a vector apart. */
+VARIANT static inline FN(Half) FN(folded)(FN(Half) a, FN(Half) b)
 {
-    const INDEX last = sizeof(INDEX) == 4 && length > INT32_MAX ? (INDEX)INT32_MAX : (INDEX)(length - 1);
-    int wrong = 0;
-    for (npy_intp k = 0; k < n; k++) {
-        wrong |= (indices[k] < 0) | (indices[k] > last);
+    BITS __attribute__((vector_size(16))) first;
+    for (int j = 0; j < LANES; j++) {
+        first[j] = (BITS)(j % 2 * LANES + j / 2);
     }
-    return wrong;
+    return __builtin_shuffle(a, b, first) + __builtin_shuffle(a, b, first + LANES / 2);
 }
 
-/* A few rows at a time: their indices are checked, their products made, and then added up row by row. Where a row ends is not
+/* As many sums as a vector has elements, each of the elements of one of `rows`. */
+VARIANT static inline FN(Half) FN(totals)(const FN(Half) *rows)
+{
+    if (LANES == 2) {
+        return FN(folded)(rows[0], rows[1]);
+    }
+    return FN(folded)(FN(folded)(rows[0], rows[2]), FN(folded)(rows[1], rows[3]));
+}
+
+/* The products of `n` values with the elements of `x` that their indices name; -1: one is out of bounds. */
+VARIANT static inline int FN(products_of)(const T *data, const INDEX *indices, npy_intp n, const T *x, UINDEX bound, T *products)
+{
+    npy_intp k = 0;
+    for (; k + 4 <= n; k += 4) {
+        const UINDEX c[4] = {THN_ONCE(UINDEX, indices + k), THN_ONCE(UINDEX, indices + k + 1), THN_ONCE(UINDEX, indices + k + 2),
+                             THN_ONCE(UINDEX, indices + k + 3)};
+        if (__builtin_expect((c[0] >= bound) | (c[1] >= bound) | (c[2] >= bound) | (c[3] >= bound), 0)) {
+            return -1;
+        }
+        const T at[4] = {x[c[0]], x[c[1]], x[c[2]], x[c[3]]};
+        for (int j = 0; j < 4; j++) {
+            products[k + j] = data[k + j] * at[j];
+        }
+    }
+    for (; k < n; k++) {
+        const UINDEX c = THN_ONCE(UINDEX, indices + k);
+        if (c >= bound) {
+            return -1;
+        }
+        products[k] = data[k] * x[c];
+    }
+    return 0;
+}
+
+/* A few rows at a time: their products are made, and then added up row by row. Where a row ends is not
  * guessed, which is what takes the time of a loop over short rows. */
-VARIANT static int FN(short_rows)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+VARIANT static int FN(short_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     const INDEX *indptr = w->s.indptr;
     const T *x = (const T *)b;
-    T products[ROOM + 16] = {0};
+    const UINDEX bound = FN(bound)(w->s.length);
+    T products[ROOM + 16];
     for (npy_intp i = r0; i < r1;) {
         const npy_intp end = i + RUN < r1 ? i + RUN : r1, start = indptr[i], n = indptr[end] - start;
         if (!thn_sparse_within(&w->s, start, start + n)) {
@@ -193,31 +231,43 @@ VARIANT static int FN(short_rows)(const Product *w, npy_intp r0, npy_intp r1, co
             i = end;
             continue;
         }
-        const T *data = (const T *)w->s.data + start;
-        const INDEX *indices = (const INDEX *)w->s.indices + start;
-        if (FN(wrong)(indices, n, w->s.length)) {
+        if (FN(products_of)((const T *)w->s.data + start, (const INDEX *)w->s.indices + start, n, x, bound, products) < 0) {
             return -1;
         }
-        for (npy_intp k = 0; k < n; k++) {
-            products[k] = data[k] * x[indices[k]];
-        }
-        for (; i < end; i++) {
-            const npy_intp at = indptr[i] - start, count = indptr[i + 1] - start - at;
-            if (at < 0 || count < 0 || at + count > n) {
-                return -1; /* another thread changed the matrix */
+        npy_intp at = 0;
+        memset(products + n, 0, 16 * sizeof(T)); /* what sums read beyond the last row */
+        for (; i < end; i += LANES) {
+            const int rows = end - i < LANES ? (int)(end - i) : LANES;
+            FN(Half) sums[4] = {{0}};
+#pragma GCC unroll 4
+            for (int j = 0; j < LANES; j++) {
+                const npy_intp count = j < rows ? (npy_intp)THN_ONCE(INDEX, indptr + i + j + 1) - start - at : 0;
+                if ((npy_uintp)count > (npy_uintp)(n - at)) {
+                    return -1; /* another thread changed the matrix */
+                }
+                sums[j] = FN(sum_of)(products + at, count);
+                at += count;
             }
-            *(T *)(y + i * w->y_row) = FN(sum_of)(products + at, count);
+            const FN(Half) totals = FN(totals)(sums);
+            if (rows == LANES && w->y_row == sizeof(T)) {
+                memcpy(y + i * (npy_intp)sizeof(T), &totals, sizeof totals);
+                continue;
+            }
+            for (int j = 0; j < rows; j++) {
+                *(T *)(y + (i + j) * w->y_row) = totals[j];
+            }
         }
+        i = end;
     }
     return 0;
 }
 
-VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+VARIANT static int FN(csr_vector)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     if (w->b_row != sizeof(T) || w->s.stored >= LONG * w->s.lines) {
         return FN(long_rows)(w, r0, r1, b, y);
     }
-    return w->s.stored < SHORT * w->s.lines ? FN(short_rows)(w, r0, r1, b, y) : FN(rows_one_by_one)(w, r0, r1, b, y);
+    return w->s.stored < SHORT_ROWS * w->s.lines ? FN(short_rows)(w, r0, r1, b, y) : FN(rows_one_by_one)(w, r0, r1, b, y);
 }
 
 /* Lines [l0, l1) of a csc matrix times one column; Y(i) are elements of the result. */
@@ -236,7 +286,7 @@ VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, co
             return -1; /* another thread changed the matrix */                                                      \
         }                                                                                                           \
         for (; k < end; k++) {                                                                                      \
-            const UINDEX i = (UINDEX)indices[k];                                                                    \
+            const UINDEX i = THN_ONCE(UINDEX, indices + k);                                                         \
             if (__builtin_expect(i >= bound, 0)) {                                                                  \
                 return -1;                                                                                          \
             }                                                                                                       \
@@ -248,27 +298,32 @@ VARIANT static int FN(csr_vector)(const Product *w, npy_intp r0, npy_intp r1, co
 #define STRIDED_Y(i) (*(T *)(y + (npy_intp)(i) * y_row))
 
 /* The same a few short lines at a time, see short_rows: the element of each line stands beside its values first. */
-VARIANT static int FN(short_columns)(const Product *w, npy_intp l0, npy_intp l1, const char *b, T *y)
+VARIANT static int FN(short_columns)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b, T *y)
 {
     const INDEX *indptr = w->s.indptr;
+    const UINDEX bound = FN(bound)(w->s.length);
     T products[ROOM + 16];
     memset(y, 0, (size_t)w->s.length * sizeof(T));
     for (npy_intp line = l0; line < l1;) {
         const npy_intp end = line + RUN < l1 ? line + RUN : l1, start = indptr[line], n = indptr[end] - start;
         const T *data = (const T *)w->s.data + start;
         const INDEX *indices = (const INDEX *)w->s.indices + start;
-        if (!thn_sparse_within(&w->s, start, start + n) || FN(wrong)(indices, n, w->s.length)) {
+        if (!thn_sparse_within(&w->s, start, start + n)) {
             return -1;
         }
         for (; line < end; line++) {
             const T x = *(const T *)(b + line * w->b_row);
             const npy_intp at = indptr[line] - start, count = indptr[line + 1] - start - at;
-            if (at < 0 || count < 0 || at + count > n) {
+            if ((npy_uintp)at > (npy_uintp)n || (npy_uintp)count > (npy_uintp)(n - at)) {
                 return -1; /* another thread changed the matrix */
             }
             if (n > ROOM) {
                 for (npy_intp k = at; k < at + count; k++) {
-                    y[indices[k]] += data[k] * x;
+                    const UINDEX i = THN_ONCE(UINDEX, indices + k);
+                    if (i >= bound) {
+                        return -1;
+                    }
+                    y[i] += data[k] * x;
                 }
                 continue;
             }
@@ -284,13 +339,17 @@ VARIANT static int FN(short_columns)(const Product *w, npy_intp l0, npy_intp l1,
             products[k] *= data[k];
         }
         for (npy_intp k = 0; n <= ROOM && k < n; k++) {
-            y[indices[k]] += products[k];
+            const UINDEX i = THN_ONCE(UINDEX, indices + k);
+            if (__builtin_expect(i >= bound, 0)) {
+                return -1;
+            }
+            y[i] += products[k];
         }
     }
     return 0;
 }
 
-static int FN(scatter)(const Product *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
+static int FN(scatter)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
 {
     const T *restrict data = w->s.data;
     const INDEX *restrict indices = w->s.indices, *restrict indptr = w->s.indptr;
@@ -304,9 +363,9 @@ static int FN(scatter)(const Product *w, npy_intp l0, npy_intp l1, const char *b
     return 0;
 }
 
-VARIANT static int FN(csc_vector)(const Product *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
+VARIANT static int FN(csc_vector)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
 {
-    const int few = y_row == sizeof(T) && w->s.stored < SHORT * w->s.lines;
+    const int few = y_row == sizeof(T) && w->s.stored < SHORT_COLUMNS * w->s.lines;
     return few ? FN(short_columns)(w, l0, l1, b, (T *)y) : FN(scatter)(w, l0, l1, b, y, y_row);
 }
 
@@ -336,7 +395,7 @@ static int FN(by_rows)(const ThnPlaces *s, void *to_data, void *to_columns, void
     INDEX *starts = next + 1;
     memset(next, 0, sizeof(INDEX) * ((size_t)s->length + 2));
     for (npy_intp k = 0; k < s->stored; k++) {
-        const npy_intp i = (npy_intp)indices[k];
+        const npy_intp i = (npy_intp)THN_ONCE(INDEX, indices + k);
         if ((npy_uintp)i >= (npy_uintp)s->length) {
             return -1;
         }
@@ -352,7 +411,7 @@ static int FN(by_rows)(const ThnPlaces *s, void *to_data, void *to_columns, void
             return -1;
         }
         for (npy_intp k = start; k < end; k++) {
-            const npy_intp i = (npy_intp)indices[k];
+            const npy_intp i = (npy_intp)THN_ONCE(INDEX, indices + k);
             if ((npy_uintp)i >= (npy_uintp)s->length || starts[i] >= s->stored) {
                 return -1; /* another thread changed the matrix */
             }
@@ -365,21 +424,16 @@ static int FN(by_rows)(const ThnPlaces *s, void *to_data, void *to_columns, void
 }
 
 /* For the values of lines [l0, l1) the products of the rows of `a` and `b` that their places name, C contiguous. */
-VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
+VARIANT static int FN(dot_at)(const void *what, npy_intp l0, npy_intp l1)
 {
+    const ThnSampled *w = what;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     const npy_intp p = w->depth, stored = w->s.stored;
     T *out = (T *)w->out;
     for (npy_intp line = l0; line < l1; line++) {
-        const npy_intp start = indptr[line], end = indptr[line + 1];
-        if (!thn_sparse_within(&w->s, start, end)) {
-            return -1;
-        }
-        for (npy_intp k = start; k < end; k++) {
-            const npy_intp i = (npy_intp)indices[k];
-            if ((npy_uintp)i >= (npy_uintp)w->s.length) {
-                return -1;
-            }
+        THN_EACH_VALUE(&w->s, line, k)
+        {
+            THN_INDEX_OF(&w->s, k, i)
             if (k + AHEAD < stored) {
                 const char *next = w->of_indices + (npy_intp)indices[k + AHEAD] * p * (npy_intp)sizeof(T);
                 for (npy_intp at = 0; at < p * (npy_intp)sizeof(T) && at < 512; at += 64) {
@@ -411,6 +465,7 @@ VARIANT static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
     return 0;
 }
 
+#undef LANES
 #undef ROWS
 #undef LONG_ROWS
 #undef DENSE

@@ -25,6 +25,12 @@ typedef struct {
     int sort, drop;
 } Tidied;
 
+typedef struct {
+    ThnPlaces s;
+    char *to;
+    npy_intp of_line, of_index;
+} Added;
+
 #define T uint8_t
 #define BITS uint8_t
 #define ACC uint64_t
@@ -160,7 +166,7 @@ typedef struct {
     ThnFilling merge_add, merge_multiply, from_dense;
     npy_intp (*tidy)(const void *, npy_intp, npy_intp, char *, char *, void *, npy_intp);
     int (*values_of)(const ThnPlaces *, const ThnPlaces *, npy_intp, npy_intp, char *);
-    int (*add_dense)(const ThnPlaces *, npy_intp, npy_intp, char *, npy_intp, npy_intp);
+    ThnOfLines add_dense;
     void (*sum_lines)(const ThnPlaces *, npy_intp, npy_intp, char *);
     int (*sum_indices)(const ThnPlaces *, char *);
     int index, item;
@@ -488,30 +494,18 @@ int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp l
 
 /* ---- dense matrices, sums */
 
+int thn_sparse_add_dense(const ThnPlaces *s, int typenum, int item, char *dense, const npy_intp *strides)
+{
+    const Added w = {*s, dense, strides[s->csc ? 1 : 0], strides[s->csc ? 0 : 1]};
+    return thn_sparse_by_lines(&w, loops_for(typenum, item, s->wide)->add_dense, 3.0 * (double)s->stored + (double)s->lines);
+}
+
 typedef struct {
     const ThnPlaces *s;
     const Loops *loops;
-    npy_intp parts, of_line, of_index;
+    npy_intp parts;
     char *to;
-    atomic_int bad;
 } Lines;
-
-static void add_dense_task(void *ctx, long task)
-{
-    Lines *k = ctx;
-    const npy_intp l0 = thn_sparse_part(k->s, NULL, task, k->parts), l1 = thn_sparse_part(k->s, NULL, task + 1, k->parts);
-    if (k->loops->add_dense(k->s, l0, l1, k->to, k->of_line, k->of_index) < 0) {
-        k->bad = 1;
-    }
-}
-
-int thn_sparse_add_dense(const ThnPlaces *s, int typenum, int item, char *dense, const npy_intp *strides)
-{
-    Lines k = {s, loops_for(typenum, item, s->wide), 1, strides[s->csc ? 1 : 0], strides[s->csc ? 0 : 1], dense, 0};
-    k.parts = thn_worth(3.0 * (double)s->stored + (double)s->lines, THN_MOST_PARTS);
-    thn_parallel((long)k.parts, add_dense_task, &k);
-    return k.bad ? -1 : 0;
-}
 
 static void sum_lines_task(void *ctx, long task)
 {
@@ -618,8 +612,9 @@ int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to)
             }                                                                                                           \
             memcpy(to->data + at * item, (const char *)m->data + start * item, (size_t)((end - start) * item));         \
             for (npy_intp k = start; k < end; k++) {                                                                    \
-                wrong |= (npy_uintp)indices[k] >= (npy_uintp)m->length;                                                 \
-                to_indices[at + k - start] = (INDEX)(indices[k] + offset);                                              \
+                const INDEX i = THN_ONCE(INDEX, indices + k);                                                           \
+                wrong |= (npy_uintp)i >= (npy_uintp)m->length;                                                          \
+                to_indices[at + k - start] = (INDEX)(i + offset);                                                       \
             }                                                                                                           \
             for (npy_intp i = first; i < last && !across; i++) {                                                        \
                 to_indptr[++line] = (INDEX)(at + indptr[i + 1] - start);                                                \

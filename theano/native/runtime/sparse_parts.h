@@ -14,8 +14,6 @@ typedef struct ThnSparseMade {
     int wide;
 } ThnSparseMade;
 
-#define THN_MOST_PARTS 64
-
 /* Makes lines [l0, l1) of a matrix: their values, indices and where each line ends, counted from the first of these. Returns how
  * many values there are, at most `room`; -1: the input is not as it must be, -2: out of memory. */
 typedef npy_intp (*ThnFilling)(const void *what, npy_intp l0, npy_intp l1, char *data, char *indices, void *ends, npy_intp room);

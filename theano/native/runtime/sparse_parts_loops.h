@@ -143,7 +143,7 @@ static int FN(values_of)(const ThnPlaces *x, const ThnPlaces *y, npy_intp l0, np
             return -1;
         }
         for (; k < k_end; k++) {
-            const INDEX c = i_x[k];
+            const INDEX c = THN_ONCE(INDEX, i_x + k);
             npy_intp steps = 8;
             if ((npy_uintp)c >= (npy_uintp)x->length) {
                 return -1;
@@ -276,21 +276,18 @@ static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, c
 }
 
 /* Adds the values of lines [l0, l1) to a dense matrix with these strides from line to line and from index to index. */
-static int FN(add_dense)(const ThnPlaces *s, npy_intp l0, npy_intp l1, char *dense, npy_intp of_line, npy_intp of_index)
+static int FN(add_dense)(const void *what, npy_intp l0, npy_intp l1)
 {
+    const ThnPlaces *s = what;
+    const Added *w = what;
     const T *data = s->data;
     const INDEX *indices = s->indices, *indptr = s->indptr;
     for (npy_intp line = l0; line < l1; line++) {
-        char *row = dense + line * of_line;
-        const npy_intp start = indptr[line], end = indptr[line + 1];
-        if (!thn_sparse_within(s, start, end)) {
-            return -1;
-        }
-        for (npy_intp k = start; k < end; k++) {
-            if ((npy_uintp)indices[k] >= (npy_uintp)s->length) {
-                return -1;
-            }
-            *(T *)(row + (npy_intp)indices[k] * of_index) += data[k];
+        char *row = w->to + line * w->of_line;
+        THN_EACH_VALUE(s, line, k)
+        {
+            THN_INDEX_OF(s, k, at)
+            *(T *)(row + at * w->of_index) += data[k];
         }
     }
     return 0;
@@ -318,10 +315,8 @@ static int FN(sum_indices)(const ThnPlaces *s, char *to)
     const INDEX *indices = s->indices;
     memset(to, 0, sizeof(T) * (size_t)s->length);
     for (npy_intp k = 0; k < s->stored; k++) {
-        if ((npy_uintp)indices[k] >= (npy_uintp)s->length) {
-            return -1;
-        }
-        ((T *)to)[indices[k]] += data[k];
+        THN_INDEX_OF(s, k, at)
+        ((T *)to)[at] += data[k];
     }
     return 0;
 }

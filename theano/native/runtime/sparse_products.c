@@ -12,20 +12,6 @@
 #define BY_ROWS 4                   /* columns from which on a csc matrix is sorted by rows for a product */
 
 typedef struct {
-    ThnPlaces s;
-    const char *b;
-    char *y;
-    npy_intp b_row, b_col, y_row, y_col, columns; /* strides in bytes */
-} Product;
-
-typedef struct {
-    ThnPlaces s;
-    const char *of_lines, *of_indices;
-    npy_intp depth;
-    char *out;
-} Sampled;
-
-typedef struct {
     ThnPlaces a, b;
 } Times;
 
@@ -97,9 +83,9 @@ static inline double complex times_c16(double complex x, double complex y)
 #undef TIMES
 
 typedef struct {
-    int (*rows)(const Product *, npy_intp, npy_intp);
-    int (*columns)(const Product *, const char *, char *);
-    int (*dot_at)(const Sampled *, npy_intp, npy_intp);
+    ThnOfLines rows;
+    int (*columns)(const ThnProduct *, const char *, char *);
+    ThnOfLines dot_at;
     ThnFilling times;
 } Loops;
 
@@ -121,25 +107,15 @@ static const Loops *loops_for(int typenum, int item, int wide)
 }
 
 typedef struct {
-    const void *what;
+    const ThnProduct *what;
     const Loops *loops;
-    npy_intp parts;
     atomic_int bad;
 } Work;
-
-static void rows_task(void *ctx, long task)
-{
-    Work *k = ctx;
-    const Product *w = k->what;
-    if (k->loops->rows(w, thn_sparse_part(&w->s, NULL, task, k->parts), thn_sparse_part(&w->s, NULL, task + 1, k->parts)) < 0) {
-        k->bad = 1;
-    }
-}
 
 static void columns_task(void *ctx, long column)
 {
     Work *k = ctx;
-    const Product *w = k->what;
+    const ThnProduct *w = k->what;
     if (k->loops->columns(w, w->b + column * w->b_col, w->y + column * w->y_col) < 0) {
         k->bad = 1;
     }
@@ -148,42 +124,32 @@ static void columns_task(void *ctx, long column)
 int thn_sparse_product_any(const ThnPlaces *s, int typenum, int item, const char *b, const npy_intp *b_strides, char *y,
                            const npy_intp *y_strides, npy_intp columns)
 {
-    Product w = {*s, b, y, b_strides[0], b_strides[1], y_strides[0], y_strides[1], columns};
-    Work k = {&w, loops_for(typenum, item, s->wide), 1, 0};
+    ThnProduct w = {*s, b, y, b_strides[0], b_strides[1], y_strides[0], y_strides[1], columns};
+    const Loops *loops = loops_for(typenum, item, s->wide);
     ThnSparseMade made = {0};
+    int r = 0;
     if (s->csc && columns < BY_ROWS) {
+        Work k = {&w, loops, 0};
         thn_parallel((long)columns, columns_task, &k);
         return k.bad ? -1 : 0;
     }
     if (s->csc) {
-        const int r = thn_sparse_turn(s, item, &made);
+        r = thn_sparse_turn(s, item, &made);
         if (r < 0) {
             return r;
         }
         w.s = (ThnPlaces){made.data, made.indices, made.indptr, s->length, s->lines, made.stored, 0, s->wide};
     }
-    k.parts = thn_worth(((double)s->stored + (double)s->lines) * (1.0 + 0.6 * (double)columns), THN_MOST_PARTS);
-    thn_parallel((long)k.parts, rows_task, &k);
+    r = thn_sparse_by_lines(&w, loops->rows, ((double)s->stored + (double)s->lines) * (1.0 + 0.6 * (double)columns));
     thn_sparse_made_free(&made);
-    return k.bad ? -1 : 0;
-}
-
-static void dot_at_task(void *ctx, long task)
-{
-    Work *k = ctx;
-    const Sampled *w = k->what;
-    if (k->loops->dot_at(w, thn_sparse_part(&w->s, NULL, task, k->parts), thn_sparse_part(&w->s, NULL, task + 1, k->parts)) < 0) {
-        k->bad = 1;
-    }
+    return r;
 }
 
 int thn_sparse_dot_at_any(const ThnPlaces *s, int typenum, int item, const char *a, const char *b, npy_intp depth, char *out)
 {
-    const Sampled w = {*s, s->csc ? b : a, s->csc ? a : b, depth, out};
-    Work k = {&w, loops_for(typenum, item, s->wide), 1, 0};
-    k.parts = thn_worth((double)s->stored * (2.0 + 0.6 * (double)depth), THN_MOST_PARTS);
-    thn_parallel((long)k.parts, dot_at_task, &k);
-    return k.bad ? -1 : 0;
+    const ThnSampled w = {*s, s->csc ? b : a, s->csc ? a : b, depth, out};
+    const double work = (double)s->stored * (2.0 + 0.6 * (double)depth);
+    return thn_sparse_by_lines(&w, loops_for(typenum, item, s->wide)->dot_at, work);
 }
 
 int thn_sparse_times(const ThnPlaces *a, const ThnPlaces *b, int typenum, int item, ThnSparseMade *to)

@@ -15,24 +15,23 @@
 
 #ifndef NO_DENSE
 /* Rows [r0, r1) of a csr matrix times a dense one. */
-static int FN(rows)(const Product *w, npy_intp r0, npy_intp r1)
+static int FN(rows)(const void *what, npy_intp r0, npy_intp r1)
 {
+    const ThnProduct *w = what;
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     const npy_intp item = sizeof(T), p = w->columns;
     const int dense = w->b_col == item && w->y_col == item;
     for (npy_intp i = r0; i < r1; i++) {
-        const npy_intp end = indptr[i + 1];
         char *y = w->y + i * w->y_row;
         for (npy_intp q = 0; q < p; q++) {
             *(T *)(y + q * w->y_col) = 0;
         }
-        for (npy_intp k = indptr[i]; k < end; k++) {
-            if ((npy_uintp)k >= (npy_uintp)w->s.stored || (npy_uintp)indices[k] >= (npy_uintp)w->s.length) {
-                return -1;
-            }
+        THN_EACH_VALUE(&w->s, i, k)
+        {
+            THN_INDEX_OF(&w->s, k, at)
             const T value = data[k];
-            const char *b = w->b + (npy_intp)indices[k] * w->b_row;
+            const char *b = w->b + at * w->b_row;
             if (dense) {
                 const T *restrict from = (const T *)b;
                 T *restrict to = (T *)y;
@@ -50,7 +49,7 @@ static int FN(rows)(const Product *w, npy_intp r0, npy_intp r1)
 }
 
 /* A csc matrix times one column. */
-static int FN(columns)(const Product *w, const char *b, char *y)
+static int FN(columns)(const ThnProduct *w, const char *b, char *y)
 {
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
@@ -59,15 +58,9 @@ static int FN(columns)(const Product *w, const char *b, char *y)
     }
     for (npy_intp line = 0; line < w->s.lines; line++) {
         const T x = *(const T *)(b + line * w->b_row);
-        const npy_intp start = indptr[line], end = indptr[line + 1];
-        if (!thn_sparse_within(&w->s, start, end)) {
-            return -1;
-        }
-        for (npy_intp k = start; k < end; k++) {
-            const npy_intp at = (npy_intp)indices[k];
-            if ((npy_uintp)at >= (npy_uintp)w->s.length) {
-                return -1;
-            }
+        THN_EACH_VALUE(&w->s, line, k)
+        {
+            THN_INDEX_OF(&w->s, k, at)
             *(T *)(y + at * w->y_row) += TIMES(data[k], x);
         }
     }
@@ -75,20 +68,15 @@ static int FN(columns)(const Product *w, const char *b, char *y)
 }
 
 /* For the values of lines [l0, l1) the products of the rows that their places name. */
-static int FN(dot_at)(const Sampled *w, npy_intp l0, npy_intp l1)
+static int FN(dot_at)(const void *what, npy_intp l0, npy_intp l1)
 {
+    const ThnSampled *w = what;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     for (npy_intp line = l0; line < l1; line++) {
-        const npy_intp start = indptr[line], end = indptr[line + 1];
         const T *u = (const T *)w->of_lines + line * w->depth;
-        if (!thn_sparse_within(&w->s, start, end)) {
-            return -1;
-        }
-        for (npy_intp k = start; k < end; k++) {
-            const npy_intp at = (npy_intp)indices[k];
-            if ((npy_uintp)at >= (npy_uintp)w->s.length) {
-                return -1;
-            }
+        THN_EACH_VALUE(&w->s, line, k)
+        {
+            THN_INDEX_OF(&w->s, k, at)
             const T *v = (const T *)w->of_indices + at * w->depth;
             T total = 0;
             for (npy_intp q = 0; q < w->depth; q++) {
@@ -128,7 +116,7 @@ static npy_intp FN(times)(const void *what, npy_intp l0, npy_intp l1, char *to_d
             goto wrong;
         }
         for (npy_intp k = k_start; k < k_end; k++) {
-            const npy_uintp middle = (npy_uintp)i_x[k];
+            const npy_uintp middle = (npy_uintp)THN_ONCE(INDEX, i_x + k);
             if (middle >= (npy_uintp)w->b.lines) {
                 goto wrong;
             }
@@ -138,7 +126,7 @@ static npy_intp FN(times)(const void *what, npy_intp l0, npy_intp l1, char *to_d
                 goto wrong;
             }
             for (npy_intp j = j_start; j < j_end; j++) {
-                const npy_uintp c = (npy_uintp)i_y[j];
+                const npy_uintp c = (npy_uintp)THN_ONCE(INDEX, i_y + j);
                 if (c >= length) {
                     goto wrong;
                 }
