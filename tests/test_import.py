@@ -18,6 +18,13 @@ NAMES = """
 """
 
 
+def printed(code):
+    """What a program prints, without the end of the line; its errors fail the test."""
+    done = run_program(code)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
 @pytest.mark.parametrize("name", NAMES.split())
 def test_top_level_names(name):
     assert getattr(theano, name) is not None
@@ -68,8 +75,7 @@ def test_import_is_light():
         f"import sys, numpy; before = set(sys.modules); import theano; "
         f"print([name for name in {heavy!r} if name in sys.modules and name not in before])"
     )
-    done = run_program(code)
-    assert done.stdout.strip() == "[]", done.stderr
+    assert printed(code) == "[]"
 
 
 def test_a_sparse_gradient_needs_no_import_of_sparse_matrices():
@@ -77,8 +83,7 @@ def test_a_sparse_gradient_needs_no_import_of_sparse_matrices():
         "import theano; import theano.tensor as T; x, i = T.matrix(), T.lvector(); "
         "print(theano.grad(theano.sparse_grad(x[i]).sum(), x).type.format)"
     )
-    done = run_program(code)
-    assert done.stdout.strip() == "csc", done.stderr
+    assert printed(code) == "csc"
 
 
 @pytest.mark.parametrize("name", ["theano.sandbox.cuda", "theano.sandbox.cuda.basic_ops"])
@@ -96,8 +101,7 @@ def test_star_imports_load_no_loops(package):
         f"import sys; from {package} import *; "
         "print([name for name in sys.modules if name.startswith(('theano.scan_module', 'theano.tests', 'theano.tensor.tests'))])"
     )
-    done = run_program(code)
-    assert done.stdout.strip() == "[]", done.stderr
+    assert printed(code) == "[]"
 
 
 def test_a_star_import_of_tensor_takes_names_of_higher_layers():
@@ -146,5 +150,4 @@ def test_the_package_is_imported_anew_after_a_program_has_forgotten_it():
         "import sys, theano; [sys.modules.pop(m) for m in list(sys.modules) if m.split('.')[0] == 'theano']; "
         "import theano; print(theano.ifelse.gof is theano.gof)"
     )
-    done = run_program(code)
-    assert done.stdout.strip() == "True", done.stderr
+    assert printed(code) == "True"
