@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import importlib
 import os
 import sys
@@ -88,6 +87,11 @@ def _safe_directory(directory: str | None) -> str:
     return temporary_directory("theano-runtime-")
 
 
+def _files(folder: str, *endings: str) -> list[str]:
+    """The paths of what lies in a folder, not in those below it, with one of these endings, in order."""
+    return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(endings))
+
+
 def _key(compiler: str) -> str:
     """What the compiled file depends on."""
     import sysconfig
@@ -96,7 +100,7 @@ def _key(compiler: str) -> str:
     import numpy
 
     digest = blake2b(digest_size=12)
-    for path in sorted(p for p in glob.glob(os.path.join(glob.escape(SOURCES), "*")) if p.endswith((".c", ".h", ".def"))):
+    for path in _files(SOURCES, ".c", ".h", ".def"):
         with open(path, "rb") as file:
             digest.update(file.read())
     for part in (
@@ -114,7 +118,9 @@ def _find_whole(directory: str, key: str) -> str | None:
     """A compiled file whose content is what its name says; damaged ones are removed."""
     from theano.misc.file_cache import content_name
 
-    for path in glob.glob(os.path.join(glob.escape(directory), f"{key}-*.so")):
+    for path in _files(directory, ".so"):
+        if not os.path.basename(path).startswith(f"{key}-"):
+            continue
         with open(path, "rb") as file:
             whole = path.endswith(f"-{content_name(file.read())}.so")
         if whole:
@@ -132,7 +138,7 @@ def _compile(command: tuple[str, ...], directory: str, key: str) -> str:
 
     from theano.misc.file_cache import content_name
 
-    sources = sorted(glob.glob(os.path.join(glob.escape(SOURCES), "*.c")))
+    sources = _files(SOURCES, ".c")
     if not sources:
         raise RuntimeError("its C files were not installed")
     includes = [SOURCES, numpy.get_include(), sysconfig.get_path("include")]
