@@ -306,11 +306,11 @@ VARIANT static int FN(short_columns)(const ThnProduct *w, npy_intp l0, npy_intp 
     memset(y, 0, (size_t)w->s.length * sizeof(T));
     for (npy_intp line = l0; line < l1;) {
         const npy_intp end = line + RUN < l1 ? line + RUN : l1, start = indptr[line], n = indptr[end] - start;
-        const T *data = (const T *)w->s.data + start;
-        const INDEX *indices = (const INDEX *)w->s.indices + start;
         if (!thn_sparse_within(&w->s, start, start + n)) {
             return -1;
         }
+        const T *data = (const T *)w->s.data + start;
+        const INDEX *indices = (const INDEX *)w->s.indices + start;
         for (; line < end; line++) {
             const T x = *(const T *)(b + line * w->b_row);
             const npy_intp at = indptr[line] - start, count = indptr[line + 1] - start - at;
