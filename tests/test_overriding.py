@@ -108,6 +108,16 @@ def test_a_gradient_of_an_instance():
     np.testing.assert_array_equal(gradient(det, np.eye(2)), np.full((2, 2), 7))
 
 
+def test_a_gradient_that_an_instance_of_a_scalar_op_gets_after_its_first_use():
+    value = np.array([1.0, 2.0])
+    for scalar in (HalfExp(ts.upgrade_to_float), ts.Exp(ts.upgrade_to_float)):
+        op = tt.Elemwise(scalar)
+        assert gradient(op, value).tolist() != [5, 5]
+        for factor in (5, 6):
+            scalar.grad = lambda inputs, grads, factor=factor: [grads[0] * factor]
+            assert gradient(op, value).tolist() == [factor, factor]
+
+
 def test_a_gradient_that_asks_for_the_other_method():
     class Doubled(nlinalg.Det):
         def grad(self, inputs, grads):

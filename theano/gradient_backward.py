@@ -275,9 +275,7 @@ def _call_grad(node: Apply, output_grads: list[Any], wanted: list[bool] | None) 
                 raise TypeError(f"{node.op}: the gradient of output {j} has the discrete dtype {g_dtype}.")
             if o_dtype in _FLOATS and g_dtype in _FLOATS:
                 output_grads[j] = g = g.astype(o_dtype)
-    own = getattr(op, "__dict__", {})
-    # An instance may bring its own gradient.
-    l_op = gradient_method(op) if "grad" not in own or "L_op" in own else None
+    l_op = gradient_method(op)
     if wanted is not None and l_op is not None:
         terms = l_op(inputs, list(outputs), output_grads, wanted)
     elif l_op is not None:

@@ -27,7 +27,7 @@ def test_forms_of_outputs(mode):
     assert isinstance(theano.function([x], x + 1, mode=mode)(1), np.ndarray)
     assert theano.function([x], [x + 1], mode=mode)(1) == [2.0]
     assert theano.function([x], [], on_unused_input="ignore", mode=mode)(1) == []
-    assert theano.function([x], None, on_unused_input="ignore", mode=mode)(1) is None
+    assert theano.function([x], None, on_unused_input="ignore", mode=mode)(1) == []
     assert theano.function([x], {"b": x * 2, "a": x}, mode=mode)(1) == {"a": 1.0, "b": 2.0}
 
 

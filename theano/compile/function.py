@@ -75,7 +75,7 @@ def function(
     inputs : list of Variable or In
         Parameters of the function; no shared variables and no constants.
     outputs : Variable, Out, list of them, dict of them, or None
-        What to compute; the callable returns its values in the same form.
+        What to compute; the callable returns its values in the same form, an empty list for None.
     mode : str or Mode, optional
         How the graph is optimized and evaluated; ``config.mode`` by default.
     updates : dict or iterable of pairs, optional

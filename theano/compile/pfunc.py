@@ -141,7 +141,7 @@ def pfunc(
 
     return orig_function(
         inputs,
-        None if outputs is None else cloned_outputs,
+        cloned_outputs,
         mode,
         accept_inplace=accept_inplace,
         name=name,

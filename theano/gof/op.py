@@ -6,7 +6,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from theano import aliases
 from theano.configdefaults import config
@@ -217,8 +217,20 @@ def _l_op_by_grad(cls: Any) -> Callable:
     return L_op
 
 
+class _OwnGradient(NamedTuple):
+    """The `L_op` of an instance that has a ``grad`` of its own; equal for the same one."""
+
+    grad: Callable
+
+    def __call__(self, inputs: Sequence, outputs: Sequence, output_grads: Sequence, *wanted: Any) -> Any:
+        return self.grad(inputs, output_grads)
+
+
 def gradient_method(op: Any) -> Callable | None:
-    """Return the `L_op` of an Op, which is its ``grad`` where that was assigned to one of its classes last; None without any."""
+    """Return the `L_op` of an Op, which is its ``grad`` where that was assigned to it or one of its classes last; None without any."""  # noqa: E501
+    own = getattr(op, "__dict__", {})
+    if "grad" in own and "L_op" not in own:
+        return _OwnGradient(own["grad"])
     for cls in type(op).__mro__:
         own = cls.__dict__
         paired = own.get("_paired")

@@ -201,6 +201,7 @@ class _tensor_py_operators:
     __index__ = _Refused(
         "{x} is symbolic, and Python needs an integer here. For range({x}) use theano.tensor.arange({x}), for a loop"
         " theano.scan(..., n_steps={x}), and to index a list with {x} stack it first: theano.tensor.stack(items)[{x}]."
+        " The length of a symbolic list is theano.typed_list.length(list)."
     )
     __len__ = _Refused(
         "object of type '{type}' has no len(): {x} is symbolic, its length is known only when a compiled function runs."
