@@ -211,3 +211,20 @@ def test_the_dtype_of_softsign_of_integers(dtype, expected):
     with theano.config.change_flags(floatX="float32"):
         found = theano.function([x], T.nnet.softsign(x))(np.ones(2, dtype))
     assert (found.dtype, found.tolist()) == (np.dtype(expected), [0.5, 0.5])
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+@pytest.mark.parametrize("slope", [0, 1, 0.5])
+def test_rectified_bools_and_integers(slope, mode):
+    b, i = T.vector("b", dtype="bool"), T.ivector("i")
+    found = theano.function([b, i], [T.nnet.relu(b, slope), T.nnet.relu(i, slope)], mode=mode)([True, False], [2, -2])
+    assert [(y.dtype.name, y.tolist()) for y in found] == [("float32", [1, 0]), ("float64", [2, -2 * slope])]
+
+
+@pytest.mark.parametrize("index", [np.s_[[0, 0], :], np.s_[[0], :, :], np.s_[:, [0]], np.s_[[[0]], :], np.s_[..., [0], :]])
+def test_whole_slices_beside_an_index_array_are_counted(index):
+    x = T.dvector("x")
+    with pytest.raises(IndexError, match="too many indices for array: . for a tensor of 1"):
+        x[index]
+    with pytest.raises(IndexError, match="too many indices"):
+        T.dmatrix()[[0], :, :]

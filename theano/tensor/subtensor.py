@@ -219,6 +219,8 @@ def _advanced(x: Any, entries: list[Any], kinds: list[str]):
     if len(arrays) == 1 and all(
         isinstance(e, slice) and e == _WHOLE for i, e in enumerate(entries) if i != arrays[0]
     ):
+        if len(entries) > x.type.ndim:
+            raise IndexError(f"too many indices for array: {len(entries)} for a tensor of {x.type.ndim} dimensions")
         return take(x, entries[arrays[0]], axis=arrays[0])
     return advanced_subtensor(x, *entries)
 

@@ -15,7 +15,7 @@ from theano.tensor.conversion import as_tensor_variable
 from theano.tensor.creation import arange
 from theano.tensor.extra_ops import Unique
 from theano.tensor.joining import concatenate
-from theano.tensor.math import abs_, cast, eq, expm1, int_div, mod, switch
+from theano.tensor.math import abs_, cast, discrete_dtypes, eq, expm1, int_div, mod, switch
 from theano.tensor.nnet.softmax import softmax
 from theano.tensor.products import batched_dot, dot, tensordot
 
@@ -36,10 +36,15 @@ def relu(x: Any, alpha: Any = 0):
         An array, where `x` is one and `alpha` is 0.
     """
     plain = isinstance(x, (np.ndarray, np.generic, int, float))
-    if isinstance(alpha, (int, float)) and alpha == 0:
-        return 0.5 * (x + abs(x)) if plain else 0.5 * (as_tensor_variable(x) + abs_(x))
+    if plain and isinstance(alpha, (int, float)) and alpha == 0:
+        return 0.5 * (x + abs(x))
     x = as_tensor_variable(x)
-    if isinstance(alpha, (int, float)) and alpha == 1:
+    if x.dtype == "bool":
+        # The sum of two bools is one.
+        x = cast(x, "int8")
+    if isinstance(alpha, (int, float)) and alpha == 0:
+        return 0.5 * (x + abs_(x))
+    if isinstance(alpha, (int, float)) and alpha == 1 and x.dtype not in discrete_dtypes:
         return x
     alpha = as_tensor_variable(alpha)
     f1, f2 = 0.5 * (1 + alpha), 0.5 * (1 - alpha)
