@@ -130,7 +130,7 @@ def test_results_do_not_depend_on_threads():
 )
 def test_gradients_of_maxima_of_common_windows(windows, dtype):
     rng = np.random.default_rng(0)
-    for shape, pad in (((2, 7, 33), 0), ((2, 8, 48), 0), ((1, 6, 5), 1), ((1, 9, 31), 1), ((2, 4, 17), 1)):
+    for shape, pad in (((2, 7, 33), 0), ((2, 8, 48), 0), ((1, 6, 5), 1), ((1, 9, 31), 1), ((2, 4, 17), 1), ((1, 67, 71), 1)):
         case = (*windows, (pad, pad), True)
         # Few different numbers: many are equal to others of their window.
         x = rng.integers(-2, 3, size=shape).astype(dtype)

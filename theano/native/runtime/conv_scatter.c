@@ -45,6 +45,12 @@ static void describe(Job *j, const ThnConv *c)
     j->dense = s[4] == c->item && s[3] == c->kernel[2] * c->item && (s[1] == j->taps * c->item || j->cg == 1);
 }
 
+typedef struct {
+    void (*pack)(const Job *j, npy_intp panel, void *to);
+    void (*add)(npy_intp rows, npy_intp n, const void *from, npy_intp from_row, char *to, npy_intp to_row);
+    void (*join)(npy_intp n, const void *from, npy_intp apart, npy_intp step, void *to);
+} Loops;
+
 /* For each type: panels of rows a[filter][row]; and adding rows of a product to rows of an image, which are `from_row` elements and
  * `to_row` bytes apart. */
 #define OF_TYPE(SUFFIX, T, TARGET)                                                                                         \
@@ -106,7 +112,8 @@ static void describe(Job *j, const ThnConv *c)
         for (npy_intp p = 0; p < n - whole * step; p++) {                                                                  \
             to[whole * step + p] = from[p * apart + whole];                                                                \
         }                                                                                                                  \
-    }
+    }                                                                                                                      \
+    static const Loops loops_##SUFFIX = {pack_##SUFFIX, add_##SUFFIX, join_##SUFFIX};
 OF_TYPE(single, float, )
 OF_TYPE(double, double, )
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -115,44 +122,24 @@ OF_TYPE(single_wide, float, __attribute__((target("avx2"))))
 OF_TYPE(double_wide, double, __attribute__((target("avx2"))))
 #endif
 
-typedef void (*Pack)(const Job *j, npy_intp panel, void *to);
-typedef void (*Add)(npy_intp rows, npy_intp n, const void *from, npy_intp from_row, char *to, npy_intp to_row);
-typedef void (*Join)(npy_intp n, const void *from, npy_intp apart, npy_intp step, void *to);
-
-static Add add_of(npy_intp item)
+static const Loops *loops_of(npy_intp item)
 {
 #ifdef HAVE_WIDE
     if (__builtin_cpu_supports("avx2")) {
-        return item == 4 ? add_single_wide : add_double_wide;
+        return item == 4 ? &loops_single_wide : &loops_double_wide;
     }
 #endif
-    return item == 4 ? add_single : add_double;
-}
-
-static Join join_of(npy_intp item)
-{
-#ifdef HAVE_WIDE
-    if (__builtin_cpu_supports("avx2")) {
-        return item == 4 ? join_single_wide : join_double_wide;
-    }
-#endif
-    return item == 4 ? join_single : join_double;
+    return item == 4 ? &loops_single : &loops_double;
 }
 
 static void pack_task(void *ctx, long panel)
 {
     const Job *j = ctx;
-    Pack pack = j->c->item == 4 ? pack_single : pack_double;
-#ifdef HAVE_WIDE
-    if (__builtin_cpu_supports("avx2")) {
-        pack = j->c->item == 4 ? pack_single_wide : pack_double_wide;
-    }
-#endif
-    pack(j, panel, j->packed + panel * ROWS * j->fg * j->c->item);
+    loops_of(j->c->item)->pack(j, panel, j->packed + panel * ROWS * j->fg * j->c->item);
 }
 
 /* Adds what one tap gives to a plane, or to its phases. */
-static void add_row(const Job *j, Add add, npy_intp tap, const char *row, char *plane, char *phases)
+static void add_row(const Job *j, const Loops *loops, npy_intp tap, const char *row, char *plane, char *phases)
 {
     const ThnConv *c = j->c;
     const npy_intp ky = tap / c->kernel[2], kx = tap % c->kernel[2], step = c->stride[2];
@@ -169,7 +156,7 @@ static void add_row(const Job *j, Add add, npy_intp tap, const char *row, char *
         to_row = j->phase_row * c->item;
         to = phases + (x % step * j->phase + y * j->phase_row + x / step) * c->item;
     }
-    add(y1 - y0, x1 - x0, row + (y0 * c->top[2] + x0) * c->item, c->top[2], to, c->stride[1] * to_row);
+    loops->add(y1 - y0, x1 - x0, row + (y0 * c->top[2] + x0) * c->item, c->top[2], to, c->stride[1] * to_row);
 }
 
 static void clear_plane(const Job *j, char *plane, char *phases)
@@ -184,11 +171,11 @@ static void clear_plane(const Job *j, char *plane, char *phases)
     }
 }
 
-static void join_plane(const Job *j, Join join, const char *phases, char *plane)
+static void join_plane(const Job *j, const Loops *loops, const char *phases, char *plane)
 {
     const ThnConv *c = j->c;
     for (npy_intp y = 0; y < c->image[1]; y++) {
-        join(c->image[2], phases + y * j->phase_row * c->item, j->phase, c->stride[2], plane + y * c->image_strides[3]);
+        loops->join(c->image[2], phases + y * j->phase_row * c->item, j->phase, c->stride[2], plane + y * c->image_strides[3]);
     }
 }
 
@@ -217,8 +204,7 @@ static void scatter_task(void *ctx, long task)
 {
     Job *j = ctx;
     const ThnConv *c = j->c;
-    const Add add = add_of(c->item);
-    const Join join = join_of(c->item);
+    const Loops *loops = loops_of(c->item);
     const npy_intp item = c->item, panel = j->k->panel, image = task / j->parts, part = task % j->parts;
     const npy_intp first = j->parts > 1 ? part : 0, end = j->parts > 1 ? part + 1 : j->blocks;
     const int by_phases = c->stride[2] > 1;
@@ -257,9 +243,9 @@ static void scatter_task(void *ctx, long task)
             if (tap == 0) {
                 clear_plane(j, plane, phases);
             }
-            add_row(j, add, tap, rows + i * j->padded * item, plane, phases);
+            add_row(j, loops, tap, rows + i * j->padded * item, plane, phases);
             if (by_phases && tap == j->taps - 1) {
-                join_plane(j, join, phases, plane);
+                join_plane(j, loops, phases, plane);
             }
         }
     }
