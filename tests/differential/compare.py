@@ -78,12 +78,14 @@ def _without_bounds(text: str) -> str:
 
 
 def kind_of_texts(x: str, y: str) -> str:
-    """What differs of two texts: the "order" of nodes, only the "bounds" of slices, or the "text".
+    """What differs of two texts: the "order" of nodes, only the "bounds" of slices or the "names" of Ops, or the "text".
 
     The original takes the numbers of an index from its end, whatever they belong to: only their count is compared.
     """
     if "[id " in x and _without_order(x) == _without_order(y):
         return "order"
+    if x.replace(",no_inplace", "") == y.replace(",no_inplace", ""):
+        return "names"
     x, y = (re.sub(r"(?<=:)u?int\d+|u?int\d+(?=:)", "int64", text) for text in (x, y))
     number = r"(?<!Tensor)Constant\{-?\d+\}"
     return "bounds" if re.sub(number, "#", _without_bounds(x)) == re.sub(number, "#", _without_bounds(y)) else "text"

@@ -60,7 +60,7 @@ _ACCIDENT = "^(" + "|".join(
 ) + ")"  # fmt: skip
 _CLASSES = (
     "^(TypeError|ValueError|IndexError|AsTensorError|AdvancedIndexingError|NullTypeGradError|DisconnectedInputError|AxisError|"
-    "MissingInputError)"
+    "MissingInputError|ComplexError)"
 )
 
 #: Arguments of programs about errors that few functions can take.
@@ -301,7 +301,7 @@ KNOWN = [
     Known(
         "`inc_subtensor` of integers by a fraction at index arrays",
         "value",
-        r"inc_subtensor\(.*\b0\.5\)",
+        r"inc_subtensor\(.*\b(0\.5|float\d+\(-?\d\.\d\))\)",
         program=r"x0 = T\.TensorType\('u?int",
     ),
     Known("the R-operator of powers of negative numbers", "value", r"T\.Rop\(", r"^\[?nan", "", r"\*\*|pow|var\(|std\("),
@@ -444,6 +444,22 @@ KNOWN = [
         r"^NullTypeGradError: .*Images2Neibs\{ignore_borders\}",
         _NONE,
     ),
+    Known(
+        "`scan` over a sequence that is shorter than `n_steps`, once the loop is rewritten",
+        "error",
+        "",
+        "^ValueError: .'Sequence is shorter then the required number of steps",
+        "IndexError: index -1 is out of bounds for axis 0 with size 0",
+    ),
+    Known("`repeat` of unsigned integers, `roll` of nothing", "error", r"T\.roll\(", "^IndexError: too many indices", _NONE),
+    Known(_NO_SENSE, "error", r"^z\d = x\d\[x\d\]", "IndexError: too many indices", "^TypeError: Expected an integer, got"),
+    Known(_NO_SENSE, "error", r"theano\.pp\((\{\}|\[\]|\(1, 1\)|None), ", "^TypeError: Not enough arguments to call", _NONE),
+    Known(
+        "graphs after rewrites other than those the manual shows",
+        "text|length",
+        r"^z\d = \(-\(\(-x\)\.max\(\)\)\) [-+*] \w$",
+    ),
+    Known("negative axes of `addbroadcast`", "text", "", "", "Rebroadcast", r"addbroadcast\(\w+, -"),
     # Errors of the original that are faults of its code, not checks.
     Known(
         _WITHIN,
@@ -800,6 +816,7 @@ KNOWN = [
     Known("`pprint` of slices", "bounds", r"pprint|pp\(|f\d?|z\d|y\d"),
     Known("a constant slice beside index arrays", "text", "", "MakeSlice", "SliceConstant"),
     Known("the order of operations that do not depend on each other", "order", ""),
+    Known("the graph that a function builds", "names", "", program=r"(grad|Lop|Rop|hessian|jacobian|std|var)\("),
     *_BUILT,
     Known(
         "the graph that a function builds",

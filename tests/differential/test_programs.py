@@ -7,7 +7,7 @@ import pytest
 
 from tests.differential import generator, known
 from tests.differential.__main__ import run_side
-from tests.differential.compare import Difference, behind, differences, meant_by
+from tests.differential.compare import Difference, behind, differences, kind_of_texts, meant_by
 
 ALL = sorted(generator.KINDS)
 DOCUMENT = pathlib.Path(__file__).parents[2] / "docs" / "differences.md"
@@ -71,6 +71,12 @@ def test_a_result_is_known_by_the_expression_it_was_made_of():
     assert meant_by(program, 4) == "y0 = T.cumsum(x)"
     assert known.reason(program, Difference("dtype", 4, "uint8", "uint64"))
     assert not known.reason(program, Difference("value", 4, "1", "2"))
+
+
+def test_kinds_of_texts():
+    assert kind_of_texts("Elemwise{exp,no_inplace}(x)", "Elemwise{exp}(x)") == "names"
+    assert kind_of_texts("x[int64:]", "x[Constant{1}:]") == "bounds"
+    assert kind_of_texts("exp(x)", "log(x)") == "text"
 
 
 def test_what_a_result_is_made_of():
