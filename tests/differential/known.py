@@ -621,6 +621,9 @@ KNOWN = [
     Known("`matrix_power(a, 0)`", "kind", "matrix_power", "^int$"),
     Known("`T.vectors` and its like", "class", "report", "partial"),
     Known("`T.vectors` and its like", "error", r"s\(\)", _NONE, "give at least one name"),
+    Known(
+        "the gradient of a loop that `until` ends early", "error", "grad", "negative dimensions are not allowed", _NONE, "until"
+    ),
     Known("the gradient of a loop that `until` ends early", "value", "grad", program="until"),
     Known(
         "a loop with random numbers whose updates are not given to the function",

@@ -228,3 +228,14 @@ def test_whole_slices_beside_an_index_array_are_counted(index):
         x[index]
     with pytest.raises(IndexError, match="too many indices"):
         T.dmatrix()[[0], :, :]
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", theano.Mode("py", "fast_run")])
+def test_products_of_sparse_integers_and_float16(mode):
+    a, x = theano.sparse.csr_matrix("a", dtype="int8"), T.TensorType("float16", (False, False))("x")
+    products = [theano.sparse.dot(x, a), theano.sparse.dot(a, x), theano.sparse.structured_dot(a, x)]
+    grad = T.grad(products[0].sum(), x)
+    assert [y.dtype for y in [*products, grad]] == ["float16"] * 4
+    f = theano.function([x, a], [*products, grad], mode=mode)
+    found = f(np.array([[1, 2], [3, 4]], "float16"), scipy.sparse.csr_matrix(np.eye(2, dtype="int8")))
+    assert [y.tolist() for y in found] == [[[1, 2], [3, 4]]] * 3 + [[[1, 1], [1, 1]]]

@@ -37,6 +37,10 @@ def _turned(x: Any) -> Any:
     return transpose(x) if is_sparse_variable(x) else x.T
 
 
+def _wide(x: Any) -> Any:
+    return x.astype("float32") if x.type.dtype == "float16" else x
+
+
 def _dense_product(x: Any, y: Any, dtype: str) -> np.ndarray:
     """The product as an array of a dtype, of which at least one operand is sparse."""
     inner_x, inner_y = x.shape[-1], y.shape[0]
@@ -207,6 +211,9 @@ def dot(x: Any, y: Any) -> Variable:
         If both are dense, or one has another rank.
     """
     x, y = operands("dot", x, y)
+    if scal.upcast(x.type.dtype, y.type.dtype) == "float16":
+        # SciPy has no matrices of float16.
+        return dot(*map(_wide, (x, y))).astype("float16")
     return _dot(x, y)
 
 
@@ -269,6 +276,8 @@ def structured_dot(x: Any, y: Any) -> Variable:
         If both are dense.
     """
     x, y = operands("structured_dot", x, y)
+    if scal.upcast(x.type.dtype, y.type.dtype) == "float16":
+        return structured_dot(*map(_wide, (x, y))).astype("float16")
     if is_sparse_variable(x):
         return _dot(x, y) if y.type.ndim == 1 else _structured_dot(x, y)
     return _dot(x, y) if x.type.ndim == 1 else _structured_dot(transpose(y), x.T).T
