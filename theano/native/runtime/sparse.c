@@ -9,7 +9,7 @@
 #define AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
 #define PLAIN
 #define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
-#define SHORT_ROWS 12 /* values that short rows have on average, */
+#define SHORT_ROWS (sizeof(T) == 4 ? 12 : 8) /* values that short rows have on average, */
 #define SHORT_COLUMNS 6 /* and short columns, */
 #define LONG 32  /* and long rows */
 #define RUN 32   /* short rows that are worked on at once, */

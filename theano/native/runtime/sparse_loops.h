@@ -267,7 +267,7 @@ VARIANT static int FN(csr_vector)(const ThnProduct *w, npy_intp r0, npy_intp r1,
     if (w->b_row != sizeof(T) || w->s.stored >= LONG * w->s.lines) {
         return FN(long_rows)(w, r0, r1, b, y);
     }
-    return w->s.stored < SHORT_ROWS * w->s.lines ? FN(short_rows)(w, r0, r1, b, y) : FN(rows_one_by_one)(w, r0, r1, b, y);
+    return w->s.stored < (npy_intp)SHORT_ROWS * w->s.lines ? FN(short_rows)(w, r0, r1, b, y) : FN(rows_one_by_one)(w, r0, r1, b, y);
 }
 
 /* Lines [l0, l1) of a csc matrix times one column; Y(i) are elements of the result. */
