@@ -24,9 +24,9 @@ static inline UINDEX FN(bound)(npy_intp length)
             }                                                                                                       \
             const FN(Vector) *row = (const FN(Vector) *)(b + (npy_intp)c * w->b_row + q * item);                    \
             if (k + AHEAD < stored) {                                                                               \
-                const char *next = b + (npy_intp)indices[k + AHEAD] * w->b_row + q * item;                          \
+                const size_t next = (size_t)b + (size_t)indices[k + AHEAD] * (size_t)w->b_row + (size_t)(q * item); \
                 for (int at = 0; at < N * 32; at += 64) {                                                           \
-                    __builtin_prefetch(next + at);                                                                  \
+                    __builtin_prefetch((const void *)(next + (size_t)at)); /* of an index that is not checked yet */\
                 }                                                                                                   \
             }                                                                                                       \
             for (int j = 0; j < N; j++) {                                                                           \
@@ -435,9 +435,9 @@ VARIANT static int FN(dot_at)(const void *what, npy_intp l0, npy_intp l1)
         {
             THN_INDEX_OF(&w->s, k, i)
             if (k + AHEAD < stored) {
-                const char *next = w->of_indices + (npy_intp)indices[k + AHEAD] * p * (npy_intp)sizeof(T);
+                const size_t next = (size_t)w->of_indices + (size_t)indices[k + AHEAD] * (size_t)p * sizeof(T);
                 for (npy_intp at = 0; at < p * (npy_intp)sizeof(T) && at < 512; at += 64) {
-                    __builtin_prefetch(next + at);
+                    __builtin_prefetch((const void *)(next + (size_t)at));
                 }
             }
             const T *u = (const T *)w->of_lines + line * p, *v = (const T *)w->of_indices + i * p;
