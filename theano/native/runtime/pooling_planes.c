@@ -1,8 +1,8 @@
 /* Gradients of maxima, whole planes at a time: an element takes what all windows give it in one go, and is written once.
  *
- * Along rows windows are one apart, or two apart and two or three long; across rows they may be anything. Elements of every second
- * position are taken in an order that is cheap within halves of vectors, and maxima and gradients in the same. What is added, and
- * in which order, is what the loops over rows of pooling.h do. */
+ * Along rows windows are one apart, or two apart and two or three long; across rows they may be anything. Every second element of
+ * two vectors is taken in an order that is cheap within their halves, then put in its place, or of pairs maxima and gradients in
+ * the same order. What is added, and in which order, is what the loops over rows of pooling.h do. */
 #include "pooling.h"
 
 #include <string.h>

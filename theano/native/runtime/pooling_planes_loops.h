@@ -41,6 +41,35 @@ INLINE void NAME(put)(T *to, V lower, V upper, npy_intp first, npy_intp end)
     }
 }
 
+/* What the windows of element `at` of a row give it; they are s apart. */
+INLINE T NAME(element)(const Rows *p, T x, npy_intp at, npy_intp w, npy_intp s)
+{
+    const npy_intp u = at + p->across.p, last = u / s < p->across.count ? u / s : p->across.count - 1;
+    T r = 0;
+    for (npy_intp i = 0; i < p->rows; i++) {
+        const T *maxima = (const T *)p->maxima[i], *g = (const T *)p->g[i];
+        for (npy_intp j = last; j >= 0 && j * s + w > u; j--) {
+            /* No branch, which would be guessed. */
+            INDEX bits;
+            T given;
+            memcpy(&bits, &g[j], sizeof bits);
+            bits &= -(INDEX)(x == maxima[j]);
+            memcpy(&given, &bits, sizeof given);
+            r += given;
+        }
+    }
+    return r;
+}
+
+/* Blocks of windows from j on until the last one, some of which may be made twice. */
+#define BLOCKS(j, last, BLOCK)                                       \
+    for (;; j = j + LANES < last ? j + LANES : last) {               \
+        BLOCK;                                                       \
+        if (j == last) {                                             \
+            break;                                                   \
+        }                                                            \
+    }
+
 /* A row whose elements are in as many windows as these are long; `at`: its first element here. */
 INLINE void NAME(dense_block)(const Rows *p, const T *x, T *gx, npy_intp at, npy_intp w, int edge)
 {
@@ -62,14 +91,21 @@ INLINE void NAME(dense_block)(const Rows *p, const T *x, T *gx, npy_intp at, npy
 
 INLINE void NAME(dense_row)(const Rows *p, const T *x, T *gx, npy_intp w)
 {
-    const npy_intp n = p->across.n, before = p->across.p;
-    for (npy_intp i = 0; i < n; i += LANES) {
-        const npy_intp at = i + LANES <= n || n < LANES ? i : n - LANES;
-        if (at + before - w + 1 >= 0 && at + before + LANES <= p->across.count && at + LANES <= n) {
-            NAME(dense_block)(p, x, gx, at, w, 0);
-        } else {
-            NAME(dense_block)(p, x, gx, at, w, 1);
+    const npy_intp n = p->across.n, before = p->across.p, inside = p->across.count - before;
+    const npy_intp first = w - 1 > before ? w - 1 - before : 0, last = (inside < n ? inside : n) - LANES;
+    if (last < first) {
+        for (npy_intp i = 0; i < n; i += LANES) {
+            NAME(dense_block)(p, x, gx, i + LANES <= n || n < LANES ? i : n - LANES, w, 1);
         }
+        return;
+    }
+    for (npy_intp i = 0; i < first; i++) {
+        gx[i] = NAME(element)(p, x[i], i, w, 1);
+    }
+    npy_intp at = first;
+    BLOCKS(at, last, NAME(dense_block)(p, x, gx, at, w, 0))
+    for (npy_intp i = last + LANES; i < n; i++) {
+        gx[i] = NAME(element)(p, x[i], i, w, 1);
     }
 }
 
@@ -78,20 +114,20 @@ INLINE void NAME(strided_block)(const Rows *p, const T *x, T *gx, npy_intp j, np
 {
     const npy_intp n = p->across.n, at = 2 * j - p->across.p;
     const V a = NAME(load)(x, at, n, edge), b = NAME(load)(x, at + LANES, n, edge);
-    const V even = __builtin_shuffle(a, b, (Index)EVENS), odd = __builtin_shuffle(a, b, (Index)ODDS);
+    const V even = __builtin_shuffle(__builtin_shuffle(a, b, (Index)EVENS), (Index)AS_READ);
+    const V odd = __builtin_shuffle(__builtin_shuffle(a, b, (Index)ODDS), (Index)AS_READ);
     V to_even = {0}, to_odd = {0};
     for (npy_intp i = 0; i < p->rows; i++) {
         const T *maxima = (const T *)p->maxima[i], *g = (const T *)p->g[i];
-        const V m = __builtin_shuffle(NAME(load)(maxima, j, p->across.count, edge), (Index)AS_READ);
-        const V v = __builtin_shuffle(NAME(load)(g, j, p->across.count, edge), (Index)AS_READ);
+        const V m = NAME(load)(maxima, j, p->across.count, edge), v = NAME(load)(g, j, p->across.count, edge);
         to_even += (V)((Index)v & (Index)(even == m));
         to_odd += (V)((Index)v & (Index)(odd == m));
         if (w == 3) {
-            const V before = __builtin_shuffle(NAME(load)(maxima, j - 1, p->across.count, edge), (Index)AS_READ);
-            const V u = __builtin_shuffle(NAME(load)(g, j - 1, p->across.count, edge), (Index)AS_READ);
-            to_even += (V)((Index)u & (Index)(even == before));
+            to_even += NAME(given)(even, p->maxima[i], p->g[i], j - 1, p->across.count, edge);
         }
     }
+    to_even = __builtin_shuffle(to_even, (Index)AS_READ);
+    to_odd = __builtin_shuffle(to_odd, (Index)AS_READ);
     const V first = __builtin_shuffle(to_even, to_odd, (Index)LOWER), second = __builtin_shuffle(to_even, to_odd, (Index)UPPER);
     if (edge && (at < 0 || at + 2 * LANES > n)) {
         NAME(put)(gx + at, first, second, at < 0 ? -at : 0, at + 2 * LANES <= n ? 2 * LANES : n - at);
@@ -103,16 +139,22 @@ INLINE void NAME(strided_block)(const Rows *p, const T *x, T *gx, npy_intp j, np
 
 INLINE void NAME(strided_row)(const Rows *p, const T *x, T *gx, npy_intp w)
 {
-    const npy_intp n = p->across.n, before = p->across.p;
-    for (npy_intp i = 0; 2 * i - before < n; i += LANES) {
-        /* The last ones may be made twice. */
-        const int again = 2 * (i + LANES) - before > n && n >= 2 * LANES && (n + before) % 2 == 0;
-        const npy_intp j = again ? (n + before) / 2 - LANES : i, at = 2 * j - before;
-        if (at >= 0 && at + 2 * LANES <= n && j - (w - 2) >= 0 && j + LANES <= p->across.count) {
-            NAME(strided_block)(p, x, gx, j, w, 0);
-        } else {
+    const npy_intp n = p->across.n, before = p->across.p, count = p->across.count, places = (n + before) / 2;
+    const npy_intp begin = (before + 1) / 2, first = begin > w - 2 ? begin : w - 2;
+    const npy_intp last = (count < places ? count : places) - LANES;
+    if (last < first) {
+        for (npy_intp j = 0; 2 * j - before < n; j += LANES) {
             NAME(strided_block)(p, x, gx, j, w, 1);
         }
+        return;
+    }
+    for (npy_intp i = 0; i < 2 * first - before; i++) {
+        gx[i] = NAME(element)(p, x[i], i, w, 2);
+    }
+    npy_intp j = first;
+    BLOCKS(j, last, NAME(strided_block)(p, x, gx, j, w, 0))
+    for (npy_intp i = 2 * (last + LANES) - before; i < n; i++) {
+        gx[i] = NAME(element)(p, x[i], i, w, 2);
     }
 }
 
@@ -258,6 +300,7 @@ static ThnPoolPlaneLoop NAME(loop_for)(const ThnPoolAxis *down, const ThnPoolAxi
 #undef V
 #undef Index
 #undef INLINE
+#undef BLOCKS
 #undef PLANE
 #undef T
 #undef INDEX
