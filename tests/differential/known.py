@@ -49,7 +49,7 @@ _ACCIDENT = "^(" + "|".join(
         r"AssertionError: *($|\n|\[\]|The input of svd|cost and known_grads can't both be None)",
         r"AttributeError: '\w+' object has no attribute '(?!no_such)",
         r"AttributeError: module 'theano.tensor' has no attribute '\w(scalars|vectors|matrices|rows|cols)'",
-        r"NotImplementedError: *($|\n|\('unsupported dtype|The sorted parameter|.* does not implement R_op|We didn't implemented yet the case where scan do 0)",  # noqa: E501
+        r"NotImplementedError: *($|\n|\('unsupported dtype|We currently didn't implemented|The sorted parameter|.* does not implement R_op|We didn't implemented yet the case where scan do 0)",  # noqa: E501
         r"UnboundLocalError: local variable 'NORM'",
         r"KeyError: (x\d|-?\d+j?$|'text'|'input'|2\.5|None|nan|\()",
         r"RecursionError",
@@ -92,6 +92,7 @@ _BUILT = [
     _built("Reshape|AbstractConv2d_gradInputs", "h_softmax|bilinear_upsampling"),
     _built(r"dot|\\\\dot", r"matrix_power"),
     _built("AdvancedSubtensor", r"T\.sort\([\s\S]*T\.grad\("),
+    _built("MakeList", r"choose\("),
     _built("cosh", "tanh|cosh|T.grad"),
     _built("[Jj]oin", r"T\.roll\(", "maximum"),
     _built("second|fill", r"T\.(mgrid|ogrid)", "[Aa]lloc"),
@@ -258,7 +259,7 @@ KNOWN = [
         r"^(AttributeError: '(NoneType|GetItemScalar)' object|NotImplementedError: choose\(out=\))",
     ),
     Known("`pp` of what is no variable", "error", r"theano\.(pp|pprint)\(", "unhashable type", "has no attribute 'owner'"),
-    Known("`x // 1` of floats, once it is rewritten", "value|text", r"^z\d+ = \(?x // 1"),
+    Known("`x // 1` of floats, once it is rewritten", "value|text|length", r"^z\d+ = \(?x // 1"),
     Known(
         "gradients of complex sparse matrices that are compared, or cast to real ones",
         "error",
@@ -304,7 +305,7 @@ KNOWN = [
         r"inc_subtensor\(.*\b(0\.5|float\d+\(-?\d\.\d\))\)",
         program=r"x0 = T\.TensorType\('u?int",
     ),
-    Known("the R-operator of powers of negative numbers", "value", r"T\.Rop\(", r"^\[?nan", "", r"\*\*|pow|var\(|std\("),
+    Known("the R-operator of powers of negative numbers", "value", r"T\.Rop\(", r"^\[*nan", "", r"\*\*|pow|var\(|std\("),
     Known("the broadcastable pattern of results", "broadcastable", r"T\.Lop\(", "True", "False"),
     Known("`T.real` of a real variable, `nnet.relu` with a slope of 1", "dtype", r"relu\(\w+, 1\)", "float32", "float16"),
     Known("`poisson` of a size with too few dimensions", "error", r"poisson\(\(\)", _NONE, "ndim should be at least as big"),
@@ -460,6 +461,16 @@ KNOWN = [
         r"^z\d = \(-\(\(-x\)\.max\(\)\)\) [-+*] \w$",
     ),
     Known("negative axes of `addbroadcast`", "text", "", "", "Rebroadcast", r"addbroadcast\(\w+, -"),
+    Known("the name of a constant by `as_tensor_variable(number, name)`", "name", r"as_tensor_variable\(", "None"),
+    Known(_NO_SENSE, "error", r"T\.(zeros|ones)\(", r"^TypeError: Cannot interpret '\d' as a data type", _NONE),
+    Known(
+        "the gradient of `diag` of a csr matrix",
+        "type|format",
+        r"grad\(\(S\.sp_sum",
+        "csc",
+        "csr",
+        r"z(\d) = S\.diag\(a\)[\s\S]*g\1 = ",
+    ),
     # Errors of the original that are faults of its code, not checks.
     Known(
         _WITHIN,

@@ -158,6 +158,7 @@ def test_texts_of_more_operations():
     expected = "clip(((x * TensorConstant{0.2}) + TensorConstant{0.5}), TensorConstant{0}, TensorConstant{1})"
     assert theano.pprint(T.nnet.hard_sigmoid(x)) == expected
     assert str(theano.sparse.remove0) == "Remove0{}"
+    assert str(theano.sparse.TrueDot()) == "TrueDot"
 
 
 @pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
@@ -239,3 +240,13 @@ def test_products_of_sparse_integers_and_float16(mode):
     f = theano.function([x, a], [*products, grad], mode=mode)
     found = f(np.array([[1, 2], [3, 4]], "float16"), scipy.sparse.csr_matrix(np.eye(2, dtype="int8")))
     assert [y.tolist() for y in found] == [[[1, 2], [3, 4]]] * 3 + [[[1, 1], [1, 1]]]
+
+
+def test_gradients_with_respect_to_integers_that_a_loop_reads():
+    x, k = T.dmatrix("x"), T.ivector("k")
+    mapped = theano.map(lambda a, k: a * k, [x], non_sequences=[k])[0]
+    summed = theano.scan(lambda a, p: a * k + p, [x], [T.zeros(2)])[0][-1]
+    grads = [T.grad(y.sum(), k) for y in (mapped, summed, mapped * summed[0])]
+    assert [g.dtype for g in grads] == ["float64"] * 3
+    found = theano.function([x, k], grads[:2])(np.ones((4, 2)), [1, 2])
+    assert [g.tolist() for g in found] == [[4, 4], [4, 4]]

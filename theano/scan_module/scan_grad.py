@@ -138,7 +138,8 @@ class _Gradient:
                 self.cotangents[k] = cotangent
                 # The same variable may be an input, or several outputs, or used for others: a view stands for one of these.
                 known[view_op(result)] = cotangent
-        wrt = [v for v in op.inputs if is_differentiable(v)]
+        others = set(op.inputs[op._ends["inner_in"][4] :])
+        wrt = [v for v in op.inputs if is_differentiable(v) or v in others and isinstance(v.type, TensorType)]
         gradients: list[Any] = []
         if known and wrt:
             gradients = grad(
@@ -155,7 +156,8 @@ class _Gradient:
         position_of = {v: i for i, v in enumerate(op.inputs)}
         for v, gradient in zip(wrt, gradients, strict=bool(gradients)):
             if _is_null(gradient):
-                self.null[position_of[v]] = gradient.type
+                if is_differentiable(v):
+                    self.null[position_of[v]] = gradient.type
             elif not _is_disconnected(gradient):
                 self.terms[position_of[v]] = _of_type(gradient, v)
 
@@ -338,7 +340,7 @@ class _Gradient:
         sums, sum_inputs = [], []
         with change_flags(compute_test_value="off"):
             for k in self.other_terms:
-                before = op.inputs[k].type()
+                before = self.terms[k].type()
                 sum_inputs.append(before)
                 sums.append(before + next(position))
         seq_results = list(position)
@@ -372,7 +374,7 @@ class _Gradient:
             outer.append(buffer)
             rests.append(rest)
         for k in self.other_terms:
-            zero = tensor.zeros_like(self.inputs[self.maps["outer_inp_from_inner_inp"][k]])
+            zero = tensor.zeros_like(self.inputs[self.maps["outer_inp_from_inner_inp"][k]], dtype=self.terms[k].dtype)
             outer.append(expand_empty(tensor.unbroadcast(tensor.shape_padleft(zero), 0), self.grad_steps, 1))
         outer += [self.grad_steps] * len(seq_results)
         outer += [v for v, _ in used_others]
@@ -453,7 +455,7 @@ def _zeros(variable: Any) -> Any:
 
 def _of_type(gradient: Any, like: Any) -> Any:
     """`gradient` with the dtype and the broadcastable dimensions of `like`."""
-    if gradient.type.dtype != like.type.dtype:
+    if gradient.type.dtype != like.type.dtype and like.type.dtype not in _DISCRETE:
         gradient = tensor.cast(gradient, like.type.dtype)
     if gradient.type.broadcastable != like.type.broadcastable:
         gradient = tensor.patternbroadcast(gradient, like.type.broadcastable)

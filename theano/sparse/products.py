@@ -355,6 +355,9 @@ class TrueDot(Op):
     def __init__(self, grad_preserves_dense: bool = True) -> None:
         self.grad_preserves_dense = grad_preserves_dense
 
+    def __str__(self) -> str:
+        return type(self).__name__
+
     def make_node(self, x: Any, y: Any) -> Apply:
         x, y = as_sparse_variable(x), operand(y)
         if y.type.ndim != 2:
