@@ -55,7 +55,7 @@ _ACCIDENT = "^(" + "|".join(
         r"RecursionError",
         r"UFuncTypeError: Cannot cast ufunc",
         r"LocalMeta\w+: Abstract\w+ Theano optimization failed",
-        r"IndexError: (list|tuple) index out of range",
+        r"IndexError: (list|tuple) (assignment )?index out of range",
     ]
 ) + ")"  # fmt: skip
 _CLASSES = (
@@ -406,9 +406,7 @@ KNOWN = [
     Known(
         "graphs after rewrites other than those the manual shows",
         "text|length",
-        r"^z\d = \(x \* 0\) - \w$",
-        "[Nn]eg|-",
-        "Sub|-|alloc",
+        r"^z\d = \((x \* 0|x - x)\) [-+] \w$",
     ),
     Known(_WITHIN, "error", r"scan_checkpoints\(lambda p: ", "takes 1 positional argument but 2", _CLASSES),
     Known("products and `//` under the policy `numpy+floatX`", "dtype", r"matrix_power\(", "int64", "int32", "numpy.floatX"),
@@ -471,6 +469,15 @@ KNOWN = [
         "csr",
         r"z(\d) = S\.diag\(a\)[\s\S]*g\1 = ",
     ),
+    Known(
+        "`set_subtensor` of an index with `None`",
+        "error",
+        r"inc_subtensor\(x\d\[None",
+        "^TypeError: Trying to increment a \\d-dimensional subtensor",
+        _NONE,
+    ),
+    Known(_NO_SENSE, "error", r"T\.addbroadcast\(x\d, \(1, 1\)", "Rebroadcast needs integer axes", _NONE),
+    Known(_NO_SENSE, "error", r"gof\.graph\.inputs\(\[\], ", _NONE, "^TypeError: .* object is not iterable"),
     # Errors of the original that are faults of its code, not checks.
     Known(
         _WITHIN,

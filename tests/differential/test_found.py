@@ -204,12 +204,13 @@ def test_equal_elements_are_sorted_by_their_index(mode):
     assert index.tolist() == [0, 5, 8, 2, 7, *range(9, 49), 4, 3, 6, 1]
 
 
+@pytest.mark.parametrize("policy", ["custom", "numpy+floatX"])
 @pytest.mark.parametrize(
     "dtype, expected", [("bool", "float32"), ("int8", "float32"), ("uint32", "float64"), ("int64", "float64")]
 )
-def test_the_dtype_of_softsign_of_integers(dtype, expected):
+def test_the_dtype_of_softsign_of_integers(dtype, expected, policy):
     x = T.vector("x", dtype=dtype)
-    with theano.config.change_flags(floatX="float32"):
+    with theano.config.change_flags(floatX="float32", cast_policy=policy):
         found = theano.function([x], T.nnet.softsign(x))(np.ones(2, dtype))
     assert (found.dtype, found.tolist()) == (np.dtype(expected), [0.5, 0.5])
 

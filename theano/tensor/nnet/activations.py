@@ -101,7 +101,7 @@ def softsign(x: Any):
     x = as_tensor_variable(x)
     (kind,) = upgrade_to_float(get_scalar_type(x.dtype))
     x = cast(x, kind.dtype)
-    return x / (1 + abs_(x))
+    return cast(x / (1 + abs_(x)), kind.dtype)
 
 
 def h_softmax(
