@@ -387,3 +387,13 @@ def test_a_compiled_gradient_shows_the_names_of_its_operations():
     text = theano.printing.debugprint(theano.function([x], gradient), file="str")
     assert text.startswith("Elemwise{mul,no_inplace} [id A]")
     assert theano.printing.debugprint(gradient, file="str").startswith("Elemwise{mul} [id A]")
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "FAST_RUN", "DebugMode"])
+def test_quotients_of_integers_have_the_floatx_of_their_graph(mode):
+    for floatx in ("float32", "float64", "float32"):
+        with theano.configparser.change_flags(floatX=floatx):
+            x = T.TensorType("uint8", (False,))()
+            for quotient in (x / 2, T.true_div(x, x)):
+                assert quotient.dtype == floatx
+                assert theano.function([x], quotient, mode=mode)(np.array([1, 3], "uint8")).dtype == floatx

@@ -135,6 +135,12 @@ def test_roll_agrees_with_numpy(value, shift, data):
     np.testing.assert_array_equal(got, np.roll(value, shift, axis))
 
 
+def test_what_is_no_number_is_no_shift():
+    for pattern in [(True, True), (False,)]:
+        with pytest.raises(TypeError):
+            T.roll(T.TensorType("bool", pattern)(), "text")
+
+
 @few
 @given(st.data())
 def test_join_agrees_with_numpy_for_known_and_symbolic_axes(data):

@@ -192,6 +192,10 @@ def _as_shape(shape: Any) -> Any:
     return [shape]
 
 
+def _floatx_unless(dtype: Any) -> Any:
+    return config.floatX if dtype is None else dtype
+
+
 def zeros(shape: Any, dtype: Any = None):
     """Return a tensor of zeros.
 
@@ -207,12 +211,12 @@ def zeros(shape: Any, dtype: Any = None):
     >>> T.zeros((2, 3), dtype='int8').eval().shape
     (2, 3)
     """
-    return alloc(np.array(0, dtype=dtype or config.floatX), *_as_shape(shape))
+    return alloc(np.array(0, dtype=_floatx_unless(dtype)), *_as_shape(shape))
 
 
 def ones(shape: Any, dtype: Any = None):
     """Return a tensor of ones; see :func:`zeros`."""
-    return alloc(np.array(1, dtype=dtype or config.floatX), *_as_shape(shape))
+    return alloc(np.array(1, dtype=_floatx_unless(dtype)), *_as_shape(shape))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None):
@@ -225,7 +229,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None):
 
 def empty(shape: Any, dtype: Any = None):
     """Return a tensor with undefined contents; see :func:`zeros`."""
-    return AllocEmpty(str(np.dtype(dtype or config.floatX)))(*_as_shape(shape))
+    return AllocEmpty(str(np.dtype(_floatx_unless(dtype))))(*_as_shape(shape))
 
 
 def zeros_like(model: Any, dtype: Any = None, opt: bool = False):

@@ -202,7 +202,8 @@ class Elemwise(Op):
             raise TypeError("expected an array, got None")
         arrays = [np.asarray(x) for x in inputs]
         shape = check_shapes(node, arrays)
-        key = ("run", *[v.type for v in node.inputs])
+        # The outputs' types, too, depend on flags.
+        key = ("run", *[v.type for v in node.inputs], *[v.type for v in node.outputs])
         run = self._nodes.get(key)
         if run is None:
             in_dtypes = tuple(v.type.dtype for v in node.inputs)

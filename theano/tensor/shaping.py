@@ -497,6 +497,7 @@ def roll(x: Any, shift: Any, axis: Any = None):
         raise ValueError(f"axis {axis} is out of bounds for a tensor of {x.ndim} dimensions")
     axis %= x.ndim
     if x.broadcastable[axis]:
+        as_tensor_variable(shift)  # what is no number is refused here as well
         return x
     length = x.shape[axis]
     # The bound of 1 keeps the remainder defined where there is nothing to roll.

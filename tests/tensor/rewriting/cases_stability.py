@@ -40,6 +40,7 @@ CASES = [
     stable("local_log1p", [x], lambda: T.log(-(-1 - x)), [POSITIVE], "log1p"),
     stable("local_expm1", [x], lambda: T.exp(x) - 1, [X], "expm1", (lambda: T.exp(x) - 2, lambda: T.exp2(x) - 1)),
     stable("local_expm1", [x], lambda: 1 - T.exp(x), [X], "expm1 neg"),
+    stable("local_expm1", [x], lambda: T.expm1(x) + 1, [X], "exp", (lambda: T.expm1(x) + 2,)),
     stable("local_one_minus_erf", [x], lambda: 1 - T.erf(x), [X], "erfc", (lambda: 2 - T.erf(x), lambda: 1 - T.erfcx(x))),
     stable("local_one_minus_erf", [i8], lambda: 1 + T.erf(i8), [I8], "convert_to_float32 neg erfc", rtol=1e-5),
     stable("local_one_minus_erf", [x], lambda: T.erf(x) - 1, [X], "erfc neg"),

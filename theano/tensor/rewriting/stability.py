@@ -184,9 +184,9 @@ def _expm1_of(v: Any) -> Any:
 @register_specialize
 @register_stabilize
 @register_canonicalize
-@local_optimizer([T.sub, T.add], among_inputs=[Constant], needs=[T.exp])
+@local_optimizer([T.sub, T.add], among_inputs=[Constant], needs=[T.exp, T.expm1])
 def local_expm1(node: Any) -> Any:
-    """``exp(x) - 1 -> expm1(x)`` and ``1 - exp(x) -> -expm1(x)``"""
+    """``exp(x) - 1 -> expm1(x)``, ``1 - exp(x) -> -expm1(x)``, and ``expm1(x) + 1 -> exp(x)``"""
     if len(node.inputs) != 2:
         return False
     a, b = node.inputs
@@ -207,6 +207,8 @@ def local_expm1(node: Any) -> Any:
             continue
         if value == -1 and _expm1_of(other) is not None:
             return replacement(node, T.expm1(_expm1_of(other)))
+        if value == 1 and argument_of(other, T.expm1) is not None:
+            return replacement(node, T.exp(argument_of(other, T.expm1)))
         inner, negative = signed(other)
         if value == 1 and negative and _expm1_of(inner) is not None:
             return replacement(node, T.neg(T.expm1(_expm1_of(inner))))
