@@ -262,6 +262,12 @@ KNOWN = [
     Known("`pp` of what is no variable", "error", r"theano\.(pp|pprint)\(", "unhashable type", "has no attribute 'owner'"),
     Known("`x // 1` of floats, once it is rewritten", "value|text|length", r"^z\d+ = \(?x // 1"),
     Known(
+        "`x // 1` of floats, once it is rewritten",
+        "value",
+        "",
+        program=r"(\w+) = T\.(eq|le|ge)\((x\d), \3\)[\s\S]* = \(?x\d // \1",
+    ),
+    Known(
         "gradients of complex sparse matrices that are compared, or cast to real ones",
         "error",
         r"grad\(\(S\.sp_sum",
@@ -738,7 +744,14 @@ KNOWN = [
     ),
     Known("a matrix to the power 1", "name", r"matrix_power\(\w+, 1\)"),
     Known("a matrix to the power 1", "text", "", r"TensorConstant\{1\}", r"^(?!.*TensorConstant)", r"matrix_power\(\w+, 1\)"),
-    Known("products and `//` under the policy `numpy+floatX`", "dtype", r"dot|//", "float64", "float32", program="numpy.floatX"),
+    Known(
+        "products and `//` under the policy `numpy+floatX`",
+        "dtype",
+        r"dot|//|matrix_power",
+        "float64",
+        "float32",
+        program="numpy.floatX",
+    ),
     Known("`set_subtensor` of an index with `None`", "shape|broadcastable", "subtensor.*(None|newaxis)"),
     Known(
         "the class of an error in values",
@@ -825,6 +838,14 @@ KNOWN = [
         _NONE,
         "IndexError: axis -?\\d+ is out of bounds",
     ),
+    Known(
+        "`rad2deg` and `deg2rad` of complex numbers",
+        "error",
+        r"(rad2deg|deg2rad)\(",
+        _NONE,
+        "TypeError: complex argument not supported",
+    ),
+    Known(_NO_SENSE, "error", r"theano\.In\(a, value=np\.ones", "truth value of an array", "Wrong number of dimensions"),
     Known("batch normalization of bools", "error", r"batch_normalization\w*\(", "bool output not supported", _NONE),
     Known(
         "gradients with respect to complex numbers that a real loop does not use",

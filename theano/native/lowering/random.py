@@ -73,6 +73,8 @@ def lower_random_function(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("a function of the user's")
     if not all(is_tensor_like(v.type) for v in (*parameters, node.outputs[1])):
         raise CannotLower("parameters or samples that are no arrays")
+    if not 0 <= op.ndim_added <= node.outputs[1].type.ndim:
+        raise CannotLower("samples of another rank")
     if len(parameters) != {vm.Distribution.PERMUTATION: 1, vm.Distribution.OTHER: len(parameters)}.get(kind, 2):
         kind = vm.Distribution.OTHER
     _require_size(size)
