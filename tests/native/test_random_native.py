@@ -310,11 +310,12 @@ def test_columns_of_empty_matrices(mode):
             f(np.zeros((2, 2)), np.zeros(3), 1)
 
 
-@pytest.mark.parametrize("added", [-1, 2])
-def test_samples_of_another_rank_than_their_type_are_refused_when_they_are_drawn(added):
+@pytest.mark.parametrize("added", [-1, 1, 2])
+def test_samples_of_another_rank_than_their_size_are_refused_when_they_are_drawn(added):
     state = raw_random.random_state_type()
-    kind = T.TensorType("float64", (False,) * (1 + added)) if added < 0 else T.dvector
-    _, sample = raw_random.RandomFunction("uniform", kind, ndim_added=added)(state, (3,), 0.0, 1.0)
-    draw = theano.function([state], sample)
-    with pytest.raises(ValueError):
-        draw(np.random.RandomState(1))
+    for size in [(4,), (3, 4)]:
+        kind = T.TensorType("float64", (False,) * (len(size) + added)) if len(size) + added >= 0 else T.dscalar
+        _, sample = raw_random.RandomFunction("uniform", kind, ndim_added=added)(state, size, 0.0, 1.0)
+        draw = theano.function([state], sample)
+        with pytest.raises(ValueError):
+            draw(np.random.RandomState(1))

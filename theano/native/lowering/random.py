@@ -75,7 +75,8 @@ def lower_random_function(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("parameters or samples that are no arrays")
     if not 0 <= op.ndim_added <= node.outputs[1].type.ndim:
         raise CannotLower("samples of another rank")
-    if len(parameters) != {vm.Distribution.PERMUTATION: 1, vm.Distribution.OTHER: len(parameters)}.get(kind, 2):
+    # What a method draws has the dimensions of its size, but for permutations, which add one.
+    if (len(parameters), op.ndim_added) != ((1, 1) if kind == vm.Distribution.PERMUTATION else (2, 0)):
         kind = vm.Distribution.OTHER
     _require_size(size)
     builder.emit_for(node, vm.Draw(bool(op.inplace), kind, op.ndim_added, function, copy.deepcopy))

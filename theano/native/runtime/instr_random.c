@@ -310,10 +310,11 @@ static int draw_check(ThnProgram *p, ThnInstr *ins)
 {
     const thn_draw_params *d = ins->data;
     const ThnCellSpec *shape = &p->cells[ins->ins[1]], *out = &p->cells[ins->outs[1]];
-    const int wanted = d->distribution == THN_Distribution_OTHER ? ins->nin
-                       : d->distribution == THN_Distribution_PERMUTATION ? 3 : 2 + THN_DRAW_PARAMS;
+    const int other = d->distribution == THN_Distribution_OTHER, order = d->distribution == THN_Distribution_PERMUTATION;
+    const int wanted = other ? ins->nin : order ? 3 : 2 + THN_DRAW_PARAMS;
     if (!PyCallable_Check(d->function) || !PyCallable_Check(d->copy) || shape->kind != THN_KIND_TENSOR || shape->ndim != 1
-        || out->kind != THN_KIND_TENSOR || d->own_dims < 0 || d->own_dims > out->ndim || ins->nin != wanted) {
+        || out->kind != THN_KIND_TENSOR || d->own_dims < 0 || d->own_dims > out->ndim || ins->nin != wanted
+        || (!other && d->own_dims != order)) {
         PyErr_SetString(PyExc_ValueError, "draw: the operands do not fit");
         return -1;
     }
