@@ -230,7 +230,8 @@ def gradient_method(op: Any) -> Callable | None:
     """Return the `L_op` of an Op, which is its ``grad`` where that was assigned to it or one of its classes last; None without any."""  # noqa: E501
     own = getattr(op, "__dict__", {})
     if "grad" in own and "L_op" not in own:
-        return _OwnGradient(own["grad"])
+        by_grad: Any = _OwnGradient(own["grad"])  # mypy does not see that a named tuple can be called
+        return by_grad
     for cls in type(op).__mro__:
         own = cls.__dict__
         paired = own.get("_paired")
