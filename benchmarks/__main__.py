@@ -14,10 +14,10 @@ import pathlib
 import subprocess
 import sys
 
-MODULES = ("calls", "elementwise", "reductions", "rows", "training", "tensor_ops", "linear_algebra", "embeddings", "loops",
-           "convolution", "pooling", "layers", "networks", "sparse", "streams", "first_result", "chains", "checking_modes",
-           "compile_times", "memory")
-BY_THREADS = ("elementwise", "reductions", "rows", "training", "tensor_ops", "linear_algebra", "embeddings", "loops",
+MODULES = ("calls", "small", "elementwise", "fused", "reductions", "rows", "training", "tensor_ops", "linear_algebra",
+           "embeddings", "loops", "convolution", "pooling", "layers", "networks", "sparse", "streams", "first_result", "chains",
+           "checking_modes", "compile_times", "memory")
+BY_THREADS = ("elementwise", "fused", "reductions", "rows", "training", "tensor_ops", "linear_algebra", "embeddings", "loops",
               "convolution", "pooling", "layers", "networks", "sparse", "streams")
 
 

@@ -26,7 +26,8 @@ from benchmarks import harness
 from benchmarks.__main__ import BY_THREADS, limit_threads
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BY_TURNS = ("calls", "elementwise", "reductions", "rows", "training", "tensor_ops", "embeddings", "loops", "checking_modes")
+BY_TURNS = ("calls", "small", "elementwise", "fused", "reductions", "rows", "training", "tensor_ops", "embeddings", "loops",
+            "checking_modes")
 FRESH = "fresh"
 BURST = 0.02
 """Seconds of one burst."""

@@ -94,3 +94,26 @@ def row(case: str, threads: int, contenders: dict[str, Callable[[], Any]], secon
             checks[f"/ {name}"] = [statistics.median(a / b for a, b in zip(ours, theirs)), limit]
     medians = {name: statistics.median(t) for name, t in times.items()}
     return {"case": case, "threads": threads, "times": medians, "checks": checks}
+
+
+def prepared(function: Any, *args: Any) -> Callable[[], None]:
+    """A call of a C function with arrays, by their addresses, and integers, as cheap as `ctypes` makes it."""
+    given = [ctypes.c_void_p(a.ctypes.data) if hasattr(a, "ctypes") else ctypes.c_long(a) if isinstance(a, int) else a
+             for a in args]  # fmt: skip
+    function.restype = None
+
+    def call() -> None:
+        function(*given)
+
+    call.keeps = args  # type: ignore[attr-defined]
+    return call
+
+
+def blas_function(name: str) -> Any:
+    """A function of the BLAS that NumPy brings, as ``cblas_sgemm``, to be passed to C; lengths are 64-bit integers."""
+    import numpy
+
+    for path in (pathlib.Path(numpy.__file__).parent.parent / "numpy.libs").glob("libscipy_openblas64_*"):
+        function = getattr(ctypes.CDLL(str(path)), f"scipy_{name}64_")
+        return ctypes.cast(function, ctypes.c_void_p)
+    raise RuntimeError("NumPy's wheel brings no OpenBLAS")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import training_in_c
 from benchmarks.harness import compile_c, importable, row
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -301,8 +302,15 @@ def running_rows(threads: int, seconds: float) -> Iterator[dict[str, Any]]:
         for mode in modes:
             made[f"PyTensor {mode}"] = (pytensor_model(model, pytensor, mode), given)
         calls = {name: (lambda f=f, args=args: f(*args)) for name, (f, args) in made.items()}
+        limits = None
+        if model == "lstm":
+            calls["C"], results = training_in_c.lstm(threads, *given, parameters(model))
+            calls["C"]()
+            for ours, theirs in zip(calls["Theano"](), results, strict=True):
+                np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-4)
+            limits = {"C": 1.1}
         sizes = {"lstm": LSTM, "rnn": RNN, "gru": GRU}[model]
-        yield row(f"{title.format(*sizes)}, value and gradient, float32", threads, calls, seconds)
+        yield row(f"{title.format(*sizes)}, value and gradient, float32", threads, calls, seconds, limits)
 
     rng = np.random.RandomState(0)
     given = (rng.randn(HESSIAN), rng.randn(20, HESSIAN))

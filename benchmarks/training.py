@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import training_in_c
 from benchmarks.harness import importable, row
 
 N_SAMPLES, N_FEATURES = 400, 784
@@ -14,11 +15,11 @@ BATCH, LAYERS = 128, (784, 512, 512, 10)
 RATE = 0.1
 
 
-def logistic_data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def logistic_data(dtype: str = "float32") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.RandomState(0)
-    x = rng.randn(N_SAMPLES, N_FEATURES).astype("float32")
-    y = rng.randint(0, 2, N_SAMPLES).astype("float32")
-    return x, y, rng.randn(N_FEATURES).astype("float32")
+    x = rng.randn(N_SAMPLES, N_FEATURES).astype(dtype)
+    y = rng.randint(0, 2, N_SAMPLES).astype(dtype)
+    return x, y, rng.randn(N_FEATURES).astype(dtype)
 
 
 def mlp_data() -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
@@ -32,17 +33,17 @@ def mlp_data() -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     return x, y, params
 
 
-def symbolic_logistic(theano: Any, T: Any) -> Callable[[np.ndarray, np.ndarray], Any]:
+def symbolic_logistic(theano: Any, T: Any, dtype: str = "float32") -> Callable[[np.ndarray, np.ndarray], Any]:
     """The manual's logistic regression; the module is Theano or PyTensor, which speak the same language."""
-    _, _, w0 = logistic_data()
-    x, y = T.fmatrix("x"), T.fvector("y")
-    w, b = theano.shared(w0, name="w"), theano.shared(np.float32(0), name="b")
+    _, _, w0 = logistic_data(dtype)
+    x, y = T.matrix("x", dtype=dtype), T.vector("y", dtype=dtype)
+    w, b = theano.shared(w0, name="w"), theano.shared(np.asarray(0, dtype)[()], name="b")
     p_1 = 1 / (1 + T.exp(-T.dot(x, w) - b))
     prediction = p_1 > 0.5
     xent = -y * T.log(p_1) - (1 - y) * T.log(1 - p_1)
-    cost = xent.mean() + np.float32(0.01) * (w**2).sum()
+    cost = xent.mean() + np.asarray(0.01, dtype)[()] * (w**2).sum()
     gw, gb = theano.grad(cost, [w, b])
-    rate = np.float32(RATE)
+    rate = np.asarray(RATE, dtype)[()]
     return theano.function([x, y], [prediction, xent], updates=[(w, w - rate * gw), (b, b - rate * gb)])
 
 
@@ -61,11 +62,11 @@ def symbolic_mlp(theano: Any, T: Any, softmax: Any, **options: Any) -> Callable[
     return theano.function([x, y], cost, updates=updates, **options)
 
 
-def theano_logistic() -> Callable[..., Any]:
+def theano_logistic(dtype: str = "float32") -> Callable[..., Any]:
     import theano
     import theano.tensor as T
 
-    return symbolic_logistic(theano, T)
+    return symbolic_logistic(theano, T, dtype)
 
 
 def theano_mlp() -> Callable[..., Any]:
@@ -179,4 +180,36 @@ def rows(threads: int, seconds: float) -> Iterator[dict[str, Any]]:
     for case, contenders in (("logistic regression step, 400x784", logistic),
                              ("MLP step, batch 128, 784-512-512-10", mlp)):
         calls = {name: (lambda f=f, args=args: f(*args)) for name, (f, *args) in contenders.items()}
-        yield row(f"{case}, float32", threads, calls, seconds)
+        limits = None
+        if case.startswith("MLP"):
+            calls["C"], cost = training_in_c.mlp(threads, *mlp_data())
+            calls["C"]()
+            np.testing.assert_allclose(theano_mlp()(bx, by), cost[0], rtol=1e-4)
+            limits = {"C": 1.1}
+        yield row(f"{case}, float32", threads, calls, seconds, limits)
+    yield logistic_in_float64(threads, seconds)
+
+
+def logistic_in_float64(threads: int, seconds: float) -> dict[str, Any]:
+    x, y, w = logistic_data("float64")
+    step, results = training_in_c.logistic(x, y, w)
+    step()
+    for ours, theirs in zip(theano_logistic("float64")(x, y), results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+    f = theano_logistic("float64")
+    calls: dict[str, Callable[[], Any]] = {"Theano": lambda: f(x, y), "C": step, "NumPy": numpy_logistic(x, y, w)}
+    return row("logistic regression step, 400x784, float64", threads, calls, seconds, {"C": 1.1})
+
+
+def numpy_logistic(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> Callable[[], Any]:
+    state = [w.copy(), 0.0]
+
+    def call() -> Any:
+        w, b = state
+        p_1 = 1 / (1 + np.exp(-(x @ w) - b))
+        xent = -y * np.log(p_1) - (1 - y) * np.log(1 - p_1)
+        d = (p_1 - y) / len(y)
+        state[:] = w - RATE * (x.T @ d + 0.02 * w), b - RATE * d.sum()
+        return p_1 > 0.5, xent
+
+    return call
