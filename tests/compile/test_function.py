@@ -527,3 +527,16 @@ def test_signature_name_and_repr():
     assert callable(inspect.signature(type(scaled)).bind)
     keyword = theano.function([T.dscalar("lambda"), x], x, on_unused_input="ignore")
     assert list(inspect.signature(keyword).parameters) == ["input_0", "x"]
+
+
+def test_functions_are_compiled_where_test_values_are_asked_for(mode):
+    n, x, d = T.lscalar(), T.dvector(), T.dmatrix()
+    for variable, value in (n, 3), (x, np.ones(3)), (d, np.eye(3)):
+        variable.tag.test_value = np.asarray(value)
+    with theano.config.change_flags(compute_test_value="raise"):
+        steps, updates = theano.scan(lambda total: total + x, outputs_info=[T.zeros_like(x)], n_steps=n)
+        factor = T.slinalg.cholesky(d)
+        outputs = [T.tri(n, n, 0), T.eye(n), T.bartlett(n), T.nnet.softmax(d), steps[-1], T.grad(factor.sum(), d), d[d > 0]]
+        f = theano.function([n, x, d], outputs, updates=updates, mode=mode)
+    for variable, value in zip(outputs, f(3, np.ones(3), np.eye(3))):
+        np.testing.assert_allclose(value, variable.tag.test_value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 from theano import gof
@@ -357,7 +358,9 @@ class FunctionMaker:
                 storage_lists.append([None])
             defaults.append((required, refeed, None if required else value))
 
-        with compile_lock():
+        # What instructions are made of is built of variables, too; none of them has a test value.
+        silent = nullcontext() if config.compute_test_value == "off" else change_flags(compute_test_value="off")
+        with compile_lock(), silent:
             start = time.perf_counter()
             loading = loading_seconds()
             fn, in_containers, out_containers = self.linker.make_thunk(
