@@ -241,7 +241,7 @@ def test_operations_on_two_matrices(pair):
     got = pair_function(x.format, y.format, x.dtype.name)(x, y, m)
     expected = [a + b, a - b, a * b, a @ b.T, a @ b.T, a + m, a * m, a == m]
     expected += [a.T @ b, np.hstack([a, b]), np.vstack([b, a]), a != m]
-    expected += [(a + b).sum(0), (a * b).sum(1), (a + b).T, (a * b).T, a * (a + b)]
+    expected += [(a + b).sum(0, dtype=a.dtype), (a * b).sum(1, dtype=a.dtype), (a + b).T, (a * b).T, a * (a + b)]
     for value, want in zip(got, expected, strict=True):
         agree(value, want)
     for result in got[:3]:
