@@ -122,7 +122,7 @@ def grad(
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: str = "raise",
     add_names: bool = True,
-    known_grads: Mapping[Variable, Variable] | None = None,
+    known_grads: Mapping[Any, Variable] | None = None,
     return_disconnected: str = "zero",
     null_gradients: str = "raise",
 ) -> Any:

@@ -1,7 +1,8 @@
 """The lazy conditional and its rewrites, which are registered by being imported."""
 
 from theano.gof.graph import Apply as Apply
-from theano.ifelse_op import IfElse, ifelse  # noqa: F401
+from theano.ifelse_op import IfElse as IfElse
+from theano.ifelse_op import ifelse as ifelse
 from theano.ifelse_rewriting import (  # noqa: F401
     CondMerge,
     cond_make_inplace,

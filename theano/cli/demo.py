@@ -61,7 +61,7 @@ def logistic_regression(n_in: int, n_out: int) -> Model:
     return Model("logistic regression", train, theano.function([x], T.argmax(p_1, axis=1), name="predict"))
 
 
-def with_momentum(cost: T.TensorVariable, params: list, rate: object) -> list[tuple]:
+def with_momentum(cost: T.TensorVariable, params: list, rate: np.ndarray) -> list[tuple]:
     """Return the updates of gradient descent with momentum."""
     momentum = np.asarray(0.9, theano.config.floatX)
     updates = []

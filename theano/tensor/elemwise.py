@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import typing
 from collections.abc import Sequence
 
@@ -37,6 +38,27 @@ from theano.tensor.type import TensorType, ops, tensor_type
 from theano.tensor.var import TensorConstant
 
 
+class _Signature:
+    """What `inspect.signature` and `help` show of an operation; nothing for the class itself."""
+
+    def __get__(self, op: Elemwise | None, owner: type) -> inspect.Signature | None:
+        if op is None:
+            return None
+        count = getattr(op.scalar_op, "nin", -1)
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        if count < 1:
+            return inspect.Signature([inspect.Parameter("inputs", inspect.Parameter.VAR_POSITIONAL)])
+        names = list("ab")[:count]
+        if count > 2:
+            try:
+                names = list(inspect.signature(op.scalar_op.impl).parameters)
+            except (TypeError, ValueError):
+                names = []
+            if len(names) != count:
+                names = [f"input_{i}" for i in range(count)]
+        return inspect.Signature([inspect.Parameter(name, kind) for name in names])
+
+
 class Elemwise(Op):
     """A scalar op applied to each element of tensors, which are broadcast to a common shape.
 
@@ -66,6 +88,7 @@ class Elemwise(Op):
 
     __props__ = ("scalar_op", "inplace_pattern")
     _f16_ok = True
+    __signature__ = _Signature()
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,19 @@ from theano.tensor.var import _tensor_py_operators
 class TensorSharedVariable(_tensor_py_operators, SharedVariable):
     """An array that functions share and update."""
 
+    if TYPE_CHECKING:
+        type: TensorType
+
+        def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> np.ndarray[Any, Any]: ...
+
 
 class ScalarSharedVariable(_tensor_py_operators, SharedVariable):
     """A 0-d array that functions share and update, made from a number."""
+
+    if TYPE_CHECKING:
+        type: TensorType
+
+        def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> np.ndarray[Any, Any]: ...
 
 
 @shared_constructor
