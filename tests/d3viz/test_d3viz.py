@@ -156,14 +156,19 @@ def test_the_page_has_all_that_it_needs(tmp_path, copied):
     d3v.d3viz(T.exp(x), tmp_path / "new" / "page.html", copy_deps=copied)
     text = (tmp_path / "new" / "page.html").read_text()
     assert (tmp_path / "new" / "d3viz").is_dir() is copied
-    links = re.findall(r'(?:src|href)="([^"]+)"', text)
-    links.remove("data:,")
-    assert len(links) == 3
-    for link in links:
-        path = tmp_path / "new" / link if copied else Path(link.removeprefix("file://"))
-        assert path.stat().st_size > 0
-    assert "%%" not in text
+    # One file: nothing is loaded from elsewhere.
+    assert re.findall(r'<[^>]*(?:src|href)="([^"]+)"', text) == ["data:,"]
+    assert "@import" not in text and "url(" not in re.search("<style>(.*?)</style>", text, re.S).group(1)
+    assert "%% " not in text
     assert text.count("</script>") == 3
+
+
+@needs_dot
+def test_updates_say_of_what(tmp_path):
+    x, w = T.dvector("x"), theano.shared(np.zeros(2), "w")
+    graph = PyDotFormatter().model(theano.function([x], x.sum(), updates=[(w, w + x)]))
+    labels = [node.label for node in graph.nodes if node.kind == "output"]
+    assert labels[1:] == ["new w"] and not labels[0].startswith("new")
 
 
 class TestRanks:

@@ -210,3 +210,67 @@ def test_inner_graph_of_a_scan(folder, monkeypatch, graphviz):
     assert closed >= len(f.maker.fgraph.apply_nodes) + 3
     assert inside >= 4
     assert states == [True, True, True]
+
+
+def test_search_legend_and_keys(folder):
+    rng = np.random.default_rng(0)
+    x, t = T.dmatrix("x"), T.ivector("t")
+    w = theano.shared(rng.normal(size=(6, 3)), "weights")
+    inner = theano.OpFromGraph([t], [T.sqr(t) + 41], name="hidden_away")
+    loss = T.nnet.categorical_crossentropy(T.nnet.softmax(T.tanh(x).dot(w)), t).mean() + inner(t).sum()
+    page = folder / "keys.html"
+    d3v.d3viz(theano.function([x, t], loss, updates=[(w, w * 0.9)]), page)
+
+    result, problems = run_in_page(
+        page,
+        SCRIPT
+        + """
+        const result = {};
+        const key = (name, target) => (target || document.body).dispatchEvent(
+          new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+        const search = document.getElementById("search");
+        const canvas = document.getElementById("canvas");
+        const ask = (text) => {
+          search.value = text;
+          search.dispatchEvent(new Event("input", { bubbles: true }));
+          return all("g.node.found").length;
+        };
+        key("/");
+        result.searches = document.activeElement === search;
+        result.weights = ask("weights") >= 2;
+        result.dimmed = document.getElementById("graph").classList.contains("searching");
+        result.none = ask("no such thing") === 0 && document.getElementById("found").textContent.includes("nothing");
+        const nodes = all("g.node").length;
+        ask("41");
+        const before = place(canvas);
+        key("Enter", search);
+        result.opened = all("g.node").length > nodes && all("g.node.current").length === 1;
+        result.moved = place(canvas) !== before;
+        key("Escape", search);
+        result.ended = search.value === "" && !document.getElementById("graph").classList.contains("searching");
+
+        key("0");
+        const home = place(canvas);
+        key("+");
+        result.zoomed = place(canvas) !== home;
+        key("0");
+        key("ArrowLeft");
+        result.shifted = place(canvas) !== home;
+        key("0");
+        result.fitted = place(canvas) === home;
+
+        key("l");
+        const legend = document.getElementById("legend");
+        result.legend = legend.open && legend.textContent.includes("shared variable");
+        key("Escape");
+        result.closed = !legend.open;
+        const group = all("g.group")[0];
+        key("Enter", group);
+        result.folded = all("g.group").length === 0;
+        result.named = nodeWith("new weights").getAttribute("aria-label") === "output new weights";
+        return result;
+        """,
+        folder / "user",
+    )
+    assert problems == []
+    assert all(result.values()), result

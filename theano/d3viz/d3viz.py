@@ -15,7 +15,7 @@ from theano.d3viz.formatting import PyDotFormatter
 from theano.d3viz.layout import layout
 
 _HERE = Path(__file__).resolve().parent
-#: Folders of the package that a page needs, and the name of the folder beside the page that gets them.
+#: Folders with what a page holds, and the name of the folder beside the page that gets copies.
 _ASSETS = ("js", "css")
 _ASSETS_FOLDER = "d3viz"
 
@@ -74,7 +74,10 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
 
     The graph and its nodes can be moved with the mouse, and zoomed with the wheel. What the mouse is on is explained.
     A click on a node opens a menu to edit its label; a double click on an Op that is made of a graph opens that
-    graph. The colors can show the times of a profiled function.
+    graph. The colors can show the times of a profiled function. A field searches names, Ops and types; keys move,
+    zoom and search, as the page's help says; the page is dark where the browser is.
+
+    The page is one file that needs no other and no network.
 
     The nodes are placed by graphviz, which the package pydot calls, or by the package igraph, where graphviz is missing
     or the graph is too big for it.
@@ -89,8 +92,7 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
     outfile : str or path
         The page; its folder is made if needed.
     copy_deps : bool
-        Copy the scripts and styles to a folder ``d3viz`` beside the page, so that both can be moved together.
-        Otherwise the page uses the files of this package.
+        Copy the scripts and styles also to a folder ``d3viz`` beside the page, for pages of one's own.
     *args, **kwargs
         For :class:`theano.d3viz.formatting.PyDotFormatter`.
 
@@ -111,20 +113,17 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
     page = Path(outfile)
     page.parent.mkdir(parents=True, exist_ok=True)
     if copy_deps:
-        assets = _ASSETS_FOLDER
         for folder in _ASSETS:
             target = page.parent / _ASSETS_FOLDER / folder
             target.mkdir(parents=True, exist_ok=True)
             for source in (_HERE / folder).iterdir():
                 if source.is_file():
                     shutil.copyfile(source, target / source.name)
-    else:
-        assets = _HERE.as_uri()
     title = getattr(fct, "name", None) or page.stem
     template = (_HERE / "html" / "template.html").read_text(encoding="utf-8")
-    text = replace_patterns(
-        template, {"%% TITLE %%": escape(title), "%% ASSETS %%": escape(assets), "%% DATA %%": safe_json(data)}
-    )
+    scripts = {name: (_HERE / name).read_text(encoding="utf-8") for name in re.findall("%% FILE (.*?) %%", template)}
+    parts = {f"%% FILE {name} %%": text.replace("</script", "<\\/script") for name, text in scripts.items()}
+    text = replace_patterns(template, {"%% TITLE %%": escape(title), **parts, "%% DATA %%": safe_json(data)})
     page.write_text(text, encoding="utf-8")
 
 

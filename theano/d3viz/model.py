@@ -279,6 +279,18 @@ def _edge_text(var: Variable) -> str:
     return f"{var.name}: {var.type}" if var.name is not None else str(var.type)
 
 
+def _name_updates(graph: Graph, fgraph: Any, outputs: list[Variable]) -> None:
+    """Say of the outputs that are new values of shared variables which these are."""
+    if list(getattr(fgraph, "outputs", ())) != list(outputs):
+        return
+    nodes = {node.id: node for node in graph.nodes}
+    for position, target in (getattr(fgraph, "update_mapping", None) or {}).items():
+        node, updated = nodes[graph.outputs[position] or ""], fgraph.inputs[target]
+        name = updated.name or str(updated.type)
+        node.label = _cut(f"new {name}", _MAX_LABEL)
+        node.info.insert(0, ("Update", f"the next value of {name}"))
+
+
 def build(
     fct: Any,
     compact: bool,
@@ -308,6 +320,7 @@ def build(
     outputs, order, profile, shared = drawn_graph(fct)
     builder = _Builder(compact, node_colors, apply_colors, shapes, compiled=hasattr(fct, "maker"))
     top = builder.graph([], outputs, order, profile, shared)
+    _name_updates(top, getattr(getattr(fct, "maker", None), "fgraph", fct), outputs)
     while builder.pending:
         node, apply, its = builder.pending.pop()
         inner = node.inner = builder.graph(its.inputs, its.outputs, its.order, its.profile, set())

@@ -5,7 +5,11 @@
   const PADDING = 14;
   const HEADER = 18;
   const PLAIN_COLOR = "#ffffff";
-  const EDGE_COLORS = { black: "#444", blue: "#2a6fdb", red: "#d62728" };
+  const USES = { black: "", blue: "the result is a view of it", red: "it is destroyed" };
+  const KINDS = {
+    input: "input", shared_input: "shared variable", constant_input: "constant", output: "output",
+    unused_output: "output that nothing needs", variable: "variable", apply: "operation",
+  };
 
   const root = JSON.parse(document.getElementById("data").textContent);
   const svg = d3.select("#graph");
@@ -177,7 +181,7 @@
     const color = fill(node);
     shape.style("fill", color);
     const text = element.select("text").text(node.label)
-      .style("fill", node.open || d3.hcl(color).l > 50 ? null : "#fff")
+      .style("fill", d3.hcl(color).l > 50 ? null : "#fff")
       .attr("y", node.open ? -node.height / 2 + HEADER * 0.7 : 0);
     const room = node.width - 8;
     const length = text.node().getComputedTextLength();
@@ -194,9 +198,12 @@
       g.append("text");
       g.call(dragging).on("mouseover", overNode).on("mousemove", moveTooltip).on("mouseout", hideTooltip)
         .on("click", openContext).on("dblclick", toggle);
+      g.attr("tabindex", 0).attr("role", "button").on("focus", focusNode).on("blur", hideTooltip).on("keydown", keyOnNode);
       return g;
     });
     groups.classed("group", (d) => d.open).classed("nested", (d) => Boolean(d.inner))
+      .attr("aria-label", (d) => `${KINDS[d.kind]} ${d.label}`)
+      .attr("aria-expanded", (d) => (d.inner ? d.open : null))
       .attr("data-kind", (d) => d.kind)
       .attr("transform", (d) => `translate(${d.ax},${d.ay})`).each(drawShape).order();
     const lines = canvas.selectAll("g.link").data(edges, (d) => `${d.edge.target}:${d.edge.targetPort}`)
@@ -210,7 +217,7 @@
     lines.each(function ({ edge, graph }) {
       const d = pathOf(edge, graph);
       d3.select(this).selectAll("path").attr("d", d);
-      d3.select(this).select(".edge").style("stroke", EDGE_COLORS[edge.color])
+      d3.select(this).select(".edge").classed(edge.color, true)
         .attr("marker-end", `url(#arrow-${edge.color})`);
     });
     lines.raise();
@@ -245,7 +252,7 @@
 
   function overEdge(event, { edge }) {
     d3.select(this).select(".edge").classed("hover", true);
-    const uses = { black: "", blue: "the result is a view of it", red: "it is destroyed" }[edge.color];
+    const uses = USES[edge.color];
     const entries = [["Variable", edge.label], ["Input", String(edge.targetPort)]];
     if (uses) entries.push(["Memory", uses]);
     showTooltip(event, entries);
@@ -350,10 +357,134 @@
 
   function arrows() {
     const defs = svg.append("defs");
-    for (const [name, color] of Object.entries(EDGE_COLORS)) {
+    for (const name of Object.keys(USES)) {
       defs.append("marker").attr("id", `arrow-${name}`).attr("viewBox", "0 0 8 8").attr("refX", 7.5).attr("refY", 4)
         .attr("markerWidth", 8).attr("markerHeight", 8).attr("markerUnits", "userSpaceOnUse").attr("orient", "auto")
-        .append("path").attr("d", "M0,0L8,4L0,8Z").style("fill", color);
+        .append("path").attr("class", name).attr("d", "M0,0L8,4L0,8Z");
+    }
+  }
+
+  // ---- search, legend, keys ---------------------------------------------------------------------------------------
+
+  const search = d3.select("#search");
+  let hits = [];
+  let current = -1;
+
+  function markFound() {
+    svg.classed("searching", hits.length > 0);
+    canvas.selectAll("g.node").classed("found", (d) => hits.includes(d)).classed("current", (d) => d === hits[current]);
+    const text = search.property("value");
+    const place = current < 0 ? "" : `${current + 1} of `;
+    d3.select("#found").text(text ? `${place}${hits.length || "nothing"} found` : "");
+  }
+
+  function find() {
+    const words = search.property("value").toLowerCase().split(/\s+/).filter(Boolean);
+    const text = (node) => [node.label, ...node.info.map(([, entry]) => entry)].join("\n").toLowerCase();
+    hits = words.length ? [...byId.values()].filter((node) => words.every((word) => text(node).includes(word))) : [];
+    current = -1;
+    markFound();
+  }
+
+  // What is found inside of closed nodes is shown, which opens them.
+  function goTo(index) {
+    if (!hits.length) return;
+    current = (index + hits.length) % hits.length;
+    for (let owner = hits[current].graph.owner; owner; owner = owner.graph.owner) owner.open = true;
+    draw();
+    markFound();
+    const { clientWidth: w, clientHeight: h } = svg.node();
+    const scale = Math.max(0.8, d3.zoomTransform(svg.node()).k);
+    svg.call(zoom.transform, d3.zoomIdentity.translate(w / 2, h / 2).scale(scale).translate(-hits[current].ax, -hits[current].ay));
+  }
+
+  search.on("input", find).on("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Enter") goTo(current + (event.shiftKey ? -1 : 1));
+    if (event.key === "Escape") {
+      search.property("value", "");
+      find();
+      search.node().blur();
+    }
+  });
+
+  function focusNode(event, node) {
+    if (!this.matches(":focus-visible")) return;
+    const { left, bottom } = this.getBoundingClientRect();
+    showTooltip({ clientX: left, clientY: bottom }, node.info);
+  }
+
+  function keyOnNode(event, node) {
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      toggle(event, node);
+      this.focus();
+    }
+  }
+
+  function press(id) {
+    if (!d3.select(id).attr("hidden")) d3.select(id).node().click();
+  }
+
+  const KEYS = {
+    "/": () => search.node().select(),
+    "+": () => svg.call(zoom.scaleBy, 1.25),
+    "=": () => svg.call(zoom.scaleBy, 1.25),
+    "-": () => svg.call(zoom.scaleBy, 0.8),
+    0: () => fit(),
+    f: () => fit(),
+    p: () => press("#profile"),
+    l: () => {
+      const legend = document.getElementById("legend");
+      legend.open = !legend.open;
+    },
+    ArrowLeft: () => svg.call(zoom.translateBy, 60 / d3.zoomTransform(svg.node()).k, 0),
+    ArrowRight: () => svg.call(zoom.translateBy, -60 / d3.zoomTransform(svg.node()).k, 0),
+    ArrowUp: () => svg.call(zoom.translateBy, 0, 60 / d3.zoomTransform(svg.node()).k),
+    ArrowDown: () => svg.call(zoom.translateBy, 0, -60 / d3.zoomTransform(svg.node()).k),
+    Escape: () => {
+      closeContext();
+      hideTooltip();
+      for (const details of document.querySelectorAll("details")) details.open = false;
+    },
+  };
+
+  d3.select(window).on("keydown", (event) => {
+    const action = KEYS[event.key] || KEYS[event.key.toLowerCase()];
+    const typing = event.target.matches && event.target.matches("input, textarea");
+    if (!action || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    action();
+  });
+
+  // The kinds and colors that are in the picture.
+  function legend() {
+    const rows = new Map();
+    const edges = new Set();
+    const pending = [root];
+    while (pending.length) {
+      const graph = pending.pop();
+      for (const node of graph.nodes) {
+        const name = node.kind === "apply" && node.color ? node.info[1][1].split(".").pop() : KINDS[node.kind];
+        const key = node.kind === "apply" ? node.color || "" : node.kind;
+        const row = rows.get(key) || { color: node.color || PLAIN_COLOR, round: node.shape === "ellipse", names: new Set() };
+        row.names.add(name);
+        rows.set(key, row);
+        if (node.inner) pending.push(node.inner);
+      }
+      graph.edges.forEach((edge) => edges.add(edge.color));
+    }
+    const list = d3.select("#legend ul");
+    for (const { color, round, names } of rows.values()) {
+      const item = list.append("li");
+      item.append("i").classed("round", round).style("background", color);
+      const shown = [...names].slice(0, 4).join(", ");
+      item.append("span").text(names.size > 4 ? `${shown}, ...` : shown);
+    }
+    for (const color of Object.keys(USES).filter((name) => edges.has(name))) {
+      const item = list.append("li");
+      item.append("i").attr("class", `arrow ${color}`);
+      item.append("span").text(`input${USES[color] && `; ${USES[color]}`}`);
     }
   }
 
@@ -368,6 +499,7 @@
 
   prepare(root, null);
   arrows();
+  legend();
   draw();
   fit();
 })();
