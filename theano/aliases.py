@@ -237,7 +237,11 @@ NAMES: dict[str, dict[str, str]] = {
         "theano": "compile gof sparse tensor theano",
         "theano.sparse.tests.test_basic": "eval_outputs sparse_random_inputs utt",
     },
-    "theano.printing": {"theano.compile.passes": "OptimizationTrace Pass"},
+    "theano.printing": {
+        "theano.compile.passes": "OptimizationTrace Pass",
+        "theano.printing.formula": "latex",
+        "theano.printing.colored": "rich_tree",
+    },
 }
 
 #: For each package those of its modules that are imported when they are first asked for.

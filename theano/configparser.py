@@ -566,6 +566,16 @@ class TheanoConfigParser:
             lines.append("")
         return "\n".join(lines) + "\n"
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td><code>{escape(param.fullname)}</code></td><td><code>{escape(str(param.val))}</code></td>"
+            f'<td>{escape(flag_source(param.fullname))}</td><td style="text-align:left">{escape(param.doc)}</td></tr>'
+            for param in self._all or _flags_under(self._prefix)
+        )
+        return f"<table><tr><th>flag</th><th>value</th><th>from</th><th>what it does</th></tr>{rows}</table>"
+
     def __reduce__(self) -> tuple:
         return _config_section, (self._prefix,)
 

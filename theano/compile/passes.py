@@ -289,6 +289,11 @@ class OptimizationTrace:
                 stream.write(page)
         return page
 
+    def _repr_html_(self) -> str:
+        from theano.printing.notebook import framed
+
+        return framed(self.html())
+
     def _begin(self, fgraph: Any) -> None:
         self.passes = []
         self._numbers = {}

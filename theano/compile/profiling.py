@@ -203,6 +203,12 @@ class ProfileStats:
         self.variable_offset: dict[Any, Any] = {}
         self.node_executed_order: list[Any] = []
 
+    def _repr_html_(self) -> str:
+        from theano.compile.profile_page import page
+        from theano.printing.notebook import framed
+
+        return framed(page([self], self.message or "Theano profile"))
+
     def _add(self, other: ProfileStats) -> None:
         for attribute in (
             "compile_time", "fct_call_time", "fct_callcount", "vm_call_time", "optimizer_time", "validate_time",

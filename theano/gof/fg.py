@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from theano.configdefaults import config
-from theano.gof import flat, graph, toolbox
+from theano.gof import flat, graph, hooks, toolbox
 from theano.gof.clients import ClientList
 from theano.gof.graph import Apply, Constant, Variable, get_test_value
 from theano.gof.null_type import NullType
@@ -604,6 +604,9 @@ class FunctionGraph:
                     raise Exception("Client not in FunctionGraph.", var, (node, i))
                 if node.inputs[i] is not var:
                     raise Exception("Inconsistent clients list.", var, node.inputs[i])
+
+    def _repr_html_(self) -> str:
+        return hooks.graph_html(self)
 
     def __str__(self) -> str:
         return f"[{', '.join(graph.as_string(self.inputs, self.outputs))}]"

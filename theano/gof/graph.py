@@ -347,6 +347,9 @@ class Variable(Node):
     def _repr_html_(self) -> str:
         return hooks.variable_html(self)
 
+    def _repr_latex_(self) -> str | None:
+        return hooks.variable_latex(self)
+
     def __repr__(self, firstPass: bool = True) -> str:
         if not (firstPass and config.print_test_value):
             return str(self)

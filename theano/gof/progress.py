@@ -21,10 +21,42 @@ _active = threading.local()
 _line = new_lock()
 
 
+def _in_notebook() -> bool:
+    """Whether the program runs in a cell of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+class _Cell:
+    """Stands for the terminal: the line is an output of a notebook's cell, which is replaced and at last emptied."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def isatty(self) -> bool:
+        return True
+
+    def flush(self) -> None:
+        pass
+
+    def write(self, text: str) -> None:
+        from html import escape
+
+        from IPython.display import display  # type: ignore[import-not-found, unused-ignore]
+
+        line = text.strip("\r ")
+        data = {"text/plain": line, "text/html": f"<small>{escape(line)}</small>"}
+        if self._handle is None:
+            self._handle = display(data, raw=True, display_id=True)
+        else:
+            self._handle.update(data, raw=True)
+
+
 class CompileProgress:
     """Context in which a function is compiled: after `DELAY` seconds a line on the terminal says how far that is.
 
-    Nothing is written, and no thread started, where standard error is no terminal, where `config.optimizer_verbose` prints
+    In a notebook the line is an output of the cell. Nothing is written, and no thread started, where standard error is
+    neither a terminal nor a notebook, where `config.optimizer_verbose` prints
     each replacement, nor for functions that are compiled in the course of another (the inner one of a scan). There is one
     line at a time, of the first of several threads that compile, and none while the compilation stands in a debugger.
 
@@ -43,7 +75,9 @@ class CompileProgress:
         self._writing = new_lock()
 
     def __enter__(self) -> CompileProgress:
-        stream = sys.stderr
+        stream: Any = sys.stderr
+        if stream is not None and not stream.isatty() and _in_notebook():
+            stream = _Cell()
         if (
             getattr(_active, "progress", None) is None
             and stream is not None
@@ -137,8 +171,8 @@ class CompileProgress:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except (OSError, ValueError):
-            # The terminal is gone; the function is compiled all the same.
+        except (OSError, ValueError, ImportError, LookupError, RuntimeError):
+            # The terminal or the notebook is gone; the function is compiled all the same.
             self._stop.set()
 
 

@@ -66,6 +66,80 @@ def variable_html(var: Any) -> str:
     return heading + _details(f"Graph of {count}", _graph_text(var, n_nodes))
 
 
+def variable_latex(var: Any) -> str | None:
+    """Return the formula of a variable between dollar signs, None where it would be too long to read.
+
+    Parameters
+    ----------
+    var : Variable
+
+    Returns
+    -------
+    str or None
+    """
+    if len(list(islice(_upwards(var), 2 * _MAX_NODES))) >= 2 * _MAX_NODES:
+        return None
+    from theano.printing.formula import latex
+
+    # What is used twice is written twice.
+    text = latex(var) if len(_paths(var)) < 2 * _MAX_NODES else ""
+    return f"$\\displaystyle {text}$" if 0 < len(text) <= 2000 else None
+
+
+def _paths(var: Any) -> list[Any]:
+    """The variables in the order in which a formula shows them, as often as it does; cut where there are many."""
+    shown, waiting = [], [var]
+    while waiting and len(shown) < 2 * _MAX_NODES:
+        current = waiting.pop()
+        shown.append(current)
+        waiting.extend(current.owner.inputs if current.owner is not None else ())
+    return shown
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    return "".join(
+        f'<tr><th style="text-align:left;vertical-align:top">{name}</th><td style="text-align:left">{text}</td></tr>'
+        for name, text in rows
+    )
+
+
+def graph_html(fgraph: Any) -> str:
+    """Return HTML for a FunctionGraph: inputs, outputs, and the graph on demand.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+
+    Returns
+    -------
+    str
+    """
+    rows = [
+        ("Inputs", "<br>".join(map(_label, fgraph.inputs)) or "none"),
+        ("Outputs", "<br>".join(f"<span>{escape(str(v.type))}</span>" for v in fgraph.outputs) or "none"),
+    ]
+    n_nodes = len(fgraph.apply_nodes)
+    graph = _details(f"Graph of {n_nodes} node{'s' * (n_nodes != 1)}", _graph_text(fgraph, n_nodes))
+    return f"<div><b>FunctionGraph</b><table>{_table(rows)}</table>{graph}</div>"
+
+
+def framed(page: str, height: int = 500) -> str:
+    """Return HTML that shows a whole page within another, neither of which changes the look of the other.
+
+    Parameters
+    ----------
+    page : str
+        HTML that needs no other file.
+    height : int
+        In pixels.
+
+    Returns
+    -------
+    str
+    """
+    return f'<iframe srcdoc="{escape(page)}" style="width:100%;height:{height}px;border:1px solid #8884"></iframe>'
+
+
 def _upwards(var: Any) -> Iterator[Any]:
     """The variables that `var` is computed from, nearest first."""
     seen = {var}
@@ -103,10 +177,7 @@ def function_html(function: Any) -> str:
     profile = getattr(function, "profile", None)
     if profile:
         rows.append(("Calls", f"{profile.fct_callcount} in {profile.fct_call_time:.3g} s"))
-    body = "".join(
-        f'<tr><th style="text-align:left;vertical-align:top">{name}</th><td style="text-align:left">{text}</td></tr>'
-        for name, text in rows
-    )
+    body = _table(rows)
     n_nodes = len(fgraph.apply_nodes)
     title = f"Theano function {escape(function.name or '')}".strip()
     graph = _details(f"Graph of {n_nodes} node{'s' * (n_nodes != 1)}", _graph_text(function, n_nodes))
