@@ -89,6 +89,7 @@ theano = _sys.modules[__name__]
 
 gof.sharedvalue.constructor_modules["scipy.sparse"] = "theano.sparse"
 _construct_sparse_from_list.module = "theano.sparse"
+gof.hooks.variable_latex.module = "theano.compile.formula"
 
 
 def sparse_grad(var: Variable) -> Variable:

@@ -239,7 +239,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "theano.printing": {
         "theano.compile.passes": "OptimizationTrace Pass",
-        "theano.printing.formula": "latex",
+        "theano.compile.formula": "latex",
         "theano.printing.colored": "rich_tree",
     },
 }

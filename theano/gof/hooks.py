@@ -79,7 +79,7 @@ debugprint = Hook("prints graphs")
 #: ``variable_html(variable)`` of `theano.printing`: what a notebook shows.
 variable_html = Hook("shows a variable in a notebook")
 
-#: ``variable_latex(variable)`` of `theano.printing`: the formula of a variable, None where it would be too long.
+#: ``variable_latex(variable)``: the formula of a variable, None where it would be too long.
 variable_latex = Hook("writes a variable as a formula")
 
 #: ``graph_html(fgraph)`` of `theano.printing`: what a notebook shows of a FunctionGraph.

@@ -76,13 +76,6 @@ def _variable_html(variable: Any) -> str:
     return variable_html(variable)
 
 
-@hooks.variable_latex.fill
-def _variable_latex(variable: Any) -> str | None:
-    from theano.printing.notebook import variable_latex
-
-    return variable_latex(variable)
-
-
 @hooks.graph_html.fill
 def _graph_html(fgraph: Any) -> str:
     from theano.printing.notebook import graph_html

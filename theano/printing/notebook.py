@@ -66,36 +66,6 @@ def variable_html(var: Any) -> str:
     return heading + _details(f"Graph of {count}", _graph_text(var, n_nodes))
 
 
-def variable_latex(var: Any) -> str | None:
-    """Return the formula of a variable between dollar signs, None where it would be too long to read.
-
-    Parameters
-    ----------
-    var : Variable
-
-    Returns
-    -------
-    str or None
-    """
-    if len(list(islice(_upwards(var), 2 * _MAX_NODES))) >= 2 * _MAX_NODES:
-        return None
-    from theano.printing.formula import latex
-
-    # What is used twice is written twice.
-    text = latex(var) if len(_paths(var)) < 2 * _MAX_NODES else ""
-    return f"$\\displaystyle {text}$" if 0 < len(text) <= 2000 else None
-
-
-def _paths(var: Any) -> list[Any]:
-    """The variables in the order in which a formula shows them, as often as it does; cut where there are many."""
-    shown, waiting = [], [var]
-    while waiting and len(shown) < 2 * _MAX_NODES:
-        current = waiting.pop()
-        shown.append(current)
-        waiting.extend(current.owner.inputs if current.owner is not None else ())
-    return shown
-
-
 def _table(rows: list[tuple[str, str]]) -> str:
     return "".join(
         f'<tr><th style="text-align:left;vertical-align:top">{name}</th><td style="text-align:left">{text}</td></tr>'

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from theano import scalar as scal
+from theano.gof import hooks
 from theano.gof.graph import Constant, Variable
 from theano.printing.pretty import PPrinter, PrinterState, Steps, Text, _joined, run_steps
+from theano.scalar.casting import Cast
+from theano.scalar.explog import ScalarSigmoid
+from theano.tensor.blas import BatchedDot, Dot22
+from theano.tensor.careduce import CAReduce, Prod, Sum
+from theano.tensor.dimshuffle import DimShuffle
+from theano.tensor.elemwise import Elemwise
+from theano.tensor.from_scalars import ScalarFromTensor, TensorFromScalar
+from theano.tensor.products import Dot
+from theano.tensor.shapes import Rebroadcast, Shape
+from theano.tensor.slicing import Subtensor
 
 _ANY, _COMPARE, _SUM, _PRODUCT, _POWER = -1000, 0, 1, 2, 3
 _LETTERS = (
@@ -13,14 +25,17 @@ _LETTERS = (
     " Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
 )
 _GREEK = frozenset(_LETTERS.split())
-_COMPARISONS = {"LT": "<", "GT": ">", "LE": r"\le", "GE": r"\ge", "EQ": "=", "NEQ": r"\ne"}
+_COMPARISONS = {scal.lt: "<", scal.gt: ">", scal.le: r"\le", scal.ge: r"\ge", scal.eq: "=", scal.neq: r"\ne"}
 _FUNCTIONS = {
-    "Log": r"\log", "Sin": r"\sin", "Cos": r"\cos", "Tan": r"\tan", "Sinh": r"\sinh", "Cosh": r"\cosh", "Tanh": r"\tanh",
-    "ArcSin": r"\arcsin", "ArcCos": r"\arccos", "ArcTan": r"\arctan", "Maximum": r"\max", "Minimum": r"\min",
-    "ScalarSigmoid": r"\sigma", "GammaLn": r"\log\Gamma", "Gamma": r"\Gamma", "Psi": r"\psi", "Log2": r"\log_2",
-    "Log10": r"\log_{10}",
+    scal.log: r"\log", scal.log2: r"\log_2", scal.log10: r"\log_{10}", scal.sin: r"\sin", scal.cos: r"\cos", scal.tan: r"\tan",
+    scal.sinh: r"\sinh", scal.cosh: r"\cosh", scal.tanh: r"\tanh", scal.arcsin: r"\arcsin", scal.arccos: r"\arccos",
+    scal.arctan: r"\arctan", scal.maximum: r"\max", scal.minimum: r"\min", scal.gamma: r"\Gamma",
+    scal.gammaln: r"\log\Gamma", scal.psi: r"\psi",
 }  # fmt: skip
-_REDUCTIONS = {"Sum": r"\sum", "Prod": r"\prod", "Max": r"\max", "Min": r"\min"}
+#: What stands before and behind the argument.
+_AROUND = {scal.exp: ("e^{", "}"), scal.sqrt: (r"\sqrt{", "}"), scal.abs_: (r"\left|", r"\right|")}
+#: A formula of more nodes is not shown without being asked for.
+_MAX_NODES = 100
 
 
 def _word(text: str) -> str:
@@ -63,6 +78,16 @@ def _number(value: Any) -> str:
     return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if e and exponent.lstrip("+-").isdigit() else text
 
 
+def _reduction(op: Any) -> str | None:
+    if isinstance(op, Sum):
+        return r"\sum"
+    if isinstance(op, Prod):
+        return r"\prod"
+    if isinstance(op, CAReduce):
+        return {scal.maximum: r"\max", scal.minimum: r"\min"}.get(op.scalar_op)
+    return None
+
+
 def _wrapped(text: Text, inside: float, around: float) -> Text:
     return (r"\left(", text, r"\right)") if inside < around else text
 
@@ -79,32 +104,32 @@ class _Formula:
             text = _leaf(output)
             return _wrapped(text, _SUM if text.startswith("-") else _POWER + 1, around)
         op = node.op
-        kind = type(op).__name__
-        if kind == "Elemwise":
-            return (yield from self._elementwise(output, type(op.scalar_op).__name__, pstate))
-        if kind in ("Dot", "Dot22", "BatchedDot"):
+        if isinstance(op, Elemwise):
+            return (yield from self._elementwise(output, op.scalar_op, pstate))
+        if isinstance(op, (Dot, Dot22, BatchedDot)):
             left = yield node.inputs[0], pstate.clone(precedence=_PRODUCT)
             right = yield node.inputs[1], pstate.clone(precedence=_PRODUCT + 0.5)
             return _wrapped((left, r" \cdot ", right), _PRODUCT, around)
-        if kind in ("DimShuffle", "InplaceDimShuffle"):
+        if isinstance(op, DimShuffle):
             order = tuple(op.new_order)
             if order == (1, 0):
                 inner = yield node.inputs[0], pstate.clone(precedence=_POWER + 0.5)
                 return ("{", inner, r"}^{\top}")
             return (yield node.inputs[0], pstate)
-        if kind in ("Rebroadcast", "TensorFromScalar", "ScalarFromTensor"):
+        if isinstance(op, (Rebroadcast, TensorFromScalar, ScalarFromTensor)):
             return (yield node.inputs[0], pstate)
-        if kind in _REDUCTIONS:
+        reduction = _reduction(op)
+        if reduction is not None:
             axis = op.axis
             below = "" if axis is None or len(axis) == node.inputs[0].ndim else f"_{{{', '.join(map(str, axis))}}}"
             inner = yield node.inputs[0], pstate.clone(precedence=_PRODUCT)
-            return _wrapped((_REDUCTIONS[kind], below, " ", inner), _SUM + 0.5, around)
-        if kind == "Subtensor":
+            return _wrapped((reduction, below, " ", inner), _SUM + 0.5, around)
+        if isinstance(op, Subtensor):
             return (yield from self._part(node, pstate))
-        if kind == "Shape":
+        if isinstance(op, Shape):
             inner = yield node.inputs[0], pstate.clone(precedence=_ANY)
             return (r"\operatorname{shape}\left(", inner, r"\right)")
-        name = str(op).partition("{")[0].strip("_") or kind
+        name = str(op).partition("{")[0].strip("_")
         return (yield from self._call(rf"\operatorname{{{_word(name)}}}", node.inputs, pstate))
 
     def _call(self, name: str, inputs: Any, pstate: PrinterState) -> Steps:
@@ -132,62 +157,64 @@ class _Formula:
             shown.append(_joined(ends, ":"))
         return (base, r"\left[", _joined(shown, ", "), r"\right]")
 
-    def _elementwise(self, output: Variable, kind: str, pstate: PrinterState) -> Steps:
+    def _elementwise(self, output: Variable, op: Any, pstate: PrinterState) -> Steps:
         node, around = output.owner, pstate.precedence
         inputs = node.inputs
 
         def inside(precedence: float) -> PrinterState:
             return pstate.clone(precedence=precedence)
 
-        if kind in ("Identity", "Cast", "Second") or kind.startswith("Cast"):
+        if isinstance(op, Cast) or op in (scal.identity, scal.second):
             return (yield inputs[-1], pstate)
-        if kind == "Add":
+        if op == scal.add:
             parts: list[Text] = []
             for i, variable in enumerate(inputs):
                 text = yield variable, inside(_SUM)
                 minus = i and isinstance(text, str) and text.startswith("-")
                 parts += [" " if minus else " + ", text] if i else [text]
             return _wrapped(tuple(parts), _SUM, around)
-        if kind == "Sub":
+        if op == scal.sub:
             left = yield inputs[0], inside(_SUM)
             right = yield inputs[1], inside(_SUM + 0.5)
             return _wrapped((left, " - ", right), _SUM, around)
-        if kind == "Mul":
+        if op == scal.mul:
             several = sum(not all(variable.type.broadcastable) for variable in inputs) > 1
             parts = []
             for variable in inputs:
                 parts.append((yield variable, inside(_PRODUCT)))
             return _wrapped(_joined(parts, r" \odot " if several else r" \, "), _PRODUCT, around)
-        if kind == "Neg":
+        if op == scal.neg:
             inner = yield inputs[0], inside(_PRODUCT)
             return _wrapped(("-", inner), _SUM, around)
-        if kind in ("TrueDiv", "Inv"):
+        if op in (scal.true_div, scal.inv):
             above: Text = "1"
-            if kind == "TrueDiv":
+            if op == scal.true_div:
                 above = yield inputs[0], inside(_ANY)
             below = yield inputs[-1], inside(_ANY)
             return (r"\frac{", above, "}{", below, "}")
-        if kind in ("Pow", "Sqr"):
+        if op in (scal.pow, scal.sqr):
             base = yield inputs[0], inside(_POWER + 0.5)
             exponent: Text = "2"
-            if kind == "Pow":
+            if op == scal.pow:
                 exponent = yield inputs[1], inside(_ANY)
             return _wrapped(("{", base, "}^{", exponent, "}"), _POWER, around)
-        if kind in ("Exp", "Sqrt", "Abs"):
+        if op in _AROUND:
             inner = yield inputs[0], inside(_ANY)
-            before, after = {"Exp": ("e^{", "}"), "Sqrt": (r"\sqrt{", "}"), "Abs": (r"\left|", r"\right|")}[kind]
+            before, after = _AROUND[op]
             return _wrapped((before, inner, after), _POWER, around)
-        if kind in _COMPARISONS:
+        if op in _COMPARISONS:
             left = yield inputs[0], inside(_SUM)
             right = yield inputs[1], inside(_SUM)
-            return _wrapped((left, f" {_COMPARISONS[kind]} ", right), _COMPARE, around)
-        if kind == "Switch":
+            return _wrapped((left, f" {_COMPARISONS[op]} ", right), _COMPARE, around)
+        if op == scal.switch:
             condition = yield inputs[0], inside(_ANY)
             first = yield inputs[1], inside(_ANY)
             second = yield inputs[2], inside(_ANY)
             return (r"\begin{cases} ", first, r" & \text{if } ", condition, r" \\ ", second, r" & \text{otherwise} \end{cases}")
-        name = str(node.op.name or node.op.scalar_op).removeprefix("Elemwise{").partition(",")[0].strip("{}_")
-        return (yield from self._call(_FUNCTIONS.get(kind, rf"\operatorname{{{_word(name)}}}"), inputs, pstate))
+        if isinstance(op, ScalarSigmoid):
+            return (yield from self._call(r"\sigma", inputs, pstate))
+        name = str(node.op.name or op).removeprefix("Elemwise{").partition(",")[0].strip("{}_")
+        return (yield from self._call(_FUNCTIONS.get(op, rf"\operatorname{{{_word(name)}}}"), inputs, pstate))
 
 
 _FORMULA = _Formula()
@@ -224,3 +251,21 @@ def latex(variable: Variable) -> str:
     e^{\frac{-{\left(\mathbf{x} \cdot \mathbf{w}\right)}^{2}}{2 \, \sigma}}
     """
     return run_steps(_FORMULA.steps(variable, PrinterState(pprinter=_LatexPrinter(), precedence=_ANY)))
+
+
+@hooks.variable_latex.fill
+def _shown_formula(variable: Variable) -> str | None:
+    """The formula between dollar signs, None where it would be too long to read."""
+    # What is used twice is written twice.
+    shown, waiting = 0, [variable]
+    while waiting:
+        shown += 1
+        if shown > _MAX_NODES:
+            return None
+        node = waiting.pop().owner
+        waiting.extend(node.inputs if node is not None else ())
+    text = latex(variable)
+    return f"$\\displaystyle {text}$" if len(text) <= 2000 else None
+
+
+latex.__module__ = "theano.printing"
