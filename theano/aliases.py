@@ -237,6 +237,7 @@ NAMES: dict[str, dict[str, str]] = {
         "theano": "compile gof sparse tensor theano",
         "theano.sparse.tests.test_basic": "eval_outputs sparse_random_inputs utt",
     },
+    "theano.misc": {"theano.misc.foreign_functions": "wrap_jax wrap_torch"},
     "theano.printing": {
         "theano.compile.passes": "OptimizationTrace Pass",
         "theano.compile.formula": "latex",

@@ -53,7 +53,8 @@ CHAPTERS: dict[str, str] = {
         "theano.sparse.opt theano.scan_module.scan_op theano.scan_module.scan_opt"
     ),
     "Helpers": (
-        "theano.configparser theano.configdefaults theano.misc.pkl_utils theano.misc.may_share_memory theano.misc.check_blas "
+        "theano.configparser theano.configdefaults theano.misc theano.misc.foreign_functions "
+        "theano.misc.pkl_utils theano.misc.may_share_memory theano.misc.check_blas "
         "theano.misc.elemwise_openmp_speedup "
         "theano.misc.ordered_set theano.sandbox.linalg theano.sandbox.linalg.ops theano.sandbox.fourier "
         "theano.sandbox.neighbours "
