@@ -462,3 +462,36 @@ def test_the_verifier_names_what_is_wrong(change):
     fields = {name: getattr(kernel, name) for name in kernel.__dataclass_fields__} | change
     with pytest.raises(ir.IRError, match=r"\w"):
         ir.verify(ir.Kernel(**fields))
+
+
+def picking(at="at"):
+    """``x - x[i, at[i]]`` in two stages, the element there set to -1."""
+    f8 = "float64"
+    picks = (ir.Pick(ir.Load("p", 0), at), ir.Pick(ir.Reload("q", 0), at))
+    half = ir.Stmt("m", f8, "m = (p + q) / 2;")
+    stages = (
+        ir.Stage((ir.Load("x", 0),), (ir.Stmt("z", f8, "z = x;"),), (ir.Store(0, "z"),), row=(half,), picks=picks),
+        ir.Stage((ir.Reload("y", 0),), (ir.Stmt("d", f8, "d = y - m;"),), (ir.Store(0, "d"),), row=(ir.Stmt("n", f8, "n = -1;"),),
+                 puts=(ir.Put(0, "n", "at"),)),
+    )  # fmt: skip
+    inputs = (ir.Operand(f8, (False, False)), ir.Operand("int64", (False, True), (0, -1), 1))
+    return ir.Kernel(1, 1, inputs, (ir.Output(f8, (0, 1)),), stages, row_loads=(ir.Load("at", 1),))
+
+
+@SETTINGS
+@given(data=st.data())
+def test_single_elements_of_rows_of_any_layout(data):
+    rows, columns = data.draw(st.tuples(st.integers(0, 9), st.integers(1, 70)))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    x, at = rng.standard_normal((rows, columns)), rng.integers(0, columns, rows)
+    for layout in (x, np.asfortranarray(x), x[::-1, ::-1]):
+        expected = layout - layout[np.arange(rows), at][:, None]
+        expected[np.arange(rows), at] = -1
+        np.testing.assert_array_equal(build(picking())([layout, at])[0], expected)
+
+
+def test_the_verifier_wants_positions_that_are_integers_of_the_row():
+    ir.verify(picking())
+    for name in ("m", "nowhere"):
+        with pytest.raises(ir.IRError, match="no integer row value"):
+            ir.verify(picking(name))

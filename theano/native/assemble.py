@@ -11,8 +11,9 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.link import raise_with_op
 from theano.gof.op import registered_c_code
 from theano.native import instructions as vm
-from theano.native.fusion import find_groups
+from theano.native.fusion import Group, find_groups
 from theano.native.indexed import fuse_indexing
+from theano.native.pairs import Pair, find_pairs
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
 from theano.native.schedule import Schedule, arrange, can_be_restored, destroyed_roots
 from theano.native.undo import guard_state
@@ -195,9 +196,10 @@ class Lowered:
         self.schedule = schedule
         self.storage_map = storage_map
         self.compute_map: dict[Variable, list[bool]] = {}
-        self.groups = {}
+        self.groups: dict[Apply, Group | Pair] = {}
         if fuse:
-            self.groups = find_groups(schedule, fgraph)
+            pairs = find_pairs(schedule)
+            self.groups = {**find_groups(schedule, pairs), **pairs}
         builder = self.builder
         if parent is None:
             builder.changed_objects = {}

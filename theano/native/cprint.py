@@ -233,13 +233,23 @@ class _Printer:
             body.append(ir.Stmt(dst, stmt.dtype, self._rename(stmt.code, names)))
         stores = tuple(ir.Store(s.output, names[s.var]) for s in stage.stores)
         table = self.global_names
+        picks = tuple(
+            ir.Pick(
+                ir.Reload(new(p.load.var, table), p.load.output)
+                if isinstance(p.load, ir.Reload)
+                else ir.Load(new(p.load.var, table), p.load.operand),
+                table[p.at],
+            )
+            for p in stage.picks
+        )
         reduces = tuple(ir.Reduce(r.op, r.acc_dtype, names[r.value], new(r.result, table)) for r in stage.reduces)
         row = []
         for stmt in stage.row:
             dst = new(stmt.dst, table)
             row.append(ir.Stmt(dst, stmt.dtype, self._rename(stmt.code, table)))
         row_stores = tuple(ir.Store(s.output, table[s.var]) for s in stage.row_stores)
-        return ir.Stage(loads, tuple(body), stores, reduces, index, tuple(row), row_stores)
+        puts = tuple(ir.Put(p.output, table[p.var], table[p.at]) for p in stage.puts)
+        return ir.Stage(loads, tuple(body), stores, reduces, index, tuple(row), row_stores, picks, puts)
 
     @staticmethod
     def _rename(code: str, names: dict[str, str]) -> str:
@@ -255,7 +265,8 @@ class _Printer:
 
     def _pointers(self, stages: list[ir.Stage], constant: list[bool], row: str) -> None:
         """Pointers to the row's first elements (p: inputs, q: outputs)."""
-        ins = dict.fromkeys(ld.operand for st in stages for ld in st.loads if isinstance(ld, ir.Load))
+        loads = [ld for st in stages for ld in (*st.loads, *(p.load for p in st.picks))]
+        ins = dict.fromkeys(ld.operand for ld in loads if isinstance(ld, ir.Load))
         for i in ins:
             t = self._in_type(i)
             if self.kernel.inputs[i].position:
@@ -264,7 +275,7 @@ class _Printer:
                 continue
             base = f"(const {t} *)(P[{i}] + {row} * S[{i}])"
             self._line(f"const {t} c{i} = *{base};" if constant[i] else f"const {t} *p{i} = {base};")
-        outs = [ld.output for st in stages for ld in st.loads if isinstance(ld, ir.Reload)]
+        outs = [ld.output for ld in loads if isinstance(ld, ir.Reload)]
         outs += [s.output for st in stages for s in st.stores]
         for j in dict.fromkeys(outs):
             n = self.n_in + j
@@ -448,12 +459,20 @@ class _Printer:
         self._line("} TK_LEAVE }")
 
     def _row_statements(self, stage: ir.Stage, row: str) -> None:
+        for pick in stage.picks:
+            ld = pick.load
+            if isinstance(ld, ir.Reload):
+                self._line(f"const {self._out_type(ld.output)} {ld.var} = q{ld.output}[{pick.at}];")
+            else:
+                self._line(f"const {self._in_type(ld.operand)} {ld.var} = p{ld.operand}[{pick.at}];")
         slow, self.slow = self.slow, True
         self.out += self._statements(stage.row)
         self.slow = slow
         for s in stage.row_stores:
             n = self.n_in + s.output
             self._line(f"*({self._out_type(s.output)} *)(P[{n}] + {row} * S[{n}]) = {s.var};")
+        for put in stage.puts:
+            self._line(f"q{put.output}[{put.at}] = {put.var};")
 
     def _lane_pointers(self) -> None:
         for n, r in enumerate(self.stages[0].reduces):

@@ -12,7 +12,7 @@ arithmetic on what a group reads anyway, and work on single numbers, is done aga
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from theano import scalar
@@ -28,6 +28,7 @@ from theano.native.lowering.loops import (
 )
 from theano.native.lowering.rows import Stored, is_row_view, kernel_of, operands
 from theano.native.lowering.scalars import is_scalar_constant, reduction_kind
+from theano.native.pairs import Pair
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowering_of
 from theano.native.schedule import Schedule
 from theano.raise_op import Assert
@@ -335,8 +336,13 @@ def _space(node: Apply) -> tuple[bool, ...]:
     return tuple(variable.type.broadcastable)
 
 
-def find_groups(schedule: Schedule, fgraph: Any) -> dict[Apply, Group]:
+def find_groups(schedule: Schedule, pairs: Mapping[Apply, Pair]) -> dict[Apply, Group]:
     """Group the nodes of a schedule; on the way, nodes that fit into an earlier group are moved there.
+
+    Parameters
+    ----------
+    pairs
+        Nodes that become a kernel with their neighbour.
 
     Returns
     -------
@@ -349,7 +355,7 @@ def find_groups(schedule: Schedule, fgraph: Any) -> dict[Apply, Group]:
         late = region == TOP and bool(tail)
         order: list[Apply] = []
         for segment in [[n for n in nodes if n not in tail], list(schedule.tail)] if late else [list(nodes)]:
-            grouped = _Segment(segment, schedule.root_of)
+            grouped = _Segment(segment, schedule.root_of, pairs)
             for node in segment:
                 grouped.add(node)
             found.update(grouped.found())
@@ -375,8 +381,9 @@ class _Segment:
         The position of the last node that has overwritten memory.
     """
 
-    def __init__(self, nodes: Sequence[Apply], root_of: dict[Variable, Variable]):
+    def __init__(self, nodes: Sequence[Apply], root_of: dict[Variable, Variable], pairs: Mapping[Apply, Pair]):
         self.root_of = root_of
+        self.pairs = pairs
         self.pending = set(nodes)
         self.goals = _goals(nodes)
         self.groups: list[Group] = []
@@ -392,7 +399,8 @@ class _Segment:
         """Put the next node into a group, and before it those that can still join a group which it closes."""
         if node not in self.pending:
             return
-        for variable in node.inputs:
+        pair = self.pairs.get(node)
+        for variable in node.inputs if pair is None else pair.reads:
             group = self.producer.get(variable)
             if group is not None and group.open and not (isinstance(node.op, _KINDS) and group.takes(node)):
                 self._complete(group)

@@ -172,6 +172,31 @@ class Reduce:
 
 
 @dataclass(frozen=True)
+class Pick:
+    """Read, after a stage's loop, one element of the row, whose inner position is the integer row value `at`.
+
+    Parameters
+    ----------
+    load
+        What is read, of an input with a value for each element, or what the stage has stored to a full output.
+    at
+        A row value that was there before the stage; nobody checks it.
+    """
+
+    load: Load | Reload
+    at: str
+
+
+@dataclass(frozen=True)
+class Put:
+    """Write the row value `var` to the element of the full output `output` whose inner position is the row value `at`."""
+
+    output: int
+    var: str
+    at: str
+
+
+@dataclass(frozen=True)
 class Stage:
     """One loop over the inner dims, then statements that run once a row.
 
@@ -181,9 +206,13 @@ class Stage:
         The loop. Its values live in this stage only.
     index
         Name of an int64 value that holds the flattened (C order) position in the inner dims, or None.
+    picks
+        Single elements of the row, read after the loop. Not in a kernel of one stage that reduces.
     row, row_stores
-        Statements after the loop; they see the results of reductions and all earlier rows' values, and
+        Statements after that; they see the results of reductions, what was picked and all earlier rows' values, and
         what they define is seen by later stages. Stores go to outputs without inner dims.
+    puts
+        Single elements of full outputs that the stage has stored, written anew.
     """
 
     loads: tuple[Load | Reload, ...] = ()
@@ -193,6 +222,8 @@ class Stage:
     index: str | None = None
     row: tuple[Stmt, ...] = ()
     row_stores: tuple[Store, ...] = ()
+    picks: tuple[Pick, ...] = ()
+    puts: tuple[Put, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -381,12 +412,34 @@ def _verify_stage(kernel: Kernel, stage: Stage, names: dict[str, str], stored: s
             _require(reduce.op in ("add", "mul", "all", "any"), f"no {reduce.op} of complex numbers")
         if reduce.acc_dtype.startswith(("complex", "float")):
             _require(reduce.op not in ("and", "or", "xor"), f"bitwise {reduce.op} of {reduce.acc_dtype}")
+    _verify_picks(kernel, stage, names, stored)
     for stmt in stage.row:
         _define(names, stmt.dst, stmt.dtype)
     for store in stage.row_stores:
         _verify_store(kernel, store, names)
         _require(not is_full_output(kernel, store.output), f"output {store.output} has a value for every element")
         stored.add(store.output)
+
+
+def _verify_picks(kernel: Kernel, stage: Stage, names: dict[str, str], stored: set[int]) -> None:
+    if not stage.picks and not stage.puts:
+        return
+    _require(len(kernel.stages) > 1 or not stage.reduces, "single elements in a reduction of one stage")
+    for access in (*stage.picks, *stage.puts):
+        _require("int" in names.get(access.at, ""), f"no integer row value {access.at}")
+    for pick in stage.picks:
+        load = pick.load
+        if isinstance(load, Reload):
+            _require(load.output in stored and is_full_output(kernel, load.output), "pick of what was not stored")
+            _define(names, load.var, kernel.outputs[load.output].dtype)
+        else:
+            _require(0 <= load.operand < len(kernel.inputs), f"no input {load.operand}")
+            _require(not is_row_operand(kernel, load.operand), f"pick of input {load.operand}, which has one value a row")
+            _define(names, load.var, kernel.inputs[load.operand].dtype)
+    defined = {**names, **{s.dst: s.dtype for s in stage.row}}
+    for put in stage.puts:
+        _verify_store(kernel, Store(put.output, put.var), defined)
+        _require(put.output in stored and is_full_output(kernel, put.output), "put into what was not stored")
 
 
 def _verify_store(kernel: Kernel, store: Store, names: dict[str, str]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from theano.gof.graph import Apply, Variable
+from dataclasses import replace
+
+from theano.gof.graph import Apply, Constant, Variable
 from theano.native import instructions as vm
 from theano.native import ir
-from theano.native.ir import Load, Operand, Output, Reduce, Reload, Stage, Stmt, Store
+from theano.native.ir import Load, Operand, Output, Pick, Put, Reduce, Reload, Stage, Stmt, Store
+from theano.native.pairs import Pair, lowers_pair
 from theano.native.program import CannotLower, ProgramBuilder, lowers
+from theano.tensor.creation import Alloc
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.nnet.nnet import (
     CrossentropyCategorical1Hot,
@@ -201,37 +205,107 @@ def lower_log_softmax(builder: ProgramBuilder, node: Apply) -> None:
     _emit(builder, node, [_full(dtype)], [Output(dtype, (0, 1))], stages)
 
 
+def _is_zero(variable: Variable) -> bool:
+    """Whether a variable is an array of zeros of any length."""
+    node = variable.owner
+    value = node.inputs[0] if node is not None and isinstance(node.op, Alloc) else variable
+    return isinstance(value, Constant) and not value.data.any()
+
+
+class _Crossentropy:
+    """The kernel of a softmax with its cross-entropy: rows of ``x + b``, targets ``y``.
+
+    Parameters
+    ----------
+    node
+        An application of `CrossentropySoftmaxArgmax1HotWithBias`.
+
+    Attributes
+    ----------
+    inputs, operands
+        What the kernel reads.
+    """
+
+    def __init__(self, node: Apply):
+        self.node = node
+        self.dtype = _float_dtype(node)
+        x, b, y = node.inputs
+        # A bias of zeros is what the rewrites give a softmax that has none: only its length is looked at.
+        self.biased = not _is_zero(b)
+        self.inputs = [x, b, y]
+        self.operands = [_full(self.dtype), _per_column(self.dtype), _per_row(y.type.dtype)]
+        self.row_loads = [Load("y", 2)]
+
+    def emit(self, builder: ProgramBuilder, full: Variable, scaled: str, at_target: str | None) -> None:
+        """Append the kernel.
+
+        Parameters
+        ----------
+        full
+            What is given for each element: `scaled`, an expression of the exponential ``r`` and of ``inv``, but at the target
+            `at_target`, if that is not None, of the probability ``py`` there and of ``rest``, the sum of all exponentials but 1.
+        """
+        nll, _, am = self.node.outputs
+        _check_targets(builder, self.node, self.node.inputs[2], self.node.inputs[0])
+        stages = _softmax_stages(self.dtype, self.biased, 1)
+        outputs, made = [Output(self.dtype, (0,)), Output(self.dtype, (0, 1))], [nll, full]
+        if am.clients:
+            outputs.append(Output(am.type.dtype, (0,)))
+            made.append(am)
+            stages.insert(1, self._argmax(am.type.dtype))
+        *_, second, last = stages
+        loads, body, z = _rows(self.dtype, self.biased, "t")
+        row = (*body, *second.row, _rest(self.dtype), Stmt("nll", self.dtype, f"nll = log1p(rest) - ({z} - m);"))
+        picks = tuple(Pick(load, "y") for load in loads)
+        puts: tuple[Put, ...] = ()
+        if at_target is not None:
+            picks = (*picks, Pick(Reload("ey", 1), "y"))
+            row = (*row, Stmt("py", self.dtype, "py = ey * inv;"), Stmt("dt", self.dtype, f"dt = {at_target};"))
+            puts = (Put(1, "dt", "y"),)
+        stages[-2] = replace(second, row=row, row_stores=(Store(0, "nll"),), picks=picks)
+        stages[-1] = replace(last, body=(Stmt("p", self.dtype, f"p = {scaled};"),), puts=puts)
+        kernel = ir.Kernel(1, 1, tuple(self.operands), tuple(outputs), tuple(stages), row_loads=tuple(self.row_loads))
+        builder.emit_kernel(kernel, map(builder.cell, self.inputs), map(builder.cell, made))
+
+    def _argmax(self, dtype: str) -> Stage:
+        loads, body, z = _rows(self.dtype, self.biased, "f")
+        find = Stmt("w", "int64", f"w = ({z} == m || {z} != {z}) ? j : INT64_MAX;")
+        return Stage(loads=loads, index="j", body=(*body, find), reduces=(Reduce("minimum", "int64", "w", "wr"),),
+                     row=(Stmt("am", dtype, "am = wr;"),), row_stores=(Store(2, "am"),))  # fmt: skip
+
+
 @lowers(CrossentropySoftmaxArgmax1HotWithBias)
 def lower_crossentropy_softmax(builder: ProgramBuilder, node: Apply) -> None:
     """Softmax of ``x + b``, its negative log at the target's column, and the column of the maximum."""
-    dtype, target = _float_dtype(node), node.inputs[2].type.dtype
-    where = node.outputs[2].type.dtype
-    first, second, third = _softmax_stages(dtype, True, 1)
-    second = Stage(second.loads, second.body, second.stores, second.reduces, row=(*second.row, _rest(dtype)))
-    loads, body, z = _rows(dtype, True, "f")
-    find = Stage(
-        loads=loads,
-        index="j",
-        body=(
-            *body,
-            Stmt("w", "int64", f"w = ({z} == m || {z} != {z}) ? j : INT64_MAX;"),
-            Stmt("at", dtype, f"at = (j == (npy_int64)y) ? {z} : 0;"),
-        ),
-        reduces=(Reduce("minimum", "int64", "w", "wr"), Reduce("add", dtype, "at", "zt")),
-        row=(Stmt("am", where, "am = wr;"),),
-        row_stores=(Store(2, "am"),),
-    )
-    last = Stage(
-        third.loads,
-        third.body,
-        third.stores,
-        row=(Stmt("nll", dtype, "nll = log1p(rest) - (zt - m);"),),
-        row_stores=(Store(0, "nll"),),
-    )
-    _check_targets(builder, node, node.inputs[2], node.inputs[0])
-    inputs = [_full(dtype), _per_column(dtype), _per_row(target)]
-    outputs = [Output(dtype, (0,)), Output(dtype, (0, 1)), Output(where, (0,))]
-    _emit(builder, node, inputs, outputs, [first, find, second, last], (Load("y", 2),))
+    _Crossentropy(node).emit(builder, node.outputs[1], "r * inv", None)
+
+
+@lowers_pair(CrossentropySoftmax1HotWithBiasDx)
+def crossentropy_with_gradient(node: Apply) -> Pair | None:
+    """A cross-entropy with its gradient, where nobody else wants the softmax: the exponentials become the gradient."""
+    dy, p, y = node.inputs
+    first = p.owner
+    if first is None or type(first.op) is not CrossentropySoftmaxArgmax1HotWithBias or p is not first.outputs[1]:
+        return None
+    if [client for client, _ in p.clients] != [node] or y is not first.inputs[2]:
+        return None
+    try:
+        rows = _Crossentropy(first)
+        if rows.dtype != _float_dtype(node):
+            return None
+    except CannotLower:
+        return None
+    rows.row_loads.append(Load("dy", 3))
+    rows.operands.append(_gradient_of_rows(dy, rows.dtype))
+    rows.inputs.append(dy)
+    # A probability above LIKELY is that of the one maximum: all others are the rest.
+    at_target = f"dy * (py > {LIKELY}f ? -(rest * inv) : py - 1)"
+    return Pair(first, node, lambda builder: rows.emit(builder, node.outputs[0], "dy * (r * inv)", at_target))
+
+
+def _gradient_of_rows(dy: Variable, dtype: str) -> Operand:
+    """One value a row; one gradient for all rows is read again for each."""
+    return Operand(dtype, (True, True), axes=(-1, -1), ndim=1) if dy.type.broadcastable[0] else _per_row(dtype)
 
 
 @lowers(CrossentropySoftmax1HotWithBiasDx)
@@ -239,24 +313,24 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
     """``dy * (p - onehot(y))``; of a softmax ``-dy * sum(p[j != y])`` at a likely target, which does not cancel."""
     dtype, target = _float_dtype(node), node.inputs[2].type.dtype
     dy, p, _ = node.inputs
-    # One gradient for all rows is read again for each.
-    gradient = Operand(dtype, (True, True), axes=(-1, -1), ndim=1) if dy.type.broadcastable[0] else _per_row(dtype)
     stages = []
-    at_target = "p - 1"
+    at_target = "(py - 1)"
     if is_softmax(p):
         others = Stmt("o", dtype, "o = (i == (npy_int64)y) ? 0 : q;")
         stages.append(Stage((Load("q", 1),), (others,), reduces=(Reduce("add", dtype, "o", "rest"),), index="i"))
-        at_target = f"(p > {LIKELY}f ? -rest : p - 1)"
+        at_target = f"(py > {LIKELY}f ? -rest : py - 1)"
     stages.append(
         Stage(
             loads=(Load("p", 1),),
-            index="j",
-            body=(Stmt("d", dtype, f"d = dy * (j == (npy_int64)y ? {at_target} : p);"),),
+            body=(Stmt("d", dtype, "d = dy * p;"),),
             stores=(Store(0, "d"),),
+            picks=(Pick(Load("py", 1), "y"),),
+            row=(Stmt("dt", dtype, f"dt = dy * {at_target};"),),
+            puts=(Put(0, "dt", "y"),),
         )
     )
     _check_targets(builder, node, node.inputs[2], node.inputs[1])
-    inputs = [gradient, _full(dtype), _per_row(target)]
+    inputs = [_gradient_of_rows(dy, dtype), _full(dtype), _per_row(target)]
     _emit(builder, node, inputs, [Output(dtype, (0, 1))], stages, (Load("dy", 0), Load("y", 2)))
 
 

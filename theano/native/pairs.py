@@ -1,0 +1,108 @@
+"""Pairs of nodes that a lowering of their own makes one kernel, as a cross-entropy of a softmax and its gradient.
+
+What the second node reads besides the results of the first one has to be there when the first one runs: nodes between the two
+that give it are moved before them, where that changes nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from theano.gof.graph import Apply, Variable
+from theano.native.program import ProgramBuilder, lowering_of
+from theano.native.schedule import Schedule
+
+
+class Pair(NamedTuple):
+    """Two nodes that become one kernel, which runs where the first one stands.
+
+    Parameters
+    ----------
+    first, second
+        Of what the first one gives, the second is the only reader of all that the kernel does not give.
+    lower
+        Appends the instructions of both.
+    """
+
+    first: Apply
+    second: Apply
+    lower: Callable[[ProgramBuilder], None]
+
+    @property
+    def last(self) -> Apply:
+        """The node at whose place the kernel runs."""
+        return self.first
+
+    def emit(self, builder: ProgramBuilder) -> None:
+        """Append the instructions."""
+        self.lower(builder)
+
+    @property
+    def reads(self) -> list[Variable]:
+        """What is there before either of them runs."""
+        return [*self.first.inputs, *(v for v in self.second.inputs if v.owner is not self.first)]
+
+
+Rule = Callable[[Apply], Pair | None]
+
+_rules: dict[type, Rule] = {}
+
+
+def lowers_pair(op_class: type) -> Callable[[Rule], Rule]:
+    """Register what finds the pair whose second node is one of an Op class, or None where there is none."""
+
+    def register(rule: Rule) -> Rule:
+        _rules[op_class] = rule
+        return rule
+
+    return register
+
+
+def find_pairs(schedule: Schedule) -> dict[Apply, Pair]:
+    """Find the pairs of a schedule, and let the second node of each follow the first one.
+
+    Returns
+    -------
+    dict
+        The pair of each of its two nodes.
+    """
+    found: dict[Apply, Pair] = {}
+    tail = set(schedule.tail)
+    for nodes in schedule.regions.values():
+        for node in list(nodes):
+            rule = _rules.get(type(node.op)) if lowering_of(node) is not None else None
+            pair = rule(node) if rule is not None else None
+            if pair is None or pair.first in found or (pair.first in tail) != (node in tail):
+                continue
+            order = _brought_together(pair, nodes, schedule.root_of)
+            if order is not None:
+                nodes[:] = order
+                found[pair.first] = found[pair.second] = pair
+    if found and tail:
+        schedule.tail[:] = [n for nodes in schedule.regions.values() for n in nodes if n in tail]
+    return found
+
+
+def _brought_together(pair: Pair, nodes: Sequence[Apply], root_of: dict[Variable, Variable]) -> list[Apply] | None:
+    """The nodes with the second of a pair right after the first one; None where that is not possible."""
+    position = {node: i for i, node in enumerate(nodes)}
+    start, end = position.get(pair.first), position[pair.second]
+    if start is None or start > end:
+        return None
+    between = nodes[start + 1 : end]
+    needed = {v.owner for v in pair.second.inputs}
+    moved: list[Apply] = []
+    for node in reversed(between):
+        if node in needed:
+            if any(v.owner is pair.first for v in node.inputs) or getattr(node.op, "destroy_map", None):
+                return None
+            moved.append(node)
+            needed.update(v.owner for v in node.inputs)
+    read = {root_of.get(v, v) for node in (*moved, pair.second) for v in node.inputs}
+    stay = [node for node in between if node not in set(moved)]
+    for node in stay:
+        for positions in (getattr(node.op, "destroy_map", None) or {}).values():
+            if any(root_of.get(node.inputs[p], node.inputs[p]) in read for p in positions):
+                return None
+    return [*nodes[:start], *reversed(moved), pair.first, pair.second, *stay, *nodes[end + 1 :]]
