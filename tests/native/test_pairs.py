@@ -142,3 +142,13 @@ def test_a_training_step_updates_as_it_would_by_two_kernels():
     expected, slope = reference(values @ start, targets)
     np.testing.assert_allclose(f(values, targets), expected.mean(), rtol=1e-12)
     np.testing.assert_allclose(w.get_value(), start - 0.5 * values.T @ slope, rtol=1e-11)
+
+
+def test_a_gradient_that_needs_the_cross_entropy_is_a_kernel_of_its_own(rng=np.random.RandomState(3)):
+    x, y = T.dmatrix(), T.lvector()
+    losses = T.nnet.categorical_crossentropy(T.nnet.softmax(x), y)
+    f = all_native([x, y], T.grad((losses**2).sum() / 2, x))
+    a, at = rng.randn(5, 7), rng.randint(0, 7, 5)
+    want, gradient = reference(a, at)
+    np.testing.assert_allclose(f(a, at), 5 * gradient * want[:, None], rtol=1e-12)
+    assert len(kernels_of_rows(f)) == 2

@@ -462,9 +462,9 @@ class _Printer:
         for pick in stage.picks:
             ld = pick.load
             if isinstance(ld, ir.Reload):
-                self._line(f"const {self._out_type(ld.output)} {ld.var} = q{ld.output}[{pick.at}];")
+                self._line(f"const {self._out_type(ld.output)} {ld.var} = q{ld.output}[{self._within(pick.at)}];")
             else:
-                self._line(f"const {self._in_type(ld.operand)} {ld.var} = p{ld.operand}[{pick.at}];")
+                self._line(f"const {self._in_type(ld.operand)} {ld.var} = p{ld.operand}[{self._within(pick.at)}];")
         slow, self.slow = self.slow, True
         self.out += self._statements(stage.row)
         self.slow = slow
@@ -472,7 +472,12 @@ class _Printer:
             n = self.n_in + s.output
             self._line(f"*({self._out_type(s.output)} *)(P[{n}] + {row} * S[{n}]) = {s.var};")
         for put in stage.puts:
-            self._line(f"q{put.output}[{put.at}] = {put.var};")
+            self._line(f"q{put.output}[{self._within(put.at)}] = {put.var};")
+
+    @staticmethod
+    def _within(at: str) -> str:
+        """A position that stays within the row, whatever another thread has made of it since it was checked."""
+        return f"((npy_uint64){at} < (npy_uint64)n0 ? {at} : 0)"
 
     def _lane_pointers(self) -> None:
         for n, r in enumerate(self.stages[0].reduces):

@@ -20,7 +20,8 @@ class Pair(NamedTuple):
     Parameters
     ----------
     first, second
-        Of what the first one gives, the second is the only reader of all that the kernel does not give.
+        Of what the first one gives, the second is the only reader of all that the kernel does not give, and needs nothing that
+        it does.
     lower
         Appends the instructions of both.
     """

@@ -287,7 +287,7 @@ def crossentropy_with_gradient(node: Apply) -> Pair | None:
     first = p.owner
     if first is None or type(first.op) is not CrossentropySoftmaxArgmax1HotWithBias or p is not first.outputs[1]:
         return None
-    if [client for client, _ in p.clients] != [node] or y is not first.inputs[2]:
+    if [client for client, _ in p.clients] != [node] or y is not first.inputs[2] or dy.owner is first:
         return None
     try:
         rows = _Crossentropy(first)
