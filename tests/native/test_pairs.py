@@ -6,6 +6,8 @@ from vm_tools import all_native, own_threads, runtime  # noqa: F401
 
 import theano
 import theano.tensor as T
+from theano.gradient import disconnected_grad
+from theano.ifelse import ifelse
 
 
 def reference(x, y, b=0.0):
@@ -152,3 +154,16 @@ def test_a_gradient_that_needs_the_cross_entropy_is_a_kernel_of_its_own(rng=np.r
     want, gradient = reference(a, at)
     np.testing.assert_allclose(f(a, at), 5 * gradient * want[:, None], rtol=1e-12)
     assert len(kernels_of_rows(f)) == 2
+
+
+def test_a_gradient_by_a_branch_that_needs_the_cross_entropy_is_a_kernel_of_its_own(rng=np.random.RandomState(4)):
+    x, y, c = T.dmatrix(), T.lvector(), T.bscalar()
+    losses = T.nnet.categorical_crossentropy(T.nnet.softmax(x), y)
+    weights = ifelse(c, T.exp(losses), T.ones_like(losses))
+    f = theano.function([x, y, c], [losses, T.grad((losses * disconnected_grad(weights)).sum(), x)])
+    a, at = rng.randn(5, 7), rng.randint(0, 7, 5)
+    want, gradient = reference(a, at)
+    for branch, factor in ((1, np.exp(want)), (0, np.ones(5))):
+        found = f(a, at, branch)
+        np.testing.assert_allclose(found[0], want, rtol=1e-12)
+        np.testing.assert_allclose(found[1], 5 * gradient * factor[:, None], rtol=1e-12)

@@ -6,7 +6,7 @@ that give it are moved before them, where that changes nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from theano.gof.graph import Apply, Variable
@@ -71,39 +71,44 @@ def find_pairs(schedule: Schedule) -> dict[Apply, Pair]:
     found: dict[Apply, Pair] = {}
     tail = set(schedule.tail)
     for nodes in schedule.regions.values():
+        position: dict[Apply, int] = {}
         for node in list(nodes):
             rule = _rules.get(type(node.op)) if lowering_of(node) is not None else None
             pair = rule(node) if rule is not None else None
             if pair is None or pair.first in found or (pair.first in tail) != (node in tail):
                 continue
-            order = _brought_together(pair, nodes, schedule.root_of)
-            if order is not None:
-                nodes[:] = order
+            position = position or {n: i for i, n in enumerate(nodes)}
+            if _bring_together(pair, nodes, position, schedule.root_of):
                 found[pair.first] = found[pair.second] = pair
     if found and tail:
         schedule.tail[:] = [n for nodes in schedule.regions.values() for n in nodes if n in tail]
     return found
 
 
-def _brought_together(pair: Pair, nodes: Sequence[Apply], root_of: dict[Variable, Variable]) -> list[Apply] | None:
-    """The nodes with the second of a pair right after the first one; None where that is not possible."""
-    position = {node: i for i, node in enumerate(nodes)}
+def _bring_together(pair: Pair, nodes: list[Apply], position: dict[Apply, int], root_of: dict[Variable, Variable]) -> bool:
+    """Let the second node of a pair follow the first one in `nodes`; False, and nothing moved, where that is not possible."""
     start, end = position.get(pair.first), position[pair.second]
     if start is None or start > end:
-        return None
-    between = nodes[start + 1 : end]
+        return False
     needed = {v.owner for v in pair.second.inputs}
     moved: list[Apply] = []
-    for node in reversed(between):
-        if node in needed:
-            if any(v.owner is pair.first for v in node.inputs) or getattr(node.op, "destroy_map", None):
-                return None
-            moved.append(node)
-            needed.update(v.owner for v in node.inputs)
+    stay: list[Apply] = []
+    for node in reversed(nodes[start + 1 : end]):
+        if node not in needed:
+            stay.append(node)
+            continue
+        owners = {v.owner for v in node.inputs if v.owner is not None}
+        # What a node of another region needs is not looked at: a branch, say, that reads what the first node gives.
+        if pair.first in owners or getattr(node.op, "destroy_map", None) or any(owner not in position for owner in owners):
+            return False
+        moved.append(node)
+        needed |= owners
     read = {root_of.get(v, v) for node in (*moved, pair.second) for v in node.inputs}
-    stay = [node for node in between if node not in set(moved)]
     for node in stay:
         for positions in (getattr(node.op, "destroy_map", None) or {}).values():
             if any(root_of.get(node.inputs[p], node.inputs[p]) in read for p in positions):
-                return None
-    return [*nodes[:start], *reversed(moved), pair.first, pair.second, *stay, *nodes[end + 1 :]]
+                return False
+    order = [*reversed(moved), pair.first, pair.second, *reversed(stay)]
+    nodes[start : end + 1] = order
+    position.update((node, start + i) for i, node in enumerate(order))
+    return True
