@@ -6,6 +6,7 @@ from loop_tools import compile_checked, loops, numbers, ops
 
 import theano
 import theano.tensor as T
+from theano.raise_op import Assert
 
 x = T.dvector("x")
 w, m = T.dmatrices("w", "m")
@@ -74,7 +75,29 @@ JACOBIANS = {
     "quadratic form": lambda: T.hessian(T.dot(x, T.dot(w, x)), x),
     "log of a sum": lambda: T.hessian(T.log(T.exp(x).sum()), x),
     "softplus layer": lambda: T.hessian(T.nnet.softplus(T.dot(w, x)).sum(), x),
+    "layer and square of a sum": lambda: T.hessian(
+        T.log(1 + T.exp(T.dot(w, T.sin(x)))).sum() + T.sqr(T.tanh(x).sum()), x
+    ),
 }
+
+
+class TestChecks:
+    """What a step checks."""
+
+    check = Assert("the number is not positive")
+
+    def test_the_same_at_all_steps_is_checked_once(self):
+        out, _ = theano.scan(lambda a: T.exp(self.check(a, s > 0)), x)
+        f = compile_checked([x, s], out, [numbers(5), 0.5])
+        assert not loops(f) and ops(f).count("Assert") == 1
+        with pytest.raises(AssertionError, match="not positive"):
+            f(numbers(5), -0.5)
+
+    def test_each_step_by_itself_is_checked_there(self):
+        out, _ = theano.scan(lambda a: T.exp(self.check(a, a > 0)), x)
+        f = compile_checked([x], out, [abs(numbers(5))])
+        with pytest.raises(AssertionError, match="not positive"):
+            f(np.array([1.0, -1.0]))
 
 
 class TestJacobians:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from theano.gof.graph import Apply, Variable
+from theano.raise_op import Assert
 from theano.scalar import basic as scalar
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, Elemwise
@@ -61,6 +62,10 @@ def unit_vectors(stacked: Any, node: Apply) -> bool:
     unit = stacked.unit[v]
     if isinstance(node.op, T.Dot):
         return _select(stacked, node, unit)
+    if isinstance(node.op, Assert) and node.inputs[0] is v and all(map(stacked.is_constant, node.inputs[1:])):
+        checked = node.op(unit.value, *map(stacked.constant, node.inputs[1:]))
+        stacked.unit[node.outputs[0]] = UnitRows(unit.index, checked, unit.zeros)
+        return True
     if isinstance(node.op, CAReduce) and isinstance(node.op.scalar_op, scalar.Add):
         return bool(stacked.set_rows(node.outputs[0], unit.value))
     return False

@@ -443,6 +443,14 @@ def _alloc(stacked: Stacked, node: Apply, values: dict[Variable, Any]) -> Any:
     return T.alloc(rows, rows.shape[0], *map(stacked.constant, dims))
 
 
+def _assert(stacked: Stacked, node: Apply, values: dict[Variable, Any]) -> Any:
+    """What is checked at all steps is checked once, if it is the same."""
+    x, *conditions = node.inputs
+    if x not in values or not all(map(stacked.is_constant, conditions)):
+        return None
+    return node.op(values[x], *map(stacked.constant, conditions))
+
+
 _Rule = Callable[[Stacked, Apply, dict[Variable, Any]], Any]
 
 
@@ -461,6 +469,7 @@ def _rules() -> dict[type, _Rule]:
         T.Reshape: _reshape,
         T.Join: _join,
         T.Alloc: _alloc,
+        Assert: _assert,
         Softmax: _by_rows,
         LogSoftmax: _by_rows,
         LogSoftmaxGrad: _softmax_gradient,
