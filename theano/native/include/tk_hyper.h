@@ -8,6 +8,31 @@
 double tanh(double), sinh(double), cosh(double), asinh(double), acosh(double), atanh(double);
 float tanhf(float), sinhf(float), coshf(float), asinhf(float), acoshf(float), atanhf(float);
 
+#if TK_HAS_FMA
+/* 1 / (1 + exp(-x)), with e = exp(-|x|): e / (1 + e) below 0, else 1 / (1 + e). Both are scaled by a power of two, so that e is no
+ * subnormal number; the quotient is made good for the rounding of 1 + e. Of e itself less precision is needed than its quotient
+ * keeps: the polynomial of float32 has degree 6 (error 3e-9). */
+TK_INLINE double tk_sigmoid_f64(double x)
+{
+    double a = -__builtin_fabs(x), t = tk_fma(a, 1.4426950408889634074, TK_MAGIC), n = t - TK_MAGIC;
+    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, a));
+    double s = tk_double((tk_bits(t) + 1023 + 512) << 52), e = tk_fma(tk_exp_small(r), s, s);
+    e = a < -750.0 ? 0.0 : e;
+    double d = 0x1p512 + e, dlo = e - (d - 0x1p512), q = (x < 0 ? e : 0x1p512) / d;
+    return tk_fma(-q, dlo / d, q);
+}
+TK_INLINE float tk_sigmoid_f32(float x)
+{
+    float a = -__builtin_fabsf(x), t = tk_fmaf(a, 1.44269504f, TK_MAGICF), n = t - TK_MAGICF;
+    float r = tk_fmaf(-n, -2.12194440e-4f, tk_fmaf(-n, 0.693359375f, a)), r2 = r * r;
+    float p0 = tk_fmaf(0.1666652113199234f, r, 0.4999999403953552f), p1 = tk_fmaf(0.008368715643882751f, r, 0.04166838899254799f);
+    float p = tk_fmaf(r2, tk_fmaf(tk_fmaf(0.0013814601115882397f, r2, p1), r2, p0), r);
+    float s = tk_float((npy_int32)((npy_uint32)(tk_bitsf(t) + 127 + 64) << 23)), e = tk_fmaf(p, s, s);
+    e = a < -105.0f ? 0.0f : e;
+    float d = 0x1p64f + e, dlo = e - (d - 0x1p64f), q = (x < 0 ? e : 0x1p64f) / d;
+    return tk_fmaf(-q, dlo / d, q);
+}
+#else
 /* 1 / (1 + exp(-x)), also where exp(-x) overflows. */
 TK_INLINE double tk_sigmoid_f64(double x)
 {
@@ -21,8 +46,8 @@ TK_INLINE float tk_sigmoid_f32(float x)
     float q = (x < 0 ? e : 1.0f) / d;
     return tk_fmaf(-q * dlo, x < 0 ? 1.0f - q : q, q);
 }
-/* log(1 + exp(x)). The exponential is that of the sigmoid, with which it often stands in one loop: the compiler then
- * computes it once. */
+#endif
+/* log(1 + exp(x)) */
 TK_INLINE double tk_softplus_f64(double x)
 {
     return (x < 0 ? 0.0 : x) + tk_log1p(tk_exp_exact(-__builtin_fabs(x)));
