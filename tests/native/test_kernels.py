@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from vm_tools import kernel_functions, runtime
+from vm_tools import all_native, kernel_functions, runtime
 
+import theano
+import theano.tensor as T
 from theano.native import ir
 from theano.native.compiler import kernel_source, load_kernels
 
@@ -495,3 +497,35 @@ def test_the_verifier_wants_positions_that_are_integers_of_the_row():
     for name in ("m", "nowhere"):
         with pytest.raises(ir.IRError, match="no integer row value"):
             ir.verify(picking(name))
+
+
+def test_calls_by_turns_with_other_lengths_and_orders_of_memory():
+    """What a call found out for its arrays serves the next one of the same dims and strides, and no other."""
+    x, y, v = T.dmatrix(), T.dmatrix(), T.dvector()
+    total = theano.shared(np.zeros(()))
+    outputs = [x * y + v, T.exp(-T.sqr(x)).sum(axis=1), T.nnet.softmax(x + v), (x - x.mean()).T, T.set_subtensor(y[0], v) * 2]
+    f = all_native([x, y, v], outputs, updates=[(total, total + x.sum())])
+    rng = np.random.default_rng(0)
+    orders = [
+        np.ascontiguousarray,
+        np.asfortranarray,
+        lambda a: a[::-1, ::-1],
+        lambda a: np.repeat(np.repeat(a, 2, 0), 3, 1)[::2, ::3],
+    ]
+    expected_total = 0.0
+    for _ in range(150):
+        shape = [(3, 4), (1, 4), (3, 1), (7, 40), (2, 300)][rng.integers(5)]
+        a, b = (orders[rng.integers(4) if rng.integers(2) else 0](rng.standard_normal(shape)) for _ in range(2))
+        w = rng.standard_normal(shape[1])
+        if rng.integers(10) == 0:
+            with pytest.raises(ValueError):
+                f(a, rng.standard_normal((shape[0] + 1, shape[1] + 1)), w)
+        product, sums, soft, centred, changed = f(a, b, w)
+        np.testing.assert_allclose(product, a * b + w, rtol=1e-13)
+        np.testing.assert_allclose(sums, np.exp(-(a**2)).sum(axis=1), rtol=1e-13)
+        e = np.exp(a + w - (a + w).max(axis=1, keepdims=True))
+        np.testing.assert_allclose(soft, e / e.sum(axis=1, keepdims=True), rtol=1e-12)
+        np.testing.assert_allclose(centred, (a - a.mean()).T, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(changed, np.vstack([[2 * w], 2 * b[1:]]), rtol=1e-15)
+        expected_total += a.sum()
+        np.testing.assert_allclose(total.get_value(), expected_total, rtol=1e-9, atol=1e-9)

@@ -63,9 +63,9 @@ def symbol(value):
     return TensorType(value.dtype.name, (False,) * value.ndim)()
 
 
-def all_native(inputs, outputs):
+def all_native(inputs, outputs, **options):
     """A function of which no part runs in Python."""
-    f = theano.function(inputs, outputs, on_unused_input="ignore")
+    f = theano.function(inputs, outputs, on_unused_input="ignore", **options)
     assert not [i.node for i in f.fn.instrs if i.op.runs_python]
     return f
 

@@ -9,6 +9,7 @@
 #include "linalg.h"
 #include "pool.h"
 #include "threads.h"
+#include "row_product.h"
 
 #include <stdatomic.h>
 #if defined(__unix__) || defined(__APPLE__)
@@ -431,8 +432,14 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
         }
     }
     if (c0->cols == 1 || c0->rows == 1) {
+        const int column = c0->cols == 1;
+        const ThnMatrix b = column ? transposed(a0) : *b0;
+        const npy_intp xs = column ? b0->row_stride : a0->col_stride, ys = column ? c0->row_stride : c0->col_stride;
         int r;
-        if (c0->cols == 1) {
+        if (thn_row_product(typenum, column ? b0->data : a0->data, xs, &b, c0->data, ys, c0->data, ys, alpha, beta)) {
+            return 0;
+        }
+        if (column) {
             r = by_gemv(letter, typenum, *a0, b0->data, b0->row_stride, c0->data, c0->row_stride, alpha, beta);
         } else {
             r = by_gemv(letter, typenum, transposed(b0), a0->data, a0->col_stride, c0->data, c0->col_stride, alpha, beta);

@@ -2,6 +2,7 @@
 #include "vm.h"
 #include "blas.h"
 #include "copy.h"
+#include "row_product.h"
 #include "threads.h"
 
 #include <stdatomic.h>
@@ -154,9 +155,15 @@ static int gemm_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int gemm_execute(ThnFrame *f, const ThnInstr *ins)
 {
+    const ThnCell *out = THN_OUT(f, ins, 0), *z = THN_IN(f, ins, 0), *x = THN_IN(f, ins, 2);
+    ThnMatrix a = matrix(x), b = matrix(THN_IN(f, ins, 3)), c = matrix(out);
+    /* Here the accumulator need not be copied first. */
+    if (c.rows == 1 && a.cols > 0
+        && thn_row_product(out->typenum, x->data, x->strides[1], &b, z->data, z->strides[1], out->data, out->strides[1],
+                           THN_IN(f, ins, 1)->data, THN_IN(f, ins, 4)->data)) {
+        return 0;
+    }
     start_accumulator(f, ins);
-    const ThnCell *out = THN_OUT(f, ins, 0);
-    ThnMatrix a = matrix(THN_IN(f, ins, 2)), b = matrix(THN_IN(f, ins, 3)), c = matrix(out);
     return no_memory(f, thn_matmul(out->typenum, &a, &b, &c, THN_IN(f, ins, 1)->data, THN_IN(f, ins, 4)->data));
 }
 

@@ -312,14 +312,73 @@ static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, con
     return 0;
 }
 
+/* Writes down for which dims and strides a plan is, which lie one behind the other in cells. */
+static void see(ThnFrame *f, const ThnInstr *ins, ThnPlan *plan)
+{
+    npy_intp *seen = plan->seen;
+    plan->made = 1;
+    for (int i = 0; i < ins->nin + ins->nout; i++) {
+        const ThnCell *c = i < ins->nin ? THN_IN(f, ins, i) : THN_OUT(f, ins, i - ins->nin);
+        plan->made &= !(c->flags & THN_CELL_DEST);
+        memcpy(seen, c->dims, 2 * (size_t)c->ndim * sizeof(npy_intp));
+        seen += 2 * c->ndim;
+    }
+}
+
+/* Whether the plan was made for arrays of these dims and strides: then it only needs addresses. */
+static int is_seen(ThnFrame *f, const ThnInstr *ins, const ThnPlan *plan)
+{
+    const npy_intp *seen = plan->seen;
+    for (int i = 0; i < ins->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        for (int a = 0; a < 2 * c->ndim; a++) {
+            if (seen[a] != c->dims[a]) {
+                return 0;
+            }
+        }
+        seen += 2 * c->ndim;
+    }
+    for (int o = 0; o < ins->nout; o++) {
+        if (THN_OUT(f, ins, o)->flags & THN_CELL_DEST) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int plan_again(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, ThnPlan *plan)
+{
+    const npy_intp *seen = plan->seen;
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        plan->ptr[i] = c->data;
+        seen += 2 * c->ndim;
+    }
+    for (int o = 0; o < k->nout; o++) {
+        ThnCell *c = THN_OUT(f, ins, o);
+        if ((k->out[o].alias >= 0 ? thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias))
+                                  : thn_out_alloc_strided(f, c, seen, seen + c->ndim)) < 0) {
+            return -1;
+        }
+        plan->ptr[k->nin + o] = c->data;
+        seen += 2 * c->ndim;
+    }
+    f->work = plan->work;
+    return 0;
+}
+
 static int op_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
     ThnArg in[THN_KMAXOPS];
-    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
-    if (!plan) {
+    ThnPlan *plan = f->scratch[ins->index].ptr;
+    if (plan && plan->made && is_seen(f, ins, plan)) {
+        return plan_again(f, ins, k, plan);
+    }
+    if (!plan && !(plan = thn_scratch(f, ins, thn_plan_size(k)))) {
         return -1;
     }
+    plan->made = 0;
     for (int i = 0; i < k->nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
         if (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank) {
@@ -327,7 +386,11 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         }
         in[i] = (ThnArg){c->data, c->dims, c->strides};
     }
-    return plan_kernel(f, ins, k, in, plan);
+    if (plan_kernel(f, ins, k, in, plan) < 0) {
+        return -1;
+    }
+    see(f, ins, plan);
+    return 0;
 }
 
 static int plan_positions(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const npy_intp *dims)

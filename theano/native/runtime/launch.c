@@ -6,7 +6,6 @@
 #define TILE_ROWS 16              /* rows of a tile of an operand that lies transposed: some cache lines of each column */
 #define TILE_COLUMNS 256
 #define TASK_WORK 25000.0         /* ns of work worth a task */
-#define PARALLEL_WORK 60000.0     /* ns of work below which nothing is split */
 
 /* Number of tasks that the work is worth, at most `most`. */
 thn_intp thn_worth(double work, thn_intp most)
@@ -51,7 +50,8 @@ static int is_transposed(const ThnPlan *p, thn_intp n0)
 {
     const Dims *g = &p->outer;
     const int last = g->n - 1;
-    for (int op = 0; op < n_ops(p->k) && last > 0 && n0 >= 32; op++) {
+    const thn_intp least = p->flat ? 32 : 4; /* short rows are better taken together, where they can be */
+    for (int op = 0; op < n_ops(p->k) && last > 0 && n0 >= least; op++) {
         const thn_intp *s = g->strides + op * g->cap;
         if (p->through[op] && magnitude(s[last - 1]) < 64 && magnitude(s[last - 1]) < magnitude(s[last])) {
             return 1;
@@ -299,6 +299,10 @@ static int run_rows(const ThnPlan *p)
 
 int thn_plan_run(const ThnPlan *p)
 {
+    if (p->direct) {
+        thn_run_direct(p);
+        return 0;
+    }
     switch (p->mode) {
     case RUN_ELEM:
     case RUN_ELEM_BUFFERED: return run_elem(p);

@@ -6,13 +6,15 @@
 #include "packed.h"
 #include "plan.h"
 #include "pool.h"
+#include "row_product.h"
 
 #define DEPTH 256
 #define MOST_COLUMNS 64
 #define MOST_ROWS 8
+#define LEAST_ROWS 4 /* of the other matrix; of a single one b is kept by rows */
 
 struct ThnPacked {
-    int typenum, width;          /* columns of a panel */
+    int typenum, width;          /* columns of a panel; 0: all of b, row by row */
     npy_intp rows, cols, panels;
     char *data;                  /* a block of the pool: slab by slab, in a slab panel by panel */
 };
@@ -103,10 +105,32 @@ static Shape shape_of(int typenum)
     return s;
 }
 
-ThnPacked *thn_pack(int typenum, const ThnMatrix *b)
+/* For a single row: a matrix whose columns lie together, turned. */
+static ThnPacked *turn(int typenum, const ThnMatrix *b)
 {
+    const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, dims[2] = {b->rows, b->cols}, from[2] = {b->row_stride, b->col_stride};
+    const npy_intp to[2] = {b->cols * item, item};
+    if (!thn_takes_row_product(typenum, b) || b->row_stride != item || b->col_stride == item) {
+        return NULL;
+    }
+    ThnPacked *p = thn_pool_alloc(sizeof *p);
+    char *data = p ? thn_pool_alloc((size_t)(b->rows * b->cols * item)) : NULL;
+    if (!data) {
+        thn_pool_free(p);
+        return NULL;
+    }
+    thn_copy_strided(2, dims, data, to, b->data, from, (int)item);
+    *p = (ThnPacked){typenum, 0, b->rows, b->cols, 1, data};
+    return p;
+}
+
+ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
+{
+    if (rows == 1) {
+        return turn(typenum, b);
+    }
     const Shape shape = shape_of(typenum);
-    if (!shape.tile || b->rows < 16 || b->cols < shape.width) {
+    if (!shape.tile || rows < LEAST_ROWS || b->rows < 16 || b->cols < shape.width) {
         return NULL;
     }
     const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, panels = (b->cols + shape.width - 1) / shape.width;
@@ -214,6 +238,12 @@ static double number(int typenum, const void *p, double otherwise)
 void thn_packed_multiply(const ThnPacked *b, const ThnMatrix *a, const ThnMatrix *z, const ThnMatrix *c, const void *alpha,
                          const void *beta)
 {
+    if (!b->width) {
+        const npy_intp item = b->typenum == NPY_FLOAT ? 4 : 8;
+        const ThnMatrix turned = {b->data, b->rows, b->cols, b->cols * item, item};
+        thn_row_product(b->typenum, a->data, a->col_stride, &turned, z->data, z->col_stride, c->data, c->col_stride, alpha, beta);
+        return;
+    }
     Product p = {b, a, z, c, number(b->typenum, alpha, 1.0), number(b->typenum, beta, 0.0), b->panels};
     if (p.beta == 0.0) {
         p.z = NULL;

@@ -6,9 +6,9 @@
 
 typedef struct ThnPacked ThnPacked;
 
-/* The matrix in the order in which products read it; NULL where a library's product is as good (small or thin matrices,
- * types other than float32 and float64), or out of memory. Frees with thn_packed_free. */
-ThnPacked *thn_pack(int typenum, const ThnMatrix *b);
+/* The matrix in the order in which products with matrices of so many rows read it; NULL where a library's product is as good
+ * (small or thin matrices, few rows, types other than float32 and float64), or out of memory. Frees with thn_packed_free. */
+ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows);
 void thn_packed_free(ThnPacked *b);
 /* c = alpha * a @ b + beta * z for any strides; alpha, beta point to values of the type, NULL: 1 and 0. z may be c. Neither
  * overlaps a. The result of each element does not depend on the number of threads. */

@@ -7,10 +7,22 @@
 
 #include <stdio.h>
 
+static size_t seen_length(const ThnKernel *k)
+{
+    size_t n = 0;
+    for (int i = 0; i < k->nin; i++) {
+        n += 2 * (size_t)k->in[i].rank;
+    }
+    for (int o = 0; o < k->nout; o++) {
+        n += 2 * (size_t)k->out[o].rank;
+    }
+    return n;
+}
+
 size_t thn_plan_size(const ThnKernel *k)
 {
     const size_t ops = (size_t)n_ops(k), nd = (size_t)(k->n_outer + k->n_inner) + 2;
-    return sizeof(ThnPlan) + ops * sizeof(char *) + 2 * nd * sizeof(thn_intp) + 2 * ops * nd * sizeof(thn_intp) + ops + 16;
+    return sizeof(ThnPlan) + ops * sizeof(char *) + (2 * nd + 2 * ops * nd + ops + seen_length(k)) * sizeof(thn_intp) + ops + 16;
 }
 
 int thn_kernel_shape(const ThnKernel *k, const ThnArg *in, thn_intp *shape, char *err, size_t errlen)
@@ -269,40 +281,27 @@ static int columns_fit(const ThnPlan *p)
     return 1;
 }
 
-double thn_plan(const ThnKernel *k, const ThnArg *in, const ThnArg *out, const thn_intp *shape, ThnPlan *p)
+/* Small work on arrays as they lie, whose rows follow one another by one stride, is one call. */
+static void find_direct(ThnPlan *p)
 {
-    const int ops = n_ops(k), cap = k->n_outer + k->n_inner + 2;
-    char *mem = (char *)(p + 1);
-    p->k = k;
-    p->ptr = (char **)mem;
-    mem += ops * sizeof(char *);
-    p->outer.shape = (thn_intp *)mem;
-    mem += cap * sizeof(thn_intp);
-    p->in.shape = (thn_intp *)mem;
-    mem += cap * sizeof(thn_intp);
-    p->outer.strides = (thn_intp *)mem;
-    mem += (size_t)ops * cap * sizeof(thn_intp);
-    p->in.strides = (thn_intp *)mem;
-    mem += (size_t)ops * cap * sizeof(thn_intp);
-    p->through = (unsigned char *)mem;
-    p->outer.cap = p->in.cap = cap;
-    p->buffered = p->flat = p->segmented = 0;
-    for (int i = 0; i < k->nin; i++) {
-        p->ptr[i] = in[i].data;
+    const Dims *g = &p->outer;
+    const int rows = p->mode == RUN_ROWS, last = rows ? g->n : g->n - 1;
+    p->direct = (rows || p->mode == RUN_ELEM) && !p->buffered && last <= 1 && p->work < PARALLEL_WORK;
+    if (p->direct) {
+        p->n1 = last > 0 ? g->shape[0] : 1;
+        p->n0 = rows ? p->inner : g->shape[last];
+        thn_strides_along(g, last - 1, n_ops(p->k), p->s1);
     }
-    for (int o = 0; o < k->nout; o++) {
-        p->ptr[k->nin + o] = out[o].data;
-    }
-    p->rows = fill_dims(&p->outer, k, in, out, shape, 0, k->n_outer);
-    p->inner = fill_dims(&p->in, k, in, out, shape, k->n_outer, k->n_inner);
-    p->work = k->cost * (double)p->rows * (double)p->inner + 4.0 * (double)(k->n_inner ? p->rows : 0);
-    if (p->rows == 0 || (k->n_inner == 0 && p->inner == 0)) {
-        p->mode = RUN_NOTHING;
-        return 0.0;
-    }
+}
+
+/* Chooses what runs. */
+static void choose(ThnPlan *p)
+{
+    const ThnKernel *k = p->k;
+    const int ops = n_ops(k);
     if (k->n_inner == 0) {
         plan_elem(p);
-        return p->buffered ? p->work *= 2 : p->work;
+        return;
     }
     /* Positions in the inner dims count in C order: such kernels keep the order of their inner dims. */
     if (p->in.n > 1 && !k->ordered) {
@@ -332,5 +331,47 @@ double thn_plan(const ThnKernel *k, const ThnArg *in, const ThnArg *out, const t
             }
         }
     }
-    return p->buffered ? p->work *= 2 : p->work;
+}
+
+double thn_plan(const ThnKernel *k, const ThnArg *in, const ThnArg *out, const thn_intp *shape, ThnPlan *p)
+{
+    const int ops = n_ops(k), cap = k->n_outer + k->n_inner + 2;
+    char *mem = (char *)(p + 1);
+    p->k = k;
+    p->ptr = (char **)mem;
+    mem += ops * sizeof(char *);
+    p->outer.shape = (thn_intp *)mem;
+    mem += cap * sizeof(thn_intp);
+    p->in.shape = (thn_intp *)mem;
+    mem += cap * sizeof(thn_intp);
+    p->outer.strides = (thn_intp *)mem;
+    mem += (size_t)ops * cap * sizeof(thn_intp);
+    p->in.strides = (thn_intp *)mem;
+    mem += (size_t)ops * cap * sizeof(thn_intp);
+    p->s1 = (thn_intp *)mem;
+    mem += ops * sizeof(thn_intp);
+    p->seen = (thn_intp *)mem;
+    mem += seen_length(k) * sizeof(thn_intp);
+    p->through = (unsigned char *)mem;
+    p->outer.cap = p->in.cap = cap;
+    p->buffered = p->flat = p->segmented = p->direct = 0;
+    for (int i = 0; i < k->nin; i++) {
+        p->ptr[i] = in[i].data;
+    }
+    for (int o = 0; o < k->nout; o++) {
+        p->ptr[k->nin + o] = out[o].data;
+    }
+    p->rows = fill_dims(&p->outer, k, in, out, shape, 0, k->n_outer);
+    p->inner = fill_dims(&p->in, k, in, out, shape, k->n_outer, k->n_inner);
+    p->work = k->cost * (double)p->rows * (double)p->inner + 4.0 * (double)(k->n_inner ? p->rows : 0);
+    if (p->rows == 0 || (k->n_inner == 0 && p->inner == 0)) {
+        p->mode = RUN_NOTHING;
+        return 0.0;
+    }
+    choose(p);
+    if (p->buffered) {
+        p->work *= 2;
+    }
+    find_direct(p);
+    return p->work;
 }

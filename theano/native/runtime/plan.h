@@ -23,6 +23,10 @@ struct ThnPlan {
     Dims outer, in;
     char **ptr;
     unsigned char *through; /* operand goes through a buffer */
+    int direct;        /* one call does the work: n1 rows of n0 elements, s1 from row to row */
+    thn_intp n1, n0, *s1;
+    int made;          /* the instruction has a plan for what `seen` says */
+    thn_intp *seen;    /* dims and strides of each input, then of each output */
 };
 
 static inline int n_ops(const ThnKernel *k) { return k->nin + k->nout; }
@@ -43,6 +47,13 @@ typedef struct Launch {
     char **row_ptr;
     atomic_int failed;
 } Launch;
+
+#define PARALLEL_WORK 60000.0     /* ns of work below which nothing is split */
+
+static inline void thn_run_direct(const ThnPlan *p)
+{
+    (p->mode == RUN_ROWS ? p->k->fn->rows : p->k->fn->elem)(p->ptr, p->s1, p->n1, p->n0);
+}
 
 static inline thn_intp magnitude(thn_intp x) { return x < 0 ? -x : x; }
 

@@ -7,7 +7,6 @@
 #define ROWS 256                  /* rows whose reductions are finished together */
 #define PIECE 4096                /* elements that a strided row is gathered by */
 #define CHUNK 16384               /* elements of a row that are reduced as one */
-#define PARALLEL_WORK 60000.0     /* ns of work below which nothing is split */
 #define ACC_BYTES (THN_LANES * 16)
 
 /* ---- accumulators */

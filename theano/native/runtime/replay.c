@@ -11,19 +11,14 @@
 
 #include <stdlib.h>
 
-#define SMALL_WORK 60000.0 /* ns: less is never split over threads */
-
 #define PACK_STEPS 8        /* steps for which a matrix is rearranged */
-#define PACK_ROWS 4         /* rows of the other matrix from which on that pays */
 #define MOST_OUTPUTS 8     /* instructions with more are taken to change shapes */
 
 typedef struct ThnAgain {
     int kind;               /* what the instruction allows */
     int now;                /* how the next step repeats it */
-    int direct;
     double work;
     ptrdiff_t offset;       /* views: distance from the base's first element */
-    thn_intp n1, n0, *s1;   /* kernels: the one call that does the work (direct) */
     ThnPacked *packed;      /* products: the operand that is the same in all steps */
     int first;              /* it is the first one */
 } ThnAgain;
@@ -59,9 +54,6 @@ void thn_replay_end(ThnProgram *p, ThnFrame *f)
 void thn_replay_free(ThnProgram *p, ThnFrame *f)
 {
     thn_replay_end(p, f);
-    for (int i = 0; f->again && i < p->ninstrs; i++) {
-        thn_free(f->again[i].s1);
-    }
     thn_free(f->again);
     f->again = NULL;
 }
@@ -92,14 +84,15 @@ static void pack(ThnFrame *f, const ThnInstr *ins, ThnAgain *a)
     if (f->repeats < PACK_STEPS || a->packed || !product_of(f, ins, &x, &y)) {
         return;
     }
-    if ((y->flags & THN_CELL_FIXED) && x->dims[0] >= PACK_ROWS) {
+    if (y->flags & THN_CELL_FIXED) {
         const ThnMatrix b = matrix(y, 0);
         a->first = 0;
-        a->packed = thn_pack(y->typenum, &b);
-    } else if ((x->flags & THN_CELL_FIXED) && y->dims[1] >= PACK_ROWS) {
+        a->packed = thn_pack(y->typenum, &b, x->dims[0]);
+    }
+    if (!a->packed && (x->flags & THN_CELL_FIXED)) {
         const ThnMatrix b = matrix(x, 1);
         a->first = 1;
-        a->packed = thn_pack(x->typenum, &b);
+        a->packed = thn_pack(x->typenum, &b, y->dims[1]);
     }
 }
 
@@ -121,11 +114,10 @@ static void run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 }
 
 /* Chooses how the instruction that has just run will be repeated. */
-static int record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
+static void record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
 {
     a->now = a->kind;
     a->work = work;
-    a->direct = 0;
     if (a->now == THN_REPLAY_VIEW) {
         const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
         if (out->kind != THN_KIND_TENSOR || in->kind != THN_KIND_TENSOR || out->buf != in->buf) {
@@ -139,22 +131,6 @@ static int record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
     if (a->now == THN_REPLAY_PRODUCT) {
         pack(f, ins, a);
     }
-    if (a->now != THN_REPLAY_KERNEL) {
-        return 0;
-    }
-    const ThnPlan *plan = f->scratch[ins->index].ptr;
-    if (plan->mode != RUN_ELEM || plan->outer.n > 2 || plan->work >= SMALL_WORK) {
-        return 0;
-    }
-    const int ops = n_ops(plan->k), last = plan->outer.n - 1;
-    if (!a->s1 && !(a->s1 = thn_alloc(sizeof(thn_intp) * (size_t)ops))) {
-        return -1;
-    }
-    a->n0 = plan->outer.shape[last];
-    a->n1 = last > 0 ? plan->outer.shape[0] : 1;
-    thn_strides_along(&plan->outer, last - 1, ops, a->s1);
-    a->direct = 1;
-    return 0;
 }
 
 static int run_full(ThnProgram *p, ThnFrame *f, const ThnInstr *ins, ThnAgain *a)
@@ -167,7 +143,8 @@ static int run_full(ThnProgram *p, ThnFrame *f, const ThnInstr *ins, ThnAgain *a
     if (f->work > THN_GIL_WORK && PyErr_CheckSignals() < 0) {
         return -1;
     }
-    return record(f, ins, a, f->work);
+    record(f, ins, a, f->work);
+    return 0;
 }
 
 static void count_run(ThnProgram *p, const ThnInstr *ins, double start)
@@ -229,8 +206,8 @@ static int run_kernel(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
         }
         plan->ptr[k->nin + o] = c->data;
     }
-    if (a->direct) {
-        k->fn->elem(plan->ptr, a->s1, a->n1, a->n0);
+    if (plan->direct) {
+        thn_run_direct(plan);
         return 0;
     }
     return thn_execute(f, ins, a->work);

@@ -329,7 +329,7 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
         }
         if (t == 0 && s->single && steps > 2) {
             const ThnPlan *plan = g->scratch[0].ptr;
-            int fits = plan->mode == RUN_ELEM && plan->outer.n == 1 && plan->work < 60000.0;
+            int fits = plan->mode == RUN_ELEM && plan->outer.n == 1 && plan->work < PARALLEL_WORK;
             advance(s, run, 1);
             for (int o = 0; o < s->nrows && fits; o++) {
                 fits = run->bufs[s->outs[o].buf].len > 0 && run->bufs[s->outs[o].buf].size == plan->outer.shape[0] * g->cells[s->outs[o].cell].itemsize

@@ -1,0 +1,96 @@
+"""Products of one row, or one column, with matrices of any layout, alone and in loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from vm_tools import all_native
+
+import theano
+import theano.tensor as T
+
+LAYOUTS = {
+    "rows": np.ascontiguousarray,
+    "columns": np.asfortranarray,
+    "every other column": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "every other row": lambda a: np.repeat(a, 2, axis=0)[::2],
+    "backwards": lambda a: np.ascontiguousarray(a[::-1, ::-1])[::-1, ::-1],
+    "backwards by columns": lambda a: np.asfortranarray(a[:, ::-1])[:, ::-1],
+}
+_made = {}
+
+
+def functions(dtype):
+    if dtype not in _made:
+        x, z, m = T.TensorType(dtype, (True, False))(), T.TensorType(dtype, (True, False))(), T.matrix(dtype=dtype)
+        v, w = T.vector(dtype=dtype), T.vector(dtype=dtype)
+        scale = np.asarray(0.5, dtype)
+        _made[dtype] = (
+            all_native([x, m], T.dot(x, m)),
+            all_native([x, m, z], z + scale * T.dot(x, m)),
+            all_native([x, m, z], T.exp(z) - T.dot(x, m)),
+            all_native([v, m], T.dot(v, m)),
+            all_native([v, m, w], scale * w + T.dot(m.T, v)),
+            all_native([x, m], T.dot(m.T, x.T)),
+        )
+    return _made[dtype]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    dtype=st.sampled_from(["float32", "float64", "complex128"]),
+    depth=st.integers(0, 70),
+    columns=st.integers(0, 150),
+    layout=st.sampled_from(sorted(LAYOUTS)),
+    row_layout=st.sampled_from(sorted(LAYOUTS)),
+    seed=st.integers(0, 2**31),
+)
+def test_as_numpy(dtype, depth, columns, layout, row_layout, seed):
+    rng = np.random.default_rng(seed)
+
+    def array(*shape):
+        a = rng.standard_normal(shape)
+        return (a + 1j * rng.standard_normal(shape) if dtype == "complex128" else a).astype(dtype)
+
+    m, x = LAYOUTS[layout](array(depth, columns)), LAYOUTS[row_layout](array(1, depth))
+    z = LAYOUTS[row_layout](array(1, columns))
+    before = [a.copy() for a in (m, x, z)]
+    wide = np.result_type(dtype, "float64")
+    product = x.astype(wide) @ m.astype(wide)
+    close = {"rtol": 1e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-12}
+    row, gemm, negative, vector, gemv, column = functions(dtype)
+    np.testing.assert_allclose(row(x, m), product, **close)
+    np.testing.assert_allclose(gemm(x, m, z), z + 0.5 * product, **close)
+    np.testing.assert_allclose(negative(x, m, z), np.exp(z) - product, **close)
+    np.testing.assert_allclose(vector(x[0], m), product[0], **close)
+    np.testing.assert_allclose(gemv(x[0], m, z[0]), 0.5 * z[0] + product[0], **close)
+    np.testing.assert_allclose(column(x, m), product.T, **close)
+    for a, b in zip((m, x, z), before, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("width", [5, 8, 32, 45])
+def test_in_loops(dtype, width):
+    """A row times a matrix that stays the same, in the direction in which its rows lie together and in the other."""
+    x, w, h0 = T.matrix(dtype=dtype), T.matrix(dtype=dtype), T.TensorType(dtype, (True, False))()
+    h, _ = theano.scan(lambda xt, h: T.tanh(xt + T.dot(h, w)), sequences=[x.dimshuffle(0, "x", 1)], outputs_info=[h0])
+    cost = T.sqr(h[-1]).sum()
+    f = all_native([x, w, h0], [h, *T.grad(cost, [w, h0])])
+    rng = np.random.default_rng(width)
+    values = rng.standard_normal((30, width)).astype(dtype), (rng.standard_normal((width, width)) / width).astype(dtype)
+    start = rng.standard_normal((1, width)).astype(dtype)
+    states = [start.astype("float64")]
+    for row in values[0].astype("float64"):
+        states.append(np.tanh(row + states[-1] @ values[1].astype("float64")))
+    slope, of_w = 2 * states[-1], np.zeros((width, width))
+    for before, after in zip(states[-2::-1], states[:0:-1], strict=True):
+        slope = slope * (1 - after**2)
+        of_w += before.T @ slope
+        slope = slope @ values[1].astype("float64").T
+    close = {"rtol": 1e-4, "atol": 1e-5} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-13}
+    for layout in (np.ascontiguousarray, np.asfortranarray):
+        found, of_w_found, of_start = f(values[0], layout(values[1]), start)
+        np.testing.assert_allclose(found[:, 0], np.vstack(states[1:]), **close)
+        np.testing.assert_allclose(of_w_found, of_w, **close)
+        np.testing.assert_allclose(of_start, slope, **close)

@@ -1,0 +1,15 @@
+/* A row times a matrix of a size that stays in the caches: what a library takes longer to begin with than to do. No Python objects. */
+#ifndef THN_ROW_PRODUCT_H
+#define THN_ROW_PRODUCT_H
+
+#include "blas.h"
+
+/* y = alpha * x b + beta * z of float32 or float64; x, z and y are given by data and byte stride, alpha and beta point to values
+ * of the type, NULL: 1 and 0. z may be y, else none overlaps y. 0: nothing was done, it is for a library (other types and
+ * processors, large matrices, those whose elements do not follow one another along either dim). */
+int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b, const char *z, npy_intp zs, char *y, npy_intp ys,
+                    const void *alpha, const void *beta);
+/* Whether a product with the matrix is done if its elements follow one another as they should. */
+int thn_takes_row_product(int typenum, const ThnMatrix *b);
+
+#endif
