@@ -23,6 +23,9 @@ sphinx_gallery_conf = {
 # Two classes are called Variable: which one a docstring means is not told.
 suppress_warnings = ["config.cache", "ref.python"]
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_title = f"Theano {release}"
 html_theme_options = {"navigation_with_keys": True}
 pygments_style = "default"

@@ -45,8 +45,11 @@ def test_program_of_the_gallery(program, tmp_path):
 def test_readme_example_runs():
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert blocks
+    names = {}
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
+        exec(compile(block, "README.md", "exec"), names)
+    log_p, gradient = names["f"]([0.0, 1000.0])
+    assert log_p.tolist() == [-1000.0, 0.0] and gradient.tolist() == [1.0, -1.0]
 
 
 WRONG = """
@@ -97,6 +100,27 @@ def test_reference_has_instances_methods_and_flags(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "theano.tensor.exp(a)" in (tmp_path / "theano.tensor-elementwise.rst").read_text(encoding="utf-8")
     assert ".. py:attribute:: theano.config.floatX" in (tmp_path / "flags.rst").read_text(encoding="utf-8")
+
+
+def test_docstrings():
+    pytest.importorskip("numpydoc")
+    command = [sys.executable, str(ROOT / "docs" / "tools" / "docstrings.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_examples_of_operations_run():
+    import doctest
+
+    import theano.tensor as T
+
+    parser, runner, n = doctest.DocTestParser(), doctest.DocTestRunner(), 0
+    for name in T.__all__:
+        value = getattr(T, name)
+        if isinstance(value, T.Elemwise) or name in ("matrix", "tensor4", "row"):
+            runner.run(parser.get_doctest(value.__doc__, {}, name, None, 0))
+            n += 1
+    assert n > 90 and runner.summarize().failed == 0
 
 
 def test_documented_names_have_entries():

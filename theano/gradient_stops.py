@@ -142,6 +142,15 @@ def consider_constant(x: Any) -> Any:
 def zero_grad(x: Any) -> Any:
     """An expression equal to `x` through which a gradient of zero is back-propagated.
 
+    Parameters
+    ----------
+    x : tensor variable
+
+    Returns
+    -------
+    TensorVariable
+        Equal to `x`.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -153,7 +162,17 @@ def zero_grad(x: Any) -> Any:
 
 
 def undefined_grad(x: Any) -> Any:
-    """An expression equal to `x` whose gradient is undefined: taking it raises NullTypeGradError."""
+    """An expression equal to `x` whose gradient is undefined: taking it raises NullTypeGradError.
+
+    Parameters
+    ----------
+    x : tensor variable
+
+    Returns
+    -------
+    TensorVariable
+        Equal to `x`.
+    """
     return undefined_grad_(x)
 
 
@@ -162,12 +181,32 @@ def disconnected_grad(x: Any) -> Any:
 
     This is quicker than `zero_grad`, for which the graph below `x` is still visited. If `x` is the only way from
     the cost to an element of `wrt`, that element is disconnected.
+
+    Parameters
+    ----------
+    x : tensor variable
+
+    Returns
+    -------
+    TensorVariable
+        Equal to `x`.
     """
     return disconnected_grad_(x)
 
 
 def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:
     """An expression equal to `x` whose gradient is clipped elementwise to ``[lower_bound, upper_bound]``.
+
+    Parameters
+    ----------
+    x : tensor variable
+    lower_bound, upper_bound : float
+        The bounds.
+
+    Returns
+    -------
+    TensorVariable
+        Equal to `x`.
 
     Examples
     --------
@@ -181,6 +220,17 @@ def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:
 
 def grad_scale(x: Any, multiplier: float) -> Any:
     """An expression equal to `x` whose gradient is multiplied by `multiplier`.
+
+    Parameters
+    ----------
+    x : tensor variable
+    multiplier : float
+        The factor.
+
+    Returns
+    -------
+    TensorVariable
+        Equal to `x`.
 
     Examples
     --------

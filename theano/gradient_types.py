@@ -100,6 +100,22 @@ def grad_undefined(op: Any, x_pos: int, x: Variable, comment: str = "") -> Varia
     """A variable that stands for a gradient which mathematics does not define.
 
     Parameters and result are those of `grad_not_implemented`.
+
+    Parameters
+    ----------
+    op : Op
+        The operation.
+    x_pos : int
+        The number of the input.
+    x : Variable
+        The input.
+    comment : str
+        Why.
+
+    Returns
+    -------
+    Variable
+        Of the type `NullType`.
     """
     why = f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op is mathematically undefined."
     return NullType(f"{why} {comment}" if comment else why)()

@@ -29,12 +29,31 @@ logging_default_handler.setFormatter(logging_default_formatter)
 
 
 def has_handlers(logger: logging.Logger) -> bool:
-    """Return whether what a logger logs is handled: by itself, or by those that it passes it on to."""
+    """Return whether what a logger logs is handled: by itself, or by those that it passes it on to.
+
+    Parameters
+    ----------
+    logger : logging.Logger
+        The logger.
+
+    Returns
+    -------
+    bool
+        Whether there is a handler.
+    """
     return logger.hasHandlers()
 
 
 def disable_log_handler(logger: logging.Logger = theano_logger, handler: logging.Handler = logging_default_handler) -> None:
-    """Take a handler from a logger, by default that of the package, which shows what it logs on the standard error."""
+    """Take a handler from a logger, by default that of the package, which shows what it logs on the standard error.
+
+    Parameters
+    ----------
+    logger : logging.Logger
+        By default that of the package.
+    handler : logging.Handler
+        By default the one that the package made.
+    """
     if has_handlers(logger):
         logger.removeHandler(handler)
 

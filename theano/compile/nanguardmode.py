@@ -40,6 +40,7 @@ def f_compute(op: Callable) -> Callable:
     cache: dict[str, Any] = {}
 
     def result(inp: Any) -> Any:
+        """Return the reduction of an array."""
         from theano.compile.pfunc import pfunc
         from theano.tensor.type import TensorType
 

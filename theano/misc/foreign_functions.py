@@ -239,7 +239,8 @@ def _wrap(library: str, itypes: Any, otypes: Any, infer_shape: Callable | None) 
     # That the library is missing is told here, not in a call later.
     with contextlib.suppress(KeyError):
         _library(library)
-    return lambda fn: ForeignFunction(library, _Outputs(fn), *lists, infer_shape)
+    inputs, outputs = lists
+    return lambda fn: ForeignFunction(library, _Outputs(fn), inputs, outputs, infer_shape)
 
 
 def wrap_jax(itypes: Any, otypes: Any, infer_shape: Callable | None = None) -> Callable[[Callable], ForeignFunction]:

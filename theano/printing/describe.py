@@ -146,6 +146,16 @@ def var_descriptor(obj: Any, _prev_obs: dict | None = None, _tag_generator: _Tag
 def position_independent_str(obj: Any) -> str:
     """Describe a variable without its address.
 
+    Parameters
+    ----------
+    obj : Variable
+        The variable.
+
+    Returns
+    -------
+    str
+        The description.
+
     Raises
     ------
     NotImplementedError

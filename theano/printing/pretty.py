@@ -381,5 +381,16 @@ pprint.assign(lambda pstate, r: True, default_printer)
 
 
 def pp(*args: Any) -> str:
-    """Return a graph as a formula; the same as `pprint`."""
+    """Return a graph as a formula; the same as `pprint`.
+
+    Parameters
+    ----------
+    *args
+        As for calls of `pprint`: a variable, or inputs and outputs of a graph.
+
+    Returns
+    -------
+    str
+        The formula.
+    """
     return pprint(*args)

@@ -161,12 +161,34 @@ def _next_values(states: np.ndarray) -> np.ndarray:
 
 
 def ff_2p134(rstate: Any) -> np.ndarray:
-    """Return the state of a stream 2**134 terms later: that of the next stream."""
+    """Return the state of a stream 2**134 terms later: that of the next stream.
+
+    Parameters
+    ----------
+    rstate : array_like
+        The six numbers of the state.
+
+    Returns
+    -------
+    ndarray
+        The six numbers of the new state.
+    """
     return multMatVect(rstate, A1p134, M1, A2p134, M2)
 
 
 def ff_2p72(rstate: Any) -> np.ndarray:
-    """Return the state of a stream 2**72 terms later: that of its next substream."""
+    """Return the state of a stream 2**72 terms later: that of its next substream.
+
+    Parameters
+    ----------
+    rstate : array_like
+        The six numbers of the state.
+
+    Returns
+    -------
+    ndarray
+        The six numbers of the new state.
+    """
     return multMatVect(rstate, A1p72, M1, A2p72, M2)
 
 
@@ -183,6 +205,11 @@ def mrg_next_value(rstate: Any, new_rstate: np.ndarray, NORM: float, mask: int, 
         What the number between 1 and M1 is multiplied with.
     mask, offset : int
         Which bits of the number are taken, and what is added to them before.
+
+    Returns
+    -------
+    float
+        The sample.
     """
     states = np.array(rstate, dtype="int64").reshape(1, 6)
     (number,) = _next_values(states)

@@ -55,6 +55,18 @@ from theano.tensor import raw_random  # isort: skip
 def shared(*args: _AnyType, **kwargs: _AnyType) -> TensorSharedVariable:
     """Return a tensor shared variable; as :func:`theano.shared`, for values that make a tensor.
 
+    Parameters
+    ----------
+    *args
+        As for :func:`theano.shared`.
+    **kwargs
+        As for :func:`theano.shared`.
+
+    Returns
+    -------
+    TensorSharedVariable
+        The variable.
+
     Raises
     ------
     TypeError

@@ -137,6 +137,16 @@ advanced_set_subtensor1 = AdvancedIncSubtensor1(set_instead_of_inc=True)
 def as_index_variable(idx: Any) -> Any:
     """Return an entry of an advanced index as a variable: a tensor, a slice or None.
 
+    Parameters
+    ----------
+    idx : int, slice, None, array, list or Variable
+        The entry.
+
+    Returns
+    -------
+    Variable
+        Of an integer or boolean tensor, a slice, or None.
+
     Raises
     ------
     TypeError
@@ -239,7 +249,20 @@ def _constant_slice(entry: Any) -> slice | None:
 
 
 def adv_index_broadcastable_pattern(a: Any, idx: Sequence[Any]) -> tuple[bool, ...]:
-    """Return the broadcast pattern of ``a[idx]``, where `idx` holds at least one array."""
+    """Return the broadcast pattern of ``a[idx]``, where `idx` holds at least one array.
+
+    Parameters
+    ----------
+    a : tensor variable
+        What is indexed.
+    idx : sequence
+        The entries of the index: arrays, slices, integers, None.
+
+    Returns
+    -------
+    tuple of bool
+        One flag for each dimension of the result.
+    """
     index = [as_index_variable(i) for i in idx]
     positions = _positions(a.ndim, index)
     rank, _ = _layout(positions)

@@ -487,7 +487,18 @@ def _get_atol_rtol(a, b):
 
 
 def constructor(f):
-    """Mark a function as one that makes tensors; it is returned as it is."""
+    """Mark a function as one that makes tensors; it is returned as it is.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+
+    Returns
+    -------
+    callable
+        The function `f`.
+    """
     _constructors.append(f)
     return f
 
@@ -499,6 +510,11 @@ def check_and_normalize_axes(x, axis):
     ----------
     x : tensor_like
     axis : int, sequence of int, constant or None
+
+    Returns
+    -------
+    list of int
+        Between 0 and the number of dimensions.
 
     Raises
     ------
@@ -513,7 +529,18 @@ def check_and_normalize_axes(x, axis):
 
 
 def check_equal_numpy(x, y):
-    """Return whether two values are equal: arrays of the same dtype and shape up to 1e-10, generators by their states."""
+    """Return whether two values are equal: arrays of the same dtype and shape up to 1e-10, generators by their states.
+
+    Parameters
+    ----------
+    x, y : ndarray or RandomState
+        The values.
+
+    Returns
+    -------
+    bool
+        Whether they are equal.
+    """
     if isinstance(x, _np.ndarray) and isinstance(y, _np.ndarray):
         return x.dtype == y.dtype and x.shape == y.shape and bool(_np.all(_np.abs(x - y) < 1e-10))
     if isinstance(x, _np.random.RandomState) and isinstance(y, _np.random.RandomState):

@@ -146,6 +146,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise"):
     mode : {'raise', 'wrap', 'clip'}
         What happens to an index that is out of bounds.
 
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `choices`, and the shape that all broadcast to.
+
     Raises
     ------
     ValueError
@@ -229,6 +234,11 @@ def permute_row_elements(x: Any, y: Any, inverse: Any = 0):
     y : integer tensor_like
         One permutation for all rows, or one for each.
     inverse : int, bool or scalar
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `x`.
     """
     if hasattr(inverse, "type") and getattr(inverse.type, "dtype", None) == "bool":
         inverse = inverse.astype("int8")
@@ -236,7 +246,18 @@ def permute_row_elements(x: Any, y: Any, inverse: Any = 0):
 
 
 def inverse_permutation(perm: Any):
-    """Return the inverse of a permutation, or of each row of a matrix of them."""
+    """Return the inverse of a permutation, or of each row of a matrix of them.
+
+    Parameters
+    ----------
+    perm : integer vector or matrix
+        The permutation.
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of `perm`.
+    """
     perm = as_tensor_variable(perm)
     return permute_row_elements(arange(perm.shape[-1], dtype=perm.dtype), perm, inverse=True)
 
@@ -253,6 +274,11 @@ def transfer(var: Any, target: str):
     target : str
         ``'cpu'``, or a name that a function given to :func:`register_transfer` knows.
 
+    Returns
+    -------
+    Variable
+        On the device.
+
     Raises
     ------
     ValueError
@@ -268,7 +294,13 @@ def transfer(var: Any, target: str):
 
 
 def register_transfer(fn: Callable[[Any, str], Any]) -> None:
-    """Register ``fn(var, target)``, which returns `var` on the device `target`, or None for targets it does not know."""
+    """Register ``fn(var, target)``, which returns `var` on the device `target`, or None for targets it does not know.
+
+    Parameters
+    ----------
+    fn : callable
+        The function.
+    """
     _transfers.append(fn)
 
 
@@ -318,7 +350,17 @@ def nonzero(a: Any, return_matrix: bool = False):
 
 
 def flatnonzero(a: Any):
-    """Return the indices of the elements that are not zero in the flattened `a`."""
+    """Return the indices of the elements that are not zero in the flattened `a`.
+
+    Parameters
+    ----------
+    a : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        A vector of int64.
+    """
     a = as_tensor_variable(a)
     if a.ndim == 0:
         raise ValueError("Nonzero only supports non-scalar arrays.")
@@ -326,7 +368,17 @@ def flatnonzero(a: Any):
 
 
 def nonzero_values(a: Any):
-    """Return a vector of the elements of `a` that are not zero, in row-major order."""
+    """Return a vector of the elements of `a` that are not zero, in row-major order.
+
+    Parameters
+    ----------
+    a : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        A vector of the dtype of `a`.
+    """
     a = as_tensor_variable(a)
     return a.flatten()[flatnonzero(a)]
 

@@ -59,7 +59,25 @@ def _maker(word: str, what: str) -> Any:
         return tensor_type(config.floatX if dtype is None else dtype, _PATTERNS[word])(name)
 
     make.__name__ = make.__qualname__ = word
-    make.__doc__ = f"Return {what}, of dtype ``config.floatX`` by default."
+    make.__doc__ = f"""Return {what}, of dtype ``config.floatX`` by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        The name of the variable.
+    dtype : str, optional
+        The name of the dtype.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.{word}("x", dtype="float32").dtype
+    'float32'
+    """
     return make
 
 
@@ -77,6 +95,18 @@ tensor7 = _maker("tensor7", "a symbolic 7-dimensional variable")
 
 def tensor(*args: Any, **kwargs: Any):
     """Return a variable of ``TensorType(*args, **kwargs)``; the keyword ``name`` names it.
+
+    Parameters
+    ----------
+    *args
+        For :class:`TensorType`: the dtype and the broadcast pattern.
+    **kwargs
+        For :class:`TensorType`, and ``name``.
+
+    Returns
+    -------
+    TensorVariable
+        The variable.
 
     Examples
     --------

@@ -131,6 +131,11 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         Number of dimensions: 1s are added on the left.
     dtype : str, optional
 
+    Returns
+    -------
+    TensorConstant
+        Cached, so that equal small constants are one variable.
+
     Raises
     ------
     TypeError
@@ -200,6 +205,20 @@ def constant_or_value(
 ):
     """Return a symbolic constant of `x`, see :func:`constant`; `rtype` is the class of the result.
 
+    Parameters
+    ----------
+    x : number, ndarray, list or tuple
+        The value.
+    rtype : class
+        ``TensorConstant`` or ``TensorVariable``.
+    name, ndim, dtype
+        As for :func:`constant`.
+
+    Returns
+    -------
+    Variable
+        Of the class `rtype`.
+
     Raises
     ------
     TypeError
@@ -213,6 +232,16 @@ def constant_or_value(
 
 def numpy_scalar(data: Any) -> np.ndarray:
     """Return `data`, an array of one element, as a number.
+
+    Parameters
+    ----------
+    data : array_like
+        An array of one element.
+
+    Returns
+    -------
+    ndarray
+        Of no dimensions.
 
     Raises
     ------
@@ -408,7 +437,19 @@ def _element_of(v: Any, node: Apply, index: Any, kinds: tuple[type, type, type],
 
 
 def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool = False):
-    """Return the number that `x` is known to be, or `x` as a tensor variable where it is not known."""
+    """Return the number that `x` is known to be, or `x` as a tensor variable where it is not known.
+
+    Parameters
+    ----------
+    x : tensor_like
+    elemwise, only_process_constants : bool
+        As for :func:`get_scalar_constant_value`.
+
+    Returns
+    -------
+    ndarray or TensorVariable
+        The number as a 0-d array, or the variable.
+    """
     try:
         return get_scalar_constant_value(x, elemwise, only_process_constants)
     except NotScalarConstantError:
@@ -426,6 +467,11 @@ def get_vector_length(v: Any) -> int:
     v : vector variable or sequence
         A constant, a shape, a made vector, a join of such, a slice of such with constant bounds, or an arange with
         constant arguments.
+
+    Returns
+    -------
+    int
+        The length.
 
     Raises
     ------

@@ -27,6 +27,16 @@ from theano.tensor.type import TensorType, ops, tensor_type
 def shape_entries(shape: Sequence[Any]) -> tuple[list[Any], tuple[bool, ...]]:
     """Return `shape` as int64-compatible scalar variables, and which of them are known to be 1.
 
+    Parameters
+    ----------
+    shape : sequence of int or integer scalars
+        The lengths.
+
+    Returns
+    -------
+    tuple
+        The lengths as variables of integers, and one flag for each: whether it is known to be 1.
+
     Raises
     ------
     TypeError
@@ -205,6 +215,11 @@ def zeros(shape: Any, dtype: Any = None):
     dtype : str, optional
         ``config.floatX`` by default.
 
+    Returns
+    -------
+    TensorVariable
+        Filled with zeros.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -215,12 +230,40 @@ def zeros(shape: Any, dtype: Any = None):
 
 
 def ones(shape: Any, dtype: Any = None):
-    """Return a tensor of ones; see :func:`zeros`."""
+    """Return a tensor of ones; see :func:`zeros`.
+
+    Parameters
+    ----------
+    shape : sequence of int or scalars, or integer vector
+        The shape of the result.
+    dtype : str, optional
+        ``config.floatX`` by default.
+
+    Returns
+    -------
+    TensorVariable
+        Filled with ones.
+    """
     return alloc(np.array(1, dtype=_floatx_unless(dtype)), *_as_shape(shape))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None):
-    """Return a tensor of `shape` whose elements are all `fill_value`."""
+    """Return a tensor of `shape` whose elements are all `fill_value`.
+
+    Parameters
+    ----------
+    shape : sequence of int or scalars, or integer vector
+        The shape of the result.
+    fill_value : tensor_like
+        A number, or what broadcasts to `shape`.
+    dtype : str, optional
+        That of `fill_value` by default.
+
+    Returns
+    -------
+    TensorVariable
+        Filled with the value.
+    """
     value = as_tensor_variable(fill_value)
     if dtype:
         value = ops.cast(value, dtype)
@@ -228,7 +271,20 @@ def full(shape: Any, fill_value: Any, dtype: Any = None):
 
 
 def empty(shape: Any, dtype: Any = None):
-    """Return a tensor with undefined contents; see :func:`zeros`."""
+    """Return a tensor with undefined contents; see :func:`zeros`.
+
+    Parameters
+    ----------
+    shape : sequence of int or scalars, or integer vector
+        The shape of the result.
+    dtype : str, optional
+        ``config.floatX`` by default.
+
+    Returns
+    -------
+    TensorVariable
+        What it holds is not defined.
+    """
     return AllocEmpty(str(np.dtype(_floatx_unless(dtype))))(*_as_shape(shape))
 
 
@@ -242,6 +298,11 @@ def zeros_like(model: Any, dtype: Any = None, opt: bool = False):
         The dtype of `model` by default.
     opt : bool
         Return the constant alone where it has the type of `model`.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `model`.
     """
     return _filled_like(model, 0, dtype, opt)
 
@@ -252,18 +313,61 @@ def zeros_for_grad(x: Any):
 
 
 def ones_like(model: Any, dtype: Any = None, opt: bool = False):
-    """Return ones in the shape of `model`; see :func:`zeros_like`."""
+    """Return ones in the shape of `model`; see :func:`zeros_like`.
+
+    Parameters
+    ----------
+    model : tensor_like
+        What has the shape, and the dtype unless another one is given.
+    dtype : str, optional
+        That of `model` by default.
+    opt : bool
+        Whether the call comes from a rewrite, where a constant is made if that is possible.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `model`.
+    """
     return _filled_like(model, 1, dtype, opt)
 
 
 def full_like(model: Any, fill_value: Any, dtype: Any = None):
-    """Return `fill_value` in the shape of `model`, with the dtype of `model` by default."""
+    """Return `fill_value` in the shape of `model`, with the dtype of `model` by default.
+
+    Parameters
+    ----------
+    model : tensor_like
+        What has the shape, and the dtype unless another one is given.
+    fill_value : tensor_like
+        A number.
+    dtype : str, optional
+        That of `model` by default.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `model`.
+    """
     model = as_tensor_variable(model)
     return fill(model, ops.cast(fill_value, dtype or model.dtype))
 
 
 def empty_like(model: Any, dtype: Any = None):
-    """Return a tensor in the shape of `model` with undefined contents."""
+    """Return a tensor in the shape of `model` with undefined contents.
+
+    Parameters
+    ----------
+    model : tensor_like
+        What has the shape, and the dtype unless another one is given.
+    dtype : str, optional
+        That of `model` by default.
+
+    Returns
+    -------
+    TensorVariable
+        What it holds is not defined.
+    """
     model = as_tensor_variable(model)
     return AllocEmpty(str(dtype or model.dtype))(*[model.shape[i] for i in range(model.ndim)])
 
@@ -317,12 +421,28 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None):
         The diagonal: 0 the main one, positive above, negative below.
     dtype : str, optional
         ``config.floatX`` by default.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix.
     """
     return Eye(dtype)(n, n if m is None else m, k)
 
 
 def identity_like(x: Any):
-    """Return ones on the diagonal of a matrix of the shape and dtype of `x`."""
+    """Return ones on the diagonal of a matrix of the shape and dtype of `x`.
+
+    Parameters
+    ----------
+    x : matrix
+        What has the shape.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix.
+    """
     x = as_tensor_variable(x)
     return eye(x.shape[0], x.shape[1], k=0, dtype=x.dtype)
 
@@ -354,18 +474,57 @@ class Tri(Op):
 
 
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None):
-    """Return an `N` by `M` matrix with ones at and below diagonal `k`, zeros elsewhere, as ``numpy.tri``."""
+    """Return an `N` by `M` matrix with ones at and below diagonal `k`, zeros elsewhere, as ``numpy.tri``.
+
+    Parameters
+    ----------
+    N, M : int or integer scalar
+        Numbers of rows and of columns; `M` is `N` by default.
+    k : int or integer scalar
+        0 is the main diagonal; positive ones are above it.
+    dtype : str, optional
+        ``config.floatX`` by default.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix.
+    """
     return Tri(dtype)(N, N if M is None else M, k)
 
 
 def tril(m: Any, k: Any = 0):
-    """Return the matrix `m` with zeros above diagonal `k`."""
+    """Return the matrix `m` with zeros above diagonal `k`.
+
+    Parameters
+    ----------
+    m : matrix
+    k : int or integer scalar
+        0 is the main diagonal; positive ones are above it.
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of `m`.
+    """
     m = as_tensor_variable(m)
     return m * tri(m.shape[0], m.shape[1], k=k, dtype=m.dtype)
 
 
 def triu(m: Any, k: Any = 0):
-    """Return the matrix `m` with zeros below diagonal `k`, int8 of bools, as wide as a product with int8 of unsigned integers."""
+    """Return the matrix `m` with zeros below diagonal `k`, int8 of bools, as wide as a product with int8 of unsigned integers.
+
+    Parameters
+    ----------
+    m : matrix
+    k : int or integer scalar
+        0 is the main diagonal; positive ones are above it.
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of `m`.
+    """
     m = as_tensor_variable(m)
     return m * (1 - tri(m.shape[0], m.shape[1], k=k - 1, dtype=m.dtype))
 
@@ -438,6 +597,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None):
     stop, step : number or scalar, optional
     dtype : str, optional
         By default the common dtype of the arguments, integers being widened to 64 bits.
+
+    Returns
+    -------
+    TensorVariable
+        A vector.
 
     Examples
     --------

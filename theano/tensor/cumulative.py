@@ -144,12 +144,36 @@ class CumprodOp(Op):
 
 
 def cumsum(x: Any, axis: int | None = None):
-    """Return the cumulative sum of `x` along an axis, or of the flattened tensor, as ``numpy.cumsum``."""
+    """Return the cumulative sum of `x` along an axis, or of the flattened tensor, as ``numpy.cumsum``.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, optional
+        None takes the flattened tensor.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `x`; a vector if `axis` is None.
+    """
     return CumOp(axis=axis, mode="add")(x)
 
 
 def cumprod(x: Any, axis: int | None = None):
-    """Return the cumulative product of `x` along an axis, or of the flattened tensor, as ``numpy.cumprod``."""
+    """Return the cumulative product of `x` along an axis, or of the flattened tensor, as ``numpy.cumprod``.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, optional
+        None takes the flattened tensor.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `x`; a vector if `axis` is None.
+    """
     return CumOp(axis=axis, mode="mul")(x)
 
 
@@ -205,5 +229,19 @@ class DiffOp(Op):
 
 
 def diff(x: Any, n: int = 1, axis: int = -1):
-    """Return the differences ``x[i + 1] - x[i]`` along an axis, taken `n` times, as ``numpy.diff``."""
+    """Return the differences ``x[i + 1] - x[i]`` along an axis, taken `n` times, as ``numpy.diff``.
+
+    Parameters
+    ----------
+    x : tensor_like
+    n : int
+        How often differences are taken.
+    axis : int
+        Along which.
+
+    Returns
+    -------
+    TensorVariable
+        Shorter by `n` along `axis`.
+    """
     return DiffOp(n=n, axis=axis)(x)

@@ -103,7 +103,22 @@ extract_diag = ExtractDiag()
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1):
-    """Return the diagonal of two axes of `a`, as ``numpy.diagonal``."""
+    """Return the diagonal of two axes of `a`, as ``numpy.diagonal``.
+
+    Parameters
+    ----------
+    a : tensor_like
+        Of two dimensions or more.
+    offset : int
+        0 is the main diagonal; positive ones are above it.
+    axis1, axis2 : int
+        The dimensions of the planes whose diagonals are taken.
+
+    Returns
+    -------
+    TensorVariable
+        Of one dimension less; the last one runs along the diagonal.
+    """
     if (offset, axis1, axis2) == (0, 0, 1):
         return extract_diag(a)
     return ExtractDiag(offset, axis1, axis2)(a)
@@ -167,6 +182,18 @@ alloc_diag = AllocDiag()
 
 def diag(v: Any, k: int = 0):
     """Return the diagonal `k` of `v` if it has two or more dimensions; a matrix with `v` on it if `v` is a vector.
+
+    Parameters
+    ----------
+    v : tensor_like
+        Of one dimension or more.
+    k : int
+        0 is the main diagonal; positive ones are above it.
+
+    Returns
+    -------
+    TensorVariable
+        Of one dimension less for a matrix, one more for a vector.
 
     Raises
     ------

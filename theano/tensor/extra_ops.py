@@ -184,7 +184,17 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
 
 
 def squeeze(x: Any):
-    """Return `x` without its broadcastable dimensions: `x` itself or a view of it."""
+    """Return `x` without its broadcastable dimensions: `x` itself or a view of it.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        Without dimensions of length 1 that are known.
+    """
     x = as_tensor_variable(x)
     return x.dimshuffle([i for i in range(x.ndim) if not x.type.broadcastable[i]])
 
@@ -199,6 +209,11 @@ def compress(condition: Any, x: Any, axis: int | None = None):
     x : tensor_like
     axis : int, optional
         By default `x` is flattened.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `x`.
     """
     condition = as_tensor_variable(condition)
     if condition.ndim != 1:
@@ -296,6 +311,11 @@ def repeat(x: Any, repeats: Any, axis: int | None = None):
     axis : int, optional
         By default `x` is flattened.
 
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `x`.
+
     Raises
     ------
     ValueError
@@ -357,6 +377,16 @@ def bartlett(M: Any):
     """Return the Bartlett (triangular) window of `M` points as a float64 vector; none if `M` is not positive.
 
     The first and last points are zero, the largest is one if `M` is odd.
+
+    Parameters
+    ----------
+    M : int or integer scalar
+        The number of points.
+
+    Returns
+    -------
+    TensorVariable
+        A vector of float64.
     """
     return bartlett_(M)
 
@@ -420,6 +450,11 @@ def fill_diagonal(a: Any, val: Any):
         With more than two, all have to have the same length.
     val : scalar
         Its dtype has to fit into that of `a`.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype and shape of `a`.
 
     Raises
     ------
@@ -486,6 +521,11 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any):
         Its dtype has to fit into that of `a`.
     offset : int or scalar
         The diagonal: 0 the main one, positive above, negative below. It is not wrapped.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype and shape of `a`.
     """
     return fill_diagonal_offset_(a, val, offset)
 
@@ -500,6 +540,11 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None):
         Number of columns.
     dtype : str, optional
         ``config.floatX`` by default.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix of `nb_class` columns.
     """
     y = as_tensor_variable(y)
     blank = zeros((y.shape[0], nb_class), dtype=dtype)

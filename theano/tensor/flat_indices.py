@@ -161,6 +161,11 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     order : {'C', 'F'}
         Whether flat indices count in row-major or column-major order.
 
+    Returns
+    -------
+    TensorVariable
+        Of int64.
+
     Raises
     ------
     TypeError

@@ -69,6 +69,11 @@ def load(path: Any, dtype: Any, broadcastable: Sequence[bool], mmap_mode: str | 
         None reads all of the file. 'c' maps it into memory, so that only what is used is read; changes are not written
         back.
 
+    Returns
+    -------
+    TensorVariable
+        The array.
+
     Raises
     ------
     ValueError
@@ -202,22 +207,78 @@ class MPISendWait(Op):
 
 
 def isend(var: Any, dest: int, tag: int):
-    """Return a variable that is computed when the array `var` has been sent; other work is done meanwhile."""
+    """Return a variable that is computed when the array `var` has been sent; other work is done meanwhile.
+
+    Parameters
+    ----------
+    var : tensor variable
+        The array.
+    dest, tag : int
+        The rank of the process, and the tag that it expects.
+
+    Returns
+    -------
+    Variable
+        A request that is waited for.
+    """
     return MPISendWait(tag)(*MPISend(dest, tag)(var, return_list=True))
 
 
 def send(var: Any, dest: int, tag: int):
-    """Return a variable that is computed by sending the array `var` to the process `dest`."""
+    """Return a variable that is computed by sending the array `var` to the process `dest`.
+
+    Parameters
+    ----------
+    var : tensor variable
+        The array.
+    dest, tag : int
+        The rank of the process, and the tag that it expects.
+
+    Returns
+    -------
+    Variable
+        Without a value of its own.
+    """
     return isend(var, dest, tag)
 
 
 def irecv(shape: Sequence[int], dtype: Any, source: int, tag: int):
-    """Return an array that the process `source` sends; other work is done until it is there."""
+    """Return an array that the process `source` sends; other work is done until it is there.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the array.
+    dtype : str
+        Its dtype.
+    source, tag : int
+        The rank of the process, and the tag that it sends with.
+
+    Returns
+    -------
+    list of TensorVariable
+        The array, and a request that is waited for.
+    """
     return MPIRecvWait(tag)(*MPIRecv(source, tag, shape, dtype)(return_list=True))
 
 
 def recv(shape: Sequence[int], dtype: Any, source: int, tag: int):
-    """Return an array that the process `source` sends."""
+    """Return an array that the process `source` sends.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the array.
+    dtype : str
+        Its dtype.
+    source, tag : int
+        The rank of the process, and the tag that it sends with.
+
+    Returns
+    -------
+    TensorVariable
+        The array.
+    """
     return irecv(shape, dtype, source, tag)
 
 

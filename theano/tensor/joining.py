@@ -200,6 +200,18 @@ def join(axis: Any, *tensors_list: Any):
 def concatenate(tensor_list: Sequence[Any], axis: Any = 0):
     """Return the tensors of a list one after another along `axis`; see :func:`join`.
 
+    Parameters
+    ----------
+    tensor_list : list or tuple of tensor_like
+        All of the same number of dimensions, and lengths except along `axis`.
+    axis : int or integer scalar
+        Along which they follow one another.
+
+    Returns
+    -------
+    TensorVariable
+        Of the common dtype of the tensors.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -368,6 +380,21 @@ class Split(Op):
 def split(x: Any, splits_size: Any, n_splits: int, axis: Any = 0):
     """Return `n_splits` pieces of `x` along `axis`, of lengths `splits_size`.
 
+    Parameters
+    ----------
+    x : tensor_like
+    splits_size : sequence of int, or integer vector
+        The lengths, which add up to that of `x`.
+    n_splits : int
+        How many.
+    axis : int or integer scalar
+        Along which `x` is split.
+
+    Returns
+    -------
+    list of TensorVariable
+        The pieces.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -383,6 +410,16 @@ def stacklists(arg: Any):
 
     What is no list or tuple, an array as well, is returned as it is.
 
+    Parameters
+    ----------
+    arg : tensor_like, or nested lists of them
+        What is stacked.
+
+    Returns
+    -------
+    TensorVariable
+        The tensor.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -395,12 +432,34 @@ def stacklists(arg: Any):
 
 
 def horizontal_stack(*args: Any):
-    """Return matrices side by side."""
+    """Return matrices side by side.
+
+    Parameters
+    ----------
+    *args : matrix
+        Of equally many rows.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix.
+    """
     return _stack_matrices(args, axis=1)
 
 
 def vertical_stack(*args: Any):
-    """Return matrices below each other."""
+    """Return matrices below each other.
+
+    Parameters
+    ----------
+    *args : matrix
+        Of equally many columns.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix.
+    """
     return _stack_matrices(args, axis=0)
 
 

@@ -25,6 +25,35 @@ all_dtypes = tuple(map(str, scal.all_types))
 integer_dtypes = int_dtypes + uint_dtypes
 
 
+#: What an operation says of its inputs, by their number.
+_ARGUMENTS = {
+    1: {"inputs": "a : tensor_like", "shape": "Of the shape of `a`.", "call": "x"},
+    2: {"inputs": "a, b : tensor_like", "shape": "Of the shape that both broadcast to.", "call": "x, x"},
+    3: {"inputs": "{names} : tensor_like", "shape": "Of the shape that all broadcast to.", "call": "x, x, x"},
+    -1: {"inputs": "*inputs : tensor_like", "shape": "Of the shape that all broadcast to.", "call": "x, x"},
+}
+_DOCUMENTATION = """{doc}
+
+    Applies elementwise, with broadcasting.
+
+    Parameters
+    ----------
+    {inputs}
+
+    Returns
+    -------
+    TensorVariable
+        {shape}
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.{vector}("x")
+    >>> T.{name}({call}).ndim
+    1
+    """
+
+
 def elementwise(scalar_op: Any, name: str, doc: str, printer: Any = None) -> Elemwise:
     """Return the tensor operation that applies `scalar_op` to each element.
 
@@ -39,7 +68,11 @@ def elementwise(scalar_op: Any, name: str, doc: str, printer: Any = None) -> Ele
         How ``pprint`` writes it, ``name(...)`` by default.
     """
     op = Elemwise(scalar_op, name=f"Elemwise{{{name},no_inplace}}")
-    op.__doc__ = f"{doc}\n\n    Applies elementwise, with broadcasting."
+    arguments = dict(_ARGUMENTS[scalar_op.nin])
+    if scalar_op.nin == 3:
+        arguments["inputs"] = arguments["inputs"].format(names=", ".join(op.__signature__.parameters))
+    vector = "lvector" if scalar_op in (scal.and_, scal.or_, scal.xor, scal.invert) else "dvector"
+    op.__doc__ = _DOCUMENTATION.format(doc=doc, name=name, vector=vector, **arguments)
     op.__module__ = "theano.tensor"
     pprint.assign(op, printer if printer is not None else FunctionPrinter(name))
     return op
@@ -192,6 +225,15 @@ pprint.assign(tensor_copy, IgnorePrinter())
 def real(z: Any):
     """Return the real part of `z`; `z` itself if it is not complex.
 
+    Parameters
+    ----------
+    z : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        Real.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -204,7 +246,17 @@ def real(z: Any):
 
 
 def imag(z: Any):
-    """Return the imaginary part of `z`; zeros in the shape and dtype of `z` if it is not complex."""
+    """Return the imaginary part of `z`; zeros in the shape and dtype of `z` if it is not complex.
+
+    Parameters
+    ----------
+    z : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        Real.
+    """
     z = as_tensor_variable(z)
     if z.dtype in complex_dtypes:
         return _imag(z)
@@ -212,13 +264,33 @@ def imag(z: Any):
 
 
 def isnan(a: Any):
-    """Return whether each element of `a` is not a number; all false for integers, as ``numpy.isnan``."""
+    """Return whether each element of `a` is not a number; all false for integers, as ``numpy.isnan``.
+
+    Parameters
+    ----------
+    a : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype bool and the shape of `a`.
+    """
     a = as_tensor_variable(a)
     return _all_false(a) if a.dtype in discrete_dtypes else isnan_(a)
 
 
 def isinf(a: Any):
-    """Return whether each element of `a` is infinite; all false for integers, as ``numpy.isinf``."""
+    """Return whether each element of `a` is infinite; all false for integers, as ``numpy.isinf``.
+
+    Parameters
+    ----------
+    a : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype bool and the shape of `a`.
+    """
     a = as_tensor_variable(a)
     return _all_false(a) if a.dtype in discrete_dtypes else isinf_(a)
 
@@ -260,7 +332,24 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
-    """Return whether :func:`isclose` holds for all elements, as ``numpy.allclose``."""
+    """Return whether :func:`isclose` holds for all elements, as ``numpy.allclose``.
+
+    Parameters
+    ----------
+    a, b : tensor_like
+        What is compared.
+    rtol : float
+        Tolerance relative to the size of `b`.
+    atol : float
+        Tolerance that is added to that.
+    equal_nan : bool
+        Whether NaN equals NaN.
+
+    Returns
+    -------
+    TensorVariable
+        A scalar of dtype bool.
+    """
     return ops.all(isclose(a, b, rtol, atol, equal_nan))
 
 
@@ -272,6 +361,11 @@ def round(a: Any, mode: str | None = None):
     a : tensor_like
     mode : {None, 'half_away_from_zero', 'half_to_even'}
         Where halves go; None is 'half_to_even', as in NumPy.
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of `a`.
 
     Raises
     ------
@@ -297,12 +391,34 @@ around = round
 
 
 def iround(a: Any, mode: str | None = None):
-    """Return ``cast(round(a, mode), 'int64')``."""
+    """Return ``cast(round(a, mode), 'int64')``.
+
+    Parameters
+    ----------
+    a : tensor_like
+    mode : str, optional
+        As for :func:`round`.
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype int64.
+    """
     return cast(round(a, mode), "int64")
 
 
 def div_proxy(x: Any, y: Any):
-    """Return ``x / y`` as ``config.int_division`` tells for two integers."""
+    """Return ``x / y`` as ``config.int_division`` tells for two integers.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        As :func:`true_div` or :func:`int_div`.
+    """
     if scal.int_or_true_div(
         as_tensor_variable(x).dtype in discrete_dtypes, as_tensor_variable(y).dtype in discrete_dtypes
     ) == "int":
@@ -312,6 +428,15 @@ def div_proxy(x: Any, y: Any):
 
 def mod_check(x: Any, y: Any):
     """Return ``mod(x, y)``.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        With the sign of `y`.
 
     Raises
     ------
@@ -325,24 +450,66 @@ def mod_check(x: Any, y: Any):
 
 
 def power(x: Any, y: Any):
-    """Return ``x ** y``, an array for arrays and a number for numbers."""
+    """Return ``x ** y``, an array for arrays and a number for numbers.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+
+    Returns
+    -------
+    TensorVariable or number
+        Of the shape that both broadcast to.
+    """
     plain = (np.ndarray, np.generic, Number)
     return x**y if all(isinstance(value, plain) for value in (x, y)) else pow(x, y)
 
 
 def divmod(x: Any, y: Any):
-    """Return ``floor_div(x, y), mod_check(x, y)``, as ``numpy.divmod``."""
+    """Return ``floor_div(x, y), mod_check(x, y)``, as ``numpy.divmod``.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+
+    Returns
+    -------
+    tuple of TensorVariable
+        The quotient and the remainder.
+    """
     return floor_div(x, y), mod_check(x, y)
 
 
 def ceil_intdiv(a: Any, b: Any):
-    """Return the integer quotient of `a` and `b`, rounded up."""
+    """Return the integer quotient of `a` and `b`, rounded up.
+
+    Parameters
+    ----------
+    a, b : tensor_like
+        Integers.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of ``a // b``.
+    """
     quotient = int_div(a, b)
     return cast(neq(mod_check(a, b), 0), quotient.dtype) + quotient
 
 
 def smallest(*args: Any):
-    """Return the elementwise smallest of the arguments; of two the second where they cannot be compared."""
+    """Return the elementwise smallest of the arguments; of two the second where they cannot be compared.
+
+    Parameters
+    ----------
+    *args : tensor_like
+        What is compared.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape that all broadcast to.
+    """
     if len(args) == 2:
         a, b = args
         return switch(lt(a, b), a, b)
@@ -350,7 +517,18 @@ def smallest(*args: Any):
 
 
 def largest(*args: Any):
-    """Return the elementwise largest of the arguments; of two the second where they cannot be compared."""
+    """Return the elementwise largest of the arguments; of two the second where they cannot be compared.
+
+    Parameters
+    ----------
+    *args : tensor_like
+        What is compared.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape that all broadcast to.
+    """
     if len(args) == 2:
         a, b = args
         return switch(gt(a, b), a, b)
@@ -404,6 +582,11 @@ def cast(x: Any, dtype: Any):
     x : tensor_like
     dtype : str or numpy.dtype
         ``'floatX'`` stands for ``config.floatX``.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `x`.
 
     Raises
     ------

@@ -94,7 +94,18 @@ inv = matrix_inverse
 
 
 def matrix_dot(*args: Any):
-    """Return the product of all arguments, in their order."""
+    """Return the product of all arguments, in their order.
+
+    Parameters
+    ----------
+    *args : matrix
+        Two or more.
+
+    Returns
+    -------
+    TensorVariable
+        The product.
+    """
     if not args:
         raise ValueError("matrix_dot needs at least one matrix")
     result = args[0]
@@ -139,6 +150,15 @@ extract_diag = tensor.extract_diag
 def diag(x: Any):
     """Return the diagonal of a matrix, or the matrix with a vector on its diagonal.
 
+    Parameters
+    ----------
+    x : vector or matrix
+
+    Returns
+    -------
+    TensorVariable
+        A vector for a matrix, a matrix for a vector.
+
     Raises
     ------
     TypeError
@@ -153,7 +173,17 @@ def diag(x: Any):
 
 
 def trace(X: Any):
-    """Return the sum of the diagonal of the matrix `X`."""
+    """Return the sum of the diagonal of the matrix `X`.
+
+    Parameters
+    ----------
+    X : matrix
+
+    Returns
+    -------
+    TensorVariable
+        A scalar.
+    """
     return extract_diag(X).sum()
 
 
@@ -225,7 +255,20 @@ eig = Eig()
 
 
 def zero_disconnected(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-    """Return the gradients with zeros for the disconnected ones."""
+    """Return the gradients with zeros for the disconnected ones.
+
+    Parameters
+    ----------
+    outputs : sequence of Variable
+        What has the shapes of the zeros.
+    grads : sequence of Variable
+        Gradients, some of which may be disconnected.
+
+    Returns
+    -------
+    list of Variable
+        One for each output.
+    """
     return [out.zeros_like() if isinstance(g.type, DisconnectedType) else g for out, g in zip(outputs, grads)]
 
 
@@ -299,7 +342,20 @@ class EighGrad(Op):
 
 
 def eigh(a: Any, UPLO: str = "L"):
-    """Return the eigenvalues and eigenvectors of a symmetric or Hermitian matrix; see :class:`Eigh`."""
+    """Return the eigenvalues and eigenvectors of a symmetric or Hermitian matrix; see :class:`Eigh`.
+
+    Parameters
+    ----------
+    a : matrix
+        Symmetric or Hermitian.
+    UPLO : {'L', 'U'}
+        Whether the lower or the upper triangle is read.
+
+    Returns
+    -------
+    list of TensorVariable
+        The vector of eigenvalues, ascending, and the matrix whose columns are eigenvectors.
+    """
     return Eigh(UPLO)(a)
 
 
@@ -391,6 +447,11 @@ def qr(a: Any, mode: str = "reduced"):
     mode : {'reduced', 'complete', 'r', 'raw'}
         'reduced' gives `q` and `r` of shapes (M, K) and (K, N), 'complete' of (M, M) and (M, N), 'r' only `r`, 'raw'
         what LAPACK gives: `h` of shape (N, M), transposed, and the vector `tau`.
+
+    Returns
+    -------
+    TensorVariable or list of TensorVariable
+        `q` and `r`, or what `mode` says.
     """
     names = {"full": "reduced", "economic": "raw"}
     mode = names.get(mode, mode)
@@ -508,7 +569,20 @@ class lstsq(Op):
 
 
 def matrix_power(M: Any, n: int):
-    """Return the square matrix `M` to the integer power `n`; a negative one is that of the inverse."""
+    """Return the square matrix `M` to the integer power `n`; a negative one is that of the inverse.
+
+    Parameters
+    ----------
+    M : matrix
+        Square.
+    n : int
+        The power.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix.
+    """
     M = as_matrix(M, "matrix_power")
     if not isinstance(n, (int, np.integer)):
         raise TypeError(f"the exponent of matrix_power has to be an integer, got {n!r}")
@@ -534,6 +608,11 @@ def norm(x: Any, ord: Any = None):
     x : vector or matrix
     ord : None, number, 'fro', 'inf' or '-inf'
         None is the Euclidean norm of all elements.
+
+    Returns
+    -------
+    TensorVariable
+        A scalar.
 
     Raises
     ------
@@ -603,6 +682,11 @@ def tensorinv(a: Any, ind: int = 2):
         The product of the first `ind` lengths has to be that of the others.
     ind : int
         Number of first dimensions that are summed over.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape ``a.shape[ind:] + a.shape[:ind]``.
     """
     return TensorInv(ind)(a)
 

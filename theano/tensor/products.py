@@ -96,6 +96,11 @@ def dot(a: Any, b: Any):
         Vectors and matrices are multiplied; with a scalar it is the elementwise product; of more dimensions the last
         of `a` and the second to last of `b` are summed over.
 
+    Returns
+    -------
+    TensorVariable
+        Of the common dtype.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -121,6 +126,16 @@ def _operand(x: Any) -> Any:
 
 def matmul(a: Any, b: Any):
     """Return the matrix product of `a` and `b` as ``a @ b`` of NumPy, with all dimensions but the last two as batch.
+
+    Parameters
+    ----------
+    a, b : tensor_like
+        Vectors, matrices, or batches of matrices.
+
+    Returns
+    -------
+    TensorVariable
+        Of the common dtype.
 
     Raises
     ------
@@ -149,7 +164,17 @@ def matmul(a: Any, b: Any):
 
 
 def outer(x: Any, y: Any):
-    """Return the products of every element of `x` with every one of `y`; both are flattened if they are no vectors."""
+    """Return the products of every element of `x` with every one of `y`; both are flattened if they are no vectors.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        A matrix.
+    """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     if x.ndim != 1:
         x = x.flatten()
@@ -193,6 +218,11 @@ def batched_tensordot(x: Any, y: Any, axes: Any = 2):
     axes : int, or pair of int or sequences of int
         An integer ``i`` stands for the last ``i`` dimensions of `x` and the first ``i`` of `y` after the batch one.
         Axes are counted with the batch dimension.
+
+    Returns
+    -------
+    TensorVariable
+        The first dimension is that of `x` and `y`.
     """
     return _tensordot(x, y, axes, batched=True)
 
@@ -343,6 +373,11 @@ def cov(
         Divide by the number of observations minus this.
     fweights, aweights : None
         Not supported.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix of floats.
 
     Raises
     ------

@@ -42,6 +42,18 @@ from theano.tensor.type import TensorType, ops, tensor_type
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Return the sorted, non-negative axes that `axis` stands for in a tensor of `ndim` dimensions.
 
+    Parameters
+    ----------
+    axis : None, int or sequence of int
+        None is all of them; negative ones count from the end.
+    ndim : int
+        The number of dimensions.
+
+    Returns
+    -------
+    tuple of int
+        Between 0 and `ndim`.
+
     Raises
     ------
     TypeError
@@ -73,7 +85,19 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def makeKeepDims(x: Any, y: Any, axis: Any):
-    """Return `y`, the reduction of `x` over `axis`, with the reduced dimensions put back as broadcastable ones."""
+    """Return `y`, the reduction of `x` over `axis`, with the reduced dimensions put back as broadcastable ones.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+    axis : None, int or sequence of int
+        The dimensions that were reduced.
+
+    Returns
+    -------
+    TensorVariable
+        Of as many dimensions as `x`.
+    """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     reduced = set(normalize_axes(axis, x.type.ndim))
     order: list[Any] = []
@@ -264,6 +288,11 @@ def max(x: Any, axis: Any = None, keepdims: bool = False):
     axis : None, int or list of int
     keepdims : bool
 
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `x`.
+
     Raises
     ------
     ValueError
@@ -274,7 +303,21 @@ def max(x: Any, axis: Any = None, keepdims: bool = False):
 
 
 def argmax(x: Any, axis: Any = None, keepdims: bool = False):
-    """Return the int64 index of the maximum of `x` over `axis`, of the first one if there are several."""
+    """Return the int64 index of the maximum of `x` over `axis`, of the first one if there are several.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+        None takes the flattened tensor.
+    keepdims : bool
+        Whether the dimensions stay in the result, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype int64; without the dimensions `axis`, unless `keepdims`.
+    """
     return max_and_argmax(x, axis, keepdims)[1]
 
 
@@ -284,12 +327,40 @@ def _mirrored(x: Any):
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False):
-    """Return the minimum of `x` over `axis`; see :func:`max`."""
+    """Return the minimum of `x` over `axis`; see :func:`max`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+        The dimensions that are reduced; None is all of them.
+    keepdims : bool
+        Whether these stay in the result, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `x`.
+    """
     return _mirrored(max(_mirrored(as_tensor_variable(x)), axis=axis, keepdims=keepdims))
 
 
 def argmin(x: Any, axis: Any = None, keepdims: bool = False):
-    """Return the int64 index of the minimum of `x` over `axis`, of the first one if there are several."""
+    """Return the int64 index of the minimum of `x` over `axis`, of the first one if there are several.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+        None takes the flattened tensor.
+    keepdims : bool
+        Whether the dimensions stay in the result, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype int64; without the dimensions `axis`, unless `keepdims`.
+    """
     return argmax(_mirrored(as_tensor_variable(x)), axis=axis, keepdims=keepdims)
 
 
@@ -305,6 +376,11 @@ def sum(input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
     keepdims : bool
     acc_dtype : str, optional
         Dtype of the accumulator: by default at least int64, uint64, float64 or complex128.
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype `dtype`.
     """
     out = Sum(axis=_as_op_axis(axis), dtype=dtype, acc_dtype=acc_dtype)(input)
     return makeKeepDims(input, out, axis) if keepdims else out
@@ -327,6 +403,11 @@ def prod(
         See :func:`sum`.
     no_zeros_in_input : bool
         A promise that no element is zero: a simpler gradient, which can be differentiated again.
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype `dtype`.
     """
     out = Prod(axis=_as_op_axis(axis), dtype=dtype, acc_dtype=acc_dtype, no_zeros_in_input=no_zeros_in_input)(input)
     return makeKeepDims(input, out, axis) if keepdims else out
@@ -382,6 +463,11 @@ def mean(
     keepdims : bool
     acc_dtype : str, optional
         Dtype of the accumulator of the sum.
+
+    Returns
+    -------
+    TensorVariable
+        Of a dtype of floats.
     """
     input = as_tensor_variable(input)
     if op:
@@ -451,26 +537,78 @@ def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
 
 
 def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False):
-    """Return the standard deviation of `input` over `axis`, the square root of :func:`var`."""
+    """Return the standard deviation of `input` over `axis`, the square root of :func:`var`.
+
+    Parameters
+    ----------
+    input : tensor_like
+    axis, ddof, keepdims, corrected
+        As for :func:`var`.
+
+    Returns
+    -------
+    TensorVariable
+        Of floats.
+    """
     result = sqrt(var(input, axis, ddof=ddof, keepdims=keepdims, corrected=corrected))
     result.name = "std"
     return result
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False):
-    """Return whether all elements of `x` over `axis` are true."""
+    """Return whether all elements of `x` over `axis` are true.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+        The dimensions that are reduced; None is all of them.
+    keepdims : bool
+        Whether these stay in the result, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype bool.
+    """
     out = All(_as_op_axis(axis))(x)
     return makeKeepDims(x, out, axis) if keepdims else out
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False):
-    """Return whether an element of `x` over `axis` is true."""
+    """Return whether an element of `x` over `axis` is true.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+        The dimensions that are reduced; None is all of them.
+    keepdims : bool
+        Whether these stay in the result, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype bool.
+    """
     out = AnyOp(_as_op_axis(axis))(x)
     return makeKeepDims(x, out, axis) if keepdims else out
 
 
 def ptp(a: Any, axis: Any = None):
-    """Return the range of values of `a` over `axis`: the maximum minus the minimum."""
+    """Return the range of values of `a` over `axis`: the maximum minus the minimum.
+
+    Parameters
+    ----------
+    a : tensor_like
+    axis : None or int
+        None takes all dimensions.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `a`.
+    """
     a = as_tensor_variable(a)
     return max(a, axis) - min(a, axis)
 
@@ -485,6 +623,11 @@ def norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False):
         0 counts the elements that are not zero; infinity is the largest absolute value, minus infinity the smallest.
     axis : None, int or list of int
     keepdims : bool
+
+    Returns
+    -------
+    TensorVariable
+        Of floats.
     """
     x = as_tensor_variable(x)
     if x.ndim == 0:

@@ -261,7 +261,22 @@ class Flatten(Op):
 
 
 def is_flat(var: Any, ndim: int | None = None, outdim: int | None = None) -> bool:
-    """Return whether `var` has `ndim` (1 by default) dimensions."""
+    """Return whether `var` has `ndim` (1 by default) dimensions.
+
+    Parameters
+    ----------
+    var : tensor variable
+        The tensor.
+    ndim : int, optional
+        1 by default.
+    outdim : int, optional
+        Old name of `ndim`.
+
+    Returns
+    -------
+    bool
+        Whether it has.
+    """
     return var.ndim == (ndim if ndim is not None else outdim if outdim is not None else 1)
 
 
@@ -275,6 +290,11 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None):
         Number of dimensions of the result, 1 by default.
     outdim : int
         Old name of `ndim`.
+
+    Returns
+    -------
+    TensorVariable
+        Of `ndim` dimensions.
 
     Raises
     ------
@@ -337,6 +357,11 @@ def addbroadcast(x: Any, *axes: Any):
     x : tensor_like
     *axes : int, or one iterable of int
         At run time their length has to be 1, else a ValueError is raised.
+
+    Returns
+    -------
+    TensorVariable
+        A view of `x`, or `x` itself.
     """
     x = as_tensor_variable(x)
     return _pattern_changed(x, dict.fromkeys(_checked_axes(x, axes), True))
@@ -349,6 +374,11 @@ def unbroadcast(x: Any, *axes: Any):
     ----------
     x : tensor_like
     *axes : int, or one iterable of int
+
+    Returns
+    -------
+    TensorVariable
+        A view of `x`, or `x` itself.
     """
     x = as_tensor_variable(x)
     return _pattern_changed(x, dict.fromkeys(_checked_axes(x, axes), False))
@@ -359,6 +389,17 @@ def patternbroadcast(x: Any, broadcastable: Iterable[bool]):
 
     At run time the dimensions declared broadcastable have to have length 1, else a ValueError is raised. Dimensions
     behind those of the pattern keep their flags.
+
+    Parameters
+    ----------
+    x : tensor_like
+    broadcastable : iterable of bool
+        The flags.
+
+    Returns
+    -------
+    TensorVariable
+        A view of `x`, or `x` itself.
     """
     x = as_tensor_variable(x)
     flags = [bool(b) for b in broadcastable]
@@ -368,19 +409,54 @@ def patternbroadcast(x: Any, broadcastable: Iterable[bool]):
 
 
 def shape_padleft(t: Any, n_ones: int = 1):
-    """Return `t` with `n_ones` broadcastable dimensions added on the left."""
+    """Return `t` with `n_ones` broadcastable dimensions added on the left.
+
+    Parameters
+    ----------
+    t : tensor_like
+    n_ones : int
+        How many.
+
+    Returns
+    -------
+    TensorVariable
+        A view of `t`.
+    """
     t = as_tensor_variable(t)
     return DimShuffle(t.type.broadcastable, ["x"] * n_ones + list(range(t.type.ndim)))(t)
 
 
 def shape_padright(t: Any, n_ones: int = 1):
-    """Return `t` with `n_ones` broadcastable dimensions added on the right."""
+    """Return `t` with `n_ones` broadcastable dimensions added on the right.
+
+    Parameters
+    ----------
+    t : tensor_like
+    n_ones : int
+        How many.
+
+    Returns
+    -------
+    TensorVariable
+        A view of `t`.
+    """
     t = as_tensor_variable(t)
     return DimShuffle(t.type.broadcastable, list(range(t.type.ndim)) + ["x"] * n_ones)(t)
 
 
 def shape_padaxis(t: Any, axis: int):
     """Return `t` with a broadcastable dimension inserted at `axis`.
+
+    Parameters
+    ----------
+    t : tensor_like
+    axis : int
+        Its place in the result; negative ones count from the end.
+
+    Returns
+    -------
+    TensorVariable
+        A view of `t`.
 
     Raises
     ------
@@ -406,7 +482,21 @@ expand_dims = shape_padaxis
 
 
 def atleast_Nd(x: Any, n: int = 1, left: bool = True):
-    """Return `x` with broadcastable dimensions added until it has at least `n`."""
+    """Return `x` with broadcastable dimensions added until it has at least `n`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    n : int
+        The least number of dimensions.
+    left : bool
+        Whether they are added on the left, or on the right.
+
+    Returns
+    -------
+    TensorVariable
+        A view of `x`, or `x` itself.
+    """
     x = as_tensor_variable(x)
     if x.ndim >= n:
         return x
@@ -414,7 +504,19 @@ def atleast_Nd(x: Any, n: int = 1, left: bool = True):
 
 
 def transpose(x: Any, axes: Sequence[int] | None = None):
-    """Return `x` with its dimensions in the order `axes`, reversed by default."""
+    """Return `x` with its dimensions in the order `axes`, reversed by default.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axes : sequence of int, optional
+        The dimensions of `x` in their new order.
+
+    Returns
+    -------
+    TensorVariable
+        A view of `x`.
+    """
     x = as_tensor_variable(x)
     order = list(range(x.ndim - 1, -1, -1)) if axes is None else [_axis_within(a, x.ndim) for a in axes]
     result = DimShuffle(x.broadcastable, order)(x)
@@ -434,6 +536,17 @@ def _axis_within(axis: Any, ndim: int) -> int:
 def swapaxes(y: Any, axis1: int, axis2: int):
     """Return `y` with two dimensions exchanged.
 
+    Parameters
+    ----------
+    y : tensor_like
+    axis1, axis2 : int
+        The dimensions.
+
+    Returns
+    -------
+    TensorVariable
+        A view of `y`.
+
     Raises
     ------
     numpy.exceptions.AxisError
@@ -448,6 +561,17 @@ def swapaxes(y: Any, axis1: int, axis2: int):
 
 def moveaxis(a: Any, source: Any, destination: Any):
     """Return `a` with the dimensions `source` moved to `destination`, as ``numpy.moveaxis``.
+
+    Parameters
+    ----------
+    a : tensor_like
+    source, destination : int or sequence of int
+        Where the dimensions are, and where they go.
+
+    Returns
+    -------
+    TensorVariable
+        A view of `a`.
 
     Raises
     ------
@@ -479,6 +603,11 @@ def roll(x: Any, shift: Any, axis: Any = None):
     shift : int or scalar
     axis : int or constant scalar, optional
         By default `x` is flattened, rolled, and put back in its shape.
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of `x`.
 
     Examples
     --------
@@ -553,6 +682,11 @@ def tile(x: Any, reps: Any, ndim: int | None = None):
         How often along each dimension; the last entry belongs to the last dimension.
     ndim : int, optional
         Number of dimensions of the result: at least that of `x` and the length of `reps`.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `x`.
 
     Raises
     ------

@@ -58,6 +58,11 @@ def tensor_constructor(
     target : str
         The device; this constructor serves ``'cpu'``.
 
+    Returns
+    -------
+    TensorSharedVariable
+        Of the dtype and number of dimensions of `value`.
+
     Raises
     ------
     TypeError
@@ -95,6 +100,24 @@ def scalar_constructor(
     """Return a 0-d shared variable for a number: int64 for an int, float64 for a float.
 
     A number cannot be borrowed: it is kept in an array of its own.
+
+    Parameters
+    ----------
+    value : number
+        The first value.
+    name : str, optional
+        Its name.
+    strict, allow_downcast : bool
+        How values that are assigned later are converted.
+    borrow : bool
+        Without effect.
+    target : str
+        The device; this constructor serves ``'cpu'``.
+
+    Returns
+    -------
+    ScalarSharedVariable
+        Of no dimensions.
 
     Raises
     ------

@@ -79,7 +79,18 @@ def check_advanced_indexing_dimensions(input: np.ndarray, idx_list: Iterable[Any
 
 
 def make_constant(args: Iterable[Any]) -> tuple[Any, ...]:
-    """Return `args`, the entries of an index, with Python integers as int64 Scalar constants, also within slices."""
+    """Return `args`, the entries of an index, with Python integers as int64 Scalar constants, also within slices.
+
+    Parameters
+    ----------
+    args : iterable
+        The entries of the index.
+
+    Returns
+    -------
+    tuple
+        The entries, constants in place of numbers.
+    """
 
     def convert(a: Any) -> Any:
         if isinstance(a, slice):
@@ -102,6 +113,11 @@ def get_idx_list(inputs: Sequence[Any], idx_list: Sequence[Any], get_count: bool
         Entries are Types, integers, None, and slices of these.
     get_count : bool
         Return the number of inputs used as well.
+
+    Returns
+    -------
+    tuple
+        The index; with `get_count` a pair of it and the number.
     """
     rest = iter(inputs[1:])
     used = 0
@@ -219,7 +235,20 @@ def _count(first: Any, last: Any, step: Any) -> Any:
 
 
 def slice_len(slc: slice, n: Any) -> Any:
-    """Return the length of ``x[slc]`` where `n` is that of `x`, symbolic unless all is known."""
+    """Return the length of ``x[slc]`` where `n` is that of `x`, symbolic unless all is known.
+
+    Parameters
+    ----------
+    slc : slice
+        Of numbers and integer scalars.
+    n : int or integer scalar
+        The length that is sliced.
+
+    Returns
+    -------
+    int or TensorVariable
+        The length.
+    """
     n = _number(n)
     start, stop, step = _number(slc.start), _number(slc.stop), _number(slc.step)
     step = 1 if step is None else _signed(step)

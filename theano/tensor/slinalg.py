@@ -326,7 +326,22 @@ class EigvalshGrad(Op):
 
 
 def eigvalsh(a: Any, b: Any, lower: bool = True):
-    """Return the eigenvalues of the symmetric matrix `a` with respect to `b`; see :class:`Eigvalsh`."""
+    """Return the eigenvalues of the symmetric matrix `a` with respect to `b`; see :class:`Eigvalsh`.
+
+    Parameters
+    ----------
+    a : matrix
+        Symmetric.
+    b : matrix or None
+        Symmetric and positive definite; None is the identity.
+    lower : bool
+        Whether the lower triangles are read.
+
+    Returns
+    -------
+    TensorVariable
+        A vector, ascending.
+    """
     return Eigvalsh(lower)(a, b)
 
 

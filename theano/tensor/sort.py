@@ -164,6 +164,11 @@ def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
     order : optional
         Fields to sort by; of use for structured arrays only.
 
+    Returns
+    -------
+    TensorVariable
+        Of the type of `a`; a vector if `axis` is None.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -195,7 +200,19 @@ class ArgSortOp(_Sorting):
 
 
 def argsort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
-    """Return the int64 indices that sort `a` along an axis; see :func:`sort`."""
+    """Return the int64 indices that sort `a` along an axis; see :func:`sort`.
+
+    Parameters
+    ----------
+    a : tensor_like
+    axis, kind, order
+        As for :func:`sort`.
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype int64 and the shape of `a`; a vector if `axis` is None.
+    """
     return ArgSortOp(kind, order)(*_flat_if_none(a, axis))
 
 
@@ -340,19 +357,50 @@ def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype
         Whether they come in descending (for negative `kth` ascending) order.
     idx_dtype : str
         Integer dtype of the indices used internally.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `x`.
     """
     x, axis = _flat_if_none(x, axis)
     return TopKOp(axis=axis, sorted=sorted, idx_dtype=idx_dtype)(x, kth, return_list=True)[0]
 
 
 def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"):
-    """Return the indices of the elements that :func:`topk` returns."""
+    """Return the indices of the elements that :func:`topk` returns.
+
+    Parameters
+    ----------
+    x : tensor_like
+    kth, axis, sorted
+        As for :func:`topk`.
+    idx_dtype : str
+        Integer dtype of the result.
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype `idx_dtype`.
+    """
     x, axis = _flat_if_none(x, axis)
     return TopKOp(axis=axis, sorted=sorted, idx_dtype=idx_dtype)(x, kth, return_list=True)[1]
 
 
 def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"):
-    """Return the elements that :func:`topk` returns and their indices, as a list."""
+    """Return the elements that :func:`topk` returns and their indices, as a list.
+
+    Parameters
+    ----------
+    x : tensor_like
+    kth, axis, sorted, idx_dtype
+        As for :func:`topk`.
+
+    Returns
+    -------
+    list of TensorVariable
+        The elements and the indices.
+    """
     x, axis = _flat_if_none(x, axis)
     return TopKOp(axis=axis, sorted=sorted, idx_dtype=idx_dtype)(x, kth, return_list=True)
 

@@ -296,6 +296,11 @@ def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasi
     tolerate_inplace_aliasing : bool
         See :func:`inc_subtensor`.
 
+    Returns
+    -------
+    TensorVariable
+        Of the type of the indexed tensor.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -331,6 +336,11 @@ def inc_subtensor(
     tolerate_inplace_aliasing : bool
         Allow `x` and `y` to be views of one array although it is overwritten. They must not overlap, else the result is
         undefined.
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of the indexed tensor.
 
     Raises
     ------

@@ -539,7 +539,18 @@ def _tolerance(dtype: str) -> tuple[float, float]:
 
 
 def tolerance_between(a: Any, b: Any) -> tuple[float, float]:
-    """Return the relative and the absolute tolerance with which two arrays are compared: by the less precise dtype."""
+    """Return the relative and the absolute tolerance with which two arrays are compared: by the less precise dtype.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays.
+
+    Returns
+    -------
+    tuple of float
+        The relative and the absolute one.
+    """
     narrow = min((str(x.dtype) for x in (a, b) if str(x.dtype) in _ROUNDED), key=_ROUNDED.index, default=None)
     return _tolerance("float64" if narrow is None else narrow)
 
@@ -583,20 +594,64 @@ def values_eq_approx(
 
 
 def values_eq_approx_remove_inf(a: Any, b: Any) -> bool:
-    """Return whether two arrays are equal but for rounding, where the first is not infinite."""
+    """Return whether two arrays are equal but for rounding, where the first is not infinite.
+
+    Parameters
+    ----------
+    a, b : ndarray
+        The values.
+
+    Returns
+    -------
+    bool
+        Whether they are.
+    """
     return values_eq_approx(a, b, allow_remove_inf=True)
 
 
 def values_eq_approx_remove_nan(a: Any, b: Any) -> bool:
-    """Return whether two arrays are equal but for rounding, where the first is not NaN."""
+    """Return whether two arrays are equal but for rounding, where the first is not NaN.
+
+    Parameters
+    ----------
+    a, b : ndarray
+        The values.
+
+    Returns
+    -------
+    bool
+        Whether they are.
+    """
     return values_eq_approx(a, b, allow_remove_nan=True)
 
 
 def values_eq_approx_remove_inf_nan(a: Any, b: Any) -> bool:
-    """Return whether two arrays are equal but for rounding, where the first is finite."""
+    """Return whether two arrays are equal but for rounding, where the first is finite.
+
+    Parameters
+    ----------
+    a, b : ndarray
+        The values.
+
+    Returns
+    -------
+    bool
+        Whether they are.
+    """
     return values_eq_approx(a, b, allow_remove_inf=True, allow_remove_nan=True)
 
 
 def values_eq_approx_always_true(a: Any, b: Any) -> bool:
-    """Return True, for outputs that may differ from run to run."""
+    """Return True, for outputs that may differ from run to run.
+
+    Parameters
+    ----------
+    a, b : ndarray
+        The values.
+
+    Returns
+    -------
+    bool
+        True.
+    """
     return True

@@ -112,7 +112,20 @@ _make_slice_op = MakeSlice()
 
 
 def make_slice(slc: Any, stop: Any = None, step: Any = None):
-    """Return the symbolic slice of a Python slice, or of its parts; see :class:`MakeSlice`."""
+    """Return the symbolic slice of a Python slice, or of its parts; see :class:`MakeSlice`.
+
+    Parameters
+    ----------
+    slc : slice, or its start
+        A Python slice alone, or the first of three parts.
+    stop, step : int, integer scalar or None
+        The other parts.
+
+    Returns
+    -------
+    Variable
+        Of the type ``slicetype``.
+    """
     parts = (slc.start, slc.stop, slc.step) if isinstance(slc, slice) else (slc, stop, step)
     if all(part is None or isinstance(part, (int, np.integer)) for part in parts):
         return SliceConstant(slicetype, slice(*parts))

@@ -16,6 +16,16 @@ def hash_from_ndarray(data: Any) -> str:
     """Return a hash of an array: of its data, shape, strides and dtype, once it is contiguous.
 
     A view and its copy have the same hash.
+
+    Parameters
+    ----------
+    data : ndarray
+        The array.
+
+    Returns
+    -------
+    str
+        The hash.
     """
     data = np.asarray(data)
     contiguous = data if data.flags["C_CONTIGUOUS"] else np.ascontiguousarray(data)

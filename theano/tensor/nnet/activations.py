@@ -52,13 +52,35 @@ def relu(x: Any, alpha: Any = 0):
 
 
 def elu(x: Any, alpha: Any = 1):
-    """Return `x` where it is positive and ``alpha * (exp(x) - 1)`` elsewhere (Clevert et al., arXiv:1511.07289)."""
+    """Return `x` where it is positive and ``alpha * (exp(x) - 1)`` elsewhere (Clevert et al., arXiv:1511.07289).
+
+    Parameters
+    ----------
+    x : tensor_like
+    alpha : tensor_like
+        Minus the limit for large negative `x`.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `x`.
+    """
     x = as_tensor_variable(x)
     return switch(x > 0, x, alpha * expm1(x))
 
 
 def selu(x: Any):
-    """Return the scaled exponential linear unit of `x` (Klambauer et al., arXiv:1706.02515)."""
+    """Return the scaled exponential linear unit of `x` (Klambauer et al., arXiv:1706.02515).
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `x`.
+    """
     alpha = 1.6732632423543772848170429916717
     scale = 1.0507009873554804934193349852946
     return scale * elu(x, alpha)
@@ -97,7 +119,17 @@ scalar_softsign = ScalarSoftsign(upgrade_to_float, name="scalar_softsign")
 
 
 def softsign(x: Any):
-    """Return ``x / (1 + abs(x))`` elementwise, for integers as floats that hold them."""
+    """Return ``x / (1 + abs(x))`` elementwise, for integers as floats that hold them.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `x`.
+    """
     x = as_tensor_variable(x)
     (kind,) = upgrade_to_float(get_scalar_type(x.dtype))
     x = cast(x, kind.dtype)

@@ -151,25 +151,83 @@ crossentropy_softmax_1hot_with_bias_dx = CrossentropySoftmax1HotWithBiasDx()
 
 
 def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **kwargs: Any):
-    """Return the negative log-likelihood of the labels `y_idx` under the softmax of ``x + b``, and that softmax."""
+    """Return the negative log-likelihood of the labels `y_idx` under the softmax of ``x + b``, and that softmax.
+
+    Parameters
+    ----------
+    x : matrix of floats
+    b : vector
+    y_idx : integer vector
+        The label of each row.
+    **kwargs
+        Accepted as before, without effect on the result.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        A vector and a matrix.
+    """
     return crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx, **kwargs)[0:2]
 
 
 def crossentropy_softmax_1hot(x: Any, y_idx: Any, **kwargs: Any):
-    """Return the negative log-likelihood of the labels `y_idx` under the softmax of `x`, and that softmax."""
+    """Return the negative log-likelihood of the labels `y_idx` under the softmax of `x`, and that softmax.
+
+    Parameters
+    ----------
+    x : matrix of floats
+    y_idx : integer vector
+        The label of each row.
+    **kwargs
+        Accepted as before, without effect on the result.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        A vector and a matrix.
+    """
     x = as_tensor_variable(x)
     return crossentropy_softmax_1hot_with_bias(x, zeros_like(x[0, :]), y_idx, **kwargs)
 
 
 def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **kwargs: Any):
-    """Return the negative log-likelihood, the softmax of ``x + b``, its row maxima and their columns."""
+    """Return the negative log-likelihood, the softmax of ``x + b``, its row maxima and their columns.
+
+    Parameters
+    ----------
+    x : matrix of floats
+    b : vector
+    y_idx : integer vector
+        The label of each row.
+    **kwargs
+        Accepted as before, without effect on the result.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        Four of them.
+    """
     nll, sm = crossentropy_softmax_1hot_with_bias(x, b, y_idx, **kwargs)
     largest, index = max_and_argmax(sm, axis=-1)
     return nll, sm, largest, index
 
 
 def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any, **kwargs: Any):
-    """Return the negative log-likelihood, the softmax of `x`, its row maxima and their columns."""
+    """Return the negative log-likelihood, the softmax of `x`, its row maxima and their columns.
+
+    Parameters
+    ----------
+    x : matrix of floats
+    y_idx : integer vector
+        The label of each row.
+    **kwargs
+        Accepted as before, without effect on the result.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        Four of them.
+    """
     x = as_tensor_variable(x)
     return crossentropy_softmax_max_and_argmax_1hot_with_bias(x, zeros_like(x[0, :]), y_idx, **kwargs)
 
@@ -276,13 +334,38 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any):
 
 
 def binary_crossentropy(output: Any, target: Any):
-    """Return ``-(target * log(output) + (1 - target) * log(1 - output))`` elementwise."""
+    """Return ``-(target * log(output) + (1 - target) * log(1 - output))`` elementwise.
+
+    Parameters
+    ----------
+    output : tensor_like
+        Probabilities between 0 and 1.
+    target : tensor_like
+        What is right: 0, 1, or probabilities.
+
+    Returns
+    -------
+    TensorVariable
+        Of floats.
+    """
     output, target = as_tensor_variable(output), as_tensor_variable(target)
     return -(target * log(output) + (1.0 - target) * log(1.0 - output))
 
 
 def sigmoid_binary_crossentropy(output: Any, target: Any):
     """Return ``binary_crossentropy(sigmoid(output), target)``, precise and finite for any `output`.
+
+    Parameters
+    ----------
+    output : tensor_like
+        Any numbers.
+    target : tensor_like
+        What is right: 0, 1, or probabilities.
+
+    Returns
+    -------
+    TensorVariable
+        Of floats.
 
     Notes
     -----

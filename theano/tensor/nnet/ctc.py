@@ -24,12 +24,24 @@ __all__ = ["ConnectionistTemporalClassification", "ctc", "ctc_available", "ctc_p
 
 
 def ctc_present() -> bool:
-    """Return whether the loss can be computed. It always can: no library is needed."""
+    """Return whether the loss can be computed. It always can: no library is needed.
+
+    Returns
+    -------
+    bool
+        True.
+    """
     return True
 
 
 def ctc_available() -> bool:
-    """Return whether the loss can be computed. It always can: no library is needed."""
+    """Return whether the loss can be computed. It always can: no library is needed.
+
+    Returns
+    -------
+    bool
+        True.
+    """
     return True
 
 

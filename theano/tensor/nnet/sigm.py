@@ -112,6 +112,15 @@ def hard_sigmoid(x: Any):
     """Return the line ``0.2 * x + 0.5`` clipped to the range from 0 to 1, an approximation of the sigmoid.
 
     The rewrite ``local_hard_sigmoid`` puts it in the place of every sigmoid.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `x`.
     """
     x = as_tensor_variable(x)
     # Constants of the output's own dtype keep it from being widened.

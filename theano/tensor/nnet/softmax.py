@@ -205,6 +205,11 @@ def softmax(c: Any):
     c : matrix of floats, or vector
         A vector is taken as a matrix of one row.
 
+    Returns
+    -------
+    TensorVariable
+        A matrix.
+
     Examples
     --------
     >>> softmax([[1000.0, 1000.0]]).eval()
@@ -214,7 +219,17 @@ def softmax(c: Any):
 
 
 def softmax_graph(c: Any):
-    """Return the softmax of the rows of `c` as a graph of elementary operations."""
+    """Return the softmax of the rows of `c` as a graph of elementary operations.
+
+    Parameters
+    ----------
+    c : matrix of floats
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of `c`.
+    """
     e = exp(as_tensor_variable(c))
     return e / tensor_sum(e, axis=1, keepdims=True)
 
@@ -321,6 +336,15 @@ logsoftmax_op = LogSoftmax()
 
 def logsoftmax(c: Any):
     """Return ``log(softmax(c))`` of each row of a matrix, computed without overflow.
+
+    Parameters
+    ----------
+    c : matrix of floats
+
+    Returns
+    -------
+    TensorVariable
+        A matrix.
 
     Examples
     --------

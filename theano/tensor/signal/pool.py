@@ -130,6 +130,20 @@ def pool_3d(
 ):
     """Downscale images over their last three dimensions; parameters are of three lengths, else as those of :func:`pool_2d`.
 
+    Parameters
+    ----------
+    input : tensor_like
+        Of three dimensions or more, of which the last three are pooled.
+    ws : sequence of three int, or integer vector
+        The lengths of the windows.
+    ignore_border, stride, pad, mode, ds, st, padding
+        As for :func:`pool_2d`, with three numbers where that has two.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `input`.
+
     Examples
     --------
     >>> import numpy as np
