@@ -97,7 +97,8 @@ def run(python: str, cache: str, original: bool) -> dict:
     """Run the program once, and return what it measured."""
     flags = f"base_compiledir={cache}" + (f",{FLAGS},floatX=float64" if original else "")
     env = {**os.environ, "THEANO_FLAGS": flags, "PYTHONPATH": "" if original else str(ROOT)}
-    done = subprocess.run([python, "-c", PROGRAM], env=env, capture_output=True, text=True, check=True)
+    # Not here: a program finds the modules of its folder first.
+    done = subprocess.run([python, "-c", PROGRAM], cwd=cache, env=env, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
