@@ -168,8 +168,10 @@ class Writer:
             extra = [] if isinstance(value, CALLABLE) else [f"   *An instance of* ``{type(value).__name__}``\\ *.*", ""]
             doc = _doc(value)
             if not isinstance(value, CALLABLE) and type(value).__doc__ == value.__doc__:
-                extra = [f"   An instance of ``{type(value).__name__}``: ``{_short(value)}``.", ""]
-                doc = ""
+                shown = _short(value)
+                text = "" if shown.startswith("<") else f": ``{shown}``"
+                extra = [f"   An instance of ``{type(value).__name__}``{text}.", ""]
+                doc = doc.split("\n\n")[0]
             return [f".. py:function:: {path}{_signature(value)}", "", *self._lines(doc, "function", "   "), "", *extra]
         return [f".. py:data:: {path}", "", f"   An instance of ``{type(value).__name__}``: ``{_short(value)}``.", ""]
 
