@@ -109,6 +109,15 @@ def sparse_grad(var: Variable) -> Variable:
     ------
     TypeError
         If `var` is not such a selection of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> table = theano.shared(np.ones((5, 2)))
+    >>> theano.sparse_grad(table[T.lvector("i")]).type
+    TensorType(float64, matrix)
     """
     if var.owner is None or not isinstance(var.owner.op, tensor.AdvancedSubtensor1):
         raise TypeError(f"sparse_grad takes x[indices] with a vector of integers as indices, got {var}")

@@ -55,6 +55,15 @@ def jacobian(
     ------
     AssertionError
         If `expression` has more than one dimension.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> theano.gradient.jacobian(x**2, x).eval({x: [1.0, 2.0]})
+    array([[2., 0.],
+           [0., 4.]])
     """
     if not isinstance(expression, Variable):
         raise TypeError(f"jacobian expects a Variable as `expression`, got {type(expression)}")
@@ -97,6 +106,15 @@ def hessian(
     ------
     AssertionError
         If `cost` is not a scalar or an element of `wrt` not a vector.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> theano.gradient.hessian((x**3).sum(), x).eval({x: [1.0, 2.0]})
+    array([[ 6.,  0.],
+           [ 0., 12.]])
     """
     if not isinstance(cost, Variable):
         raise TypeError(f"hessian expects a Variable as `cost`, got {type(cost)}")

@@ -130,6 +130,14 @@ def consider_constant(x: Any) -> Any:
     -------
     Variable
         An expression equal to `x` whose gradient is zero.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> theano.grad(x * theano.gradient.consider_constant(x), x).eval({x: 3.0})
+    array(3.)
     """
     warnings.warn(
         "consider_constant() is deprecated, use zero_grad() or disconnected_grad() instead.",
@@ -190,6 +198,14 @@ def disconnected_grad(x: Any) -> Any:
     -------
     TensorVariable
         Equal to `x`.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> theano.grad(x * theano.gradient.disconnected_grad(x), x).eval({x: 3.0})
+    array(3.)
     """
     return disconnected_grad_(x)
 

@@ -177,7 +177,7 @@ class OptimizationTrace:
     >>> trace.fired()['local_log1p']
     1
     >>> print(trace)  # doctest: +ELLIPSIS
-    before: 9 nodes...
+    before: 6 nodes...
     """
 
     def __init__(self, max_nodes: int = 10000) -> None:

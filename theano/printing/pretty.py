@@ -392,5 +392,12 @@ def pp(*args: Any) -> str:
     -------
     str
         The formula.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> theano.pp(T.dscalar("a") * T.dscalar("b") + 1)
+    '((a * b) + TensorConstant{1})'
     """
     return pprint(*args)

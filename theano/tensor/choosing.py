@@ -155,6 +155,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise"):
     ------
     ValueError
         At run time with mode 'raise', if an index is out of bounds.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]]).eval()
+    array([ 1, 20,  3])
     """
     if out is not None:
         raise NotImplementedError("choose(out=) is not supported: results are new variables")
@@ -239,6 +245,13 @@ def permute_row_elements(x: Any, y: Any, inverse: Any = 0):
     -------
     TensorVariable
         Of the dtype of `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.permute_row_elements([[1, 2, 3], [4, 5, 6]], [2, 0, 1]).eval()
+    array([[3, 1, 2],
+           [6, 4, 5]])
     """
     if hasattr(inverse, "type") and getattr(inverse.type, "dtype", None) == "bool":
         inverse = inverse.astype("int8")
@@ -257,6 +270,12 @@ def inverse_permutation(perm: Any):
     -------
     TensorVariable
         Of the type of `perm`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.inverse_permutation([2, 0, 1]).eval()
+    array([1, 2, 0])
     """
     perm = as_tensor_variable(perm)
     return permute_row_elements(arange(perm.shape[-1], dtype=perm.dtype), perm, inverse=True)
@@ -342,6 +361,12 @@ def nonzero(a: Any, return_matrix: bool = False):
     Returns
     -------
     tuple of int64 vectors, or int64 matrix
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> [i.eval() for i in T.nonzero([[0, 7], [8, 0]])]
+    [array([0, 1]), array([1, 0])]
     """
     found = _nonzero(a, return_list=True)
     if return_matrix:
@@ -360,6 +385,12 @@ def flatnonzero(a: Any):
     -------
     TensorVariable
         A vector of int64.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.flatnonzero([[0, 7], [8, 0]]).eval()
+    array([1, 2])
     """
     a = as_tensor_variable(a)
     if a.ndim == 0:
@@ -378,6 +409,12 @@ def nonzero_values(a: Any):
     -------
     TensorVariable
         A vector of the dtype of `a`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nonzero_values([0, 7, 8, 0]).eval()
+    array([7, 8])
     """
     a = as_tensor_variable(a)
     return a.flatten()[flatnonzero(a)]

@@ -308,6 +308,13 @@ def get_scalar_constant_value(
         If there is no such number.
     EmptyConstantError
         If `v` is a constant without elements.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> theano.get_scalar_constant_value(T.constant(2) + 0 * T.constant(1))
+    array(2, dtype=int8)
     """
     while True:
         if v is None:
@@ -479,6 +486,12 @@ def get_vector_length(v: Any) -> int:
         If the length is not known before run time.
     TypeError
         If `v` is no vector.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.get_vector_length(T.dmatrix("x").shape)
+    2
     """
     v = as_tensor_variable(v)
     if v.ndim != 1:

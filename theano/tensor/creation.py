@@ -243,6 +243,13 @@ def ones(shape: Any, dtype: Any = None):
     -------
     TensorVariable
         Filled with ones.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.ones((2, 2)).eval()
+    array([[1., 1.],
+           [1., 1.]])
     """
     return alloc(np.array(1, dtype=_floatx_unless(dtype)), *_as_shape(shape))
 
@@ -263,6 +270,13 @@ def full(shape: Any, fill_value: Any, dtype: Any = None):
     -------
     TensorVariable
         Filled with the value.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.full((2, 2), 7.0).eval()
+    array([[7., 7.],
+           [7., 7.]], dtype=float32)
     """
     value = as_tensor_variable(fill_value)
     if dtype:
@@ -284,6 +298,12 @@ def empty(shape: Any, dtype: Any = None):
     -------
     TensorVariable
         What it holds is not defined.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.empty((2, 3)).type
+    TensorType(float64, matrix)
     """
     return AllocEmpty(str(np.dtype(_floatx_unless(dtype))))(*_as_shape(shape))
 
@@ -303,6 +323,12 @@ def zeros_like(model: Any, dtype: Any = None, opt: bool = False):
     -------
     TensorVariable
         Of the shape of `model`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.zeros_like([1, 2, 3]).eval()
+    array([0, 0, 0])
     """
     return _filled_like(model, 0, dtype, opt)
 
@@ -328,6 +354,12 @@ def ones_like(model: Any, dtype: Any = None, opt: bool = False):
     -------
     TensorVariable
         Of the shape of `model`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.ones_like([1, 2, 3]).eval()
+    array([1, 1, 1])
     """
     return _filled_like(model, 1, dtype, opt)
 
@@ -348,6 +380,12 @@ def full_like(model: Any, fill_value: Any, dtype: Any = None):
     -------
     TensorVariable
         Of the shape of `model`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.full_like([1.0, 2.0], 7.0).eval()
+    array([7., 7.])
     """
     model = as_tensor_variable(model)
     return fill(model, ops.cast(fill_value, dtype or model.dtype))
@@ -367,6 +405,12 @@ def empty_like(model: Any, dtype: Any = None):
     -------
     TensorVariable
         What it holds is not defined.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.empty_like(T.dmatrix("x")).type
+    TensorType(float64, matrix)
     """
     model = as_tensor_variable(model)
     return AllocEmpty(str(dtype or model.dtype))(*[model.shape[i] for i in range(model.ndim)])
@@ -426,6 +470,13 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None):
     -------
     TensorVariable
         A matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.eye(2, 3).eval()
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
     """
     return Eye(dtype)(n, n if m is None else m, k)
 
@@ -442,6 +493,13 @@ def identity_like(x: Any):
     -------
     TensorVariable
         A matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.identity_like(T.ones((2, 2))).eval()
+    array([[1., 0.],
+           [0., 1.]])
     """
     x = as_tensor_variable(x)
     return eye(x.shape[0], x.shape[1], k=0, dtype=x.dtype)
@@ -489,6 +547,13 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None):
     -------
     TensorVariable
         A matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tri(2).eval()
+    array([[1., 0.],
+           [1., 1.]])
     """
     return Tri(dtype)(N, N if M is None else M, k)
 
@@ -506,6 +571,13 @@ def tril(m: Any, k: Any = 0):
     -------
     TensorVariable
         Of the type of `m`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tril([[1, 2], [3, 4]]).eval()
+    array([[1, 0],
+           [3, 4]])
     """
     m = as_tensor_variable(m)
     return m * tri(m.shape[0], m.shape[1], k=k, dtype=m.dtype)
@@ -524,6 +596,13 @@ def triu(m: Any, k: Any = 0):
     -------
     TensorVariable
         Of the type of `m`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.triu([[1, 2], [3, 4]]).eval()
+    array([[1, 2],
+           [0, 4]])
     """
     m = as_tensor_variable(m)
     return m * (1 - tri(m.shape[0], m.shape[1], k=k - 1, dtype=m.dtype))

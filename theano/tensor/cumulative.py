@@ -156,6 +156,12 @@ def cumsum(x: Any, axis: int | None = None):
     -------
     TensorVariable
         Of the shape of `x`; a vector if `axis` is None.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.cumsum([1, 2, 3, 4]).eval()
+    array([ 1,  3,  6, 10])
     """
     return CumOp(axis=axis, mode="add")(x)
 
@@ -173,6 +179,12 @@ def cumprod(x: Any, axis: int | None = None):
     -------
     TensorVariable
         Of the shape of `x`; a vector if `axis` is None.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.cumprod([1, 2, 3, 4]).eval()
+    array([ 1,  2,  6, 24])
     """
     return CumOp(axis=axis, mode="mul")(x)
 
@@ -243,5 +255,11 @@ def diff(x: Any, n: int = 1, axis: int = -1):
     -------
     TensorVariable
         Shorter by `n` along `axis`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.diff([1, 4, 9]).eval()
+    array([3, 5])
     """
     return DiffOp(n=n, axis=axis)(x)

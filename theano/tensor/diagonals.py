@@ -118,6 +118,12 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1):
     -------
     TensorVariable
         Of one dimension less; the last one runs along the diagonal.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.diagonal([[1, 2], [3, 4]]).eval()
+    array([1, 4])
     """
     if (offset, axis1, axis2) == (0, 0, 1):
         return extract_diag(a)
@@ -199,6 +205,13 @@ def diag(v: Any, k: int = 0):
     ------
     ValueError
         If `v` is a scalar.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.diag([1, 2]).eval()
+    array([[1, 0],
+           [0, 2]])
     """
     v = as_tensor_variable(v)
     if v.ndim == 1:

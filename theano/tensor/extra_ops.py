@@ -166,6 +166,12 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     -------
     vector
         Of the dtype of `x`, or that of `weights`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.bincount([0, 2, 2]).eval()
+    array([1, 0, 2])
     """
     x = as_tensor_variable(x)
     if x.ndim != 1:
@@ -194,6 +200,12 @@ def squeeze(x: Any):
     -------
     TensorVariable
         Without dimensions of length 1 that are known.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.squeeze(T.drow("x")).type
+    TensorType(float64, vector)
     """
     x = as_tensor_variable(x)
     return x.dimshuffle([i for i in range(x.ndim) if not x.type.broadcastable[i]])
@@ -214,6 +226,12 @@ def compress(condition: Any, x: Any, axis: int | None = None):
     -------
     TensorVariable
         Of the dtype of `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.extra_ops.compress([1, 0, 1], T.constant([5, 6, 7])).eval()
+    array([5, 7])
     """
     condition = as_tensor_variable(condition)
     if condition.ndim != 1:
@@ -322,6 +340,12 @@ def repeat(x: Any, repeats: Any, axis: int | None = None):
         If `repeats` has more than one dimension, or `axis` is out of bounds.
     TypeError
         If `repeats` is not of integers.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.repeat([1, 2], 2).eval()
+    array([1, 1, 2, 2])
     """
     x, repeats = as_tensor_variable(x), as_tensor_variable(repeats)
     if repeats.ndim > 1:
@@ -387,6 +411,12 @@ def bartlett(M: Any):
     -------
     TensorVariable
         A vector of float64.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.bartlett(5).eval()
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
     return bartlett_(M)
 
@@ -460,6 +490,13 @@ def fill_diagonal(a: Any, val: Any):
     ------
     TypeError
         If `a` has fewer than two dimensions, or `val` is no scalar or does not fit.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.fill_diagonal(T.zeros((2, 2)), 5.0).eval()
+    array([[5., 0.],
+           [0., 5.]])
     """
     return fill_diagonal_(a, val)
 
@@ -526,6 +563,13 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any):
     -------
     TensorVariable
         Of the dtype and shape of `a`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.fill_diagonal_offset(T.zeros((2, 2)), 5.0, 1).eval()
+    array([[0., 5.],
+           [0., 0.]])
     """
     return fill_diagonal_offset_(a, val, offset)
 
@@ -545,6 +589,13 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None):
     -------
     TensorVariable
         A matrix of `nb_class` columns.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.extra_ops.to_one_hot([2, 0], 3).eval()
+    array([[0., 0., 1.],
+           [1., 0., 0.]])
     """
     y = as_tensor_variable(y)
     blank = zeros((y.shape[0], nb_class), dtype=dtype)

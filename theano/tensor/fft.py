@@ -149,6 +149,12 @@ def rfft(inp: Any, norm: str | None = None):
     -------
     tensor of shape (m, ..., n//2+1, 2)
         Real and imaginary parts in the last dimension.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.fft.rfft(T.ones((1, 4))).eval().shape
+    (1, 3, 2)
     """
     inp = as_tensor_variable(inp)
     s = inp.shape[1:]
@@ -172,6 +178,12 @@ def irfft(inp: Any, norm: str | None = None, is_odd: bool = False):
     Returns
     -------
     tensor of shape (m, ..., n)
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.fft.irfft(T.fft.rfft(T.ones((1, 4)))).eval()
+    array([[1., 1., 1., 1.]])
     """
     if is_odd not in (True, False):
         raise ValueError(f"Invalid value {is_odd} for id_odd, must be True or False")

@@ -88,6 +88,12 @@ def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = 
     ------
     ValueError
         If the length of `dims` is not known, or, at run time, if an index is out of bounds.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> [i.eval() for i in T.unravel_index([2, 3], (2, 3))]
+    [array([0, 1]), array([2, 0])]
     """
     if ndim is None:
         try:
@@ -170,6 +176,12 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     ------
     TypeError
         If `multi_index` is no tuple or list.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.ravel_multi_index(([0, 1], [2, 0]), (2, 3)).eval()
+    array([2, 3])
     """
     if not isinstance(multi_index, (tuple, list)):
         raise TypeError("multi_index must be a tuple or a list.")

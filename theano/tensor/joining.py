@@ -191,6 +191,13 @@ def join(axis: Any, *tensors_list: Any):
         If ranks differ or are 0.
     IndexError
         If `axis` is a constant out of bounds.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.join(1, T.ones((2, 1)), T.zeros((2, 1))).eval()
+    array([[1., 0.],
+           [1., 0.]])
     """
     if len(tensors_list) == 1:
         return tensors_list[0]
@@ -248,6 +255,13 @@ def stack(*tensors: Any, **kwargs: Any):
     Notes
     -----
     The old form ``stack(*tensors)``, which stacks along axis 0, still works and warns.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.stack([T.constant([1, 2]), T.constant([3, 4])], axis=1).eval()
+    array([[1, 3],
+           [2, 4]])
     """
     unknown = set(kwargs) - {"tensors", "axis"}
     if unknown:
@@ -443,6 +457,13 @@ def horizontal_stack(*args: Any):
     -------
     TensorVariable
         A matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.horizontal_stack(T.ones((2, 1)), T.zeros((2, 1))).eval()
+    array([[1., 0.],
+           [1., 0.]])
     """
     return _stack_matrices(args, axis=1)
 
@@ -459,6 +480,13 @@ def vertical_stack(*args: Any):
     -------
     TensorVariable
         A matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.vertical_stack(T.ones((1, 2)), T.zeros((1, 2))).eval()
+    array([[1., 1.],
+           [0., 0.]])
     """
     return _stack_matrices(args, axis=0)
 

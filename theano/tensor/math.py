@@ -256,6 +256,12 @@ def imag(z: Any):
     -------
     TensorVariable
         Real.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.imag([1 + 2j, 3j]).eval()
+    array([2., 3.])
     """
     z = as_tensor_variable(z)
     if z.dtype in complex_dtypes:
@@ -274,6 +280,12 @@ def isnan(a: Any):
     -------
     TensorVariable
         Of dtype bool and the shape of `a`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.isnan([1.0, float("nan")]).eval()
+    array([False,  True])
     """
     a = as_tensor_variable(a)
     return _all_false(a) if a.dtype in discrete_dtypes else isnan_(a)
@@ -290,6 +302,12 @@ def isinf(a: Any):
     -------
     TensorVariable
         Of dtype bool and the shape of `a`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.isinf([1.0, float("inf")]).eval()
+    array([False,  True])
     """
     a = as_tensor_variable(a)
     return _all_false(a) if a.dtype in discrete_dtypes else isinf_(a)
@@ -314,6 +332,12 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     -------
     bool tensor, of the broadcast shape of `a` and `b`
         Infinities are close where both have the same sign.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.isclose([1.0, 2.0], [1.0, 2.1]).eval()
+    array([ True, False])
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     # The differences and absolute values of integers may wrap around.
@@ -349,6 +373,12 @@ def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan
     -------
     TensorVariable
         A scalar of dtype bool.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> bool(T.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9]).eval())
+    True
     """
     return ops.all(isclose(a, b, rtol, atol, equal_nan))
 
@@ -371,6 +401,12 @@ def round(a: Any, mode: str | None = None):
     ------
     Exception
         If the mode is unknown.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.round([1.4, 1.6, 2.5]).eval()
+    array([1., 2., 2.])
     """
     if mode is None:
         mode = "half_to_even"
@@ -403,6 +439,12 @@ def iround(a: Any, mode: str | None = None):
     -------
     TensorVariable
         Of dtype int64.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.iround([1.4, 1.6]).eval()
+    array([1, 2])
     """
     return cast(round(a, mode), "int64")
 
@@ -460,6 +502,12 @@ def power(x: Any, y: Any):
     -------
     TensorVariable or number
         Of the shape that both broadcast to.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.power([1, 2, 3], 2).eval()
+    array([1, 4, 9])
     """
     plain = (np.ndarray, np.generic, Number)
     return x**y if all(isinstance(value, plain) for value in (x, y)) else pow(x, y)
@@ -476,6 +524,12 @@ def divmod(x: Any, y: Any):
     -------
     tuple of TensorVariable
         The quotient and the remainder.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> [v.eval() for v in T.divmod([7, -7], 2)]
+    [array([ 3, -4]), array([1, 1])]
     """
     return floor_div(x, y), mod_check(x, y)
 
@@ -492,6 +546,12 @@ def ceil_intdiv(a: Any, b: Any):
     -------
     TensorVariable
         Of the dtype of ``a // b``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.ceil_intdiv([4, 5, 6], 3).eval()
+    array([2, 2, 2])
     """
     quotient = int_div(a, b)
     return cast(neq(mod_check(a, b), 0), quotient.dtype) + quotient
@@ -509,6 +569,12 @@ def smallest(*args: Any):
     -------
     TensorVariable
         Of the shape that all broadcast to.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.smallest([1, 5], [4, 2]).eval()
+    array([1, 2])
     """
     if len(args) == 2:
         a, b = args
@@ -528,6 +594,12 @@ def largest(*args: Any):
     -------
     TensorVariable
         Of the shape that all broadcast to.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.largest([1, 5], [4, 2]).eval()
+    array([4, 5])
     """
     if len(args) == 2:
         a, b = args

@@ -105,6 +105,13 @@ def matrix_dot(*args: Any):
     -------
     TensorVariable
         The product.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.matrix_dot(T.eye(2), 2 * T.eye(2), 3 * T.eye(2)).eval()
+    array([[6., 0.],
+           [0., 6.]])
     """
     if not args:
         raise ValueError("matrix_dot needs at least one matrix")
@@ -163,6 +170,12 @@ def diag(x: Any):
     ------
     TypeError
         If `x` is neither.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.diag(T.eye(2)).eval()
+    array([1., 1.])
     """
     x = as_tensor_variable(x)
     if x.type.ndim == 1:
@@ -183,6 +196,12 @@ def trace(X: Any):
     -------
     TensorVariable
         A scalar.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.trace(T.eye(3)).eval()
+    array(3.)
     """
     return extract_diag(X).sum()
 
@@ -355,6 +374,12 @@ def eigh(a: Any, UPLO: str = "L"):
     -------
     list of TensorVariable
         The vector of eigenvalues, ascending, and the matrix whose columns are eigenvectors.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.eigh(T.constant([[2.0, 1.0], [1.0, 2.0]]))[0].eval().round(6)
+    array([1., 3.])
     """
     return Eigh(UPLO)(a)
 
@@ -452,6 +477,13 @@ def qr(a: Any, mode: str = "reduced"):
     -------
     TensorVariable or list of TensorVariable
         `q` and `r`, or what `mode` says.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> q, r = T.nlinalg.qr(T.ones((3, 2)))
+    >>> q.eval().shape, r.eval().shape
+    ((3, 2), (2, 2))
     """
     names = {"full": "reduced", "economic": "raw"}
     mode = names.get(mode, mode)
@@ -525,6 +557,13 @@ def svd(a: Any, full_matrices: Any = 1, compute_uv: Any = 1):
     Returns
     -------
     list ``[u, s, v]``, or `s`
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> u, s, v = T.nlinalg.svd(T.constant([[3.0, 0.0], [0.0, 4.0]]))
+    >>> s.eval()
+    array([4., 3.])
     """
     return SVD(full_matrices, compute_uv)(a)
 
@@ -582,6 +621,13 @@ def matrix_power(M: Any, n: int):
     -------
     TensorVariable
         A matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.matrix_power(2 * T.eye(2), 3).eval()
+    array([[8., 0.],
+           [0., 8.]])
     """
     M = as_matrix(M, "matrix_power")
     if not isinstance(n, (int, np.integer)):
@@ -618,6 +664,12 @@ def norm(x: Any, ord: Any = None):
     ------
     ValueError
         If there is no such norm.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.norm(T.constant([3.0, 4.0])).eval()
+    array(5.)
     """
     x = as_tensor_variable(x)
     ndim = x.ndim
@@ -687,6 +739,12 @@ def tensorinv(a: Any, ind: int = 2):
     -------
     TensorVariable
         Of the shape ``a.shape[ind:] + a.shape[:ind]``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.tensorinv(T.eye(6).reshape((6, 2, 3)), 1).eval().shape
+    (2, 3, 6)
     """
     return TensorInv(ind)(a)
 
@@ -735,6 +793,12 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None):
     Returns
     -------
     tensor of shape Q
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.tensorsolve(T.eye(6).reshape((2, 3, 6)), T.ones((2, 3))).eval()
+    array([1., 1., 1., 1., 1., 1.])
     """
     return TensorSolve(axes)(a, b)
 

@@ -141,6 +141,12 @@ def matmul(a: Any, b: Any):
     ------
     ValueError
         If one of them is a scalar, or the batch dimensions differ in number.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.matmul(T.dtensor3("a"), T.dtensor3("b")).ndim
+    3
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim == 0 or b.ndim == 0:
@@ -174,6 +180,13 @@ def outer(x: Any, y: Any):
     -------
     TensorVariable
         A matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.outer([1, 2], [3, 4]).eval()
+    array([[3, 4],
+           [6, 8]])
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     if x.ndim != 1:
@@ -205,6 +218,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2):
     Notes
     -----
     Both are transposed and reshaped to matrices and multiplied by one matrix product.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tensordot(T.ones((2, 3)), T.ones((3, 4)), 1).eval().shape
+    (2, 4)
     """
     return _tensordot(a, b, axes, batched=False)
 
@@ -223,6 +242,12 @@ def batched_tensordot(x: Any, y: Any, axes: Any = 2):
     -------
     TensorVariable
         The first dimension is that of `x` and `y`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.batched_tensordot(T.dtensor3("x"), T.dtensor3("y"), axes=[1, 2]).ndim
+    3
     """
     return _tensordot(x, y, axes, batched=True)
 
@@ -333,6 +358,12 @@ def batched_dot(a: Any, b: Any):
     ------
     TypeError
         If one of them has no dimension.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.batched_dot(T.dtensor3("a"), T.dtensor3("b")).ndim
+    3
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim == 0:
@@ -387,6 +418,13 @@ def cov(
         If `ddof` is no integer.
     TypeError
         If an input has more than two dimensions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.cov([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).eval()
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
     if fweights is not None or aweights is not None:
         raise NotImplementedError("weights of observations are not supported by cov")

@@ -60,6 +60,12 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
         If an axis is no constant integer.
     ValueError
         If an axis is out of bounds.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.normalize_axes((-1, 0), 3)
+    (0, 2)
     """
     if axis is None or (isinstance(axis, Constant) and axis.data is None):
         return tuple(range(ndim))
@@ -270,6 +276,12 @@ def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False):
     -------
     list of two tensors
         The maximum, with the dtype of `a`, and its int64 index.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> [v.eval() for v in T.max_and_argmax([1, 3, 2])]
+    [array(3), array(1)]
     """
     a = as_tensor_variable(a)
     axes = normalize_axes(axis, a.type.ndim)
@@ -297,6 +309,12 @@ def max(x: Any, axis: Any = None, keepdims: bool = False):
     ------
     ValueError
         At run time, if there is nothing to take the maximum of.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.max([[1, 3], [4, 2]], axis=0).eval()
+    array([4, 3])
     """
     # The Op with the index has a gradient; a rewrite drops the index where nobody uses it.
     return max_and_argmax(x, axis, keepdims)[0]
@@ -317,6 +335,12 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of dtype int64; without the dimensions `axis`, unless `keepdims`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.argmax([[1, 3, 2], [6, 5, 4]], axis=1).eval()
+    array([1, 0])
     """
     return max_and_argmax(x, axis, keepdims)[1]
 
@@ -341,6 +365,12 @@ def min(x: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of the dtype of `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.min([[1, 3], [4, 2]], axis=0).eval()
+    array([1, 2])
     """
     return _mirrored(max(_mirrored(as_tensor_variable(x)), axis=axis, keepdims=keepdims))
 
@@ -360,6 +390,12 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of dtype int64; without the dimensions `axis`, unless `keepdims`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.argmin([[1, 3, 2], [6, 5, 4]], axis=1).eval()
+    array([0, 2])
     """
     return argmax(_mirrored(as_tensor_variable(x)), axis=axis, keepdims=keepdims)
 
@@ -381,6 +417,12 @@ def sum(input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
     -------
     TensorVariable
         Of dtype `dtype`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.sum([[1, 2], [3, 4]], axis=0).eval()
+    array([4, 6])
     """
     out = Sum(axis=_as_op_axis(axis), dtype=dtype, acc_dtype=acc_dtype)(input)
     return makeKeepDims(input, out, axis) if keepdims else out
@@ -408,6 +450,12 @@ def prod(
     -------
     TensorVariable
         Of dtype `dtype`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.prod([1, 2, 3, 4]).eval()
+    array(24)
     """
     out = Prod(axis=_as_op_axis(axis), dtype=dtype, acc_dtype=acc_dtype, no_zeros_in_input=no_zeros_in_input)(input)
     return makeKeepDims(input, out, axis) if keepdims else out
@@ -468,6 +516,12 @@ def mean(
     -------
     TensorVariable
         Of a dtype of floats.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.mean([[1.0, 3.0], [4.0, 2.0]], axis=0).eval()
+    array([2.5, 2.5])
     """
     input = as_tensor_variable(input)
     if op:
@@ -509,6 +563,12 @@ def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
     -------
     tensor
         The mean of the squared distances from the mean, along each axis of `axis`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.var([1.0, 3.0]).eval()
+    array(1.)
     """
     input = as_tensor_variable(input)
     axes = normalize_axes(axis, input.ndim)
@@ -549,6 +609,12 @@ def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
     -------
     TensorVariable
         Of floats.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.std([1.0, 3.0]).eval()
+    array(1.)
     """
     result = sqrt(var(input, axis, ddof=ddof, keepdims=keepdims, corrected=corrected))
     result.name = "std"
@@ -570,6 +636,12 @@ def all(x: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of dtype bool.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.all([[1, 0], [1, 1]], axis=1).eval()
+    array([False,  True])
     """
     out = All(_as_op_axis(axis))(x)
     return makeKeepDims(x, out, axis) if keepdims else out
@@ -590,6 +662,12 @@ def any(x: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of dtype bool.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.any([[0, 0], [1, 0]], axis=1).eval()
+    array([False,  True])
     """
     out = AnyOp(_as_op_axis(axis))(x)
     return makeKeepDims(x, out, axis) if keepdims else out
@@ -608,6 +686,12 @@ def ptp(a: Any, axis: Any = None):
     -------
     TensorVariable
         Of the dtype of `a`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.ptp([3, 9, 4]).eval()
+    array(6)
     """
     a = as_tensor_variable(a)
     return max(a, axis) - min(a, axis)
@@ -628,6 +712,12 @@ def norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of floats.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.norm([3.0, 4.0], 2).eval()
+    array(5.)
     """
     x = as_tensor_variable(x)
     if x.ndim == 0:

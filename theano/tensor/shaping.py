@@ -190,6 +190,13 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None):
         If `newshape` is no vector.
     ValueError
         If its length is not known.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.reshape([1, 2, 3, 4], (2, 2)).eval()
+    array([[1, 2],
+           [3, 4]])
     """
     if ndim is None:
         given = newshape
@@ -276,6 +283,12 @@ def is_flat(var: Any, ndim: int | None = None, outdim: int | None = None) -> boo
     -------
     bool
         Whether it has.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.is_flat(T.dvector("x"))
+    True
     """
     return var.ndim == (ndim if ndim is not None else outdim if outdim is not None else 1)
 
@@ -362,6 +375,12 @@ def addbroadcast(x: Any, *axes: Any):
     -------
     TensorVariable
         A view of `x`, or `x` itself.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.addbroadcast(T.dmatrix("x"), 0).broadcastable
+    (True, False)
     """
     x = as_tensor_variable(x)
     return _pattern_changed(x, dict.fromkeys(_checked_axes(x, axes), True))
@@ -379,6 +398,12 @@ def unbroadcast(x: Any, *axes: Any):
     -------
     TensorVariable
         A view of `x`, or `x` itself.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.unbroadcast(T.drow("x"), 0).broadcastable
+    (False, False)
     """
     x = as_tensor_variable(x)
     return _pattern_changed(x, dict.fromkeys(_checked_axes(x, axes), False))
@@ -400,6 +425,12 @@ def patternbroadcast(x: Any, broadcastable: Iterable[bool]):
     -------
     TensorVariable
         A view of `x`, or `x` itself.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.patternbroadcast(T.dmatrix("x"), (True, False)).broadcastable
+    (True, False)
     """
     x = as_tensor_variable(x)
     flags = [bool(b) for b in broadcastable]
@@ -421,6 +452,12 @@ def shape_padleft(t: Any, n_ones: int = 1):
     -------
     TensorVariable
         A view of `t`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.shape_padleft(T.dvector("x")).type
+    TensorType(float64, row)
     """
     t = as_tensor_variable(t)
     return DimShuffle(t.type.broadcastable, ["x"] * n_ones + list(range(t.type.ndim)))(t)
@@ -439,6 +476,12 @@ def shape_padright(t: Any, n_ones: int = 1):
     -------
     TensorVariable
         A view of `t`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.shape_padright(T.dvector("x")).type
+    TensorType(float64, col)
     """
     t = as_tensor_variable(t)
     return DimShuffle(t.type.broadcastable, list(range(t.type.ndim)) + ["x"] * n_ones)(t)
@@ -496,6 +539,12 @@ def atleast_Nd(x: Any, n: int = 1, left: bool = True):
     -------
     TensorVariable
         A view of `x`, or `x` itself.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.atleast_Nd(T.dvector("x"), 3).ndim
+    3
     """
     x = as_tensor_variable(x)
     if x.ndim >= n:
@@ -516,6 +565,12 @@ def transpose(x: Any, axes: Sequence[int] | None = None):
     -------
     TensorVariable
         A view of `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.transpose(T.zeros((2, 3, 4)), (1, 2, 0)).eval().shape
+    (3, 4, 2)
     """
     x = as_tensor_variable(x)
     order = list(range(x.ndim - 1, -1, -1)) if axes is None else [_axis_within(a, x.ndim) for a in axes]
@@ -551,6 +606,12 @@ def swapaxes(y: Any, axis1: int, axis2: int):
     ------
     numpy.exceptions.AxisError
         If a dimension is out of bounds: an IndexError and a ValueError.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.swapaxes(T.zeros((2, 3, 4)), 0, 2).eval().shape
+    (4, 3, 2)
     """
     y = as_tensor_variable(y)
     order = list(range(y.ndim))
@@ -577,6 +638,12 @@ def moveaxis(a: Any, source: Any, destination: Any):
     ------
     ValueError
         If a dimension is out of bounds or named twice, or there are not as many sources as destinations.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.moveaxis(T.zeros((2, 3, 4)), 0, -1).eval().shape
+    (3, 4, 2)
     """
     a = as_tensor_variable(a)
     both = []
@@ -692,6 +759,12 @@ def tile(x: Any, reps: Any, ndim: int | None = None):
     ------
     ValueError
         If `ndim` is too small, or `reps` has an entry that is no integer scalar or an unknown length.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tile([1, 2], 2).eval()
+    array([1, 2, 1, 2])
     """
     x = as_tensor_variable(x)
     if ndim is not None and ndim < x.ndim:

@@ -248,6 +248,12 @@ def slice_len(slc: slice, n: Any) -> Any:
     -------
     int or TensorVariable
         The length.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.slice_len(slice(1, None, 2), 10)
+    5
     """
     n = _number(n)
     start, stop, step = _number(slc.start), _number(slc.stop), _number(slc.step)

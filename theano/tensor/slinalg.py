@@ -239,6 +239,12 @@ def solve(a: Any, b: Any):
     ------
     LinAlgError
         At run time, if `a` is singular.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.slinalg.solve(T.constant([[2.0, 0.0], [0.0, 4.0]]), T.constant([2.0, 2.0])).eval()
+    array([1. , 0.5])
     """
     return _solve_op(a, b)
 
@@ -341,6 +347,12 @@ def eigvalsh(a: Any, b: Any, lower: bool = True):
     -------
     TensorVariable
         A vector, ascending.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.slinalg.eigvalsh(T.constant([[2.0, 0.0], [0.0, 4.0]]), T.eye(2)).eval()
+    array([2., 4.])
     """
     return Eigvalsh(lower)(a, b)
 
@@ -361,6 +373,13 @@ def kron(a: Any, b: Any):
     ------
     TypeError
         If they have fewer dimensions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.slinalg.kron(T.eye(2), T.constant([[1.0, 2.0]])).eval()
+    array([[1., 2., 0., 0.],
+           [0., 0., 1., 2.]])
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim + b.ndim <= 2:

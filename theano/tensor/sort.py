@@ -212,6 +212,12 @@ def argsort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
     -------
     TensorVariable
         Of dtype int64 and the shape of `a`; a vector if `axis` is None.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.argsort([3, 1, 2]).eval()
+    array([1, 2, 0])
     """
     return ArgSortOp(kind, order)(*_flat_if_none(a, axis))
 
@@ -362,6 +368,12 @@ def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype
     -------
     TensorVariable
         Of the dtype of `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.topk([3, 9, 1, 7], 2).eval()
+    array([9, 7])
     """
     x, axis = _flat_if_none(x, axis)
     return TopKOp(axis=axis, sorted=sorted, idx_dtype=idx_dtype)(x, kth, return_list=True)[0]
@@ -382,6 +394,12 @@ def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dt
     -------
     TensorVariable
         Of dtype `idx_dtype`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.argtopk([3, 9, 1, 7], 2).eval()
+    array([1, 3])
     """
     x, axis = _flat_if_none(x, axis)
     return TopKOp(axis=axis, sorted=sorted, idx_dtype=idx_dtype)(x, kth, return_list=True)[1]
@@ -400,6 +418,12 @@ def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = Tru
     -------
     list of TensorVariable
         The elements and the indices.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> [v.eval() for v in T.topk_and_argtopk([3, 9, 1, 7], 2)]
+    [array([9, 7]), array([1, 3])]
     """
     x, axis = _flat_if_none(x, axis)
     return TopKOp(axis=axis, sorted=sorted, idx_dtype=idx_dtype)(x, kth, return_list=True)

@@ -242,6 +242,12 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise"):
     -------
     tensor
         The dimensions of `indices` stand in the place of `axis`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.take([5, 6, 7], [2, 0]).eval()
+    array([7, 5])
     """
     a, indices = as_tensor_variable(a), as_tensor_variable(indices)
     if mode not in ("raise", "wrap", "clip"):
@@ -346,6 +352,13 @@ def inc_subtensor(
     ------
     TypeError
         If `x` is no result of indexing, or `y` has more dimensions than `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([1, 2, 3])
+    >>> T.inc_subtensor(x[1:], 10).eval()
+    array([ 1, 12, 13])
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     if y.type.ndim > x.type.ndim:

@@ -34,6 +34,12 @@ def relu(x: Any, alpha: Any = 0):
     -------
     tensor of the common dtype of `x` and `alpha`
         An array, where `x` is one and `alpha` is 0.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.relu([-1.0, 2.0]).eval()
+    array([0., 2.])
     """
     plain = isinstance(x, (np.ndarray, np.generic, int, float))
     if plain and isinstance(alpha, (int, float)) and alpha == 0:
@@ -64,6 +70,12 @@ def elu(x: Any, alpha: Any = 1):
     -------
     TensorVariable
         Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.elu([-1.0, 2.0]).eval().round(3)
+    array([-0.632,  2.   ])
     """
     x = as_tensor_variable(x)
     return switch(x > 0, x, alpha * expm1(x))
@@ -80,6 +92,12 @@ def selu(x: Any):
     -------
     TensorVariable
         Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.selu([-1.0, 2.0]).eval().round(3)
+    array([-1.111,  2.101])
     """
     alpha = 1.6732632423543772848170429916717
     scale = 1.0507009873554804934193349852946
@@ -129,6 +147,12 @@ def softsign(x: Any):
     -------
     TensorVariable
         Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.softsign([-1.0, 3.0]).eval()
+    array([-0.5 ,  0.75])
     """
     x = as_tensor_variable(x)
     (kind,) = upgrade_to_float(get_scalar_type(x.dtype))
@@ -210,6 +234,13 @@ def confusion_matrix(actual: Any, pred: Any):
     ------
     ValueError
         If an argument is no vector.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> [v.eval() for v in T.nnet.confusion_matrix([0, 1, 1], [0, 1, 0])]
+    [array([[1, 0],
+           [1, 1]]), array([0, 1])]
     """
     actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
     if actual.ndim != 1:

@@ -185,6 +185,12 @@ def crossentropy_softmax_1hot(x: Any, y_idx: Any, **kwargs: Any):
     -------
     tuple of TensorVariable
         A vector and a matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> [v.eval().round(3) for v in T.nnet.crossentropy_softmax_1hot(T.constant([[0.0, 0.0]]), T.constant([1]))]
+    [array([0.693]), array([[0.5, 0.5]])]
     """
     x = as_tensor_variable(x)
     return crossentropy_softmax_1hot_with_bias(x, zeros_like(x[0, :]), y_idx, **kwargs)
@@ -324,6 +330,12 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any):
     ------
     TypeError
         If the ranks do not fit.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.categorical_crossentropy([[0.5, 0.5], [0.1, 0.9]], [0, 1]).eval().round(3)
+    array([0.693, 0.105])
     """
     coding_dist, true_dist = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
     if true_dist.ndim == coding_dist.ndim:
@@ -347,6 +359,12 @@ def binary_crossentropy(output: Any, target: Any):
     -------
     TensorVariable
         Of floats.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.binary_crossentropy([0.5, 0.9], [0, 1]).eval().round(3)
+    array([0.693, 0.105])
     """
     output, target = as_tensor_variable(output), as_tensor_variable(target)
     return -(target * log(output) + (1.0 - target) * log(1.0 - output))
@@ -371,6 +389,12 @@ def sigmoid_binary_crossentropy(output: Any, target: Any):
     -----
     Computed as ``target * log(1 + exp(-output)) + (1 - target) * log(1 + exp(output))``: with targets between 0 and 1 no
     term is negative, so that small losses, and their gradients, keep their digits.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.sigmoid_binary_crossentropy([0.0, 1000.0], [0, 1]).eval().round(3)
+    array([0.693, 0.   ])
     """
     output, target = as_tensor_variable(output), as_tensor_variable(target)
     of_zero = softplus(output)

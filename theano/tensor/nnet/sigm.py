@@ -121,6 +121,12 @@ def hard_sigmoid(x: Any):
     -------
     TensorVariable
         Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.hard_sigmoid([-9.0, 0.0, 1.0]).eval()
+    array([0. , 0.5, 0.7])
     """
     x = as_tensor_variable(x)
     # Constants of the output's own dtype keep it from being widened.

@@ -229,6 +229,12 @@ def softmax_graph(c: Any):
     -------
     TensorVariable
         Of the type of `c`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.softmax_graph(T.constant([[0.0, 0.0]])).eval()
+    array([[0.5, 0.5]])
     """
     e = exp(as_tensor_variable(c))
     return e / tensor_sum(e, axis=1, keepdims=True)
