@@ -7,10 +7,9 @@ import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-import numpy as np
-
-from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.graph import Apply, Variable
 from theano.gof.rewriting.local import LocalOptimizer
+from theano.gof.rewriting.match import ANYTHING, Applied, Behind, Known, Named, Number, Only, Part
 from theano.gof.utils import copy_stack_trace
 
 
@@ -188,9 +187,7 @@ class PatternSub(LocalOptimizer):
         elif isinstance(in_pattern, dict):
             self.op = in_pattern["pattern"][0]
         else:
-            raise TypeError(
-                "The pattern to search for must start with a specific Op instance; got " + repr(in_pattern)
-            )
+            raise TypeError("The pattern to search for must start with a specific Op instance; got " + repr(in_pattern))
         self.__doc__ = f"{self.__class__.__doc__}\n\nThis instance does: {self}\n"
         self.allow_multiple_clients = allow_multiple_clients
         self.skip_identities_fn = skip_identities_fn
@@ -198,6 +195,7 @@ class PatternSub(LocalOptimizer):
         if name:
             self.__name__ = name
         self._tracks = list(tracks)
+        self._before: Part | None = None
         self.get_nodes = get_nodes
         if self._tracks and get_nodes is None:
             raise ValueError("PatternSub: `tracks` needs `get_nodes`")
@@ -220,12 +218,14 @@ class PatternSub(LocalOptimizer):
         if node.op != self.op or len(node.outputs) != 1:
             return False
         old_out = node.outputs[0]
-        bound: dict[str, Variable] = {}
         if self.pdb:
             breakpoint()
-        if not self._match(self.in_pattern, old_out, bound, self.allow_multiple_clients, first=True):
+        if self._before is None:
+            self._before = self._part(self.in_pattern, self.allow_multiple_clients, root=True)
+        found = next(self._before.matches(old_out, {}, ANYTHING), None)
+        if found is None:
             return False
-        result = self._build(self.out_pattern, bound)
+        result = self._build(self.out_pattern, found)
         if not isinstance(result, Variable):
             filtered = getattr(old_out.type, "filter_variable", None)
             if filtered is None:
@@ -239,58 +239,28 @@ class PatternSub(LocalOptimizer):
             result.tag.values_eq_approx = self.values_eq_approx
         return [result]
 
-    def _match(
-        self, pattern: Any, expr: Variable, bound: dict[str, Variable], shared: bool, first: bool = False
-    ) -> bool:
-        """Whether `expr` matches; `shared` says whether its inner parts may be used elsewhere too."""
-        if self._match_exactly(pattern, expr, bound, shared, first):
-            return True
-        if self.skip_identities_fn is None or isinstance(pattern, str):
-            return False
-        equivalent = self.skip_identities_fn(expr)
-        return equivalent is not None and self._match(pattern, equivalent, bound, shared)
+    def _part(self, pattern: Any, shared: bool, root: bool = False) -> Part:
+        """The pattern in terms of the matcher; `shared` says whether inner parts may be used elsewhere too."""
+        if isinstance(pattern, str):
+            return Named(pattern)
+        part = self._direct_part(pattern, shared, root)
+        if self.skip_identities_fn is None:
+            return part
+        return Behind(part, self.skip_identities_fn, self._direct_part(pattern, shared) if root else part)
 
-    def _match_exactly(
-        self, pattern: Any, expr: Variable, bound: dict[str, Variable], shared: bool, first: bool
-    ) -> bool:
+    def _direct_part(self, pattern: Any, shared: bool, root: bool = False) -> Part:
         if isinstance(pattern, (list, tuple)):
-            node = expr.owner
-            if node is None or node.op != pattern[0] or len(node.inputs) != len(pattern) - 1:
-                return False
-            if not first and not shared and len(getattr(expr, "clients", ())) > 1:
-                return False
-            # A failed branch must not leave bindings behind: an equivalent expression may be tried next.
-            saved = dict(bound)
-            for part, variable in zip(pattern[1:], node.inputs):
-                if not self._match(part, variable, bound, shared):
-                    bound.clear()
-                    bound.update(saved)
-                    return False
-            return True
+            return Applied(pattern[0], *(self._part(p, shared) for p in pattern[1:]), once=not (root or shared))
         if isinstance(pattern, dict):
             if "pattern" not in pattern:
                 raise TypeError("dict patterns need the key 'pattern'")
-            saved = dict(bound)
-            shared = pattern.get("allow_multiple_clients", shared)
-            if not self._match(pattern["pattern"], expr, bound, shared, first):
-                return False
+            part = self._part(pattern["pattern"], pattern.get("allow_multiple_clients", shared), root)
             constraint = pattern.get("constraint")
-            if constraint is None or constraint(expr):
-                return True
-            bound.clear()
-            bound.update(saved)
-            return False
-        if isinstance(pattern, str):
-            known = bound.setdefault(pattern, expr)
-            if known is expr:
-                return True
-            return isinstance(known, Constant) and isinstance(expr, Constant) and known.equals(expr)
+            return part if constraint is None else Only(part, constraint)
         if isinstance(pattern, numbers.Number):
-            return isinstance(expr, Constant) and _constant_is(expr, pattern)
-        if isinstance(pattern, Constant):
-            return isinstance(expr, Constant) and pattern.equals(expr)
+            return Number(pattern)
         if isinstance(pattern, Variable):
-            return expr is pattern
+            return Known(pattern)
         raise TypeError(f"cannot match the pattern {pattern!r}: not a tuple, string, number, Constant or dict")
 
     def _build(self, pattern: Any, bound: dict[str, Variable]) -> Any:
@@ -315,8 +285,3 @@ class PatternSub(LocalOptimizer):
             f"{_pattern_text(self.out_pattern)}) id={id(self)}",
             file=stream,
         )
-
-
-def _constant_is(constant: Constant, number: Any) -> bool:
-    value = np.asarray(constant.data)
-    return value.dtype.kind in "biufc" and value.size > 0 and bool(np.all(value == number))

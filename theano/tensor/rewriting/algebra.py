@@ -18,6 +18,7 @@ from theano.tensor.rewriting.registry import (
     register_stabilize,
     register_uncanonicalize,
 )
+from theano.tensor.rewriting.rules import Made, P, a, b, c, d, once, rest, rewrite, rule, x, y
 from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, is_elemwise, replacement, same_dtype
 from theano.tensor.shapes import Shape_i
 
@@ -28,162 +29,105 @@ def _filled(node: Any, value: Any) -> Any:
     return replacement(node, constant_like(value, out) if out.type.ndim == 0 else T.constant(np.asarray(value, out.type.dtype)))
 
 
-@register_canonicalize
-@local_optimizer([T.neg])
-def local_neg_to_mul(node: Any) -> Any:
-    """``-x -> -1 * x``, so that signs join the constants of products."""
-    x = node.inputs[0]
-    return replacement(node, T.mul(constant_like(-1, x), x)) if not x.type.dtype.startswith("uint") else False
+def _negates(x: Any, out: Any) -> bool:
+    """Whether the negative `x` is one in the dtype of `out` too: that of an integer may have wrapped around."""
+    return x.type.dtype not in T.discrete_dtypes or x.type.dtype == out.type.dtype
 
 
-@register_specialize
-@local_optimizer([T.neg])
-def local_neg_neg(node: Any) -> Any:
-    """``-(-x) -> x``"""
-    inner = node.inputs[0].owner
-    if inner is not None and inner.op == T.neg:
-        return [inner.inputs[0]]
-    return False
+def is_inexact(x: Any) -> bool:
+    """Whether the negative of `x` is one: that of an integer may wrap around."""
+    return x.type.dtype not in T.discrete_dtypes
 
 
-@register_specialize
-@local_optimizer([T.neg])
-def local_neg_div_neg(node: Any) -> Any:
-    """``-(-a / b) -> a / b`` and ``-(c / b) -> (-c) / b`` for a constant `c`"""
-    frac = node.inputs[0]
-    inner = frac.owner
-    if inner is None or inner.op != T.true_div:
+def _has_sign(x: Any) -> bool:
+    return x.type.dtype not in T.uint_dtypes
+
+
+def _is_length(v: Any) -> bool:
+    """Whether `v` is a dimension, or a sum, product or vector of dimensions and non-negative constants."""
+    stack, seen = [v], 0
+    while stack:
+        x = stack.pop()
+        seen += 1
+        if seen > 20:
+            return False
+        if isinstance(x, Constant):
+            if x.type.ndim or x.data < 0:
+                return False
+            continue
+        node = x.owner
+        if node is None:
+            return False
+        if isinstance(node.op, Shape_i):
+            continue
+        if isinstance(node.op, T.MakeVector) or (isinstance(node.op, Elemwise) and node.op in (T.add, T.mul)):
+            stack.extend(node.inputs)
+            continue
         return False
-    num, denom = inner.inputs
-    if num.type.dtype in T.discrete_dtypes:
-        # The negative of an integer may wrap around.
-        return False
-    if num.owner is not None and num.owner.op == T.neg:
-        if len(frac.clients) == 1:
-            return replacement(node, T.true_div(num.owner.inputs[0], denom))
-    elif all(num.type.broadcastable) and isinstance(num, Constant) and len(frac.clients) == 1:
-        return replacement(node, T.true_div(T.constant(-num.data, dtype=num.type.dtype), denom))
-    return False
+    return True
 
 
-@register_specialize
-@local_optimizer([T.true_div])
-def local_div_of_negs(node: Any) -> Any:
-    """``(-a) / (-b) -> a / b``"""
-    num, denom = node.inputs
-    if num.type.dtype in T.discrete_dtypes or denom.type.dtype in T.discrete_dtypes:
-        return False
-    if num.owner is not None and denom.owner is not None and num.owner.op == T.neg and denom.owner.op == T.neg:
-        return replacement(node, T.true_div(num.owner.inputs[0], denom.owner.inputs[0]))
-    return False
+NO_INTEGER = ("`x` is no integer", is_inexact)
+INTEGER = ("`x` is an integer", lambda x: x.type.dtype in T.discrete_dtypes)
+NOT_WRAPPED = ("`y` is no integer, or of the dtype of the result", lambda y, out: _negates(y, out))
+LENGTH = ("`x` is a length", lambda x: _is_length(x))
+NEGATIVE_FOR_LENGTH = ("`x` is a length, `c` is negative", lambda x, c: as_scalar_constant(c) < 0 and _is_length(x))
+
+local_neg_to_mul = rewrite(
+    "local_neg_to_mul", [register_canonicalize], rule(P.neg(x), -1 * x, where=("`x` has a sign", _has_sign))
+)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.mul], among_inputs=[Constant])
-def local_mul_zero(node: Any) -> Any:
-    """``x * 0 -> 0`` in the shape of the product, also where `x` is not finite."""
-    for i in node.inputs:
-        value = as_scalar_constant(i)
-        if value is not None and value == 0:
-            return replacement(
-                node,
-                constant_like(0, node.outputs[0])
-                if node.outputs[0].ndim == 0
-                else T.constant(np.asarray(0, dtype=node.outputs[0].dtype)),
-            )
-    return False
+local_neg_neg = rewrite("local_neg_neg", [register_specialize], rule(P.neg(P.neg(x)), x))
 
 
-@register_specialize
-@local_optimizer([T.true_div])
-def local_div_to_inv(node: Any) -> Any:
-    """``1 / x -> inv(x)``"""
-    value = as_scalar_constant(node.inputs[0])
-    if value is None or value != 1:
-        return False
-    x = node.inputs[1]
-    out = node.outputs[0]
-    if x.type.dtype != out.type.dtype:
-        return False
-    return replacement(node, T.inv(x))
+local_neg_div_neg = rewrite(
+    "local_neg_div_neg",
+    [register_specialize],
+    rule(P.neg(once(P.neg(x) / y)), x / y, where=NO_INTEGER),
+    rule(P.neg(once(c / x)), -c / x,
+         where=("`c` is no integer", lambda c: c.type.dtype not in T.discrete_dtypes)),
+)  # fmt: skip
 
 
-@register_canonicalize
-@local_optimizer([T.pow])
-def local_pow_canonicalize(node: Any) -> Any:
-    """``x ** 0 -> 1`` and ``x ** 1 -> x``"""
-    value = as_scalar_constant(node.inputs[1])
-    if value is None:
-        return False
-    if value == 0:
-        return _filled(node, 1)
-    if value == 1:
-        return replacement(node, node.inputs[0])
-    return False
+local_div_of_negs = rewrite(
+    "local_div_of_negs",
+    [register_specialize],
+    rule(P.neg(x) / P.neg(y), x / y, where=("neither is an integer", lambda x, y: is_inexact(x) and is_inexact(y))),
+)
 
 
-@register_specialize
-@local_optimizer([T.mul])
-def local_mul_to_sqr(node: Any) -> Any:
-    """``x * x -> x ** 2``"""
-    if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
-        return replacement(node, T.sqr(node.inputs[0]))
-    return False
+local_mul_zero = rewrite("local_mul_zero", [register_canonicalize, register_specialize], rule(P.mul(0, rest), 0))
 
 
-@register_canonicalize
-@local_optimizer([T.int_div])
-def local_intdiv_by_one(node: Any) -> Any:
-    """``x // 1 -> x`` for integers"""
-    value = as_scalar_constant(node.inputs[1])
-    if value is not None and value == 1 and node.inputs[0].type.dtype in T.discrete_dtypes:
-        return replacement(node, node.inputs[0])
-    return False
+local_div_to_inv = rewrite("local_div_to_inv", [register_specialize], rule(P.true_div(1, x), P.inv(x), "same"))
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.int_div, T.true_div])
-def local_zero_div(node: Any) -> Any:
-    """``0 / x -> 0``"""
-    value = as_scalar_constant(node.inputs[0])
-    if value is not None and value == 0:
-        return _filled(node, 0)
-    return False
+local_pow_canonicalize = rewrite("local_pow_canonicalize", [register_canonicalize], rule(P.pow(x, 0), 1), rule(P.pow(x, 1), x))
 
 
-@register_specialize
-@local_optimizer([T.pow])
-def local_pow_specialize(node: Any) -> Any:
-    """``x ** 2 -> sqr(x)``, ``x ** 1 -> x``, ``x ** 0 -> 1``, ``x ** .5 -> sqrt(x)``, ``x ** -.5 -> inv(sqrt(x))``,
-    ``x ** -1 -> inv(x)``, ``x ** -2 -> inv(sqr(x))``
-    """
-    x = node.inputs[0]
-    value = as_scalar_constant(node.inputs[1])
-    if value is None:
-        return False
-    out = node.outputs[0]
-    if value == 1:
-        return replacement(node, x)
-    if value == 0:
-        return _filled(node, 1)
-    if x.type.dtype != out.type.dtype:
-        # The power is taken in the wider dtype.
-        x = T.cast(x, out.type.dtype)
-    if value == 2:
-        new = T.sqr(x)
-    elif value == 0.5 and out.type.dtype not in T.discrete_dtypes:
-        new = T.sqrt(x)
-    elif value == -0.5 and out.type.dtype not in T.discrete_dtypes:
-        new = T.inv(T.sqrt(x))
-    elif value == -1 and out.type.dtype not in T.discrete_dtypes:
-        new = T.inv(x)
-    elif value == -2 and out.type.dtype not in T.discrete_dtypes:
-        new = T.inv(T.sqr(x))
-    else:
-        return False
-    return replacement(node, new)
+local_mul_to_sqr = rewrite("local_mul_to_sqr", [register_specialize], rule(P.mul(x, x), P.sqr(x)))
+
+
+local_intdiv_by_one = rewrite("local_intdiv_by_one", [register_canonicalize], rule(P.int_div(x, 1), x, where=INTEGER))
+
+
+local_zero_div = rewrite(
+    "local_zero_div", [register_canonicalize, register_specialize], rule(P.int_div(0, x), 0), rule(P.true_div(0, x), 0)
+)
+
+
+local_pow_specialize = rewrite(
+    "local_pow_specialize",
+    [register_specialize],
+    rule(P.pow(x, 1), x),
+    rule(P.pow(x, 0), 1),
+    rule(P.pow(x, 2), P.sqr(x), "cast"),
+    rule(P.pow(x, 0.5), P.sqrt(x), "inexact"),
+    rule(P.pow(x, -0.5), P.inv(P.sqrt(x)), "inexact"),
+    rule(P.pow(x, -1), P.inv(x), "inexact"),
+    rule(P.pow(x, -2), P.inv(P.sqr(x)), "inexact"),
+)
 
 
 @register_specialize_device
@@ -213,11 +157,6 @@ def local_pow_specialize_device(node: Any) -> Any:
         product = scalar.mul(product, factor)
     new = Elemwise(scalar.Composite([number], [product]))(base)
     return replacement(node, T.inv(new) if value < 0 else new)
-
-
-def _negates(x: Any, out: Any) -> bool:
-    """Whether the negative `x` is one in the dtype of `out` too: that of an integer may have wrapped around."""
-    return x.type.dtype not in T.discrete_dtypes or x.type.dtype == out.type.dtype
 
 
 @register_specialize
@@ -286,51 +225,20 @@ def local_add_specialize(node: Any) -> Any:
     return replacement(node, rest[0] if len(rest) == 1 else T.add(*rest))
 
 
-@register_specialize
-@register_canonicalize
-@local_optimizer([T.sub])
-def local_elemwise_sub_zeros(node: Any) -> Any:
-    """``x - x -> fill(x, 0)``"""
-    x, y = node.inputs
-    if x is y:
-        return replacement(node, T.fill(x, constant_like(0, node.outputs[0])))
-    return False
+local_elemwise_sub_zeros = rewrite("local_elemwise_sub_zeros", [register_specialize, register_canonicalize], rule(P.sub(x, x), 0))
 
 
-@register_specialize
-@local_optimizer([T.sub], among_inputs=[Constant])
-def local_sub_zero(node: Any) -> Any:
-    """``x - 0 -> x`` and ``0 - x -> -x``"""
-    value = as_scalar_constant(node.inputs[1])
-    if value is not None and value == 0:
-        return replacement(node, node.inputs[0])
-    value = as_scalar_constant(node.inputs[0])
-    if value is not None and value == 0:
-        return replacement(node, T.neg(same_dtype(node.inputs[1], node.outputs[0])))
-    return False
+local_sub_zero = rewrite("local_sub_zero", [register_specialize], rule(P.sub(x, 0), x), rule(P.sub(0, x), P.neg(x), "cast"))
 
 
-@register_specialize
-@local_optimizer([T.add])
-def local_add_neg_to_sub(node: Any) -> Any:
-    """``x + (-y) -> x - y``"""
-    if len(node.inputs) != 2:
-        return False
-    for first, second in (node.inputs, node.inputs[::-1]):
-        owner = second.owner
-        if owner is not None and owner.op == T.neg and _negates(second, node.outputs[0]):
-            return replacement(node, T.sub(first, owner.inputs[0]))
-    return False
+local_add_neg_to_sub = rewrite(
+    "local_add_neg_to_sub", [register_specialize], rule(P.add(x, P.neg(y)), P.sub(x, y), where=NOT_WRAPPED)
+)
 
 
-@register_specialize
-@local_optimizer([T.sub])
-def local_sub_neg_to_add(node: Any) -> Any:
-    """``x - (-y) -> x + y``"""
-    owner = node.inputs[1].owner
-    if owner is not None and owner.op == T.neg and _negates(node.inputs[1], node.outputs[0]):
-        return replacement(node, T.add(node.inputs[0], owner.inputs[0]))
-    return False
+local_sub_neg_to_add = rewrite(
+    "local_sub_neg_to_add", [register_specialize], rule(P.sub(x, P.neg(y)), P.add(x, y), where=NOT_WRAPPED)
+)
 
 
 def _has_absolute_value(x: Any) -> bool:
@@ -352,19 +260,13 @@ def local_abs_lift(node: Any) -> Any:
     return replacement(node, T.true_div(T.abs_(inner.inputs[0]), T.abs_(inner.inputs[1])))
 
 
-@register_canonicalize
-@local_optimizer([T.abs_])
-def local_abs_abs(node: Any) -> Any:
-    """``abs(abs(x)) -> abs(x)``, ``abs(-x) -> abs(x)`` and ``abs(sqr(x)) -> sqr(x)``"""
-    x = node.inputs[0]
-    inner = x.owner
-    if inner is None or x.type.dtype.startswith("complex"):
-        return False
-    if inner.op in (T.abs_, T.sqr) and x.type.dtype.startswith("float"):
-        return [x]
-    if inner.op == T.neg and x.type.dtype not in T.uint_dtypes:
-        return replacement(node, T.abs_(inner.inputs[0]))
-    return False
+local_abs_abs = rewrite(
+    "local_abs_abs",
+    [register_canonicalize],
+    rule(P.abs_(P.abs_(x)), P.abs_(x), where=("the result is a float", lambda out: out.type.dtype in T.float_dtypes)),
+    rule(P.abs_(P.sqr(x)), P.sqr(x), "floats"),
+    rule(P.abs_(P.neg(x)), P.abs_(x), where=("`x` has a sign", lambda x: _has_sign(x) and x.type.dtype not in T.complex_dtypes)),
+)
 
 
 @register_specialize
@@ -390,25 +292,15 @@ def local_abs_merge(node: Any) -> Any:
     return replacement(node, T.abs_(T.true_div(*[i.owner.inputs[0] for i in node.inputs])))
 
 
-@register_specialize
-@local_optimizer([T.sqrt])
-def local_sqrt_sqr(node: Any) -> Any:
-    """``sqrt(sqr(x)) -> abs(x)`` for real `x`"""
-    inner = node.inputs[0].owner
-    if inner is not None and inner.op == T.sqr and inner.inputs[0].type.dtype.startswith("float"):
-        return replacement(node, T.abs_(inner.inputs[0]))
-    return False
+local_sqrt_sqr = rewrite("local_sqrt_sqr", [register_specialize], rule(P.sqrt(P.sqr(x)), P.abs_(x), "floats"))
 
 
-@register_specialize
-@local_optimizer([T.sqr])
-def local_sqr_abs(node: Any) -> Any:
-    """``sqr(abs(x)) -> sqr(x)`` and ``sqr(-x) -> sqr(x)`` for real `x`"""
-    x = node.inputs[0]
-    inner = x.owner
-    if inner is not None and inner.op in (T.abs_, T.neg) and inner.inputs[0].type.dtype.startswith("float"):
-        return replacement(node, T.sqr(inner.inputs[0]))
-    return False
+local_sqr_abs = rewrite(
+    "local_sqr_abs",
+    [register_specialize],
+    rule(P.sqr(P.abs_(x)), P.sqr(x), "floats"),
+    rule(P.sqr(P.neg(x)), P.sqr(x), "floats"),
+)
 
 
 def _terms_over(v: Any, factor: Any) -> Any:
@@ -481,111 +373,61 @@ def _cancelled(terms: list[Any], factor: Any, total: Any) -> list[Any] | None:
     return cancelled if gained and len(terms) - gained < 1 + 2 * gained else None
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.maximum, T.minimum])
-def local_useless_maximum(node: Any) -> Any:
-    """``maximum(x, x) -> x``, ``maximum(maximum(x, y), x) -> maximum(x, y)``, and the same of ``minimum``"""
-    if node.inputs[0] is node.inputs[1]:
-        return [node.inputs[0]]
-    for a, b in (node.inputs, node.inputs[::-1]):
-        if a.owner is not None and a.owner.op == node.op and b in a.owner.inputs and a.type == node.outputs[0].type:
-            return [a]
-    return False
+local_useless_maximum = rewrite(
+    "local_useless_maximum",
+    [register_canonicalize, register_specialize],
+    rule(P.maximum(x, x), x),
+    rule(P.minimum(x, x), x),
+    rule(P.maximum(P.maximum(x, y), x), P.maximum(x, y)),
+    rule(P.minimum(P.minimum(x, y), x), P.minimum(x, y)),
+)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.and_, T.or_])
-def local_and_or_of_the_same(node: Any) -> Any:
-    """``and_(x, x) -> x`` and ``or_(x, x) -> x``"""
-    a, b = node.inputs[0], node.inputs[-1]
-    return [a] if len(node.inputs) == 2 and a is b and a.type == node.outputs[0].type else False
+local_and_or_of_the_same = rewrite(
+    "local_and_or_of_the_same",
+    [register_canonicalize, register_specialize],
+    rule(P.and_(x, x), x, "same"),
+    rule(P.or_(x, x), x, "same"),
+)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.clip])
-def local_clip_clip(node: Any) -> Any:
-    """``clip(clip(x, a, b), c, d) -> clip(x, clip(a, c, d), clip(b, c, d))`` for constants ``a <= b`` and ``c <= d``"""
-    inner = node.inputs[0].owner
-    if inner is None or inner.op != T.clip or inner.inputs[0].type.dtype != node.outputs[0].type.dtype:
-        return False
-    bounds = [as_scalar_constant(i) for i in (*inner.inputs[1:], *node.inputs[1:])]
-    if any(bound is None for bound in bounds):
-        return False
-    a, b, c, d = bounds
-    if not (a <= b and c <= d):
-        return False
-    x = inner.inputs[0]
-    return replacement(node, T.clip(x, constant_like(min(max(a, c), d), x), constant_like(min(max(b, c), d), x)))
+def _are_bounds(out: Any, x: Any, a: Any, b: Any, c: Any, d: Any) -> bool:
+    lower, upper, least, most = map(as_scalar_constant, (a, b, c, d))
+    return x.type.dtype == out.type.dtype and lower <= upper and least <= most
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.lt, T.gt, T.le, T.ge, T.eq, T.neq, T.maximum, T.minimum])
-def local_useless_elemwise_comparison(node: Any) -> Any:
-    """Comparisons whose result is known: ``x < x -> 0``, ``x <= x -> 1``, ``x.shape[0] >= 0 -> 1``, ``x.shape[0] < 0 -> 0``,
-    ``maximum(x.shape[0], 0) -> x.shape[0]``, ``minimum(x.shape[0], 0) -> 0``, ``eq(x.shape[0], -1) -> 0``
-
-    As in the original, all that is in an array counts as equal to itself: ``x <= x`` is true of NaN.
-    """
-    a, b = node.inputs
-    op = node.op
-    if a is b:
-        if op in (T.lt, T.gt):
-            return _filled(node, 0)
-        if op in (T.le, T.ge):
-            return _filled(node, 1)
-        return False
-    va, vb = as_scalar_constant(a), as_scalar_constant(b)
-    if op in (T.eq, T.neq):
-        if (vb is not None and vb < 0 and _is_length(a)) or (va is not None and va < 0 and _is_length(b)):
-            return _filled(node, int(op == T.neq))
-        return False
-    if vb is not None and vb == 0 and _is_length(a):
-        if op == T.lt:
-            return _filled(node, 0)
-        if op == T.ge:
-            return _filled(node, 1)
-        if op == T.maximum:
-            return replacement(node, a)
-        if op == T.minimum:
-            return _filled(node, 0)
-    if va is not None and va == 0 and _is_length(b):
-        if op == T.gt:
-            return _filled(node, 0)
-        if op == T.le:
-            return _filled(node, 1)
-        if op == T.maximum:
-            return replacement(node, b)
-        if op == T.minimum:
-            return _filled(node, 0)
-    return False
+def _clipped(x: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    lower, upper, least, most = map(as_scalar_constant, (a, b, c, d))
+    return T.clip(x, constant_like(min(max(lower, least), most), x), constant_like(min(max(upper, least), most), x))
 
 
-def _is_length(v: Any) -> bool:
-    """Whether `v` is a dimension, or a sum, product or vector of dimensions and non-negative constants."""
-    stack, seen = [v], 0
-    while stack:
-        x = stack.pop()
-        seen += 1
-        if seen > 20:
-            return False
-        if isinstance(x, Constant):
-            if x.type.ndim or x.data < 0:
-                return False
-            continue
-        node = x.owner
-        if node is None:
-            return False
-        if isinstance(node.op, Shape_i):
-            continue
-        if isinstance(node.op, T.MakeVector) or (isinstance(node.op, Elemwise) and node.op in (T.add, T.mul)):
-            stack.extend(node.inputs)
-            continue
-        return False
-    return True
+local_clip_clip = rewrite(
+    "local_clip_clip",
+    [register_canonicalize, register_specialize],
+    rule(
+        P.clip(P.clip(x, a, b), c, d),
+        Made("clip(x, clip(a, c, d), clip(b, c, d))", _clipped),
+        where=("`a <= b`, `c <= d`, and `x` has the dtype of the result", _are_bounds),
+    ),
+)
+
+#: As in the original, all that is in an array counts as equal to itself: ``x <= x`` is true of NaN.
+local_useless_elemwise_comparison = rewrite(
+    "local_useless_elemwise_comparison",
+    [register_canonicalize, register_specialize],
+    rule(P.lt(x, x), 0),
+    rule(P.gt(x, x), 0),
+    rule(P.le(x, x), 1),
+    rule(P.ge(x, x), 1),
+    rule(P.eq(x, c), 0, where=NEGATIVE_FOR_LENGTH),
+    rule(P.neq(x, c), 1, where=NEGATIVE_FOR_LENGTH),
+    rule(P.lt(x, 0), 0, where=LENGTH),
+    rule(P.gt(0, x), 0, where=LENGTH),
+    rule(P.ge(x, 0), 1, where=LENGTH),
+    rule(P.le(0, x), 1, where=LENGTH),
+    rule(P.maximum(x, 0), x, where=LENGTH),
+    rule(P.minimum(x, 0), 0, where=LENGTH),
+)
 
 
 @register_uncanonicalize
@@ -601,5 +443,3 @@ def local_max_to_min(node: Any) -> Any:
     if negated is None or negated.op != T.neg or inner.inputs[0].type.dtype in T.discrete_dtypes:
         return False
     return replacement(node, CAReduce(T.scal.minimum, inner.op.axis)(negated.inputs[0]))
-
-

@@ -6,17 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import local_optimizer
 from theano.scalar import compound, explog
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
+from theano.tensor.rewriting.rules import Made, P, c, d, number, once, rest, rewrite, rule, x
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
-    float_argument,
-    is_number,
     replacement,
     same_dtype,
     signed,
@@ -25,39 +23,44 @@ from theano.tensor.rewriting.terms import (
 log_cosh = Elemwise(compound.log_cosh, name="log_cosh")
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log1p(node: Any) -> Any:
-    """``log(1 + x) -> log1p(x)`` and ``log(1 - x) -> log1p(-x)``, also ``log(-(x - 1))``"""
-    inner = node.inputs[0].owner
-    if inner is None:
-        return False
-    difference, negative = signed(node.inputs[0])
-    if negative and difference.owner is not None and difference.owner.op in (T.add, T.sub) and len(difference.owner.inputs) == 2:
-        op, pair = difference.owner.op, difference.owner.inputs
-        for one, x in (pair, pair[::-1]):
-            # -(-1 + x), -(x - 1) and -(-1 - x)
-            value = as_scalar_constant(one)
-            if value is None or abs(value) != 1 or x.type != difference.type or as_scalar_constant(x) is not None:
-                continue
-            if value == (1 if op == T.sub and one is pair[1] else -1):
-                return replacement(node, T.log1p(x if op == T.sub and one is pair[0] else T.neg(x)))
-        return False
-    if inner.op == T.add:
-        ones = [i for i in inner.inputs if as_scalar_constant(i) is not None]
-        rest = [i for i in inner.inputs if as_scalar_constant(i) is None]
-        if len(ones) != 1 or not is_number(ones[0], 1) or not rest:
-            return False
-        if len(rest) == 1:
-            x = rest[0]
-        else:
-            x = T.add(*rest)
-            copy_stack_trace(node.inputs[0], x)
-        return replacement(node, T.log1p(same_dtype(x, inner.outputs[0])))
-    if inner.op == T.sub and is_number(inner.inputs[0], 1):
-        return replacement(node, T.log1p(T.neg(same_dtype(inner.inputs[1], inner.outputs[0]))))
-    return False
+LOG_2 = number(np.log(2), "log(2)")
+
+#: Functions that are never negative.
+_POSITIVE = frozenset(map(type, (T.exp.scalar_op, T.cosh.scalar_op, T.erfc.scalar_op, explog.sigmoid, compound.sigmoid_slope)))
+
+
+def _is_positive(x: Any) -> bool:
+    return type(getattr(getattr(x.owner, "op", None), "scalar_op", None)) in _POSITIVE
+
+
+def _is_finite_power(c: Any) -> bool:
+    value = as_scalar_constant(c)
+    return value != 0 and bool(np.isfinite(value))
+
+
+def _is_even_power(x: Any, c: Any) -> bool:
+    return _is_finite_power(c) and as_scalar_constant(c) % 2 == 0 and not _is_positive(x)
+
+
+def _has_no_constant(rest: tuple) -> bool:
+    return bool(rest) and all(as_scalar_constant(v) is None for v in rest)
+
+
+def _log1p_of_sum(out: Any, rest: tuple) -> Any:
+    return T.log1p(same_dtype(T.add(*rest) if len(rest) > 1 else rest[0], out.owner.inputs[0]))
+
+
+NO_CONSTANT = ("`x` is no constant", lambda x: as_scalar_constant(x) is None)
+OPPOSITES = ("`d` is `-c`", lambda c, d: as_scalar_constant(c) == -as_scalar_constant(d))
+
+local_log1p = rewrite(
+    "local_log1p",
+    [register_stabilize, register_specialize],
+    rule(P.log(P.sub(1, x)), Made("log1p(-x)", lambda out, x: T.log1p(T.neg(same_dtype(x, out.owner.inputs[0]))))),
+    rule(P.log(P.add(1, rest)), Made("log1p(...)", _log1p_of_sum), where=("no other term is constant", _has_no_constant)),
+    rule(P.log(-(x - 1)), P.log1p(P.neg(x)), "floats", where=NO_CONSTANT),
+    rule(P.log(-(-1 - x)), P.log1p(x), "floats", where=NO_CONSTANT),
+)
 
 
 @register_stabilize
@@ -107,17 +110,13 @@ def of_opposites(v: Any, op: Any) -> Any:
     return x if a is b and negative != other_negative else None
 
 
-@register_canonicalize
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log], among_inputs=[T.add, T.sub])
-def local_log_of_opposites(node: Any) -> Any:
-    """``log(exp(x) + exp(-x)) -> log(cosh(x)) + log(2)`` and ``log(exp(x) - exp(-x)) -> log(sinh(x)) + log(2)``"""
-    for op, function in ((T.add, T.cosh), (T.sub, T.sinh)):
-        x = of_opposites(node.inputs[0], op)
-        if x is not None:
-            return replacement(node, T.log(function(x)) + np.asarray(np.log(2), dtype=x.type.dtype))
-    return False
+local_log_of_opposites = rewrite(
+    "local_log_of_opposites",
+    [register_canonicalize, register_stabilize, register_specialize],
+    rule(P.log(P.add(P.exp(x), P.exp(-x))), P.log(P.cosh(x)) + LOG_2, "floats"),
+    rule(P.log(P.sub(P.exp(x), P.exp(-x))), P.log(P.sinh(x)) + LOG_2, "floats"),
+    rule(P.log(P.sub(P.exp(-x), P.exp(x))), P.log(P.sinh(-x)) + LOG_2, "floats"),
+)
 
 
 def _log_add(x: Any, y: Any) -> Any:
@@ -177,185 +176,59 @@ def local_log_sum_exp(node: Any) -> Any:
     return replacement(node, new)
 
 
-def _expm1_of(v: Any) -> Any:
-    return argument_of(v, T.exp)
+local_expm1 = rewrite(
+    "local_expm1",
+    [register_specialize, register_stabilize, register_canonicalize],
+    rule(P.exp(x) - 1, P.expm1(x), "reals"),
+    rule(1 - P.exp(x), -P.expm1(x), "reals"),
+    rule(P.expm1(x) + 1, P.exp(x), "reals"),
+)
 
 
-@register_specialize
-@register_stabilize
-@register_canonicalize
-@local_optimizer([T.sub, T.add], among_inputs=[Constant], needs=[T.exp, T.expm1])
-def local_expm1(node: Any) -> Any:
-    """``exp(x) - 1 -> expm1(x)``, ``1 - exp(x) -> -expm1(x)``, and ``expm1(x) + 1 -> exp(x)``"""
-    if len(node.inputs) != 2:
-        return False
-    a, b = node.inputs
-    dtype = node.outputs[0].type.dtype
-    if not dtype.startswith("float"):
-        return False
-    if node.op == T.sub:
-        if is_number(b, 1) and _expm1_of(a) is not None:
-            x = _expm1_of(a)
-            return replacement(node, T.expm1(x)) if a.type.dtype == dtype else False
-        if is_number(a, 1) and _expm1_of(b) is not None:
-            x = _expm1_of(b)
-            return replacement(node, T.neg(T.expm1(x))) if b.type.dtype == dtype else False
-        return False
-    for one, other in ((a, b), (b, a)):
-        value = as_scalar_constant(one)
-        if value is None or other.type.dtype != dtype:
-            continue
-        if value == -1 and _expm1_of(other) is not None:
-            return replacement(node, T.expm1(_expm1_of(other)))
-        if value == 1 and argument_of(other, T.expm1) is not None:
-            return replacement(node, T.exp(argument_of(other, T.expm1)))
-        inner, negative = signed(other)
-        if value == 1 and negative and _expm1_of(inner) is not None:
-            return replacement(node, T.neg(T.expm1(_expm1_of(inner))))
-    return False
+local_one_minus_erf = rewrite(
+    "local_one_minus_erf",
+    [register_canonicalize, register_stabilize, register_specialize],
+    rule(1 - P.erf(x), P.erfc(x), "reals"),
+    rule(P.erf(x) - 1, -P.erfc(x), "reals"),
+    rule(1 + P.erf(x), P.erfc(-x), "reals"),
+    rule(-1 - P.erf(x), -P.erfc(-x), "reals"),
+    rule(P.sub(c, c * P.erf(x)), c * P.erfc(x), "floats"),
+    rule(P.add(c, d * P.erf(x)), c * P.erfc(x), "floats", where=OPPOSITES),
+    rule(P.add(c, c * P.erf(x)), c * P.erfc(-x), "floats"),
+    rule(P.sub(c, d * P.erf(x)), c * P.erfc(-x), "floats", where=OPPOSITES),
+    rule(P.sub(c * P.erf(x), c), -c * P.erfc(x), "floats"),
+    rule(P.sub(d * P.erf(x), c), d * P.erfc(-x), "floats", where=OPPOSITES),
+)
 
 
-def _plus_minus_one(node: Any, inner_op: Any) -> Any:
-    """For ``s + t * f(x)`` with signs s, t: ``(x, s, t)``; None for anything else."""
-    if len(node.inputs) != 2:
-        return None
-    a, b = node.inputs
-    for one, other, one_first in ((a, b, True), (b, a, False)):
-        value = as_scalar_constant(one)
-        if value is None or abs(value) != 1:
-            continue
-        inner, negative = signed(other)
-        x = argument_of(inner, inner_op)
-        if x is None or inner.type.dtype != node.outputs[0].type.dtype:
-            continue
-        s, t = int(value), -1 if negative else 1
-        if node.op == T.sub:
-            if one_first:
-                t = -t
-            else:
-                s = -s
-        return x, s, t
-    return None
+local_one_minus_erfc = rewrite(
+    "local_one_minus_erfc",
+    [register_canonicalize, register_stabilize, register_specialize],
+    rule(1 - P.erfc(x), P.erf(x), "reals"),
+    rule(P.erfc(x) - 1, -P.erf(x), "reals"),
+    rule(P.sub(1, 0.5 * P.erfc(x)), 0.5 * P.erfc(-x), "floats"),
+    rule(P.add(1, -0.5 * P.erfc(x)), 0.5 * P.erfc(-x), "floats"),
+)
 
 
-@register_canonicalize
-@register_stabilize
-@register_specialize
-@local_optimizer([T.sub, T.add], among_inputs=[Constant], needs=[T.erf])
-def local_one_minus_erf(node: Any) -> Any:
-    """``1 - erf(x) -> erfc(x)``, ``erf(x) - 1 -> -erfc(x)``, ``1 + erf(x) -> erfc(-x)``, ``-1 - erf(x) -> -erfc(-x)``, and
-    ``c - c * erf(x) -> c * erfc(x)`` for a constant `c`
-    """
-    found = _plus_minus_one(node, T.erf)
-    if found is None:
-        return _constant_times_erfc(node)
-    x, s, t = found
-    x = same_dtype(x, node.outputs[0])
-    # s + t * erf(x) = s * (1 + s * t * erf(x)) = s * erfc(-s * t * x)
-    new = T.erfc(x if s * t < 0 else T.neg(x))
-    return replacement(node, new if s > 0 else T.neg(new))
+local_one_minus_cos = rewrite(
+    "local_one_minus_cos",
+    [register_stabilize, register_specialize],
+    rule(1 - once(P.cos(x)), 2 * P.sqr(P.sin(0.5 * x)), "floats"),
+    rule(once(P.cos(x)) - 1, -2 * P.sqr(P.sin(0.5 * x)), "floats"),
+)
 
 
-def _constant_times_erfc(node: Any) -> Any:
-    """What ``c + d * erf(x)`` becomes for constants `c` and ``d == c`` or ``d == -c``."""
-    if len(node.inputs) != 2 or not node.outputs[0].type.dtype.startswith("float"):
-        return False
-    for at, (a, b) in enumerate((node.inputs, node.inputs[::-1])):
-        c = as_scalar_constant(a)
-        factors = b.owner.inputs if c is not None and b.owner is not None and b.owner.op == T.mul else ()
-        for scale, erf in (factors, factors[::-1]) if len(factors) == 2 else ():
-            d, x = as_scalar_constant(scale), float_argument(erf, T.erf)
-            if d is None or x is None or abs(d) != abs(c) or x.type.dtype != node.outputs[0].type.dtype:
-                continue
-            # The constants with the signs of the difference.
-            c, d = (-c if node.op == T.sub and at else c), (-d if node.op == T.sub and not at else d)
-            return replacement(node, T.mul(np.asarray(c, dtype=x.type.dtype), T.erfc(x if c == -d else T.neg(x))))
-    return False
+local_log_sqrt = rewrite(
+    "local_log_sqrt", [register_stabilize, register_specialize], rule(P.log(P.sqrt(x)), 0.5 * P.log(x), "floats")
+)
 
 
-@register_canonicalize
-@register_stabilize
-@register_specialize
-@local_optimizer([T.sub, T.add], among_inputs=[Constant], needs=[T.erfc])
-def local_one_minus_erfc(node: Any) -> Any:
-    """``1 - erfc(x) -> erf(x)``, ``erfc(x) - 1 -> -erf(x)`` and ``1 - erfc(x) / 2 -> erfc(-x) / 2``"""
-    found = _plus_minus_one(node, T.erfc)
-    if found is None:
-        x = _of_half_erfc(node)
-        return False if x is None else replacement(node, T.mul(np.asarray(0.5, dtype=x.type.dtype), T.erfc(T.neg(x))))
-    x, s, t = found
-    if s * t > 0:
-        return False
-    new = T.erf(x)
-    return replacement(node, new if s > 0 else T.neg(new))
-
-
-@register_stabilize
-@register_specialize
-@local_optimizer([T.sub, T.add], among_inputs=[T.cos])
-def local_one_minus_cos(node: Any) -> Any:
-    """``1 - cos(x) -> 2 * sin(x / 2) ** 2``, if the cosine is needed for nothing else, and ``cos(x) - 1`` so"""
-    found = _plus_minus_one(node, T.cos)
-    if found is None or found[1] == found[2] or node.outputs[0].type.dtype not in T.float_dtypes:
-        return False
-    x, s, _ = found
-    if x.type.dtype != node.outputs[0].type.dtype or any(len(i.clients) > 1 for i in node.inputs if i.owner is not None):
-        return False
-    half, two = np.asarray(0.5, dtype=x.type.dtype), np.asarray(2 * s, dtype=x.type.dtype)
-    return replacement(node, T.mul(two, T.sqr(T.sin(half * x))))
-
-
-def _of_half_erfc(node: Any) -> Any:
-    """`x` if `node` is ``1 - 0.5 * erfc(x)``, as a difference or a sum, else None."""
-    if len(node.inputs) != 2:
-        return None
-    sign = -1 if node.op == T.add else 1
-    for one, other in (node.inputs, node.inputs[::-1]) if node.op == T.add else (node.inputs,):
-        factors = other.owner.inputs if other.owner is not None and other.owner.op == T.mul else ()
-        if len(factors) != 2 or not is_number(one, 1):
-            continue
-        for half, erfc in (factors, factors[::-1]):
-            x, value = argument_of(erfc, T.erfc), as_scalar_constant(half)
-            if x is not None and value == sign * 0.5 and x.type.dtype == node.outputs[0].type.dtype:
-                return x
-    return None
-
-
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_sqrt(node: Any) -> Any:
-    """``log(sqrt(x)) -> log(x) / 2``"""
-    x = argument_of(node.inputs[0], T.sqrt)
-    if x is None or not x.type.dtype.startswith("float") or x.type.dtype != node.outputs[0].type.dtype:
-        return False
-    return replacement(node, T.mul(np.asarray(0.5, dtype=x.dtype), T.log(x)))
-
-
-#: Functions that are never negative.
-_POSITIVE = frozenset(map(type, (T.exp.scalar_op, T.cosh.scalar_op, T.erfc.scalar_op, explog.sigmoid, compound.sigmoid_slope)))
-
-
-@register_canonicalize("local_log_prod_sqr")
-@register_specialize("local_log_prod_sqr")
-@local_optimizer([T.log])
-def local_log_pow(node: Any) -> Any:
-    """``log(x ** c) -> c * log(x)`` for a constant `c`, ``c * log(|x|)`` for an even one"""
-    base = node.inputs[0]
-    x, c = argument_of(base, T.sqr), 2.0
-    if x is None and base.owner is not None and base.owner.op == T.mul and len(base.owner.inputs) == 2:
-        a, b = base.owner.inputs
-        x = a if a is b else None
-    if x is None:
-        power = base.owner
-        if power is None or power.op != T.pow:
-            return False
-        x, constant = power.inputs[0], as_scalar_constant(power.inputs[1])
-        if constant is None or constant == 0 or not np.isfinite(constant):
-            return False
-        c = float(constant)
-    if not x.type.dtype.startswith("float") or x.type.dtype != node.outputs[0].type.dtype:
-        return False
-    if c % 2 == 0 and type(getattr(getattr(x.owner, "op", None), "scalar_op", None)) not in _POSITIVE:
-        x = T.abs_(x)
-    return replacement(node, T.mul(np.asarray(c, dtype=x.dtype), T.log(x)))
+local_log_pow = rewrite(
+    "local_log_pow",
+    [register_canonicalize("local_log_prod_sqr"), register_specialize("local_log_prod_sqr")],
+    rule(P.log(x**2), 2 * P.log(x), "floats", where=("`x` cannot be negative", _is_positive)),
+    rule(P.log(x**2), 2 * P.log(P.abs_(x)), "floats"),
+    rule(P.log(P.pow(x, c)), c * P.log(P.abs_(x)), "floats", where=("`c` is even, not 0, `x` may be negative", _is_even_power)),
+    rule(P.log(P.pow(x, c)), c * P.log(x), "floats", where=("`c` is finite and not 0", _is_finite_power)),
+)

@@ -1,0 +1,225 @@
+"""The language that rules for tensors are written in.
+
+``P.log(x)`` is a pattern: the Op of `theano.tensor` applied to what `x` stands for. Operators make patterns for an expression
+however it is written: ``1 - x`` is also ``1 + -x`` and ``-1 * x + 1``. Numbers are constants of one element. After the arrow
+of ``rule(before, after)`` the same things are built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from theano.gof.rewriting import rules
+from theano.gof.rewriting.match import Applied, Either, Found, Named, Number, Only, Part, Rest, Scope
+from theano.gof.rewriting.rules import Made, rewrite
+from theano.tensor import basic as T
+from theano.tensor.elemwise import Elemwise
+from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, constant_of, negated, replacement
+
+__all__ = ["Made", "P", "a", "applies", "b", "c", "d", "number", "once", "rest", "rewrite", "rule", "w", "x", "y", "z"]
+
+
+class _Arithmetic(Part):
+    """A part with operators."""
+
+    def __add__(self, other: Any) -> Part:
+        return _sum(self, _part(other))
+
+    def __radd__(self, other: Any) -> Part:
+        return _sum(_part(other), self)
+
+    def __sub__(self, other: Any) -> Part:
+        return _difference(self, _part(other))
+
+    def __rsub__(self, other: Any) -> Part:
+        return _difference(_part(other), self)
+
+    def __mul__(self, other: Any) -> Part:
+        return P.mul(self, other)
+
+    def __rmul__(self, other: Any) -> Part:
+        return P.mul(other, self)
+
+    def __truediv__(self, other: Any) -> Part:
+        return P.true_div(self, other)
+
+    def __rtruediv__(self, other: Any) -> Part:
+        return _Either(P.inv(self), P.true_div(1, self)) if other == 1 else P.true_div(other, self)
+
+    def __pow__(self, other: Any) -> Part:
+        return _Either(P.sqr(self), P.pow(self, 2), P.mul(self, self)) if other == 2 else P.pow(self, other)
+
+    def __neg__(self) -> Part:
+        return _minus(self)
+
+
+class _Named(_Arithmetic, Named):
+    pass
+
+
+class _Applied(_Arithmetic, Applied):
+    pass
+
+
+class _Either(_Arithmetic, Either):
+    pass
+
+
+class _Negative(_Arithmetic, Only):
+    """The negative of a part; that of an integer may have wrapped around, and is none."""
+
+    def __init__(self, part: Part):
+        super().__init__(_Either(P.neg(part), P.mul(-1, part)), _is_not_discrete)
+        self.negated = part
+
+    def build(self, found: Found, number: Callable[[Any], Any]) -> Any:
+        v = self.negated.build(found, number)
+        value = as_scalar_constant(v)
+        return negated(v) if value is None else constant_like(-value, v)
+
+
+def _is_not_discrete(v: Any) -> bool:
+    return v.type.dtype not in T.discrete_dtypes
+
+
+class _Number(_Arithmetic, Number):
+    def is_it(self, v: Any) -> bool:
+        value = as_scalar_constant(v)
+        return value is not None and bool(value == self.value)
+
+
+class _Constant(_Named):
+    """A constant of one element; where the name comes again, one of the same value."""
+
+    rank = 1
+
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
+        value, known = as_scalar_constant(v), found.get(self.name)
+        if value is not None and (known is None or as_scalar_constant(known) == value):
+            yield {**found, self.name: v} if known is None else found
+
+
+NO_SCOPE = Scope()
+
+
+class _Language:
+    """The Ops of `theano.tensor`, by their names, to be applied to patterns."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        made = self.__dict__[name] = applies(getattr(T, name), name)
+        return made
+
+
+def applies(op: Any, name: str | None = None) -> Callable[..., Any]:
+    """Return what makes patterns of applications of an Op, or of the Ops of a class."""
+    label = name or getattr(op, "name", None) or getattr(op, "__name__", None)
+    any_order = isinstance(op, Elemwise) and op.scalar_op.commutative
+
+    def applied(*inputs: Any) -> _Applied:
+        return _Applied(op, *map(_part, inputs), name=label, any_order=any_order)
+
+    return applied
+
+
+P: Any = _Language()
+
+
+def number(value: float, text: str) -> Any:
+    """Return a number that is written as a text."""
+    return _Number(value, text)
+
+
+def once(part: Any) -> Any:
+    """Return a pattern of a result that nothing else uses."""
+    part.once = True
+    return part
+
+
+def _part(value: Any) -> Any:
+    return value if isinstance(value, Part) else _Number(value)
+
+
+def _minus(a: Any) -> Any:
+    return _Number(-a.value) if isinstance(a, Number) else _Negative(a)
+
+
+def _plus(a: Any, b: Any) -> list[Any]:
+    ways = [P.add(a, b)]
+    ways += [P.sub(p, _Number(-q.value)) for p, q in ((a, b), (b, a)) if isinstance(q, Number)]
+    return ways
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return _Either(*_plus(a, b), *(P.sub(p, _minus(q)) for p, q in ((a, b), (b, a)) if not isinstance(q, Number)))
+
+
+def _difference(a: Any, b: Any) -> Any:
+    return _Either(P.sub(a, b), *[way for way in _plus(a, _minus(b)) if way.op is not T.sub or not isinstance(b, Number)])
+
+
+w, x, y, z = map(_Named, "wxyz")
+a, b, c, d = map(_Constant, "abcd")
+rest = Rest("rest")
+
+
+def _ANY(out: Any) -> bool:  # noqa: N802
+    return True
+
+
+def _FLOAT(out: Any) -> bool:  # noqa: N802
+    return out.type.dtype in T.float_dtypes
+
+
+class rule(rules.Rule):  # noqa: N801
+    """An identity between expressions of tensors; see :class:`theano.gof.rewriting.rules.Rule`.
+
+    The result is cast to the dtype, and filled to the shape, of what it replaces, and has its stack trace.
+    """
+
+    # In words; of what dtypes the result is; whether the operations have that dtype, and the variables; whether these get it.
+    KINDS = {
+        "": ("", _ANY, False, False, False),
+        "same": ("all have one dtype", _ANY, True, True, False),
+        "floats": ("all are floats of one dtype", _FLOAT, True, True, False),
+        "reals": ("operations are of one float dtype", _FLOAT, True, False, True),
+        "wide": ("the result is a float", _FLOAT, False, False, True),
+        "inexact": ("the result is no integer", _is_not_discrete, False, False, True),
+        "cast": ("", _ANY, False, False, True),
+    }
+    common = (T.add, T.mul, T.sub, T.neg, T.true_div, T.sqr, T.pow, T.inv)
+
+    def __init__(self, before: Any, after: Any, kinds: str = "", where: tuple[str, Callable[..., Any]] | None = None):
+        super().__init__(_part(before), _part(after), kinds, where)
+
+    def scope(self, node: Any) -> Scope | None:
+        if not self.kinds:
+            return NO_SCOPE
+        _, accepts, operations, leaves, _ = self.KINDS[self.kinds]
+        out = node.outputs[0]
+        if not accepts(out):
+            return None
+        return Scope(out.type.dtype, leaves) if operations else NO_SCOPE
+
+    def replaced(self, node: Any, found: Found) -> Any:
+        out = node.outputs[0]
+        dtype = out.type.dtype
+        if self.KINDS[self.kinds][4]:
+            if any(v.type.dtype in T.complex_dtypes and dtype not in T.complex_dtypes for v in _variables(found)):
+                return False
+            found = {
+                name: tuple(T.cast(r, dtype) for r in v) if name == "rest" else T.cast(v, dtype) for name, v in found.items()
+            }
+        if isinstance(self.after, Number):
+            return replacement(node, constant_of(np.asarray(self.after.value, dtype=dtype)))
+        new = self.after.build(found, lambda value: constant_like(value, out))
+        if new is None:
+            return False
+        # What is there already keeps its own stack trace.
+        return [new] if new.type == out.type and any(new is v for v in found.values()) else replacement(node, new)
+
+
+def _variables(found: Found) -> list[Any]:
+    return [v for name, value in found.items() for v in (value if name == "rest" else (value,))]
