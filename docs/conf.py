@@ -54,6 +54,22 @@ def instruction_reference():
     return "\n".join(lines)
 
 
+def rule_table():
+    """The rewrites that are identities, as `theano.printing.rewrite_rules` lists them."""
+    import theano.sparse.opt
+    import theano.tensor.nnet.opt  # noqa: F401
+    from theano.printing import rewrite_rules
+
+    lines = ["| Rewrite | Before | After | Where |", "| --- | --- | --- | --- |"]
+    last = None
+    for rule in rewrite_rules():
+        name = "" if rule.rewrite == last else f"`{rule.rewrite}`"
+        before, after = (text.replace("|", "\\|") for text in (rule.before, rule.after))
+        lines.append(f"| {name} | `{before}` | `{after}` | {'; '.join(rule.conditions)} |")
+        last = rule.rewrite
+    return "\n".join(lines)
+
+
 def setup(app):
     import figures
     import reference
@@ -61,6 +77,8 @@ def setup(app):
     def fill(app, docname, source):
         if docname == "instructions":
             source[0] = source[0].replace("INSTRUCTION_TABLE", instruction_reference())
+        elif docname == "optimizations":
+            source[0] = source[0].replace("RULE_TABLE", rule_table())
 
     generated = pathlib.Path(__file__).parent / "generated"
     figures.write(generated)

@@ -242,6 +242,7 @@ NAMES: dict[str, dict[str, str]] = {
         "theano.compile.passes": "OptimizationTrace Pass",
         "theano.compile.formula": "latex",
         "theano.printing.colored": "rich_tree",
+        "theano.printing.identities": "RewriteRule print_rules rewrite_rules",
     },
 }
 

@@ -16,6 +16,7 @@ from theano.gof.graph import Constant
 #: What stands for what: variables by name, and tuples of variables under the names of a `Rest`. Never changed in place.
 Found = dict[str, Any]
 Way = Callable[[Any], Any]
+Check = Callable[[Any], Any]
 
 
 class Part:
@@ -29,6 +30,10 @@ class Part:
     def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
         """Yield what is known after each way in which `v` fits, in addition to what was known before."""
         raise NotImplementedError
+
+    def check(self) -> Check | None:
+        """Return what quickly refuses most of the variables that the part does not match; None if it would refuse none."""
+        return None
 
     def build(self, found: Found, number: Way) -> Any:
         """Return the variable that the part stands for; `number` makes variables of numbers."""
@@ -132,6 +137,9 @@ class Number(Part):
         if self.is_it(v):
             yield found
 
+    def check(self) -> Check:
+        return self.is_it
+
     def build(self, found: Found, number: Way) -> Any:
         return number(self.value)
 
@@ -182,6 +190,28 @@ class Applied(Part):
             return
         yield from self.takes(node.inputs, found, scope)
 
+    def check(self) -> Check:
+        op, inner, is_of = self.op, self.check_of_inputs(), self.is_of
+
+        def check(v: Any) -> Any:
+            node = v.owner
+            return node is not None and (node.op is op or is_of(node.op)) and (inner is None or inner(node.inputs))
+
+        return check
+
+    def check_of_inputs(self) -> Check | None:
+        """Return what `check` would, for the inputs of a node of the operation."""
+        count, checks = len(self.fixed), [(i, c) for i, c in enumerate(part.check() for part in self.fixed) if c is not None]
+        if self.rest is not None:
+            return _each_by_some([c for _, c in checks]) if self.any_order else _each_at_its_place(checks, count)
+        if self.any_order:
+            if not checks and count == 2 and _are_one(*self.fixed):
+                return _twice
+            return _each_by_some([c for _, c in checks], count)
+        if not checks:
+            return _twice if count == 2 and _are_one(*self.fixed) else None
+        return _each_at_its_place(checks, count, count)
+
     def takes(self, inputs: Sequence[Any], found: Found, scope: Scope) -> Iterator[Found]:
         """Yield what is known after each way in which the inputs of a node of the operation fit."""
         more = len(inputs) - len(self.fixed)
@@ -228,6 +258,51 @@ _INFIX = {
 
 def _bound(part: Part, binding: int) -> str:
     return str(part) if part.binding >= binding else f"({part})"
+
+
+def _are_one(a: Part, b: Part) -> bool:
+    return isinstance(a, Named) and isinstance(b, Named) and a.name == b.name
+
+
+def _twice(inputs: Sequence[Any]) -> bool:
+    """Whether there are two inputs that may be one; merged constants are one, others are compared later."""
+    return len(inputs) == 2 and (inputs[0] is inputs[1] or isinstance(inputs[0], Constant))
+
+
+def _each_at_its_place(checks: Sequence[tuple[int, Check]], least: int, most: int | None = None) -> Check:
+    if len(checks) == 1 and most is not None:
+        ((place, only),) = checks
+        return lambda inputs: len(inputs) == most and only(inputs[place])
+
+    def check(inputs: Sequence[Any]) -> bool:
+        if len(inputs) < least or (most is not None and len(inputs) > most):
+            return False
+        for i, accepts in checks:
+            if not accepts(inputs[i]):
+                break
+        else:
+            return True
+        return False
+
+    return check
+
+
+def _each_by_some(checks: Sequence[Check], count: int | None = None) -> Check | None:
+    if not checks:
+        return None if count is None else lambda inputs: len(inputs) == count
+
+    def check(inputs: Sequence[Any]) -> bool:
+        if count is not None and len(inputs) != count:
+            return False
+        for accepts in checks:
+            for v in inputs:
+                if accepts(v):
+                    break
+            else:
+                return False
+        return True
+
+    return check
 
 
 def _each_spelled(inputs: Sequence[Part]) -> Iterator[tuple[Part, ...]]:
@@ -281,6 +356,21 @@ class Either(Part):
         for option in self.options:
             yield from option.matches(v, found, scope)
 
+    def check(self) -> Check | None:
+        checks = [option.check() for option in self.options]
+        if None in checks:
+            return None
+
+        def check(v: Any) -> bool:
+            for accepts in checks:
+                if accepts(v):  # type: ignore[misc]
+                    break
+            else:
+                return False
+            return True
+
+        return check
+
     def build(self, found: Found, number: Way) -> Any:
         return self.options[0].build(found, number)
 
@@ -310,6 +400,9 @@ class Only(Part):
         for known in self.part.matches(v, found, scope):
             if self.condition(v):
                 yield known
+
+    def check(self) -> Check | None:
+        return self.part.check()
 
     def build(self, found: Found, number: Way) -> Any:
         return self.part.build(found, number)

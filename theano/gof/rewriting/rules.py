@@ -7,15 +7,16 @@ documentation and its tests come from the patterns.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from theano.gof.graph import Constant
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer
-from theano.gof.rewriting.match import Applied, Either, Found, Named, Number, Only, Part, Scope
+from theano.gof.rewriting.match import Applied, Check, Either, Found, Named, Number, Only, Part, Scope
 
 #: Of each rewrite that is made of rules, by its name, what `rewrite` returned.
-TABLE: dict[str, FromFunctionLocalOptimizer] = {}
+TABLE: dict[str, Rewrite] = {}
 
 
 class Made(Part):
@@ -79,21 +80,16 @@ class Rule:
         """Return what a local optimizer returns for a node that matches, False if the rule cannot be used."""
         return [self.after.build(found, lambda value: value)]
 
-    def transform(self, node: Any, roots: Iterable[Applied] | None = None) -> Any:
-        """Return what a local optimizer returns for `node`."""
-        scope = None
-        for root in self.roots if roots is None else roots:
-            if roots is None and not root.is_of(node.op):
-                continue
-            if scope is None:
-                scope = self.scope(node)
-                if scope is None:
-                    return False
-            for found in root.takes(node.inputs, {"out": node.outputs[0]}, scope):
-                if self.where is None or self.where[1](*[found[name] for name in self.where[2]]):
-                    result = self.replaced(node, found)
-                    if result:
-                        return result
+    def transform(self, node: Any, root: Applied) -> Any:
+        """Return what a local optimizer returns for `node`; `root` is one of `roots`, of the operation of `node`."""
+        scope = self.scope(node)
+        if scope is None:
+            return False
+        for found in root.takes(node.inputs, {"out": node.outputs[0]}, scope):
+            if self.where is None or self.where[1](*[found[name] for name in self.where[2]]):
+                result = self.replaced(node, found)
+                if result:
+                    return result
         return False
 
     def conditions(self) -> list[str]:
@@ -104,7 +100,72 @@ class Rule:
         return f"{self.before} -> {self.after}"
 
 
-def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -> FromFunctionLocalOptimizer:
+class _Written:
+    """The text of a class, and of an instance its rules: most are never read."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __get__(self, instance: Any, owner: type) -> str:
+        return self.text if instance is None else "; ".join(f"``{rule}``" for rule in instance.rules)
+
+
+class Rewrite(FromFunctionLocalOptimizer):
+    __doc__ = _Written(
+        """A local optimizer that is made of rules, which are tried in turn.
+
+    What it tracks and what it asks of a node before it looks closer come from the rules, when they are first asked for.
+
+    Parameters
+    ----------
+    name : str
+    rules : sequence of Rule
+    """
+    )  # type: ignore[assignment]
+
+    def __init__(self, name: str, rules: Sequence[Rule]):
+        table: dict[Any, list[tuple[Check | None, Rule, Applied]]] | None = None
+        classes: list[type] = []
+
+        def transform(node: Any) -> Any:
+            nonlocal table
+            if table is None:
+                table = self._by_op()
+                classes.extend(op for op in table if isinstance(op, type))
+            inputs = node.inputs
+            for check, rule, root in table.get(node.op) or [row for c in classes if isinstance(node.op, c) for row in table[c]]:
+                if check is None or check(inputs):
+                    result = rule.transform(node, root)
+                    if result:
+                        return result
+            return False
+
+        self.rules = tuple(rules)
+        self.__name__ = transform.__name__ = transform.__qualname__ = name
+        self.fn = self.transform = transform  # type: ignore[method-assign]
+        self.requirements = ()
+
+    def _by_op(self) -> dict[Any, list[tuple[Check | None, Rule, Applied]]]:
+        """The patterns by the operation at their root, with what refuses most nodes of it."""
+        table: dict[Any, list[tuple[Check | None, Rule, Applied]]] = {}
+        for rule in self.rules:
+            for root in rule.roots:
+                table.setdefault(root.op, []).append((root.check_of_inputs(), rule, root))
+        return table
+
+    def tracks(self) -> list[Any]:
+        return list(dict.fromkeys(root.op for rule in self.rules for root in rule.roots))
+
+    @functools.cached_property
+    def among_inputs(self) -> tuple | None:  # type: ignore[override]
+        return _one_of(_looked_for(root, rule.common) for rule in self.rules for root in rule.roots)
+
+    @functools.cached_property
+    def needs(self) -> tuple | None:  # type: ignore[override]
+        return _one_of(_needed(root, rule.common, True) for rule in self.rules for root in rule.roots)
+
+
+def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -> Rewrite:
     """Make a local optimizer of rules, which are tried in turn.
 
     Parameters
@@ -117,39 +178,11 @@ def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -
 
     Returns
     -------
-    FromFunctionLocalOptimizer
-        Its attribute `rules` has the rules.
+    Rewrite
     """
-    by_op: dict[Any, list[tuple[Rule, list[Applied]]]] = {}
-    for rule in rules:
-        for root in rule.roots:
-            known = by_op.setdefault(root.op, [])
-            if not known or known[-1][0] is not rule:
-                known.append((rule, []))
-            known[-1][1].append(root)
-    classes = [op for op in by_op if isinstance(op, type)]
-
-    def transform(node: Any) -> Any:
-        for rule, roots in by_op.get(node.op) or of_class(node):
-            result = rule.transform(node, roots)
-            if result:
-                return result
-        return False
-
-    def of_class(node: Any) -> Any:
-        return [entry for cls in classes if isinstance(node.op, cls) for entry in by_op[cls]]
-
-    transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = "; ".join(f"``{rule}``" for rule in rules)
-    result = FromFunctionLocalOptimizer(transform, list(by_op))
-    common = type(rules[0]).common
-    result.among_inputs = _one_of(_looked_for(root, common) for rule in rules for root in rule.roots)
-    result.needs = _one_of(_needed(root, common, True) for rule in rules for root in rule.roots)
-    result.rules = rules  # type: ignore[attr-defined]
-    result.__name__ = name
+    result = TABLE[name] = Rewrite(name, rules)
     for register in registrars:
         register(result)
-    TABLE[name] = result
     return result
 
 

@@ -101,6 +101,13 @@ class _Constant(_Named):
         if value is not None and (known is None or as_scalar_constant(known) == value):
             yield {**found, self.name: v} if known is None else found
 
+    def check(self) -> Any:
+        return _is_scalar_constant
+
+
+def _is_scalar_constant(v: Any) -> bool:
+    return as_scalar_constant(v) is not None
+
 
 NO_SCOPE = Scope()
 
