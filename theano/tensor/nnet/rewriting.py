@@ -42,6 +42,7 @@ from theano.tensor.rewriting.registry import (
     register_stabilize,
     register_uncanonicalize,
 )
+from theano.tensor.rewriting.rules import Made, P, applies, rest, rewrite, rule, x, y
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
@@ -50,11 +51,16 @@ from theano.tensor.rewriting.terms import (
     is_number,
     negated,
     product_of,
-    real_argument,
     replacement,
     same_dtype,
 )
 from theano.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
+
+STAGES = [register_stabilize, register_specialize]
+SIGMOID, SOFTPLUS, SOFTMAX, LOGSOFTMAX = map(
+    applies, (sigmoid, softplus, softmax_op, logsoftmax_op), ("sigmoid", "softplus", "softmax", "logsoftmax")
+)
+_FLOAT = ("`x` is a float", lambda x: x.type.dtype in T.float_dtypes)
 
 
 def _one_plus_exp(v: Any) -> Any:
@@ -67,38 +73,18 @@ def _one_plus_exp(v: Any) -> Any:
     return None
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_sigmoid(node: Any) -> Any:
-    """``log(sigmoid(x)) -> -softplus(-x)``"""
-    x = real_argument(node.inputs[0], sigmoid)
-    return False if x is None else replacement(node, T.neg(softplus(negated(x))))
+local_log_sigmoid = rewrite("local_log_sigmoid", STAGES, rule(P.log(SIGMOID(x)), P.neg(SOFTPLUS(-x)), "reals"))
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log1p])
-def local_log1p_to_softplus(node: Any) -> Any:
-    """``log1p(exp(x)) -> softplus(x)`` and ``log1p(-sigmoid(x)) -> -softplus(x)``"""
-    (argument,) = node.inputs
-    x = real_argument(argument, T.exp)
-    if x is not None:
-        return replacement(node, softplus(x))
-    inner = argument_of(argument, T.neg)
-    x = None if inner is None else real_argument(inner, sigmoid)
-    return False if x is None else replacement(node, T.neg(softplus(x)))
+local_log1p_to_softplus = rewrite(
+    "local_log1p_to_softplus",
+    STAGES,
+    rule(P.log1p(P.exp(x)), SOFTPLUS(x), "reals"),
+    rule(P.log1p(-SIGMOID(x)), P.neg(SOFTPLUS(x)), "reals"),
+)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.inv])
-def local_inv_1_plus_exp(node: Any) -> Any:
-    """``1 / (1 + exp(x)) -> sigmoid(-x)``"""
-    x = _one_plus_exp(node.inputs[0])
-    if x is None or node.outputs[0].type.dtype not in T.float_dtypes:
-        return False
-    return replacement(node, sigmoid(negated(same_dtype(x, node.inputs[0]))))
+local_inv_1_plus_exp = rewrite("local_inv_1_plus_exp", STAGES, rule(P.inv(P.add(1, P.exp(x))), SIGMOID(-x), "wide"))
 
 
 @register_stabilize
@@ -131,39 +117,21 @@ def local_exp_over_1_plus_exp(node: Any) -> Any:
     return replacement(node, result)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.mul], among_inputs=[T.exp])
-def local_sigm_times_exp(node: Any) -> Any:
-    """``exp(x) * sigmoid(-x) -> sigmoid(x)``, among other factors"""
-    factors = list(node.inputs)
-    for i, factor in enumerate(factors):
-        x = argument_of(factor, T.exp)
-        if x is None or x.type.dtype not in T.float_dtypes:
-            continue
-        for j, other in enumerate(factors):
-            y = argument_of(other, sigmoid)
-            if y is not None and (argument_of(y, T.neg) is x or argument_of(x, T.neg) is y):
-                rest = [f for k, f in enumerate(factors) if k not in (i, j)]
-                return replacement(node, product_of([*rest, sigmoid(x)]))
-    return False
+local_sigm_times_exp = rewrite(
+    "local_sigm_times_exp",
+    STAGES,
+    rule(P.mul(P.exp(x), SIGMOID(P.neg(x)), rest), P.mul(rest, SIGMOID(x)), where=_FLOAT),
+    rule(P.mul(P.exp(P.neg(x)), SIGMOID(x), rest), P.mul(rest, SIGMOID(-x)), where=_FLOAT),
+)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.sub], needs=[sigmoid])
-def local_1msigmoid(node: Any) -> Any:
-    """``1 - sigmoid(x) -> sigmoid(-x)``, but where all it is for is the product ``sigmoid(x) * (1 - sigmoid(x))`` of a
-    sigmoid that is needed besides
-
-    That product is the sigmoid's derivative: an exponential for each of its elements would cost more than what the
-    difference loses where it is small.
-    """
-    one, other = node.inputs
-    x = real_argument(other, sigmoid)
-    if x is None or not is_number(one, 1) or _is_for_derivative(node, other):
-        return False
-    return replacement(node, sigmoid(negated(x)))
+_NOT_FOR_DERIVATIVE = (
+    "not all it is for is ``sigmoid(x) * (1 - sigmoid(x))``",
+    lambda out: not _is_for_derivative(out.owner, out.owner.inputs[1]),
+)
+# That product is the sigmoid's derivative: an exponential for each of its elements would cost more than what the
+# difference loses where it is small.
+local_1msigmoid = rewrite("local_1msigmoid", STAGES, rule(P.sub(1, SIGMOID(x)), SIGMOID(-x), "wide", where=_NOT_FOR_DERIVATIVE))
 
 
 def _is_for_derivative(node: Any, s: Any) -> bool:
@@ -175,20 +143,10 @@ def _is_for_derivative(node: Any, s: Any) -> bool:
     return any(client is not node and client not in products for client, _ in s.clients)
 
 
-@local_optimizer([sigmoid])
-def local_ultra_fast_sigmoid(node: Any) -> Any:
-    """``sigmoid(x) -> ultra_fast_sigmoid(x)``"""
-    if not isinstance(node.op, Elemwise) or node.op.scalar_op != sigmoid.scalar_op:
-        return False
-    return replacement(node, ultra_fast_sigmoid(node.inputs[0]))
+local_ultra_fast_sigmoid = rewrite("local_ultra_fast_sigmoid", [], rule(SIGMOID(x), applies(ultra_fast_sigmoid)(x)))
 
 
-@local_optimizer([sigmoid])
-def local_hard_sigmoid(node: Any) -> Any:
-    """``sigmoid(x) -> hard_sigmoid(x)``"""
-    if not isinstance(node.op, Elemwise) or node.op.scalar_op != sigmoid.scalar_op:
-        return False
-    return replacement(node, hard_sigmoid(node.inputs[0]))
+local_hard_sigmoid = rewrite("local_hard_sigmoid", [], rule(SIGMOID(x), Made("hard_sigmoid(x)", hard_sigmoid)))
 
 
 # Approximations are a choice of the user: these act only when included by name.
@@ -196,20 +154,12 @@ optdb["uncanonicalize"].register("local_ultra_fast_sigmoid", local_ultra_fast_si
 optdb["uncanonicalize"].register("local_hard_sigmoid", local_hard_sigmoid)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_softmax(node: Any) -> Any:
-    """``log(softmax(x)) -> logsoftmax(x)``, also with a bias"""
-    source = node.inputs[0].owner
-    if source is None:
-        return False
-    if isinstance(source.op, Softmax):
-        return replacement(node, logsoftmax_op(source.inputs[0]))
-    if isinstance(source.op, SoftmaxWithBias):
-        x, b = source.inputs
-        return replacement(node, logsoftmax_op(x + b))
-    return False
+local_log_softmax = rewrite(
+    "local_log_softmax",
+    STAGES,
+    rule(P.log(SOFTMAX(x)), LOGSOFTMAX(x)),
+    rule(P.log(applies(softmax_with_bias)(x, y)), LOGSOFTMAX(P.add(x, y))),
+)
 
 
 @register_stabilize

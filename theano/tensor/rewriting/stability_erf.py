@@ -11,6 +11,7 @@ from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
+from theano.tensor.rewriting.rules import P, rewrite, rule, x
 from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, float_argument, is_elemwise, replacement, signed
 
 #: What the gradients of erf and erfc have, and those of their logarithms.
@@ -27,25 +28,16 @@ _PRODUCTS = (scalar.arithmetic.Mul, scalar.arithmetic.Sqr, scalar.arithmetic.Neg
 _TERMS = 8
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.erf], among_inputs=[T.neg, T.mul])
-def local_erf_of_negative(node: Any) -> Any:
-    """``erf(-x) -> -erf(x)``"""
-    x, negative = signed(node.inputs[0])
-    return replacement(node, T.neg(T.erf(x))) if negative else False
+local_erf_of_negative = rewrite(
+    "local_erf_of_negative", [register_canonicalize, register_specialize], rule(P.erf(-x), P.neg(P.erf(x)))
+)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_erfc(node: Any) -> Any:
-    """``log(erfc(x)) -> switch(x < 1/2, log1p(-erf(x)), log(erfcx(x)) - x ** 2)``"""
-    x = argument_of(node.inputs[0], T.erfc)
-    if x is None or not x.type.dtype.startswith("float"):
-        return False
-    half = np.asarray(0.5, dtype=x.dtype)
-    return replacement(node, T.switch(T.lt(x, half), T.log1p(T.neg(T.erf(x))), T.log(T.erfcx(x)) - T.sqr(x)))
+local_log_erfc = rewrite(
+    "local_log_erfc",
+    [register_stabilize, register_specialize],
+    rule(P.log(P.erfc(x)), P.switch(P.lt(x, 0.5), P.log1p(-P.erf(x)), P.log(P.erfcx(x)) - x**2), "floats"),
+)
 
 
 def _square_base(v: Any) -> Any:
@@ -305,16 +297,14 @@ def local_exp_of_square_times_erfc(node: Any) -> Any:
     return False
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_erf(node: Any) -> Any:
-    """``log(erf(x)) -> switch(x < 1/2, log(erf(x)), log1p(-erfc(x)))``"""
-    x = argument_of(node.inputs[0], T.erf)
-    if x is None or not x.type.dtype.startswith("float"):
-        return False
-    if x.owner is not None and x.owner.op == T.minimum and any(as_scalar_constant(i) is not None for i in x.owner.inputs):
-        return False
-    half = np.asarray(0.5, dtype=x.dtype)
-    near = T.log(T.erf(T.minimum(x, half)))
-    return replacement(node, T.switch(T.lt(x, half), near, T.log1p(T.neg(T.erfc(x)))))
+def _is_bounded(x: Any) -> bool:
+    """Whether `x` is what the rule has given to the error function after it has chosen the branch."""
+    return is_elemwise(x.owner, T.minimum) and any(as_scalar_constant(i) is not None for i in x.owner.inputs)
+
+
+NEW = ("`x` is no minimum with a constant", lambda x: not _is_bounded(x))
+local_log_erf = rewrite(
+    "local_log_erf",
+    [register_stabilize, register_specialize],
+    rule(P.log(P.erf(x)), P.switch(P.lt(x, 0.5), P.log(P.erf(P.minimum(x, 0.5))), P.log1p(-P.erfc(x))), "floats", where=NEW),
+)

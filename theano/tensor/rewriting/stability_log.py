@@ -13,22 +13,25 @@ from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
 from theano.tensor.nnet.sigm import sigmoid, softplus
 from theano.tensor.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias, softmax_op
 from theano.tensor.rewriting.registry import register_specialize, register_stabilize
-from theano.tensor.rewriting.stability import _less_its_max, largest, log_cosh, of_opposites
+from theano.tensor.rewriting.rules import P, applies, once, rewrite, rule, x, y
+from theano.tensor.rewriting.stability import LOG_2, _less_its_max, largest, log_cosh, of_opposites
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
     factors_of,
-    float_argument,
     is_elemwise,
     product_of,
     replacement,
-    signed,
 )
 
 log_1_minus_tanh = Elemwise(compound.log_1_minus_tanh, name="log_1_minus_tanh")
 log_1_minus_exp = Elemwise(compound.log_1_minus_exp, name="log_1_minus_exp")
 log_expm1 = Elemwise(compound.log_expm1, name="log_expm1")
 logit = Elemwise(compound.logit, name="logit")
+
+STAGES = [register_stabilize, register_specialize]
+LOG_COSH, LOG_1_MINUS_TANH, LOG_1_MINUS_EXP = map(applies, (log_cosh, log_1_minus_tanh, log_1_minus_exp))
+LOG_EXPM1, LOGIT, SIGMOID, SOFTPLUS = map(applies, (log_expm1, logit, sigmoid, softplus))
 
 #: Sums of more terms are left alone.
 _TERMS = 8
@@ -265,230 +268,97 @@ def _share_a_shift(xs: list[Any]) -> bool:
     return all(n is not None and n.op == T.sub for n in nodes) and len({n.inputs[1] for n in nodes}) == 1
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_cosh(node: Any) -> Any:
-    """``log(cosh(x)) -> log_cosh(x)``, which neither overflows nor rounds near 0"""
-    x = float_argument(node.inputs[0], T.cosh)
-    return False if x is None else replacement(node, log_cosh(x))
+local_log_cosh = rewrite("local_log_cosh", STAGES, rule(P.log(P.cosh(x)), LOG_COSH(x), "floats"))
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log1p])
-def local_log_1_minus_sqr_tanh(node: Any) -> Any:
-    """``log(1 - tanh(x) ** 2) -> -2 * log_cosh(x)``"""
-    square, negative = signed(node.inputs[0])
-    inner = square.owner
-    if not negative or inner is None:
-        return False
-    t = inner.inputs[0]
-    is_square = inner.op == T.sqr or (inner.op == T.pow and as_scalar_constant(inner.inputs[1]) == 2)
-    if not is_square and not (inner.op == T.mul and len(inner.inputs) == 2 and t is inner.inputs[1]):
-        return False
-    x = float_argument(t, T.tanh)
-    if x is None:
-        return False
-    return replacement(node, T.mul(np.asarray(-2, dtype=x.type.dtype), log_cosh(x)))
+local_log_1_minus_sqr_tanh = rewrite(
+    "local_log_1_minus_sqr_tanh", STAGES, rule(P.log1p(-(P.tanh(x) ** 2)), -2 * LOG_COSH(x), "floats")
+)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log1p], among_inputs=[T.tanh, T.neg, T.mul])
-def local_log_1_minus_tanh(node: Any) -> Any:
-    """``log(1 - tanh(x)) -> log_1_minus_tanh(x)`` and ``log(1 + tanh(x)) -> log_1_minus_tanh(-x)``"""
-    inner, negative = signed(node.inputs[0])
-    x = float_argument(inner, T.tanh)
-    return False if x is None else replacement(node, log_1_minus_tanh(x if negative else T.neg(x)))
+local_log_1_minus_tanh = rewrite(
+    "local_log_1_minus_tanh",
+    STAGES,
+    rule(P.log1p(-P.tanh(x)), LOG_1_MINUS_TANH(x), "floats"),
+    rule(P.log1p(P.tanh(x)), LOG_1_MINUS_TANH(-x), "floats"),
+)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_gamma(node: Any) -> Any:
-    """``log(gamma(x)) -> gammaln(x)``, NaN where gamma is negative, inf at both zeros"""
-    x = float_argument(node.inputs[0], T.gamma)
-    if x is None:
-        return False
-    zero, two, nan = (np.asarray(c, dtype=x.type.dtype) for c in (0, 2, np.nan))
-    below = T.floor(x)
-    # Below 0 gamma changes its sign at each whole number.
-    positive = T.or_(T.ge(x, zero), T.and_(T.eq(T.mod(below, two), zero), T.neq(below, x)))
-    return replacement(node, T.switch(positive, T.gammaln(x), nan))
+#: Below 0 gamma changes its sign at each whole number.
+GAMMA_IS_POSITIVE = P.or_(P.ge(x, 0), P.and_(P.eq(P.mod(P.floor(x), 2), 0), P.neq(P.floor(x), x)))
+local_log_gamma = rewrite(
+    "local_log_gamma",
+    STAGES,
+    rule(P.log(P.gamma(x)), P.switch(GAMMA_IS_POSITIVE, P.gammaln(x), np.nan), "floats"),
+)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_expm1(node: Any) -> Any:
-    """``log(exp(x) - 1) -> log_expm1(x)``, which does not overflow and is exact where the result is near 0"""
-    x = float_argument(node.inputs[0], T.expm1)
-    return False if x is None else replacement(node, log_expm1(x))
+local_log_expm1 = rewrite("local_log_expm1", STAGES, rule(P.log(P.expm1(x)), LOG_EXPM1(x), "floats"))
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log, T.log1p])
-def local_log_1_minus_exp(node: Any) -> Any:
-    """``log(1 - exp(x)) -> log_1_minus_exp(x)``, which takes the argument's side of ``-log(2)`` into account"""
-    inner, negative = signed(node.inputs[0])
-    x = float_argument(inner, T.expm1 if node.op == T.log else T.exp) if negative else None
-    return False if x is None else replacement(node, log_1_minus_exp(x))
+local_log_1_minus_exp = rewrite(
+    "local_log_1_minus_exp",
+    STAGES,
+    rule(P.log(-P.expm1(x)), LOG_1_MINUS_EXP(x), "floats"),
+    rule(P.log1p(-P.exp(x)), LOG_1_MINUS_EXP(x), "floats"),
+)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_of_difference(node: Any) -> Any:
-    """``log(exp(x) - exp(y)) -> x + log_1_minus_exp(y - x)`` and ``log(sinh(x)) -> x + log_1_minus_exp(-2 * x) - log(2)``,
-    which do not overflow
-    """
-    dtype = node.outputs[0].type.dtype
-    x = float_argument(node.inputs[0], T.sinh)
-    if x is not None:
-        minus_two, log_2 = (np.asarray(c, dtype=dtype) for c in (-2, np.log(2)))
-        return replacement(node, x + (log_1_minus_exp(minus_two * x) - log_2))
-    inner = node.inputs[0].owner
-    if not is_elemwise(inner, T.sub):
-        return False
-    x, y = (float_argument(i, T.exp) for i in inner.inputs)
-    if x is None or y is None or x.type.dtype != dtype or y.type.dtype != dtype:
-        return False
+local_log_of_difference = rewrite(
+    "local_log_of_difference",
+    STAGES,
+    rule(P.log(P.sinh(x)), P.add(x, P.sub(LOG_1_MINUS_EXP(-2 * x), LOG_2)), "floats"),
     # Equal infinities have no difference.
-    gap = T.switch(T.eq(x, y), np.asarray(0, dtype=dtype), y - x)
-    return replacement(node, x + log_1_minus_exp(gap))
-
-
-def _one_less(v: Any) -> Any:
-    """`x` if `v` is ``1 - x``, else None."""
-    node = v.owner
-    return node.inputs[1] if is_elemwise(node, T.sub) and as_scalar_constant(node.inputs[0]) == 1 else None
-
-
-def _one_more(v: Any) -> Any:
-    """`x` if `v` is ``1 + x``, else None."""
-    node = v.owner
-    if not is_elemwise(node, T.add) or len(node.inputs) != 2:
-        return None
-    a, b = node.inputs
-    return b if as_scalar_constant(a) == 1 else a if as_scalar_constant(b) == 1 else None
-
-
-def _of_inverse_less_one(node: Any) -> Any:
-    """`x` if `node` is ``1 / x - 1``, else None."""
-    if len(node.inputs) != 2:
-        return None
-    wanted = 1 if is_elemwise(node, T.sub) else -1
-    for inverse, one in (node.inputs, node.inputs[::-1]) if wanted < 0 else (node.inputs,):
-        if as_scalar_constant(one) != wanted or inverse.owner is None:
-            continue
-        if is_elemwise(inverse.owner, T.inv) or (
-            is_elemwise(inverse.owner, T.true_div) and as_scalar_constant(inverse.owner.inputs[0]) == 1
-        ):
-            return inverse.owner.inputs[-1]
-    return None
+    rule(P.log(P.sub(P.exp(x), P.exp(y))), P.add(x, LOG_1_MINUS_EXP(P.switch(P.eq(x, y), 0, P.sub(y, x)))), "floats"),
+)
 
 
 def _has_own_logarithm(x: Any) -> bool:
     return is_elemwise(x.owner, T.exp, sigmoid, T.tanh, T.erf, T.erfc)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log], among_inputs=[T.true_div, T.add, T.sub])
-def local_log_of_odds(node: Any) -> Any:
-    """``log(x / (1 - x)) -> logit(x)``, ``log(1 / x - 1) -> -logit(x)`` and ``log((1 + x) / (1 - x)) -> 2 * arctanh(x)``,
-    exact where they are near 0
-    """
-    dtype = node.outputs[0].type.dtype
-    inner = node.inputs[0].owner
-    if not is_elemwise(inner, T.true_div):
-        x = _of_inverse_less_one(inner)
-        if x is None or x.type != node.outputs[0].type or _has_own_logarithm(x):
-            return False
-        return replacement(node, T.neg(logit(x)))
-    above, below = inner.inputs
-    for top, bottom, sign in ((above, below, 1), (below, above, -1)):
-        x = _one_less(bottom)
-        if x is None or x.type != node.outputs[0].type or _has_own_logarithm(x):
-            continue
-        if top is x:
-            new = logit(x)
-        elif _one_more(top) is x:
-            new = T.mul(np.asarray(2, dtype=dtype), T.arctanh(x))
-        else:
-            continue
-        return replacement(node, new if sign > 0 else T.neg(new))
-    return False
+_ODDS = ("`x` has the shape of the result, and is no exp, sigmoid, tanh, erf or erfc", lambda x, out: _is_for_odds(x, out))
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.sub, T.add], among_inputs=[T.log1p])
-def local_difference_of_log1p(node: Any) -> Any:
-    """``log(x) - log1p(-x) -> logit(x)`` and ``log1p(x) - log1p(-x) -> 2 * arctanh(x)``, exact where they are near 0"""
-    if len(node.inputs) != 2:
-        return False
-    (a, minus_a), (b, minus_b) = (signed(i) for i in node.inputs)
-    if (minus_a != minus_b) == is_elemwise(node, T.sub):
-        return False
-    for first, second, opposite in ((a, b, minus_a), (b, a, not minus_a)):
-        minus = float_argument(second, T.log1p)
-        if minus is None or len(a.clients) > 1 or len(b.clients) > 1:
-            continue
-        x, negative = signed(minus)
-        if not negative or x.type != node.outputs[0].type or _has_own_logarithm(x):
-            continue
-        if argument_of(first, T.log) is x:
-            new = logit(x)
-        elif argument_of(first, T.log1p) is x:
-            new = T.mul(np.asarray(2, dtype=x.type.dtype), T.arctanh(x))
-        else:
-            continue
-        return replacement(node, T.neg(new) if opposite else new)
-    return False
+def _is_for_odds(x: Any, out: Any) -> bool:
+    return x.type == out.type and not _has_own_logarithm(x)
 
 
-def _square_and_one(v: Any) -> tuple[Any, int]:
-    """``(x, c)`` if `v` is ``x ** 2 + c`` for c = 1 or -1, else ``(None, 0)``."""
-    node = v.owner
-    if not is_elemwise(node, T.add, T.sub) or len(node.inputs) != 2:
-        return None, 0
-    sign = 1 if is_elemwise(node, T.add) else -1
-    for square, one in (node.inputs, node.inputs[::-1]) if sign > 0 else (node.inputs,):
-        value, inner = as_scalar_constant(one), square.owner
-        if value is None or abs(value) != 1:
-            continue
-        factors = [] if inner is None else inner.inputs
-        if is_elemwise(inner, T.sqr) or (is_elemwise(inner, T.mul) and len(factors) == 2 and factors[0] is factors[1]):
-            return inner.inputs[0], sign * int(value)
-    return None, 0
+local_log_of_odds = rewrite(
+    "local_log_of_odds",
+    STAGES,
+    rule(P.log(x / P.sub(1, x)), LOGIT(x), "floats", where=_ODDS),
+    rule(P.log(P.sub(1, x) / x), P.neg(LOGIT(x)), "floats", where=_ODDS),
+    rule(P.log(P.add(1, x) / P.sub(1, x)), 2 * P.arctanh(x), "floats", where=_ODDS),
+    rule(P.log(P.sub(1, x) / P.add(1, x)), P.neg(2 * P.arctanh(x)), "floats", where=_ODDS),
+    rule(P.log(1 / x - 1), P.neg(LOGIT(x)), "floats", where=_ODDS),
+)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log], among_inputs=[T.add])
-def local_log_of_hyperbola(node: Any) -> Any:
-    """``log(x + sqrt(x ** 2 + 1)) -> arcsinh(x)`` and ``log(x + sqrt(x ** 2 - 1)) -> arccosh(x)``"""
-    terms = node.inputs[0].owner.inputs
-    for x, root in (terms, terms[::-1]) if len(terms) == 2 else ():
-        inner = float_argument(root, T.sqrt)
-        base, sign = (None, 0) if inner is None else _square_and_one(inner)
-        if base is x and x.type == node.outputs[0].type:
-            return replacement(node, T.arcsinh(x) if sign > 0 else T.arccosh(x))
-    return False
+local_difference_of_log1p = rewrite(
+    "local_difference_of_log1p",
+    STAGES,
+    rule(once(P.log(x)) - once(P.log1p(-x)), LOGIT(x), "floats", where=_ODDS),
+    rule(once(P.log1p(-x)) - once(P.log(x)), P.neg(LOGIT(x)), "floats", where=_ODDS),
+    rule(once(P.log1p(x)) - once(P.log1p(-x)), 2 * P.arctanh(x), "floats", where=_ODDS),
+    rule(once(P.log1p(-x)) - once(P.log1p(x)), P.neg(2 * P.arctanh(x)), "floats", where=_ODDS),
+)
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.exp, T.expm1], among_inputs=[T.neg])
-def local_exp_of_minus_softplus(node: Any) -> Any:
-    """``exp(-softplus(x)) -> sigmoid(-x)`` and ``expm1(-softplus(x)) -> -sigmoid(x)``"""
-    x = float_argument(node.inputs[0].owner.inputs[0], softplus)
-    if x is None:
-        return False
-    return replacement(node, sigmoid(T.neg(x)) if is_elemwise(node, T.exp) else T.neg(sigmoid(x)))
+local_log_of_hyperbola = rewrite(
+    "local_log_of_hyperbola",
+    STAGES,
+    rule(P.log(P.add(x, P.sqrt(x**2 + 1))), P.arcsinh(x), "floats"),
+    rule(P.log(P.add(x, P.sqrt(x**2 - 1))), P.arccosh(x), "floats"),
+)
+
+
+local_exp_of_minus_softplus = rewrite(
+    "local_exp_of_minus_softplus",
+    STAGES,
+    rule(P.exp(P.neg(SOFTPLUS(x))), SIGMOID(-x), "floats"),
+    rule(P.expm1(P.neg(SOFTPLUS(x))), P.neg(SIGMOID(x)), "floats"),
+)
 
 
 @register_stabilize
