@@ -166,7 +166,7 @@ class _Worklist(toolbox.Feature):
 
 def _has_requirements(opt: LocalOptimizer) -> bool:
     """Whether `opt` asks for features of the graph."""
-    if type(opt) is FromFunctionLocalOptimizer:
+    if isinstance(opt, FromFunctionLocalOptimizer) and type(opt).add_requirements is FromFunctionLocalOptimizer.add_requirements:
         return bool(opt.requirements)
     return getattr(opt.add_requirements, "__func__", None) is not LocalOptimizer.add_requirements
 

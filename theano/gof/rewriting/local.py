@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -31,10 +31,10 @@ class LocalOptimizer:
     name: str | None = None
     #: Nodes are offered only if one of their inputs is a constant (where `Constant` is listed) or is computed by one of
     #: these Ops or Op classes; None means all nodes. An input that is another one rearranged counts as anything.
-    among_inputs: tuple | None = None
+    among_inputs: Collection | None = None
     #: An `EquilibriumOptimizer` passes over this optimizer while the graph has none of these Ops or Op classes; None means
     #: that of `among_inputs`, if that says more than `Constant`.
-    needs: tuple | None = None
+    needs: Collection | None = None
 
     def tracks(self) -> Any:
         """Return the Ops and Op classes whose nodes this optimizer may change; None means all."""
@@ -174,6 +174,7 @@ class TrackIndex:
         self.by_op: dict[Any, list[LocalOptimizer]] = {}
         # The single Ops that optimizers track, need or look for, and their classes.
         self._named: dict[Any, Any] = {}
+        self._keys: dict[int, Any] = {}
         self._varied: set[type] = set()
         # An optimizer may choose by its `op_filter` among the Ops that it tracks.
         self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
@@ -198,15 +199,18 @@ class TrackIndex:
 
     def _name(self, keys: Iterable[Any]) -> None:
         for key in keys:
-            if not isinstance(key, type):
-                self._named[key] = key
-                self._varied.add(type(key))
+            if id(key) not in self._keys:
+                self._keys[id(key)] = key
+                if not isinstance(key, type):
+                    self._named[key] = key
+                    self._varied.add(type(key))
 
     def add(self, opt: LocalOptimizer) -> None:
         """Index `opt` by what it tracks."""
-        tracked = opt.tracks()
-        if getattr(opt, "op_filter", None) is not None:
-            self._filters[opt] = opt.op_filter  # type: ignore[attr-defined]
+        tracked, wanted, needs = opt.tracks(), opt.among_inputs, opt.needs
+        op_filter = getattr(opt, "op_filter", None)
+        if op_filter is not None:
+            self._filters[opt] = op_filter
         if not tracked:
             # The manual's example of an optimizer that looks at all nodes returns an empty list.
             self.everywhere.append(opt)
@@ -216,17 +220,17 @@ class TrackIndex:
                 if opt not in opts:
                     opts.append(opt)
             self._name(tracked)
-        if opt.among_inputs is not None:
-            self._wanted[opt] = frozenset(opt.among_inputs)
-            self._among_inputs.update(opt.among_inputs)
-            self._name(opt.among_inputs)
-        needs = opt.needs
-        if needs is None and opt.among_inputs is not None and Constant not in opt.among_inputs:
-            # An input is one of these, or such a one rearranged.
-            needs = opt.among_inputs
-        for need in needs or ():
-            self._waiting.setdefault(need, []).append(opt)
-        self._name(needs or ())
+        if wanted is not None:
+            self._wanted[opt] = wanted = frozenset(wanted)
+            self._among_inputs |= wanted
+            self._name(wanted)
+            if needs is None and Constant not in wanted:
+                # An input is one of these, or such a one rearranged.
+                needs = wanted
+        if needs:
+            for need in needs:
+                self._waiting.setdefault(need, []).append(opt)
+            self._name(needs)
         self._all = self._with_needs = None
         if self._by_value:
             self._forget()

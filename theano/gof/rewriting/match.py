@@ -6,17 +6,42 @@ what it knows in the end builds another pattern. The recursion is over the patte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import operator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from theano.gof.graph import Constant
+from theano.gof.memo import ById
 
 #: What stands for what: variables by name, and tuples of variables under the names of a `Rest`. Never changed in place.
 Found = dict[str, Any]
 Way = Callable[[Any], Any]
 Check = Callable[[Any], Any]
+
+
+#: The Ops in patterns that are looked for, and of Ops by identity which of those they equal, None of the others.
+_looked_for: dict[Any, Any] = {}
+_kinds: set[type] = set()
+_equals = ById()
+_learning = threading.Lock()
+
+
+def look_for(op: Any) -> Any:
+    """Return the Op in patterns that equals `op`, which from now on is `op` if there was none."""
+    with _learning:
+        if op not in _looked_for:
+            _looked_for[op] = op
+            _kinds.add(type(op))
+            _equals.clear()
+        return _looked_for[op]
+
+
+def _learn(op: Any) -> tuple:
+    with _learning:
+        return _equals.keep(op, _looked_for.get(op))
 
 
 class Part:
@@ -26,10 +51,18 @@ class Part:
     binding = 9
     #: Parts that refuse most are tried first.
     rank = 2
+    #: What is among the inputs of a node where the part is: Ops or classes of Ops, `Constant`; nothing if it may be anything.
+    seen_as: tuple = ()
+    #: Whether nearly all graphs have such a thing, so that it is not worth waiting for.
+    common = True
 
     def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
         """Yield what is known after each way in which `v` fits, in addition to what was known before."""
         raise NotImplementedError
+
+    def needs(self) -> tuple:
+        """Return Ops of which a graph that has the part has one, and not nearly all graphs do; there may be none."""
+        return ()
 
     def check(self) -> Check | None:
         """Return what quickly refuses most of the variables that the part does not match; None if it would refuse none."""
@@ -124,6 +157,7 @@ class Number(Part):
     """A constant all elements of which are one number."""
 
     rank = 1
+    seen_as = (Constant,)
 
     def __init__(self, value: Any, text: str | None = None):
         self.value, self.text = value, str(value) if text is None else text
@@ -151,6 +185,9 @@ class Number(Part):
         return self.text
 
 
+_rank = operator.attrgetter("rank")
+
+
 class Applied(Part):
     """An operation on parts, in any order if it is commutative.
 
@@ -158,23 +195,68 @@ class Applied(Part):
     ----------
     op : Op, class of Ops or callable
         A callable that is none of the others can only be built.
-    *inputs : Part
+    inputs : tuple of Part
         One may be a `Rest`, the last where the pattern is matched.
     name : str, optional
         For printing.
     once : bool
         Whether nothing else may use the result.
-    any_order : bool
+    any_order, common : bool
     """
 
     rank = 0
 
-    def __init__(self, op: Any, *inputs: Part, name: str | None = None, once: bool = False, any_order: bool = False):
-        self.op, self.inputs, self.name, self.once, self.any_order = op, inputs, name, once, any_order
-        self.rest = inputs[-1] if inputs and isinstance(inputs[-1], Rest) else None
-        self.fixed = inputs if self.rest is None else inputs[:-1]
-        self.of_class = isinstance(op, type)
-        self.ordered = sorted(self.fixed, key=lambda part: part.rank) if any_order else self.fixed
+    once = False
+
+    def __init__(
+        self,
+        op: Any,
+        inputs: tuple[Part, ...],
+        name: str | None = None,
+        once: bool = False,
+        any_order: bool = False,
+        common: bool = False,
+    ):
+        self.op, self.inputs, self.name, self.any_order, self.common = op, inputs, name, any_order, common
+        if once:
+            self.once = True
+
+    @property
+    def seen_as(self) -> tuple:  # type: ignore[override]
+        return (self.op,)
+
+    @property
+    def rest(self) -> Part | None:
+        return self.inputs[-1] if self.inputs and isinstance(self.inputs[-1], Rest) else None
+
+    @property
+    def fixed(self) -> tuple[Part, ...]:
+        return self.inputs[:-1] if self.inputs and isinstance(self.inputs[-1], Rest) else self.inputs
+
+    @property
+    def of_class(self) -> bool:
+        return isinstance(self.op, type)
+
+    def asks(self) -> tuple[tuple, tuple]:
+        """Return what there is one of among the inputs of a node, and what `needs` returns for the inputs.
+
+        Both of the part that says most; there may be nothing.
+        """
+        among, needed, is_common = (), (), True
+        for part in self.inputs:
+            if part.common:
+                seen, needs = part.seen_as, part.needs()
+            else:
+                # What is rare is waited for.
+                seen = needs = part.seen_as
+            if seen and (not among or (part.common, len(seen)) < (is_common, len(among))):
+                among, is_common = seen, part.common
+            if needs and (not needed or len(needs) < len(needed)):
+                needed = needs
+        return among, needed
+
+    def needs(self) -> tuple:
+        return self.asks()[1] if self.common else (self.op,)
 
     def is_of(self, op: Any) -> bool:
         """Return whether `op` is the operation."""
@@ -191,36 +273,57 @@ class Applied(Part):
         yield from self.takes(node.inputs, found, scope)
 
     def check(self) -> Check:
-        op, inner, is_of = self.op, self.check_of_inputs(), self.is_of
+        if self.of_class:
+            return _check_of([self])
+        op, kind = look_for(self.op), type(self.op)
+        place, inner = self.first_check()
 
         def check(v: Any) -> Any:
             node = v.owner
-            return node is not None and (node.op is op or is_of(node.op)) and (inner is None or inner(node.inputs))
+            if node is None:
+                return False
+            other = node.op
+            if other is not op and (type(other) is not kind or (_equals.get(id(other)) or _learn(other))[0] is not op):
+                return False
+            return inner is None or inner(node.inputs if place is None else node.inputs[place])
 
         return check
 
-    def check_of_inputs(self) -> Check | None:
-        """Return what `check` would, for the inputs of a node of the operation."""
-        count, checks = len(self.fixed), [(i, c) for i, c in enumerate(part.check() for part in self.fixed) if c is not None]
-        if self.rest is not None:
-            return _each_by_some([c for _, c in checks]) if self.any_order else _each_at_its_place(checks, count)
+    def first_check(self) -> tuple[int | None, Check | None]:
+        """Return what quickly refuses most nodes of the operation: the number of an input and what is asked of it, or None and
+        what is asked of all inputs.
+        """
+        fixed, checks = self.fixed, []
+        count, exactly = len(fixed), None if len(fixed) < len(self.inputs) else len(fixed)
+        for part in fixed if count < 2 else sorted(fixed, key=_rank):
+            accepts = part.check()
+            if accepts is not None:
+                checks.append((fixed.index(part), accepts))
+        if not checks and exactly == 2 and _are_one(*fixed):
+            return None, _twice
         if self.any_order:
-            if not checks and count == 2 and _are_one(*self.fixed):
-                return _twice
-            return _each_by_some([c for _, c in checks], count)
+            return None, _each_by_some([accepts for _, accepts in checks], exactly)
         if not checks:
-            return _twice if count == 2 and _are_one(*self.fixed) else None
-        return _each_at_its_place(checks, count, count)
+            return None, None
+        return checks[0] if len(checks) == 1 and count <= 2 else (None, _each_at_its_place(checks, count))
+
+    def wanted(self) -> tuple[frozenset[int], ...]:
+        """Return sets of numbers, each of which has one of `made_by` if a node of the operation fits."""
+        sets = []
+        for part in self.fixed:
+            if part.seen_as and not any(isinstance(key, type) and key is not Constant for key in part.seen_as):
+                sets.append(frozenset(0 if key is Constant else id(look_for(key)) for key in part.seen_as))
+        return tuple(dict.fromkeys(sets))
 
     def takes(self, inputs: Sequence[Any], found: Found, scope: Scope) -> Iterator[Found]:
         """Yield what is known after each way in which the inputs of a node of the operation fit."""
-        more = len(inputs) - len(self.fixed)
-        if more < 0 or (more and self.rest is None):
+        fixed, rest = self.fixed, self.rest
+        if len(inputs) < len(fixed) or (len(inputs) > len(fixed) and rest is None):
             return
         if self.any_order:
-            yield from _in_any_order(self.ordered, 0, list(inputs), self.rest, found, scope)
+            yield from _in_any_order(sorted(fixed, key=_rank), 0, list(inputs), rest, found, scope)
         else:
-            yield from _in_order(self.ordered, 0, inputs, self.rest, found, scope)
+            yield from _in_order(fixed, 0, inputs, rest, found, scope)
 
     def build(self, found: Found, number: Way) -> Any:
         inputs: list[Any] = []
@@ -230,7 +333,7 @@ class Applied(Part):
 
     def spellings(self) -> Iterator[Part]:
         for inputs in _each_spelled(self.inputs):
-            yield Applied(self.op, *inputs, name=self.name, once=self.once, any_order=self.any_order)
+            yield Applied(self.op, inputs, self.name, self.once, self.any_order, self.common)
 
     @property
     def binding(self) -> int:  # type: ignore[override]
@@ -260,6 +363,24 @@ def _bound(part: Part, binding: int) -> str:
     return str(part) if part.binding >= binding else f"({part})"
 
 
+def made_by(inputs: Sequence[Any]) -> list[int]:
+    """Return numbers that say what the inputs of a node are, for `Applied.wanted`: of rearranged ones what they were."""
+    numbers = []
+    for v in inputs:
+        node = v.owner
+        if node is not None:
+            op = node.op
+            if type(op) in _kinds:
+                numbers.append(id((_equals.get(id(op)) or _learn(op))[0]))
+                continue
+            if not getattr(op, "rearranges", False):
+                continue
+            v = node.inputs[0]
+        if isinstance(v, Constant):
+            numbers.append(0)
+    return numbers
+
+
 def _are_one(a: Part, b: Part) -> bool:
     return isinstance(a, Named) and isinstance(b, Named) and a.name == b.name
 
@@ -269,13 +390,9 @@ def _twice(inputs: Sequence[Any]) -> bool:
     return len(inputs) == 2 and (inputs[0] is inputs[1] or isinstance(inputs[0], Constant))
 
 
-def _each_at_its_place(checks: Sequence[tuple[int, Check]], least: int, most: int | None = None) -> Check:
-    if len(checks) == 1 and most is not None:
-        ((place, only),) = checks
-        return lambda inputs: len(inputs) == most and only(inputs[place])
-
+def _each_at_its_place(checks: Sequence[tuple[int, Check]], least: int) -> Check:
     def check(inputs: Sequence[Any]) -> bool:
-        if len(inputs) < least or (most is not None and len(inputs) > most):
+        if len(inputs) < least:
             return False
         for i, accepts in checks:
             if not accepts(inputs[i]):
@@ -343,6 +460,46 @@ def _in_any_order(
             yield from _in_any_order(parts, k + 1, others, rest, known, scope)
 
 
+def one_of(each: Iterable[tuple]) -> tuple | None:
+    """Return what there is one of wherever one of several alternatives is; None if one of them may be anything."""
+    result: dict[int, Any] = {}
+    for keys in each:
+        if not keys:
+            return None
+        for key in keys:
+            result[id(key)] = key
+    return tuple(result.values())
+
+
+def _check_of(options: Sequence[Applied]) -> Check:
+    """What `check` returns for one of several operations."""
+    kinds = {type(part.op) for part in options if not part.of_class}
+    table: dict[int, list[tuple[int | None, Check | None]]] = {}
+    for part in options:
+        if not part.of_class:
+            table.setdefault(id(look_for(part.op)), []).append(part.first_check())
+    classes = [(part.op, [part.first_check()]) for part in options if part.of_class]
+
+    def check(v: Any) -> bool:
+        node = v.owner
+        if node is None:
+            return False
+        op = node.op
+        asked = table.get(id(op))
+        if asked is None and type(op) in kinds:
+            asked = table.get(id((_equals.get(id(op)) or _learn(op))[0]))
+        if asked is None:
+            asked = [first for cls, one in classes if isinstance(op, cls) for first in one] if classes else ()
+        for place, inner in asked:
+            if inner is None or inner(node.inputs if place is None else node.inputs[place]):
+                break
+        else:
+            return False
+        return True
+
+    return check
+
+
 class Either(Part):
     """One of several parts; the first is built and printed."""
 
@@ -350,13 +507,29 @@ class Either(Part):
 
     def __init__(self, *options: Part):
         self.options = options
-        self.binding = options[0].binding
+
+    @property
+    def binding(self) -> int:  # type: ignore[override]
+        return self.options[0].binding
+
+    @property
+    def common(self) -> bool:  # type: ignore[override]
+        return True in [option.common for option in self.options]
+
+    @property
+    def seen_as(self) -> tuple:  # type: ignore[override]
+        return one_of([option.seen_as for option in self.options]) or ()
+
+    def needs(self) -> tuple:
+        return one_of([option.needs() for option in self.options]) or ()
 
     def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
         for option in self.options:
             yield from option.matches(v, found, scope)
 
     def check(self) -> Check | None:
+        if all(isinstance(option, Applied) for option in self.options):
+            return _check_of(self.options)  # type: ignore[arg-type]
         checks = [option.check() for option in self.options]
         if None in checks:
             return None
@@ -394,7 +567,22 @@ class Only(Part):
 
     def __init__(self, part: Part, condition: Callable[[Any], Any]):
         self.part, self.condition = part, condition
-        self.binding, self.rank = part.binding, part.rank
+        self.rank = part.rank
+
+    @property
+    def common(self) -> bool:  # type: ignore[override]
+        return self.part.common
+
+    @property
+    def binding(self) -> int:  # type: ignore[override]
+        return self.part.binding
+
+    @property
+    def seen_as(self) -> tuple:  # type: ignore[override]
+        return self.part.seen_as
+
+    def needs(self) -> tuple:
+        return self.part.needs()
 
     def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
         for known in self.part.matches(v, found, scope):

@@ -250,7 +250,7 @@ class PatternSub(LocalOptimizer):
 
     def _direct_part(self, pattern: Any, shared: bool, root: bool = False) -> Part:
         if isinstance(pattern, (list, tuple)):
-            return Applied(pattern[0], *(self._part(p, shared) for p in pattern[1:]), once=not (root or shared))
+            return Applied(pattern[0], tuple([self._part(p, shared) for p in pattern[1:]]), once=not (root or shared))
         if isinstance(pattern, dict):
             if "pattern" not in pattern:
                 raise TypeError("dict patterns need the key 'pattern'")

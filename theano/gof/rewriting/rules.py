@@ -11,9 +11,8 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from theano.gof.graph import Constant
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer
-from theano.gof.rewriting.match import Applied, Check, Either, Found, Named, Number, Only, Part, Scope
+from theano.gof.rewriting.match import Applied, Either, Found, Named, Only, Part, Scope, made_by, one_of
 
 #: Of each rewrite that is made of rules, by its name, what `rewrite` returned.
 TABLE: dict[str, Rewrite] = {}
@@ -64,13 +63,15 @@ class Rule:
 
     #: What a language of patterns says of dtypes; in words first.
     KINDS: dict[str, tuple] = {"": ("",)}
-    #: Operations that nearly all graphs have: not worth waiting for.
-    common: Sequence[Any] = ()
 
     def __init__(self, before: Part, after: Part, kinds: str = "", where: tuple[str, Callable[..., Any]] | None = None):
         self.before, self.after, self.kinds = before, after, kinds
-        self.roots: tuple[Applied, ...] = before.options if isinstance(before, Either) else (before,)  # type: ignore[assignment]
         self.where = None if where is None else (*where, parameters(where[1]))
+
+    @property
+    def roots(self) -> Sequence[Applied]:
+        """The patterns of what is replaced, each of one operation."""
+        return self.before.options if isinstance(self.before, Either) else (self.before,)  # type: ignore[return-value]
 
     def scope(self, node: Any) -> Scope | None:
         """Return what is asked of what the pattern matches at `node`, None if it is no node for the rule."""
@@ -100,6 +101,15 @@ class Rule:
         return f"{self.before} -> {self.after}"
 
 
+#: What has to be among the inputs, see `Applied.wanted`; what `Applied.first_check` returned, None until that is asked for;
+#: the rule, and the pattern.
+_Row = list[Any]
+
+
+def _is_class_of(key: Any, op: Any) -> bool:
+    return isinstance(key, type) and isinstance(op, key)
+
+
 class _Written:
     """The text of a class, and of an instance its rules: most are never read."""
 
@@ -124,45 +134,72 @@ class Rewrite(FromFunctionLocalOptimizer):
     )  # type: ignore[assignment]
 
     def __init__(self, name: str, rules: Sequence[Rule]):
-        table: dict[Any, list[tuple[Check | None, Rule, Applied]]] | None = None
-        classes: list[type] = []
+        # By the identity of an Op in the table, or by the class of an Op: what transform goes through.
+        prepared: dict[Any, list[_Row]] = {}
+
+        def rows_for(op: Any) -> list[_Row]:
+            table = self._table
+            key = next((known for known in table if known is op or known == op), None)
+            number = type(op) if key is None else id(key)
+            if number not in prepared:
+                found = table[key] if key is not None else [row for c in table if _is_class_of(c, op) for row in table[c]]
+                prepared[number] = [[root.wanted() if len(found) > 2 else (), None, rule, root] for rule, root in found]
+            return prepared[number]
 
         def transform(node: Any) -> Any:
-            nonlocal table
-            if table is None:
-                table = self._by_op()
-                classes.extend(op for op in table if isinstance(op, type))
-            inputs = node.inputs
-            for check, rule, root in table.get(node.op) or [row for c in classes if isinstance(node.op, c) for row in table[c]]:
-                if check is None or check(inputs):
+            inputs, made = node.inputs, None
+            for row in prepared.get(id(node.op)) or rows_for(node.op):
+                all_wanted, first, rule, root = row
+                missing = False
+                if all_wanted:
+                    if made is None:
+                        made = made_by(inputs)
+                    for wanted in all_wanted:
+                        if wanted.isdisjoint(made):
+                            missing = True
+                            break
+                if missing:
+                    continue
+                if first is None:
+                    first = row[1] = root.first_check()
+                place, check = first
+                if check is None or check(inputs if place is None else inputs[place]):
                     result = rule.transform(node, root)
                     if result:
                         return result
             return False
 
+        transform.__name__ = transform.__qualname__ = name
         self.rules = tuple(rules)
         self.__name__ = transform.__name__ = transform.__qualname__ = name
         self.fn = self.transform = transform  # type: ignore[method-assign]
         self.requirements = ()
 
-    def _by_op(self) -> dict[Any, list[tuple[Check | None, Rule, Applied]]]:
-        """The patterns by the operation at their root, with what refuses most nodes of it."""
-        table: dict[Any, list[tuple[Check | None, Rule, Applied]]] = {}
+    @functools.cached_property
+    def _table(self) -> dict[Any, list[tuple[Rule, Applied]]]:
+        table: dict[Any, list[tuple[Rule, Applied]]] = {}
         for rule in self.rules:
             for root in rule.roots:
-                table.setdefault(root.op, []).append((root.check_of_inputs(), rule, root))
+                table.setdefault(root.op, []).append((rule, root))
         return table
 
     def tracks(self) -> list[Any]:
-        return list(dict.fromkeys(root.op for rule in self.rules for root in rule.roots))
+        return list(self._table)
 
     @functools.cached_property
-    def among_inputs(self) -> tuple | None:  # type: ignore[override]
-        return _one_of(_looked_for(root, rule.common) for rule in self.rules for root in rule.roots)
+    def _asks(self) -> tuple[frozenset | None, tuple]:
+        asked = [root.asks() for rule in self.rules for root in rule.roots]
+        among = one_of([among for among, _ in asked])
+        # No waiting for what nearly all graphs have.
+        return None if among is None else frozenset(among), one_of([needed for _, needed in asked]) or ()
 
-    @functools.cached_property
-    def needs(self) -> tuple | None:  # type: ignore[override]
-        return _one_of(_needed(root, rule.common, True) for rule in self.rules for root in rule.roots)
+    @property
+    def among_inputs(self) -> frozenset | None:  # type: ignore[override]
+        return self._asks[0]
+
+    @property
+    def needs(self) -> tuple:  # type: ignore[override]
+        return self._asks[1]
 
 
 def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -> Rewrite:
@@ -184,45 +221,6 @@ def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -
     for register in registrars:
         register(result)
     return result
-
-
-def _one_of(each: Iterable[tuple]) -> tuple | None:
-    """What there is one of, wherever one of the alternatives fits; None if some ask for nothing."""
-    result: dict[Any, None] = {}
-    for keys in each:
-        if not keys:
-            return None
-        result.update(dict.fromkeys(keys))
-    return tuple(result)
-
-
-def _best(choices: Iterable[tuple], common: Sequence[Any]) -> tuple:
-    """The choice that says most: of the fewest common operations, then the shortest."""
-    return min(filter(None, choices), key=lambda ops: (sum(op in common or op is Constant for op in ops), len(ops)), default=())
-
-
-def _kinds(part: Part) -> tuple:
-    """The Ops that make what a part matches, or the class of constants; nothing if anything may."""
-    if isinstance(part, Applied):
-        return (part.op,)
-    if isinstance(part, Number):
-        return (Constant,)
-    if isinstance(part, Only):
-        return _kinds(part.part)
-    return (_one_of(map(_kinds, part.options)) or ()) if isinstance(part, Either) else ()
-
-
-def _looked_for(root: Applied, common: Sequence[Any]) -> tuple:
-    return _best(map(_kinds, root.fixed), common)
-
-
-def _needed(part: Part, common: Sequence[Any], is_root: bool = False) -> tuple:
-    """Ops of which a graph has one if the pattern fits anywhere in it, but for the root's."""
-    if isinstance(part, Applied):
-        return _best([() if is_root else (part.op,), *(_needed(p, common) for p in part.inputs)], common)
-    if isinstance(part, Only):
-        return _needed(part.part, common)
-    return (_one_of(_needed(p, common) for p in part.options) or ()) if isinstance(part, Either) else ()
 
 
 def names(part: Part) -> set[str]:

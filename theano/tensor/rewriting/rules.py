@@ -7,16 +7,17 @@ of ``rule(before, after)`` the same things are built.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from theano.gof.graph import Constant
 from theano.gof.rewriting import rules
 from theano.gof.rewriting.match import Applied, Either, Found, Named, Number, Only, Part, Rest, Scope
 from theano.gof.rewriting.rules import Made, rewrite
 from theano.tensor import basic as T
-from theano.tensor.elemwise import Elemwise
+from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, constant_of, negated, replacement
 
 __all__ = ["Made", "P", "a", "applies", "b", "c", "d", "number", "once", "rest", "rewrite", "rule", "w", "x", "y", "z"]
@@ -47,10 +48,10 @@ class _Arithmetic(Part):
         return P.true_div(self, other)
 
     def __rtruediv__(self, other: Any) -> Part:
-        return _Either(P.inv(self), P.true_div(1, self)) if other == 1 else P.true_div(other, self)
+        return _Ways(lambda: (P.inv(self), P.true_div(1, self))) if other == 1 else P.true_div(other, self)
 
     def __pow__(self, other: Any) -> Part:
-        return _Either(P.sqr(self), P.pow(self, 2), P.mul(self, self)) if other == 2 else P.pow(self, other)
+        return _Ways(lambda: (P.sqr(self), P.pow(self, 2), P.mul(self, self))) if other == 2 else P.pow(self, other)
 
     def __neg__(self) -> Part:
         return _minus(self)
@@ -64,15 +65,24 @@ class _Applied(_Arithmetic, Applied):
     pass
 
 
-class _Either(_Arithmetic, Either):
-    pass
+class _Ways(_Arithmetic, Either):
+    """The ways to write an expression, which are made when they are first looked for."""
+
+    def __init__(self, make: Callable[[], Sequence[Part]]):
+        self._make, self._made = make, None
+
+    @property
+    def options(self) -> Sequence[Part]:  # type: ignore[override]
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
 
 class _Negative(_Arithmetic, Only):
     """The negative of a part; that of an integer may have wrapped around, and is none."""
 
     def __init__(self, part: Part):
-        super().__init__(_Either(P.neg(part), P.mul(-1, part)), _is_not_discrete)
+        super().__init__(_Ways(lambda: (P.neg(part), P.mul(-1, part))), _is_not_discrete)
         self.negated = part
 
     def build(self, found: Found, number: Callable[[Any], Any]) -> Any:
@@ -87,6 +97,9 @@ def _is_not_discrete(v: Any) -> bool:
 
 class _Number(_Arithmetic, Number):
     def is_it(self, v: Any) -> bool:
+        node = v.owner
+        if type(node.op) is not DimShuffle if node is not None else not isinstance(v, Constant):
+            return False
         value = as_scalar_constant(v)
         return value is not None and bool(value == self.value)
 
@@ -95,6 +108,7 @@ class _Constant(_Named):
     """A constant of one element; where the name comes again, one of the same value."""
 
     rank = 1
+    seen_as = (Constant,)
 
     def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
         value, known = as_scalar_constant(v), found.get(self.name)
@@ -112,6 +126,10 @@ def _is_scalar_constant(v: Any) -> bool:
 NO_SCOPE = Scope()
 
 
+#: Operations that nearly all graphs have.
+_COMMON = frozenset(map(id, (T.add, T.mul, T.sub, T.neg, T.true_div, T.sqr, T.pow, T.inv)))
+
+
 class _Language:
     """The Ops of `theano.tensor`, by their names, to be applied to patterns."""
 
@@ -124,9 +142,11 @@ def applies(op: Any, name: str | None = None) -> Callable[..., Any]:
     """Return what makes patterns of applications of an Op, or of the Ops of a class."""
     label = name or getattr(op, "name", None) or getattr(op, "__name__", None)
     any_order = isinstance(op, Elemwise) and op.scalar_op.commutative
+    common = id(op) in _COMMON
 
     def applied(*inputs: Any) -> _Applied:
-        return _Applied(op, *map(_part, inputs), name=label, any_order=any_order)
+        parts = tuple([i if isinstance(i, Part) else _Number(i) for i in inputs])
+        return _Applied(op, parts, label, False, any_order, common)
 
     return applied
 
@@ -160,11 +180,13 @@ def _plus(a: Any, b: Any) -> list[Any]:
 
 
 def _sum(a: Any, b: Any) -> Any:
-    return _Either(*_plus(a, b), *(P.sub(p, _minus(q)) for p, q in ((a, b), (b, a)) if not isinstance(q, Number)))
+    return _Ways(lambda: [*_plus(a, b), *[P.sub(p, _minus(q)) for p, q in ((a, b), (b, a)) if not isinstance(q, Number)]])
 
 
 def _difference(a: Any, b: Any) -> Any:
-    return _Either(P.sub(a, b), *[way for way in _plus(a, _minus(b)) if way.op is not T.sub or not isinstance(b, Number)])
+    return _Ways(
+        lambda: [P.sub(a, b), *[way for way in _plus(a, _minus(b)) if way.op is not T.sub or not isinstance(b, Number)]]
+    )
 
 
 w, x, y, z = map(_Named, "wxyz")
@@ -196,8 +218,6 @@ class rule(rules.Rule):  # noqa: N801
         "inexact": ("the result is no integer", _is_not_discrete, False, False, True),
         "cast": ("", _ANY, False, False, True),
     }
-    common = (T.add, T.mul, T.sub, T.neg, T.true_div, T.sqr, T.pow, T.inv)
-
     def __init__(self, before: Any, after: Any, kinds: str = "", where: tuple[str, Callable[..., Any]] | None = None):
         super().__init__(_part(before), _part(after), kinds, where)
 
