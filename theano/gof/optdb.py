@@ -69,7 +69,7 @@ class DB:
         obj.name = name
         self.__db__[name] = OrderedSet([obj])
         self._names.add(name)
-        class_name = obj.__class__.__name__
+        class_name = getattr(obj, "class_tag", obj.__class__.__name__)
         if class_name not in self._names:
             self.__db__.setdefault(class_name, OrderedSet()).add(obj)
         self.add_tags(name, *tags)

@@ -47,6 +47,9 @@ def _learn(op: Any) -> tuple:
 class Part:
     """A part of a pattern."""
 
+    __slots__ = ()
+    #: Whether nothing is inside of it.
+    is_leaf = False
     #: How tightly the text of the part is bound; what is bound less tightly than its surroundings is put in parentheses.
     binding = 9
     #: Parts that refuse most are tried first.
@@ -105,6 +108,9 @@ class Named(Part):
     name : str
     """
 
+    __slots__ = ("name",)
+    is_leaf = True
+
     def __init__(self, name: str):
         self.name = name
 
@@ -126,6 +132,8 @@ class Named(Part):
 class Rest(Named):
     """The other inputs of an operation of any number of inputs; `Applied` takes it as its last part."""
 
+    __slots__ = ()
+
     def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
         yield {**found, self.name: v}
 
@@ -136,7 +144,9 @@ class Rest(Named):
 class Known(Part):
     """One variable, or a constant that equals it."""
 
+    __slots__ = ("variable",)
     rank = 0
+    is_leaf = True
 
     def __init__(self, variable: Any):
         self.variable = variable
@@ -156,8 +166,10 @@ class Known(Part):
 class Number(Part):
     """A constant all elements of which are one number."""
 
+    __slots__ = ("text", "value")
     rank = 1
     seen_as = (Constant,)
+    is_leaf = True
 
     def __init__(self, value: Any, text: str | None = None):
         self.value, self.text = value, str(value) if text is None else text
@@ -204,9 +216,8 @@ class Applied(Part):
     any_order, common : bool
     """
 
+    __slots__ = ("any_order", "common", "inputs", "name", "once", "op")
     rank = 0
-
-    once = False
 
     def __init__(
         self,
@@ -217,9 +228,7 @@ class Applied(Part):
         any_order: bool = False,
         common: bool = False,
     ):
-        self.op, self.inputs, self.name, self.any_order, self.common = op, inputs, name, any_order, common
-        if once:
-            self.once = True
+        self.op, self.inputs, self.name, self.once, self.any_order, self.common = op, inputs, name, once, any_order, common
 
     @property
     def seen_as(self) -> tuple:  # type: ignore[override]
@@ -245,7 +254,7 @@ class Applied(Part):
         among, needed, is_common = (), (), True
         for part in self.inputs:
             if part.common:
-                seen, needs = part.seen_as, part.needs()
+                seen, needs = part.seen_as, () if part.is_leaf else part.needs()
             else:
                 # What is rare is waited for.
                 seen = needs = part.seen_as
@@ -503,6 +512,7 @@ def _check_of(options: Sequence[Applied]) -> Check:
 class Either(Part):
     """One of several parts; the first is built and printed."""
 
+    __slots__ = ("options",)
     rank = 1
 
     def __init__(self, *options: Part):
@@ -565,9 +575,14 @@ class Only(Part):
         Gets the variable.
     """
 
+    __slots__ = ("condition", "part")
+
     def __init__(self, part: Part, condition: Callable[[Any], Any]):
         self.part, self.condition = part, condition
-        self.rank = part.rank
+
+    @property
+    def rank(self) -> int:  # type: ignore[override]
+        return self.part.rank
 
     @property
     def common(self) -> bool:  # type: ignore[override]
@@ -614,6 +629,8 @@ class Behind(Part):
     then : Part, optional
         For what is found so, by default `part`.
     """
+
+    __slots__ = ("look", "part", "then")
 
     def __init__(self, part: Part, look: Callable[[Any], Any], then: Part | None = None):
         self.part, self.look, self.then = part, look, part if then is None else then

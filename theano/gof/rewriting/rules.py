@@ -132,6 +132,8 @@ class Rewrite(FromFunctionLocalOptimizer):
     rules : sequence of Rule
     """
     )  # type: ignore[assignment]
+    #: In a database rewrites are chosen by their class too: whether one is a function or a rule is not for users to know.
+    class_tag = "FromFunctionLocalOptimizer"
 
     def __init__(self, name: str, rules: Sequence[Rule]):
         # By the identity of an Op in the table, or by the class of an Op: what transform goes through.

@@ -26,6 +26,8 @@ __all__ = ["Made", "P", "a", "applies", "b", "c", "d", "number", "once", "rest",
 class _Arithmetic(Part):
     """A part with operators."""
 
+    __slots__ = ()
+
     def __add__(self, other: Any) -> Part:
         return _sum(self, _part(other))
 
@@ -48,28 +50,45 @@ class _Arithmetic(Part):
         return P.true_div(self, other)
 
     def __rtruediv__(self, other: Any) -> Part:
-        return _Ways(lambda: (P.inv(self), P.true_div(1, self))) if other == 1 else P.true_div(other, self)
+        if other == 1:
+            return _Ways((T.inv, T.true_div), self, lambda: (P.inv(self), P.true_div(1, self)))
+        return P.true_div(other, self)
 
     def __pow__(self, other: Any) -> Part:
-        return _Ways(lambda: (P.sqr(self), P.pow(self, 2), P.mul(self, self))) if other == 2 else P.pow(self, other)
+        if other == 2:
+            return _Ways((T.sqr, T.pow, T.mul), self, lambda: (P.sqr(self), P.pow(self, 2), P.mul(self, self)))
+        return P.pow(self, other)
 
     def __neg__(self) -> Part:
         return _minus(self)
 
 
 class _Named(_Arithmetic, Named):
-    pass
+    __slots__ = ()
 
 
 class _Applied(_Arithmetic, Applied):
-    pass
+    __slots__ = ()
 
 
 class _Ways(_Arithmetic, Either):
-    """The ways to write an expression, which are made when they are first looked for."""
+    """The ways to write an expression, which are made when they are first looked for.
 
-    def __init__(self, make: Callable[[], Sequence[Part]]):
-        self._make, self._made = make, None
+    Parameters
+    ----------
+    seen_as : tuple of Op
+        The operations of the ways.
+    part : Part
+        What is in all of them, the rarest.
+    make : callable
+        Returns the ways.
+    """
+
+    __slots__ = ("_made", "_make", "_part", "seen_as")
+    common = True
+
+    def __init__(self, seen_as: tuple, part: Part, make: Callable[[], Sequence[Part]]):
+        self.seen_as, self._part, self._make, self._made = seen_as, part, make, None
 
     @property
     def options(self) -> Sequence[Part]:  # type: ignore[override]
@@ -77,12 +96,17 @@ class _Ways(_Arithmetic, Either):
             self._made = self._make()
         return self._made
 
+    def needs(self) -> tuple:
+        return self._part.needs()
+
 
 class _Negative(_Arithmetic, Only):
     """The negative of a part; that of an integer may have wrapped around, and is none."""
 
+    __slots__ = ("negated",)
+
     def __init__(self, part: Part):
-        super().__init__(_Ways(lambda: (P.neg(part), P.mul(-1, part))), _is_not_discrete)
+        super().__init__(_Ways((T.neg, T.mul), part, lambda: (P.neg(part), P.mul(-1, part))), _is_not_discrete)
         self.negated = part
 
     def build(self, found: Found, number: Callable[[Any], Any]) -> Any:
@@ -96,6 +120,8 @@ def _is_not_discrete(v: Any) -> bool:
 
 
 class _Number(_Arithmetic, Number):
+    __slots__ = ()
+
     def is_it(self, v: Any) -> bool:
         node = v.owner
         if type(node.op) is not DimShuffle if node is not None else not isinstance(v, Constant):
@@ -106,6 +132,8 @@ class _Number(_Arithmetic, Number):
 
 class _Constant(_Named):
     """A constant of one element; where the name comes again, one of the same value."""
+
+    __slots__ = ()
 
     rank = 1
     seen_as = (Constant,)
@@ -180,13 +208,21 @@ def _plus(a: Any, b: Any) -> list[Any]:
 
 
 def _sum(a: Any, b: Any) -> Any:
-    return _Ways(lambda: [*_plus(a, b), *[P.sub(p, _minus(q)) for p, q in ((a, b), (b, a)) if not isinstance(q, Number)]])
+    def ways() -> list[Any]:
+        return [*_plus(a, b), *[P.sub(p, _minus(q)) for p, q in ((a, b), (b, a)) if not isinstance(q, Number)]]
+
+    return _Ways((T.add, T.sub), _rarest(a, b), ways)
 
 
 def _difference(a: Any, b: Any) -> Any:
-    return _Ways(
-        lambda: [P.sub(a, b), *[way for way in _plus(a, _minus(b)) if way.op is not T.sub or not isinstance(b, Number)]]
-    )
+    def ways() -> list[Any]:
+        return [P.sub(a, b), *[way for way in _plus(a, _minus(b)) if way.op is not T.sub or not isinstance(b, Number)]]
+
+    return _Ways((T.add, T.sub), _rarest(a, b), ways)
+
+
+def _rarest(a: Part, b: Part) -> Part:
+    return b if a.is_leaf or (a.common and not b.common) else a
 
 
 w, x, y, z = map(_Named, "wxyz")
@@ -218,6 +254,7 @@ class rule(rules.Rule):  # noqa: N801
         "inexact": ("the result is no integer", _is_not_discrete, False, False, True),
         "cast": ("", _ANY, False, False, True),
     }
+
     def __init__(self, before: Any, after: Any, kinds: str = "", where: tuple[str, Callable[..., Any]] | None = None):
         super().__init__(_part(before), _part(after), kinds, where)
 
