@@ -7,7 +7,6 @@ documentation and its tests come from the patterns.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -136,11 +135,14 @@ class Rewrite(FromFunctionLocalOptimizer):
     class_tag = "FromFunctionLocalOptimizer"
 
     def __init__(self, name: str, rules: Sequence[Rule]):
+        table: dict[Any, list[tuple[Rule, Applied]]] | None = None
         # By the identity of an Op in the table, or by the class of an Op: what transform goes through.
         prepared: dict[Any, list[_Row]] = {}
 
         def rows_for(op: Any) -> list[_Row]:
-            table = self._table
+            nonlocal table
+            if table is None:
+                table = self._by_op()
             key = next((known for known in table if known is op or known == op), None)
             number = type(op) if key is None else id(key)
             if number not in prepared:
@@ -176,32 +178,38 @@ class Rewrite(FromFunctionLocalOptimizer):
         self.__name__ = transform.__name__ = transform.__qualname__ = name
         self.fn = self.transform = transform  # type: ignore[method-assign]
         self.requirements = ()
+        self._facts: tuple[tuple, frozenset | None, tuple] | None = None
 
-    @functools.cached_property
-    def _table(self) -> dict[Any, list[tuple[Rule, Applied]]]:
+    def _by_op(self) -> dict[Any, list[tuple[Rule, Applied]]]:
         table: dict[Any, list[tuple[Rule, Applied]]] = {}
         for rule in self.rules:
             for root in rule.roots:
                 table.setdefault(root.op, []).append((rule, root))
         return table
 
-    def tracks(self) -> list[Any]:
-        return list(self._table)
-
-    @functools.cached_property
-    def _asks(self) -> tuple[frozenset | None, tuple]:
-        asked = [root.asks() for rule in self.rules for root in rule.roots]
+    def _find_out(self) -> tuple[tuple, frozenset | None, tuple]:
+        # The ways to write an expression are not made for this.
+        befores = [rule.before for rule in self.rules]
+        asked = [((), before.needs()) if isinstance(before, Either) else before.asks() for before in befores]
         among = one_of([among for among, _ in asked])
-        # No waiting for what nearly all graphs have.
-        return None if among is None else frozenset(among), one_of([needed for _, needed in asked]) or ()
+        self._facts = (
+            one_of([before.seen_as for before in befores]) or (),
+            None if among is None else frozenset(among),
+            # No waiting for what nearly all graphs have.
+            one_of([needed for _, needed in asked]) or (),
+        )
+        return self._facts
+
+    def tracks(self) -> list[Any]:
+        return list((self._facts or self._find_out())[0])
 
     @property
     def among_inputs(self) -> frozenset | None:  # type: ignore[override]
-        return self._asks[0]
+        return (self._facts or self._find_out())[1]
 
     @property
     def needs(self) -> tuple:  # type: ignore[override]
-        return self._asks[1]
+        return (self._facts or self._find_out())[2]
 
 
 def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -> Rewrite:

@@ -127,7 +127,7 @@ class _Number(_Arithmetic, Number):
         if type(node.op) is not DimShuffle if node is not None else not isinstance(v, Constant):
             return False
         value = as_scalar_constant(v)
-        return value is not None and bool(value == self.value)
+        return value is not None and value.item() == self.value
 
 
 class _Constant(_Named):
@@ -173,8 +173,11 @@ def applies(op: Any, name: str | None = None) -> Callable[..., Any]:
     common = id(op) in _COMMON
 
     def applied(*inputs: Any) -> _Applied:
-        parts = tuple([i if isinstance(i, Part) else _Number(i) for i in inputs])
-        return _Applied(op, parts, label, False, any_order, common)
+        for i in inputs:
+            if not isinstance(i, Part):
+                inputs = tuple(map(_part, inputs))
+                break
+        return _Applied(op, inputs, label, False, any_order, common)
 
     return applied
 
@@ -256,7 +259,7 @@ class rule(rules.Rule):  # noqa: N801
     }
 
     def __init__(self, before: Any, after: Any, kinds: str = "", where: tuple[str, Callable[..., Any]] | None = None):
-        super().__init__(_part(before), _part(after), kinds, where)
+        super().__init__(before, after if isinstance(after, Part) else _Number(after), kinds, where)
 
     def scope(self, node: Any) -> Scope | None:
         if not self.kinds:
