@@ -174,7 +174,8 @@ def near_misses(part: Part) -> Iterator[Part]:
             yield Only(p, part.condition)
     elif isinstance(part, Applied):
         if not any(isinstance(p, Rest) for p in part.inputs):
-            yield Applied({1: T.arctan, 2: T.arctan2, 3: T.switch}[len(part.inputs)], part.inputs)
+            others = {1: T.arctan, 2: T.arctan2, 3: T.clip if part.op is T.switch else T.switch}
+            yield Applied(others[len(part.inputs)], part.inputs)
         for k, p in enumerate(part.inputs):
             if isinstance(p, Named) and not isinstance(p, Rest):
                 others = [q for j, q in enumerate(part.inputs) if j != k]

@@ -246,18 +246,22 @@ def _has_absolute_value(x: Any) -> bool:
     return x.type.dtype not in T.int_dtypes or isinstance(x, Constant)
 
 
-@register_canonicalize
-@local_optimizer([T.abs_])
-def local_abs_lift(node: Any) -> Any:
-    """``|x * y| -> |x| * |y|`` and ``|x / y| -> |x| / |y|``, so that factors can cancel."""
-    inner = node.inputs[0].owner
-    if inner is None or inner.op not in (T.mul, T.true_div) or len(node.inputs[0].clients) != 1:
-        return False
-    if node.inputs[0].type.dtype in T.discrete_dtypes or not all(_has_absolute_value(i) for i in inner.inputs):
-        return False
-    if inner.op == T.mul:
-        return replacement(node, T.mul(*[T.abs_(i) for i in inner.inputs]))
-    return replacement(node, T.true_div(T.abs_(inner.inputs[0]), T.abs_(inner.inputs[1])))
+def _are_liftable(out: Any, factors: Any) -> bool:
+    return out.owner.inputs[0].type.dtype not in T.discrete_dtypes and all(map(_has_absolute_value, factors))
+
+
+LIFTABLE = "the result is no integer, nor are factors"
+# So that factors can cancel.
+local_abs_lift = rewrite(
+    "local_abs_lift",
+    [register_canonicalize],
+    rule(
+        P.abs_(once(P.mul(rest))),
+        Made("the product of |...|", lambda rest: T.mul(*map(T.abs_, rest))),
+        where=(LIFTABLE, lambda out, rest: _are_liftable(out, rest)),
+    ),
+    rule(P.abs_(once(x / y)), P.abs_(x) / P.abs_(y), where=(LIFTABLE, lambda out, x, y: _are_liftable(out, (x, y)))),
+)
 
 
 local_abs_abs = rewrite(

@@ -13,6 +13,7 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
+from theano.tensor.rewriting.rules import P, c, rewrite, rule, w, x, y, z
 from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, fill_chain, replacement, same_dtype
 from theano.tensor.shapes import Shape_i
 
@@ -408,31 +409,14 @@ def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
     return exact_replacement(node, node.op(*new_inputs))
 
 
-@register_useless
-@register_canonicalize("fast_compile", "local_remove_switch_const_cond")
-@register_specialize
-@local_optimizer([T.switch])
-def local_useless_switch(node: Any) -> Any:
-    """``switch(1, x, y) -> x``, ``switch(0, x, y) -> y``, ``switch(cond, x, x) -> x`` and
-    ``switch(le(shape_i, 0), 0, shape_i) -> shape_i``
-    """
-    cond, left, right = node.inputs
-    out = node.outputs[0]
-    value = as_scalar_constant(cond)
-    if value is not None:
-        chosen = right if value == 0 else left
-        return replacement(node, chosen)
-    if _same(left, right):
-        return replacement(node, left)
-    condition = cond.owner
-    if condition is not None and condition.op == T.le and right is condition.inputs[0]:
-        zero = as_scalar_constant(left)
-        limit = as_scalar_constant(condition.inputs[1])
-        source = right.owner
-        if zero is not None and zero == 0 and limit is not None and limit == 0 and source is not None:
-            if isinstance(source.op, Shape_i):
-                return [right] if right.type == out.type else False
-    return False
+local_useless_switch = rewrite(
+    "local_useless_switch",
+    [register_useless, register_canonicalize("fast_compile", "local_remove_switch_const_cond"), register_specialize],
+    rule(P.switch(0, x, y), y),
+    rule(P.switch(c, x, y), x, where=("`c` is not 0", lambda c: as_scalar_constant(c) != 0)),
+    rule(P.switch(z, x, x), x),
+    rule(P.switch(P.le(x, 0), 0, x), x, where=("`x` is a length", lambda x: isinstance(getattr(x.owner, "op", None), Shape_i))),
+)
 
 
 def _switch_with_zero(i: Any) -> Any:
@@ -479,19 +463,12 @@ def _switch_sink(node: Any, positions: Any, build: Any) -> Any:
     return False
 
 
-@register_canonicalize
-@local_optimizer([T.switch])
-def local_switch_of_switch(node: Any) -> Any:
-    """``switch(c, switch(c, a, b), d) -> switch(c, a, d)``, and the same in the other branch."""
-    cond, left, right = node.inputs
-    new_left, new_right = left, right
-    if left.owner is not None and left.owner.op == T.switch and left.owner.inputs[0] is cond:
-        new_left = left.owner.inputs[1]
-    if right.owner is not None and right.owner.op == T.switch and right.owner.inputs[0] is cond:
-        new_right = right.owner.inputs[2]
-    if new_left is left and new_right is right:
-        return False
-    return exact_replacement(node, T.switch(cond, new_left, new_right))
+local_switch_of_switch = rewrite(
+    "local_switch_of_switch",
+    [register_canonicalize],
+    rule(P.switch(z, P.switch(z, x, w), y), P.switch(z, x, y)),
+    rule(P.switch(z, x, P.switch(z, w, y)), P.switch(z, x, y)),
+)
 
 
 def is_inverse_pair(node_op: Any, prev_op: Any, inv_pair: Any) -> bool:
@@ -515,74 +492,39 @@ def is_inverse_pair(node_op: Any, prev_op: Any, inv_pair: Any) -> bool:
     return (matches(node_op, a) and matches(prev_op, b)) or (matches(node_op, b) and matches(prev_op, a))
 
 
+_REAL = ("`x` is real", lambda x: x.type.dtype not in T.complex_dtypes)
 # As in the original, cosh(arccosh(x)) is x also below 1, and tanh(arctanh(x)) beyond 1, where they would be NaN.
-# arccosh(cosh(x)) is |x|: no entry.
-_INVERSES: dict[Any, Any] = {
-    T.deg2rad: T.rad2deg,
-    T.rad2deg: T.deg2rad,
-    T.cosh: T.arccosh,
-    T.tanh: T.arctanh,
-    T.arctanh: T.tanh,
-    T.sinh: T.arcsinh,
-    T.arcsinh: T.sinh,
-    T.neg: T.neg,
-    T.inv: T.inv,
-}
+# arccosh(cosh(x)) is |x|: no rule. Of the complex values that a hyperbolic function maps to one, its inverse returns one.
+local_func_inv = rewrite(
+    "local_func_inv",
+    [register_canonicalize, register_specialize],
+    rule(P.deg2rad(P.rad2deg(x)), x, "same", where=_REAL),
+    rule(P.rad2deg(P.deg2rad(x)), x, "same", where=_REAL),
+    rule(P.cosh(P.arccosh(x)), x, "same", where=_REAL),
+    rule(P.tanh(P.arctanh(x)), x, "same", where=_REAL),
+    rule(P.arctanh(P.tanh(x)), x, "same", where=_REAL),
+    rule(P.sinh(P.arcsinh(x)), x, "same", where=_REAL),
+    rule(P.arcsinh(P.sinh(x)), x, "same", where=_REAL),
+    rule(P.neg(P.neg(x)), x, "same"),
+    rule(P.inv(P.inv(x)), x, "same"),
+)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer(list(_INVERSES), among_inputs=_INVERSES.values())
-def local_func_inv(node: Any) -> Any:
-    """``f(g(x)) -> x`` for a function `g` and its inverse `f`: rad2deg and deg2rad, sinh and arcsinh, neg and neg, ..."""
-    inner = node.inputs[0].owner
-    if inner is None or inner.op != _INVERSES[node.op]:
-        return False
-    x = inner.inputs[0]
-    if x.type != node.outputs[0].type:
-        return False
-    if x.type.dtype in T.complex_dtypes and node.op not in (T.neg, T.inv):
-        # Of the values that a hyperbolic function maps to one, its inverse returns one.
-        return False
-    return [x]
+local_exp_log = rewrite(
+    "local_exp_log",
+    [register_canonicalize, register_specialize],
+    rule(P.exp(P.log(x)), P.switch(P.ge(x, 0), x, np.nan), "floats"),
+    rule(P.exp(P.log1p(x)), P.switch(P.ge(x, -1), P.add(1, x), np.nan), "floats"),
+    rule(P.expm1(P.log1p(x)), P.switch(P.ge(x, -1), x, np.nan), "floats"),
+)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.exp, T.expm1])
-def local_exp_log(node: Any) -> Any:
-    """``exp(log(x)) -> switch(x >= 0, x, nan)``, ``exp(log1p(x)) -> 1 + x``, ``expm1(log1p(x)) -> x``, with NaN kept."""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Elemwise):
-        return False
-    x = inner.inputs[0]
-    out = node.outputs[0]
-    if x.type.dtype != out.type.dtype or not x.type.dtype.startswith("float"):
-        return False
-    nan = np.asarray(np.nan, dtype=out.type.dtype)
-    if node.op == T.exp and inner.op == T.log:
-        new = T.switch(T.ge(x, np.asarray(0, dtype=x.dtype)), x, nan)
-    elif node.op == T.exp and inner.op == T.log1p:
-        new = T.switch(T.ge(x, np.asarray(-1, dtype=x.dtype)), T.add(np.asarray(1, dtype=x.dtype), x), nan)
-    elif node.op == T.expm1 and inner.op == T.log1p:
-        new = T.switch(T.ge(x, np.asarray(-1, dtype=x.dtype)), x, nan)
-    else:
-        return False
-    return exact_replacement(node, new)
-
-
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.log, T.log1p])
-def local_log_exp(node: Any) -> Any:
-    """``log(exp(x)) -> x``, ``log1p(expm1(x)) -> x``"""
-    inner = node.inputs[0].owner
-    if inner is None:
-        return False
-    if (node.op == T.log and inner.op == T.exp) or (node.op == T.log1p and inner.op == T.expm1):
-        x = inner.inputs[0]
-        return [x] if x.type == node.outputs[0].type else False
-    return False
+local_log_exp = rewrite(
+    "local_log_exp",
+    [register_canonicalize, register_specialize],
+    rule(P.log(P.exp(x)), x, "same"),
+    rule(P.log1p(P.expm1(x)), x, "same"),
+)
 
 
 @register_canonicalize

@@ -11,7 +11,7 @@ from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
 from theano.tensor.nnet.sigm import sigmoid, softplus
-from theano.tensor.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias, softmax_op
+from theano.tensor.nnet.softmax import Softmax, SoftmaxWithBias, logsoftmax_op, softmax_op
 from theano.tensor.rewriting.registry import register_specialize, register_stabilize
 from theano.tensor.rewriting.rules import P, applies, once, rewrite, rule, x, y
 from theano.tensor.rewriting.stability import LOG_2, _less_its_max, largest, log_cosh, of_opposites
@@ -361,16 +361,18 @@ local_exp_of_minus_softplus = rewrite(
 )
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.exp])
-def local_exp_of_logsoftmax(node: Any) -> Any:
-    """``exp(logsoftmax(x)) -> softmax(x)``, if that is needed besides, or the logarithms are not needed for anything else"""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, LogSoftmax):
-        return False
-    if len(node.inputs[0].clients) > 1:
-        clients = [c for c, _ in inner.inputs[0].clients if c != "output"]
-        if not any(isinstance(c.op, Softmax) for c in clients):
-            return False
-    return replacement(node, softmax_op(inner.inputs[0]))
+def _is_softmax_needed(out: Any, x: Any) -> bool:
+    """Whether the softmax is needed besides the logarithms, or these are not needed for anything else."""
+    logs = out.owner.inputs[0]
+    return len(logs.clients) < 2 or any(c != "output" and isinstance(c.op, Softmax) for c, _ in x.clients)
+
+
+local_exp_of_logsoftmax = rewrite(
+    "local_exp_of_logsoftmax",
+    STAGES,
+    rule(
+        P.exp(applies(logsoftmax_op)(x)),
+        applies(softmax_op)(x),
+        where=("the softmax is needed besides, or the logarithms are not", _is_softmax_needed),
+    ),
+)

@@ -10,6 +10,7 @@ from theano.gof.copying import ViewOp
 from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
+from theano.tensor.rewriting.rules import P, rewrite, rule, x
 from theano.tensor.rewriting.terms import as_scalar_constant, copy_stack_trace
 from theano.tensor.shaping import Tile
 
@@ -17,10 +18,7 @@ from theano.tensor.shaping import Tile
 _DIVISION = 1.5
 
 
-@local_optimizer([T.inv])
-def local_inv_canon(node: Any) -> Any:
-    """``inv(x) -> x ** -1``"""
-    return [T.pow(node.inputs[0], -1.0)] if node.op == T.inv else False
+local_inv_canon = rewrite("local_inv_canon", [], rule(P.inv(x), P.pow(x, -1)))
 
 
 @local_optimizer([Tile])
