@@ -46,11 +46,10 @@ def rewrite_rules(containing: str = "") -> list[RewriteRule]:
     --------
     >>> import theano.tensor as T
     >>> from theano.printing import rewrite_rules
-    >>> for rule in rewrite_rules("expm1"):
-    ...     print(f"{rule.rewrite}: {rule.before} -> {rule.after}")  # doctest: +ELLIPSIS
-    local_expm1: exp(x) - 1 -> expm1(x)
-    local_expm1: 1 - exp(x) -> -expm1(x)
-    ...
+    >>> for rule in rewrite_rules("local_sqr_abs"):
+    ...     print(rule.rewrite, "|", rule.before, "|", rule.after, "|", *rule.conditions)
+    local_sqr_abs | sqr(abs(x)) | sqr(x) | all are floats of one dtype
+    local_sqr_abs | sqr(-x) | sqr(x) | all are floats of one dtype
     """
     found = [
         RewriteRule(name, str(rule.before), str(rule.after), tuple(rule.conditions()))
@@ -73,7 +72,8 @@ def print_rules(containing: str = "", file: TextIO | None = None) -> None:
     Examples
     --------
     >>> import theano.tensor as T
-    >>> theano.printing.print_rules("local_log_sqrt")
+    >>> from theano.printing import print_rules
+    >>> print_rules("local_log_sqrt")
     local_log_sqrt: log(sqrt(x)) -> 0.5 * log(x)  (all are floats of one dtype)
     """
     for rule in rewrite_rules(containing):
