@@ -47,7 +47,7 @@ from theano.tensor.rewriting.terms import broadcast_like, encompasses_broadcasta
 # In this order: of a name that two of them have, the first one counts.
 _FAMILIES = (
     "algebra", "blas", "canonizer", "cleanup", "dot", "elemwise", "fill", "folding", "fusion", "incsubtensor", "inplace",
-    "layout", "masks", "reduction", "registry", "shape", "stability", "stability_erf", "subtensor", "subtensor_lift",
+    "layout", "masks", "moments", "reduction", "registry", "shape", "stability", "stability_erf", "subtensor", "subtensor_lift",
     "uncanonicalize",
 )
 

@@ -44,6 +44,11 @@ def squares(v, w):
     return T.sqr(v.dimshuffle("x", 0, 1) * w.dimshuffle(0, "x", 1))
 
 
+def deviations(v, total):
+    """Squared deviations of the elements of a matrix from a quarter of a number."""
+    return T.sqr(v - (total * 0.25).dimshuffle("x", "x"))
+
+
 def as_rows(*parts):
     return T.join(0, *[part.dimshuffle("x", 0) for part in parts])
 
@@ -102,6 +107,10 @@ CASES = [
     Case("local_reduce_of_dimshuffle", [m], lambda: m.T.sum(axis=0), [M], "Sum", lambda: m.dimshuffle(1, "x", 0).sum(axis=0)),
     Case("local_reduce_of_dimshuffle", [t], lambda: t.dimshuffle(1, 2, 0).sum(axis=(0, 2)), [B], "Sum",
          lambda: t.dimshuffle(2, 1, 0).sum(axis=1)),
+    Case("local_sum_of_squared_deviations", [m], lambda: deviations(m, m.sum()).sum(), [M],
+         "Moments mul GT DimShuffle DimShuffle sub sqr mul Switch add",
+         (lambda: deviations(m, m.sum()).sum(axis=0), lambda: deviations(m, T.exp(m).sum()).sum(),
+          lambda: deviations(T.exp(m), T.exp(m).sum()).sum(), lambda: deviations(im, im.sum()).sum())),
     # Dot products.
     Case("local_0_dot_x", [k], lambda: T.dot(k, T.zeros((3, 2))), [K], "Shape_i Shape_i EQ Assert Alloc",
          (lambda: T.dot(k, m), lambda: T.dot(k, T.ones((3, 2)))),

@@ -1,0 +1,75 @@
+"""Squared deviations from what is computed of the sum: one pass over memory instead of two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano import scalar as scal
+from theano.gof.graph import Apply, Variable
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.tensor import basic as T
+from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise, Sum
+from theano.tensor.moments import moments as _moments
+from theano.tensor.rewriting.registry import register_specialize
+
+_MOST_NODES = 16  # between a mean and its sum
+
+
+def _is_whole_sum(node: Any) -> bool:
+    """Whether a node is the sum of all elements of an array, in float64 where that may make a difference."""
+    if node is None or type(node.op) is not Sum:
+        return False
+    (x,), ndim = node.inputs, node.inputs[0].type.ndim
+    axes = range(ndim) if node.op.axis is None else {axis % ndim for axis in node.op.axis}
+    return (
+        ndim > 0
+        and len(set(axes)) == ndim
+        and x.type.dtype in ("float32", "float64")
+        and node.outputs[0].type.dtype == x.type.dtype
+        and node.op.acc_dtype in (None, "float64")
+    )
+
+
+def _sum_below(mean: Variable, x: Variable) -> Apply | None:
+    """The sum of all elements of `x` that a variable is computed from, by a few operations on single numbers."""
+    stack, seen = [mean], 0
+    while stack and seen < _MOST_NODES:
+        node = stack.pop().owner
+        seen += 1
+        if node is None:
+            continue
+        if _is_whole_sum(node) and node.inputs[0] is x:
+            return node
+        if isinstance(node.op, Elemwise | DimShuffle):
+            stack.extend(node.inputs)
+    return None
+
+
+@register_specialize
+@local_optimizer([Sum])
+def local_sum_of_squared_deviations(node: Any) -> Any:
+    """``sum(sqr(x - m)) -> s + n * sqr(mean - m)`` if `m` is computed from ``sum(x)``, with `s`, `n` and the mean from
+    `theano.tensor.moments`, as is ``sum(x)``. An `x` that is computed element by element is left to its loop.
+    """
+    square = node.inputs[0].owner
+    if not _is_whole_sum(node) or square is None or not isinstance(square.op, Elemwise) or square.op.scalar_op != scal.sqr:
+        return False
+    difference = square.inputs[0].owner
+    if difference is None or not isinstance(difference.op, Elemwise) or difference.op.scalar_op != scal.sub:
+        return False
+    x, m = difference.inputs
+    if not all(m.type.broadcastable) or x.type != difference.outputs[0].type:
+        return False
+    if x.owner is not None and isinstance(x.owner.op, Elemwise | DimShuffle | CAReduce):
+        return False
+    total_node = _sum_below(m, x)
+    if total_node is None:
+        return False
+    count, total, mean, squares = _moments(x)
+    # Of an empty array the mean is no number, the sum of its squares is 0.
+    away = T.switch(T.gt(count, 0), count * T.sqr(mean - T.cast(m.dimshuffle(), "float64")), 0.0)
+    dtype = node.outputs[0].type.dtype
+    replaced = {node.outputs[0]: T.cast(squares + away, dtype), total_node.outputs[0]: T.cast(total, dtype)}
+    for old, new in replaced.items():
+        copy_stack_trace(old, new)
+    return replaced
