@@ -30,7 +30,7 @@ BLOCK = 2048
 """Elements that are reduced over lanes before the lanes are added up."""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "tk_exp.h": ("exp", "exp2", "expm1", "tk_exp_diff", "tk_exp_minus_square", "tk_x_exp_minus_square"),
+    "tk_exp.h": ("exp", "exp2", "expm1", "tk_exp_diff", "tk_exp_diff_scaled", "tk_exp_scale", "tk_exp_minus_square", "tk_x_exp_minus_square"),
     "tk_log.h": ("log", "log2", "log10", "log1p"),
     "tk_pow.h": ("pow", "cbrt"),
     "tk_hyper.h": ("tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "tk_sigmoid", "tk_softplus"),
@@ -76,7 +76,7 @@ _COSTLY = {
     "acosh": 4.0, "atanh": 2.5, "sin": 1.2, "cos": 1.2, "tan": 1.4, "asin": 1.5, "acos": 1.6, "atan": 1.3, "atan2": 3.0,
     "erf": 4.0, "erfc": 3.0, "tk_erfcx": 3.5, "tk_erfcx_slope": 3.5, "tk_erfc_rate": 4.0,
     "tk_erfc_rate_excess": 4.0, "tk_erfc_rate_slope": 4.0,
-    "tk_exp_diff": 1.3,
+    "tk_exp_diff": 1.3, "tk_exp_diff_scaled": 1.1,
     "tk_exp_minus_square": 1.3, "tk_x_exp_minus_square": 1.4, "tgamma": 30.0, "lgamma": 25.0, "gammaln": 25.0, "j0": 25.0,
     "j1": 25.0, "tk_sigmoid_slope": 2.0, "tk_log_cosh": 4.0, "tk_log_1_minus_tanh": 4.0, "tk_log_1_minus_exp": 4.0,
     "tk_log_expm1": 4.0, "tk_logit": 2.0,

@@ -130,6 +130,25 @@ TK_INLINE float tk_exp_diff_f32(float x, float m)
     return tk_exp_two_f32(d, (x - (d - b)) - (m + b));
 }
 
+/* exp(x - m) * TK_EXP_SCALE for x <= m: no result is subnormal, so that one factor scales it. */
+#define TK_EXP_SCALE_F64 0x1p512
+#define TK_EXP_SCALE_F32 0x1p64f
+TK_INLINE double tk_exp_diff_scaled_f64(double x, double m)
+{
+    double d = x - m, b = d - x, low = (x - (d - b)) - (m + b), w = tk_fma(d, 1.4426950408889634074, TK_MAGIC), n = w - TK_MAGIC;
+    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, d)), t = tk_exp_tail(r);
+    double s = tk_double((tk_bits(w) + 1023 + 512) << 52), y = tk_fma(r + tk_fma(low, 1.0 + (r + t), t), s, s);
+    return d < -750.0 ? 0.0 : y;
+}
+TK_INLINE float tk_exp_diff_scaled_f32(float x, float m)
+{
+    float d = x - m, b = d - x, low = (x - (d - b)) - (m + b), w = tk_fmaf(d, 1.44269504f, TK_MAGICF), n = w - TK_MAGICF;
+    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, d)), t = tk_exp_tailf(r);
+    float s = tk_float((npy_int32)((npy_uint32)(tk_bitsf(w) + 127 + 64) << 23));
+    float y = tk_fmaf(r + tk_fmaf(low, 1.0f + (r + t), t), s, s);
+    return d < -105.0f ? 0.0f : y;
+}
+
 TK_INLINE double tk_exp_minus_square_f64(double x)
 {
     double d = -x * x;
@@ -262,6 +281,10 @@ TK_INLINE double tk_exp_diff_f64(double x, double m)
     return d < -750.0 ? y : y + y * low;
 }
 TK_INLINE float tk_exp_diff_f32(float x, float m) { return (float)exp((double)x - (double)m); }
+#define TK_EXP_SCALE_F64 1.0
+#define TK_EXP_SCALE_F32 1.0f
+#define tk_exp_diff_scaled_f64 tk_exp_diff_f64
+#define tk_exp_diff_scaled_f32 tk_exp_diff_f32
 /* With the 26 upper bits of x, whose square is exact. */
 TK_INLINE double tk_exp_minus_square_f64(double x)
 {
@@ -288,6 +311,8 @@ TK_INLINE float tk_x_exp_minus_square_f32(float x) { return (float)tk_x_exp_minu
 #define exp(x) _Generic((x), float: tk_expf, TK_HALF(tk_expf) float _Complex: cexpf, double _Complex: cexp, \
     default: tk_exp)(x)
 #define tk_exp_diff(x, m) _Generic((x), float: tk_exp_diff_f32, default: tk_exp_diff_f64)(x, m)
+#define tk_exp_diff_scaled(x, m) _Generic((x), float: tk_exp_diff_scaled_f32, default: tk_exp_diff_scaled_f64)(x, m)
+#define tk_exp_scale(x) _Generic((x), float: TK_EXP_SCALE_F32, default: TK_EXP_SCALE_F64)
 #define tk_exp_minus_square(x) TK_REAL1(tk_exp_minus_square_f32, tk_exp_minus_square_f64, x)
 #define tk_x_exp_minus_square(x) TK_REAL1(tk_x_exp_minus_square_f32, tk_x_exp_minus_square_f64, x)
 #define exp2(x) TK_REAL1(tk_exp2f, tk_exp2, x)

@@ -60,7 +60,7 @@ def _rows(dtype: str, biased: bool, suffix: str) -> tuple[tuple[Load, ...], tupl
 
 
 def _softmax_stages(dtype: str, biased: bool, output: int) -> list[Stage]:
-    """Maximum; exponentials and their sum; quotient."""
+    """Maximum; exponentials and their sum, both times ``tk_exp_scale``; quotient."""
     loads_a, body_a, a = _rows(dtype, biased, "a")
     loads_b, body_b, b = _rows(dtype, biased, "c")
     low, sum_of_lows = _sum_but_top(dtype, b, "e")
@@ -68,10 +68,10 @@ def _softmax_stages(dtype: str, biased: bool, output: int) -> list[Stage]:
         Stage(loads=loads_a, body=body_a, reduces=(Reduce("maximum", dtype, a, "m"),)),
         Stage(
             loads=loads_b,
-            body=(*body_b, Stmt("e", dtype, f"e = tk_exp_diff({b}, m);"), low),
+            body=(*body_b, Stmt("e", dtype, f"e = tk_exp_diff_scaled({b}, m);"), low),
             stores=(Store(output, "e"),),
             reduces=(Reduce("add", dtype, "e", "s"), sum_of_lows),
-            row=(Stmt("inv", dtype, f"inv = {_INVERSE};"),),
+            row=(Stmt("inv", dtype, f"inv = {_SCALED_INVERSE};"),),
         ),
         Stage(loads=(Reload("r", output),), body=(Stmt("p", dtype, "p = r * inv;"),), stores=(Store(output, "p"),)),
     ]
@@ -79,6 +79,7 @@ def _softmax_stages(dtype: str, biased: bool, output: int) -> list[Stage]:
 
 #: One over the sum; with several maxima, or a NaN, that of all.
 _INVERSE = "1 / (s - lows <= 1.5f ? 1 + lows : s)"
+_SCALED_INVERSE = "1 / (s - lows <= 1.5f * tk_exp_scale(s) ? tk_exp_scale(s) + lows : s)"
 
 
 def _sum_but_top(dtype: str, x: str, e: str) -> tuple[Stmt, Reduce]:
@@ -86,10 +87,11 @@ def _sum_but_top(dtype: str, x: str, e: str) -> tuple[Stmt, Reduce]:
     return Stmt("low", dtype, f"low = {x} == m ? 0 : {e};"), Reduce("add", dtype, "low", "lows")
 
 
-def _rest(dtype: str) -> Stmt:
-    """What gives ``rest``, the sum of ``exp(x - max)`` without one maximum."""
+def _rest(dtype: str) -> tuple[Stmt, Stmt]:
+    """What gives ``scaled``, the sum of all scaled exponentials without one maximum, and ``rest``, the same not scaled."""
     # Of several maxima one is left out.
-    return Stmt("rest", dtype, "rest = s - lows > 1.5f ? s - 1 : lows;")
+    scaled = Stmt("scaled", dtype, "scaled = s - lows > 1.5f * tk_exp_scale(s) ? s - tk_exp_scale(s) : lows;")
+    return scaled, Stmt("rest", dtype, "rest = scaled * (1 / tk_exp_scale(s));")
 
 
 @lowers(Softmax)
@@ -196,9 +198,9 @@ def lower_log_softmax(builder: ProgramBuilder, node: Apply) -> None:
         Stage(loads=(Load("xa", 0),), reduces=(Reduce("maximum", dtype, "xa", "m"),)),
         Stage(
             loads=(Load("xb", 0),),
-            body=(Stmt("e", dtype, "e = tk_exp_diff(xb, m);"), low),
+            body=(Stmt("e", dtype, "e = tk_exp_diff_scaled(xb, m);"), low),
             reduces=(Reduce("add", dtype, "e", "s"), sum_of_lows),
-            row=(_rest(dtype), Stmt("ls", dtype, "ls = log1p(rest);")),
+            row=(*_rest(dtype), Stmt("ls", dtype, "ls = log1p(rest);")),
         ),
         Stage(loads=(Load("xc", 0),), body=(Stmt("p", dtype, "p = (xc - m) - ls;"),), stores=(Store(0, "p"),)),
     ]
@@ -243,7 +245,7 @@ class _Crossentropy:
         ----------
         full
             What is given for each element: `scaled`, an expression of the exponential ``r`` and of ``inv``, but at the target
-            `at_target`, if that is not None, of the probability ``py`` there and of ``rest``, the sum of all exponentials but 1.
+            `at_target`, if that is not None, of the probability ``py`` there and of ``scaled``, as `_rest` has it.
         """
         nll, _, am = self.node.outputs
         _check_targets(builder, self.node, self.node.inputs[2], self.node.inputs[0])
@@ -255,7 +257,7 @@ class _Crossentropy:
             stages.insert(1, self._argmax(am.type.dtype))
         *_, second, last = stages
         loads, body, z = _rows(self.dtype, self.biased, "t")
-        row = (*body, *second.row, _rest(self.dtype), Stmt("nll", self.dtype, f"nll = log1p(rest) - ({z} - m);"))
+        row = (*body, *second.row, *_rest(self.dtype), Stmt("nll", self.dtype, f"nll = log1p(rest) - ({z} - m);"))
         picks = tuple(Pick(load, "y") for load in loads)
         puts: tuple[Put, ...] = ()
         if at_target is not None:
@@ -299,7 +301,7 @@ def crossentropy_with_gradient(node: Apply) -> Pair | None:
     rows.operands.append(_gradient_of_rows(dy, rows.dtype))
     rows.inputs.append(dy)
     # A probability above LIKELY is that of the one maximum: all others are the rest.
-    at_target = f"dy * (py > {LIKELY}f ? -(rest * inv) : py - 1)"
+    at_target = f"dy * (py > {LIKELY}f ? -(scaled * inv) : py - 1)"
     return Pair(first, node, lambda builder: rows.emit(builder, node.outputs[0], "dy * (r * inv)", at_target))
 
 
