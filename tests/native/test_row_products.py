@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vm_tools import all_native
+from vm_tools import all_native, own_threads, runtime  # noqa: F401
 
 import theano
 import theano.tensor as T
@@ -94,3 +94,26 @@ def test_in_loops(dtype, width):
         np.testing.assert_allclose(found[:, 0], np.vstack(states[1:]), **close)
         np.testing.assert_allclose(of_w_found, of_w, **close)
         np.testing.assert_allclose(of_start, slope, **close)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(400, 784), (37, 3001), (9, 5000), (1000, 65), (8, 4099)])
+def test_large_matrices_on_any_number_of_threads(dtype, shape, own_threads):  # noqa: F811
+    rng = np.random.default_rng(0)
+    m = rng.standard_normal(shape).astype(dtype)
+    v, z = rng.standard_normal(shape[0]).astype(dtype), rng.standard_normal(shape[1]).astype(dtype)
+    _, gemm, _, vector, gemv, column = functions(dtype)
+    product = v.astype("float64") @ m.astype("float64")
+    close = {"rtol": 1e-4, "atol": 1e-3} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-11}
+    for layout in (np.ascontiguousarray, lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: np.pad(a, ((0, 0), (0, 3)))[:, :-3]):
+        results = []
+        for threads in (1, 2, 3):
+            runtime.set_threads(threads)
+            a = layout(m)
+            found = [vector(v, a), gemv(v, a, z), gemm(v[None], a, z[None])[0], column(v[None], a)[:, 0]]
+            for value, expected in zip(found, (product, 0.5 * z + product, z + 0.5 * product, product), strict=True):
+                np.testing.assert_allclose(value, expected, **close)
+            results.append(found)
+        for others in results[1:]:
+            for one, other in zip(results[0], others, strict=True):
+                np.testing.assert_array_equal(one, other)

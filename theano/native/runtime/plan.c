@@ -285,8 +285,9 @@ static int columns_fit(const ThnPlan *p)
 static void find_direct(ThnPlan *p)
 {
     const Dims *g = &p->outer;
-    const int rows = p->mode == RUN_ROWS, last = rows ? g->n : g->n - 1;
-    p->direct = (rows || p->mode == RUN_ELEM) && !p->buffered && last <= 1 && p->work < PARALLEL_WORK;
+    const int rows = p->mode != RUN_ELEM, last = rows ? g->n : g->n - 1;
+    const int possible = p->mode == RUN_ELEM || p->mode == RUN_ROWS || (p->mode == RUN_REDUCE && thn_reduces_directly(p));
+    p->direct = possible && !p->buffered && last <= 1 && p->work < PARALLEL_WORK;
     if (p->direct) {
         p->n1 = last > 0 ? g->shape[0] : 1;
         p->n0 = rows ? p->inner : g->shape[last];

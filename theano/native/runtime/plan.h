@@ -23,7 +23,7 @@ struct ThnPlan {
     Dims outer, in;
     char **ptr;
     unsigned char *through; /* operand goes through a buffer */
-    int direct;        /* one call does the work: n1 rows of n0 elements, s1 from row to row */
+    int direct;        /* small: n1 rows of n0 elements, s1 from row to row, at once */
     thn_intp n1, n0, *s1;
     int made;          /* the instruction has a plan for what `seen` says */
     thn_intp *seen;    /* dims and strides of each input, then of each output */
@@ -50,9 +50,17 @@ typedef struct Launch {
 
 #define PARALLEL_WORK 60000.0     /* ns of work below which nothing is split */
 
+/* Whether rows of a reduction are few and short enough for thn_reduce_direct. */
+int thn_reduces_directly(const ThnPlan *p);
+void thn_reduce_direct(const ThnPlan *p);
+
 static inline void thn_run_direct(const ThnPlan *p)
 {
-    (p->mode == RUN_ROWS ? p->k->fn->rows : p->k->fn->elem)(p->ptr, p->s1, p->n1, p->n0);
+    switch (p->mode) {
+    case RUN_ELEM: p->k->fn->elem(p->ptr, p->s1, p->n1, p->n0); break;
+    case RUN_ROWS: p->k->fn->rows(p->ptr, p->s1, p->n1, p->n0); break;
+    default: thn_reduce_direct(p);
+    }
 }
 
 static inline thn_intp magnitude(thn_intp x) { return x < 0 ? -x : x; }

@@ -315,6 +315,20 @@ static void reduce_chunk_task(void *ctx, long task)
     thn_buffer_free(buf);
 }
 
+#define DIRECT_REDUCTIONS 2
+
+int thn_reduces_directly(const ThnPlan *p)
+{
+    return p->rows <= ROWS && p->inner <= CHUNK && acc_total(p->k) <= DIRECT_REDUCTIONS * (size_t)ACC_BYTES;
+}
+
+void thn_reduce_direct(const ThnPlan *p)
+{
+    char acc[DIRECT_REDUCTIONS * ACC_BYTES] __attribute__((aligned(64)));
+    p->k->fn->part(p->ptr, p->s1, p->n1, p->n0, 0, acc, 0);
+    p->k->fn->fin(p->ptr, p->s1, p->n1, acc);
+}
+
 int thn_run_reduce(const ThnPlan *p)
 {
     const ThnKernel *k = p->k;

@@ -1,8 +1,12 @@
-/* Products of a row and a matrix. Where rows of the matrix lie together, vectors of its columns are summed in registers; where
- * columns do, four of them at a time are multiplied with the row. */
+/* Products of a row and a matrix. Where rows of the matrix lie together, vectors of its columns are summed in registers, of large
+ * matrices several rows at a time are added to the result; where columns do, four of them at a time are multiplied with the row. */
 #include "row_product.h"
+#include "threads.h"
 
 #define MOST_ELEMENTS 32768
+#define LEAST_COLUMNS 64  /* of a large matrix */
+#define TASK_ELEMENTS 65536
+#define STRIP 2048        /* columns of the result that stay in the first cache while rows are added to them */
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
@@ -185,17 +189,89 @@ AVX2 static inline void fold_double(const D4 *a, double *sum)
         }                                                                                                           \
     }
 
+/* Rows of a large matrix, eight at a time, are added to columns [from, to) of y. Each element is made of the same operations in the
+ * same order wherever the columns are cut. */
+#define ADD_ROWS(T, V, COUNT)                                                                                       \
+    for (; i + COUNT <= r->b->rows; i += COUNT) {                                                                   \
+        const T *b[COUNT];                                                                                          \
+        T v[COUNT];                                                                                                 \
+        npy_intp j = 0;                                                                                             \
+        _Pragma("GCC unroll 8") for (int q = 0; q < COUNT; q++) {                                                   \
+            b[q] = (const T *)(r->b->data + (i + q) * r->b->row_stride) + c;                                        \
+            v[q] = alpha * *(const T *)(r->x + (i + q) * r->xs);                                                    \
+        }                                                                                                           \
+        for (; j + LANES <= n; j += LANES) {                                                                        \
+            V a = *(const V *)(y + j);                                                                              \
+            _Pragma("GCC unroll 8") for (int q = 0; q < COUNT; q++) a += v[q] * *(const V *)(b[q] + j);             \
+            *(V *)(y + j) = a;                                                                                      \
+        }                                                                                                           \
+        for (; j < n; j++) {                                                                                        \
+            T a = y[j];                                                                                             \
+            _Pragma("GCC unroll 8") for (int q = 0; q < COUNT; q++) a += v[q] * b[q][j];                            \
+            y[j] = a;                                                                                               \
+        }                                                                                                           \
+    }
+
+#define SWEEP(NAME, T, V)                                                                                           \
+    AVX2 static void NAME(const Row *r, npy_intp from, npy_intp to)                                                 \
+    {                                                                                                               \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
+        const T alpha = (T)r->alpha, beta = (T)r->beta;                                                             \
+        for (npy_intp c = from; c < to; c += STRIP) {                                                               \
+            const npy_intp n = to - c < STRIP ? to - c : STRIP;                                                     \
+            T *y = (T *)r->y + c;                                                                                   \
+            npy_intp i = 0;                                                                                         \
+            for (npy_intp j = 0; j < n; j++) {                                                                      \
+                y[j] = r->z ? beta * *(const T *)(r->z + (c + j) * r->zs) : 0;                                      \
+            }                                                                                                       \
+            ADD_ROWS(T, V, 8)                                                                                       \
+            ADD_ROWS(T, V, 1)                                                                                       \
+        }                                                                                                           \
+    }
+
 FINISH(float)
 FINISH(double)
+SWEEP(sweep_f4, float, F8)
+SWEEP(sweep_f8, double, D4)
 BY_ROWS(rows_f4, float, F8)
 BY_ROWS(rows_f8, double, D4)
 BY_COLUMNS(columns_f4, float, F8)
 BY_COLUMNS(columns_f8, double, D4)
 
+typedef struct {
+    const Row *row;
+    npy_intp part;
+    int single;
+} Sweep;
+
+static void sweep_task(void *ctx, long task)
+{
+    const Sweep *s = ctx;
+    const npy_intp from = task * s->part, to = from + s->part < s->row->b->cols ? from + s->part : s->row->b->cols;
+    (s->single ? sweep_f4 : sweep_f8)(s->row, from, to);
+}
+
+/* One task a thread: the fewer cuts, the longer what is read of each row. */
+static void sweep(const Row *r, int single)
+{
+    const npy_intp n = r->b->cols, worth = n * r->b->rows / TASK_ELEMENTS, most = n / LEAST_COLUMNS;
+    npy_intp tasks = thn_get_threads();
+    tasks = tasks < worth ? tasks : worth;
+    tasks = tasks < most ? tasks : most;
+    tasks = tasks < 1 ? 1 : tasks;
+    const npy_intp part = ((n + tasks - 1) / tasks + 15) / 16 * 16;
+    Sweep s = {r, part, single};
+    thn_parallel((long)((n + part - 1) / part), sweep_task, &s);
+}
+
+static int is_for_us(int typenum)
+{
+    return (typenum == NPY_FLOAT || typenum == NPY_DOUBLE) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
 int thn_takes_row_product(int typenum, const ThnMatrix *b)
 {
-    return (typenum == NPY_FLOAT || typenum == NPY_DOUBLE) && b->rows * b->cols <= MOST_ELEMENTS && __builtin_cpu_supports("avx2")
-           && __builtin_cpu_supports("fma");
+    return b->rows * b->cols <= MOST_ELEMENTS && is_for_us(typenum);
 }
 
 int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b, const char *z, npy_intp zs, char *y, npy_intp ys,
@@ -203,7 +279,8 @@ int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b,
 {
     const int single = typenum == NPY_FLOAT;
     const npy_intp item = single ? 4 : 8;
-    if (!thn_takes_row_product(typenum, b)) {
+    const int large = b->rows * b->cols > MOST_ELEMENTS;
+    if (!is_for_us(typenum)) {
         return 0;
     }
     Row r = {x, z, y, xs, zs, ys, b, 1.0, 0.0};
@@ -216,7 +293,12 @@ int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b,
     if (r.beta == 0) {
         r.z = NULL;
     }
-    if (b->row_stride == item && xs == item && (b->col_stride != item || b->cols == 1)) {
+    if (large) {
+        if (b->cols < LEAST_COLUMNS || b->rows < 8 || b->col_stride != item || ys != item) {
+            return 0;
+        }
+        sweep(&r, single);
+    } else if (b->row_stride == item && xs == item && (b->col_stride != item || b->cols == 1)) {
         (single ? columns_f4 : columns_f8)(&r);
     } else if (b->col_stride == item) {
         (single ? rows_f4 : rows_f8)(&r);

@@ -1,4 +1,5 @@
-/* A row times a matrix of a size that stays in the caches: what a library takes longer to begin with than to do. No Python objects. */
+/* A row times a matrix: a small one, where a library takes longer to begin than to compute, or one whose rows lie together. No Python
+ * objects; the result does not depend on the number of threads. */
 #ifndef THN_ROW_PRODUCT_H
 #define THN_ROW_PRODUCT_H
 
@@ -6,10 +7,10 @@
 
 /* y = alpha * x b + beta * z of float32 or float64; x, z and y are given by data and byte stride, alpha and beta point to values
  * of the type, NULL: 1 and 0. z may be y, else none overlaps y. 0: nothing was done, it is for a library (other types and
- * processors, large matrices, those whose elements do not follow one another along either dim). */
+ * processors, matrices whose elements do not follow one another along either dim, large ones along the first only). */
 int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b, const char *z, npy_intp zs, char *y, npy_intp ys,
                     const void *alpha, const void *beta);
-/* Whether a product with the matrix is done if its elements follow one another as they should. */
+/* Whether a product with a matrix of this size is done along either dim. */
 int thn_takes_row_product(int typenum, const ThnMatrix *b);
 
 #endif
