@@ -30,7 +30,10 @@ BLOCK = 2048
 """Elements that are reduced over lanes before the lanes are added up."""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "tk_exp.h": ("exp", "exp2", "expm1", "tk_exp_diff", "tk_exp_diff_scaled", "tk_exp_scale", "tk_exp_minus_square", "tk_x_exp_minus_square"),
+    "tk_exp.h": (
+        "exp", "exp2", "expm1", "tk_exp_diff", "tk_exp_diff_scaled", "tk_exp_scale", "tk_exp_minus_square",
+        "tk_x_exp_minus_square",
+    ),
     "tk_log.h": ("log", "log2", "log10", "log1p"),
     "tk_pow.h": ("pow", "cbrt"),
     "tk_hyper.h": ("tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "tk_sigmoid", "tk_softplus"),

@@ -28,38 +28,38 @@ class _Arithmetic(Part):
 
     __slots__ = ()
 
-    def __add__(self, other: Any) -> Part:
+    def __add__(self, other: Any) -> Any:
         return _sum(self, _part(other))
 
-    def __radd__(self, other: Any) -> Part:
+    def __radd__(self, other: Any) -> Any:
         return _sum(_part(other), self)
 
-    def __sub__(self, other: Any) -> Part:
+    def __sub__(self, other: Any) -> Any:
         return _difference(self, _part(other))
 
-    def __rsub__(self, other: Any) -> Part:
+    def __rsub__(self, other: Any) -> Any:
         return _difference(_part(other), self)
 
-    def __mul__(self, other: Any) -> Part:
+    def __mul__(self, other: Any) -> Any:
         return P.mul(self, other)
 
-    def __rmul__(self, other: Any) -> Part:
+    def __rmul__(self, other: Any) -> Any:
         return P.mul(other, self)
 
-    def __truediv__(self, other: Any) -> Part:
+    def __truediv__(self, other: Any) -> Any:
         return P.true_div(self, other)
 
-    def __rtruediv__(self, other: Any) -> Part:
+    def __rtruediv__(self, other: Any) -> Any:
         if other == 1:
             return _Ways((T.inv, T.true_div), self, lambda: (P.inv(self), P.true_div(1, self)))
         return P.true_div(other, self)
 
-    def __pow__(self, other: Any) -> Part:
+    def __pow__(self, other: Any) -> Any:
         if other == 2:
             return _Ways((T.sqr, T.pow, T.mul), self, lambda: (P.sqr(self), P.pow(self, 2), P.mul(self, self)))
         return P.pow(self, other)
 
-    def __neg__(self) -> Part:
+    def __neg__(self) -> Any:
         return _minus(self)
 
 
