@@ -70,9 +70,18 @@ class DB:
         self.__db__[name] = OrderedSet([obj])
         self._names.add(name)
         class_name = getattr(obj, "class_tag", obj.__class__.__name__)
+        DB.changes += 1
         if class_name not in self._names:
-            self.__db__.setdefault(class_name, OrderedSet()).add(obj)
-        self.add_tags(name, *tags)
+            self._tag(obj, class_name)
+        for tag in tags:
+            if tag != name:
+                self._tag(obj, tag)
+
+    def _tag(self, obj: Any, tag: str) -> None:
+        having = self.__db__.get(tag)
+        if having is None:
+            having = self.__db__[tag] = OrderedSet()
+        having.add(obj)
 
     def add_tags(self, name: str, *tags: str) -> None:
         """Give the object registered as `name` more tags."""
@@ -83,7 +92,7 @@ class DB:
                 continue
             if tag in self._names:
                 raise ValueError("The tag of the object collides with a name.", obj, tag)
-            self.__db__.setdefault(tag, OrderedSet()).add(obj)
+            self._tag(obj, tag)
 
     def remove_tags(self, name: str, *tags: str) -> None:
         """Take tags from the object registered as `name`."""

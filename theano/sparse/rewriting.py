@@ -6,47 +6,52 @@ once, and puts the results into the same places at its end; products take places
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.rewriting.rules import Made, Rule, rewrite
 from theano.raise_op import Assert
-from theano.sparse.conversion import Cast, ConstructSparseFromList, SparseFromDense, dense_from_sparse
+from theano.sparse.conversion import (
+    Cast,
+    ConstructSparseFromList,
+    construct_sparse_from_list,
+    csc_from_dense,
+    csr_from_dense,
+    dense_from_sparse,
+)
 from theano.sparse.elementwise import (
     AddSD,
     AddSSData,
-    ColScaleCSC,
     EqualSD,
     GreaterEqualSD,
     GreaterThanSD,
     LessEqualSD,
     LessThanSD,
     MulSD,
-    MulSV,
     Neg,
     NotEqualSD,
-    RowScaleCSC,
     SpSum,
-    StructuredAddSV,
+    _col_scale_csc,
+    _row_scale_csc,
+    mul_s_v,
+    structured_add_s_v,
 )
 from theano.sparse.products import (
     Dot,
     DotAt,
     DotWithValues,
-    SamplingDot,
     StructuredDot,
     _dot,
     dot_at,
     dot_with_values,
+    sampling_dot,
 )
 from theano.sparse.structure import (
     CSC,
-    CSM,
+    CSR,
     CSMGrad,
     CSMProperties,
     SquareDiagonal,
-    StoredValues,
-    Transpose,
     ValuesAt,
     WithValues,
     stored_values,
@@ -59,12 +64,18 @@ from theano.tensor.basic import cast
 from theano.tensor.creation import Alloc, arange
 from theano.tensor.joining import stack
 from theano.tensor.math import eq, ge, gt, le, lt, neq
-from theano.tensor.products import Dot as TensorDot
+from theano.tensor.products import _dot as dense_dot
 from theano.tensor.reduction import sum as tensor_sum
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
+from theano.tensor.rewriting.rules import P, applies, once, w, x, y, z
 from theano.tensor.shapes import Shape_i
 from theano.tensor.shaping import patternbroadcast
 from theano.tensor.subtensor import inc_subtensor
+
+STAGES = [register_canonicalize, register_specialize]
+STORED_VALUES, WITH_VALUES = applies(stored_values, "stored_values"), applies(with_values, "with_values")
+VALUES_AT, TRANSPOSE = applies(values_at, "values_at"), applies(transpose, "transpose")
+FROM_LIST = applies(construct_sparse_from_list, "construct_sparse_from_list")
 
 
 def _made_by(x: Any, kind: type) -> Any:
@@ -86,26 +97,15 @@ def places_of(x: Any) -> Any:
     return x
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([StoredValues])
-def local_stored_values(node: Any) -> Any:
-    """``stored_values(with_values(x, d)) -> d``, ``stored_values(transpose(x)) -> stored_values(x)``
-
-    Also those of a matrix made of its arrays or of rows.
-    """
-    if not isinstance(node.op, StoredValues):
-        return False
-    (x,) = node.inputs
-    if (made := _made_by(x, WithValues)) is not None:
-        return _replacement(node, made.inputs[1])
-    if (made := _made_by(x, Transpose)) is not None:
-        return _replacement(node, stored_values(made.inputs[0]))
-    if (made := _made_by(x, ConstructSparseFromList)) is not None:
-        return _replacement(node, made.inputs[1].T.flatten())
-    if (made := _made_by(x, CSM)) is not None and made.op.kmap is None:
-        return _replacement(node, patternbroadcast(made.inputs[0], (False,)))
-    return False
+_VALUES_OF_ARRAYS = Made("x, not broadcastable", lambda x: patternbroadcast(x, (False,)))
+local_stored_values = rewrite(
+    "local_stored_values",
+    STAGES,
+    Rule(STORED_VALUES(WITH_VALUES(x, y)), y),
+    Rule(STORED_VALUES(TRANSPOSE(x)), STORED_VALUES(x)),
+    Rule(STORED_VALUES(FROM_LIST(x, y, z)), Made("flatten(y.T)", lambda y: y.T.flatten())),
+    *[Rule(STORED_VALUES(arrays(x, y, z, w)), _VALUES_OF_ARRAYS) for arrays in (applies(CSC, "CSC"), applies(CSR, "CSR"))],
+)
 
 
 @register_canonicalize
@@ -121,44 +121,29 @@ def local_places(node: Any) -> Any:
     return _replacement(node, node.op(x, *node.inputs[1:]))
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([WithValues])
-def local_with_own_values(node: Any) -> Any:
-    """``with_values(x, stored_values(x)) -> x``"""
-    if not isinstance(node.op, WithValues):
-        return False
-    x, data = node.inputs
-    made = _made_by(data, StoredValues)
-    return [x] if made is not None and made.inputs[0] is x and x.type == node.outputs[0].type else False
+local_with_own_values = rewrite("local_with_own_values", STAGES, Rule(WITH_VALUES(x, STORED_VALUES(x)), x))
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([ValuesAt])
-def local_values_at(node: Any) -> Any:
-    """``values_at(x, with_values(x, d)) -> d``, ``values_at(x, dot(a, b)) -> dot_at(x, a, b.T)`` for a product used once"""
-    if not isinstance(node.op, ValuesAt):
-        return False
-    x, y = node.inputs
-    if (made := _made_by(y, WithValues)) is not None and places_of(y) is places_of(x):
-        return _replacement(node, made.inputs[1])
-    made = _made_by(y, TensorDot)
-    if made is not None and len(y.clients) == 1 and all(v.type.ndim == 2 for v in made.inputs):
-        return _replacement(node, dot_at(x, made.inputs[0], made.inputs[1].T))
-    return False
+_SAME_PLACES = ("`x` and `z` have the same places", lambda x, z: places_of(x) is places_of(z))
+_MATRICES = ("`y` and `z` are matrices", lambda y, z: y.type.ndim == z.type.ndim == 2)
+_DOT_AT = Made("dot_at(x, y, z.T)", lambda x, y, z: dot_at(x, y, z.T))
+local_values_at = rewrite(
+    "local_values_at",
+    STAGES,
+    Rule(VALUES_AT(x, WITH_VALUES(z, y)), y, where=_SAME_PLACES),
+    Rule(
+        VALUES_AT(x, once(applies(dense_dot, "dot")(y, z))),
+        Made("dot_at(x, y, z.T)", lambda x, y, z: dot_at(x, y, z.T)),
+        where=_MATRICES,
+    ),
+)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([ValuesAt])
-def local_values_at_of_dense(node: Any) -> Any:
-    """``values_at(x, sparse_from_dense(y)) -> values_at(x, y)``"""
-    if not isinstance(node.op, ValuesAt):
-        return False
-    x, y = node.inputs
-    made = _made_by(y, SparseFromDense)
-    return _replacement(node, values_at(x, made.inputs[0])) if made is not None else False
+local_values_at_of_dense = rewrite(
+    "local_values_at_of_dense",
+    STAGES,
+    *[Rule(VALUES_AT(x, applies(op, f"{op.format}_from_dense")(y)), VALUES_AT(x, y)) for op in (csr_from_dense, csc_from_dense)],
+)
 
 
 @register_canonicalize
@@ -189,19 +174,12 @@ def _is_length(length: Any, x: Any, axis: int) -> bool:
     return node is not None and node.op.i == axis and places_of(node.inputs[0]) is places_of(x)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([Transpose])
-def local_sparse_transpose(node: Any) -> Any:
-    """``transpose(transpose(x)) -> x``, ``transpose(with_values(x, d)) -> with_values(transpose(x), d)``"""
-    if not isinstance(node.op, Transpose):
-        return False
-    (x,) = node.inputs
-    if (made := _made_by(x, Transpose)) is not None:
-        return _replacement(node, made.inputs[0])
-    if (made := _made_by(x, WithValues)) is not None:
-        return _replacement(node, with_values(transpose(made.inputs[0]), made.inputs[1]))
-    return False
+local_sparse_transpose = rewrite(
+    "local_sparse_transpose",
+    STAGES,
+    Rule(TRANSPOSE(TRANSPOSE(x)), x),
+    Rule(TRANSPOSE(WITH_VALUES(x, y)), WITH_VALUES(TRANSPOSE(x), y)),
+)
 
 
 def _compressed(x: Any) -> bool:
@@ -237,45 +215,37 @@ def local_mul_s_d(node: Any) -> Any:
     return _replacement(node, with_values(x, cast(stored_values(x) * factor, node.outputs[0].dtype)))
 
 
-def _with_row(node: Any, combine: Any) -> Any:
-    """The values of a matrix combined with the element of a vector for each column."""
-    x, y = node.inputs
-    return _replacement(node, with_values(x, combine(stored_values(x), values_at(x, y.dimshuffle("x", 0)))))
+_ROW, _COLUMN = applies(lambda v: v.dimshuffle("x", 0), "row"), applies(lambda v: v.dimshuffle(0, "x"), "column")
+local_mul_s_v = rewrite(
+    "local_mul_s_v",
+    [register_specialize],
+    Rule(applies(mul_s_v, "mul_s_v")(x, y), WITH_VALUES(x, P.mul(STORED_VALUES(x), VALUES_AT(x, _ROW(y))))),
+)
 
 
-@register_specialize
-@local_optimizer([MulSV])
-def local_mul_s_v(node: Any) -> Any:
-    """``mul_s_v(x, y) -> with_values(x, stored_values(x) * values_at(x, y as a row))``"""
-    return isinstance(node.op, MulSV) and _with_row(node, operator.mul)
+local_structured_add_s_v = rewrite(
+    "local_structured_add_s_v",
+    [register_specialize],
+    Rule(applies(structured_add_s_v, "structured_add_s_v")(x, y), WITH_VALUES(x, P.add(STORED_VALUES(x), VALUES_AT(x, _ROW(y))))),
+)
 
 
-@register_specialize
-@local_optimizer([StructuredAddSV])
-def local_structured_add_s_v(node: Any) -> Any:
-    """``structured_add_s_v(x, y) -> with_values(x, stored_values(x) + values_at(x, y as a row))``"""
-    return isinstance(node.op, StructuredAddSV) and _with_row(node, operator.add)
+local_scale = rewrite(
+    "local_scale",
+    [register_specialize],
+    Rule(applies(_col_scale_csc, "col_scale")(x, y), WITH_VALUES(x, P.mul(STORED_VALUES(x), VALUES_AT(x, _ROW(y))))),
+    Rule(applies(_row_scale_csc, "row_scale")(x, y), WITH_VALUES(x, P.mul(STORED_VALUES(x), VALUES_AT(x, _COLUMN(y))))),
+)
 
 
-@register_specialize
-@local_optimizer([ColScaleCSC, RowScaleCSC])
-def local_scale(node: Any) -> Any:
-    """``col_scale(x, s) -> with_values(x, stored_values(x) * values_at(x, s as a row))``; of rows, as a column"""
-    if not isinstance(node.op, (ColScaleCSC, RowScaleCSC)):
-        return False
-    x, s = node.inputs
-    spread = s.dimshuffle("x", 0) if isinstance(node.op, ColScaleCSC) else s.dimshuffle(0, "x")
-    return _replacement(node, with_values(x, stored_values(x) * values_at(x, spread)))
-
-
-@register_specialize
-@local_optimizer([SamplingDot])
-def local_sampling_dot_csr(node: Any) -> Any:
-    """``sampling_dot(x, y, p) -> with_values(p, stored_values(p) * dot_at(p, x, y))``"""
-    if not isinstance(node.op, SamplingDot):
-        return False
-    x, y, p = node.inputs
-    return _replacement(node, with_values(p, stored_values(p) * dot_at(p, x, y)))
+local_sampling_dot_csr = rewrite(
+    "local_sampling_dot_csr",
+    [register_specialize],
+    Rule(
+        applies(sampling_dot, "sampling_dot")(x, y, z),
+        WITH_VALUES(z, P.mul(STORED_VALUES(z), applies(dot_at, "dot_at")(z, x, y))),
+    ),
+)
 
 
 @register_specialize

@@ -4,19 +4,21 @@ near misses alone.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import theano
 import theano.sparse.opt
 import theano.tensor as T
 import theano.tensor.nnet
 import theano.tensor.nnet.opt  # noqa: F401
-from theano.compile.ops import Shape_i
+from theano.compile.ops import Shape_i, ViewOp
 from theano.gof import FunctionGraph
 from theano.gof.graph import clone_get_equiv
 from theano.gof.opt import check_stack_trace
@@ -32,6 +34,23 @@ CONSTANTS = {0: [()], 1: [(2,), (-2,), (3,), (0.5,), (-1,), (1,), (0,)], 2: [(2,
              3: [(2, -2, 3)], 4: [(-1.5, 2, -1, 1.5)]}  # fmt: skip
 #: They are wanted by name, and approximate.
 APPROXIMATE = ("local_ultra_fast_sigmoid", "local_hard_sigmoid")
+
+#: What the names of a rule of sparse matrices stand for: a matrix in a format, a dense one, a vector, integers, another name.
+SPARSE: dict[str, list[dict[str, str]]] = {
+    "local_stored_values": [{"x": "csr", "y": "v"}, {"x": "csr"}, {"x": "m", "y": "m", "z": "i3"},
+                            *[{"x": "v", "y": "i3", "z": "i4", "w": "i2"}] * 2],
+    "local_with_own_values": [{"x": "csr"}],
+    "local_values_at": [{"x": "csr", "z": "x", "y": "v"}, {"x": "csr", "y": "m", "z": "m"}],
+    "local_values_at_of_dense": [{"x": "csr", "y": "m"}] * 2,
+    "local_sparse_transpose": [{"x": "csr"}, {"x": "csr", "y": "v"}],
+    "local_mul_s_v": [{"x": "csr", "y": "v"}],
+    "local_structured_add_s_v": [{"x": "csr", "y": "v"}],
+    "local_scale": [{"x": "csc", "y": "v"}] * 2,
+    "local_sampling_dot_csr": [{"x": "m", "y": "m", "z": "csr"}],
+}  # fmt: skip
+INTEGER_VALUES = {"i2": [3, 3], "i3": [2, 0, 1], "i4": [0, 1, 2, 3]}
+
+view = ViewOp()
 
 RULES = [(name, i) for name, rewrite in TABLE.items() for i in range(len(rewrite.rules))]
 
@@ -91,11 +110,33 @@ def made(part: Part, kind: str, dtype: str, constants: tuple, other: tuple[str, 
     return Instance(inputs, part.build(found, lambda value: constant(value, number_dtype)), found)
 
 
+def sparse_leaf(kind: str, name: str, dtype: str) -> Any:
+    if kind in ("csr", "csc"):
+        return theano.sparse.matrix(kind, name=name, dtype=dtype)
+    if kind in INTEGER_VALUES:
+        return T.TensorType("int32", (False,))(f"{name}{kind}")
+    return T.TensorType(dtype, (False,) * {"m": 2, "v": 1}[kind])(name)
+
+
+def made_of(part: Part, kinds: dict[str, str], dtype: str) -> Instance:
+    """Return the graph of a pattern of sparse matrices."""
+    found: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        found[name] = found[kind] if kind in kinds else sparse_leaf(kind, name, dtype)
+    found = {name: found[name] for name in kinds if name in names(part)}
+    inputs = list({id(v): v for v in found.values()}.values())
+    return Instance(inputs, part.build(found, lambda value: constant(value, dtype)), found)
+
+
 def n_constants(part: Part) -> int:
     return len({p.name for p in walk(part) if isinstance(p, _Constant)})
 
 
-def candidates(part: Part, dtype: str) -> Iterator[Instance]:
+def candidates(part: Part, dtype: str, kinds: dict[str, str] | None = None) -> Iterator[Instance]:
+    if kinds is not None:
+        with contextlib.suppress(TypeError, ValueError, AttributeError, KeyError):
+            yield made_of(part, kinds, dtype)
+        return
     for kind, dtype_ in (("", dtype), ("", INTEGERS[dtype]), ("length", "int64"), ("positive", dtype), ("bias", dtype)):
         if kind == "bias" and not is_of_matrices(part):
             continue
@@ -122,9 +163,10 @@ def proposal(rule: Rule, instance: Instance) -> Any:
     return False
 
 
-def first_that_fires(rules: Sequence[Rule], i: int, part: Part, dtype: str) -> tuple[Instance, Any] | None:
+def first_that_fires(name: str, i: int, part: Part, dtype: str) -> tuple[Instance, Any] | None:
     """Return an instance for the rule, but not for those that are tried before it, and what it becomes."""
-    for instance in candidates(part, dtype):
+    rules = TABLE[name].rules
+    for instance in candidates(part, dtype, SPARSE[name][i] if name in SPARSE else None):
         result = proposal(rules[i], instance)
         if result and not any(proposal(rule, instance) for rule in rules[:i]):
             return instance, result[0]
@@ -140,9 +182,8 @@ def instances() -> dict[tuple, list[tuple[Instance, Any]]]:
     """Of each rule and dtype the first instance of each spelling that fires, and what it becomes."""
     found = {}
     for name, i in RULES:
-        rules = TABLE[name].rules
         for dtype in INTEGERS:
-            fired = [first_that_fires(rules, i, part, dtype) for part in spellings(rules[i])]
+            fired = [first_that_fires(name, i, part, dtype) for part in spellings(TABLE[name].rules[i])]
             found[name, i, dtype] = [one for one in fired if one is not None]
     return found
 
@@ -185,10 +226,10 @@ def near_misses(part: Part) -> Iterator[Part]:
                 yield Applied(part.op, (*part.inputs[:k], changed, *part.inputs[k + 1 :]))
 
 
-def refused(rule: Rule, part: Part, dtype: str) -> Iterator[Instance]:
+def refused(rule: Rule, part: Part, dtype: str, kinds: dict[str, str] | None) -> Iterator[Instance]:
     """Yield graphs that differ from instances of a pattern in one thing, and that the rule is not for."""
-    for changed in near_misses(part):
-        for instance in itertools.islice(candidates(changed, dtype), 1):
+    for changed in near_misses(part) if kinds is None else sparse_near_misses(part):
+        for instance in itertools.islice(candidates(changed, dtype, kinds), 1):
             yield instance
     if rule.kinds and rule.kinds != "cast":
         names_ = sorted({p.name for p in walk(part) if isinstance(p, Named) and not isinstance(p, Rest | _Constant)})
@@ -204,34 +245,50 @@ def refused(rule: Rule, part: Part, dtype: str) -> Iterator[Instance]:
                 yield instance
 
 
+def sparse_near_misses(part: Any) -> Iterator[Part]:
+    """Yield the pattern with copies of its inputs, which are in between: what is wanted is behind them."""
+    for k, p in enumerate(part.inputs):
+        if isinstance(p, Applied) or len(part.inputs) == 1:
+            yield Applied(part.op, (*part.inputs[:k], Applied(view, (p,)), *part.inputs[k + 1 :]))
+    yield Applied(view, (part,))
+
+
 @pytest.mark.parametrize(("name", "i"), RULES)
 def test_leaves_near_misses_alone(name, i):
     rule = TABLE[name].rules[i]
+    kinds = SPARSE[name][i] if name in SPARSE else None
     count = 0
     for part in spellings(rule)[:3]:
-        for instance in refused(rule, part, "float64"):
+        for instance in refused(rule, part, "float64", kinds):
             count += 1
             assert not proposal(rule, instance), theano.pp(instance.out)
-    if rule.where is not None:
+    if rule.where is not None and kinds is None:
         # The condition says something: there is a graph of this form for which it does not hold.
         given = [proposal(rule, instance) for instance in candidates(spellings(rule)[0], "float64")]
         count += sum(not result for result in given)
     assert count, f"no near miss of {rule}"
 
 
-def canonical(instance: Instance, new: Any, made_inputs: dict[tuple, Any]) -> tuple[Any, Any, list[Any]]:
+def canonical(instance: Instance, new: Any, made_inputs: dict[tuple, Any], is_sparse: bool) -> tuple[Any, Any, list[Any]]:
     """Return the graphs before and after in terms of inputs that all instances share, and those that they have."""
     memo = {}
     for k, v in enumerate(instance.inputs):
-        key = (k, v.type)
+        key = (k, v.type, v.name if is_sparse else "")
         if key not in made_inputs:
-            made_inputs[key] = v.type(f"shared{k}")
+            made_inputs[key] = v.type(f"sparse{v.name}" if is_sparse else f"shared{k}")
         memo[v] = made_inputs[key]
     equiv = clone_get_equiv([], [instance.out, new], copy_inputs=False, copy_orphans=False, memo=dict(memo))
     return equiv[instance.out], equiv[new], [v for v in memo.values() if v.type.dtype in T.float_dtypes]
 
 
-def value_for(k: int, v: Any) -> np.ndarray:
+def value_for(k: int, v: Any) -> Any:
+    if getattr(v.type, "format", None):
+        matrix = scipy.sparse.csr_matrix(np.array([[0, 1.5, 0], [0, 0, -2.5], [0.5, 0, 0]], v.type.dtype))
+        return matrix.asformat(v.type.format)
+    if v.name[-2:] in INTEGER_VALUES:
+        return np.array(INTEGER_VALUES[v.name[-2:]], "int32")
+    if v.name.startswith("sparse"):
+        return np.cos(np.arange(1.0, 1 + 3**v.type.ndim) * (k + 1)).reshape((3,) * v.type.ndim).astype(v.type.dtype)
     values = np.roll(VALUES, 3 * k) if v.type.dtype in T.float_dtypes else np.roll(np.arange(-4, 6), 3 * k)
     if v.type.dtype.startswith("uint"):
         values = abs(values)
@@ -246,19 +303,21 @@ def test_value_and_gradient_stay(instances, dtype):
         if name in APPROXIMATE:
             continue
         for instance, new in instances[name, i, dtype]:
-            old, new, wrt = canonical(instance, new, inputs)
+            old, new, wrt = canonical(instance, new, inputs, name in SPARSE)
             outputs += [old, new]
             labels.append(f"value of {TABLE[name].rules[i]}")
             at = len(of_value)
             of_value.append(at)
-            if wrt and old.type.dtype in T.float_dtypes:
+            # Sparse forms differ by their gradients, which are tested where they are defined.
+            if wrt and old.type.dtype in T.float_dtypes and name not in SPARSE:
                 for v in wrt:
                     outputs += [T.grad(out.sum(), v, disconnected_inputs="ignore") for out in (old, new)]
                     labels.append(f"gradient of {TABLE[name].rules[i]}")
                     of_value.append(at)
     f = theano.function(list(inputs.values()), outputs, mode=theano.Mode("py", None), on_unused_input="ignore")
     with np.errstate(all="ignore"):
-        results = f(*[value_for(k, v) for (k, _), v in inputs.items()])
+        results = f(*[value_for(key[0], v) for key, v in inputs.items()])
+        results = [r.toarray() if scipy.sparse.issparse(r) else r for r in results]
     rtol = 1e-9 if dtype == "float64" else 1e-3
     for label, k, before, after in zip(labels, of_value, results[::2], results[1::2], strict=True):
         assert before.dtype == after.dtype and before.shape == after.shape, label

@@ -12,6 +12,7 @@ from typing import Any
 
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer
 from theano.gof.rewriting.match import Applied, Either, Found, Named, Only, Part, Scope, made_by, one_of
+from theano.gof.utils import copy_stack_trace
 
 #: Of each rewrite that is made of rules, by its name, what `rewrite` returned.
 TABLE: dict[str, Rewrite] = {}
@@ -78,7 +79,12 @@ class Rule:
 
     def replaced(self, node: Any, found: Found) -> Any:
         """Return what a local optimizer returns for a node that matches, False if the rule cannot be used."""
-        return [self.after.build(found, lambda value: value)]
+        (out,) = node.outputs
+        new = self.after.build(found, lambda value: value)
+        if new is None or new.type != out.type:
+            return False
+        copy_stack_trace(out, new)
+        return [new]
 
     def transform(self, node: Any, root: Applied) -> Any:
         """Return what a local optimizer returns for `node`; `root` is one of `roots`, of the operation of `node`."""
