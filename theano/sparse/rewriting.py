@@ -27,21 +27,20 @@ from theano.sparse.elementwise import (
     GreaterThanSD,
     LessEqualSD,
     LessThanSD,
-    MulSD,
     Neg,
     NotEqualSD,
     SpSum,
     _col_scale_csc,
     _row_scale_csc,
+    mul_s_d,
     mul_s_v,
     structured_add_s_v,
 )
 from theano.sparse.products import (
-    Dot,
     DotAt,
     DotWithValues,
-    StructuredDot,
     _dot,
+    _structured_dot,
     dot_at,
     dot_with_values,
     sampling_dot,
@@ -51,9 +50,9 @@ from theano.sparse.structure import (
     CSR,
     CSMGrad,
     CSMProperties,
-    SquareDiagonal,
     ValuesAt,
     WithValues,
+    square_diagonal,
     stored_values,
     transpose,
     values_at,
@@ -74,7 +73,7 @@ from theano.tensor.subtensor import inc_subtensor
 
 STAGES = [register_canonicalize, register_specialize]
 STORED_VALUES, WITH_VALUES = applies(stored_values, "stored_values"), applies(with_values, "with_values")
-VALUES_AT, TRANSPOSE = applies(values_at, "values_at"), applies(transpose, "transpose")
+VALUES_AT, TRANSPOSE, DOT = applies(values_at, "values_at"), applies(transpose, "transpose"), applies(_dot, "dot")
 FROM_LIST = applies(construct_sparse_from_list, "construct_sparse_from_list")
 
 
@@ -131,11 +130,7 @@ local_values_at = rewrite(
     "local_values_at",
     STAGES,
     Rule(VALUES_AT(x, WITH_VALUES(z, y)), y, where=_SAME_PLACES),
-    Rule(
-        VALUES_AT(x, once(applies(dense_dot, "dot")(y, z))),
-        Made("dot_at(x, y, z.T)", lambda x, y, z: dot_at(x, y, z.T)),
-        where=_MATRICES,
-    ),
+    Rule(VALUES_AT(x, once(applies(dense_dot, "dot")(y, z))), _DOT_AT, where=_MATRICES),
 )
 
 
@@ -204,15 +199,27 @@ def local_sparse_to_values(node: Any) -> Any:
     return _replacement(node, with_values(x, values))
 
 
-@register_specialize
-@local_optimizer([MulSD])
-def local_mul_s_d(node: Any) -> Any:
-    """``mul_s_d(x, y) -> with_values(x, stored_values(x) * values_at(x, y))``; a number `y` multiplies the values"""
-    if not isinstance(node.op, MulSD):
-        return False
-    x, y = node.inputs
-    factor = y if y.type.ndim == 0 else values_at(x, y)
-    return _replacement(node, with_values(x, cast(stored_values(x) * factor, node.outputs[0].dtype)))
+MUL_S_D = applies(mul_s_d, "mul_s_d")
+
+
+def _is_number(y: Any) -> bool:
+    return y.type.ndim == 0
+
+
+def _times_number(out: Any, x: Any, y: Any) -> Any:
+    return with_values(x, cast(stored_values(x) * y, out.dtype))
+
+
+def _times_elements(out: Any, x: Any, y: Any) -> Any:
+    return _times_number(out, x, values_at(x, y))
+
+
+local_mul_s_d = rewrite(
+    "local_mul_s_d",
+    [register_specialize],
+    Rule(MUL_S_D(x, y), Made("with_values(x, stored_values(x) * y)", _times_number), where=("`y` is a number", _is_number)),
+    Rule(MUL_S_D(x, y), Made("with_values(x, stored_values(x) * values_at(x, y))", _times_elements)),
+)
 
 
 _ROW, _COLUMN = applies(lambda v: v.dimshuffle("x", 0), "row"), applies(lambda v: v.dimshuffle(0, "x"), "column")
@@ -248,32 +255,32 @@ local_sampling_dot_csr = rewrite(
 )
 
 
-@register_specialize
-@local_optimizer([StructuredDot])
-def local_structured_dot(node: Any) -> Any:
-    """``structured_dot(x, y) -> dot(x, y)`` of a dense `y`: the two differ by their gradients only, and this one is native"""
-    if not isinstance(node.op, StructuredDot):
-        return False
-    x, y = node.inputs
-    if is_sparse_variable(y) or not _compressed(x):
-        return False
-    new = _dot(x, y)
-    return _replacement(node, new)
+#: The two differ by their gradients only, and this one is native.
+local_structured_dot = rewrite(
+    "local_structured_dot",
+    [register_specialize],
+    Rule(
+        applies(_structured_dot, "structured_dot")(x, y),
+        DOT(x, y),
+        where=("`y` is dense", lambda x, y: not is_sparse_variable(y) and _compressed(x)),
+    ),
+)
 
 
-@register_specialize
-@local_optimizer([Dot])
-def local_dot_with_values(node: Any) -> Any:
-    """``dot(with_values(x, d), y) -> dot_with_values(x, d, y)``, and the transpose of that for a matrix on the right"""
-    if type(node.op) is not Dot:
-        return False
-    x, y = node.inputs
-    if (made := _made_by(x, WithValues)) is not None and not is_sparse_variable(y):
-        return _replacement(node, dot_with_values(*made.inputs, y))
-    if (made := _made_by(y, WithValues)) is not None and not is_sparse_variable(x):
-        places, data = made.inputs
-        return _replacement(node, dot_with_values(transpose(places), data, x.T).T)
-    return False
+local_dot_with_values = rewrite(
+    "local_dot_with_values",
+    [register_specialize],
+    Rule(
+        DOT(WITH_VALUES(x, y), z),
+        applies(dot_with_values, "dot_with_values")(x, y, z),
+        where=("`z` is dense", lambda z: not is_sparse_variable(z)),
+    ),
+    Rule(
+        DOT(z, WITH_VALUES(x, y)),
+        Made("dot_with_values(transpose(x), y, z.T).T", lambda x, y, z: dot_with_values(transpose(x), y, z.T).T),
+        where=("`z` is dense", lambda z: not is_sparse_variable(z)),
+    ),
+)
 
 
 @register_specialize
@@ -336,15 +343,16 @@ def local_compare_s_d(node: Any) -> Any:
     return _replacement(node, cast(compare(dense_from_sparse(x), y), "uint8"))
 
 
-@register_specialize
-@local_optimizer([SquareDiagonal])
-def local_square_diagonal(node: Any) -> Any:
-    """``square_diagonal(v) -> CSC(v, arange(n), arange(n + 1), [n, n])``"""
-    if not isinstance(node.op, SquareDiagonal):
-        return False
-    (v,) = node.inputs
-    n = v.shape[0]
-    return _replacement(node, CSC(v, arange(n, dtype="int32"), arange(n + 1, dtype="int32"), stack([n, n])))
+def _diagonal(x: Any) -> Any:
+    n = x.shape[0]
+    return CSC(x, arange(n, dtype="int32"), arange(n + 1, dtype="int32"), stack([n, n]))
+
+
+local_square_diagonal = rewrite(
+    "local_square_diagonal",
+    [register_specialize],
+    Rule(applies(square_diagonal, "square_diagonal")(x), Made("CSC(x, arange(n), arange(n + 1), [n, n])", _diagonal)),
+)
 
 
 @register_canonicalize

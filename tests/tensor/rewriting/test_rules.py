@@ -35,8 +35,9 @@ CONSTANTS = {0: [()], 1: [(2,), (-2,), (3,), (0.5,), (-1,), (1,), (0,)], 2: [(2,
 #: They are wanted by name, and approximate.
 APPROXIMATE = ("local_ultra_fast_sigmoid", "local_hard_sigmoid")
 
-#: What the names of a rule of sparse matrices stand for: a matrix in a format, a dense one, a vector, integers, another name.
-SPARSE: dict[str, list[dict[str, str]]] = {
+#: What the names of a rule stand for where not all are vectors: a sparse matrix in a format, a dense one, a vector, a 0-d array,
+#: a scalar, integers, another name.
+GIVEN: dict[str, list[dict[str, str]]] = {
     "local_stored_values": [{"x": "csr", "y": "v"}, {"x": "csr"}, {"x": "m", "y": "m", "z": "i3"},
                             *[{"x": "v", "y": "i3", "z": "i4", "w": "i2"}] * 2],
     "local_with_own_values": [{"x": "csr"}],
@@ -46,6 +47,12 @@ SPARSE: dict[str, list[dict[str, str]]] = {
     "local_mul_s_v": [{"x": "csr", "y": "v"}],
     "local_structured_add_s_v": [{"x": "csr", "y": "v"}],
     "local_scale": [{"x": "csc", "y": "v"}] * 2,
+    "local_mul_s_d": [{"x": "csr", "y": "s"}, {"x": "csr", "y": "m"}],
+    "local_structured_dot": [{"x": "csr", "y": "m"}],
+    "local_dot_with_values": [{"x": "csr", "y": "v", "z": "m"}] * 2,
+    "local_square_diagonal": [{"x": "v"}],
+    "local_tensor_scalar_tensor": [{"x": "s"}],
+    "local_scalar_tensor_scalar": [{"x": "scalar"}],
     "local_sampling_dot_csr": [{"x": "m", "y": "m", "z": "csr"}],
 }  # fmt: skip
 INTEGER_VALUES = {"i2": [3, 3], "i3": [2, 0, 1], "i4": [0, 1, 2, 3]}
@@ -115,7 +122,9 @@ def sparse_leaf(kind: str, name: str, dtype: str) -> Any:
         return theano.sparse.matrix(kind, name=name, dtype=dtype)
     if kind in INTEGER_VALUES:
         return T.TensorType("int32", (False,))(f"{name}{kind}")
-    return T.TensorType(dtype, (False,) * {"m": 2, "v": 1}[kind])(name)
+    if kind == "scalar":
+        return theano.scalar.get_scalar_type(dtype)(name)
+    return T.TensorType(dtype, (False,) * {"m": 2, "v": 1, "s": 0}[kind])(name)
 
 
 def made_of(part: Part, kinds: dict[str, str], dtype: str) -> Instance:
@@ -166,7 +175,7 @@ def proposal(rule: Rule, instance: Instance) -> Any:
 def first_that_fires(name: str, i: int, part: Part, dtype: str) -> tuple[Instance, Any] | None:
     """Return an instance for the rule, but not for those that are tried before it, and what it becomes."""
     rules = TABLE[name].rules
-    for instance in candidates(part, dtype, SPARSE[name][i] if name in SPARSE else None):
+    for instance in candidates(part, dtype, GIVEN[name][i] if name in GIVEN else None):
         result = proposal(rules[i], instance)
         if result and not any(proposal(rule, instance) for rule in rules[:i]):
             return instance, result[0]
@@ -248,7 +257,7 @@ def refused(rule: Rule, part: Part, dtype: str, kinds: dict[str, str] | None) ->
 def sparse_near_misses(part: Any) -> Iterator[Part]:
     """Yield the pattern with copies of its inputs, which are in between: what is wanted is behind them."""
     for k, p in enumerate(part.inputs):
-        if isinstance(p, Applied) or len(part.inputs) == 1:
+        if isinstance(p, Applied):
             yield Applied(part.op, (*part.inputs[:k], Applied(view, (p,)), *part.inputs[k + 1 :]))
     yield Applied(view, (part,))
 
@@ -256,7 +265,7 @@ def sparse_near_misses(part: Any) -> Iterator[Part]:
 @pytest.mark.parametrize(("name", "i"), RULES)
 def test_leaves_near_misses_alone(name, i):
     rule = TABLE[name].rules[i]
-    kinds = SPARSE[name][i] if name in SPARSE else None
+    kinds = GIVEN[name][i] if name in GIVEN else None
     count = 0
     for part in spellings(rule)[:3]:
         for instance in refused(rule, part, "float64", kinds):
@@ -288,7 +297,8 @@ def value_for(k: int, v: Any) -> Any:
     if v.name[-2:] in INTEGER_VALUES:
         return np.array(INTEGER_VALUES[v.name[-2:]], "int32")
     if v.name.startswith("sparse"):
-        return np.cos(np.arange(1.0, 1 + 3**v.type.ndim) * (k + 1)).reshape((3,) * v.type.ndim).astype(v.type.dtype)
+        ndim = getattr(v.type, "ndim", 0)
+        return np.cos(np.arange(1.0, 1 + 3**ndim) * (k + 1)).reshape((3,) * ndim).astype(v.type.dtype)[()]
     values = np.roll(VALUES, 3 * k) if v.type.dtype in T.float_dtypes else np.roll(np.arange(-4, 6), 3 * k)
     if v.type.dtype.startswith("uint"):
         values = abs(values)
@@ -303,13 +313,13 @@ def test_value_and_gradient_stay(instances, dtype):
         if name in APPROXIMATE:
             continue
         for instance, new in instances[name, i, dtype]:
-            old, new, wrt = canonical(instance, new, inputs, name in SPARSE)
+            old, new, wrt = canonical(instance, new, inputs, name in GIVEN)
             outputs += [old, new]
             labels.append(f"value of {TABLE[name].rules[i]}")
             at = len(of_value)
             of_value.append(at)
             # Sparse forms differ by their gradients, which are tested where they are defined.
-            if wrt and old.type.dtype in T.float_dtypes and name not in SPARSE:
+            if wrt and old.type.dtype in T.float_dtypes and name not in GIVEN:
                 for v in wrt:
                     outputs += [T.grad(out.sum(), v, disconnected_inputs="ignore") for out in (old, new)]
                     labels.append(f"gradient of {TABLE[name].rules[i]}")

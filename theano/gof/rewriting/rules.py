@@ -83,7 +83,8 @@ class Rule:
         new = self.after.build(found, lambda value: value)
         if new is None or new.type != out.type:
             return False
-        copy_stack_trace(out, new)
+        if not any(new is v for v in found.values()):
+            copy_stack_trace(out, new)
         return [new]
 
     def transform(self, node: Any, root: Applied) -> Any:

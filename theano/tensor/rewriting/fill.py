@@ -8,11 +8,13 @@ from typing import Any
 from theano.configdefaults import config
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, in2out, local_optimizer
+from theano.gof.rewriting.rules import Rule
 from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
+from theano.tensor.rewriting.rules import applies, rewrite, x
 from theano.tensor.rewriting.terms import as_scalar_constant, broadcast_like, exact_replacement, fill_chain, same_dtype
 
 fill = T.fill
@@ -323,23 +325,9 @@ def local_alloc_empty_to_zeros(node: Any) -> Any:
 optdb.register("local_alloc_empty_to_zeros", in2out(local_alloc_empty_to_zeros), 49.3, "alloc_empty_to_zeros")
 
 
-@register_canonicalize("fast_compile")
-@register_useless("fast_compile")
-@local_optimizer([T.TensorFromScalar])
-def local_tensor_scalar_tensor(node: Any) -> Any:
-    """``tensor_from_scalar(scalar_from_tensor(x)) -> x``"""
-    owner = node.inputs[0].owner
-    if owner is not None and isinstance(owner.op, T.ScalarFromTensor):
-        return [owner.inputs[0]]
-    return False
+_TO_TENSOR, _TO_SCALAR = applies(T.tensor_from_scalar, "tensor_from_scalar"), applies(T.scalar_from_tensor, "scalar_from_tensor")
+_EARLY = [register_useless("fast_compile"), register_canonicalize("fast_compile")]
+local_tensor_scalar_tensor = rewrite("local_tensor_scalar_tensor", _EARLY, Rule(_TO_TENSOR(_TO_SCALAR(x)), x))
 
 
-@register_canonicalize("fast_compile")
-@register_useless("fast_compile")
-@local_optimizer([T.ScalarFromTensor])
-def local_scalar_tensor_scalar(node: Any) -> Any:
-    """``scalar_from_tensor(tensor_from_scalar(x)) -> x``"""
-    owner = node.inputs[0].owner
-    if owner is not None and isinstance(owner.op, T.TensorFromScalar):
-        return [owner.inputs[0]]
-    return False
+local_scalar_tensor_scalar = rewrite("local_scalar_tensor_scalar", _EARLY, Rule(_TO_SCALAR(_TO_TENSOR(x)), x))
