@@ -1,9 +1,9 @@
 """Types of the names of this package. Made by ``python -m tests.typed.stubs``."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any as _Any
 from typing import Generic as _Generic
-from typing import TypeVar, overload
+from typing import Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,6 @@ from theano.native.clinkers import DualLinker as DualLinker
 from theano.native.clinkers import OpWiseCLinker as OpWiseCLinker
 from theano.printing import pprint as pprint
 from theano.printing.pretty import pp as pp
-from theano.scan_module.scan import scan as scan
 from theano.scan_module.scan_checkpoints import scan_checkpoints as scan_checkpoints
 from theano.scan_module.scan_views import foldl as foldl
 from theano.scan_module.scan_views import foldr as foldr
@@ -135,6 +134,24 @@ def grad(cost: Variable | None, wrt: Sequence[Variable], consider_constant: Iter
 predefined_linkers: dict[_Any, _Any]
 predefined_modes: dict[_Any, _Any]
 predefined_optimizers: dict[_Any, _Any]
+@overload
+def scan(
+    fn: Callable[..., _Any], sequences: _Any = ..., outputs_info: _Any = ..., non_sequences: _Any = ..., n_steps: _Any = ...,
+    truncate_gradient: int = ..., go_backwards: bool = ..., mode: _Any = ..., name: str | None = ..., profile: _Any = ...,
+    allow_gc: bool | None = ..., strict: bool = ..., *, return_list: Literal[True]
+) -> tuple[list[TensorVariable], OrderedUpdates]: ...
+@overload
+def scan(
+    fn: Callable[..., TensorVariable], sequences: _Any = ..., outputs_info: _Any = ..., non_sequences: _Any = ..., n_steps: _Any = ...,
+    truncate_gradient: int = ..., go_backwards: bool = ..., mode: _Any = ..., name: str | None = ..., profile: _Any = ...,
+    allow_gc: bool | None = ..., strict: bool = ..., return_list: Literal[False] = ...
+) -> tuple[TensorVariable, OrderedUpdates]: ...
+@overload
+def scan(
+    fn: Callable[..., _Any], sequences: _Any = ..., outputs_info: _Any = ..., non_sequences: _Any = ..., n_steps: _Any = ...,
+    truncate_gradient: int = ..., go_backwards: bool = ..., mode: _Any = ..., name: str | None = ..., profile: _Any = ...,
+    allow_gc: bool | None = ..., strict: bool = ..., return_list: bool = ...
+) -> tuple[_Any, OrderedUpdates]: ...
 @overload
 def shared(
     value: int | float | complex | np.generic, name: str | None = ..., strict: bool = ..., allow_downcast: bool | None = ...,

@@ -133,8 +133,7 @@ def recurrence(steps: int = 7) -> TensorVariable:
     states, updates = theano.scan(step, sequences=x, outputs_info=[T.zeros((3,))], n_steps=steps)
     f = theano.function([x], states[-1], updates=updates)
     assert f(np.ones((steps, 3))).shape == (3,)
-    last: TensorVariable = states[-1]
-    return last
+    return states[-1]
 
 
 def shapes() -> tuple[int, str, tuple[bool, ...]]:

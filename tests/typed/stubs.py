@@ -143,7 +143,19 @@ def shared(
     value: Any, name: str | None = ..., strict: bool = ..., allow_downcast: bool | None = ..., **kwargs: Any
 ) -> Any: ...
 """
-WRITTEN = {"theano.tensor": GRADIENTS, "theano": {**GRADIENTS, "function": _FUNCTION, "shared": _SHARED}}
+_SCAN_REST = """sequences: Any = ..., outputs_info: Any = ..., non_sequences: Any = ..., n_steps: Any = ...,
+    truncate_gradient: int = ..., go_backwards: bool = ..., mode: Any = ..., name: str | None = ..., profile: Any = ...,
+    allow_gc: bool | None = ..., strict: bool = ..."""
+# A step that returns one variable gives one; a list of one does so, too, and a tuple may hold updates.
+_SCAN = "".join(
+    f"@overload\ndef scan(\n    fn: Callable[..., {step}], {_SCAN_REST}, {last}\n) -> tuple[{result}, OrderedUpdates]: ...\n"
+    for step, last, result in (
+        ("Any", "*, return_list: Literal[True]", "list[TensorVariable]"),
+        ("TensorVariable", "return_list: Literal[False] = ...", "TensorVariable"),
+        ("Any", "return_list: bool = ...", "Any"),
+    )
+)
+WRITTEN = {"theano.tensor": GRADIENTS, "theano": {**GRADIENTS, "function": _FUNCTION, "scan": _SCAN, "shared": _SHARED}}
 del WRITTEN["theano"]["jacobian"], WRITTEN["theano"]["hessian"]
 
 _TYPES = """\
@@ -252,10 +264,10 @@ class _Plural:
 
 """
 _HEAD_THEANO = """\
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any as _Any
 from typing import Generic as _Generic
-from typing import TypeVar, overload
+from typing import Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
