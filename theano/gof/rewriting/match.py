@@ -395,8 +395,11 @@ def _are_one(a: Part, b: Part) -> bool:
 
 
 def _twice(inputs: Sequence[Any]) -> bool:
-    """Whether there are two inputs that may be one; merged constants are one, others are compared later."""
-    return len(inputs) == 2 and (inputs[0] is inputs[1] or isinstance(inputs[0], Constant))
+    """Whether there are two inputs that may be one; constants are compared later."""
+    if len(inputs) != 2:
+        return False
+    a, b = inputs
+    return a is b or (isinstance(a, Constant) and isinstance(b, Constant))
 
 
 def _each_at_its_place(checks: Sequence[tuple[int, Check]], least: int) -> Check:
