@@ -251,7 +251,8 @@ class _Crossentropy:
         _check_targets(builder, self.node, self.node.inputs[2], self.node.inputs[0])
         stages = _softmax_stages(self.dtype, self.biased, 1)
         outputs, made = [Output(self.dtype, (0,)), Output(self.dtype, (0, 1))], [nll, full]
-        if am.clients:
+        # The thunk of a single node gives all of its outputs.
+        if am.clients or builder.changed_objects is None:
             outputs.append(Output(am.type.dtype, (0,)))
             made.append(am)
             stages.insert(1, self._argmax(am.type.dtype))
