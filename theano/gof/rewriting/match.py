@@ -311,6 +311,11 @@ class Applied(Part):
         if not checks and exactly == 2 and _are_one(*fixed):
             return None, _twice
         if self.any_order:
+            if exactly == 2 and len(checks) == 1:
+                place, accepts = checks[0]
+                one, other = fixed[place], fixed[1 - place]
+                if isinstance(one, Applied) and any(_are_one(part, other) for part in one.inputs):
+                    return None, _within_one(accepts)
             return None, _each_by_some([accepts for _, accepts in checks], exactly)
         if not checks:
             return None, None
@@ -400,6 +405,23 @@ def _twice(inputs: Sequence[Any]) -> bool:
         return False
     a, b = inputs
     return a is b or (isinstance(a, Constant) and isinstance(b, Constant))
+
+
+def _within_one(accepts: Check) -> Check:
+    """Whether one of two inputs may be what is wanted of the other, which is one of its own inputs; of constants as above."""
+
+    def check(inputs: Sequence[Any]) -> bool:
+        if len(inputs) != 2:
+            return False
+        a, b = inputs
+        for v, other in ((a, b), (b, a)):
+            if accepts(v):
+                for i in v.owner.inputs:
+                    if i is other or (isinstance(i, Constant) and isinstance(other, Constant)):
+                        return True
+        return False
+
+    return check
 
 
 def _each_at_its_place(checks: Sequence[tuple[int, Check]], least: int) -> Check:
