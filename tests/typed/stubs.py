@@ -370,6 +370,8 @@ def public_names(module: types.ModuleType) -> list[str]:
     from theano import aliases
 
     own = {name for name in vars(module) if not name.startswith("_")} - {"annotations", "np"}
+    # A module keeps what it has passed on to somebody; nobody documents it.
+    own -= set(aliases.passed_on(module.__name__))
     lazy = {*getattr(module, "_lazy_names", ()), *getattr(module, "_lazy_modules", ())}
     packages = set(aliases.MODULES.get(module.__name__, "").split())
     # What was imported somewhere in this process is no more public than before.
