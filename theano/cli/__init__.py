@@ -40,6 +40,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="where to draw the digits that the MLP gets wrong; needs matplotlib (default: %(default)s)",
     )
+    demo.add_argument("--ranks", type=_count, default=1, metavar="N",
+                      help="train in N processes, each on a part of every batch; needs MPI (default: %(default)s)")
 
     info = commands.add_parser("info", help="what a bug report needs: versions, flags, compiler, BLAS, cache")
     info.add_argument("--json", action="store_true", help="print it as JSON")
@@ -55,8 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the `theano` command; returns the exit status."""
     args = parser().parse_args(argv)
     if args.command == "demo":
-        from theano.cli.demo import demo
+        from theano.cli.demo import demo, launch
 
+        if args.ranks > 1:
+            return launch(args.ranks, ["--epochs", str(args.epochs), "--seed", str(args.seed), "--picture", args.picture])
         return demo(epochs=args.epochs, seed=args.seed, picture=args.picture)
     if args.command == "info":
         from theano.cli.info import info

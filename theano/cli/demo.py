@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import os
+import shutil
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,11 +33,21 @@ class Digits(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A training step `(x, y) -> cost` and a prediction `x -> digits`."""
+    """A training step `(x, y) -> cost`, on rows of its own in each of several processes, and a prediction `x -> digits`."""
 
     name: str
-    train: theano.compile.function_module.Function
+    train: Callable[..., Any]
     predict: theano.compile.function_module.Function
+
+
+def trained(x: T.TensorVariable, y: T.TensorVariable, cost: T.TensorVariable, params: list, optimizer: Callable[..., list],
+            parallel: bool, updates: Sequence[tuple] = ()) -> Callable[..., Any]:
+    """Make a training step; `optimizer` makes updates of gradients and parameters."""
+    if parallel:
+        step = theano.distributed.data_parallel([x, y], cost, params, optimizer, updates=updates, name="train")
+        return lambda x, y: step(*step.shard(x, y))
+    made = [*optimizer(T.grad(cost, params), params), *updates]
+    return theano.function([x, y], cost, updates=made, name="train")
 
 
 def load_digits(seed: int = 1) -> Digits:
@@ -45,7 +61,7 @@ def load_digits(seed: int = 1) -> Digits:
     return Digits(x[n_test:], y[n_test:], x[:n_test], y[:n_test])
 
 
-def logistic_regression(n_in: int, n_out: int) -> Model:
+def logistic_regression(n_in: int, n_out: int, parallel: bool = False) -> Model:
     """Build the manual's logistic regression, with one column of weights for each digit."""
     floatX = theano.config.floatX
     x, y = T.matrix("x"), T.lvector("y")
@@ -55,24 +71,23 @@ def logistic_regression(n_in: int, n_out: int) -> Model:
     target = T.extra_ops.to_one_hot(y, n_out, dtype=floatX)
     xent = -target * T.log(p_1) - (1 - target) * T.log(1 - p_1)
     cost = xent.sum(axis=1).mean() + 0.001 * T.sqr(w).sum()
-    gw, gb = T.grad(cost, [w, b])
     rate = np.asarray(0.5, floatX)
-    train = theano.function([x, y], cost, updates=[(w, w - rate * gw), (b, b - rate * gb)], name="train")
+    train = trained(x, y, cost, [w, b], lambda grads, params: [(p, p - rate * g) for p, g in zip(params, grads)], parallel)
     return Model("logistic regression", train, theano.function([x], T.argmax(p_1, axis=1), name="predict"))
 
 
-def with_momentum(cost: T.TensorVariable, params: list, rate: np.ndarray) -> list[tuple]:
+def with_momentum(grads: list, params: list, rate: Any) -> list[tuple]:
     """Return the updates of gradient descent with momentum."""
     momentum = np.asarray(0.9, theano.config.floatX)
     updates = []
-    for param, gradient in zip(params, T.grad(cost, params), strict=True):
+    for param, gradient in zip(params, grads, strict=True):
         velocity = theano.shared(np.zeros_like(param.get_value()), name=f"velocity_{param.name}")
         step = momentum * velocity - rate * gradient
         updates += [(velocity, step), (param, param + step)]
     return updates
 
 
-def mlp(n_in: int, n_hidden: int, n_out: int, seed: int) -> Model:
+def mlp(n_in: int, n_hidden: int, n_out: int, seed: int, parallel: bool = False) -> Model:
     """Build a network with one tanh layer and a softmax layer, trained by gradient descent with momentum."""
     floatX = theano.config.floatX
     rng = np.random.RandomState(seed)
@@ -89,12 +104,12 @@ def mlp(n_in: int, n_hidden: int, n_out: int, seed: int) -> Model:
     p_y = T.nnet.softmax(T.dot(hidden, w2) + b2)
     cost = T.nnet.categorical_crossentropy(p_y, y).mean()
 
-    updates = with_momentum(cost, [w1, b1, w2, b2], np.asarray(0.1, floatX))
-    train = theano.function([x, y], cost, updates=updates, name="train")
+    rate = np.asarray(0.1, floatX)
+    train = trained(x, y, cost, [w1, b1, w2, b2], lambda grads, params: with_momentum(grads, params, rate), parallel)
     return Model("two-layer MLP", train, theano.function([x], T.argmax(p_y, axis=1), name="predict"))
 
 
-def convnet(n_filters: tuple[int, ...], n_hidden: int, n_out: int, seed: int) -> Model:
+def convnet(n_filters: tuple[int, ...], n_hidden: int, n_out: int, seed: int, parallel: bool = False) -> Model:
     """Build layers of 3x3 convolutions and 2x2 pooling, a layer of rectifiers and a softmax layer, trained with dropout.
 
     Every pooling halves the images of 8x8. The learning rate falls by a factor of e in 400 steps.
@@ -133,14 +148,14 @@ def convnet(n_filters: tuple[int, ...], n_hidden: int, n_out: int, seed: int) ->
     x, y = T.matrix("x"), T.lvector("y")
     cost = T.nnet.categorical_crossentropy(probabilities(x, dropped=True), y).mean()
     rate = theano.shared(np.asarray(0.05, floatX), name="rate")
-    updates = [*with_momentum(cost, params, rate), (rate, rate * np.asarray(np.exp(-1 / 400), floatX))]
-    train = theano.function([x, y], cost, updates=updates, name="train")
+    slower = [(rate, rate * np.asarray(np.exp(-1 / 400), floatX))]
+    train = trained(x, y, cost, params, lambda grads, params: with_momentum(grads, params, rate), parallel, slower)
     said = T.argmax(probabilities(x, dropped=False), axis=1)
     return Model("convolutional net", train, theano.function([x], said, name="predict"))
 
 
-def fit(model: Model, digits: Digits, epochs: int, seed: int) -> tuple[float, float]:
-    """Train by mini-batches behind a progress bar.
+def fit(model: Model, digits: Digits, epochs: int, seed: int, quiet: bool = False) -> tuple[float, float]:
+    """Train by mini-batches behind a progress bar, unless it is to be quiet.
 
     Returns
     -------
@@ -153,7 +168,7 @@ def fit(model: Model, digits: Digits, epochs: int, seed: int) -> tuple[float, fl
     columns = (TextColumn("{task.description:<20}"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"),
                TextColumn("cost {task.fields[cost]:.4f}"), TimeRemainingColumn())
     samples, seconds = 0, 0.0
-    with Progress(*columns) as progress:
+    with Progress(*columns, disable=quiet) as progress:
         task = progress.add_task(model.name, total=epochs, cost=float("nan"))
         for _ in range(epochs):
             order = rng.permutation(len(digits.x_train))
@@ -194,33 +209,53 @@ def draw_wrong_digits(model: Model, digits: Digits, path: str) -> int | None:
     return len(wrong)
 
 
+def launch(ranks: int, arguments: Sequence[str]) -> int:
+    """Run the demo in several processes, by the `mpiexec` beside Python or on the path; returns the exit status."""
+    beside = Path(sys.executable).parent / "mpiexec"
+    mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if mpiexec is None or find_spec("mpi4py") is None:
+        print('Several processes need MPI: python -m pip install mpi4py mpich, or ".[mpi]" with this package', file=sys.stderr)
+        return 1
+    env = dict(os.environ)
+    env.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // ranks)))
+    if sys.stdout.isatty():
+        # The processes write to a pipe of mpiexec's, which passes on what a terminal understands.
+        env.update(FORCE_COLOR="1", COLUMNS=str(shutil.get_terminal_size().columns))
+    command = [mpiexec, "-n", str(ranks), sys.executable, "-m", "theano.cli", "demo", *arguments]
+    return subprocess.run(command, env=env, check=False).returncode
+
+
 def demo(epochs: int = 40, seed: int = 1, picture: str = "theano-demo.png") -> int:
     """Train the models, print what they reach, and draw what the last one gets wrong; returns the exit status.
 
-    The convolutional net, which learns more in each, is trained for half as many epochs.
+    The convolutional net, which learns more in each, is trained for half as many epochs. Of several processes that `mpiexec`
+    started each has a part of every batch, and the first prints.
     """
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    group = theano.distributed.world()
+    parallel, first = group.size > 1, group.rank == 0
+    console = Console(quiet=not first)
     digits = load_digits(seed)
     n_in, n_out = digits.x_train.shape[1], int(digits.y_train.max()) + 1
-    console.print(f"UCI handwritten digits: {len(digits.x_train)} to train on, {len(digits.x_test)} to test on")
+    console.print(f"UCI handwritten digits: {len(digits.x_train)} to train on, {len(digits.x_test)} to test on"
+                  + (f", by {group.size} processes" if parallel else ""))
 
     table = Table("model", "compiled in", "samples/s", "test accuracy")
     builders = [
-        (lambda: logistic_regression(n_in, n_out), epochs),
-        (lambda: mlp(n_in, 128, n_out, seed), epochs),
-        (lambda: convnet((32, 64), 128, n_out, seed), max(1, epochs // 2)),
+        (lambda: logistic_regression(n_in, n_out, parallel), epochs),
+        (lambda: mlp(n_in, 128, n_out, seed, parallel), epochs),
+        (lambda: convnet((32, 64), 128, n_out, seed, parallel), max(1, epochs // 2)),
     ]
     for build, of_model in builders:
         start = time.perf_counter()
         model = build()
         compiled = time.perf_counter() - start
-        speed, accuracy = fit(model, digits, of_model, seed)
+        speed, accuracy = fit(model, digits, of_model, seed, quiet=not first)
         table.add_row(model.name, f"{compiled:.2f} s", f"{speed:,.0f}", f"{accuracy:.1%}")
     console.print(table)
-    drawn = draw_wrong_digits(model, digits, picture)
+    drawn = draw_wrong_digits(model, digits, picture) if first else None
     if drawn is not None:
         console.print(f"{drawn} wrong digits of the {model.name} are drawn in {picture}")
     return 0

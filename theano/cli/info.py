@@ -32,8 +32,9 @@ def _processor() -> str:
 
 def _engine() -> list[tuple[str, str]]:
     from theano.misc import file_cache as cache
-    from theano.native import compiler, threads
+    from theano.native import threads
     from theano.native.fastcall import _runtime
+    from theano.native.target.cpu import compiler
 
     rows = [("processor", _processor()), ("cores", str(os.cpu_count()))]
     if _runtime is None:
@@ -53,7 +54,7 @@ def _blas() -> str:
 
     if _runtime is None:
         return "NumPy's"
-    from theano.native.blas_library import load_blas
+    from theano.native.target.cpu.blas_library import load_blas
 
     return load_blas()
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from theano.gof.graph import io_toposort
 
 
 def memodict(f: Callable) -> Callable:
-    """Return a function of one argument that asks `f` once for each value."""
+    """Return a function of one argument that asks `f` once for each value.
+
+    Parameters
+    ----------
+    f : callable
+        A function of one argument that can be hashed.
+    """
     return functools.cache(f)
 
 
@@ -55,6 +62,16 @@ def make_dependence_cmp() -> Callable:
 
 def reverse_dict(d: dict) -> dict:
     """Turn a dictionary of iterables round.
+
+    Parameters
+    ----------
+    d : dict
+        Iterables by key.
+
+    Returns
+    -------
+    dict
+        For each element the tuple of the keys that it is found at.
 
     Examples
     --------
@@ -191,10 +208,117 @@ def sort_schedule_fn(*cmps: Callable) -> Callable:
 
 
 def key_to_cmp(key: Callable) -> Callable:
-    """Return the comparison that compares the values of `key`."""
+    """Return the comparison that compares the values of `key`.
+
+    Parameters
+    ----------
+    key : callable
+        A function of one argument, as for ``list.sort``.
+    """
 
     def key_cmp(a: Any, b: Any) -> int:
         ka, kb = key(a), key(b)
         return (ka > kb) - (ka < kb)
 
     return key_cmp
+
+
+def overlap_transfers(order: Sequence[Any], also_before: Mapping[Any, Sequence[Any]] | None = None) -> list:
+    """Move what starts transfers as early, and what waits for them as late as the graph allows.
+
+    An Op says what it does by its attribute `transfer`, ``"start"`` or ``"wait"``, and by `transfer_rank`, a number: of
+    those that could run, that of the lowest runs first. Whatever needs no wait so runs before the first wait, and of
+    that first what a start needs.
+
+    Parameters
+    ----------
+    order : sequence of Apply
+        All nodes of a graph, in an order in which they may run; those without a reason to move keep it.
+    also_before : mapping, optional
+        For a node those that must run before it, although it takes nothing from them.
+
+    Returns
+    -------
+    list of Apply
+
+    Notes
+    -----
+    A list scheduling by priority, in O((V + E) log V). Transfers of which all processes must start the same ones in the
+    same order have the same `transfer_chain`: they are started by the number of such starts that they need one after
+    the other, and among equals by rank. That depends on the graph alone, not on the order in which its nodes come, and so no
+    process waits for a transfer that another one starts only after a wait.
+    """
+    kinds = [getattr(node.op, "transfer", None) for node in order]
+    if not any(kinds):
+        return list(order)
+    position = {node: i for i, node in enumerate(order)}
+    before: list[set[int]] = []
+    for node in order:
+        needed = {position[v.owner] for v in node.inputs if v.owner is not None}
+        needed.update(position[other] for other in (also_before or {}).get(node, ()) if other in position)
+        before.append(needed)
+    _chain_starts(order, before)
+    after: list[list[int]] = [[] for _ in order]
+    for i, needed in enumerate(before):
+        for j in needed:
+            after[j].append(i)
+
+    nobody = (float("inf"), 0)
+    # The first of the starts that need a node, what a node is taken for before its place in the order.
+    feeds: list[tuple[float, int]] = [nobody] * len(order)
+    for i in reversed(_ranked(before, after)):
+        if kinds[i] == "start":
+            feeds[i] = min(feeds[i], (order[i].op.transfer_rank, i))
+        for j in before[i]:
+            feeds[j] = min(feeds[j], feeds[i])
+
+    def priority(i: int) -> tuple:
+        if kinds[i] == "wait":
+            return 3, feeds[i], order[i].op.transfer_rank, i
+        if kinds[i] == "start":
+            return 0, feeds[i], 0, i
+        return (2 if feeds[i] == nobody else 1), feeds[i], 0, i
+
+    waiting = [len(needed) for needed in before]
+    ready = [priority(i) for i, n in enumerate(waiting) if not n]
+    heapify(ready)
+    result = []
+    while ready:
+        i = heappop(ready)[-1]
+        result.append(order[i])
+        for j in after[i]:
+            waiting[j] -= 1
+            if not waiting[j]:
+                heappush(ready, priority(j))
+    return result
+
+
+def _chain_starts(order: Sequence[Any], before: list[set[int]]) -> None:
+    """Put the starts of each chain behind each other: ``before[i]`` are the places of the nodes that the node `i` needs."""
+    chains = defaultdict(list)
+    for i, node in enumerate(order):
+        if getattr(node.op, "transfer", None) == "start" and node.op.transfer_chain is not None:
+            chains[node.op.transfer_chain].append(i)
+    if not chains:
+        return
+    members = {i for chain in chains.values() for i in chain}
+    # By the depth among the starts of all chains, so that no two chains together make a circle.
+    depth = [0] * len(order)
+    for i, needed in enumerate(before):
+        depth[i] = max((depth[j] for j in needed), default=0) + (i in members)
+    for chain in chains.values():
+        chain.sort(key=lambda i: (depth[i], order[i].op.transfer_rank, i))
+        for first, second in zip(chain, chain[1:]):
+            before[second].add(first)
+
+
+def _ranked(before: Sequence[set[int]], after: Sequence[Sequence[int]]) -> list[int]:
+    """Return numbers in an order where each comes after those before it (Kahn's algorithm)."""
+    waiting = [len(needed) for needed in before]
+    result = [i for i, n in enumerate(waiting) if not n]
+    for i in result:
+        for j in after[i]:
+            waiting[j] -= 1
+            if not waiting[j]:
+                result.append(j)
+    return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
@@ -20,7 +21,17 @@ mpi_enabled = find_spec("mpi4py") is not None
 
 
 class LoadFromDisk(Op):
-    """An array from an ``.npy`` file; see :func:`load`."""
+    """An array from an ``.npy`` file; see :func:`load`.
+
+    Parameters
+    ----------
+    dtype : dtype
+        That of the array in the file.
+    broadcastable : sequence of bool
+        Its pattern.
+    mmap_mode : {None, 'c'}, optional
+        'c' maps the file to memory, and copies a page when it is written to.
+    """
 
     __props__ = ("dtype", "broadcastable", "mmap_mode")
 
@@ -78,6 +89,14 @@ def load(path: Any, dtype: Any, broadcastable: Sequence[bool], mmap_mode: str | 
     ------
     ValueError
         If `mmap_mode` is another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> np.save("numbers.npy", np.arange(3.0))
+    >>> T.load("numbers.npy", "float64", (False,)).sum().eval()  # doctest: +SKIP
+    array(3.)
     """
     return LoadFromDisk(dtype, broadcastable, mmap_mode)(path)
 
@@ -90,7 +109,43 @@ def _communicator() -> Any:
     return MPI.COMM_WORLD
 
 
-class MPIRecv(Op):
+def _as_bytes(array: np.ndarray) -> Any:
+    """What MPI transfers: bytes, so that the array may have any dtype."""
+    return array.reshape(-1).view("uint8")
+
+
+def _finished(request: Any, status: Any = None) -> None:
+    """Wait for a request; unlike a wait of MPI an interrupt ends it."""
+    pause = 0.0
+    while not request.Test(status):
+        time.sleep(pause)
+        pause = min(pause + 1e-6, 1e-3)
+
+
+class _Transfer(Op):
+    """Base of what starts a transfer and what waits for it; neither has a gradient, nor is it done ahead of the call."""
+
+    @property
+    def transfer_rank(self) -> int:  # type: ignore[override]
+        return self.tag
+
+    def do_constant_folding(self, node: Apply) -> bool:
+        return False
+
+
+def _checked_rank(name: str, rank: Any) -> int:
+    if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, the rank of a process; got {rank!r}")
+    return int(rank)
+
+
+def _checked_tag(tag: Any) -> int:
+    if isinstance(tag, bool) or not isinstance(tag, (int, np.integer)):
+        raise TypeError(f"the tag must be an integer; got {tag!r}")
+    return int(tag)
+
+
+class MPIRecv(_Transfer):
     """Starts to receive an array.
 
     Parameters
@@ -103,11 +158,14 @@ class MPIRecv(Op):
     """
 
     __props__ = ("source", "tag", "shape", "dtype")
+    transfer = "start"
 
     def __init__(self, source: int, tag: int, shape: Sequence[int], dtype: Any) -> None:
-        self.source = source
-        self.tag = tag
-        self.shape = tuple(shape)
+        self.source = _checked_rank("source", source)
+        self.tag = _checked_tag(tag)
+        self.shape = tuple(int(n) for n in shape)
+        if any(n < 0 for n in self.shape):
+            raise ValueError(f"the shape of an array that is received cannot have negative lengths; got {self.shape}")
         self.dtype = np.dtype(dtype)
         self.broadcastable = (False,) * len(self.shape)
 
@@ -116,8 +174,8 @@ class MPIRecv(Op):
         return Apply(self, [], outputs)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        data = np.zeros(self.shape, dtype=self.dtype)
-        output_storage[0][0] = _communicator().Irecv(data, self.source, self.tag)
+        data = np.empty(self.shape, dtype=self.dtype)
+        output_storage[0][0] = _communicator().Irecv(_as_bytes(data), self.source, self.tag)
         output_storage[1][0] = data
 
     def __str__(self) -> str:
@@ -126,36 +184,52 @@ class MPIRecv(Op):
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [None, self.shape]
 
-    def do_constant_folding(self, node: Apply) -> bool:
-        return False
 
-
-class MPIRecvWait(Op):
+class MPIRecvWait(_Transfer):
     """Waits until an array is received; inputs are the outputs of :class:`MPIRecv`.
 
     Parameters
     ----------
     tag : int
+
+    Notes
+    -----
+    What comes must have as many bytes as were asked for.
     """
 
     __props__ = ("tag",)
+    transfer = "wait"
     view_map = {0: [1]}
 
     def __init__(self, tag: int) -> None:
-        self.tag = tag
+        self.tag = _checked_tag(tag)
 
     def make_node(self, request: Any, data: Any) -> Apply:
         return Apply(self, [request, data], [TensorType(data.dtype, data.type.broadcastable)()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        inputs[0].wait()
-        output_storage[0][0] = inputs[1]
+        from mpi4py import MPI
+
+        request, data = inputs
+        status = MPI.Status()
+        try:
+            _finished(request, status)
+        except MPI.Exception as error:
+            if error.Get_error_class() != MPI.ERR_TRUNCATE:
+                raise
+            raise ValueError(f"more than {data.nbytes} bytes came with tag {self.tag}: {data.dtype} of shape {data.shape} "
+                             "was expected; sender and receiver must agree on shape and dtype") from error
+        came = status.Get_count(MPI.BYTE)
+        if came != data.nbytes:
+            raise ValueError(f"{came} bytes came with tag {self.tag}, {data.nbytes} were expected for {data.dtype} of shape "
+                             f"{data.shape}: sender and receiver must agree on shape and dtype")
+        output_storage[0][0] = data
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [in_shapes[1]]
 
 
-class MPISend(Op):
+class MPISend(_Transfer):
     """Starts to send an array.
 
     Parameters
@@ -166,11 +240,12 @@ class MPISend(Op):
     """
 
     __props__ = ("dest", "tag")
+    transfer = "start"
     view_map = {1: [0]}
 
     def __init__(self, dest: int, tag: int) -> None:
-        self.dest = dest
-        self.tag = tag
+        self.dest = _checked_rank("dest", dest)
+        self.tag = _checked_tag(tag)
 
     def make_node(self, data: Any) -> Apply:
         data = as_tensor_variable(data)
@@ -178,14 +253,17 @@ class MPISend(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         (data,) = inputs
-        output_storage[0][0] = _communicator().Isend(np.ascontiguousarray(data), self.dest, self.tag)
+        output_storage[0][0] = _communicator().Isend(_as_bytes(np.ascontiguousarray(data)), self.dest, self.tag)
         output_storage[1][0] = data
+
+    def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
+        return [None, in_shapes[0]]
 
     def __str__(self) -> str:
         return f"MPISend{{dest: {self.dest}, tag: {self.tag}}}"
 
 
-class MPISendWait(Op):
+class MPISendWait(_Transfer):
     """Waits until an array is sent; inputs are the outputs of :class:`MPISend`.
 
     Parameters
@@ -194,15 +272,16 @@ class MPISendWait(Op):
     """
 
     __props__ = ("tag",)
+    transfer = "wait"
 
     def __init__(self, tag: int) -> None:
-        self.tag = tag
+        self.tag = _checked_tag(tag)
 
     def make_node(self, request: Any, data: Any) -> Apply:
         return Apply(self, [request, data], [Variable(Generic(), None)])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        inputs[0].wait()
+        _finished(inputs[0])
         output_storage[0][0] = True
 
 
@@ -219,7 +298,12 @@ def isend(var: Any, dest: int, tag: int):
     Returns
     -------
     Variable
-        A request that is waited for.
+        Without a value of its own; what asks for it waits.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> sent = T.isend(T.dvector("v"), dest=1, tag=11)
     """
     return MPISendWait(tag)(*MPISend(dest, tag)(var, return_list=True))
 
@@ -238,6 +322,11 @@ def send(var: Any, dest: int, tag: int):
     -------
     Variable
         Without a value of its own.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> sent = T.send(T.dvector("v"), dest=1, tag=11)
     """
     return isend(var, dest, tag)
 
@@ -256,8 +345,14 @@ def irecv(shape: Sequence[int], dtype: Any, source: int, tag: int):
 
     Returns
     -------
-    list of TensorVariable
-        The array, and a request that is waited for.
+    TensorVariable
+        The array; it is waited for where it is needed.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.irecv((2,), "float64", source=0, tag=11).type
+    TensorType(float64, vector)
     """
     return MPIRecvWait(tag)(*MPIRecv(source, tag, shape, dtype)(return_list=True))
 
@@ -278,12 +373,29 @@ def recv(shape: Sequence[int], dtype: Any, source: int, tag: int):
     -------
     TensorVariable
         The array.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.recv((2,), "float64", source=0, tag=11).type
+    TensorType(float64, vector)
     """
     return irecv(shape, dtype, source, tag)
 
 
 def mpi_send_wait_key(a: Any) -> int:
-    """Return a scheduling key that starts transfers early and waits for them late."""
+    """Return a scheduling key that starts transfers early and waits for them late.
+
+    Parameters
+    ----------
+    a : Apply or Op
+        What to place in the order of execution.
+
+    Returns
+    -------
+    int
+        Less for what is to come earlier.
+    """
     op = getattr(a, "op", a)
     if isinstance(op, (MPIRecvWait, MPISendWait)):
         return 1
@@ -293,7 +405,18 @@ def mpi_send_wait_key(a: Any) -> int:
 
 
 def mpi_tag_key(a: Any) -> int:
-    """Return a scheduling key that takes transfers of lower tags first."""
+    """Return a scheduling key that takes transfers of lower tags first.
+
+    Parameters
+    ----------
+    a : Apply or Op
+        What to place in the order of execution.
+
+    Returns
+    -------
+    int
+        The tag of a transfer, 0 for all else.
+    """
     op = getattr(a, "op", a)
     if isinstance(op, (MPISend, MPIRecv, MPIRecvWait, MPISendWait)):
         return op.tag
