@@ -8,6 +8,8 @@ import numpy
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+RUNTIME = "theano/native/target/cpu/runtime"
+
 
 class ParallelBuild(build_ext):
     """Compiles an extension's files side by side; setuptools takes one after the other."""
@@ -32,9 +34,9 @@ setup(
     ext_modules=[
         Extension(
             "theano.native._runtime",
-            sources=sorted(glob.glob("theano/native/runtime/*.c")),
-            depends=sorted(glob.glob("theano/native/runtime/*.h") + glob.glob("theano/native/runtime/*.def")),
-            include_dirs=["theano/native/runtime", numpy.get_include()],
+            sources=sorted(glob.glob(RUNTIME + "/*.c")),
+            depends=sorted(glob.glob(RUNTIME + "/*.h") + glob.glob(RUNTIME + "/*.def")),
+            include_dirs=[RUNTIME, numpy.get_include()],
             extra_compile_args=[
                 "-std=gnu11",
                 "-O3",

@@ -30,7 +30,7 @@ class Library:
     """
 
     def __init__(self, dtype: str):
-        from theano.native.lapack_library import find_lapack
+        from theano.native.target.cpu.lapack_library import find_lapack
 
         pointers, wide = find_lapack()
         self.integer = ctypes.c_int64 if wide else ctypes.c_int32

@@ -2,6 +2,8 @@
 
 Each run is a process of its own that imports, compiles and draws, first with an empty cache, then with a full one. PYTHON is
 an interpreter that has Theano 1.0.5 (see `benchmarks.original`), which runs the same program with the same random numbers.
+With ``--pymc3 PYTHON``, an interpreter that has PyMC3 3.8, pandas, patsy, tqdm and h5py, the sampler is PyMC3's; so it must then
+be for the original.
 """
 
 from __future__ import annotations
@@ -92,13 +94,60 @@ print(json.dumps(dict(
     mean=[round(float(value), 4) for value in np.mean(draws, axis=0)[:3]])))
 """
 
+#: The model in PyMC3 3.8, which uses names that NumPy and Python have dropped. ArviZ only draws.
+PYMC3 = """
+import time
+start = time.perf_counter()
+import inspect, json, logging, sys, types, warnings
+import numpy as np
+import numpy.testing
 
-def run(python: str, cache: str, original: bool) -> dict:
+warnings.simplefilter("ignore")
+logging.disable(logging.WARNING)
+gone = dict(float=float, int=int, bool=bool, object=object, complex=complex, str=str, asscalar=lambda a: a.item())
+for name, value in gone.items():
+    if name not in vars(np):
+        setattr(np, name, value)
+if not hasattr(np.testing, "Tester"):
+    np.testing.Tester = lambda *args, **kwargs: types.SimpleNamespace(test=None)
+inspect.getargspec = getattr(inspect, "getargspec", inspect.getfullargspec)
+
+class Plots(types.ModuleType):
+    __all__ = ()
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Plots(name)
+
+sys.modules["arviz"] = Plots("arviz")
+import theano
+import pymc3
+imported = time.perf_counter()
+
+rng = np.random.RandomState(5)
+data = np.column_stack([np.ones(500), rng.randn(500, 9)])
+labels = (rng.rand(500) < 1 / (1 + np.exp(-data.dot(rng.randn(10))))).astype("int64")
+with pymc3.Model():
+    w = pymc3.Normal("w", 0.0, 5.0, shape=10)
+    pymc3.Bernoulli("y", logit_p=theano.tensor.dot(data, w), observed=labels)
+    step = pymc3.NUTS()
+    compiled = time.perf_counter()
+    trace = pymc3.sample(
+        500, tune=300, step=step, chains=1, cores=1, random_seed=1, progressbar=False, compute_convergence_checks=False)
+drawn = time.perf_counter()
+print(json.dumps(dict(
+    version=theano.__version__, imported=imported - start, compiled=compiled - imported, drawn=drawn - compiled,
+    steps=int(trace["tree_size"].sum()), mean=[round(float(value), 4) for value in trace["w"].mean(0)[:3]])))
+"""
+
+
+def run(python: str, cache: str, original: bool, program: str) -> dict:
     """Run the program once, and return what it measured."""
     flags = f"base_compiledir={cache}" + (f",{FLAGS},floatX=float64" if original else "")
     env = {**os.environ, "THEANO_FLAGS": flags, "PYTHONPATH": "" if original else str(ROOT)}
     # Not here: a program finds the modules of its folder first.
-    done = subprocess.run([python, "-c", PROGRAM], cwd=cache, env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run([python, "-c", program], cwd=cache, env=env, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -107,15 +156,17 @@ def main() -> int:
     ask.add_argument("--original", metavar="PYTHON", help="an interpreter that has Theano 1.0.5")
     ask.add_argument("--only-original", action="store_true", help="leave out this one")
     ask.add_argument("--runs", type=int, default=5, help="runs with a full cache; the best counts (default: %(default)s)")
+    ask.add_argument("--pymc3", metavar="PYTHON", help="an interpreter that has PyMC3 3.8, whose sampler draws")
     args = ask.parse_args()
-    contenders = [("Theano 2", sys.executable, False)] * (not args.only_original)
+    program = PYMC3 if args.pymc3 else PROGRAM
+    contenders = [("Theano 2", args.pymc3 or sys.executable, False)] * (not args.only_original)
     contenders += [("Theano 1.0.5", args.original, True)] * bool(args.original)
     print("| | import | compile, empty cache | compile, full cache | 800 draws | steps | first means |")
     print("|---|---|---|---|---|---|---|")
     for name, python, original in contenders:
         with tempfile.TemporaryDirectory() as cache:
-            first = run(python, cache, original)
-            later = [run(python, cache, original) for _ in range(args.runs)]
+            first = run(python, cache, original, program)
+            later = [run(python, cache, original, program) for _ in range(args.runs)]
         best = {key: min(found[key] for found in later) for key in ("imported", "compiled", "drawn")}
         times = f"{best['imported']:.2f} s | {first['compiled']:.2f} s | {best['compiled']:.3f} s | {best['drawn']:.2f} s"
         print(f"| {name} | {times} | {first['steps']} | {first['mean']} |")

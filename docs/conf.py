@@ -8,9 +8,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "tools"))
 project = "Theano"
 copyright = "2026, the Theano 2 developers"  # noqa: A001
 version = release = "2.0.0.dev0"
-extensions = ["myst_parser", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx_copybutton", "sphinx_gallery.gen_gallery"]
+extensions = ["myst_parser", "sphinx.ext.napoleon", "mathml", "sphinx_copybutton", "sphinx_gallery.gen_gallery"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+html_math_renderer = "mathml"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "programs"]
 sphinx_gallery_conf = {

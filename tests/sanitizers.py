@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNTIME = ROOT / "theano" / "native" / "runtime"
+RUNTIME = ROOT / "theano" / "native" / "target" / "cpu" / "runtime"
 SUPPRESSIONS = Path(__file__).with_suffix(".supp")
 VARIABLE = "THEANO_SANITIZED"
 

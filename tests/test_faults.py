@@ -11,8 +11,8 @@ import textwrap
 import pytest
 
 from tests.tools import run_program
-from theano.native import compiler
 from theano.native.runtime_build import load_runtime
+from theano.native.target.cpu import compiler
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions, signals and limits")
 native = pytest.mark.skipif(load_runtime() is None or compiler.find_compiler() is None, reason="no native engine")
@@ -105,7 +105,7 @@ def test_a_compiler_that_is_killed(tmp_path):
     )
     program = """
         import theano, theano.tensor as T
-        from theano.native.compiler import CompileError
+        from theano.native.target.cpu.compiler import CompileError
         x = T.dscalar()
         try:
             theano.function([x], T.exp(x) * 3)
@@ -184,7 +184,7 @@ def test_the_demo_without_matplotlib(tmp_path):
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="the package ziglang is not installed")
 def test_zig_as_the_only_compiler(tmp_path):
     program = """
-        from theano.native import compiler
+        from theano.native.target.cpu import compiler
         assert compiler.find_compiler().command[1] == "cc"
         assert "zig" in compiler.find_compiler().command[0]
     """

@@ -204,11 +204,11 @@ UNLOADING = """
 import gc, sys
 import numpy as np
 import theano, theano.tensor as T
-from theano.native import compiler, cprint
-from theano.native.lowering import rows
+from theano.native.target.cpu import compiler, printer
+from theano.native.optimize import rows
 
 compiler._loaded.most = 4
-cprint._printed.most = 5000
+printer._printed.most = 5000
 rows.kernel_memo.most = 20
 x = T.dvector()
 value = np.arange(3.0)
@@ -223,7 +223,7 @@ gc.collect()
 for i, function in enumerate(kept):
     np.testing.assert_allclose(function(value), np.exp(value * (i + 0.25)) * 11.5)
 with open("/proc/self/maps") as maps:
-    print(len({line.split()[-1] for line in maps if "/kernels/" in line}), len(cprint._printed), len(rows.kernel_memo))
+    print(len({line.split()[-1] for line in maps if "/kernels/" in line}), len(printer._printed), len(rows.kernel_memo))
 """
 
 

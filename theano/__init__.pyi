@@ -13,6 +13,7 @@ from theano.tensor.sharedvar import ScalarSharedVariable, TensorSharedVariable
 from theano.tensor.var import TensorConstant, TensorVariable
 from theano import compile as compile
 from theano import d3viz as d3viz
+from theano import distributed as distributed
 from theano import gof as gof
 from theano import gpuarray as gpuarray
 from theano import gradient as gradient

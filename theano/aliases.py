@@ -28,6 +28,17 @@ NAMES: dict[str, dict[str, str]] = {
         "theano.scan_module.scan_checkpoints": "scan_checkpoints",
         "theano.tests.main": "test",
     },
+    "theano.distributed": {
+        "theano.distributed.collectives": (
+            "all_gather all_reduce all_reduce_together all_to_all broadcast reduce reduce_scatter"
+        ),
+        "theano.distributed.communicator": "Communicator named world",
+        "theano.distributed.optimizers": "adam momentum sgd",
+        "theano.distributed.traces": "Trace trace",
+        "theano.distributed.training": "TrainingStep data_parallel",
+        "theano.distributed.workers": "Sent map_blocks ray_actor",
+        "theano.distributed.exchange": "DistributedError",
+    },
     "theano.gof": {
         "theano.gof.cc": "CLinker HideC",
         "theano.native.clinkers": "DualLinker OpWiseCLinker",
@@ -248,7 +259,7 @@ NAMES: dict[str, dict[str, str]] = {
 
 #: For each package those of its modules that are imported when they are first asked for.
 MODULES: dict[str, str] = {
-    "theano": "d3viz gpuarray ifelse misc sandbox scan_module sparse typed_list tests version",
+    "theano": "d3viz distributed gpuarray ifelse misc sandbox scan_module sparse typed_list tests version",
     "theano.gof": "cc cmodule callcache compilelock cop sched",
     "theano.sparse": "sandbox tests",
     "theano.tensor": "blas_c blas_scipy fft io nlinalg opt_uncanonicalize shared_randomstreams signal slinalg tests utils",

@@ -53,7 +53,7 @@ NO_EFFECT = "This flag has no effect: "
 default_openmp = False
 
 
-def _positive(i: int) -> bool:
+def _positive(i: float) -> bool:
     return i > 0
 
 
@@ -159,7 +159,18 @@ def default_cxx() -> str:
 
 
 def warn_cxx(val: str) -> bool:
-    """Warn of a C++ compiler that makes trouble on a Mac, any but clang++; returns True."""
+    """Warn of a C++ compiler that makes trouble on a Mac, any but clang++; returns True.
+
+    Parameters
+    ----------
+    val : str
+        What the flag ``cxx`` says.
+
+    Returns
+    -------
+    bool
+        True: the value is taken all the same.
+    """
     if sys.platform == "darwin" and val and "clang++" not in val:
         TheanoConfigWarning.warn(f"cxx={val}: only clang++ is supported on a Mac.")
     return True
@@ -190,12 +201,23 @@ def default_compiledir() -> str:
 
 
 def filter_base_compiledir(path: str) -> str:
-    """Return the path with the home directory in the place of ``~``."""
+    """Return the path with the home directory in the place of ``~``.
+
+    Parameters
+    ----------
+    path : str
+        What the flag ``base_compiledir`` says.
+    """
     return os.path.expanduser(str(path))
 
 
 def filter_compiledir(path: str) -> str:
     """Return the real path of a directory, which is made if it is not there.
+
+    Parameters
+    ----------
+    path : str
+        What the flag ``compiledir`` says.
 
     Raises
     ------
@@ -235,7 +257,13 @@ def _directory_made(path: str) -> str:
 
 
 def is_valid_check_preallocated_output_param(param: Any) -> bool:
-    """Return whether this is a value of ``DebugMode.check_preallocated_output``: kinds of memory, separated by ``:``."""
+    """Return whether this is a value of ``DebugMode.check_preallocated_output``: kinds of memory, separated by ``:``.
+
+    Parameters
+    ----------
+    param : object
+        What the flag says.
+    """
     if not isinstance(param, str):
         return False
     kinds = ("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size", "ALL", "")
@@ -262,7 +290,13 @@ def _rseed(value: object) -> object:
 
 
 def good_seed_param(seed: Any) -> bool:
-    """Return whether this is a seed: an integer, or ``'random'``."""
+    """Return whether this is a seed: an integer, or ``'random'``.
+
+    Parameters
+    ----------
+    seed : object
+        What the flag ``unittests.rseed`` says.
+    """
     if seed == "random":
         return True
     try:
@@ -273,12 +307,23 @@ def good_seed_param(seed: Any) -> bool:
 
 
 def floatX_convert(s: str) -> str:
-    """Return the dtype that a number of bits stands for, ``float32`` for ``32``, say; anything else as it is."""
+    """Return the dtype that a number of bits stands for, ``float32`` for ``32``, say; anything else as it is.
+
+    Parameters
+    ----------
+    s : str
+        What the flag ``floatX`` says.
+    """
     return f"float{s}" if s in ("16", "32", "64") else s
 
 
 def filter_vm_lazy(val: Any) -> bool | None:
     """Return the value of ``vm.lazy`` that a text stands for.
+
+    Parameters
+    ----------
+    val : bool, str or None
+        The value, or its text.
 
     Raises
     ------
@@ -447,6 +492,11 @@ def _add_modes(add=_add) -> None:
     add("metaopt.verbose", IntParam(0, lambda i: i in (0, 1, 2), allowed="0, 1 or 2"), "How much it prints.")
     add("metaopt.optimizer_excluding", StrParam(""), "Tags to exclude from the meta-optimizer, with ':'.")
     add("metaopt.optimizer_including", StrParam(""), "Tags to include in the meta-optimizer, with ':'.")
+    add(
+        "distributed.timeout",
+        FloatParam(60.0, _positive),
+        "Seconds that a process waits in theano.distributed for the others before it is an error.",
+    )
     add("vm.lazy", EnumStr("None", "True", "False", in_c_key=False), "Whether the VM evaluates lazily.")
     add(
         "reoptimize_unpickled_function",
@@ -654,12 +704,24 @@ _OLD_BUGS = {
 
 
 def split_version(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, which dots separate."""
+    """Return the numbers of a version, which dots separate.
+
+    Parameters
+    ----------
+    version : str
+        ``'0.9.0'``, say.
+    """
     return tuple(int(part) for part in version.split("."))
 
 
 def warn_default(version: str) -> bool:
-    """Return whether ``warn.ignore_bug_before`` asks to warn of bugs that were fixed in a release."""
+    """Return whether ``warn.ignore_bug_before`` asks to warn of bugs that were fixed in a release.
+
+    Parameters
+    ----------
+    version : str
+        The release.
+    """
     since = config.warn.ignore_bug_before
     if since in ("None", "all"):
         return since == "None"
@@ -722,12 +784,24 @@ def numpy_seterr() -> dict[str, Any]:
 
 
 def local_bitwidth() -> int:
-    """Number of bits of a pointer."""
+    """Number of bits of a pointer.
+
+    Returns
+    -------
+    int
+        32 or 64.
+    """
     return np.dtype(np.intp).itemsize * 8
 
 
 def python_int_bitwidth() -> int:
-    """Number of bits of the C type ``long``."""
+    """Number of bits of the C type ``long``.
+
+    Returns
+    -------
+    int
+        32 or 64.
+    """
     return np.dtype("l").itemsize * 8
 
 

@@ -385,6 +385,8 @@ class TypedParam(ConfigParam):
     is_valid : callable, optional
         Takes the converted value and says whether it is allowed.
     allow_override : bool
+    allowed : str, optional
+        What is allowed, in words, for messages.
     """
 
     def __init__(
@@ -443,7 +445,24 @@ def _to_int(value: Any) -> int:
 def StrParam(
     default: Any, is_valid: Callable[[str], bool] | None = None, allow_override: bool = True, allowed: str = "a string"
 ) -> TypedParam:
-    """Make a flag that holds text."""
+    """Make a flag that holds text.
+
+    Parameters
+    ----------
+    default : str or callable
+        The value without a setting, or what returns it.
+    is_valid : callable, optional
+        Takes the value and says whether it is allowed.
+    allow_override : bool, optional
+        Whether the program may change it.
+    allowed : str, optional
+        What is allowed, in words.
+
+    Returns
+    -------
+    TypedParam
+        For :func:`AddConfigVar`.
+    """
     return TypedParam(default, _to_str, is_valid, allow_override, allowed)
 
 
@@ -453,19 +472,68 @@ def IntParam(
     allow_override: bool = True,
     allowed: str = "an integer",
 ) -> TypedParam:
-    """Make a flag that holds an integer."""
+    """Make a flag that holds an integer.
+
+    Parameters
+    ----------
+    default : int or callable
+        The value without a setting, or what returns it.
+    is_valid : callable, optional
+        Takes the value and says whether it is allowed.
+    allow_override : bool, optional
+        Whether the program may change it.
+    allowed : str, optional
+        What is allowed, in words.
+
+    Returns
+    -------
+    TypedParam
+        For :func:`AddConfigVar`.
+    """
     return TypedParam(default, _to_int, is_valid, allow_override, allowed)
 
 
 def FloatParam(
     default: Any, is_valid: Callable[[float], bool] | None = None, allow_override: bool = True, allowed: str = "a number"
 ) -> TypedParam:
-    """Make a flag that holds a floating-point number."""
+    """Make a flag that holds a floating-point number.
+
+    Parameters
+    ----------
+    default : float or callable
+        The value without a setting, or what returns it.
+    is_valid : callable, optional
+        Takes the value and says whether it is allowed.
+    allow_override : bool, optional
+        Whether the program may change it.
+    allowed : str, optional
+        What is allowed, in words.
+
+    Returns
+    -------
+    TypedParam
+        For :func:`AddConfigVar`.
+    """
     return TypedParam(default, float, is_valid, allow_override, allowed)
 
 
 def BoolParam(default: Any, is_valid: Callable[[bool], bool] | None = None, allow_override: bool = True) -> TypedParam:
-    """Make a flag that is True or False (``true``, ``1``, ``false`` and ``0`` are understood)."""
+    """Make a flag that is True or False (``true``, ``1``, ``false`` and ``0`` are understood).
+
+    Parameters
+    ----------
+    default : bool or callable
+        The value without a setting, or what returns it.
+    is_valid : callable, optional
+        Takes the value and says whether it is allowed.
+    allow_override : bool, optional
+        Whether the program may change it.
+
+    Returns
+    -------
+    TypedParam
+        For :func:`AddConfigVar`.
+    """
     return TypedParam(default, _to_bool, is_valid, allow_override, "True or False")
 
 
@@ -520,6 +588,11 @@ class TheanoConfigParser:
     """The configuration, or one section of it: its attributes are the flags and the sections.
 
     Printing it lists every flag with what is allowed, its documentation and its value.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        The section's name with a dot behind it; empty for the whole.
     """
 
     def __init__(self, prefix: str = ""):

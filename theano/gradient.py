@@ -416,6 +416,16 @@ def subgraph_grad(
     tuple of lists
         ``(wrt_grads, end_grads)``, and with `details` ``(wrt_grads, end_grads, start_grads, cost_grads)``,
         where the last two are with respect to the elements of `wrt`.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x = theano.tensor.dscalar("x")
+    >>> w = theano.shared(3.0, name="w")
+    >>> y = w * x
+    >>> (of_w,), (of_y,) = subgraph_grad([w], [y], cost=y**2)
+    >>> of_y.eval({x: 2.0})
+    array(12.)
     """
     assert cost is not None or start is not None, "`cost` or `start` must be specified."
     assert isinstance(end, list), "`end` must be a list."

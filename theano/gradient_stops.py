@@ -70,7 +70,18 @@ class DisconnectedGrad(_GradientIdentity):
 
 
 class GradClip(_GradientIdentity):
-    """Identity that clips the gradient elementwise between two bounds."""
+    """Identity that clips the gradient elementwise between two bounds.
+
+    Parameters
+    ----------
+    clip_lower_bound, clip_upper_bound : float
+        The bounds.
+
+    Raises
+    ------
+    ValueError
+        The upper bound is below the lower one.
+    """
 
     __props__ = ("clip_lower_bound", "clip_upper_bound")
 
@@ -85,7 +96,13 @@ class GradClip(_GradientIdentity):
 
 
 class GradScale(_GradientIdentity):
-    """Identity that multiplies the gradient."""
+    """Identity that multiplies the gradient.
+
+    Parameters
+    ----------
+    multiplier : float
+        What the gradient is multiplied by.
+    """
 
     __props__ = ("multiplier",)
 
@@ -180,6 +197,15 @@ def undefined_grad(x: Any) -> Any:
     -------
     TensorVariable
         Equal to `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> T.grad(undefined_grad(x) ** 2, x)
+    Traceback (most recent call last):
+        ...
+    theano.gradient.NullTypeGradError: ...
     """
     return undefined_grad_(x)
 

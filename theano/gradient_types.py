@@ -91,6 +91,16 @@ def grad_not_implemented(op: Any, x_pos: int, x: Variable, comment: str = "") ->
     -------
     Variable
         A variable of NullType. It cannot be computed: `grad` raises NullTypeGradError when it meets it.
+
+    See Also
+    --------
+    grad_undefined : For a gradient that does not exist.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> grad_not_implemented("my op", 0, T.dscalar("x")).type.why_null
+    'This variable is Null because the grad method for input 0 (x) of the my op op is not implemented.'
     """
     why = f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op is not implemented."
     return NullType(f"{why} {comment}" if comment else why)()
@@ -98,8 +108,6 @@ def grad_not_implemented(op: Any, x_pos: int, x: Variable, comment: str = "") ->
 
 def grad_undefined(op: Any, x_pos: int, x: Variable, comment: str = "") -> Variable:
     """A variable that stands for a gradient which mathematics does not define.
-
-    Parameters and result are those of `grad_not_implemented`.
 
     Parameters
     ----------
@@ -116,6 +124,16 @@ def grad_undefined(op: Any, x_pos: int, x: Variable, comment: str = "") -> Varia
     -------
     Variable
         Of the type `NullType`.
+
+    See Also
+    --------
+    grad_not_implemented : For a gradient that nobody has written.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> grad_undefined("my op", 0, T.dscalar("x")).type.why_null
+    'This variable is Null because the grad method for input 0 (x) of the my op op is mathematically undefined.'
     """
     why = f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op is mathematically undefined."
     return NullType(f"{why} {comment}" if comment else why)()

@@ -40,6 +40,12 @@ def has_handlers(logger: logging.Logger) -> bool:
     -------
     bool
         Whether there is a handler.
+
+    Examples
+    --------
+    >>> import logging, theano
+    >>> theano.has_handlers(logging.getLogger("theano"))
+    True
     """
     return logger.hasHandlers()
 
@@ -53,6 +59,15 @@ def disable_log_handler(logger: logging.Logger = theano_logger, handler: logging
         By default that of the package.
     handler : logging.Handler
         By default the one that the package made.
+
+    Examples
+    --------
+    >>> import logging, theano
+    >>> logger, handler = logging.getLogger("example"), logging.NullHandler()
+    >>> logger.addHandler(handler)
+    >>> theano.disable_log_handler(logger, handler)
+    >>> logger.handlers
+    []
     """
     if has_handlers(logger):
         logger.removeHandler(handler)

@@ -47,7 +47,13 @@ def _remove(path: str, owner: int) -> None:
 
 
 def at_fork(**hooks: Any) -> None:
-    """Register hooks as `os.register_at_fork` does, where processes fork."""
+    """Register hooks as `os.register_at_fork` does, where processes fork.
+
+    Parameters
+    ----------
+    **hooks
+        ``before``, ``after_in_child``, ``after_in_parent``: functions without arguments.
+    """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(**hooks)
 

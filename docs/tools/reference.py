@@ -33,6 +33,10 @@ CHAPTERS: dict[str, str] = {
     "Loops and lists": (
         "theano.scan_module theano.scan_module.scan_views theano.scan_module.scan_utils theano.typed_list theano.typed_list.basic"
     ),
+    "Several processes": (
+        "theano.distributed theano.distributed.agreement theano.distributed.checkpoint theano.distributed.streams "
+        "theano.distributed.traces theano.distributed.workers"
+    ),
     "Sparse matrices": "theano.sparse theano.sparse.basic theano.sparse.sandbox.sp theano.sparse.sandbox.sp2",
     "Scalars": "theano.scalar theano.scalar.basic theano.scalar.basic_scipy theano.scalar.sharedvar",
     "Functions and modes": (
@@ -137,7 +141,7 @@ def _signature(value: Any, skip_first: bool = False) -> str:
 
 
 def _doc(value: Any) -> str:
-    doc = value.__doc__ if not isinstance(value, type) else value.__dict__.get("__doc__")
+    doc = value.__doc__ if not isinstance(value, type) or "__doc__" in value.__dict__ else None
     return inspect.cleandoc(doc) if isinstance(doc, str) else ""
 
 

@@ -131,6 +131,12 @@ def test_shared_variables_inside(inline):
     assert np.allclose(f([3.0, 4.0])[0], [6, 12])
 
 
+def test_inferred_shapes_are_made_of_those_of_the_inputs():
+    x, n, m = T.dmatrix("x"), T.lscalar("n"), T.lscalar("m")
+    (shape,) = theano.compile.builders.infer_shape([T.exp(x).T], [x], [(n, m)])
+    assert shape == (m, n)
+
+
 def test_shapes_are_inferred():
     x, y = T.dmatrices("x", "y")
     op = OpFromGraph([x, y], [T.dot(x, y), x.T])

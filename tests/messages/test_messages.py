@@ -81,6 +81,19 @@ BUILDING = [
     ("theano.printing.debugprint(3)", TypeError, ["debugprint", "3"]),
 ]
 
+#: Lengths that the graph says, so that no call is needed to see that they clash.
+SHAPES = [
+    ("T.ones((3,)) + T.ones((4,))", ValueError, ["Input dimension mis-match", "(3,)", "(4,)", "3 and 4 elements", "add"]),
+    ("np.ones((2, 3)) * v.dimshuffle(0, 'x') + x * np.ones(3) + T.ones((2, 4))", ValueError, ["(2, 4)", "3 and 4"]),
+    ("T.specify_shape(v, (3,)) + T.arange(4)", ValueError, ["SpecifyShape", "ARange", "(3,)", "(4,)"]),
+    ("T.switch(T.ones(3) > 0, T.ones(2), 1)", ValueError, ["switch", "input 0", "input 1", "(3,)", "(2,)"]),
+    ("T.zeros((3, 4)).sum(axis=0) + T.zeros((3, 4)).reshape((6, 2)).T[0] + T.ones(3)", ValueError, ["(4,)", "(3,)"]),
+    ("T.dot(T.ones((2, 3)), x + T.ones((4, 2)))", ValueError, ["dot", "(2, 3)", "(4, 2)", "not 3 and 4"]),
+    ("T.dot(T.dcol(), np.ones((3, 2)))", ValueError, ["dot", "(?, 1)", "(3, 2)", "not 1 and 3"]),
+    ("T.concatenate([T.ones((2, 3)), np.zeros((2, 4))])", ValueError, ["dimension 1", "tensor 0 has 3", "tensor 1 has 4"]),
+    ("T.stack([T.eye(3)[0] + T.ones(3), v + T.ones(4)])", ValueError, ["dimension 1", "tensor 0 has 3", "tensor 1 has 4"]),
+]
+
 GRADIENTS = [
     ("T.grad(y, x)", theano.gradient.DisconnectedInputError, ["not part of", "operator: x", "test_messages.py"]),
     ("T.grad(x, x)", TypeError, ["cost must be a scalar", "x", "2 dimensions"]),
@@ -200,7 +213,7 @@ def names():
     }
 
 
-MISTAKES = VALUES_ASKED + BUILDING + ASKING_FOR_OPERATIONS + GRADIENTS + LOOPS + COMPILING + SHARED + CALLING
+MISTAKES = VALUES_ASKED + BUILDING + SHAPES + ASKING_FOR_OPERATIONS + GRADIENTS + LOOPS + COMPILING + SHARED + CALLING
 
 
 @pytest.mark.parametrize("program, kind, words", MISTAKES, ids=[program for program, _, _ in MISTAKES])

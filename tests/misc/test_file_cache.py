@@ -14,8 +14,10 @@ from theano import config
 from theano.gof.memo import Bounded
 from theano.misc import file_cache as kernel_cache
 from theano.misc.file_cache import KernelCache, content_name
-from theano.native import compiler, ir
+from theano.native import ir
 from theano.native.runtime_build import load_runtime
+from theano.native.target.cpu import compiler
+from theano.scalar.expression import variable
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 not_root = pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
@@ -136,11 +138,13 @@ PROGRAM = """
 import sys
 import numpy as np
 from tests.native.vm_tools import kernel_functions
-from theano.native import compiler, ir
+from theano.native import ir
+from theano.native.target.cpu import compiler
+from theano.scalar.expression import variable
 x = ir.Operand("float64", (False,))
 kernels = [
     ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)],
-                   [ir.Stmt("c", "float64", f"c = a * {i}.0;")], [ir.Store(0, "c")])
+                   [ir.let("c", variable("a", "float64") * i)], [ir.Store(0, "c")])
     for i in range(5)
 ]
 a = np.arange(9.0)
@@ -249,7 +253,8 @@ def test_no_compiler_is_needed_for_what_is_there_but_for_nothing_else():
 @native
 def test_a_compile_error_shows_the_line():
     x = ir.Operand("float64", (False,))
-    bad = ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)], [ir.Stmt("c", "float64", "c = no_such_thing_at_all + a;")], [ir.Store(0, "c")])  # fmt: skip  # noqa: E501
+    code = ir.Code((("c", "float64"),), (variable("a", "float64"),), "tk_out0_ = no_such_thing_at_all + tk_in0_;")
+    bad = ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)], [code], [ir.Store(0, "c")])
     with pytest.raises(compiler.CompileError, match=r"\d+> .*no_such_thing_at_all"):
         compiler.load_kernels([bad])
 
@@ -257,7 +262,7 @@ def test_a_compile_error_shows_the_line():
 @native
 def test_flags_are_part_of_the_key():
     x = ir.Operand("float64", (False,))
-    kernel = ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)], [ir.Stmt("c", "float64", "c = a;")], [ir.Store(0, "c")])  # fmt: skip  # noqa: E501
+    kernel = ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)], [ir.let("c", variable("a", "float64"))], [ir.Store(0, "c")])  # fmt: skip  # noqa: E501
     plain = compiler.load_kernels([kernel])[0].symbol
     with config.change_flags({"gcc.cxxflags": "-DSOMETHING='1 2'"}):
         assert compiler.load_kernels([kernel])[0].symbol != plain
@@ -268,7 +273,7 @@ def test_many_kernels_are_compiled_in_rounds_and_what_is_done_is_kept(tmp_path, 
     x = ir.Operand("float64", (False,))
 
     def kernel(i):
-        body = [ir.Stmt("c", "float64", f"c = a * {i}.25;")]
+        body = [ir.let("c", variable("a", "float64") * (i + 0.25))]
         return ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)], body, [ir.Store(0, "c")])
 
     kernels = [kernel(i) for i in range(1000, 1009)]

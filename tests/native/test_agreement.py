@@ -13,7 +13,10 @@ import theano.tensor as T
 PIECE = 20
 """Programs that are compiled as one function: the compiler is called once for all."""
 EXAMPLES = 5000 // PIECE if os.environ.get("THEANO_NIGHTLY") else 3
-MODES = [theano.Mode("cvm", "fast_run"), theano.Mode("cvm", None), theano.Mode("vm", "fast_run"), theano.Mode("py", None)]
+MODES = [
+    theano.Mode(linker, optimizer)
+    for linker, optimizer in (("cvm", "fast_run"), ("cvm", None), ("reference", "fast_run"), ("vm", "fast_run"), ("py", None))
+]
 
 UNARY = {
     "tanh": (T.tanh, np.tanh),

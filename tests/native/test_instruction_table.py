@@ -12,7 +12,7 @@ import theano
 from theano.native import instructions as vm
 from theano.native.instructions import table
 
-SOURCES = pathlib.Path(theano.__file__).parent / "native" / "runtime"
+SOURCES = pathlib.Path(theano.__file__).parent / "native" / "target" / "cpu" / "runtime"
 ROWS = re.findall(r"^INSTRUCTION\((\w+), (\w+), (\w+), (\w+),", (SOURCES / "instructions.def").read_text(), re.M)
 D1 = tensor("f8", 1)
 # A param of another type for each type, and what the message says instead.

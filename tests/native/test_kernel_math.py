@@ -12,7 +12,9 @@ mpmath = pytest.importorskip("mpmath")
 
 from vm_tools import kernel_functions  # noqa: E402
 
-from theano.native import compiler, ir  # noqa: E402
+from theano.native import ir  # noqa: E402
+from theano.native.target.cpu import compiler  # noqa: E402
+from theano.scalar.expression import call, variable  # noqa: E402
 
 mp = mpmath.mp.clone()
 mp.dps = 60
@@ -73,7 +75,7 @@ COMPOUND = {
 def unary(name, dtype):
     x = ir.Operand(dtype, (False,))
     return ir.elementwise(
-        1, [x], [ir.Output(dtype, (0,))], [ir.Load("a", 0)], [ir.Stmt("c", dtype, f"c = {name}(a);")], [ir.Store(0, "c")]
+        1, [x], [ir.Output(dtype, (0,))], [ir.Load("a", 0)], [ir.let("c", call(name, variable("a", dtype)))], [ir.Store(0, "c")]
     )
 
 
@@ -84,7 +86,7 @@ def binary(name, dtype):
         [x, x],
         [ir.Output(dtype, (0,))],
         [ir.Load("a", 0), ir.Load("b", 1)],
-        [ir.Stmt("c", dtype, f"c = {name}(a, b);")],
+        [ir.let("c", call(name, variable("a", dtype), variable("b", dtype)))],
         [ir.Store(0, "c")],
     )
 
@@ -277,7 +279,7 @@ def test_huge_arguments_are_reduced_exactly_also_in_place_and_in_reductions(name
     for axes, shape in (((0, 1), (3, 1000)), ((1, 0), (1000, 3))):
         stage = ir.Stage(
             loads=(ir.Load("a", 0),),
-            body=(ir.Stmt("c", "float64", f"c = {name}(a);"),),
+            body=(ir.let("c", call(name, variable("a", "float64"))),),
             reduces=(ir.Reduce("add", "float64", "c", "r"),),
             row_stores=(ir.Store(0, "r"),),
         )

@@ -9,10 +9,17 @@ from vm_tools import all_native, kernel_functions, runtime
 import theano
 import theano.tensor as T
 from theano.native import ir
-from theano.native.compiler import kernel_source, load_kernels
+from theano.native.ir import let
+from theano.native.target.cpu.compiler import kernel_source, load_kernels
+from theano.scalar.expression import call, cast, constant, select, variable
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 _built = {}
+
+
+def f8(names):
+    """Named values of float64."""
+    return [variable(name, "float64") for name in names]
 
 
 def build(kernel):
@@ -22,13 +29,13 @@ def build(kernel):
     return _built[kernel]
 
 
-def binary(ndim, bcast_a, bcast_b, dtype="float64", code="c = a * b + a;"):
+def binary(ndim, bcast_a, bcast_b, dtype="float64", compute=lambda a, b: a * b + a):
     return ir.elementwise(
         ndim,
         [ir.Operand(dtype, bcast_a), ir.Operand(dtype, bcast_b)],
         [ir.Output(dtype, tuple(range(ndim)))],
         [ir.Load("a", 0), ir.Load("b", 1)],
-        [ir.Stmt("c", dtype, code)],
+        [let("c", compute(variable("a", dtype), variable("b", dtype)))],
         [ir.Store(0, "c")],
     )
 
@@ -45,7 +52,7 @@ def reduction(op, acc, dtype, out_dtype, n_outer, n_inner, axes, body=None, valu
                 loads=(ir.Load("x", 0),),
                 body=body or (),
                 reduces=(ir.Reduce(op, acc, value, "r"),),
-                row=(ir.Stmt("q", out_dtype, "q = r;"),),
+                row=(ir.Stmt("q", out_dtype, variable("r", acc)),),
                 row_stores=(ir.Store(0, "q"),),
             ),
         ),
@@ -54,6 +61,7 @@ def reduction(op, acc, dtype, out_dtype, n_outer, n_inner, axes, body=None, valu
 
 def softmax(axes, n_outer=1, dtype="float64"):
     ndim = len(axes)
+    y, m, s, f, t = (variable(name, dtype) for name in "ymsft")
     return ir.Kernel(
         n_outer,
         ndim - n_outer,
@@ -63,14 +71,12 @@ def softmax(axes, n_outer=1, dtype="float64"):
             ir.Stage(loads=(ir.Load("x", 0),), reduces=(ir.Reduce("maximum", dtype, "x", "m"),)),
             ir.Stage(
                 loads=(ir.Load("y", 0),),
-                body=(ir.Stmt("e", dtype, "e = exp(y - m);"),),
+                body=(let("e", call("exp", y - m)),),
                 stores=(ir.Store(0, "e"),),
                 reduces=(ir.Reduce("add", dtype, "e", "s"),),
-                row=(ir.Stmt("t", dtype, "t = 1 / s;"),),
+                row=(let("t", 1 / s),),
             ),
-            ir.Stage(
-                loads=(ir.Reload("f", 0),), body=(ir.Stmt("g", dtype, "g = f * t;"),), stores=(ir.Store(0, "g"),)
-            ),
+            ir.Stage(loads=(ir.Reload("f", 0),), body=(let("g", f * t),), stores=(ir.Store(0, "g"),)),
         ),
     )
 
@@ -113,12 +119,13 @@ def test_output_in_place_of_input(data, ndim):
     shape = [data.draw(lengths) for _ in range(ndim)]
     a, b = data.draw(laid_out(shape)), data.draw(laid_out(shape))
     x = ir.Operand("float64", (False,) * ndim)
+    p, q = f8("ab")
     kernel = ir.elementwise(
         ndim,
         [x, x],
         [ir.Output("float64", tuple(range(ndim)), alias=0), ir.Output("float64", tuple(range(ndim)))],
         [ir.Load("a", 0), ir.Load("b", 1)],
-        [ir.Stmt("c", "float64", "c = a - b;"), ir.Stmt("d", "float64", "d = a + 2 * b;")],
+        [let("c", p - q), let("d", p + 2 * q)],
         [ir.Store(0, "c"), ir.Store(1, "d")],
     )
     expected = a - b, a + 2 * b
@@ -257,18 +264,19 @@ def test_argmax_takes_the_first_and_nan(data, axis, largest):
 
 def test_several_reductions_with_row_operands_in_one_pass():
     """Mean and mean of squares, around a given centre of each row, and their combination."""
-    f8 = "float64"
+    float64 = "float64"
+    x, c, d, s, t = f8("xcdst")
     kernel = ir.Kernel(
         1,
         1,
-        (ir.Operand(f8, (False, False)), ir.Operand(f8, (False, True), (0, -1), 1)),
-        (ir.Output(f8, (0,)), ir.Output(f8, (0, -1))),
+        (ir.Operand(float64, (False, False)), ir.Operand(float64, (False, True), (0, -1), 1)),
+        (ir.Output(float64, (0,)), ir.Output(float64, (0, -1))),
         (
             ir.Stage(
                 loads=(ir.Load("x", 0),),
-                body=(ir.Stmt("d", f8, "d = x - c;"), ir.Stmt("dd", f8, "dd = d * d;")),
-                reduces=(ir.Reduce("add", f8, "d", "s"), ir.Reduce("add", f8, "dd", "t")),
-                row=(ir.Stmt("u", f8, "u = s + c;"), ir.Stmt("w", f8, "w = t - s * s;")),
+                body=(let("d", x - c), let("dd", d * d)),
+                reduces=(ir.Reduce("add", float64, "d", "s"), ir.Reduce("add", float64, "dd", "t")),
+                row=(let("u", s + c), let("w", t - s * s)),
                 row_stores=(ir.Store(0, "u"), ir.Store(1, "w")),
             ),
         ),
@@ -276,7 +284,7 @@ def test_several_reductions_with_row_operands_in_one_pass():
     )
     rng = np.random.default_rng(0)
     for shape in ((5, 7), (300, 200), (3, 40_000), (1, 1), (4, 0)):
-        x, c = rng.integers(-5, 5, size=shape).astype(f8), rng.integers(-5, 5, size=shape[0]).astype(f8)
+        x, c = rng.integers(-5, 5, size=shape).astype(float64), rng.integers(-5, 5, size=shape[0]).astype(float64)
         u, w = build(kernel)([x, c])
         d = x - c[:, None]
         np.testing.assert_array_equal(u, d.sum(1) + c)
@@ -284,13 +292,18 @@ def test_several_reductions_with_row_operands_in_one_pass():
 
 
 def test_mixed_dtypes_and_casts():
-    ops = [ir.Operand(d, (False,)) for d in ("int8", "float32", "bool", "uint16")]
+    dtypes = ("int8", "float32", "bool", "uint16")
+    ops = [ir.Operand(d, (False,)) for d in dtypes]
+    p, q, chosen, r = (variable(name, dtype) for name, dtype in zip("abcd", dtypes, strict=True))
     kernel = ir.elementwise(
         1,
         ops,
         [ir.Output("float64", (0,)), ir.Output("bool", (0,))],
         [ir.Load(n, i) for i, n in enumerate("abcd")],
-        [ir.Stmt("r", "float64", "r = c ? (npy_float64)a * b : (npy_float64)d;"), ir.Stmt("s", "bool", "s = a < d;")],
+        [
+            let("r", select(chosen, cast(p, "float64") * cast(q, "float64"), cast(r, "float64"))),
+            let("s", cast(p, "int32") < cast(r, "int32")),
+        ],
         [ir.Store(0, "r"), ir.Store(1, "s")],
     )
     rng = np.random.default_rng(3)
@@ -307,17 +320,18 @@ def test_mixed_dtypes_and_casts():
 def test_complex_arithmetic(dtype):
     rng = np.random.default_rng(4)
     a, b = ((rng.random(50) + 1j * rng.random(50)).astype(dtype) for _ in range(2))
-    (result,) = build(binary(1, (False,), (False,), dtype, "c = a * b + a / b;"))([a, b])
+    (result,) = build(binary(1, (False,), (False,), dtype, lambda a, b: a * b + a / b))([a, b])
     np.testing.assert_allclose(result, a * b + a / b, rtol=3e-6 if dtype == "complex64" else 1e-15)
 
 
 def test_transposed_operands_and_inserted_axes_need_no_copy():
+    p, q = f8("ab")
     kernel = ir.elementwise(
         2,
         [ir.Operand("float64", (False, False), (1, 0)), ir.Operand("float64", (True, False), (-1, 0), 1)],
         [ir.Output("float64", (0, 1))],
         [ir.Load("a", 0), ir.Load("b", 1)],
-        [ir.Stmt("c", "float64", "c = a + b;")],
+        [let("c", p + q)],
         [ir.Store(0, "c")],
     )
     a, b = np.random.rand(50, 30), np.random.rand(50)
@@ -335,7 +349,7 @@ def test_output_follows_the_memory_order_of_the_inputs():
 @pytest.mark.parametrize("op", ["maximum", "add"])
 def test_short_reductions_of_columns_are_loops_over_vectors_for_any_layout(op):
     short = reduction(op, "float32", "float32", "float32", 1, 1, (1, 0))
-    body = (ir.Stmt("e", "float32", "e = exp(x);"),)
+    body = (let("e", call("exp", variable("x", "float32"))),)
     long = reduction(op, "float32", "float32", "float32", 1, 1, (1, 0), body, "e")
     assert "TK_COLD static void kernel0p(" not in kernel_source([short])
     assert "TK_COLD static void kernel0p(" in kernel_source([long])
@@ -347,7 +361,7 @@ def test_short_reductions_of_columns_are_loops_over_vectors_for_any_layout(op):
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 def test_an_operand_that_is_constant_along_memory_is_repeated(dtype):
-    kernel = binary(2, (False, False), (True, False), dtype, "c = a + b;")
+    kernel = binary(2, (False, False), (True, False), dtype, lambda a, b: a + b)
     for shape in ((3, 1), (70, 9), (5001, 4)):
         a = np.asarray(np.arange(np.prod(shape)).reshape(shape) % 50, dtype, order="F")
         b = np.arange(shape[1], dtype=dtype).reshape(1, -1)
@@ -444,7 +458,7 @@ def test_large_results_are_streamed_right_at_any_alignment():
 
 
 def test_kernels_that_differ_in_names_and_rank_share_code():
-    one, two = load_kernels([binary(1, (False,), (False,)), binary(3, (False,) * 3, (False,) * 3, code="c = a * b + a;")])
+    one, two = load_kernels([binary(1, (False,), (False,)), binary(3, (False,) * 3, (False,) * 3)])
     assert one.symbol == two.symbol
 
 
@@ -461,23 +475,23 @@ def test_kernels_that_differ_in_names_and_rank_share_code():
 )
 def test_the_verifier_names_what_is_wrong(change):
     kernel = binary(1, (False,), (False,))
-    fields = {name: getattr(kernel, name) for name in kernel.__dataclass_fields__} | change
     with pytest.raises(ir.IRError, match=r"\w"):
-        ir.verify(ir.Kernel(**fields))
+        ir.verify(kernel.replaced(**change))
 
 
 def picking(at="at"):
     """``x - x[i, at[i]]`` in two stages, the element there set to -1."""
-    f8 = "float64"
+    float64 = "float64"
     picks = (ir.Pick(ir.Load("p", 0), at), ir.Pick(ir.Reload("q", 0), at))
-    half = ir.Stmt("m", f8, "m = (p + q) / 2;")
+    p, q, m, x, y = f8("pqmxy")
+    half = let("m", (p + q) / 2)
     stages = (
-        ir.Stage((ir.Load("x", 0),), (ir.Stmt("z", f8, "z = x;"),), (ir.Store(0, "z"),), row=(half,), picks=picks),
-        ir.Stage((ir.Reload("y", 0),), (ir.Stmt("d", f8, "d = y - m;"),), (ir.Store(0, "d"),), row=(ir.Stmt("n", f8, "n = -1;"),),
+        ir.Stage((ir.Load("x", 0),), (let("z", x),), (ir.Store(0, "z"),), row=(half,), picks=picks),
+        ir.Stage((ir.Reload("y", 0),), (let("d", y - m),), (ir.Store(0, "d"),), row=(let("n", constant(-1, float64)),),
                  puts=(ir.Put(0, "n", "at"),)),
     )  # fmt: skip
-    inputs = (ir.Operand(f8, (False, False)), ir.Operand("int64", (False, True), (0, -1), 1))
-    return ir.Kernel(1, 1, inputs, (ir.Output(f8, (0, 1)),), stages, row_loads=(ir.Load("at", 1),))
+    inputs = (ir.Operand(float64, (False, False)), ir.Operand("int64", (False, True), (0, -1), 1))
+    return ir.Kernel(1, 1, inputs, (ir.Output(float64, (0, 1)),), stages, row_loads=(ir.Load("at", 1),))
 
 
 @SETTINGS

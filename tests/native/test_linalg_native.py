@@ -12,8 +12,8 @@ from vm_tools import all_native, runtime, symbol
 
 import theano
 import theano.tensor as tt
-from theano.native import lapack_library
 from theano.native.lowering.special import FUNCTIONS
+from theano.native.target.cpu import lapack_library
 from theano.tensor import nlinalg, slinalg
 
 assert runtime is not None

@@ -279,13 +279,14 @@ def test_what_several_nodes_compute_is_written_once():
     f = theano.function([x], [p * 2, (p + 1) * T.nnet.sigmoid(x), T.nnet.sigmoid(x) - 0.25])
     from theano.native.lowering.scalars import StatementWriter
     from theano.scalar import basic as scal
+    from theano.scalar.expression import variable
 
     writer = StatementWriter()
-    s = scal.float32("s")
-    once = writer.apply(scal.exp, ["v"], [s.type])
-    assert writer.apply(scal.exp, ["v"], [s.type]) == once and len(writer.statements) == 1
-    assert writer.apply(scal.exp, ["w"], [s.type]) != once
-    assert writer.cast("v", "float32", "float64") == writer.cast("v", "float32", "float64") and len(writer.statements) == 3
+    v, w = variable("v", "float32"), variable("w", "float32")
+    once = writer.apply(scal.exp, [v])
+    assert writer.apply(scal.exp, [v]) == once and len(writer.statements) == 1
+    assert writer.apply(scal.exp, [w]) != once
+    assert writer.value(v, "float64") == writer.value(v, "float64") and len(writer.statements) == 3
     value = np.linspace(-3, 3, 7, dtype="float32")
     expected = 1 / (1 + np.exp(-value.astype("float64")))
     for found, wanted in zip(f(value), [expected * 2, (expected + 1) * expected, expected - 0.25], strict=True):

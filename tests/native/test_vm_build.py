@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from theano.native import runtime_build
-from theano.native.compiler import find_compiler
+from theano.native.target.cpu.compiler import find_compiler
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 
@@ -76,5 +76,5 @@ def test_a_failing_compiler_is_one_warning(tmp_path, monkeypatch):
 
 
 def test_no_compiler_is_silent(tmp_path, monkeypatch):
-    monkeypatch.setattr("theano.native.toolchain.find_compiler", lambda: None)
+    monkeypatch.setattr("theano.native.target.cpu.toolchain.find_compiler", lambda: None)
     assert runtime_build.build_runtime(str(tmp_path)) is None

@@ -515,7 +515,7 @@ def matrices(dtype, seed=0):
 @pytest.fixture(params=["blas", "loops"])
 def products(request):
     """All products with the BLAS that was found, and with the runtime's own loops."""
-    from theano.native.blas_library import load_blas
+    from theano.native.target.cpu.blas_library import load_blas
 
     if request.param == "loops":
         runtime.blas_set({}, "none")
@@ -652,7 +652,7 @@ class TestLargeProducts:
     def test_blas_threads_are_given_back(self):
         import ctypes
 
-        from theano.native import blas_library
+        from theano.native.target.cpu import blas_library
 
         _, pointers = blas_library.find_blas()
         if "get_num_threads" not in pointers:
@@ -669,14 +669,14 @@ class TestLargeProducts:
 
 
 def test_bad_library_flags():
-    from theano.native.blas_library import find_blas
+    from theano.native.target.cpu.blas_library import find_blas
 
     with pytest.raises(OSError, match="no_such_blas"):
         find_blas("-lno_such_blas")
 
 
 def test_scipys_blas_is_found_and_works():
-    from theano.native import blas_library
+    from theano.native.target.cpu import blas_library
 
     found = blas_library._from_scipy()
     assert found is not None

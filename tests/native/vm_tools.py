@@ -48,7 +48,7 @@ def run_instruction(name, inputs, outputs, params=(), tail=False):
 def kernel_functions(kernels):
     """Compiled kernels, each as the function of a list of arrays that gives the list of its results."""
     # Imported late: some tests replace what the compiler has loaded.
-    from theano.native.compiler import load_kernels
+    from theano.native.target.cpu.compiler import load_kernels
 
     functions = []
     for kernel, loaded in zip(kernels, load_kernels(kernels), strict=True):

@@ -9,7 +9,7 @@ import pytest
 
 import theano.scalar as scal
 from theano.gof.utils import MethodNotDefined
-from theano.native import compiler as native_compiler
+from theano.native.target.cpu import compiler as native_compiler
 from theano.scalar.output_types import upcast_out
 
 HEADERS = os.path.dirname(native_compiler.HEADERS)

@@ -105,3 +105,20 @@ def test_inplace_versions_write_over_their_first_argument():
     np.testing.assert_array_equal(value, [1, 2, 3])
     assert inplace.exp_inplace(x).owner.op.destroy_map == {0: [0]}
     assert T.tensor_copy(x) is not x
+
+
+@pytest.mark.parametrize("operation", [T.nnet.sigmoid, T.nnet.softplus, T.tri_gamma], ids=str)
+def test_complex_numbers_are_refused_where_only_the_real_part_would_count(operation):
+    with pytest.raises(TypeError, match="complex"):
+        operation(T.zvector("z"))
+
+
+def test_operations_describe_themselves():
+    text = T.arctan2.__doc__
+    assert "a, b : tensor_like\n    Of bool, integers and floats." in text
+    assert "TypeError\n    If one is of complex numbers." in text
+    assert "numpy.arctan2" in text
+    assert "Of any dtype" in T.exp.__doc__ and ">>> T.exp([0.5, 1.0]).eval()\narray([1.64872127, 2.71828183])" in T.exp.__doc__
+    assert "of dtype bool" in T.lt.__doc__
+    assert T.Elemwise(theano.scalar.exp).__doc__ == T.Elemwise.__doc__
+    assert "Examples" not in inplace.exp_inplace.__doc__

@@ -352,12 +352,8 @@ def _value_line(name: str, value: Any) -> str | None:
         return f"{name}: _Plural"
     if isinstance(value, PureOp):
         return f"{name}: _Operation"
-    if isinstance(value, str):
-        return f"{name}: str"
-    if isinstance(value, bool):
-        return f"{name}: bool"
-    if isinstance(value, float):
-        return f"{name}: float"
+    if isinstance(value, (str, bool, float)):
+        return f"{name}: {type(value).__name__}"
     if isinstance(value, tuple):
         return f"{name}: tuple[{'str' if value and isinstance(value[0], str) else 'Any'}, ...]"
     if isinstance(value, dict):

@@ -89,7 +89,7 @@ def test_pyright(programs):
         [command, "-p", ".", "--pythonpath", sys.executable], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
     assert "program.py" in done.stdout or done.returncode in (0, 1), done.stdout + done.stderr
-    check(done.stdout.replace(":", ":"), lines)
+    check(done.stdout, lines)
 
 
 def _beside_python(name):
@@ -136,4 +136,7 @@ def test_signatures_of_operations():
     assert list(inspect.signature(theano.tensor.arctan2).parameters) == ["a", "b"]
     assert str(inspect.signature(theano.tensor.add)) == "(*inputs)"
     assert list(inspect.signature(theano.tensor.switch).parameters) == ["cond", "ift", "iff"]
+    assert list(inspect.signature(theano.tensor.nlinalg.det).parameters) == ["x"]
+    assert list(inspect.signature(theano.tensor.alloc).parameters) == ["value", "shapes", "kwargs"]
+    assert list(inspect.signature(theano.tensor.Reshape).parameters) == ["ndim", "name"]
     assert "signature" in dir(inspect) and importlib.util.find_spec("theano") is not None

@@ -37,6 +37,13 @@ def infer_shape(outs: list[Variable], inputs: list[Variable], input_shapes: list
     -------
     list
         For each output its shape as a tuple of variables, or None.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, n = T.dmatrix("x"), T.lscalar("n")
+    >>> infer_shape([x.T], [x], [(n, T.constant(3))])
+    [(TensorConstant{3}, n)]
     """
     from theano.tensor.opt import ShapeFeature
 
@@ -45,13 +52,7 @@ def infer_shape(outs: list[Variable], inputs: list[Variable], input_shapes: list
     for variable, shape in zip(inputs, input_shapes):
         if shape is not None and len(shape) == getattr(variable, "ndim", len(shape)):
             feature.set_shape(variable, shape)
-    for node in graph.io_toposort(inputs, outs):
-        if any(v not in feature.shape_of for v in node.outputs):
-            feature.on_import(None, node, reason="infer_shape")
-    for variable in outs:
-        if variable not in feature.shape_of:
-            feature.init_r(variable)
-    return [feature.shape_of[variable] for variable in outs]
+    return [feature.shape(variable) for variable in outs]
 
 
 def _is_placeholder(variable: Any) -> bool:

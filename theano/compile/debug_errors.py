@@ -57,7 +57,13 @@ def str_diagnostic(expected: Any, value: Any, rtol: float | None = None, atol: f
 
 
 def char_from_number(number: int) -> str:
-    """Return letters that stand for a number: A to Z, then AA, AB and so on."""
+    """Return letters that stand for a number: A to Z, then AA, AB and so on.
+
+    Parameters
+    ----------
+    number : int
+        Not negative.
+    """
     letters = ""
     number += 1
     while number:
@@ -69,7 +75,9 @@ def char_from_number(number: int) -> str:
 class BadThunkOutput(DebugModeError):
     """Two ways to compute the same output of a node gave different values.
 
-    Attributes
+    What it is made with are its attributes.
+
+    Parameters
     ----------
     r : Variable
         The output.
@@ -111,7 +119,9 @@ class BadThunkOutput(DebugModeError):
 class BadOptimization(DebugModeError):
     """An optimization replaced a variable by one that has another value.
 
-    Attributes
+    What it is made with are its attributes.
+
+    Parameters
     ----------
     old_r, new_r : Variable
         The variable and its replacement.
@@ -178,7 +188,9 @@ def _short(value: Any) -> str:
 class BadDestroyMap(DebugModeError):
     """An Op changed an input that its ``destroy_map`` does not name.
 
-    Attributes
+    What it is made with are its attributes.
+
+    Parameters
     ----------
     node : Apply
         The node.
@@ -186,6 +198,8 @@ class BadDestroyMap(DebugModeError):
         Which input.
     old_val, new_val : object
         The input before and after.
+    perform : str
+        How the node was computed: ``'py'`` or ``'c'``, say.
     """
 
     def __init__(self, node: Any, idx: int, old_val: Any, new_val: Any, perform: str):
@@ -216,12 +230,16 @@ class BadDestroyMap(DebugModeError):
 class BadViewMap(DebugModeError):
     """An output shares memory with an input or another output, and the ``view_map`` does not say so.
 
-    Attributes
+    What it is made with are its attributes.
+
+    Parameters
     ----------
     node : Apply
         The node.
     output_idx : int
         Which output.
+    out_storage : object
+        Its value.
     in_alias_idx, out_alias_idx : list of int
         Inputs and outputs that it shares memory with.
     """
@@ -259,12 +277,18 @@ class StochasticOrder(DebugModeError):
 class InvalidValueError(DebugModeError):
     """The value of a variable does not suit its type, or is not finite.
 
-    Attributes
+    What it is made with are its attributes.
+
+    Parameters
     ----------
     r : Variable
         The variable.
     v : object
         The value.
+    client_node : Apply, optional
+        What was to use it.
+    hint, specific_hint : str
+        What may be wrong, for the message.
     """
 
     def __init__(self, r: Any, v: Any, client_node: Any = None, hint: str = "none", specific_hint: str = "none"):

@@ -69,7 +69,15 @@ data_destroyed = DataDestroyed()
 
 
 def check_eq(var: Any, val1: Any, val2: Any) -> bool:
-    """Return whether two values of a variable are equal but for rounding, as its tag or its Type say."""
+    """Return whether two values of a variable are equal but for rounding, as its tag or its Type say.
+
+    Parameters
+    ----------
+    var : Variable
+        What the values are of.
+    val1, val2 : object
+        The values.
+    """
     compare = getattr(var.tag, "values_eq_approx", None) or var.type.values_eq_approx
     return bool(compare(val1, val2))
 

@@ -44,6 +44,14 @@ def function_dump(
     extra_tag_to_remove : list of str, optional
         Further attributes of ``tag`` to leave out, as for
         :class:`theano.misc.pkl_utils.StripPickler`.
+
+    Examples
+    --------
+    >>> import pickle, theano
+    >>> x = theano.tensor.dscalar("x")
+    >>> theano.function_dump("call.pkl", [x], x + 1)
+    >>> theano.function(**pickle.load(open("call.pkl", "rb")))(1.0)
+    array(2.)
     """
     arguments = dict(locals())
     del arguments["filename"], arguments["extra_tag_to_remove"]

@@ -134,7 +134,13 @@ def register_checker(checker: Any) -> None:
 
 
 def check_equal(x: Any, y: Any) -> bool:
-    """Return whether two values are equal, for scalars and for arrays alike."""
+    """Return whether two values are equal, for scalars and for arrays alike.
+
+    Parameters
+    ----------
+    x, y : object
+        Arrays, numbers or anything that can be compared.
+    """
     try:
         return bool((x == y).all())
     except AttributeError:

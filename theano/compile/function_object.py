@@ -165,6 +165,29 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
     of its own with the current values; :meth:`copy` makes functions that keep the
     same shared variables. Functions can be pickled.
 
+    Parameters
+    ----------
+    fn
+        The linked program, a function without arguments.
+    input_storage, output_storage : list of Container
+        The cells of the values that go in and come out.
+    indices : list
+        Of each input its description, the variables that are set with it, and the cells.
+    outputs : list of Out
+        Descriptions of the outputs.
+    defaults
+        Of each input whether a value is required, whether it is put back after a call, and the value.
+    unpack_single : bool
+        Whether the value of the only output is returned itself, not in a list.
+    return_none : bool
+        Whether None is returned, as there are no outputs that were asked for.
+    output_keys : list of str
+        The keys of the dictionary that is returned, or None.
+    maker : FunctionMaker
+        What made it.
+    name : str, optional
+        For messages and profiles.
+
     Attributes
     ----------
     maker : FunctionMaker
@@ -293,6 +316,7 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
             positional = list(range(len(required)))
             if (
                 program is None
+                or getattr(program, "runs_in_python", False)
                 or self.profile is not None
                 or self.output_keys is not None
                 or self._may_alias

@@ -114,7 +114,13 @@ def register_optimizer(name: str, opt: Any) -> None:
 
 
 def register_OutputGuard_c_code(type: Any) -> None:
-    """Say that OutputGuard supports a Type in C; it needs nothing for that here."""
+    """Say that OutputGuard supports a Type in C; it needs nothing for that here.
+
+    Parameters
+    ----------
+    type : type
+        A subclass of Type.
+    """
 
 
 class Mode:
@@ -125,7 +131,8 @@ class Mode:
     linker : Linker or str, optional
         What evaluates the graph: ``'cvm'``, ``'cvm_nogc'``, ``'c|py'``,
         ``'c|py_nogc'``, ``'c'`` (the native engine), ``'vm'``, ``'vm_nogc'``,
-        ``'py'`` (Python), or a linker. ``config.linker`` by default.
+        ``'py'`` (Python), ``'reference'`` (the native programs in NumPy, to compare), or a linker.
+        ``config.linker`` by default.
     optimizer : Optimizer, Query or str, optional
         What transforms the graph: ``'fast_run'``, ``'fast_compile'``, ``'o4'`` to
         ``'o1'``, ``'unsafe'``, ``'merge'``, None, a query of
@@ -355,6 +362,11 @@ def __getattr__(name: str) -> Any:
 
 def filter_mode(val: Any) -> Any:
     """Return the value of the flag ``mode`` as it is: a name of a mode that may stand there, or a mode.
+
+    Parameters
+    ----------
+    val : str or Mode
+        The value of the flag.
 
     Raises
     ------

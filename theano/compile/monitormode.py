@@ -80,7 +80,17 @@ class MonitorMode(Mode):
 
 
 def detect_nan(i: int, node: Any, fn: Any) -> None:
-    """Print the node and its values if any output holds NaN; a `post_func` for :class:`MonitorMode`."""
+    """Print the node and its values if any output holds NaN; a `post_func` for :class:`MonitorMode`.
+
+    Parameters
+    ----------
+    i : int
+        The place of the node in the order of execution.
+    node : Apply
+        The node.
+    fn : callable
+        What ran it; it has the lists of cells `inputs` and `outputs`.
+    """
     from theano.printing import debugprint
 
     for output in fn.outputs:

@@ -40,7 +40,13 @@ def f_compute(op: Callable) -> Callable:
     cache: dict[str, Any] = {}
 
     def result(inp: Any) -> Any:
-        """Return the reduction of an array."""
+        """Return the reduction of an array.
+
+        Parameters
+        ----------
+        inp : ndarray
+            Of any rank.
+        """
         from theano.compile.pfunc import pfunc
         from theano.tensor.type import TensorType
 
@@ -122,7 +128,17 @@ def contains_nan(arr: Any, node: Any = None, var: Any = None) -> bool:
 
 
 def contains_inf(arr: Any, node: Any = None, var: Any = None) -> bool:
-    """Return whether a value holds infinity; the parameters are those of :func:`contains_nan`."""
+    """Return whether a value holds infinity; the parameters are those of :func:`contains_nan`.
+
+    Parameters
+    ----------
+    arr : object
+        The value.
+    node : Apply
+        Where it comes from.
+    var : Variable
+        What it is the value of.
+    """
     array = _array_of(arr, var)
     return array is not None and bool(np.isinf(array).any())
 
@@ -248,12 +264,24 @@ class NanGuardMode(Mode):
 
 
 def is_uninitialized(node: Any) -> bool:
-    """Whether a node allocates memory that something later fills."""
+    """Whether a node allocates memory that something later fills.
+
+    Parameters
+    ----------
+    node : Apply
+        Any node.
+    """
     return isinstance(node.op, AllocEmpty)
 
 
 def may_be_unset(node: Any) -> bool:
-    """Whether a node allocates memory that something later fills, or fills a part of such memory."""
+    """Whether a node allocates memory that something later fills, or fills a part of such memory.
+
+    Parameters
+    ----------
+    node : Apply
+        Any node.
+    """
     while isinstance(node.op, IncSubtensor) and node.inputs[0].owner is not None:
         node = node.inputs[0].owner
     return is_uninitialized(node)

@@ -113,7 +113,15 @@ expandable_types: tuple = ()
 
 
 def load_back(mod: str, name: str) -> Any:
-    """Return an object of a module, by the names of both; the module is imported."""
+    """Return an object of a module, by the names of both; the module is imported.
+
+    Parameters
+    ----------
+    mod : str
+        Full name of the module.
+    name : str
+        Name of the object in it.
+    """
     __import__(mod)
     return getattr(sys.modules[mod], name)
 

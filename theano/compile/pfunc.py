@@ -41,6 +41,13 @@ def Param(
     -------
     In
         The description of the input.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x = theano.tensor.dscalar("x")
+    >>> theano.function([theano.Param(x, default=2.0)], x + 1)()
+    array(3.)
     """
     warnings.warn("The Param class is deprecated. Use In instead, with value= for default=.", stacklevel=2)
     return In(
@@ -73,8 +80,16 @@ def pfunc(
 ) -> Any:
     """Compile a function with shared variables, updates and substitutions.
 
-    The parameters are those of :func:`theano.function`; `output_keys` names
-    the outputs of a function that returns a dictionary.
+    Parameters
+    ----------
+    params : list of Variable or In
+        The inputs.
+    outputs, mode, updates, givens, no_default_updates, accept_inplace, name, rebuild_strict
+        As for :func:`theano.function`.
+    allow_input_downcast, profile, on_unused_input
+        As for :func:`theano.function`.
+    output_keys : list of str, optional
+        Names of the outputs of a function that returns a dictionary.
 
     Returns
     -------

@@ -52,7 +52,15 @@ def __getattr__(name: str) -> Any:
 
 
 def make_profile(profile: Any, name: str | None) -> Any:
-    """Return the profile object that a ``profile`` argument of ``theano.function`` asks for, or None."""
+    """Return the profile object that a ``profile`` argument of ``theano.function`` asks for, or None.
+
+    Parameters
+    ----------
+    profile : bool, str, ProfileStats or None
+        The argument; a text is the profile's message, None asks the flag ``profile``.
+    name : str
+        The function's name, the message of a profile that has no other.
+    """
     if profile is None:
         profile = bool(config.profile or config.print_global_stats)
     if profile is False:
@@ -564,7 +572,17 @@ class ProfileStats:
 
 
 class ScanProfileStats(ProfileStats):
-    """What running the inner function of a scan cost."""
+    """What running the inner function of a scan cost.
+
+    Parameters
+    ----------
+    atexit_print : bool, optional
+        Whether it is printed when the program ends.
+    name : str, optional
+        Of the scan.
+    **kwargs
+        For :class:`ProfileStats`.
+    """
 
     def __init__(self, atexit_print: bool = True, name: str | None = None, **kwargs: Any):
         super().__init__(atexit_print, **kwargs)

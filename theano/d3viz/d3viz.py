@@ -145,5 +145,10 @@ def d3write(fct: Any, path: str | os.PathLike[str], *args: Any, **kwargs: Any) -
         pydot is not installed.
     ValueError
         There is no graph in `fct`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> d3write(T.exp(T.dscalar("x")), "graph.dot")  # doctest: +SKIP
     """
     PyDotFormatter(*args, **kwargs)(fct).write_raw(os.fspath(path))

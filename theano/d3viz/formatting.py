@@ -105,7 +105,15 @@ def _node_attributes(node: model.Node) -> dict[str, str]:
 
 
 def var_label(var: Variable, precision: int = 3) -> str:
-    """Return a short text for a variable: its name, the value of a constant to `precision` digits, or its type."""
+    """Return a short text for a variable: its name, the value of a constant to `precision` digits, or its type.
+
+    Parameters
+    ----------
+    var : Variable
+        A variable of the graph.
+    precision : int, optional
+        Digits of a constant.
+    """
     if var.name is not None:
         return var.name
     if not isinstance(var, Constant):
@@ -116,7 +124,13 @@ def var_label(var: Variable, precision: int = 3) -> str:
 
 
 def var_tag(var: Variable) -> list | None:
-    """Return the file, the line and the text of the line that made a variable; None where that is not known."""
+    """Return the file, the line and the text of the line that made a variable; None where that is not known.
+
+    Parameters
+    ----------
+    var : Variable
+        A variable of the graph.
+    """
     trace = getattr(var.tag, "trace", None)
     if not trace or not trace[0]:
         return None
@@ -126,12 +140,26 @@ def var_tag(var: Variable) -> list | None:
 
 
 def apply_label(node: Apply) -> str:
-    """Return a short text for a node: the class of its Op."""
+    """Return a short text for a node: the class of its Op.
+
+    Parameters
+    ----------
+    node : Apply
+        A node of the graph.
+    """
     return node.op.__class__.__name__
 
 
 def apply_profile(node: Apply, profile: Any) -> list[float] | None:
-    """Return the seconds of a node and those of all calls of its function; None where they were not measured."""
+    """Return the seconds of a node and those of all calls of its function; None where they were not measured.
+
+    Parameters
+    ----------
+    node : Apply
+        A node of the graph.
+    profile : ProfileStats or None
+        That of its function.
+    """
     if not profile or profile.fct_call_time == 0:
         return None
     return [profile.apply_time.get(node, 0), profile.fct_call_time]
@@ -142,17 +170,35 @@ _LETTERS = dict(zip(["complex64", "complex128", "float32", "float64", "int8", "i
 
 
 def broadcastable_to_str(b: tuple[bool, ...]) -> str:
-    """Return what tensors of a broadcast pattern are called, '' where they have no name."""
+    """Return what tensors of a broadcast pattern are called, '' where they have no name.
+
+    Parameters
+    ----------
+    b : tuple of bool
+        The pattern.
+    """
     return _PATTERNS.get(tuple(b), "")
 
 
 def dtype_to_char(dtype: str) -> str:
-    """Return the letter that stands for a dtype in the names of types, 'X' where there is none."""
+    """Return the letter that stands for a dtype in the names of types, 'X' where there is none.
+
+    Parameters
+    ----------
+    dtype : str
+        Name of a dtype.
+    """
     return _LETTERS.get(str(dtype), "X")
 
 
 def type_to_str(t: Any) -> str:
-    """Return a short text for a type: ``dmatrix``, say; of tensors without such a name the dtype."""
+    """Return a short text for a type: ``dmatrix``, say; of tensors without such a name the dtype.
+
+    Parameters
+    ----------
+    t : Type
+        The type of a variable.
+    """
     if not hasattr(t, "broadcastable"):
         return str(t)
     name = broadcastable_to_str(t.broadcastable)
@@ -160,7 +206,13 @@ def type_to_str(t: Any) -> str:
 
 
 def dict_to_pdnode(d: dict[str, Any]) -> Any:
-    """Return a node of pydot with attributes; None is left out, the elements of lists are put together by tabulators."""
+    """Return a node of pydot with attributes; None is left out, the elements of lists are put together by tabulators.
+
+    Parameters
+    ----------
+    d : dict
+        The attributes by name.
+    """
     texts = {k: "\t".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in d.items() if v is not None}
     return load_pydot().Node(**{k: text.replace('"', "'") for k, text in texts.items()})
 

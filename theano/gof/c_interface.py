@@ -18,7 +18,15 @@ def _missing(obj: Any, name: str) -> NoReturn:
 
 
 def takes(method: Callable, n: int) -> bool:
-    """Return whether a method can be called with `n` positional arguments."""
+    """Return whether a method can be called with `n` positional arguments.
+
+    Parameters
+    ----------
+    method : callable
+        Anything that can be called.
+    n : int
+        How many arguments.
+    """
     import inspect
 
     try:

@@ -584,7 +584,19 @@ class CLinker(Linker):
 
 
 def node_thunk(node: Any, storage_map: dict, compute_map: Any, no_recycling: Any) -> Callable:
-    """Return a function without arguments that computes a node by the C code of its Op."""
+    """Return a function without arguments that computes a node by the C code of its Op.
+
+    Parameters
+    ----------
+    node : Apply
+        The node.
+    storage_map : dict
+        The cell, a list of one value, of each variable.
+    compute_map : dict or None
+        For each variable a cell that is set to True when it has been computed.
+    no_recycling : collection of Variable
+        Outputs whose old values must not be written over.
+    """
     ins = [storage_map[r] for r in node.inputs]
     outs = [storage_map[r] for r in node.outputs]
     graph = FunctionGraph(node.inputs, node.outputs)

@@ -113,7 +113,13 @@ def gcc_llvm() -> bool:
 
 
 def try_march_flag(flags: Sequence[str]) -> bool:
-    """Return whether a program compiled with some flags runs on this processor, and computes rightly."""
+    """Return whether a program compiled with some flags runs on this processor, and computes rightly.
+
+    Parameters
+    ----------
+    flags : sequence of str
+        Of the compiler.
+    """
     code = """
         #include <cmath>
         int main(int argc, char** argv)
@@ -137,7 +143,15 @@ def icc_module_compile_str(*args: Any) -> None:
 
 
 def debug_counter(name: str, every: int = 1) -> None:
-    """Count how often a place in the code is passed, and print it to the standard error each `every` times."""
+    """Count how often a place in the code is passed, and print it to the standard error each `every` times.
+
+    Parameters
+    ----------
+    name : str
+        Of the place.
+    every : int, optional
+        How often to print.
+    """
     count = vars(debug_counter).get(name, 0) + 1
     setattr(debug_counter, name, count)
     if count % every == 0:

@@ -43,13 +43,25 @@ def compile_lock() -> contextlib.AbstractContextManager[Any]:
 
 @contextlib.contextmanager
 def lock_ctx(lock_dir: str | None = None, keep_lock: bool = False, **kwargs: object) -> Iterator[None]:
-    """Hold the compile lock. The arguments name and tune a lock directory, which there no longer is."""
+    """Hold the compile lock. The arguments name and tune a lock directory, which there no longer is.
+
+    Parameters
+    ----------
+    lock_dir, keep_lock, **kwargs : str, optional
+        Those of the original.
+    """
     with _lock:
         yield
 
 
 def get_lock(lock_dir: str | None = None, **kwargs: object) -> None:
-    """Take the compile lock; the arguments are accepted and ignored."""
+    """Take the compile lock; the arguments are accepted and ignored.
+
+    Parameters
+    ----------
+    lock_dir, **kwargs : str, optional
+        Those of the original.
+    """
     _lock.acquire()
 
 
@@ -59,7 +71,13 @@ def release_lock() -> None:
 
 
 def set_lock_status(use_lock: bool) -> None:
-    """Accept whether to lock the compilation directory, which needs no lock: see the module's description."""
+    """Accept whether to lock the compilation directory, which needs no lock: see the module's description.
+
+    Parameters
+    ----------
+    use_lock : bool
+        Whether to lock it.
+    """
 
 
 def force_unlock() -> None:
@@ -150,7 +168,18 @@ def lock(
 
 
 def refresh_lock(lock_file: str) -> str:
-    """Write a new owner into the file of a lock that this process holds; returns it: its process, a number, its machine."""
+    """Write a new owner into the file of a lock that this process holds; returns it: its process, a number, its machine.
+
+    Parameters
+    ----------
+    lock_file : str
+        Its path.
+
+    Returns
+    -------
+    str
+        The owner.
+    """
     import random
 
     owner = f"{os.getpid()}_{random.randrange(10**10):010d}_{hostname}"

@@ -79,7 +79,13 @@ class OpenMPOp(Op):
 
 
 def lquote_macro(txt: str) -> str:
-    """Return a text of several lines as the body of a C macro."""
+    """Return a text of several lines as the body of a C macro.
+
+    Parameters
+    ----------
+    txt : str
+        C code.
+    """
     return "\n".join(line + " \\" for line in txt.split("\n")[:-1]) + ("\n" if "\n" in txt else "") + txt.split("\n")[-1]
 
 
@@ -323,7 +329,13 @@ class COp(Op):
 
 
 def apply_meth(kind: str) -> Any:
-    """Return a method ``(node, name)`` that returns the sections of one kind, specialized to the node."""
+    """Return a method ``(node, name)`` that returns the sections of one kind, specialized to the node.
+
+    Parameters
+    ----------
+    kind : str
+        ``'support_code_apply'``, say.
+    """
 
     def method(self: Any, node: Any, name: str) -> str:
         return self._with_macros(kind, node, name)
@@ -340,7 +352,13 @@ COp.c_cleanup_code_struct = apply_meth("cleanup_code_struct")
 
 
 def hash_of(code: tuple[str, ...]) -> str:
-    """Return a digest of some texts."""
+    """Return a digest of some texts.
+
+    Parameters
+    ----------
+    code : tuple of str
+        The texts.
+    """
     from theano.gof.utils import hash_from_code
 
     return hash_from_code("\0".join(code))

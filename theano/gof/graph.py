@@ -102,7 +102,13 @@ def show_attributes(cls: Any, *names: str) -> None:
 
 
 def copy_tag(tag: Any) -> Any:
-    """Return a copy of the tag of a variable or node."""
+    """Return a copy of the tag of a variable or node.
+
+    Parameters
+    ----------
+    tag : scratchpad
+        Its values themselves are not copied.
+    """
     return scratchpad.__copy__(tag) if type(tag) is scratchpad else copy(tag)
 
 
@@ -463,7 +469,14 @@ class Constant(Variable):
     data
         The value; the type filters it.
     name : str, optional
+
+    Attributes
+    ----------
+    number : bool, int, float, complex or None
+        What all elements are, where that is one number.
     """
+
+    number: Any = None
 
     def __init__(self, type: Any, data: Any, name: str | None = None):
         Variable.__init__(self, type, None, None, name)
@@ -500,7 +513,13 @@ class Constant(Variable):
 
 
 def as_variable(x: Any) -> Any:
-    """Return a variable as it is, and the constant that another value becomes."""
+    """Return a variable as it is, and the constant that another value becomes.
+
+    Parameters
+    ----------
+    x : object
+        A variable, a number, an array or anything that a type was registered for.
+    """
     return x if isinstance(x, Variable) else hooks.as_variable(x)
 
 

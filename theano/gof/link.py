@@ -13,6 +13,7 @@ from theano.gof import utils
 from theano.gof.graph import Constant, Variable
 from theano.gof.op import PureOp
 from theano.gof.run_errors import log_thunk_trace, node_description, raise_with_op, thunk_hook  # noqa: F401
+from theano.gof.sched import overlap_transfers
 from theano.gof.type import PureType
 from theano.gof.utils import MethodNotDefined
 
@@ -95,7 +96,10 @@ class Linker:
         """Return the Apply nodes of `fgraph` in the order of running."""
         if self._scheduler is not None:
             return self._scheduler(fgraph)
-        return fgraph.toposort()
+        order = fgraph.toposort()
+        if any(getattr(node.op, "transfer", None) for node in order):
+            return overlap_transfers(order, fgraph.orderings())
+        return order
 
 
 class Container:
@@ -203,7 +207,13 @@ class Container:
 
 
 def python_impl(op: Any) -> str | None:
-    """Return the `impl` for `Op.make_thunk` that runs `op` in Python, or None if it has only C code."""
+    """Return the `impl` for `Op.make_thunk` that runs `op` in Python, or None if it has only C code.
+
+    Parameters
+    ----------
+    op : Op
+        The Op.
+    """
     perform = op.perform
     return None if getattr(perform, "__func__", perform) is PureOp.perform else "py"
 
@@ -392,7 +402,17 @@ def gc_helper(node_list: Iterable[Any]) -> tuple[set[Variable], dict[Variable, A
 
 
 def add_clear_storage(f: Any, computed: Iterable[Any], storage_map: dict) -> None:
-    """Give a function the method ``clear_storage()``, which empties the cells of the variables that it computes."""
+    """Give a function the method ``clear_storage()``, which empties the cells of the variables that it computes.
+
+    Parameters
+    ----------
+    f : callable
+        It gets the method as an attribute.
+    computed : iterable of Variable
+        The variables.
+    storage_map : dict
+        The cell of each variable.
+    """
 
     def clear_storage() -> None:
         for variable in computed:

@@ -19,6 +19,17 @@ from theano.gof.test_values import compute_test_values
 from theano.gof.utils import _raw_stack, add_tag_trace
 
 
+class _Signature:
+    """What `inspect.signature` and `help` show of an Op that is called: `make_node` gets the arguments. Of a class, nothing."""
+
+    def __get__(self, op: Any, owner: type) -> Any:
+        if op is None or owner.__call__ is not PureOp.__call__:
+            return None
+        import inspect
+
+        return inspect.signature(op.make_node).replace(return_annotation=inspect.Signature.empty)
+
+
 class PureOp(MetaObject):
     """An operation that can be applied to variables.
 
@@ -35,10 +46,21 @@ class PureOp(MetaObject):
     writes_first_input : bool
         Whether the Op, or what a rewrite makes of it, overwrites its first input or copies it: a constant that is folded
         there would have to be copied again.
+    transfer : {None, 'start', 'wait'}
+        Whether the Op starts a transfer to or from other processes, or waits for one: linkers run the first as early,
+        the second as late as the graph allows.
+    transfer_rank : int
+        Of several transfers that could be started, or waited for, that of the lowest rank is first.
+    transfer_chain : hashable, optional
+        All processes start the transfers of one chain in the same order.
     """
 
+    __signature__ = _Signature()
     default_output: int | None = None
     writes_first_input = False
+    transfer: str | None = None
+    transfer_rank: int = 0
+    transfer_chain: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -227,7 +249,13 @@ class _OwnGradient(NamedTuple):
 
 
 def gradient_method(op: Any) -> Callable | None:
-    """Return the `L_op` of an Op, which is its ``grad`` where that was assigned to it or one of its classes last; None without any."""  # noqa: E501
+    """Return the `L_op` of an Op, which is its ``grad`` where that was assigned to it or one of its classes last; None without any.
+
+    Parameters
+    ----------
+    op : Op
+        The Op.
+    """  # noqa: E501
     own = getattr(op, "__dict__", {})
     if "grad" in own and "L_op" not in own:
         by_grad: Any = _OwnGradient(own["grad"])  # mypy does not see that a named tuple can be called
@@ -251,6 +279,11 @@ def _as_variable(x: Any, type_: Any) -> Any:
 
 class Op(PureOp, CLinkerOp):
     """An operation, with its C interface: the base class of Ops.
+
+    Parameters
+    ----------
+    use_c_code
+        Whether its C code may be used, for Ops that call this constructor.
 
     Examples
     --------
@@ -415,6 +448,11 @@ def simple_meth(tag: str) -> Any:
     """Return the method ``c_<tag>`` of an Op whose C code lies in its dictionary `code_sections`, by tag.
 
     It raises `MethodNotDefined` where there is none.
+
+    Parameters
+    ----------
+    tag : str
+        ``'code_cleanup'``, say.
     """
 
     def section(self: Any) -> Any:
@@ -434,6 +472,11 @@ def registered_c_code(node: Apply) -> bool:
     """Return whether a user gave one of Theano's Ops C code for the type of the node's first input.
 
     That is what ``theano.compile.ops.register_view_op_c_code`` and its like do.
+
+    Parameters
+    ----------
+    node : Apply
+        The node.
     """
     table = getattr(node.op, "c_code_and_version", None)
     if not table or not node.inputs:
@@ -469,6 +512,11 @@ def missing_test_message(msg: str) -> None:
 def debug_error_message(msg: str) -> None:
     """Say that something is wrong with test values, in the way that ``config.compute_test_value`` asks for.
 
+    Parameters
+    ----------
+    msg : str
+        What is wrong.
+
     Raises
     ------
     ValueError
@@ -481,7 +529,15 @@ def debug_error_message(msg: str) -> None:
 
 
 def debug_assert(condition: Any, msg: str | None = None) -> None:
-    """Check a condition on test values."""
+    """Check a condition on test values.
+
+    Parameters
+    ----------
+    condition : object
+        What has to be true.
+    msg : str, optional
+        What to say if it is not.
+    """
     if not condition:
         debug_error_message(msg if msg is not None else "debug_assert failed")
 

@@ -181,7 +181,22 @@ def _place(position: float | str, taken: dict[str, float]) -> float:
 
 
 def parse_query(tags: tuple, kwtags: dict) -> Query:
-    """Make a `Query` of the arguments of `DB.query`."""
+    """Make a `Query` of the arguments of `DB.query`.
+
+    Parameters
+    ----------
+    tags : tuple
+        Its positional arguments: one Query, or tags that start with +, & or -.
+    kwtags : dict
+        Its keywords: queries for databases within.
+
+    Raises
+    ------
+    TypeError
+        There is something beside a Query.
+    ValueError
+        A tag does not start so.
+    """
     if tags and isinstance(tags[0], Query):
         if len(tags) > 1 or kwtags:
             raise TypeError(

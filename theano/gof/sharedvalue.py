@@ -260,7 +260,22 @@ def _import_constructor(module: str) -> None:
 def generic_constructor(
     value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None
 ) -> SharedVariable:
-    """Make a shared variable of the generic type, which holds any Python object."""
+    """Make a shared variable of the generic type, which holds any Python object.
+
+    Parameters
+    ----------
+    value : object
+        The first value.
+    name : str, optional
+        The variable's name.
+    strict, allow_downcast : bool, optional
+        Without meaning for this type, which takes every value as it is.
+
+    Returns
+    -------
+    SharedVariable
+        It holds `value` itself.
+    """
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, (bool, int, float, complex)) for item in value):
         warnings.warn(
             f"theano.shared keeps this {type(value).__name__} of numbers as a Python object, which no operation on tensors takes:"

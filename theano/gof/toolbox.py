@@ -100,7 +100,15 @@ class Provider(Feature):
 
 
 class GetCheckpoint:
-    """What `History` puts on a graph as ``checkpoint``."""
+    """What `History` puts on a graph as ``checkpoint``.
+
+    Parameters
+    ----------
+    history : History
+        It knows the changes.
+    fgraph : FunctionGraph
+        The graph.
+    """
 
     def __init__(self, history: History, fgraph: Any):
         self.history = history
@@ -111,7 +119,21 @@ class GetCheckpoint:
 
 
 class LambdExtract:
-    """Undoes one change of a graph when it is called: input `i` of `node` is `r` again."""
+    """Undoes one change of a graph when it is called: input `i` of `node` is `r` again.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+        The graph.
+    node : Apply or 'output'
+        Whose input was changed.
+    i : int
+        Which input.
+    r : Variable
+        What it was before.
+    reason : object
+        What the change is told to be for.
+    """
 
     def __init__(self, fgraph: Any, node: Any, i: int, r: Any, reason: Any = None):
         self.fgraph = fgraph

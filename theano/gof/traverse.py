@@ -220,6 +220,11 @@ def is_in_ancestors(l_node: Any, f_node: Any) -> bool:
     Parameters
     ----------
     l_node, f_node : Apply
+
+    Returns
+    -------
+    bool
+        True for the node itself, too.
     """
     stack = [l_node]
     seen = set()
@@ -235,7 +240,13 @@ def is_in_ancestors(l_node: Any, f_node: Any) -> bool:
 
 
 def view_roots(r: Any) -> list:
-    """Return the variables that `r` is a view of, through any number of view Ops; `r` itself if it is no view."""
+    """Return the variables that `r` is a view of, through any number of view Ops; `r` itself if it is no view.
+
+    Parameters
+    ----------
+    r : Variable
+        Any variable.
+    """
     roots: list = []
     stack = [r]
     seen = set()
@@ -638,12 +649,26 @@ def is_same_graph(var1: Any, var2: Any, givens: Any = None, debug: bool = False)
 
 
 def default_leaf_formatter(leaf: Any) -> str:
-    """Return the text of a variable at which a description ends."""
+    """Return the text of a variable at which a description ends.
+
+    Parameters
+    ----------
+    leaf : Variable
+        The variable.
+    """
     return str(leaf)
 
 
 def default_node_formatter(op: Any, argstrings: Sequence[str]) -> str:
-    """Return the text of a node whose inputs have the texts `argstrings`."""
+    """Return the text of a node whose inputs have the texts `argstrings`.
+
+    Parameters
+    ----------
+    op : Apply
+        The node.
+    argstrings : sequence of str
+        The texts.
+    """
     return f"{op.op}({', '.join(argstrings)})"
 
 

@@ -269,7 +269,15 @@ def unify_merge(a: Any, b: Any, U: Unification) -> Any:
 
 
 def unify_build(x: Any, U: Unification) -> Any:
-    """Return a pattern with the values of its variables in their place."""
+    """Return a pattern with the values of its variables in their place.
+
+    Parameters
+    ----------
+    x : object
+        The pattern.
+    U : Unification
+        The values.
+    """
     if isinstance(x, Variable):
         best = U[x]
         if isinstance(best, BoundVariable):

@@ -228,6 +228,14 @@ def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
     Returns
     -------
     to_var
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = copy_stack_trace(x, x + 1)
+    >>> all(stack in y.tag.trace for stack in x.tag.trace)
+    True
     """
     sources = _as_variables(from_var)
     targets = _as_variables(to_var)
@@ -258,7 +266,13 @@ def _as_variables(var: Any) -> list:
 
 
 def get_variable_trace_string(v: Any) -> str:
-    """Return the text of the stack traces of a variable, or an empty string."""
+    """Return the text of the stack traces of a variable, or an empty string.
+
+    Parameters
+    ----------
+    v : Variable
+        Any variable.
+    """
     trace = getattr(v.tag, "trace", None)
     if not trace:
         return ""
@@ -274,7 +288,18 @@ def get_variable_trace_string(v: Any) -> str:
 
 
 def hashtype(self: Any) -> int:
-    """Hash an object by its class."""
+    """Hash an object by its class.
+
+    Parameters
+    ----------
+    self : object
+        Used as a method, ``__hash__``.
+
+    Returns
+    -------
+    int
+        The same for all objects of a class.
+    """
     t = type(self)
     return hash(t.__name__) ^ hash(t.__module__)
 
@@ -296,7 +321,13 @@ class object2:
 
 
 class D:
-    """An object whose attributes are the keyword arguments it was made with."""
+    """An object whose attributes are the keyword arguments it was made with.
+
+    Parameters
+    ----------
+    **d
+        Its attributes.
+    """
 
     def __init__(self, **d: Any):
         self.__dict__.update(d)
@@ -304,6 +335,16 @@ class D:
 
 def memoize(f: Callable) -> Callable:
     """Cache the return value of `f` for each tuple of (hashable) arguments.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+
+    Returns
+    -------
+    callable
+        One that asks `f` once for each tuple.
 
     Examples
     --------
@@ -338,6 +379,11 @@ def deprecated(filename: str, msg: str = "") -> Callable:
         Where the function is; printed before its name.
     msg
         What to do instead.
+
+    Returns
+    -------
+    callable
+        The decorator.
     """
 
     def _deprecated(f: Callable) -> Callable:
@@ -358,7 +404,18 @@ def deprecated(filename: str, msg: str = "") -> Callable:
 
 
 def named_methods(cls: type) -> type:
-    """Give the methods of `cls` that functions made for it the names that it has for them."""
+    """Give the methods of `cls` that functions made for it the names that it has for them.
+
+    Parameters
+    ----------
+    cls : type
+        The class, which is changed.
+
+    Returns
+    -------
+    type
+        `cls` itself.
+    """
     for name, method in vars(cls).items():
         if "<locals>" in getattr(method, "__qualname__", ""):
             method.__name__, method.__qualname__ = name, f"{cls.__qualname__}.{name}"
@@ -367,6 +424,11 @@ def named_methods(cls: type) -> type:
 
 def uniq(seq: Sequence) -> list:
     """Return the elements of `seq` without repetitions, each at the place of its first occurrence.
+
+    Parameters
+    ----------
+    seq : iterable
+        Of things that can be compared.
 
     Examples
     --------
@@ -380,13 +442,29 @@ def uniq(seq: Sequence) -> list:
 
 
 def unique(x: Iterable) -> bool:
-    """Return whether no element of `x` comes twice."""
+    """Return whether no element of `x` comes twice.
+
+    Parameters
+    ----------
+    x : iterable
+        Of things that can be hashed.
+    """
     x = list(x)
     return len(set(x)) == len(x)
 
 
 def difference(seq1: Iterable, seq2: Iterable) -> list:
     """Return the elements of `seq1` that are not in `seq2`.
+
+    Parameters
+    ----------
+    seq1, seq2 : iterable
+        What to look through, and what to leave out.
+
+    Returns
+    -------
+    list
+        In the order of `seq1`.
 
     Examples
     --------
@@ -402,17 +480,39 @@ def difference(seq1: Iterable, seq2: Iterable) -> list:
 
 
 def to_return_values(values: Sequence) -> Any:
-    """Return the only element of a sequence of length one, else the sequence."""
+    """Return the only element of a sequence of length one, else the sequence.
+
+    Parameters
+    ----------
+    values : sequence
+        What a function computed.
+    """
     return values[0] if len(values) == 1 else values
 
 
 def from_return_values(values: Any) -> list:
-    """Return a list of what a function returned: one value or several."""
+    """Return a list of what a function returned: one value or several.
+
+    Parameters
+    ----------
+    values : object
+        A list and a tuple are several.
+    """
     return list(values) if isinstance(values, (list, tuple)) else [values]
 
 
 def flatten(a: Any) -> list:
     """Flatten nested tuples, lists and sets into one list.
+
+    Parameters
+    ----------
+    a : object
+        What is no tuple, list or set is an element.
+
+    Returns
+    -------
+    list
+        The elements, in order.
 
     Examples
     --------
@@ -435,12 +535,35 @@ def flatten(a: Any) -> list:
 
 
 def hist(coll: Iterable[Hashable]) -> dict:
-    """Count how often each element comes."""
+    """Count how often each element comes.
+
+    Parameters
+    ----------
+    coll : iterable
+        Of things that can be hashed.
+
+    Returns
+    -------
+    dict
+        The counts by element.
+    """
     return dict(Counter(coll))
 
 
 def remove(predicate: Callable[[Any], Any], coll: Iterable) -> list:
     """Return the items of `coll` for which `predicate` is not true.
+
+    Parameters
+    ----------
+    predicate : callable
+        A function of one argument.
+    coll : iterable
+        What to choose from.
+
+    Returns
+    -------
+    list
+        In the order of `coll`.
 
     Examples
     --------
@@ -493,6 +616,16 @@ def comm_guard(type1: Any, type2: Any) -> Callable:
     """Make a decorator of functions of two arguments that takes them in either order, by type.
 
     A function of the same name that was decorated before is tried where the types do not fit.
+
+    Parameters
+    ----------
+    type1, type2 : type, tuple of types, or ANY_TYPE
+        Of the two arguments.
+
+    Returns
+    -------
+    callable
+        The decorator.
     """
 
     def wrap(f: Callable) -> Callable:
@@ -523,6 +656,16 @@ def type_guard(type1: Any) -> Callable:
     """Make a decorator that calls the function only where its first argument has the type.
 
     A function of the same name that was decorated before is tried where it does not fit.
+
+    Parameters
+    ----------
+    type1 : type, tuple of types, or ANY_TYPE
+        Of the argument.
+
+    Returns
+    -------
+    callable
+        The decorator.
     """
 
     def wrap(f: Callable) -> Callable:
@@ -577,6 +720,11 @@ simple_types = (int, str, float, bool, type(None), Keyword)
 def give_variables_names(variables: Iterable) -> list:
     """Give variables unique names, in place: those without a name or with one that another has get a new one.
 
+    Parameters
+    ----------
+    variables : iterable of Variable
+        They are changed.
+
     Returns
     -------
     list of Variable
@@ -597,7 +745,13 @@ def give_variables_names(variables: Iterable) -> list:
 
 
 def hash_from_code(msg: str | bytes) -> str:
-    """Return the SHA256 digest of a text, in hexadecimal form."""
+    """Return the SHA256 digest of a text, in hexadecimal form.
+
+    Parameters
+    ----------
+    msg : str or bytes
+        The text.
+    """
     import hashlib
 
     if isinstance(msg, str):
@@ -612,6 +766,11 @@ def hash_from_file(file_path: str) -> str:
     Parameters
     ----------
     file_path
+
+    Returns
+    -------
+    str
+        ``m`` and the digits.
     """
     with open(file_path, "rb") as f:
         return hash_from_code(f.read())
@@ -621,6 +780,11 @@ def hash_from_dict(d: dict) -> str:
     """Return the SHA256 digest of a dictionary with sortable keys.
 
     Lists and tuples are taken as their elements' texts.
+
+    Parameters
+    ----------
+    d : dict
+        The dictionary.
     """
     items: list = d.items() if isinstance(d, OrderedDict) else sorted(d.items())  # type: ignore[assignment]
     parts = []

@@ -80,13 +80,32 @@ def execute(
 
 
 def jobman_job(state: object, channel: Any) -> Any:
-    """Run :func:`execute` as a job of the scheduler Jobman; returns its mark of what is complete."""
+    """Run :func:`execute` as a job of the scheduler Jobman; returns its mark of what is complete.
+
+    Parameters
+    ----------
+    state : object
+        Not used.
+    channel : object
+        It has the attribute ``COMPLETE``.
+
+    Returns
+    -------
+    object
+        ``channel.COMPLETE``.
+    """
     execute()
     return channel.COMPLETE
 
 
 def test() -> tuple[float, str]:
-    """Run :func:`execute` as it is."""
+    """Run :func:`execute` as it is.
+
+    Returns
+    -------
+    tuple
+        The seconds and the description, as :func:`execute` returns them.
+    """
     return execute()
 
 

@@ -26,6 +26,11 @@ def measure(size: int, calls: int) -> dict[str, float]:
         Length of the vector.
     calls
         How often each function is called; the quickest of five rounds counts.
+
+    Returns
+    -------
+    dict
+        Seconds by name of the operation.
     """
     import timeit
 
@@ -60,7 +65,13 @@ def _measure_in_child(openmp: bool, size: int, calls: int) -> dict[str, float]:
 
 
 def runScript(N: int) -> list[float]:
-    """Return the seconds of a call of each operation on a vector of length `N`, in a process with the flags of this one."""
+    """Return the seconds of a call of each operation on a vector of length `N`, in a process with the flags of this one.
+
+    Parameters
+    ----------
+    N : int
+        Its length.
+    """
     from theano import config
 
     return list(_measure_in_child(config.openmp, N, 10).values())
@@ -73,7 +84,18 @@ parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the script with command-line `arguments`; return its exit status."""
+    """Run the script with command-line `arguments`; return its exit status.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        By default those of the process.
+
+    Returns
+    -------
+    int
+        0.
+    """
     options = parser.parse_args(arguments)
     size = options.N
     if not size:

@@ -2,7 +2,7 @@
 
 A directory ``kernels`` in ``config.compiledir`` holds shared libraries whose names are the hash of their bytes, and an
 index with one line for each kernel: ``<kernel key> <library name>``. A kernel's key is a hash of everything that
-determines its machine code (see :mod:`theano.native.compiler`), so a hit needs no other check than that of the
+determines its machine code (see :mod:`theano.native.target.cpu.compiler`), so a hit needs no other check than that of the
 library's bytes against its name, which finds truncated and corrupted files. The index is spread over files by the last two
 digits of the keys, so that finding a few kernels among many thousands does not mean reading all lines.
 

@@ -29,6 +29,11 @@ def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
     raise_other_type : bool
         Whether values of other kinds are an error, instead of sharing nothing.
 
+    Returns
+    -------
+    bool
+        False says that they certainly share nothing.
+
     Raises
     ------
     TypeError

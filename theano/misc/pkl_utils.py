@@ -41,6 +41,8 @@ class StripPickler(pickle.Pickler):
         Version of the pickle format.
     extra_tag_to_remove : str or list of str, optional
         Further attributes of ``tag`` to leave out.
+    **kwargs
+        For ``pickle.Pickler``.
 
     Examples
     --------
@@ -210,6 +212,15 @@ def zipadd(func: Callable[[Any], Any], zip_file: zipfile.ZipFile, name: str) -> 
     zip_file : ZipFile
     name : str
         That of the member.
+
+    Examples
+    --------
+    >>> import io, zipfile
+    >>> file = io.BytesIO()
+    >>> with zipfile.ZipFile(file, "w") as archive:
+    ...     zipadd(lambda member: member.write(b"text"), archive, "name")
+    >>> zipfile.ZipFile(file).read("name")
+    b'text'
     """
     with zip_file.open(name, "w", force_zip64=True) as member:
         func(member)
@@ -280,6 +291,19 @@ def load(
     -------
     object
         The object.
+
+    See Also
+    --------
+    dump
+
+    Examples
+    --------
+    >>> import io
+    >>> import numpy as np
+    >>> file = io.BytesIO()
+    >>> dump({"w": np.arange(3)}, file)
+    >>> load(file)
+    {'w': array([0, 1, 2])}
     """
     with closing(zipfile.ZipFile(f, "r")) as zip_file:
         object_of = persistent_load(zip_file)

@@ -11,11 +11,11 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.link import raise_with_op
 from theano.gof.op import registered_c_code
 from theano.native import instructions as vm
-from theano.native.fusion import Group, find_groups
-from theano.native.indexed import fuse_indexing
-from theano.native.pairs import Pair, find_pairs
+from theano.native.optimize.fusion import Group, find_groups
+from theano.native.optimize.indexing import fuse_indexing
+from theano.native.optimize.pairs import Pair, find_pairs
+from theano.native.optimize.schedule import Schedule, arrange, can_be_restored, destroyed_roots
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
-from theano.native.schedule import Schedule, arrange, can_be_restored, destroyed_roots
 from theano.native.undo import guard_state
 from theano.scalar import Scalar
 from theano.tensor.type_other import MakeSlice
@@ -90,7 +90,7 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
     """Compile a graph over the given storages."""
     schedule = arrange(fgraph.inputs, fgraph.outputs, order)
     fuse = linker.fuse and linker.profile is None
-    lowered = Lowered(fgraph, schedule, storage_map, fuse)
+    lowered = Lowered(fgraph, schedule, storage_map, fuse, for_target=linker.target)
     builder = lowered.builder
     number_cells = _unboxed_numbers(builder, [v for v in fgraph.outputs if isinstance(v.type, Scalar)])
     lowered.take_snapshots(fgraph)
@@ -191,15 +191,15 @@ class Lowered:
     """
 
     def __init__(self, fgraph: Any, schedule: Schedule, storage_map: Any, fuse: bool,
-                 parent: ProgramBuilder | None = None):
-        self.builder = ProgramBuilder(parent, fuse)
+                 parent: ProgramBuilder | None = None, for_target: str = "cpu"):
+        self.builder = ProgramBuilder(parent, fuse, for_target=for_target)
         self.schedule = schedule
         self.storage_map = storage_map
         self.compute_map: dict[Variable, list[bool]] = {}
         self.groups: dict[Apply, Group | Pair] = {}
         if fuse:
             pairs = find_pairs(schedule)
-            self.groups = {**find_groups(schedule, pairs), **pairs}
+            self.groups = {**find_groups(schedule, pairs, self.builder.target), **pairs}
         builder = self.builder
         if parent is None:
             builder.changed_objects = {}
@@ -358,8 +358,8 @@ class Lowered:
 
 def lower_one(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
     """Emit the instructions of one node: native ones, or the call of its Python code."""
-    lowering = lowering_of(node)
-    if lowering is not None and not registered_c_code(node):
+    lowering = lowering_of(node, builder.target.name)
+    if lowering is not None and not (builder.target.runs_c_code and registered_c_code(node)):
         kept = len(builder.instrs)
         try:
             lowering(builder, node)
@@ -385,7 +385,8 @@ def _lower_to_python(builder: ProgramBuilder, node: Apply, storage_map: Any, com
         compute_map.setdefault(variable, [False])
     for variable in node.inputs:
         compute_map.setdefault(variable, [True])
-    thunk = node.op.make_thunk(node, storage_map, compute_map, no_recycling=list(node.outputs))
+    impl = None if builder.target.runs_c_code else "py"
+    thunk = node.op.make_thunk(node, storage_map, compute_map, list(node.outputs), impl)
     if getattr(thunk, "lazy", False):
         raise NeedsPython(node)
     # Compiled code needs no flags here, and is called without a Python function around it.
@@ -421,7 +422,7 @@ def node_thunk(node: Apply, storage_map: Any, compute_map: Any) -> Any:
 
 
 def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
-    builder = ProgramBuilder()
+    builder = ProgramBuilder(alone=True)
     builder.node = node
     variables = list(dict.fromkeys(v for v in node.inputs if not isinstance(v, Constant)))
     for variable in variables:

@@ -27,7 +27,8 @@ without loss; or, as `lists` says, a list of such arrays. Everything else goes t
 
 Programs
 --------
-The Python interface of `_runtime.Program` is in ``theano/native/runtime/vm.h``, the list of instructions in ``instructions.def``.
+The Python interface of `_runtime.Program` is in ``vm.h``, the list of instructions in ``instructions.def``, both in
+``theano/native/target/cpu/runtime``.
 """
 
 from __future__ import annotations

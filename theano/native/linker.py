@@ -28,6 +28,9 @@ class NativeLinker(LocalLinker):
     schedule : callable, optional
         ``schedule(fgraph)`` gives the order of the nodes; default ``fgraph.toposort()``.
 
+    target : str
+        What runs the program: ``"cpu"``, or ``"reference"``, which is NumPy and slow, for comparison.
+
     Notes
     -----
     Without the compiled runtime, or without a compiler for kernels that are not in the cache, the graph runs on
@@ -35,9 +38,10 @@ class NativeLinker(LocalLinker):
     """
 
     def __init__(self, allow_gc: bool | None = None, fuse: bool = True,
-                 schedule: Callable[[Any], list[Apply]] | None = None):
+                 schedule: Callable[[Any], list[Apply]] | None = None, target: str = "cpu"):
         super().__init__(allow_gc=config.allow_gc if allow_gc is None else allow_gc, scheduler=schedule)
         self.fuse = fuse
+        self.target = target
         self.fgraph = None
         self.no_recycling: Sequence[Variable] = ()
         self.profile = None
@@ -45,7 +49,7 @@ class NativeLinker(LocalLinker):
     def clone(self, allow_gc: bool | None = None, fuse: bool | None = None) -> NativeLinker:
         """A linker of the same kind, without graph."""
         return type(self)(
-            self.allow_gc if allow_gc is None else allow_gc, self.fuse if fuse is None else fuse, self._scheduler
+            self.allow_gc if allow_gc is None else allow_gc, self.fuse if fuse is None else fuse, self._scheduler, self.target
         )
 
     def accept(self, fgraph: Any, no_recycling: Sequence[Variable] | None = None, profile: Any = None) -> NativeLinker:
@@ -74,7 +78,7 @@ class NativeLinker(LocalLinker):
         if self.profile is not None and config.profile_memory:
             return self.watched_thunk(*given)
         from theano.native.assemble import NeedsPython, compile_graph
-        from theano.native.compiler import CompilerMissing
+        from theano.native.target.cpu.compiler import CompilerMissing
 
         input_storage, output_storage, storage_map = map_storage(
             fgraph, order, input_storage, output_storage, storage_map
@@ -119,7 +123,7 @@ class NativeLinker(LocalLinker):
 
     def python_thunk(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
         """What :meth:`make_thunk` returns, for the machine that runs node by node in Python."""
-        linker = VM_Linker(allow_gc=self.allow_gc, use_cloop=False)
+        linker = VM_Linker(allow_gc=self.allow_gc, use_cloop=False, schedule=self._scheduler)
         return linker.accept(self.fgraph, self.no_recycling, self.profile).make_thunk(
             input_storage=input_storage, output_storage=output_storage, storage_map=storage_map
         )
@@ -186,4 +190,5 @@ engine.linkers.update({
     "c|py_nogc": NativeLinker(allow_gc=False),
     "cvm": NativeLinker(),
     "cvm_nogc": NativeLinker(allow_gc=False),
+    "reference": NativeLinker(target="reference"),
 })  # fmt: skip

@@ -19,8 +19,7 @@ import numpy as np
 from theano.gof.graph import Apply, Constant, Variable
 from theano.native import instructions as vm
 from theano.native import ir
-from theano.native.fastcall import _runtime
-from theano.native.threads import apply_thread_count
+from theano.native.target import target
 from theano.process import new_lock
 from theano.scalar import Scalar
 from theano.tensor.type import TensorType
@@ -102,11 +101,27 @@ def is_tensor_like(type_: Any) -> bool:
     return cell_spec(type_)[0] == "tensor"
 
 
+class Build(NamedTuple):
+    """What a program is made of besides its builder's instructions; see `ProgramBuilder.build`."""
+
+    inputs: Sequence[tuple[int, list[Any]]]
+    outputs: Sequence[tuple[int, list[Any] | None]]
+    kernels: Sequence[Any]
+    tail_start: int | None
+    on_error: Callable[..., Any] | None
+    serialise: bool
+    keep_values: bool
+    updates: Sequence[tuple[int, int]]
+    destroyed: frozenset[int]
+
+
 class ProgramBuilder:
     """Collects what lowerings emit.
 
     Attributes
     ----------
+    target
+        What will run the program.
     node
         The node whose lowering runs: instructions remember it, for errors and profiles.
     fuse
@@ -117,12 +132,16 @@ class ProgramBuilder:
         For a variable that is no array the cells that it consists of, where they are known.
     optional
         Cells whose instruction is left out where nobody reads them.
+    alone
+        Whether the program is that of a single node, all of whose outputs are wanted.
     changed_objects
         Inputs of the function that instructions change in place though their nodes do not say so, with the Ops that do it.
         None: this is not the program of a function, nobody puts back what changes.
     """
 
-    def __init__(self, parent: ProgramBuilder | None = None, fuse: bool = True) -> None:
+    def __init__(self, parent: ProgramBuilder | None = None, fuse: bool = True, alone: bool = False,
+                 for_target: str = "cpu") -> None:
+        self.target = target(for_target) if parent is None else parent.target
         self.cells: list[tuple[Any, ...]] = []
         self.of_variable: dict[Variable, int] = {}
         self.constants: list[tuple[int, Any]] = []
@@ -131,6 +150,7 @@ class ProgramBuilder:
         self._kernel_number: dict[ir.Kernel, int] = {} if parent is None else parent._kernel_number
         self.node: Apply | None = None
         self.fuse = fuse
+        self.alone = alone
         self.end: int | None = None
         self.parts: dict[Variable, Any] = {}
         self.optional: set[int] = set()
@@ -192,7 +212,15 @@ class ProgramBuilder:
         return out
 
     def emit(self, op: vm.Instruction, ins: Iterable[int], outs: Iterable[int]) -> int:
-        """Append an instruction for the current node; returns its position."""
+        """Append an instruction for the current node; returns its position.
+
+        Raises
+        ------
+        CannotLower
+            The target has no such instruction.
+        """
+        if not self.target.has(op):
+            raise CannotLower(f"the target {self.target.name} has no instruction {op.name}")
         self.instrs.append(Instr(op, tuple(ins), tuple(outs), self.node))
         return len(self.instrs) - 1
 
@@ -251,13 +279,11 @@ class ProgramBuilder:
                 read.update(instr.ins)
         return self.replace_instrs(gone)
 
-    def load_kernels(self) -> list[Any]:
-        """Compile, or take from the cache, all kernels; they are in the order of `self.kernels`."""
-        if not self.kernels:
-            return []
-        from theano.native.compiler import load_kernels
-
-        return load_kernels(self.kernels)
+    def resolved(self, op: vm.Instruction, kernels: Sequence[Any]) -> tuple[Any, ...]:
+        """The params of an instruction, with the kernel or program that was pending."""
+        if op and isinstance(op[0], PendingKernel | PendingProgram):
+            return (op[0].resolve(kernels), *op[1:])
+        return op
 
     def shown(self) -> list[tuple[int, ...]]:
         """For each instruction the inputs of its node that other instructions of the node read: a message about its failure
@@ -318,44 +344,32 @@ class ProgramBuilder:
             The compiled kernels where they are there already; None: compile them.
         """
         if kernels is None:
-            kernels = self.load_kernels()
-        kept = {cell for cell, _ in inputs} | {cell for cell, _ in self.constants} | {cell for cell, _ in outputs}
-        shown = self.shown()
-        frees = [[]] * len(self.instrs) if keep_values else self.last_uses(kept, shown)
-        instrs = []
-        for position, (instr, free) in enumerate(zip(self.instrs, frees, strict=True)):
-            params: tuple[Any, ...] = instr.op
-            if params and isinstance(params[0], PendingKernel | PendingProgram):
-                params = (params[0].resolve(kernels), *params[1:])
-            instrs.append((instr.op.name, instr.ins, instr.outs, params, position, tuple(free), shown[position]))
-        apply_thread_count(_runtime)
-        return _runtime.Program(
-            self.cells,
-            instrs,
-            len(instrs) if tail_start is None else tail_start,
-            [(cell, storage, cell in destroyed) for cell, storage in inputs],
-            self.constants,
-            list(outputs),
-            list(updates),
-            on_error=on_error,
-            serialise=serialise,
-            end=-1 if self.end is None else self.end,
-        )
+            kernels = self.target.load_kernels(self.kernels)
+        build = Build(inputs, outputs, kernels, tail_start, on_error, serialise, keep_values, updates, destroyed)
+        return self.target.build(self, build)
 
 
 Lowering = Callable[[ProgramBuilder, Apply], None]
 
-_lowerings: dict[type, Lowering] = {}
+_lowerings: dict[tuple[type, str | None], Lowering] = {}
 _load_lock = new_lock()
 _loaded: set[str] = set()
 
 
-def lowers(*op_classes: type) -> Callable[[Lowering], Lowering]:
-    """Register a function as the lowering of some Op classes and, unless they have their own, of their subclasses."""
+def lowers(*op_classes: type, target: str | None = None) -> Callable[[Lowering], Lowering]:
+    """Register a function as the lowering of some Op classes and, unless they have their own, of their subclasses.
+
+    Parameters
+    ----------
+    op_classes
+        Classes of Ops.
+    target
+        The target that it is for; None: each that has none of its own.
+    """
 
     def register(function: Lowering) -> Lowering:
         for op_class in op_classes:
-            _lowerings[op_class] = function
+            _lowerings[op_class, target] = function
         return function
 
     return register
@@ -378,20 +392,20 @@ def lowers_to(
         lowers(op_class)(lambda builder, node, make=make: emit(builder, node, make(node.op)))  # type: ignore[misc]
 
 
-def find_lowering(op: Any) -> Lowering | None:
-    """The lowering of an Op, by its class; None where there is none.
+def find_lowering(op: Any, target: str | None = None) -> Lowering | None:
+    """The lowering of an Op for a target, or for all that have none of their own, by its class; None where there is none.
 
     A subclass inherits a lowering only as long as it does not bring its own `perform`, `c_code` or `make_thunk`:
     what a user overrides must run.
     """
     own = type(op)
     _load_lowerings(own.__module__)
-    found = _lowerings.get(own)
+    found = _lowerings.get((own, target)) or _lowerings.get((own, None))
     if found is not None:
         return found
     for base in own.__mro__[1:]:
         _load_lowerings(base.__module__)
-        found = _lowerings.get(base)
+        found = _lowerings.get((base, target)) or _lowerings.get((base, None))
         if found is not None:
             overrides = any(
                 getattr(own, name, None) is not getattr(base, name, None)
@@ -401,11 +415,11 @@ def find_lowering(op: Any) -> Lowering | None:
     return None
 
 
-def lowering_of(node: Apply) -> Lowering | None:
-    """The lowering of a node's Op; None also where an array has more dimensions than the runtime knows."""
+def lowering_of(node: Apply, target: str | None = None) -> Lowering | None:
+    """The lowering of a node's Op for a target; None also where an array has more dimensions than the runtime knows."""
     if any(getattr(v.type, "ndim", 0) > ir.MAX_DIMS for v in (*node.inputs, *node.outputs)):
         return None
-    return find_lowering(node.op)
+    return find_lowering(node.op, target)
 
 
 # Packages whose Ops are lowered by a module that is imported with the first of them.
@@ -431,7 +445,7 @@ _FAMILIES = {
 @functools.cache
 def _load_lowerings(module: str) -> None:
     """Import the lowerings when the first function is compiled, not at `import theano`."""
-    wanted = ["theano.native.lowering"]
+    wanted = ["theano.native.lowering.families"]
     wanted += [lowering for package, lowering in _FAMILIES.items() if module.startswith(package)]
     for name in wanted:
         if name not in _loaded:

@@ -12,7 +12,7 @@ from theano.native.memory_limit import memory_limit
 from theano.process import new_lock, temporary_directory
 
 NAME = "theano.native._runtime"
-SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime")
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "target", "cpu", "runtime")
 # Functions begin at cache lines: how fast one is does not depend on what stands before it.
 FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-falign-functions=64", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread")
 
@@ -58,7 +58,7 @@ def build_runtime(directory: str | None = None) -> ModuleType | None:
     module or None
         None, with a warning, if there is no compiler or if it fails; None silently if `config.cxx` is empty.
     """
-    from theano.native.toolchain import find_compiler
+    from theano.native.target.cpu.toolchain import find_compiler
 
     compiler = find_compiler()
     if compiler is None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from theano.native import instructions as vm
-from theano.native.indexed import indexed_rank, shifted
 from theano.native.memory import Sharing, overwritten, scatter_target
+from theano.native.optimize.indexing import indexed_rank, shifted
 from theano.native.program import Instr, ProgramBuilder
 
 

@@ -160,6 +160,12 @@ def position_independent_str(obj: Any) -> str:
     ------
     NotImplementedError
         For anything but a Variable.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> position_independent_str(T.dscalar("x"))
+    'theano_var{type=TensorType(float64, scalar)}'
     """
     if isinstance(obj, Variable):
         return f"theano_var{{type={obj.type}}}"
@@ -176,6 +182,12 @@ def hex_digest(x: np.ndarray) -> str:
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hex_digest(np.zeros((2, 3), "int8"))
+    '7319468847d7b1aee40dbf5dd963c999|strides=[3,1]|shape=[2,3]'
     """
     if not isinstance(x, np.ndarray):
         raise TypeError(f"hex_digest needs an ndarray, not {type(x)}")

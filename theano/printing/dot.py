@@ -212,6 +212,13 @@ def pydotprint(
     -----
     Green boxes are inputs, blue ones outputs, cyan ones shared variables, grey ones are not used. Edges are blue
     where the result is a view of the input, red where the input is destroyed.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> print(pydotprint(T.exp(x), format="raw", return_image=True)[:7])  # doctest: +SKIP
+    digraph
     """
     outputs, order, profile, shared = drawn_graph(fct)
     drawable, message = pydot_status()

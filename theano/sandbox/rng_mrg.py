@@ -104,6 +104,11 @@ def matVecModM(A: Any, s: Any, m: Any) -> np.ndarray:
     -------
     ndarray
         Integers below `m`.
+
+    Examples
+    --------
+    >>> matVecModM([[1, 2], [3, 4]], [5, 6], 7)
+    array([3, 4])
     """
     A, s, m = np.asarray(A, dtype="int64"), np.asarray(s, dtype="int64"), int(m)
     # Each product is below 2**62; a sum of them would not fit.
@@ -126,10 +131,42 @@ def multMatVect(v: Any, A: Any, m1: Any, B: Any, m2: Any) -> np.ndarray:
     -------
     ndarray
         As `v`, of int32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> multMatVect([1, 2, 3, 4, 5, 6], np.eye(3), 7, 2 * np.eye(3), 7)
+    array([1, 2, 3, 1, 3, 5], dtype=int32)
     """
     v = np.asarray(v)
     parts = [matVecModM(A, v[..., :3], m1), matVecModM(B, v[..., 3:], m2)]
     return np.concatenate(parts, axis=-1).astype("int32")
+
+
+def advanced(states: np.ndarray, log2_steps: int, times: int = 1) -> np.ndarray:
+    """Return the states of streams after ``times * 2**log2_steps`` terms.
+
+    Parameters
+    ----------
+    states : ndarray
+        Vector of six integers, or a matrix of such rows.
+    log2_steps, times : int
+
+    Returns
+    -------
+    ndarray
+        As `states`, of int32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from theano.sandbox.rng_mrg import MRG_RandomStreams, advanced
+    >>> states = MRG_RandomStreams(7).get_substream_rstates(3, "float64")
+    >>> bool((advanced(states[0], 72, 2) == states[2]).all())
+    True
+    """
+    a, b = _jump(log2_steps, times)
+    return multMatVect(states, a, _M1, b, _M2)
 
 
 class DotModulo(Op):
@@ -172,6 +209,15 @@ def ff_2p134(rstate: Any) -> np.ndarray:
     -------
     ndarray
         The six numbers of the new state.
+
+    See Also
+    --------
+    ff_2p72
+
+    Examples
+    --------
+    >>> ff_2p134([1, 2, 3, 4, 5, 6]).shape
+    (6,)
     """
     return multMatVect(rstate, A1p134, M1, A2p134, M2)
 
@@ -188,6 +234,15 @@ def ff_2p72(rstate: Any) -> np.ndarray:
     -------
     ndarray
         The six numbers of the new state.
+
+    See Also
+    --------
+    ff_2p134
+
+    Examples
+    --------
+    >>> ff_2p72([1, 2, 3, 4, 5, 6]).dtype
+    dtype('int32')
     """
     return multMatVect(rstate, A1p72, M1, A2p72, M2)
 
@@ -210,6 +265,13 @@ def mrg_next_value(rstate: Any, new_rstate: np.ndarray, NORM: float, mask: int, 
     -------
     float
         The sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = np.zeros(6, "int32")
+    >>> 0 < mrg_next_value([12345] * 6, state, 2.0**-31, 2**31 - 1, 0) < 1
+    True
     """
     states = np.array(rstate, dtype="int64").reshape(1, 6)
     (number,) = _next_values(states)
@@ -325,6 +387,11 @@ def guess_n_streams(size: Any, warn: bool = False) -> int:
     -------
     int
         The number.
+
+    Examples
+    --------
+    >>> guess_n_streams((10, 12))
+    20
     """
     if isinstance(size, (tuple, list)) and all(isinstance(n, int) for n in size):
         n = math.prod(size)

@@ -10,7 +10,17 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof import Variable
 from theano.scalar.convert import as_scalar
-from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_compute_type, c_operands, chain, number, zeros_for
+from theano.scalar.expression import (
+    call,
+    cast,
+    compute_dtype,
+    constant,
+    declare_function,
+    fold,
+    operands,
+    select,
+)
+from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, chain, number, zeros_for
 from theano.scalar.output_types import (
     same_out,
     same_out_nobool,
@@ -22,9 +32,6 @@ from theano.scalar.output_types import (
     upgrade_to_float,
 )
 from theano.scalar.selection import switch
-from theano.scalar.type import (
-    bool as bool_type,
-)
 from theano.scalar.type import (
     complex_types,
     discrete_types,
@@ -41,10 +48,6 @@ class ComplexError(NotImplementedError):
     """Raised where an operation has no meaning for complex numbers."""
 
 
-def _ctype(variable: Variable) -> str:
-    return variable.type.dtype_specs()[1]
-
-
 def _widened(inputs: Any) -> Any:
     # Partial results of some inputs must not wrap round in a type narrower than that of the whole.
     dtypes = {np.asarray(x).dtype for x in inputs} if len(inputs) > 2 else ()
@@ -53,27 +56,24 @@ def _widened(inputs: Any) -> Any:
     return (np.asarray(inputs[0]).astype(np.result_type(*dtypes))[()], *inputs[1:])
 
 
-def _is_bool(variable: Variable) -> bool:
-    return variable.type == bool_type
-
-
 class _Fold(ScalarOp):
     """An operation on any number of inputs, one after another."""
 
     commutative = True
     associative = True
     output_types_preference = staticmethod(upcast_out)
-    bool_sign: str
-    """What C writes between bools; `sign` stands between numbers."""
+    operators: tuple[str, str]
+    """The operator between numbers and that between bools."""
 
     def impl(self, *inputs):
         with np.errstate(all="ignore"):
             return reduce(getattr(np, self.nfunc_spec[0]), _widened(inputs))
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        if _is_bool(node.outputs[0]):
-            return f"{outputs[0]} = {f' {self.bool_sign} '.join(inputs) if inputs else self.identity};"
-        return f"{outputs[0]} = {f' {self.sign} '.join(c_operands(node, inputs)) if inputs else self.identity};"
+    def expression(self, out, *inputs):
+        if not inputs:
+            return constant(self.identity, out)
+        x = operands(out, inputs)
+        return x[0] if len(x) == 1 else fold(self.operators[out == "bool"], x)
 
 
 class Add(_Fold):
@@ -82,7 +82,7 @@ class Add(_Fold):
     identity = 0
     nfunc_spec = ("add", 2, 1)
     sign = "+"
-    bool_sign = "||"
+    operators = ("add", "or")
 
     def L_op(self, inputs, outputs, output_gradients):
         (gz,) = output_gradients
@@ -103,7 +103,7 @@ class Mul(_Fold):
     identity = 1
     nfunc_spec = ("multiply", 2, 1)
     sign = "*"
-    bool_sign = "&&"
+    operators = ("mul", "and")
 
     def L_op(self, inputs, outputs, output_gradients):
         (gz,) = output_gradients
@@ -132,8 +132,8 @@ class Sub(BinaryScalarOp):
         with np.errstate(all="ignore"):
             return np.subtract(x, y)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {' - '.join(c_operands(node, inputs))};"
+    def expression(self, out, x, y):
+        return fold("sub", operands(out, (x, y)))
 
     def L_op(self, inputs, outputs, output_gradients):
         x, y = inputs
@@ -165,14 +165,11 @@ class TrueDiv(BinaryScalarOp):
                 return np.true_divide(x, y, dtype="float64")
             return np.true_divide(x, y)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (z,) = outputs
+    def expression(self, out, x, y):
         # An in-place division may store into integers; integers divided by zero would stop the process.
-        if node.outputs[0].type in discrete_types or all(i.type in discrete_types for i in node.inputs):
-            return f"{z} = (npy_float64){inputs[0]} / (npy_float64){inputs[1]};"
-        if node.outputs[0].type in complex_types:
-            return _complex_quotient(_ctype(node.outputs[0]), z, *inputs)
-        return f"{z} = {' / '.join(c_operands(node, inputs))};"
+        if out[0] in "biu" or (x.dtype[0] in "biu" and y.dtype[0] in "biu"):
+            out = "float64"
+        return fold("div", operands(out, (x, y)))
 
     def L_op(self, inputs, outputs, output_gradients):
         x, y = inputs
@@ -188,28 +185,10 @@ class TrueDiv(BinaryScalarOp):
         return [gx, gy]
 
 
-def _complex_quotient(ctype: str, z: str, x: str, y: str) -> str:
-    """C code of R. Smith's division (Communications of the ACM 5, 1962), NumPy's too: it divides by the larger part first."""
-    real = "npy_float32" if ctype == "npy_complex64" else "npy_float64"
-    a, b, c, d, r, s = (f"{z}_{name}" for name in "abcdrs")
-    return (
-        f"{{ {ctype} {z}_x = {x}, {z}_y = {y};"
-        f" {real} {a} = __real__({z}_x), {b} = __imag__({z}_x), {c} = __real__({z}_y), {d} = __imag__({z}_y), {r}, {s};"
-        f" if (({c} < 0 ? -{c} : {c}) >= ({d} < 0 ? -{d} : {d})) {{"
-        f" if ({c} == 0) {{ __real__({z}) = {a} / ({c} * {c}); __imag__({z}) = {b} / ({c} * {c}); }}"
-        f" else {{ {r} = {d} / {c}; {s} = 1 / ({c} + {d} * {r});"
-        f" __real__({z}) = ({a} + {b} * {r}) * {s}; __imag__({z}) = ({b} - {a} * {r}) * {s}; }}"
-        f" }} else {{ {r} = {c} / {d}; {s} = 1 / ({d} + {c} * {r});"
-        f" __real__({z}) = ({a} * {r} + {b}) * {s}; __imag__({z}) = ({b} * {r} - {a}) * {s}; }} }}"
-    )
-
-
 class IntDiv(BinaryScalarOp):
     """Quotient rounded down, as Python's ``//``; integers divided by zero give 0, as in NumPy."""
 
-    complex_error = ComplexError(
-        "Theano does not support integer division (//) on complex numbers, since numpy deprecated it."
-    )
+    complex_error = ComplexError("Theano does not support integer division (//) on complex numbers, since numpy deprecated it.")
     sign = "//"
     nfunc_spec = ("floor_divide", 2, 1)
     output_types_preference = staticmethod(upcast_out)
@@ -223,32 +202,17 @@ class IntDiv(BinaryScalarOp):
         with np.errstate(all="ignore"):
             return np.floor_divide(x, y)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = tk_floordiv({', '.join(_common_operands(node, inputs))});"
+    def expression(self, out, x, y):
+        return call("tk_floordiv", *operands(out, (x, y)))
 
     def L_op(self, inputs, outputs, output_gradients):
         return zeros_for(inputs)
 
 
-def _common_operands(node, inputs) -> list[str]:
-    # The operands as C expressions of the type in which the result is computed.
-    same = node.outputs[0].type
-    ctype = c_compute_type(same.dtype)
-    if same in discrete_types and not all(v.type in discrete_types for v in node.inputs):
-        # An in-place operation stores what floats give into integers.
-        return [f"(npy_float64){name}" for name in inputs]
-    return [
-        name if v.type == same and same.dtype != "float16" else f"({ctype}){name}"
-        for name, v in zip(inputs, node.inputs)
-    ]
-
-
 class Mod(BinaryScalarOp):
     """Remainder with the sign of the divisor, as Python's ``%``; of integers by zero 0, as in NumPy."""
 
-    complex_error = ComplexError(
-        "Theano does not support the mod operator (%) on complex numbers, since numpy deprecated it."
-    )
+    complex_error = ComplexError("Theano does not support the mod operator (%) on complex numbers, since numpy deprecated it.")
     sign = "%"
     nfunc_spec = ("mod", 2, 1)
     output_types_preference = staticmethod(upcast_out)
@@ -259,10 +223,10 @@ class Mod(BinaryScalarOp):
         with np.errstate(all="ignore"):
             return np.mod(x, y)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        if node.outputs[0].type in complex_types:
+    def expression(self, out, x, y):
+        if out.startswith("complex"):
             raise self.complex_error
-        return f"{outputs[0]} = tk_mod({', '.join(_common_operands(node, inputs))});"
+        return call("tk_mod", *operands(out, (x, y)))
 
     def L_op(self, inputs, outputs, output_gradients):
         x, y = inputs
@@ -274,11 +238,31 @@ class Mod(BinaryScalarOp):
 
 
 def mod_check(x: Any, y: Any) -> Variable:
-    """Return ``x % y``; complex operands are an error."""
+    """Return ``x % y``; complex operands are an error.
+
+    Parameters
+    ----------
+    x, y : scalar_like
+        The operands.
+    """
     x, y = as_scalar(x), as_scalar(y)
     if x.type in complex_types or y.type in complex_types:
         raise Mod.complex_error
     return mod(x, y)
+
+
+def _power(x: Any, y: Any) -> Any:
+    with np.errstate(all="ignore"):
+        x, y = np.asarray(x), np.asarray(y)
+        dtype = np.result_type(x, y)
+        if dtype.kind in "iu":
+            return _integer_power(x, y, dtype)
+        if dtype.kind == "b":
+            return _integer_power(x, y, np.dtype("int8"))
+        return np.power(x, y)
+
+
+declare_function("pow", _power)
 
 
 class Pow(BinaryScalarOp):
@@ -289,42 +273,10 @@ class Pow(BinaryScalarOp):
     output_types_preference = staticmethod(upcast_out_min8)
 
     def impl(self, x, y):
-        with np.errstate(all="ignore"):
-            x, y = np.asarray(x), np.asarray(y)
-            dtype = np.result_type(x, y)
-            if dtype.kind in "iu":
-                return _integer_power(x, y, dtype)
-            if dtype.kind == "b":
-                return _integer_power(x, y, np.dtype("int8"))
-            return np.power(x, y)
+        return _power(x, y)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (z,) = outputs
-        dtype = node.outputs[0].type.dtype
-        kind = np.dtype(dtype).kind
-        if kind == "c":
-            suffix = "f" if dtype == "complex64" else ""
-            x, y = inputs
-            # The cases that NumPy does not leave to the C library.
-            return (
-                f"if ({y} == 0) {z} = 1; else if ({x} == 0) {{"
-                f' __real__({z}) = __imag__({z}) = __real__({y}) > 0 ? 0 : __builtin_nan(""); }}'
-                f" else if ({y} == 1) {z} = {x}; else {z} = __builtin_cpow{suffix}({x}, {y});"
-            )
-        if kind in "iu":
-            unsigned = "npy_uint64"
-            ctype = _ctype(node.outputs[0])
-            negative = ""
-            if kind == "i":
-                # A negative power of an integer is 0, but for 1 and -1.
-                negative = f"if ({z}_n < 0) {z}_r = {z}_v == 1 ? 1 : ({z}_v == -1 ? (({z}_n & 1) ? -1 : 1) : 0); else "
-            return (
-                f"{{ {ctype} {z}_v = {inputs[0]}; {ctype} {z}_n = {inputs[1]};"
-                f" {unsigned} {z}_r = 1, {z}_b = ({unsigned}){z}_v; {unsigned} {z}_k;"
-                f" {negative}for ({z}_k = {z}_n; {z}_k; {z}_k >>= 1, {z}_b *= {z}_b) if ({z}_k & 1) {z}_r *= {z}_b;"
-                f" {z} = ({ctype}){z}_r; }}"
-            )
-        return f"{z} = pow({', '.join(_common_operands(node, inputs))});"
+    def expression(self, out, x, y):
+        return call("pow", *operands(out, (x, y)))
 
     def L_op(self, inputs, outputs, output_gradients):
         x, y = inputs
@@ -342,7 +294,13 @@ class Pow(BinaryScalarOp):
 
 
 def eq_zero(x: Variable) -> Variable:
-    """Return whether `x` is zero."""
+    """Return whether `x` is zero.
+
+    Parameters
+    ----------
+    x : scalar
+        Of any type.
+    """
     return ops.eq(x, 0)
 
 
@@ -368,8 +326,8 @@ class Neg(UnaryScalarOp):
         with np.errstate(all="ignore"):
             return np.negative(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = -{inputs[0]};"
+    def expression(self, out, x):
+        return -x
 
     def L_op(self, inputs, outputs, output_gradients):
         (gz,) = output_gradients
@@ -390,9 +348,8 @@ class Inv(UnaryScalarOp):
                 x = x.astype("float32" if x.dtype.itemsize <= 2 else "float64")
             return np.reciprocal(x)[()]
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        ctype = _ctype(node.outputs[0])
-        return f"{outputs[0]} = ({ctype})1 / ({ctype}){inputs[0]};"
+    def expression(self, out, x):
+        return 1 / cast(x, compute_dtype(out))
 
     def L_op(self, inputs, outputs, output_gradients):
         (x,) = inputs
@@ -426,18 +383,15 @@ class Abs(UnaryScalarOp):
     def impl(self, x):
         return np.abs(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        (z,) = outputs
-        type_ = node.inputs[0].type
-        kind = np.dtype(type_.dtype).kind
+    def expression(self, out, x):
+        kind = x.dtype[0]
         if kind in "bu":
-            return f"{z} = {x};"
+            return x
         if kind == "i":
-            return f"{z} = {x} < 0 ? -{x} : {x};"
+            return select(x < 0, -x, x)
         if kind == "f":
-            return f"{z} = fabs(({c_compute_type(type_.dtype)}){x});"
-        return f"{z} = __builtin_cabs{'f' if type_.dtype == 'complex64' else ''}({x});"
+            return call("fabs", cast(x, compute_dtype(x.dtype)))
+        return call("abs", x, dtype=out)
 
     def L_op(self, inputs, outputs, output_gradients):
         (x,) = inputs
@@ -462,18 +416,16 @@ class Sgn(UnaryScalarOp):
             return x
         return np.sign(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        (z,) = outputs
-        kind = np.dtype(node.inputs[0].type.dtype).kind
+    def expression(self, out, x):
+        kind = x.dtype[0]
         if kind == "b":
-            return f"{z} = {x};"
+            return x
         if kind == "u":
-            return f"{z} = {x} > 0;"
+            return x > 0
         if kind == "i":
-            return f"{z} = ({x} > 0) - ({x} < 0);"
+            return cast(x > 0, x.dtype) - cast(x < 0, x.dtype)
         if kind == "f":
-            return f"{z} = {x} > 0 ? 1 : {x} < 0 ? -1 : {x} == 0 ? 0 : {x};"
+            return select(x > 0, 1, select(x < 0, -1, select(x.equals(0), 0, x)))
         raise ComplexError("complex has no sgn")
 
     def L_op(self, inputs, outputs, output_gradients):
@@ -490,9 +442,8 @@ class Sqr(UnaryScalarOp):
         with np.errstate(all="ignore"):
             return x & x if np.asarray(x).dtype.kind == "b" else np.square(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        return f"{outputs[0]} = {x} * {x};"
+    def expression(self, out, x):
+        return x if x.dtype == "bool" else x * x
 
     def L_op(self, inputs, outputs, output_gradients):
         (x,) = inputs
@@ -506,6 +457,11 @@ class Sqr(UnaryScalarOp):
 
 def int_or_true_div(x_discrete: bool, y_discrete: bool) -> str | type:
     """Return which division the old operator ``/`` means for operands that are integers or not.
+
+    Parameters
+    ----------
+    x_discrete, y_discrete : bool
+        Whether the operands are.
 
     Returns
     -------
@@ -532,7 +488,13 @@ def int_or_true_div(x_discrete: bool, y_discrete: bool) -> str | type:
 
 
 def div_proxy(x: Any, y: Any) -> Variable:
-    """Return the quotient of two scalars, by the rules of ``config.int_division``."""
+    """Return the quotient of two scalars, by the rules of ``config.int_division``.
+
+    Parameters
+    ----------
+    x, y : scalar_like
+        The operands.
+    """
     x, y = as_scalar(x), as_scalar(y)
     which = int_or_true_div(x.type in discrete_types, y.type in discrete_types)
     return true_div(x, y) if which == "true" else int_div(x, y)

@@ -158,7 +158,6 @@ from theano.scalar.op import (
     ScalarOp,
     UnaryMathOp,
     UnaryScalarOp,
-    c_compute_type,
     chain,
     zeros_for,
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import Variable
+from theano.scalar import expression
 from theano.scalar.convert import as_scalar
 from theano.scalar.op import UnaryScalarOp, zeros_for
 from theano.scalar.output_types import specific_out
@@ -22,6 +23,8 @@ class Cast(UnaryScalarOp):
     ----------
     o_type
         The :class:`Scalar` to convert to.
+    name : str, optional
+        For printing; by default ``Cast{dtype}``.
     """
 
     def __init__(self, o_type, name: str | None = None) -> None:
@@ -45,17 +48,13 @@ class Cast(UnaryScalarOp):
                 array = array != 0 if self.o_type == bool_type else array.real
             return array.astype(self.o_type.dtype)[()]
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        (z,) = outputs
-        if self.o_type == bool_type:
-            return f"{z} = {x} != 0;"
-        if node.inputs[0].type.dtype in ("float32", "float64") and self.o_type.dtype in ("uint32", "uint64"):
+    def expression(self, out, x):
+        dtype = self.o_type.dtype
+        if x.dtype in ("float32", "float64") and dtype in ("uint32", "uint64"):
             # C leaves open what a negative number becomes; NumPy wraps it around.
-            number = "npy_" + self.o_type.dtype
-            wrapped = f"({number})(npy_int64){x}"
-            return f"{z} = {wrapped};" if number == "npy_uint32" else f"{z} = {x} < 0 ? {wrapped} : ({number}){x};"
-        return f"{z} = ({node.outputs[0].type.dtype_specs()[1]}){x};"
+            wrapped = expression.cast(expression.cast(x, "int64"), dtype)
+            return wrapped if dtype == "uint32" else expression.select(x < 0, wrapped, expression.cast(x, dtype))
+        return expression.cast(x, dtype)
 
     def L_op(self, inputs, outputs, output_gradients):
         (x,) = inputs
@@ -114,6 +113,11 @@ def cast(x: Any, dtype: str) -> Variable:
         Anything :func:`as_scalar` takes.
     dtype
         Name of a dtype, or ``'floatX'``.
+
+    Returns
+    -------
+    Variable
+        `x` itself where it has the dtype.
 
     Raises
     ------

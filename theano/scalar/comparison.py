@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from theano.scalar.op import BinaryScalarOp, Predicate, UnaryScalarOp, c_comparable, c_compute_type, c_operands, zeros_for
+from theano.scalar.expression import (
+    call,
+    cast,
+    comparable,
+    compute_dtype,
+    constant,
+    declare_function,
+    fold,
+    operands,
+    part,
+    unary,
+)
+from theano.scalar.op import BinaryScalarOp, Predicate, UnaryScalarOp, zeros_for
 from theano.scalar.output_types import same_out_float_only, upcast_out, upgrade_to_float_no_complex
-from theano.scalar.type import Scalar, complex_types, discrete_types, float_types
-from theano.scalar.type import bool as bool_type
+from theano.scalar.type import Scalar, discrete_types
 
 
 def _operation(base: type, name: str, doc: str, function: np.ufunc, **attributes: object) -> type:
-    """A class of `base` whose values are those of a function of NumPy; other attributes say what it is in C."""
+    """A class of `base` whose values are those of a function of NumPy; other attributes say what it is in expressions."""
     spec = (function.__name__, function.nin, 1)
     return type(name, (base,), {"__doc__": doc, "__module__": __name__, "nfunc_spec": spec, **attributes})
 
@@ -20,15 +31,14 @@ class LogicalComparison(Predicate, BinaryScalarOp):
     """A comparison of two numbers, with a result of type bool."""
 
     nin = 2
-    symbol = ""
+    operator = ""
 
     def impl(self, x, y):
         with np.errstate(all="ignore"):
             return getattr(np, self.nfunc_spec[0])(x, y)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        x, y = c_comparable(node, inputs, ordered=self.symbol not in ("==", "!="))
-        return f"{outputs[0]} = {x} {self.symbol} {y};"
+    def expression(self, out, x, y):
+        return fold(self.operator, comparable((x, y), ordered=self.operator not in ("eq", "ne")))
 
 
 class FixedLogicalComparison(Predicate, UnaryScalarOp):
@@ -37,12 +47,12 @@ class FixedLogicalComparison(Predicate, UnaryScalarOp):
     nin = 1
 
 
-LT = _operation(LogicalComparison, "LT", "Less than.", np.less, symbol="<")
-GT = _operation(LogicalComparison, "GT", "Greater than.", np.greater, symbol=">")
-LE = _operation(LogicalComparison, "LE", "Less or equal.", np.less_equal, symbol="<=")
-GE = _operation(LogicalComparison, "GE", "Greater or equal.", np.greater_equal, symbol=">=")
-EQ = _operation(LogicalComparison, "EQ", "Equal.", np.equal, symbol="==", commutative=True)
-NEQ = _operation(LogicalComparison, "NEQ", "Not equal.", np.not_equal, symbol="!=", commutative=True)
+LT = _operation(LogicalComparison, "LT", "Less than.", np.less, operator="lt")
+GT = _operation(LogicalComparison, "GT", "Greater than.", np.greater, operator="gt")
+LE = _operation(LogicalComparison, "LE", "Less or equal.", np.less_equal, operator="le")
+GE = _operation(LogicalComparison, "GE", "Greater or equal.", np.greater_equal, operator="ge")
+EQ = _operation(LogicalComparison, "EQ", "Equal.", np.equal, operator="eq", commutative=True)
+NEQ = _operation(LogicalComparison, "NEQ", "Not equal.", np.not_equal, operator="ne", commutative=True)
 
 
 class IsNan(FixedLogicalComparison):
@@ -53,12 +63,9 @@ class IsNan(FixedLogicalComparison):
     def impl(self, x):
         return np.isnan(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
+    def expression(self, out, x):
         # NaN is the only value, and the only kind of complex value, that differs from itself.
-        (x,) = inputs
-        if node.inputs[0].type in discrete_types:
-            return f"{outputs[0]} = 0;"
-        return f"{outputs[0]} = {x} != {x};"
+        return constant(False, "bool") if x.dtype[0] in "biu" else x.differs(x)
 
 
 class IsInf(FixedLogicalComparison):
@@ -69,19 +76,12 @@ class IsInf(FixedLogicalComparison):
     def impl(self, x):
         return np.isinf(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        (z,) = outputs
-        type_ = node.inputs[0].type
-        if type_ in discrete_types:
-            return f"{z} = 0;"
-        if type_ in complex_types:
-            infinity = "__builtin_inf()"
-            parts = (f"__real__({x})", f"__imag__({x})")
-            return f"{z} = {' || '.join(f'({p} == {infinity} || {p} == -{infinity})' for p in parts)};"
-        suffix = "" if type_.dtype == "float64" else "f"
-        ctype = c_compute_type(type_.dtype)
-        return f"{z} = fabs(({ctype}){x}) == __builtin_inf{suffix}();"
+    def expression(self, out, x):
+        if x.dtype[0] in "biu":
+            return constant(False, "bool")
+        if x.dtype.startswith("complex"):
+            return fold("or", [self.expression(out, part(which, x)) for which in ("real", "imag")])
+        return call("fabs", cast(x, compute_dtype(x.dtype))).equals(np.inf)
 
 
 class InRange(LogicalComparison):
@@ -111,11 +111,9 @@ class InRange(LogicalComparison):
         below = np.less(x, hi) if self.openhi else np.less_equal(x, hi)
         return np.logical_and(above, below)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        x, low, hi = c_comparable(node, inputs)
-        above = ">" if self.openlow else ">="
-        below = "<" if self.openhi else "<="
-        return f"{outputs[0]} = {x} {above} {low} && {x} {below} {hi};"
+    def expression(self, out, *inputs):
+        x, low, high = comparable(inputs)
+        return fold("and", (x > low if self.openlow else x >= low, x < high if self.openhi else x <= high))
 
 
 def _integers_or_bools(*types: Scalar):
@@ -138,11 +136,11 @@ class UnaryBitOp(UnaryScalarOp):
 
 
 class BinaryBitOp(BinaryScalarOp):
-    """A bitwise operation on two integers or bools; a subclass has NumPy's and C's name of it."""
+    """A bitwise operation on two integers or bools; a subclass has NumPy's name of it and that in expressions."""
 
     commutative = True
     associative = True
-    symbol = ""
+    operator = ""
 
     def output_types(self, types):
         return _integers_or_bools(*types)
@@ -150,16 +148,16 @@ class BinaryBitOp(BinaryScalarOp):
     def impl(self, x, y):
         return getattr(np, self.nfunc_spec[0])(x, y)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {f' {self.symbol} '.join(c_operands(node, inputs))};"
+    def expression(self, out, x, y):
+        return fold(self.operator, operands(out, (x, y)))
 
     def L_op(self, inputs, outputs, output_gradients):
         return zeros_for(inputs)
 
 
-OR = _operation(BinaryBitOp, "OR", "Bitwise or.", np.bitwise_or, symbol="|", identity=0)
-XOR = _operation(BinaryBitOp, "XOR", "Bitwise exclusive or.", np.bitwise_xor, symbol="^", identity=0)
-AND = _operation(BinaryBitOp, "AND", "Bitwise and.", np.bitwise_and, symbol="&", identity=1)
+OR = _operation(BinaryBitOp, "OR", "Bitwise or.", np.bitwise_or, operator="bitor", identity=0)
+XOR = _operation(BinaryBitOp, "XOR", "Bitwise exclusive or.", np.bitwise_xor, operator="xor", identity=0)
+AND = _operation(BinaryBitOp, "AND", "Bitwise and.", np.bitwise_and, operator="bitand", identity=1)
 
 
 class Invert(UnaryBitOp):
@@ -170,9 +168,8 @@ class Invert(UnaryBitOp):
     def impl(self, x):
         return np.invert(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        operator = "!" if node.inputs[0].type == bool_type else "~"
-        return f"{outputs[0]} = {operator}{inputs[0]};"
+    def expression(self, out, x):
+        return unary("not" if x.dtype == "bool" else "invert", x)
 
 
 class _Rounding(UnaryScalarOp):
@@ -184,12 +181,8 @@ class _Rounding(UnaryScalarOp):
     def impl(self, x):
         return x if np.asarray(x).dtype.kind in "biu" else getattr(np, self.nfunc_spec[0])(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        type_ = node.inputs[0].type
-        if type_ not in float_types:
-            return f"{outputs[0]} = {x};"
-        return f"{outputs[0]} = {self.c_func}(({c_compute_type(type_.dtype)}){x});"
+    def expression(self, out, x):
+        return call(self.c_func, cast(x, compute_dtype(x.dtype))) if x.dtype.startswith("float") else x
 
     def L_op(self, inputs, outputs, output_gradients):
         return zeros_for(inputs)
@@ -209,7 +202,18 @@ class RoundHalfToEven(_Rounding):
 
 
 def round_half_away_from_zero_(x):
-    """Return the nearest whole number, of two the one farther from zero."""
+    """Return the nearest whole number, of two the one farther from zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Floats.
+
+    Returns
+    -------
+    ndarray or number
+        Of the dtype of `x`.
+    """
     value = np.asarray(x)
     whole = np.trunc(value)
     # The distance from the truncated number is exact, adding a half first would not be.
@@ -217,6 +221,7 @@ def round_half_away_from_zero_(x):
 
 
 round_half_away_from_zero_vec = round_half_away_from_zero_
+declare_function("round", round_half_away_from_zero_)
 
 
 class RoundHalfAwayFromZero(_Rounding):

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from theano.scalar.comparison import eq
-from theano.scalar.op import BinaryScalarOp, UnaryScalarOp, c_compute_type, zeros_for
+from theano.scalar.expression import Expression, call, cast, constant, part, unary
+from theano.scalar.op import BinaryScalarOp, UnaryScalarOp, zeros_for
 from theano.scalar.output_types import real_out, same_out_min8, specific_out
 from theano.scalar.selection import switch
 from theano.scalar.type import (
@@ -33,10 +34,8 @@ class Real(UnaryScalarOp):
     def impl(self, x):
         return np.real(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        part = f"__real__({x})" if node.inputs[0].type in complex_types else x
-        return f"{outputs[0]} = {part};"
+    def expression(self, out, x):
+        return part("real", x) if x.dtype.startswith("complex") else x
 
     def L_op(self, inputs, outputs, output_gradients):
         (x,) = inputs
@@ -57,10 +56,8 @@ class Imag(UnaryScalarOp):
     def impl(self, x):
         return np.imag(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        part = f"__imag__({x})" if node.inputs[0].type in complex_types else "0"
-        return f"{outputs[0]} = {part};"
+    def expression(self, out, x):
+        return part("imag", x) if x.dtype.startswith("complex") else constant(0, x.dtype)
 
     def L_op(self, inputs, outputs, output_gradients):
         (x,) = inputs
@@ -80,11 +77,10 @@ class Angle(UnaryScalarOp):
         x = np.asarray(x)
         return np.angle(x.astype("complex128" if x.dtype.kind == "c" else "float64"))[()]
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        if node.inputs[0].type in complex_types:
-            return f"{outputs[0]} = atan2((npy_float64)__imag__({x}), (npy_float64)__real__({x}));"
-        return f"{outputs[0]} = atan2((npy_float64)0, (npy_float64){x});"
+    def expression(self, out, x):
+        if x.dtype.startswith("complex"):
+            return call("atan2", *[cast(part(which, x), "float64") for which in ("imag", "real")])
+        return call("atan2", constant(0, "float64"), cast(x, "float64"))
 
     def L_op(self, inputs, outputs, output_gradients):
         (x,) = inputs
@@ -123,14 +119,21 @@ class Complex(BinaryScalarOp):
 
     nfunc_spec = ("theano.scalar.complexes._join_parts", 2, 1)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        part = "float" if node.outputs[0].type == complex64 else "double"
-        return f"{outputs[0]} = __builtin_complex(({part}){inputs[0]}, ({part}){inputs[1]});"
+    def expression(self, out, x, y):
+        return _of_parts(out, x, y)
 
     def L_op(self, inputs, outputs, output_gradients):
         (gz,) = output_gradients
         parts = (real(gz), imag(gz)) if gz.type in complex_types else (gz, gz.zeros_like())
         return list(parts)
+
+
+def _half(out: str) -> str:
+    return "float32" if out == "complex64" else "float64"
+
+
+def _of_parts(out: str, x: Expression, y: Expression) -> Expression:
+    return Expression("complex", out, (cast(x, _half(out)), cast(y, _half(out))))
 
 
 def _join_parts(x, y):
@@ -150,9 +153,8 @@ class Conj(UnaryScalarOp):
     def impl(self, x):
         return np.conj(x)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        operator = "~" if node.inputs[0].type in complex_types else ""
-        return f"{outputs[0]} = {operator}{inputs[0]};"
+    def expression(self, out, x):
+        return unary("conj", x) if x.dtype.startswith("complex") else x
 
     def L_op(self, inputs, outputs, output_gradients):
         (x,) = inputs
@@ -173,14 +175,9 @@ class ComplexFromPolar(BinaryScalarOp):
             raise ValueError(f"polar radius must be non-negative, got {r}")
         return _polar(r, theta)[()]
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        r, theta = inputs
-        part = "float" if node.outputs[0].type == complex64 else "double"
-        ctype = c_compute_type("float32" if part == "float" else "float64")
-        return (
-            f"{outputs[0]} = __builtin_complex(({part})(({ctype}){r} * cos(({ctype}){theta})),"
-            f" ({part})(({ctype}){r} * sin(({ctype}){theta})));"
-        )
+    def expression(self, out, r, theta):
+        r, theta = cast(r, _half(out)), cast(theta, _half(out))
+        return _of_parts(out, r * call("cos", theta), r * call("sin", theta))
 
     def L_op(self, inputs, outputs, output_gradients):
         r, theta = inputs

@@ -432,6 +432,13 @@ _c_codes = Bounded(10_000)
 def has_c_code(op: ScalarOp, types: Sequence[Scalar]) -> bool:
     """Whether a scalar op has C code for inputs of the given types; a `Composite`, whether all its operations have.
 
+    Parameters
+    ----------
+    op : ScalarOp
+        The op.
+    types : sequence of Scalar
+        Of its inputs.
+
     Examples
     --------
     >>> from theano.scalar import add, float64

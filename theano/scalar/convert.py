@@ -99,6 +99,11 @@ def convert(x: Any, dtype: str | None = None) -> np.ndarray:
     dtype
         Wanted dtype; by default that of the casting policy.
 
+    Returns
+    -------
+    ndarray
+        Of the shape of `x`.
+
     Raises
     ------
     TypeError
@@ -144,6 +149,11 @@ def constant(x: Any, name: str | None = None, dtype: str | None = None) -> Scala
     dtype
         Wanted dtype.
 
+    Returns
+    -------
+    ScalarConstant
+        Of the dtype of the number.
+
     Raises
     ------
     TypeError
@@ -168,6 +178,11 @@ def as_scalar(x: Any, name: str | None = None) -> Variable:
         Scalar variable (returned as it is), 0-d tensor variable, Apply node with one output, or number.
     name
         Not used for what is a variable already.
+
+    Returns
+    -------
+    Variable
+        Of a type :class:`Scalar`.
 
     Raises
     ------
@@ -195,5 +210,13 @@ as_scalar_variable = as_scalar
 
 
 def asarray(value: Any, dtype: str) -> np.ndarray:
-    """Return `value` as an array of `dtype`."""
+    """Return `value` as an array of `dtype`.
+
+    Parameters
+    ----------
+    value : array_like
+        Anything that NumPy takes.
+    dtype : str
+        Name of a dtype.
+    """
     return np.asarray(value).astype(dtype, copy=False)

@@ -6,6 +6,7 @@ import numpy as np
 
 from theano.scalar import error_functions
 from theano.scalar.op import float_function, number
+from theano.scalar.output_types import upgrade_to_float_no_complex
 
 
 def _sigmoid(x):
@@ -79,6 +80,7 @@ ScalarSigmoid, scalar_sigmoid = float_function(
     _sigmoid_slope,
     "tk_sigmoid",
     "scalar_sigmoid",
+    output_types_preference=staticmethod(upgrade_to_float_no_complex),
     nfunc_spec=("scipy.special.expit", 1, 1),
     st_impl=staticmethod(_sigmoid),
     real_gradient=staticmethod(lambda gz, x, z: gz * z * (number(1, z) - z)),
@@ -90,6 +92,7 @@ ScalarSoftplus, scalar_softplus = float_function(
     lambda x, z: sigmoid(x),
     "tk_softplus",
     "scalar_softplus",
+    output_types_preference=staticmethod(upgrade_to_float_no_complex),
     nfunc_spec=("theano.scalar.explog._softplus", 1, 1),
     static_impl=staticmethod(_softplus),
 )

@@ -11,6 +11,7 @@ from theano.configdefaults import config
 from theano.gof import Apply, Op, Variable
 from theano.gof.utils import MethodNotDefined
 from theano.scalar.convert import as_scalar
+from theano.scalar.expression import Expression, c_text, call, cast, compute_dtype, declare_function, variable
 from theano.scalar.output_types import Policy, bool_out, upgrade_to_float
 from theano.scalar.type import Scalar, ScalarConstant, complex_types, discrete_types, get_scalar_type, ops
 
@@ -18,7 +19,8 @@ from theano.scalar.type import Scalar, ScalarConstant, complex_types, discrete_t
 class ScalarOp(Op):
     """An operation on numbers; :class:`theano.tensor.Elemwise` applies it to every element of tensors.
 
-    A subclass defines `impl` (the value), usually `c_code` (one C statement an output) and `L_op` or `grad`.
+    A subclass defines `impl` (the value), `L_op` or `grad`, and for native code `expression` (the value as an
+    :class:`~theano.scalar.expression.Expression`, which every target understands) or `c_code` (C statements, which only C does).
 
     Parameters
     ----------
@@ -60,9 +62,7 @@ class ScalarOp(Op):
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node that applies the op to `inputs` (anything :func:`as_scalar` takes)."""
         if self.nin >= 0 and len(inputs) != self.nin:
-            raise TypeError(
-                f"Wrong number of inputs for {self}.make_node (got {len(inputs)}({inputs}), expected {self.nin})"
-            )
+            raise TypeError(f"Wrong number of inputs for {self}.make_node (got {len(inputs)}({inputs}), expected {self.nin})")
         variables = [as_scalar(i) for i in inputs]
         outputs = [t() for t in self.output_types([v.type for v in variables])]
         if len(outputs) != self.nout:
@@ -120,9 +120,27 @@ class ScalarOp(Op):
             result.append(total)
         return result
 
+    def expression(self, out: str, *inputs: Expression) -> Expression:
+        """Return the one output as an expression of the inputs.
+
+        Parameters
+        ----------
+        out
+            Dtype of the output; the expression's may be another, which is converted.
+        inputs
+            Values of the inputs' dtypes.
+
+        Raises
+        ------
+        NotImplementedError
+            For dtypes without native code.
+        """
+        raise MethodNotDefined("expression", type(self), type(self).__name__)
+
     def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict) -> str:
-        """Return C statements that assign the outputs from the inputs."""
-        raise MethodNotDefined("c_code", type(self), type(self).__name__)
+        """Return C statements that assign the outputs from the inputs: by default those of :meth:`expression`."""
+        values = [variable(x, v.type.dtype) for x, v in zip(inputs, node.inputs)]
+        return f"{outputs[0]} = {c_text(self.expression(node.outputs[0].type.dtype, *values))};"
 
     def c_code_contiguous(self, node, name, inp, out, sub):
         """Return C code for a whole contiguous array; no built-in op needs it."""
@@ -190,7 +208,13 @@ class BinaryScalarOp(ScalarOp):
 
 
 def zeros_for(inputs: Sequence[Variable]) -> list[Variable]:
-    """Return a zero gradient for each input, of floatX for integers."""
+    """Return a zero gradient for each input, of floatX for integers.
+
+    Parameters
+    ----------
+    inputs : sequence of Variable
+        Scalars.
+    """
     return [x.zeros_like(dtype=config.floatX) if x.type in discrete_types else x.zeros_like() for x in inputs]
 
 
@@ -204,6 +228,15 @@ def chain(gz: Any, derivative: Any, x: Variable) -> Any:
 
     Gradients of complex variables are ``dC/dRe + i dC/dIm``, so an analytic function multiplies by the conjugate of
     its derivative and a real input takes the real part.
+
+    Parameters
+    ----------
+    gz : scalar
+        The gradient at the result.
+    derivative : scalar
+        The derivative at `x`.
+    x : Variable
+        The argument.
     """
     if derivative.type not in complex_types and gz.type not in complex_types:
         return gz * derivative
@@ -211,45 +244,9 @@ def chain(gz: Any, derivative: Any, x: Variable) -> Any:
     return result if x.type in complex_types else ops.real(result)
 
 
-def c_compute_type(dtype: str) -> str:
-    """Return the C type in which a function of an output of `dtype` is computed: float for half floats."""
-    return "npy_float32" if dtype == "float16" else f"npy_{dtype}"
-
-
-def c_operands(node: Apply, names: Sequence[str]) -> list[str]:
-    """Return the inputs of a node as C expressions of the type in which its result is computed.
-
-    C would compute the sum of an int64 and a float32 in float32, that of an int8 and a uint32 in uint32; half floats are
-    computed in float32.
-    """
-    out = node.outputs[0].type
-    ctype = c_compute_type(out.dtype)
-    if out in discrete_types and not all(v.type in discrete_types for v in node.inputs):
-        # An in-place operation stores what floats give into integers.
-        ctype = "npy_float64"
-    # A real number next to a complex one becomes complex, as for NumPy: infinity times it then has an imaginary part NaN.
-    return [
-        f"({ctype}){name}" if variable.type != out or out.dtype == "float16" else name
-        for name, variable in zip(names, node.inputs)
-    ]
-
-
-def c_comparable(node: Apply, names: Sequence[str], ordered: bool = True) -> list[str]:
-    """Return the inputs of a node as C expressions that compare as NumPy compares values.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, which have no order in C, if `ordered`.
-    """
-    if ordered and any(i.type in complex_types for i in node.inputs):
-        raise NotImplementedError("complex numbers have no order in C")
-    dtypes = [i.type.dtype for i in node.inputs]
-    # C compares a signed with an unsigned number as unsigned ones.
-    if {np.dtype(d).kind for d in dtypes} >= {"i", "u"}:
-        common = np.result_type(*dtypes).name
-        return [f"(npy_{common}){name}" for name in names]
-    return list(names)
+def is_expression(op: Any) -> bool:
+    """Whether what a scalar op computes is an expression, and not C code of its own."""
+    return getattr(op.c_code, "__func__", None) is ScalarOp.c_code
 
 
 _C99_COMPLEX = frozenset(
@@ -317,22 +314,14 @@ class UnaryMathOp(UnaryScalarOp):
             x = ops.cast(x, z.type.dtype)
         return [chain(gz, self.derivative(x, z), x)]
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        (x,) = inputs
-        (z,) = outputs
+    def expression(self, out: str, x: Expression) -> Expression:
         if self.c_func is None:
-            raise MethodNotDefined("c_code", type(self), type(self).__name__)
-        dtype = node.outputs[0].type.dtype
-        if node.inputs[0].type in complex_types:
-            return self.c_code_complex(node, x, z)
-        return f"{z} = {self.c_func}(({c_compute_type(dtype)}){x});"
-
-    def c_code_complex(self, node: Apply, x: str, z: str) -> str:
-        """Return the C statement for a complex argument."""
+            raise MethodNotDefined("expression", type(self), type(self).__name__)
+        if not x.dtype.startswith("complex"):
+            return call(self.c_func, cast(x, compute_dtype(out)))
         if self.c_func not in _C99_COMPLEX:
-            raise MethodNotDefined("c_code", type(self), type(self).__name__)
-        suffix = "f" if node.inputs[0].type.dtype == "complex64" else ""
-        return f"{z} = __builtin_c{self.c_func}{suffix}({x});"
+            raise MethodNotDefined("expression", type(self), type(self).__name__)
+        return call(self.c_func, x)
 
 
 class FloatFunction(UnaryMathOp):
@@ -383,6 +372,8 @@ def float_function(
         **attributes,
     }
     cls = type(class_name, (FloatFunction,), body)
+    if c_func is not None:
+        declare_function(c_func, np_func)
     return cls, cls(cls.output_types_preference, name=name or class_name.lower())
 
 

@@ -67,24 +67,48 @@ def upcast_out_no_complex(*types: Scalar) -> Types:
 
 
 def same_out(type: Scalar) -> Types:
-    """Return the type of the input."""
+    """Return the type of the input.
+
+    Parameters
+    ----------
+    type : Scalar
+        That of the input.
+    """
     return (type,)
 
 
 def same_out_nobool(type: Scalar) -> Types:
-    """Return the type of the input, which may not be bool."""
+    """Return the type of the input, which may not be bool.
+
+    Parameters
+    ----------
+    type : Scalar
+        That of the input.
+    """
     if type == bool_type:
         raise TypeError("bool input not supported")
     return (type,)
 
 
 def same_out_min8(type: Scalar) -> Types:
-    """Return the type of the input, int8 for bool."""
+    """Return the type of the input, int8 for bool.
+
+    Parameters
+    ----------
+    type : Scalar
+        That of the input.
+    """
     return (int8,) if type == bool_type else (type,)
 
 
 def same_out_float_only(type: Scalar) -> Types:
-    """Return the type of the input, which must be a real floating one."""
+    """Return the type of the input, which must be a real floating one.
+
+    Parameters
+    ----------
+    type : Scalar
+        That of the input.
+    """
     if type not in float_types:
         raise TypeError("only float type are supported")
     return (type,)
@@ -96,7 +120,13 @@ def _refuse_complex(types: Types) -> None:
 
 
 def same_out_nocomplex(type: Scalar) -> Types:
-    """Return the type of the input, which may not be complex."""
+    """Return the type of the input, which may not be complex.
+
+    Parameters
+    ----------
+    type : Scalar
+        That of the input.
+    """
     _refuse_complex((type,))
     return (type,)
 
@@ -153,7 +183,13 @@ def true_div_out(*types: Scalar) -> Types:
 
 
 def real_out(type: Scalar) -> Types:
-    """Return the type of the real part of the input."""
+    """Return the type of the real part of the input.
+
+    Parameters
+    ----------
+    type : Scalar
+        That of the input.
+    """
     if type.dtype == "complex64":
         return (get_scalar_type("float32"),)
     if type.dtype == "complex128":

@@ -6,7 +6,8 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof import Variable
-from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, c_comparable, c_operands, zeros_for
+from theano.scalar.expression import comparable, fold, operands, select
+from theano.scalar.op import BinaryScalarOp, ScalarOp, UnaryScalarOp, zeros_for
 from theano.scalar.output_types import same_out, transfer_type, upcast_out, upcast_out_no_complex
 from theano.scalar.type import ScalarConstant, complex_types, continuous_types, discrete_types, ops
 
@@ -21,10 +22,10 @@ class Clip(ScalarOp):
     def impl(self, x, min, max):
         return np.where(np.less(x, min), min, np.where(np.greater(x, max), max, x))[()]
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        x, low, high = c_operands(node, inputs)
-        cx, clow, chigh = c_comparable(node, inputs)
-        return f"{outputs[0]} = {cx} < {clow} ? {low} : {cx} > {chigh} ? {high} : {x};"
+    def expression(self, out, *inputs):
+        x, low, high = operands(out, inputs)
+        compared, least, most = comparable(inputs)
+        return select(compared < least, low, select(compared > most, high, x))
 
     def L_op(self, inputs, outputs, output_gradients):
         x, low, high = inputs
@@ -48,8 +49,8 @@ class Second(BinaryScalarOp):
     def impl(self, x, y):
         return y
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {inputs[1]};"
+    def expression(self, out, x, y):
+        return y
 
     def connection_pattern(self, node):
         # Only the shape of the first input matters.
@@ -73,8 +74,8 @@ class Identity(UnaryScalarOp):
     def impl(self, input):
         return input
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        return f"{outputs[0]} = {inputs[0]};"
+    def expression(self, out, x):
+        return x
 
     def L_op(self, inputs, outputs, output_gradients):
         (x,) = inputs
@@ -94,9 +95,8 @@ class Switch(ScalarOp):
     def output_types(self, types):
         return upcast_out(*types[1:])
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        _, ift, iff = c_operands(node, inputs)
-        return f"{outputs[0]} = {inputs[0]} ? {ift} : {iff};"
+    def expression(self, out, cond, ift, iff):
+        return select(cond, *operands(out, (ift, iff)))
 
     def L_op(self, inputs, outputs, output_gradients):
         cond, ift, iff = inputs
@@ -121,16 +121,21 @@ class _Extreme(BinaryScalarOp):
     output_types_preference = staticmethod(upcast_out)
     np_func: np.ufunc
     relation: str
-    """How C writes the order."""
+    """The operator that tells the order."""
 
     def impl(self, x, y):
         with np.errstate(all="ignore"):
             return self.np_func(x, y)
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        if any(i.type in complex_types for i in node.inputs):
-            raise NotImplementedError(f"{self.nfunc_spec[0]} of complex numbers has no C code")
-        return _c_extreme(node, inputs, outputs[0], self.relation)
+    def expression(self, out, *inputs):
+        if out.startswith("complex"):
+            raise NotImplementedError(f"{self.nfunc_spec[0]} of complex numbers has no native code")
+        x, y = operands(out, inputs)
+        first = fold(self.relation, (x, y))
+        if out[0] in "biu":
+            return select(first, x, y)
+        # A comparison with NaN is false: NaN wins as the second by that, as the first by the test.
+        return select(fold("bitor", (first, x.differs(x))), x, y)
 
     def L_op(self, inputs, outputs, output_gradients):
         x, y = inputs
@@ -139,7 +144,7 @@ class _Extreme(BinaryScalarOp):
             raise NotImplementedError(f"{self.nfunc_spec[0]} of complex numbers has no gradient")
         if outputs[0].type in discrete_types:
             return zeros_for(inputs)
-        chosen = ops.ge if self.relation == ">" else ops.le
+        chosen = ops.ge if self.relation == "gt" else ops.le
         return _extreme_grads(gz, chosen(x, y))
 
 
@@ -148,7 +153,7 @@ class ScalarMaximum(_Extreme):
 
     nfunc_spec = ("maximum", 2, 1)
     np_func = np.maximum
-    relation = ">"
+    relation = "gt"
 
 
 class ScalarMinimum(_Extreme):
@@ -156,19 +161,11 @@ class ScalarMinimum(_Extreme):
 
     nfunc_spec = ("minimum", 2, 1)
     np_func = np.minimum
-    relation = "<"
+    relation = "lt"
 
 
 Maximum = ScalarMaximum
 Minimum = ScalarMinimum
-
-
-def _c_extreme(node, inputs, z: str, relation: str) -> str:
-    x, y = c_operands(node, inputs)
-    if node.outputs[0].type in discrete_types:
-        return f"{z} = {x} {relation} {y} ? {x} : {y};"
-    # A comparison with NaN is false: NaN wins as the second by that, as the first by the test.
-    return f"{z} = ({x} {relation} {y}) | ({x} != {x}) ? {x} : {y};"
 
 
 def _extreme_grads(gz, first_wins) -> list[Variable]:

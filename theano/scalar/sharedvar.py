@@ -19,6 +19,15 @@ def shared(
 ) -> ScalarSharedVariable:
     """Return a shared variable of type :class:`Scalar` for a Python or NumPy number.
 
+    Parameters
+    ----------
+    value : number
+        The first value; its dtype is that of the variable.
+    name : str, optional
+        The variable's name.
+    strict, allow_downcast : bool, optional
+        How values that are assigned later are converted.
+
     Raises
     ------
     TypeError

@@ -17,7 +17,7 @@ from theano.scalar.arithmetic import abs_
 from theano.scalar.comparison import lt
 from theano.scalar.explog import exp, exp_minus_square, log
 from theano.scalar.op import BinaryScalarOp, float_function, number
-from theano.scalar.output_types import Policy, upgrade_to_float, upgrade_to_float64
+from theano.scalar.output_types import Policy, upgrade_to_float, upgrade_to_float64, upgrade_to_float_no_complex
 from theano.scalar.selection import minimum, switch
 from theano.scalar.type import complex_types
 
@@ -292,6 +292,7 @@ TriGamma, tri_gamma = float_function(
     _no_third_derivative,
     "theano_scalar_tri_gamma",
     "tri_gamma",
+    output_types_preference=staticmethod(upgrade_to_float_no_complex),
     nfunc_spec=("theano.scalar.special._tri_gamma", 1, 1),
     c_support_code=lambda self: _TRI_GAMMA_CODE,
 )

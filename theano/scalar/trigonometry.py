@@ -6,9 +6,10 @@ from math import pi
 
 import numpy as np
 
+from theano.scalar import expression
 from theano.scalar.casting import cast
 from theano.scalar.explog import sqrt
-from theano.scalar.op import BinaryScalarOp, FloatFunction, c_compute_type, float_function, number
+from theano.scalar.op import BinaryScalarOp, FloatFunction, float_function, number
 from theano.scalar.output_types import upgrade_to_float, upgrade_to_float_no_complex
 from theano.scalar.type import complex_types, discrete_types
 
@@ -19,9 +20,8 @@ class _Scaling(FloatFunction):
     output_types_preference = staticmethod(upgrade_to_float_no_complex)
     factor: float
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        ctype = c_compute_type(node.outputs[0].type.dtype)
-        return f"{outputs[0]} = ({ctype}){inputs[0]} * ({ctype}){self.factor!r};"
+    def expression(self, out, x):
+        return expression.cast(x, expression.compute_dtype(out)) * self.factor
 
     def derivative(self, x, z):
         return number(self.factor, z)
@@ -55,11 +55,10 @@ class ArcTan2(BinaryScalarOp):
             args = [a.astype("float32") for a in args]
         return np.arctan2(*args)[()]
 
-    def c_code(self, node, name, inputs, outputs, sub):
-        if any(i.type in complex_types for i in node.inputs):
+    def expression(self, out, y, x):
+        if out.startswith("complex"):
             raise NotImplementedError("arctan2 of complex numbers")
-        ctype = c_compute_type(node.outputs[0].type.dtype)
-        return f"{outputs[0]} = atan2(({ctype}){inputs[0]}, ({ctype}){inputs[1]});"
+        return expression.call("atan2", *expression.operands(out, (y, x)))
 
     def L_op(self, inputs, outputs, output_gradients):
         y, x = inputs

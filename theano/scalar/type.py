@@ -275,7 +275,15 @@ class Scalar(Type):
 
 
 def c_literal(data: Any, dtype: str) -> str:
-    """Return a number as a C expression of the C type of `dtype`, without any header."""
+    """Return a number as a C expression of the C type of `dtype`, without any header.
+
+    Parameters
+    ----------
+    data : number
+        The number.
+    dtype : str
+        Name of its dtype.
+    """
     ctype = _SPECS[dtype][1]
     if dtype == "bool":
         return "1" if data else "0"
@@ -418,7 +426,17 @@ class ScalarVariable(_scalar_py_operators, Variable):
 
 
 class ScalarConstant(_scalar_py_operators, Constant):
-    """A known number."""
+    """A known number.
+
+    Parameters
+    ----------
+    type : Scalar
+        Its type.
+    data : number
+        Converted to the type's dtype.
+    name : str, optional
+        The variable's name.
+    """
 
     def __init__(self, type: Scalar, data: Any, name: str | None = None) -> None:
         Constant.__init__(self, type, type.filter(data, allow_downcast=True), name)

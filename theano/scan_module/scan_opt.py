@@ -121,7 +121,13 @@ def info(*msg: str) -> None:
 
 
 def has_duplicates(l: Sequence[Any]) -> bool:
-    """Return whether elements of a list are equal."""
+    """Return whether elements of a list are equal.
+
+    Parameters
+    ----------
+    l : list
+        Of things that can be hashed.
+    """
     return len(set(l)) < len(l)
 
 

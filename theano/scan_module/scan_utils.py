@@ -56,6 +56,11 @@ def safe_new(x: Any, tag: str = "", dtype: str | None = None) -> Any:
         Added to the name.
     dtype : str, optional
         Another dtype, for a tensor.
+
+    Returns
+    -------
+    Variable
+        It has no owner.
     """
     name = None if getattr(x, "name", None) is None else x.name + tag
     if isinstance(x, Constant):
@@ -74,7 +79,13 @@ def safe_new(x: Any, tag: str = "", dtype: str | None = None) -> Any:
 
 
 def copy_test_value(source: Any, target: Any) -> None:
-    """Give `target` a copy of the test value of `source`, if there is one and test values are in use."""
+    """Give `target` a copy of the test value of `source`, if there is one and test values are in use.
+
+    Parameters
+    ----------
+    source, target : Variable
+        From which, and to which.
+    """
     if config.compute_test_value == "off":
         return
     try:
@@ -84,7 +95,18 @@ def copy_test_value(source: Any, target: Any) -> None:
 
 
 def isNaN_or_Inf_or_None(x: Any) -> bool:
-    """Whether `x` is None, or a number or constant that is not finite."""
+    """Whether `x` is None, or a number or constant that is not finite.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        False for variables and texts.
+    """
     if x is None:
         return True
     value = x.data if isinstance(x, Constant) else x
@@ -133,6 +155,11 @@ def equal_computations(
         Inputs of both graphs; those at the same position count as the same variable. All other variables that
         nothing computes must be identical, or equal constants.
 
+    Returns
+    -------
+    bool
+        False also where the types or the numbers of variables differ.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -159,7 +186,15 @@ def equal_computations(
 
 
 def forced_replace(out: Any, x: Any, y: Any) -> Any:
-    """Return `out` with every variable that computes the same as `x` replaced by `y`."""
+    """Return `out` with every variable that computes the same as `x` replaced by `y`.
+
+    Parameters
+    ----------
+    out : Variable or None
+        None is given back.
+    x, y : Variable
+        What to replace, and by what.
+    """
     if out is None:
         return None
     nodes = traverse.io_toposort([], [out])
@@ -190,12 +225,34 @@ def reconstruct_graph(inputs: Sequence[Any], outputs: Sequence[Any], tag: str | 
 
 
 def find_up(l_node: Any, f_node: Any) -> bool:
-    """Whether `l_node` is among the ancestors of `f_node`, or they are the same."""
+    """Whether `l_node` is among the ancestors of `f_node`, or they are the same.
+
+    Parameters
+    ----------
+    l_node, f_node : Apply
+        The nodes.
+
+    Returns
+    -------
+    bool
+        See above.
+    """
     return traverse.is_in_ancestors(f_node, l_node)
 
 
 def hash_listsDictsTuples(x: Any) -> int:
-    """A hash of nested lists, tuples and dictionaries."""
+    """A hash of nested lists, tuples and dictionaries.
+
+    Parameters
+    ----------
+    x : object
+        Its elements can be hashed.
+
+    Returns
+    -------
+    int
+        Equal for equal arguments.
+    """
     if isinstance(x, dict):
         return hash(("dict", frozenset((hash_listsDictsTuples(k), hash_listsDictsTuples(v)) for k, v in x.items())))
     if isinstance(x, list | tuple):
@@ -331,7 +388,17 @@ def infer_shape(outs: list[Any], inputs: list[Any], input_shapes: list[Any]) -> 
 
 
 def infer_inner_shapes(op: Any, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
-    """Return the shapes of the outputs of a Scan from the shapes of its outer inputs."""
+    """Return the shapes of the outputs of a Scan from the shapes of its outer inputs.
+
+    Parameters
+    ----------
+    op : Scan
+        The Op.
+    node : Apply
+        Its node.
+    input_shapes : list of tuple
+        A tuple of lengths for each input.
+    """
     from theano.tensor.shapes import Shape_i
 
     n_states, n_shared = op.n_outs, op.n_shared_outs
@@ -710,7 +777,17 @@ class Validator:
 
 
 def check_no_missing_inputs(outputs: Sequence[Any], known: Iterable[Any], strict: bool) -> None:
-    """Raise MissingInputError if a strict scan uses something that it was not given."""
+    """Raise MissingInputError if a strict scan uses something that it was not given.
+
+    Parameters
+    ----------
+    outputs : list of Variable
+        What the step function computed.
+    known : iterable of Variable
+        What it was given.
+    strict : bool
+        Whether the scan is strict.
+    """
     if not strict:
         return
     given = set(known)

@@ -182,6 +182,12 @@ def cast(variable: Any, dtype: str) -> Any:
     ------
     TypeError
         If there is no sparse matrix of the dtype.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> cast(sp.csr_matrix([[1.0]]), "float32").type
+    Sparse[float32, csr]
     """
     return Cast(dtype)(variable)
 

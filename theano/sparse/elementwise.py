@@ -338,6 +338,16 @@ def col_scale(x: Any, s: Any) -> Variable:
     -------
     SparseVariable
         In the format of `x`. The gradient is structured.
+
+    See Also
+    --------
+    row_scale
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> col_scale(sp.csr_matrix([[1.0, 2.0]]), [10.0, 100.0]).eval().toarray()
+    array([[ 10., 200.]])
     """
     x = compressed(x, "col_scale")
     return _col_scale_csc(x, s) if x.format == "csc" else transpose(_row_scale_csc(transpose(x), s))
@@ -357,6 +367,17 @@ def row_scale(x: Any, s: Any) -> Variable:
     -------
     SparseVariable
         In the format of `x`. The gradient is structured.
+
+    See Also
+    --------
+    col_scale
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> row_scale(sp.csr_matrix([[1.0], [2.0]]), [10.0, 100.0]).eval().toarray()
+    array([[ 10.],
+           [200.]])
     """
     return transpose(col_scale(transpose(x), s))
 
@@ -561,6 +582,13 @@ def add(x: Any, y: Any) -> Variable:
     ------
     TypeError
         If both are dense.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a = sp.csr_matrix([[0.0, 2.0]])
+    >>> add(a, a).type, add(a, [[1.0, 1.0]]).eval()
+    (Sparse[float64, csr], array([[1., 3.]]))
     """
     x, y = operands("add", x, y)
     if is_sparse_variable(x):
@@ -569,7 +597,29 @@ def add(x: Any, y: Any) -> Variable:
 
 
 def sub(x: Any, y: Any) -> Variable:
-    """Return the difference of two matrices, at least one of which is sparse; see :func:`add`."""
+    """Return the difference of two matrices, at least one of which is sparse; see :func:`add`.
+
+    Parameters
+    ----------
+    x, y : matrix
+        At least one of them sparse.
+
+    Returns
+    -------
+    Variable
+        Sparse or dense, as for :func:`add`.
+
+    See Also
+    --------
+    add : The sum, and what is sparse.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a = sp.csr_matrix([[0.0, 2.0]])
+    >>> sub(a, a * 0.5).eval().toarray()
+    array([[0., 1.]])
+    """
     x, y = operands("sub", x, y)
     return add(x, -y)
 
@@ -577,10 +627,25 @@ def sub(x: Any, y: Any) -> Variable:
 def mul(x: Any, y: Any) -> Variable:
     """Return the elementwise product of two matrices, or of a sparse matrix and a number; see :func:`add`.
 
+    Parameters
+    ----------
+    x, y : matrix or number
+        At least one of them sparse; a number may be 0-d.
+
     Returns
     -------
     SparseVariable
         In the format of the first that is sparse. The gradient is regular.
+
+    See Also
+    --------
+    dot : The product of matrices.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> mul(sp.csr_matrix([[0.0, 2.0]]), [[3.0, 3.0]]).eval().toarray()
+    array([[0., 6.]])
     """
     x, y = operands("mul", x, y)
     if is_sparse_variable(x):
@@ -661,6 +726,12 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Variab
     ------
     ValueError
         If `axis` is none of 0, 1 and None.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> sp_sum(sp.csr_matrix([[1.0, 2.0]]), axis=1).eval()
+    array([3.])
     """
     return SpSum(axis, sparse_grad)(x)
 

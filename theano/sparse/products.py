@@ -209,6 +209,17 @@ def dot(x: Any, y: Any) -> Variable:
     ------
     TypeError
         If both are dense, or one has another rank.
+
+    See Also
+    --------
+    true_dot : With a sparse result.
+    structured_dot : With a sparse gradient.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> dot(sp.csr_matrix([[1.0, 2.0]]), [[3.0], [4.0]]).eval()
+    array([[11.]])
     """
     x, y = operands("dot", x, y)
     if scal.upcast(x.type.dtype, y.type.dtype) == "float16":
@@ -274,6 +285,16 @@ def structured_dot(x: Any, y: Any) -> Variable:
     ------
     TypeError
         If both are dense.
+
+    See Also
+    --------
+    dot : With a dense gradient.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> structured_dot(sp.csr_matrix([[1.0, 2.0]]), [[3.0], [4.0]]).eval()
+    array([[11.]])
     """
     x, y = operands("structured_dot", x, y)
     if scal.upcast(x.type.dtype, y.type.dtype) == "float16":
@@ -294,6 +315,18 @@ def structured_dot_grad(sparse_A: Any, dense_B: Any, ga: Any) -> Variable:
         The other operand.
     ga : matrix
         The gradient of the product.
+
+    Returns
+    -------
+    SparseVariable
+        With the places of `sparse_A`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> structured_dot_grad(sp.csr_matrix([[0.0, 2.0]]), np.array([[3.0], [4.0]]), np.ones((1, 1))).eval().toarray()
+    array([[0., 4.]])
     """
     if is_sparse_variable(dense_B) or is_sparse_variable(ga):
         return sampled_at(sparse_A, true_dot(ga, _turned(dense_B)))
@@ -405,6 +438,16 @@ def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Variable:
     ------
     TypeError
         If both are dense.
+
+    See Also
+    --------
+    dot : With a dense result.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> true_dot(sp.csr_matrix([[1.0, 2.0]]), [[3.0], [4.0]]).type
+    Sparse[float64, csr]
     """
     x, y = operands("true_dot", x, y)
     product = TrueDot(grad_preserves_dense)

@@ -38,10 +38,22 @@ def sparse_constructor(
     format : {'csr', 'csc', 'bsr'}, optional
         By default that of `value`.
 
+    Returns
+    -------
+    SparseTensorSharedVariable
+        Of the dtype of `value`.
+
     Raises
     ------
     TypeError
         If `value` is no sparse matrix.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> import theano
+    >>> theano.shared(sp.csr_matrix([[0.0, 2.0]]), name="m").type
+    Sparse[float64, csr]
     """
     if not scipy.sparse.issparse(value):
         raise TypeError(f"Expected a sparse matrix in the sparse shared variable constructor. Received {type(value)}")

@@ -245,22 +245,106 @@ csm_properties = CSMProperties()
 
 
 def csm_data(csm: Any) -> Variable:
-    """Return the stored values of a sparse matrix of csr or csc, a vector."""
+    """Return the stored values of a sparse matrix of csr or csc, a vector.
+
+    Parameters
+    ----------
+    csm : sparse matrix
+        csr or csc.
+
+    Returns
+    -------
+    TensorVariable
+        A vector of the dtype of the matrix.
+
+    See Also
+    --------
+    csm_properties : All four parts.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> csm_data(sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]])).eval()
+    array([2., 3.])
+    """
     return csm_properties(csm)[0]
 
 
 def csm_indices(csm: Any) -> Variable:
-    """Return for each stored value its column (csr) or row (csc), a vector of int32."""
+    """Return for each stored value its column (csr) or row (csc), a vector of int32.
+
+    Parameters
+    ----------
+    csm : sparse matrix
+        csr or csc.
+
+    Returns
+    -------
+    TensorVariable
+        Of the length of :func:`csm_data`.
+
+    See Also
+    --------
+    csm_properties : All four parts.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> csm_indices(sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]])).eval()
+    array([1, 0], dtype=int32)
+    """
     return csm_properties(csm)[1]
 
 
 def csm_indptr(csm: Any) -> Variable:
-    """Return where each row (csr) or column (csc) begins among the stored values, a vector of int32 with the end."""
+    """Return where each row (csr) or column (csc) begins among the stored values, a vector of int32 with the end.
+
+    Parameters
+    ----------
+    csm : sparse matrix
+        csr or csc.
+
+    Returns
+    -------
+    TensorVariable
+        Longer by 1 than there are rows (csr) or columns (csc).
+
+    See Also
+    --------
+    csm_properties : All four parts.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> csm_indptr(sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]])).eval()
+    array([0, 1, 2], dtype=int32)
+    """
     return csm_properties(csm)[2]
 
 
 def csm_shape(csm: Any) -> Variable:
-    """Return the shape of a sparse matrix of csr or csc, a vector of two int32."""
+    """Return the shape of a sparse matrix of csr or csc, a vector of two int32.
+
+    Parameters
+    ----------
+    csm : sparse matrix
+        csr or csc.
+
+    Returns
+    -------
+    TensorVariable
+        Rows and columns.
+
+    See Also
+    --------
+    csm_properties : All four parts.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> csm_shape(sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]])).eval()
+    array([2, 2], dtype=int32)
+    """
     return csm_properties(csm)[3]
 
 
@@ -451,6 +535,18 @@ def sp_ones_like(x: Any) -> Variable:
     ----------
     x : sparse matrix
         csr or csc.
+
+    Returns
+    -------
+    SparseVariable
+        Of the format and dtype of `x`.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> sp_ones_like(sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]])).eval().toarray()
+    array([[0., 1.],
+           [1., 0.]])
     """
     x = as_sparse_variable(x)
     return with_values(x, ones_like(stored_values(x)))
@@ -488,6 +584,17 @@ def sp_zeros_like(x: Any) -> Variable:
     Parameters
     ----------
     x : sparse matrix
+
+    Returns
+    -------
+    SparseVariable
+        Its gradient is zero.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> sp_zeros_like(sp.csr_matrix([[0.0, 2.0]])).eval().nnz
+    0
     """
     return _zeros_like(x)
 
@@ -622,6 +729,12 @@ def clean(x: Any) -> Variable:
     -------
     SparseVariable
         The same matrix. The gradient is regular.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> clean(sp.csr_matrix(([0.0, 1.0], ([0, 0], [0, 1])))).eval().nnz
+    1
     """
     return ensure_sorted_indices(remove0(x))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,35 @@ import theano.tensor.basic as tensor
 from theano.gof.graph import Variable
 from theano.sparse.structure import compressed, stored_values, with_values
 from theano.tensor.nnet.sigm import sigmoid
+
+
+def _sections(function: Callable[..., Any]) -> str:
+    """What is true of all of them: the sections of a docstring."""
+    number = "" if len(inspect.signature(function).parameters) == 1 else "y : number or 0-d tensor\n"
+    text = f"""
+
+Parameters
+----------
+x : sparse matrix
+    In the format csr or csc.
+{number}
+Returns
+-------
+SparseVariable
+    With the places and the format of `x`; what is not stored stays zero.
+
+Raises
+------
+TypeError
+    If `x` is not such a matrix{", or `y` is no number" if number else ""}.
+
+Examples
+--------
+>>> import scipy.sparse as sp
+>>> {function.__name__}(sp.csr_matrix([[0.0, 0.5]]){", 2.0" if number else ""}).eval().nnz
+1
+"""
+    return text.replace("\n", "\n    ").rstrip(" ") + "    "
 
 
 def structured_monoid(tensor_op: Callable[..., Variable]) -> Callable[[Callable[..., Any]], Callable[..., Variable]]:
@@ -40,7 +70,11 @@ def structured_monoid(tensor_op: Callable[..., Variable]) -> Callable[[Callable[
             return with_values(x, tensor_op(stored_values(x), *numbers))
 
         structured.__name__ = structured.__qualname__ = function.__name__
-        structured.__doc__ = function.__doc__
+        structured.__doc__ = f"{function.__doc__}{_sections(function)}"
+        parameters = inspect.signature(function).parameters.values()
+        structured.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [p.replace(kind=p.POSITIONAL_ONLY, annotation=p.empty) for p in parameters]
+        )
         structured.__module__ = function.__module__
         return structured
 

@@ -14,6 +14,11 @@ def hash_from_sparse(data: Any) -> str:
     ----------
     data : csr or csc matrix of SciPy
 
+    Returns
+    -------
+    str
+        Equal for matrices that are stored equally.
+
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp

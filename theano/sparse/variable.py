@@ -46,7 +46,13 @@ def _is_dense(x: Any) -> bool:
 
 
 def is_sparse_variable(x: Any) -> bool:
-    """Return whether `x` is a variable for a sparse matrix."""
+    """Return whether `x` is a variable for a sparse matrix.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+    """
     return isinstance(x, Variable) and isinstance(x.type, SparseType)
 
 
@@ -191,10 +197,21 @@ def constant(x: Any, name: str | None = None) -> SparseConstant:
     x : sparse matrix or array of SciPy
     name : str, optional
 
+    Returns
+    -------
+    SparseConstant
+        Of the format and dtype of `x`.
+
     Raises
     ------
     TypeError
         If `x` is no sparse matrix, or of a format or dtype that has no :class:`SparseType`.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> constant(sp.csr_matrix([[0.0, 1.0]])).type
+    Sparse[float64, csr]
     """
     if not scipy.sparse.issparse(x):
         raise TypeError(f"sparse.constant must be called on a sparse matrix of SciPy, got {x}")
@@ -221,6 +238,12 @@ def as_sparse_variable(x: Any, name: str | None = None) -> Any:
     ------
     TypeError
         If `x` is something else, a dense variable too.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> as_sparse_variable(sp.csc_matrix([[1.0]])).type
+    Sparse[float64, csc]
     """
     if isinstance(x, Apply):
         if len(x.outputs) != 1:
@@ -240,7 +263,26 @@ as_sparse = as_sparse_variable
 
 
 def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> Any:
-    """Return `x` as a sparse variable, or where that is not possible as a tensor variable."""
+    """Return `x` as a sparse variable, or where that is not possible as a tensor variable.
+
+    Parameters
+    ----------
+    x : object
+        A variable, a matrix of SciPy, an array or anything else that makes one.
+    name : str, optional
+        For a constant that it makes.
+
+    Returns
+    -------
+    SparseVariable or TensorVariable
+        `x` itself if it is one of them.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> as_sparse_or_tensor_variable(sp.csc_matrix([[1.0]])).type, as_sparse_or_tensor_variable([1.0, 2.0]).type
+    (Sparse[float64, csc], TensorType(float64, vector))
+    """
     try:
         return as_sparse_variable(x, name)
     except (ValueError, TypeError):
@@ -256,22 +298,102 @@ def matrix(format: str, name: str | None = None, dtype: str | None = None) -> Sp
     name : str, optional
     dtype : str, optional
         ``config.floatX`` by default.
+
+    Returns
+    -------
+    SparseVariable
+        It has no value.
+
+    See Also
+    --------
+    csr_matrix, csc_matrix, bsr_matrix
+
+    Examples
+    --------
+    >>> matrix("csr", "m", dtype="float32").type
+    Sparse[float32, csr]
     """
     return SparseType(format=format, dtype=config.floatX if dtype is None else dtype)(name)
 
 
 def csc_matrix(name: str | None = None, dtype: str | None = None) -> SparseVariable:
-    """Return a new variable for a matrix stored by columns."""
+    """Return a new variable for a matrix stored by columns.
+
+    Parameters
+    ----------
+    name : str, optional
+        The variable's name.
+    dtype : str, optional
+        ``config.floatX`` by default.
+
+    Returns
+    -------
+    SparseVariable
+        Of format csc.
+
+    See Also
+    --------
+    csr_matrix, bsr_matrix
+
+    Examples
+    --------
+    >>> csc_matrix("m", dtype="float32").type
+    Sparse[float32, csc]
+    """
     return matrix("csc", name, dtype)
 
 
 def csr_matrix(name: str | None = None, dtype: str | None = None) -> SparseVariable:
-    """Return a new variable for a matrix stored by rows."""
+    """Return a new variable for a matrix stored by rows.
+
+    Parameters
+    ----------
+    name : str, optional
+        The variable's name.
+    dtype : str, optional
+        ``config.floatX`` by default.
+
+    Returns
+    -------
+    SparseVariable
+        Of format csr.
+
+    See Also
+    --------
+    csc_matrix, bsr_matrix
+
+    Examples
+    --------
+    >>> csr_matrix("m", dtype="float32").type
+    Sparse[float32, csr]
+    """
     return matrix("csr", name, dtype)
 
 
 def bsr_matrix(name: str | None = None, dtype: str | None = None) -> SparseVariable:
-    """Return a new variable for a matrix stored by rows of blocks."""
+    """Return a new variable for a matrix stored by rows of blocks.
+
+    Parameters
+    ----------
+    name : str, optional
+        The variable's name.
+    dtype : str, optional
+        ``config.floatX`` by default.
+
+    Returns
+    -------
+    SparseVariable
+        Of format bsr.
+
+    See Also
+    --------
+    csr_matrix, csc_matrix
+
+    Examples
+    --------
+    >>> bsr_matrix("m", dtype="float32").type
+    Sparse[float32, bsr]
+    """
     return matrix("bsr", name, dtype)
 
 

@@ -71,6 +71,11 @@ def shared(*args: _AnyType, **kwargs: _AnyType) -> TensorSharedVariable:
     ------
     TypeError
         If the value makes no tensor.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.shared([[1.0, 2.0]])  # doctest: +SKIP
     """
     variable = _make_shared(*args, **kwargs)
     if not isinstance(variable, TensorSharedVariable):

@@ -151,6 +151,12 @@ def as_index_variable(idx: Any) -> Any:
     ------
     TypeError
         If it is neither integer nor boolean.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.as_index_variable(slice(1, 3)).type, T.as_index_variable([0, 2]).type
+    (<theano.tensor.type_other.SliceType object at ...>, TensorType(int64, vector))
     """
     if idx is None:
         return NoneConst.clone()
@@ -262,6 +268,12 @@ def adv_index_broadcastable_pattern(a: Any, idx: Sequence[Any]) -> tuple[bool, .
     -------
     tuple of bool
         One flag for each dimension of the result.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.adv_index_broadcastable_pattern(T.dmatrix(), (None, T.lvector()))
+    (True, False, False)
     """
     index = [as_index_variable(i) for i in idx]
     positions = _positions(a.ndim, index)
@@ -358,14 +370,35 @@ class BaseAdvancedSubtensor(Op):
 
 
 class AdvancedSubtensor(BaseAdvancedSubtensor):
-    """The elements of a tensor at integer arrays, mixed with slices and None."""
+    """The elements of a tensor at integer arrays, mixed with slices and None.
+
+    The inputs are the tensor and the entries of the index: arrays of integers, slices, None. ``x[index]`` makes it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.arange(6).reshape((2, 3))
+    >>> x[[1, 0], [2, 2]].eval()
+    array([5, 2])
+    """
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         return self._grad(inputs, grads[0], advanced_inc_subtensor)
 
 
 class AdvancedBooleanSubtensor(BaseAdvancedSubtensor):
-    """The elements of a tensor where boolean masks are true, mixed with integers, slices and None."""
+    """The elements of a tensor where boolean masks are true, mixed with integers, slices and None.
+
+    The inputs are the tensor and the entries of the index. ``x[mask]`` makes it; the length of the result is known
+    when it runs.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.arange(4)
+    >>> x[x > 1].eval()
+    array([2, 3])
+    """
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         return self._grad(inputs, grads[0], advanced_boolean_inc_subtensor)

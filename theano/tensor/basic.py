@@ -498,6 +498,12 @@ def constructor(f):
     -------
     callable
         The function `f`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.constructor(len) is len
+    True
     """
     _constructors.append(f)
     return f
@@ -522,6 +528,12 @@ def check_and_normalize_axes(x, axis):
         If an axis is no constant integer.
     ValueError
         If an axis is out of bounds.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.check_and_normalize_axes(T.dmatrix(), -1)
+    [1]
     """
     if axis is None or (isinstance(axis, gof.Constant) and axis.data is None):
         return []
@@ -540,6 +552,13 @@ def check_equal_numpy(x, y):
     -------
     bool
         Whether they are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> T.check_equal_numpy(np.zeros(2), np.zeros(2)), T.check_equal_numpy(np.zeros(2), np.zeros(2, "float32"))
+    (True, False)
     """
     if isinstance(x, _np.ndarray) and isinstance(y, _np.ndarray):
         return x.dtype == y.dtype and x.shape == y.shape and bool(_np.all(_np.abs(x - y) < 1e-10))

@@ -107,6 +107,11 @@ class CAReduce(Op):
     def __repr__(self) -> str:
         return str(self)
 
+    def static_shape(self, node: Apply, shape_of: typing.Any) -> Sequence[int | None] | None:
+        shape = shape_of(node.inputs[0])
+        axes = self._axes(node.inputs[0].type.ndim)
+        return None if shape is None else [n for i, n in enumerate(shape) if i not in axes]
+
     def _axes(self, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim)) if self.axis is None else self.axis
 

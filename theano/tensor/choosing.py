@@ -302,6 +302,17 @@ def transfer(var: Any, target: str):
     ------
     ValueError
         If nobody knows `target`.
+
+    See Also
+    --------
+    register_transfer
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> T.transfer(x, "cpu") is x
+    True
     """
     if target == "cpu":
         return as_tensor_variable(var)
@@ -319,6 +330,17 @@ def register_transfer(fn: Callable[[Any, str], Any]) -> None:
     ----------
     fn : callable
         The function.
+
+    See Also
+    --------
+    transfer
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.register_transfer(lambda var, target: var.copy() if target == "elsewhere" else None)
+    >>> T.transfer(T.constant(2), "elsewhere").eval()
+    array(2, dtype=int8)
     """
     _transfers.append(fn)
 
@@ -421,7 +443,10 @@ def nonzero_values(a: Any):
 
 
 class Default(Op):
-    """The first input, or the second where the first is None."""
+    """The first input, or the second where the first is None.
+
+    Both have the same type, which is that of the output.
+    """
 
     __props__ = ()
     view_map = {0: [0]}

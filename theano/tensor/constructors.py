@@ -119,7 +119,14 @@ def tensor(*args: Any, **kwargs: Any):
 
 
 class _Plural:
-    """Make several variables at once: ``maker(3)``, ``maker('x', 'y', 'z')`` or ``maker('xyz')``."""
+    """Make several variables at once: ``maker(3)``, ``maker('x', 'y', 'z')`` or ``maker('xyz')``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dmatrices("x", "y")
+    >>> a, b, c = T.dscalars(3)
+    """
 
     def __init__(self, maker: Any) -> None:
         self.maker = maker

@@ -223,6 +223,12 @@ def constant_or_value(
     ------
     TypeError
         If `x` cannot be converted.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.constant_or_value(3)
+    TensorConstant{3}
     """
     made = constant(x, name=name, ndim=ndim, dtype=dtype)
     if rtype in (None, TensorConstant):
@@ -249,6 +255,12 @@ def numpy_scalar(data: Any) -> np.ndarray:
         If `data` has no element.
     NotScalarConstantError
         If `data` is no single number.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.numpy_scalar(3.0)
+    3.0
     """
     if isinstance(data, np.ndarray) and data.ndim > 0 and data.size == 0:
         raise EmptyConstantError()
@@ -336,7 +348,15 @@ def get_scalar_constant_value(
 
 
 def is_evidently(v: Any, number: float) -> bool:
-    """Return whether all elements of `v` are known to be equal to a number, see :func:`get_scalar_constant_value`."""
+    """Return whether all elements of `v` are known to be equal to a number, see :func:`get_scalar_constant_value`.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        Any tensor.
+    number : float
+        The number.
+    """
     try:
         return bool(get_scalar_constant_value(v) == number)
     except NotScalarConstantError:
@@ -456,6 +476,12 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
     -------
     ndarray or TensorVariable
         The number as a 0-d array, or the variable.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.extract_constant(T.constant(2) * 3), T.extract_constant(T.dscalar("x"))
+    (array(6, dtype=int8), x)
     """
     try:
         return get_scalar_constant_value(x, elemwise, only_process_constants)

@@ -21,6 +21,7 @@ from theano.tensor.conversion import (
     get_scalar_constant_value,
 )
 from theano.tensor.math import discrete_dtypes, fill, int_dtypes, maximum, uint_dtypes
+from theano.tensor.static_shape import known_int
 from theano.tensor.type import TensorType, ops, tensor_type
 
 
@@ -41,6 +42,12 @@ def shape_entries(shape: Sequence[Any]) -> tuple[list[Any], tuple[bool, ...]]:
     ------
     TypeError
         If an entry is no integer scalar.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.alloc_validate_shape((1, T.lscalar("n")))
+    ([TensorConstant{1}, n], (True, False))
     """
     entries, pattern = [], []
     for entry in shape:
@@ -102,6 +109,9 @@ class Alloc(Op):
         result[...] = value
         out[0] = result
 
+    def static_shape(self, node: Apply, shape_of: Any) -> Sequence[int | None]:
+        return [known_int(n) for n in node.inputs[1:]]
+
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [node.inputs[1:]]
 
@@ -149,7 +159,21 @@ pprint.assign(alloc, FunctionPrinter("alloc"))
 
 
 class AllocEmpty(Op):
-    """A tensor of a given shape and dtype with undefined contents, to be overwritten."""
+    """A tensor of a given shape and dtype with undefined contents, to be overwritten.
+
+    The inputs are the lengths, integer scalars.
+
+    Parameters
+    ----------
+    dtype : str
+        That of the result.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.AllocEmpty("float32")(2, 3).type
+    TensorType(float32, matrix)
+    """
 
     __props__ = ("dtype",)
     _f16_ok = True
@@ -177,6 +201,9 @@ class AllocEmpty(Op):
         (out,) = output_storage
         if out[0] is None or out[0].shape != shape:
             out[0] = np.empty(shape, dtype=self.dtype)
+
+    def static_shape(self, node: Apply, shape_of: Any) -> Sequence[int | None]:
+        return [known_int(n) for n in node.inputs]
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [node.inputs]
@@ -425,7 +452,15 @@ def _filled_like(model: Any, value: int, dtype: Any, opt: bool):
 
 
 class Eye(Op):
-    """The ``n`` by ``m`` matrix with ones on diagonal ``k``."""
+    """The ``n`` by ``m`` matrix with ones on diagonal ``k``.
+
+    The inputs are the integer scalars n, m and k; see :func:`eye`.
+
+    Parameters
+    ----------
+    dtype : str, optional
+        That of the result, by default floatX.
+    """
 
     __props__ = ("dtype",)
     _f16_ok = True
@@ -444,6 +479,9 @@ class Eye(Op):
         # A number of columns that is None is that of the rows, as for NumPy.
         n, m, k = (None if x is None else int(x) for x in inputs)
         output_storage[0][0] = np.eye(n, m, k, dtype=self.dtype)
+
+    def static_shape(self, node: Apply, shape_of: Any) -> Sequence[int | None]:
+        return [known_int(n) for n in node.inputs[:2]]
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [(node.inputs[0], node.inputs[1])]
@@ -506,7 +544,15 @@ def identity_like(x: Any):
 
 
 class Tri(Op):
-    """The ``n`` by ``m`` matrix with ones at and below diagonal ``k``."""
+    """The ``n`` by ``m`` matrix with ones at and below diagonal ``k``.
+
+    The inputs are the integer scalars n, m and k; see :func:`tri`.
+
+    Parameters
+    ----------
+    dtype : str, optional
+        That of the result, by default floatX.
+    """
 
     __props__ = ("dtype",)
 
@@ -609,7 +655,15 @@ def triu(m: Any, k: Any = 0):
 
 
 class ARange(Op):
-    """Evenly spaced numbers from ``start`` up to and without ``stop``."""
+    """Evenly spaced numbers from ``start`` up to and without ``stop``.
+
+    The inputs are the scalars start, stop and step, the output is a vector; see :func:`arange`.
+
+    Parameters
+    ----------
+    dtype : str
+        That of the result.
+    """
 
     __props__ = ("dtype",)
 
@@ -625,6 +679,10 @@ class ARange(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         start, stop, step = (x.item() for x in inputs)
         output_storage[0][0] = np.arange(start, stop, step, dtype=self.dtype)
+
+    def static_shape(self, node: Apply, shape_of: Any) -> Sequence[int | None]:
+        bounds = [known_int(x) for x in node.inputs]
+        return [None if None in bounds or bounds[2] == 0 else len(range(*bounds))]
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         start, stop, step = node.inputs

@@ -190,7 +190,15 @@ def cumprod(x: Any, axis: int | None = None):
 
 
 class DiffOp(Op):
-    """The differences of order `n` between neighbours along an axis; see :func:`diff`."""
+    """The differences of order `n` between neighbours along an axis; see :func:`diff`.
+
+    Parameters
+    ----------
+    n : int, optional
+        How many times differences are taken.
+    axis : int, optional
+        Along which dimension.
+    """
 
     __props__ = ("n", "axis")
 

@@ -128,6 +128,10 @@ class DimShuffle(Op):
             result = x.reshape(())
         out[0][0] = result if self.inplace else result.copy()
 
+    def static_shape(self, node: Apply, shape_of: Any) -> Sequence[int | None] | None:
+        shape = shape_of(node.inputs[0])
+        return None if shape is None else [1 if j == "x" else shape[j] for j in self.new_order]
+
     def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list[tuple]:
         (shape,) = shapes
         return [tuple(constant(1, dtype="int64") if j == "x" else shape[j] for j in self.new_order)]
@@ -165,6 +169,11 @@ def dim_shuffle(input_broadcastable: tuple[bool, ...], new_order: tuple[Any, ...
     ----------
     input_broadcastable : tuple of bool
     new_order : tuple of int or 'x'
+
+    Returns
+    -------
+    DimShuffle
+        In place: its result is a view.
     """
     try:
         return _cached(input_broadcastable, new_order)

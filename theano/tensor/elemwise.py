@@ -34,6 +34,7 @@ from theano.tensor.conversion import as_tensor_variable, constant, is_evidently
 from theano.tensor.dimshuffle import DimShuffle, dim_shuffle  # noqa: F401
 from theano.tensor.dimshuffle_print import DimShufflePrinter  # noqa: F401
 from theano.tensor.elemwise_eval import check_shapes, evaluate, evaluator, resolve_function
+from theano.tensor.static_shape import check_elementwise
 from theano.tensor.type import TensorType, ops, tensor_type
 from theano.tensor.var import TensorConstant
 
@@ -59,8 +60,23 @@ class _Signature:
         return inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
 
+class _Documentation:
+    """The text of the class, and of an operation that was described its own, which is written when somebody asks for it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __get__(self, op: Elemwise | None, owner: type) -> str:
+        if op is None or op.description is None:
+            return self.text
+        from theano.tensor.elemwise_docs import describe
+
+        return describe(op, *op.description)
+
+
 class Elemwise(Op):
-    """A scalar op applied to each element of tensors, which are broadcast to a common shape.
+    __doc__ = _Documentation(
+        """A scalar op applied to each element of tensors, which are broadcast to a common shape.
 
     Which dimensions are repeated is known from the types: all inputs must have the same length in a dimension, but
     for those whose type says that it is broadcastable there. Inputs of fewer dimensions get broadcastable ones on
@@ -85,7 +101,10 @@ class Elemwise(Op):
     >>> Elemwise(scal.add)(T.matrix("m"), T.vector("v")).type
     TensorType(float64, matrix)
     """
+    )  # type: ignore[assignment]
 
+    #: How programs write an operation that has a name, and what it computes; the rest of its docstring comes from itself.
+    description: tuple[str, str] | None = None
     __props__ = ("scalar_op", "inplace_pattern")
     _f16_ok = True
     __signature__ = _Signature()
@@ -212,10 +231,13 @@ class Elemwise(Op):
             ndim = max((v.type.ndim for v in variables), default=0)
             by_input = [next(padding) if v.type.ndim < ndim else None for v in variables]
             self._nodes[key] = (by_input if pads else None, out_types)
+            check_elementwise(self, args)
             return Apply(self, args, [t.make_variable() for t in out_types])
         by_input, out_types = known
         if by_input is not None:
             variables = [v if op is None else op(v) for v, op in zip(variables, by_input)]
+        if len(variables) > 1:
+            check_elementwise(self, variables)
         return Apply(self, variables, [t.make_variable() for t in out_types])
 
     def perform(
@@ -239,6 +261,14 @@ class Elemwise(Op):
                 np.copyto(inputs[target], value)
                 value = inputs[target]
             storage[0] = value
+
+    def static_shape(self, node: Apply, shape_of: typing.Any) -> Sequence[int | None] | None:
+        for x in node.inputs:
+            lengths = shape_of(x)
+            # One input of the result's pattern says all that is known.
+            if lengths is not None and x.type.broadcastable == node.outputs[0].type.broadcastable:
+                return lengths
+        return None
 
     def infer_shape(self, node: Apply, i_shapes: Sequence[typing.Any]) -> list[tuple]:
         """Return the shape of the outputs: each length that of an input that is not repeated there."""

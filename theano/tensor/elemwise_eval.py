@@ -16,7 +16,13 @@ Evaluator = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
 
 def resolve_function(name: str) -> Callable | None:
-    """Return the function that an ``nfunc_spec`` names: one of NumPy's, or a dotted path; None if it is missing."""
+    """Return the function that an ``nfunc_spec`` names: one of NumPy's, or a dotted path; None if it is missing.
+
+    Parameters
+    ----------
+    name : str
+        ``'add'`` or ``'scipy.special.erf'``, say.
+    """
     if "." not in name:
         return getattr(np, name, None)
     module, _, attribute = name.rpartition(".")
@@ -28,6 +34,13 @@ def resolve_function(name: str) -> Callable | None:
 
 def check_shapes(node: Any, inputs: Sequence[np.ndarray]) -> tuple[int, ...]:
     """Return the common shape of the inputs of an elementwise node.
+
+    Parameters
+    ----------
+    node : Apply
+        The node; the types of its inputs say what is repeated.
+    inputs
+        Their values.
 
     Raises
     ------
@@ -151,7 +164,17 @@ def _composite_evaluator(op: Composite) -> Evaluator:
 
 
 def evaluate(run: Evaluator, inputs: Sequence[np.ndarray], shape: tuple[int, ...]) -> list[np.ndarray]:
-    """Return what an :func:`evaluator` gives for arrays, as new arrays of the given shape."""
+    """Return what an :func:`evaluator` gives for arrays, as new arrays of the given shape.
+
+    Parameters
+    ----------
+    run : Evaluator
+        From :func:`evaluator`.
+    inputs
+        The arrays.
+    shape
+        The common shape, from :func:`check_shapes`.
+    """
     results: list[np.ndarray] = []
     with np.errstate(all="ignore"):
         values = run(inputs)

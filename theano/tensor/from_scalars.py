@@ -19,9 +19,23 @@ from theano.tensor.type import TensorType, ops, tensor_type
 
 
 class MakeVector(Op):
-    """A vector of the given scalars; none at all make an empty vector."""
+    """A vector of the given scalars; none at all make an empty vector.
+
+    Parameters
+    ----------
+    dtype : str, optional
+        That of the vector; constants that it cannot hold are refused.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.make_vector(1, T.constant(2)).eval()
+    array([1, 2])
+    """
 
     __props__ = ("dtype",)
+    joins_numbers = True
+    """The elements of the output are the inputs."""
 
     def __init__(self, dtype: str = "int64") -> None:
         self.dtype = dtype
@@ -49,6 +63,9 @@ class MakeVector(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         output_storage[0][0] = np.array([x.item() for x in inputs], dtype=self.dtype)
+
+    def static_shape(self, node: Apply, shape_of: Any) -> Sequence[int | None]:
+        return [len(node.inputs)]
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [(constant(len(in_shapes), dtype="int64"),)]

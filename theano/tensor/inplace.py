@@ -15,10 +15,24 @@ from theano.tensor.shaping import transpose
 
 
 def inplace_elementwise(scalar_op: Any, name: str) -> Elemwise:
-    """Return the operation of `scalar_op` on tensors that overwrites its first input."""
+    """Return the operation of `scalar_op` on tensors that overwrites its first input.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        The operation on numbers.
+    name : str
+        The name that is printed.
+
+    Returns
+    -------
+    Elemwise
+        With the ``destroy_map`` that says so.
+    """
     transferred = scalar_op.__class__(scal.transfer_type(0), name=getattr(scalar_op, "name", None))
     op = Elemwise(transferred, {0: 0}, name=name)
-    op.__doc__ = f"Compute ``{name}`` elementwise over the storage of the first argument."
+    summary = f"Compute ``{name.removesuffix('_inplace')}`` elementwise over the storage of the first argument."
+    op.description = (f"T.inplace.{name}", summary)
     op.__module__ = __name__
     pprint.assign(op, printing.FunctionPrinter(name + "="))
     return op
@@ -112,5 +126,24 @@ pprint.assign(pow_inplace, printing.OperatorPrinter("**=", 1, "right"))
 
 
 def transpose_inplace(x, axes=None):
-    """Return `x` with its dimensions in the order `axes`, reversed by default: a view, as `transpose`."""
+    """Return `x` with its dimensions in the order `axes`, reversed by default: a view, as `transpose`.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Of any rank.
+    axes : sequence of int, optional
+        A permutation of the dimensions.
+
+    Returns
+    -------
+    TensorVariable
+        A view of `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.inplace.transpose_inplace(T.zeros((2, 3))).eval().shape
+    (3, 2)
+    """
     return transpose(x, axes)

@@ -24,6 +24,7 @@ from theano.tensor.creation import zeros_like
 from theano.tensor.from_scalars import MakeVector
 from theano.tensor.math import discrete_dtypes, eq, integer_dtypes, or_, switch
 from theano.tensor.shaping import patternbroadcast, shape_padaxis
+from theano.tensor.static_shape import check_join
 from theano.tensor.type import tensor_type
 
 
@@ -90,6 +91,7 @@ class Join(Op):
                 for i in range(ndim):
                     if i != known % ndim:
                         pattern[i] = any(x.type.broadcastable[i] for x in tensors)
+                check_join(known % ndim, tensors)
         return Apply(self, [axis, *tensors], [tensor_type(dtype, tuple(pattern))()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:

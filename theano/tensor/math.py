@@ -25,35 +25,6 @@ all_dtypes = tuple(map(str, scal.all_types))
 integer_dtypes = int_dtypes + uint_dtypes
 
 
-#: What an operation says of its inputs, by their number.
-_ARGUMENTS = {
-    1: {"inputs": "a : tensor_like", "shape": "Of the shape of `a`.", "call": "x"},
-    2: {"inputs": "a, b : tensor_like", "shape": "Of the shape that both broadcast to.", "call": "x, x"},
-    3: {"inputs": "{names} : tensor_like", "shape": "Of the shape that all broadcast to.", "call": "x, x, x"},
-    -1: {"inputs": "*inputs : tensor_like", "shape": "Of the shape that all broadcast to.", "call": "x, x"},
-}
-_DOCUMENTATION = """{doc}
-
-    Applies elementwise, with broadcasting.
-
-    Parameters
-    ----------
-    {inputs}
-
-    Returns
-    -------
-    TensorVariable
-        {shape}
-
-    Examples
-    --------
-    >>> import theano.tensor as T
-    >>> x = T.{vector}("x")
-    >>> T.{name}({call}).ndim
-    1
-    """
-
-
 def elementwise(scalar_op: Any, name: str, doc: str, printer: Any = None) -> Elemwise:
     """Return the tensor operation that applies `scalar_op` to each element.
 
@@ -63,16 +34,12 @@ def elementwise(scalar_op: Any, name: str, doc: str, printer: Any = None) -> Ele
     name : str
         Name of the tensor function, shown as ``Elemwise{name,no_inplace}``.
     doc : str
-        Its docstring.
+        What it computes, for its docstring.
     printer : optional
         How ``pprint`` writes it, ``name(...)`` by default.
     """
     op = Elemwise(scalar_op, name=f"Elemwise{{{name},no_inplace}}")
-    arguments = dict(_ARGUMENTS[scalar_op.nin])
-    if scalar_op.nin == 3:
-        arguments["inputs"] = arguments["inputs"].format(names=", ".join(op.__signature__.parameters))
-    vector = "lvector" if scalar_op in (scal.and_, scal.or_, scal.xor, scal.invert) else "dvector"
-    op.__doc__ = _DOCUMENTATION.format(doc=doc, name=name, vector=vector, **arguments)
+    op.description = (f"T.{name}", doc)
     op.__module__ = "theano.tensor"
     pprint.assign(op, printer if printer is not None else FunctionPrinter(name))
     return op
@@ -218,7 +185,7 @@ second = elementwise(
 fill = second
 
 tensor_copy = Elemwise(scal.identity)
-tensor_copy.__doc__ = "Return a copy of `a`."
+tensor_copy.description = ("T.tensor_copy", "Return a copy of `a`.")
 pprint.assign(tensor_copy, IgnorePrinter())
 
 
@@ -460,6 +427,12 @@ def div_proxy(x: Any, y: Any):
     -------
     TensorVariable
         As :func:`true_div` or :func:`int_div`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.div_proxy([7.0, 8.0], 2).eval()
+    array([3.5, 4. ])
     """
     if scal.int_or_true_div(
         as_tensor_variable(x).dtype in discrete_dtypes, as_tensor_variable(y).dtype in discrete_dtypes
@@ -484,6 +457,12 @@ def mod_check(x: Any, y: Any):
     ------
     ComplexError
         If one of them is complex.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.mod_check(-7, 3).eval()
+    array(2, dtype=int8)
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     if x.dtype in complex_dtypes or y.dtype in complex_dtypes:

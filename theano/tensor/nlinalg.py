@@ -23,7 +23,16 @@ from theano.tensor.type import TensorType, ops
 
 
 class MatrixPinv(Op):
-    """The Moore-Penrose pseudo-inverse of a matrix."""
+    """The Moore-Penrose pseudo-inverse of a matrix.
+
+    The input is a matrix of any shape ``(m, n)``, the output of shape ``(n, m)``, of floats.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.pinv([[2.0], [0.0]]).eval()
+    array([[0.5, 0. ]])
+    """
 
     __props__ = ()
 
@@ -60,9 +69,19 @@ pinv = MatrixPinv()
 class MatrixInverse(Op):
     """The inverse of a square matrix.
 
+    The input is a square matrix, the output a matrix of its shape, of floats. A singular matrix is an error when
+    the function runs: ``numpy.linalg.LinAlgError``.
+
     Notes
     -----
     A product with it is rewritten to :func:`theano.tensor.slinalg.solve`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.matrix_inverse([[2.0, 0.0], [0.0, 4.0]]).eval()
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
     """
 
     __props__ = ()
@@ -207,7 +226,16 @@ def trace(X: Any):
 
 
 class Det(Op):
-    """The determinant of a square matrix."""
+    """The determinant of a square matrix.
+
+    The input is a square matrix of any dtype; the output is 0-d, of its dtype, float64 for integers.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.det([[2.0, 0.0], [0.0, 3.0]]).eval()
+    array(6.)
+    """
 
     __props__ = ()
 
@@ -237,7 +265,18 @@ det = Det()
 
 
 class Eig(Op):
-    """The eigenvalues and right eigenvectors of a square matrix; both real, as NumPy gives them for real spectra."""
+    """The eigenvalues and right eigenvectors of a square matrix; both real, as NumPy gives them for real spectra.
+
+    The outputs are a vector of length n and an n by n matrix whose columns are the vectors. Complex eigenvalues of
+    a real matrix are an error when the function runs: cast the matrix to a complex dtype.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> values, vectors = T.nlinalg.eig([[2.0, 0.0], [0.0, 3.0]])
+    >>> values.eval()
+    array([2., 3.])
+    """
 
     __props__: tuple[str, ...] = ()
 
@@ -287,6 +326,13 @@ def zero_disconnected(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]
     -------
     list of Variable
         One for each output.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> zero_disconnected([x, x], [theano.gradient.DisconnectedType()(), 2 * x])[0].eval({x: [[1.0]]})
+    array([[0.]])
     """
     return [out.zeros_like() if isinstance(g.type, DisconnectedType) else g for out, g in zip(outputs, grads)]
 
@@ -333,7 +379,13 @@ class Eigh(Eig):
 
 
 class EighGrad(Op):
-    """The gradient of :class:`Eigh`, with respect to the triangle that it reads."""
+    """The gradient of :class:`Eigh`, with respect to the triangle that it reads.
+
+    Parameters
+    ----------
+    UPLO : {'L', 'U'}
+        The triangle.
+    """
 
     __props__ = ("UPLO",)
 
@@ -699,7 +751,15 @@ def norm(x: Any, ord: Any = None):
 
 
 class TensorInv(Op):
-    """The inverse with respect to ``tensordot(a, b, ind)``; see :func:`tensorinv`."""
+    """The inverse with respect to ``tensordot(a, b, ind)``; see :func:`tensorinv`.
+
+    The input is a tensor of floats whose first `ind` lengths have the product of the others.
+
+    Parameters
+    ----------
+    ind : int, optional
+        How many of the first dimensions are those of the rows.
+    """
 
     __props__ = ("ind",)
 
@@ -750,7 +810,15 @@ def tensorinv(a: Any, ind: int = 2):
 
 
 class TensorSolve(Op):
-    """The solution of a tensor equation; see :func:`tensorsolve`."""
+    """The solution of a tensor equation; see :func:`tensorsolve`.
+
+    The inputs are `a` and `b`, with as many elements in `a` as in `b` times the solution.
+
+    Parameters
+    ----------
+    axes : sequence of int, optional
+        Dimensions of `a` to move to the right before.
+    """
 
     __props__ = ("axes",)
 

@@ -69,12 +69,34 @@ ALL_REDUCE = [CAReduce, All, Any, Sum, Prod, ProdWithoutZeros]
 
 
 def get_clients(node):
-    """The Applies that use the first output of `node`, used to look for a less frequent Op from it."""
+    """Return the Applies that use the first output of `node`, used to look for a less frequent Op from it.
+
+    Parameters
+    ----------
+    node : Apply
+        A node of a graph.
+
+    Returns
+    -------
+    list of Apply
+        One for each use.
+    """
     return [client for client, _ in node.outputs[0].clients if not isinstance(client, str)]
 
 
 def get_clients2(node):
-    """The Applies that use the results of those that use the first output of `node`."""
+    """Return the Applies that use the results of those that use the first output of `node`.
+
+    Parameters
+    ----------
+    node : Apply
+        A node of a graph.
+
+    Returns
+    -------
+    list of Apply
+        One for each use.
+    """
     result = []
     for client in get_clients(node):
         result.extend(c for out in client.outputs for c, _ in out.clients if not isinstance(c, str))

@@ -15,6 +15,7 @@ from theano.printing.pretty import OperatorPrinter, pprint, special
 from theano.tensor.conversion import as_tensor_variable, get_scalar_constant_value
 from theano.tensor.math import discrete_dtypes, mul
 from theano.tensor.shaping import patternbroadcast
+from theano.tensor.static_shape import check_product
 from theano.tensor.type import TensorType, ops, tensor_type
 
 
@@ -38,6 +39,7 @@ class Dot(Op):
                     "Consider calling theano.tensor.dot instead."
                 )
         x, y = variables
+        check_product(x, y, x.type.ndim - 1, 0)
         pattern = x.type.broadcastable[:-1] + (y.type.broadcastable[1:] if y.type.ndim == 2 else ())
         return Apply(self, variables, [tensor_type(scal.upcast(x.type.dtype, y.type.dtype), pattern)()])
 
@@ -77,6 +79,10 @@ class Dot(Op):
         if eval_points[1] is not None:
             terms.append(self(inputs[0], eval_points[1]))
         return [terms[0] + terms[1] if len(terms) == 2 else terms[0]]
+
+    def static_shape(self, node: Apply, shape_of: Any) -> Sequence[int | None]:
+        (x, y), unknown = node.inputs, (None, None)
+        return [*(shape_of(x) or unknown[: x.type.ndim])[:-1], *(shape_of(y) or unknown[: y.type.ndim])[1:]]
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         x_shape, y_shape = in_shapes

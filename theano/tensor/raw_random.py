@@ -288,7 +288,26 @@ def uniform(
 def normal(
     random_state: Variable, size: Any = None, avg: Any = 0.0, std: Any = 1.0, ndim: int | None = None, dtype: str | None = None
 ) -> Any:
-    """Draw from the normal distribution of mean `avg` and standard deviation `std`; see :func:`uniform`."""
+    """Draw from the normal distribution of mean `avg` and standard deviation `std`; see :func:`uniform`.
+
+    Parameters
+    ----------
+    random_state, size, ndim : Variable
+        As for :func:`uniform`.
+    avg, std : tensor_like
+        Means and standard deviations.
+    dtype : str, optional
+        That of the sample, by default floatX or a larger type of the arguments.
+
+    Returns
+    -------
+    list of Variable
+        The new state and the sample.
+
+    See Also
+    --------
+    uniform
+    """
     avg, std = tensor.as_tensor_variable(avg), tensor.as_tensor_variable(std)
     if dtype is None:
         dtype = upcast(config.floatX, avg.dtype, std.dtype)
@@ -298,13 +317,47 @@ def normal(
 def binomial(
     random_state: Variable, size: Any = None, n: Any = 1, p: Any = 0.5, ndim: int | None = None, dtype: str = "int64"
 ) -> Any:
-    """Draw how often, of `n` trials of probability `p`, one succeeds; see :func:`uniform`."""
+    """Draw how often, of `n` trials of probability `p`, one succeeds; see :func:`uniform`.
+
+    Parameters
+    ----------
+    random_state, size, ndim : Variable
+        As for :func:`uniform`.
+    n, p : tensor_like
+        Numbers of trials, probabilities.
+    dtype : str, optional
+        That of the sample.
+
+    Returns
+    -------
+    list of Variable
+        The new state and the sample.
+
+    See Also
+    --------
+    uniform
+    """
     n, p = tensor.as_tensor_variable(n), tensor.as_tensor_variable(p)
     return _draw("binomial", random_state, size, ndim, dtype, n, p)
 
 
 def random_integers_helper(random_state: Any, low: Any, high: Any, size: Any) -> np.ndarray:
-    """Draw integers between arrays of limits, both included."""
+    """Draw integers between arrays of limits, both included.
+
+    Parameters
+    ----------
+    random_state : RandomState
+        It is advanced.
+    low, high : array_like
+        The limits.
+    size : tuple of int or None
+        Of the sample; by default that of the limits.
+
+    Returns
+    -------
+    ndarray
+        The sample.
+    """
     low, high = np.asarray(low), np.asarray(high)
     if size is None:
         size = np.broadcast_shapes(low.shape, high.shape)
@@ -320,13 +373,51 @@ def random_integers_helper(random_state: Any, low: Any, high: Any, size: Any) ->
 def random_integers(
     random_state: Variable, size: Any = None, low: Any = 0, high: Any = 1, ndim: int | None = None, dtype: str = "int64"
 ) -> Any:
-    """Draw integers between `low` and `high`, both included; see :func:`uniform`."""
+    """Draw integers between `low` and `high`, both included; see :func:`uniform`.
+
+    Parameters
+    ----------
+    random_state, size, ndim : Variable
+        As for :func:`uniform`.
+    low, high : tensor_like
+        The limits.
+    dtype : str, optional
+        That of the sample.
+
+    Returns
+    -------
+    list of Variable
+        The new state and the sample.
+
+    See Also
+    --------
+    uniform
+    """
     low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
     return _draw(random_integers_helper, random_state, size, ndim, dtype, low, high)
 
 
 def choice_helper(random_state: Any, a: Any, replace: Any, p: Any, size: Any) -> np.ndarray:
-    """Draw elements of an array, or numbers below a limit."""
+    """Draw elements of an array, or numbers below a limit.
+
+    Parameters
+    ----------
+    random_state : RandomState
+        It is advanced.
+    a : array_like
+        A vector, or the limit.
+    replace : bool
+        Whether an element may be drawn more than once.
+    p : array_like
+        Probabilities; 0-d for equal ones.
+    size : tuple of int
+        Of the sample.
+
+    Returns
+    -------
+    ndarray
+        The sample.
+    """
     a = np.asarray(a)
     if a.ndim > 1:
         raise ValueError(f"a.ndim ({a.ndim}) must be 0 or 1")
@@ -357,6 +448,21 @@ def choice(
         Whether an element may be drawn more than once.
     p : tensor_like, optional
         Vector of probabilities; by default all are equal.
+    random_state, size, ndim : Variable
+        As for :func:`uniform`.
+    a : tensor_like
+        Vector or integer scalar.
+    dtype : str, optional
+        That of the sample.
+
+    Returns
+    -------
+    list of Variable
+        The new state and the sample.
+
+    See Also
+    --------
+    uniform
     """
     a = tensor.as_tensor_variable(a)
     replace = tensor.constant(bool(replace), dtype="int8") if isinstance(replace, bool) else tensor.as_tensor_variable(replace)
@@ -367,12 +473,46 @@ def choice(
 
 
 def poisson_helper(random_state: Any, lam: Any, size: Any) -> np.ndarray:
-    """Draw from Poisson distributions."""
+    """Draw from Poisson distributions.
+
+    Parameters
+    ----------
+    random_state : RandomState
+        It is advanced.
+    lam : array_like
+        Means.
+    size : tuple of int or None
+        Of the sample.
+
+    Returns
+    -------
+    ndarray
+        The sample.
+    """
     return np.asarray(random_state.poisson(lam, size))
 
 
 def poisson(random_state: Variable, size: Any = None, lam: Any = 1.0, ndim: int | None = None, dtype: str = "int64") -> Any:
-    """Draw from the Poisson distribution of mean `lam`; see :func:`uniform`."""
+    """Draw from the Poisson distribution of mean `lam`; see :func:`uniform`.
+
+    Parameters
+    ----------
+    random_state, size, ndim : Variable
+        As for :func:`uniform`.
+    lam : tensor_like
+        Means.
+    dtype : str, optional
+        That of the sample.
+
+    Returns
+    -------
+    list of Variable
+        The new state and the sample.
+
+    See Also
+    --------
+    uniform
+    """
     lam = tensor.as_tensor_variable(lam)
     if size is None and ndim not in (None, lam.ndim):
         raise TypeError(f"a sample of {ndim} dimensions needs a size: lam has {lam.ndim} dimensions")
@@ -380,7 +520,22 @@ def poisson(random_state: Variable, size: Any = None, lam: Any = 1.0, ndim: int 
 
 
 def permutation_helper(random_state: Any, n: Any, shape: Any) -> np.ndarray:
-    """Draw permutations of the integers below `n`, one for each index into `shape`."""
+    """Draw permutations of the integers below `n`, one for each index into `shape`.
+
+    Parameters
+    ----------
+    random_state : RandomState
+        It is advanced.
+    n : array_like
+        One integer.
+    shape : tuple of int or None
+        How many permutations; None is ().
+
+    Returns
+    -------
+    ndarray
+        int64, with `n` as the last length.
+    """
     n = int(np.asarray(n).item())
     shape = () if shape is None else tuple(shape)
     out = np.empty((*shape, n), dtype="int64")
@@ -392,7 +547,26 @@ def permutation_helper(random_state: Any, n: Any, shape: Any) -> np.ndarray:
 def permutation(
     random_state: Variable, size: Any = None, n: Any = 1, ndim: int | None = None, dtype: str = "int64"
 ) -> Any:
-    """Draw permutations of the integers below `n`; the sample has one more dimension than `size`; see :func:`uniform`."""
+    """Draw permutations of the integers below `n`; the sample has one more dimension than `size`; see :func:`uniform`.
+
+    Parameters
+    ----------
+    random_state, size, ndim : Variable
+        As for :func:`uniform`.
+    n : int or scalar
+        How many integers.
+    dtype : str, optional
+        That of the sample.
+
+    Returns
+    -------
+    list of Variable
+        The new state and the sample.
+
+    See Also
+    --------
+    uniform
+    """
     if size is None or (isinstance(size, (tuple, list)) and not size):
         if ndim not in (None, 0, 1):
             raise TypeError("You asked for just one permutation but asked for 2 dimensions.")
@@ -405,7 +579,24 @@ def permutation(
 
 
 def multinomial_helper(random_state: Any, n: Any, pvals: Any, size: Any) -> np.ndarray:
-    """Draw from multinomial distributions, with arrays of numbers of trials and of probabilities."""
+    """Draw from multinomial distributions, with arrays of numbers of trials and of probabilities.
+
+    Parameters
+    ----------
+    random_state : RandomState
+        It is advanced.
+    n : array_like
+        Numbers of trials.
+    pvals : array_like
+        Probabilities, along the last dimension.
+    size : tuple of int or None
+        Of the sample, without the last dimension; by default that of the arrays.
+
+    Returns
+    -------
+    ndarray
+        The sample, int64.
+    """
     n, pvals = np.asarray(n), np.asarray(pvals)
     # NumPy checks that the probabilities sum to one in double precision.
     pvals = pvals.astype("float64")
@@ -439,6 +630,19 @@ def multinomial(
         Number of trials.
     pvals : tensor_like
         Probabilities of the outcomes, along the last dimension.
+    random_state, size, ndim : Variable
+        As for :func:`uniform`.
+    dtype : str, optional
+        That of the sample.
+
+    Returns
+    -------
+    list of Variable
+        The new state and the sample.
+
+    See Also
+    --------
+    uniform
     """
     n = tensor.as_tensor_variable(n)
     pvals = tensor.as_tensor_variable(list(pvals) if isinstance(pvals, tuple) else pvals)

@@ -103,6 +103,13 @@ def makeKeepDims(x: Any, y: Any, axis: Any):
     -------
     TensorVariable
         Of as many dimensions as `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> T.makeKeepDims(x, x.sum(axis=0), 0).type
+    TensorType(float64, row)
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     reduced = set(normalize_axes(axis, x.type.ndim))
@@ -462,7 +469,13 @@ def prod(
 
 
 class Mean(Op):
-    """The mean over axes as one operation, without a rewrite of its own; :func:`mean` builds a sum and a division."""
+    """The mean over axes as one operation, without a rewrite of its own; :func:`mean` builds a sum and a division.
+
+    Parameters
+    ----------
+    axis : int, sequence of int or None
+        The dimensions, by default all.
+    """
 
     __props__ = ("axis",)
 

@@ -19,12 +19,22 @@ from theano.tensor.conversion import (
 )
 from theano.tensor.from_scalars import MakeVector
 from theano.tensor.math import integer_dtypes
+from theano.tensor.static_shape import known_ints
 from theano.tensor.type import ops
 from theano.tensor.var import TensorConstant
 
 
 class Shape(CodeByType, Op):
-    """Return the shape of the input as a vector of int64; no gradient flows through it."""
+    """Return the shape of the input as a vector of int64; no gradient flows through it.
+
+    The input is a tensor, or anything that becomes one; the output has as many elements as it has dimensions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.shape(T.zeros((2, 3))).eval()
+    array([2, 3])
+    """
 
     _f16_ok = True
     c_code_and_version: dict[type, tuple[Any, ...]] = {}
@@ -121,7 +131,13 @@ _shape_i_ops: dict[int, Shape_i] = {}
 
 
 def shape_i_op(i: int) -> Shape_i:
-    """Return the op for dimension `i`, the same object each time."""
+    """Return the op for dimension `i`, the same object each time.
+
+    Parameters
+    ----------
+    i : int
+        The dimension.
+    """
     op = _shape_i_ops.get(i)
     if op is None:
         op = _shape_i_ops.setdefault(i, Shape_i(i))
@@ -147,6 +163,12 @@ def shape_i(var: Variable, i: int, fgraph: Any = None) -> Variable:
     -------
     Variable
         Equal to ``var.shape[i]``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.shape_i(T.zeros((2, 3)), 1).eval()
+    array(3)
     """
     if fgraph is None:
         fgraph = getattr(var, "fgraph", None)
@@ -269,6 +291,14 @@ class SpecifyShape(CodeByType, Op):
 
     If the op is still there when the function runs, it raises an
     AssertionError for another shape.
+
+    The inputs are a tensor and an integer vector, or a tuple; the output has the type of the first.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.specify_shape(T.zeros((2, 3)), (2, 3)).eval().shape
+    (2, 3)
     """
 
     view_map = {0: [0]}
@@ -301,6 +331,9 @@ class SpecifyShape(CodeByType, Op):
         if x.ndim != wanted.size or not np.all(x.shape == wanted):
             raise AssertionError(f"SpecifyShape: Got shape {tuple(x.shape)} but expected {tuple(map(int, wanted))}")
         output_storage[0][0] = x
+
+    def static_shape(self, node: Apply, shape_of: Any) -> list[int | None]:
+        return known_ints(node.inputs[1], node.inputs[0].type.ndim)
 
     def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
         lengths = []

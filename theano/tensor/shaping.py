@@ -24,6 +24,7 @@ from theano.tensor.elemwise import DimShuffle
 from theano.tensor.from_scalars import MakeVector
 from theano.tensor.math import discrete_dtypes, eq, int_div, integer_dtypes, le, lt, maximum, mul, switch
 from theano.tensor.shapes import Rebroadcast, Shape, SpecifyShape, shape, shape_i, specify_shape  # noqa: F401
+from theano.tensor.static_shape import known_ints
 from theano.tensor.type import TensorType, ops, tensor_type
 
 
@@ -36,6 +37,8 @@ class Reshape(Op):
     ----------
     ndim : int
         The length of the shape.
+    name : str, optional
+        The name that is printed.
     """
 
     view_map = {0: [0]}
@@ -83,6 +86,9 @@ class Reshape(Op):
         if len(entries) != self.ndim:
             raise ValueError(f"a shape of length {len(entries)} has not the {self.ndim} entries that {self} needs")
         return [_known_int(entry) == 1 for entry in entries]
+
+    def static_shape(self, node: Apply, shape_of: Any) -> list[int | None]:
+        return [None if n is None or n < 0 else n for n in known_ints(node.inputs[1], self.ndim)]
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, shp = inputs
@@ -706,6 +712,11 @@ class Tile(Op):
     """``numpy.tile`` with the number of output dimensions fixed.
 
     :func:`tile` builds an allocation and a reshape instead; this Op is kept for graphs that were built of it.
+
+    Parameters
+    ----------
+    ndim : int
+        The number of dimensions of the result.
     """
 
     __props__ = ("ndim",)

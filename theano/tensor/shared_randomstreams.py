@@ -36,7 +36,29 @@ class RandomStateSharedVariable(SharedVariable):
 def randomstate_constructor(
     value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None, borrow: bool = False
 ) -> RandomStateSharedVariable:
-    """Make a shared variable of a RandomState, of a copy of it unless `borrow`."""
+    """Make a shared variable of a RandomState, of a copy of it unless `borrow`.
+
+    Parameters
+    ----------
+    value : RandomState
+        The first state.
+    name : str, optional
+        The variable's name.
+    strict, allow_downcast : bool, optional
+        How states that are assigned later are converted.
+    borrow : bool, optional
+        Whether `value` itself becomes the storage.
+
+    Returns
+    -------
+    RandomStateSharedVariable
+        Its type is ``random_state_type``.
+
+    Raises
+    ------
+    TypeError
+        `value` is something else.
+    """
     if not isinstance(value, np.random.RandomState):
         raise TypeError
     if not borrow:

@@ -67,6 +67,13 @@ def tensor_constructor(
     ------
     TypeError
         If `value` is not an array, or the target another device.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> T.tensor_constructor(np.zeros((1, 2)), broadcastable=(True, False)).type
+    TensorType(float64, row)
     """
     if target != "cpu":
         raise TypeError("not for cpu")
@@ -123,6 +130,12 @@ def scalar_constructor(
     ------
     TypeError
         If `value` is not a number, or the target another device.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.scalar_constructor(2.0).type
+    TensorType(float64, scalar)
     """
     if target != "cpu":
         raise TypeError("not for cpu")
@@ -136,7 +149,13 @@ def scalar_constructor(
 
 
 def load_shared_variable(val: Any) -> Any:
-    """Return the shared variable of a tensor; pickles of 2011 call this."""
+    """Return the shared variable of a tensor; pickles of 2011 call this.
+
+    Parameters
+    ----------
+    val : ndarray
+        Its value.
+    """
     return tensor_constructor(val)
 
 

@@ -90,6 +90,12 @@ def make_constant(args: Iterable[Any]) -> tuple[Any, ...]:
     -------
     tuple
         The entries, constants in place of numbers.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.make_constant((0, slice(None, 2)))
+    (Constant{0}, slice(None, Constant{2}, None))
     """
 
     def convert(a: Any) -> Any:
@@ -118,6 +124,14 @@ def get_idx_list(inputs: Sequence[Any], idx_list: Sequence[Any], get_count: bool
     -------
     tuple
         The index; with `get_count` a pair of it and the number.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, i = T.dmatrix("x"), T.lscalar("i")
+    >>> node = x[i, 2].owner
+    >>> T.get_idx_list(node.inputs, node.op.idx_list)
+    (ScalarFromTensor.0, Constant{2})
     """
     rest = iter(inputs[1:])
     used = 0
@@ -290,6 +304,12 @@ def get_canonical_form_slice(theslice: Any, length: Any) -> tuple[Any, Any]:
         For an integer index, that index counted from the front.
     direction : 1, -1 or scalar
         -1 if the elements come in reverse order.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.get_canonical_form_slice(slice(None, None, -2), 5)
+    (slice(0, 5, 2), -1)
     """
     length = _number(length)
     if not isinstance(theslice, slice):

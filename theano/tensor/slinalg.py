@@ -300,7 +300,13 @@ class Eigvalsh(Op):
 
 
 class EigvalshGrad(Op):
-    """The gradients of :class:`Eigvalsh` with respect to the triangles that it reads."""
+    """The gradients of :class:`Eigvalsh` with respect to the triangles that it reads.
+
+    Parameters
+    ----------
+    lower : bool, optional
+        Whether it is the lower triangle.
+    """
 
     __props__ = ("lower",)
 
@@ -394,7 +400,17 @@ def kron(a: Any, b: Any):
 
 
 class Expm(Op):
-    """The matrix exponential of a square matrix."""
+    """The matrix exponential of a square matrix.
+
+    The input is a square matrix, the output of its shape, of floats.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.slinalg.expm(T.zeros((2, 2))).eval()
+    array([[1., 0.],
+           [0., 1.]])
+    """
 
     __props__ = ()
 

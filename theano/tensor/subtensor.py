@@ -100,6 +100,11 @@ def index_tensor(x: Any, args: Any):
         among integers and slices that are fewer than the dimensions, and all dimensions left over are broadcastable,
         these are dropped, unless the flag ``trailing_dims_of_newaxis`` is ``'keep'``.
 
+    Returns
+    -------
+    TensorVariable
+        A view for integers and slices, else a copy.
+
     Raises
     ------
     IndexError

@@ -519,6 +519,11 @@ def tensor_type(dtype: str, broadcastable: tuple[bool, ...]) -> TensorType:
         Name of the dtype.
     broadcastable : tuple of bool
         The pattern.
+
+    Returns
+    -------
+    TensorType
+        The same object for the same arguments.
     """
     found = _types.get((dtype, broadcastable))
     if found is None:
@@ -550,6 +555,13 @@ def tolerance_between(a: Any, b: Any) -> tuple[float, float]:
     -------
     tuple of float
         The relative and the absolute one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> T.tolerance_between(np.zeros(1), np.zeros(1, "float32")) == T.tolerance_between(*np.zeros((2, 1), "float32"))
+    True
     """
     narrow = min((str(x.dtype) for x in (a, b) if str(x.dtype) in _ROUNDED), key=_ROUNDED.index, default=None)
     return _tolerance("float64" if narrow is None else narrow)
@@ -570,7 +582,17 @@ def values_eq_approx(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> bool:
-    """Return whether two arrays are equal but for rounding; see :meth:`TensorType.values_eq_approx`."""
+    """Return whether two arrays are equal but for rounding; see :meth:`TensorType.values_eq_approx`.
+
+    Parameters
+    ----------
+    a, b : ndarray
+        The values.
+    allow_remove_inf, allow_remove_nan : bool, optional
+        Whether anything equals an infinity, or NaN, in `a`.
+    rtol, atol : float, optional
+        Tolerances, by default those of the dtype.
+    """
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return False
     if a.shape != b.shape or a.dtype != b.dtype:
@@ -605,6 +627,13 @@ def values_eq_approx_remove_inf(a: Any, b: Any) -> bool:
     -------
     bool
         Whether they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> T.values_eq_approx_remove_inf(np.array([np.inf, 1.0]), np.array([2.0, 1.0]))
+    True
     """
     return values_eq_approx(a, b, allow_remove_inf=True)
 
@@ -621,6 +650,13 @@ def values_eq_approx_remove_nan(a: Any, b: Any) -> bool:
     -------
     bool
         Whether they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> T.values_eq_approx_remove_nan(np.array([np.nan, 1.0]), np.array([2.0, 1.0]))
+    True
     """
     return values_eq_approx(a, b, allow_remove_nan=True)
 
@@ -637,6 +673,13 @@ def values_eq_approx_remove_inf_nan(a: Any, b: Any) -> bool:
     -------
     bool
         Whether they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> T.values_eq_approx_remove_inf_nan(np.array([np.inf, np.nan]), np.array([2.0, 1.0]))
+    True
     """
     return values_eq_approx(a, b, allow_remove_inf=True, allow_remove_nan=True)
 
@@ -653,5 +696,12 @@ def values_eq_approx_always_true(a: Any, b: Any) -> bool:
     -------
     bool
         True.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> T.values_eq_approx_always_true(np.zeros(1), np.ones(1))
+    True
     """
     return True

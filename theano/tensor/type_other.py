@@ -28,6 +28,11 @@ __all__ = [
 def as_int_none_variable(x: Any) -> Any:
     """Return `x` as an integer scalar variable, or as the constant None.
 
+    Parameters
+    ----------
+    x : int, scalar or None
+        What stands in a slice.
+
     Raises
     ------
     TypeError
@@ -90,7 +95,17 @@ slicetype = SliceType()
 
 
 class SliceConstant(Constant):
-    """A constant slice."""
+    """A constant slice.
+
+    Parameters
+    ----------
+    type : SliceType
+        Its type.
+    data : slice
+        The slice.
+    name : str, optional
+        The variable's name.
+    """
 
     def __init__(self, type: SliceType, data: slice, name: str | None = None) -> None:
         if not isinstance(data, slice):
@@ -125,6 +140,12 @@ def make_slice(slc: Any, stop: Any = None, step: Any = None):
     -------
     Variable
         Of the type ``slicetype``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.arange(5)[T.make_slice(1, 3)].eval()
+    array([1, 2])
     """
     parts = (slc.start, slc.stop, slc.step) if isinstance(slc, slice) else (slc, stop, step)
     if all(part is None or isinstance(part, (int, np.integer)) for part in parts):

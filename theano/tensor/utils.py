@@ -26,6 +26,13 @@ def hash_from_ndarray(data: Any) -> str:
     -------
     str
         The hash.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = np.arange(4)
+    >>> hash_from_ndarray(a[::2]) == hash_from_ndarray(a[::2].copy()), hash_from_ndarray(a) == hash_from_ndarray(a + 1)
+    (True, False)
     """
     data = np.asarray(data)
     contiguous = data if data.flags["C_CONTIGUOUS"] else np.ascontiguousarray(data)

@@ -608,7 +608,11 @@ class TensorConstant(_tensor_py_operators, Constant):
         Constant.__init__(self, type, data, name)
         self.tag.unique_value = None
         data = self.data
-        if isinstance(data, np.ndarray) and data.ndim > 0 and data.size:
+        if not isinstance(data, np.ndarray):
+            return
+        if data.ndim == 0:
+            self.number = data.item()
+        elif data.size:
             first = data[(0,) * data.ndim]
             # Most arrays that vary do so at once.
             if data.size == 1:
@@ -617,6 +621,7 @@ class TensorConstant(_tensor_py_operators, Constant):
                 same = np.all(data[(0,) * (data.ndim - 1)][:16] == first) and np.all(data == first)
             if same:
                 self.tag.unique_value = first
+                self.number = first.item()
 
     def __str__(self):
         if self.name is not None:
@@ -649,6 +654,7 @@ class TensorConstant(_tensor_py_operators, Constant):
         new = TensorConstant.__new__(TensorConstant)
         Variable.__init__(new, self.type, None, None, self.name)
         new.data = self.data
+        new.number = self.number
         new.tag = copy_tag(self.tag)
         return new
 
@@ -660,14 +666,20 @@ class TensorConstant(_tensor_py_operators, Constant):
         return new
 
 
-show_attributes(TensorConstant, *VARIABLE_ATTRIBUTES, "data", "cached")
+show_attributes(TensorConstant, *VARIABLE_ATTRIBUTES, "data", "number", "cached")
 
 TensorType.Variable = TensorVariable
 TensorType.Constant = TensorConstant
 
 
 def equal_slices(s1: slice, s2: slice) -> bool:
-    """Return whether two slices have the same bounds and step."""
+    """Return whether two slices have the same bounds and step.
+
+    Parameters
+    ----------
+    s1, s2 : slice
+        The slices.
+    """
     return (s1.start, s1.stop, s1.step) == (s2.start, s2.stop, s2.step)
 
 

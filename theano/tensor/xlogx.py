@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from theano import scalar as scal
+from theano.scalar.expression import Expression, call, operands, select
 from theano.tensor.elemwise import Elemwise
 
 
@@ -24,14 +25,8 @@ class XlogX(scal.UnaryScalarOp):
         (x,), (gz,) = inputs, grads
         return [gz * (1 + scal.log(x))]
 
-    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
-        (x,), (z,) = inputs, outputs
-        if node.inputs[0].type not in (scal.float32, scal.float64):
-            raise NotImplementedError("only floatingpoint is implemented")
-        return f"{z} = {x} == 0.0 ? 0.0 : {x} * log({x});"
-
-    def c_code_cache_version(self) -> tuple[int, ...]:
-        return (1,)
+    def expression(self, out: str, x: Expression) -> Expression:
+        return scalar_xlogy0.expression(out, x, x)
 
 
 class XlogY0(scal.BinaryScalarOp):
@@ -48,14 +43,11 @@ class XlogY0(scal.BinaryScalarOp):
         (x, y), (gz,) = inputs, grads
         return [gz * scal.log(y), gz * x / y]
 
-    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
-        (x, y), (z,) = inputs, outputs
-        if node.inputs[0].type not in (scal.float32, scal.float64):
+    def expression(self, out: str, *inputs: Expression) -> Expression:
+        if out not in ("float32", "float64"):
             raise NotImplementedError("only floatingpoint is implemented")
-        return f"{z} = {x} == 0.0 ? 0.0 : {x} * log({y});"
-
-    def c_code_cache_version(self) -> tuple[int, ...]:
-        return (1,)
+        x, y = operands(out, inputs)
+        return select(x.equals(0), 0, x * call("log", y))
 
 
 scalar_xlogx = XlogX(scal.upgrade_to_float, name="scalar_xlogx")

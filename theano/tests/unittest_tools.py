@@ -35,7 +35,15 @@ def __getattr__(name: str) -> Any:
 
 
 def custom_assert(condition: Any, message: str = "") -> None:
-    """Raise an AssertionError unless the condition holds, also under ``python -O``."""
+    """Raise an AssertionError unless the condition holds, also under ``python -O``.
+
+    Parameters
+    ----------
+    condition : object
+        What has to be true.
+    message : str, optional
+        That of the error.
+    """
     if not condition:
         raise AssertionError(message)
 
@@ -72,6 +80,11 @@ def custom_name_func(testcase_func: Callable[..., Any], param_num: Any, param: A
         Not used.
     param : parameterized.param
         Anything with the arguments as `args`.
+
+    Returns
+    -------
+    str
+        It has letters, digits and underscores only.
 
     Examples
     --------
@@ -389,7 +402,13 @@ class AttemptManyTimes:
 
 
 def assertFailure_fast(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator for tests that have to fail in the mode FAST_COMPILE and to pass in others."""
+    """Return a test that has to fail in the mode FAST_COMPILE and to pass in others; a decorator.
+
+    Parameters
+    ----------
+    f : callable
+        The test.
+    """
     if config.mode != "FAST_COMPILE":
         return f
 

@@ -156,7 +156,13 @@ class TypedListType(Type):
 
 
 def is_list(x: Any) -> bool:
-    """Return whether `x` is a variable for a typed list."""
+    """Return whether `x` is a variable for a typed list.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+    """
     return isinstance(x, Variable) and isinstance(x.type, TypedListType)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -20,9 +21,9 @@ import theano.tensor.nnet
 import theano.tensor.nnet.opt  # noqa: F401
 from theano.compile.ops import Shape_i, ViewOp
 from theano.gof import FunctionGraph
-from theano.gof.graph import clone_get_equiv
+from theano.gof.graph import Constant, clone_get_equiv
 from theano.gof.opt import check_stack_trace
-from theano.gof.rewriting.local import TrackIndex
+from theano.gof.rewriting.index import TrackIndex
 from theano.gof.rewriting.match import Applied, Named, Number, Only, Part, Rest
 from theano.gof.rewriting.rules import TABLE, Rule, names
 from theano.tensor.rewriting.rules import _Constant
@@ -32,12 +33,12 @@ INTEGERS = {"float32": "int32", "float64": "int64"}
 #: What the constants of a pattern may be, tried in turn.
 CONSTANTS = {0: [()], 1: [(2,), (-2,), (3,), (0.5,), (-1,), (1,), (0,)], 2: [(2, -2), (2, 3), (-1, 1), (3, 2)],
              3: [(2, -2, 3)], 4: [(-1.5, 2, -1, 1.5)]}  # fmt: skip
-#: They are wanted by name, and approximate.
-APPROXIMATE = ("local_ultra_fast_sigmoid", "local_hard_sigmoid")
+#: They are wanted by name, and approximate; or what they replace has no value yet.
+APPROXIMATE = ("local_ultra_fast_sigmoid", "local_hard_sigmoid", "local_alloc_empty_to_zeros")
 
 #: What the names of a rule stand for where not all are vectors: a sparse matrix in a format, a dense one, a vector, a 0-d array,
-#: a scalar, integers, another name.
-GIVEN: dict[str, list[dict[str, str]]] = {
+#: a scalar, integers, constant ones (k), another name; several for the rest of the inputs.
+SPARSE: dict[str, list[dict[str, str]]] = {
     "local_stored_values": [{"x": "csr", "y": "v"}, {"x": "csr"}, {"x": "m", "y": "m", "z": "i3"},
                             *[{"x": "v", "y": "i3", "z": "i4", "w": "i2"}] * 2],
     "local_with_own_values": [{"x": "csr"}],
@@ -51,11 +52,47 @@ GIVEN: dict[str, list[dict[str, str]]] = {
     "local_structured_dot": [{"x": "csr", "y": "m"}],
     "local_dot_with_values": [{"x": "csr", "y": "v", "z": "m"}] * 2,
     "local_square_diagonal": [{"x": "v"}],
-    "local_tensor_scalar_tensor": [{"x": "s"}],
-    "local_scalar_tensor_scalar": [{"x": "scalar"}],
     "local_sampling_dot_csr": [{"x": "m", "y": "m", "z": "csr"}],
 }  # fmt: skip
-INTEGER_VALUES = {"i2": [3, 3], "i3": [2, 0, 1], "i4": [0, 1, 2, 3]}
+DENSE: dict[str, list[dict[str, str] | None]] = {
+    "local_tensor_scalar_tensor": [{"x": "s"}],
+    "local_scalar_tensor_scalar": [{"x": "scalar"}],
+    "local_useless_dimshuffle": [{"x": "m"}],
+    "local_useless_elemwise": [None] * 8 + [{"x": "flags"}, None],
+    "local_dimshuffle_no_inplace_at_canonicalize": [{"x": "v"}],
+    "local_max_to_min": [{"x": "m"}],
+    "local_alloc_unary": [{"x": "v", "rest": "n3 n3"}],
+    "local_alloc_empty_to_zeros": [{"rest": "n3 n3"}],
+    "local_alloc_dimshuffle": [{"x": "v", "rest": "n3 n3"}],
+    "local_dimshuffle_alloc": [{"x": "v", "rest": "n3 n3"}],
+    "local_reshape_dimshuffle": [{"x": "m", "z": "i2"}],
+    "local_useless_dimshuffle_in_reshape": [{"x": "m", "z": "i2"}],
+    "local_reshape_chain": [{"x": "m", "y": "i2", "z": "i2"}],
+    "local_reshape_lift": [{"x": "m", "z": "i2"}],
+    "local_useless_rebroadcast": [{"x": "v"}],
+    "local_rebroadcast_lift": [{"x": "row"}] * 2,
+    "local_join_1": [{"x": "v", "y": "k0"}],
+    "local_useless_split": [{"x": "v", "y": "k0", "z": "i1"}],
+    "local_flatten_lift": [{"x": "m"}],
+    "local_remove_all_assert": [{"x": "v", "rest": "n3"}],
+    "local_merge_specify_shape": [{"x": "m", "y": "i2"}],
+    "local_fill_to_alloc": [{"x": "m", "y": "s"}],
+    "local_sum_prod_all_to_none": [{"x": "v"}] * 2,
+    "local_cut_useless_reduce": [*[{"x": "v"}] * 4, *[{"x": "flags"}] * 2],
+    "local_useless_reduce": [{"x": "flag"}] * 2,
+    "local_sumsqr2dot": [{"x": "m", "y": "m"}],
+    "local_incsubtensor_of_zeros": [
+        {"x": "v", "y": "zero", "rest": ""}, {"x": "m", "y": "zero", "rest": "i3 i3"}, {"x": "v", "y": "zero", "rest": "i3"}],
+    "local_incsubtensor_of_zeros_to_setsubtensor": [{"rest": "v"}],
+    "local_adv_sub1_adv_inc_sub1": [{"x": "v", "y": "v", "z": "k3"}],
+    "local_setsubtensor_of_itself": [{"x": "v", "rest": ""}],
+    "local_shape_i_of_constant": [{"x": "k3"}],
+    "local_log_of_indexed_softmax": [{"x": "m", "rest": "i3 i3"}, {"x": "m", "y": "v", "rest": "i3 i3"}],
+}  # fmt: skip
+GIVEN = {(name, i): kinds for name, each in (SPARSE | DENSE).items() for i, kinds in enumerate(each) if kinds is not None}
+#: Sparse forms differ by their gradients, which are tested where they are defined; and what late rewrites make has none.
+NO_GRADIENT = {*SPARSE, "local_max_to_min", "local_cut_useless_reduce"}
+INTEGER_VALUES = {"i1": [3], "i2": [3, 3], "i3": [2, 0, 1], "i4": [0, 1, 2, 3], "n3": 3, "k0": 0, "k3": [2, 0, 1]}
 
 view = ViewOp()
 
@@ -91,7 +128,7 @@ def variable(kind: str, dtype: str, ndim: int, inputs: list[Any]) -> Any:
 
 
 def constant(value: Any, dtype: str) -> Any:
-    return T.TensorConstant(T.TensorType(dtype, ()), np.asarray(value, dtype))
+    return T.TensorConstant(T.TensorType(dtype, (False,) * np.ndim(value)), np.asarray(value, dtype))
 
 
 def made(part: Part, kind: str, dtype: str, constants: tuple, other: tuple[str, ...] = ()) -> Instance:
@@ -117,24 +154,38 @@ def made(part: Part, kind: str, dtype: str, constants: tuple, other: tuple[str, 
     return Instance(inputs, part.build(found, lambda value: constant(value, number_dtype)), found)
 
 
-def sparse_leaf(kind: str, name: str, dtype: str) -> Any:
+def given(kind: str, name: str, dtype: str) -> Any:
+    """Return a variable of a kind of `GIVEN`, for the rest of the inputs as many as there are kinds."""
+    if name == "rest":
+        return tuple(given(one, f"other{k}", dtype) for k, one in enumerate(kind.split()))
     if kind in ("csr", "csc"):
         return theano.sparse.matrix(kind, name=name, dtype=dtype)
+    if kind == "zero":
+        return constant(0, dtype)
+    if kind[0] == "k":
+        return constant(INTEGER_VALUES[kind], "int64")
     if kind in INTEGER_VALUES:
-        return T.TensorType("int32", (False,))(f"{name}{kind}")
+        return T.TensorType("int32", (False,) * np.ndim(INTEGER_VALUES[kind]))(f"{name}{kind}")
+    if kind in ("flags", "flag"):
+        return T.TensorType("bool", (False,) * (kind == "flags"))(name)
     if kind == "scalar":
         return theano.scalar.get_scalar_type(dtype)(name)
+    if kind == "row":
+        return T.TensorType(dtype, (True, False))(name)
     return T.TensorType(dtype, (False,) * {"m": 2, "v": 1, "s": 0}[kind])(name)
 
 
 def made_of(part: Part, kinds: dict[str, str], dtype: str) -> Instance:
-    """Return the graph of a pattern of sparse matrices."""
+    """Return the graph of a pattern of variables of kinds that are `GIVEN`."""
     found: dict[str, Any] = {}
     for name, kind in kinds.items():
-        found[name] = found[kind] if kind in kinds else sparse_leaf(kind, name, dtype)
+        found[name] = found[kind] if kind in kinds else given(kind, name, dtype)
     found = {name: found[name] for name in kinds if name in names(part)}
-    inputs = list({id(v): v for v in found.values()}.values())
-    return Instance(inputs, part.build(found, lambda value: constant(value, dtype)), found)
+    each = [v for value in found.values() for v in (value if isinstance(value, tuple) else (value,))]
+    inputs = list({id(v): v for v in each if not isinstance(v, Constant)}.values())
+    out = part.build(found, lambda value: constant(value, inputs[0].type.dtype))
+    # A graph takes no constants that all graphs share.
+    return Instance(inputs, clone_get_equiv(inputs, [out], copy_inputs=False)[out], found)
 
 
 def n_constants(part: Part) -> int:
@@ -175,7 +226,7 @@ def proposal(rule: Rule, instance: Instance) -> Any:
 def first_that_fires(name: str, i: int, part: Part, dtype: str) -> tuple[Instance, Any] | None:
     """Return an instance for the rule, but not for those that are tried before it, and what it becomes."""
     rules = TABLE[name].rules
-    for instance in candidates(part, dtype, GIVEN[name][i] if name in GIVEN else None):
+    for instance in candidates(part, dtype, GIVEN.get((name, i))):
         result = proposal(rules[i], instance)
         if result and not any(proposal(rule, instance) for rule in rules[:i]):
             return instance, result[0]
@@ -208,7 +259,7 @@ def test_fires(instances, name, i):
             node = instance.out.owner
             assert new.type == instance.out.type
             # Nothing that is looked at first refuses it.
-            assert rewrite in index.find_for(node)
+            assert rewrite in [opt for opt, _ in index.find_for(node)]
             assert rewrite not in index.with_needs() or any(
                 rewrite in index.woken_by(n.op) for n in instance.out.owner.fgraph.apply_nodes
             )
@@ -230,14 +281,14 @@ def near_misses(part: Part) -> Iterator[Part]:
             if isinstance(p, Named) and not isinstance(p, Rest):
                 others = [q for j, q in enumerate(part.inputs) if j != k]
                 if p.name in set().union(*map(names, others)):
-                    yield Applied(part.op, (*part.inputs[:k], type(p)("other"), *part.inputs[k + 1 :]))
+                    yield Applied(part.example or part.op, (*part.inputs[:k], type(p)("other"), *part.inputs[k + 1 :]))
             for changed in near_misses(p):
-                yield Applied(part.op, (*part.inputs[:k], changed, *part.inputs[k + 1 :]))
+                yield Applied(part.example or part.op, (*part.inputs[:k], changed, *part.inputs[k + 1 :]))
 
 
 def refused(rule: Rule, part: Part, dtype: str, kinds: dict[str, str] | None) -> Iterator[Instance]:
     """Yield graphs that differ from instances of a pattern in one thing, and that the rule is not for."""
-    for changed in near_misses(part) if kinds is None else sparse_near_misses(part):
+    for changed in near_misses(part) if kinds is None else near_misses_of_given(part):
         for instance in itertools.islice(candidates(changed, dtype, kinds), 1):
             yield instance
     if rule.kinds and rule.kinds != "cast":
@@ -254,18 +305,18 @@ def refused(rule: Rule, part: Part, dtype: str, kinds: dict[str, str] | None) ->
                 yield instance
 
 
-def sparse_near_misses(part: Any) -> Iterator[Part]:
+def near_misses_of_given(part: Any) -> Iterator[Part]:
     """Yield the pattern with copies of its inputs, which are in between: what is wanted is behind them."""
     for k, p in enumerate(part.inputs):
         if isinstance(p, Applied):
-            yield Applied(part.op, (*part.inputs[:k], Applied(view, (p,)), *part.inputs[k + 1 :]))
+            yield Applied(part.example or part.op, (*part.inputs[:k], Applied(view, (p,)), *part.inputs[k + 1 :]))
     yield Applied(view, (part,))
 
 
 @pytest.mark.parametrize(("name", "i"), RULES)
 def test_leaves_near_misses_alone(name, i):
     rule = TABLE[name].rules[i]
-    kinds = GIVEN[name][i] if name in GIVEN else None
+    kinds = GIVEN.get((name, i))
     count = 0
     for part in spellings(rule)[:3]:
         for instance in refused(rule, part, "float64", kinds):
@@ -278,13 +329,13 @@ def test_leaves_near_misses_alone(name, i):
     assert count, f"no near miss of {rule}"
 
 
-def canonical(instance: Instance, new: Any, made_inputs: dict[tuple, Any], is_sparse: bool) -> tuple[Any, Any, list[Any]]:
+def canonical(instance: Instance, new: Any, made_inputs: dict[tuple, Any], is_given: bool) -> tuple[Any, Any, list[Any]]:
     """Return the graphs before and after in terms of inputs that all instances share, and those that they have."""
     memo = {}
     for k, v in enumerate(instance.inputs):
-        key = (k, v.type, v.name if is_sparse else "")
+        key = (k, v.type, v.name if is_given else "")
         if key not in made_inputs:
-            made_inputs[key] = v.type(f"sparse{v.name}" if is_sparse else f"shared{k}")
+            made_inputs[key] = v.type(f"given{v.name}" if is_given else f"shared{k}")
         memo[v] = made_inputs[key]
     equiv = clone_get_equiv([], [instance.out, new], copy_inputs=False, copy_orphans=False, memo=dict(memo))
     return equiv[instance.out], equiv[new], [v for v in memo.values() if v.type.dtype in T.float_dtypes]
@@ -296,9 +347,9 @@ def value_for(k: int, v: Any) -> Any:
         return matrix.asformat(v.type.format)
     if v.name[-2:] in INTEGER_VALUES:
         return np.array(INTEGER_VALUES[v.name[-2:]], "int32")
-    if v.name.startswith("sparse"):
-        ndim = getattr(v.type, "ndim", 0)
-        return np.cos(np.arange(1.0, 1 + 3**ndim) * (k + 1)).reshape((3,) * ndim).astype(v.type.dtype)[()]
+    if v.name.startswith("given"):
+        shape = tuple(1 if one else 3 for one in getattr(v.type, "broadcastable", ()))
+        return np.cos(np.arange(1.0, 1 + math.prod(shape)) * (k + 1)).reshape(shape).astype(v.type.dtype)[()]
     values = np.roll(VALUES, 3 * k) if v.type.dtype in T.float_dtypes else np.roll(np.arange(-4, 6), 3 * k)
     if v.type.dtype.startswith("uint"):
         values = abs(values)
@@ -313,13 +364,12 @@ def test_value_and_gradient_stay(instances, dtype):
         if name in APPROXIMATE:
             continue
         for instance, new in instances[name, i, dtype]:
-            old, new, wrt = canonical(instance, new, inputs, name in GIVEN)
+            old, new, wrt = canonical(instance, new, inputs, (name, i) in GIVEN)
             outputs += [old, new]
             labels.append(f"value of {TABLE[name].rules[i]}")
             at = len(of_value)
             of_value.append(at)
-            # Sparse forms differ by their gradients, which are tested where they are defined.
-            if wrt and old.type.dtype in T.float_dtypes and name not in GIVEN:
+            if wrt and isinstance(old, T.TensorVariable) and old.type.dtype in T.float_dtypes and name not in NO_GRADIENT:
                 for v in wrt:
                     outputs += [T.grad(out.sum(), v, disconnected_inputs="ignore") for out in (old, new)]
                     labels.append(f"gradient of {TABLE[name].rules[i]}")
@@ -351,3 +401,27 @@ def clone_for_trace(instance: Instance, new: Any) -> tuple[list[Any], list[Any]]
     inputs, equiv = [], clone_get_equiv(instance.inputs, [new])
     inputs = [equiv[v] for v in instance.inputs]
     return inputs, [equiv[new]]
+
+
+def test_only_nodes_whose_inputs_may_fit_are_offered():
+    u, v = T.dvectors("u", "v")
+    index = TrackIndex()
+    for name in ("local_mul_zero", "local_elemwise_sub_zeros", "local_expm1", "local_log1p_to_softplus"):
+        index.add(TABLE[name])
+    dimension_added = constant(0, "float64").dimshuffle("x")
+    for out, offered in (
+        (u * 2, []),
+        (u * v, []),
+        (u * constant(0, "float64"), ["local_mul_zero"]),
+        (T.mul(u, v, dimension_added), ["local_mul_zero"]),
+        (u - v, []),
+        (u - u, ["local_elemwise_sub_zeros"]),
+        (constant(1, "float64") - constant(1, "float64"), ["local_elemwise_sub_zeros"]),
+        (constant(1, "float64") - constant(2, "float64"), []),
+        (T.exp(u) - 1, ["local_expm1"]),
+        (1 - T.exp(u), ["local_expm1"]),
+        (T.exp(u) - 2, []),
+        (T.log1p(T.exp(u)), ["local_log1p_to_softplus"]),
+        (T.log1p(u), []),
+    ):
+        assert [opt.__name__ for opt, _ in index.find_for(out.owner)] == offered, theano.pp(out)

@@ -131,7 +131,15 @@ class Optimizer:
 
 
 class FromFunctionOptimizer(Optimizer):
-    """A global optimizer whose `apply` is the function `fn(fgraph)`."""
+    """A global optimizer whose `apply` is the function `fn(fgraph)`.
+
+    Parameters
+    ----------
+    fn : callable
+        It takes the FunctionGraph, which it may change.
+    requirements
+        Functions that are called with the graph before.
+    """
 
     def __init__(self, fn: Callable[..., Any], requirements: Iterable[Callable[[Any], Any]] = ()):
         self.fn = fn
@@ -163,6 +171,11 @@ class FromFunctionOptimizer(Optimizer):
 def optimizer(f: Callable[..., Any]) -> FromFunctionOptimizer:
     """Make a global `Optimizer` of a function of a `FunctionGraph`.
 
+    Parameters
+    ----------
+    f : callable
+        It may change the graph.
+
     Examples
     --------
     >>> from theano.gof.opt import optimizer
@@ -176,7 +189,13 @@ def optimizer(f: Callable[..., Any]) -> FromFunctionOptimizer:
 
 
 def attach_destroy_handler(fgraph) -> None:
-    """Requirement of inplace optimizers: the graph has a `DestroyHandler`."""
+    """Requirement of inplace optimizers: the graph has a `DestroyHandler`.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+        It gets one.
+    """
     if not getattr(fgraph, "destroy_handler", None):
         from theano.gof.destroyhandler import DestroyHandler
 
@@ -184,7 +203,18 @@ def attach_destroy_handler(fgraph) -> None:
 
 
 def inplace_optimizer(f: Callable[..., Any]) -> FromFunctionOptimizer:
-    """Like `optimizer`, for functions that need the graph to have a `DestroyHandler`."""
+    """Like `optimizer`, for functions that need the graph to have a `DestroyHandler`.
+
+    Parameters
+    ----------
+    f : callable
+        A function of a FunctionGraph.
+
+    Returns
+    -------
+    FromFunctionOptimizer
+        It asks for the handler before it runs.
+    """
     result = FromFunctionOptimizer(f, (attach_destroy_handler,))
     result.__name__ = f.__name__
     return result

@@ -12,7 +12,8 @@ from typing import Any, TextIO
 from theano.configdefaults import config
 from theano.gof import toolbox
 from theano.gof.rewriting.base import Optimizer, log_error, optimizer_label
-from theano.gof.rewriting.local import FromFunctionLocalOptimizer, LocalOptimizer, TrackIndex
+from theano.gof.rewriting.index import TrackIndex
+from theano.gof.rewriting.local import FromFunctionLocalOptimizer, LocalOptimizer
 from theano.gof.rewriting.navigate import ChangeTracker, NavigatorOptimizer, nodes_in_order
 from theano.gof.rewriting.profiles import Part, Profile, Summable, add_values, added_by
 
@@ -475,7 +476,7 @@ class _Run:
                     break
                 if node not in apply_nodes:
                     continue
-                for lopt in find_for(node):
+                for lopt, transform in find_for(node):
                     if lopt in asleep:
                         continue
                     if undone and (node, lopt) in undone:
@@ -488,7 +489,7 @@ class _Run:
                     else:
                         # Most of the time nothing is proposed: then this is all that there is to do.
                         try:
-                            proposed = lopt.transform(node)
+                            proposed = transform(node)
                         except Exception as exc:
                             if nav.failure_callback is None:
                                 raise

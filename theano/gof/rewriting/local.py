@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
 
 from theano.gof import hooks
-from theano.gof.graph import Constant
-from theano.gof.memo import Bounded, ById
+from theano.gof.memo import Bounded
 from theano.gof.op import PureOp
 from theano.gof.rewriting.base import attach_destroy_handler, flatten_optimizers, optimizer_label
+from theano.gof.rewriting.index import TrackIndex
 from theano.gof.rewriting.profiles import Profile
 from theano.gof.sharedvalue import shared
 from theano.gof.utils import AbstractFunctionError, copy_stack_trace
@@ -39,6 +38,17 @@ class LocalOptimizer:
     def tracks(self) -> Any:
         """Return the Ops and Op classes whose nodes this optimizer may change; None means all."""
         return None
+
+    def forms(self) -> Any:
+        """Return by what is tracked pairs of a `Form` and what is to be tried for nodes that have it; None means all nodes."""
+        return None
+
+    #: All that `forms` look for in inputs.
+    looked_for: Collection = ()
+
+    def transform_by(self, rows: Sequence[Any]) -> Callable[[Any], Any]:
+        """Return `transform` for nodes for which only the `rows` of `forms` are to be tried."""
+        return self.transform
 
     def transform(self, node) -> Any:
         """Propose a replacement for the outputs of `node`.
@@ -65,7 +75,17 @@ class LocalOptimizer:
 
 
 class FromFunctionLocalOptimizer(LocalOptimizer):
-    """A local optimizer whose `transform` is the function `fn(node)`."""
+    """A local optimizer whose `transform` is the function `fn(node)`.
+
+    Parameters
+    ----------
+    fn : callable
+        It takes a node, and returns replacements of its outputs, or False.
+    tracks : list, optional
+        Ops and classes of Ops whose nodes it is called with; by default those of all.
+    requirements : sequence of Callable, optional
+        Functions that are called with the graph before.
+    """
 
     def __init__(self, fn: Callable[..., Any], tracks: Any = None, requirements: Iterable[Callable] = ()):
         self.fn = fn
@@ -157,178 +177,6 @@ def local_optimizer(
     return decorate
 
 
-# What is seen in inputs that no Op computes, and in those that may be anything. Other numbers are never used twice.
-_NOTHING, _CONSTANT, _ANYTHING = range(3)
-_UNHASHABLE = object()
-
-
-class TrackIndex:
-    """Finds the local optimizers that track a node's Op, by Op instance and Op class.
-
-    Lookups are remembered per Op object, and per kinds of Ops of a node and its inputs, so that asking again costs one
-    dictionary access.
-    """
-
-    def __init__(self) -> None:
-        self.everywhere: list[LocalOptimizer] = []
-        self.by_op: dict[Any, list[LocalOptimizer]] = {}
-        # The single Ops that optimizers track, need or look for, and their classes.
-        self._named: dict[Any, Any] = {}
-        self._keys: dict[int, Any] = {}
-        self._varied: set[type] = set()
-        # An optimizer may choose by its `op_filter` among the Ops that it tracks.
-        self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
-        self._wanted: dict[LocalOptimizer, frozenset] = {}
-        self._among_inputs: set[Any] = set()
-        # Op or class -> the optimizers that need one in the graph.
-        self._waiting: dict[Any, list[LocalOptimizer]] = {}
-        self._with_needs: frozenset[LocalOptimizer] | None = None
-        self._all: tuple[LocalOptimizer, ...] | None = None
-        self._count = itertools.count(3)
-        self._forget()
-
-    def _forget(self) -> None:
-        # Of each Op: its optimizers; their number if one of them looks at the inputs first, else 0; those that need such an
-        # Op in the graph; the number of what the ones that look at inputs see in it.
-        self._found = ById()
-        # Of each class, by named Op (or None): what is the same of all these Ops, and by what the filters say the rest.
-        self._by_value = ById()
-        self._seen: dict[int, tuple] = {_NOTHING: (), _CONSTANT: (Constant,)}
-        # Number of optimizers, then what is seen in each input -> those of them that want one of these.
-        self._by_inputs: dict[tuple[int, ...], tuple[LocalOptimizer, ...]] = {}
-
-    def _name(self, keys: Iterable[Any]) -> None:
-        for key in keys:
-            if id(key) not in self._keys:
-                self._keys[id(key)] = key
-                if not isinstance(key, type):
-                    self._named[key] = key
-                    self._varied.add(type(key))
-
-    def add(self, opt: LocalOptimizer) -> None:
-        """Index `opt` by what it tracks."""
-        tracked, wanted, needs = opt.tracks(), opt.among_inputs, opt.needs
-        op_filter = getattr(opt, "op_filter", None)
-        if op_filter is not None:
-            self._filters[opt] = op_filter
-        if not tracked:
-            # The manual's example of an optimizer that looks at all nodes returns an empty list.
-            self.everywhere.append(opt)
-        else:
-            for key in tracked:
-                opts = self.by_op.setdefault(key, [])
-                if opt not in opts:
-                    opts.append(opt)
-            self._name(tracked)
-        if wanted is not None:
-            self._wanted[opt] = wanted = frozenset(wanted)
-            self._among_inputs |= wanted
-            self._name(wanted)
-            if needs is None and Constant not in wanted:
-                # An input is one of these, or such a one rearranged.
-                needs = wanted
-        if needs:
-            for need in needs:
-                self._waiting.setdefault(need, []).append(opt)
-            self._name(needs)
-        self._all = self._with_needs = None
-        if self._by_value:
-            self._forget()
-
-    def with_needs(self) -> frozenset[LocalOptimizer]:
-        """Return the optimizers that `need` an Op in the graph."""
-        if self._with_needs is None:
-            self._with_needs = frozenset([opt for opts in self._waiting.values() for opt in opts])
-        return self._with_needs
-
-    def woken_by(self, op: Any) -> tuple[LocalOptimizer, ...]:
-        """Return the optimizers that need an Op like `op` in the graph."""
-        return (self._found.get(id(op)) or self._look_up(op))[2]
-
-    def find(self, op: Any) -> tuple[LocalOptimizer, ...]:
-        """Return the optimizers for nodes of `op`: by instance, then by class, then those for all."""
-        return (self._found.get(id(op)) or self._look_up(op))[0]
-
-    def find_for(self, node: Any) -> tuple[LocalOptimizer, ...]:
-        """Return those of ``find(node.op)`` whose `among_inputs` the inputs of `node` satisfy."""
-        known = self._found
-        entry = known.get(id(node.op)) or self._look_up(node.op)
-        if not entry[1]:
-            return entry[0]
-        key = [entry[1]]
-        for i in node.inputs:
-            owner = i.owner
-            if owner is not None:
-                key.append((known.get(id(owner.op)) or self._look_up(owner.op))[3])
-            else:
-                key.append(_CONSTANT if isinstance(i, Constant) else _NOTHING)
-        chosen = self._by_inputs.get(tuple(key))
-        if chosen is None:
-            if len(self._by_inputs) > 20000:
-                self._by_inputs.clear()
-            chosen = self._by_inputs[tuple(key)] = self._among(entry[0], key[1:])
-        return chosen
-
-    def _among(self, found: tuple[LocalOptimizer, ...], seen: list[int]) -> tuple[LocalOptimizer, ...]:
-        """Those of `found` that want one of the Ops, or a constant, that are `seen` in the inputs."""
-        present: set = set()
-        for number in seen:
-            keys = self._seen.get(number)
-            if keys is None:
-                return found
-            present.update(keys)
-        wanted = self._wanted
-        return tuple([o for o in found if o not in wanted or not wanted[o].isdisjoint(present)])
-
-    def _look_up(self, op: Any) -> tuple:
-        # Equal Ops that are different objects come up all the time: DimShuffles, Composites.
-        cls = type(op)
-        named = None
-        if cls in self._varied:
-            try:
-                named = self._named.get(op)
-            except TypeError:
-                # An Op that cannot be hashed cannot be tracked by instance, and may be equal to anything.
-                named = _UNHASHABLE
-        of_class = (self._by_value.get(id(cls)) or self._by_value.keep(cls, {}))[0]
-        known = of_class.get(named)
-        if known is None:
-            known = of_class[named] = self._of_value(named, cls)
-        found, filters, woken, seen, chosen = known
-        key = tuple([accepts(op) for accepts in filters.values()]) if filters else ()
-        entry = chosen.get(key)
-        if entry is None:
-            refused = [opt for opt, accepted in zip(filters, key) if not accepted]
-            found = tuple([opt for opt in found if opt not in refused])
-            choosy = next(self._count) if any(opt in self._wanted for opt in found) else 0
-            entry = chosen[key] = (found, choosy, woken, seen)
-        return self._found.keep(op, *entry)
-
-    def _of_value(self, named: Any, cls: type) -> tuple:
-        keys = (cls,) if named is None or named is _UNHASHABLE else (named, cls)
-        found = dict.fromkeys(opt for key in keys for opt in self.by_op.get(key, ()))
-        found.update(dict.fromkeys(self.everywhere))
-        filters = {opt: self._filters[opt] for opt in found if opt in self._filters}
-        woken = tuple([opt for key in keys for opt in self._waiting.get(key, ())])
-        seen = _ANYTHING
-        if named is not _UNHASHABLE and not getattr(cls, "rearranges", False):
-            seen = _NOTHING
-            # No class is kept here that no optimizer has.
-            if wanted := self._among_inputs.intersection(keys):
-                seen = next(self._count)
-                self._seen[seen] = tuple(wanted)
-        return tuple(found), filters, woken, seen, {}
-
-    def all(self) -> list[LocalOptimizer]:
-        """Return every optimizer once, in the order of indexing."""
-        if self._all is None:
-            result: dict[LocalOptimizer, None] = dict.fromkeys(self.everywhere)
-            for opts in self.by_op.values():
-                result.update(dict.fromkeys(opts))
-            self._all = tuple(result)
-        return list(self._all)
-
-
 @dataclass(eq=False, repr=False)
 class GroupProfile(Profile):
     """What the members of a `LocalOptGroup` did.
@@ -414,7 +262,7 @@ class LocalOptGroup(LocalOptimizer):
         return tracked
 
     def _in_order(self, found: tuple) -> list[Any]:
-        return self._ordered.get(found) or self._ordered.keep(found, sorted(found, key=self._rank.__getitem__))
+        return self._ordered.get(found) or self._ordered.keep(found, sorted(found, key=lambda offer: self._rank[offer[0]]))
 
     def transform(self, node) -> Any:
         return self.propose(node)[0]
@@ -435,14 +283,14 @@ class LocalOptGroup(LocalOptimizer):
         authors: list[Any] = []
         while self.opts:
             found = False
-            for opt in self._in_order(self.index.find_for(node)):
+            for opt, transform in self._in_order(self.index.find_for(node)):
                 if self.profile:
                     start = time.perf_counter()
-                    new = opt.transform(node)
+                    new = transform(node)
                     self.time_opts[opt] += time.perf_counter() - start
                     self.process_count[opt] += 1
                 else:
-                    new = opt.transform(node)
+                    new = transform(node)
                 if not new:
                     continue
                 if self.profile:

@@ -7,14 +7,13 @@ what it knows in the end builds another pattern. The recursion is over the patte
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from theano.gof.graph import Constant
-from theano.gof.memo import ById
+from theano.gof.rewriting.index import MANY, Form
 
 #: What stands for what: variables by name, and tuples of variables under the names of a `Rest`. Never changed in place.
 Found = dict[str, Any]
@@ -22,54 +21,24 @@ Way = Callable[[Any], Any]
 Check = Callable[[Any], Any]
 
 
-#: The Ops in patterns that are looked for, and of Ops by identity which of those they equal, None of the others.
-_looked_for: dict[Any, Any] = {}
-_kinds: set[type] = set()
-_equals = ById()
-_learning = threading.Lock()
-
-
-def look_for(op: Any) -> Any:
-    """Return the Op in patterns that equals `op`, which from now on is `op` if there was none."""
-    with _learning:
-        if op not in _looked_for:
-            _looked_for[op] = op
-            _kinds.add(type(op))
-            _equals.clear()
-        return _looked_for[op]
-
-
-def _learn(op: Any) -> tuple:
-    with _learning:
-        return _equals.keep(op, _looked_for.get(op))
-
-
 class Part:
     """A part of a pattern."""
 
     __slots__ = ()
-    #: Whether nothing is inside of it.
-    is_leaf = False
     #: How tightly the text of the part is bound; what is bound less tightly than its surroundings is put in parentheses.
     binding = 9
     #: Parts that refuse most are tried first.
     rank = 2
-    #: What is among the inputs of a node where the part is: Ops or classes of Ops, `Constant`; nothing if it may be anything.
+    #: What is among the inputs of a node where the part is: Ops or classes of Ops, `Constant`, numbers; nothing if it may be
+    #: anything.
     seen_as: tuple = ()
-    #: Whether nearly all graphs have such a thing, so that it is not worth waiting for.
-    common = True
+    #: How many operations are one within the other, and which the innermost may be.
+    depth: int = 0
+    innermost: tuple = ()
 
-    def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
-        """Yield what is known after each way in which `v` fits, in addition to what was known before."""
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterable[Found]:
+        """Return what is known after each way in which `v` fits, in addition to what was known before."""
         raise NotImplementedError
-
-    def needs(self) -> tuple:
-        """Return Ops of which a graph that has the part has one, and not nearly all graphs do; there may be none."""
-        return ()
-
-    def check(self) -> Check | None:
-        """Return what quickly refuses most of the variables that the part does not match; None if it would refuse none."""
-        return None
 
     def build(self, found: Found, number: Way) -> Any:
         """Return the variable that the part stands for; `number` makes variables of numbers."""
@@ -100,6 +69,10 @@ class Scope:
 ANYTHING = Scope()
 
 
+def _is_same(known: Any, v: Any) -> bool:
+    return known is v or (isinstance(known, Constant) and isinstance(v, Constant) and known.equals(v))
+
+
 class Named(Part):
     """Any variable, the same one wherever the name is; constants are the same that have equal values.
 
@@ -109,18 +82,15 @@ class Named(Part):
     """
 
     __slots__ = ("name",)
-    is_leaf = True
 
     def __init__(self, name: str):
         self.name = name
 
-    def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterable[Found]:
         known = found.get(self.name)
         if known is None:
-            if not scope.leaves or v.type.dtype == scope.dtype:
-                yield {**found, self.name: v}
-        elif known is v or (isinstance(known, Constant) and isinstance(v, Constant) and known.equals(v)):
-            yield found
+            return ({**found, self.name: v},) if not scope.leaves or v.type.dtype == scope.dtype else ()
+        return (found,) if _is_same(known, v) else ()
 
     def build(self, found: Found, number: Way) -> Any:
         return found[self.name]
@@ -130,12 +100,17 @@ class Named(Part):
 
 
 class Rest(Named):
-    """The other inputs of an operation of any number of inputs; `Applied` takes it as its last part."""
+    """The other inputs of an operation of any number of inputs, the same ones wherever the name is; `Applied` takes it as its
+    last part.
+    """
 
     __slots__ = ()
 
-    def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
-        yield {**found, self.name: v}
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterable[Found]:
+        known = found.get(self.name)
+        if known is None:
+            return ({**found, self.name: v},)
+        return (found,) if len(known) == len(v) and all(map(_is_same, known, v)) else ()
 
     def __str__(self) -> str:
         return "..."
@@ -146,15 +121,12 @@ class Known(Part):
 
     __slots__ = ("variable",)
     rank = 0
-    is_leaf = True
 
     def __init__(self, variable: Any):
         self.variable = variable
 
-    def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
-        known = self.variable
-        if known is v or (isinstance(known, Constant) and isinstance(v, Constant) and known.equals(v)):
-            yield found
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterable[Found]:
+        return (found,) if _is_same(self.variable, v) else ()
 
     def build(self, found: Found, number: Way) -> Any:
         return self.variable
@@ -169,7 +141,6 @@ class Number(Part):
     __slots__ = ("text", "value")
     rank = 1
     seen_as = (Constant,)
-    is_leaf = True
 
     def __init__(self, value: Any, text: str | None = None):
         self.value, self.text = value, str(value) if text is None else text
@@ -179,12 +150,8 @@ class Number(Part):
         value = np.asarray(v.data) if isinstance(v, Constant) else np.empty(0, object)
         return value.dtype.kind in "biufc" and value.size > 0 and bool(np.all(value == self.value))
 
-    def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
-        if self.is_it(v):
-            yield found
-
-    def check(self) -> Check:
-        return self.is_it
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterable[Found]:
+        return (found,) if self.is_it(v) else ()
 
     def build(self, found: Found, number: Way) -> Any:
         return number(self.value)
@@ -206,17 +173,26 @@ class Applied(Part):
     Parameters
     ----------
     op : Op, class of Ops or callable
-        A callable that is none of the others can only be built.
+        Of a class all Ops but those of derived ones. A callable that is none of the others can only be built.
     inputs : tuple of Part
         One may be a `Rest`, the last where the pattern is matched.
     name : str, optional
         For printing.
     once : bool
         Whether nothing else may use the result.
-    any_order, common : bool
+    any_order : bool
+    example : Op or callable, optional
+        What builds it where `op` is a class.
+    known_as : str, optional
+        The name of the result, for conditions and for what is made.
+    which : callable, optional
+        Of which Ops of the class.
     """
 
-    __slots__ = ("any_order", "common", "inputs", "name", "once", "op")
+    __slots__ = (
+        "_names", "_sorted", "any_order", "depth", "example", "fixed", "innermost", "inputs", "is_shared", "known_as", "name",
+        "once", "op", "rest", "which",
+    )  # fmt: skip
     rank = 0
 
     def __init__(
@@ -226,128 +202,93 @@ class Applied(Part):
         name: str | None = None,
         once: bool = False,
         any_order: bool = False,
-        common: bool = False,
+        example: Any = None,
+        known_as: str | None = None,
+        which: Check | None = None,
     ):
-        self.op, self.inputs, self.name, self.once, self.any_order, self.common = op, inputs, name, once, any_order, common
+        self.op, self.inputs, self.name, self.once, self.any_order = op, inputs, name, once, any_order
+        self.example, self.known_as, self.which = example, known_as, which
+        self.rest = inputs[-1] if inputs and isinstance(inputs[-1], Rest) else None
+        self.fixed = inputs if self.rest is None else inputs[:-1]
+        # Names alone, of anything, need no search.
+        self.depth, self.innermost = 1, (op,)
+        for part in inputs:
+            if part.depth >= self.depth:
+                self.depth, self.innermost = part.depth + 1, part.innermost
+        named = [p.name for p in inputs if isinstance(p, Named) and not p.seen_as]
+        self._names = named if not any_order and len(set(named)) == len(inputs) else []
+        # As they are looked for.
+        self._sorted: Sequence[Part] = ()
+        # Whether of two inputs in any order one is an input of the other.
+        self.is_shared = (
+            any_order
+            and len(inputs) == 2
+            and any(isinstance(p, Applied) and any(_are_one(i, q) for i in p.inputs) for p, q in (inputs, inputs[::-1]))
+        )
 
     @property
     def seen_as(self) -> tuple:  # type: ignore[override]
         return (self.op,)
 
-    @property
-    def rest(self) -> Part | None:
-        return self.inputs[-1] if self.inputs and isinstance(self.inputs[-1], Rest) else None
-
-    @property
-    def fixed(self) -> tuple[Part, ...]:
-        return self.inputs[:-1] if self.inputs and isinstance(self.inputs[-1], Rest) else self.inputs
-
-    @property
-    def of_class(self) -> bool:
-        return isinstance(self.op, type)
-
-    def asks(self) -> tuple[tuple, tuple]:
-        """Return what there is one of among the inputs of a node, and what `needs` returns for the inputs.
-
-        Both of the part that says most; there may be nothing.
-        """
-        among, needed, is_common = (), (), True
-        for part in self.inputs:
-            if part.common:
-                seen, needs = part.seen_as, () if part.is_leaf else part.needs()
-            else:
-                # What is rare is waited for.
-                seen = needs = part.seen_as
-            if seen and (not among or (part.common, len(seen)) < (is_common, len(among))):
-                among, is_common = seen, part.common
-            if needs and (not needed or len(needs) < len(needed)):
-                needed = needs
-        return among, needed
-
-    def needs(self) -> tuple:
-        return self.asks()[1] if self.common else (self.op,)
+    def form(self) -> Form:
+        """Return what inputs of a node are like that `takes` may find a way for."""
+        fixed, any_order = self.fixed, self.any_order
+        wants = [(None if any_order else k, frozenset(p.seen_as)) for k, p in enumerate(fixed) if p.seen_as]
+        twice = [k for k, p in enumerate(fixed) if k and _are_one(fixed[k - 1], p)]
+        # In any order, and of more inputs, the two need not be side by side.
+        side_by_side = twice and (not any_order or len(self.inputs) == 2)
+        return Form(len(fixed), len(fixed) if self.rest is None else MANY, tuple(wants), twice[0] if side_by_side else 0)
 
     def is_of(self, op: Any) -> bool:
         """Return whether `op` is the operation."""
-        return isinstance(op, self.op) if self.of_class else op is self.op or op == self.op
+        wanted = self.op
+        if type(op) is wanted:
+            return self.which is None or bool(self.which(op))
+        return op is wanted or (type(op) is type(wanted) and op == wanted)
 
-    def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterable[Found]:
         node = v.owner
-        if node is None or not self.is_of(node.op):
-            return
+        if node is None or not (node.op is self.op or self.is_of(node.op)):
+            return ()
         if scope.dtype is not None and v.type.dtype != scope.dtype:
-            return
+            return ()
         if self.once and len(getattr(v, "clients", ())) > 1:
-            return
-        yield from self.takes(node.inputs, found, scope)
+            return ()
+        if isinstance(self.op, type) and len(node.outputs) > 1:
+            return ()
+        if self.known_as is not None:
+            found = {**found, self.known_as: v}
+        return self.takes(node.inputs, found, scope)
 
-    def check(self) -> Check:
-        if self.of_class:
-            return _check_of([self])
-        op, kind = look_for(self.op), type(self.op)
-        place, inner = self.first_check()
-
-        def check(v: Any) -> Any:
-            node = v.owner
-            if node is None:
-                return False
-            other = node.op
-            if other is not op and (type(other) is not kind or (_equals.get(id(other)) or _learn(other))[0] is not op):
-                return False
-            return inner is None or inner(node.inputs if place is None else node.inputs[place])
-
-        return check
-
-    def first_check(self) -> tuple[int | None, Check | None]:
-        """Return what quickly refuses most nodes of the operation: the number of an input and what is asked of it, or None and
-        what is asked of all inputs.
-        """
-        fixed, checks = self.fixed, []
-        count, exactly = len(fixed), None if len(fixed) < len(self.inputs) else len(fixed)
-        for part in fixed if count < 2 else sorted(fixed, key=_rank):
-            accepts = part.check()
-            if accepts is not None:
-                checks.append((fixed.index(part), accepts))
-        if not checks and exactly == 2 and _are_one(*fixed):
-            return None, _twice
-        if self.any_order:
-            if exactly == 2 and len(checks) == 1:
-                place, accepts = checks[0]
-                one, other = fixed[place], fixed[1 - place]
-                if isinstance(one, Applied) and any(_are_one(part, other) for part in one.inputs):
-                    return None, _within_one(accepts)
-            return None, _each_by_some([accepts for _, accepts in checks], exactly)
-        if not checks:
-            return None, None
-        return checks[0] if len(checks) == 1 and count <= 2 else (None, _each_at_its_place(checks, count))
-
-    def wanted(self) -> tuple[frozenset[int], ...]:
-        """Return sets of numbers, each of which has one of `made_by` if a node of the operation fits."""
-        sets = []
-        for part in self.fixed:
-            if part.seen_as and not any(isinstance(key, type) and key is not Constant for key in part.seen_as):
-                sets.append(frozenset(0 if key is Constant else id(look_for(key)) for key in part.seen_as))
-        return tuple(dict.fromkeys(sets))
-
-    def takes(self, inputs: Sequence[Any], found: Found, scope: Scope) -> Iterator[Found]:
-        """Yield what is known after each way in which the inputs of a node of the operation fit."""
+    def takes(self, inputs: Sequence[Any], found: Found, scope: Scope) -> Iterable[Found]:
+        """Return what is known after each way in which the inputs of a node of the operation fit."""
         fixed, rest = self.fixed, self.rest
-        if len(inputs) < len(fixed) or (len(inputs) > len(fixed) and rest is None):
-            return
-        if self.any_order:
-            yield from _in_any_order(sorted(fixed, key=_rank), 0, list(inputs), rest, found, scope)
-        else:
-            yield from _in_order(fixed, 0, inputs, rest, found, scope)
+        if len(inputs) != len(fixed) and (rest is None or len(inputs) < len(fixed)):
+            return ()
+        if self._names and not scope.leaves and found.keys().isdisjoint(self._names):
+            found = {**found, **dict(zip(self._names, inputs))}
+            if rest is not None:
+                found[self._names[-1]] = tuple(inputs[len(fixed) :])
+            return (found,)
+        if not self.any_order:
+            return _in_order(fixed, 0, inputs, rest, found, scope)
+        if not self._sorted:
+            self._sorted = sorted(fixed, key=_rank)
+        if self.is_shared and not _share(*inputs):
+            return ()
+        return _in_any_order(self._sorted, 0, list(inputs), rest, found, scope)
 
     def build(self, found: Found, number: Way) -> Any:
         inputs: list[Any] = []
         for part in self.inputs:
             inputs += found[part.name] if isinstance(part, Rest) else [part.build(found, number)]
-        return inputs[0] if len(inputs) == 1 and len(self.inputs) > 1 else self.op(*inputs)
+        if self.any_order and len(inputs) == 1 < len(self.inputs):
+            return inputs[0]
+        return (self.example or self.op)(*inputs)
 
     def spellings(self) -> Iterator[Part]:
         for inputs in _each_spelled(self.inputs):
-            yield Applied(self.op, inputs, self.name, self.once, self.any_order, self.common)
+            yield Applied(self.op, inputs, self.name, self.once, self.any_order, self.example, self.known_as, self.which)
 
     @property
     def binding(self) -> int:  # type: ignore[override]
@@ -377,83 +318,19 @@ def _bound(part: Part, binding: int) -> str:
     return str(part) if part.binding >= binding else f"({part})"
 
 
-def made_by(inputs: Sequence[Any]) -> list[int]:
-    """Return numbers that say what the inputs of a node are, for `Applied.wanted`: of rearranged ones what they were."""
-    numbers = []
-    for v in inputs:
-        node = v.owner
-        if node is not None:
-            op = node.op
-            if type(op) in _kinds:
-                numbers.append(id((_equals.get(id(op)) or _learn(op))[0]))
-                continue
-            if not getattr(op, "rearranges", False):
-                continue
-            v = node.inputs[0]
-        if isinstance(v, Constant):
-            numbers.append(0)
-    return numbers
-
-
 def _are_one(a: Part, b: Part) -> bool:
-    return isinstance(a, Named) and isinstance(b, Named) and a.name == b.name
+    """Whether what two parts stand for is one variable, or constants that are equal as they are."""
+    return isinstance(a, Named) and isinstance(b, Named) and a.name == b.name and not a.seen_as
 
 
-def _twice(inputs: Sequence[Any]) -> bool:
-    """Whether there are two inputs that may be one; constants are compared later."""
-    if len(inputs) != 2:
-        return False
-    a, b = inputs
-    return a is b or (isinstance(a, Constant) and isinstance(b, Constant))
-
-
-def _within_one(accepts: Check) -> Check:
-    """Whether one of two inputs may be what is wanted of the other, which is one of its own inputs; of constants as above."""
-
-    def check(inputs: Sequence[Any]) -> bool:
-        if len(inputs) != 2:
-            return False
-        a, b = inputs
-        for v, other in ((a, b), (b, a)):
-            if accepts(v):
-                for i in v.owner.inputs:
-                    if i is other or (isinstance(i, Constant) and isinstance(other, Constant)):
-                        return True
-        return False
-
-    return check
-
-
-def _each_at_its_place(checks: Sequence[tuple[int, Check]], least: int) -> Check:
-    def check(inputs: Sequence[Any]) -> bool:
-        if len(inputs) < least:
-            return False
-        for i, accepts in checks:
-            if not accepts(inputs[i]):
-                break
-        else:
-            return True
-        return False
-
-    return check
-
-
-def _each_by_some(checks: Sequence[Check], count: int | None = None) -> Check | None:
-    if not checks:
-        return None if count is None else lambda inputs: len(inputs) == count
-
-    def check(inputs: Sequence[Any]) -> bool:
-        if count is not None and len(inputs) != count:
-            return False
-        for accepts in checks:
-            for v in inputs:
-                if accepts(v):
-                    break
-            else:
-                return False
-        return True
-
-    return check
+def _share(a: Any, b: Any) -> bool:
+    """Whether one of two variables may be an input of what computes the other; constants are compared later."""
+    for v, other in ((a, b), (b, a)):
+        if v.owner is not None:
+            for i in v.owner.inputs:
+                if i is other or (i.owner is None and isinstance(i, Constant) and isinstance(other, Constant)):
+                    return True
+    return False
 
 
 def _each_spelled(inputs: Sequence[Part]) -> Iterator[tuple[Part, ...]]:
@@ -505,35 +382,6 @@ def one_of(each: Iterable[tuple]) -> tuple | None:
     return tuple(result.values())
 
 
-def _check_of(options: Sequence[Applied]) -> Check:
-    """What `check` returns for one of several operations."""
-    kinds = {type(part.op) for part in options if not part.of_class}
-    table: dict[int, list[tuple[int | None, Check | None]]] = {}
-    for part in options:
-        if not part.of_class:
-            table.setdefault(id(look_for(part.op)), []).append(part.first_check())
-    classes = [(part.op, [part.first_check()]) for part in options if part.of_class]
-
-    def check(v: Any) -> bool:
-        node = v.owner
-        if node is None:
-            return False
-        op = node.op
-        asked = table.get(id(op))
-        if asked is None and type(op) in kinds:
-            asked = table.get(id((_equals.get(id(op)) or _learn(op))[0]))
-        if asked is None:
-            asked = [first for cls, one in classes if isinstance(op, cls) for first in one] if classes else ()
-        for place, inner in asked:
-            if inner is None or inner(node.inputs if place is None else node.inputs[place]):
-                break
-        else:
-            return False
-        return True
-
-    return check
-
-
 class Either(Part):
     """One of several parts; the first is built and printed."""
 
@@ -548,36 +396,12 @@ class Either(Part):
         return self.options[0].binding
 
     @property
-    def common(self) -> bool:  # type: ignore[override]
-        return True in [option.common for option in self.options]
-
-    @property
     def seen_as(self) -> tuple:  # type: ignore[override]
         return one_of([option.seen_as for option in self.options]) or ()
 
-    def needs(self) -> tuple:
-        return one_of([option.needs() for option in self.options]) or ()
-
-    def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterable[Found]:
         for option in self.options:
             yield from option.matches(v, found, scope)
-
-    def check(self) -> Check | None:
-        if all(isinstance(option, Applied) for option in self.options):
-            return _check_of(self.options)  # type: ignore[arg-type]
-        checks = [option.check() for option in self.options]
-        if None in checks:
-            return None
-
-        def check(v: Any) -> bool:
-            for accepts in checks:
-                if accepts(v):  # type: ignore[misc]
-                    break
-            else:
-                return False
-            return True
-
-        return check
 
     def build(self, found: Found, number: Way) -> Any:
         return self.options[0].build(found, number)
@@ -600,18 +424,15 @@ class Only(Part):
         Gets the variable.
     """
 
-    __slots__ = ("condition", "part")
+    __slots__ = ("condition", "depth", "innermost", "part")
 
     def __init__(self, part: Part, condition: Callable[[Any], Any]):
         self.part, self.condition = part, condition
+        self.depth, self.innermost = part.depth, part.innermost
 
     @property
     def rank(self) -> int:  # type: ignore[override]
         return self.part.rank
-
-    @property
-    def common(self) -> bool:  # type: ignore[override]
-        return self.part.common
 
     @property
     def binding(self) -> int:  # type: ignore[override]
@@ -621,16 +442,10 @@ class Only(Part):
     def seen_as(self) -> tuple:  # type: ignore[override]
         return self.part.seen_as
 
-    def needs(self) -> tuple:
-        return self.part.needs()
-
-    def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterable[Found]:
         for known in self.part.matches(v, found, scope):
             if self.condition(v):
                 yield known
-
-    def check(self) -> Check | None:
-        return self.part.check()
 
     def build(self, found: Found, number: Way) -> Any:
         return self.part.build(found, number)

@@ -44,7 +44,17 @@ class ChangeTracker(toolbox.Feature):
 
 
 class Updater(toolbox.Feature):
-    """Passes the events of a graph on to functions."""
+    """Passes the events of a graph on to functions.
+
+    Parameters
+    ----------
+    importer, pruner : callable
+        Called with each node that is added, and removed.
+    chin : callable
+        Called with a node, the number of its input, the old and the new variable, when an input changes.
+    name : str
+        For messages.
+    """
 
     def __init__(self, importer: Callable | None, pruner: Callable | None, chin: Callable | None, name: str | None):
         self.importer = importer
@@ -405,12 +415,12 @@ def topogroup_optimizer(order: str, *local_opts: Any, **kwargs: Any) -> TopoOpti
 
 
 def in2out(*local_opts: Any, **kwargs: Any) -> TopoOptimizer:
-    """`topogroup_optimizer` from the inputs to the outputs."""
+    """Return the `topogroup_optimizer` from the inputs to the outputs."""
     return topogroup_optimizer("in_to_out", *local_opts, **kwargs)
 
 
 def out2in(*local_opts: Any, **kwargs: Any) -> TopoOptimizer:
-    """`topogroup_optimizer` from the outputs to the inputs."""
+    """Return the `topogroup_optimizer` from the outputs to the inputs."""
     return topogroup_optimizer("out_to_in", *local_opts, **kwargs)
 
 

@@ -67,6 +67,11 @@ class OpRemove(LocalOptimizer):
     """Remove the Op `op`: the outputs of its nodes become their inputs.
 
     ``op(x) -> x``; `op` must have as many outputs as inputs.
+
+    Parameters
+    ----------
+    op : Op
+        The Op.
     """
 
     reentrant = False
@@ -222,7 +227,7 @@ class PatternSub(LocalOptimizer):
             breakpoint()
         if self._before is None:
             self._before = self._part(self.in_pattern, self.allow_multiple_clients, root=True)
-        found = next(self._before.matches(old_out, {}, ANYTHING), None)
+        found = next(iter(self._before.matches(old_out, {}, ANYTHING)), None)
         if found is None:
             return False
         result = self._build(self.out_pattern, found)

@@ -7,11 +7,14 @@ documentation and its tests come from the patterns.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
+from theano.gof.memo import ById
+from theano.gof.rewriting.index import Form
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer
-from theano.gof.rewriting.match import Applied, Either, Found, Named, Only, Part, Scope, made_by, one_of
+from theano.gof.rewriting.match import Applied, Either, Found, Named, Only, Part, Scope
 from theano.gof.utils import copy_stack_trace
 
 #: Of each rewrite that is made of rules, by its name, what `rewrite` returned.
@@ -107,15 +110,6 @@ class Rule:
         return f"{self.before} -> {self.after}"
 
 
-#: What has to be among the inputs, see `Applied.wanted`; what `Applied.first_check` returned, None until that is asked for;
-#: the rule, and the pattern.
-_Row = list[Any]
-
-
-def _is_class_of(key: Any, op: Any) -> bool:
-    return isinstance(key, type) and isinstance(op, key)
-
-
 class _Written:
     """The text of a class, and of an instance its rules: most are never read."""
 
@@ -130,7 +124,7 @@ class Rewrite(FromFunctionLocalOptimizer):
     __doc__ = _Written(
         """A local optimizer that is made of rules, which are tried in turn.
 
-    What it tracks and what it asks of a node before it looks closer come from the rules, when they are first asked for.
+    What it tracks and what it asks of the inputs of a node come from the rules, when they are first asked for.
 
     Parameters
     ----------
@@ -142,81 +136,75 @@ class Rewrite(FromFunctionLocalOptimizer):
     class_tag = "FromFunctionLocalOptimizer"
 
     def __init__(self, name: str, rules: Sequence[Rule]):
-        table: dict[Any, list[tuple[Rule, Applied]]] | None = None
-        # By the identity of an Op in the table, or by the class of an Op: what transform goes through.
-        prepared: dict[Any, list[_Row]] = {}
-
-        def rows_for(op: Any) -> list[_Row]:
-            nonlocal table
-            if table is None:
-                table = self._by_op()
-            key = next((known for known in table if known is op or known == op), None)
-            number = type(op) if key is None else id(key)
-            if number not in prepared:
-                found = table[key] if key is not None else [row for c in table if _is_class_of(c, op) for row in table[c]]
-                prepared[number] = [[root.wanted() if len(found) > 2 else (), None, rule, root] for rule, root in found]
-            return prepared[number]
-
-        def transform(node: Any) -> Any:
-            inputs, made = node.inputs, None
-            for row in prepared.get(id(node.op)) or rows_for(node.op):
-                all_wanted, first, rule, root = row
-                missing = False
-                if all_wanted:
-                    if made is None:
-                        made = made_by(inputs)
-                    for wanted in all_wanted:
-                        if wanted.isdisjoint(made):
-                            missing = True
-                            break
-                if missing:
-                    continue
-                if first is None:
-                    first = row[1] = root.first_check()
-                place, check = first
-                if check is None or check(inputs if place is None else inputs[place]):
-                    result = rule.transform(node, root)
-                    if result:
-                        return result
-            return False
-
-        transform.__name__ = transform.__qualname__ = name
         self.rules = tuple(rules)
-        self.__name__ = transform.__name__ = transform.__qualname__ = name
-        self.fn = self.transform = transform  # type: ignore[method-assign]
+        self.__name__ = name
+        self.fn = self.transform
         self.requirements = ()
-        self._facts: tuple[tuple, frozenset | None, tuple] | None = None
+        self._by_op: dict[Any, list[tuple[Rule, Applied]]] | None = None
+        self._rows = ById()
 
-    def _by_op(self) -> dict[Any, list[tuple[Rule, Applied]]]:
-        table: dict[Any, list[tuple[Rule, Applied]]] = {}
-        for rule in self.rules:
-            for root in rule.roots:
-                table.setdefault(root.op, []).append((rule, root))
-        return table
+    def _table(self) -> dict[Any, list[tuple[Rule, Applied]]]:
+        """The rules, and the patterns of what they replace, by the Op or class of Ops that is replaced."""
+        if self._by_op is None:
+            self._by_op = {}
+            for rule in self.rules:
+                for root in rule.roots:
+                    self._by_op.setdefault(root.op, []).append((rule, root))
+        return self._by_op
 
-    def _find_out(self) -> tuple[tuple, frozenset | None, tuple]:
-        # The ways to write an expression are not made for this.
-        befores = [rule.before for rule in self.rules]
-        asked = [((), before.needs()) if isinstance(before, Either) else before.asks() for before in befores]
-        among = one_of([among for among, _ in asked])
-        self._facts = (
-            one_of([before.seen_as for before in befores]) or (),
-            None if among is None else frozenset(among),
-            # No waiting for what nearly all graphs have.
-            one_of([needed for _, needed in asked]) or (),
-        )
-        return self._facts
+    def _find_rows(self, op: Any) -> tuple:
+        # By comparison: an Op need not be hashable.
+        return self._rows.keep(op, [row for rows in self._table().values() for row in rows if row[1].is_of(op)])
+
+    def transform(self, node: Any) -> Any:
+        return _first_result((self._rows.get(id(node.op)) or self._find_rows(node.op))[0], node)
+
+    def transform_by(self, rows: Sequence[Any]) -> Callable[[Any], Any]:
+        return functools.partial(_first_result, rows)
 
     def tracks(self) -> list[Any]:
-        return list((self._facts or self._find_out())[0])
+        return list(self._table())
 
-    @property
-    def among_inputs(self) -> frozenset | None:  # type: ignore[override]
-        return (self._facts or self._find_out())[1]
+    def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
+        print(f"{' ' * level}<rules {self.__name__} at {id(self):#x}> id={id(self)}", file=stream)
 
-    @property
+    # A rewrite is in several stages, each of which asks.
+    @functools.cached_property
     def needs(self) -> tuple:  # type: ignore[override]
-        return (self._facts or self._find_out())[2]
+        # What is innermost is seldom what nearly all graphs have.
+        return tuple({id(op): op for rows in self._table().values() for _, root in rows for op in root.innermost}.values())
+
+    @property
+    def op_filter(self) -> Callable[[Any], bool] | None:
+        """What tells the index, once for each Op, whether the rules are for it; None if they are for all that are tracked."""
+        roots = [root for rows in self._table().values() for _, root in rows]
+        for root in roots:
+            if root.which is not None:
+                return root.which if len(roots) == 1 else functools.partial(_is_of_one, roots)
+        return None
+
+    def forms(self) -> dict[Any, list[tuple[Form, tuple[Rule, Applied]]]]:
+        return self._forms
+
+    @functools.cached_property
+    def _forms(self) -> dict[Any, list[tuple[Form, tuple[Rule, Applied]]]]:
+        return {op: [(row[1].form(), row) for row in rows] for op, rows in self._table().items()}
+
+    @functools.cached_property
+    def looked_for(self) -> frozenset:  # type: ignore[override]
+        return frozenset([op for each in self._forms.values() for form, _ in each for _, ops in form.wants for op in ops])
+
+
+def _is_of_one(roots: Sequence[Applied], op: Any) -> bool:
+    return any(root.is_of(op) for root in roots)
+
+
+def _first_result(rows: Sequence[tuple[Rule, Applied]], node: Any) -> Any:
+    for rule, root in rows:
+        result = rule.transform(node, root)
+        if result:
+            return result
+    return False
 
 
 def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -> Rewrite:

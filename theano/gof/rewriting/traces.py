@@ -144,6 +144,11 @@ CheckStrackTraceFeature = CheckStackTraceFeature
 def inherit_stack_trace(from_var: Any) -> Iterator[None]:
     """Give the variables that are made within the block the stack traces of one or several others, too.
 
+    Parameters
+    ----------
+    from_var : Variable or list of Variable
+        Whose traces.
+
     Examples
     --------
     >>> import theano.tensor as T

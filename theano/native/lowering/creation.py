@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +12,7 @@ from theano import scalar
 from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
 from theano.native import ir
-from theano.native.lowering.rows import Stored, kernel_of
+from theano.native.optimize.rows import Stored, kernel_of
 from theano.native.program import CannotLower, PendingKernel, ProgramBuilder, lowers, lowers_to
 from theano.tensor.basic import Alloc, AllocDiag, AllocEmpty, ARange, Eye, Tri
 from theano.tensor.choosing import Choose
@@ -79,7 +78,8 @@ def _emit_expression(builder: ProgramBuilder, node: Apply, lengths: Sequence[Var
     places = [TensorType("int64", tuple(d != axis for d in range(ndim)))() for axis in range(ndim)]
     expression = Elemwise(op).make_node(*places, *others)
     views = [v.owner for v in expression.inputs[ndim:]]
-    kernel, found = kernel_of((False,) * ndim, (), [*views, expression], [Stored(expression.outputs[0], None)])
+    kernel, found = kernel_of((False,) * ndim, (), [*views, expression], [Stored(expression.outputs[0], None)],
+                              builder.target)  # fmt: skip
     operands, cells = list(kernel.inputs), []
     for k, variable in enumerate(found):
         if variable in places:
@@ -88,7 +88,7 @@ def _emit_expression(builder: ProgramBuilder, node: Apply, lengths: Sequence[Var
             operands[k] = ir.Operand("int64", tuple(d != axis for d in range(ndim)), along, 1, position=True)
             variable = lengths[axis]
         cells.append(builder.cell(variable))
-    number = builder.kernel_number(replace(kernel, inputs=tuple(operands)))
+    number = builder.kernel_number(kernel.replaced(inputs=tuple(operands)))
     builder.emit(vm.PositionKernel(PendingKernel(number)), cells, [builder.cell(node.outputs[0])])
 
 

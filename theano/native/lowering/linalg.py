@@ -21,7 +21,7 @@ DTYPES = ("float32", "float64", "complex64", "complex128")
 
 def _lapack_dtype(*inputs: Variable) -> str:
     """The common floating point dtype of the inputs of a routine."""
-    from theano.native.lapack_library import available
+    from theano.native.target.cpu.lapack_library import available
 
     dtype = float_dtype_of(*inputs)
     if dtype not in DTYPES or not all(is_tensor_like(v.type) for v in inputs) or not available():
@@ -142,7 +142,7 @@ def lower_eigh_grad(builder: ProgramBuilder, node: Apply) -> None:
 
 @lowers(EigvalshGrad)
 def lower_eigvalsh_grad(builder: ProgramBuilder, node: Apply) -> None:
-    from theano.native.lapack_library import available
+    from theano.native.target.cpu.lapack_library import available
 
     a, b, gw = node.inputs
     lower, dtype = bool(node.op.lower), float_dtype_of(a, b)

@@ -1,6 +1,6 @@
 """Elementwise work and reductions, a node at a time: lowered to generated loop nests.
 
-`theano.native.fusion` puts more nodes into one kernel.
+`theano.native.optimize.fusion` puts more nodes into one kernel.
 """
 
 from __future__ import annotations
@@ -8,13 +8,10 @@ from __future__ import annotations
 from theano import scalar
 from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
-from theano.native import ir
-from theano.native.lowering.rows import Stored, kernel_of
 from theano.native.lowering.special import lower_special
+from theano.native.optimize.rows import Stored, kernel_of
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
 from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, MaxOrMinusInfinity, Prod, Sum
-
-_MOST_OPERANDS = ir.MAX_OPERANDS - 4
 
 
 def _emit_single(builder: ProgramBuilder, node: Apply) -> None:
@@ -24,7 +21,7 @@ def _emit_single(builder: ProgramBuilder, node: Apply) -> None:
     else:
         pattern, reduced, aliases = node.outputs[0].type.broadcastable, (), inplace_aliases(node)
     stored = [Stored(out, aliases.get(position)) for position, out in enumerate(node.outputs)]
-    kernel, inputs = kernel_of(pattern, reduced, [node], stored)
+    kernel, inputs = kernel_of(pattern, reduced, [node], stored, builder.target)
     builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, node.outputs))
 
 
@@ -53,8 +50,9 @@ def lower_elemwise(builder: ProgramBuilder, node: Apply) -> None:
     """One pass over the operands."""
     if any(v.type.dtype not in TYPENUM for v in (*node.inputs, *node.outputs)):
         raise CannotLower("a dtype without C type")
-    if len(node.inputs) + len(node.outputs) > _MOST_OPERANDS:
-        _lower_wide(builder, node)
+    most = builder.target.limits.operands - 4
+    if len(node.inputs) + len(node.outputs) > most:
+        _lower_wide(builder, node, most)
         return
     try:
         _emit_single(builder, node)
@@ -62,8 +60,8 @@ def lower_elemwise(builder: ProgramBuilder, node: Apply) -> None:
         lower_special(builder, node)
 
 
-def _lower_wide(builder: ProgramBuilder, node: Apply) -> None:
-    """A sum or product of very many terms, computed by several kernels that each take some of them."""
+def _lower_wide(builder: ProgramBuilder, node: Apply, most: int) -> None:
+    """A sum or product of very many terms, computed by several kernels that each take some of them, at most so many."""
     op = node.op.scalar_op
     out = node.outputs[0]
     if type(op) not in (scalar.Add, scalar.Mul) or node.op.inplace_pattern:
@@ -73,8 +71,8 @@ def _lower_wide(builder: ProgramBuilder, node: Apply) -> None:
     # Partial results of the final dtype: sums of small integers would overflow before they meet a wider term.
     elemwise = Elemwise(type(op)(scalar.specific_out(scalar.get_scalar_type(out.type.dtype))))
     while rest:
-        terms = ([] if partial is None else [partial]) + rest[: _MOST_OPERANDS - 4]
-        rest = rest[_MOST_OPERANDS - 4 :]
+        terms = ([] if partial is None else [partial]) + rest[: most - 4]
+        rest = rest[most - 4 :]
         step = elemwise.make_node(*terms)
         if not rest and step.outputs[0].type == out.type:
             builder.of_variable[step.outputs[0]] = builder.cell(out)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import numpy as np
 
 from theano.gof.graph import Apply, Constant, Variable
 from theano.native import instructions as vm
 from theano.native import ir
-from theano.native.ir import Load, Operand, Output, Pick, Put, Reduce, Reload, Stage, Stmt, Store
-from theano.native.pairs import Pair, lowers_pair
+from theano.native.ir import Load, Operand, Output, Pick, Put, Reduce, Reload, Stage, Stmt, Store, let
+from theano.native.optimize.pairs import Pair, lowers_pair
 from theano.native.program import CannotLower, ProgramBuilder, lowers
+from theano.scalar.expression import Expression, call, cast, constant, declare_function, select, variable
 from theano.tensor.creation import Alloc
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.nnet.nnet import (
@@ -23,6 +24,11 @@ from theano.tensor.nnet.nnet import (
     SoftmaxWithBias,
 )
 from theano.tensor.nnet.softmax import LIKELY, LogSoftmaxGrad, is_softmax
+
+# The exponential of a difference; the same times what `tk_exp_scale` gives, which C chooses such that no term is subnormal.
+declare_function("tk_exp_diff", lambda x, m: np.exp(x - m))
+declare_function("tk_exp_diff_scaled", lambda x, m: np.exp(x - m))
+declare_function("tk_exp_scale", np.ones_like)
 
 
 def _float_dtype(node: Apply) -> str:
@@ -45,53 +51,78 @@ def _per_column(dtype: str) -> Operand:
     return Operand(dtype, (True, False), axes=(-1, 0), ndim=1)
 
 
-def _emit(builder: ProgramBuilder, node: Apply, inputs: list[Operand], outputs: list[Output], stages: list[Stage],
-          row_loads: tuple[Load, ...] = ()) -> None:
+def _emit(
+    builder: ProgramBuilder,
+    node: Apply,
+    inputs: list[Operand],
+    outputs: list[Output],
+    stages: list[Stage],
+    row_loads: tuple[Load, ...] = (),
+) -> None:
     kernel = ir.Kernel(1, 1, tuple(inputs), tuple(outputs), tuple(stages), row_loads=row_loads)
     builder.emit_kernel(kernel, map(builder.cell, node.inputs), map(builder.cell, node.outputs))
 
 
-def _rows(dtype: str, biased: bool, suffix: str) -> tuple[tuple[Load, ...], tuple[Stmt, ...], str]:
-    """Loads and statements that give the (biased) element, and its name."""
+class _Names:
+    """Named values of one dtype, as attributes."""
+
+    def __init__(self, dtype: str):
+        self._dtype = dtype
+
+    def __getattr__(self, name: str) -> Expression:
+        return variable(name, self._dtype)
+
+
+def _rows(dtype: str, biased: bool, suffix: str) -> tuple[tuple[Load, ...], tuple[Stmt, ...], Expression]:
+    """Loads and statements that give the (biased) element, and the element."""
+    x, b, z = (variable(name + suffix, dtype) for name in "xbz")
     if not biased:
-        return (Load(f"x{suffix}", 0),), (), f"x{suffix}"
-    loads = (Load(f"x{suffix}", 0), Load(f"b{suffix}", 1))
-    return loads, (Stmt(f"z{suffix}", dtype, f"z{suffix} = x{suffix} + b{suffix};"),), f"z{suffix}"
+        return (Load(x.name, 0),), (), x
+    return (Load(x.name, 0), Load(b.name, 1)), (let(z.name, x + b),), z
+
+
+def _unit(dtype: str) -> Expression:
+    """What the exponentials of `_softmax_stages` are multiples of."""
+    return call("tk_exp_scale", variable("s", dtype))
 
 
 def _softmax_stages(dtype: str, biased: bool, output: int) -> list[Stage]:
-    """Maximum; exponentials and their sum, both times ``tk_exp_scale``; quotient."""
+    """Maximum; exponentials and their sum, both times `_unit`; quotient."""
+    v = _Names(dtype)
     loads_a, body_a, a = _rows(dtype, biased, "a")
     loads_b, body_b, b = _rows(dtype, biased, "c")
-    low, sum_of_lows = _sum_but_top(dtype, b, "e")
+    low, sum_of_lows = _sum_but_top(b)
     return [
-        Stage(loads=loads_a, body=body_a, reduces=(Reduce("maximum", dtype, a, "m"),)),
+        Stage(loads=loads_a, body=body_a, reduces=(Reduce("maximum", dtype, a.name, "m"),)),
         Stage(
             loads=loads_b,
-            body=(*body_b, Stmt("e", dtype, f"e = tk_exp_diff_scaled({b}, m);"), low),
+            body=(*body_b, let("e", call("tk_exp_diff_scaled", b, v.m)), low),
             stores=(Store(output, "e"),),
             reduces=(Reduce("add", dtype, "e", "s"), sum_of_lows),
-            row=(Stmt("inv", dtype, f"inv = {_SCALED_INVERSE};"),),
+            row=(let("inv", _inverse(_unit(dtype))),),
         ),
-        Stage(loads=(Reload("r", output),), body=(Stmt("p", dtype, "p = r * inv;"),), stores=(Store(output, "p"),)),
+        Stage(loads=(Reload("r", output),), body=(let("p", v.r * v.inv),), stores=(Store(output, "p"),)),
     ]
 
 
-#: One over the sum; with several maxima, or a NaN, that of all.
-_INVERSE = "1 / (s - lows <= 1.5f ? 1 + lows : s)"
-_SCALED_INVERSE = "1 / (s - lows <= 1.5f * tk_exp_scale(s) ? tk_exp_scale(s) + lows : s)"
+def _inverse(unit: Expression) -> Expression:
+    """One over the sum of multiples of `unit`; with several maxima, or a NaN, that of all."""
+    v = _Names(unit.dtype)
+    return 1 / select(v.s - v.lows <= 1.5 * unit, unit + v.lows, v.s)
 
 
-def _sum_but_top(dtype: str, x: str, e: str) -> tuple[Stmt, Reduce]:
+def _sum_but_top(x: Expression) -> tuple[Stmt, Reduce]:
     """What gives ``lows``, the sum of ``exp(x - max)`` without the maxima: each sum with a 1 would round the small terms."""
-    return Stmt("low", dtype, f"low = {x} == m ? 0 : {e};"), Reduce("add", dtype, "low", "lows")
+    v = _Names(x.dtype)
+    return let("low", select(x.equals(v.m), 0, v.e)), Reduce("add", x.dtype, "low", "lows")
 
 
 def _rest(dtype: str) -> tuple[Stmt, Stmt]:
     """What gives ``scaled``, the sum of all scaled exponentials without one maximum, and ``rest``, the same not scaled."""
     # Of several maxima one is left out.
-    scaled = Stmt("scaled", dtype, "scaled = s - lows > 1.5f * tk_exp_scale(s) ? s - tk_exp_scale(s) : lows;")
-    return scaled, Stmt("rest", dtype, "rest = scaled * (1 / tk_exp_scale(s));")
+    v, unit = _Names(dtype), _unit(dtype)
+    scaled = let("scaled", select(v.s - v.lows > 1.5 * unit, v.s - unit, v.lows))
+    return scaled, let("rest", v.scaled * (1 / unit))
 
 
 @lowers(Softmax)
@@ -116,24 +147,25 @@ def _softmax_of_columns(builder: ProgramBuilder, x: Variable, out: Variable, dty
     builder.emit_kernel(ir.Kernel(1, 1, (columns,), (Output(dtype, (0,)),), (find,)), [builder.cell(x)], [top])
     # Column sums are not blocked as those of rows are: a wider accumulator keeps them as exact, or a sum without the 1.
     reduces: tuple[Reduce, ...] = (Reduce("add", "float64", "w", "s"),)
-    body = (Stmt("e", dtype, "e = tk_exp_diff(x, m);"), Stmt("w", "float64", "w = e;"))
-    inverse = "1 / s"
+    v = _Names(dtype)
+    body = (let("e", call("tk_exp_diff", v.x, v.m)), Stmt("w", "float64", v.e))
+    inverse = 1 / variable("s", "float64")
     if dtype == "float64":
-        low, sum_of_lows = _sum_but_top(dtype, "x", "e")
+        low, sum_of_lows = _sum_but_top(v.x)
         body, reduces = (*body, low), (*reduces, sum_of_lows)
-        inverse = _INVERSE
+        inverse = _inverse(constant(1, dtype))
     add = Stage(
         loads=(Load("x", 0), Load("m", 1)),
         body=body,
         stores=(Store(0, "e"),),
         reduces=reduces,
-        row=(Stmt("inv", dtype, f"inv = {inverse};"),),
+        row=(Stmt("inv", dtype, inverse),),
         row_stores=(Store(1, "inv"),),
     )
     outputs = (Output(dtype, (0, 1)), Output(dtype, (0,)))
     builder.emit_kernel(ir.Kernel(1, 1, (columns, _per_row(dtype)), outputs, (add,)), [builder.cell(x), top], [parts, total])
     scale = ir.elementwise(2, [columns, _per_column(dtype)], [Output(dtype, (1, 0), alias=0)], [Load("e", 0), Load("inv", 1)],
-                           [Stmt("p", dtype, "p = e * inv;")], [Store(0, "p")])  # fmt: skip
+                           [let("p", v.e * v.inv)], [Store(0, "p")])  # fmt: skip
     builder.emit_kernel(scale, [parts, total], [builder.cell(out)])
 
 
@@ -150,20 +182,20 @@ def lower_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
     probability near 1
     """
     dtype = _float_dtype(node)
+    v = _Names(dtype)
     body: tuple[Stmt, ...] = ()
     reduces: tuple[Reduce, ...] = (Reduce("add", dtype, "t", "s"),)
     row: tuple[Stmt, ...] = ()
-    product, result = "da * pa", "(db - s) * pb"
+    product, result = v.da * v.pa, (v.db - v.s) * v.pb
     if is_softmax(node.inputs[1]):
-        product, result = f"pa > {LIKELY}f ? 0 : da * pa", "((db - c) + u) * pb"
-        body = (Stmt("top", dtype, f"top = pa > {LIKELY}f ? da : 0;"), Stmt("op", dtype, f"op = pa > {LIKELY}f ? 0 : pa;"))
+        likely = v.pa > LIKELY
+        product, result = select(likely, 0, v.da * v.pa), ((v.db - v.c) + v.u) * v.pb
+        body = (let("top", select(likely, v.da, 0)), let("op", select(likely, 0, v.pa)))
         reduces = (*reduces, Reduce("add", dtype, "top", "c"), Reduce("add", dtype, "op", "lacking"))
-        row = (Stmt("u", dtype, "u = c * lacking - s;"),)
+        row = (let("u", v.c * v.lacking - v.s),)
     stages = [
-        Stage(
-            loads=(Load("da", 0), Load("pa", 1)), body=(*body, Stmt("t", dtype, f"t = {product};")), reduces=reduces, row=row
-        ),
-        Stage(loads=(Load("db", 0), Load("pb", 1)), body=(Stmt("d", dtype, f"d = {result};"),), stores=(Store(0, "d"),)),
+        Stage(loads=(Load("da", 0), Load("pa", 1)), body=(*body, let("t", product)), reduces=reduces, row=row),
+        Stage(loads=(Load("db", 0), Load("pb", 1)), body=(let("d", result),), stores=(Store(0, "d"),)),
     ]
     _emit(builder, node, [_full(dtype), _full(dtype)], [Output(dtype, (0, 1))], stages)
 
@@ -172,16 +204,17 @@ def lower_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
 def lower_log_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
     """``dy - sum(dy) * p``; of a softmax ``dy * sum(other p) - sum(other dy) * p`` at a probability near 1."""
     dtype = _float_dtype(node)
+    v = _Names(dtype)
     loads: tuple[Load, ...] = (Load("da", 0),)
     body: tuple[Stmt, ...] = ()
     reduces = (Reduce("add", dtype, "da", "s"),)
-    result = "db - s * pb"
+    result = v.db - v.s * v.pb
     if is_softmax(node.inputs[1]):
         loads = (*loads, Load("pa", 1))
-        body = tuple(Stmt(f"o{v}", dtype, f"o{v} = pa > {LIKELY}f ? 0 : {v};") for v in ("da", "pa"))
+        body = tuple(let(f"o{x.name}", select(v.pa > LIKELY, 0, x)) for x in (v.da, v.pa))
         reduces = (*reduces, Reduce("add", dtype, "oda", "others"), Reduce("add", dtype, "opa", "lacking"))
-        result = f"pb > {LIKELY}f ? db * lacking - others * pb : {result}"
-    difference = Stmt("d", dtype, f"d = {result};")
+        result = select(v.pb > LIKELY, v.db * v.lacking - v.others * v.pb, result)
+    difference = let("d", result)
     stages = [
         Stage(loads=loads, body=body, reduces=reduces),
         Stage(loads=(Load("db", 0), Load("pb", 1)), body=(difference,), stores=(Store(0, "d"),)),
@@ -193,16 +226,17 @@ def lower_log_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
 def lower_log_softmax(builder: ProgramBuilder, node: Apply) -> None:
     """``x - max - log(sum(exp(x - max)))``."""
     dtype = _float_dtype(node)
-    low, sum_of_lows = _sum_but_top(dtype, "xb", "e")
+    v = _Names(dtype)
+    low, sum_of_lows = _sum_but_top(v.xb)
     stages = [
         Stage(loads=(Load("xa", 0),), reduces=(Reduce("maximum", dtype, "xa", "m"),)),
         Stage(
             loads=(Load("xb", 0),),
-            body=(Stmt("e", dtype, "e = tk_exp_diff_scaled(xb, m);"), low),
+            body=(let("e", call("tk_exp_diff_scaled", v.xb, v.m)), low),
             reduces=(Reduce("add", dtype, "e", "s"), sum_of_lows),
-            row=(*_rest(dtype), Stmt("ls", dtype, "ls = log1p(rest);")),
+            row=(*_rest(dtype), let("ls", call("log1p", v.rest))),
         ),
-        Stage(loads=(Load("xc", 0),), body=(Stmt("p", dtype, "p = (xc - m) - ls;"),), stores=(Store(0, "p"),)),
+        Stage(loads=(Load("xc", 0),), body=(let("p", (v.xc - v.m) - v.ls),), stores=(Store(0, "p"),)),
     ]
     _emit(builder, node, [_full(dtype)], [Output(dtype, (0, 1))], stages)
 
@@ -238,7 +272,7 @@ class _Crossentropy:
         self.operands = [_full(self.dtype), _per_column(self.dtype), _per_row(y.type.dtype)]
         self.row_loads = [Load("y", 2)]
 
-    def emit(self, builder: ProgramBuilder, full: Variable, scaled: str, at_target: str | None) -> None:
+    def emit(self, builder: ProgramBuilder, full: Variable, scaled: Expression, at_target: Expression | None) -> None:
         """Append the kernel.
 
         Parameters
@@ -247,40 +281,42 @@ class _Crossentropy:
             What is given for each element: `scaled`, an expression of the exponential ``r`` and of ``inv``, but at the target
             `at_target`, if that is not None, of the probability ``py`` there and of ``scaled``, as `_rest` has it.
         """
+        v = _Names(self.dtype)
         nll, _, am = self.node.outputs
         _check_targets(builder, self.node, self.node.inputs[2], self.node.inputs[0])
         stages = _softmax_stages(self.dtype, self.biased, 1)
         outputs, made = [Output(self.dtype, (0,)), Output(self.dtype, (0, 1))], [nll, full]
-        # The thunk of a single node gives all of its outputs.
-        if am.clients or builder.changed_objects is None:
+        if am.clients or builder.alone:
             outputs.append(Output(am.type.dtype, (0,)))
             made.append(am)
             stages.insert(1, self._argmax(am.type.dtype))
         *_, second, last = stages
         loads, body, z = _rows(self.dtype, self.biased, "t")
-        row = (*body, *second.row, *_rest(self.dtype), Stmt("nll", self.dtype, f"nll = log1p(rest) - ({z} - m);"))
+        row = (*body, *second.row, *_rest(self.dtype), let("nll", call("log1p", v.rest) - (z - v.m)))
         picks = tuple(Pick(load, "y") for load in loads)
         puts: tuple[Put, ...] = ()
         if at_target is not None:
             picks = (*picks, Pick(Reload("ey", 1), "y"))
-            row = (*row, Stmt("py", self.dtype, "py = ey * inv;"), Stmt("dt", self.dtype, f"dt = {at_target};"))
+            row = (*row, let("py", v.ey * v.inv), let("dt", at_target))
             puts = (Put(1, "dt", "y"),)
-        stages[-2] = replace(second, row=row, row_stores=(Store(0, "nll"),), picks=picks)
-        stages[-1] = replace(last, body=(Stmt("p", self.dtype, f"p = {scaled};"),), puts=puts)
+        stages[-2] = second.replaced(row=row, row_stores=(Store(0, "nll"),), picks=picks)
+        stages[-1] = last.replaced(body=(let("p", scaled),), puts=puts)
         kernel = ir.Kernel(1, 1, tuple(self.operands), tuple(outputs), tuple(stages), row_loads=tuple(self.row_loads))
         builder.emit_kernel(kernel, map(builder.cell, self.inputs), map(builder.cell, made))
 
     def _argmax(self, dtype: str) -> Stage:
         loads, body, z = _rows(self.dtype, self.biased, "f")
-        find = Stmt("w", "int64", f"w = ({z} == m || {z} != {z}) ? j : INT64_MAX;")
+        find = let("w", ir.position_of(z, variable("m", self.dtype), "j"))
         return Stage(loads=loads, index="j", body=(*body, find), reduces=(Reduce("minimum", "int64", "w", "wr"),),
-                     row=(Stmt("am", dtype, "am = wr;"),), row_stores=(Store(2, "am"),))  # fmt: skip
+                     row=(Stmt("am", dtype, variable("wr", "int64")),), row_stores=(Store(2, "am"),))  # fmt: skip
 
 
 @lowers(CrossentropySoftmaxArgmax1HotWithBias)
 def lower_crossentropy_softmax(builder: ProgramBuilder, node: Apply) -> None:
     """Softmax of ``x + b``, its negative log at the target's column, and the column of the maximum."""
-    _Crossentropy(node).emit(builder, node.outputs[1], "r * inv", None)
+    rows = _Crossentropy(node)
+    v = _Names(rows.dtype)
+    rows.emit(builder, node.outputs[1], v.r * v.inv, None)
 
 
 @lowers_pair(CrossentropySoftmax1HotWithBiasDx)
@@ -302,8 +338,9 @@ def crossentropy_with_gradient(node: Apply) -> Pair | None:
     rows.operands.append(_gradient_of_rows(dy, rows.dtype))
     rows.inputs.append(dy)
     # A probability above LIKELY is that of the one maximum: all others are the rest.
-    at_target = f"dy * (py > {LIKELY}f ? -(scaled * inv) : py - 1)"
-    return Pair(first, node, lambda builder: rows.emit(builder, node.outputs[0], "dy * (r * inv)", at_target))
+    v = _Names(rows.dtype)
+    at_target = v.dy * select(v.py > LIKELY, -(v.scaled * v.inv), v.py - 1)
+    return Pair(first, node, lambda builder: rows.emit(builder, node.outputs[0], v.dy * (v.r * v.inv), at_target))
 
 
 def _gradient_of_rows(dy: Variable, dtype: str) -> Operand:
@@ -316,19 +353,20 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
     """``dy * (p - onehot(y))``; of a softmax ``-dy * sum(p[j != y])`` at a likely target, which does not cancel."""
     dtype, target = _float_dtype(node), node.inputs[2].type.dtype
     dy, p, _ = node.inputs
+    v = _Names(dtype)
     stages = []
-    at_target = "(py - 1)"
+    at_target = v.py - 1
     if is_softmax(p):
-        others = Stmt("o", dtype, "o = (i == (npy_int64)y) ? 0 : q;")
+        others = let("o", select(_is_target("i", target), 0, v.q))
         stages.append(Stage((Load("q", 1),), (others,), reduces=(Reduce("add", dtype, "o", "rest"),), index="i"))
-        at_target = f"(py > {LIKELY}f ? -rest : py - 1)"
+        at_target = select(v.py > LIKELY, -v.rest, at_target)
     stages.append(
         Stage(
             loads=(Load("p", 1),),
-            body=(Stmt("d", dtype, "d = dy * p;"),),
+            body=(let("d", v.dy * v.p),),
             stores=(Store(0, "d"),),
             picks=(Pick(Load("py", 1), "y"),),
-            row=(Stmt("dt", dtype, f"dt = dy * {at_target};"),),
+            row=(let("dt", v.dy * at_target),),
             puts=(Put(0, "dt", "y"),),
         )
     )
@@ -337,16 +375,22 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
     _emit(builder, node, inputs, [Output(dtype, (0, 1))], stages, (Load("dy", 0), Load("y", 2)))
 
 
+def _is_target(index: str, dtype: str) -> Expression:
+    """Whether a position is the row's target ``y``."""
+    return variable(index, "int64").equals(cast(variable("y", dtype), "int64"))
+
+
 @lowers(CrossentropyCategorical1Hot)
 def lower_crossentropy_categorical(builder: ProgramBuilder, node: Apply) -> None:
     """``-log(p[i, y[i]])``."""
     dtype, target = _float_dtype(node), node.inputs[1].type.dtype
+    v = _Names(dtype)
     stage = Stage(
         loads=(Load("p", 0),),
         index="j",
-        body=(Stmt("at", dtype, "at = (j == (npy_int64)y) ? p : 0;"),),
+        body=(let("at", select(_is_target("j", target), v.p, 0)),),
         reduces=(Reduce("add", dtype, "at", "pt"),),
-        row=(Stmt("nll", dtype, "nll = -log(pt);"),),
+        row=(let("nll", -call("log", v.pt)),),
         row_stores=(Store(0, "nll"),),
     )
     _check_targets(builder, node, node.inputs[1], node.inputs[0])
@@ -357,10 +401,11 @@ def lower_crossentropy_categorical(builder: ProgramBuilder, node: Apply) -> None
 def lower_crossentropy_categorical_grad(builder: ProgramBuilder, node: Apply) -> None:
     """``-dy / p`` at the target's column, 0 elsewhere."""
     dtype, target = _float_dtype(node), node.inputs[2].type.dtype
+    v = _Names(dtype)
     stage = Stage(
         loads=(Load("p", 1),),
         index="j",
-        body=(Stmt("d", dtype, "d = (j == (npy_int64)y) ? -dy / p : 0;"),),
+        body=(let("d", select(_is_target("j", target), -v.dy / v.p, 0)),),
         stores=(Store(0, "d"),),
     )
     _check_targets(builder, node, node.inputs[2], node.inputs[1])

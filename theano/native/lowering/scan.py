@@ -132,7 +132,7 @@ def _lower_inner(builder: ProgramBuilder, op: Any) -> tuple[ProgramBuilder, tupl
     """Optimize the inner graph as a function of its own, and lower it; returns the cells of inputs and outputs too."""
     from theano.native.assemble import Lowered
     from theano.native.linker import NativeLinker
-    from theano.native.schedule import arrange
+    from theano.native.optimize.schedule import arrange
 
     mode = op.mode_instance
     linker = mode.linker

@@ -87,17 +87,41 @@ class Hint(Op):
 
 
 def is_hint_node(node: Any) -> bool:
-    """Return whether a node is an application of :class:`Hint`."""
+    """Return whether a node is an application of :class:`Hint`.
+
+    Parameters
+    ----------
+    node : Apply
+        Any node.
+    """
     return isinstance(node.op, Hint)
 
 
 def hint(x: Any, **kwargs: Any) -> Any:
-    """Return `x` with hints attached to it; see :class:`Hint`."""
+    """Return `x` with hints attached to it; see :class:`Hint`.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        Any variable.
+    **kwargs
+        What is true of it.
+    """
     return Hint(**kwargs)(x)
 
 
 def psd(v: Any) -> Any:
     """Return the matrix `v` with the hint that it is symmetric and positive semi-definite.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        A matrix.
+
+    Returns
+    -------
+    TensorVariable
+        Its value is that of `v`.
 
     Examples
     --------
@@ -165,7 +189,13 @@ optdb.register("HintsOpt", HintsOptimizer(), -1, "fast_run", "fast_compile")
 
 
 def hints(variable: Any) -> dict[str, Any]:
-    """Return what is known of a variable: by its tags, a :class:`Hint` that made it, and its graph's HintsFeature."""
+    """Return what is known of a variable: by its tags, a :class:`Hint` that made it, and its graph's HintsFeature.
+
+    Parameters
+    ----------
+    variable : Variable
+        Any variable.
+    """
     known: dict[str, Any] = {
         key: getattr(variable.tag, key) for key in ("psd", "symmetric") if getattr(variable.tag, key, None)
     }
@@ -179,17 +209,35 @@ def hints(variable: Any) -> dict[str, Any]:
 
 
 def is_psd(v: Any) -> bool:
-    """Return whether `v` is known to be positive semi-definite."""
+    """Return whether `v` is known to be positive semi-definite.
+
+    Parameters
+    ----------
+    v : Variable
+        A matrix.
+    """
     return bool(hints(v).get("psd", False))
 
 
 def is_symmetric(v: Any) -> bool:
-    """Return whether `v` is known to be symmetric."""
+    """Return whether `v` is known to be symmetric.
+
+    Parameters
+    ----------
+    v : Variable
+        A matrix.
+    """
     return bool(hints(v).get("symmetric", False))
 
 
 def is_positive(v: Any) -> bool:
-    """Return whether the elements of `v` are known not to be negative: it is a square, an absolute value or such."""
+    """Return whether the elements of `v` are known not to be negative: it is a square, an absolute value or such.
+
+    Parameters
+    ----------
+    v : Variable
+        Any variable.
+    """
     node = v.owner
     if node is not None and isinstance(node.op, Elemwise):
         if isinstance(node.op.scalar_op, (scalar.Sqr, scalar.Abs, scalar.Exp)):

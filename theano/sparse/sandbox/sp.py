@@ -26,6 +26,11 @@ def register_specialize(lopt: Any, *tags: str, **kwargs: Any) -> Any:
         More tags; ``'fast_run'`` is one.
     name : str, optional
         Name in the database, by default that of the function.
+
+    Returns
+    -------
+    LocalOptimizer
+        `lopt` itself.
     """
     name = kwargs.pop("name", None) or lopt.__name__
     optdb["specialize"].register(name, lopt, "fast_run", *tags)

@@ -17,6 +17,13 @@ from theano.tests import unittest_tools as utt
 def as_sparse_format(data: Any, format: str) -> Any:
     """Return an array or a matrix as a matrix of csr or csc.
 
+    Parameters
+    ----------
+    data : array or sparse matrix
+        What to convert.
+    format : {'csr', 'csc'}
+        The format.
+
     Raises
     ------
     NotImplementedError
@@ -28,17 +35,39 @@ def as_sparse_format(data: Any, format: str) -> Any:
 
 
 def as_ndarray(val: Any) -> Any:
-    """Return a sparse matrix as an array, anything else as it is."""
+    """Return a sparse matrix as an array, anything else as it is.
+
+    Parameters
+    ----------
+    val : sparse matrix or object
+        Anything.
+    """
     return val.toarray() if hasattr(val, "toarray") else val
 
 
 def eval_outputs(outputs: Sequence[Any]) -> Any:
-    """Return the value of the first of some variables that need no input."""
+    """Return the value of the first of some variables that need no input.
+
+    Parameters
+    ----------
+    outputs : list of Variable
+        Only the first one's value is given back.
+    """
     return theano.function([], list(outputs))()[0]
 
 
 def random_lil(shape: tuple[int, int], dtype: str, nnz: int) -> Any:
-    """Return a matrix of the format lil with up to `nnz` random values at random places."""
+    """Return a matrix of the format lil with up to `nnz` random values at random places.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    dtype : str
+        Of integers the values are 0 to 99, of floats below 1.
+    nnz : int
+        How often a value is put.
+    """
     made = scipy.sparse.lil_matrix(shape, dtype=dtype)
     for _ in range(nnz):
         value = np.random.rand()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano.configdefaults import config
+from theano.scalar.expression import Expression, call
 from theano.scalar.op import UnaryScalarOp
 from theano.scalar.output_types import upgrade_to_float
 from theano.scalar.type import float_types, get_scalar_type
@@ -123,14 +124,10 @@ class ScalarSoftsign(UnaryScalarOp):
         d = 1.0 + abs(x)
         return [gz / (d * d)]
 
-    def c_code(self, node: Any, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
-        (x,), (z,) = inputs, outputs
-        if node.inputs[0].type.dtype not in ("float32", "float64"):
+    def expression(self, out: str, x: Expression) -> Expression:
+        if x.dtype not in ("float32", "float64"):
             raise NotImplementedError("only floating point is implemented")
-        return f"{z} = {x} / (1 + fabs({x}));"
-
-    def c_code_cache_version(self) -> tuple[int, ...]:
-        return (1,)
+        return x / (1 + call("fabs", x))
 
 
 scalar_softsign = ScalarSoftsign(upgrade_to_float, name="scalar_softsign")

@@ -219,6 +219,11 @@ def _of_shape(x: Any, shape: Sequence[int | None], name: str) -> Any:
 def gen_conv_code_unroll_batch_kern(d: Any, unroll_bsize: int = 1, unroll_ksize: int = 1) -> str:
     """Fail: the original makes its C code with this function; convolutions are instructions of the engine here.
 
+    Parameters
+    ----------
+    d, unroll_bsize, unroll_ksize
+        Those of the original.
+
     Raises
     ------
     NotImplementedError

@@ -27,8 +27,8 @@ from theano.tensor.nnet.conv_shapes import (
     get_conv_output_shape,
 )
 from theano.tensor.shaping import patternbroadcast
+from theano.tensor.static_shape import known_shape, text_of
 from theano.tensor.type import TensorType
-from theano.tensor.var import TensorConstant
 
 Shape = Sequence[Any]
 
@@ -161,7 +161,7 @@ class Convolution(Op):
         ValueError
             If they do not go together.
         """
-        given = f"images of shape {_text(image)} and filters of shape {_text(filters)}"
+        given = f"images of shape {text_of(image)} and filters of shape {text_of(filters)}"
         channels, groups = filters[-self.convdim - 1], self.num_groups
         for what, n in (("input", image[1]), ("output", filters[0])):
             if n is not None and n % groups:
@@ -175,7 +175,7 @@ class Convolution(Op):
         for axis, n in enumerate(out[2:]):
             if n is not None and (n <= 0 or filters[axis - self.convdim] == 0 or image[2 + axis] == 0):
                 raise ValueError(
-                    f"the filters do not fit into the images on axis {axis + 2}, the output would have the shape {_text(out)}:"
+                    f"the filters do not fit into the images on axis {axis + 2}, the output would have the shape {text_of(out)}:"
                     f" {given}, border_mode={self.border_mode!r}, subsample={self.subsample},"
                     f" filter_dilation={self.filter_dilation}"
                 )
@@ -183,14 +183,14 @@ class Convolution(Op):
             for n, own in zip(out[2:], filters[1 : 1 + self.convdim]):
                 if n is not None and own is not None and n != own:
                     raise ValueError(
-                        f"unshared filters are given for places {_text(filters[1 : 1 + self.convdim])}, but the output has the"
-                        f" places {_text(out[2:])}: {given}"
+                        f"unshared filters are given for places {text_of(filters[1 : 1 + self.convdim])}, but the output has the"
+                        f" places {text_of(out[2:])}: {given}"
                     )
         if top is not None and any(a is not None and b is not None and a != b for a, b in zip(top, out)):
             raise ValueError(
-                f"{given} give an output of shape {_text(out)} with border_mode={self.border_mode!r},"
+                f"{given} give an output of shape {text_of(out)} with border_mode={self.border_mode!r},"
                 f" subsample={self.subsample}, filter_dilation={self.filter_dilation}, but the given topgrad has the shape"
-                f" {_text(top)}"
+                f" {text_of(top)}"
             )
         return out
 
@@ -230,12 +230,6 @@ class Convolution(Op):
     def shape_of_result(self, lengths: Sequence[Any]) -> Any:
         """Return further inputs as the argument that they come from."""
         return lengths or None
-
-    def known_shape(self, variable: Any) -> tuple[int | None, ...]:
-        """Return what is known of a shape when the graph is built."""
-        if isinstance(variable, TensorConstant):
-            return tuple(variable.data.shape)
-        return tuple(1 if b else None for b in variable.type.broadcastable)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         a, b, *lengths = inputs
@@ -284,10 +278,6 @@ def _is_zero(x: Any) -> bool:
         return False
 
 
-def _text(shape: Any) -> str:
-    return "(" + ", ".join("?" if n is None else str(int(n)) for n in shape) + ("," if len(shape) == 1 else "") + ")"
-
-
 class Forward(Convolution):
     """The convolution of images and filters."""
 
@@ -296,7 +286,7 @@ class Forward(Convolution):
 
     def output_of(self, image: Any, filters: Any) -> Any:
         """Return a variable for the result."""
-        self.check_shapes(self.known_shape(image), self.known_shape(filters))
+        self.check_shapes(known_shape(image), known_shape(filters))
         pattern = (image.type.broadcastable[0], filters.type.broadcastable[0], *(False,) * self.convdim)
         return TensorType(image.type.dtype, pattern)()
 
@@ -334,7 +324,7 @@ class GradientOfWeights(Convolution):
 
     def output_of(self, image: Any, top: Any, lengths: Sequence[int] | None = None) -> Any:
         """Return a variable for the result, which has these lengths."""
-        images, tops = self.known_shape(image), self.known_shape(top)
+        images, tops = known_shape(image), known_shape(top)
         lengths = (None,) * self.convdim if lengths is None else lengths
         filters = (tops[1], *(tops[2:] if self.unshared else ()), self._channels(images[1]), *lengths)
         self.check_shapes(images, filters, tops)
@@ -377,7 +367,7 @@ class GradientOfInputs(Convolution):
 
     def output_of(self, filters: Any, top: Any, lengths: Sequence[int] | None = None) -> Any:
         """Return a variable for the result, which has these lengths."""
-        kernels, tops = self.known_shape(filters), self.known_shape(top)
+        kernels, tops = known_shape(filters), known_shape(top)
         lengths = (None,) * self.convdim if lengths is None else lengths
         self.check_shapes((tops[0], self._channels(kernels), *lengths), kernels, tops)
         if self.unshared:
@@ -393,7 +383,7 @@ class GradientOfInputs(Convolution):
     def _check_places(self, filters: Shape, top: Shape) -> None:
         for own, n in zip(filters[1:], top[2:]):
             if own is not None and n is not None and own != n:
-                raise ValueError(f"unshared filters of shape {_text(filters)} do not go with an output of shape {_text(top)}")
+                raise ValueError(f"unshared filters of shape {text_of(filters)} do not go with an output of shape {text_of(top)}")
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         filters, top = inputs[:2]

@@ -274,7 +274,13 @@ class AbstractConv_gradInputs(GradientOfInputs, BaseAbstractConv):
 
 
 class AbstractConv2d(AbstractConv):
-    """The convolution of two axes; its parameters are those of :class:`BaseAbstractConv`."""
+    """The convolution of two axes; its parameters are those of :class:`BaseAbstractConv`.
+
+    Parameters
+    ----------
+    imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
+        As for the base.
+    """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
                  filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
@@ -283,7 +289,13 @@ class AbstractConv2d(AbstractConv):
 
 
 class AbstractConv2d_gradWeights(AbstractConv_gradWeights):
-    """The gradient of :class:`AbstractConv2d` with respect to the filters, with its parameters."""
+    """The gradient of :class:`AbstractConv2d` with respect to the filters, with its parameters.
+
+    Parameters
+    ----------
+    imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
+        As for :class:`BaseAbstractConv`.
+    """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
                  filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
@@ -292,7 +304,13 @@ class AbstractConv2d_gradWeights(AbstractConv_gradWeights):
 
 
 class AbstractConv2d_gradInputs(AbstractConv_gradInputs):
-    """The gradient of :class:`AbstractConv2d` with respect to the images, with its parameters."""
+    """The gradient of :class:`AbstractConv2d` with respect to the images, with its parameters.
+
+    Parameters
+    ----------
+    imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
+        As for :class:`BaseAbstractConv`.
+    """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
                  filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
@@ -301,7 +319,13 @@ class AbstractConv2d_gradInputs(AbstractConv_gradInputs):
 
 
 class AbstractConv3d(AbstractConv):
-    """The convolution of three axes; its parameters are those of :class:`BaseAbstractConv`."""
+    """The convolution of three axes; its parameters are those of :class:`BaseAbstractConv`.
+
+    Parameters
+    ----------
+    imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups
+        As for the base.
+    """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1, 1),
                  filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1):  # fmt: skip
@@ -309,7 +333,13 @@ class AbstractConv3d(AbstractConv):
 
 
 class AbstractConv3d_gradWeights(AbstractConv_gradWeights):
-    """The gradient of :class:`AbstractConv3d` with respect to the filters, with its parameters."""
+    """The gradient of :class:`AbstractConv3d` with respect to the filters, with its parameters.
+
+    Parameters
+    ----------
+    imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups
+        As for :class:`BaseAbstractConv`.
+    """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1, 1),
                  filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1):  # fmt: skip
@@ -317,7 +347,13 @@ class AbstractConv3d_gradWeights(AbstractConv_gradWeights):
 
 
 class AbstractConv3d_gradInputs(AbstractConv_gradInputs):
-    """The gradient of :class:`AbstractConv3d` with respect to the images, with its parameters."""
+    """The gradient of :class:`AbstractConv3d` with respect to the images, with its parameters.
+
+    Parameters
+    ----------
+    imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups
+        As for :class:`BaseAbstractConv`.
+    """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1, 1),
                  filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1):  # fmt: skip

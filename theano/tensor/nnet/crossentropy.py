@@ -166,6 +166,13 @@ def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **kwargs: An
     -------
     tuple of TensorVariable
         A vector and a matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nll, p = crossentropy_softmax_1hot_with_bias(np.zeros((1, 2)), np.zeros(2), [1])
+    >>> p.eval()
+    array([[0.5, 0.5]])
     """
     return crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx, **kwargs)[0:2]
 
@@ -212,6 +219,13 @@ def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: An
     -------
     tuple of TensorVariable
         Four of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> *_, index = crossentropy_softmax_max_and_argmax_1hot_with_bias(np.array([[1.0, 3.0]]), np.zeros(2), [1])
+    >>> index.eval()
+    array([1])
     """
     nll, sm = crossentropy_softmax_1hot_with_bias(x, b, y_idx, **kwargs)
     largest, index = max_and_argmax(sm, axis=-1)
@@ -233,6 +247,13 @@ def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any, **kwargs: Any):
     -------
     tuple of TensorVariable
         Four of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> *_, index = crossentropy_softmax_max_and_argmax_1hot(np.array([[1.0, 3.0]]), [1])
+    >>> index.eval()
+    array([1])
     """
     x = as_tensor_variable(x)
     return crossentropy_softmax_max_and_argmax_1hot_with_bias(x, zeros_like(x[0, :]), y_idx, **kwargs)

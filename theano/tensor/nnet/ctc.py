@@ -30,6 +30,11 @@ def ctc_present() -> bool:
     -------
     bool
         True.
+
+    Examples
+    --------
+    >>> ctc_present()
+    True
     """
     return True
 
@@ -41,6 +46,11 @@ def ctc_available() -> bool:
     -------
     bool
         True.
+
+    Examples
+    --------
+    >>> ctc_available()
+    True
     """
     return True
 

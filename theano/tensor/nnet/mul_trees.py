@@ -44,12 +44,24 @@ def _is_constant(variable: Any, number: float, only_process_constants: bool = Tr
 
 
 def is_mul(var: Any) -> list[Any] | None:
-    """Return the factors of a product, or None."""
+    """Return the factors of a product, or None.
+
+    Parameters
+    ----------
+    var : TensorVariable
+        Any variable.
+    """
     return _arguments(var, T.mul)
 
 
 def is_neg(var: Any) -> Any:
-    """Return `x` if `var` is ``-x``, or a product with a factor of -1, else None."""
+    """Return `x` if `var` is ``-x``, or a product with a factor of -1, else None.
+
+    Parameters
+    ----------
+    var : TensorVariable
+        Any variable.
+    """
     negated = _arguments(var, T.neg)
     if negated:
         return negated[0]
@@ -62,14 +74,28 @@ def is_neg(var: Any) -> Any:
 
 
 def is_exp(var: Any) -> tuple[bool, Any] | None:
-    """Return whether `var` is negated, and `x`, if it is ``exp(x)`` or ``-exp(x)``, else None."""
+    """Return whether `var` is negated, and `x`, if it is ``exp(x)`` or ``-exp(x)``, else None.
+
+    Parameters
+    ----------
+    var : TensorVariable
+        Any variable.
+    """
     inner = is_neg(var)
     argument = _arguments(var if inner is None else inner, T.exp)
     return None if argument is None else (inner is not None, argument[0])
 
 
 def is_1pexp(t: Any, only_process_constants: bool = True) -> tuple[bool, Any] | None:
-    """Return False and `x` if `t` is ``1 + exp(x)``, else None."""
+    """Return False and `x` if `t` is ``1 + exp(x)``, else None.
+
+    Parameters
+    ----------
+    t : TensorVariable
+        Any variable.
+    only_process_constants : bool, optional
+        Whether the 1 has to be a constant, or may be a graph that is known to be 1.
+    """
     terms = _arguments(t, T.add) or []
     for one, other in (terms, terms[::-1]) if len(terms) == 2 else ():
         found = is_exp(other)
@@ -80,6 +106,13 @@ def is_1pexp(t: Any, only_process_constants: bool = True) -> tuple[bool, Any] | 
 
 def partition_num_or_denom(r: Any, f: Callable[[Any], tuple[bool, Any] | None]) -> tuple[list[Any], list[Any], bool]:
     """Divide the factors of `r` into those that `f` knows, by what it gives for them, and the rest.
+
+    Parameters
+    ----------
+    r : TensorVariable
+        The product.
+    f : callable
+        Returns whether its argument is negated, and something, or None.
 
     Returns
     -------
@@ -100,6 +133,11 @@ def partition_num_or_denom(r: Any, f: Callable[[Any], tuple[bool, Any] | None]) 
 def parse_mul_tree(root: Any) -> list[Any]:
     """Return the tree of a product.
 
+    Parameters
+    ----------
+    root : TensorVariable
+        The product.
+
     Examples
     --------
     >>> from theano import tensor
@@ -118,7 +156,13 @@ def parse_mul_tree(root: Any) -> list[Any]:
 
 
 def compute_mul(tree: Sequence[Any]) -> Any:
-    """Return the variable that a tree stands for."""
+    """Return the variable that a tree stands for.
+
+    Parameters
+    ----------
+    tree : list
+        ``[negative, variable]`` or ``[negative, [trees of the factors]]``.
+    """
     negative, inner = tree
     if inner is None:
         raise AssertionError("the tree has leaves that were removed: simplify_mul takes them out")
@@ -127,7 +171,13 @@ def compute_mul(tree: Sequence[Any]) -> Any:
 
 
 def simplify_mul(tree: Sequence[Any]) -> list[Any]:
-    """Return a tree without the leaves that were removed, and without products of one factor; of none it is 1."""
+    """Return a tree without the leaves that were removed, and without products of one factor; of none it is 1.
+
+    Parameters
+    ----------
+    tree : list
+        As :func:`parse_mul_tree` makes it.
+    """
     negative, inner = _without_removed(tree)
     return [negative, 1.0 if inner is None else inner]
 

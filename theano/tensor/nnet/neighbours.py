@@ -37,7 +37,15 @@ def _two(name: str, value: np.ndarray) -> tuple[int, int]:
 
 
 def window_offset(mode: str, length: Any) -> Any:
-    """Return how far before an image's first pixel the first window of `length` pixels begins."""
+    """Return how far before an image's first pixel the first window of `length` pixels begins.
+
+    Parameters
+    ----------
+    mode : str
+        That of :class:`Images2Neibs`.
+    length : int or scalar
+        That of the window.
+    """
     if mode == "full":
         return length - 1
     return length // 2 if mode in ("half", "wrap_centered") else 0

@@ -42,7 +42,7 @@ from theano.tensor.rewriting.registry import (
     register_stabilize,
     register_uncanonicalize,
 )
-from theano.tensor.rewriting.rules import Made, P, applies, rest, rewrite, rule, x, y
+from theano.tensor.rewriting.rules import Made, P, applies, called, rest, rewrite, rule, x, y
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
@@ -162,21 +162,20 @@ local_log_softmax = rewrite(
 )
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
-def local_log_of_indexed_softmax(node: Any) -> Any:
-    """``log(softmax(x)[rows, columns]) -> logsoftmax(x)[rows, columns]``"""
-    picked = node.inputs[0].owner
-    if picked is None or not isinstance(picked.op, AdvancedSubtensor):
-        return False
-    source = picked.inputs[0].owner
-    if source is None or not isinstance(source.op, (Softmax, SoftmaxWithBias)):
-        return False
-    z = source.inputs[0] if isinstance(source.op, Softmax) else source.inputs[0] + source.inputs[1]
-    logs = logsoftmax_op(z)
-    copy_stack_trace(picked.inputs[0], logs)
-    return replacement(node, picked.op(logs, *picked.inputs[1:]))
+def _indexed_logs(z: Any, x: Any, rest: tuple) -> Any:
+    return z.owner.op(copy_stack_trace(z, logsoftmax_op(x)), *rest)
+
+
+_INDEXED = applies(AdvancedSubtensor, "index", lambda v, *index: v[index])
+local_log_of_indexed_softmax = rewrite(
+    "local_log_of_indexed_softmax",
+    STAGES,
+    rule(P.log(called("z", _INDEXED(SOFTMAX(x), rest))), Made("index(logsoftmax(x), ...)", _indexed_logs)),
+    rule(
+        P.log(called("z", _INDEXED(applies(softmax_with_bias)(x, y), rest))),
+        Made("index(logsoftmax(x + y), ...)", lambda x, y, z, rest: _indexed_logs(z, x + y, rest)),
+    ),
+)
 
 
 @register_stabilize
@@ -692,6 +691,13 @@ def softmax_simplifier(numerators: list[Any], denominators: list[Any]) -> tuple[
     -------
     list, list
         The same.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> e = T.exp(T.dmatrix("x"))
+    >>> softmax_simplifier([e], [e.sum(axis=1, keepdims=True)])
+    ([Softmax.0], [])
     """
     for i, numerator in enumerate(numerators):
         x = argument_of(numerator, T.exp)

@@ -10,6 +10,7 @@ from theano import aliases, printing
 from theano import scalar as scal
 from theano.printing import pprint
 from theano.scalar import ScalarSigmoid, ScalarSoftplus, scalar_sigmoid, scalar_softplus
+from theano.scalar.expression import Expression, call, cast, select
 from theano.tensor.conversion import as_tensor_variable, constant
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.math import clip
@@ -30,15 +31,21 @@ __all__ = [
 ]
 
 sigmoid = Elemwise(scalar_sigmoid, name="sigmoid")
-sigmoid.__doc__ = """Return ``1 / (1 + exp(-x))`` elementwise: exactly 0 or 1 where `x` is too small or too big.
+sigmoid.description = (
+    "T.nnet.sigmoid",
+    """Return ``1 / (1 + exp(-a))`` elementwise: exactly 0 or 1 where `a` is too small or too big.
 
     See :func:`ultra_fast_sigmoid` and :func:`hard_sigmoid` for approximations.
-    """
+    """,
+)
 sigmoid_inplace = Elemwise(ScalarSigmoid(scal.transfer_type(0)), {0: 0}, name="sigmoid_inplace")
 pprint.assign(sigmoid, printing.FunctionPrinter("sigmoid"))
 
 softplus = Elemwise(scalar_softplus, name="softplus")
-softplus.__doc__ = "Return ``log(1 + exp(x))`` elementwise, without overflow: exactly 0 where `x` is too small."
+softplus.description = (
+    "T.nnet.softplus",
+    "Return ``log(1 + exp(a))`` elementwise, without overflow: exactly 0 where `a` is too small.",
+)
 pprint.assign(softplus, printing.FunctionPrinter("softplus"))
 
 
@@ -72,22 +79,14 @@ class UltraFastScalarSigmoid(scal.UnaryScalarOp):
     def impl(self, x: Any) -> Any:
         return UltraFastScalarSigmoid.st_impl(x)
 
-    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
-        (x,), (z,) = inputs, outputs
-        if node.inputs[0].type not in (scal.float32, scal.float64) or node.outputs[0].type not in (
-            scal.float32,
-            scal.float64,
-        ):
+    def expression(self, out: str, x: Expression) -> Expression:
+        if x.dtype not in ("float32", "float64") or out not in ("float32", "float64"):
             raise NotImplementedError("only floatingpoint is implemented")
-        half = f"(0.5 * fabs({x}))"
-        piece = (
-            f"({half} < 1.7 ? 1.5 * {half} / (1 + {half}) : {half} < 3 ? "
-            f"0.935409070603099 + 0.0458812946797165 * ({half} - 1.7) : 0.99505475368673)"
-        )
-        return f"{z} = 0.5 * (({x} >= 0 ? {piece} : -{piece}) + 1.0);"
-
-    def c_code_cache_version(self) -> tuple[int, ...]:
-        return (6,)
+        x = cast(x, "float64")
+        half = 0.5 * call("fabs", x)
+        line = 0.935409070603099 + 0.0458812946797165 * (half - 1.7)
+        piece = select(half < 1.7, 1.5 * half / (1 + half), select(half < 3, line, 0.99505475368673))
+        return 0.5 * (select(x >= 0, piece, -piece) + 1)
 
     def grad(self, inputs: Any, grads: Any) -> list[Any]:
         (x,), (gz,) = inputs, grads
@@ -98,10 +97,13 @@ class UltraFastScalarSigmoid(scal.UnaryScalarOp):
 
 ultra_fast_scalar_sigmoid = UltraFastScalarSigmoid(scal.upgrade_to_float, name="ultra_fast_scalar_sigmoid")
 ultra_fast_sigmoid = Elemwise(ultra_fast_scalar_sigmoid, name="ultra_fast_sigmoid")
-ultra_fast_sigmoid.__doc__ = """Return an approximation of the sigmoid of `x`, between 0.00247262315663 and 0.997527376843.
+ultra_fast_sigmoid.description = (
+    "T.nnet.ultra_fast_sigmoid",
+    """Return an approximation of the sigmoid of `a`, between 0.00247262315663 and 0.997527376843.
 
     The rewrite ``local_ultra_fast_sigmoid`` puts it in the place of every sigmoid.
-    """
+    """,
+)
 ultra_fast_sigmoid_inplace = Elemwise(
     UltraFastScalarSigmoid(scal.transfer_type(0)), {0: 0}, name="ultra_fast_sigmoid_inplace"
 )

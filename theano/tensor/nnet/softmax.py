@@ -167,7 +167,17 @@ softmax_grad = SoftmaxGrad()
 
 
 class Softmax(Op):
-    """``exp(x) / sum(exp(x))`` of each row."""
+    """``exp(x) / sum(exp(x))`` of each row.
+
+    The input is a matrix of floats, or a vector, which is taken for its only row; the output has the type of the
+    matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.softmax_op([[0.0, 0.0]]).eval()
+    array([[0.5, 0.5]])
+    """
 
     nin = 1
     nout = 1
@@ -305,7 +315,17 @@ def logsoftmax_grad_graph(dy: Any, sm: Any):
 
 
 class LogSoftmax(Op):
-    """``log(softmax(x))`` of each row, as ``x - max - log(sum(exp(x - max)))``."""
+    """``log(softmax(x))`` of each row, as ``x - max - log(sum(exp(x - max)))``.
+
+    The input is a matrix of floats, or a vector, which is taken for its only row; the output has the type of the
+    matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.logsoftmax([[0.0, -1000.0]]).eval()
+    array([[    0., -1000.]])
+    """
 
     nin = 1
     nout = 1

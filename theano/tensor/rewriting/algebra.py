@@ -10,7 +10,7 @@ from theano import scalar
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
-from theano.tensor.elemwise import Elemwise
+from theano.tensor.elemwise import CAReduce, Elemwise
 from theano.tensor.rewriting.registry import (
     register_canonicalize,
     register_specialize,
@@ -18,7 +18,7 @@ from theano.tensor.rewriting.registry import (
     register_stabilize,
     register_uncanonicalize,
 )
-from theano.tensor.rewriting.rules import Made, P, a, b, c, d, once, rest, rewrite, rule, x, y
+from theano.tensor.rewriting.rules import Made, P, a, applies, b, c, called, d, once, rest, rewrite, rule, x, y
 from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, is_elemwise, replacement, same_dtype
 from theano.tensor.shapes import Shape_i
 
@@ -35,7 +35,13 @@ def _negates(x: Any, out: Any) -> bool:
 
 
 def is_inexact(x: Any) -> bool:
-    """Whether the negative of `x` is one: that of an integer may wrap around."""
+    """Whether the negative of `x` is one: that of an integer may wrap around.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        Any tensor.
+    """
     return x.type.dtype not in T.discrete_dtypes
 
 
@@ -225,7 +231,9 @@ def local_add_specialize(node: Any) -> Any:
     return replacement(node, rest[0] if len(rest) == 1 else T.add(*rest))
 
 
-local_elemwise_sub_zeros = rewrite("local_elemwise_sub_zeros", [register_specialize, register_canonicalize], rule(P.sub(x, x), 0))
+local_elemwise_sub_zeros = rewrite(
+    "local_elemwise_sub_zeros", [register_specialize, register_canonicalize], rule(P.sub(x, x), P.fill(x, 0))
+)
 
 
 local_sub_zero = rewrite("local_sub_zero", [register_specialize], rule(P.sub(x, 0), x), rule(P.sub(0, x), P.neg(x), "cast"))
@@ -434,16 +442,13 @@ local_useless_elemwise_comparison = rewrite(
 )
 
 
-@register_uncanonicalize
-@local_optimizer([T.neg])
-def local_max_to_min(node: Any) -> Any:
-    """``-max(-x) -> min(x)``"""
-    from theano.tensor.elemwise import CAReduce
-
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, CAReduce) or inner.op.scalar_op != T.scal.maximum:
-        return False
-    negated = inner.inputs[0].owner
-    if negated is None or negated.op != T.neg or inner.inputs[0].type.dtype in T.discrete_dtypes:
-        return False
-    return replacement(node, CAReduce(T.scal.minimum, inner.op.axis)(negated.inputs[0]))
+_MAX = applies(CAReduce, "max", lambda v: CAReduce(scalar.maximum, 0)(v), lambda op: op.scalar_op == scalar.maximum)
+local_max_to_min = rewrite(
+    "local_max_to_min",
+    [register_uncanonicalize],
+    rule(
+        P.neg(called("y", _MAX(P.neg(x)))),
+        Made("min(x)", lambda x, y: CAReduce(scalar.minimum, y.owner.op.axis)(x)),
+        where=("`x` is no integer", lambda y: is_inexact(y)),
+    ),
+)

@@ -222,7 +222,17 @@ def _sums_of_products(fgraph: Any) -> set[Any]:
 
 @dataclass(eq=False, repr=False)
 class GemmProfile(Profile):
-    """What a `GemmOptimizer` did, as it is printed."""
+    """What a `GemmOptimizer` did, as it is printed.
+
+    Parameters
+    ----------
+    title
+        What is printed first.
+    nb_iter, nb_replacement, nb_replacement_didn_t_remove, nb_inconsistency_make, nb_inconsistency_replace : int
+        How many rounds there were, replacements, and replacements that were given up.
+    time_canonicalize, time_factor_can, time_factor_list, time_toposort, validate_time, callback_time : float
+        Seconds.
+    """
 
     nb_iter: int
     nb_replacement: int

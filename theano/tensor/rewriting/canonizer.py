@@ -73,9 +73,9 @@ class AlgebraicCanonizer(LocalOptimizer):
     ----------
     main
         A commutative and associative Op with any number of inputs: add or mul.
-    inverse_fn
+    inverse
         An Op such that ``inverse(main(x, y), y) == x``: sub or true_div.
-    reciprocal_fn
+    reciprocal
         An Op such that ``main(x, reciprocal(y)) == inverse(x, y)``: neg or inv.
     calculate
         Function that takes a list of arrays for the numerator and one for the denominator, and computes the constant. It may
@@ -463,7 +463,22 @@ def _same_value(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False, out_type: Any = None) -> Any:
-    """The product of `num` over that of `denum`; with `aslist` an empty list for 1."""
+    """Return the product of `num` over that of `denum`; with `aslist` an empty list for 1.
+
+    Parameters
+    ----------
+    num, denum : list of array
+        Values of constants.
+    aslist : bool, optional
+        Whether to return a list.
+    out_type : TensorType
+        Of what the result is to be part, for its dtype.
+
+    Returns
+    -------
+    ndarray or list
+        The value, or a list of at most one.
+    """
     if not num and not denum:
         return [] if aslist else np.int8(1)
     if out_type is not None:
@@ -486,7 +501,22 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
 
 
 def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False, out_type: Any = None) -> Any:
-    """The sum of `num` minus that of `denum`; with `aslist` an empty list for 0."""
+    """Return the sum of `num` minus that of `denum`; with `aslist` an empty list for 0.
+
+    Parameters
+    ----------
+    num, denum : list of array
+        Values of constants.
+    aslist : bool, optional
+        Whether to return a list.
+    out_type : TensorType
+        Of what the result is to be part, for its dtype.
+
+    Returns
+    -------
+    ndarray or list
+        The value, or a list of at most one.
+    """
     if out_type is not None:
         zero: Any = np.asarray(0, dtype=out_type.dtype)
     else:
@@ -519,7 +549,18 @@ def _in_dtype(terms: list[Any], dtype: str) -> list[Any]:
 
 
 def check_for_x_over_absX(numerators: list[Any], denominators: list[Any]) -> tuple[list[Any], list[Any]]:
-    """``x / abs(x) -> sign(x)``"""
+    """``x / abs(x) -> sign(x)``
+
+    Parameters
+    ----------
+    numerators, denominators : list of TensorVariable
+        The factors of a quotient, which are changed.
+
+    Returns
+    -------
+    list, list
+        The same.
+    """
     for den in list(denominators):
         node = den.owner
         if node is not None and node.op == T.abs_ and node.inputs[0] in numerators:

@@ -10,6 +10,7 @@ from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
+from theano.tensor.rewriting.rules import applies, called, rest, rewrite, rule, x, y, z
 from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement
 from theano.tensor.shapes import SpecifyShape
 
@@ -39,14 +40,8 @@ def local_remove_useless_assert(node: Any) -> Any:
     return False
 
 
-@local_optimizer([Assert])
-def local_remove_all_assert(node: Any) -> Any:
-    """``Assert(x, c) -> x``, whether `c` holds or not
-
-    Not on by default: include 'local_remove_all_assert' or 'unsafe'.
-    """
-    return [node.inputs[0]]
-
+#: Whether the conditions hold or not. Not on by default: include 'local_remove_all_assert' or 'unsafe'.
+local_remove_all_assert = rewrite("local_remove_all_assert", [], rule(applies(Assert, "assert", Assert())(x, rest), x))
 
 # By the names of the database only: 'fast_run' must not select it.
 optdb["canonicalize"].register("local_remove_all_assert", local_remove_all_assert, "unsafe", use_db_name_as_tag=False)
@@ -54,16 +49,7 @@ optdb["stabilize"].register("local_remove_all_assert", local_remove_all_assert, 
 optdb["specialize"].register("local_remove_all_assert", local_remove_all_assert, "unsafe", use_db_name_as_tag=False)
 
 
-@register_canonicalize
-@local_optimizer([SpecifyShape])
-def local_merge_specify_shape(node: Any) -> Any:
-    """``specify_shape(specify_shape(x, s), s) -> specify_shape(x, s)``"""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, SpecifyShape):
-        return False
-    same = node.inputs[1] is inner.inputs[1] or (
-        isinstance(node.inputs[1], Constant)
-        and isinstance(inner.inputs[1], Constant)
-        and node.inputs[1].data.tolist() == inner.inputs[1].data.tolist()
-    )
-    return [node.inputs[0]] if same and node.inputs[0].type == node.outputs[0].type else False
+_SPECIFIED = applies(SpecifyShape, "specify_shape", SpecifyShape())
+local_merge_specify_shape = rewrite(
+    "local_merge_specify_shape", [register_canonicalize], rule(_SPECIFIED(called("z", _SPECIFIED(x, y)), y), z)
+)

@@ -13,15 +13,22 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
-from theano.tensor.rewriting.rules import P, c, rewrite, rule, w, x, y, z
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, fill_chain, replacement, same_dtype
+from theano.tensor.rewriting.rules import SAME_TYPE, Made, P, applies, c, called, once, rest, rewrite, rule, w, x, y, z
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, same_dtype
 from theano.tensor.shapes import Shape_i
+
+_DIMSHUFFLE = applies(DimShuffle, "dimshuffle", lambda v: v.dimshuffle("x", *range(v.type.ndim)))
 
 
 def is_an_upcast(type1: str, type2: str) -> bool:
     """Whether converting a value of dtype `type1` to `type2` loses nothing.
 
     Unlike `theano.scalar.upcast` this says no for an integer that the float cannot hold.
+
+    Parameters
+    ----------
+    type1, type2 : str
+        Names of dtypes.
 
     Examples
     --------
@@ -32,11 +39,22 @@ def is_an_upcast(type1: str, type2: str) -> bool:
 
 
 def is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
-    """Whether the DimShuffle keeps every dimension where it is (broadcastable ones may trade places)."""
-    if len(new_order) != x.type.ndim:
+    """Whether the DimShuffle keeps every dimension where it is (broadcastable ones may trade places).
+
+    Parameters
+    ----------
+    new_order : tuple of int or 'x'
+        That of the DimShuffle.
+    x : TensorVariable
+        Its input.
+    """
+    return _moves_nothing(new_order, x.type.broadcastable)
+
+
+def _moves_nothing(new_order: Any, broadcastable: Any) -> bool:
+    if len(new_order) != len(broadcastable):
         return False
-    broadcastable = x.type.broadcastable
-    kept = [o for o in range(x.type.ndim) if not broadcastable[o]]
+    kept = [o for o, one in enumerate(broadcastable) if not one]
     placed = [(k, o) for k, o in enumerate(new_order) if o != "x" and not broadcastable[o]]
     return [o for _, o in placed] == kept and all(k == o for k, o in placed)
 
@@ -60,11 +78,24 @@ def local_useless_composite(node: Any) -> Any:
 
 
 def used_once(x: Any) -> bool:
-    """Whether nothing or one thing uses a variable of a graph."""
+    """Whether nothing or one thing uses a variable of a graph.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        A variable of a graph.
+    """
     return len(getattr(x, "clients", (None, None))) <= 1
 
 
 def is_dot_of_matrices(node: Any) -> bool:
+    """Whether a node is the product of two matrices.
+
+    Parameters
+    ----------
+    node : Apply
+        Any node.
+    """
     return isinstance(node.op, T.Dot) and all(i.type.ndim == 2 for i in node.inputs)
 
 
@@ -83,6 +114,13 @@ def will_be_met(node: Any, dots: bool = False) -> bool:
     """Whether a DimShuffle above comes down to that of `node` anyway, so that the two are moved as one.
 
     Each DimShuffle of a chain on its own way down to the inputs would make the whole chain below anew.
+
+    Parameters
+    ----------
+    node : Apply
+        A DimShuffle.
+    dots : bool, optional
+        Whether transpositions move through products of matrices, too.
     """
     out = node.outputs[0]
     for _ in range(LOOK_UP):
@@ -105,6 +143,15 @@ def one_comes_down(out: Any, op_class: Any, unary: bool = False) -> bool:
     """Whether one more `op_class`, above elementwise operations on `out`, is still to be moved down to `out`.
 
     Then the one that made `out` waits for it: the two become one, and are moved further together.
+
+    Parameters
+    ----------
+    out : TensorVariable
+        A variable of a graph.
+    op_class : type
+        The class of what may lie above.
+    unary : bool, optional
+        Whether only operations of one input may lie in between.
     """
     for _ in range(LOOK_UP):
         if len(out.clients) != 1:
@@ -126,6 +173,20 @@ def dimshuffled(x: Any, order: tuple, dots: bool = False) -> Any:
     """``x.dimshuffle(order)`` with all DimShuffles in it next to its inputs, several in a row made one.
 
     They are moved through elementwise operations, and with `dots` through products of matrices, that nothing else uses.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        What is shuffled.
+    order : tuple of int or 'x'
+        As for ``dimshuffle``.
+    dots : bool, optional
+        See above.
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of ``x.dimshuffle(order)``.
     """
     # What is being made anew: its variable, the order that it is asked for in, and its inputs as far as they are done.
     frames: list[tuple[Any, tuple, list[Any]]] = []
@@ -160,9 +221,7 @@ def dimshuffled(x: Any, order: tuple, dots: bool = False) -> Any:
 
 
 def _keeps_type(order: tuple, x: Any) -> bool:
-    return is_dimshuffle_useless(order, x) and x.type.broadcastable == tuple(
-        o == "x" or x.type.broadcastable[o] for o in order
-    )
+    return is_dimshuffle_useless(order, x) and x.type.broadcastable == tuple(o == "x" or x.type.broadcastable[o] for o in order)
 
 
 def _anew(out: Any, order: tuple, inputs: list[Any]) -> Any:
@@ -205,166 +264,94 @@ def local_dimshuffle_lift(node: Any) -> Any:
 
 
 def apply_local_dimshuffle_lift(var: Any) -> Any:
-    """Return a variable as :func:`local_dimshuffle_lift` makes it, itself where nothing changes."""
+    """Return a variable as :func:`local_dimshuffle_lift` makes it, itself where nothing changes.
+
+    Parameters
+    ----------
+    var : TensorVariable
+        Any tensor.
+    """
     new: Any = local_dimshuffle_lift.transform(var.owner) if var.owner is not None else False
     return new[0] if new else var
 
 
-@register_useless("fast_compile")
-@local_optimizer([DimShuffle])
-def local_useless_dimshuffle(node: Any) -> Any:
-    """``dimshuffle(x) -> x`` where no dimension moves."""
-    x = node.inputs[0]
-    if is_dimshuffle_useless(node.op.new_order, x) and x.type == node.outputs[0].type:
-        return [x]
-    return False
+_UNMOVED = applies(
+    DimShuffle,
+    "dimshuffle",
+    lambda v: DimShuffle(v.broadcastable, range(v.ndim))(v),
+    lambda op: _moves_nothing(op.new_order, op.input_broadcastable),
+)
+local_useless_dimshuffle = rewrite(
+    "local_useless_dimshuffle", [register_useless("fast_compile")], rule(_UNMOVED(x), x, where=SAME_TYPE)
+)
 
 
-@register_canonicalize
-@local_optimizer([DimShuffle])
-def local_dimshuffle_no_inplace_at_canonicalize(node: Any) -> Any:
-    """``DimShuffle{copy}(x) -> InplaceDimShuffle(x)``: a view never hurts before the in-place rewrites."""
-    op = node.op
-    if getattr(op, "inplace", True):
-        return False
-    return exact_replacement(node, DimShuffle(op.input_broadcastable, op.new_order, inplace=True)(node.inputs[0]))
+_COPIED = applies(
+    DimShuffle,
+    "dimshuffle",
+    lambda v: DimShuffle(v.broadcastable, ("x", 0), inplace=False)(v),
+    lambda op: not getattr(op, "inplace", True),
+)
+# A view never hurts before the in-place rewrites.
+local_dimshuffle_no_inplace_at_canonicalize = rewrite(
+    "local_dimshuffle_no_inplace_at_canonicalize",
+    [register_canonicalize],
+    rule(_COPIED(x), Made("a view", lambda out, x: DimShuffle(x.broadcastable, out.owner.op.new_order, inplace=True)(x))),
+)
 
 
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    return isinstance(a, Constant) and isinstance(b, Constant) and a.type == b.type and np.array_equal(a.data, b.data)
+def _is_all_ones(c: Any, out: Any) -> bool:
+    value, dtype = as_scalar_constant(c), out.type.dtype
+    return bool(value) if dtype == "bool" else value.astype(dtype) == np.invert(np.zeros((), dtype=dtype))
 
 
-@register_useless("fast_compile")
-@register_specialize("fast_compile")
-@register_canonicalize("fast_compile")
-@local_optimizer([Elemwise])
-def local_useless_elemwise(node: Any) -> Any:
-    """Identities: ``eq(x, x) -> 1``, ``neq(x, x) -> 0``, ``add(x) -> x``, ``mul(x) -> x``, ``identity(x) -> x``,
-    ``x & True -> x``, ``x & 0 -> 0``, ``x | 0 -> x``, ``x ^ x -> 0``
-
-    As in the original, all that is in an array counts as equal to itself: ``eq(x, x)`` is true of NaN.
-    """
-    scalar_op = node.op.scalar_op
-    inputs = node.inputs
-    kind = type(scalar_op)
-    handler = _USELESS.get(kind)
-    if handler is None or len(node.outputs) != 1:
-        return False
-    return handler(node, inputs)
-
-
-def _one_input(node: Any, inputs: Any) -> Any:
-    if len(inputs) == 1 and inputs[0].type == node.outputs[0].type:
-        return [inputs[0]]
-    return False
+#: As in the original, all that is in an array counts as equal to itself: ``eq(x, x)`` is true of NaN.
+local_useless_elemwise = rewrite(
+    "local_useless_elemwise",
+    [register_useless("fast_compile"), register_specialize("fast_compile"), register_canonicalize("fast_compile")],
+    rule(P.eq(x, x), 1),
+    rule(P.neq(x, x), 0),
+    rule(P.add(x), x),
+    rule(P.mul(x), x),
+    rule(P.tensor_copy(x), x),
+    rule(P.and_(0, x), 0),
+    rule(P.and_(c, x), x, where=("all bits of `c` are set, `x` has the type of the result", lambda c, x, out:
+                                 x.type == out.type and _is_all_ones(c, out))),
+    rule(P.or_(0, x), x, where=SAME_TYPE),
+    rule(P.or_(1, x), 1, where=("the result is a bool", lambda out: out.type.dtype == "bool")),
+    rule(P.xor(x, x), 0),
+)  # fmt: skip
 
 
-def _constant_result(node: Any, value: Any) -> Any:
-    out = node.outputs[0]
-    new = T.constant(np.asarray(value, dtype=out.type.dtype))
-    if out.type.ndim:
-        new = fill_chain(new.dimshuffle(*["x"] * out.type.ndim), node.inputs)[0]
-    return exact_replacement(node, new)
+def _is_cast(op: Any) -> bool:
+    return isinstance(op.scalar_op, scal.Cast)
 
 
-def _useless_eq(node: Any, inputs: Any) -> Any:
-    return _constant_result(node, 1) if len(inputs) == 2 and _same(inputs[0], inputs[1]) else False
-
-
-def _useless_neq(node: Any, inputs: Any) -> Any:
-    return _constant_result(node, 0) if len(inputs) == 2 and _same(inputs[0], inputs[1]) else False
-
-
-def _useless_and(node: Any, inputs: Any) -> Any:
-    if len(inputs) != 2:
-        return False
-    out = node.outputs[0]
-    for value, other in ((as_scalar_constant(inputs[0]), inputs[1]), (as_scalar_constant(inputs[1]), inputs[0])):
-        if value is None:
-            continue
-        if value == 0:
-            return _constant_result(node, 0)
-        dtype = out.type.dtype
-        all_ones = bool(value) if dtype == "bool" else value.astype(dtype) == np.invert(np.zeros((), dtype=dtype))
-        if all_ones and out.type == other.type:
-            return [other]
-    return False
-
-
-def _useless_or(node: Any, inputs: Any) -> Any:
-    if len(inputs) != 2:
-        return False
-    out = node.outputs[0]
-    for value, other in ((as_scalar_constant(inputs[0]), inputs[1]), (as_scalar_constant(inputs[1]), inputs[0])):
-        if value is None:
-            continue
-        if value == 0 and out.type == other.type:
-            return [other]
-        if out.type.dtype == "bool" and value:
-            return _constant_result(node, 1)
-    return False
-
-
-def _useless_xor(node: Any, inputs: Any) -> Any:
-    return _constant_result(node, 0) if len(inputs) == 2 and inputs[0] is inputs[1] else False
-
-
-_USELESS: dict[type, Any] = {
-    type(scal.eq): _useless_eq,
-    type(scal.neq): _useless_neq,
-    type(scal.add): _one_input,
-    type(scal.mul): _one_input,
-    type(scal.identity): _one_input,
-    type(scal.and_): _useless_and,
-    type(scal.or_): _useless_or,
-    type(scal.xor): _useless_xor,
-}
-
-
-@register_specialize
-@register_canonicalize
-@local_optimizer([Elemwise])
-def local_cast_cast(node: Any) -> Any:
-    """``cast(cast(x, dtype1), dtype2) -> cast(x, dtype2)`` when the first cast loses nothing.
-
-    Also when both are to the same dtype.
-    """
-    if not isinstance(node.op.scalar_op, scal.Cast):
-        return False
-    x = node.inputs[0]
-    out = node.outputs[0]
-    if x.type == out.type:
-        return [x]
-    inner = x.owner
-    if inner is None or not isinstance(inner.op, Elemwise) or not isinstance(inner.op.scalar_op, scal.Cast):
-        return False
-    source = inner.inputs[0]
-    source_dtype, middle, final = source.type.dtype, x.type.dtype, out.type.dtype
-    if node.op.scalar_op.o_type == inner.op.scalar_op.o_type:
-        return [x]
-    if not is_an_upcast(source_dtype, middle):
-        return False
+def _loses_nothing(out: Any, x: Any, y: Any) -> bool:
+    """Whether to cast `x`, and the result to the dtype of `out`, is to cast `x` to that."""
+    source, middle, final = x.type.dtype, y.type.dtype, out.type.dtype
     # Wrapping and truncation are the same from the wider type only among integers, or back where we came from.
-    if source.type == out.type:
-        return [source]
-    if is_an_upcast(source_dtype, final) or source_dtype[0] == middle[0] or (middle[0] in "iu" and source_dtype[0] in "iub"):
-        new = node.op(source)
-        if new.type == out.type:
-            copy_stack_trace(out, new)
-            return [new]
-    return False
+    return is_an_upcast(source, middle) and (
+        is_an_upcast(source, final) or source[0] == middle[0] or (middle[0] in "iu" and source[0] in "iub")
+    )
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([Elemwise])
-def local_useless_cast(node: Any) -> Any:
-    """``cast(x, x.dtype) -> x``"""
-    if isinstance(node.op.scalar_op, scal.Cast) and node.inputs[0].type == node.outputs[0].type:
-        return [node.inputs[0]]
-    return False
+_CAST = applies(Elemwise, "cast", lambda v: Elemwise(scal.Cast(scal.get_scalar_type(v.type.dtype)))(v), _is_cast)
+_CAST_TO_INT8 = applies(Elemwise, "cast", T._convert_to_int8, _is_cast)
+_CAST_TO_ITSELF = rule(_CAST(x), x, where=SAME_TYPE)
+local_cast_cast = rewrite(
+    "local_cast_cast",
+    [register_specialize, register_canonicalize],
+    _CAST_TO_ITSELF,
+    rule(
+        _CAST_TO_INT8(called("y", _CAST(x))),
+        Made("cast(x)", lambda out, x: T.cast(x, out.type.dtype)),
+        where=("the first cast loses nothing", _loses_nothing),
+    ),
+)
+
+
+local_useless_cast = rewrite("local_useless_cast", [register_canonicalize, register_specialize], _CAST_TO_ITSELF)
 
 
 _TO_ONE_DTYPE = (scal.upgrade_to_float, scal.upcast_out, scal.upcast_out_nobool)
@@ -419,48 +406,20 @@ local_useless_switch = rewrite(
 )
 
 
-def _switch_with_zero(i: Any) -> Any:
-    """The Apply of a switch with one constant zero branch that only `i` uses, else None."""
-    owner = i.owner
-    if owner is None or owner.op != T.switch or len(i.clients) != 1:
-        return None
-    return owner
+def _sunk(operation: Any, other: Any) -> list[rule]:
+    """An operation on a switch with a zero, and on others, is one on its other branch."""
+    as_switch = applies(same_dtype, "cast")(x, w)
+    return [
+        rule(operation(called("w", once(P.switch(z, 0, x))), other), P.switch(z, 0, operation(as_switch, other))),
+        rule(operation(called("w", once(P.switch(z, x, 0))), other), P.switch(z, operation(as_switch, other), 0)),
+    ]
 
 
-@register_specialize
-@register_canonicalize
-@local_optimizer([T.mul], among_inputs=[T.switch])
-def local_mul_switch_sink(node: Any) -> Any:
-    """``switch(cond, 0, x) * y -> switch(cond, 0, x * y)``, and with the branches the other way around.
-
-    So that the NaN of a gradient in the branch that is not taken cannot reach the result.
-    """
-    return _switch_sink(node, range(len(node.inputs)), lambda parts: T.mul(*parts))
+# So that the NaN of a gradient in the branch that is not taken cannot reach the result.
+local_mul_switch_sink = rewrite("local_mul_switch_sink", [register_specialize, register_canonicalize], *_sunk(P.mul, rest))
 
 
-@register_canonicalize
-@local_optimizer([T.true_div, T.int_div], needs=[T.switch])
-def local_div_switch_sink(node: Any) -> Any:
-    """``switch(cond, 0, x) / y -> switch(cond, 0, x / y)``, and with the branches the other way around."""
-    return _switch_sink(node, (0,), lambda parts: node.op(*parts))
-
-
-def _switch_sink(node: Any, positions: Any, build: Any) -> Any:
-    for k in positions:
-        owner = _switch_with_zero(node.inputs[k])
-        if owner is None:
-            continue
-        cond, left, right = owner.inputs
-        for zero, other, first in ((left, right, True), (right, left, False)):
-            value = as_scalar_constant(zero)
-            if value is None or value != 0:
-                continue
-            parts = list(node.inputs)
-            parts[k] = same_dtype(other, node.inputs[k])
-            inner = build(parts)
-            copy_stack_trace(node.outputs, inner)
-            return replacement(node, T.switch(cond, zero, inner) if first else T.switch(cond, inner, zero))
-    return False
+local_div_switch_sink = rewrite("local_div_switch_sink", [register_canonicalize], *_sunk(P.true_div, y), *_sunk(P.int_div, y))
 
 
 local_switch_of_switch = rewrite(
@@ -548,14 +507,7 @@ def local_merge_switch_same_cond(node: Any) -> Any:
     return exact_replacement(node, T.switch(cond, left, right))
 
 
-def _is_cast(op: Any) -> bool:
-    return isinstance(op.scalar_op, scal.Cast)
-
-
 # What is asked once for each Op instead of once for each node.
-local_cast_cast.op_filter = _is_cast
-local_useless_cast.op_filter = _is_cast
-local_useless_elemwise.op_filter = lambda op: type(op.scalar_op) in _USELESS
 local_upcast_elemwise_constant_inputs.op_filter = lambda op: (
     getattr(op.scalar_op, "output_types_preference", None) in _TO_ONE_DTYPE
 )

@@ -14,42 +14,36 @@ from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
-from theano.tensor.rewriting.rules import applies, rewrite, x
+from theano.tensor.rewriting.rules import Made, P, applies, called, rest, rewrite, rule, x, y
 from theano.tensor.rewriting.terms import as_scalar_constant, broadcast_like, exact_replacement, fill_chain, same_dtype
 
 fill = T.fill
+_EARLY = [register_useless("fast_compile"), register_canonicalize("fast_compile")]
+_ALLOC = applies(T.Alloc, "alloc", T.alloc)
 
 
-@register_useless("fast_compile")
-@register_canonicalize("fast_compile")
-@local_optimizer([fill])
-def local_useless_fill(node: Any) -> Any:
-    """``fill(s, v) -> v`` if `v` has the type of the result."""
-    s, v = node.inputs
-    if v.type.broadcastable != node.outputs[0].type.broadcastable:
-        return False
-    return [same_dtype(v, node.outputs[0])]
+local_useless_fill = rewrite(
+    "local_useless_fill",
+    _EARLY,
+    rule(
+        P.fill(x, y), y, where=("`y` has the shape of the result", lambda y, out: y.type.broadcastable == out.type.broadcastable)
+    ),
+)
 
 
-@register_specialize("local_fill_to_alloc")
-@register_stabilize("local_fill_to_alloc")
-@register_canonicalize("local_fill_to_alloc")
-@local_optimizer([fill])
-def local_fill_to_alloc(node: Any) -> Any:
-    """``fill(s, v) -> alloc(v, shape(s))``, or `v` if it has that shape."""
-    s, v = node.inputs
-    out = node.outputs[0]
-    if v.type == out.type:
-        return [v]
-    if not hasattr(node, "fgraph"):
-        return False
-    if v.type.broadcastable == out.type.broadcastable:
-        return [same_dtype(v, out)]
-    if s.type.broadcastable == out.type.broadcastable:
-        new = broadcast_like(v, s, node.fgraph, dtype=out.dtype)
-    else:
-        new = broadcast_like(v, out, node.fgraph, dtype=out.dtype)
-    return exact_replacement(node, new)
+def _repeated(out: Any, x: Any, y: Any) -> Any:
+    if y.type.broadcastable == out.type.broadcastable:
+        return y
+    fgraph = getattr(out.owner, "fgraph", None)
+    like = x if x.type.broadcastable == out.type.broadcastable else out
+    return None if fgraph is None else broadcast_like(y, like, fgraph, dtype=out.type.dtype)
+
+
+local_fill_to_alloc = rewrite(
+    "local_fill_to_alloc",
+    [stage("local_fill_to_alloc") for stage in (register_specialize, register_stabilize, register_canonicalize)],
+    rule(P.fill(x, y), Made("alloc(y, the shape of x), or y if it has that shape", _repeated)),
+)
 
 
 def _without_fills(node: Any) -> tuple[list[Any], list[Any], list[Any]]:
@@ -197,6 +191,11 @@ def _alloc_value(i: Any, AllocOP: Any, DimShuffleOP: Any) -> Any:
 def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) -> Callable[[Any], Any]:
     """Return the rewrite :func:`local_elemwise_alloc`, as a function, for the classes of elementwise Ops, of Allocs and of
     DimShuffles.
+
+    Parameters
+    ----------
+    ElemwiseOP, AllocOP, DimShuffleOP : type
+        The classes.
     """
     either = (AllocOP, DimShuffleOP)
 
@@ -294,31 +293,26 @@ def _assert_shapes(node: Any, reference: Any, inputs: list[Any], new_inputs: lis
     return Assert(message)(reference, *conditions)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([Elemwise], among_inputs=[T.Alloc])
-def local_alloc_unary(node: Any) -> Any:
-    """``f(alloc(x, shape)) -> alloc(f(x), shape)`` for a function of one input."""
-    if len(node.inputs) != 1:
-        return False
-    owner = node.inputs[0].owner
-    if owner is None or not isinstance(owner.op, T.Alloc):
-        return False
-    x = owner.inputs[0]
-    if x.type == node.inputs[0].type or len(node.outputs) != 1:
-        return False
-    value = node.op(x)
-    copy_stack_trace(node.outputs[0], value)
-    return exact_replacement(node, T.alloc(value, *owner.inputs[1:]))
+local_alloc_unary = rewrite(
+    "local_alloc_unary",
+    [register_canonicalize, register_specialize],
+    rule(
+        applies(Elemwise, "f", T.exp)(called("y", _ALLOC(x, rest))),
+        Made("alloc(f(x), ...)", lambda out, x, rest: T.alloc(copy_stack_trace(out, out.owner.op(x)), *rest)),
+        where=("`x` has another type than the alloc", lambda out, x, y: x.type != y.type and len(out.owner.outputs) == 1),
+    ),
+)
 
 
-@local_optimizer([T.AllocEmpty])
-def local_alloc_empty_to_zeros(node: Any) -> Any:
-    """``AllocEmpty(shape) -> zeros(shape)``
-
-    To find out where NaN come from; on demand only: include 'alloc_empty_to_zeros'.
-    """
-    return exact_replacement(node, T.zeros(node.inputs, dtype=node.outputs[0].type.dtype))
+# To find out where NaN come from; on demand only: include 'alloc_empty_to_zeros'.
+local_alloc_empty_to_zeros = rewrite(
+    "local_alloc_empty_to_zeros",
+    [],
+    rule(
+        applies(T.AllocEmpty, "empty", T.AllocEmpty("float64"))(rest),
+        Made("zeros(...)", lambda out, rest: T.zeros(rest, dtype=out.type.dtype)),
+    ),
+)
 
 
 # Where BLAS has its memory already, and before anything works in place.
@@ -326,7 +320,6 @@ optdb.register("local_alloc_empty_to_zeros", in2out(local_alloc_empty_to_zeros),
 
 
 _TO_TENSOR, _TO_SCALAR = applies(T.tensor_from_scalar, "tensor_from_scalar"), applies(T.scalar_from_tensor, "scalar_from_tensor")
-_EARLY = [register_useless("fast_compile"), register_canonicalize("fast_compile")]
 local_tensor_scalar_tensor = rewrite("local_tensor_scalar_tensor", _EARLY, Rule(_TO_TENSOR(_TO_SCALAR(x)), x))
 
 

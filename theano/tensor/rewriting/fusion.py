@@ -25,7 +25,13 @@ MAX_NODES = 64
 
 
 def elemwise_max_input_fct(node: Any) -> int:
-    """How many inputs and outputs an elementwise operation may have together: what NumPy can iterate over."""
+    """Return how many inputs and outputs an elementwise operation may have together: what NumPy can iterate over.
+
+    Parameters
+    ----------
+    node : Apply
+        The operation.
+    """
     return 32
 
 
@@ -78,7 +84,18 @@ def local_elemwise_fusion_op(
             return made.get(id(scalar_op)) or made.keep(id(scalar_op), OP(scalar_op))
 
     def local_fuse(node: Any) -> Any:
-        """``f(g(x), y) -> Composite{f(g(i0), i1)}(x, y)``"""
+        """``f(g(x), y) -> Composite{f(g(i0), i1)}(x, y)``
+
+        Parameters
+        ----------
+        node : Apply
+            An elementwise operation.
+
+        Returns
+        -------
+        list of Variable, or False
+            The replacement of its output.
+        """
         if type(node.op) is not OP or len(node.outputs) != 1 or node.op.inplace_pattern or not _has_c_code(node):
             return False
         members = _cluster(node, OP, max_input_fct(node))
@@ -208,7 +225,17 @@ def local_add_mul_fusion(node: Any) -> Any:
 
 @dataclass(eq=False, repr=False)
 class FusionProfile(Profile):
-    """What a `FusionOptimizer` did, as it is printed."""
+    """What a `FusionOptimizer` did, as it is printed.
+
+    Parameters
+    ----------
+    title
+        What is printed first.
+    nb_iter, nb_replacement, nb_inconsistency_replace : int
+        How many rounds there were, replacements, and replacements that were given up.
+    validate_time, callback_time, time_toposort : float
+        Seconds.
+    """
 
     nb_iter: int
     nb_replacement: int

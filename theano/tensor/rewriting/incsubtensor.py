@@ -11,9 +11,16 @@ from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
+from theano.tensor.rewriting.rules import applies, called, rest, rewrite, rule, x
 from theano.tensor.rewriting.subtensor import _is_full, _lengths, _plain, is_zeros
 from theano.tensor.rewriting.terms import exact_replacement, same_dtype
-from theano.tensor.subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1, IncSubtensor, Subtensor, get_idx_list
+from theano.tensor.subtensor import (
+    AdvancedIncSubtensor1,
+    AdvancedSubtensor1,
+    IncSubtensor,
+    Subtensor,
+    get_idx_list,
+)
 
 
 def _is_part(v: Any, x: Any, op: Any, index: list[Any]) -> bool:
@@ -32,16 +39,21 @@ def _is_part(v: Any, x: Any, op: Any, index: list[Any]) -> bool:
     )
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([IncSubtensor], among_inputs=[Subtensor])
-def local_setsubtensor_of_itself(node: Any) -> Any:
-    """``set_subtensor(x[i], x[i]) -> x``"""
-    op = node.op
-    x, y, *index = node.inputs
-    if not op.set_instead_of_inc or not _is_part(y, x, op, index) or x.type != node.outputs[0].type:
-        return False
-    return [x]
+def _is_set_to_itself(out: Any, x: Any, y: Any) -> bool:
+    op = out.owner.op
+    return op.set_instead_of_inc and op.idx_list == y.owner.op.idx_list and x.type == out.type
+
+
+def _set_to(v: Any, part: Any) -> Any:
+    return IncSubtensor(part.owner.op.idx_list, set_instead_of_inc=True)(v, part, *part.owner.inputs[1:])
+
+
+_PART = called("y", applies(Subtensor, "subtensor", lambda v: v[0:2])(x, rest))
+local_setsubtensor_of_itself = rewrite(
+    "local_setsubtensor_of_itself",
+    [register_canonicalize, register_specialize],
+    rule(applies(IncSubtensor, "set_subtensor", _set_to)(x, _PART, rest), x, where=("the index is the same", _is_set_to_itself)),
+)
 
 
 @register_specialize

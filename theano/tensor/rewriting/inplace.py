@@ -64,7 +64,17 @@ class _Aliases:
 
 @dataclass(eq=False, repr=False)
 class InplaceProfile(Profile):
-    """What an `InplaceElemwiseOptimizer` did, as it is printed; `ndim` counts its replacements by dimensions."""
+    """What an `InplaceElemwiseOptimizer` did, as it is printed; `ndim` counts its replacements by dimensions.
+
+    Parameters
+    ----------
+    title
+        What is printed first.
+    node_before, nb_replaced, nb_inconsistent : int
+        How many nodes there were, replacements, and replacements that were given up.
+    ndim : dict
+        Counts by number of dimensions.
+    """
 
     node_before: int
     nb_replaced: int
@@ -238,5 +248,11 @@ optdb.register(
 
 
 def insert_inplace_optimizer(fgraph: Any) -> None:
-    """Apply `inplace_elemwise_optimizer` to a graph."""
+    """Apply `inplace_elemwise_optimizer` to a graph.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+        The graph.
+    """
     inplace_elemwise_optimizer.optimize(fgraph)

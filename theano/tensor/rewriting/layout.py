@@ -8,26 +8,28 @@ from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle, Elemwise
-from theano.tensor.rewriting.elemwise import one_comes_down
+from theano.tensor.elemwise import Elemwise
+from theano.tensor.rewriting.elemwise import _DIMSHUFFLE, one_comes_down
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
+from theano.tensor.rewriting.rules import SAME_TYPE, Made, applies, called, once, rewrite, rule, x, y, z
 from theano.tensor.rewriting.shape import same_dimension
 from theano.tensor.rewriting.subtensor import indices_of
 from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement
 from theano.tensor.shapes import Rebroadcast, Shape, Shape_i
 from theano.tensor.subtensor import Subtensor
 
+_RESHAPE = applies(T.Reshape, "reshape", T.Reshape(2))
+_REBROADCAST = applies(Rebroadcast, "Rebroadcast", Rebroadcast((0, False)))
+_F = applies(Elemwise, "f", T.exp)
 
-@register_specialize
-@register_stabilize
-@register_canonicalize
-@local_optimizer([T.Reshape])
-def local_reshape_chain(node: Any) -> Any:
-    """``reshape(reshape(x, a), b) -> reshape(x, b)``"""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, T.Reshape):
-        return False
-    return exact_replacement(node, node.op(inner.inputs[0], node.inputs[1]), rebroadcast=True)
+local_reshape_chain = rewrite(
+    "local_reshape_chain",
+    [register_specialize, register_stabilize, register_canonicalize],
+    rule(
+        _RESHAPE(_RESHAPE(x, y), z),
+        Made("reshape(x, z)", lambda out, x, z: T.patternbroadcast(out.owner.op(x, z), out.type.broadcastable)),
+    ),
+)
 
 
 def _shape_entries(shape: Any) -> list[Any] | None:
@@ -77,7 +79,17 @@ def local_useless_reshape(node: Any) -> Any:
 
 
 def is_dimension_of(v: Any, x: Any, axis: int) -> bool:
-    """Whether a 0-d variable is written as ``x.shape[axis]``."""
+    """Whether a 0-d variable is written as ``x.shape[axis]``.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        0-d.
+    x : TensorVariable
+        Any tensor.
+    axis : int
+        The dimension.
+    """
     node = v.owner
     if node is None:
         return False
@@ -113,69 +125,57 @@ def local_reshape_to_dimshuffle(node: Any) -> Any:
     return exact_replacement(node, inner.dimshuffle(*order))
 
 
-@register_canonicalize
-@local_optimizer([T.Reshape])
-def local_useless_dimshuffle_in_reshape(node: Any) -> Any:
-    """``reshape(dimshuffle(x), shape) -> reshape(x, shape)`` where only dimensions of length 1 move, come or go"""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, DimShuffle):
-        return False
-    kept = [o for o, one in zip(inner.op.new_order, node.inputs[0].type.broadcastable, strict=True) if not one]
-    if kept != sorted(kept):
-        return False
-    return exact_replacement(node, node.op(inner.inputs[0], node.inputs[1]))
+def _keeps_order(y: Any) -> bool:
+    """Whether a DimShuffle moves dimensions of length 1 only, which come or go."""
+    kept = [o for o, one in zip(y.owner.op.new_order, y.type.broadcastable, strict=True) if not one]
+    return kept == sorted(kept)
 
 
-@register_canonicalize
-@register_stabilize
-@local_optimizer([T.Reshape])
-def local_reshape_lift(node: Any) -> Any:
-    """``reshape(f(x), s) -> f(reshape(x, s))`` for an elementwise function of one input whose result nothing else uses"""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Elemwise) or len(inner.inputs) != 1 or len(node.inputs[0].clients) > 1:
-        return False
-    if one_comes_down(node.outputs[0], T.Reshape, unary=True):
-        return False
-    r = node.op(inner.inputs[0], node.inputs[1])
-    copy_stack_trace(node.outputs, r)
-    e = inner.op(r)
-    return exact_replacement(node, e, node.inputs[0])
+_RESHAPE_OF_DIMSHUFFLE = rule(
+    _RESHAPE(called("y", _DIMSHUFFLE(x)), z),
+    Made("reshape(x, z)", lambda out, x, z: out.owner.op(x, z)),
+    where=("only dimensions of length 1 move, come or go", _keeps_order),
+)
+local_useless_dimshuffle_in_reshape = rewrite(
+    "local_useless_dimshuffle_in_reshape", [register_canonicalize], _RESHAPE_OF_DIMSHUFFLE
+)
 
 
-@register_useless
-@register_canonicalize
-@register_specialize
-@local_optimizer([Rebroadcast])
-def local_useless_rebroadcast(node: Any) -> Any:
-    """``Rebroadcast(x) -> x`` where it changes nothing"""
-    x = node.inputs[0]
-    return [x] if x.type == node.outputs[0].type else False
+def _behind(out: Any, x: Any, y: Any) -> Any:
+    """``g(f(x)) -> f(g(x))`` for the elementwise `f` that made `y`, and the Op and further inputs that made `out`."""
+    inner = out.owner.op(x, *out.owner.inputs[1:])
+    copy_stack_trace(out, inner)
+    return copy_stack_trace(y, y.owner.op(inner))
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([Rebroadcast])
-def local_rebroadcast_lift(node: Any) -> Any:
-    """``Rebroadcast(f(x)) -> f(Rebroadcast(x))`` for an elementwise `f` of one input, and
-    ``Rebroadcast(Rebroadcast(x)) -> Rebroadcast(x)``
-    """
-    inner = node.inputs[0].owner
-    if inner is None:
-        return False
-    out = node.outputs[0]
-    if (
-        isinstance(inner.op, Elemwise)
-        and len(inner.inputs) == 1
-        and len(node.inputs[0].clients if hasattr(node.inputs[0], "clients") else ()) <= 1
-    ):
-        lifted = node.op(inner.inputs[0])
-        copy_stack_trace(out, lifted)
-        return exact_replacement(node, inner.op(lifted), node.inputs[0])
-    if isinstance(inner.op, Rebroadcast):
-        axes = dict(inner.op.axis)
-        axes.update(node.op.axis)
-        return exact_replacement(node, Rebroadcast(*sorted(axes.items()))(inner.inputs[0]))
-    return False
+local_reshape_lift = rewrite(
+    "local_reshape_lift",
+    [register_canonicalize, register_stabilize],
+    rule(
+        _RESHAPE(called("y", once(_F(x))), z),
+        Made("f(reshape(x, z))", _behind),
+        where=("no other Reshape comes down", lambda out: not one_comes_down(out, T.Reshape, unary=True)),
+    ),
+)
+
+
+local_useless_rebroadcast = rewrite(
+    "local_useless_rebroadcast",
+    [register_useless, register_canonicalize, register_specialize],
+    rule(_REBROADCAST(x), x, where=SAME_TYPE),
+)
+
+
+def _rebroadcast_once(out: Any, x: Any, y: Any) -> Any:
+    return Rebroadcast(*sorted({**y.owner.op.axis, **out.owner.op.axis}.items()))(x)
+
+
+local_rebroadcast_lift = rewrite(
+    "local_rebroadcast_lift",
+    [register_canonicalize, register_specialize],
+    rule(_REBROADCAST(called("y", once(_F(x)))), Made("f(Rebroadcast(x))", _behind)),
+    rule(_REBROADCAST(called("y", _REBROADCAST(x))), Made("Rebroadcast(x)", _rebroadcast_once)),
+)
 
 
 def apply_rebroadcast_opt(rval: Any) -> Any:
@@ -203,16 +203,11 @@ def apply_rebroadcast_opt(rval: Any) -> Any:
     return rval
 
 
-@register_specialize
-@register_canonicalize("fast_compile")
-@register_useless
-@local_optimizer([T.Join])
-def local_join_1(node: Any) -> Any:
-    """``join(axis, x) -> x``"""
-    if len(node.inputs) != 2:
-        return False
-    x = node.inputs[1]
-    return [x] if x.type == node.outputs[0].type else False
+local_join_1 = rewrite(
+    "local_join_1",
+    [register_specialize, register_canonicalize("fast_compile"), register_useless],
+    rule(applies(T.Join, "join", T.Join())(y, x), x, where=SAME_TYPE),
+)
 
 
 @register_useless
@@ -265,35 +260,27 @@ def local_join_make_vector(node: Any) -> Any:
     return exact_replacement(node, T.join(node.inputs[0], *parts) if len(parts) > 1 else parts[0])
 
 
-@register_useless
-@register_canonicalize
-@local_optimizer([T.Split])
-def local_useless_split(node: Any) -> Any:
-    """``split(x, axis, [n], 1) -> x``
-
-    The error that a wrong `n`, or another number of parts, would raise is kept as an Assert.
-    """
-    if node.op.len_splits != 1:
-        return False
-    x, axis, splits = node.inputs
-    out = node.outputs[0]
-    axis_value = as_scalar_constant(axis)
-    if axis_value is None or x.type != out.type:
-        return False
-    new = Assert("local_useless_split: the size of the only part is not that of the whole")(
-        x, T.eq(splits.shape[0], 1), T.eq(x.shape[int(axis_value)], splits[0])
+def _only_part(x: Any, y: Any, z: Any) -> Any:
+    # The error that a wrong length, or another number of parts, would raise.
+    return Assert("local_useless_split: the size of the only part is not that of the whole")(
+        x, T.eq(z.shape[0], 1), T.eq(x.shape[int(as_scalar_constant(y))], z[0])
     )
-    return exact_replacement(node, new)
 
 
-@register_canonicalize
-@local_optimizer([T.Flatten] if hasattr(T, "Flatten") else [T.Reshape])
-def local_flatten_lift(node: Any) -> Any:
-    """``flatten(f(x)) -> f(flatten(x))`` for an elementwise function of one input"""
-    inner = node.inputs[0].owner
-    if isinstance(node.op, T.Reshape) or inner is None or not isinstance(inner.op, Elemwise) or len(inner.inputs) != 1:
-        return False
-    flat = node.op(inner.inputs[0])
-    copy_stack_trace(node.outputs, flat)
-    new = inner.op(flat)
-    return exact_replacement(node, new, *node.inputs)
+_SPLIT = applies(T.Split, "split", lambda *v: T.Split(1)(*v, return_list=True)[0], lambda op: op.len_splits == 1)
+local_useless_split = rewrite(
+    "local_useless_split",
+    [register_useless, register_canonicalize],
+    rule(
+        _SPLIT(x, y, z),
+        Made("assert(x, its length is z)", _only_part),
+        where=("there is one part", lambda out, x, y: x.type == out.type and as_scalar_constant(y) is not None),
+    ),
+)
+
+
+local_flatten_lift = rewrite(
+    "local_flatten_lift",
+    [register_canonicalize],
+    rule(applies(T.Flatten, "flatten", T.Flatten(1))(called("y", _F(x))), Made("f(flatten(x))", _behind)),
+)

@@ -18,6 +18,7 @@ from theano.tensor.rewriting.registry import (
     register_uncanonicalize,
     register_useless,
 )
+from theano.tensor.rewriting.rules import Made, P, applies, called, rewrite, rule, x, y
 from theano.tensor.rewriting.terms import exact_replacement, is_number, same_dtype
 
 # All reductions that are CAReduce with parameters of their own.
@@ -142,15 +143,22 @@ def _sum_of_product(node: Any, inner: Any, axes: tuple[int, ...]) -> Any:
     return exact_replacement(node, same_dtype(T.mul(total, *[i.dimshuffle(*kept) for i in outside]), out))
 
 
-@register_canonicalize
-@local_optimizer([Sum, Prod])
-def local_sum_prod_all_to_none(node: Any) -> Any:
-    """``sum(x, all axes) -> sum(x)``"""
-    op = node.op
-    ndim = node.inputs[0].type.ndim
-    if op.axis is None or not ndim or _axes(op, ndim) != tuple(range(ndim)):
-        return False
-    return exact_replacement(node, _with_axis(op, None)(node.inputs[0]))
+def _is_over_all(out: Any, x: Any) -> bool:
+    return out.type.ndim == 0 < x.type.ndim
+
+
+local_sum_prod_all_to_none = rewrite(
+    "local_sum_prod_all_to_none",
+    [register_canonicalize],
+    *[
+        rule(
+            applies(kind, "reduction", kind((0,)), lambda op: op.axis is not None)(x),
+            Made("reduction(x) over no axis in particular", lambda out, x: _with_axis(out.owner.op, None)(x)),
+            where=("it is over all axes", _is_over_all),
+        )
+        for kind in (Sum, Prod)
+    ],
+)
 
 
 @register_canonicalize("local_sum_sum")
@@ -184,20 +192,19 @@ def local_op_of_op(node: Any) -> Any:
     return exact_replacement(node, merged(source))
 
 
-@register_canonicalize("fast_compile")
-@register_useless("fast_compile")
-@local_optimizer(_REDUCTIONS)
-def local_cut_useless_reduce(node: Any) -> Any:
-    """``sum(x, axis=()) -> x``"""
-    x = node.inputs[0]
-    if _axes(node.op, x.type.ndim) != () or (node.op.axis is None and x.type.ndim):
-        return False
-    if x.type == node.outputs[0].type:
-        return [x]
-    if isinstance(node.op, Sum | Prod):
-        new = same_dtype(x, node.outputs[0])
-        return [new] if new.type == node.outputs[0].type else False
-    return False
+def _is_over_none(out: Any, x: Any) -> bool:
+    op = out.owner.op
+    return not _axes(op, x.type.ndim) and (x.type == out.type or isinstance(op, Sum | Prod))
+
+
+local_cut_useless_reduce = rewrite(
+    "local_cut_useless_reduce",
+    [register_canonicalize("fast_compile"), register_useless("fast_compile")],
+    *[
+        rule(applies(kind, "reduction", example, lambda op: not op.axis)(x), x, where=("it is over no axis", _is_over_none))
+        for kind, example in zip(_REDUCTIONS, [CAReduce(scal.maximum, ()), *[kind(()) for kind in _REDUCTIONS[1:]]], strict=True)
+    ],
+)
 
 
 @register_canonicalize
@@ -281,12 +288,12 @@ def _reordered(v: Any, order: list[int]) -> Any:
     return v if order == list(range(v.type.ndim)) else v.dimshuffle(*order)
 
 
-@register_canonicalize("fast_compile")
-@local_optimizer([All, Any_])
-def local_useless_reduce(node: Any) -> Any:
-    """``all(x) -> x`` and ``any(x) -> x`` of a bool scalar"""
-    x = node.inputs[0]
-    return [x] if x.type == node.outputs[0].type and x.type.ndim == 0 else False
+_IS_FLAG = ("`x` is one bool", lambda out, x: x.type == out.type and x.type.ndim == 0)
+local_useless_reduce = rewrite(
+    "local_useless_reduce",
+    [register_canonicalize("fast_compile")],
+    *[rule(applies(kind, "reduction", kind())(x), x, where=_IS_FLAG) for kind in (All, Any_)],
+)
 
 
 def _is_joined(node: Any) -> bool:
@@ -353,32 +360,33 @@ def local_sum_of_asserted_zeros(node: Any) -> Any:
     return exact_replacement(node, T.constant(0, dtype=node.outputs[0].type.dtype))
 
 
-@register_specialize
-@register_stabilize
-@local_optimizer([Sum], needs=[T.sqr])
-def local_sumsqr2dot(node: Any) -> Any:
-    """``sum(sqr(w[None, :, :] * g[:, None, :]), axis=(1, 2)) -> dot(sqr(g), sum(sqr(w), axis=0))``
+def _are_rows_and_columns(out: Any, x: Any, y: Any, z: Any, c: Any, d: Any) -> bool:
+    """Whether `z` has examples, inputs and outputs of a layer as dimensions, of which `c` and `d` have all but one each."""
+    return (
+        z.type.ndim == 3
+        and _axes(out.owner.op, 3) == (1, 2)
+        # The product of two squares of integers may fit where the square of the product has wrapped around.
+        and z.type.dtype not in T.discrete_dtypes
+        and (tuple(c.owner.op.new_order), tuple(d.owner.op.new_order)) == (("x", 0, 1), (0, "x", 1))
+        and x.type.broadcastable[1] == y.type.broadcastable[1]
+    )
 
-    The norms of the gradients of each example, without the tensor of all of them.
-    """
-    inner = node.inputs[0].owner
-    if inner is None or inner.op != T.sqr or node.inputs[0].type.ndim != 3 or _axes(node.op, 3) != (1, 2):
-        return False
-    if node.inputs[0].type.dtype in T.discrete_dtypes:
-        # The product of two squares may fit where the square of the product has wrapped around.
-        return False
-    product = inner.inputs[0].owner
-    if product is None or product.op != T.mul or len(product.inputs) != 2:
-        return False
-    found: dict[Any, Any] = {}
-    for i in product.inputs:
-        if i.owner is not None and isinstance(i.owner.op, DimShuffle):
-            found[tuple(i.owner.op.new_order)] = i.owner.inputs[0]
-    w, g = found.get(("x", 0, 1)), found.get((0, "x", 1))
-    if w is None or g is None or w.type.broadcastable[1] != g.type.broadcastable[1]:
-        return False
-    w, g = same_dtype(w, node.inputs[0]), same_dtype(g, node.inputs[0])
-    return exact_replacement(node, same_dtype(T.dot(T.sqr(g), T.sqr(w).sum(axis=0)), node.outputs[0]))
+
+_PRODUCT = P.mul(
+    called("c", applies(DimShuffle, "x", lambda v: v.dimshuffle("x", 0, 1))(x)),
+    called("d", applies(DimShuffle, "y", lambda v: v.dimshuffle(0, "x", 1))(y)),
+)
+#: The norms of the gradients of each example, without the tensor of all of them.
+local_sumsqr2dot = rewrite(
+    "local_sumsqr2dot",
+    [register_specialize, register_stabilize],
+    rule(
+        applies(Sum, "sum", Sum((1, 2)))(called("z", P.sqr(_PRODUCT))),
+        Made("dot(y ** 2, sum(x ** 2, axis=0))",
+             lambda x, y, z: T.dot(T.sqr(same_dtype(y, z)), T.sqr(same_dtype(x, z)).sum(axis=0))),
+        where=("it is ``sum(sqr(x[None, :, :] * y[:, None, :]), axis=(1, 2))``", _are_rows_and_columns),
+    ),
+)  # fmt: skip
 
 
 @register_uncanonicalize

@@ -7,7 +7,7 @@ of ``rule(before, after)`` the same things are built.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,10 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, constant_of, negated, replacement
 
-__all__ = ["Made", "P", "a", "applies", "b", "c", "d", "number", "once", "rest", "rewrite", "rule", "w", "x", "y", "z"]
+__all__ = [
+    "SAME_TYPE", "Made", "P", "a", "applies", "b", "c", "called", "d", "number", "once", "rest", "rewrite", "rule", "w", "x", "y",
+    "z",
+]  # fmt: skip
 
 
 class _Arithmetic(Part):
@@ -51,12 +54,12 @@ class _Arithmetic(Part):
 
     def __rtruediv__(self, other: Any) -> Any:
         if other == 1:
-            return _Ways((T.inv, T.true_div), self, lambda: (P.inv(self), P.true_div(1, self)))
+            return _Ways(self, lambda: (P.inv(self), P.true_div(1, self)))
         return P.true_div(other, self)
 
     def __pow__(self, other: Any) -> Any:
         if other == 2:
-            return _Ways((T.sqr, T.pow, T.mul), self, lambda: (P.sqr(self), P.pow(self, 2), P.mul(self, self)))
+            return _Ways(self, lambda: (P.sqr(self), P.pow(self, 2), P.mul(self, self)))
         return P.pow(self, other)
 
     def __neg__(self) -> Any:
@@ -76,28 +79,23 @@ class _Ways(_Arithmetic, Either):
 
     Parameters
     ----------
-    seen_as : tuple of Op
-        The operations of the ways.
     part : Part
-        What is in all of them, the rarest.
+        What is in all of them.
     make : callable
         Returns the ways.
     """
 
-    __slots__ = ("_made", "_make", "_part", "seen_as")
-    common = True
+    __slots__ = ("_made", "_make", "depth", "innermost")
 
-    def __init__(self, seen_as: tuple, part: Part, make: Callable[[], Sequence[Part]]):
-        self.seen_as, self._part, self._make, self._made = seen_as, part, make, None
+    def __init__(self, part: Part, make: Callable[[], Sequence[Part]]):
+        self._make, self._made = make, None
+        self.depth, self.innermost = part.depth, part.innermost
 
     @property
     def options(self) -> Sequence[Part]:  # type: ignore[override]
         if self._made is None:
             self._made = self._make()
         return self._made
-
-    def needs(self) -> tuple:
-        return self._part.needs()
 
 
 class _Negative(_Arithmetic, Only):
@@ -106,7 +104,7 @@ class _Negative(_Arithmetic, Only):
     __slots__ = ("negated",)
 
     def __init__(self, part: Part):
-        super().__init__(_Ways((T.neg, T.mul), part, lambda: (P.neg(part), P.mul(-1, part))), _is_not_discrete)
+        super().__init__(_Ways(part, lambda: (P.neg(part), P.mul(-1, part))), _is_not_discrete)
         self.negated = part
 
     def build(self, found: Found, number: Callable[[Any], Any]) -> Any:
@@ -122,12 +120,14 @@ def _is_not_discrete(v: Any) -> bool:
 class _Number(_Arithmetic, Number):
     __slots__ = ()
 
+    @property
+    def seen_as(self) -> tuple:  # type: ignore[override]
+        return (self.value,)
+
     def is_it(self, v: Any) -> bool:
-        node = v.owner
-        if type(node.op) is not DimShuffle if node is not None else not isinstance(v, Constant):
-            return False
-        value = as_scalar_constant(v)
-        return value is not None and value.item() == self.value
+        if v.owner is not None and type(v.owner.op) is DimShuffle:
+            v = v.owner.inputs[0]
+        return v.owner is None and isinstance(v, Constant) and v.number == self.value
 
 
 class _Constant(_Named):
@@ -138,24 +138,14 @@ class _Constant(_Named):
     rank = 1
     seen_as = (Constant,)
 
-    def matches(self, v: Any, found: Found, scope: Scope) -> Iterator[Found]:
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterable[Found]:
         value, known = as_scalar_constant(v), found.get(self.name)
-        if value is not None and (known is None or as_scalar_constant(known) == value):
-            yield {**found, self.name: v} if known is None else found
-
-    def check(self) -> Any:
-        return _is_scalar_constant
-
-
-def _is_scalar_constant(v: Any) -> bool:
-    return as_scalar_constant(v) is not None
+        if value is None or (known is not None and as_scalar_constant(known) != value):
+            return ()
+        return ({**found, self.name: v},) if known is None else (found,)
 
 
 NO_SCOPE = Scope()
-
-
-#: Operations that nearly all graphs have.
-_COMMON = frozenset(map(id, (T.add, T.mul, T.sub, T.neg, T.true_div, T.sqr, T.pow, T.inv)))
 
 
 class _Language:
@@ -166,18 +156,29 @@ class _Language:
         return made
 
 
-def applies(op: Any, name: str | None = None) -> Callable[..., Any]:
-    """Return what makes patterns of applications of an Op, or of the Ops of a class."""
+def applies(op: Any, name: str | None = None, example: Any = None, which: Any = None) -> Callable[..., Any]:
+    """Return what makes patterns of applications of an Op, or of the Ops of a class.
+
+    Parameters
+    ----------
+    op : Op or type
+        The Op, or a class of Ops, of which it is all but those of derived ones.
+    name : str, optional
+        How it is written; by default as the Op or the class is called.
+    example : Op or callable, optional
+        What builds an Op of the class, for tests and where it is made.
+    which : callable, optional
+        Says of an Op of the class whether it is one of those.
+    """
     label = name or getattr(op, "name", None) or getattr(op, "__name__", None)
     any_order = isinstance(op, Elemwise) and op.scalar_op.commutative
-    common = id(op) in _COMMON
 
     def applied(*inputs: Any) -> _Applied:
         for i in inputs:
             if not isinstance(i, Part):
                 inputs = tuple(map(_part, inputs))
                 break
-        return _Applied(op, inputs, label, False, any_order, common)
+        return _Applied(op, inputs, label, False, any_order, example, None, which)
 
     return applied
 
@@ -186,13 +187,41 @@ P: Any = _Language()
 
 
 def number(value: float, text: str) -> Any:
-    """Return a number that is written as a text."""
+    """Return a number that is written as a text.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    text : str
+        How it is written.
+    """
     return _Number(value, text)
 
 
 def once(part: Any) -> Any:
-    """Return a pattern of a result that nothing else uses."""
+    """Return a pattern of a result that nothing else uses.
+
+    Parameters
+    ----------
+    part : Part
+        The pattern, which is changed.
+    """
     part.once = True
+    return part
+
+
+def called(name: str, part: Any) -> Any:
+    """Return a pattern of a result that conditions, and what is made, know under a name.
+
+    Parameters
+    ----------
+    name : str
+        The name, as that of a variable of the pattern.
+    part : Part
+        An operation on parts.
+    """
+    part.known_as = name
     return part
 
 
@@ -214,23 +243,21 @@ def _sum(a: Any, b: Any) -> Any:
     def ways() -> list[Any]:
         return [*_plus(a, b), *[P.sub(p, _minus(q)) for p, q in ((a, b), (b, a)) if not isinstance(q, Number)]]
 
-    return _Ways((T.add, T.sub), _rarest(a, b), ways)
+    return _Ways(a if a.depth > b.depth else b, ways)
 
 
 def _difference(a: Any, b: Any) -> Any:
     def ways() -> list[Any]:
         return [P.sub(a, b), *[way for way in _plus(a, _minus(b)) if way.op is not T.sub or not isinstance(b, Number)]]
 
-    return _Ways((T.add, T.sub), _rarest(a, b), ways)
-
-
-def _rarest(a: Part, b: Part) -> Part:
-    return b if a.is_leaf or (a.common and not b.common) else a
+    return _Ways(a if a.depth > b.depth else b, ways)
 
 
 w, x, y, z = map(_Named, "wxyz")
 a, b, c, d = map(_Constant, "abcd")
 rest = Rest("rest")
+
+SAME_TYPE = ("`x` has the type of the result", lambda x, out: x.type == out.type)
 
 
 def _ANY(out: Any) -> bool:  # noqa: N802
@@ -245,6 +272,17 @@ class rule(rules.Rule):  # noqa: N801
     """An identity between expressions of tensors; see :class:`theano.gof.rewriting.rules.Rule`.
 
     The result is cast to the dtype, and filled to the shape, of what it replaces, and has its stack trace.
+
+    Parameters
+    ----------
+    before : Part
+        What is looked for.
+    after : Part or number
+        What takes its place.
+    kinds : str, optional
+        Of what dtypes the operations and variables are, in words.
+    where : tuple, optional
+        A condition in words, and a function that decides it.
     """
 
     # In words; of what dtypes the result is; whether the operations have that dtype, and the variables; whether these get it.

@@ -24,6 +24,7 @@ from theano.tensor.rewriting.registry import (
     register_specialize,
     register_useless,
 )
+from theano.tensor.rewriting.rules import Made, applies, rewrite, rule, x
 from theano.tensor.rewriting.terms import exact_replacement
 from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
 from theano.tensor.slicing import Subtensor
@@ -389,7 +390,13 @@ class ShapeFeature(toolbox.Feature):
 
 
 def same_dimension(a: Any, b: Any) -> bool:
-    """Whether two symbolic dimensions are certainly equal."""
+    """Whether two symbolic dimensions are certainly equal.
+
+    Parameters
+    ----------
+    a, b : scalar
+        The lengths.
+    """
     if a is b:
         return True
     if isinstance(a, Constant) or isinstance(b, Constant):
@@ -448,10 +455,17 @@ optdb.register("UnShapeOpt", UnShapeOptimizer(), 10)
 
 
 def static_dimension(var: Any, i: int) -> int | None:
-    """The length of dimension `i` of `var` if the graph says it before running, else None.
+    """Return the length of dimension `i` of `var` if the graph says it before running, else None.
 
     Constants, shapes that infer_shape makes of them, and the present values of shared variables and test values
     count.
+
+    Parameters
+    ----------
+    var : TensorVariable
+        Any tensor.
+    i : int
+        The dimension.
     """
     from theano.gof.fg import FunctionGraph
     from theano.gof.graph import inputs as graph_inputs
@@ -508,7 +522,13 @@ def local_shape_to_shape_i(node: Any) -> Any:
 
 
 def feature_make_vector(dimensions: Sequence[Any]) -> Any:
-    """The vector of symbolic int64 dimensions."""
+    """Return the vector of symbolic int64 dimensions.
+
+    Parameters
+    ----------
+    dimensions : sequence
+        Scalars.
+    """
     return T.MakeVector("int64")(*dimensions) if dimensions else T.constant(np.zeros(0, dtype="int64"))
 
 
@@ -558,13 +578,12 @@ def local_track_shape_i(node: Any) -> Any:
     return [_traced(node, new)]
 
 
-@register_useless
-@register_canonicalize
-@local_optimizer([Shape_i])
-def local_shape_i_of_constant(node: Any) -> Any:
-    """``Shape_i{i}(constant) -> constant.shape[i]``"""
-    x = node.inputs[0]
-    if isinstance(x, Constant) and hasattr(x.data, "shape"):
-        return [T.constant(x.data.shape[node.op.i], dtype="int64")]
-    return False
-
+local_shape_i_of_constant = rewrite(
+    "local_shape_i_of_constant",
+    [register_useless, register_canonicalize],
+    rule(
+        applies(Shape_i, "length", Shape_i(0))(x),
+        Made("its length", lambda out, x: T.constant(x.data.shape[out.owner.op.i], dtype="int64")),
+        where=("`x` is a constant", lambda x: isinstance(x, Constant) and hasattr(x.data, "shape")),
+    ),
+)

@@ -99,7 +99,15 @@ _PAIRWISE = 4
 
 
 def of_opposites(v: Any, op: Any) -> Any:
-    """`x` if `v` is ``op(exp(x), exp(-x))``, else None."""
+    """Return `x` if `v` is ``op(exp(x), exp(-x))``, else None.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        Any tensor.
+    op : Elemwise
+        Of two inputs.
+    """
     inner = v.owner
     if inner is None or inner.op != op or len(inner.inputs) != 2 or not v.type.dtype.startswith("float"):
         return None
@@ -126,7 +134,17 @@ def _log_add(x: Any, y: Any) -> Any:
 
 
 def largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
-    """The maximum of `x`, minus infinity of nothing: that is the logarithm of a sum of no exponentials."""
+    """Return the maximum of `x`, minus infinity of nothing: that is the logarithm of a sum of no exponentials.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        Floats.
+    axis : int, sequence of int or None
+        The reduced dimensions.
+    keepdims : bool, optional
+        Whether they stay, with length 1.
+    """
     top = MaxOrMinusInfinity(axis)(x)
     return T.makeKeepDims(x, top, axis) if keepdims else top
 

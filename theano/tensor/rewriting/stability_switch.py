@@ -9,23 +9,26 @@ from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.rules import P, rewrite, rule, x, y, z
 from theano.tensor.rewriting.stability_log import _has_stable_log, fraction, opened, quotient
 from theano.tensor.rewriting.terms import as_scalar_constant, factors_of, is_elemwise, replacement, same_expression
 
 _DEPTH = 4
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log], among_inputs=[T.switch])
-def local_log_of_switch(node: Any) -> Any:
-    """``log(switch(c, f(x), y)) -> switch(c, log(f(x)), log(y))`` for functions f whose logarithm is stable"""
-    inner = node.inputs[0].owner
-    condition, *branches = inner.inputs
-    dtype = node.outputs[0].type.dtype
-    if any(b.type.dtype != dtype for b in branches) or not any(_has_stable_log(b) for b in branches):
-        return False
-    return replacement(node, T.switch(condition, *map(T.log, branches)))
+def _has_stable_branch(out: Any, x: Any, y: Any) -> bool:
+    return x.type.dtype == y.type.dtype == out.type.dtype and (_has_stable_log(x) or _has_stable_log(y))
+
+
+local_log_of_switch = rewrite(
+    "local_log_of_switch",
+    [register_stabilize, register_specialize],
+    rule(
+        P.log(P.switch(z, x, y)),
+        P.switch(z, P.log(x), P.log(y)),
+        where=("of one of the two the logarithm is stable, and they have its dtype", _has_stable_branch),
+    ),
+)
 
 
 @register_stabilize

@@ -17,6 +17,7 @@ from theano.tensor.creation import ARange
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
+from theano.tensor.rewriting.rules import Made, applies, called, rest, rewrite, rule, x, y, z
 from theano.tensor.rewriting.shape import same_dimension
 from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, same_dtype
 from theano.tensor.subtensor import (
@@ -27,6 +28,7 @@ from theano.tensor.subtensor import (
     Subtensor,
     get_canonical_form_slice,
     get_idx_list,
+    inc_subtensor,
 )
 
 
@@ -46,7 +48,13 @@ def _plain(index: Any) -> Any:
 
 
 def indices_of(node: Any) -> list[Any]:
-    """The index of a Subtensor Apply: slices and integers whose parts are None, ints or 0-d tensors."""
+    """Return the index of a Subtensor Apply: slices and integers whose parts are None, ints or 0-d tensors.
+
+    Parameters
+    ----------
+    node : Apply
+        The node.
+    """
     result: list[Any] = []
     for entry in get_idx_list(node.inputs, node.op.idx_list):
         if isinstance(entry, slice):
@@ -328,11 +336,11 @@ def local_subtensor_lift(node: Any) -> Any:
         return False
     idx = get_idx_list(node.inputs, node.op.idx_list)
     new_inputs = []
-    for x in inner.inputs:
-        if x.type.ndim == 0:
-            new_inputs.append(x)
+    for v in inner.inputs:
+        if v.type.ndim == 0:
+            new_inputs.append(v)
             continue
-        broadcastable = x.type.broadcastable
+        broadcastable = v.type.broadcastable
         parts: list[Any] = []
         for entry, one, one_out in zip(idx, broadcastable, u.type.broadcastable, strict=False):
             if one and not one_out:
@@ -340,9 +348,9 @@ def local_subtensor_lift(node: Any) -> Any:
             else:
                 parts.append(entry)
         if all(p == slice(None) for p in parts if isinstance(p, slice)) and all(isinstance(p, slice) for p in parts):
-            new_inputs.append(x)
+            new_inputs.append(v)
         else:
-            part = x[tuple(parts)]
+            part = v[tuple(parts)]
             copy_stack_trace(node.outputs[0], part)
             new_inputs.append(part)
     return exact_replacement(node, inner.op(*new_inputs), u)
@@ -569,46 +577,53 @@ def local_useless_inc_subtensor(node: Any) -> Any:
     return exact_replacement(node, y[tuple(back if e == back else slice(None) for e in entries)])
 
 
-@register_canonicalize("local_incsubtensor_of_allocs")
-@register_stabilize("local_incsubtensor_of_allocs")
-@local_optimizer([IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1])
-def local_incsubtensor_of_zeros(node: Any) -> Any:
-    """``inc_subtensor(x[i], zeros) -> x``
-
-    Neither the index nor the shape of the zeros is checked any more.
-    """
-    x, y = node.inputs[:2]
-    if node.op.set_instead_of_inc or x.type != node.outputs[0].type or not is_zeros(y):
-        return False
-    return [x]
-
-
 def is_zeros(v: Any) -> bool:
-    """Whether `v` is a constant, alloc or fill of zeros."""
+    """Whether `v` is a constant, alloc or fill of zeros.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        Any tensor.
+    """
     return is_evidently(v, 0)
 
 
-@register_specialize
-@local_optimizer([IncSubtensor, AdvancedIncSubtensor1])
-def local_incsubtensor_of_zeros_to_setsubtensor(node: Any) -> Any:
-    """``inc_subtensor(zeros[i], v) -> set_subtensor(zeros[i], v)``
+def _adds_zeros(out: Any, x: Any, y: Any) -> bool:
+    return x.type == out.type and not out.owner.op.set_instead_of_inc and is_zeros(y)
 
-    For integer vectors as index only where none repeats, which is not known, so for basic indexing only.
-    """
-    if not isinstance(node.op, IncSubtensor) or node.op.set_instead_of_inc:
-        return False
-    x = node.inputs[0]
-    if not is_zeros(x):
-        return False
-    op = node.op
-    new_op = IncSubtensor(
-        op.idx_list,
-        op.inplace,
-        set_instead_of_inc=True,
-        destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased,
-    )
-    new_op.same_shape = op.same_shape
-    return exact_replacement(node, new_op(*node.inputs))
+
+def _incremented(v: Any, y: Any, *index: Any) -> Any:
+    return inc_subtensor(v[index or slice(0, 2)], y)
+
+
+#: Neither the index nor the shape of the zeros is checked any more.
+local_incsubtensor_of_zeros = rewrite(
+    "local_incsubtensor_of_zeros",
+    [stage("local_incsubtensor_of_allocs") for stage in (register_canonicalize, register_stabilize)],
+    *[
+        rule(applies(kind, "inc_subtensor", _incremented)(x, y, rest), x, where=("`y` is zeros, which are added", _adds_zeros))
+        for kind in (IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1)
+    ],
+)
+
+
+def _set_instead(out: Any, rest: tuple) -> Any:
+    op = out.owner.op
+    new = IncSubtensor(op.idx_list, op.inplace, True, destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased)
+    new.same_shape = op.same_shape
+    return new(*rest)
+
+
+#: Of a vector of positions it is not known that none comes twice.
+local_incsubtensor_of_zeros_to_setsubtensor = rewrite(
+    "local_incsubtensor_of_zeros_to_setsubtensor",
+    [register_specialize],
+    rule(
+        applies(IncSubtensor, "inc_subtensor", lambda v, *_: _incremented(T.zeros_like(v), v[0:2]))(rest),
+        Made("set_subtensor(...)", _set_instead),
+        where=("zeros are added to", lambda out, rest: not out.owner.op.set_instead_of_inc and is_zeros(rest[0])),
+    ),
+)
 
 
 @register_canonicalize("local_setsubtensor_of_allocs")
@@ -691,26 +706,26 @@ def local_useless_AdvancedSubtensor1(node: Any) -> Any:
     return [x] if lengths is not None and same_dimension(stop, lengths[0]) else False
 
 
-@register_specialize
-@register_stabilize
-@register_canonicalize
-@local_optimizer([AdvancedSubtensor1])
-def local_adv_sub1_adv_inc_sub1(node: Any) -> Any:
-    """``set_subtensor(x[v], y)[v] -> y``
+def _has_no_position_twice(w: Any, z: Any) -> bool:
+    # With a repeated index the last value written wins, which is not what is taken at the first.
+    return (
+        w.owner.op.set_instead_of_inc
+        and isinstance(z, Constant)
+        and len(np.unique(z.data % 2**62)) == z.data.size
+        and bool((z.data >= 0).all())
+    )
 
-    And for zeros ``inc_subtensor(zeros[v], y)[v] -> y`` only when `v` has no duplicates, which is not known: not done.
-    """
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, AdvancedIncSubtensor1) or not inner.op.set_instead_of_inc:
-        return False
-    x, y, index = inner.inputs
-    if index is not node.inputs[1]:
-        return False
-    # With a repeated index the last value written wins, which is not what y holds at the first.
-    if not (isinstance(index, Constant) and len(np.unique(index.data % 2**62)) == index.data.size and (index.data >= 0).all()):
-        return False
-    y = same_dtype(y, x)
-    return [y] if y.type == node.outputs[0].type else False
+
+_SET = applies(AdvancedIncSubtensor1, "set_subtensor", AdvancedIncSubtensor1(set_instead_of_inc=True))
+local_adv_sub1_adv_inc_sub1 = rewrite(
+    "local_adv_sub1_adv_inc_sub1",
+    [register_specialize, register_stabilize, register_canonicalize],
+    rule(
+        applies(AdvancedSubtensor1, "subtensor", AdvancedSubtensor1())(called("w", _SET(x, y, z)), z),
+        y,
+        where=("`z` is a constant that has no position twice", _has_no_position_twice),
+    ),
+)
 
 
 def _movable(i: Any, o_type: Any) -> bool:

@@ -22,7 +22,13 @@ def is_elemwise(node: Any, *ops: Any) -> bool:
 
 
 def as_scalar_constant(v: Any) -> Any:
-    """The value of `v` as a 0-d array if it is a constant of one element (or 0-d behind a DimShuffle), else None."""
+    """Return the value of `v` as a 0-d array if it is a constant of one element (or 0-d behind a DimShuffle), else None.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        Any tensor.
+    """
     node = v.owner
     if node is not None:
         if type(node.op) is not DimShuffle:
@@ -38,18 +44,48 @@ def as_scalar_constant(v: Any) -> Any:
 
 
 def is_number(v: Any, number: float) -> bool:
-    """Whether `v` is a constant of one element, which is `number`."""
-    value = as_scalar_constant(v)
-    return value is not None and bool(value == number)
+    """Whether `v` is a constant (or a 0-d one behind a DimShuffle) all elements of which are `number`.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        Any tensor.
+    number : float
+        The number.
+    """
+    node = v.owner
+    if node is not None:
+        if type(node.op) is not DimShuffle:
+            return False
+        v = node.inputs[0]
+    return isinstance(v, Constant) and v.number == number
 
 
 def argument_of(v: Any, op: Any, dtype: str | None = None) -> Any:
-    """The argument of `v` if it is the elementwise `op` of something, and of this dtype, else None."""
+    """Return the argument of `v` if it is the elementwise `op` of something, and of this dtype, else None.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        Any tensor.
+    op : Elemwise
+        Without inplace pattern.
+    dtype : str, optional
+        That of `v`; by default any.
+    """
     return v.owner.inputs[0] if is_elemwise(v.owner, op) and dtype in (None, v.type.dtype) else None
 
 
 def float_argument(v: Any, op: Any) -> Any:
-    """The argument of `v` if it is the elementwise `op` of a float that keeps its dtype, else None."""
+    """Return the argument of `v` if it is the elementwise `op` of a float that keeps its dtype, else None.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        Any tensor.
+    op : Elemwise
+        Without inplace pattern.
+    """
     x = argument_of(v, op)
     return x if x is not None and x.type.dtype == v.type.dtype and x.type.dtype in T.float_dtypes else None
 
@@ -61,7 +97,13 @@ def real_argument(v: Any, op: Any) -> Any:
 
 
 def signed(v: Any) -> tuple[Any, bool]:
-    """`v` as ``(x, negative)`` with ``v == -x`` if negative; the negative of an integer may have wrapped around."""
+    """Return `v` as ``(x, negative)`` with ``v == -x`` if negative; the negative of an integer may have wrapped around.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        Any tensor.
+    """
     if v.type.dtype in T.discrete_dtypes:
         return v, False
     x = argument_of(v, T.neg)
@@ -104,7 +146,15 @@ def same_expression(a: Any, b: Any, depth: int = 6) -> bool:
 
 
 def constant_like(value: Any, like: Any) -> Any:
-    """A constant `value` of the dtype of `like`, with as many broadcastable dimensions."""
+    """Return a constant `value` of the dtype of `like`, with as many broadcastable dimensions.
+
+    Parameters
+    ----------
+    value : number
+        The number.
+    like : TensorVariable
+        Any tensor.
+    """
     return constant_of(np.asarray(value).astype(like.type.dtype).reshape((1,) * like.type.ndim))
 
 
@@ -113,7 +163,13 @@ _constants = Bounded(1000)
 
 
 def constant_of(data: np.ndarray) -> Any:
-    """A constant of `data`, of one element: rewrites need the same few again and again."""
+    """Return a constant of `data`, of one element: rewrites need the same few again and again.
+
+    Parameters
+    ----------
+    data : np.ndarray
+        Of any rank.
+    """
     key = (data.dtype, data.ndim, data.tobytes())
     found = _constants.get(key)
     if found is None or found.name is not None:
@@ -124,19 +180,29 @@ def constant_of(data: np.ndarray) -> Any:
 
 
 def same_dtype(new: Any, old: Any) -> Any:
-    """`new` cast to the dtype of `old` if it has another."""
+    """Return `new` cast to the dtype of `old` if it has another.
+
+    Parameters
+    ----------
+    new, old : TensorVariable
+        Any tensors.
+    """
     return T.cast(new, old.type.dtype)
 
 
 def replacement(node: Any, new: Any, shape_from: Any = None, index: int = 0) -> Any:
-    """What a local optimizer returns to put `new` in the place of an output of `node`; False if that is impossible.
+    """Return what a local optimizer returns to put `new` in the place of an output of `node`; False if that is impossible.
 
     Parameters
     ----------
-    new
+    node : Apply
+        The node.
+    new : TensorVariable
         It is cast to the dtype of the output, and where it is narrower filled to the shape of an elementwise result.
     shape_from
         What has that shape, by default the inputs of `node`.
+    index : int
+        Which output.
     """
     out = node.outputs[index]
     new = T.cast(new, out.type.dtype)
@@ -146,7 +212,7 @@ def replacement(node: Any, new: Any, shape_from: Any = None, index: int = 0) -> 
 
 
 def exact_replacement(node: Any, new: Any, *also: Any, index: int = 0, rebroadcast: bool = False) -> Any:
-    """What a local optimizer returns to put `new`, of the same type, in the place of an output of `node`, else False.
+    """Return what a local optimizer returns to put `new`, of the same type, in the place of an output of `node`, else False.
 
     Parameters
     ----------
@@ -169,6 +235,18 @@ def fill_chain(new_out: Any, orig_inputs: Iterable[Any]) -> list[Any]:
     """Give `new_out` the shape of the broadcast of `orig_inputs`.
 
     Inputs that are broadcastable wherever `new_out` is not say nothing and are left out.
+
+    Parameters
+    ----------
+    new_out : TensorVariable
+        What is filled in.
+    orig_inputs : iterable of TensorVariable
+        What has the shape.
+
+    Returns
+    -------
+    list
+        The one variable.
     """
     for i in orig_inputs:
         if i.type.ndim and not encompasses_broadcastable(new_out.type.broadcastable, i.type.broadcastable):
@@ -191,7 +269,7 @@ def encompasses_broadcastable(b1: Sequence[bool], b2: Sequence[bool]) -> bool:
 
 
 def broadcast_like(value: Any, template: Any, fgraph: Any, dtype: str | None = None) -> Any:
-    """`value` broadcast to the shape of `template`.
+    """Return `value` broadcast to the shape of `template`.
 
     Parameters
     ----------
@@ -221,6 +299,13 @@ def scalarconsts_rest(
     inputs: Sequence[Any], elemwise: bool = True, only_process_constants: bool = False
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Partition a list of variables into scalar constants and the rest.
+
+    Parameters
+    ----------
+    inputs : list of TensorVariable
+        What is partitioned.
+    elemwise, only_process_constants : bool, optional
+        As for :func:`get_scalar_constant_value`.
 
     Returns
     -------

@@ -8,53 +8,42 @@ from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.algebra import local_max_to_min  # noqa: F401
+from theano.tensor.rewriting.elemwise import _DIMSHUFFLE
+from theano.tensor.rewriting.fill import _ALLOC
+from theano.tensor.rewriting.layout import _RESHAPE_OF_DIMSHUFFLE
 from theano.tensor.rewriting.reduction import local_max_and_argmax  # noqa: F401
 from theano.tensor.rewriting.registry import register_specialize, register_uncanonicalize
+from theano.tensor.rewriting.rules import Made, called, rest, rewrite, rule, x
 from theano.tensor.rewriting.terms import exact_replacement
 from theano.tensor.subtensor import Subtensor, get_idx_list
 
 
-@register_uncanonicalize
-@local_optimizer([T.Alloc])
-def local_alloc_dimshuffle(node: Any) -> Any:
-    """``alloc(dimshuffle(x), shape) -> alloc(x, shape)`` where dimensions were only added on the left"""
-    owner = node.inputs[0].owner
-    if not isinstance(node.op, T.Alloc) or owner is None or not isinstance(owner.op, DimShuffle):
-        return False
-    x = owner.inputs[0]
-    order = owner.op.new_order
-    added = len(order) - x.type.ndim
-    if added < 0 or any(o != "x" for o in order[:added]) or tuple(order[added:]) != tuple(range(x.type.ndim)):
-        return False
-    return exact_replacement(node, T.alloc(x, *node.inputs[1:]))
+def _adds_on_the_left(v: Any) -> bool:
+    """Whether a DimShuffle adds dimensions on the left, and does nothing else."""
+    order, ndim = v.owner.op.new_order, v.owner.inputs[0].type.ndim
+    return tuple(order) == ("x",) * (len(order) - ndim) + tuple(range(ndim))
 
 
-@register_uncanonicalize
-@local_optimizer([T.Reshape])
-def local_reshape_dimshuffle(node: Any) -> Any:
-    """``reshape(dimshuffle(x), shape) -> reshape(x, shape)`` where dimensions were only added or dropped"""
-    owner = node.inputs[0].owner
-    if not isinstance(node.op, T.Reshape) or owner is None or not isinstance(owner.op, DimShuffle):
-        return False
-    kept = [o for o in owner.op.new_order if o != "x"]
-    if kept != sorted(kept):
-        return False
-    return exact_replacement(node, node.op(owner.inputs[0], node.inputs[1]))
+_LEFT = "dimensions are added on the left only"
+local_alloc_dimshuffle = rewrite(
+    "local_alloc_dimshuffle",
+    [register_uncanonicalize],
+    rule(_ALLOC(called("y", _DIMSHUFFLE(x)), rest), _ALLOC(x, rest), where=(_LEFT, lambda y: _adds_on_the_left(y))),
+)
 
 
-@register_uncanonicalize
-@local_optimizer([DimShuffle], needs=[T.Alloc])
-def local_dimshuffle_alloc(node: Any) -> Any:
-    """``dimshuffle{x,0,1}(alloc(v, n, m)) -> alloc(v, 1, n, m)``"""
-    owner = node.inputs[0].owner
-    if not isinstance(node.op, DimShuffle) or owner is None or not isinstance(owner.op, T.Alloc):
-        return False
-    x = owner.outputs[0]
-    order = node.op.new_order
-    added = len(order) - x.type.ndim
-    if added < 0 or any(o != "x" for o in order[:added]) or tuple(order[added:]) != tuple(range(x.type.ndim)):
-        return False
-    return exact_replacement(node, T.alloc(owner.inputs[0], *([1] * added), *owner.inputs[1:]))
+local_reshape_dimshuffle = rewrite("local_reshape_dimshuffle", [register_uncanonicalize], _RESHAPE_OF_DIMSHUFFLE)
+
+
+local_dimshuffle_alloc = rewrite(
+    "local_dimshuffle_alloc",
+    [register_uncanonicalize],
+    rule(
+        _DIMSHUFFLE(_ALLOC(x, rest)),
+        Made("alloc(x, 1, ...)", lambda out, x, rest: T.alloc(x, *[1] * (out.type.ndim - len(rest)), *rest)),
+        where=(_LEFT, lambda out: _adds_on_the_left(out)),
+    ),
+)
 
 
 @register_specialize

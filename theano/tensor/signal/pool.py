@@ -380,6 +380,11 @@ class MaxPoolGrad(PoolGrad):
     """The gradient of the maxima of windows: each element that equals one gets its gradient, of equal ones each.
 
     The inputs are the images, their maxima, the gradient with respect to these, and the windows.
+
+    Parameters
+    ----------
+    ignore_border, ndim, openmp : bool, optional
+        Those of :class:`Pool`.
     """
 
     modes = ("max",)
@@ -415,6 +420,11 @@ class AveragePoolGrad(PoolGrad):
     """The gradient of the sums or averages of windows.
 
     The inputs are the images, of which only the shape counts, the gradient with respect to what is pooled, and the windows.
+
+    Parameters
+    ----------
+    ignore_border, mode, ndim : bool, optional
+        Those of :class:`Pool`.
     """
 
     modes = LINEAR_MODES

@@ -28,7 +28,13 @@ def inplace_func(
     on_unused_input: str = "raise",
     name: str | None = None,
 ) -> Any:
-    """Return a function that may hold in-place operations of the user."""
+    """Return a function that may hold in-place operations of the user.
+
+    Parameters
+    ----------
+    inputs, outputs, mode, allow_input_downcast, on_unused_input, name : sequence
+        As for :func:`theano.function`.
+    """
     return theano.function(
         inputs,
         outputs,
@@ -41,13 +47,31 @@ def inplace_func(
 
 
 def eval_outputs(outputs: Sequence[Any], ops: Any = (), mode: Any = None) -> Any:
-    """Return the values of outputs that have no input: one value, or a list of them."""
+    """Return the values of outputs that have no input: one value, or a list of them.
+
+    Parameters
+    ----------
+    outputs : sequence of Variable
+        What to compute.
+    ops : object
+        Not used.
+    mode : Mode, optional
+        In which to compile.
+    """
     results = inplace_func([], outputs, mode=mode)()
     return results[0] if len(results) == 1 else results
 
 
 def get_numeric_subclasses(cls: Any = np.number, ignore: set[Any] | None = None) -> list[Any]:
-    """Return the NumPy scalar types below `cls` that arrays can have, without equal ones."""
+    """Return the NumPy scalar types below `cls` that arrays can have, without equal ones.
+
+    Parameters
+    ----------
+    cls : type
+        Where to begin.
+    ignore : set of int, optional
+        Numbers of dtypes to leave out; those that are found are added.
+    """
     ignore = set() if ignore is None else ignore
     result = []
     number = np.dtype(cls).num if not cls.__subclasses__() else None
@@ -62,7 +86,15 @@ def get_numeric_subclasses(cls: Any = np.number, ignore: set[Any] | None = None)
 def get_numeric_types(
     with_int: bool = True, with_float: bool = True, with_complex: bool = False, only_theano_types: bool = True
 ) -> list[Any]:
-    """Return NumPy scalar types of the given kinds, by default only those that tensors can have."""
+    """Return NumPy scalar types of the given kinds, by default only those that tensors can have.
+
+    Parameters
+    ----------
+    with_int, with_float, with_complex : bool
+        The kinds.
+    only_theano_types : bool, optional
+        Whether to leave out others.
+    """
     known = {t.dtype for t in theano.scalar.all_types} if hasattr(theano.scalar.all_types[0], "dtype") else set(
         map(str, theano.scalar.all_types)
     )
@@ -87,7 +119,13 @@ def safe_make_node(op: Any, *inputs: Any) -> Any:
 
 
 def upcast_float16_ufunc(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `fn` with results of float16 computed in float32."""
+    """Return `fn` with results of float16 computed in float32.
+
+    Parameters
+    ----------
+    fn : callable
+        A function of NumPy that takes a dtype.
+    """
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if all(getattr(a, "dtype", None) == np.dtype("float16") for a in args):
@@ -98,7 +136,13 @@ def upcast_float16_ufunc(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def upcast_int8_nfunc(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `fn` with int8 and uint8 arguments converted to float32, where NumPy would compute in float16."""
+    """Return `fn` with int8 and uint8 arguments converted to float32, where NumPy would compute in float16.
+
+    Parameters
+    ----------
+    fn : callable
+        A function of arrays.
+    """
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         converted = [a.astype("float32") if getattr(a, "dtype", None) in ("int8", "uint8") else a for a in args]
@@ -155,6 +199,11 @@ def makeTester(
         Accepted for old programs.
     check_name : bool
         Accepted for old programs.
+
+    Returns
+    -------
+    type
+        A subclass of TestCase.
     """
     cases: dict[str, Any] = {
         "checks": checks or {},
@@ -271,7 +320,15 @@ def rand(*shape: int) -> Any:
 
 
 def rand_nonzero(shape: Sequence[int], eps: float = 3e-4) -> Any:
-    """Return floats between -1 and 1, none nearer than `eps` to 0."""
+    """Return floats between -1 and 1, none nearer than `eps` to 0.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        That of the array.
+    eps : float, optional
+        The least distance.
+    """
     values = np.asarray(np.random.rand(*shape) * (1 - eps) + eps * (np.random.rand(*shape) >= 0.5), dtype=config.floatX)
     signs = np.where(np.random.rand(*shape) >= 0.5, 1, -1)
     return np.asarray(np.maximum(values, eps) * signs, dtype=config.floatX)
@@ -298,7 +355,15 @@ def randcomplex(*shape: int) -> Any:
 
 
 def randcomplex_nonzero(shape: Sequence[int], eps: float = 1e-4) -> Any:
-    """Return complex numbers, none nearer than `eps` to 0."""
+    """Return complex numbers, none nearer than `eps` to 0.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        That of the array.
+    eps : float, optional
+        The least distance of the real part.
+    """
     return np.asarray(rand_nonzero(shape, eps) + 1j * rand_nonzero(shape, eps), dtype=np.complex128)
 
 
@@ -309,22 +374,54 @@ def randint_nonzero(*shape: int) -> Any:
 
 
 def rand_ranged(min: float, max: float, shape: Sequence[int]) -> Any:
-    """Return floats between `min` and `max`."""
+    """Return floats between `min` and `max`.
+
+    Parameters
+    ----------
+    min, max : float
+        The limits.
+    shape : sequence of int
+        That of the array.
+    """
     return np.asarray(np.random.rand(*shape) * (max - min) + min, dtype=config.floatX)
 
 
 def randint_ranged(min: int, max: int, shape: Sequence[int]) -> Any:
-    """Return integers from `min` to `max`, both included."""
+    """Return integers from `min` to `max`, both included.
+
+    Parameters
+    ----------
+    min, max : int
+        The limits.
+    shape : sequence of int
+        That of the array.
+    """
     return np.random.randint(min, max + 1, tuple(shape))
 
 
 def randc128_ranged(min: float, max: float, shape: Sequence[int]) -> Any:
-    """Return real numbers between `min` and `max` as complex128."""
+    """Return real numbers between `min` and `max` as complex128.
+
+    Parameters
+    ----------
+    min, max : float
+        The limits.
+    shape : sequence of int
+        That of the array.
+    """
     return np.asarray(np.random.rand(*shape) * (max - min) + min, dtype="complex128")
 
 
 def rand_of_dtype(shape: Sequence[int], dtype: str) -> Any:
-    """Return random numbers of a dtype."""
+    """Return random numbers of a dtype.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        That of the array.
+    dtype : str
+        Its dtype.
+    """
     if dtype in tensor.discrete_dtypes:
         return randint(*shape).astype(dtype)
     if dtype in tensor.float_dtypes:
@@ -335,7 +432,15 @@ def rand_of_dtype(shape: Sequence[int], dtype: str) -> Any:
 
 
 def check_floatX(inputs: Sequence[Any], rval: Any) -> Any:
-    """Return `rval`, as float32 where ``config`` asks for it and no input is float64."""
+    """Return `rval`, as float32 where ``config`` asks for it and no input is float64.
+
+    Parameters
+    ----------
+    inputs : sequence of array
+        What was computed with.
+    rval : ndarray
+        What was computed.
+    """
     is_float64 = getattr(rval, "dtype", None) == "float64" and config.cast_policy == "numpy+floatX"
     if is_float64 and config.floatX == "float32" and all(getattr(x, "dtype", None) != "float64" for x in inputs):
         return np.asarray(rval, dtype="float32")
@@ -362,6 +467,11 @@ def makeBroadcastTester(
         Dtype of the inputs at which gradients are verified.
     **kwargs
         ``inplace=True`` checks that the first input is overwritten; the others go to :func:`makeTester`.
+
+    Returns
+    -------
+    type
+        A subclass of TestCase.
     """
     checks = dict(checks or {})
     name = str(op) if name is None else name
@@ -393,7 +503,17 @@ def makeBroadcastTester(
 def multi_dtype_checks(
     shape1: Sequence[int], shape2: Sequence[int], dtypes: Sequence[str] = tuple(tensor.all_dtypes), nameprefix: str = ""
 ) -> Any:
-    """Yield pairs of random arrays of every two dtypes, with a name for each pair."""
+    """Yield pairs of random arrays of every two dtypes, with a name for each pair.
+
+    Parameters
+    ----------
+    shape1, shape2 : sequence of int
+        Those of the two arrays.
+    dtypes : sequence of str, optional
+        Each two of them are a pair.
+    nameprefix : str, optional
+        What the names begin with.
+    """
     import itertools
 
     for dtype1, dtype2 in itertools.combinations(dtypes, 2):
@@ -401,7 +521,17 @@ def multi_dtype_checks(
 
 
 def multi_dtype_cast_checks(shape: Sequence[int], dtypes: Sequence[str] = tuple(tensor.all_dtypes), nameprefix: str = "") -> Any:
-    """Yield a random array of a dtype and another dtype to cast to, with a name for each pair."""
+    """Yield a random array of a dtype and another dtype to cast to, with a name for each pair.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        That of the arrays.
+    dtypes : sequence of str, optional
+        Each two of them are a pair.
+    nameprefix : str, optional
+        What the names begin with.
+    """
     import itertools
 
     for dtype1, dtype2 in itertools.combinations(dtypes, 2):

@@ -1,0 +1,127 @@
+"""The reference target: the same programs and kernels in NumPy, and what the C of the CPU's kernels gives beside it."""
+
+import numpy as np
+import pytest
+
+import theano
+import theano.tensor as T
+from tests import kernel_corpus
+from theano.native import instructions as vm
+from theano.native import ir, program
+from theano.native.target import target
+from theano.native.target.reference.kernels import ReferenceKernel
+from theano.scalar.expression import variable
+
+REFERENCE = theano.Mode(linker="reference")
+
+
+def graphs():
+    x, y, i = T.fmatrix("x"), T.fvector("y"), T.ivector("i")
+    z, n = T.zmatrix("z"), T.bvector("n")
+    p = T.nnet.softmax(x)
+    cost = T.nnet.categorical_crossentropy(p, i).sum()
+    centred = x - x.mean(axis=1, keepdims=True)
+    return [x, y, i, z, n], [
+        p, T.nnet.logsoftmax(x), cost, T.grad(cost, x), T.grad(p.norm(2), x), T.argmax(x, axis=1), T.max(x, axis=0),
+        T.exp(-(x**2)) * T.tanh(y) + T.log1p(T.exp(x)), (x > y).sum(), x.var(axis=0), centred / x.std(axis=1, keepdims=True),
+        T.switch(x > 0, x, T.sin(x)), T.clip(x, -0.5, y), x[i] * 2, T.set_subtensor(x[0], y), T.inc_subtensor(x[i], y),
+        z * z / (1 + abs(z)), z.imag + z.conj().real, n // 3 + n % 5, n**3, T.cast(x, "int8"), T.eq(n, 2).any(),
+        T.prod(x, axis=1), T.min(n), T.maximum(x, y).sum(axis=0, acc_dtype="float64"),
+        T.concatenate([x, x]).T, T.dot(x, x.T), T.sort(x, axis=1),
+    ]  # fmt: skip
+
+
+def values(seed=0):
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(3, 4)).astype("float32"), rng.normal(size=4).astype("float32")
+    z = rng.normal(size=(2, 3)) + 1j * rng.normal(size=(2, 3))
+    return [x, y, np.array([2, 0, 1], "int32"), z, rng.integers(-9, 9, 5).astype("int8")]
+
+
+def test_programs_agree():
+    inputs, outputs = graphs()
+    native, reference = theano.function(inputs, outputs), theano.function(inputs, outputs, mode=REFERENCE)
+    assert not any(hasattr(i.op, "thunk") and "softmax" in str(i.node).lower() for i in reference.fn.instrs)
+    for seed in range(3):
+        for out, ours, theirs in zip(outputs, native(*values(seed)), reference(*values(seed)), strict=True):
+            assert ours.dtype == theirs.dtype == out.dtype and ours.shape == theirs.shape
+            np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=2e-6, err_msg=str(out))
+
+
+def test_kernels_agree(monkeypatch):
+    caught = set()
+    cpu = type(target("cpu"))
+    load_kernels = cpu.load_kernels
+    monkeypatch.setattr(cpu, "load_kernels", lambda self, kernels: (caught.update(kernels), load_kernels(self, kernels))[1])
+    theano.function(*graphs())
+    assert len(caught) > 15
+    count, wrong = kernel_corpus.compare(sorted(caught, key=repr))
+    assert count > 15 and not wrong
+
+
+def test_updates_and_failures_are_those_of_the_engine():
+    w, x = theano.shared(np.zeros(3)), T.dvector("x")
+    f = theano.function([x], w.sum(), updates=[(w, w + x)], mode=REFERENCE)
+    assert f(np.ones(3)) == 0 and f(np.ones(3)) == 3
+    np.testing.assert_array_equal(w.get_value(), [2, 2, 2])
+    with pytest.raises(ValueError, match="mismatch"):
+        f(np.ones(4))
+    np.testing.assert_array_equal(w.get_value(), [2, 2, 2])
+
+
+def test_branches_run_lazily():
+    c, x = T.scalar("c"), T.dvector("x")
+    f = theano.function([c, x], theano.ifelse.ifelse(c, x.sum(), T.log(x).max()), mode=REFERENCE)
+    assert f(1, [1.0, 2.0]) == 3 and f(0, [1.0, np.e]) == pytest.approx(1)
+
+
+def test_empty_rows():
+    x = ir.Operand("float64", (False, False))
+    for op, expected in (("add", 0), ("mul", 1), ("maximum", -np.inf)):
+        stage = ir.Stage((ir.Load("x", 0),), reduces=(ir.Reduce(op, "float64", "x", "r"),), row_stores=(ir.Store(0, "r"),))
+        kernel = ir.Kernel(1, 1, (x,), (ir.Output("float64", (0,)),), (stage,))
+        np.testing.assert_array_equal(ReferenceKernel(kernel)([np.ones((2, 0))])[0], [expected] * 2)
+    with pytest.raises(ValueError, match="zero-size"):
+        ReferenceKernel(ir.Kernel(1, 1, (x,), (ir.Output("float64", (0,)),), (stage,), nonempty=True))([np.ones((2, 0))])
+
+
+def test_a_function_that_nobody_has_declared_is_no_oracle():
+    x = ir.Operand("float64", (False,))
+    value = ir.let("c", ir.Expression("something_of_a_user", "float64", (variable("a", "float64"),)))
+    kernel = ir.elementwise(1, [x], [ir.Output("float64", (0,))], [ir.Load("a", 0)], [value], [ir.Store(0, "c")])
+    with pytest.raises(KeyError, match="something_of_a_user"):
+        ReferenceKernel(kernel)([np.ones(3)])
+
+
+def test_a_target_lowers_an_op_in_its_own_way(monkeypatch):
+    calls = []
+
+    class Twice(theano.Op):
+        __props__ = ()
+
+        def make_node(self, x):
+            return theano.Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = 2 * inputs[0]
+
+    def lower(builder, node):
+        calls.append(builder.target.name)
+        builder.emit(vm.Call(lambda x: x + x), [builder.cell(node.inputs[0])], [builder.cell(node.outputs[0])])
+
+    monkeypatch.setattr(program, "_lowerings", dict(program._lowerings))
+    program.lowers(Twice, target="reference")(lower)
+    x = T.dvector("x")
+    for mode, expected in (("cvm", []), ("reference", ["reference"])):
+        f = theano.function([x], Twice()(x), mode=theano.Mode(linker=mode))
+        np.testing.assert_array_equal(f([1.0, 2.0]), [2, 4])
+        assert calls == expected
+
+
+def test_numbers_are_compared_natively_as_numpy_compares_them():
+    n, x = T.lvector("n"), T.fvector("x")
+    f, g = (theano.function([n, x], [T.eq(n, x), n > x], mode=mode) for mode in (None, REFERENCE))
+    integers, floats = np.array([2**24 + 1, 3]), np.array([2**24, 3], "float32")
+    for compared in (f(integers, floats), g(integers, floats)):
+        np.testing.assert_array_equal(compared[0], [False, True])
+        np.testing.assert_array_equal(compared[1], [True, False])

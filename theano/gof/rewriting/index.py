@@ -1,0 +1,256 @@
+"""Finds the local optimizers for a node by its Op and by what its inputs are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from theano.gof.graph import Constant
+from theano.gof.memo import ById
+
+#: A local optimizer; what it is lies above.
+LocalOptimizer = Any
+
+
+class Form(NamedTuple):
+    """What is asked of the inputs of a node before anything looks closer.
+
+    Parameters
+    ----------
+    least, most : int
+        How many there are.
+    wants : tuple
+        Pairs of the place of an input, None for any, and of what is wanted there: Ops and classes of Ops, one of which computes
+        it, `Constant`, and numbers of constants.
+    twice : int
+        The place of an input that is the one before it, or a constant as that is; 0 if none must be.
+    """
+
+    least: int
+    most: int
+    wants: tuple[tuple[int | None, frozenset], ...]
+    twice: int = 0
+
+
+#: A local optimizer, and what is called with a node.
+Offer = tuple[LocalOptimizer, Callable[[Any], Any]]
+
+# Bits of what an input is: another one rearranged, the one before it, a constant.
+_REARRANGED, _SAME, _CONSTANT = 1, 2, 4
+#: More inputs than any node has.
+MANY = 1 << 30
+_UNHASHABLE = object()
+
+
+class TrackIndex:
+    """Finds the local optimizers that track a node's Op, by Op instance and Op class.
+
+    Lookups are remembered per Op object, and per kinds of Ops of a node and its inputs, so that asking again costs one
+    dictionary access.
+    """
+
+    def __init__(self) -> None:
+        self.everywhere: list[LocalOptimizer] = []
+        self.by_op: dict[Any, list[LocalOptimizer]] = {}
+        # The single Ops that optimizers track, need or look for, and their classes.
+        self._named: dict[Any, Any] = {}
+        self._keys: dict[int, Any] = {}
+        self._varied: set[type] = set()
+        # An optimizer may choose by its `op_filter` among the Ops that it tracks.
+        self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
+        # What they ask of inputs, with the patterns that do, by what they track; functions ask the same of all.
+        self._forms: dict[LocalOptimizer, Any] = {}
+        # Of what is looked for in inputs its bit; of numbers also that of a constant.
+        self._bits: dict[Any, int] = {Constant: _CONSTANT}
+        self._numbers: dict[Any, int] = {}
+        self._bit_of: dict[int, tuple[int, Any]] = {}
+        # Op or class -> the optimizers that need one in the graph.
+        self._waiting: dict[Any, list[LocalOptimizer]] = {}
+        self._with_needs: frozenset[LocalOptimizer] | None = None
+        self._all: tuple[LocalOptimizer, ...] | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        # Of each Op: its optimizers; the number of `_choosy` if one of them looks at the inputs first, else 0; those that need
+        # such an Op in the graph; the bits of what the ones that look at inputs see in it; the optimizers and their functions.
+        self._found = ById()
+        # Of each class, by named Op (or None): what is the same of all these Ops, and by what the filters say the rest.
+        self._by_value = ById()
+        self._choosy: list[list[tuple[LocalOptimizer, list | None]]] = [[]]
+        # Number of optimizers, then what is seen in each input -> those of them for which that is enough, and their functions.
+        self._by_inputs: dict[tuple[int, ...], tuple[Offer, ...]] = {}
+
+    def _name(self, keys: Iterable[Any]) -> None:
+        for key in keys:
+            if id(key) not in self._keys:
+                self._keys[id(key)] = key
+                if not isinstance(key, type):
+                    self._named[key] = key
+                    self._varied.add(type(key))
+
+    def _bits_of(self, keys: Iterable[Any]) -> int:
+        """The bits of what is looked for; they are new ones where need be."""
+        result, known = 0, self._bit_of
+        for key in keys:
+            found = known.get(id(key))
+            if found is None:
+                # Equal ones have one bit; what is kept keeps its id.
+                found = known[id(key)] = (self._bits.setdefault(key, 4 << len(self._bits)), key)
+                if isinstance(key, (int, float, complex)):
+                    self._numbers[key] = found[0] | _CONSTANT
+                else:
+                    self._name((key,))
+            result |= found[0]
+        return result
+
+    def add(self, opt: LocalOptimizer) -> None:
+        """Index `opt` by what it tracks."""
+        tracked, wanted, needs = opt.tracks(), opt.among_inputs, opt.needs
+        op_filter = getattr(opt, "op_filter", None)
+        if op_filter is not None:
+            self._filters[opt] = op_filter
+        if not tracked:
+            # The manual's example of an optimizer that looks at all nodes returns an empty list.
+            self.everywhere.append(opt)
+        else:
+            for key in tracked:
+                opts = self.by_op.setdefault(key, [])
+                if opt not in opts:
+                    opts.append(opt)
+            self._name(tracked)
+        if wanted is not None:
+            self._forms[opt] = [(0, MANY, ((None, self._bits_of(wanted) | _REARRANGED),), 0, None)]
+            if needs is None and Constant not in wanted:
+                # An input is one of these, or such a one rearranged.
+                needs = wanted
+        elif (forms := opt.forms()) is not None:
+            self._forms[opt] = forms
+            # What is seen in an Op is remembered: all bits must be there before.
+            self._bits_of(opt.looked_for)
+        if needs:
+            for need in needs:
+                self._waiting.setdefault(need, []).append(opt)
+            self._name(needs)
+        self._all = self._with_needs = None
+        if self._by_value:
+            self._forget()
+
+    def with_needs(self) -> frozenset[LocalOptimizer]:
+        """Return the optimizers that `need` an Op in the graph."""
+        if self._with_needs is None:
+            self._with_needs = frozenset([opt for opts in self._waiting.values() for opt in opts])
+        return self._with_needs
+
+    def woken_by(self, op: Any) -> tuple[LocalOptimizer, ...]:
+        """Return the optimizers that need an Op like `op` in the graph."""
+        return (self._found.get(id(op)) or self._look_up(op))[2]
+
+    def find(self, op: Any) -> tuple[LocalOptimizer, ...]:
+        """Return the optimizers for nodes of `op`: by instance, then by class, then those for all."""
+        return (self._found.get(id(op)) or self._look_up(op))[0]
+
+    def find_for(self, node: Any) -> tuple[Offer, ...]:
+        """Return those of ``find(node.op)`` for which the inputs of `node` are what they ask for, and what to call."""
+        known, numbers = self._found, self._numbers
+        entry = known.get(id(node.op)) or self._look_up(node.op)
+        if not entry[1]:
+            return entry[4]
+        key, last, seen = [entry[1]], None, 0
+        for i in node.inputs:
+            owner = i.owner
+            if i is last:
+                seen |= _SAME
+            elif owner is not None:
+                seen = (known.get(id(owner.op)) or self._look_up(owner.op))[3]
+                if seen & _REARRANGED and seen > 0 and owner.inputs[0].owner is None:
+                    inner = owner.inputs[0]
+                    if isinstance(inner, Constant):
+                        seen |= numbers.get(inner.number, _CONSTANT)
+            elif isinstance(i, Constant):
+                seen = numbers.get(i.number, _CONSTANT)
+            else:
+                seen = 0
+            key.append(seen)
+            last = i
+        chosen = self._by_inputs.get(tuple(key))
+        if chosen is None:
+            if len(self._by_inputs) > 20000:
+                self._by_inputs.clear()
+            chosen = self._by_inputs[tuple(key)] = tuple(_offers(self._choosy[entry[1]], key[1:]))
+        return chosen
+
+    def _look_up(self, op: Any) -> tuple:
+        # Equal Ops that are different objects come up all the time: DimShuffles, Composites.
+        cls = type(op)
+        named = None
+        if cls in self._varied:
+            try:
+                named = self._named.get(op)
+            except TypeError:
+                # An Op that cannot be hashed cannot be tracked by instance, and may be equal to anything.
+                named = _UNHASHABLE
+        of_class = (self._by_value.get(id(cls)) or self._by_value.keep(cls, {}))[0]
+        known = of_class.get(named)
+        if known is None:
+            known = of_class[named] = self._of_value(named, cls)
+        found, filters, woken, seen, chosen = known
+        key = tuple([accepts(op) for accepts in filters.values()]) if filters else ()
+        entry = chosen.get(key)
+        if entry is None:
+            refused = [opt for opt, accepted in zip(filters, key) if not accepted]
+            found = tuple([opt for opt in found if opt not in refused])
+            choosy = 0
+            if any(opt in self._forms for opt in found):
+                choosy = len(self._choosy)
+                self._choosy.append([(opt, self._asked(opt, named, cls)) for opt in found])
+            entry = chosen[key] = (found, choosy, woken, seen, tuple([(opt, opt.transform) for opt in found]))
+        return self._found.keep(op, *entry)
+
+    def _asked(self, opt: LocalOptimizer, *keys: Any) -> list | None:
+        """What `opt` asks of the inputs of nodes of an Op, one of several things; None if nothing."""
+        forms = self._forms.get(opt)
+        if not isinstance(forms, dict):
+            return forms
+        each = [form for key in keys for form in forms.get(key, ())]
+        return [(f.least, f.most, tuple([(k, self._bits_of(ops)) for k, ops in f.wants]), f.twice, row) for f, row in each]
+
+    def _of_value(self, named: Any, cls: type) -> tuple:
+        keys = (cls,) if named is None or named is _UNHASHABLE else (named, cls)
+        found = dict.fromkeys(opt for key in keys for opt in self.by_op.get(key, ()))
+        found.update(dict.fromkeys(self.everywhere))
+        filters = {opt: self._filters[opt] for opt in found if opt in self._filters}
+        woken = tuple([opt for key in keys for opt in self._waiting.get(key, ())])
+        seen = _REARRANGED if getattr(cls, "rearranges", False) else 0
+        for key in keys:
+            seen |= self._bits.get(key, 0)
+        return tuple(found), filters, woken, -1 if named is _UNHASHABLE else seen, {}
+
+    def all(self) -> list[LocalOptimizer]:
+        """Return every optimizer once, in the order of indexing."""
+        if self._all is None:
+            result: dict[LocalOptimizer, None] = dict.fromkeys(self.everywhere)
+            for opts in self.by_op.values():
+                result.update(dict.fromkeys(opts))
+            self._all = tuple(result)
+        return list(self._all)
+
+
+def _offers(asked: list[tuple[LocalOptimizer, list | None]], seen: list[int]) -> Iterator[Offer]:
+    """Yield the optimizers for which inputs are what they ask for, of each of which there are bits."""
+    count, present = len(seen), 0
+    for bits in seen:
+        present |= bits
+    for opt, forms in asked:
+        rows = []
+        for least, most, wants, twice, row in forms or ():
+            if not least <= count <= most:
+                continue
+            if twice and not seen[twice] & _SAME and (not seen[twice] & _CONSTANT or seen[twice] != seen[twice - 1]):
+                continue
+            for place, bits in wants:
+                if not bits & (present if place is None else seen[place]):
+                    break
+            else:
+                rows.append(row)
+        if forms is None or rows:
+            yield opt, opt.transform if forms is None else opt.transform_by(rows)

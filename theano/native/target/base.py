@@ -1,0 +1,165 @@
+"""What lowering, fusion and planning ask about the machine that will run a program."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from theano import scalar
+from theano.gof.memo import Bounded
+from theano.gof.utils import MethodNotDefined
+from theano.native import ir
+from theano.scalar.expression import functions, variable, walk
+from theano.scalar.op import is_expression
+
+
+class Limits(NamedTuple):
+    """How much one kernel may be.
+
+    Parameters
+    ----------
+    operands
+        Inputs and outputs together.
+    inputs, reductions, weight
+        Of a kernel of several nodes; its work is counted in additions.
+    copied
+        Most work that a kernel does again rather than read what another one wrote.
+    gathers, indexed_rank
+        Operands that a kernel reads through index arrays, and their rank.
+    """
+
+    operands: int
+    inputs: int
+    reductions: int
+    weight: int
+    copied: int
+    gathers: int
+    indexed_rank: int
+
+
+class Work(NamedTuple):
+    """What a scalar op does to one element.
+
+    Parameters
+    ----------
+    functions
+        Names of the functions that it calls.
+    divides
+        Whether it divides.
+    """
+
+    functions: tuple[str, ...]
+    divides: bool
+
+
+class Target(ABC):
+    """What is true of one kind of machine.
+
+    Attributes
+    ----------
+    name
+        Under which :func:`theano.native.target.target` finds it.
+    runs_c_code
+        Whether a node that no instruction is for runs by its Op's own C code where it has some.
+    limits
+        Those of its kernels.
+    kernels
+        Targets of one value make the same kernels of the same nodes.
+    weights
+        Work of functions in additions, and of ``div``; that of all others is ``""``.
+    costs
+        Time of functions, in that of an exponential.
+    """
+
+    name: str
+    runs_c_code: bool
+    limits: Limits
+    kernels: str
+    weights: dict[str, int]
+    costs: dict[str, float]
+
+    @abstractmethod
+    def has(self, op: Any) -> bool:
+        """Whether it has an instruction; what is lowered to others runs by the node's `perform`."""
+
+    @abstractmethod
+    def load_kernels(self, kernels: Sequence[ir.Kernel]) -> list[Any]:
+        """Make kernels runnable, all together."""
+
+    @abstractmethod
+    def build(self, builder: Any, build: Any) -> Any:
+        """Make the program of the instructions of a `ProgramBuilder`; see `theano.native.program.Build`."""
+
+    @abstractmethod
+    def runs_again(self, statements: Iterable[ir.Statement]) -> bool:
+        """Whether a loop over the statements may be run a second time, so that what it reads must still be there."""
+
+    def functions_of(self, op: Any) -> list[str]:
+        """The functions that a scalar op, whose parts are expressions, calls."""
+        return [name for work in map(work_of, _parts(op)) if work is not None for name in work.functions]
+
+    def __init__(self) -> None:
+        self._weight_of: dict[type, int] = {}
+
+    def weight(self, op: Any) -> int:
+        """The work of a scalar op in additions."""
+        known = self._weight_of
+        if isinstance(op, scalar.Composite):
+            return sum([known.get(type(inner.op)) or self._find_weight(inner.op) for inner in op.nodes])
+        return known.get(type(op)) or self._find_weight(op)
+
+    def _find_weight(self, op: Any) -> int:
+        if isinstance(op, scalar.Composite):
+            return self.weight(op)
+        work = work_of(op)
+        found = self.weights[""]
+        if work is not None:
+            each = [self.weights.get(name, self.weights[""]) for name in work.functions]
+            found = max(each, default=self.weights["div"] if work.divides else 1)
+        if len(self._weight_of) > 10_000:
+            self._weight_of.clear()
+        self._weight_of[type(op)] = found
+        return found
+
+    def is_arithmetic(self, op: Any) -> bool:
+        """Whether a scalar op costs no more than some additions."""
+        return all(work is not None and not self._costly(work) for work in map(work_of, _parts(op)))
+
+    def is_cheap(self, op: Any) -> bool:
+        """Whether it costs less to compute a scalar op twice than to write what it gives to memory and to read it."""
+        costly: list[str] = []
+        for work in map(work_of, _parts(op)):
+            if work is None:
+                return False
+            costly += self._costly(work)
+        return not costly or (len(costly) == 1 and self.costs[costly[0]] < self.costs["memory"])
+
+    def _costly(self, work: Work) -> list[str]:
+        return [name for name in work.functions if self.costs.get(name, self.costs["memory"]) > 0]
+
+
+def _parts(op: Any) -> list[Any]:
+    return [inner.op for inner in op.nodes] if isinstance(op, scalar.Composite) else [op]
+
+
+_works = Bounded(10_000)
+
+
+def work_of(op: Any) -> Work | None:
+    """What a scalar op does to an element, as its expression for float64 tells; None: it has C code only."""
+    known = _works.get(type(op))
+    if known is None:
+        known = _works.keep(type(op), (_work_of(op),))
+    return known[0]
+
+
+def _work_of(op: Any) -> Work | None:
+    if not is_expression(op):
+        return None
+    inputs = [variable(f"x{i}", "float64") for i in range(op.nin if op.nin >= 0 else 2)]
+    try:
+        value = op.expression("float64", *inputs)
+    except (MethodNotDefined, NotImplementedError):
+        return None
+    return Work(functions(value), any(x.op == "div" for x in walk(value)))

@@ -1,0 +1,1 @@
+"""The CPU: kernels in C, and the virtual machine of `theano.native._runtime`."""

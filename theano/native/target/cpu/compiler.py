@@ -1,0 +1,362 @@
+"""Compiles kernels: finds a C compiler, calls it for all kernels that are missing together, loads the libraries.
+
+The entry point is :func:`load_kernels`. A C compiler is the one of ``config.cxx``; where that flag was not set, ``CC``,
+``gcc``, ``cc``, ``clang`` and the ``ziglang`` package are tried in this order. ``config.cxx = ''`` turns compilation
+off. ``config.gcc.cxxflags`` is added to the command.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from theano.gof.loading import timed_loading
+from theano.gof.memo import Bounded
+from theano.misc import file_cache as kernel_cache
+from theano.native import ir
+from theano.native.runtime_build import load_runtime
+from theano.native.target.cpu import printer
+from theano.native.target.cpu.toolchain import Compiler, find_compiler
+from theano.native.threads import core_count
+from theano.process import new_lock
+
+HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+
+_INCLUDE = re.compile(rb'^#include "(\w+\.h)"', re.MULTILINE)
+
+BASE_FLAGS = (
+    "-shared", "-fPIC", "-std=gnu11", "-w", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv",
+    "-fno-strict-aliasing", "-fvisibility=hidden",
+)  # fmt: skip
+"""Flags of every kernel. No flag lets the compiler change values: NaN, infinities and the order of operations stay."""
+
+GCC_FLAGS = (
+    "-O1", "-fgcse", "-fpeel-loops", "-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "--param", "vect-epilogues-nomask=0",
+    "-fira-region=one", "-fno-thread-jumps", "-fno-semantic-interposition", "-fexcess-precision=standard", "-fcx-fortran-rules",
+    "-nostdlib", "-lgcc",
+)  # fmt: skip
+"""What gcc gets besides. Kernels gain nothing from the passes of -O2 and -O3 but vectorisation and the unrolling of
+short loops; without them gcc takes half the time. Nor do they gain from registers allocated loop by loop, a tenth of the
+rest. Jump threading makes separate ways of selections on one condition, and such loops are not vectorised. Symbols of libm
+and libc are those that the process has already."""
+
+
+
+class CompilerMissing(RuntimeError):
+    """There is no C compiler, or compilation is turned off."""
+
+
+class CompileError(RuntimeError):
+    """The compiler refused a kernel; the message shows its text where the error is."""
+
+
+class CompilerFailed(CompileError, CompilerMissing):
+    """The compiler could not do its work, whatever the text: no room on the disk, no memory, killed."""
+
+
+@cache
+def _cpu() -> tuple[bytes, frozenset[str]]:
+    """What tells the CPU from others, and which of the instruction sets fma, avx2 and avx512f it has."""
+    runtime = load_runtime()
+    info = runtime.cpu_info() if runtime is not None else None
+    if info is not None:
+        names = zip(("fma", "avx2", "avx512f"), info[2:], strict=True)
+        return info[1], frozenset(name for name, has in names if has)
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            first = file.read(8192).split(b"\n\n")[0]
+    except OSError:
+        import platform
+
+        return f"{platform.machine()} {platform.processor()}".encode(), frozenset()
+    # Not the lines that change from one moment to the next.
+    lines = [line for line in first.split(b"\n") if not line.startswith((b"cpu MHz", b"bogomips", b"BogoMIPS"))]
+    flags = [line for line in lines if line.startswith((b"flags", b"Features"))]
+    return b"\n".join(lines), frozenset(flags[0].decode().partition(":")[2].split()) if flags else frozenset()
+
+
+def cpu_flags() -> frozenset[str]:
+    """Names of the CPU's instruction sets, as far as they matter here: fma, avx2, avx512f."""
+    return _cpu()[1]
+
+
+def cpu_fingerprint() -> str:
+    """What tells apart CPUs that ``-march=native`` gives different code for."""
+    return blake2b(_cpu()[0], digest_size=8).hexdigest()
+
+
+@cache
+def header_fingerprint(names: tuple[str, ...]) -> str:
+    """Hash of headers and of those that they include."""
+    texts: dict[str, bytes] = {}
+    missing = list(names)
+    while missing:
+        name = missing.pop()
+        if name not in texts:
+            with open(os.path.join(HEADERS, name), "rb") as file:
+                texts[name] = file.read()
+            missing.extend(included.decode() for included in _INCLUDE.findall(texts[name]))
+    digest = blake2b(digest_size=16)
+    for name in sorted(texts):
+        digest.update(texts[name])
+    return digest.hexdigest()
+
+
+def compile_flags(compiler: Compiler) -> list[str]:
+    """Flags of the command, without input and output."""
+    from theano.configdefaults import config
+
+    flags = list(BASE_FLAGS)
+    if sys.platform == "darwin":
+        flags += ["-mcpu=native" if os.uname().machine == "arm64" else "-march=native", "-undefined", "dynamic_lookup"]
+    else:
+        flags.append("-march=native")
+    if compiler.is_gcc:
+        # The lanes of reductions stay in registers when their loop is unrolled: 32 doubles are 4 or 8 vectors.
+        flags += [*GCC_FLAGS, "--param", f"max-completely-peel-times={4 if 'avx512f' in cpu_flags() else 8}"]
+    else:
+        flags += ["-O3", "-lm"]
+    return flags + shlex.split(config.gcc.cxxflags)
+
+
+def load_kernels(kernels: Sequence[ir.Kernel]) -> list[Any]:
+    """Compile what the cache lacks, all together, and load all.
+
+    Parameters
+    ----------
+    kernels
+        Kernels of the IR; equal ones, and ones that differ in rank, axes or names only, share code.
+
+    Returns
+    -------
+    list
+        A ``_runtime.Kernel`` for each.
+
+    Raises
+    ------
+    CompilerMissing
+        No runtime, or something is not in the cache and there is no compiler.
+    CompileError
+        The compiler refused the text.
+    IRError
+        A kernel breaks a rule of the IR.
+    """
+    runtime = load_runtime()
+    if runtime is None:
+        raise CompilerMissing("the runtime of the native engine is not available")
+    compiler = find_compiler()
+    if compiler is None:
+        raise CompilerMissing("no C compiler was found, or config.cxx is empty")
+    printed = [printer.print_kernel(kernel) for kernel in kernels]
+    keys = [blake2b(p.text.encode(), key=_salt(compiler, p.headers), digest_size=16).hexdigest() for p in printed]
+    libraries = _libraries(runtime, compiler, dict(zip(keys, printed, strict=True)))
+    return [_make(runtime, libraries[key], key, k, p) for key, k, p in zip(keys, kernels, printed, strict=True)]
+
+
+def kernel_source(kernels: Sequence[ir.Kernel]) -> str:
+    """The C text of kernels, for reading."""
+    return printer.translation_unit([(f"kernel{i}", printer.print_kernel(k)) for i, k in enumerate(kernels)])
+
+
+def _salt(compiler: Compiler, headers: tuple[str, ...]) -> bytes:
+    from theano.configdefaults import config
+
+    return _salt_with(compiler, headers, config.gcc.cxxflags)
+
+
+@lru_cache(maxsize=512)
+def _salt_with(compiler: Compiler, headers: tuple[str, ...], extra_flags: str) -> bytes:
+    """What makes code differ besides its text; `extra_flags` are among those of `compile_flags`."""
+    text = "\n".join((compiler.fingerprint, cpu_fingerprint(), header_fingerprint(headers), *compile_flags(compiler)))
+    return blake2b(text.encode(), digest_size=32).digest()
+
+
+# From key to library, in bytes of their files. One that falls out stays loaded while a program has kernels of it.
+_loaded = Bounded(8_000_000)
+_compile_lock = new_lock()
+
+
+def _in_memory(keys: Iterable[str]) -> dict[str, Any]:
+    libraries = [(key, _loaded.get(key)) for key in keys]
+    return {key: library for key, library in libraries if library is not None}
+
+
+def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, printer.Printed]) -> dict[str, Any]:
+    """From key to the library that has the kernel."""
+    found = _in_memory(wanted)
+    if len(found) < len(wanted):
+        with _compile_lock:
+            found.update(_in_memory(wanted))
+            missing = {key: printed for key, printed in wanted.items() if key not in found}
+            cache = kernel_cache.open_cache()
+            libraries: dict[str, Any] = {}
+            for key, path in cache.lookup(missing).items():
+                try:
+                    size = 0
+                    if path not in libraries:
+                        libraries[path] = _load(runtime, path)
+                        size = os.path.getsize(path)
+                except OSError:
+                    continue
+                found[key] = _loaded.keep(key, libraries[path], size)
+                del missing[key]
+            if missing:
+                found.update(_compile_missing(runtime, compiler, cache, missing))
+    return found
+
+
+def _compile_missing(
+    runtime: Any, compiler: Compiler, cache: kernel_cache.KernelCache, missing: dict[str, printer.Printed]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for groups in _share_out(missing):
+        sources = [printer.translation_unit([("tk_" + key, missing[key]) for key in group]) for group in groups]
+        for group, data in zip(groups, compile_sources(compiler, sources), strict=True):
+            library = _keep(runtime, cache, data, group)
+            found.update((key, _loaded.keep(key, library, len(data) // len(group))) for key in group)
+    return found
+
+
+def _load(runtime: Any, path: str) -> Any:
+    with timed_loading():
+        return runtime.load_library(path)
+
+
+def _keep(runtime: Any, cache: kernel_cache.KernelCache, data: bytes, keys: list[str]) -> Any:
+    """Store a library and load it."""
+    try:
+        return _load(runtime, cache.store(data, keys))
+    except OSError as exc:
+        # A full disk, a directory made read-only, a mount without the right to execute.
+        cache = kernel_cache.temporary_cache(f"the cache of compiled kernels {cache.directory!r} cannot be used: {exc}")
+        try:
+            return _load(runtime, cache.store(data, keys))
+        except OSError as problem:
+            raise CompileError(f"the compiled kernels cannot be loaded: {problem}") from problem
+
+
+_MOST_IN_A_TEXT = 100
+"""Kernels in one text: the memory of the compiler grows with it, and what is done is kept should the process be stopped."""
+
+
+def _share_out(kernels: dict[str, printer.Printed]) -> list[list[list[str]]]:
+    """Split kernels into rounds of groups that are compiled at the same time; one group if they are few.
+
+    A call costs about 20 ms by itself, a kernel 3 ms, 0.2 ms a line and 8 ms for each vector function in it.
+    """
+    weights = {key: 3.0 + 0.2 * p.text.count("\n") + 8.0 * p.functions for key, p in kernels.items()}
+    at_once = max(1, min(int(sum(weights.values()) / 15), core_count(), 4, len(kernels)))
+    rounds = -(-len(kernels) // (at_once * _MOST_IN_A_TEXT))
+    loads = [(0.0, i) for i in range(rounds * at_once)]
+    groups: list[list[str]] = [[] for _ in loads]
+    for key in sorted(weights, key=lambda k: -weights[k]):
+        load, lightest = loads[0]
+        groups[lightest].append(key)
+        heapq.heapreplace(loads, (load + weights[key], lightest))
+    return [groups[i : i + at_once] for i in range(0, len(groups), at_once)]
+
+
+def compile_sources(compiler: Compiler, sources: Sequence[str]) -> list[bytes]:
+    """Compile C texts at the same time, each to a shared library; return the libraries' bytes.
+
+    Raises
+    ------
+    CompileError
+        With the compiler's message and the lines that it names.
+    CompilerFailed
+        When it is not the text that is wrong.
+    """
+    import tempfile
+
+    flags = compile_flags(compiler)
+    try:
+        with tempfile.TemporaryDirectory(prefix="theano-cc-") as directory:
+            return _run_compilers(compiler, sources, flags, directory)
+    except OSError as exc:
+        raise CompilerFailed(f"the compiler {compiler.command[0]!r} cannot be run: {exc}") from exc
+
+
+_SYSTEM_FAULT = re.compile(
+    r"signal terminated program|No space left|File too large|Disk quota|[Oo]ut of memory|[Rr]ead-only file system"
+)
+
+
+def _run_compilers(compiler: Compiler, sources: Sequence[str], flags: list[str], directory: str) -> list[bytes]:
+    import subprocess
+
+    running = []
+    try:
+        for i, source in enumerate(sources):
+            text, target = os.path.join(directory, f"{i}.c"), os.path.join(directory, f"{i}{kernel_cache.SUFFIX}")
+            with open(text, "w", encoding="utf-8") as file:
+                file.write(source)
+            command = [*compiler.command, "-x", "c", text, "-x", "none", "-I", HEADERS, "-o", target, *flags]
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, close_fds=False,
+                start_new_session=os.name == "posix",
+            )  # fmt: skip
+            running.append((command, process, source, target))
+        messages = [process.communicate()[1].decode(errors="replace") for _, process, _, _ in running]
+    except BaseException:
+        _stop([process for _, process, _, _ in running])
+        raise
+    results = []
+    for (command, process, source, target), message in zip(running, messages, strict=True):
+        if process.returncode:
+            # A shell that starts the compiler reports a signal as 128 and its number.
+            failed = process.returncode < 0 or process.returncode > 128 or _SYSTEM_FAULT.search(message)
+            raise (CompilerFailed if failed else CompileError)(_error_text(command, source, message, process.returncode))
+        with open(target, "rb") as file:
+            results.append(file.read())
+    return results
+
+
+def _stop(processes: Sequence[Any]) -> None:
+    """End compilers with the processes that they have started, and wait for them."""
+    import signal
+
+    for process in processes:
+        try:
+            if os.name == "posix":
+                os.killpg(process.pid, signal.SIGTERM)
+            else:
+                process.terminate()
+        except ProcessLookupError:
+            pass
+    for process in processes:
+        process.communicate()
+
+
+def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> str:
+    lines = source.split("\n")
+    named = sorted({int(n) for n in re.findall(r"\.c:(\d+):", stderr)})[:8]
+    named = [n for n in named if n <= len(lines)]
+    shown = sorted({m for n in named for m in range(max(1, n - 3), min(len(lines), n + 3) + 1)})
+    excerpt = "\n".join(f"{n:5d}{'>' if n in named else ' '} {lines[n - 1]}" for n in shown)
+    return f"the compiler failed with status {code}\n{shlex.join(command)}\n{stderr.strip()[:4000]}\n{excerpt}"
+
+
+def _make(runtime: Any, library: Any, key: str, kernel: ir.Kernel, printed: printer.Printed) -> Any:
+    inputs = tuple(
+        (_typenum(op.dtype), op.rank, tuple(op.axis_of(d) for d in range(kernel.ndim)), op.broadcast, op.position)
+        for op in kernel.inputs
+    )
+    outputs = tuple((_typenum(out.dtype), out.dims, out.alias) for out in kernel.outputs)
+    ordered = any(stage.index is not None for stage in kernel.stages)
+    return runtime.Kernel(
+        library, "tk_" + key, kernel.n_outer, kernel.n_inner, inputs, outputs, kernel.nonempty, ordered, printed.cost
+    )
+
+
+@cache
+def _typenum(dtype: str) -> int:
+    import numpy as np
+
+    return np.dtype(dtype).num

@@ -1,0 +1,757 @@
+"""Prints kernels of the loop-nest IR as C.
+
+The text of a kernel depends only on what its loops do: element types, statements, and which operands stay constant
+along the innermost loop. Ranks, axes and names do not show, so kernels that differ only in these share compiled code.
+The variants of a kernel (``elem``, ``rows``, ``part``, ``cols``, ``fin``) are described in ``runtime/launch.h``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from theano.gof.memo import Bounded
+from theano.native import ir
+from theano.scalar.expression import COMPARISONS, Expression, c_text, functions, variables
+
+CTYPES = {
+    name: "npy_" + name
+    for name in (
+        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+        "float16", "float32", "float64", "complex64", "complex128",
+    )
+}  # fmt: skip
+
+LANES = 2048
+"""Accumulator lanes of ``part`` and ``cols`` (``THN_LANES``)."""
+
+BLOCK = 2048
+"""Elements that are reduced over lanes before the lanes are added up."""
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "tk_exp.h": (
+        "exp", "exp2", "expm1", "tk_exp_diff", "tk_exp_diff_scaled", "tk_exp_scale", "tk_exp_minus_square",
+        "tk_x_exp_minus_square",
+    ),
+    "tk_log.h": ("log", "log2", "log10", "log1p"),
+    "tk_pow.h": ("pow", "cbrt"),
+    "tk_ipow.h": tuple(f"tk_power_{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    "tk_hyper.h": ("tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "tk_sigmoid", "tk_softplus"),
+    "tk_compound.h": (
+        "tk_sigmoid_slope", "tk_log_cosh", "tk_log_1_minus_tanh", "tk_log_1_minus_exp", "tk_log_expm1", "tk_logit",
+    ),
+    "tk_trig.h": ("sin", "cos", "tan"),
+    "tk_atrig.h": ("asin", "acos", "atan", "atan2"),
+    "tk_erf.h": ("erf", "erfc", "tk_erfcx", "tk_erfcx_slope", "tk_erfc_rate", "tk_erfc_rate_excess", "tk_erfc_rate_slope"),
+    "tk_gamma.h": ("tgamma", "lgamma", "gammaln", "j0", "j1"),
+}  # fmt: skip
+"""Header of ``theano/native/target/cpu/include`` that a function name needs; all others are in ``tk_core.h``."""
+
+_SECTION_OF = {name: header for header, names in SECTIONS.items() for name in names}
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
+
+
+@lru_cache(maxsize=4096)
+def _calls(code: str) -> tuple[str, ...]:
+    """The names of the functions that a user's C calls, each as often as it is called: all that is looked for in it."""
+    return tuple(_CALL.findall(code))
+
+
+GUARDED = frozenset(("sin", "cos", "tan"))
+"""Functions whose vector form flags arguments that only the scalar form can reduce."""
+
+_OP_CODES = dict(zip(ir.REDUCE_OPS, "amXN&|^AO", strict=True))
+_DTYPE_CODES = dict(zip(ir.DTYPES, "?bhiqBHIQefdFD", strict=True))
+
+ROWS_TOGETHER = 4
+"""Rows that a light reduction down columns takes at each visit to an accumulator."""
+
+SHORT_ROWS = 16
+"""Short rows that are reduced side by side."""
+
+COSTS = {
+    "sqrt": 0.6, "exp": 1.0, "exp2": 1.0, "expm1": 1.3, "log": 1.0, "log2": 1.5, "log10": 1.5, "log1p": 1.7, "pow": 5.0,
+    "cbrt": 15.0, "tanh": 2.0, "tk_sigmoid": 2.0, "tk_softplus": 3.0, "sinh": 3.0, "cosh": 3.0, "asinh": 4.0,
+    "acosh": 4.0, "atanh": 2.5, "sin": 1.2, "cos": 1.2, "tan": 1.4, "asin": 1.5, "acos": 1.6, "atan": 1.3, "atan2": 3.0,
+    "erf": 4.0, "erfc": 3.0, "tk_erfcx": 3.5, "tk_erfcx_slope": 3.5, "tk_erfc_rate": 4.0,
+    "tk_erfc_rate_excess": 4.0, "tk_erfc_rate_slope": 4.0,
+    "tk_exp_diff": 1.3, "tk_exp_diff_scaled": 1.1,
+    "tk_exp_minus_square": 1.3, "tk_x_exp_minus_square": 1.4, "tgamma": 30.0, "lgamma": 25.0, "gammaln": 25.0, "j0": 25.0,
+    "j1": 25.0, "tk_sigmoid_slope": 2.0, "tk_log_cosh": 4.0, "tk_log_1_minus_tanh": 4.0, "tk_log_1_minus_exp": 4.0,
+    "tk_log_expm1": 4.0, "tk_logit": 2.0,
+    "fmod": 10.0, "tk_mod": 5.0, "tk_floordiv": 5.0, "theano_scalar_psi": 25.0, "theano_scalar_tri_gamma": 25.0,
+}  # fmt: skip
+"""ns a call in a vectorised float64 loop."""
+
+
+class Printed(NamedTuple):
+    """A kernel's text.
+
+    Parameters
+    ----------
+    text
+        C in which ``@`` stands for the kernel's prefix; it defines the table ``@`` itself.
+    headers
+        Names of the headers that the text needs.
+    cost
+        Estimated ns an element.
+    functions
+        How many calls of vector functions it has.
+    """
+
+    text: str
+    headers: tuple[str, ...]
+    cost: float
+    functions: int = 0
+
+
+_printed = Bounded(8_000_000)
+"""What was printed, up to so many characters."""
+
+
+def print_kernel(kernel: ir.Kernel) -> Printed:
+    """Check the IR's rules and print a kernel."""
+    known = _printed.get(kernel)
+    if known is None:
+        ir.verify(kernel)
+        known = _Printer(kernel).print()
+        _printed.keep(kernel, known, size=len(known.text))
+    return known
+
+
+def translation_unit(kernels: list[tuple[str, Printed]]) -> str:
+    """One C file of several kernels, given as (symbol, printed)."""
+    headers = dict.fromkeys(h for _, printed in kernels for h in printed.headers)
+    parts = [f'#include "{h}"\n' for h in headers]
+    parts += [printed.text.replace("@", symbol) for symbol, printed in kernels]
+    return "".join(parts)
+
+
+class _Statement(NamedTuple):
+    """A statement of a kernel, printed.
+
+    Parameters
+    ----------
+    declared
+        C that declares the values; ``code`` gives them theirs, ``slow`` does it with the scalar forms of guarded functions.
+    calls
+        The functions that it calls, each as often as it is called.
+    reads
+        Names of the values that it reads.
+    dtypes
+        Those of the values.
+    cost
+        ns an element.
+    """
+
+    declared: str
+    code: str
+    slow: str
+    calls: tuple[str, ...]
+    reads: frozenset[str]
+    dtypes: tuple[str, ...]
+    cost: float
+
+    def text(self, slow: bool) -> str:
+        return f"{self.declared} {self.slow if slow else self.code}"
+
+
+class _Stage(NamedTuple):
+    """An `ir.Stage` with names v0, v1, ... in order of definition, and its statements printed."""
+
+    loads: tuple[ir.Load | ir.Reload, ...]
+    body: tuple[_Statement, ...]
+    stores: tuple[ir.Store, ...]
+    reduces: tuple[ir.Reduce, ...]
+    index: str | None
+    row: tuple[_Statement, ...]
+    row_stores: tuple[ir.Store, ...]
+    picks: tuple[ir.Pick, ...]
+    puts: tuple[ir.Put, ...]
+
+
+class _Printer:
+    def __init__(self, kernel: ir.Kernel):
+        self.kernel = kernel
+        self.out: list[str] = []
+        self.counter = 0
+        self.calls: set[str] = set()
+        self.functions = 0
+        self.n_in = len(kernel.inputs)
+        self.global_names: dict[str, str] = {}
+        self.slow = False
+        last = kernel.ndim - 1
+        if kernel.n_inner:
+            self.constant_inner = [ir.is_row_operand(kernel, i) for i in range(self.n_in)]
+        else:
+            self.constant_inner = [last >= 0 and op.broadcast[last] for op in kernel.inputs]
+        self.constant_column = [kernel.n_outer > 0 and op.broadcast[kernel.n_outer - 1] for op in kernel.inputs]
+
+    def print(self) -> Printed:
+        k = self.kernel
+        self.stages = [self._canonical(stage, first=i == 0) for i, stage in enumerate(k.stages)]
+        cost = 0.05 * (len(k.inputs) + len(k.outputs)) + sum([s.cost for stage in self.stages for s in stage.body])
+        for stage in self.stages:
+            for s in (*stage.body, *stage.row):
+                self.calls.update(s.calls)
+        for text in k.support:
+            self.calls.update(_calls(text))
+        self.guarded = bool(self.calls & GUARDED)
+        for text in k.support:
+            self._support(_unguarded(text))
+        table = dict.fromkeys(("elem", "rows", "part", "cols", "fin"), "0")
+        codes = ""
+        if k.n_inner == 0:
+            self._elem()
+            table["elem"] = "@e"
+        elif self._is_simple_reduction():
+            columns = self._walks_columns()
+            # A short vector loop is compiled quickly enough to have it for arrays of any layout.
+            self._part(cold=columns and not self.stages[0].stores and not _is_short(self.stages[0]))
+            self._fin()
+            table.update(part="@p", fin="@f")
+            if columns:
+                self._cols()
+                table["cols"] = "@c"
+            codes = "".join(_OP_CODES[reduce_op(r)] + _DTYPE_CODES[r.acc_dtype] for r in k.stages[0].reduces)
+        else:
+            self._rows()
+            table["rows"] = "@r"
+        self._line(f'TK_TABLE(@, "{codes}", {", ".join(table.values())})')
+        headers = ["tk_core.h"]
+        headers += [h for h in SECTIONS if any(_SECTION_OF.get(c) == h for c in self.calls)]
+        if any("complex" in d for d in self._dtypes()):
+            headers.append("tk_complex.h")
+        text = "\n".join(self.out) + "\n"
+        return Printed(text, tuple(headers), cost, self.functions)
+
+    def _dtypes(self) -> set[str]:
+        k = self.kernel
+        found = {op.dtype for op in k.inputs} | {op.dtype for op in k.outputs}
+        for stage in self.stages:
+            found |= {d for s in (*stage.body, *stage.row) for d in s.dtypes} | {r.acc_dtype for r in stage.reduces}
+        return found
+
+    def _is_simple_reduction(self) -> bool:
+        stages = self.stages
+        return len(stages) == 1 and bool(stages[0].reduces)
+
+    def _line(self, text: str) -> None:
+        self.out.append(text)
+
+    def _support(self, text: str) -> None:
+        """A support function may come from several kernels of one unit: its own hash guards it."""
+        import hashlib
+
+        guard = "TK_S" + hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        self.out += [f"#ifndef {guard}", f"#define {guard}", text, "#endif"]
+
+    # -- canonical names
+
+    def _fresh(self) -> str:
+        self.counter += 1
+        return f"v{self.counter - 1}"
+
+    def _canonical(self, stage: ir.Stage, first: bool) -> _Stage:
+        """The stage with values named v0, v1, ... in order of definition."""
+        if first:
+            for load in self.kernel.row_loads:
+                self.global_names[load.var] = self._fresh()
+        names = dict(self.global_names)
+
+        def new(name: str, table: dict[str, str]) -> str:
+            table[name] = self._fresh()
+            return table[name]
+
+        def printed(stmts: Iterable[ir.Statement], table: dict[str, str]) -> tuple[_Statement, ...]:
+            wide = _truths(stmts)
+            found = []
+            for stmt in stmts:
+                for name, _ in stmt.defines:
+                    new(name, table)
+                found.append(_print_statement(stmt, table, wide))
+            return tuple(found)
+
+        loads = tuple(
+            ir.Reload(new(ld.var, names), ld.output) if isinstance(ld, ir.Reload) else ir.Load(new(ld.var, names), ld.operand)
+            for ld in stage.loads
+        )
+        index = None if stage.index is None else new(stage.index, names)
+        body = printed(stage.body, names)
+        stores = tuple(ir.Store(s.output, names[s.var]) for s in stage.stores)
+        table = self.global_names
+        picks = tuple(
+            ir.Pick(
+                ir.Reload(new(p.load.var, table), p.load.output)
+                if isinstance(p.load, ir.Reload)
+                else ir.Load(new(p.load.var, table), p.load.operand),
+                table[p.at],
+            )
+            for p in stage.picks
+        )
+        reduces = tuple(ir.Reduce(r.op, r.acc_dtype, names[r.value], new(r.result, table)) for r in stage.reduces)
+        row = printed(stage.row, table)
+        row_stores = tuple(ir.Store(s.output, table[s.var]) for s in stage.row_stores)
+        puts = tuple(ir.Put(p.output, table[p.var], table[p.at]) for p in stage.puts)
+        return _Stage(loads, body, stores, reduces, index, row, row_stores, picks, puts)
+
+    # -- pieces of loops
+
+    def _in_type(self, i: int) -> str:
+        return CTYPES[self.kernel.inputs[i].dtype]
+
+    def _out_type(self, j: int) -> str:
+        return CTYPES[self.kernel.outputs[j].dtype]
+
+    def _pointers(self, stages: list[_Stage], constant: list[bool], row: str) -> None:
+        """Pointers to the row's first elements (p: inputs, q: outputs)."""
+        loads = [ld for st in stages for ld in (*st.loads, *(p.load for p in st.picks))]
+        ins = dict.fromkeys(ld.operand for ld in loads if isinstance(ld, ir.Load))
+        for i in ins:
+            t = self._in_type(i)
+            if self.kernel.inputs[i].position:
+                at = f"(tk_intp)((size_t)(P[{i}] + {row} * S[{i}]) >> 3)"
+                self._line(f"const {t} {'c' if constant[i] else 'p'}{i} = {at} - 1;")
+                continue
+            base = f"(const {t} *)(P[{i}] + {row} * S[{i}])"
+            self._line(f"const {t} c{i} = *{base};" if constant[i] else f"const {t} *p{i} = {base};")
+        outs = [ld.output for ld in loads if isinstance(ld, ir.Reload)]
+        outs += [s.output for st in stages for s in st.stores]
+        for j in dict.fromkeys(outs):
+            n = self.n_in + j
+            self._line(f"{self._out_type(j)} *q{j} = ({self._out_type(j)} *)(P[{n}] + {row} * S[{n}]);")
+
+    def _body(self, stage: _Stage, constant: list[bool], at: str, position: str) -> list[str]:
+        """Loads, statements and stores of one point."""
+        lines = []
+        for ld in stage.loads:
+            if isinstance(ld, ir.Reload):
+                lines.append(f"const {self._out_type(ld.output)} {ld.var} = q{ld.output}[{at}];")
+            else:
+                element = f"p{ld.operand} + {at}" if self.kernel.inputs[ld.operand].position else f"p{ld.operand}[{at}]"
+                source = f"c{ld.operand}" if constant[ld.operand] else element
+                lines.append(f"const {self._in_type(ld.operand)} {ld.var} = {source};")
+        if stage.index is not None:
+            lines.append(f"const npy_int64 {stage.index} = {position};")
+        lines += self._statements(stage.body)
+        lines += [f"q{s.output}[{at}] = {s.var};" for s in stage.stores]
+        return lines
+
+    def _statements(self, stmts: tuple[_Statement, ...]) -> list[str]:
+        for s in stmts:
+            if s.calls:
+                self.functions += sum([c in _SECTION_OF for c in s.calls])
+        return [s.text(self.slow) for s in stmts]
+
+    def _is_guarded(self, stage: _Stage) -> bool:
+        return self.guarded and any(not GUARDED.isdisjoint(s.calls) for s in stage.body)
+
+    def _loop(self, stage: _Stage, constant: list[bool], start: str) -> None:
+        """The loop over n0 elements of a stage; leaves results of reductions in their names."""
+        if not stage.reduces:
+            self._plain_loop(stage, constant, start)
+            return
+        for r in stage.reduces:
+            self._line(f"{CTYPES[r.acc_dtype]} {r.result} = {identity(r)};")
+        lanes = self._lanes(stage)
+        guarded = self._is_guarded(stage)
+        self._line("for (tk_intp i = 0; i < n0;) {")
+        self._line(f"const tk_intp e = n0 - i < {BLOCK} ? n0 : i + {BLOCK};")
+        if guarded:
+            saved = " ".join(f"const {CTYPES[r.acc_dtype]} s_{r.result} = {r.result};" for r in stage.reduces)
+            self._line(f"tk_flag tk_bad = 0; const tk_intp b = i; {saved}")
+        self._line(f"if (e - i >= {lanes}) {{")
+        for n, r in enumerate(stage.reduces):
+            self._line(f"{CTYPES[r.acc_dtype]} a{n}[{lanes}]; TK_FILL(a{n}, {lanes}, {identity(r)})")
+        self._line(f"for (; i + {lanes} <= e; i += {lanes}) {{")
+        self._line(f"TK_IVDEP for (tk_intp l = 0; l < {lanes}; l++) {{")
+        self.out += self._body(stage, constant, "i + l", f"{start} + i + l")
+        self.out += [f"{op_name(r)}(a{n}[l], {r.value});" for n, r in enumerate(stage.reduces)]
+        self._line("} }")
+        for n, r in enumerate(stage.reduces):
+            self._line(f"TK_TREE{lanes}({op_name(r)}, a{n}) {op_name(r)}({r.result}, a{n}[0]);")
+        self._line("}")
+        self._line("for (; i < e; i++) { TK_SCALAR_LOOP")
+        self.out += self._body(stage, constant, "i", f"{start} + i")
+        self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
+        self._line("}")
+        if guarded:
+            restored = " ".join(f"{r.result} = s_{r.result};" for r in stage.reduces)
+            self._line(f"if (tk_bad) {{ {restored} for (i = b; i < e; i++) {{ TK_SCALAR_LOOP")
+            self.slow = True
+            self.out += self._body(stage, constant, "i", f"{start} + i")
+            self.slow = False
+            self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
+            self._line("} }")
+        self._line("}")
+
+    def _scalar_loop(self, stage: _Stage) -> None:
+        """One accumulator, one element at a time."""
+        for r in stage.reduces:
+            self._line(f"{CTYPES[r.acc_dtype]} {r.result} = {identity(r)};")
+        slow, self.slow = self.slow, True
+        self._line("for (tk_intp i = 0; i < n0; i++) { TK_SCALAR_LOOP")
+        self.out += self._body(stage, self.constant_inner, "i", "start + i")
+        self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
+        self._line("}")
+        self.slow = slow
+
+    @staticmethod
+    def _lanes(stage: _Stage) -> int:
+        """Accumulators of a reduction: several vectors to hide the latency of additions, one where the body is long."""
+        widest = max(ir.ITEMSIZE[r.acc_dtype] for r in stage.reduces)
+        if any(c in COSTS for s in stage.body for c in s.calls):
+            return 8 if all(ir.ITEMSIZE[d] >= 8 for s in stage.body for d in s.dtypes) else 16
+        return {16: 16, 8: 32}.get(widest, 64)
+
+    def _plain_loop(self, stage: _Stage, constant: list[bool], start: str) -> None:
+        if not self._is_guarded(stage):
+            self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
+            self.out += self._body(stage, constant, "i", f"{start} + i")
+            self._line("}")
+            return
+        # Blocks are small enough for the copy of an operand that is overwritten to stay in the first-level cache.
+        loaded = [ld for ld in stage.loads if isinstance(ld, ir.Reload) or not constant[ld.operand]]
+        self._line("for (tk_intp b = 0; b < n0; b += 512) {")
+        self._line("const tk_intp e = n0 - b < 512 ? n0 : b + 512; tk_flag tk_bad = 0;")
+        copies = []
+        for n, ld in enumerate(loaded):
+            t = self._out_type(ld.output) if isinstance(ld, ir.Reload) else self._in_type(ld.operand)
+            name = f"q{ld.output}" if isinstance(ld, ir.Reload) else f"p{ld.operand}"
+            hit = [
+                f"(const void *){name} == (const void *)q{s.output}"
+                for s in stage.stores
+                if ir.ITEMSIZE[self.kernel.outputs[s.output].dtype] == self._load_size(ld)
+            ]
+            if hit:
+                self._line(f"{t} k{n}[512]; const int h{n} = {' || '.join(hit)};")
+                self._line(f"if (h{n}) __builtin_memcpy(k{n}, {name} + b, (e - b) * sizeof(*k{n}));")
+                copies.append((n, name, t))
+        self._line("TK_IVDEP for (tk_intp i = b; i < e; i++) {")
+        self.out += self._body(stage, constant, "i", f"{start} + i")
+        self._line("}")
+        self._line("if (tk_bad) {")
+        for n, name, t in copies:
+            self._line(f"{'const ' if name[0] == 'p' else ''}{t} *u{n} = h{n} ? k{n} - b : {name};")
+        self._line("for (tk_intp i = b; i < e; i++) { TK_SCALAR_LOOP")
+        self.slow = True
+        lines = self._body(stage, constant, "i", f"{start} + i")
+        self.slow = False
+        replaced = {name: f"u{n}" for n, name, _ in copies}
+        for m, ld in enumerate(stage.loads):
+            if isinstance(ld, ir.Reload) or not constant[ld.operand]:
+                name = f"q{ld.output}" if isinstance(ld, ir.Reload) else f"p{ld.operand}"
+                lines[m] = lines[m].replace(f"= {name}[", f"= {replaced.get(name, name)}[")
+        self.out += lines
+        self._line("} } }")
+
+    def _load_size(self, ld: ir.Load | ir.Reload) -> int:
+        array = self.kernel.outputs[ld.output] if isinstance(ld, ir.Reload) else self.kernel.inputs[ld.operand]
+        return ir.ITEMSIZE[array.dtype]
+
+    # -- variants
+
+    def _elem(self) -> None:
+        stage = self.stages[0]
+        self._line("static void @e(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0)\n{")
+        self._line("for (tk_intp j = 0; j < n1; j++) {")
+        self._pointers([stage], self.constant_inner, "j")
+        self._plain_loop(stage, self.constant_inner, "0")
+        self._line("} TK_LEAVE }")
+
+    def _row_loads(self, row: str) -> None:
+        for ld, name in zip(self.kernel.row_loads, self._row_load_names(), strict=True):
+            t = self._in_type(ld.operand)
+            self._line(f"const {t} {name} = *(const {t} *)(P[{ld.operand}] + {row} * S[{ld.operand}]);")
+
+    def _row_load_names(self) -> list[str]:
+        return [self.global_names[ld.var] for ld in self.kernel.row_loads]
+
+    def _used_row_loads(self, stage: _Stage, row: str = "j") -> None:
+        """Row loads that the loop's statements need."""
+        words = {name for s in stage.body for name in s.reads} | {r.value for r in stage.reduces}
+        for ld, name in zip(self.kernel.row_loads, self._row_load_names(), strict=True):
+            if name in words:
+                t = self._in_type(ld.operand)
+                self._line(f"const {t} {name} = *(const {t} *)(P[{ld.operand}] + {row} * S[{ld.operand}]);")
+
+    def _rows(self) -> None:
+        self._line("static void @r(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0)\n{")
+        self._line("for (tk_intp j = 0; j < n1; j++) {")
+        self._pointers(self.stages, self.constant_inner, "j")
+        self._row_loads("j")
+        for stage in self.stages:
+            self._loop(stage, self.constant_inner, "0")
+            self._row_statements(stage, "j")
+        self._line("} TK_LEAVE }")
+
+    def _row_statements(self, stage: _Stage, row: str) -> None:
+        for pick in stage.picks:
+            ld = pick.load
+            if isinstance(ld, ir.Reload):
+                self._line(f"const {self._out_type(ld.output)} {ld.var} = q{ld.output}[{self._within(pick.at)}];")
+            else:
+                self._line(f"const {self._in_type(ld.operand)} {ld.var} = p{ld.operand}[{self._within(pick.at)}];")
+        slow, self.slow = self.slow, True
+        self.out += self._statements(stage.row)
+        self.slow = slow
+        for s in stage.row_stores:
+            n = self.n_in + s.output
+            self._line(f"*({self._out_type(s.output)} *)(P[{n}] + {row} * S[{n}]) = {s.var};")
+        for put in stage.puts:
+            self._line(f"q{put.output}[{self._within(put.at)}] = {put.var};")
+
+    @staticmethod
+    def _within(at: str) -> str:
+        """A position that stays within the row, whatever another thread has made of it since it was checked."""
+        return f"((npy_uint64){at} < (npy_uint64)n0 ? {at} : 0)"
+
+    def _lane_pointers(self) -> None:
+        for n, r in enumerate(self.stages[0].reduces):
+            t = CTYPES[r.acc_dtype]
+            self._line(f"{t} *a{n} = ({t} *)(acc + {n * LANES * 16});")
+
+    def _walks_columns(self) -> bool:
+        """Whether, in arrays of C order, rows are strided and columns contiguous: then ``cols`` must be fast."""
+        k = self.kernel
+        if not k.n_outer or self.stages[0].index is not None:
+            return False
+        votes = 0
+        for op in k.inputs:
+            dims = [d for d in range(k.ndim) if not op.broadcast[d]]
+            if any(d >= k.n_outer for d in dims) and any(d < k.n_outer for d in dims):
+                votes += 1 if max(dims, key=op.axis_of) < k.n_outer else -1
+        return votes > 0
+
+    def _part(self, cold: bool) -> None:
+        """Rows of a reduction; `cold` if it only serves arrays of an unusual layout: then small, not fast."""
+        stage = self.stages[0]
+        self._line(
+            ("TK_COLD " if cold else "")
+            + "static void @p(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0, tk_intp start, "
+            "char *acc, tk_intp k)\n{"
+        )
+        self._line("tk_intp j = 0;")
+        if not cold and self._is_light(stage):
+            self._short_rows(stage)
+        self._line("for (; j < n1; j++) {")
+        self._pointers([stage], self.constant_inner, "j")
+        self._used_row_loads(stage)
+        if cold:
+            self._scalar_loop(stage)
+        else:
+            self._loop(stage, self.constant_inner, "start")
+        for n, r in enumerate(stage.reduces):
+            self._line(f"(({CTYPES[r.acc_dtype]} *)(acc + {n * LANES * 16}))[k + j] = {r.result};")
+        self._line("} TK_LEAVE }")
+
+    def _is_light(self, stage: _Stage) -> bool:
+        """Whether a reduction costs so little an element that what there is to do once a row counts."""
+        k = self.kernel
+        plain = not self._is_guarded(stage) and not stage.stores and stage.index is None
+        return k.n_outer > 0 and plain and sum([s.cost for s in stage.body]) < 0.5
+
+    def _short_rows(self, stage: _Stage) -> None:
+        """Rows that have fewer elements than there are accumulators: several rows at once, an accumulator each."""
+        self._line(f"for (; n0 < {self._lanes(stage)} && j + {SHORT_ROWS} <= n1; j += {SHORT_ROWS}) {{")
+        for n, r in enumerate(stage.reduces):
+            acc = f"a{n}[{SHORT_ROWS}]; TK_FILL(a{n}, {SHORT_ROWS}, {identity(r)})"
+            self._line(f"{CTYPES[r.acc_dtype]} {acc}")
+        self._line(f"for (tk_intp i = 0; i < n0; i++) {{ TK_IVDEP for (tk_intp l = 0; l < {SHORT_ROWS}; l++) {{")
+        self._pointers([stage], self.constant_inner, "(j + l)")
+        self._used_row_loads(stage, "(j + l)")
+        self.out += self._body(stage, self.constant_inner, "i", "0")
+        self.out += [f"{op_name(r)}(a{n}[l], {r.value});" for n, r in enumerate(stage.reduces)]
+        self._line("} }")
+        for n, r in enumerate(stage.reduces):
+            t = CTYPES[r.acc_dtype]
+            self._line(f"for (tk_intp l = 0; l < {SHORT_ROWS}; l++) (({t} *)(acc + {n * LANES * 16}))[k + j + l] = a{n}[l];")
+        self._line("}")
+
+    def _fin(self) -> None:
+        stage = self.stages[0]
+        self._line("TK_COLD static void @f(char *const *P, const tk_intp *S, tk_intp n, char *acc)\n{")
+        self._lane_pointers()
+        self._line("for (tk_intp j = 0; j < n; j++) {")
+        self._row_loads("j")
+        for n, r in enumerate(stage.reduces):
+            self._line(f"const {CTYPES[r.acc_dtype]} {r.result} = a{n}[j];")
+        self._row_statements(stage, "j")
+        self._line("} TK_LEAVE }")
+
+    def _cols(self) -> None:
+        stage = self.stages[0]
+        k = self.kernel
+        guarded = self._is_guarded(stage)
+        self._line("static void @c(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0, char *acc)\n{")
+        self._lane_pointers()
+        self._line("tk_intp j = 0;")
+        load = stage.loads[0] if len(stage.loads) == 1 else None
+        light = self._is_light(stage) and not k.row_loads
+        if light and isinstance(load, ir.Load):
+            self._rows_together(load)
+        self._line("for (; j < n1; j++) {")
+        self._pointers([stage], self.constant_column, "j")
+        row_names = dict(zip(self._row_load_names(), (ld.operand for ld in k.row_loads), strict=True))
+        words = {name for s in stage.body for name in s.reads} | {r.value for r in stage.reduces}
+        used = {name: i for name, i in row_names.items() if name in words}
+        for name, i in used.items():
+            t = self._in_type(i)
+            base = f"(const {t} *)(P[{i}] + j * S[{i}])"
+            self._line(f"const {t} {name} = *{base};" if self.constant_column[i] else f"const {t} *w{name} = {base};")
+        column_loads = [
+            f"const {self._in_type(i)} {name} = w{name}[i];" for name, i in used.items() if not self.constant_column[i]
+        ]
+        if guarded:
+            # The columns of one row are accumulated after the row is known to be within the vector forms' range.
+            self._line("tk_flag tk_bad = 0;")
+            for n, r in enumerate(stage.reduces):
+                self._line(f"{CTYPES[r.acc_dtype]} t{n}[{LANES}];")
+            self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
+            self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
+            self.out += [f"t{n}[i] = a{n}[i]; {op_name(r)}(t{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
+            self._line("}")
+            self._line("if (tk_bad) for (tk_intp i = 0; i < n0; i++) { TK_SCALAR_LOOP")
+            self.slow = True
+            self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
+            self.slow = False
+            self.out += [f"{op_name(r)}(a{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
+            self._line("}")
+            self._line("else {")
+            self.out += [f"__builtin_memcpy(a{n}, t{n}, n0 * sizeof(*t{n}));" for n in range(len(stage.reduces))]
+            self._line("} } TK_LEAVE }")
+            return
+        self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
+        self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
+        self.out += [f"{op_name(r)}(a{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
+        self._line("} } TK_LEAVE }")
+
+    def _rows_together(self, load: ir.Load) -> None:
+        """Several rows at each visit to an accumulator, in their order; for work so light that the visits would count."""
+        stage = self.stages[0]
+        operand = load.operand
+        t = self._in_type(operand)
+        constant = self.constant_column[operand]
+        self._line(f"for (; j + {ROWS_TOGETHER} <= n1; j += {ROWS_TOGETHER}) {{")
+        for row in range(ROWS_TOGETHER):
+            base = f"(const {t} *)(P[{operand}] + (j + {row}) * S[{operand}])"
+            self._line(f"const {t} c{row}_ = *{base};" if constant else f"const {t} *const restrict p{row}_ = {base};")
+        self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
+        for n, r in enumerate(stage.reduces):
+            self._line(f"{CTYPES[r.acc_dtype]} t{n} = a{n}[i];")
+        for row in range(ROWS_TOGETHER):
+            self._line(f"{{ const {t} {load.var} = {f'c{row}_' if constant else f'p{row}_[i]'};")
+            self.out += self._statements(stage.body)
+            self.out += [f"{op_name(r)}(t{n}, {r.value});" for n, r in enumerate(stage.reduces)]
+            self._line("}")
+        self.out += [f"a{n}[i] = t{n};" for n in range(len(stage.reduces))]
+        self._line("} }")
+
+
+def _print_statement(stmt: ir.Statement, names: dict[str, str], wide: set[str]) -> _Statement:
+    """Print a statement with these names of values; `wide` are those of truth values that are ints."""
+    calls = called_functions(stmt)
+    reads = frozenset([names[v] for value in stmt.inputs for v in variables(value)])
+    if isinstance(stmt, ir.Stmt):
+        code = f"= {c_text(stmt.value, names)};"
+        slow = code if GUARDED.isdisjoint(calls) else f"= {c_text(stmt.value, names, _slow)};"
+        declared = f"const {'int' if stmt.dst in wide else CTYPES[stmt.dtype]} {names[stmt.dst]}"
+    else:
+        code = stmt.text
+        for i, value in enumerate(stmt.arguments):
+            code = code.replace(f"tk_in{i}_", c_text(value, names))
+        for i, (name, _) in enumerate(stmt.results):
+            code = code.replace(f"tk_out{i}_", names[name])
+        slow = _unguarded(code)
+        declared = " ".join([f"{CTYPES[dtype]} {names[name]};" for name, dtype in stmt.results])
+    return _Statement(declared, code, slow, calls, reads, tuple([d for _, d in stmt.defines]), _statement_cost(stmt, calls))
+
+
+def called_functions(stmt: ir.Statement) -> tuple[str, ...]:
+    """The functions that a statement calls, each as often as it is called."""
+    return functions(stmt.value) if isinstance(stmt, ir.Stmt) else _calls(stmt.text)
+
+
+def _slow(name: str) -> str:
+    """The name of a function's scalar form."""
+    return f"tk_slow_{name}" if name in GUARDED else name
+
+
+def _unguarded(code: str) -> str:
+    """A user's C with the scalar forms of guarded functions."""
+    return _CALL.sub(lambda m: _slow(m.group(1)) + m.group()[len(m.group(1)) :], code)
+
+
+def _truths(stmts: Iterable[ir.Statement]) -> set[str]:
+    """Results of comparisons, which are computed as ints: vectors of these are as wide as those of what is compared.
+
+    Those that functions take are not among them, as functions are chosen by the type of their argument.
+    """
+    found: set[str] = set()
+    for s in stmts:
+        if isinstance(s, ir.Stmt) and s.dtype == "bool":
+            value = s.value
+            if value.op in COMPARISONS or value.op == "not":
+                wide = all(_is_simple(x) for x in value.args)
+            else:
+                wide = value.op in ("bitor", "bitand", "xor") and all(x.op == "var" and x.name in found for x in value.args)
+            if wide:
+                found.add(s.dst)
+    if found:
+        for s in stmts:
+            if isinstance(s, ir.Code) or called_functions(s):
+                found.difference_update(name for name, _ in s.defines)
+                found.difference_update(name for value in s.inputs for name in variables(value))
+    return found
+
+
+def _is_simple(x: Expression) -> bool:
+    """Whether an expression is a value, converted or not."""
+    return x.op in ("var", "const") or (x.op == "cast" and x.args[0].op in ("var", "const"))
+
+
+def _is_short(stage: _Stage) -> bool:
+    """Whether a stage hardly does more than reduce: no functions, a cast or two."""
+    return len(stage.body) <= 2 and not any(name in COSTS for s in stage.body for name in s.calls)
+
+
+def _statement_cost(stmt: ir.Statement, calls: Iterable[str]) -> float:
+    scale = 0.5 if stmt.defines[0][1] == "float32" else 1.0
+    return 0.08 + scale * sum([COSTS.get(name, 0.0) for name in calls])
+
+
+def reduce_op(reduce: ir.Reduce) -> str:
+    """The reduction's operator; sums and products of bools are logical."""
+    if reduce.acc_dtype == "bool":
+        return {"add": "any", "mul": "all", "or": "any", "and": "all"}.get(reduce.op, reduce.op)
+    return reduce.op
+
+
+def op_name(reduce: ir.Reduce) -> str:
+    """The macro that takes an element, or another accumulator, into an accumulator."""
+    op = reduce_op(reduce)
+    if op in ("maximum", "minimum") and reduce.acc_dtype.startswith("float"):
+        op += "_f"
+    return "TK_R_" + op
+
+
+def identity(reduce: ir.Reduce) -> str:
+    """C text of the neutral element."""
+    dtype, op = reduce.acc_dtype, reduce_op(reduce)
+    if op in ("add", "or", "xor", "any"):
+        return "0"
+    if op in ("mul", "all"):
+        return "1"
+    if op == "and":
+        return "-1"
+    largest = op == "minimum"
+    if dtype.startswith("float"):
+        return "TK_INF" if largest else "-TK_INF"
+    if dtype == "bool":
+        return "1" if largest else "0"
+    if dtype.startswith("u"):
+        return f"(npy_{dtype})-1" if largest else "0"
+    bits = dtype[3:]
+    return f"INT{bits}_MAX" if largest else f"INT{bits}_MIN"

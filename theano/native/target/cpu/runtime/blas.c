@@ -1,0 +1,600 @@
+/* Matrix products.
+ *
+ * BLAS routines are called through pointers that theano.native.target.cpu.blas_library finds. They are Fortran's: column-major, all
+ * arguments by reference. Integers are given as pointers to int64_t; a BLAS with 32-bit integers reads the low half
+ * (little-endian), which is the same number for all sizes that it can handle. Larger sizes and other dtypes, and all
+ * dtypes when there is no BLAS, go through loops.
+ */
+#include "vm.h"
+#include "linalg.h"
+#include "pool.h"
+#include "threads.h"
+#include "row_product.h"
+
+#include <stdatomic.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+typedef void (*gemm_fn)(const char *, const char *, const void *, const void *, const void *, const void *, const void *,
+                        const void *, const void *, const void *, const void *, void *, const void *);
+typedef void (*gemv_fn)(const char *, const void *, const void *, const void *, const void *, const void *, const void *,
+                        const void *, const void *, void *, const void *);
+typedef void (*ger_fn)(const void *, const void *, const void *, const void *, const void *, const void *, const void *,
+                       void *, const void *);
+typedef double (*ddot_fn)(const void *, const void *, const void *, const void *, const void *);
+typedef float (*sdot_fn)(const void *, const void *, const void *, const void *, const void *);
+
+static gemm_fn gemm[4];
+static gemv_fn gemv[4];
+static ger_fn ger[4];
+static ddot_fn ddot;
+static sdot_fn sdot;
+static void (*set_blas_threads)(int);
+static int (*get_blas_threads)(void);
+static int blas_state; /* 0: not looked for yet, 1: looked for */
+static char blas_name[256] = "";
+
+#define MAX_INT 2147483647
+
+static int type_size(int typenum)
+{
+    static const int sizes[] = {4, 8, 8, 16};
+    int l = thn_lapack_letter(typenum);
+    return l >= 0 ? sizes[l] : 8; /* the others are computed with in int64 */
+}
+
+/* Constants of each type. */
+static const float s_one[2] = {1, 0}, s_zero[2] = {0, 0};
+static const double d_one[2] = {1, 0}, d_zero[2] = {0, 0};
+
+static const void *one_of(int letter)
+{
+    return (letter & 1) ? (const void *)d_one : (const void *)s_one;
+}
+
+static const void *zero_of(int letter)
+{
+    return (letter & 1) ? (const void *)d_zero : (const void *)s_zero;
+}
+
+/* ---- plain loops over C contiguous operands: c += a b */
+
+#define LOOPS(NAME, T, MULADD)                                                                          \
+    static void loops_##NAME(npy_intp m, npy_intp n, npy_intp k, const T *a, const T *b, T *c)          \
+    {                                                                                                   \
+        for (npy_intp i = 0; i < m; i++) {                                                              \
+            for (npy_intp l = 0; l < k; l++) {                                                          \
+                const T v = a[i * k + l];                                                               \
+                const T *row = b + l * n;                                                               \
+                T *out = c + i * n;                                                                     \
+                for (npy_intp j = 0; j < n; j++) {                                                      \
+                    MULADD;                                                                             \
+                }                                                                                       \
+            }                                                                                           \
+        }                                                                                               \
+    }
+
+typedef struct {
+    float re, im;
+} C8;
+typedef struct {
+    double re, im;
+} C16;
+
+LOOPS(i8, uint64_t, out[j] += v * row[j])
+LOOPS(f4, float, out[j] += v * row[j])
+LOOPS(f8, double, out[j] += v * row[j])
+#define COMPLEX_MULADD                              \
+    out[j].re += v.re * row[j].re - v.im * row[j].im; \
+    out[j].im += v.re * row[j].im + v.im * row[j].re
+LOOPS(c8, C8, COMPLEX_MULADD)
+LOOPS(c16, C16, COMPLEX_MULADD)
+
+/* The elements of m in C order, converted to `to`, in a new pool block. */
+static char *contiguous(const ThnMatrix *m, int from, int to, int item)
+{
+    char *p = thn_pool_alloc((size_t)(m->rows * m->cols * item) + 1);
+    if (p) {
+        npy_intp dims[2] = {m->rows, m->cols}, ds[2] = {m->cols * item, item}, ss[2] = {m->row_stride, m->col_stride};
+        thn_loop2(2, dims, p, ds, m->data, ss, thn_cast_inner(to, from));
+    }
+    return p;
+}
+
+/* t = alpha * t + beta * c, where t is C contiguous. -1: out of memory. */
+static int blend(int typenum, const ThnMatrix *c, char *t, const void *alpha, const void *beta)
+{
+    const npy_intp n = c->rows * c->cols, item = type_size(typenum);
+    const ThnInner multiply = thn_mul_inner(typenum);
+    multiply(n, t, item, alpha, 0);
+    if (thn_is_zero(thn_lapack_letter(typenum), beta)) {
+        return 0;
+    }
+    char *old = contiguous(c, typenum, typenum, (int)item);
+    if (old) {
+        multiply(n, old, item, beta, 0);
+        thn_add_inner(typenum)(n, t, item, old, item);
+        thn_pool_free(old);
+    }
+    return old ? 0 : -1;
+}
+
+static int matmul_loops(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMatrix *c, const void *alpha,
+                        const void *beta)
+{
+    int letter = thn_lapack_letter(typenum);
+    int work = letter >= 0 ? typenum : typenum == NPY_HALF ? NPY_FLOAT : NPY_INT64;
+    int item = work == NPY_FLOAT ? 4 : type_size(work);
+    npy_intp m = c->rows, n = c->cols, k = a->cols;
+    char *x = contiguous(a, typenum, work, item), *y = contiguous(b, typenum, work, item);
+    char *t = thn_pool_alloc((size_t)(m * n * item) + 1);
+    int r = -1;
+    if (x && y && t) {
+        memset(t, 0, (size_t)(m * n * item));
+        switch (work) {
+        case NPY_FLOAT: loops_f4(m, n, k, (float *)x, (float *)y, (float *)t); break;
+        case NPY_DOUBLE: loops_f8(m, n, k, (double *)x, (double *)y, (double *)t); break;
+        case NPY_CFLOAT: loops_c8(m, n, k, (C8 *)x, (C8 *)y, (C8 *)t); break;
+        case NPY_CDOUBLE: loops_c16(m, n, k, (C16 *)x, (C16 *)y, (C16 *)t); break;
+        default: loops_i8(m, n, k, (uint64_t *)x, (uint64_t *)y, (uint64_t *)t);
+        }
+        r = letter >= 0 && (alpha || beta)
+                ? blend(typenum, c, t, alpha ? alpha : one_of(letter), beta ? beta : zero_of(letter)) : 0;
+        npy_intp dims[2] = {m, n}, ss[2] = {n * item, item}, ds[2] = {c->row_stride, c->col_stride};
+        thn_loop2(2, dims, c->data, ds, t, ss, thn_cast_inner(typenum, work));
+    }
+    thn_pool_free(x);
+    thn_pool_free(y);
+    thn_pool_free(t);
+    return r;
+}
+
+/* ---- threads
+ *
+ * OpenBLAS waits for its threads by spinning: next to another pool, or on a busy machine, its own parallel products can be
+ * slower by an order of magnitude than its serial ones. So, where the number of its threads can be set, products are cut
+ * into parts here, along the longer side of the result, and OpenBLAS is held to one thread meanwhile. The parts depend on
+ * the sizes only. */
+
+#define SERIAL_GEMM 262144   /* multiply-adds up to which OpenBLAS uses one thread anyway */
+#define SERIAL_GEMV 9216
+#define MAX_PARTS 32
+
+static atomic_flag hold_lock = ATOMIC_FLAG_INIT;
+static int holders, held_threads, forgotten_threads;
+
+static void lock_holders(void)
+{
+    while (atomic_flag_test_and_set_explicit(&hold_lock, memory_order_acquire)) {
+    }
+}
+
+static void unlock_holders(void)
+{
+    atomic_flag_clear_explicit(&hold_lock, memory_order_release);
+}
+
+#if defined(__unix__) || defined(__APPLE__)
+/* The threads that hold the number down do not live on in a child process. */
+static void forget_holders(void)
+{
+    forgotten_threads = holders > 0 ? held_threads : 0;
+    holders = 0;
+    unlock_holders();
+}
+#endif
+
+static void hold_one_thread(void)
+{
+    lock_holders();
+    if (holders++ == 0) {
+        held_threads = get_blas_threads();
+        if (forgotten_threads > held_threads) {
+            held_threads = forgotten_threads;
+        }
+        forgotten_threads = 0;
+        if (held_threads > 1) {
+            set_blas_threads(1);
+        }
+    }
+    unlock_holders();
+}
+
+static void let_threads_go(void)
+{
+    lock_holders();
+    if (--holders == 0 && held_threads > 1) {
+        set_blas_threads(held_threads);
+    }
+    unlock_holders();
+}
+
+/* Length of the parts of a side of `length`: at most `parts`, each a multiple of 16, an even number of them if possible. */
+static int64_t part_length(int64_t length, int64_t parts)
+{
+    parts = parts > MAX_PARTS ? MAX_PARTS : parts;
+    parts -= parts > 1 ? parts % 2 : 0;
+    if (parts < 2) {
+        return length;
+    }
+    return ((length + parts - 1) / parts + 15) / 16 * 16;
+}
+
+int thn_blas_hold(void)
+{
+    if (set_blas_threads) {
+        hold_one_thread();
+    }
+    return set_blas_threads != NULL;
+}
+
+void thn_blas_let_go(int held)
+{
+    if (held) {
+        let_threads_go();
+    }
+}
+
+/* Runs a product of so much work in parts of a side, at least `least` long and worth `each`. */
+static void run_parts(double work, double serial, double each, int64_t length, int64_t least, int64_t *part, thn_task_fn fn,
+                      void *ctx)
+{
+    const double parts = work / each;
+    *part = length;
+    if (!set_blas_threads || work <= serial) {
+        fn(ctx, 0);
+        return;
+    }
+    *part = part_length(length, parts > (double)(length / least) ? length / least : (int64_t)parts);
+    hold_one_thread();
+    thn_parallel((long)((length + *part - 1) / *part), fn, ctx);
+    let_threads_go();
+}
+
+typedef struct {
+    int letter, by_columns;
+    char ta, tb;
+    int64_t m, n, k, lda, ldb, ldc, part;
+    npy_intp item;
+    const void *alpha, *beta;
+    const char *a, *b;
+    char *c;
+} Gemm;
+
+static void gemm_part(void *ctx, long task)
+{
+    const Gemm *g = ctx;
+    int64_t start = task * g->part, m = g->m, n = g->n;
+    const char *a = g->a, *b = g->b;
+    char *c = g->c;
+    if (g->by_columns) {
+        n = n - start < g->part ? n - start : g->part;
+        b += start * (g->tb == 'N' ? g->ldb : 1) * g->item;
+        c += start * g->ldc * g->item;
+    } else {
+        m = m - start < g->part ? m - start : g->part;
+        a += start * (g->ta == 'N' ? 1 : g->lda) * g->item;
+        c += start * g->item;
+    }
+    gemm[g->letter](&g->ta, &g->tb, &m, &n, &g->k, g->alpha, a, &g->lda, b, &g->ldb, g->beta, c, &g->ldc);
+}
+
+static void run_gemm(Gemm *g)
+{
+    g->by_columns = g->n >= g->m;
+    run_parts((double)g->m * (double)g->n * (double)g->k, SERIAL_GEMM, 2e6, g->by_columns ? g->n : g->m, 128, &g->part, gemm_part,
+              g);
+}
+
+typedef struct {
+    int letter;
+    char trans;
+    int64_t rows, cols, ld, incx, incy, part; /* rows and cols as the routine sees them */
+    npy_intp item;
+    const void *alpha, *beta;
+    const char *a, *x;
+    char *y;
+} Gemv;
+
+static void gemv_part(void *ctx, long task)
+{
+    const Gemv *g = ctx;
+    int normal = g->trans == 'N';
+    int64_t start = task * g->part, length = normal ? g->rows : g->cols;
+    int64_t count = length - start < g->part ? length - start : g->part;
+    int64_t rows = normal ? count : g->rows, cols = normal ? g->cols : count;
+    const char *a = g->a + start * (normal ? 1 : g->ld) * g->item;
+    /* With a negative step the vector's start is at its end. */
+    int64_t skip = g->incy > 0 ? start : length - start - count;
+    char *y = g->y + skip * (g->incy > 0 ? g->incy : -g->incy) * g->item;
+    gemv[g->letter](&g->trans, &rows, &cols, g->alpha, a, &g->ld, g->x, &g->incx, g->beta, y, &g->incy);
+}
+
+static void run_gemv(Gemv *g)
+{
+    run_parts((double)g->rows * (double)g->cols, SERIAL_GEMV, 65536, g->trans == 'N' ? g->rows : g->cols, 16, &g->part, gemv_part,
+              g);
+}
+
+/* ---- BLAS */
+
+/* Column-major description: 'N' if columns are contiguous, 'T' if rows are. 0: neither. */
+static char layout(const ThnMatrix *m, npy_intp item, int64_t *ld)
+{
+    npy_intp rs = m->row_stride, cs = m->col_stride, rows = m->rows, cols = m->cols;
+    if (rows <= 1) {
+        rs = item;
+    }
+    if (cols <= 1) {
+        cs = item;
+    }
+    if ((rs == item || rows <= 1) && (cols <= 1 || (cs % item == 0 && cs / item >= (rows > 1 ? rows : 1)))) {
+        *ld = cols <= 1 ? (rows > 1 ? rows : 1) : cs / item;
+        if (*ld <= MAX_INT) {
+            return 'N';
+        }
+    }
+    if ((cs == item || cols <= 1) && (rows <= 1 || (rs % item == 0 && rs / item >= (cols > 1 ? cols : 1)))) {
+        *ld = rows <= 1 ? (cols > 1 ? cols : 1) : rs / item;
+        if (*ld <= MAX_INT) {
+            return 'T';
+        }
+    }
+    return 0;
+}
+
+/* The same matrix in memory that BLAS can describe; `held` is a pool block to free, or NULL. */
+static int usable(ThnMatrix *m, int typenum, npy_intp item, int64_t *ld, char *trans, char **held)
+{
+    *held = NULL;
+    *trans = layout(m, item, ld);
+    if (!*trans) {
+        *held = contiguous(m, typenum, typenum, (int)item);
+        if (!*held) {
+            return -1;
+        }
+        m->data = *held;
+        m->row_stride = m->cols * item;
+        m->col_stride = item;
+        *trans = layout(m, item, ld);
+    }
+    return 0;
+}
+
+/* A vector's stride in items, 0 if BLAS cannot walk it; *data becomes its lowest address. */
+static int64_t vector_step(npy_intp n, npy_intp stride, npy_intp item, const char **data)
+{
+    if (n <= 1) {
+        return 1;
+    }
+    if (stride == 0 || stride % item != 0 || stride / item > MAX_INT || stride / item < -MAX_INT) {
+        return 0;
+    }
+    if (stride < 0) {
+        *data += (n - 1) * stride;
+    }
+    return stride / item;
+}
+
+/* y = alpha * A x + beta * y with x and y given by data and stride; 0 done, 1 not possible, -1 no memory. */
+static int by_gemv(int letter, int typenum, ThnMatrix a, const char *x, npy_intp x_stride, char *y, npy_intp y_stride,
+                   const void *alpha, const void *beta)
+{
+    npy_intp item = type_size(typenum);
+    const char *yc = y;
+    int64_t incx = vector_step(a.cols, x_stride, item, &x), incy = vector_step(a.rows, y_stride, item, &yc), ld;
+    char trans, *held;
+    if (!incx || !incy) {
+        return 1;
+    }
+    if (usable(&a, typenum, item, &ld, &trans, &held) < 0) {
+        return -1;
+    }
+    int64_t rows = trans == 'N' ? a.rows : a.cols, cols = trans == 'N' ? a.cols : a.rows;
+    if (rows > 0 && cols > 0) {
+        Gemv g = {letter, trans, rows, cols, ld, incx, incy, 0, item, alpha, beta, a.data, x, (char *)yc};
+        run_gemv(&g);
+    }
+    thn_pool_free(held);
+    return 0;
+}
+
+static ThnMatrix transposed(const ThnMatrix *m)
+{
+    return (ThnMatrix){m->data, m->cols, m->rows, m->col_stride, m->row_stride};
+}
+
+int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnMatrix *c0, const void *alpha,
+               const void *beta)
+{
+    int letter = thn_lapack_letter(typenum);
+    if (c0->rows == 0 || c0->cols == 0) {
+        return 0;
+    }
+    if (letter < 0 || !gemm[letter] || a0->rows > MAX_INT || a0->cols > MAX_INT || b0->cols > MAX_INT || a0->cols == 0) {
+        return matmul_loops(typenum, a0, b0, c0, alpha, beta);
+    }
+    npy_intp item = type_size(typenum);
+    alpha = alpha ? alpha : one_of(letter);
+    beta = beta ? beta : zero_of(letter);
+    if (c0->rows == 1 && c0->cols == 1 && letter < 2 && thn_is_zero(letter, beta) && ddot && sdot) {
+        const char *x = a0->data, *y = b0->data;
+        int64_t n = a0->cols;
+        int64_t incx = vector_step(n, a0->col_stride, item, &x), incy = vector_step(n, b0->row_stride, item, &y);
+        if (incx && incy) {
+            if (letter == 0) {
+                *(float *)c0->data = *(const float *)alpha * sdot(&n, x, &incx, y, &incy);
+            } else {
+                *(double *)c0->data = *(const double *)alpha * ddot(&n, x, &incx, y, &incy);
+            }
+            return 0;
+        }
+    }
+    if (c0->cols == 1 || c0->rows == 1) {
+        const int column = c0->cols == 1;
+        const ThnMatrix b = column ? transposed(a0) : *b0;
+        const npy_intp xs = column ? b0->row_stride : a0->col_stride, ys = column ? c0->row_stride : c0->col_stride;
+        int r;
+        if (thn_row_product(typenum, column ? b0->data : a0->data, xs, &b, c0->data, ys, c0->data, ys, alpha, beta)) {
+            return 0;
+        }
+        if (column) {
+            r = by_gemv(letter, typenum, *a0, b0->data, b0->row_stride, c0->data, c0->row_stride, alpha, beta);
+        } else {
+            r = by_gemv(letter, typenum, transposed(b0), a0->data, a0->col_stride, c0->data, c0->col_stride, alpha, beta);
+        }
+        if (r <= 0) {
+            return r;
+        }
+    }
+    ThnMatrix a = *a0, b = *b0, c = *c0;
+    int64_t lda, ldb, ldc;
+    char ta, tb, *held_a, *held_b = NULL, *held_c = NULL;
+    int r = -1;
+    if (usable(&a, typenum, item, &lda, &ta, &held_a) < 0 || usable(&b, typenum, item, &ldb, &tb, &held_b) < 0) {
+        goto done;
+    }
+    char tc = layout(&c, item, &ldc);
+    if (!tc) {
+        held_c = contiguous(&c, typenum, typenum, (int)item);
+        if (!held_c) {
+            goto done;
+        }
+        c.data = held_c;
+        c.row_stride = c.cols * item;
+        c.col_stride = item;
+        tc = layout(&c, item, &ldc);
+    }
+    Gemm g = {letter, 0, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, 0, item, alpha, beta, a.data, b.data, c.data};
+    if (tc == 'T') {
+        /* Row-major result: c^T = b^T a^T. */
+        g.ta = tb == 'N' ? 'T' : 'N';
+        g.tb = ta == 'N' ? 'T' : 'N';
+        g.m = c.cols;
+        g.n = c.rows;
+        g.lda = ldb;
+        g.ldb = lda;
+        g.a = b.data;
+        g.b = a.data;
+    }
+    run_gemm(&g);
+    if (held_c) {
+        npy_intp dims[2] = {c.rows, c.cols}, ss[2] = {c.row_stride, c.col_stride}, ds[2] = {c0->row_stride, c0->col_stride};
+        thn_copy_strided(2, dims, c0->data, ds, c.data, ss, (int)item);
+    }
+    r = 0;
+done:
+    thn_pool_free(held_a);
+    thn_pool_free(held_b);
+    thn_pool_free(held_c);
+    return r;
+}
+
+int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix *y, const void *alpha)
+{
+    int letter = thn_lapack_letter(typenum);
+    npy_intp item = type_size(typenum);
+    if (a->rows == 0 || a->cols == 0) {
+        return 0;
+    }
+    const char *px = x->data, *py = y->data;
+    int64_t incx = vector_step(x->rows, x->row_stride, item, &px), incy = vector_step(y->rows, y->row_stride, item, &py);
+    int64_t ld;
+    char form = layout(a, item, &ld);
+    if (letter >= 0 && ger[letter] && incx && incy && form && a->rows <= MAX_INT && a->cols <= MAX_INT) {
+        int64_t m = a->rows, n = a->cols;
+        if (form == 'T') {
+            ger[letter](&n, &m, alpha, py, &incy, px, &incx, a->data, &ld);
+        } else {
+            ger[letter](&m, &n, alpha, px, &incx, py, &incy, a->data, &ld);
+        }
+        return 0;
+    }
+    ThnMatrix row = transposed(y);
+    return thn_matmul(typenum, x, &row, a, alpha, one_of(letter));
+}
+
+/* ---- where the pointers come from */
+
+void *thn_pointer_of(PyObject *pointers, const char *name)
+{
+    PyObject *v = PyDict_GetItemString(pointers, name); /* borrowed */
+    if (!v) {
+        return NULL;
+    }
+    return PyCapsule_CheckExact(v) ? PyCapsule_GetPointer(v, PyCapsule_GetName(v)) : PyLong_AsVoidPtr(v);
+}
+
+static PyObject *blas_set(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *pointers;
+    const char *name = "";
+    static const char letters[] = "sdcz";
+    if (!PyArg_ParseTuple(args, "O!|s", &PyDict_Type, &pointers, &name)) {
+        return NULL;
+    }
+    for (int i = 0; i < 4; i++) {
+        char routine[8];
+        snprintf(routine, sizeof routine, "%cgemm", letters[i]);
+        gemm[i] = (gemm_fn)thn_pointer_of(pointers, routine);
+        snprintf(routine, sizeof routine, "%cgemv", letters[i]);
+        gemv[i] = (gemv_fn)thn_pointer_of(pointers, routine);
+        snprintf(routine, sizeof routine, i < 2 ? "%cger" : "%cgeru", letters[i]);
+        ger[i] = (ger_fn)thn_pointer_of(pointers, routine);
+        if (!gemm[i] || !gemv[i]) {
+            gemm[i] = NULL;
+            gemv[i] = NULL;
+        }
+    }
+    ddot = (ddot_fn)thn_pointer_of(pointers, "ddot");
+    sdot = (sdot_fn)thn_pointer_of(pointers, "sdot");
+    set_blas_threads = (void (*)(int))thn_pointer_of(pointers, "set_num_threads");
+    get_blas_threads = (int (*)(void))thn_pointer_of(pointers, "get_num_threads");
+    if (!get_blas_threads) {
+        set_blas_threads = NULL;
+    }
+    snprintf(blas_name, sizeof blas_name, "%s", name);
+    blas_state = 1;
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *blas_get_name(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyUnicode_FromString(blas_name);
+}
+
+int thn_load_routines(const char *from, const char *function)
+{
+    PyObject *module = PyImport_ImportModule(from);
+    PyObject *r = module ? PyObject_CallMethod(module, function, NULL) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(r);
+    return r ? 0 : -1;
+}
+
+int thn_blas_ready(void)
+{
+    return blas_state ? 0 : thn_load_routines("theano.native.target.cpu.blas_library", "load_blas");
+}
+
+static PyMethodDef functions[] = {
+    {"blas_set", blas_set, METH_VARARGS,
+     "blas_set(pointers, name): use these BLAS routines; pointers maps names such as 'dgemm' to addresses or capsules."},
+    {"blas_name", blas_get_name, METH_NOARGS, "What BLAS is in use; empty before the first program that needs one."},
+    {NULL, NULL, 0, NULL},
+};
+
+int thn_blas_init(PyObject *module)
+{
+#if defined(__unix__) || defined(__APPLE__)
+    pthread_atfork(lock_holders, unlock_holders, forget_holders);
+#endif
+    return PyModule_AddFunctions(module, functions);
+}

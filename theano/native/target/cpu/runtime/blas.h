@@ -1,0 +1,35 @@
+/* Matrix products over BLAS function pointers, for any strides and dtypes. No Python objects: the GIL may be released. */
+#ifndef THN_BLAS_H
+#define THN_BLAS_H
+
+#include "cells.h"
+
+typedef struct ThnMatrix {
+    char *data;
+    npy_intp rows, cols;
+    npy_intp row_stride, col_stride; /* bytes */
+} ThnMatrix;
+
+/* The float32 or float64 at `p`; `otherwise` without an address. */
+static inline double thn_number(int typenum, const void *p, double otherwise)
+{
+    return !p ? otherwise : typenum == NPY_FLOAT ? (double)*(const float *)p : *(const double *)p;
+}
+
+/* c = alpha * a @ b + beta * c. alpha and beta point to values of the type, or are NULL for 1 and 0. Dtypes are all
+ * `typenum`; alpha and beta are used for float32/64 and complex64/128 only. -1: out of memory. */
+int thn_matmul(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMatrix *c, const void *alpha,
+               const void *beta);
+/* a = a + alpha * x y^T; x and y as n x 1 matrices; float and complex types. -1: out of memory. */
+int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix *y, const void *alpha);
+/* Holds the library to one thread of its own until the matching call; returns whether it could. */
+int thn_blas_hold(void);
+void thn_blas_let_go(int held);
+/* Makes sure that the function pointers were looked for (GIL held); -1 with a Python error. */
+int thn_blas_ready(void);
+/* Calls a function that gives the runtime its routines. -1: exception. */
+int thn_load_routines(const char *from, const char *function);
+/* The address that the dict has under a name, a number or a capsule. NULL, perhaps with an exception, if there is none. */
+void *thn_pointer_of(PyObject *pointers, const char *name);
+
+#endif

@@ -1,0 +1,446 @@
+/* Depthwise convolutions: filters of one channel, 3x3 or 5x5, with strides of 1 or 2, straight from the images.
+ *
+ * Several rows of a result are made at a time, so that each row of the image is read once for all of its rows that it is for, and
+ * vectors of positions stay in registers while all taps pass. Where a row of the image lies outside of it a row of zeros is read;
+ * at both ends of rows loads leave out what lies outside. Of rows with a stride every second element is picked in registers.
+ *
+ * Gradients of images with a stride of 1 are the same with filters turned round; with a stride of 2 each second position of a row
+ * meets the same taps, and two vectors are interleaved. Gradients of filters keep a vector for each tap, which is added up in
+ * double precision after some rows. Each number is summed in one order, however rows and planes are dealt out. */
+#include "conv.h"
+#include "plan.h"
+#include "pool.h"
+#include "processor.h"
+
+#define MOST_ROWS 4
+#define MOST_TAPS 5
+#define MOST_READ (MOST_ROWS + MOST_TAPS - 1)
+#define MOST_LOADS 6
+/* Products that are added up in the precision of operands, at most, about. */
+#define PARTIAL 256
+/* Bytes of neighbouring planes whose filters' gradients are made together. */
+#define NEAR 32768
+#define MOST_LENGTH ((npy_intp)1 << 28)
+
+/* Positions from x on for which something is to be left out: what the loads may read, all bits of it or none. */
+#define TOP_MASK MOST_LOADS
+typedef struct {
+    npy_intp x;
+    char masks[MOST_LOADS + 1][32];
+} Edge;
+
+/* What all rows have in common. A load for position x begins at x * stride - low, for `spread` at x + low. */
+typedef struct {
+    npy_intp low, count;      /* elements made */
+    npy_intp first, end;      /* x of whole vectors; edges before and after them */
+    npy_intp before, after;
+    Edge *edges;
+    npy_intp above, height;   /* padding of the plane that is read, and its rows */
+    npy_intp in_row, out_row; /* bytes from row to row; for gradients of filters those of top are `out` */
+    const char *zeros;        /* a row that is read above and below */
+} Row;
+
+/* Rows first .. last - 1 of a plane. */
+typedef void (*Sums)(const Row *s, const char *plane, char *to, const void *weights, npy_intp first, npy_intp last);
+/* Adds to vectors of partial sums, one for each tap. */
+typedef void (*Dots)(const Row *s, const char *plane, const char *top, void *sums, npy_intp first, npy_intp last);
+
+typedef struct {
+    int lanes;
+    Sums strips[4][2];        /* by taps and stride; several rows at a time, one */
+    Sums spread[2][2];        /* by taps; whether the first position of a row meets odd taps */
+    Dots dots[4][3];          /* one row at a time, two, four */
+    Sums narrow[2];           /* by taps */
+    Dots narrow_dots;         /* of 3 taps */
+    void (*gather_sums)(int taps, void *partial, double *sums);
+    void (*take)(int taps, const char *from, npy_intp row_step, npy_intp step, void *to);
+} Kernels;
+
+#define GLUE2(x, suffix) x##_##suffix
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#include <immintrin.h>
+#define HAVE_AVX2 1
+#define TARGET THN_AVX2
+#define T float
+#define INDEX int
+#define LANES 8
+#define LOAD_IF(p, mask) ((V)_mm256_maskload_ps((p), _mm256_loadu_si256((const __m256i_u *)(mask))))
+#define NAME(x) x##_avx2_float
+#include "conv_depth_kernels.h"
+#define T double
+#define INDEX long long
+#define LANES 4
+#define LOAD_IF(p, mask) ((V)_mm256_maskload_pd((p), _mm256_loadu_si256((const __m256i_u *)(mask))))
+#define NAME(x) x##_avx2_double
+#include "conv_depth_kernels.h"
+#undef TARGET
+#endif
+
+/* NULL: where vectors are shorter `direct` is as good. */
+static const Kernels *kernels(int typenum)
+{
+#ifdef HAVE_AVX2
+    if (thn_has_avx2()) {
+        return typenum == NPY_DOUBLE ? &kernels_avx2_double : &kernels_avx2_float;
+    }
+#endif
+    (void)typenum;
+    return NULL;
+}
+
+typedef struct {
+    const ThnConv *c;
+    const Kernels *k;
+    char *filters;
+    int taps, stride, which, spread;
+    int rows;                      /* made at a time */
+    /* Planes read and made; for gradients of filters those of images and top. */
+    const char *in;
+    char *out;
+    npy_intp in_length[2], out_length[2], low[2];
+    npy_intp in_strides[2], out_strides[2]; /* image, channel or filter */
+    npy_intp shared;               /* planes made of one that is read */
+    npy_intp parts, part;          /* of a plane; rows in each */
+    npy_intp per_task;
+    int narrow;                    /* loads may read beside rows, within these: */
+    const char *in_first, *in_end, *out_first, *out_end;
+    npy_intp in_before, in_behind, out_before, out_behind; /* bytes so far from where a plane begins */
+    Row row;
+    atomic_int failed;
+} Job;
+
+static npy_intp at_most(npy_intp a, npy_intp b)
+{
+    return a < b ? a : b;
+}
+
+static npy_intp at_least(npy_intp a, npy_intp b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- rows */
+
+static void mask(Edge *e, int k, int lane, int item, int set)
+{
+    memset(e->masks[k] + lane * item, set ? 0xff : 0, (size_t)item);
+}
+
+/* What is left out for the positions from x on. */
+static void describe_edge(const Job *j, Edge *e, npy_intp x)
+{
+    const int lanes = j->k->lanes, item = j->c->item;
+    const npy_intp n = j->in_length[1], count = j->out_length[1];
+    e->x = x;
+    for (int lane = 0; lane < lanes; lane++) {
+        mask(e, TOP_MASK, lane, item, x + lane < count);
+        for (int k = 0; k < MOST_LOADS; k++) {
+            npy_intp at = x + k - j->row.low + lane, position = x + lane;
+            if (j->spread) {
+                at = x + j->row.low - k + lane;
+                position = x;
+            } else if (j->stride == 2) {
+                at = 2 * x + k / 2 * 2 - j->row.low + k % 2 * lanes + lane;
+                position = x + (k % 2 * lanes + lane) / 2;
+            }
+            mask(e, k, lane, item, at >= 0 && at < n && position < count);
+        }
+    }
+}
+
+/* Cuts a row into vectors. -1: out of memory. */
+static int cut_row(Job *j)
+{
+    const npy_intp lanes = j->k->lanes, n = j->in_length[1], half = (j->taps - 1) / 2;
+    const int overlap = j->c->direction != THN_CONV_WEIGHTS;
+    Row *s = &j->row;
+    s->count = j->out_length[1];
+    s->low = j->low[1];
+    npy_intp count = s->count, low = s->low, end;
+    if (j->spread) {
+        s->low = (low + 1) / 2;
+        count = (count + 1) / 2;
+        /* from x + low - half >= 0 on, up to x + low + lanes <= n */
+        low = half - s->low;
+        end = at_most(n - s->low, s->count / 2);
+    } else if (j->stride == 2) {
+        end = at_most((n - 2 * half + low) / 2, count);
+        low = (low + 1) / 2;
+    } else {
+        end = at_most(n - j->taps + 1 + low, count);
+    }
+    low = at_least(low, 0);
+    s->before = (low + lanes - 1) / lanes;
+    s->first = s->before * lanes;
+    s->end = s->first + at_least(end - s->first, 0) / lanes * lanes;
+    if (s->before * lanes >= count) {
+        s->before = (count + lanes - 1) / lanes;
+        s->first = s->end = count;
+    }
+    s->after = s->end < count ? (count - s->end + lanes - 1) / lanes : 0;
+    s->edges = thn_pool_alloc(sizeof(Edge) * (size_t)(s->before + s->after + 1));
+    if (!s->edges) {
+        return -1;
+    }
+    for (npy_intp i = 0; i < s->before + s->after; i++) {
+        npy_intp x = i < s->before ? i * lanes : s->end + (i - s->before) * lanes;
+        /* The last ones may be made twice. */
+        if (overlap && x + lanes > count && count >= lanes) {
+            x = count - lanes;
+        }
+        describe_edge(j, &s->edges[i], x);
+    }
+    return 0;
+}
+
+/* ---- planes of which each row is few vectors */
+
+/* From the first to behind the last byte of some planes. */
+static void extent(const char *data, const npy_intp *n, const npy_intp *steps, npy_intp row, npy_intp item, const char **first,
+                   const char **end)
+{
+    const npy_intp all[3] = {(n[0] - 1) * steps[0], (n[1] - 1) * steps[1], (n[2] - 1) * row};
+    *first = data;
+    *end = data + n[3] * item;
+    for (int i = 0; i < 3; i++) {
+        *(all[i] < 0 ? first : end) += all[i];
+    }
+}
+
+/* Whether vectors that begin in a plane's rows, or as far before and behind them as taps reach, are within the planes. */
+static int reads_within(const Job *j, const char *plane)
+{
+    return plane - j->in_before >= j->in_first && plane + j->in_behind <= j->in_end;
+}
+
+static int top_within(const Job *j, const char *plane)
+{
+    return plane - j->out_before >= j->out_first && plane + j->out_behind <= j->out_end;
+}
+
+/* After rows are cut. */
+static void describe_narrow(Job *j)
+{
+    const ThnConv *c = j->c;
+    const npy_intp most = 4;
+    const int weights = c->direction == THN_CONV_WEIGHTS;
+    const Row *s = &j->row;
+    j->narrow = !j->spread && j->stride == 1 && s->first == s->end && s->before + s->after <= most && (!weights || j->taps == 3) &&
+                (weights || s->count >= j->k->lanes || s->out_row == s->count * c->item);
+    if (j->narrow) {
+        const npy_intp last = s->edges[s->before + s->after - 1].x + j->k->lanes;
+        const npy_intp in_rows = (j->in_length[0] - 1) * s->in_row, out_rows = (j->out_length[0] - 1) * s->out_row;
+        j->in_before = s->low * c->item - at_most(in_rows, 0);
+        j->in_behind = at_least(in_rows, 0) + (last + j->taps - 1 - s->low) * c->item;
+        j->out_before = -at_most(out_rows, 0);
+        j->out_behind = at_least(out_rows, 0) + last * c->item;
+        const int inputs = c->direction == THN_CONV_INPUTS;
+        const npy_intp in[4] = {c->batch, inputs ? c->filters : c->channels, j->in_length[0], j->in_length[1]};
+        const npy_intp out[4] = {c->batch, inputs ? c->channels : c->filters, j->out_length[0], j->out_length[1]};
+        extent(j->in, in, j->in_strides, s->in_row, c->item, &j->in_first, &j->in_end);
+        extent(j->out, out, j->out_strides, s->out_row, c->item, &j->out_first, &j->out_end);
+    }
+}
+
+/* ---- forward, and gradients with respect to images */
+
+static void sums(const Job *j, const char *from, char *to, const char *filter, npy_intp first, npy_intp last)
+{
+    const npy_intp *steps = j->c->filter_strides, item = j->c->item;
+    char taken[MOST_TAPS * MOST_TAPS * sizeof(double)];
+    const char *weights = taken;
+    if (j->c->direction == THN_CONV_INPUTS && !j->spread) {
+        j->k->take(j->taps, filter + (j->taps - 1) * (steps[3] + steps[4]), -steps[3], -steps[4], taken);
+    } else if (steps[4] == item && steps[3] == j->taps * item) {
+        weights = filter;
+    } else {
+        j->k->take(j->taps, filter, steps[3], steps[4], taken);
+    }
+    const Sums make = j->narrow && reads_within(j, from) ? j->k->narrow[j->taps == 5]
+                      : j->spread ? j->k->spread[j->taps == 5][j->low[1] & 1] : j->k->strips[j->which][last - first < j->rows];
+    make(&j->row, from, to, weights, first, last);
+}
+
+static void sums_task(void *ctx, long task)
+{
+    const Job *j = ctx;
+    const ThnConv *c = j->c;
+    npy_intp unit = task * j->per_task, rest = unit / j->parts, p = unit % j->parts;
+    const npy_intp end = at_most(unit + j->per_task, c->batch * c->filters * j->parts);
+    npy_intp f = rest % c->filters, image = rest / c->filters;
+    for (; unit < end; unit++) {
+        const char *from = j->in + image * j->in_strides[0] + (j->shared == 1 ? f : f / j->shared) * j->in_strides[1];
+        char *to = j->out + image * j->out_strides[0] + f * j->out_strides[1];
+        sums(j, from, to, j->filters + f * c->filter_strides[0], p * j->part, at_most((p + 1) * j->part, j->out_length[0]));
+        if (++p == j->parts) {
+            p = 0;
+            if (++f == c->filters) {
+                f = 0;
+                image++;
+            }
+        }
+    }
+}
+
+/* ---- gradients with respect to filters */
+
+typedef struct {
+    char *partial;                 /* a vector for each tap */
+    double *sums;
+    npy_intp added;
+} Filter;
+
+#define VECTOR_BYTES 32
+
+static void added(const Job *j, Filter *s, npy_intp vectors)
+{
+    s->added += vectors;
+    if (s->added >= PARTIAL) {
+        j->k->gather_sums(j->taps * j->taps, s->partial, s->sums);
+        s->added = 0;
+    }
+}
+
+static void add_plane(const Job *j, const char *from, const char *with, Filter *s)
+{
+    const npy_intp lanes = j->k->lanes, each = (j->out_length[1] + lanes - 1) / lanes, rows = j->rows;
+    const npy_intp most = at_least(PARTIAL / each / rows, 1) * rows, all = j->out_length[0];
+    if (j->narrow && all <= most && reads_within(j, from) && top_within(j, with)) {
+        j->k->narrow_dots(&j->row, from, with, s->partial, 0, all);
+        added(j, s, all * each);
+        return;
+    }
+    for (npy_intp y = 0; y < all;) {
+        const npy_intp left = at_most(all - y, most), some = left < rows ? 1 + (left > 1) : rows, n = left / some * some;
+        j->k->dots[j->which][some / 2](&j->row, from, with, s->partial, y, y + n);
+        y += n;
+        added(j, s, n * each);
+    }
+}
+
+/* Neighbouring filters: all images, one after the other. */
+static void filters_task(void *ctx, long task)
+{
+    Job *j = ctx;
+    const ThnConv *c = j->c;
+    const npy_intp first = task * j->per_task, count = at_most(c->filters - first, j->per_task);
+    const npy_intp taps = (npy_intp)j->taps * j->taps;
+    const size_t bytes = (size_t)(count * taps) * (VECTOR_BYTES + sizeof(double));
+    char *partial = thn_pool_alloc(bytes + sizeof(Filter) * (size_t)count);
+    if (!partial) {
+        atomic_store(&j->failed, 1);
+        return;
+    }
+    memset(partial, 0, bytes);
+    double *sums = (double *)(partial + count * taps * VECTOR_BYTES);
+    Filter *all = (Filter *)(partial + bytes);
+    for (npy_intp i = 0; i < count; i++) {
+        all[i] = (Filter){partial + i * taps * VECTOR_BYTES, sums + i * taps, 0};
+    }
+    for (npy_intp image = 0; image < c->batch; image++) {
+        for (npy_intp i = 0; i < count; i++) {
+            add_plane(j, j->in + image * j->in_strides[0] + (first + i) / j->shared * j->in_strides[1],
+                      j->out + image * j->out_strides[0] + (first + i) * j->out_strides[1], &all[i]);
+        }
+    }
+    for (npy_intp i = 0; i < count; i++) {
+        j->k->gather_sums(j->taps * j->taps, all[i].partial, all[i].sums);
+        for (int k = 0; k < j->taps * j->taps; k++) {
+            char *to = j->filters + (first + i) * c->filter_strides[0] + k / j->taps * c->filter_strides[3] +
+                       k % j->taps * c->filter_strides[4];
+            if (c->item == 4) {
+                *(float *)to = (float)all[i].sums[k];
+            } else {
+                *(double *)to = all[i].sums[k];
+            }
+        }
+    }
+    thn_pool_free(partial);
+}
+
+static void describe(Job *j, const ThnConv *c, char *images, char *filters, char *top)
+{
+    const int inputs = c->direction == THN_CONV_INPUTS;
+    *j = (Job){.c = c, .k = kernels(c->typenum), .filters = filters, .in = inputs ? top : images, .out = inputs ? images : top};
+    j->taps = (int)c->kernel[1];
+    j->spread = inputs && c->stride[1] == 2;
+    j->stride = (int)c->stride[1];
+    j->which = (j->taps == 3 ? 0 : 2) + j->stride - 1;
+    j->rows = j->stride == 1 ? MOST_ROWS : 2;
+    j->shared = c->filters / c->groups;
+    const npy_intp *from = inputs ? c->top_strides : c->image_strides, *to = inputs ? c->image_strides : c->top_strides;
+    for (int i = 0; i < 2; i++) {
+        j->in_length[i] = inputs ? c->top[1 + i] : c->image[1 + i];
+        j->out_length[i] = inputs ? c->image[1 + i] : c->top[1 + i];
+        j->low[i] = inputs && !j->spread ? c->kernel[1 + i] - 1 - c->low[1 + i] : c->low[1 + i];
+        j->in_strides[i] = from[i];
+        j->out_strides[i] = to[i];
+    }
+    j->row.height = j->in_length[0];
+    j->row.above = j->low[0];
+    j->row.in_row = from[3];
+    j->row.out_row = to[3];
+    j->parts = 1;
+    j->part = j->out_length[0];
+}
+
+static int depth_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
+{
+    const ThnConv *c = &p->conv;
+    Job j;
+    describe(&j, c, images, filters, top);
+    const size_t row = (size_t)(j.in_length[1] * c->item);
+    char *zeros = thn_pool_alloc(row);
+    if (!zeros || cut_row(&j) < 0) {
+        thn_pool_free(zeros);
+        return -1;
+    }
+    memset(zeros, 0, row);
+    j.row.zeros = zeros;
+    describe_narrow(&j);
+    if (c->direction == THN_CONV_WEIGHTS) {
+        const npy_intp plane = j.in_length[0] * j.row.in_row + j.out_length[0] * j.row.out_row;
+        j.per_task = at_least(1, at_most(NEAR / at_least(plane, 1), c->filters / at_least(1, thn_worth(p->cost, c->filters))));
+        thn_parallel((long)((c->filters + j.per_task - 1) / j.per_task), filters_task, &j);
+    } else {
+        npy_intp units = c->filters * c->batch;
+        const npy_intp wanted = thn_worth(p->cost, units * ((j.part + j.rows - 1) / j.rows));
+        if (units < wanted) {
+            const npy_intp parts = (wanted + units - 1) / units;
+            j.part = ((j.part + parts - 1) / parts + j.rows - 1) / j.rows * j.rows;
+            j.parts = (j.out_length[0] + j.part - 1) / j.part;
+            units *= j.parts;
+        }
+        j.per_task = (units + wanted - 1) / wanted;
+        thn_parallel((long)((units + j.per_task - 1) / j.per_task), sums_task, &j);
+    }
+    thn_pool_free(j.row.edges);
+    thn_pool_free(zeros);
+    return atomic_load(&j.failed) ? -1 : 0;
+}
+
+static double depth_cost(const ThnConv *c)
+{
+    if (!kernels(c->typenum) || c->unshared || c->kernel[0] != 1 || c->image[0] != 1 || c->top[0] != 1 || c->low[0] != 0 ||
+        c->channels != c->groups) {
+        return -1;
+    }
+    const npy_intp taps = c->kernel[1], stride = c->stride[1];
+    if ((taps != 3 && taps != 5) || c->kernel[2] != taps || stride > 2 || c->stride[2] != stride || c->dilation[1] != 1 ||
+        c->dilation[2] != 1 || (c->direction == THN_CONV_INPUTS && c->filters != c->groups)) {
+        return -1;
+    }
+    for (int i = 1; i < THN_CONV_DIMS; i++) {
+        if (c->image[i] > MOST_LENGTH || c->top[i] > MOST_LENGTH || c->low[i] > MOST_LENGTH || c->low[i] < 0) {
+            return -1;
+        }
+    }
+    if (c->low[2] > 4096 || c->top[2] - c->image[2] > 4096) {
+        /* Each vector of positions that is an edge takes memory. */
+        return -1;
+    }
+    const double rows = (double)(c->batch * c->filters * c->top[1]), vectors = (double)((c->top[2] * c->item + 31) / 32);
+    return rows * (4 + vectors * ((double)(taps * taps) * 0.2 + 1 + 2 * (double)stride)) + 1000;
+}
+
+const ThnConvAlgorithm thn_conv_depth = {"depth", depth_cost, NULL, depth_execute};

@@ -1,0 +1,321 @@
+/* Instruction: the loss of connectionist temporal classification and its gradient (Graves et al., ICML 2006).
+ *
+ * A path goes through the states blank, label 0, blank, label 1 ... blank. Forward variables, of blanks and of labels apart,
+ * are the logarithms of the probabilities of all beginnings that are in a state at a time; backward variables those of what
+ * may follow. A sequence is one task; threads take some each.
+ */
+#include "vm.h"
+#include "threads.h"
+#include "processor.h"
+#include <math.h>
+
+#define NOTHING -1e30 /* the logarithm of 0 */
+#define MOST_TASKS 64
+#define FIRST ((sizeof(Job) + 63) & ~(size_t)63) /* where the memory of the tasks begins */
+
+/* Choices between two numbers are no branches: no operation is told apart by the traps that it might raise. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TARGET __attribute__((optimize("no-trapping-math")))
+#else
+#define TARGET
+#endif
+#define NAME(x) x##_any
+#include "ctc_kernels.h"
+#if defined(__x86_64__) && defined(__GNUC__)
+#define WIDE 1
+#define TARGET __attribute__((target("avx2,fma"), optimize("fp-contract=fast", "no-trapping-math")))
+#define NAME(x) x##_avx2
+#include "ctc_kernels.h"
+#endif
+
+typedef struct {
+    float (*largest)(npy_intp, const float *);
+    double (*exponentials)(npy_intp, const float *, float, float *);
+    void (*scale)(npy_intp, float *, float);
+    void (*add_two)(npy_intp, const double *, const double *, double, double *);
+    void (*add_three)(npy_intp, const double *, const double *, const double *, const double *, const double *, double *);
+    void (*shares)(npy_intp, const double *, const double *, double, float *);
+} Kernels;
+
+#define KERNELS(suffix) {largest_##suffix, exponentials_##suffix, scale_##suffix, add_two_##suffix, add_three_##suffix, shares_##suffix}
+static const Kernels any = KERNELS(any);
+#if WIDE
+static const Kernels avx2 = KERNELS(avx2);
+#endif
+
+static const Kernels *kernels(void)
+{
+#if WIDE
+    if (thn_has_avx2()) {
+        return &avx2;
+    }
+#endif
+    return &any;
+}
+
+typedef struct {
+    const Kernels *k;
+    const ThnCell *x, *labels, *lengths;
+    int with_slopes;
+    float *costs, *slopes;  /* slopes: NULL, or (times, batch, symbols) */
+    npy_intp times, batch, symbols, longest;
+    long tasks;
+    char *memory;           /* of all tasks */
+    size_t each;
+} Job;
+
+#define KEPT_TIMES(j) ((j)->with_slopes ? (j)->times : 2)
+
+/* Memory of a task, for sequences of up to `times` times and `longest` labels. */
+typedef struct {
+    double *blanks, *states;  /* forward: (times, longest + 1) and (times, longest + 2), label j at j + 1 */
+    double *norms;            /* logarithms of the softmax's sums */
+    double *barred;           /* 0 where a blank may be left out before the label, else NOTHING; one more at the end */
+    double *back[4];          /* backward: blanks and labels, of the time after and of this one */
+    double *emitted;          /* by the labels at a time */
+    float *row, *softmax, *share;
+    int32_t *path;
+} Room;
+
+static void *part(char *base, size_t *used, npy_intp n, size_t item)
+{
+    void *found = base ? base + *used : NULL;
+    *used += ((size_t)n * item + 63) & ~(size_t)63;
+    return found;
+}
+
+/* Divides memory, and returns how much of it is used; without memory it only does that. */
+static size_t divide(Room *r, char *base, npy_intp times, npy_intp longest, npy_intp symbols)
+{
+    const npy_intp states = longest + 4;
+    size_t used = 0;
+    r->blanks = part(base, &used, times * states, sizeof(double));
+    r->states = part(base, &used, times * states, sizeof(double));
+    r->norms = part(base, &used, times, sizeof(double));
+    r->barred = part(base, &used, states, sizeof(double));
+    for (int i = 0; i < 4; i++) {
+        r->back[i] = part(base, &used, states, sizeof(double));
+    }
+    r->emitted = part(base, &used, states, sizeof(double));
+    r->row = part(base, &used, symbols, sizeof(float));
+    r->softmax = part(base, &used, symbols, sizeof(float));
+    r->share = part(base, &used, states, sizeof(float));
+    r->path = part(base, &used, states, sizeof(int32_t));
+    return used;
+}
+
+static const float *row_of(const Job *j, const Room *r, npy_intp t, npy_intp b)
+{
+    const char *p = j->x->data + t * j->x->strides[0] + b * j->x->strides[1];
+    const npy_intp step = j->x->strides[2];
+    if (step == sizeof(float) || j->symbols == 1) {
+        return (const float *)p;
+    }
+    for (npy_intp i = 0; i < j->symbols; i++) {
+        memcpy(r->row + i, p + i * step, sizeof(float));
+    }
+    return r->row;
+}
+
+/* The logarithm of a probability; that of 0 is finite. */
+static inline double emission(const float *x, int32_t symbol, double norm)
+{
+    const double p = (double)x[symbol] - norm;
+    return p < NOTHING ? NOTHING : p;
+}
+
+/* The logarithms of what blank (returned) and labels emit at a time. */
+static double emit(const Room *r, const float *x, npy_intp n, double norm)
+{
+    for (npy_intp i = 0; i < n; i++) {
+        r->emitted[i] = emission(x, r->path[i], norm);
+    }
+    return emission(x, 0, norm);
+}
+
+static void sequence(const Job *j, const Room *r, npy_intp b)
+{
+    const Kernels *k = j->k;
+    const npy_intp width = j->longest + 4, symbols = j->symbols;
+    const npy_intp slope_step = j->batch * symbols;
+    float *slopes = j->slopes ? j->slopes + b * symbols : NULL;
+    int32_t length, label;
+    memcpy(&length, j->lengths->data + b * j->lengths->strides[0], sizeof length);
+    npy_intp n = 0;
+    for (npy_intp i = 0; i < j->labels->dims[1]; i++) {
+        memcpy(&label, j->labels->data + b * j->labels->strides[0] + i * j->labels->strides[1], sizeof label);
+        if (label >= 0) {
+            r->path[n++] = label;
+        }
+    }
+    for (npy_intp t = length; slopes && t < j->times; t++) {
+        memset(slopes + t * slope_step, 0, (size_t)symbols * sizeof(float));
+    }
+    if (length == 0) {
+        j->costs[b] = n ? INFINITY : 0;
+        return;
+    }
+    for (npy_intp i = 0; i <= n; i++) {
+        r->barred[i] = i > 0 && i < n && r->path[i] != 0 && r->path[i] != r->path[i - 1] ? 0 : NOTHING;
+    }
+    /* Forward; without a gradient two times are enough. */
+    double *blanks = NULL, *states = NULL;
+    for (npy_intp t = 0; t < length; t++) {
+        const float *x = row_of(j, r, t, b);
+        float *softmax = slopes ? slopes + t * slope_step : r->softmax;
+        const float top = k->largest(symbols, x);
+        const double sum = k->exponentials(symbols, x, top, softmax), norm = (double)top + log(sum);
+        if (slopes) {
+            k->scale(symbols, softmax, (float)(1 / sum));
+        }
+        const double blank = emit(r, x, n, norm);
+        const npy_intp at = slopes ? t : t & 1;
+        r->norms[at] = norm;
+        double *new_blanks = r->blanks + at * width, *new_states = r->states + at * width;
+        new_states[0] = NOTHING;
+        if (t == 0) {
+            for (npy_intp i = 0; i <= n; i++) {
+                new_blanks[i] = i ? NOTHING : blank;
+                new_states[i + 1] = i || !n ? NOTHING : r->emitted[0];
+            }
+        } else {
+            k->add_two(n + 1, blanks, states, blank, new_blanks);
+            k->add_three(n, states + 1, blanks, states, r->barred, r->emitted, new_states + 1);
+        }
+        blanks = new_blanks;
+        states = new_states;
+    }
+    double all = blanks[n], other = states[n]; /* before the first label there is NOTHING */
+    if (other > all) {
+        all = states[n];
+        other = blanks[n];
+    }
+    all += log1p(exp(other - all));
+    const int possible = !(all < 0.1 * NOTHING);
+    j->costs[b] = possible ? (float)-all : INFINITY;
+    if (!slopes) {
+        return;
+    }
+    if (!possible) {
+        for (npy_intp t = 0; t < length; t++) {
+            memset(slopes + t * slope_step, 0, (size_t)symbols * sizeof(float));
+        }
+        return;
+    }
+    /* Backward. At the end there is nothing after the last blank and label. */
+    double *after_blanks = r->back[0], *after_states = r->back[1], *here_blanks = r->back[2], *here_states = r->back[3];
+    for (npy_intp i = 0; i <= n; i++) {
+        here_blanks[i] = i == n ? 0 : NOTHING;
+        here_states[i] = i == n - 1 ? 0 : NOTHING;
+    }
+    for (npy_intp t = length - 1; t >= 0; t--) {
+        float *slope = slopes + t * slope_step;
+        if (t < length - 1) {
+            const double blank = emit(r, row_of(j, r, t + 1, b), n, r->norms[t + 1]);
+            for (npy_intp i = 0; i <= n; i++) {
+                after_blanks[i] = here_blanks[i] + blank;
+                after_states[i] = i < n ? here_states[i] + r->emitted[i] : NOTHING;
+            }
+            memset(r->emitted, 0, (size_t)n * sizeof(double));
+            k->add_two(n + 1, after_blanks, after_states, 0, here_blanks);
+            k->add_three(n, after_states, after_blanks + 1, after_states + 1, r->barred + 1, r->emitted, here_states);
+        }
+        k->shares(n + 1, r->blanks + t * width, here_blanks, all, r->share);
+        double blank = 0;
+        for (npy_intp i = 0; i <= n; i++) {
+            blank += (double)r->share[i];
+        }
+        slope[0] -= (float)blank;
+        k->shares(n, r->states + t * width + 1, here_states, all, r->share);
+        for (npy_intp i = 0; i < n; i++) {
+            slope[r->path[i]] -= r->share[i];
+        }
+    }
+}
+
+static void ctc_task(void *ctx, long task)
+{
+    const Job *j = ctx;
+    Room room;
+    divide(&room, j->memory + (size_t)task * j->each, KEPT_TIMES(j), j->longest, j->symbols);
+    for (npy_intp b = task; b < j->batch; b += j->tasks) {
+        sequence(j, &room, b);
+    }
+}
+
+static int ctc_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnCellSpec *x = &p->cells[ins->ins[0]], *labels = &p->cells[ins->ins[1]], *lengths = &p->cells[ins->ins[2]];
+    int ok = ins->nin == 3 && x->typenum == NPY_FLOAT && x->ndim == 3 && labels->ndim == 2 && lengths->ndim == 1;
+    ok = ok && PyArray_EquivTypenums(labels->typenum, NPY_INT32) && PyArray_EquivTypenums(lengths->typenum, NPY_INT32);
+    for (int i = 0; i < ins->nout; i++) {
+        ok = ok && p->cells[ins->outs[i]].typenum == NPY_FLOAT && p->cells[ins->outs[i]].ndim == (i ? 3 : 1);
+    }
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "ctc: float activations, 32-bit labels and lengths");
+        return -1;
+    }
+    return 0;
+}
+
+static int ctc_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *x = THN_IN(f, ins, 0), *labels = THN_IN(f, ins, 1), *lengths = THN_IN(f, ins, 2);
+    const npy_intp times = x->dims[0], batch = x->dims[1], symbols = x->dims[2];
+    if (labels->dims[0] != batch || lengths->dims[0] != batch) {
+        return thn_error(f, PyExc_ValueError, "ctc: %ld sequences of activations, %ld of labels and %ld lengths", (long)batch,
+                         (long)labels->dims[0], (long)lengths->dims[0]);
+    }
+    double steps = 0;
+    for (npy_intp b = 0; b < batch; b++) {
+        int32_t v;
+        memcpy(&v, lengths->data + b * lengths->strides[0], sizeof v);
+        if (v < 0 || v > times) {
+            return thn_error(f, PyExc_ValueError, "ctc: the input_lengths must be within 0 and %ld, got %ld", (long)times, (long)v);
+        }
+        if (v > 0 && symbols == 0) {
+            return thn_error(f, PyExc_ValueError, "ctc: there are no symbols, not even a blank");
+        }
+        steps += v;
+        for (npy_intp i = 0; i < labels->dims[1]; i++) {
+            memcpy(&v, labels->data + b * labels->strides[0] + i * labels->strides[1], sizeof v);
+            if (v >= symbols) {
+                return thn_error(f, PyExc_ValueError, "ctc: label %ld is out of bounds for %ld symbols", (long)v, (long)symbols);
+            }
+        }
+    }
+    for (int i = 0; i < ins->nout; i++) {
+        if (thn_out_alloc(f, THN_OUT(f, ins, i), i ? x->dims : x->dims + 1) < 0) {
+            return -1;
+        }
+    }
+    const npy_intp longest = labels->dims[1];
+    const long most = thn_get_threads() == 1 ? 1 : 4L * thn_get_threads();
+    const long tasks = most < MOST_TASKS ? most : MOST_TASKS;
+    Job j = {.k = kernels(), .times = times, .batch = batch, .symbols = symbols, .longest = longest,
+             .tasks = batch < tasks ? (long)batch : tasks, .with_slopes = ins->nout > 1};
+    Room room;
+    j.each = divide(&room, NULL, KEPT_TIMES(&j), longest, symbols);
+    Job *kept = thn_scratch(f, ins, FIRST + j.each * (size_t)j.tasks);
+    if (!kept) {
+        return -1;
+    }
+    *kept = j;
+    f->work = steps * (2.0 * (double)symbols + 10.0 * (double)longest + 100.0);
+    return 0;
+}
+
+static int ctc_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    Job *j = f->scratch[ins->index].ptr;
+    j->memory = (char *)j + FIRST;
+    j->x = THN_IN(f, ins, 0);
+    j->labels = THN_IN(f, ins, 1);
+    j->lengths = THN_IN(f, ins, 2);
+    j->costs = (float *)THN_OUT(f, ins, 0)->data;
+    j->slopes = j->with_slopes ? (float *)THN_OUT(f, ins, 1)->data : NULL;
+    thn_parallel(j->tasks, ctc_task, j);
+    return 0;
+}
+
+THN_INSTRUCTION(ctc, ctc_check, ctc_prepare, ctc_execute)

@@ -1,0 +1,545 @@
+/* Generated kernels as Python objects and as the instruction "kernel"; the Python side of launch.c (API in launch.h). */
+#include "vm.h"
+#include "plan.h"
+
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+typedef struct KernelObject {
+    PyObject_HEAD
+    ThnKernel k;
+    PyObject *symbol, *library;
+} KernelObject;
+
+static PyTypeObject *KernelType;
+
+/* ---- libraries */
+
+#define LIBRARY "theano.library"
+
+static void close_library(PyObject *capsule)
+{
+    void *handle = PyCapsule_GetPointer(capsule, LIBRARY);
+#if defined(_WIN32)
+    FreeLibrary((HMODULE)handle);
+#else
+    dlclose(handle);
+#endif
+}
+
+static PyObject *load_library(PyObject *self, PyObject *arg)
+{
+    PyObject *bytes = NULL;
+    (void)self;
+    if (!PyUnicode_FSConverter(arg, &bytes)) {
+        return NULL;
+    }
+#if defined(_WIN32)
+    void *handle = (void *)LoadLibraryA(PyBytes_AS_STRING(bytes));
+    Py_DECREF(bytes);
+    if (!handle) {
+        return PyErr_Format(PyExc_OSError, "cannot load %R", arg);
+    }
+#else
+    void *handle = dlopen(PyBytes_AS_STRING(bytes), RTLD_NOW | RTLD_LOCAL);
+    Py_DECREF(bytes);
+    if (!handle) {
+        const char *why = dlerror();
+        return PyErr_Format(PyExc_OSError, "cannot load %R: %s", arg, why ? why : "unknown error");
+    }
+#endif
+    return PyCapsule_New(handle, LIBRARY, close_library);
+}
+
+/* ---- the Kernel type */
+
+/* 0 with an exception if there is no such type. The attribute's name is the same in NumPy 1 and 2, the C field's is not. */
+static int itemsize_of_type(int typenum)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(typenum);
+    PyObject *size = descr ? PyObject_GetAttrString((PyObject *)descr, "itemsize") : NULL;
+    const long n = size ? PyLong_AsLong(size) : 0;
+    Py_XDECREF(size);
+    Py_XDECREF(descr);
+    return (int)n;
+}
+
+static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
+{
+    int typenum, rank, position;
+    PyObject *axes, *bcast;
+    if (!PyArg_ParseTuple(spec, "iiO!O!p", &typenum, &rank, &PyTuple_Type, &axes, &PyTuple_Type, &bcast, &position)) {
+        return -1;
+    }
+    in->typenum = typenum;
+    in->itemsize = itemsize_of_type(typenum);
+    in->rank = rank;
+    in->position = -1;
+    if (!in->itemsize) {
+        return -1;
+    }
+    if (PyTuple_GET_SIZE(axes) != ndim || PyTuple_GET_SIZE(bcast) != ndim) {
+        PyErr_SetString(PyExc_ValueError, "Kernel: one axis and one flag for each iteration dim");
+        return -1;
+    }
+    for (int d = 0; d < ndim; d++) {
+        const long axis = PyLong_AsLong(PyTuple_GET_ITEM(axes, d));
+        const int flag = PyObject_IsTrue(PyTuple_GET_ITEM(bcast, d));
+        if (PyErr_Occurred()) {
+            return -1;
+        }
+        if (axis >= rank || (axis < 0 && !flag)) {
+            PyErr_SetString(PyExc_ValueError, "Kernel: bad axis");
+            return -1;
+        }
+        in->axes[d] = (int8_t)axis;
+        in->bcast |= (uint32_t)(flag != 0) << d;
+        in->position = position && !flag ? d : in->position;
+    }
+    return 0;
+}
+
+static int parse_out(PyObject *spec, ThnKernelOut *out, const ThnKernel *k)
+{
+    int typenum, alias;
+    PyObject *dims;
+    if (!PyArg_ParseTuple(spec, "iO!i", &typenum, &PyTuple_Type, &dims, &alias)) {
+        return -1;
+    }
+    out->typenum = typenum;
+    out->itemsize = itemsize_of_type(typenum);
+    out->alias = alias;
+    out->rank = (int)PyTuple_GET_SIZE(dims);
+    out->full = k->n_inner == 0;
+    if (!out->itemsize) {
+        return -1;
+    }
+    if (out->rank > THN_KMAXDIM || alias >= k->nin) {
+        PyErr_SetString(PyExc_ValueError, "Kernel: bad output");
+        return -1;
+    }
+    for (int a = 0; a < out->rank; a++) {
+        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dims, a));
+        if (d == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        if (d >= k->n_outer + k->n_inner) {
+            PyErr_SetString(PyExc_ValueError, "Kernel: bad dim");
+            return -1;
+        }
+        out->dims[a] = (int8_t)d;
+        out->full |= d >= k->n_outer;
+    }
+    return 0;
+}
+
+static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
+{
+    PyObject *library, *inputs, *outputs, *symbol;
+    int n_outer, n_inner, nonempty, ordered;
+    double cost;
+    (void)kwds;
+    if (!PyArg_ParseTuple(args, "OUiiO!O!ppd", &library, &symbol, &n_outer, &n_inner, &PyTuple_Type, &inputs,
+                          &PyTuple_Type, &outputs, &nonempty, &ordered, &cost)) {
+        return NULL;
+    }
+    const Py_ssize_t nin = PyTuple_GET_SIZE(inputs), nout = PyTuple_GET_SIZE(outputs);
+    if (n_outer < 0 || n_inner < 0 || n_outer + n_inner > THN_KMAXDIM || nin + nout > THN_KMAXOPS) {
+        PyErr_SetString(PyExc_ValueError, "Kernel: too many dims or operands");
+        return NULL;
+    }
+    void *handle = PyCapsule_GetPointer(library, LIBRARY);
+    const char *name = handle ? PyUnicode_AsUTF8(symbol) : NULL;
+    if (!name) {
+        return NULL;
+    }
+#if defined(_WIN32)
+    const ThnKernelTable *table = (const ThnKernelTable *)GetProcAddress((HMODULE)handle, name);
+#else
+    const ThnKernelTable *table = dlsym(handle, name);
+#endif
+    if (!table || table->abi != THN_KERNEL_ABI) {
+        return PyErr_Format(PyExc_OSError, "the library has no kernel %U of this version", symbol);
+    }
+    KernelObject *self = (KernelObject *)type->tp_alloc(type, 0);
+    if (!self) {
+        return NULL;
+    }
+    ThnKernel *k = &self->k;
+    Py_INCREF(symbol);
+    self->symbol = symbol;
+    Py_INCREF(library);
+    self->library = library;
+    k->fn = table;
+    k->n_outer = n_outer;
+    k->n_inner = n_inner;
+    k->nin = (int)nin;
+    k->nout = (int)nout;
+    k->nonempty = nonempty;
+    k->ordered = ordered;
+    k->cost = cost;
+    k->in = thn_alloc(((size_t)nin + 1) * sizeof(ThnKernelIn));
+    k->out = thn_alloc(((size_t)nout + 1) * sizeof(ThnKernelOut));
+    if (!k->in || !k->out) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < nin; i++) {
+        if (parse_in(PyTuple_GET_ITEM(inputs, i), &k->in[i], n_outer + n_inner) < 0) {
+            Py_DECREF(self);
+            return NULL;
+        }
+    }
+    for (Py_ssize_t o = 0; o < nout; o++) {
+        if (parse_out(PyTuple_GET_ITEM(outputs, o), &k->out[o], k) < 0) {
+            Py_DECREF(self);
+            return NULL;
+        }
+    }
+    return (PyObject *)self;
+}
+
+static void kernel_dealloc(KernelObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    thn_free(self->k.in);
+    thn_free(self->k.out);
+    Py_XDECREF(self->symbol);
+    Py_XDECREF(self->library);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *kernel_repr(KernelObject *self)
+{
+    return PyUnicode_FromFormat("<Kernel %U, %d inputs, %d outputs>", self->symbol, self->k.nin, self->k.nout);
+}
+
+static PyObject *kernel_get_symbol(KernelObject *self, void *closure)
+{
+    (void)closure;
+    Py_INCREF(self->symbol);
+    return self->symbol;
+}
+
+static PyGetSetDef kernel_getset[] = {
+    {"symbol", (getter)kernel_get_symbol, NULL, "Name of the kernel's table in its library.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot kernel_slots[] = {
+    {Py_tp_new, kernel_new},
+    {Py_tp_dealloc, kernel_dealloc},
+    {Py_tp_repr, kernel_repr},
+    {Py_tp_getset, kernel_getset},
+    {Py_tp_doc, "Kernel(library, symbol, n_outer, n_inner, inputs, outputs, nonempty, ordered, cost)\n--\n\n"
+                "A compiled kernel."},
+    {0, NULL},
+};
+
+static PyType_Spec kernel_spec = {
+    .name = "theano.native._runtime.Kernel",
+    .basicsize = sizeof(KernelObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = kernel_slots,
+};
+
+/* ---- the instructions */
+
+const ThnKernel *thn_kernel_of(PyObject *o)
+{
+    if (!PyObject_TypeCheck(o, KernelType)) {
+        PyErr_SetString(PyExc_TypeError, "kernel: the first of the params is a Kernel");
+        return NULL;
+    }
+    return &((KernelObject *)o)->k;
+}
+
+static int op_check(ThnProgram *p, ThnInstr *ins)
+{
+    const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
+    (void)p;
+    if (ins->nin != k->nin || ins->nout != k->nout) {
+        PyErr_Format(PyExc_ValueError, "kernel: %d inputs and %d outputs are needed", k->nin, k->nout);
+        return -1;
+    }
+    return 0;
+}
+
+int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const ThnArg *in, const npy_intp *shape)
+{
+    npy_intp dims[THN_KMAXDIM], strides[THN_KMAXDIM];
+    for (int o = 0; o < k->nout; o++) {
+        ThnCell *c = THN_OUT(f, ins, o);
+        if (c->typenum != k->out[o].typenum || c->ndim != k->out[o].rank) {
+            return thn_error(f, PyExc_TypeError, "kernel: output %d has another dtype or rank", o);
+        }
+        int failed;
+        if (k->out[o].alias >= 0) {
+            failed = thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias));
+        }
+        else {
+            thn_kernel_out_dims(k, o, shape, dims);
+            failed = thn_kernel_out_order(k, o, in, shape, strides) ? thn_out_alloc_strided(f, c, dims, strides)
+                                                                    : thn_out_alloc(f, c, dims);
+        }
+        if (failed < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const ThnArg *in, ThnPlan *plan)
+{
+    ThnArg out[THN_KMAXOPS];
+    npy_intp shape[THN_KMAXDIM];
+    char err[256];
+    if (thn_kernel_shape(k, in, shape, err, sizeof err) < 0) {
+        return thn_error(f, PyExc_ValueError, "%s", err);
+    }
+    if (thn_kernel_outputs(f, ins, k, in, shape) < 0) {
+        return -1;
+    }
+    for (int o = 0; o < k->nout; o++) {
+        const ThnCell *c = THN_OUT(f, ins, o);
+        out[o] = (ThnArg){c->data, c->dims, c->strides};
+    }
+    f->work = thn_plan(k, in, out, shape, plan);
+    return 0;
+}
+
+/* Writes down for which dims and strides a plan is, which lie one behind the other in cells. */
+static void keep_layout(ThnFrame *f, const ThnInstr *ins, ThnPlan *plan)
+{
+    npy_intp *layout = plan->layout;
+    plan->made = 1;
+    for (int i = 0; i < ins->nin + ins->nout; i++) {
+        const ThnCell *c = i < ins->nin ? THN_IN(f, ins, i) : THN_OUT(f, ins, i - ins->nin);
+        plan->made &= !(c->flags & THN_CELL_DEST);
+        memcpy(layout, c->dims, 2 * (size_t)c->ndim * sizeof(npy_intp));
+        layout += 2 * c->ndim;
+    }
+}
+
+/* Whether the plan was made for arrays of these dims and strides: then it only needs addresses. */
+static int has_layout(ThnFrame *f, const ThnInstr *ins, const ThnPlan *plan)
+{
+    const npy_intp *layout = plan->layout;
+    for (int i = 0; i < ins->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        for (int a = 0; a < 2 * c->ndim; a++) {
+            if (layout[a] != c->dims[a]) {
+                return 0;
+            }
+        }
+        layout += 2 * c->ndim;
+    }
+    for (int o = 0; o < ins->nout; o++) {
+        if (THN_OUT(f, ins, o)->flags & THN_CELL_DEST) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int plan_again(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, ThnPlan *plan)
+{
+    const npy_intp *layout = plan->layout;
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        plan->ptr[i] = c->data;
+        layout += 2 * c->ndim;
+    }
+    for (int o = 0; o < k->nout; o++) {
+        ThnCell *c = THN_OUT(f, ins, o);
+        if ((k->out[o].alias >= 0 ? thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias))
+                                  : thn_out_alloc_strided(f, c, layout, layout + c->ndim)) < 0) {
+            return -1;
+        }
+        plan->ptr[k->nin + o] = c->data;
+        layout += 2 * c->ndim;
+    }
+    f->work = plan->work;
+    return 0;
+}
+
+static int op_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
+    ThnArg in[THN_KMAXOPS];
+    ThnPlan *plan = f->scratch[ins->index].ptr;
+    if (plan && plan->made && has_layout(f, ins, plan)) {
+        return plan_again(f, ins, k, plan);
+    }
+    if (!plan && !(plan = thn_scratch(f, ins, thn_plan_size(k)))) {
+        return -1;
+    }
+    plan->made = 0;
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        if (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank) {
+            return thn_error(f, PyExc_TypeError, "kernel: input %d has another dtype or rank", i);
+        }
+        in[i] = (ThnArg){c->data, c->dims, c->strides};
+    }
+    if (plan_kernel(f, ins, k, in, plan) < 0) {
+        return -1;
+    }
+    keep_layout(f, ins, plan);
+    return 0;
+}
+
+static int plan_positions(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const npy_intp *dims)
+{
+    static const npy_intp step = sizeof(int64_t);
+    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
+    ThnArg in[THN_KMAXOPS];
+    if (!plan) {
+        return -1;
+    }
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        const int along = k->in[i].position;
+        in[i] = along < 0 ? (ThnArg){c->data, c->dims, c->strides} : (ThnArg){THN_POSITIONS, &dims[along], &step};
+    }
+    return plan_kernel(f, ins, k, in, plan);
+}
+
+/* Positions are the only operands that vary. A small array is computed at once: a plan would take longer than that. */
+static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnKernel *k = ((const thn_position_kernel_params *)ins->data)->kernel;
+    const int last = k->n_outer - 1;
+    ThnCell *out = THN_OUT(f, ins, 0);
+    ThnPlan *plan = f->scratch[ins->index].ptr;
+    char *ptr[THN_KMAXOPS];
+    npy_intp strides[THN_KMAXOPS], dims[THN_KMAXDIM];
+    double work = k->cost;
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        const int along = k->in[i].position;
+        ptr[i] = c->data;
+        strides[i] = 0;
+        if (along >= 0) {
+            const npy_intp n = (npy_intp)thn_scalar_int(c);
+            dims[along] = n < 0 ? 0 : n;
+            work *= (double)dims[along];
+            ptr[i] = THN_POSITIONS;
+            strides[i] = along < last ? (npy_intp)sizeof(int64_t) : 0;
+        }
+    }
+    if (last > 1 || work > THN_GIL_WORK) {
+        return plan_positions(f, ins, k, dims);
+    }
+    if (thn_out_alloc(f, out, dims) < 0) {
+        return -1;
+    }
+    ptr[k->nin] = out->data;
+    strides[k->nin] = last ? out->strides[0] : 0;
+    k->fn->elem(ptr, strides, last ? dims[0] : 1, dims[last]);
+    if (plan) {
+        plan->mode = RUN_NOTHING;
+    }
+    return 0;
+}
+
+static int op_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    if (thn_plan_run(f->scratch[ins->index].ptr) < 0) {
+        return thn_error(f, PyExc_MemoryError, "no memory for a kernel's buffers");
+    }
+    return 0;
+}
+
+static int position_kernel_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    return f->scratch[ins->index].ptr ? op_execute(f, ins) : 0;
+}
+
+THN_INSTRUCTION(kernel, op_check, op_prepare, op_execute)
+THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, position_kernel_execute)
+
+/* ---- module functions */
+
+static PyObject *set_threads(PyObject *self, PyObject *arg)
+{
+    const long n = PyLong_AsLong(arg);
+    (void)self;
+    if (n == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    thn_set_threads((int)(n > 1024 ? 1024 : n));
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_threads(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyLong_FromLong(thn_get_threads());
+}
+
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#include <cpuid.h>
+
+/* Reading /proc/cpuinfo takes milliseconds: the kernel measures frequencies for it. */
+static PyObject *cpu_info(PyObject *self, PyObject *unused)
+{
+    unsigned r[9][4] = {{0}};
+    (void)self;
+    (void)unused;
+    __get_cpuid_count(0, 0, &r[0][0], &r[0][1], &r[0][2], &r[0][3]);
+    __get_cpuid_count(1, 0, &r[1][0], &r[1][1], &r[1][2], &r[1][3]);
+    r[1][1] = 0; /* holds the number of the core that asks */
+    __get_cpuid_count(7, 0, &r[2][0], &r[2][1], &r[2][2], &r[2][3]);
+    __get_cpuid_count(7, 1, &r[3][0], &r[3][1], &r[3][2], &r[3][3]);
+    __get_cpuid(0x80000001u, &r[4][0], &r[4][1], &r[4][2], &r[4][3]);
+    for (unsigned i = 0; i < 3; i++) {
+        __get_cpuid(0x80000002u + i, &r[5 + i][0], &r[5 + i][1], &r[5 + i][2], &r[5 + i][3]);
+    }
+    __builtin_cpu_init();
+    const int fma = __builtin_cpu_supports("fma") != 0, avx2 = __builtin_cpu_supports("avx2") != 0;
+    const int avx512 = __builtin_cpu_supports("avx512f") != 0;
+    r[8][0] = (unsigned)(fma | avx2 << 1 | avx512 << 2); /* what the system lets programs use */
+    char brand[49] = {0};
+    memcpy(brand, r[5], 48);
+    PyObject *bytes = PyBytes_FromStringAndSize((const char *)r, sizeof r);
+    return bytes ? Py_BuildValue("(sNOOO)", brand, bytes, fma ? Py_True : Py_False, avx2 ? Py_True : Py_False,
+                                 avx512 ? Py_True : Py_False)
+                 : NULL;
+}
+#else
+static PyObject *cpu_info(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    Py_RETURN_NONE;
+}
+#endif
+
+static PyMethodDef functions[] = {
+    {"cpu_info", cpu_info, METH_NOARGS,
+     "cpu_info()\n--\n\nName of the CPU, bytes that tell it from others, and whether it has FMA, AVX2 and AVX-512; or None."},
+    {"load_library", load_library, METH_O,
+     "load_library(path)\n--\n\nLoad a shared library; return what keeps it, as its kernels do."},
+    {"set_threads", set_threads, METH_O, "set_threads(n)\n--\n\nNumber of threads that loops of kernels use together."},
+    {"get_threads", get_threads, METH_NOARGS, "get_threads()\n--\n\nNumber of threads that loops of kernels use together."},
+    {NULL, NULL, 0, NULL},
+};
+
+int thn_launch_init(PyObject *module)
+{
+    KernelType = (PyTypeObject *)PyType_FromSpec(&kernel_spec);
+    if (!KernelType) {
+        return -1;
+    }
+    if (PyModule_AddFunctions(module, functions) < 0) {
+        return -1;
+    }
+    Py_INCREF(KernelType);
+    return PyModule_AddObject(module, "Kernel", (PyObject *)KernelType);
+}

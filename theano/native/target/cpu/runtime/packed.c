@@ -1,0 +1,254 @@
+/* Products with packed matrices.
+ *
+ * b is cut into panels of as many columns as some vector registers hold, and these into slabs of DEPTH rows, so that a slab
+ * stays in the first-level cache while all rows of a pass it by. A tile of a few rows of the result is kept in registers
+ * while one slab is added to it. */
+#include "packed.h"
+#include "plan.h"
+#include "pool.h"
+#include "row_product.h"
+#include "processor.h"
+
+#define DEPTH 256
+#define MOST_COLUMNS 64
+#define MOST_ROWS 8
+#define LEAST_ROWS 4 /* of the other matrix; of a single one b is kept by rows */
+
+struct ThnPacked {
+    int typenum, width;          /* columns of a panel; 0: all of b, row by row */
+    npy_intp rows, cols, panels;
+    char *data;                  /* a block of the pool: slab by slab, in a slab panel by panel */
+};
+
+/* `m` rows of a tile: sums over `depth` of a[i][k] * b[k][0..width). a is given by byte strides. The sums go to `out`. */
+typedef void (*Tile)(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, void *out);
+
+#define TILE_ROWS(NAME, T, V, NV, TARGET, M)                                                                        \
+    TARGET static void NAME##_##M(npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const T *b, T *out)      \
+    {                                                                                                               \
+        V acc[M][NV];                                                                                               \
+        const int lanes = (int)(sizeof(V) / sizeof(T));                                                             \
+        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                       \
+            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) acc[i][j] = (V){0};                                \
+        }                                                                                                           \
+        for (npy_intp k = 0; k < depth; k++, b += NV * lanes, a += ac) {                                            \
+            V bv[NV];                                                                                               \
+            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) bv[j] = *(const V *)(b + j * lanes);               \
+            _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                   \
+                const T x = *(const T *)(a + i * ar);                                                               \
+                _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) acc[i][j] += x * bv[j];                        \
+            }                                                                                                       \
+        }                                                                                                           \
+        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                       \
+            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) *(V *)(out + (i * NV + j) * lanes) = acc[i][j];    \
+        }                                                                                                           \
+    }
+
+#define TILES(NAME, T, V, NV, TARGET)                                                                               \
+    TILE_ROWS(NAME, T, V, NV, TARGET, 1)                                                                            \
+    TILE_ROWS(NAME, T, V, NV, TARGET, 2)                                                                            \
+    TILE_ROWS(NAME, T, V, NV, TARGET, 3)                                                                            \
+    TILE_ROWS(NAME, T, V, NV, TARGET, 4)                                                                            \
+    TILE_ROWS(NAME, T, V, NV, TARGET, 5)                                                                            \
+    TILE_ROWS(NAME, T, V, NV, TARGET, 6)                                                                            \
+    TILE_ROWS(NAME, T, V, NV, TARGET, 7)                                                                            \
+    TILE_ROWS(NAME, T, V, NV, TARGET, 8)                                                                            \
+    static void NAME(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, void *out)      \
+    {                                                                                                               \
+        switch (m) {                                                                                                \
+        case 1: NAME##_1(depth, a, ar, ac, b, out); break;                                                          \
+        case 2: NAME##_2(depth, a, ar, ac, b, out); break;                                                          \
+        case 3: NAME##_3(depth, a, ar, ac, b, out); break;                                                          \
+        case 4: NAME##_4(depth, a, ar, ac, b, out); break;                                                          \
+        case 5: NAME##_5(depth, a, ar, ac, b, out); break;                                                          \
+        case 6: NAME##_6(depth, a, ar, ac, b, out); break;                                                          \
+        case 7: NAME##_7(depth, a, ar, ac, b, out); break;                                                          \
+        default: NAME##_8(depth, a, ar, ac, b, out);                                                                \
+        }                                                                                                           \
+    }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_TILES 1
+typedef float F16 __attribute__((vector_size(64)));
+typedef double D8 __attribute__((vector_size(64)));
+typedef float F8 __attribute__((vector_size(32)));
+typedef double D4 __attribute__((vector_size(32)));
+#define AVX512 __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
+TILES(tile_f4_512, float, F16, 2, AVX512)
+TILES(tile_f8_512, double, D8, 2, AVX512)
+TILES(tile_f4_256, float, F8, 2, THN_AVX2)
+TILES(tile_f8_256, double, D4, 2, THN_AVX2)
+#endif
+
+typedef struct {
+    Tile tile;
+    int rows, width; /* of a tile */
+} Shape;
+
+static Shape shape_of(int typenum)
+{
+    Shape s = {NULL, 0, 0};
+#ifdef HAVE_TILES
+    const int single = typenum == NPY_FLOAT;
+    if (!single && typenum != NPY_DOUBLE) {
+        return s;
+    }
+    if (__builtin_cpu_supports("avx512f")) {
+        s = (Shape){single ? tile_f4_512 : tile_f8_512, 8, single ? 32 : 16};
+    } else if (thn_has_avx2()) {
+        /* 16 registers: 4 x 2 sums leave enough of them for operands. */
+        s = (Shape){single ? tile_f4_256 : tile_f8_256, 4, single ? 16 : 8};
+    }
+#else
+    (void)typenum;
+#endif
+    return s;
+}
+
+/* For a single row: a matrix whose columns lie together, turned. */
+static ThnPacked *turn(int typenum, const ThnMatrix *b)
+{
+    const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, dims[2] = {b->rows, b->cols}, from[2] = {b->row_stride, b->col_stride};
+    const npy_intp to[2] = {b->cols * item, item};
+    if (!thn_takes_row_product(typenum, b) || b->row_stride != item || b->col_stride == item) {
+        return NULL;
+    }
+    ThnPacked *p = thn_pool_alloc(sizeof *p);
+    char *data = p ? thn_pool_alloc((size_t)(b->rows * b->cols * item)) : NULL;
+    if (!data) {
+        thn_pool_free(p);
+        return NULL;
+    }
+    thn_copy_strided(2, dims, data, to, b->data, from, (int)item);
+    *p = (ThnPacked){typenum, 0, b->rows, b->cols, 1, data};
+    return p;
+}
+
+ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
+{
+    if (rows == 1) {
+        return turn(typenum, b);
+    }
+    const Shape shape = shape_of(typenum);
+    if (!shape.tile || rows < LEAST_ROWS || b->rows < 16 || b->cols < shape.width) {
+        return NULL;
+    }
+    const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, panels = (b->cols + shape.width - 1) / shape.width;
+    ThnPacked *p = thn_pool_alloc(sizeof *p);
+    char *data = p ? thn_pool_alloc((size_t)(panels * shape.width * b->rows * item)) : NULL;
+    if (!data) {
+        thn_pool_free(p);
+        return NULL;
+    }
+    *p = (ThnPacked){typenum, shape.width, b->rows, b->cols, panels, data};
+    for (npy_intp slab = 0; slab < b->rows; slab += DEPTH) {
+        const npy_intp end = slab + DEPTH < b->rows ? slab + DEPTH : b->rows;
+        for (npy_intp panel = 0; panel < panels; panel++) {
+            const npy_intp first = panel * shape.width;
+            const npy_intp n = b->cols - first < shape.width ? b->cols - first : shape.width;
+            for (npy_intp k = slab; k < end; k++, data += shape.width * item) {
+                const char *row = b->data + k * b->row_stride + first * b->col_stride;
+                if (b->col_stride == item) {
+                    memcpy(data, row, (size_t)(n * item));
+                } else if (item == 4) {
+                    for (npy_intp j = 0; j < n; j++) {
+                        ((float *)data)[j] = *(const float *)(row + j * b->col_stride);
+                    }
+                } else {
+                    for (npy_intp j = 0; j < n; j++) {
+                        ((double *)data)[j] = *(const double *)(row + j * b->col_stride);
+                    }
+                }
+                memset(data + n * item, 0, (size_t)((shape.width - n) * item));
+            }
+        }
+    }
+    return p;
+}
+
+void thn_packed_free(ThnPacked *b)
+{
+    if (b) {
+        thn_pool_free(b->data);
+        thn_pool_free(b);
+    }
+}
+
+typedef struct {
+    const ThnPacked *b;
+    const ThnMatrix *a, *z, *c;
+    double alpha, beta;
+    npy_intp part;               /* panels a task takes */
+} Product;
+
+/* Adds a tile to the result: c = alpha * tile + beta * z. */
+#define PUT(T)                                                                                                      \
+    for (int i = 0; i < m; i++) {                                                                                   \
+        char *to = c->data + (row + i) * c->row_stride + first * c->col_stride;                                     \
+        const char *from = z ? z->data + (row + i) * z->row_stride + first * z->col_stride : NULL;                  \
+        const T *t = (const T *)tile + i * b->width;                                                                \
+        if (z && c->col_stride == sizeof(T) && z->col_stride == sizeof(T)) {                                        \
+            for (npy_intp j = 0; j < n; j++) {                                                                      \
+                ((T *)to)[j] = (T)alpha * t[j] + (T)beta * ((const T *)from)[j];                                    \
+            }                                                                                                       \
+        } else {                                                                                                    \
+            for (npy_intp j = 0; j < n; j++) {                                                                      \
+                const T old = z ? (T)beta * *(const T *)(from + j * z->col_stride) : 0;                             \
+                *(T *)(to + j * c->col_stride) = (T)alpha * t[j] + old;                                             \
+            }                                                                                                       \
+        }                                                                                                           \
+    }
+
+static void product_task(void *ctx, long task)
+{
+    const Product *p = ctx;
+    const ThnPacked *b = p->b;
+    const ThnMatrix *a = p->a, *c = p->c;
+    const Shape shape = shape_of(b->typenum);
+    const npy_intp item = b->typenum == NPY_FLOAT ? 4 : 8;
+    const npy_intp p0 = task * p->part, p1 = p0 + p->part < b->panels ? p0 + p->part : b->panels;
+    const double alpha = p->alpha;
+    double tile[MOST_ROWS * MOST_COLUMNS] __attribute__((aligned(64)));
+    for (npy_intp slab = 0; slab < b->rows; slab += DEPTH) {
+        const npy_intp depth = b->rows - slab < DEPTH ? b->rows - slab : DEPTH;
+        const ThnMatrix *z = slab ? c : p->z;
+        const double beta = slab ? 1.0 : p->beta;
+        for (npy_intp panel = p0; panel < p1; panel++) {
+            const char *data = b->data + (slab * b->panels + panel * depth) * b->width * item;
+            const npy_intp first = panel * b->width, n = b->cols - first < b->width ? b->cols - first : b->width;
+            for (npy_intp row = 0; row < a->rows; row += shape.rows) {
+                const int m = (int)(a->rows - row < shape.rows ? a->rows - row : shape.rows);
+                shape.tile(m, depth, a->data + row * a->row_stride + slab * a->col_stride, a->row_stride, a->col_stride, data,
+                           tile);
+                if (item == 4) {
+                    PUT(float)
+                } else {
+                    PUT(double)
+                }
+            }
+        }
+    }
+}
+
+void thn_packed_multiply(const ThnPacked *b, const ThnMatrix *a, const ThnMatrix *z, const ThnMatrix *c, const void *alpha,
+                         const void *beta)
+{
+    if (!b->width) {
+        const npy_intp item = b->typenum == NPY_FLOAT ? 4 : 8;
+        const ThnMatrix turned = {b->data, b->rows, b->cols, b->cols * item, item};
+        thn_row_product(b->typenum, a->data, a->col_stride, &turned, z->data, z->col_stride, c->data, c->col_stride, alpha, beta);
+        return;
+    }
+    Product p = {b, a, z, c, thn_number(b->typenum, alpha, 1.0), thn_number(b->typenum, beta, 0.0), b->panels};
+    if (p.beta == 0.0) {
+        p.z = NULL;
+    }
+    const double work = (double)a->rows * (double)b->cols * (double)b->rows * (b->typenum == NPY_FLOAT ? 0.02 : 0.04);
+    npy_intp tasks = thn_worth(work, b->panels);
+    if (tasks > 1) {
+        /* As many for each of two or four threads. */
+        tasks = (tasks + 3) / 4 * 4;
+    }
+    p.part = (b->panels + tasks - 1) / tasks;
+    thn_parallel((long)((b->panels + p.part - 1) / p.part), product_task, &p);
+}

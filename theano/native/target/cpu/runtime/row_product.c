@@ -1,0 +1,320 @@
+/* Products of a row and a matrix. Where rows of the matrix lie together, vectors of its columns are summed in registers, of large
+ * matrices several rows at a time are added to the result; where columns do, four of them at a time are multiplied with the row. */
+#include "row_product.h"
+#include "threads.h"
+#include "processor.h"
+
+#define MOST_ELEMENTS 32768
+#define LEAST_COLUMNS 64  /* of a large matrix */
+#define TASK_ELEMENTS 65536
+#define STRIP 2048        /* columns of the result that stay in the first cache while rows are added to them */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+
+typedef float F8 __attribute__((vector_size(32), aligned(4)));
+typedef double D4 __attribute__((vector_size(32), aligned(8)));
+
+typedef struct {
+    const char *x, *z;
+    char *y;
+    npy_intp xs, zs, ys;
+    const ThnMatrix *b;
+    double alpha, beta;
+} Row;
+
+/* Columns of y from `first` on: alpha * sum + beta * z. */
+#define FINISH(T)                                                                                                   \
+    THN_AVX2 static inline void finish_##T(const Row *r, npy_intp first, int n, const T *sum)                       \
+    {                                                                                                               \
+        const T alpha = (T)r->alpha, beta = (T)r->beta;                                                             \
+        char *y = r->y + first * r->ys;                                                                             \
+        if (!r->z) {                                                                                                \
+            for (int j = 0; j < n; j++) {                                                                           \
+                *(T *)(y + j * r->ys) = alpha * sum[j];                                                             \
+            }                                                                                                       \
+            return;                                                                                                 \
+        }                                                                                                           \
+        const char *z = r->z + first * r->zs;                                                                       \
+        if (r->ys == sizeof(T) && r->zs == sizeof(T)) {                                                             \
+            _Pragma("GCC ivdep") for (int j = 0; j < n; j++) {                                                      \
+                ((T *)y)[j] = alpha * sum[j] + beta * ((const T *)z)[j];                                            \
+            }                                                                                                       \
+            return;                                                                                                 \
+        }                                                                                                           \
+        for (int j = 0; j < n; j++) {                                                                               \
+            *(T *)(y + j * r->ys) = alpha * sum[j] + beta * *(const T *)(z + j * r->zs);                            \
+        }                                                                                                           \
+    }
+
+/* NV vectors of columns; CHAINS rows are added at a time, each to sums of its own, so that additions need not wait. */
+#define BLOCK(NAME, T, V, NV, CHAINS)                                                                               \
+    THN_AVX2 static void NAME##_##NV(const Row *r, npy_intp first)                                                  \
+    {                                                                                                               \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
+        V acc[CHAINS][NV];                                                                                          \
+        const npy_intp depth = r->b->rows, step = r->b->row_stride;                                                 \
+        const char *b = r->b->data + first * (npy_intp)sizeof(T), *x = r->x;                                        \
+        T sum[NV * LANES];                                                                                          \
+        npy_intp i = 0;                                                                                             \
+        _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++) {                                                  \
+            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] = (V){0};                                \
+        }                                                                                                           \
+        for (; i + CHAINS <= depth; i += CHAINS) {                                                                  \
+            _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++, x += r->xs, b += step) {                       \
+                const T v = *(const T *)x;                                                                          \
+                _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += v * ((const V *)b)[j];            \
+            }                                                                                                       \
+        }                                                                                                           \
+        for (; i < depth; i++, x += r->xs, b += step) {                                                             \
+            const T v = *(const T *)x;                                                                              \
+            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[0][j] += v * ((const V *)b)[j];                \
+        }                                                                                                           \
+        _Pragma("GCC unroll 8") for (int h = CHAINS / 2; h > 0; h /= 2) {                                           \
+            _Pragma("GCC unroll 8") for (int c = 0; c < h; c++) {                                                   \
+                _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += acc[c + h][j];                    \
+            }                                                                                                       \
+        }                                                                                                           \
+        _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) *(V *)(sum + j * LANES) = acc[0][j];                   \
+        finish_##T(r, first, NV * LANES, sum);                                                                      \
+    }
+
+/* The first n elements at p. */
+THN_AVX2 static inline F8 part_float(const float *p, int n)
+{
+    static const int32_t mask[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return (F8)_mm256_maskload_ps(p, _mm256_loadu_si256((const __m256i *)(mask + 8 - n)));
+}
+
+THN_AVX2 static inline D4 part_double(const double *p, int n)
+{
+    static const int64_t mask[8] = {-1, -1, -1, -1};
+    return (D4)_mm256_maskload_pd(p, _mm256_loadu_si256((const __m256i *)(mask + 4 - n)));
+}
+
+#define BY_ROWS(NAME, T, V)                                                                                         \
+    BLOCK(NAME, T, V, 8, 1)                                                                                         \
+    BLOCK(NAME, T, V, 4, 2)                                                                                         \
+    BLOCK(NAME, T, V, 2, 4)                                                                                         \
+    BLOCK(NAME, T, V, 1, 8)                                                                                         \
+    THN_AVX2 static void NAME(const Row *r)                                                                         \
+    {                                                                                                               \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
+        const npy_intp n = r->b->cols;                                                                              \
+        npy_intp j = 0;                                                                                             \
+        for (; j + 8 * LANES <= n; j += 8 * LANES) {                                                                \
+            NAME##_8(r, j);                                                                                         \
+        }                                                                                                           \
+        if (j + 4 * LANES <= n) {                                                                                   \
+            NAME##_4(r, j);                                                                                         \
+            j += 4 * LANES;                                                                                         \
+        }                                                                                                           \
+        if (j + 2 * LANES <= n) {                                                                                   \
+            NAME##_2(r, j);                                                                                         \
+            j += 2 * LANES;                                                                                         \
+        }                                                                                                           \
+        if (j + LANES <= n) {                                                                                       \
+            NAME##_1(r, j);                                                                                         \
+            j += LANES;                                                                                             \
+        }                                                                                                           \
+        if (j < n) {                                                                                                \
+            /* The last columns: what lies behind them is not read. */                                              \
+            const int left = (int)(n - j);                                                                          \
+            const npy_intp depth = r->b->rows, step = r->b->row_stride;                                             \
+            const char *b = r->b->data + j * (npy_intp)sizeof(T), *x = r->x;                                        \
+            V acc[4] = {{0}, {0}, {0}, {0}};                                                                        \
+            T sum[LANES];                                                                                           \
+            npy_intp i = 0;                                                                                         \
+            for (; i + 4 <= depth; i += 4) {                                                                        \
+                _Pragma("GCC unroll 4") for (int c = 0; c < 4; c++, x += r->xs, b += step) {                        \
+                    acc[c] += *(const T *)x * part_##T((const T *)b, left);                                         \
+                }                                                                                                   \
+            }                                                                                                       \
+            for (; i < depth; i++, x += r->xs, b += step) {                                                         \
+                acc[0] += *(const T *)x * part_##T((const T *)b, left);                                             \
+            }                                                                                                       \
+            *(V *)sum = (acc[0] + acc[1]) + (acc[2] + acc[3]);                                                      \
+            finish_##T(r, j, left, sum);                                                                            \
+        }                                                                                                           \
+    }
+
+/* Sums over the lanes of four vectors. */
+THN_AVX2 static inline void fold_float(const F8 *a, float *sum)
+{
+    const __m256 t = _mm256_hadd_ps(_mm256_hadd_ps((__m256)a[0], (__m256)a[1]), _mm256_hadd_ps((__m256)a[2], (__m256)a[3]));
+    _mm_storeu_ps(sum, _mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1)));
+}
+
+THN_AVX2 static inline void fold_double(const D4 *a, double *sum)
+{
+    const __m256d t = _mm256_hadd_pd((__m256d)a[0], (__m256d)a[1]), u = _mm256_hadd_pd((__m256d)a[2], (__m256d)a[3]);
+    _mm256_storeu_pd(sum, _mm256_add_pd(_mm256_permute2f128_pd(t, u, 0x20), _mm256_permute2f128_pd(t, u, 0x31)));
+}
+
+#define BY_COLUMNS(NAME, T, V)                                                                                      \
+    THN_AVX2 static void NAME(const Row *r)                                                                         \
+    {                                                                                                               \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
+        const npy_intp depth = r->b->rows, n = r->b->cols, step = r->b->col_stride;                                 \
+        const T *x = (const T *)r->x;                                                                               \
+        for (npy_intp j = 0; j < n; j += 4) {                                                                       \
+            const int m = n - j < 4 ? (int)(n - j) : 4;                                                             \
+            const T *b[4];                                                                                          \
+            V even[4], odd[4];                                                                                      \
+            T sum[4];                                                                                               \
+            npy_intp i = 0;                                                                                         \
+            _Pragma("GCC unroll 4") for (int c = 0; c < 4; c++) {                                                   \
+                b[c] = (const T *)(r->b->data + (j + (c < m ? c : 0)) * step);                                      \
+                even[c] = odd[c] = (V){0};                                                                          \
+            }                                                                                                       \
+            for (; i + 2 * LANES <= depth; i += 2 * LANES) {                                                        \
+                const V u = *(const V *)(x + i), v = *(const V *)(x + i + LANES);                                   \
+                _Pragma("GCC unroll 4") for (int c = 0; c < 4; c++) {                                               \
+                    even[c] += u * *(const V *)(b[c] + i);                                                          \
+                    odd[c] += v * *(const V *)(b[c] + i + LANES);                                                   \
+                }                                                                                                   \
+            }                                                                                                       \
+            if (i + LANES <= depth) {                                                                               \
+                const V u = *(const V *)(x + i);                                                                    \
+                _Pragma("GCC unroll 4") for (int c = 0; c < 4; c++) even[c] += u * *(const V *)(b[c] + i);          \
+                i += LANES;                                                                                         \
+            }                                                                                                       \
+            _Pragma("GCC unroll 4") for (int c = 0; c < 4; c++) even[c] += odd[c];                                  \
+            fold_##T(even, sum);                                                                                    \
+            for (; i < depth; i++) {                                                                                \
+                _Pragma("GCC unroll 4") for (int c = 0; c < 4; c++) sum[c] += x[i] * b[c][i];                       \
+            }                                                                                                       \
+            finish_##T(r, j, m, sum);                                                                               \
+        }                                                                                                           \
+    }
+
+/* Rows of a large matrix, eight at a time, are added to columns [from, to) of y. Each element is made of the same operations in the
+ * same order wherever the columns are cut. */
+#define ADD_ROWS(T, V, COUNT)                                                                                       \
+    for (; i + COUNT <= r->b->rows; i += COUNT) {                                                                   \
+        const T *b[COUNT];                                                                                          \
+        T v[COUNT];                                                                                                 \
+        npy_intp j = 0;                                                                                             \
+        _Pragma("GCC unroll 8") for (int q = 0; q < COUNT; q++) {                                                   \
+            b[q] = (const T *)(r->b->data + (i + q) * r->b->row_stride) + c;                                        \
+            v[q] = alpha * *(const T *)(r->x + (i + q) * r->xs);                                                    \
+        }                                                                                                           \
+        for (; j + LANES <= n; j += LANES) {                                                                        \
+            V a = *(const V *)(y + j);                                                                              \
+            _Pragma("GCC unroll 8") for (int q = 0; q < COUNT; q++) a += v[q] * *(const V *)(b[q] + j);             \
+            *(V *)(y + j) = a;                                                                                      \
+        }                                                                                                           \
+        for (; j < n; j++) {                                                                                        \
+            T a = y[j];                                                                                             \
+            _Pragma("GCC unroll 8") for (int q = 0; q < COUNT; q++) a += v[q] * b[q][j];                            \
+            y[j] = a;                                                                                               \
+        }                                                                                                           \
+    }
+
+#define SWEEP(NAME, T, V)                                                                                           \
+    THN_AVX2 static void NAME(const Row *r, npy_intp from, npy_intp to)                                             \
+    {                                                                                                               \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
+        const T alpha = (T)r->alpha, beta = (T)r->beta;                                                             \
+        for (npy_intp c = from; c < to; c += STRIP) {                                                               \
+            const npy_intp n = to - c < STRIP ? to - c : STRIP;                                                     \
+            T *y = (T *)r->y + c;                                                                                   \
+            npy_intp i = 0;                                                                                         \
+            for (npy_intp j = 0; j < n; j++) {                                                                      \
+                y[j] = r->z ? beta * *(const T *)(r->z + (c + j) * r->zs) : 0;                                      \
+            }                                                                                                       \
+            ADD_ROWS(T, V, 8)                                                                                       \
+            ADD_ROWS(T, V, 1)                                                                                       \
+        }                                                                                                           \
+    }
+
+FINISH(float)
+FINISH(double)
+SWEEP(sweep_f4, float, F8)
+SWEEP(sweep_f8, double, D4)
+BY_ROWS(rows_f4, float, F8)
+BY_ROWS(rows_f8, double, D4)
+BY_COLUMNS(columns_f4, float, F8)
+BY_COLUMNS(columns_f8, double, D4)
+
+typedef struct {
+    const Row *row;
+    npy_intp part;
+    int single;
+} Sweep;
+
+static void sweep_task(void *ctx, long task)
+{
+    const Sweep *s = ctx;
+    const npy_intp from = task * s->part, to = from + s->part < s->row->b->cols ? from + s->part : s->row->b->cols;
+    (s->single ? sweep_f4 : sweep_f8)(s->row, from, to);
+}
+
+/* One task a thread: the fewer cuts, the longer what is read of each row. */
+static void sweep(const Row *r, int single)
+{
+    const npy_intp n = r->b->cols, worth = n * r->b->rows / TASK_ELEMENTS, most = n / LEAST_COLUMNS;
+    npy_intp tasks = thn_get_threads();
+    tasks = tasks < worth ? tasks : worth;
+    tasks = tasks < most ? tasks : most;
+    tasks = tasks < 1 ? 1 : tasks;
+    const npy_intp part = ((n + tasks - 1) / tasks + 15) / 16 * 16;
+    Sweep s = {r, part, single};
+    thn_parallel((long)((n + part - 1) / part), sweep_task, &s);
+}
+
+static int is_for_us(int typenum)
+{
+    return (typenum == NPY_FLOAT || typenum == NPY_DOUBLE) && thn_has_avx2();
+}
+
+int thn_takes_row_product(int typenum, const ThnMatrix *b)
+{
+    return b->rows * b->cols <= MOST_ELEMENTS && is_for_us(typenum);
+}
+
+int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b, const char *z, npy_intp zs, char *y, npy_intp ys,
+                    const void *alpha, const void *beta)
+{
+    const int single = typenum == NPY_FLOAT;
+    const npy_intp item = single ? 4 : 8;
+    const int large = b->rows * b->cols > MOST_ELEMENTS;
+    if (!is_for_us(typenum)) {
+        return 0;
+    }
+    Row r = {x, z, y, xs, zs, ys, b, thn_number(typenum, alpha, 1.0), thn_number(typenum, beta, 0.0)};
+    if (r.beta == 0) {
+        r.z = NULL;
+    }
+    if (large) {
+        if (b->cols < LEAST_COLUMNS || b->rows < 8 || b->col_stride != item || ys != item) {
+            return 0;
+        }
+        sweep(&r, single);
+    } else if (b->row_stride == item && xs == item && (b->col_stride != item || b->cols == 1)) {
+        (single ? columns_f4 : columns_f8)(&r);
+    } else if (b->col_stride == item) {
+        (single ? rows_f4 : rows_f8)(&r);
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+#else
+
+int thn_takes_row_product(int typenum, const ThnMatrix *b)
+{
+    (void)typenum, (void)b;
+    return 0;
+}
+
+int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b, const char *z, npy_intp zs, char *y, npy_intp ys,
+                    const void *alpha, const void *beta)
+{
+    (void)typenum, (void)x, (void)xs, (void)b, (void)z, (void)zs, (void)y, (void)ys, (void)alpha, (void)beta;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,176 @@
+/* The virtual machine: programs and how they run.
+ *
+ * Python API of theano.native._runtime (the docstring of theano/native/fastcall.py repeats it for users of Python):
+ *
+ *   prog = Program(cells, instrs, tail_start, inputs, constants, outputs, updates, on_error=None, serialise=False, end=-1)
+ *     cells      sequence of ('tensor', typenum, ndim[, broadcastable tuple]) or ('object',); list position = cell number
+ *     instrs     sequence of (opname, ins, outs, params, node_index, free[, shown]): ins/outs/free/shown are sequences of
+ *                cell numbers, `free` names the cells whose value is dropped after the instruction, `shown` further cells
+ *                that on_error gets the values of
+ *     tail_start index of the first instruction of the tail (end: no tail)
+ *     inputs     sequence of (cell, storage_list); storage_list[0] is read at the start of a call; a
+ *                true third element: the program destroys the value, so a read-only array is copied first
+ *     constants  sequence of (cell, object)
+ *     outputs    sequence of (cell, storage_list or None); the storage of an output that is an update is not written
+ *     updates    sequence of (output_position, input_position): after a successful call the input's storage_list[0]
+ *                becomes the output's value (all at once, after everything that can fail)
+ *     on_error   callable(node_index, exc_type, exc_value, traceback, input_values) expected to raise; input_values is a
+ *                tuple of the failing instruction's inputs and shown cells as arrays/objects (None where unset)
+ *     serialise  True: one thread at a time (programs that change persistent storage); re-entry by the same thread is let in
+ *     end        index behind the last instruction (-1: len(instrs)); those that follow are targets of `guard`
+ *   prog()              reads storages, runs, writes output storages and updates; returns None (a linker's thunk)
+ *   prog.call(values)   values: sequence with one entry for each input; None: read its storage_list. Returns the list of
+ *                       output values; writes no output storage; does updates. Several threads may call at once.
+ *   prog.free()         drops idle frames and this process's recycled memory blocks
+ *   prog.set_profile(bool); prog.node_times() -> list of seconds, one for each instruction; prog.node_counts() -> list of
+ *                       calls; prog.call_count, prog.call_time
+ *   prog.ninstrs, prog.ncells, prog.need_update_inputs (always False: updates are done here)
+ *
+ *   instruction_table(), instruction_choices(): see instructions.c
+ *   pool_stats() -> dict(retained, in_use, peak, limit); pool_set_limit(bytes); pool_set_memory(bytes); pool_trim()
+ *   blas_set(pointers, name), blas_name(): see theano/native/target/cpu/blas_library.py
+ *   conv_algorithms(), conv_prefer(name): see instr_conv.c
+ *   FastCall            see fastcall.c
+ *
+ * The instructions are described in instructions.def.
+ */
+#ifndef THN_VM_H
+#define THN_VM_H
+
+#include "cells.h"
+#include "instructions.h"
+
+typedef struct ThnCellSpec {
+    int16_t kind, ndim;
+    int32_t typenum, itemsize;
+    uint32_t bcast;
+    npy_intp dims_offset; /* into the frame's arena */
+} ThnCellSpec;
+
+typedef struct ThnInput {
+    int cell;
+    int destroyed;        /* the program may write into it: read-only arrays are copied first */
+    PyObject *storage;    /* one-element list */
+} ThnInput;
+
+typedef struct ThnConstant {
+    int cell;
+    PyObject *value;
+} ThnConstant;
+
+typedef struct ThnOutput {
+    int cell;
+    int is_update;        /* its storage is not written: the value goes to the updated input */
+    PyObject *storage;    /* one-element list or NULL */
+} ThnOutput;
+
+/* A lock that its owner may take again; the GIL is released while waiting. Whatever other threads hold is free in a forked
+ * child. */
+typedef struct ThnLock {
+    PyThread_type_lock lock;
+    unsigned long owner;
+    int depth;
+    int forks;            /* how often this process and those before it were forked when the lock was taken last */
+} ThnLock;
+
+typedef struct ThnUpdate {
+    int output, input;
+} ThnUpdate;
+
+typedef struct ThnProgram {
+    PyObject_HEAD
+    int ncells, ninstrs, ninputs, nconstants, noutputs, nupdates;
+    int tail_start;
+    int end, nundo; /* the last instructions run only to undo others, see guard */
+    npy_intp arena_size;
+    ThnCellSpec *cells;
+    ThnInstr *instrs;
+    ThnInput *inputs;
+    ThnConstant *constants;
+    ThnOutput *outputs;
+    ThnUpdate *updates;
+    PyObject *on_error;
+    PyObject *dict;
+    PyObject *weakrefs;
+    ThnFrame *free_frames;
+    int nfree_frames;
+    int serialise;
+    int cleared;
+    ThnLock lock;
+    int profile;
+    long long call_count;
+    double call_time;
+    double *times;
+    long long *counts;
+} ThnProgram;
+
+extern PyTypeObject *thn_ProgramType;
+extern PyTypeObject *thn_FastCallType;
+
+/* Frames. A call is: thn_frame_get, fill the input cells with thn_unbox (or scalars), thn_run, box the outputs,
+ * thn_commit, thn_frame_put. */
+ThnFrame *thn_frame_get(ThnProgram *p);
+void thn_frame_put(ThnProgram *p, ThnFrame *f);
+void thn_frame_destroy(ThnProgram *p, ThnFrame *f);
+/* Runs all instructions. -1 with a Python exception set. */
+int thn_run(ThnProgram *p, ThnFrame *f);
+/* After a failure: puts back what guarded instructions have overwritten, the last first. The Python exception stays. */
+void thn_undo(ThnProgram *p, ThnFrame *f);
+/* Loads inputs from values[k] (NULL or None: the storage list). values may be NULL. */
+int thn_load_inputs(ThnProgram *p, ThnFrame *f, PyObject *const *values);
+/* Loads input i from `v` (NULL or None: the storage list). */
+int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v);
+/* Lets the cell see the memory of an array whose dtype, rank and layout were checked. */
+int thn_take_array(ThnCell *c, PyArrayObject *a);
+/* Whether the one element of a tensor cell is not zero. */
+int thn_truth(const ThnCell *c);
+/* The Python exception that is set, with its traceback, to be handed to an `on_error`. */
+void thn_take_error(PyObject **type, PyObject **value, PyObject **tb);
+/* After that call, which returned `r` (taken): sets the exception again unless another was raised in its place. -1. */
+int thn_settle_error(PyObject *r, PyObject *type, PyObject *value, PyObject *tb);
+/* Turns the failure of an instruction into a Python exception, described by `on_error`. -1. */
+int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins);
+/* Executes a prepared instruction; without the GIL if that is worth it. */
+int thn_execute(ThnFrame *f, const ThnInstr *ins, double work);
+/* Whether the instruction, one of those that overwrite their first input if their first field says so, does it. */
+static inline int thn_in_place(const ThnInstr *ins)
+{
+    return ((const thn_gemm_params *)ins->data)->inplace;
+}
+/* Drops the values that nobody needs after the instruction. */
+void thn_drop(ThnFrame *f, const ThnInstr *ins);
+/* Seconds of a clock that never goes back. */
+double thn_now(void);
+
+/* Running a program step by step (replay.c): all values stay where they are, and a step repeats what the one before did
+ * as long as shapes are the same. */
+/* Whether a program can be run that way. */
+int thn_replayable(const ThnProgram *p);
+/* A step that prepares everything. It drops nothing if `keep`, and adds the bytes of all new values to `bytes`. */
+int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes);
+/* A further step; the input cells have the dims and strides that they had in the step before. */
+int thn_run_again(ThnProgram *p, ThnFrame *f);
+/* Forgets what was prepared for further steps. */
+void thn_replay_end(ThnProgram *p, ThnFrame *f);
+void thn_replay_free(ThnProgram *p, ThnFrame *f);
+
+int thn_lock(ThnLock *lock);
+void thn_locks_init(void);
+void thn_unlock(ThnLock *lock);
+/* Boxes all outputs into `out` (noutputs new references), then does the updates. Nothing happens on failure. */
+int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out);
+
+/* The kernel of a Python object of type Kernel; NULL + TypeError. */
+const struct ThnKernel *thn_kernel_of(PyObject *o);
+/* Memory for the outputs of an instruction that runs a kernel over `shape`. */
+struct ThnArg;
+int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const struct ThnKernel *k, const struct ThnArg *in, const npy_intp *shape);
+
+int thn_program_init(PyObject *module);
+int thn_fastcall_init(PyObject *module);
+int thn_launch_init(PyObject *module);
+int thn_blas_init(PyObject *module);
+int thn_lapack_init(PyObject *module);
+int thn_conv_init(PyObject *module);
+
+#endif

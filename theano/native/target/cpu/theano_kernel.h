@@ -1,0 +1,16 @@
+/* Everything that C text of scalar ops may use. The printer includes only the parts that a kernel needs. */
+#ifndef THEANO_KERNEL_H
+#define THEANO_KERNEL_H
+#include "include/tk_core.h"
+#include "include/tk_exp.h"
+#include "include/tk_log.h"
+#include "include/tk_pow.h"
+#include "include/tk_ipow.h"
+#include "include/tk_hyper.h"
+#include "include/tk_compound.h"
+#include "include/tk_trig.h"
+#include "include/tk_atrig.h"
+#include "include/tk_erf.h"
+#include "include/tk_gamma.h"
+#include "include/tk_complex.h"
+#endif

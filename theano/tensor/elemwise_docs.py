@@ -1,0 +1,156 @@
+"""What `help` says of an elementwise operation, from what the operation itself knows: its names, dtypes and values."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import textwrap
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano import scalar as scal
+from theano.tensor.type import tensor_type
+
+_KINDS = {
+    "bool": {"bool"},
+    "integers": {str(t) for t in scal.int_types + scal.uint_types},
+    "floats": {str(t) for t in scal.float_types},
+    "complex numbers": {str(t) for t in scal.complex_types},
+}
+_DTYPES = [str(t) for t in scal.all_types]
+#: Arguments of the example, by how many there are: the first of which the results are finite and differ.
+_NUMBERS: dict[int, list[tuple[str, ...]]] = {
+    1: [("[0.5, 1.0]",), ("[1.5, 2.0]",), ("[-0.5, 0.5]",), ("[float('nan'), 1.0]",), ("[float('inf'), 1.0]",), ("[6, 3]",)],
+    2: [("[1.0, 3.0]", "[2.0, 3.0]"), ("[2, 1]", "[0.5, 1.5]"), ("[6, 3]", "[3, 5]")],
+    3: [("[-1.0, 5.0]", "0.0", "1.0"), ("[0.5, 0.25]", "[1.0, 2.0]", "[2.0, 3.0]")],
+}
+_CHOICE = [("[True, False]", "[1.0, 2.0]", "[3.0, 4.0]")]
+
+
+def _text_of_dtypes(dtypes: Sequence[str]) -> str:
+    rest, words = set(dtypes), []
+    for kind, members in _KINDS.items():
+        if members <= rest:
+            words.append(kind)
+            rest -= members
+    words += [d for d in dtypes if d in rest]
+    return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1]
+
+
+def _result_dtypes(op: Any, names: Sequence[str]) -> dict[str, str]:
+    """The dtype of the result for each dtype of all inputs; those that are refused, or have no values, are not there."""
+    found = {}
+    for dtype in _DTYPES:
+        dtypes = ["bool" if name == "cond" else dtype for name in names]
+        storage: list[list[Any]] = [[None]]
+        try:
+            node = op.make_node(*[tensor_type(d, (False,))() for d in dtypes])
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                # The imaginary part is lost.
+                warnings.simplefilter("error", np.exceptions.ComplexWarning)
+                op.perform(node, [np.ones(1, d) for d in dtypes], storage)
+        except (TypeError, NotImplementedError, np.exceptions.ComplexWarning):
+            continue
+        found[dtype] = node.outputs[0].type.dtype
+    return found
+
+
+def _sentence_of_result(results: dict[str, str], count: int) -> str:
+    common = "of its dtype" if count == 1 else "of the dtype that all are cast to"
+    if len(set(results.values())) == 1:
+        return f"of dtype {next(iter(results.values()))}"
+    groups: dict[str, list[str]] = {}
+    for dtype, result in results.items():
+        groups.setdefault("" if dtype == result else result, []).append(dtype)
+    if list(groups) == [""]:
+        return common
+    parts = [f"{result} for {_text_of_dtypes(dtypes)}" for result, dtypes in groups.items() if result]
+    if "" in groups:
+        parts.insert(0, f"{common} for {_text_of_dtypes(groups[''])}")
+    return "; ".join(parts)
+
+
+def _example(op: Any, path: str, names: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    for arguments in _CHOICE if names[0] == "cond" else _NUMBERS[len(names)]:
+        try:
+            node = op.make_node(*[eval(argument) for argument in arguments])
+            storage: list[list[Any]] = [[None]]
+            with np.errstate(all="ignore"):
+                op.perform(node, [_value(x) for x in node.inputs], storage)
+        except (TypeError, ValueError, NotImplementedError):
+            continue
+        value = np.asarray(storage[0][0])
+        lines = [f">>> {path}({', '.join(arguments)}).eval()", *repr(value).split("\n")]
+        if np.isfinite(value).all() and value.ndim and len(set(value.tolist())) > 1:
+            return lines
+        kept = kept or lines
+    return kept
+
+
+def _value(x: Any) -> np.ndarray:
+    """The value of a constant, or of one within a shuffle of dimensions."""
+    if x.owner is None:
+        return x.data
+    storage: list[list[Any]] = [[None]]
+    x.owner.op.perform(x.owner, [x.owner.inputs[0].data], storage)
+    return storage[0][0]
+
+
+def _same_elsewhere(op: Any) -> str | None:
+    """The function of NumPy or SciPy that an operation is named after."""
+    name = (op.nfunc_spec or (None,))[0]
+    if name is None:
+        return None
+    module, _, attribute = name.rpartition(".")
+    try:
+        return f"{module or 'numpy'}.{attribute}" if hasattr(importlib.import_module(module or "numpy"), attribute) else None
+    except ImportError:
+        return None
+
+
+def describe(op: Any, path: str, summary: str) -> str:
+    """Return the docstring of an elementwise operation.
+
+    Parameters
+    ----------
+    op : Elemwise
+        The operation.
+    path : str
+        How programs write it: ``T.exp``, say, where ``import theano.tensor as T``.
+    summary : str
+        What it computes: a line, and more after an empty one.
+
+    Returns
+    -------
+    str
+        With the sections Parameters, Returns, Raises, See Also and Examples.
+    """
+    names = list(inspect.signature(op).parameters)
+    many = op.scalar_op.nin < 0
+    results = _result_dtypes(op, ["a", "b"] if many else names)
+    refused = [d for d in _DTYPES if d not in results]
+    count = 2 if many else len(names)
+    accepted = "any dtype" if not refused else _text_of_dtypes(list(results))
+    shape = "Of the shape of the input" if count == 1 else "Of the shape that all broadcast to"
+    sections = [
+        ("Parameters", [("*" if many else "") + ", ".join(names) + " : tensor_like", f"    Of {accepted}."]),
+        ("Returns", ["TensorVariable", *textwrap.wrap(f"{shape}, {_sentence_of_result(results, count)}.", 110)]),
+    ]
+    sections[1][1][1:] = [f"    {line}" for line in sections[1][1][1:]]
+    if refused:
+        sections.append(("Raises", ["TypeError", f"    If {'it is' if count == 1 else 'one is'} of {_text_of_dtypes(refused)}."]))
+    elsewhere = _same_elsewhere(op)
+    if elsewhere is not None:
+        sections.append(("See Also", [f"{elsewhere} : The same of arrays."]))
+    if not op.inplace_pattern:
+        example = _example(op, path, ["a", "b"] if many else names)
+        if example:
+            sections.append(("Examples", [">>> import theano.tensor as T", *example]))
+    text = inspect.cleandoc(summary)
+    for title, lines in sections:
+        text += "\n\n" + "\n".join([title, "-" * len(title), *lines])
+    return text

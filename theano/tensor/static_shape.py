@@ -1,0 +1,187 @@
+"""Lengths that a graph says before it runs, so that shapes which cannot meet are reported where they are written.
+
+An Op whose output's lengths can be told has a method ``static_shape(node, shape_of)``: it returns a length or None for
+each dimension of its first output, or None if none is known, and asks `shape_of` for those of its inputs, which may be
+None, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano.gof.graph import Constant
+from theano.gof.utils import warn_user
+
+#: How many nodes that were not asked before are looked through.
+_DEPTH = 20
+
+
+def known_int(variable: Any) -> int | None:
+    """Return the value of an integer constant, None for anything else."""
+    if isinstance(variable, Constant) and variable.type.ndim == 0 and variable.data.dtype.kind in "iu":
+        return int(variable.data)
+    return None
+
+
+def known_ints(vector: Any, count: int) -> list[int | None]:
+    """Return the elements of a vector of `count` integers that are known: those of a constant, or of scalars put together."""
+    if isinstance(vector, Constant):
+        return [int(n) for n in vector.data] if vector.data.shape == (count,) else [None] * count
+    owner = vector.owner
+    if owner is None or len(owner.inputs) != count or not all(x.type.ndim == 0 for x in owner.inputs):
+        return [None] * count
+    return [known_int(x) for x in owner.inputs] if getattr(owner.op, "joins_numbers", False) else [None] * count
+
+
+def lengths_of(variable: Any, depth: int = _DEPTH) -> tuple[int | None, ...] | None:
+    """Return what Ops say of the lengths of a tensor, or None where they say nothing.
+
+    Parameters
+    ----------
+    variable : TensorVariable
+        A constant, or the output of a node. What is found is kept with it.
+    depth : int
+        How many nodes to look through.
+
+    Returns
+    -------
+    tuple of int or None, or None
+        A length for each dimension, None for those that are not known.
+    """
+    owner = variable.owner
+    if owner is None:
+        return variable.data.shape if isinstance(variable, Constant) else None
+    found = variable.__dict__.get("_lengths", owner)
+    if found is owner:
+        method = getattr(owner.op, "static_shape", None)
+        found = None
+        if method is not None and depth and variable.index == 0 and False in variable.type.broadcastable:
+            found = method(owner, lambda x: lengths_of(x, depth - 1))
+            if found is not None:
+                found = None if all(n is None for n in found) else tuple(found)
+        variable.__dict__["_lengths"] = found
+    return found
+
+
+def known_shape(variable: Any) -> tuple[int | None, ...]:
+    """Return the lengths of a tensor that are known when the graph is built, None for the others.
+
+    Parameters
+    ----------
+    variable : TensorVariable
+        Of any rank.
+
+    Returns
+    -------
+    tuple of int or None
+        One for each dimension; those that the type says to be broadcastable are 1.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> known_shape(T.ones((2, 3)).T + T.matrix())
+    (3, 2)
+    """
+    pattern = variable.type.broadcastable
+    lengths = lengths_of(variable) or [None] * len(pattern)
+    return tuple([1 if b else n for b, n in zip(pattern, lengths)])
+
+
+def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
+    """Refuse inputs of an elementwise operation that are known to differ in length where both are not repeated.
+
+    Parameters
+    ----------
+    op : Elemwise
+        For the message.
+    inputs : sequence of TensorVariable
+        Of equal rank.
+
+    Raises
+    ------
+    ValueError
+        Two lengths clash: the function would raise it whenever it is called.
+    """
+    first, other = -1, None
+    for i, x in enumerate(inputs):
+        lengths = lengths_of(x)
+        if lengths is None or False not in x.type.broadcastable:
+            continue
+        if other is None:
+            first, other = i, lengths
+            continue
+        for dim, (n, m) in enumerate(zip(lengths, other)):
+            if n == m or n is None or m is None or x.type.broadcastable[dim] or inputs[first].type.broadcastable[dim]:
+                continue
+            shape, other = known_shape(x), known_shape(inputs[first])
+            raise ValueError(
+                f"Input dimension mis-match. {op} cannot take input {first} of shape {text_of(other)} and input {i} of shape"
+                f" {text_of(shape)}: in dimension {dim} they have {m} and {n} elements, and neither is declared broadcastable"
+                f" there. ({inputs[first]}: {inputs[first].type}, {x}: {x.type})"
+            )
+
+
+def check_product(x: Any, y: Any, of_x: int, of_y: int) -> None:
+    """Refuse operands of a product whose summed dimensions are known to differ in length; warn if both are constants.
+
+    Parameters
+    ----------
+    x, y : TensorVariable
+        The operands.
+    of_x, of_y : int
+        The dimension of each that is summed over.
+
+    Raises
+    ------
+    ValueError
+        The lengths clash.
+    """
+    if lengths_of(x) is None and not x.type.broadcastable[of_x] or lengths_of(y) is None and not y.type.broadcastable[of_y]:
+        return
+    shapes = known_shape(x), known_shape(y)
+    n, m = shapes[0][of_x], shapes[1][of_y]
+    if n != m and n is not None and m is not None:
+        message = (
+            f"Shape mismatch: the operands of dot have shapes {text_of(shapes[0])} and {text_of(shapes[1])}, whose dimensions"
+            f" {of_x} and {of_y} should have the same length, not {n} and {m}. ({x}: {x.type}, {y}: {y.type})"
+        )
+        if isinstance(x, Constant) and isinstance(y, Constant):
+            # Tests of programs for Theano 1.0 build such products, to see that running them fails.
+            warn_user(message)
+        else:
+            raise ValueError(message)
+
+
+def check_join(axis: int, tensors: Sequence[Any]) -> None:
+    """Refuse tensors to be joined that are known to differ in length along another axis than the joined one.
+
+    Parameters
+    ----------
+    axis : int
+        The joined axis, not negative.
+    tensors : sequence of TensorVariable
+        Of equal rank.
+
+    Raises
+    ------
+    ValueError
+        Two lengths clash.
+    """
+    if all(lengths_of(x) is None for x in tensors):
+        return
+    shapes = [known_shape(x) for x in tensors]
+    for dim in range(tensors[0].type.ndim):
+        known = [(i, shape[dim]) for i, shape in enumerate(shapes) if shape[dim] is not None]
+        clash = next((pair for pair in known if pair[1] != known[0][1]), None) if dim != axis else None
+        if clash is not None:
+            (i, n), (j, m) = known[0], clash
+            raise ValueError(
+                f"All tensors joined along axis {axis} must have the same length in dimension {dim}, but tensor {i} has {n}"
+                f" and tensor {j} has {m} there: {', '.join(map(text_of, shapes))}"
+            )
+
+
+def text_of(shape: Sequence[int | None]) -> str:
+    """Return a shape as it is written in messages, unknown lengths as ``?``."""
+    return "(" + ", ".join("?" if n is None else str(int(n)) for n in shape) + ("," if len(shape) == 1 else "") + ")"
