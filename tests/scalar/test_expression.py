@@ -5,6 +5,7 @@ import pytest
 
 import theano.scalar as scal
 from theano.native import ir
+from theano.scalar.composite import has_c_code
 from theano.scalar.expression import (
     c_text,
     call,
@@ -18,7 +19,8 @@ from theano.scalar.expression import (
     variable,
     variables,
 )
-from theano.scalar.op import is_expression
+from theano.scalar.op import UnaryScalarOp, is_expression
+from theano.scalar.output_types import same_out
 
 X, Y = variable("x", "float64"), variable("y", "float64")
 I, B = variable("i", "int8"), variable("b", "bool")  # noqa: E741
@@ -118,3 +120,16 @@ def test_c_code_of_a_user_with_several_results():
     ir.verify(kernel(code))
     with pytest.raises(ir.IRError, match="defined twice"):
         ir.verify(kernel(code, code))
+
+
+def test_a_mistake_in_an_expression_is_no_lack_of_c_code():
+    class Wrong(UnaryScalarOp):
+        def expression(self, out, x):
+            raise TypeError("a mistake")
+
+    class Without(UnaryScalarOp):
+        pass
+
+    with pytest.raises(TypeError, match="a mistake"):
+        has_c_code(Wrong(same_out, name="wrong"), [scal.float64])
+    assert not has_c_code(Without(same_out, name="without"), [scal.float64])

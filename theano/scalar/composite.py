@@ -14,7 +14,7 @@ from theano.gof.memo import Bounded
 from theano.gof.op import gradient_method
 from theano.gof.utils import MethodNotDefined
 from theano.scalar.convert import as_scalar
-from theano.scalar.op import ScalarOp, zeros_for
+from theano.scalar.op import ScalarOp, is_expression, zeros_for
 from theano.scalar.output_types import specific_out
 from theano.scalar.type import Scalar, ScalarConstant, discrete_types, float32_for
 
@@ -466,10 +466,15 @@ def has_c_code(op: ScalarOp, types: Sequence[Scalar]) -> bool:
 
 
 def _writes_c(op: ScalarOp, types: Sequence[Scalar], node: Apply | None) -> bool:
+    # C code of users may stumble over dtypes that it was not written for; an expression that does has a mistake.
+    stumbles: tuple[type[Exception], ...] = () if is_expression(op) else (AttributeError, TypeError, KeyError)
     try:
         if node is None:
             node = op.make_node(*[t.make_variable() for t in types])
+    except (NotImplementedError, AttributeError, TypeError, KeyError):
+        return False
+    try:
         op.c_code(node, "tk", ["x"] * len(node.inputs), ["z"] * len(node.outputs), {"fail": "%(fail)s"})
-    except (MethodNotDefined, NotImplementedError, AttributeError, TypeError, KeyError):
+    except (MethodNotDefined, NotImplementedError, *stumbles):
         return False
     return True

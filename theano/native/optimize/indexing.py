@@ -266,7 +266,7 @@ class _Program:
         set_it, inplace = instr.op.set, instr.op.inplace
         if kernel.n_inner or len(kernel.outputs) != 1 or self._dtype(value) != self._dtype(target):
             return
-        if not set_it and (kernel.outputs[0].dtype == "bool" or len(kernel.inputs) + 2 > ir.MAX_OPERANDS):
+        if not set_it and (kernel.outputs[0].dtype == "bool" or len(kernel.inputs) + 2 > self.builder.target.limits.operands):
             return
         out = kernel.outputs[0]
         rank, ndim = len(out.dims), self._rank(target)

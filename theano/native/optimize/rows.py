@@ -263,7 +263,7 @@ class RowPlan:
         for dim, axis in enumerate(self.axes):
             every[axis] = dim
         self._outputs += [ir.Output(dtype, tuple(every)) for dtype in self.temporaries]
-        if len(self._operands) + len(self._outputs) > ir.MAX_OPERANDS:
+        if len(self._operands) + len(self._outputs) > self.target.limits.operands:
             raise CannotLower("too many operands for one kernel")
         nonempty = any(
             isinstance(node.op, CAReduce) and not isinstance(node.op, MaxOrMinusInfinity)

@@ -11,6 +11,7 @@
  */
 #include "vm.h"
 #include "scan.h"
+#include "replay.h"
 #include "blas.h"
 #include "copy.h"
 #include "plan.h"

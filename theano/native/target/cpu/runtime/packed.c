@@ -230,12 +230,21 @@ static void product_task(void *ctx, long task)
     }
 }
 
+int thn_packed_rows(const ThnPacked *b, ThnMatrix *m)
+{
+    const npy_intp item = b->typenum == NPY_FLOAT ? 4 : 8;
+    if (b->width) {
+        return 0;
+    }
+    *m = (ThnMatrix){b->data, b->rows, b->cols, b->cols * item, item};
+    return 1;
+}
+
 void thn_packed_multiply(const ThnPacked *b, const ThnMatrix *a, const ThnMatrix *z, const ThnMatrix *c, const void *alpha,
                          const void *beta)
 {
-    if (!b->width) {
-        const npy_intp item = b->typenum == NPY_FLOAT ? 4 : 8;
-        const ThnMatrix turned = {b->data, b->rows, b->cols, b->cols * item, item};
+    ThnMatrix turned;
+    if (thn_packed_rows(b, &turned)) {
         thn_row_product(b->typenum, a->data, a->col_stride, &turned, z->data, z->col_stride, c->data, c->col_stride, alpha, beta);
         return;
     }

@@ -5,23 +5,13 @@
  * keeps its plan and gets new pointers, a product only executes, a view moves with its base, a shape stays. What is not
  * known to be so is prepared and executed again; if a value has other dims than before, the rest of the step is run as if
  * it were the first. */
-#include "vm.h"
-#include "packed.h"
+#include "replay.h"
 #include "plan.h"
 
 #include <stdlib.h>
 
 #define PACK_STEPS 8        /* steps for which a matrix is rearranged */
 #define MOST_OUTPUTS 8     /* instructions with more are taken to change shapes */
-
-typedef struct ThnAgain {
-    int kind;               /* what the instruction allows */
-    int now;                /* how the next step repeats it */
-    double work;
-    ptrdiff_t offset;       /* views: distance from the base's first element */
-    ThnPacked *packed;      /* products: the operand that is the same in all steps */
-    int first;              /* it is the first one */
-} ThnAgain;
 
 /* A view of several inputs may move within its base. */
 static int kind_of(const ThnInstr *ins)
@@ -97,7 +87,7 @@ static void pack(ThnFrame *f, const ThnInstr *ins, ThnAgain *a)
 }
 
 /* c = x y, or c^T = y^T x^T if x is packed. */
-static void run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
+void thn_run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 {
     const int gemm = ins->nin == 5, at = gemm ? 2 : 0, t = a->first;
     const ThnMatrix moving = matrix(THN_IN(f, ins, at + t), t), c = matrix(THN_OUT(f, ins, 0), t);
@@ -213,34 +203,19 @@ static int run_kernel(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     return thn_execute(f, ins, a->work);
 }
 
-/* 1: done; 0: not in this way; -1: failed. */
-static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
+int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 {
+    const ThnCell *out = THN_OUT(f, ins, 0);
     switch (a->now) {
-    case THN_REPLAY_VIEW: {
-        ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-        if (out->buf != in->buf || out->obj) {
-            return 0;
-        }
-        out->data = in->data + a->offset;
-        return 1;
-    }
-    case THN_REPLAY_EMPTY: {
-        const ThnCell *out = THN_OUT(f, ins, 0);
+    case THN_REPLAY_VIEW: return out->buf == THN_IN(f, ins, 0)->buf && !out->obj;
+    case THN_REPLAY_EMPTY:
         for (int i = 0; i < ins->nin; i++) {
             if (thn_scalar_int(THN_IN(f, ins, i)) != out->dims[i]) {
                 return 0;
             }
         }
         return !is_shown(out);
-    }
-    case THN_REPLAY_COPY: {
-        const ThnCell *out = THN_OUT(f, ins, 0);
-        if (out->kind != THN_KIND_TENSOR || is_shown(out)) {
-            return 0;
-        }
-        return thn_execute(f, ins, a->work) < 0 ? -1 : 1;
-    }
+    case THN_REPLAY_COPY: return out->kind == THN_KIND_TENSOR && !is_shown(out);
     case THN_REPLAY_KERNEL: {
         const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
         for (int o = 0; o < k->nout; o++) {
@@ -249,28 +224,35 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
                 return 0;
             }
         }
-        return run_kernel(f, ins, a) < 0 ? -1 : 1;
+        return 1;
     }
-    case THN_REPLAY_PRODUCT: {
-        ThnCell *out = THN_OUT(f, ins, 0);
-        if (is_shown(out)) {
-            return 0;
-        }
-        if (thn_rows[ins->def->code].memory == THN_MEMORY_INPLACE && thn_in_place(ins)) {
-            ThnCell *in = THN_IN(f, ins, 0);
-            if (out->buf != in->buf) {
-                return 0;
-            }
-            out->data = in->data;
-        }
-        if (a->packed) {
-            run_packed(f, ins, a);
-            return 1;
-        }
-        return thn_execute(f, ins, a->work) < 0 ? -1 : 1;
-    }
+    case THN_REPLAY_PRODUCT: return !is_shown(out) && (!thn_product_in_place(ins) || out->buf == THN_IN(f, ins, 0)->buf);
     default: return 0;
     }
+}
+
+/* 1: done; 0: not in this way; -1: failed. */
+static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
+{
+    if (!thn_repeats(f, ins, a)) {
+        return 0;
+    }
+    switch (a->now) {
+    case THN_REPLAY_VIEW: THN_OUT(f, ins, 0)->data = THN_IN(f, ins, 0)->data + a->offset; return 1;
+    case THN_REPLAY_EMPTY: return 1;
+    case THN_REPLAY_KERNEL: return run_kernel(f, ins, a) < 0 ? -1 : 1;
+    case THN_REPLAY_PRODUCT:
+        if (thn_product_in_place(ins)) {
+            THN_OUT(f, ins, 0)->data = THN_IN(f, ins, 0)->data;
+        }
+        if (a->packed) {
+            thn_run_packed(f, ins, a);
+            return 1;
+        }
+        break;
+    default: break;
+    }
+    return thn_execute(f, ins, a->work) < 0 ? -1 : 1;
 }
 
 int thn_run_again(ThnProgram *p, ThnFrame *f)

@@ -16,13 +16,7 @@
 typedef float F8 __attribute__((vector_size(32), aligned(4)));
 typedef double D4 __attribute__((vector_size(32), aligned(8)));
 
-typedef struct {
-    const char *x, *z;
-    char *y;
-    npy_intp xs, zs, ys;
-    const ThnMatrix *b;
-    double alpha, beta;
-} Row;
+typedef ThnRowProduct Row;
 
 /* Columns of y from `first` on: alpha * sum + beta * z. */
 #define FINISH(T)                                                                                                   \
@@ -54,8 +48,8 @@ typedef struct {
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
         V acc[CHAINS][NV];                                                                                          \
-        const npy_intp depth = r->b->rows, step = r->b->row_stride;                                                 \
-        const char *b = r->b->data + first * (npy_intp)sizeof(T), *x = r->x;                                        \
+        const npy_intp depth = r->b.rows, step = r->b.row_stride;                                                 \
+        const char *b = r->b.data + first * (npy_intp)sizeof(T), *x = r->x;                                        \
         T sum[NV * LANES];                                                                                          \
         npy_intp i = 0;                                                                                             \
         _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++) {                                                  \
@@ -101,7 +95,7 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
     THN_AVX2 static void NAME(const Row *r)                                                                         \
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
-        const npy_intp n = r->b->cols;                                                                              \
+        const npy_intp n = r->b.cols;                                                                              \
         npy_intp j = 0;                                                                                             \
         for (; j + 8 * LANES <= n; j += 8 * LANES) {                                                                \
             NAME##_8(r, j);                                                                                         \
@@ -121,8 +115,8 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
         if (j < n) {                                                                                                \
             /* The last columns: what lies behind them is not read. */                                              \
             const int left = (int)(n - j);                                                                          \
-            const npy_intp depth = r->b->rows, step = r->b->row_stride;                                             \
-            const char *b = r->b->data + j * (npy_intp)sizeof(T), *x = r->x;                                        \
+            const npy_intp depth = r->b.rows, step = r->b.row_stride;                                             \
+            const char *b = r->b.data + j * (npy_intp)sizeof(T), *x = r->x;                                        \
             V acc[4] = {{0}, {0}, {0}, {0}};                                                                        \
             T sum[LANES];                                                                                           \
             npy_intp i = 0;                                                                                         \
@@ -156,7 +150,7 @@ THN_AVX2 static inline void fold_double(const D4 *a, double *sum)
     THN_AVX2 static void NAME(const Row *r)                                                                         \
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
-        const npy_intp depth = r->b->rows, n = r->b->cols, step = r->b->col_stride;                                 \
+        const npy_intp depth = r->b.rows, n = r->b.cols, step = r->b.col_stride;                                 \
         const T *x = (const T *)r->x;                                                                               \
         for (npy_intp j = 0; j < n; j += 4) {                                                                       \
             const int m = n - j < 4 ? (int)(n - j) : 4;                                                             \
@@ -165,7 +159,7 @@ THN_AVX2 static inline void fold_double(const D4 *a, double *sum)
             T sum[4];                                                                                               \
             npy_intp i = 0;                                                                                         \
             _Pragma("GCC unroll 4") for (int c = 0; c < 4; c++) {                                                   \
-                b[c] = (const T *)(r->b->data + (j + (c < m ? c : 0)) * step);                                      \
+                b[c] = (const T *)(r->b.data + (j + (c < m ? c : 0)) * step);                                      \
                 even[c] = odd[c] = (V){0};                                                                          \
             }                                                                                                       \
             for (; i + 2 * LANES <= depth; i += 2 * LANES) {                                                        \
@@ -192,12 +186,12 @@ THN_AVX2 static inline void fold_double(const D4 *a, double *sum)
 /* Rows of a large matrix, eight at a time, are added to columns [from, to) of y. Each element is made of the same operations in the
  * same order wherever the columns are cut. */
 #define ADD_ROWS(T, V, COUNT)                                                                                       \
-    for (; i + COUNT <= r->b->rows; i += COUNT) {                                                                   \
+    for (; i + COUNT <= r->b.rows; i += COUNT) {                                                                   \
         const T *b[COUNT];                                                                                          \
         T v[COUNT];                                                                                                 \
         npy_intp j = 0;                                                                                             \
         _Pragma("GCC unroll 8") for (int q = 0; q < COUNT; q++) {                                                   \
-            b[q] = (const T *)(r->b->data + (i + q) * r->b->row_stride) + c;                                        \
+            b[q] = (const T *)(r->b.data + (i + q) * r->b.row_stride) + c;                                        \
             v[q] = alpha * *(const T *)(r->x + (i + q) * r->xs);                                                    \
         }                                                                                                           \
         for (; j + LANES <= n; j += LANES) {                                                                        \
@@ -247,14 +241,14 @@ typedef struct {
 static void sweep_task(void *ctx, long task)
 {
     const Sweep *s = ctx;
-    const npy_intp from = task * s->part, to = from + s->part < s->row->b->cols ? from + s->part : s->row->b->cols;
+    const npy_intp from = task * s->part, to = from + s->part < s->row->b.cols ? from + s->part : s->row->b.cols;
     (s->single ? sweep_f4 : sweep_f8)(s->row, from, to);
 }
 
 /* One task a thread: the fewer cuts, the longer what is read of each row. */
 static void sweep(const Row *r, int single)
 {
-    const npy_intp n = r->b->cols, worth = n * r->b->rows / TASK_ELEMENTS, most = n / LEAST_COLUMNS;
+    const npy_intp n = r->b.cols, worth = n * r->b.rows / TASK_ELEMENTS, most = n / LEAST_COLUMNS;
     npy_intp tasks = thn_get_threads();
     tasks = tasks < worth ? tasks : worth;
     tasks = tasks < most ? tasks : most;
@@ -274,31 +268,52 @@ int thn_takes_row_product(int typenum, const ThnMatrix *b)
     return b->rows * b->cols <= MOST_ELEMENTS && is_for_us(typenum);
 }
 
+/* The function for a small product, or NULL. */
+static void (*small_product(int single, const Row *r))(const Row *)
+{
+    const npy_intp item = single ? 4 : 8;
+    if (r->b.row_stride == item && r->xs == item && (r->b.col_stride != item || r->b.cols == 1)) {
+        return single ? columns_f4 : columns_f8;
+    }
+    return r->b.col_stride != item ? NULL : single ? rows_f4 : rows_f8;
+}
+
+int thn_row_product_call(ThnRowProduct *r, int typenum, npy_intp xs, const ThnMatrix *b, npy_intp zs, npy_intp ys, const void *alpha,
+                         const void *beta)
+{
+    if (!thn_takes_row_product(typenum, b)) {
+        return 0;
+    }
+    *r = (Row){.xs = xs, .zs = zs, .ys = ys, .b = *b, .alpha = thn_number(typenum, alpha, 1.0),
+               .beta = thn_number(typenum, beta, 0.0)};
+    r->run = small_product(typenum == NPY_FLOAT, r);
+    return r->run != NULL;
+}
+
 int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b, const char *z, npy_intp zs, char *y, npy_intp ys,
                     const void *alpha, const void *beta)
 {
     const int single = typenum == NPY_FLOAT;
     const npy_intp item = single ? 4 : 8;
-    const int large = b->rows * b->cols > MOST_ELEMENTS;
     if (!is_for_us(typenum)) {
         return 0;
     }
-    Row r = {x, z, y, xs, zs, ys, b, thn_number(typenum, alpha, 1.0), thn_number(typenum, beta, 0.0)};
+    Row r = {NULL, x, z, y, xs, zs, ys, *b, thn_number(typenum, alpha, 1.0), thn_number(typenum, beta, 0.0)};
     if (r.beta == 0) {
         r.z = NULL;
     }
-    if (large) {
-        if (b->cols < LEAST_COLUMNS || b->rows < 8 || b->col_stride != item || ys != item) {
+    if (b->rows * b->cols <= MOST_ELEMENTS) {
+        r.run = small_product(single, &r);
+        if (!r.run) {
             return 0;
         }
-        sweep(&r, single);
-    } else if (b->row_stride == item && xs == item && (b->col_stride != item || b->cols == 1)) {
-        (single ? columns_f4 : columns_f8)(&r);
-    } else if (b->col_stride == item) {
-        (single ? rows_f4 : rows_f8)(&r);
-    } else {
+        r.run(&r);
+        return 1;
+    }
+    if (b->cols < LEAST_COLUMNS || b->rows < 8 || b->col_stride != item || ys != item) {
         return 0;
     }
+    sweep(&r, single);
     return 1;
 }
 
@@ -307,6 +322,13 @@ int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b,
 int thn_takes_row_product(int typenum, const ThnMatrix *b)
 {
     (void)typenum, (void)b;
+    return 0;
+}
+
+int thn_row_product_call(ThnRowProduct *r, int typenum, npy_intp xs, const ThnMatrix *b, npy_intp zs, npy_intp ys, const void *alpha,
+                         const void *beta)
+{
+    (void)r, (void)typenum, (void)xs, (void)b, (void)zs, (void)ys, (void)alpha, (void)beta;
     return 0;
 }
 

@@ -10,6 +10,18 @@
  * processors, matrices whose elements do not follow one another along either dim, large ones along the first only). */
 int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b, const char *z, npy_intp zs, char *y, npy_intp ys,
                     const void *alpha, const void *beta);
+/* A small product that is computed again and again: `run` gets the struct, of which x, y, b.data and z (NULL: nothing is added)
+ * are the caller's. */
+typedef struct ThnRowProduct {
+    void (*run)(const struct ThnRowProduct *);
+    const char *x, *z;
+    char *y;
+    npy_intp xs, zs, ys;
+    ThnMatrix b;
+    double alpha, beta;
+} ThnRowProduct;
+int thn_row_product_call(ThnRowProduct *r, int typenum, npy_intp xs, const ThnMatrix *b, npy_intp zs, npy_intp ys, const void *alpha,
+                         const void *beta);
 /* Whether a product with a matrix of this size is done along either dim. */
 int thn_takes_row_product(int typenum, const ThnMatrix *b);
 

@@ -3,10 +3,12 @@
 #include "scan.h"
 #include "copy.h"
 #include "plan.h"
+#include "replay.h"
 
 #define KEEP_BYTES (16u << 20)    /* inner programs with more intermediate values drop them in every step */
 #define CHUNK_WORK 1e6            /* ns between two looks at signals */
 #define MOST_STEPS 256            /* between two looks at signals */
+#define LEAST_STEADY 4            /* steps for which it is worth it to write them down */
 #define HOLD_SECONDS 5e-3         /* after which other threads get the GIL */
 
 /* The next row's place of all that moves. */
@@ -271,6 +273,53 @@ static int watch(Watch *w, npy_intp step)
     return PyErr_CheckSignals();
 }
 
+/* The steps from now on as a list of calls, if there is something to gain and nothing to copy between them; see steady.c. */
+static ThnSteady *steady_steps(const Scan *s, const Run *run, ThnFrame *g, const char *bound, ThnMover **movers)
+{
+    const ThnProgram *p = s->given.inner;
+    const int n = s->given.nseq + s->ntaps + s->nrows;
+    int possible = s->given.nshared == 0 && !p->profile;
+    for (int o = 0; o < s->nrows; o++) {
+        possible &= bound[o];
+    }
+    *movers = possible ? thn_alloc(sizeof(ThnMover) * (size_t)n + sizeof(ThnCell *) * (size_t)(s->nrows + 1)) : NULL;
+    if (!*movers) {
+        PyErr_Clear();
+        return NULL;
+    }
+    ThnMover *m = *movers;
+    ThnCell **ends = (ThnCell **)(m + n);
+    for (int k = 0; k < s->given.nseq; k++, m++) {
+        *m = (ThnMover){run->seqs[k], NULL, run->seq_stride[k], 0, NPY_MAX_INTP};
+    }
+    for (int k = 0; k < s->ntaps + s->nrows; k++, m++) {
+        const Row *r = &run->taps[k];
+        const Buf *b = &run->bufs[r->buf];
+        *m = (ThnMover){k < s->ntaps ? r->cell : &g->cells[s->outs[k - s->ntaps].dest], b->cell->data, b->stride, r->at, b->len};
+        if (k >= s->ntaps) {
+            ends[k - s->ntaps] = &g->cells[s->outs[k - s->ntaps].cell];
+        }
+    }
+    return thn_steady(s->given.inner, g, *movers, n, ends, s->nrows,
+                      s->given.as_while ? &g->cells[p->outputs[p->noutputs - 1].cell] : NULL);
+}
+
+/* Runs such steps from step `*done` on. */
+static int run_steadily(const Scan *s, Run *run, ThnSteady *steady, const ThnMover *movers, npy_intp steps, npy_intp *done, Watch *look)
+{
+    int stop = 0, r = 0;
+    while (*done < steps && !stop && r == 0) {
+        npy_intp some = look->every < steps - *done ? look->every : steps - *done;
+        r = thn_steady_run(steady, some, &some, &stop);
+        *done += some;
+        r = r < 0 ? fail_at(s, *done, steps) : *done < steps && !stop ? watch(look, *done) : 0;
+    }
+    for (int k = 0; k < s->ntaps + s->nrows; k++) {
+        run->taps[k].at = movers[s->given.nseq + k].row;
+    }
+    return r;
+}
+
 /* Runs up to `steps` steps; `*done` counts them. */
 int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, char *bound, npy_intp steps,
                    npy_intp *done)
@@ -283,6 +332,17 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
     size_t bytes = 0;
     int kept = 0, same = 1;
     for (npy_intp t = 0; t < steps; t++) {
+        if (kept == 1 && steps - t > LEAST_STEADY) {
+            ThnMover *movers;
+            ThnSteady *steady = steady_steps(s, run, g, bound, &movers);
+            const int r = steady ? run_steadily(s, run, steady, movers, steps, done, &look) : 0;
+            thn_steady_free(steady);
+            thn_free(movers);
+            if (steady) {
+                return r;
+            }
+        }
+        kept += kept > 0;
         if (t > 0) {
             advance(s, run, 1);
         }

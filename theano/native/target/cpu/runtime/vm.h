@@ -142,16 +142,7 @@ void thn_drop(ThnFrame *f, const ThnInstr *ins);
 /* Seconds of a clock that never goes back. */
 double thn_now(void);
 
-/* Running a program step by step (replay.c): all values stay where they are, and a step repeats what the one before did
- * as long as shapes are the same. */
-/* Whether a program can be run that way. */
-int thn_replayable(const ThnProgram *p);
-/* A step that prepares everything. It drops nothing if `keep`, and adds the bytes of all new values to `bytes`. */
-int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes);
-/* A further step; the input cells have the dims and strides that they had in the step before. */
-int thn_run_again(ThnProgram *p, ThnFrame *f);
-/* Forgets what was prepared for further steps. */
-void thn_replay_end(ThnProgram *p, ThnFrame *f);
+/* Frees what a loop keeps of its steps (replay.c). */
 void thn_replay_free(ThnProgram *p, ThnFrame *f);
 
 int thn_lock(ThnLock *lock);

@@ -1,0 +1,57 @@
+/* Running a program step by step, as loops do with their inner program.
+ *
+ * replay.c: all values stay where they are, and a step repeats of each instruction what the one before did as long as shapes are
+ * the same. steady.c: where that is known of a whole program beforehand, a step is a list of calls and of addresses that move. */
+#ifndef THN_REPLAY_H
+#define THN_REPLAY_H
+
+#include "packed.h"
+#include "vm.h"
+
+typedef struct ThnAgain {
+    int kind;               /* what the instruction allows */
+    int now;                /* how the next step repeats it */
+    double work;
+    ptrdiff_t offset;       /* views: distance from the base's first element */
+    ThnPacked *packed;      /* products: the operand that is the same in all steps */
+    int first;              /* it is the first one */
+} ThnAgain;
+
+/* Whether a program can be run that way. */
+int thn_replayable(const ThnProgram *p);
+/* A step that prepares everything. It drops nothing if `keep`, and adds the bytes of all new values to `bytes`. */
+int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes);
+/* A further step; the input cells have the dims and strides that they had in the step before. */
+int thn_run_again(ThnProgram *p, ThnFrame *f);
+/* Whether the instruction can be repeated as it was recorded: the values lie where they lay, and nobody sees them. */
+int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a);
+/* Whether a product overwrites its first operand. */
+static inline int thn_product_in_place(const ThnInstr *ins)
+{
+    return thn_rows[ins->def->code].memory == THN_MEMORY_INPLACE && thn_in_place(ins);
+}
+/* A product with a packed matrix. */
+void thn_run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a);
+/* Forgets what was prepared for further steps. */
+void thn_replay_end(ThnProgram *p, ThnFrame *f);
+
+/* The place of a cell's value, which moves from step to step by `stride` bytes, and from the last of `len` rows to `first` (NULL:
+ * it never comes to the last). */
+typedef struct ThnMover {
+    ThnCell *cell;
+    char *first;
+    npy_intp stride, row, len;
+} ThnMover;
+
+typedef struct ThnSteady ThnSteady;
+
+/* After a step that has kept all values: the further ones as a list of calls. `movers` are the cells whose places move by themselves;
+ * the values of `ends` must be made in the places of the last `nends` of them. NULL, without an exception: not possible, or out of
+ * memory. */
+ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCell *const *ends, int nends, ThnCell *condition);
+/* Runs up to n steps, till the condition holds: then `*stop` is set. -1: the step after `*done` of them has failed. Movers and
+ * cells are as after the last step. */
+int thn_steady_run(ThnSteady *s, npy_intp n, npy_intp *done, int *stop);
+void thn_steady_free(ThnSteady *s);
+
+#endif
