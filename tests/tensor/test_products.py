@@ -109,3 +109,48 @@ def test_r_operator_of_dot():
     values = [rand(3, 3) * (i + 1) for i in range(4)]
     got = theano.function([x, y, v, w], T.Rop(T.dot(x, y), [x, y], [v, w]), mode=PLAIN)(*values)
     np.testing.assert_allclose(got, values[2] @ values[1] + values[0] @ values[3])
+
+
+@pytest.fixture(scope="module", params=["float32", "float64"])
+def sums_of_products(request):
+    a, b, c = (T.TensorType(request.param, (False, False))() for _ in range(3))
+    return request.param, theano.function([a, b, c], [T.dot(a, b), c - 0.5 * T.dot(a, b)])
+
+
+def laid_out(array, layout):
+    if layout == "F":
+        return np.asfortranarray(array)
+    if layout == "reversed":
+        return array[::-1, ::-1].copy()[::-1, ::-1]
+    if layout == "part":
+        return np.pad(array, ((1, 2), (3, 1)))[1:-2, 3:-1]
+    return array
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=st.integers(0, 18), depth=st.one_of(st.integers(0, 70), st.sampled_from([255, 256, 257, 600])),
+    columns=st.one_of(st.integers(0, 70), st.just(512)), turned=st.booleans(),
+    layouts=st.tuples(*[st.sampled_from(["C", "F", "reversed", "part"])] * 3),
+)
+def test_products_of_few_rows_or_columns(sums_of_products, rows, depth, columns, layouts, turned):
+    dtype, f = sums_of_products
+    if turned:
+        rows, columns = columns, rows
+    rng = np.random.RandomState(depth)
+    shapes = (rows, depth), (depth, columns), (rows, columns)
+    a, b, c = (laid_out(rng.randint(-4, 5, shape).astype(dtype), layout) for shape, layout in zip(shapes, layouts, strict=True))
+    product, total = f(a, b, c)
+    # Of small integers sums are exact in any order.
+    np.testing.assert_array_equal(product, a @ b)
+    np.testing.assert_array_equal(total, c - a @ b / 2)
+
+
+def test_a_result_does_not_depend_on_its_place():
+    a, b = T.fmatrix(), T.fmatrix()
+    f = theano.function([a, b], T.dot(a, b))
+    rng = np.random.RandomState(0)
+    row, column = rng.randn(1, 300).astype("float32"), rng.randn(300, 1).astype("float32")
+    for rows, columns in ((3, 37), (6, 16), (8, 50)):
+        found = f(np.repeat(row, rows, 0), np.repeat(column, columns, 1))
+        assert (found == found[0, 0]).all()

@@ -45,6 +45,12 @@ def written(v):
     return v.owner.op.set_instead_of_inc
 
 
+def on_diagonal(v, positions=T.arange, inside=T.zeros, change=T.set_subtensor):
+    """`v` written into a square array at positions of both axes."""
+    length = Shape_i(0)(x)
+    return change(inside((length, length))[positions(length), positions(length)], v)
+
+
 CASES = [
     # Slices and indices that say less than they seem to.
     Case("local_useless_subtensor", [m], lambda: m[:], [M], "", (lambda: m[1:], lambda: m[: n])),
@@ -106,6 +112,11 @@ CASES = [
          lambda: T.set_subtensor(m[:, ::-2], T.exp(m[:, ::2]))),
     Case("local_useless_inc_subtensor", [x, y], lambda: T.set_subtensor(x[::-1], T.specify_shape(y, x.shape)), [X, Y],
          "Shape_i MakeVector SpecifyShape Subtensor", companions=LENGTHS),
+    Case("local_incsubtensor_of_zeros_to_diag", [x], lambda: on_diagonal(x), [X], "AllocDiag",
+         (lambda: on_diagonal(x, lambda n: T.arange(n - 1, -1, -1)), lambda: on_diagonal(x, inside=T.ones),
+          lambda: on_diagonal(x[:1])), ["merge1"]),
+    Case("local_incsubtensor_of_zeros_to_diag", [x], lambda: on_diagonal(x, change=T.inc_subtensor), [X], "AllocDiag",
+         lambda: on_diagonal(s, change=T.inc_subtensor), ["merge1"]),
     Case("local_incsubtensor_of_zeros_to_setsubtensor", [x], lambda: T.inc_subtensor(zeros(9)[:7], x), [V],
          "Alloc IncSubtensor", (lambda: T.inc_subtensor(T.ones((9,))[:7], x), lambda: T.inc_subtensor(zeros(9)[i], x)),
          proves=lambda fgraph: written(fgraph.outputs[0])),

@@ -73,6 +73,8 @@ class RowPlan:
         What goes to memory; the outputs of the kernel are these, then those of `temporaries`.
     target
         What will run the kernel.
+    order
+        The axes from the outermost to the innermost that is not reduced, if not as they come.
     may_share
         Whether a result's memory may hold something else before.
 
@@ -91,12 +93,14 @@ class RowPlan:
         nodes: Sequence[Apply],
         stored: Sequence[Stored],
         target: Target,
+        order: Sequence[int] | None = None,
         may_share: bool = True,
     ):
         self.pattern = tuple(pattern)
         self.rank = len(self.pattern)
         self.reduced = tuple(reduced)
-        kept = tuple(a for a in range(self.rank) if a not in self.reduced)
+        self.order = order
+        kept = tuple(a for a in (range(self.rank) if order is None else order) if a not in self.reduced)
         self.axes = kept + self.reduced
         self.n_outer = len(kept)
         self.nodes = nodes
@@ -244,7 +248,7 @@ class RowPlan:
             stages.append(loop.replaced(row=row, row_stores=row_stores))
         guarded = self.target.runs_again(s for stage in stages for s in stage.body)
         if guarded and self._may_share and self._slots:
-            plan = RowPlan(self.pattern, self.reduced, self.nodes, self.stored, self.target, may_share=False)
+            plan = RowPlan(self.pattern, self.reduced, self.nodes, self.stored, self.target, self.order, may_share=False)
             kernel = plan.kernel()
             self.inputs = plan.inputs
             return kernel
@@ -411,15 +415,37 @@ def kernel_of(
     Nodes that do the same to variables of the same types share one.
     """
     key, loads = _signature(pattern, reduced, nodes, stored)
-    key = (target.kernels, key)
+    order = None if reduced or len(pattern) < 2 else _order_in_memory(loads)
+    key = (target.kernels, order, key)
     known = kernel_memo.get(key)
     if known is None:
-        plan = RowPlan(pattern, reduced, nodes, stored, target)
+        plan = RowPlan(pattern, reduced, nodes, stored, target, order)
         kernel = plan.kernel()
         size = 1 + sum(len(stage.body) for stage in kernel.stages)
         known = kernel_memo.keep(key, (kernel, tuple(loads.index(v) for v in plan.inputs)), size)
     kernel, positions = known
     return kernel, [loads[p] for p in positions]
+
+
+def _order_in_memory(loads: Sequence[Variable]) -> tuple[int, ...] | None:
+    """The order of the axes, from far apart to neighbours, if all arrays that are read are transposed in the same way.
+
+    Which operands are the same along the innermost axis is decided when the kernel is compiled: along another, rows of transposed
+    arrays would be copied.
+    """
+    found = None
+    for variable in loads:
+        if sum([not one for one in variable.type.broadcastable]) < 2:
+            continue
+        node = variable.owner
+        if node is None or not isinstance(node.op, DimShuffle) or "x" in node.op.new_order:
+            return None
+        # Axis n of what it is a view of is axis order[n] of the view.
+        order = tuple(sorted(range(len(node.op.new_order)), key=node.op.new_order.__getitem__))
+        if found not in (None, order):
+            return None
+        found = order
+    return found
 
 
 def _signature(

@@ -12,9 +12,10 @@ from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
 from theano.tensor.rewriting.rules import applies, called, rest, rewrite, rule, x
-from theano.tensor.rewriting.subtensor import _is_full, _lengths, _plain, is_zeros
+from theano.tensor.rewriting.subtensor import _is_arange, _is_full, _lengths, _plain, is_zeros
 from theano.tensor.rewriting.terms import exact_replacement, same_dtype
 from theano.tensor.subtensor import (
+    AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
     AdvancedSubtensor1,
     IncSubtensor,
@@ -54,6 +55,22 @@ local_setsubtensor_of_itself = rewrite(
     [register_canonicalize, register_specialize],
     rule(applies(IncSubtensor, "set_subtensor", _set_to)(x, _PART, rest), x, where=("the index is the same", _is_set_to_itself)),
 )
+
+
+@register_specialize
+@local_optimizer([AdvancedIncSubtensor])
+def local_incsubtensor_of_zeros_to_diag(node: Any) -> Any:
+    """``inc_subtensor(zeros((n, n))[arange(n), arange(n)], v) -> diag(v)``, as the second derivatives of sums of functions"""
+    x, y, *index = node.inputs
+    if len(index) != 2 or index[0] is not index[1] or y.type.broadcastable != (False,) or not is_zeros(x):
+        return False
+    known = [_lengths(node, v) for v in (x, y)]
+    if None in known:
+        return False
+    lengths = [length for v in known for length in v]
+    if not all(_is_arange(index[0], length) for length in lengths) or y.type.dtype != node.outputs[0].type.dtype:
+        return False
+    return exact_replacement(node, T.diag(y))
 
 
 @register_specialize

@@ -685,25 +685,26 @@ def local_useless_inc_subtensor_alloc(node: Any) -> Any:
     return exact_replacement(node, node.op(x, value, *node.inputs[2:]))
 
 
+def _is_arange(index: Any, length: Any) -> bool:
+    """Whether `index` has the positions of an axis of this length, in order."""
+    if isinstance(index, Constant):
+        return isinstance(length, Constant) and np.array_equal(index.data, np.arange(int(length.data)))
+    if index.owner is None or not isinstance(index.owner.op, ARange):
+        return False
+    start, stop, step = index.owner.inputs
+    return as_scalar_constant(start) == 0 and as_scalar_constant(step) == 1 and same_dimension(stop, length)
+
+
 @register_canonicalize
 @register_specialize
 @local_optimizer([AdvancedSubtensor1])
 def local_useless_AdvancedSubtensor1(node: Any) -> Any:
     """``x[arange(x.shape[0])] -> x``"""
-    x, index = node.inputs[0], node.inputs[1]
-    owner = index.owner
-    if isinstance(index, Constant):
-        lengths = _lengths(node, x)
-        if x.type != node.outputs[0].type or lengths is None or not isinstance(lengths[0], Constant):
-            return False
-        return [x] if np.array_equal(index.data, np.arange(int(lengths[0].data))) else False
-    if owner is None or not isinstance(owner.op, ARange) or x.type != node.outputs[0].type:
-        return False
-    start, stop, step = (as_scalar_constant(i) if k != 1 else owner.inputs[1] for k, i in enumerate(owner.inputs))
-    if start is None or step is None or start != 0 or step != 1:
+    x, index = node.inputs
+    if x.type != node.outputs[0].type:
         return False
     lengths = _lengths(node, x)
-    return [x] if lengths is not None and same_dimension(stop, lengths[0]) else False
+    return [x] if lengths is not None and _is_arange(index, lengths[0]) else False
 
 
 def _has_no_position_twice(w: Any, z: Any) -> bool:

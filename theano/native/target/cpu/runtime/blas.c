@@ -9,6 +9,7 @@
 #include "linalg.h"
 #include "pool.h"
 #include "threads.h"
+#include "packed.h"
 #include "row_product.h"
 
 #include <stdatomic.h>
@@ -447,6 +448,10 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
         if (r <= 0) {
             return r;
         }
+    }
+    const ThnMatrix at = transposed(a0), bt = transposed(b0), ct = transposed(c0);
+    if (letter < 2 && (thn_low_product(typenum, a0, b0, c0, alpha, beta) || thn_low_product(typenum, &bt, &at, &ct, alpha, beta))) {
+        return 0;
     }
     ThnMatrix a = *a0, b = *b0, c = *c0;
     int64_t lda, ldb, ldc;

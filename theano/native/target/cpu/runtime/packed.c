@@ -12,6 +12,10 @@
 #define DEPTH 256
 #define MOST_COLUMNS 64
 #define MOST_ROWS 8
+#define PAGE 4096
+#define SHALLOW 64
+#define FIRST_CACHE 24000
+#define LOW_ELEMENTS 1000000 /* of a matrix that is read once by few rows as it lies */
 #define LEAST_ROWS 4 /* of the other matrix; of a single one b is kept by rows */
 
 struct ThnPacked {
@@ -20,27 +24,29 @@ struct ThnPacked {
     char *data;                  /* a block of the pool: slab by slab, in a slab panel by panel */
 };
 
-/* `m` rows of a tile: sums over `depth` of a[i][k] * b[k][0..width). a is given by byte strides. The sums go to `out`. */
-typedef void (*Tile)(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, void *out);
+/* `m` rows of a tile: sums over `depth` of a[i][k] * b[k][0..width). a is given by byte strides, of b and of the
+ * sums, `out`, `br` and `or` are those of rows. */
+typedef void (*Tile)(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, npy_intp br, char *out,
+                     npy_intp or);
 
 #define TILE_ROWS(NAME, T, V, NV, TARGET, M)                                                                        \
-    TARGET static void NAME##_##M(npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const T *b, T *out)      \
+    TARGET static void NAME##_##M(npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const char *b, npy_intp br, \
+                                 char *out, npy_intp or)                                                            \
     {                                                                                                               \
         V acc[M][NV];                                                                                               \
-        const int lanes = (int)(sizeof(V) / sizeof(T));                                                             \
         _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                       \
             _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) acc[i][j] = (V){0};                                \
         }                                                                                                           \
-        for (npy_intp k = 0; k < depth; k++, b += NV * lanes, a += ac) {                                            \
+        for (npy_intp k = 0; k < depth; k++, b += br, a += ac) {                                                    \
             V bv[NV];                                                                                               \
-            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) bv[j] = *(const V *)(b + j * lanes);               \
+            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) bv[j] = ((const V *)b)[j];                         \
             _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                   \
                 const T x = *(const T *)(a + i * ar);                                                               \
                 _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) acc[i][j] += x * bv[j];                        \
             }                                                                                                       \
         }                                                                                                           \
         _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                       \
-            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) *(V *)(out + (i * NV + j) * lanes) = acc[i][j];    \
+            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) ((V *)(out + i * or))[j] = acc[i][j];              \
         }                                                                                                           \
     }
 
@@ -53,26 +59,27 @@ typedef void (*Tile)(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp
     TILE_ROWS(NAME, T, V, NV, TARGET, 6)                                                                            \
     TILE_ROWS(NAME, T, V, NV, TARGET, 7)                                                                            \
     TILE_ROWS(NAME, T, V, NV, TARGET, 8)                                                                            \
-    static void NAME(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, void *out)      \
+    static void NAME(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, npy_intp br, \
+                     char *out, npy_intp or)                                                                        \
     {                                                                                                               \
         switch (m) {                                                                                                \
-        case 1: NAME##_1(depth, a, ar, ac, b, out); break;                                                          \
-        case 2: NAME##_2(depth, a, ar, ac, b, out); break;                                                          \
-        case 3: NAME##_3(depth, a, ar, ac, b, out); break;                                                          \
-        case 4: NAME##_4(depth, a, ar, ac, b, out); break;                                                          \
-        case 5: NAME##_5(depth, a, ar, ac, b, out); break;                                                          \
-        case 6: NAME##_6(depth, a, ar, ac, b, out); break;                                                          \
-        case 7: NAME##_7(depth, a, ar, ac, b, out); break;                                                          \
-        default: NAME##_8(depth, a, ar, ac, b, out);                                                                \
+        case 1: NAME##_1(depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 2: NAME##_2(depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 3: NAME##_3(depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 4: NAME##_4(depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 5: NAME##_5(depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 6: NAME##_6(depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 7: NAME##_7(depth, a, ar, ac, b, br, out, or); break;                                                          \
+        default: NAME##_8(depth, a, ar, ac, b, br, out, or);                                                                \
         }                                                                                                           \
     }
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HAVE_TILES 1
-typedef float F16 __attribute__((vector_size(64)));
-typedef double D8 __attribute__((vector_size(64)));
-typedef float F8 __attribute__((vector_size(32)));
-typedef double D4 __attribute__((vector_size(32)));
+typedef float F16 __attribute__((vector_size(64), aligned(4)));
+typedef double D8 __attribute__((vector_size(64), aligned(8)));
+typedef float F8 __attribute__((vector_size(32), aligned(4)));
+typedef double D4 __attribute__((vector_size(32), aligned(8)));
 #define AVX512 __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
 TILES(tile_f4_512, float, F16, 2, AVX512)
 TILES(tile_f8_512, double, D8, 2, AVX512)
@@ -174,60 +181,122 @@ void thn_packed_free(ThnPacked *b)
     }
 }
 
+/* A product whose tasks take panels of b, which is packed, or lies as it is where `packed` is NULL. */
 typedef struct {
-    const ThnPacked *b;
-    const ThnMatrix *a, *z, *c;
+    const ThnPacked *packed;
+    const ThnMatrix *a, *b, *z, *c;
     double alpha, beta;
+    Shape shape;
+    npy_intp item, depth, cols, panels;
     npy_intp part;               /* panels a task takes */
 } Product;
 
-/* Adds a tile to the result: c = alpha * tile + beta * z. */
+/* Columns [skip, skip + n) of a tile of m rows: c = alpha * tile + beta * z, at a row and column of c and z. */
+typedef struct {
+    const double *tile;
+    const ThnMatrix *c, *z;
+    npy_intp row, first, n;
+    int m, width, skip;
+    double alpha, beta;
+} Put;
+
 #define PUT(T)                                                                                                      \
-    for (int i = 0; i < m; i++) {                                                                                   \
-        char *to = c->data + (row + i) * c->row_stride + first * c->col_stride;                                     \
-        const char *from = z ? z->data + (row + i) * z->row_stride + first * z->col_stride : NULL;                  \
-        const T *t = (const T *)tile + i * b->width;                                                                \
-        if (z && c->col_stride == sizeof(T) && z->col_stride == sizeof(T)) {                                        \
-            for (npy_intp j = 0; j < n; j++) {                                                                      \
-                ((T *)to)[j] = (T)alpha * t[j] + (T)beta * ((const T *)from)[j];                                    \
-            }                                                                                                       \
-        } else {                                                                                                    \
-            for (npy_intp j = 0; j < n; j++) {                                                                      \
-                const T old = z ? (T)beta * *(const T *)(from + j * z->col_stride) : 0;                             \
-                *(T *)(to + j * c->col_stride) = (T)alpha * t[j] + old;                                             \
+    static void put_##T(const Put *p)                                                                               \
+    {                                                                                                               \
+        const ThnMatrix *c = p->c, *z = p->z;                                                                       \
+        const T alpha = (T)p->alpha, beta = (T)p->beta;                                                             \
+        for (int i = 0; i < p->m; i++) {                                                                            \
+            char *to = c->data + (p->row + i) * c->row_stride + p->first * c->col_stride;                           \
+            const char *from = z ? z->data + (p->row + i) * z->row_stride + p->first * z->col_stride : NULL;        \
+            const T *t = (const T *)p->tile + i * p->width + p->skip;                                               \
+            if (z && c->col_stride == sizeof(T) && z->col_stride == sizeof(T)) {                                    \
+                for (npy_intp j = 0; j < p->n; j++) {                                                               \
+                    ((T *)to)[j] = alpha * t[j] + beta * ((const T *)from)[j];                                      \
+                }                                                                                                   \
+            } else if (!z && c->col_stride == sizeof(T)) {                                                          \
+                for (npy_intp j = 0; j < p->n; j++) {                                                               \
+                    ((T *)to)[j] = alpha * t[j];                                                                    \
+                }                                                                                                   \
+            } else {                                                                                                \
+                for (npy_intp j = 0; j < p->n; j++) {                                                               \
+                    const T old = z ? beta * *(const T *)(from + j * z->col_stride) : 0;                            \
+                    *(T *)(to + j * c->col_stride) = alpha * t[j] + old;                                            \
+                }                                                                                                   \
             }                                                                                                       \
         }                                                                                                           \
     }
+PUT(float)
+PUT(double)
+
+/* Adds a slab of a panel, all rows of a, to the result. */
+static void multiply_panel(const Product *p, npy_intp slab, npy_intp panel)
+{
+    double tile[MOST_ROWS * MOST_COLUMNS] __attribute__((aligned(64)));
+    const npy_intp depth = p->depth - slab < DEPTH ? p->depth - slab : DEPTH, width = p->shape.width, first = panel * width;
+    const npy_intp left = p->cols - first, n = left < width ? left : width;
+    /* Nothing behind the last column of a matrix is read: its last panel begins earlier. */
+    const npy_intp skip = p->packed ? 0 : width - n, step = p->packed ? width * p->item : p->b->row_stride;
+    const char *b = p->packed ? p->packed->data + (slab * p->panels + panel * depth) * step
+                              : p->b->data + slab * step + (first - skip) * p->item;
+    Put put = {.tile = tile, .c = p->c, .z = slab ? p->c : p->z, .first = first, .n = n, .width = (int)width, .skip = (int)skip,
+               .alpha = p->alpha, .beta = slab ? 1.0 : p->beta};
+    const int at_once = !put.z && p->alpha == 1.0 && n == width && p->c->col_stride == p->item;
+    for (; put.row < p->a->rows; put.row += p->shape.rows) {
+        put.m = (int)(p->a->rows - put.row < p->shape.rows ? p->a->rows - put.row : p->shape.rows);
+        const char *a = p->a->data + put.row * p->a->row_stride + slab * p->a->col_stride;
+        if (at_once) {
+            p->shape.tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step,
+                          p->c->data + put.row * p->c->row_stride + first * p->item, p->c->row_stride);
+            continue;
+        }
+        p->shape.tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step, (char *)tile, width * p->item);
+        (p->item == 4 ? put_float : put_double)(&put);
+    }
+}
 
 static void product_task(void *ctx, long task)
 {
     const Product *p = ctx;
-    const ThnPacked *b = p->b;
-    const ThnMatrix *a = p->a, *c = p->c;
-    const Shape shape = shape_of(b->typenum);
-    const npy_intp item = b->typenum == NPY_FLOAT ? 4 : 8;
-    const npy_intp p0 = task * p->part, p1 = p0 + p->part < b->panels ? p0 + p->part : b->panels;
-    const double alpha = p->alpha;
-    double tile[MOST_ROWS * MOST_COLUMNS] __attribute__((aligned(64)));
-    for (npy_intp slab = 0; slab < b->rows; slab += DEPTH) {
-        const npy_intp depth = b->rows - slab < DEPTH ? b->rows - slab : DEPTH;
-        const ThnMatrix *z = slab ? c : p->z;
-        const double beta = slab ? 1.0 : p->beta;
+    const npy_intp p0 = task * p->part, p1 = p0 + p->part < p->panels ? p0 + p->part : p->panels;
+    for (npy_intp slab = 0; slab < p->depth; slab += DEPTH) {
         for (npy_intp panel = p0; panel < p1; panel++) {
-            const char *data = b->data + (slab * b->panels + panel * depth) * b->width * item;
-            const npy_intp first = panel * b->width, n = b->cols - first < b->width ? b->cols - first : b->width;
-            for (npy_intp row = 0; row < a->rows; row += shape.rows) {
-                const int m = (int)(a->rows - row < shape.rows ? a->rows - row : shape.rows);
-                shape.tile(m, depth, a->data + row * a->row_stride + slab * a->col_stride, a->row_stride, a->col_stride, data,
-                           tile);
-                if (item == 4) {
-                    PUT(float)
-                } else {
-                    PUT(double)
-                }
-            }
+            multiply_panel(p, slab, panel);
         }
     }
+}
+
+static void run_product(Product p, int typenum, const void *alpha, const void *beta)
+{
+    p.item = typenum == NPY_FLOAT ? 4 : 8;
+    p.panels = (p.cols + p.shape.width - 1) / p.shape.width;
+    p.alpha = thn_number(typenum, alpha, 1.0);
+    p.beta = thn_number(typenum, beta, 0.0);
+    if (p.beta == 0.0) {
+        p.z = NULL;
+    }
+    const double work = (double)p.a->rows * (double)p.cols * (double)p.depth * (p.item == 4 ? 0.02 : 0.04);
+    npy_intp tasks = thn_worth(work, p.panels);
+    if (tasks > 1) {
+        /* As many for each of two or four threads. */
+        tasks = (tasks + 3) / 4 * 4;
+    }
+    p.part = (p.panels + tasks - 1) / tasks;
+    thn_parallel((long)((p.panels + p.part - 1) / p.part), product_task, &p);
+}
+
+int thn_low_product(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMatrix *c, const void *alpha, const void *beta)
+{
+    const Shape shape = shape_of(typenum);
+    const npy_intp item = typenum == NPY_FLOAT ? 4 : 8;
+    /* Rows a page apart share the same few lines of the first cache: fine as long as each is read once. */
+    const npy_intp most = b->row_stride % PAGE ? 2 * shape.rows : shape.rows;
+    const int small = b->rows <= SHALLOW && (a->rows + b->cols) * b->rows * item < FIRST_CACHE;
+    if (!shape.tile || (a->rows > most && !small) || b->cols < shape.width || b->col_stride != item
+        || b->rows * b->cols > LOW_ELEMENTS) {
+        return 0;
+    }
+    run_product((Product){.a = a, .b = b, .z = c, .c = c, .shape = shape, .depth = b->rows, .cols = b->cols}, typenum, alpha, beta);
+    return 1;
 }
 
 int thn_packed_rows(const ThnPacked *b, ThnMatrix *m)
@@ -248,16 +317,6 @@ void thn_packed_multiply(const ThnPacked *b, const ThnMatrix *a, const ThnMatrix
         thn_row_product(b->typenum, a->data, a->col_stride, &turned, z->data, z->col_stride, c->data, c->col_stride, alpha, beta);
         return;
     }
-    Product p = {b, a, z, c, thn_number(b->typenum, alpha, 1.0), thn_number(b->typenum, beta, 0.0), b->panels};
-    if (p.beta == 0.0) {
-        p.z = NULL;
-    }
-    const double work = (double)a->rows * (double)b->cols * (double)b->rows * (b->typenum == NPY_FLOAT ? 0.02 : 0.04);
-    npy_intp tasks = thn_worth(work, b->panels);
-    if (tasks > 1) {
-        /* As many for each of two or four threads. */
-        tasks = (tasks + 3) / 4 * 4;
-    }
-    p.part = (b->panels + tasks - 1) / tasks;
-    thn_parallel((long)((b->panels + p.part - 1) / p.part), product_task, &p);
+    run_product((Product){.packed = b, .a = a, .z = z, .c = c, .shape = shape_of(b->typenum), .depth = b->rows, .cols = b->cols},
+                b->typenum, alpha, beta);
 }
