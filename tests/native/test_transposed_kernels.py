@@ -69,3 +69,20 @@ def test_rows_that_are_looked_up_and_written():
     wanted = values[:4].copy()
     wanted[places] = others.T * factors
     np.testing.assert_allclose(written, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex128"])
+def test_few_elements_that_lie_apart(dtype):
+    x, y = T.TensorType(dtype, (False,))(), T.TensorType(dtype, (False,))()
+    z = theano.shared(np.zeros(0, dtype))
+    f = theano.function([x, y], [x[::-1] * y + y[::-1], x * y[3]], updates=[(z, z[::-1] + x)])
+    for n in (4, 5, 7, 42, 43, 63, 64, 65, 85, 86, 128, 129, 200):
+        values = (np.arange(6 * n) % 11).astype(dtype)
+        rows = values.reshape(6, n)
+        for a, b in ((rows[0], rows[1]), (values[: 2 * n: 2], rows[1, ::-1]), (values[: 3 * n][::-3], values[::6])):
+            before = values[-n:][::-1]
+            z.set_value(before)
+            found = f(a, b)
+            np.testing.assert_array_equal(found[0], a[::-1] * b + b[::-1])
+            np.testing.assert_array_equal(found[1], a * b[3])
+            np.testing.assert_array_equal(z.get_value(), before[::-1] + a)

@@ -174,6 +174,31 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
     return 0;
 }
 
+void thn_elem_apart(const ThnPlan *p)
+{
+    const ThnKernel *k = p->k;
+    const Dims *g = &p->outer;
+    char buf[FEW_APART * 16] __attribute__((aligned(64))), *ptr[THN_KMAXOPS], *to = buf;
+    for (int op = 0; op < n_ops(k); op++) {
+        ptr[op] = p->ptr[op];
+        if (p->through[op]) {
+            const int size = itemsize_of(k, op);
+            ptr[op] = to;
+            to += p->n0 * size;
+            if (op < k->nin) {
+                thn_copy_2d(size, ptr[op], 0, size, p->ptr[op], 0, g->strides[op * g->cap], 1, p->n0);
+            }
+        }
+    }
+    k->fn->elem(ptr, p->s1, 1, p->n0);
+    for (int op = k->nin; op < n_ops(k); op++) {
+        if (p->through[op]) {
+            const int size = itemsize_of(k, op);
+            thn_copy_2d(size, p->ptr[op], 0, g->strides[op * g->cap], ptr[op], 0, size, 1, p->n0);
+        }
+    }
+}
+
 static void elem_task(void *ctx, long task)
 {
     Launch *l = ctx;

@@ -285,9 +285,10 @@ static int columns_fit(const ThnPlan *p)
 static void find_direct(ThnPlan *p)
 {
     const Dims *g = &p->outer;
-    const int rows = p->mode != RUN_ELEM, last = rows ? g->n : g->n - 1;
+    const int rows = p->mode != RUN_ELEM && p->mode != RUN_ELEM_BUFFERED, last = rows ? g->n : g->n - 1;
     const int possible = p->mode == RUN_ELEM || p->mode == RUN_ROWS || (p->mode == RUN_REDUCE && thn_reduces_directly(p));
-    p->direct = possible && !p->buffered && last <= 1 && p->work < PARALLEL_WORK;
+    const int apart = p->mode == RUN_ELEM_BUFFERED && g->n == 1 && g->shape[0] * n_ops(p->k) <= FEW_APART;
+    p->direct = ((possible && !p->buffered) || apart) && last <= 1 && p->work < PARALLEL_WORK;
     if (p->direct) {
         p->n1 = last > 0 ? g->shape[0] : 1;
         p->n0 = rows ? p->inner : g->shape[last];
