@@ -299,6 +299,17 @@ def test_arguments_are_not_modified_unless_mutable(mode):
     assert np.all(value == 0)
 
 
+def test_borrowed_arguments_may_share_memory():
+    x, y = T.dvectors("x", "y")
+    f = theano.function([In(x, borrow=True), In(y, borrow=True)], [x + y, x * 2, y - 1])
+    a = np.arange(4.0)
+    for found, wanted in zip(f(a, a[::-1]), [a + a[::-1], a * 2, a[::-1] - 1], strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(a, np.arange(4.0))
+    # Nothing is to be looked at before such a call: it needs no Python.
+    assert (f._fast_program is None) == (getattr(f.fn, "program", None) is None)
+
+
 def test_mutable_arguments_that_share_memory_give_right_results(mode):
     x, y = T.dvectors("x", "y")
     f = theano.function([In(x, mutable=True), In(y, mutable=True)], [x * 2 + 1, y * 3 + 1], mode=mode)

@@ -268,7 +268,8 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
                 container.value = value
             if refeed:
                 self._refeeds.append((container, container.storage[0]))
-            if not getattr(spec, "shared", False) and (getattr(spec, "borrow", False) or spec.mutable):
+            # What is only borrowed is not overwritten: others may share its memory.
+            if not getattr(spec, "shared", False) and spec.mutable:
                 self._may_alias.append(index)
             self.finder[index] = container
             self.finder[spec.variable] = container
