@@ -116,6 +116,47 @@ def test_the_number_of_params_is_checked(name):
         make(name, [D1], [D1], (None,) * 20)
 
 
+F1, I1, I0, OBJECT = tensor("f8", 1), tensor("i8", 1), tensor("i8", 0), ("object",)
+PARTS = [OBJECT, OBJECT, I1, F1]
+MADE = [F1, OBJECT, OBJECT, I1]
+
+
+@pytest.mark.parametrize(
+    "name, ins, outs, params",
+    [
+        ("count_length", [F1], [I0], ()),  # a dtype
+        ("count_length", [I0], [I0], ()),  # a rank
+        ("count_length", [OBJECT], [I0], ()),  # no array
+        ("count_length", [I1], [F1], ()),  # an output
+        ("count_length", [], [I0], ()),  # too few
+        ("count_length", [I1, I1], [I0], ()),  # too many
+        ("moments", [F1], [tensor("f8", 0)] * 3, ()),
+        ("searchsorted", [F1, F1, F1], [I1], (False,)),  # what may be missing
+        ("searchsorted", [F1, tensor("f4", 1)], [I1], (False,)),  # of one dtype
+        ("permute_rows", [F1, tensor("i8", 2), I0], [F1], ()),  # of one rank
+        ("ravel_index", [I1, F1], [I1], (False, (0,))),  # any number of them
+        ("sparse_stack", PARTS + PARTS[:3], MADE, (False, False)),  # parts that are repeated
+        ("sparse_stack", PARTS + [OBJECT, OBJECT, I1, tensor("f4", 1)], MADE, (False, False)),
+        ("sparse_turn", [F1, OBJECT, I1, F1], MADE[:3], (False,)),  # no object
+    ],
+)
+def test_misfitting_operands_are_refused(name, ins, outs, params):
+    with pytest.raises(ValueError, match=f"{name}: operands or params do not fit. "):
+        make(name, ins, outs, params)
+
+
+def test_operands_that_fit():
+    for name, ins, outs, params in [
+        ("count_length", [I1], [I0], ()),
+        ("searchsorted", [F1, F1], [I1], (False,)),
+        ("searchsorted", [F1, F1, I1], [I1], (False,)),
+        ("sparse_stack", PARTS, MADE, (False, False)),
+        ("sparse_stack", PARTS * 3, MADE, (False, False)),
+        ("ravel_index", [I1, I1, I1], [I1], (False, (0, 0))),
+    ]:
+        assert make(name, ins, outs, params).ninstrs == 1
+
+
 def test_no_other_list_of_names():
     """Passes ask the classes: no name of an instruction stands in quotes in the engine."""
     names = "|".join(name for name, *_ in ROWS if "_" in name)

@@ -239,12 +239,12 @@ class TestAllocation:
     def test_fill_diagonal_refuses_what_it_cannot_do(self):
         x, one, out = sample((2, 3)), np.array(1.0), [tensor("float64", 2)]
         for operands in ([x[0], one], [x, x[0]], [x, np.array(1)]):
-            with pytest.raises(ValueError, match="fill_diagonal: an array of two"):
+            with pytest.raises(ValueError, match="fill_diagonal: operands"):
                 run_instruction("fill_diagonal", operands, out)
         cube = sample((2, 2, 3))
         with pytest.raises(ValueError, match=r"must be of equal length, got the shape \(2, 2, 3\)"):
             run_instruction("fill_diagonal", [cube, one], [tensor("float64", 3)])
-        with pytest.raises(ValueError, match="fill_diagonal: an array of two"):
+        with pytest.raises(ValueError, match="fill_diagonal: operands"):
             run_instruction("fill_diagonal", [cube, one, integer(0)], [tensor("float64", 3)])
 
     @pytest.mark.parametrize("to", DTYPES)

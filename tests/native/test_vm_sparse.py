@@ -206,9 +206,9 @@ def test_what_is_no_matrix():
         run("sparse_dot", x, [x.data[:3], dense], tensor("float64", 2), (False,))
     with pytest.raises(ValueError, match="not aligned"):
         run("sparse_dot", x, [x.data, np.ones((4, 2))], tensor("float64", 2), (False,))
-    with pytest.raises(ValueError, match="dtype of the result"):
+    with pytest.raises(ValueError, match="operands or params"):
         run("sparse_dot", x, [x.data, dense.astype("int64")], tensor("float64", 2), (False,))
-    with pytest.raises(ValueError, match="dtype of the result"):
+    with pytest.raises(ValueError, match="operands or params"):
         run("sparse_dot", x, [x.data > 0, dense > 0], tensor("bool", 2), (False,))
 
 

@@ -1,6 +1,4 @@
-/* Products of a vector and a block, for one type and one set of machine instructions: included by instr_blocks.c, with T, the
- * type, TARGET, the attribute of functions, and NAME(x), their names.
- */
+/* Products of a vector and a block, for one type and one set of machine instructions: see for_floats.h. */
 
 /* out[l] += sum over k of x[k] * w[k][l], rows of the block being dense. */
 TARGET static void NAME(add_rows)(npy_intp nk, npy_intp nl, const T *x, const T *w, npy_intp row, T *restrict out)
@@ -57,6 +55,3 @@ TARGET static void NAME(add_outer)(npy_intp nk, npy_intp nl, const T *x, const T
     }
 }
 
-#undef T
-#undef TARGET
-#undef NAME

@@ -36,89 +36,35 @@ typedef struct {
     void (*spread)(npy_intp n, const void *from, npy_intp step, void *to);
 } Kernels;
 
-#define GLUE2(x, suffix) x##_##suffix
-#define GLUE(x, suffix) GLUE2(x, suffix)
-#define NAME(x) GLUE(x, SUFFIX)
+#define LOOPS "conv_direct_kernels.h"
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HAVE_TARGETS 1
+#define ISA avx512
+#define VECTOR 64
 #define TARGET __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
-#define T float
-#define INDEX int
-#define LANES 16
-#define SUFFIX avx512_float
-#include "conv_direct_kernels.h"
-#undef T
-#undef INDEX
-#undef LANES
-#undef SUFFIX
-#define T double
-#define INDEX long long
-#define LANES 8
-#define SUFFIX avx512_double
-#include "conv_direct_kernels.h"
-#undef T
-#undef INDEX
-#undef LANES
-#undef SUFFIX
-#undef TARGET
+#include "for_floats.h"
+#define ISA avx2
+#define VECTOR 32
 #define TARGET THN_AVX2
-#define T float
-#define INDEX int
-#define LANES 8
-#define SUFFIX avx2_float
-#include "conv_direct_kernels.h"
-#undef T
-#undef INDEX
-#undef LANES
-#undef SUFFIX
-#define T double
-#define INDEX long long
-#define LANES 4
-#define SUFFIX avx2_double
-#include "conv_direct_kernels.h"
-#undef T
-#undef INDEX
-#undef LANES
-#undef SUFFIX
-#undef TARGET
+#include "for_floats.h"
 #endif
+#define ISA any
+#define VECTOR 16
 #define TARGET
-#define T float
-#define INDEX int
-#define LANES 4
-#define SUFFIX any_float
-#include "conv_direct_kernels.h"
-#undef T
-#undef INDEX
-#undef LANES
-#undef SUFFIX
-#define T double
-#define INDEX long long
-#define LANES 2
-#define SUFFIX any_double
-#include "conv_direct_kernels.h"
-#undef T
-#undef INDEX
-#undef LANES
-#undef SUFFIX
-#undef TARGET
-
-#define KERNELS(LANES, S) {LANES, sums_##S, dots_##S, copy_##S, every_##S, spread_##S}
+#include "for_floats.h"
 
 static const Kernels *kernels(int typenum)
 {
-    static const Kernels any[2] = {KERNELS(4, any_float), KERNELS(2, any_double)};
+    const int is_double = typenum == NPY_DOUBLE;
 #ifdef HAVE_TARGETS
-    static const Kernels avx512[2] = {KERNELS(16, avx512_float), KERNELS(8, avx512_double)};
-    static const Kernels avx2[2] = {KERNELS(8, avx2_float), KERNELS(4, avx2_double)};
     if (__builtin_cpu_supports("avx512f")) {
-        return &avx512[typenum == NPY_DOUBLE];
+        return is_double ? &kernels_avx512_double : &kernels_avx512_float;
     }
     if (thn_has_avx2()) {
-        return &avx2[typenum == NPY_DOUBLE];
+        return is_double ? &kernels_avx2_double : &kernels_avx2_float;
     }
 #endif
-    return &any[typenum == NPY_DOUBLE];
+    return is_double ? &kernels_any_double : &kernels_any_float;
 }
 
 /* ---- the shape of bands */

@@ -1,11 +1,6 @@
-/* Kernels of conv_direct.c for one element type and instruction set. Included several times, with
- *
- *     T       element type               LANES   elements of a vector
- *     INDEX   an integer as long          TARGET  attributes of functions
- *     NAME(x) makes names of this inclusion
- */
+/* Kernels of conv_direct.c for one element type and instruction set, see for_floats.h. */
 typedef T NAME(V) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
-typedef INDEX NAME(Order) __attribute__((vector_size(LANES * sizeof(T))));
+typedef BITS NAME(Order) __attribute__((vector_size(LANES * sizeof(T))));
 #define V NAME(V)
 #define AHEAD (4096 / (npy_intp)sizeof(T))
 #if LANES == 2
@@ -159,6 +154,8 @@ TARGET static void NAME(copy)(npy_intp rows, npy_intp before, npy_intp n, npy_in
         }
     }
 }
+
+static const Kernels NAME(kernels) = {LANES, NAME(sums), NAME(dots), NAME(copy), NAME(every), NAME(spread)};
 
 #undef V
 #undef AHEAD

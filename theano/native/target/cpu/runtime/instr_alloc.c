@@ -11,12 +11,7 @@
 static int shape_i_check(ThnProgram *p, ThnInstr *ins)
 {
     const int axis = ((const thn_shape_i_params *)ins->data)->axis;
-    const ThnCellSpec *in = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
-    if (axis < 0 || axis >= in->ndim || out->ndim != 0 || out->itemsize != 8) {
-        PyErr_SetString(PyExc_ValueError, "shape_i: the axis is not one of the input's, or the output is not int64");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, axis >= 0 && axis < p->cells[ins->ins[0]].ndim);
 }
 
 static int shape_i_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -141,11 +136,8 @@ static int alloc_execute(ThnFrame *f, const ThnInstr *ins)
 static int diagonal_matrix_check(ThnProgram *p, ThnInstr *ins)
 {
     const ThnCellSpec *in = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
-    if (ins->nin != (in->ndim == 0 ? 4 : 1) || in->ndim > 1 || out->ndim != 2 || !PyArray_EquivTypenums(in->typenum, out->typenum)) {
-        PyErr_SetString(PyExc_ValueError, "diagonal_matrix: a number and three integers, or a vector");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, ins->nin == (in->ndim == 0 ? 4 : 1) && in->ndim <= 1 && out->ndim == 2
+                             && PyArray_EquivTypenums(in->typenum, out->typenum));
 }
 
 static int diagonal_matrix_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -194,13 +186,8 @@ static int diagonal_matrix_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int fill_diagonal_check(ThnProgram *p, ThnInstr *ins)
 {
-    const ThnCellSpec *in = &p->cells[ins->ins[0]], *value = &p->cells[ins->ins[1]], *out = &p->cells[ins->outs[0]];
-    if (in->ndim < 2 || (ins->nin > 2 && in->ndim != 2) || value->ndim != 0 || !PyArray_EquivTypenums(in->typenum, out->typenum)
-        || !PyArray_EquivTypenums(in->typenum, value->typenum)) {
-        PyErr_SetString(PyExc_ValueError, "fill_diagonal: an array of two or more dimensions and a number of its dtype");
-        return -1;
-    }
-    return 0;
+    const int ndim = p->cells[ins->ins[0]].ndim;
+    return thn_fits(ins, ndim >= 2 && (ins->nin == 2 || ndim == 2));
 }
 
 static int fill_diagonal_prepare(ThnFrame *f, const ThnInstr *ins)

@@ -8,24 +8,15 @@
 #define PART 32768 /* multiplications from which on another thread may take a share */
 #define SHARES 16  /* of the work on blocks that are written to */
 
-#define T float
+#define LOOPS "block_kernels.h"
+#define ISA any
 #define TARGET
-#define NAME(x) x##_f4_any
-#include "block_kernels.h"
-#define T double
-#define TARGET
-#define NAME(x) x##_f8_any
-#include "block_kernels.h"
+#include "for_floats.h"
 #if defined(__x86_64__) && defined(__GNUC__)
 #define WIDE 1
-#define T float
+#define ISA avx2
 #define TARGET THN_AVX2
-#define NAME(x) x##_f4_avx2
-#include "block_kernels.h"
-#define T double
-#define TARGET THN_AVX2
-#define NAME(x) x##_f8_avx2
-#include "block_kernels.h"
+#include "for_floats.h"
 #endif
 
 static int is_wide(void)
@@ -61,9 +52,9 @@ static inline int is_dense(const ThnCell *c, int axis)
 }
 
 #if WIDE
-#define CALL(j, name, S, ...) ((j)->wide ? name##_##S##_avx2(__VA_ARGS__) : name##_##S##_any(__VA_ARGS__))
+#define CALL(j, name, T, ...) ((j)->wide ? name##_avx2_##T(__VA_ARGS__) : name##_any_##T(__VA_ARGS__))
 #else
-#define CALL(j, name, S, ...) name##_##S##_any(__VA_ARGS__)
+#define CALL(j, name, T, ...) name##_any_##T(__VA_ARGS__)
 #endif
 
 /* out[n, b] += sum over a of dot(x[n, a], w[ix, iy]), and w[ix, iy] += alpha * outer(x[n, a], y[n, b]); strides in bytes. */
@@ -78,9 +69,9 @@ static inline int is_dense(const ThnCell *c, int axis)
         for (npy_intp a = 0; a < j->nx; a++) {                                                                             \
             const char *x = vector_of(j->x, n, a), *block = block_of(w, j->ix[n * j->nx + a], j->iy[n * j->ny + b]);       \
             if (simple && is_dense(w, 3)) {                                                                                \
-                CALL(j, add_rows, S, nk, nl, (const T *)x, (const T *)block, sk / item, (T *)out);                         \
+                CALL(j, add_rows, T, nk, nl, (const T *)x, (const T *)block, sk / item, (T *)out);                         \
             } else if (simple && is_dense(w, 2)) {                                                                         \
-                CALL(j, add_columns, S, nk, nl, (const T *)x, (const T *)block, sl / item, (T *)out);                      \
+                CALL(j, add_columns, T, nk, nl, (const T *)x, (const T *)block, sl / item, (T *)out);                      \
             } else {                                                                                                       \
                 for (npy_intp k = 0; k < nk; k++) {                                                                        \
                     for (npy_intp l = 0; l < nl; l++) {                                                                    \
@@ -102,7 +93,7 @@ static inline int is_dense(const ThnCell *c, int axis)
             const char *y = vector_of(j->y, n, b);                                                                         \
             char *block = block_of(w, j->ix[n * j->nx + a], j->iy[n * j->ny + b]);                                         \
             if (simple) {                                                                                                  \
-                CALL(j, add_outer, S, nk, nl, (const T *)x, (const T *)y, alpha, (T *)block, sk / item);                   \
+                CALL(j, add_outer, T, nk, nl, (const T *)x, (const T *)y, alpha, (T *)block, sk / item);                   \
                 continue;                                                                                                  \
             }                                                                                                              \
             for (npy_intp k = 0; k < nk; k++) {                                                                            \
@@ -147,33 +138,6 @@ static void outer_task(void *ctx, long task)
 }
 
 /* ---- operands: o, W, h, indices of h, indices of o; or o, x, y, indices of x, indices of y, alpha */
-
-static int fits(ThnProgram *p, const ThnInstr *ins, const int *ranks, int floats)
-{
-    const int typenum = p->cells[ins->outs[0]].typenum;
-    int ok = (typenum == NPY_FLOAT || typenum == NPY_DOUBLE) && p->cells[ins->outs[0]].ndim == ranks[0];
-    for (int i = 0; i < ins->nin; i++) {
-        const ThnCellSpec *c = &p->cells[ins->ins[i]];
-        ok = ok && c->ndim == ranks[i] && (i < floats || i == 5 ? c->typenum == typenum : thn_int_reader(c->typenum) != NULL);
-    }
-    if (!ok) {
-        PyErr_SetString(PyExc_ValueError, "products of blocks: operands of other ranks or dtypes");
-        return -1;
-    }
-    return 0;
-}
-
-static int block_dot_check(ThnProgram *p, ThnInstr *ins)
-{
-    static const int ranks[] = {3, 4, 3, 2, 2};
-    return fits(p, ins, ranks, 3);
-}
-
-static int block_outer_check(ThnProgram *p, ThnInstr *ins)
-{
-    static const int ranks[] = {4, 3, 3, 2, 2, 0};
-    return fits(p, ins, ranks, 3);
-}
 
 /* Reads indices of blocks, which count from the end where they are negative. */
 static int read_indices(ThnFrame *f, const ThnCell *c, npy_intp blocks, int64_t *out)
@@ -266,5 +230,5 @@ static int block_outer_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(block_dot, block_dot_check, block_dot_prepare, block_dot_execute)
-THN_INSTRUCTION(block_outer, block_outer_check, block_outer_prepare, block_outer_execute)
+THN_INSTRUCTION(block_dot, NULL, block_dot_prepare, block_dot_execute)
+THN_INSTRUCTION(block_outer, NULL, block_outer_prepare, block_outer_execute)

@@ -20,11 +20,7 @@ static int guard_prepare(ThnFrame *f, const ThnInstr *ins)
 static int guard_check(ThnProgram *p, ThnInstr *ins)
 {
     const int target = ((const thn_guard_params *)ins->data)->target;
-    if (target < p->end || target - p->end >= p->nundo) {
-        PyErr_SetString(PyExc_ValueError, "guard: the target lies behind the end of the program");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, target >= p->end && target - p->end < p->nundo);
 }
 
 int thn_truth(const ThnCell *c)

@@ -43,14 +43,7 @@ static int conv_check(ThnProgram *p, ThnInstr *ins)
         const int ndim = operands[direction][k] == FILTERS && params->unshared ? 2 + 2 * nd : 2 + nd;
         ok = cell->typenum == typenum && cell->ndim == ndim;
     }
-    if (!ok) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s: images, filters and top of one float dtype and of 1 to 3 spatial dims, with a padding in front and "
-                     "behind, a stride and a dilation (at least 1) for each",
-                     thn_name_of(ins));
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, ok);
 }
 
 static const char *text(char *buffer, size_t size, int nd, const npy_intp *dims)

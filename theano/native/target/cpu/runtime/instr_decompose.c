@@ -314,17 +314,6 @@ static int pinv_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- lstsq: the solution of least norm, by singular values; float32 and float64 */
 
-static int lstsq_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *a = &p->cells[ins->ins[0]], *b = &p->cells[ins->ins[1]], *rcond = &p->cells[ins->ins[2]];
-    if (PyTypeNum_ISCOMPLEX(a->typenum) || thn_lapack_letter(a->typenum) < 0 || a->ndim != 2 || b->ndim < 1 || b->ndim > 2
-        || b->typenum != a->typenum || rcond->typenum != NPY_DOUBLE || rcond->ndim != 0) {
-        PyErr_SetString(PyExc_ValueError, "lstsq: a matrix, a vector or matrix of its real dtype, and a float64");
-        return -1;
-    }
-    return thn_linalg_ready();
-}
-
 /* Outputs: solution, sums of squared residuals (of every column), rank, singular values. */
 static int lstsq_prepare(ThnFrame *f, const ThnInstr *ins)
 {
@@ -395,15 +384,6 @@ static int lstsq_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- residuals: the sums of lstsq where the solution is the only one, else none */
 
-static int residuals_check(ThnProgram *p, ThnInstr *ins)
-{
-    if (p->cells[ins->ins[0]].ndim != 1 || p->cells[ins->ins[1]].typenum != NPY_INT64 || p->cells[ins->ins[2]].ndim != 2) {
-        PyErr_SetString(PyExc_ValueError, "residuals: sums, the rank, and the matrix");
-        return -1;
-    }
-    return 0;
-}
-
 static int residuals_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *sums = THN_IN(f, ins, 0), *a = THN_IN(f, ins, 2);
@@ -424,5 +404,5 @@ THN_INSTRUCTION(eig, thn_linalg_check, eig_prepare, eig_execute)
 THN_INSTRUCTION(svd, thn_linalg_check, svd_prepare, svd_execute)
 THN_INSTRUCTION(qr, thn_linalg_check, qr_prepare, qr_execute)
 THN_INSTRUCTION(pinv, thn_linalg_check, pinv_prepare, pinv_execute)
-THN_INSTRUCTION(lstsq, lstsq_check, lstsq_prepare, lstsq_execute)
-THN_INSTRUCTION(residuals, residuals_check, residuals_prepare, residuals_execute)
+THN_INSTRUCTION(lstsq, thn_linalg_check, lstsq_prepare, lstsq_execute)
+THN_INSTRUCTION(residuals, NULL, residuals_prepare, residuals_execute)

@@ -345,12 +345,8 @@ static Matrix direction(Space *s, Matrix *m, int64_t *pivots, int64_t *info)
 
 static int expm_check(ThnProgram *p, ThnInstr *ins)
 {
-    int typenum = p->cells[ins->ins[0]].typenum;
-    if ((typenum != NPY_DOUBLE && typenum != NPY_CDOUBLE) || p->cells[ins->ins[ins->nin - 1]].ndim != 2) {
-        PyErr_SetString(PyExc_ValueError, "expm: matrices of float64 or complex128");
-        return -1;
-    }
-    return thn_linalg_check(p, ins);
+    const int typenum = p->cells[ins->ins[0]].typenum;
+    return thn_fits(ins, typenum == NPY_DOUBLE || typenum == NPY_CDOUBLE) < 0 ? -1 : thn_linalg_check(p, ins);
 }
 
 static int expm_prepare(ThnFrame *f, const ThnInstr *ins)

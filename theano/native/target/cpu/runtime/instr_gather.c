@@ -15,11 +15,7 @@ static int axes_check(ThnProgram *p, ThnInstr *ins)
         ok = axes->at[k] >= 0 && axes->at[k] < nd && (k == 0 || axes->at[k] > axes->at[k - 1])
             && thn_int_reader(p->cells[ins->ins[first + k]].typenum);
     }
-    if (!ok) {
-        PyErr_SetString(PyExc_ValueError, "advanced indexing: increasing axes of the array, one integer index for each");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, ok);
 }
 
 static ThnTable *open_table(ThnFrame *f, const ThnInstr *ins, const ThnCell *x)

@@ -104,11 +104,7 @@ static int inc_execute(ThnFrame *f, const ThnInstr *ins)
 static int check_check(ThnProgram *p, ThnInstr *ins)
 {
     const int axis = ((const thn_check_index_params *)ins->data)->axis;
-    if (ins->nin != 2 || axis < 0 || axis >= p->cells[ins->ins[1]].ndim || !thn_int_reader(p->cells[ins->ins[0]].typenum)) {
-        PyErr_SetString(PyExc_ValueError, "check_index: integer positions, and an array with the axis");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, axis >= 0 && axis < p->cells[ins->ins[1]].ndim);
 }
 
 static int check_prepare(ThnFrame *f, const ThnInstr *ins)

@@ -92,12 +92,8 @@ static int nonzero_check(ThnProgram *p, ThnInstr *ins)
 {
     const thn_nonzero_params *z = ins->data;
     const ThnCellSpec *in = &p->cells[ins->ins[0]];
-    if (in->ndim < 1 || ins->nout != in->ndim || PyTypeNum_ISCOMPLEX(in->typenum)
-        || (ins->nin > 1 && p->cells[ins->ins[1]].ndim < z->first_axis + in->ndim)) {
-        PyErr_SetString(PyExc_ValueError, "nonzero: a real array, and an output for each of its dimensions");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, in->ndim >= 1 && ins->nout == in->ndim && !PyTypeNum_ISCOMPLEX(in->typenum)
+                             && (ins->nin == 1 || p->cells[ins->ins[1]].ndim >= z->first_axis + in->ndim));
 }
 
 static int nonzero_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -183,12 +179,8 @@ typedef struct {
 static int masked_check(ThnProgram *p, ThnInstr *ins)
 {
     const ThnCellSpec *x = &p->cells[ins->ins[0]], *mask = &p->cells[ins->ins[1]];
-    if (mask->typenum != NPY_BOOL || mask->ndim < 1 || mask->ndim > x->ndim
-        || p->cells[ins->outs[0]].ndim != x->ndim - mask->ndim + 1) {
-        PyErr_SetString(PyExc_ValueError, "masked: an array and a mask of its leading dimensions");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, mask->typenum == NPY_BOOL && mask->ndim >= 1 && mask->ndim <= x->ndim
+                             && p->cells[ins->outs[0]].ndim == x->ndim - mask->ndim + 1);
 }
 
 static int masked_prepare(ThnFrame *f, const ThnInstr *ins)

@@ -269,17 +269,6 @@ static void sum_task(void *ctx, long task)
     }
 }
 
-static int bad_operands(const char *text)
-{
-    PyErr_SetString(PyExc_ValueError, text);
-    return -1;
-}
-
-static int is_pair(const ThnCellSpec *c)
-{
-    return c->ndim == 1 && thn_int_reader(c->typenum);
-}
-
 /* Keeps a job with the instruction; its units are shared by threads. */
 static int keep(ThnFrame *f, const ThnInstr *ins, Job *j, double each)
 {
@@ -302,13 +291,8 @@ static void run(Job *j, thn_task_fn task)
 
 static int neighbours_check(ThnProgram *p, ThnInstr *ins)
 {
-    const ThnCellSpec *x = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
-    const int item = x->itemsize;
-    if (x->ndim != 4 || out->ndim != 2 || x->typenum != out->typenum || !is_pair(&p->cells[ins->ins[1]])
-        || !is_pair(&p->cells[ins->ins[2]]) || !(item == 1 || item == 2 || item == 4 || item == 8 || item == 16)) {
-        return bad_operands("neighbours: images, two integers and two integers");
-    }
-    return 0;
+    const int item = p->cells[ins->ins[0]].itemsize;
+    return thn_fits(ins, item == 1 || item == 2 || item == 4 || item == 8 || item == 16);
 }
 
 static int neighbours_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -339,14 +323,9 @@ static int neighbours_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int neighbours_sum_check(ThnProgram *p, ThnInstr *ins)
 {
-    const ThnCellSpec *x = &p->cells[ins->ins[0]], *g = &p->cells[ins->ins[1]], *out = &p->cells[ins->outs[0]];
     const int mode = ((const thn_neighbours_sum_params *)ins->data)->mode;
-    if (x->ndim != 4 || g->ndim != 2 || out->ndim != 4 || g->typenum != out->typenum || !is_pair(&p->cells[ins->ins[2]])
-        || !is_pair(&p->cells[ins->ins[3]]) || !(g->typenum == NPY_FLOAT || g->typenum == NPY_DOUBLE)
-        || !(mode == THN_WindowBorder_VALID || mode == THN_WindowBorder_IGNORE_BORDERS)) {
-        return bad_operands("neighbours_sum: images, rows of float or double, two integers and two integers, no padding");
-    }
-    return 0;
+    (void)p;
+    return thn_fits(ins, mode == THN_WindowBorder_VALID || mode == THN_WindowBorder_IGNORE_BORDERS);
 }
 
 static int neighbours_sum_prepare(ThnFrame *f, const ThnInstr *ins)

@@ -9,12 +9,8 @@ static int cumulate_check(ThnProgram *p, ThnInstr *ins)
 {
     const thn_cumulate_params *c = ins->data;
     const ThnCellSpec *in = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
-    if (c->axis < 0 || c->axis >= in->ndim || out->ndim != in->ndim || !thn_cast_inner(out->typenum, in->typenum)
-        || !(c->multiply ? thn_mul_inner(out->typenum) : thn_add_inner(out->typenum))) {
-        PyErr_SetString(PyExc_ValueError, "cumulate: the axis or the dtypes do not fit");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, c->axis >= 0 && c->axis < in->ndim && out->ndim == in->ndim && thn_cast_inner(out->typenum, in->typenum)
+                             && (c->multiply ? thn_mul_inner(out->typenum) : thn_add_inner(out->typenum)));
 }
 
 static int cumulate_prepare(ThnFrame *f, const ThnInstr *ins)

@@ -21,14 +21,8 @@ static int is_float(int typenum)
 
 static int pick_columns_check(ThnProgram *prog, ThnInstr *ins)
 {
-    const ThnCellSpec *p = &prog->cells[ins->ins[0]], *unis = &prog->cells[ins->ins[1]], *n = &prog->cells[ins->ins[2]];
-    const ThnCellSpec *out = &prog->cells[ins->outs[0]];
-    if (p->ndim != 2 || unis->ndim != 1 || n->ndim != 0 || out->ndim != 2 || !is_float(p->typenum) || !is_float(unis->typenum)
-        || !PyTypeNum_ISINTEGER(n->typenum) || !(PyTypeNum_ISINTEGER(out->typenum) || is_float(out->typenum))) {
-        PyErr_SetString(PyExc_ValueError, "pick_columns: the operands do not fit");
-        return -1;
-    }
-    return 0;
+    const int out = prog->cells[ins->outs[0]].typenum;
+    return thn_fits(ins, PyTypeNum_ISINTEGER(out) || is_float(out));
 }
 
 static double work_of_row(const thn_pick_columns_params *params, npy_intp cols, npy_intp n)

@@ -43,12 +43,7 @@ static int pool_check(ThnProgram *p, ThnInstr *ins)
         ok = k < arrays ? cell->typenum == x->typenum && cell->ndim == x->ndim
                         : cell->ndim == 1 && thn_int_reader(cell->typenum) != NULL;
     }
-    if (!ok) {
-        PyErr_Format(PyExc_ValueError, "%s: real arrays of one dtype and rank, that has the pooled dims, and three integer vectors",
-                     thn_name_of(ins));
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, ok);
 }
 
 static npy_intp ceiling(npy_intp a, npy_intp b)

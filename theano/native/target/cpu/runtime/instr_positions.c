@@ -2,18 +2,6 @@
 #include "vm.h"
 #include "tables.h"
 
-/* 0 if all these cells are int64. */
-static int all_int64(const ThnProgram *p, const ThnInstr *ins, const int *cells, int n)
-{
-    for (int k = 0; k < n; k++) {
-        if (!PyArray_EquivTypenums(p->cells[cells[k]].typenum, NPY_INT64)) {
-            PyErr_Format(PyExc_ValueError, "%s: integers of 64 bits", thn_name_of(ins));
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* Reads a vector of int64 of at most THN_MAXDIM entries; returns their number, -1: there are more. */
 static int read_dims(const ThnCell *c, int64_t *dims)
 {
@@ -45,11 +33,6 @@ static int bad_dims(ThnFrame *f)
 }
 
 /* ---- unravel_index */
-
-static int unravel_check(ThnProgram *p, ThnInstr *ins)
-{
-    return all_int64(p, ins, ins->ins, ins->nin) < 0 ? -1 : all_int64(p, ins, ins->outs, ins->nout);
-}
 
 static int unravel_prepare(ThnFrame *f, const ThnInstr *ins)
 {
@@ -102,11 +85,8 @@ static int unravel_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int ravel_check(ThnProgram *p, ThnInstr *ins)
 {
-    if (((const thn_ravel_index_params *)ins->data)->modes.n != ins->nin - 1 || ins->nin < 2) {
-        PyErr_SetString(PyExc_ValueError, "ravel_index: a mode for each coordinate");
-        return -1;
-    }
-    return all_int64(p, ins, ins->ins, ins->nin) < 0 ? -1 : all_int64(p, ins, ins->outs, 1);
+    (void)p;
+    return thn_fits(ins, ins->nin >= 2 && ((const thn_ravel_index_params *)ins->data)->modes.n == ins->nin - 1);
 }
 
 static int ravel_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -179,16 +159,6 @@ static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- permute_rows */
 
-static int permute_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *x = &p->cells[ins->ins[0]], *y = &p->cells[ins->ins[1]], *out = &p->cells[ins->outs[0]];
-    if (x->ndim < 1 || y->ndim != x->ndim || out->ndim != x->ndim || !PyArray_EquivTypenums(x->typenum, out->typenum)) {
-        PyErr_SetString(PyExc_ValueError, "permute_rows: an array, and integers of as many dimensions");
-        return -1;
-    }
-    return all_int64(p, ins, ins->ins + 1, 1);
-}
-
 static int permute_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1);
@@ -241,13 +211,8 @@ static int permute_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int repeat_check(ThnProgram *p, ThnInstr *ins)
 {
-    const thn_repeat_positions_params *r = ins->data;
-    if (p->cells[ins->ins[0]].ndim != 1 || p->cells[ins->outs[0]].ndim != 1 || r->axis < 0
-        || r->axis >= p->cells[ins->ins[1]].ndim) {
-        PyErr_SetString(PyExc_ValueError, "repeat_positions: a vector, and an array that has the axis");
-        return -1;
-    }
-    return all_int64(p, ins, ins->ins, 1);
+    const int axis = ((const thn_repeat_positions_params *)ins->data)->axis;
+    return thn_fits(ins, axis >= 0 && axis < p->cells[ins->ins[1]].ndim);
 }
 
 static int repeat_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -289,15 +254,6 @@ static int repeat_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- count_length */
 
-static int count_length_check(ThnProgram *p, ThnInstr *ins)
-{
-    if (p->cells[ins->ins[0]].ndim != 1 || !thn_int_reader(p->cells[ins->ins[0]].typenum)) {
-        PyErr_SetString(PyExc_ValueError, "count_length: a vector of integers");
-        return -1;
-    }
-    return all_int64(p, ins, ins->outs, 1);
-}
-
 static int count_length_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     f->work = 0.5 * (double)THN_IN(f, ins, 0)->dims[0];
@@ -325,8 +281,8 @@ static int count_length_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(unravel_index, unravel_check, unravel_prepare, unravel_execute)
+THN_INSTRUCTION(unravel_index, NULL, unravel_prepare, unravel_execute)
 THN_INSTRUCTION(ravel_index, ravel_check, ravel_prepare, ravel_execute)
-THN_INSTRUCTION(permute_rows, permute_check, permute_prepare, permute_execute)
+THN_INSTRUCTION(permute_rows, NULL, permute_prepare, permute_execute)
 THN_INSTRUCTION(repeat_positions, repeat_check, repeat_prepare, repeat_execute)
-THN_INSTRUCTION(count_length, count_length_check, count_length_prepare, count_length_execute)
+THN_INSTRUCTION(count_length, NULL, count_length_prepare, count_length_execute)

@@ -31,17 +31,6 @@ static int read_size(ThnFrame *f, const ThnCell *size, int ndim, npy_intp *dims)
 
 /* ---- mrg_uniform */
 
-static int mrg_uniform_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *states = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[1]];
-    if (states->ndim != 2 || states->typenum != NPY_INT32
-        || (out->typenum != NPY_HALF && out->typenum != NPY_FLOAT && out->typenum != NPY_DOUBLE)) {
-        PyErr_SetString(PyExc_ValueError, "mrg_uniform: the states are no matrix of int32, or the sample is not real");
-        return -1;
-    }
-    return 0;
-}
-
 static int mrg_uniform_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *states = THN_IN(f, ins, 0);
@@ -94,7 +83,7 @@ static int mrg_uniform_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(mrg_uniform, mrg_uniform_check, mrg_uniform_prepare, mrg_uniform_execute)
+THN_INSTRUCTION(mrg_uniform, NULL, mrg_uniform_prepare, mrg_uniform_execute)
 
 /* ---- draw */
 
@@ -309,22 +298,10 @@ static PyObject *draw_by_call(ThnFrame *f, const ThnInstr *ins, PyObject *state)
 static int draw_check(ThnProgram *p, ThnInstr *ins)
 {
     const thn_draw_params *d = ins->data;
-    const ThnCellSpec *shape = &p->cells[ins->ins[1]], *out = &p->cells[ins->outs[1]];
     const int other = d->distribution == THN_Distribution_OTHER, order = d->distribution == THN_Distribution_PERMUTATION;
     const int wanted = other ? ins->nin : order ? 3 : 2 + THN_DRAW_PARAMS;
-    if (!PyCallable_Check(d->function) || !PyCallable_Check(d->copy) || shape->kind != THN_KIND_TENSOR || shape->ndim != 1
-        || out->kind != THN_KIND_TENSOR || d->own_dims < 0 || d->own_dims > out->ndim || ins->nin != wanted
-        || (!other && d->own_dims != order)) {
-        PyErr_SetString(PyExc_ValueError, "draw: the operands do not fit");
-        return -1;
-    }
-    for (int k = 2; k < ins->nin; k++) {
-        if (p->cells[ins->ins[k]].kind != THN_KIND_TENSOR) {
-            PyErr_SetString(PyExc_ValueError, "draw: a parameter is no array");
-            return -1;
-        }
-    }
-    return 0;
+    return thn_fits(ins, PyCallable_Check(d->function) && PyCallable_Check(d->copy) && d->own_dims >= 0
+                             && d->own_dims <= p->cells[ins->outs[1]].ndim && ins->nin == wanted && (other || d->own_dims == order));
 }
 
 static int draw_prepare(ThnFrame *f, const ThnInstr *ins)

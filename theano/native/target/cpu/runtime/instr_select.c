@@ -15,19 +15,6 @@ static inline int is_single(const ThnInstr *ins)
     return ins->nin == 2;
 }
 
-static int choose_check(ThnProgram *p, ThnInstr *ins)
-{
-    int ok = thn_int_reader(p->cells[ins->ins[0]].typenum) != NULL;
-    for (int k = 1; k < ins->nin; k++) {
-        ok = ok && PyArray_EquivTypenums(p->cells[ins->ins[k]].typenum, p->cells[ins->outs[0]].typenum);
-    }
-    if (!ok) {
-        PyErr_SetString(PyExc_ValueError, "choose: integers, and choices of the result's dtype");
-        return -1;
-    }
-    return 0;
-}
-
 /* Choice k, seen as an array of its own. */
 static ThnCell choice(ThnFrame *f, const ThnInstr *ins, npy_intp k)
 {
@@ -124,11 +111,7 @@ static int extremum_check(ThnProgram *p, ThnInstr *ins)
     for (int k = 0; k < axes->n; k++) {
         ok = ok && axes->at[k] >= 0 && axes->at[k] < x->ndim;
     }
-    if (!ok) {
-        PyErr_SetString(PyExc_ValueError, "complex_extremum: complex numbers that have the axes");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, ok);
 }
 
 /* The dims that stay and those that are reduced. */
@@ -230,5 +213,5 @@ static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(choose, choose_check, choose_prepare, choose_execute)
+THN_INSTRUCTION(choose, NULL, choose_prepare, choose_execute)
 THN_INSTRUCTION(complex_extremum, extremum_check, extremum_prepare, extremum_execute)

@@ -126,41 +126,7 @@ int thn_sparse_wrong_index(ThnFrame *f, const ThnPlaces *s)
                      s->csc ? "columns" : "rows", (long long)s->length);
 }
 
-int thn_sparse_check(ThnProgram *p, const ThnInstr *ins, int at)
-{
-    const ThnCellSpec *shape = &p->cells[ins->ins[at + 2]];
-    if (p->cells[ins->ins[at]].kind != THN_KIND_OBJECT || p->cells[ins->ins[at + 1]].kind != THN_KIND_OBJECT
-        || shape->kind != THN_KIND_TENSOR || shape->typenum != NPY_INT64 || shape->ndim != 1) {
-        PyErr_SetString(PyExc_ValueError, "places of a sparse matrix: two objects and a vector of int64");
-        return -1;
-    }
-    return 0;
-}
-
-static int dtypes_check(ThnProgram *p, const ThnInstr *ins)
-{
-    const int typenum = p->cells[ins->outs[0]].typenum;
-    if (!thn_sparse_dtype(typenum) || p->cells[ins->ins[3]].typenum != typenum || p->cells[ins->ins[4]].typenum != typenum) {
-        PyErr_SetString(PyExc_ValueError, "products of sparse matrices: operands of the dtype of the result");
-        return -1;
-    }
-    return 0;
-}
-
 /* ins = indices, indptr, shape, values, dense */
-static int sparse_dot_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *dense = &p->cells[ins->ins[4]];
-    if (thn_sparse_check(p, ins, 0) < 0 || dtypes_check(p, ins) < 0) {
-        return -1;
-    }
-    if (p->cells[ins->ins[3]].ndim != 1 || dense->ndim < 1 || dense->ndim > 2 || p->cells[ins->outs[0]].ndim != dense->ndim) {
-        PyErr_SetString(PyExc_ValueError, "sparse_dot: a vector of values, and a dense matrix or vector");
-        return -1;
-    }
-    return 0;
-}
-
 int thn_sparse_read_values(ThnFrame *f, const ThnCell *values, ThnPlaces *s)
 {
     if (values->dims[0] != s->stored) {
@@ -224,18 +190,6 @@ static int sparse_dot_execute(ThnFrame *f, const ThnInstr *ins)
 }
 
 /* ins = indices, indptr, shape, a, b */
-static int sparse_dot_at_check(ThnProgram *p, ThnInstr *ins)
-{
-    if (thn_sparse_check(p, ins, 0) < 0 || dtypes_check(p, ins) < 0) {
-        return -1;
-    }
-    if (p->cells[ins->ins[3]].ndim != 2 || p->cells[ins->ins[4]].ndim != 2 || p->cells[ins->outs[0]].ndim != 1) {
-        PyErr_SetString(PyExc_ValueError, "sparse_dot_at: two dense matrices");
-        return -1;
-    }
-    return 0;
-}
-
 static int sparse_dot_at_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_dot_at_params *given = ins->data;
@@ -269,19 +223,6 @@ static int sparse_dot_at_execute(ThnFrame *f, const ThnInstr *ins)
 }
 
 /* ins = indices, indptr, shape, matrix */
-static int sparse_values_at_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *y = &p->cells[ins->ins[3]], *out = &p->cells[ins->outs[0]];
-    if (thn_sparse_check(p, ins, 0) < 0) {
-        return -1;
-    }
-    if (y->ndim != 2 || out->ndim != 1 || y->typenum != out->typenum) {
-        PyErr_SetString(PyExc_ValueError, "sparse_values_at: a matrix, of the dtype of the result");
-        return -1;
-    }
-    return 0;
-}
-
 static int sparse_values_at_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_values_at_params *given = ins->data;
@@ -314,6 +255,6 @@ static int sparse_values_at_execute(ThnFrame *f, const ThnInstr *ins)
 
 THN_INSTRUCTION(sparse_values, NULL, sparse_values_prepare, NULL)
 THN_INSTRUCTION(sparse_places, NULL, sparse_places_prepare, NULL)
-THN_INSTRUCTION(sparse_dot, sparse_dot_check, sparse_dot_prepare, sparse_dot_execute)
-THN_INSTRUCTION(sparse_dot_at, sparse_dot_at_check, sparse_dot_at_prepare, sparse_dot_at_execute)
-THN_INSTRUCTION(sparse_values_at, sparse_values_at_check, sparse_values_at_prepare, sparse_values_at_execute)
+THN_INSTRUCTION(sparse_dot, NULL, sparse_dot_prepare, sparse_dot_execute)
+THN_INSTRUCTION(sparse_dot_at, NULL, sparse_dot_at_prepare, sparse_dot_at_execute)
+THN_INSTRUCTION(sparse_values_at, NULL, sparse_values_at_prepare, sparse_values_at_execute)

@@ -18,16 +18,6 @@ static void enter(PyThreadState *saved)
     }
 }
 
-static int values_check(ThnProgram *p, const ThnInstr *ins, int at)
-{
-    const ThnCellSpec *values = &p->cells[ins->ins[at]];
-    if (values->ndim != 1 || !thn_sparse_dtype(values->typenum)) {
-        PyErr_SetString(PyExc_ValueError, "values of a sparse matrix: a vector of integers, floats or complex numbers");
-        return -1;
-    }
-    return 0;
-}
-
 /* Outputs from `at` on: values, indices, indptr. Takes what was made. */
 static int give(ThnFrame *f, const ThnInstr *ins, int at, ThnSparseMade *m)
 {
@@ -68,20 +58,6 @@ static int read_shape(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp columns
 }
 
 /* ---- sparse_merge: ins = places, values, places, values; outs = values, indices, indptr */
-
-static int sparse_merge_check(ThnProgram *p, ThnInstr *ins)
-{
-    const int typenum = p->cells[ins->outs[0]].typenum;
-    if (thn_sparse_check(p, ins, 0) < 0 || thn_sparse_check(p, ins, 4) < 0 || values_check(p, ins, 3) < 0
-        || values_check(p, ins, 7) < 0) {
-        return -1;
-    }
-    if (p->cells[ins->ins[3]].typenum != typenum || p->cells[ins->ins[7]].typenum != typenum) {
-        PyErr_SetString(PyExc_ValueError, "sparse_merge: values of one dtype");
-        return -1;
-    }
-    return 0;
-}
 
 /* The places with indices of int64, held by `owned`. */
 static int widen(ThnPlaces *s, PyObject *indices, PyObject *indptr, PyObject **owned)
@@ -188,19 +164,6 @@ static int sparse_times_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- sparse_values_of: ins = places, places, values */
 
-static int sparse_values_of_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *out = &p->cells[ins->outs[0]];
-    if (thn_sparse_check(p, ins, 0) < 0 || thn_sparse_check(p, ins, 3) < 0 || values_check(p, ins, 6) < 0) {
-        return -1;
-    }
-    if (out->ndim != 1 || out->typenum != p->cells[ins->ins[6]].typenum) {
-        PyErr_SetString(PyExc_ValueError, "sparse_values_of: a vector of the dtype of the values");
-        return -1;
-    }
-    return 0;
-}
-
 static int sparse_values_of_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const int csc = ((const thn_sparse_values_of_params *)ins->data)->csc;
@@ -254,21 +217,6 @@ static int sparse_tidy_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- sparse_stack: ins = (places, values)...; outs = values, indices, indptr, shape */
 
-static int sparse_stack_check(ThnProgram *p, ThnInstr *ins)
-{
-    const int typenum = p->cells[ins->outs[0]].typenum;
-    for (int k = 0; k < ins->nin; k += 4) {
-        if (thn_sparse_check(p, ins, k) < 0 || values_check(p, ins, k + 3) < 0) {
-            return -1;
-        }
-        if (p->cells[ins->ins[k + 3]].typenum != typenum) {
-            PyErr_SetString(PyExc_ValueError, "sparse_stack: values of one dtype");
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int sparse_stack_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_stack_params *given = ins->data;
@@ -313,11 +261,6 @@ static int sparse_stack_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- sparse_turn: ins = places, values; outs = values, indices, indptr */
 
-static int sparse_turn_check(ThnProgram *p, ThnInstr *ins)
-{
-    return thn_sparse_check(p, ins, 0) < 0 ? -1 : values_check(p, ins, 3);
-}
-
 static int sparse_turn_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnPlaces s;
@@ -333,16 +276,6 @@ static int sparse_turn_prepare(ThnFrame *f, const ThnInstr *ins)
 }
 
 /* ---- sparse_from_dense: ins = matrix; outs = values, indices, indptr, shape */
-
-static int sparse_from_dense_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *x = &p->cells[ins->ins[0]];
-    if (x->ndim != 2 || !thn_sparse_dtype(x->typenum) || p->cells[ins->outs[0]].typenum != x->typenum) {
-        PyErr_SetString(PyExc_ValueError, "sparse_from_dense: a matrix of integers, floats or complex numbers");
-        return -1;
-    }
-    return 0;
-}
 
 static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
 {
@@ -382,19 +315,6 @@ static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- sparse_add_dense: ins = matrix, places, values */
 
-static int sparse_add_dense_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *dense = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
-    if (thn_sparse_check(p, ins, 1) < 0 || values_check(p, ins, 4) < 0) {
-        return -1;
-    }
-    if (dense->ndim != 2 || out->ndim != 2 || dense->typenum != out->typenum || p->cells[ins->ins[4]].typenum != out->typenum) {
-        PyErr_SetString(PyExc_ValueError, "sparse_add_dense: a matrix of the dtype of the values");
-        return -1;
-    }
-    return 0;
-}
-
 static int sparse_add_dense_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *dense = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
@@ -428,18 +348,6 @@ static int sparse_add_dense_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- sparse_sum: ins = places, values */
 
-static int sparse_sum_check(ThnProgram *p, ThnInstr *ins)
-{
-    if (thn_sparse_check(p, ins, 0) < 0 || values_check(p, ins, 3) < 0) {
-        return -1;
-    }
-    if (p->cells[ins->outs[0]].ndim != 1 || p->cells[ins->outs[0]].typenum != p->cells[ins->ins[3]].typenum) {
-        PyErr_SetString(PyExc_ValueError, "sparse_sum: a vector of the dtype of the values");
-        return -1;
-    }
-    return 0;
-}
-
 static int sparse_sum_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_sum_params *given = ins->data;
@@ -460,18 +368,6 @@ static int sparse_sum_execute(ThnFrame *f, const ThnInstr *ins)
 }
 
 /* ---- sparse_slice: ins = values, places, start, stop; outs = values, indices, indptr, shape */
-
-static int sparse_slice_check(ThnProgram *p, ThnInstr *ins)
-{
-    for (int k = 4; k < 6; k++) {
-        const ThnCellSpec *bound = &p->cells[ins->ins[k]];
-        if (bound->kind != THN_KIND_TENSOR || bound->ndim || !PyTypeNum_ISINTEGER(bound->typenum)) {
-            PyErr_SetString(PyExc_ValueError, "sparse_slice: 0-d integers");
-            return -1;
-        }
-    }
-    return thn_sparse_check(p, ins, 1);
-}
 
 static npy_intp bound_of(const ThnCell *c, npy_intp length)
 {
@@ -523,19 +419,6 @@ static int sparse_slice_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- sparse_take: ins = places, values, int64 vector; outs = values, indices, indptr, shape */
 
-static int sparse_take_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *which = &p->cells[ins->ins[4]];
-    if (thn_sparse_check(p, ins, 0) < 0 || values_check(p, ins, 3) < 0) {
-        return -1;
-    }
-    if (which->ndim != 1 || which->typenum != NPY_INT64) {
-        PyErr_SetString(PyExc_ValueError, "sparse_take: a vector of int64");
-        return -1;
-    }
-    return 0;
-}
-
 static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const int csc = ((const thn_sparse_take_params *)ins->data)->csc;
@@ -572,23 +455,6 @@ static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
 }
 
 /* ---- sparse_make: ins = values, indices, indptr, shape; outs = indices, indptr, shape */
-
-static int sparse_make_check(ThnProgram *p, ThnInstr *ins)
-{
-    for (int k = 1; k < 3; k++) {
-        const ThnCellSpec *c = &p->cells[ins->ins[k]];
-        if (c->kind != THN_KIND_TENSOR || c->ndim != 1 || (c->typenum != NPY_INT32 && c->typenum != NPY_INT64)) {
-            PyErr_SetString(PyExc_ValueError, "sparse_make: indices are vectors of int32 or int64");
-            return -1;
-        }
-    }
-    const ThnCellSpec *shape = &p->cells[ins->ins[3]];
-    if (p->cells[ins->ins[0]].ndim != 1 || shape->ndim != 1 || shape->typenum != NPY_INT64) {
-        PyErr_SetString(PyExc_ValueError, "sparse_make: a vector of values, and one of int64");
-        return -1;
-    }
-    return 0;
-}
 
 /* A copy of the vector as one of int32, or of int64. */
 static PyObject *copied(ThnFrame *f, ThnCell *c, int wide)
@@ -663,11 +529,6 @@ done:
 
 /* ---- sparse_copy: ins = places; outs = indices, indptr */
 
-static int sparse_copy_check(ThnProgram *p, ThnInstr *ins)
-{
-    return thn_sparse_check(p, ins, 0);
-}
-
 static int sparse_copy_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnPlaces s;
@@ -694,19 +555,6 @@ static int sparse_copy_prepare(ThnFrame *f, const ThnInstr *ins)
 }
 
 /* ---- sparse_index: ins = indices or indptr (object), places; the one as int32 */
-
-static int sparse_index_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *out = &p->cells[ins->outs[0]];
-    if (thn_sparse_check(p, ins, 1) < 0) {
-        return -1;
-    }
-    if (out->ndim != 1 || out->typenum != NPY_INT32 || p->cells[ins->ins[0]].kind != THN_KIND_OBJECT) {
-        PyErr_SetString(PyExc_ValueError, "sparse_index: an object, to become a vector of int32");
-        return -1;
-    }
-    return 0;
-}
 
 static int sparse_index_prepare(ThnFrame *f, const ThnInstr *ins)
 {
@@ -735,17 +583,17 @@ static int sparse_index_prepare(ThnFrame *f, const ThnInstr *ins)
     return r;
 }
 
-THN_INSTRUCTION(sparse_merge, sparse_merge_check, sparse_merge_prepare, NULL)
-THN_INSTRUCTION(sparse_times, sparse_merge_check, sparse_times_prepare, NULL)
-THN_INSTRUCTION(sparse_values_of, sparse_values_of_check, sparse_values_of_prepare, NULL)
-THN_INSTRUCTION(sparse_tidy, sparse_turn_check, sparse_tidy_prepare, NULL)
-THN_INSTRUCTION(sparse_stack, sparse_stack_check, sparse_stack_prepare, NULL)
-THN_INSTRUCTION(sparse_turn, sparse_turn_check, sparse_turn_prepare, NULL)
-THN_INSTRUCTION(sparse_from_dense, sparse_from_dense_check, sparse_from_dense_prepare, NULL)
-THN_INSTRUCTION(sparse_add_dense, sparse_add_dense_check, sparse_add_dense_prepare, sparse_add_dense_execute)
-THN_INSTRUCTION(sparse_sum, sparse_sum_check, sparse_sum_prepare, sparse_sum_execute)
-THN_INSTRUCTION(sparse_slice, sparse_slice_check, sparse_slice_prepare, NULL)
-THN_INSTRUCTION(sparse_take, sparse_take_check, sparse_take_prepare, NULL)
-THN_INSTRUCTION(sparse_make, sparse_make_check, sparse_make_prepare, NULL)
-THN_INSTRUCTION(sparse_copy, sparse_copy_check, sparse_copy_prepare, NULL)
-THN_INSTRUCTION(sparse_index, sparse_index_check, sparse_index_prepare, NULL)
+THN_INSTRUCTION(sparse_merge, NULL, sparse_merge_prepare, NULL)
+THN_INSTRUCTION(sparse_times, NULL, sparse_times_prepare, NULL)
+THN_INSTRUCTION(sparse_values_of, NULL, sparse_values_of_prepare, NULL)
+THN_INSTRUCTION(sparse_tidy, NULL, sparse_tidy_prepare, NULL)
+THN_INSTRUCTION(sparse_stack, NULL, sparse_stack_prepare, NULL)
+THN_INSTRUCTION(sparse_turn, NULL, sparse_turn_prepare, NULL)
+THN_INSTRUCTION(sparse_from_dense, NULL, sparse_from_dense_prepare, NULL)
+THN_INSTRUCTION(sparse_add_dense, NULL, sparse_add_dense_prepare, sparse_add_dense_execute)
+THN_INSTRUCTION(sparse_sum, NULL, sparse_sum_prepare, sparse_sum_execute)
+THN_INSTRUCTION(sparse_slice, NULL, sparse_slice_prepare, NULL)
+THN_INSTRUCTION(sparse_take, NULL, sparse_take_prepare, NULL)
+THN_INSTRUCTION(sparse_make, NULL, sparse_make_prepare, NULL)
+THN_INSTRUCTION(sparse_copy, NULL, sparse_copy_prepare, NULL)
+THN_INSTRUCTION(sparse_index, NULL, sparse_index_prepare, NULL)

@@ -13,20 +13,6 @@
 typedef double (*Unary)(double, int);
 typedef double (*Binary)(double, double, int);
 
-static int special_check(ThnProgram *p, ThnInstr *ins)
-{
-    int ok = ins->nin <= 2;
-    for (int k = 0; k < ins->nin && ok; k++) {
-        const ThnCellSpec *in = &p->cells[ins->ins[k]];
-        ok = thn_cast_inner(NPY_DOUBLE, in->typenum) && in->ndim == p->cells[ins->outs[0]].ndim;
-    }
-    if (!ok) {
-        PyErr_SetString(PyExc_ValueError, "special: one or two real operands of the result's rank");
-        return -1;
-    }
-    return 0;
-}
-
 static int special_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *out = THN_OUT(f, ins, 0);
@@ -134,4 +120,4 @@ static int special_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(special, special_check, special_prepare, special_execute)
+THN_INSTRUCTION(special, NULL, special_prepare, special_execute)

@@ -19,11 +19,7 @@ static int unique_check(ThnProgram *p, ThnInstr *ins)
 {
     const thn_unique_params *u = ins->data;
     const ThnCellSpec *in = &p->cells[ins->ins[0]];
-    if (in->ndim != 1 || !thn_key_size(in->typenum) || ins->nout != 1 + u->index + u->inverse + u->counts) {
-        PyErr_SetString(PyExc_ValueError, "unique: a vector of real numbers, and an output for all that is asked for");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, in->ndim == 1 && thn_key_size(in->typenum) && ins->nout == 1 + u->index + u->inverse + u->counts);
 }
 
 static uint64_t key_at(const void *keys, int size, npy_intp i)

@@ -12,11 +12,7 @@ static int dimshuffle_check(ThnProgram *p, ThnInstr *ins)
     for (int i = 0; ok && i < order->n; i++) {
         ok = order->at[i] >= -1 && order->at[i] < p->cells[ins->ins[0]].ndim;
     }
-    if (!ok) {
-        PyErr_SetString(PyExc_ValueError, "dimshuffle: the order does not fit the cells");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, ok);
 }
 
 static int dimshuffle_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -350,13 +346,11 @@ static int specify_shape_prepare(ThnFrame *f, const ThnInstr *ins)
 static int rebroadcast_check(ThnProgram *p, ThnInstr *ins)
 {
     const ThnInts *axes = &((const thn_rebroadcast_params *)ins->data)->axes;
+    int ok = 1;
     for (int i = 0; i < axes->n; i++) {
-        if (axes->at[i] < 0 || axes->at[i] >= p->cells[ins->ins[0]].ndim) {
-            PyErr_SetString(PyExc_ValueError, "rebroadcast: the axis is not one of the input's");
-            return -1;
-        }
+        ok = ok && axes->at[i] >= 0 && axes->at[i] < p->cells[ins->ins[0]].ndim;
     }
-    return 0;
+    return thn_fits(ins, ok);
 }
 
 static int rebroadcast_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -385,11 +379,7 @@ static int diagonal_check(ThnProgram *p, ThnInstr *ins)
         axes->at[k] += axes->at[k] < 0 ? nd : 0;
         ok = axes->at[k] >= 0 && axes->at[k] < nd;
     }
-    if (!ok || axes->at[0] == axes->at[1]) {
-        PyErr_SetString(PyExc_ValueError, "diagonal: two different axes of the input");
-        return -1;
-    }
-    return 0;
+    return thn_fits(ins, ok && axes->at[0] != axes->at[1]);
 }
 
 static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)

@@ -1,6 +1,10 @@
 /* The table of instructions at run time: its rows, params from Python, and what Python is told of it. */
 #include "vm.h"
 #include "index.h"
+#include "copy.h"
+#include "lapack.h"
+#include "sortkeys.h"
+#include "sparse_parts.h"
 
 enum {
     IS_INT, IS_FLAG, IS_CHOSEN, IS_AXIS, IS_INTS, IS_CHOSEN_INTS, IS_TEXT, IS_OBJECT, IS_TUPLE, IS_FUNCTION,
@@ -40,11 +44,12 @@ static void fill_rows(void)
 #define KERNEL(field) {#field, IS_KERNEL, NULL, offsetof(Params, field)},
 #define PROGRAM(field) {#field, IS_PROGRAM, NULL, offsetof(Params, field)},
 #define INDEX(field) {#field, IS_INDEX, NULL, offsetof(Params, field)},
-#define INSTRUCTION(name, memory, reads, replay, flags, fields, text)                                                   \
+#define INSTRUCTION(name, memory, reads, replay, flags, operands, fields, text)                                         \
     {                                                                                                                   \
         typedef thn_##name##_params Params;                                                                             \
         static const ThnField list[] = {fields {NULL, 0, NULL, sizeof(Params)}};                                        \
-        thn_rows[THN_OP_##name] = (ThnRow){&thn_op_##name, #name, text, list, THN_MEMORY_##memory, reads, THN_REPLAY_##replay}; \
+        thn_rows[THN_OP_##name] = (ThnRow){&thn_op_##name, #name, operands, text, list,                                 \
+                                           THN_MEMORY_##memory, reads, THN_REPLAY_##replay};                            \
     }
 #include "instructions.def"
 }
@@ -151,6 +156,88 @@ static int parse_field(ThnInstr *ins, const ThnField *field, PyObject *v, void *
     }
 }
 
+/* ---- the column `operands` */
+
+int thn_fits(const ThnInstr *ins, int ok)
+{
+    if (ok) {
+        return 0;
+    }
+    const ThnRow *row = &thn_rows[ins->def->code];
+    PyErr_Format(PyExc_ValueError, "%s: operands or params do not fit. %s", row->name, row->text);
+    return -1;
+}
+
+/* Whether a cell is what the letters and ranks say; `same` gets the first cell with T and the first with R. */
+static int cell_fits(const ThnCellSpec *c, const char *letters, size_t n, const ThnCellSpec **same)
+{
+    const int t = c->typenum, object = letters[0] == 'o';
+    int ok = c->kind == (object ? THN_KIND_OBJECT : THN_KIND_TENSOR), ranks = 0, rank = 0;
+    for (size_t i = 0; i < n && ok && !object; i++) {
+        const char letter = letters[i];
+        const ThnCellSpec **first = &same[letter == 'R'];
+        switch (letter) {
+        case 'T':
+        case 'R':
+            *first = *first ? *first : c;
+            ok = letter == 'T' ? PyArray_EquivTypenums(t, (*first)->typenum) : c->ndim == (*first)->ndim;
+            break;
+        case 'i': ok = thn_int_reader(t) != NULL; break;
+        case 'l': ok = PyArray_EquivTypenums(t, NPY_INT64); break;
+        case 'n': ok = PyArray_EquivTypenums(t, NPY_INT32); break;
+        case 'm': ok = t == NPY_INT32 || t == NPY_INT64; break;
+        case 'h': ok = t == NPY_HALF || t == NPY_FLOAT || t == NPY_DOUBLE; break;
+        case 'f': ok = t == NPY_FLOAT || t == NPY_DOUBLE; break;
+        case 'F': ok = t == NPY_FLOAT; break;
+        case 'd': ok = t == NPY_DOUBLE; break;
+        case 'c': ok = PyTypeNum_ISCOMPLEX(t); break;
+        case 'r': ok = thn_cast_inner(NPY_DOUBLE, t) != NULL; break;
+        case 's': ok = thn_sparse_dtype(t); break;
+        case 'a': ok = thn_lapack_letter(t) >= 0; break;
+        case 'k': ok = thn_key_size(t) || PyTypeNum_ISCOMPLEX(t); break;
+        case '0': case '1': case '2': case '3': case '4':
+            ranks = 1;
+            rank |= c->ndim == letter - '0';
+            break;
+        default: break;
+        }
+    }
+    return ok && (rank || !ranks);
+}
+
+static int operands_fit(const ThnProgram *p, const ThnInstr *ins, const char *at)
+{
+    const ThnCellSpec *same[2] = {NULL, NULL};
+    for (int side = 0; side < 2 && *at; side++) {
+        const int *cells = side ? ins->outs : ins->ins, n = side ? ins->nout : ins->nin;
+        const char *first = at;
+        int k = 0;
+        for (size_t length; *at && *at != '>'; at += length + strspn(at + length, " ")) {
+            length = strcspn(at, " ");
+            const char mark = at[length - 1];
+            if (mark == '&') {
+                at = k < n ? first : at;
+                length = k < n ? 0 : 1;
+                continue;
+            }
+            const int least = k + (mark != '*' && mark != '?'), most = mark == '*' ? n : k + 1;
+            for (; k < most && k < n; k++) {
+                if (!cell_fits(&p->cells[cells[k]], at, length, same)) {
+                    return 0;
+                }
+            }
+            if (k < least) {
+                return 0;
+            }
+        }
+        if (k != n) {
+            return 0;
+        }
+        at += *at ? 2 : 0;
+    }
+    return 1;
+}
+
 int thn_parse_params(ThnProgram *p, ThnInstr *ins, PyObject *params)
 {
     const ThnRow *row = &thn_rows[ins->def->code];
@@ -177,6 +264,9 @@ int thn_parse_params(ThnProgram *p, ThnInstr *ins, PyObject *params)
             PyErr_Format(PyExc_TypeError, "%s: %s must be %s, got %R", row->name, field->name, expected[field->kind], v);
             return -1;
         }
+    }
+    if (row->operands && thn_fits(ins, operands_fit(p, ins, row->operands)) < 0) {
+        return -1;
     }
     return ins->def->check ? ins->def->check(p, ins) : 0;
 }

@@ -17,7 +17,7 @@ enum {
 };
 
 enum {
-#define INSTRUCTION(name, memory, reads, replay, flags, fields, text) THN_FLAGS_##name = (flags),
+#define INSTRUCTION(name, memory, reads, replay, flags, ...) THN_FLAGS_##name = (flags),
 #include "instructions.def"
 };
 
@@ -45,7 +45,7 @@ struct ThnIndex;
 #define KERNEL(field) const struct ThnKernel *field;
 #define PROGRAM(field) struct ThnProgram *field;
 #define INDEX(field) struct ThnIndex *field;
-#define INSTRUCTION(name, memory, reads, replay, flags, fields, text) typedef struct { fields } thn_##name##_params;
+#define INSTRUCTION(name, memory, reads, replay, flags, operands, fields, text) typedef struct { fields } thn_##name##_params;
 #include "instructions.def"
 #undef INT
 #undef FLAG
@@ -84,7 +84,7 @@ typedef struct ThnField {
 
 typedef struct ThnRow {
     const ThnOpDef *def;
-    const char *name, *text;
+    const char *name, *operands, *text;
     const ThnField *fields;   /* ends with a NULL name */
     int memory, reads, replay;
 } ThnRow;
@@ -101,6 +101,8 @@ static inline const char *thn_name_of(const ThnInstr *ins)
 const ThnOpDef *thn_find_op(const char *name);
 /* Gives the instruction its data: the parsed params, then what `check` makes of them. -1 + Python error. */
 int thn_parse_params(struct ThnProgram *p, ThnInstr *ins, PyObject *params);
+/* For a `check`: 0 if `ok`; else the ValueError that operands or params do not fit, with the text of the row, and -1. */
+int thn_fits(const ThnInstr *ins, int ok);
 /* Frees the data. */
 void thn_free_params(ThnInstr *ins);
 int thn_instructions_init(PyObject *module);

@@ -37,15 +37,8 @@ int thn_linalg_result(ThnFrame *f, int64_t info, const char *message)
 
 int thn_linalg_check(ThnProgram *p, ThnInstr *ins)
 {
-    int typenum = p->cells[ins->ins[0]].typenum;
-    int ok = thn_lapack_letter(typenum) >= 0 && p->cells[ins->ins[0]].ndim == 2;
-    for (int k = 1; k < ins->nin; k++) {
-        ok = ok && p->cells[ins->ins[k]].typenum == typenum;
-    }
-    if (!ok) {
-        PyErr_Format(PyExc_ValueError, "%s: matrices of one floating point dtype", thn_name_of(ins));
-        return -1;
-    }
+    (void)p;
+    (void)ins;
     return thn_linalg_ready();
 }
 

@@ -1,12 +1,20 @@
-/* The loops of pooling for one dtype; pooling.c includes this once for each variant, with
- *   T          the dtype
- *   NAME(x)    the name of the variant's function x
- *   TARGET     the attributes of its functions
- *   MASK       the signed integer of its size
- *   FIRST, SECOND   the elements of the halves of a vector of 32 bytes that is twice as long, each repeated
- *   LEAST      what no element is less than
- *   LARGER(a, b)   the larger one; a NaN is the largest */
-
+/* The loops of pooling for one dtype of ITEM bytes and one kind of processor, as for_floats.h includes them; of integers LEAST is
+ * what no element is less than. */
+#ifdef LEAST
+#define LARGER(a, b) ((b) > (a) ? (b) : (a))
+#else
+#define LEAST (-INFINITY)
+/* A NaN is the largest. The first choice is one instruction, the second hardly ever taken. */
+#define LARGER(a, b) ((b) != (b) ? (b) : (b) > (a) ? (b) : (a))
+#endif
+/* The elements of the halves of a vector of 32 bytes that is twice as long, each repeated. */
+#if ITEM == 4
+#define FIRST {0, 0, 1, 1, 2, 2, 3, 3}
+#define SECOND {4, 4, 5, 5, 6, 6, 7, 7}
+#else
+#define FIRST {0, 0, 1, 1}
+#define SECOND {2, 2, 3, 3}
+#endif
 #define ADDED(a, b) ((a) + (b))
 
 #define COMBINED(WHAT, OF)                                                                                          \
@@ -145,7 +153,7 @@ TARGET static void NAME(spread)(void *to, const void *from, npy_intp count, npy_
 }
 
 typedef T NAME(V) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
-typedef MASK NAME(M) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+typedef BITS NAME(M) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
 #define LANES ((npy_intp)(32 / sizeof(T)))
 #define VECTOR(p) (*(const NAME(V) *)(p))
 
@@ -354,10 +362,6 @@ static const ThnPooling NAME(loops) = {
 
 #undef ADDED
 #undef COMBINED
-#undef T
-#undef NAME
-#undef TARGET
-#undef MASK
 #undef FIRST
 #undef SECOND
 #undef LEAST

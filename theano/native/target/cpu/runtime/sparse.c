@@ -7,7 +7,6 @@
 
 #include <stdatomic.h>
 
-#define PLAIN
 #define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
 #define SHORT_ROWS (sizeof(T) == 4 ? 12 : 8) /* values that short rows have on average, */
 #define SHORT_COLUMNS 6 /* and short columns, */
@@ -17,83 +16,16 @@
 #define MOST_COPIES 8 /* of the result of a csc matrix times a vector */
 #define AHEAD 8 /* values between the one that is worked on and that whose row is fetched */
 
-#define VARIANT PLAIN
-#define T float
-#define BITS uint32_t
-#define INDEX int32_t
-#define UINDEX uint32_t
-#define FN(name) name##_f4_i4
-#include "sparse_loops.h"
-#undef INDEX
-#undef UINDEX
-#undef FN
-#define INDEX int64_t
-#define UINDEX uint64_t
-#define FN(name) name##_f4_i8
-#include "sparse_loops.h"
-#undef T
-#undef BITS
-#undef INDEX
-#undef UINDEX
-#undef FN
-#define T double
-#define BITS uint64_t
-#define INDEX int32_t
-#define UINDEX uint32_t
-#define FN(name) name##_f8_i4
-#include "sparse_loops.h"
-#undef INDEX
-#undef UINDEX
-#undef FN
-#define INDEX int64_t
-#define UINDEX uint64_t
-#define FN(name) name##_f8_i8
-#include "sparse_loops.h"
-#undef T
-#undef BITS
-#undef INDEX
-#undef UINDEX
-#undef FN
-#undef VARIANT
+#define LOOPS "for_indices.h"
+#define INDEXED "sparse_loops.h"
+#define SUFFIX NAME()
+#define ISA any
+#define TARGET
+#include "for_floats.h"
 #if defined(__x86_64__)
-#define VARIANT THN_AVX2
-#define T float
-#define BITS uint32_t
-#define INDEX int32_t
-#define UINDEX uint32_t
-#define FN(name) name##_f4_i4_avx2
-#include "sparse_loops.h"
-#undef INDEX
-#undef UINDEX
-#undef FN
-#define INDEX int64_t
-#define UINDEX uint64_t
-#define FN(name) name##_f4_i8_avx2
-#include "sparse_loops.h"
-#undef T
-#undef BITS
-#undef INDEX
-#undef UINDEX
-#undef FN
-#define T double
-#define BITS uint64_t
-#define INDEX int32_t
-#define UINDEX uint32_t
-#define FN(name) name##_f8_i4_avx2
-#include "sparse_loops.h"
-#undef INDEX
-#undef UINDEX
-#undef FN
-#define INDEX int64_t
-#define UINDEX uint64_t
-#define FN(name) name##_f8_i8_avx2
-#include "sparse_loops.h"
-#undef T
-#undef BITS
-#undef INDEX
-#undef UINDEX
-#undef FN
-#undef VARIANT
+#define ISA avx2
+#define TARGET THN_AVX2
+#include "for_floats.h"
 #endif
 
 typedef struct {
@@ -105,10 +37,11 @@ typedef struct {
     ThnOfLines dot_at;
 } Loops;
 
-#define LOOPS(end) {csr_matrix##end, csr_vector##end, csc_vector##end, add_to##end, by_rows##end, dot_at##end}
-static const Loops plain_loops[2][2] = {{LOOPS(_f4_i4), LOOPS(_f4_i8)}, {LOOPS(_f8_i4), LOOPS(_f8_i8)}};
+#define OF(end) {csr_matrix##end, csr_vector##end, csc_vector##end, add_to##end, by_rows##end, dot_at##end}
+#define OF_FLOATS(isa) {FOR_INDICES(OF, isa##_float), FOR_INDICES(OF, isa##_double)}
+static const Loops plain_loops[2][2] = OF_FLOATS(_any);
 #if defined(__x86_64__)
-static const Loops avx2_loops[2][2] = {{LOOPS(_f4_i4_avx2), LOOPS(_f4_i8_avx2)}, {LOOPS(_f8_i4_avx2), LOOPS(_f8_i8_avx2)}};
+static const Loops avx2_loops[2][2] = OF_FLOATS(_avx2);
 #endif
 
 static const Loops *loops_for(int typenum, int wide)

@@ -74,8 +74,7 @@ struct ThnProgram;
 int thn_sparse_read(struct ThnFrame *f, const struct ThnInstr *ins, int at, int csc, ThnPlaces *s);
 /* Their values, a contiguous vector. */
 int thn_sparse_read_values(struct ThnFrame *f, const ThnCell *values, ThnPlaces *s);
-/* Whether the cells of these inputs are such. -1 + Python error. */
-int thn_sparse_check(struct ThnProgram *p, const struct ThnInstr *ins, int at);
+/* The IndexError of an index that is out of bounds. */
 int thn_sparse_wrong_index(struct ThnFrame *f, const ThnPlaces *s);
 
 /* y = matrix @ b for float32 or float64 (typenum), `b` and `y` of any strides (bytes). -1: an index is out of bounds,

@@ -1,5 +1,5 @@
 /* The loops of sparse.c for one element type T, one index type INDEX and one kind of processor; included once for each.
- * FN(name) is the name of a function, VARIANT its attribute. No include guard. */
+ * FN(name) is the name of a function, TARGET its attribute. No include guard. */
 
 typedef T FN(Vector) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
 typedef T FN(Half) __attribute__((vector_size(16)));
@@ -39,7 +39,7 @@ static inline UINDEX FN(bound)(npy_intp length)
         }                                                                                                           \
     }
 
-VARIANT static int FN(csr_matrix)(const void *what, npy_intp r0, npy_intp r1)
+TARGET static int FN(csr_matrix)(const void *what, npy_intp r0, npy_intp r1)
 {
     const ThnProduct *w = what;
     const T *data = w->s.data;
@@ -132,7 +132,7 @@ static int FN(rows_one_by_one)(const ThnProduct *w, npy_intp r0, npy_intp r1, co
     return 0;
 }
 
-VARIANT static int FN(long_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+TARGET static int FN(long_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
@@ -146,13 +146,13 @@ VARIANT static int FN(long_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, 
 }
 
 /* 16 elements that keep another, and 16 that drop it. */
-static const BITS FN(mask)[32] = {[0 ... 15] = (BITS)-1};
+static const UBITS FN(mask)[32] = {[0 ... 15] = (UBITS)-1};
 
 /* The sum of the first `n` elements of `p`, beyond which there are others to be read, up to a multiple of 16: as what the elements of
  * a vector add up to. */
-VARIANT static inline FN(Half) FN(sum_of)(const T *p, npy_intp n)
+TARGET static inline FN(Half) FN(sum_of)(const T *p, npy_intp n)
 {
-    typedef BITS Mask __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+    typedef UBITS Mask __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
     FN(Vector) sum = {0};
     FN(Half) half[2];
     npy_intp q = 0;
@@ -168,17 +168,17 @@ VARIANT static inline FN(Half) FN(sum_of)(const T *p, npy_intp n)
 }
 
 /* Elements of `a` and `b` by turns, each the sum of two that lie half a vector apart. */
-VARIANT static inline FN(Half) FN(folded)(FN(Half) a, FN(Half) b)
+TARGET static inline FN(Half) FN(folded)(FN(Half) a, FN(Half) b)
 {
-    BITS __attribute__((vector_size(16))) first;
+    UBITS __attribute__((vector_size(16))) first;
     for (int j = 0; j < LANES; j++) {
-        first[j] = (BITS)(j % 2 * LANES + j / 2);
+        first[j] = (UBITS)(j % 2 * LANES + j / 2);
     }
     return __builtin_shuffle(a, b, first) + __builtin_shuffle(a, b, first + LANES / 2);
 }
 
 /* As many sums as a vector has elements, each of the elements of one of `rows`. */
-VARIANT static inline FN(Half) FN(totals)(const FN(Half) *rows)
+TARGET static inline FN(Half) FN(totals)(const FN(Half) *rows)
 {
     if (LANES == 2) {
         return FN(folded)(rows[0], rows[1]);
@@ -187,7 +187,7 @@ VARIANT static inline FN(Half) FN(totals)(const FN(Half) *rows)
 }
 
 /* The products of `n` values with the elements of `x` that their indices name; -1: one is out of bounds. */
-VARIANT static inline int FN(products_of)(const T *data, const INDEX *indices, npy_intp n, const T *x, UINDEX bound, T *products)
+TARGET static inline int FN(products_of)(const T *data, const INDEX *indices, npy_intp n, const T *x, UINDEX bound, T *products)
 {
     npy_intp k = 0;
     for (; k + 4 <= n; k += 4) {
@@ -213,7 +213,7 @@ VARIANT static inline int FN(products_of)(const T *data, const INDEX *indices, n
 
 /* A few rows at a time: their products are made, and then added up row by row. Where a row ends is not
  * guessed, which is what takes the time of a loop over short rows. */
-VARIANT static int FN(short_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+TARGET static int FN(short_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     const INDEX *indptr = w->s.indptr;
     const T *x = (const T *)b;
@@ -262,7 +262,7 @@ VARIANT static int FN(short_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1,
     return 0;
 }
 
-VARIANT static int FN(csr_vector)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+TARGET static int FN(csr_vector)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     if (w->b_row != sizeof(T) || w->s.stored >= LONG * w->s.lines) {
         return FN(long_rows)(w, r0, r1, b, y);
@@ -298,7 +298,7 @@ VARIANT static int FN(csr_vector)(const ThnProduct *w, npy_intp r0, npy_intp r1,
 #define STRIDED_Y(i) (*(T *)(y + (npy_intp)(i) * y_row))
 
 /* The same a few short lines at a time, see short_rows: the element of each line stands beside its values first. */
-VARIANT static int FN(short_columns)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b, T *y)
+TARGET static int FN(short_columns)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b, T *y)
 {
     const INDEX *indptr = w->s.indptr;
     const UINDEX bound = FN(bound)(w->s.length);
@@ -363,14 +363,14 @@ static int FN(scatter)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char
     return 0;
 }
 
-VARIANT static int FN(csc_vector)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
+TARGET static int FN(csc_vector)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
 {
     const int few = y_row == sizeof(T) && w->s.stored < SHORT_COLUMNS * w->s.lines;
     return few ? FN(short_columns)(w, l0, l1, b, (T *)y) : FN(scatter)(w, l0, l1, b, y, y_row);
 }
 
 /* Adds `n` contiguous elements to others. */
-VARIANT static void FN(add_to)(char *y, npy_intp y_row, const char *from, npy_intp n)
+TARGET static void FN(add_to)(char *y, npy_intp y_row, const char *from, npy_intp n)
 {
     const T *x = (const T *)from;
     if (y_row == sizeof(T)) {
@@ -424,7 +424,7 @@ static int FN(by_rows)(const ThnPlaces *s, void *to_data, void *to_columns, void
 }
 
 /* For the values of lines [l0, l1) the products of the rows of `a` and `b` that their places name, C contiguous. */
-VARIANT static int FN(dot_at)(const void *what, npy_intp l0, npy_intp l1)
+TARGET static int FN(dot_at)(const void *what, npy_intp l0, npy_intp l1)
 {
     const ThnSampled *w = what;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;

@@ -31,134 +31,8 @@ typedef struct {
     npy_intp of_line, of_index;
 } Added;
 
-#define T uint8_t
-#define BITS uint8_t
-#define ACC uint64_t
-#define INDEX int32_t
-#define FN(name) name##_u1_i4
-#include "sparse_parts_loops.h"
-#undef INDEX
-#undef FN
-#define INDEX int64_t
-#define FN(name) name##_u1_i8
-#include "sparse_parts_loops.h"
-#undef T
-#undef ACC
-#undef BITS
-#undef INDEX
-#undef FN
-#define T uint16_t
-#define BITS uint16_t
-#define ACC uint64_t
-#define INDEX int32_t
-#define FN(name) name##_u2_i4
-#include "sparse_parts_loops.h"
-#undef INDEX
-#undef FN
-#define INDEX int64_t
-#define FN(name) name##_u2_i8
-#include "sparse_parts_loops.h"
-#undef T
-#undef ACC
-#undef BITS
-#undef INDEX
-#undef FN
-#define T uint32_t
-#define BITS uint32_t
-#define ACC uint64_t
-#define INDEX int32_t
-#define FN(name) name##_u4_i4
-#include "sparse_parts_loops.h"
-#undef INDEX
-#undef FN
-#define INDEX int64_t
-#define FN(name) name##_u4_i8
-#include "sparse_parts_loops.h"
-#undef T
-#undef ACC
-#undef BITS
-#undef INDEX
-#undef FN
-#define T uint64_t
-#define BITS uint64_t
-#define ACC uint64_t
-#define INDEX int32_t
-#define FN(name) name##_u8_i4
-#include "sparse_parts_loops.h"
-#undef INDEX
-#undef FN
-#define INDEX int64_t
-#define FN(name) name##_u8_i8
-#include "sparse_parts_loops.h"
-#undef T
-#undef ACC
-#undef BITS
-#undef INDEX
-#undef FN
-#define T float
-#define BITS uint32_t
-#define ACC double
-#define INDEX int32_t
-#define FN(name) name##_f4_i4
-#include "sparse_parts_loops.h"
-#undef INDEX
-#undef FN
-#define INDEX int64_t
-#define FN(name) name##_f4_i8
-#include "sparse_parts_loops.h"
-#undef T
-#undef ACC
-#undef BITS
-#undef INDEX
-#undef FN
-#define T double
-#define BITS uint64_t
-#define ACC double
-#define INDEX int32_t
-#define FN(name) name##_f8_i4
-#include "sparse_parts_loops.h"
-#undef INDEX
-#undef FN
-#define INDEX int64_t
-#define FN(name) name##_f8_i8
-#include "sparse_parts_loops.h"
-#undef T
-#undef ACC
-#undef BITS
-#undef INDEX
-#undef FN
-#define T float complex
-#define BITS uint64_t
-#define ACC double complex
-#define INDEX int32_t
-#define FN(name) name##_c8_i4
-#include "sparse_parts_loops.h"
-#undef INDEX
-#undef FN
-#define INDEX int64_t
-#define FN(name) name##_c8_i8
-#include "sparse_parts_loops.h"
-#undef T
-#undef ACC
-#undef BITS
-#undef INDEX
-#undef FN
-#define T double complex
-#define BITS uint64_t
-#define ACC double complex
-#define INDEX int32_t
-#define FN(name) name##_c16_i4
-#include "sparse_parts_loops.h"
-#undef INDEX
-#undef FN
-#define INDEX int64_t
-#define FN(name) name##_c16_i8
-#include "sparse_parts_loops.h"
-#undef T
-#undef ACC
-#undef BITS
-#undef INDEX
-#undef FN
+#define INDEXED "sparse_parts_loops.h"
+#include "for_values.h"
 
 typedef struct {
     int (*increases)(const ThnPlaces *, int *);
@@ -172,22 +46,20 @@ typedef struct {
     int index, item;
 } Loops;
 
-#define LOOPS(end, index, item)                                                                                          \
+#define OF(end)                                                                                                           \
     {increases##end, canonical##end, merge_add##end, merge_multiply##end, from_dense##end, tidy##end, values_of##end,     \
-     add_dense##end, sum_lines##end, sum_indices##end, index, item}
-#define BOTH(end, item) {LOOPS(end##_i4, 4, item), LOOPS(end##_i8, 8, item)}
-static const Loops all_loops[8][2] = {BOTH(_u1, 1), BOTH(_u2, 2), BOTH(_u4, 4), BOTH(_u8, 8),
-                                      BOTH(_f4, 4), BOTH(_f8, 8), BOTH(_c8, 8), BOTH(_c16, 16)};
+     add_dense##end, sum_lines##end, sum_indices##end, index_bytes##end, value_bytes##end}
+static const Loops all_loops[][2] = FOR_VALUES(OF);
 
 static const Loops *loops_for(int typenum, int item, int wide)
 {
-    switch (typenum) {
-    case NPY_FLOAT: return &all_loops[4][wide];
-    case NPY_DOUBLE: return &all_loops[5][wide];
-    case NPY_CFLOAT: return &all_loops[6][wide];
-    case NPY_CDOUBLE: return &all_loops[7][wide];
-    default: return &all_loops[item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3][wide];
-    }
+    return &all_loops[thn_sparse_type(typenum, item)][wide];
+}
+
+int thn_sparse_type(int typenum, int item)
+{
+    return typenum == NPY_FLOAT ? 4 : typenum == NPY_DOUBLE ? 5 : typenum == NPY_CFLOAT ? 6 : typenum == NPY_CDOUBLE ? 7
+           : item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3;
 }
 
 int thn_sparse_dtype(int typenum)

@@ -33,6 +33,8 @@ typedef struct ThnFilled {
 
 /* Makes `to`; 0, or what a part returned. Give fill, what, to, item, index, parts, lines and room. */
 int thn_sparse_filled(ThnFilled *k);
+/* Which of the types of for_values.h has these values. */
+int thn_sparse_type(int typenum, int item);
 /* Whether there are sparse matrices of a dtype. */
 int thn_sparse_dtype(int typenum);
 void thn_sparse_made_free(ThnSparseMade *m);

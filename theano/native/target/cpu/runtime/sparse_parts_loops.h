@@ -1,6 +1,6 @@
-/* The loops of sparse_parts.c for one element type T (ACC: what sums of it are kept in, BITS: an integer that it consists of) and
- * one index type INDEX; included
- * once for each. FN(name) is the name of a function. No include guard. */
+/* The loops of sparse_parts.c for one type of values and one of indices, see for_values.h. No include guard. */
+
+enum { FN(index_bytes) = sizeof(INDEX), FN(value_bytes) = sizeof(T) };
 
 typedef struct {
     INDEX index, at;

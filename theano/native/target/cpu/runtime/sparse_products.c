@@ -15,72 +15,23 @@ typedef struct {
     ThnPlaces a, b;
 } Times;
 
+#define TIMES_OF(SUFFIX, T, PRODUCT)               \
+    static inline T times_of##SUFFIX(T x, T y)     \
+    {                                              \
+        return PRODUCT;                            \
+    }
+TIMES_OF(_u1, uint8_t, (uint8_t)(1u * x * y))
+TIMES_OF(_u2, uint16_t, (uint16_t)(1u * x * y))
+TIMES_OF(_u4, uint32_t, x * y)
+TIMES_OF(_u8, uint64_t, x * y)
+TIMES_OF(_f4, float, x * y)
+TIMES_OF(_f8, double, x * y)
 /* As NumPy multiplies: infinities are not looked for. */
-static inline float complex times_c8(float complex x, float complex y)
-{
-    const float re = crealf(x) * crealf(y) - cimagf(x) * cimagf(y), im = crealf(x) * cimagf(y) + cimagf(x) * crealf(y);
-    return CMPLXF(re, im);
-}
+TIMES_OF(_c8, float complex, CMPLXF(crealf(x) * crealf(y) - cimagf(x) * cimagf(y), crealf(x) * cimagf(y) + cimagf(x) * crealf(y)))
+TIMES_OF(_c16, double complex, CMPLX(creal(x) * creal(y) - cimag(x) * cimag(y), creal(x) * cimag(y) + cimag(x) * creal(y)))
 
-static inline double complex times_c16(double complex x, double complex y)
-{
-    const double re = creal(x) * creal(y) - cimag(x) * cimag(y), im = creal(x) * cimag(y) + cimag(x) * creal(y);
-    return CMPLX(re, im);
-}
-
-#define JOIN_NOW(name, suffix, end) name##suffix##end
-#define JOIN(name, suffix, end) JOIN_NOW(name, suffix, end)
-
-#define TIMES(x, y) ((T)(1u * (x) * (y)))
-#define T uint8_t
-#define SUFFIX _u1
-#include "sparse_products_loops.h"
-#undef T
-#undef SUFFIX
-#define T uint16_t
-#define SUFFIX _u2
-#include "sparse_products_loops.h"
-#undef T
-#undef SUFFIX
-#define T uint32_t
-#define SUFFIX _u4
-#include "sparse_products_loops.h"
-#undef T
-#undef SUFFIX
-#define T uint64_t
-#define SUFFIX _u8
-#include "sparse_products_loops.h"
-#undef T
-#undef SUFFIX
-#undef TIMES
-#define TIMES(x, y) times_c8(x, y)
-#define T float complex
-#define SUFFIX _c8
-#include "sparse_products_loops.h"
-#undef T
-#undef SUFFIX
-#undef TIMES
-#define TIMES(x, y) times_c16(x, y)
-#define T double complex
-#define SUFFIX _c16
-#include "sparse_products_loops.h"
-#undef T
-#undef SUFFIX
-#undef TIMES
-#define TIMES(x, y) ((x) * (y))
-#define NO_DENSE
-#define T float
-#define SUFFIX _f4
-#include "sparse_products_loops.h"
-#undef T
-#undef SUFFIX
-#define T double
-#define SUFFIX _f8
-#include "sparse_products_loops.h"
-#undef T
-#undef SUFFIX
-#undef NO_DENSE
-#undef TIMES
+#define INDEXED "sparse_products_loops.h"
+#include "for_values.h"
 
 typedef struct {
     ThnOfLines rows;
@@ -89,21 +40,12 @@ typedef struct {
     ThnFilling times;
 } Loops;
 
-#define LOOPS(end) {rows##end, columns##end, dot_at##end, times##end}
-#define BOTH(end) {LOOPS(end##_i4), LOOPS(end##_i8)}
-#define TIMES_ALONE(end) {{.times = times##end##_i4}, {.times = times##end##_i8}}
-static const Loops all_loops[8][2] = {BOTH(_u1), BOTH(_u2), BOTH(_u4),         BOTH(_u8),
-                                      BOTH(_c8), BOTH(_c16), TIMES_ALONE(_f4), TIMES_ALONE(_f8)};
+#define OF(end) {rows##end, columns##end, dot_at##end, times##end}
+static const Loops all_loops[][2] = FOR_VALUES(OF);
 
 static const Loops *loops_for(int typenum, int item, int wide)
 {
-    switch (typenum) {
-    case NPY_CFLOAT: return &all_loops[4][wide];
-    case NPY_CDOUBLE: return &all_loops[5][wide];
-    case NPY_FLOAT: return &all_loops[6][wide];
-    case NPY_DOUBLE: return &all_loops[7][wide];
-    default: return &all_loops[item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3][wide];
-    }
+    return &all_loops[thn_sparse_type(typenum, item)][wide];
 }
 
 typedef struct {

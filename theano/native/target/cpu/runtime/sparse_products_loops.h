@@ -1,19 +1,6 @@
-/* The loops of sparse_products.c for one element type T, whose names end in SUFFIX; included once for each, and includes itself for
- * both types of indices. TIMES(x, y) is a product. NO_DENSE: without products with dense matrices. No include guard. */
-#ifndef INDEX
-#define INDEX int32_t
-#define FN(name) JOIN(name, SUFFIX, _i4)
-#include "sparse_products_loops.h"
-#undef INDEX
-#undef FN
-#define INDEX int64_t
-#define FN(name) JOIN(name, SUFFIX, _i8)
-#include "sparse_products_loops.h"
-#undef INDEX
-#undef FN
-#else
+/* The loops of sparse_products.c for one type of values and one of indices, see for_values.h. No include guard. */
+#define TIMES(x, y) JOIN(times_of, SUFFIX, )(x, y)
 
-#ifndef NO_DENSE
 /* Rows [r0, r1) of a csr matrix times a dense one. */
 static int FN(rows)(const void *what, npy_intp r0, npy_intp r1)
 {
@@ -87,7 +74,6 @@ static int FN(dot_at)(const void *what, npy_intp l0, npy_intp l1)
     }
     return 0;
 }
-#endif
 
 /* Lines [l0, l1) of the product of two matrices. Sums are kept for all indices; which are not zero stand in `seen`, a bit for each,
  * and in `words`, a bit for each word of it: reading them gives the indices in order. */
@@ -166,4 +152,3 @@ done:
     }
     return n;
 }
-#endif
