@@ -127,6 +127,11 @@ TK_INLINE double tk_fma(double a, double b, double c) { return a * b + c; }
 TK_INLINE float tk_fmaf(float a, float b, float c) { return a * b + c; }
 #endif
 
+/* Steps of Horner's rule for a polynomial in z, p being what there is of it, with the fma of the type. */
+#define TK_H2(F, p, z, a, b) F(F(p, z, a), z, b)
+#define TK_H3(F, p, z, a, b, c) F(TK_H2(F, p, z, a, b), z, c)
+#define TK_H4(F, p, z, a, b, c, d) F(TK_H3(F, p, z, a, b, c), z, d)
+
 TK_INLINE npy_int64 tk_bits(double x) { npy_int64 i; __builtin_memcpy(&i, &x, 8); return i; }
 TK_INLINE double tk_double(npy_int64 i) { double x; __builtin_memcpy(&x, &i, 8); return x; }
 TK_INLINE npy_int32 tk_bitsf(float x) { npy_int32 i; __builtin_memcpy(&i, &x, 4); return i; }
@@ -205,72 +210,42 @@ TK_INLINE float tk_roundf(float x)
 
 /* Integer division and remainder that round towards minus infinity; a zero divisor gives 0, and the quotient of the
  * least integer by -1 wraps. */
-TK_INLINE npy_int64 tk_floordiv_i64(npy_int64 a, npy_int64 b)
-{
-    npy_int64 d = (b == 0) | (b == -1) ? 1 : b;
-    npy_int64 q = a / d;
-    q -= (q * d != a) & ((a < 0) != (d < 0));
-    return b == 0 ? 0 : b == -1 ? (npy_int64)(0 - (npy_uint64)a) : q;
-}
-TK_INLINE npy_int32 tk_floordiv_i32(npy_int32 a, npy_int32 b)
-{
-    npy_int32 d = (b == 0) | (b == -1) ? 1 : b;
-    npy_int32 q = a / d;
-    q -= (q * d != a) & ((a < 0) != (d < 0));
-    return b == 0 ? 0 : b == -1 ? (npy_int32)(0 - (npy_uint32)a) : q;
-}
-TK_INLINE npy_uint64 tk_floordiv_u64(npy_uint64 a, npy_uint64 b) { return b == 0 ? 0 : a / b; }
-TK_INLINE npy_uint32 tk_floordiv_u32(npy_uint32 a, npy_uint32 b) { return b == 0 ? 0 : a / b; }
-TK_INLINE npy_int64 tk_mod_i64(npy_int64 a, npy_int64 b)
-{
-    npy_int64 d = (b == 0) | (b == -1) ? 1 : b;
-    npy_int64 r = a % d;
-    r += (r != 0) & ((r < 0) != (d < 0)) ? d : 0;
-    return r;
-}
-TK_INLINE npy_int32 tk_mod_i32(npy_int32 a, npy_int32 b)
-{
-    npy_int32 d = (b == 0) | (b == -1) ? 1 : b;
-    npy_int32 r = a % d;
-    r += (r != 0) & ((r < 0) != (d < 0)) ? d : 0;
-    return r;
-}
-TK_INLINE npy_uint64 tk_mod_u64(npy_uint64 a, npy_uint64 b) { return b == 0 ? 0 : a % b; }
-TK_INLINE npy_uint32 tk_mod_u32(npy_uint32 a, npy_uint32 b) { return b == 0 ? 0 : a % b; }
+#define TK_INTEGER_DIVISION(S, T, U)                                                      \
+    TK_INLINE T tk_floordiv_i##S(T a, T b)                                                \
+    {                                                                                     \
+        T d = (b == 0) | (b == -1) ? 1 : b, q = a / d;                                    \
+        q -= (q * d != a) & ((a < 0) != (d < 0));                                         \
+        return b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : q;                                  \
+    }                                                                                     \
+    TK_INLINE T tk_mod_i##S(T a, T b)                                                     \
+    {                                                                                     \
+        T d = (b == 0) | (b == -1) ? 1 : b, r = a % d;                                    \
+        r += (r != 0) & ((r < 0) != (d < 0)) ? d : 0;                                     \
+        return r;                                                                         \
+    }                                                                                     \
+    TK_INLINE U tk_floordiv_u##S(U a, U b) { return b == 0 ? 0 : a / b; }                 \
+    TK_INLINE U tk_mod_u##S(U a, U b) { return b == 0 ? 0 : a % b; }
+TK_INTEGER_DIVISION(64, npy_int64, npy_uint64)
+TK_INTEGER_DIVISION(32, npy_int32, npy_uint32)
 
 /* Python's float remainder (sign of the divisor) and floor division, as NumPy computes them. */
-TK_INLINE double tk_mod_f64(double a, double b)
-{
-    double r = (fmod)(a, b);
-    double s = (r != 0) & ((b < 0) != (r < 0)) ? r + b : r;
-    return s == 0 ? __builtin_copysign(0.0, b) : s;
-}
-TK_INLINE float tk_mod_f32(float a, float b)
-{
-    float r = fmodf(a, b);
-    float s = (r != 0) & ((b < 0) != (r < 0)) ? r + b : r;
-    return s == 0 ? __builtin_copysignf(0.0f, b) : s;
-}
-TK_INLINE double tk_floordiv_f64(double a, double b)
-{
-    double r = (fmod)(a, b);
-    double q = (a - r) / b;
-    q -= (r != 0) & ((b < 0) != (r < 0)) ? 1.0 : 0.0;
-    double f = __builtin_floor(q);
-    f += q - f > 0.5 ? 1.0 : 0.0;
-    f = q != 0 ? f : __builtin_copysign(0.0, a / b);
-    return b == 0 ? a / b : f;
-}
-TK_INLINE float tk_floordiv_f32(float a, float b)
-{
-    float r = fmodf(a, b);
-    float q = (a - r) / b;
-    q -= (r != 0) & ((b < 0) != (r < 0)) ? 1.0f : 0.0f;
-    float f = __builtin_floorf(q);
-    f += q - f > 0.5f ? 1.0f : 0.0f;
-    f = q != 0 ? f : __builtin_copysignf(0.0f, a / b);
-    return b == 0 ? a / b : f;
-}
+#define TK_REAL_DIVISION(S, T, F)                                                         \
+    TK_INLINE T tk_mod_f##S(T a, T b)                                                     \
+    {                                                                                     \
+        T r = (fmod##F)(a, b), s = (r != 0) & ((b < 0) != (r < 0)) ? r + b : r;           \
+        return s == 0 ? __builtin_copysign##F(0, b) : s;                                  \
+    }                                                                                     \
+    TK_INLINE T tk_floordiv_f##S(T a, T b)                                                \
+    {                                                                                     \
+        T r = (fmod##F)(a, b), q = (a - r) / b;                                           \
+        q -= (r != 0) & ((b < 0) != (r < 0)) ? 1 : 0;                                     \
+        T f = __builtin_floor##F(q);                                                      \
+        f += q - f > (T)0.5 ? 1 : 0;                                                      \
+        f = q != 0 ? f : __builtin_copysign##F(0, a / b);                                 \
+        return b == 0 ? a / b : f;                                                        \
+    }
+TK_REAL_DIVISION(64, double, )
+TK_REAL_DIVISION(32, float, f)
 #define TK_DIVISION(kind, a, b) _Generic((a) + (b), double: kind##_f64, float: kind##_f32, TK_HALF(kind##_f32) \
     int: kind##_i32, unsigned int: kind##_u32, unsigned long: kind##_u64, unsigned long long: kind##_u64, \
     default: kind##_i64)(a, b)

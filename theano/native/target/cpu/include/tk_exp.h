@@ -20,33 +20,6 @@ double _Complex cexp(double _Complex);
 #define TK_LN2F_HI 0x1.62e43p-1f
 #define TK_LN2F_LO -0x1.05c61p-29f
 
-/* x * 2^n for an integer n, |n| < 2046, with one rounding. */
-TK_INLINE double tk_scale(double x, double n)
-{
-    double t = tk_fma(n, 0.5, TK_MAGIC), half = t - TK_MAGIC, u = (n - half) + TK_MAGIC;
-    return x * tk_double((tk_bits(t) + 1023) << 52) * tk_double((tk_bits(u) + 1023) << 52);
-}
-TK_INLINE float tk_scalef(float x, float n)
-{
-    float t = tk_fmaf(n, 0.5f, TK_MAGICF), half = t - TK_MAGICF, u = (n - half) + TK_MAGICF;
-    return x * tk_float((npy_int32)((npy_uint32)(tk_bitsf(t) + 127) << 23)) *
-           tk_float((npy_int32)((npy_uint32)(tk_bitsf(u) + 127) << 23));
-}
-
-/* (1 + x) * 2^n, the sum rounded. */
-TK_INLINE double tk_scale_1p(double x, double n)
-{
-    double t = tk_fma(n, 0.5, TK_MAGIC), half = t - TK_MAGIC, u = (n - half) + TK_MAGIC;
-    double s = tk_double((tk_bits(t) + 1023) << 52);
-    return tk_fma(x, s, s) * tk_double((tk_bits(u) + 1023) << 52);
-}
-TK_INLINE float tk_scale_1pf(float x, float n)
-{
-    float t = tk_fmaf(n, 0.5f, TK_MAGICF), half = t - TK_MAGICF, u = (n - half) + TK_MAGICF;
-    float s = tk_float((npy_int32)((npy_uint32)(tk_bitsf(t) + 127) << 23));
-    return tk_fmaf(x, s, s) * tk_float((npy_int32)((npy_uint32)(tk_bitsf(u) + 127) << 23));
-}
-
 /* exp(r) - 1 for |r| <= 0.3466, as r + the result. */
 TK_INLINE double tk_exp_tail(double r)
 {
@@ -86,11 +59,19 @@ TK_INLINE float tk_exp_multiplef(float x)
     return tk_float(i < most ? i : most) - TK_MAGICF;
 }
 
+/* 2^(n + k) of t = n + TK_MAGIC */
+TK_INLINE double tk_two_to(double t, int k) { return tk_double((tk_bits(t) + 1023 + k) << 52); }
+TK_INLINE float tk_two_tof(float t, int k) { return tk_float((npy_int32)((npy_uint32)(tk_bitsf(t) + 127 + k) << 23)); }
+#include "tk_as_double.h"
+#include "tk_exp_real.h"
+#include "tk_as_float.h"
+#include "tk_exp_real.h"
+
 /* exp(x) * 2^k for a small k. */
 TK_INLINE double tk_exp_scaled(double x, double k)
 {
     double n = tk_exp_multiple(x);
-    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, x));
+    double r = tk_less_ln2(x, n);
     double y = tk_scale_1p(tk_exp_small(r), n + k);
     return x < -750.0 ? 0.0 : y;
 }
@@ -98,99 +79,27 @@ TK_INLINE double tk_exp(double x) { return tk_exp_scaled(x, 0.0); }
 TK_INLINE float tk_expf(float x)
 {
     float n = tk_exp_multiplef(x);
-    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, x));
+    float r = tk_less_ln2f(x, n);
     float y = tk_scale_1pf(r + tk_exp_tailf(r), n);
     return x < -105.0f ? 0.0f : y;
 }
 
-/* exp(d + low) of a small low: the rounding error of d, which the exponential would make |d| times larger. */
-TK_INLINE double tk_exp_two_f64(double d, double low)
-{
-    double n = tk_exp_multiple(d);
-    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, d));
-    double t = tk_exp_tail(r), y = tk_scale_1p(r + tk_fma(low, 1.0 + (r + t), t), n);
-    return d < -750.0 ? 0.0 : y;
-}
-TK_INLINE float tk_exp_two_f32(float d, float low)
-{
-    float n = tk_exp_multiplef(d);
-    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, d));
-    float t = tk_exp_tailf(r), y = tk_scale_1pf(r + tk_fmaf(low, 1.0f + (r + t), t), n);
-    return d < -105.0f ? 0.0f : y;
-}
-
-TK_INLINE double tk_exp_diff_f64(double x, double m)
-{
-    double d = x - m, b = d - x;
-    return tk_exp_two_f64(d, (x - (d - b)) - (m + b));
-}
-TK_INLINE float tk_exp_diff_f32(float x, float m)
-{
-    float d = x - m, b = d - x;
-    return tk_exp_two_f32(d, (x - (d - b)) - (m + b));
-}
-
-/* exp(x - m) * TK_EXP_SCALE for x <= m: no result is subnormal, so that one factor scales it. */
 #define TK_EXP_SCALE_F64 0x1p512
 #define TK_EXP_SCALE_F32 0x1p64f
-TK_INLINE double tk_exp_diff_scaled_f64(double x, double m)
-{
-    double d = x - m, b = d - x, low = (x - (d - b)) - (m + b), w = tk_fma(d, 1.4426950408889634074, TK_MAGIC), n = w - TK_MAGIC;
-    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, d)), t = tk_exp_tail(r);
-    double s = tk_double((tk_bits(w) + 1023 + 512) << 52), y = tk_fma(r + tk_fma(low, 1.0 + (r + t), t), s, s);
-    return d < -750.0 ? 0.0 : y;
-}
-TK_INLINE float tk_exp_diff_scaled_f32(float x, float m)
-{
-    float d = x - m, b = d - x, low = (x - (d - b)) - (m + b), w = tk_fmaf(d, 1.44269504f, TK_MAGICF), n = w - TK_MAGICF;
-    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, d)), t = tk_exp_tailf(r);
-    float s = tk_float((npy_int32)((npy_uint32)(tk_bitsf(w) + 127 + 64) << 23));
-    float y = tk_fmaf(r + tk_fmaf(low, 1.0f + (r + t), t), s, s);
-    return d < -105.0f ? 0.0f : y;
-}
-
-TK_INLINE double tk_exp_minus_square_f64(double x)
-{
-    double d = -x * x;
-    return tk_exp_two_f64(d, tk_fma(-x, x, -d));
-}
-TK_INLINE float tk_exp_minus_square_f32(float x)
-{
-    float d = -x * x;
-    return tk_exp_two_f32(d, tk_fmaf(-x, x, -d));
-}
-
 /* x exp(-x^2), scaled last: a subnormal exponential would have few digits. */
 TK_INLINE double tk_x_exp_minus_square_f64(double x)
 {
     double d = -x * x, low = tk_fma(-x, x, -d), n = tk_exp_multiple(d);
-    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, d));
+    double r = tk_less_ln2(d, n);
     double y = tk_scale(x * tk_exp_reduced(r, low), n);
     return d < -755.0 ? __builtin_copysign(0.0, x) : y;
 }
 TK_INLINE float tk_x_exp_minus_square_f32(float x)
 {
     float d = -x * x, low = tk_fmaf(-x, x, -d), n = tk_exp_multiplef(d);
-    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, d)), t = tk_exp_tailf(r), a = 1.0f + r;
+    float r = tk_less_ln2f(d, n), t = tk_exp_tailf(r), a = 1.0f + r;
     float y = tk_scalef(x * (a + (((1.0f - a) + r) + tk_fmaf(low, 1.0f + (r + t), t))), n);
     return d < -110.0f ? __builtin_copysignf(0.0f, x) : y;
-}
-
-/* exp with an error of little more than half an ulp, for what is computed from it. */
-TK_INLINE double tk_exp_exact(double x)
-{
-    double n = tk_exp_multiple(x);
-    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, x));
-    double t = tk_exp_tail(r), a = 1.0 + r;
-    double y = tk_scale(a + (((1.0 - a) + r) + t), n);
-    return x < -750.0 ? 0.0 : y;
-}
-TK_INLINE float tk_expf_exact(float x)
-{
-    float n = tk_exp_multiplef(x);
-    float r = tk_fmaf(-n, TK_LN2F_LO, tk_fmaf(-n, TK_LN2F_HI, x)), a = 1.0f + r;
-    float y = tk_scalef(a + (((1.0f - a) + r) + tk_exp_tailf(r)), n);
-    return x < -105.0f ? 0.0f : y;
 }
 
 /* 2^(x + xlo) */
@@ -247,23 +156,6 @@ TK_INLINE float tk_expm1_partsf(float x, float *c, float *s)
     *s = tk_scalef(0.5f, n);
     return r;
 }
-/* The half of what is subnormal need not be a number. */
-TK_INLINE double tk_expm1_of(double x, double r, double c, double s)
-{
-    double a = tk_fma(s, r, s - 0.5), b = tk_fma(s, r, (s - 0.5) - a);
-    double y = 2.0 * (a + tk_fma(s, c, b));
-    y = x < -60.0 ? -1.0 : y;
-    y = x > 709.79 ? (double)TK_INF : y;
-    return __builtin_fabs(x) < 0x1p-60 ? x : y;
-}
-TK_INLINE float tk_expm1_off(float x, float r, float c, float s)
-{
-    float a = tk_fmaf(s, r, s - 0.5f), b = tk_fmaf(s, r, (s - 0.5f) - a);
-    float y = 2.0f * (a + tk_fmaf(s, c, b));
-    y = x < -30.0f ? -1.0f : y;
-    y = x > 88.73f ? TK_INF : y;
-    return __builtin_fabsf(x) < 0x1p-30f ? x : y;
-}
 TK_INLINE double tk_expm1(double x)
 {
     double c, s, r = tk_expm1_parts(x, &c, &s);
@@ -300,7 +192,7 @@ TK_INLINE double tk_x_exp_minus_square_f64(double x)
 TK_INLINE float tk_x_exp_minus_square_f32(float x) { return (float)tk_x_exp_minus_square_f64(x); }
 #define tk_exp exp
 #define tk_exp_exact exp
-#define tk_expf_exact expf
+#define tk_exp_exactf expf
 #define tk_expf expf
 #define tk_exp2 exp2
 #define tk_exp2f exp2f

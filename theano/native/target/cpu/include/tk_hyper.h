@@ -42,7 +42,7 @@ TK_INLINE double tk_sigmoid_f64(double x)
 }
 TK_INLINE float tk_sigmoid_f32(float x)
 {
-    float e = tk_expf_exact(-__builtin_fabsf(x)), d = 1.0f + e, dlo = e - (d - 1.0f);
+    float e = tk_exp_exactf(-__builtin_fabsf(x)), d = 1.0f + e, dlo = e - (d - 1.0f);
     float q = (x < 0 ? e : 1.0f) / d;
     return tk_fmaf(-q * dlo, x < 0 ? 1.0f - q : q, q);
 }
@@ -54,7 +54,7 @@ TK_INLINE double tk_softplus_f64(double x)
 }
 TK_INLINE float tk_softplus_f32(float x)
 {
-    return (x < 0 ? 0.0f : x) + tk_log1pf(tk_expf_exact(-__builtin_fabsf(x)));
+    return (x < 0 ? 0.0f : x) + tk_log1pf(tk_exp_exactf(-__builtin_fabsf(x)));
 }
 
 #if TK_HAS_FMA

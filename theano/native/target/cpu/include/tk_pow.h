@@ -33,13 +33,8 @@ TK_INLINE double tk_pow(double x, double y)
     double d = 2.0 + f, dlo = f - (d - 2.0), rd = 1.0 / d;
     double s = f * rd, slo = (tk_fma(-s, d, f) - s * dlo) * rd;
     double z = s * s, zlo = tk_fma(s, s, -z) + 2.0 * s * slo;
-    double q = 0.13199251476016768;
-    q = tk_fma(q, z, 0.13256512256406547);
-    q = tk_fma(q, z, 0.15386770018505724);
-    q = tk_fma(q, z, 0.18181784101711174);
-    q = tk_fma(q, z, 0.22222222522834306);
-    q = tk_fma(q, z, 0.28571428570083984);
-    q = tk_fma(q, z, 0.4000000000000229);
+    double q = TK_H3(tk_fma, 0.13199251476016768, z, 0.13256512256406547, 0.15386770018505724, 0.18181784101711174);
+    q = TK_H3(tk_fma, q, z, 0.22222222522834306, 0.28571428570083984, 0.4000000000000229);
     /* p = z (2/3 + z q) */
     double t = z * 0x1.5555555555555p-1, tlo = tk_fma(z, 0x1.5555555555555p-1, -t);
     tlo = tk_fma(z, 0x1.5555555555555p-55, tk_fma(zlo, 0x1.5555555555555p-1, tlo));
@@ -62,10 +57,7 @@ TK_INLINE float tk_powf(float x, float y)
 {
     double k, f = tk_split(__builtin_fabs((double)x), &k) - 1.0;
     double s = f / (2.0 + f), z = s * s;
-    double p = 0.1961189474147715;
-    p = tk_fma(p, z, 0.22174907995023055);
-    p = tk_fma(p, z, 0.2857211823806308);
-    p = tk_fma(p, z, 0.3999999582795093);
+    double p = TK_H3(tk_fma, 0.1961189474147715, z, 0.22174907995023055, 0.2857211823806308, 0.3999999582795093);
     p = tk_fma(p, z, 0.6666666667391636);
     double l = tk_fma(s * z, p, 2.0 * s);
     double w = (double)y * tk_fma(l, 0x1.71547652b82fep+0, k);

@@ -30,49 +30,17 @@ TK_INLINE npy_int64 tk_reduce(double x, double *r, double *rlo, tk_flag *bad)
 }
 TK_INLINE double tk_sin_poly(double r, double rlo)
 {
-    double z = r * r, p = 1.5891457192140213e-10;
-    p = tk_fma(p, z, -2.505067954359484e-08);
-    p = tk_fma(p, z, 2.7557313313449685e-06);
-    p = tk_fma(p, z, -0.00019841269829234034);
-    p = tk_fma(p, z, 0.008333333333322663);
-    p = tk_fma(p, z, -0.16666666666666638);
+    double z = r * r, p = TK_H2(tk_fma, 1.5891457192140213e-10, z, -2.505067954359484e-08, 2.7557313313449685e-06);
+    p = TK_H3(tk_fma, p, z, -0.00019841269829234034, 0.008333333333322663, -0.16666666666666638);
     return r + tk_fma(r * z, p, rlo * tk_fma(z, -0.5, 1.0));
 }
 TK_INLINE double tk_cos_poly(double r, double rlo)
 {
-    double z = r * r, p = -1.1365946290639974e-11;
-    p = tk_fma(p, z, 2.0875863309135774e-09);
-    p = tk_fma(p, z, -2.7557315526882754e-07);
-    p = tk_fma(p, z, 2.4801587294058422e-05);
-    p = tk_fma(p, z, -0.0013888888888882213);
-    p = tk_fma(p, z, 0.04166666666666665);
+    double z = r * r, p = TK_H2(tk_fma, -1.1365946290639974e-11, z, 2.0875863309135774e-09, -2.7557315526882754e-07);
+    p = TK_H3(tk_fma, p, z, 2.4801587294058422e-05, -0.0013888888888882213, 0.04166666666666665);
     double h = 0.5 * z, w = 1.0 - h;
     return w + (((1.0 - w) - h) + tk_fma(z * z, p, -(r * rlo)));
 }
-TK_INLINE double tk_sin(double x, tk_flag *bad)
-{
-    double r, rlo;
-    npy_int64 q = tk_reduce(x, &r, &rlo, bad);
-    double y = q & 1 ? tk_cos_poly(r, rlo) : tk_sin_poly(r, rlo);
-    y = tk_double(tk_bits(y) ^ (npy_int64)((npy_uint64)(q & 2) << 62));
-    return x == 0 ? x : y;
-}
-TK_INLINE double tk_cos(double x, tk_flag *bad)
-{
-    double r, rlo;
-    npy_int64 q = tk_reduce(x, &r, &rlo, bad) + 1;
-    double y = q & 1 ? tk_cos_poly(r, rlo) : tk_sin_poly(r, rlo);
-    return tk_double(tk_bits(y) ^ (npy_int64)((npy_uint64)(q & 2) << 62));
-}
-TK_INLINE double tk_tan(double x, tk_flag *bad)
-{
-    double r, rlo;
-    npy_int64 q = tk_reduce(x, &r, &rlo, bad);
-    double s = tk_sin_poly(r, rlo), c = tk_cos_poly(r, rlo);
-    double y = (q & 1 ? -c : s) / (q & 1 ? s : c);
-    return x == 0 ? x : y;
-}
-
 TK_INLINE npy_int32 tk_reducef(float x, float *r, float *rlo, tk_flag *bad)
 {
     float a = __builtin_fabsf(x);
@@ -87,43 +55,19 @@ TK_INLINE npy_int32 tk_reducef(float x, float *r, float *rlo, tk_flag *bad)
 }
 TK_INLINE float tk_sin_polyf(float r, float rlo)
 {
-    float z = r * r, p = 2.71756358e-06f;
-    p = tk_fmaf(p, z, -0.000198392561f);
-    p = tk_fmaf(p, z, 0.00833332911f);
-    p = tk_fmaf(p, z, -0.166666672f);
+    float z = r * r, p = TK_H3(tk_fmaf, 2.71756358e-06f, z, -0.000198392561f, 0.00833332911f, -0.166666672f);
     return r + tk_fmaf(r * z, p, rlo * tk_fmaf(z, -0.5f, 1.0f));
 }
 TK_INLINE float tk_cos_polyf(float r, float rlo)
 {
-    float z = r * r, p = 2.44570947e-05f;
-    p = tk_fmaf(p, z, -0.0013887604f);
-    p = tk_fmaf(p, z, 0.041666653f);
+    float z = r * r, p = TK_H2(tk_fmaf, 2.44570947e-05f, z, -0.0013887604f, 0.041666653f);
     float h = 0.5f * z, w = 1.0f - h;
     return w + (((1.0f - w) - h) + tk_fmaf(z * z, p, -(r * rlo)));
 }
-TK_INLINE float tk_sinf(float x, tk_flag *bad)
-{
-    float r, rlo;
-    npy_int32 q = tk_reducef(x, &r, &rlo, bad);
-    float y = q & 1 ? tk_cos_polyf(r, rlo) : tk_sin_polyf(r, rlo);
-    y = tk_float(tk_bitsf(y) ^ (npy_int32)((npy_uint32)(q & 2) << 30));
-    return x == 0 ? x : y;
-}
-TK_INLINE float tk_cosf(float x, tk_flag *bad)
-{
-    float r, rlo;
-    npy_int32 q = tk_reducef(x, &r, &rlo, bad) + 1;
-    float y = q & 1 ? tk_cos_polyf(r, rlo) : tk_sin_polyf(r, rlo);
-    return tk_float(tk_bitsf(y) ^ (npy_int32)((npy_uint32)(q & 2) << 30));
-}
-TK_INLINE float tk_tanf(float x, tk_flag *bad)
-{
-    float r, rlo;
-    npy_int32 q = tk_reducef(x, &r, &rlo, bad);
-    float s = tk_sin_polyf(r, rlo), c = tk_cos_polyf(r, rlo);
-    float y = (q & 1 ? -c : s) / (q & 1 ? s : c);
-    return x == 0 ? x : y;
-}
+#include "tk_as_double.h"
+#include "tk_trig_real.h"
+#include "tk_as_float.h"
+#include "tk_trig_real.h"
 #else
 TK_INLINE double tk_sin_libm(double x, tk_flag *bad) { return (sin)(x); }
 TK_INLINE float tk_sinf(float x, tk_flag *bad) { return sinf(x); }

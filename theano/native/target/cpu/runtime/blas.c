@@ -389,9 +389,7 @@ static int by_gemv(int letter, int typenum, ThnMatrix a, const char *x, npy_intp
     if (!incx || !incy) {
         return 1;
     }
-    if (usable(&a, typenum, item, &ld, &trans, &held) < 0) {
-        return -1;
-    }
+    THN_TRY(usable(&a, typenum, item, &ld, &trans, &held));
     int64_t rows = trans == 'N' ? a.rows : a.cols, cols = trans == 'N' ? a.cols : a.rows;
     if (rows > 0 && cols > 0) {
         Gemv g = {letter, trans, rows, cols, ld, incx, incy, 0, item, alpha, beta, a.data, x, (char *)yc};
@@ -531,9 +529,8 @@ void *thn_pointer_of(PyObject *pointers, const char *name)
     return PyCapsule_CheckExact(v) ? PyCapsule_GetPointer(v, PyCapsule_GetName(v)) : PyLong_AsVoidPtr(v);
 }
 
-static PyObject *blas_set(PyObject *self, PyObject *args)
+static PyObject *blas_set(PyObject *Py_UNUSED(self), PyObject *args)
 {
-    (void)self;
     PyObject *pointers;
     const char *name = "";
     static const char letters[] = "sdcz";
@@ -568,10 +565,8 @@ static PyObject *blas_set(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *blas_get_name(PyObject *self, PyObject *unused)
+static PyObject *blas_get_name(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
-    (void)self;
-    (void)unused;
     return PyUnicode_FromString(blas_name);
 }
 

@@ -224,15 +224,13 @@ int64_t thn_scalar_int(const ThnCell *c)
 
 /* ---- Python objects */
 
-static void *handler_malloc(void *ctx, size_t n)
+static void *handler_malloc(void *Py_UNUSED(ctx), size_t n)
 {
-    (void)ctx;
     return thn_pool_alloc(n);
 }
 
-static void *handler_calloc(void *ctx, size_t n, size_t size)
+static void *handler_calloc(void *Py_UNUSED(ctx), size_t n, size_t size)
 {
-    (void)ctx;
     if (size && n > (size_t)-1 / size) {
         return NULL;
     }
@@ -243,9 +241,8 @@ static void *handler_calloc(void *ctx, size_t n, size_t size)
     return p;
 }
 
-static void *handler_realloc(void *ctx, void *old, size_t n)
+static void *handler_realloc(void *Py_UNUSED(ctx), void *old, size_t n)
 {
-    (void)ctx;
     if (!old) {
         return thn_pool_alloc(n);
     }
@@ -261,10 +258,8 @@ static void *handler_realloc(void *ctx, void *old, size_t n)
     return p;
 }
 
-static void handler_free(void *ctx, void *p, size_t n)
+static void handler_free(void *Py_UNUSED(ctx), void *p, size_t Py_UNUSED(n))
 {
-    (void)ctx;
-    (void)n;
     thn_pool_free(p);
 }
 
@@ -320,8 +315,7 @@ PyObject *thn_box(ThnFrame *f, ThnCell *c)
 {
     (void)f;
     if (!(c->flags & THN_CELL_SET)) {
-        PyErr_SetString(PyExc_RuntimeError, "a value was used before it was computed");
-        return NULL;
+        return PyErr_Format(PyExc_RuntimeError, "a value was used before it was computed");
     }
     if (c->obj) {
         Py_INCREF(c->obj);
@@ -448,13 +442,10 @@ int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value)
     PyObject *held = NULL;
     if (!PyArray_Check(value)) {
         if (value == Py_None) {
-            PyErr_SetString(PyExc_TypeError, "expected an array, got None (a missing input or an output left unset)");
-            return -1;
+            return THN_RAISE(PyExc_TypeError, "expected an array, got None (a missing input or an output left unset)");
         }
         PyArrayObject *plain = (PyArrayObject *)PyArray_FromAny(value, NULL, 0, 0, 0, NULL);
-        if (!plain) {
-            return -1;
-        }
+        THN_NEED(plain);
         PyArray_Descr *want = PyArray_DescrFromType(c->typenum);
         if (!PyArray_CanCastArrayTo(plain, want, NPY_SAFE_CASTING)) {
             Py_DECREF(want);
@@ -463,9 +454,7 @@ int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value)
         }
         held = PyArray_FromArray(plain, want, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED);
         Py_DECREF(plain);
-        if (!held) {
-            return -1;
-        }
+        THN_NEED(held);
         value = held;
     }
     PyArrayObject *a = (PyArrayObject *)value;
@@ -480,9 +469,7 @@ int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value)
                                             NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSURECOPY);
         Py_XDECREF(held);
         held = fixed;
-        if (!fixed) {
-            return -1;
-        }
+        THN_NEED(fixed);
         a = (PyArrayObject *)fixed;
     }
     for (uint32_t mask = c->bcast, i = 0; mask; mask >>= 1, i++) {

@@ -144,6 +144,18 @@ int thn_error(ThnFrame *f, PyObject *type, const char *fmt, ...)
 #endif
     ;
 
+/* In a function that returns -1 where it fails, with the error set: hands on the failure of a call, or that there is no memory. */
+#define THN_TRY(call)     \
+    do {                  \
+        if ((call) < 0) { \
+            return -1;    \
+        }                 \
+    } while (0)
+#define THN_NEED(pointer) THN_TRY((pointer) ? 0 : -1)
+
+/* With the GIL: the exception, and -1. */
+#define THN_RAISE(...) (PyErr_Format(__VA_ARGS__), -1)
+
 /* ---- memory that lives with the program, and scratch that lives with the frame (kept between calls, not cleared) */
 void *thn_alloc(size_t n);       /* zeroed; NULL + MemoryError */
 void thn_free(void *p);

@@ -326,9 +326,7 @@ static int gather_execute(const ThnConvPlan *p, char *images, char *filters, cha
             n += c->stride[2] - 1;
         } else if (taps_of(c, 2, phase[2], &first, &every)) {
             const ThnGather g = phase_of(c, phase, images, filters, top);
-            if (run(&g, c->typenum) < 0) {
-                return -1;
-            }
+            THN_TRY(run(&g, c->typenum));
         } else if (c->stride[2] != 2 || c->image[2] % 2) {
             zero(c, phase, images); /* else the other phase writes these zeros */
         }

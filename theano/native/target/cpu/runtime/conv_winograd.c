@@ -216,9 +216,7 @@ static int transform_images(const Job *j, npy_intp block, npy_intp c0, npy_intp 
     Rows rows;
     const npy_intp n = lay_out(j, block, &rows), panel = j->k->panel;
     char *padded = thn_pool_alloc((size_t)((rows.elements + 6 * j->width) * j->item));
-    if (!padded) {
-        return -1;
-    }
+    THN_NEED(padded);
     const char *at[MOST_TILES + THN_WINOGRAD_MOST_COLUMNS];
     memset(padded + rows.elements * j->item, 0, (size_t)(6 * j->width * j->item));
     for (npy_intp t = 0; t < j->block; t++) {

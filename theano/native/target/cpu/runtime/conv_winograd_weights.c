@@ -56,9 +56,7 @@ static int image_panel(const Job *j, npy_intp number)
     const npy_intp panel = j->k->panel, item = c->item, width = j->across * TILE + 2, plane = 6 * width * item;
     const npy_intp first = number * panel, n = j->channels - first < panel ? j->channels - first : panel;
     char *padded = thn_pool_alloc((size_t)(panel * plane));
-    if (!padded) {
-        return -1;
-    }
+    THN_NEED(padded);
     memset(padded + n * plane, 0, (size_t)((panel - n) * plane));
     char *to = j->image_points + number * panel * j->block * j->across * item;
     const npy_intp end = j->row + j->block < j->rows ? j->row + j->block : j->rows;
@@ -87,9 +85,7 @@ static int top_panel(const Job *j, npy_intp number)
     const npy_intp item = c->item, width = j->across * TILE, plane = TILE * width * item, first = number * THN_WINOGRAD_ROWS;
     const npy_intp n = j->count - first < THN_WINOGRAD_ROWS ? j->count - first : THN_WINOGRAD_ROWS;
     char *padded = thn_pool_alloc((size_t)(8 * plane));
-    if (!padded) {
-        return -1;
-    }
+    THN_NEED(padded);
     memset(padded + n * plane, 0, (size_t)((8 - n) * plane));
     char *to = j->top_points + number * j->filter_panel * item;
     const npy_intp end = j->row + j->block < j->rows ? j->row + j->block : j->rows;

@@ -32,5 +32,7 @@ int thn_widen(const ThnCell *c, int ndim, npy_intp *dims);
 
 /* "(2, 3)" for messages; `buf` has `size` bytes. */
 const char *thn_shape_text(char *buf, size_t size, int ndim, const npy_intp *dims);
+/* The same in memory of the block that it stands in. */
+#define THN_SHAPE(ndim, dims) thn_shape_text((char[200]){0}, 200, ndim, dims)
 
 #endif

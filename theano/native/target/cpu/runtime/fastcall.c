@@ -334,8 +334,7 @@ static int parse_args(Binding *b, PyObject *positions, PyObject *downcast, PyObj
             return -1;
         }
         if (k < 0 || k >= p->ninputs || b->input_arg[k] >= 0) {
-            PyErr_SetString(PyExc_ValueError, "positions must be different inputs of the program");
-            return -1;
+            return THN_RAISE(PyExc_ValueError, "positions must be different inputs of the program");
         }
         Arg *a = &b->args[i];
         const ThnCellSpec *c = &p->cells[p->inputs[k].cell];
@@ -378,13 +377,11 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
         Py_RETURN_NONE;
     }
     if (!PyObject_TypeCheck(program, thn_ProgramType) || !positions) {
-        PyErr_SetString(PyExc_TypeError, "_fast_bind: expected a Program and the positions of the arguments");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "_fast_bind: expected a Program and the positions of the arguments");
     }
     ThnProgram *p = (ThnProgram *)program;
     if (n_outputs < 0 || n_outputs > p->noutputs || (single == Py_True && n_outputs < 1)) {
-        PyErr_SetString(PyExc_ValueError, "_fast_bind: the program does not have that many outputs");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "_fast_bind: the program does not have that many outputs");
     }
     int usable = p->noutputs <= MAX_STACK_OUTPUTS;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
@@ -421,18 +418,13 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-static PyObject *missing_slow_call(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *missing_slow_call(PyObject *self, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
-    (void)args;
-    (void)kwargs;
-    PyErr_Format(PyExc_NotImplementedError, "%S must define _slow_call", (PyObject *)Py_TYPE(self));
-    return NULL;
+    return PyErr_Format(PyExc_NotImplementedError, "%S must define _slow_call", (PyObject *)Py_TYPE(self));
 }
 
-static PyObject *fastcall_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *fastcall_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
-    (void)args;
-    (void)kwargs;
     FastCall *self = (FastCall *)type->tp_alloc(type, 0);
     if (self) {
         self->vectorcall = fastcall_vectorcall;
@@ -472,9 +464,8 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyObject *get_program(FastCall *self, void *closure)
+static PyObject *get_program(FastCall *self, void *Py_UNUSED(closure))
 {
-    (void)closure;
     return Py_NewRef(self->binding ? (PyObject *)self->binding->program : Py_None);
 }
 
@@ -512,9 +503,8 @@ int thn_fastcall_init(PyObject *module)
 {
     slow_call_name = PyUnicode_InternFromString("_slow_call");
     thn_FastCallType = (PyTypeObject *)PyType_FromSpec(&spec);
-    if (!slow_call_name || !thn_FastCallType) {
-        return -1;
-    }
+    THN_NEED(slow_call_name);
+    THN_NEED(thn_FastCallType);
     Py_INCREF(thn_FastCallType);
     if (PyModule_AddObject(module, "FastCall", (PyObject *)thn_FastCallType) < 0) {
         Py_DECREF(thn_FastCallType);

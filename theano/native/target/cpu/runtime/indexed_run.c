@@ -571,9 +571,7 @@ static void scatter_whole(Run *r)
 static int run_once(Run *r)
 {
     ThnPlan *plan = thn_buffer_alloc(thn_plan_size(r->k));
-    if (!plan) {
-        return -1;
-    }
+    THN_NEED(plan);
     thn_plan(r->k, r->in, r->out, r->st->shape, plan);
     const int failed = thn_plan_run(plan);
     thn_buffer_free(plan);
@@ -614,9 +612,7 @@ int thn_run_indexed(Run *r)
     }
     if (st->count && (r->k->n_inner || r->row)) {
         if (!s->n_gathers && !r->scatters) {
-            if (run_once(r) < 0) {
-                return -1;
-            }
+            THN_TRY(run_once(r));
         }
         else {
             open_walk(r);

@@ -8,19 +8,11 @@
 
 /* ---- shapes */
 
-static int shape_i_check(ThnProgram *p, ThnInstr *ins)
-{
-    const int axis = ((const thn_shape_i_params *)ins->data)->axis;
-    return thn_fits(ins, axis >= 0 && axis < p->cells[ins->ins[0]].ndim);
-}
-
 static int shape_i_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *out = THN_OUT(f, ins, 0);
     int64_t n = THN_IN(f, ins, 0)->dims[((const thn_shape_i_params *)ins->data)->axis];
-    if (thn_out_alloc(f, out, NULL) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, NULL));
     out->scalar.i8 = n;
     return 0;
 }
@@ -29,9 +21,7 @@ static int shape_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     npy_intp n = in->ndim;
-    if (thn_out_alloc(f, out, &n) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, &n));
     for (int i = 0; i < in->ndim; i++) {
         ((int64_t *)out->data)[i] = in->dims[i];
     }
@@ -80,9 +70,7 @@ static int dims_from_scalars(ThnFrame *f, const ThnInstr *ins, int first, npy_in
 static int alloc_empty_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     npy_intp dims[THN_MAXDIM];
-    if (dims_from_scalars(f, ins, 0, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(dims_from_scalars(f, ins, 0, dims));
     return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
 }
 
@@ -90,10 +78,8 @@ static int check_fits(ThnFrame *f, const ThnCell *value, int nd, const npy_intp 
 {
     npy_intp strides[THN_MAXDIM];
     if (value->ndim > nd || thn_broadcast_strides(value, nd, dims, strides) < 0) {
-        char a[200], b[200];
         return thn_error(f, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
-                         thn_shape_text(a, sizeof a, value->ndim, value->dims),
-                         thn_shape_text(b, sizeof b, nd, dims));
+                         THN_SHAPE(value->ndim, value->dims), THN_SHAPE(nd, dims));
     }
     return 0;
 }
@@ -102,10 +88,9 @@ static int alloc_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *value = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     npy_intp dims[THN_MAXDIM];
-    if (dims_from_scalars(f, ins, 1, dims) < 0 || check_fits(f, value, out->ndim, dims) < 0
-        || thn_out_alloc(f, out, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(dims_from_scalars(f, ins, 1, dims));
+    THN_TRY(check_fits(f, value, out->ndim, dims));
+    THN_TRY(thn_out_alloc(f, out, dims));
     f->work = (double)thn_size(out) * out->itemsize * NS_PER_BYTE;
     return 0;
 }
@@ -151,9 +136,7 @@ static int diagonal_matrix_prepare(ThnFrame *f, const ThnInstr *ins)
     } else {
         dims[0] = dims[1] = in->dims[0] + (k < 0 ? -k : k);
     }
-    if (thn_out_alloc(f, THN_OUT(f, ins, 0), dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), dims));
     f->work = (double)(dims[0] * dims[1]) * in->itemsize * NS_PER_BYTE;
     return 0;
 }
@@ -195,10 +178,9 @@ static int fill_diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *in = THN_IN(f, ins, 0);
     for (int i = 1; i < in->ndim && in->ndim > 2; i++) {
         if (in->dims[i] != in->dims[0]) {
-            char shape[160];
             return thn_error(f, PyExc_ValueError,
                              "fill_diagonal: all dimensions of the input must be of equal length, got the shape %s",
-                             thn_shape_text(shape, sizeof shape, in->ndim, in->dims));
+                             THN_SHAPE(in->ndim, in->dims));
         }
     }
     f->work = (double)thn_size(in) * in->itemsize * NS_PER_BYTE;
@@ -235,9 +217,7 @@ static int arange_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *out = THN_OUT(f, ins, 0);
     const ThnCell *start = THN_IN(f, ins, 0), *stop = THN_IN(f, ins, 1), *step = THN_IN(f, ins, 2);
     Range *r = thn_scratch(f, ins, sizeof *r);
-    if (!r) {
-        return -1;
-    }
+    THN_NEED(r);
     npy_intp n;
     if (PyTypeNum_ISINTEGER(start->typenum) && PyTypeNum_ISINTEGER(stop->typenum)
         && PyTypeNum_ISINTEGER(step->typenum)) {
@@ -272,9 +252,7 @@ static int arange_prepare(ThnFrame *f, const ThnInstr *ins)
     if (n < 0) {
         return thn_error(f, PyExc_ValueError, "arange: maximum allowed size exceeded");
     }
-    if (thn_out_alloc(f, out, &n) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, &n));
     f->work = (double)n;
     return 0;
 }
@@ -330,7 +308,7 @@ static int cast_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(shape_i, shape_i_check, shape_i_prepare, NULL)
+THN_INSTRUCTION(shape_i, NULL, shape_i_prepare, NULL)
 THN_INSTRUCTION(shape, NULL, shape_prepare, NULL)
 THN_INSTRUCTION(makevector, NULL, makevector_prepare, makevector_execute)
 THN_INSTRUCTION(alloc, NULL, alloc_prepare, alloc_execute)

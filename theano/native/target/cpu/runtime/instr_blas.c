@@ -9,11 +9,17 @@
 
 #define NS_PER_FLOP 0.1
 
-static int blas_check(ThnProgram *p, ThnInstr *ins)
+static int blas_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
 {
-    (void)p;
-    (void)ins;
     return thn_blas_ready();
+}
+
+/* The same for products of vectors and matrices. */
+static int dot_check(ThnProgram *p, ThnInstr *ins)
+{
+    const int first = ins->def == &thn_op_batched_dot;
+    return thn_fits(ins, p->cells[ins->outs[0]].ndim == p->cells[ins->ins[0]].ndim + p->cells[ins->ins[1]].ndim - 2 - first) < 0
+               ? -1 : thn_blas_ready();
 }
 
 static ThnMatrix matrix(const ThnCell *c)
@@ -52,16 +58,6 @@ static int no_memory(ThnFrame *f, int r)
     return r < 0 ? thn_error(f, PyExc_MemoryError, "out of memory for a copy of a matrix") : 0;
 }
 
-static int one_dtype(ThnFrame *f, const ThnInstr *ins, const char *who)
-{
-    for (int k = 0; k < ins->nin; k++) {
-        if (!PyArray_EquivTypenums(THN_IN(f, ins, k)->typenum, THN_OUT(f, ins, 0)->typenum)) {
-            return thn_error(f, PyExc_TypeError, "%s: the operands and the result must have one dtype", who);
-        }
-    }
-    return 0;
-}
-
 static int mismatch(ThnFrame *f, const ThnCell *x, const ThnCell *y)
 {
     if (x->ndim == 2 && y->ndim == 2) {
@@ -69,9 +65,8 @@ static int mismatch(ThnFrame *f, const ThnCell *x, const ThnCell *y)
                          "Shape mismatch: x has %lld cols (and %lld rows) but y has %lld rows (and %lld cols)",
                          (long long)x->dims[1], (long long)x->dims[0], (long long)y->dims[0], (long long)y->dims[1]);
     }
-    char a[64], b[64];
     return thn_error(f, PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim %d) != %lld (dim 0)",
-                     thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, y->ndim, y->dims),
+                     THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims),
                      (long long)x->dims[x->ndim - 1], x->ndim - 1, (long long)y->dims[0]);
 }
 
@@ -80,12 +75,6 @@ static int mismatch(ThnFrame *f, const ThnCell *x, const ThnCell *y)
 static int dot_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
-    if (x->ndim < 1 || x->ndim > 2 || y->ndim < 1 || y->ndim > 2 || out->ndim != x->ndim + y->ndim - 2) {
-        return thn_error(f, PyExc_TypeError, "dot: the operands must be vectors or matrices");
-    }
-    if (one_dtype(f, ins, "dot") < 0) {
-        return -1;
-    }
     if (x->dims[x->ndim - 1] != y->dims[0]) {
         return mismatch(f, x, y);
     }
@@ -122,10 +111,8 @@ static int accumulator(ThnFrame *f, const ThnInstr *ins, const npy_intp *dims, c
     ThnCell *z = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     for (int i = 0; i < z->ndim; i++) {
         if (z->dims[i] != dims[i]) {
-            char a[64], b[64];
             return thn_error(f, PyExc_ValueError, "%s: Shape mismatch: the accumulator has shape %s, the product %s", who,
-                             thn_shape_text(a, sizeof a, z->ndim, z->dims),
-                             thn_shape_text(b, sizeof b, z->ndim, dims));
+                             THN_SHAPE(z->ndim, z->dims), THN_SHAPE(z->ndim, dims));
         }
     }
     return thn_in_place(ins) ? thn_out_alias(f, out, z) : thn_out_alloc(f, out, dims);
@@ -142,9 +129,6 @@ static void start_accumulator(ThnFrame *f, const ThnInstr *ins)
 static int gemm_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *x = THN_IN(f, ins, 2), *y = THN_IN(f, ins, 3);
-    if (one_dtype(f, ins, "gemm") < 0) {
-        return -1;
-    }
     if (x->dims[1] != y->dims[0]) {
         return mismatch(f, x, y);
     }
@@ -170,9 +154,6 @@ static int gemm_execute(ThnFrame *f, const ThnInstr *ins)
 static int gemv_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 2), *x = THN_IN(f, ins, 3);
-    if (one_dtype(f, ins, "gemv") < 0) {
-        return -1;
-    }
     if (a->dims[1] != x->dims[0]) {
         return mismatch(f, a, x);
     }
@@ -191,9 +172,6 @@ static int gemv_execute(ThnFrame *f, const ThnInstr *ins)
 static int ger_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     npy_intp dims[2] = {THN_IN(f, ins, 2)->dims[0], THN_IN(f, ins, 3)->dims[0]};
-    if (one_dtype(f, ins, "ger") < 0) {
-        return -1;
-    }
     f->work = (double)dims[0] * (double)dims[1] * NS_PER_FLOP * 2;
     return accumulator(f, ins, dims, "Ger");
 }
@@ -213,20 +191,13 @@ static int ger_execute(ThnFrame *f, const ThnInstr *ins)
 static int batched_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
-    if (x->ndim < 2 || x->ndim > 3 || y->ndim < 2 || y->ndim > 3 || out->ndim != x->ndim + y->ndim - 3) {
-        return thn_error(f, PyExc_TypeError, "batched_dot: the operands must have 2 or 3 dimensions");
-    }
-    if (one_dtype(f, ins, "batched_dot") < 0) {
-        return -1;
-    }
-    char a[64], b[64];
     if (x->dims[0] != y->dims[0]) {
         return thn_error(f, PyExc_TypeError, "batched_dot: shape[0] of the operands must match, got shapes %s and %s",
-                         thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, y->ndim, y->dims));
+                         THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims));
     }
     if (x->dims[x->ndim - 1] != y->dims[1]) {
         return thn_error(f, PyExc_ValueError, "batched_dot: shapes %s and %s not aligned",
-                         thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, y->ndim, y->dims));
+                         THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims));
     }
     return new_product(f, x, y, out, 1);
 }
@@ -283,9 +254,9 @@ static int batched_execute(ThnFrame *f, const ThnInstr *ins)
     return no_memory(f, atomic_load(&t.failed) ? -1 : 0);
 }
 
-THN_INSTRUCTION(dot, blas_check, dot_prepare, dot_execute)
+THN_INSTRUCTION(dot, dot_check, dot_prepare, dot_execute)
 THN_INSTRUCTION(dot22scalar, blas_check, dot_prepare, dot22scalar_execute)
 THN_INSTRUCTION(gemm, blas_check, gemm_prepare, gemm_execute)
 THN_INSTRUCTION(gemv, blas_check, gemv_prepare, gemv_execute)
 THN_INSTRUCTION(ger, blas_check, ger_prepare, ger_execute)
-THN_INSTRUCTION(batched_dot, blas_check, batched_prepare, batched_execute)
+THN_INSTRUCTION(batched_dot, dot_check, batched_prepare, batched_execute)

@@ -176,17 +176,14 @@ static int prepare(ThnFrame *f, const ThnInstr *ins, const ThnCell *w, const Thn
     }
     const npy_intp nx = x->dims[0] * x->dims[1], ny = y->dims[0] * y->dims[1];
     Job *j = thn_scratch(f, ins, sizeof *j + sizeof(int64_t) * (size_t)(nx + ny));
-    if (!j) {
-        return -1;
-    }
+    THN_NEED(j);
     int64_t *indices = (int64_t *)(j + 1);
     const npy_intp products = w->dims[2] * w->dims[3];
     *j = (Job){.wide = is_wide(), .batch = x->dims[0], .nx = x->dims[1], .ny = y->dims[1]};
     const double each = (double)products * (double)j->nx;
     j->per_task = each > 0 && each < PART ? (npy_intp)(PART / each) : 1;
-    if (read_indices(f, ix, w->dims[0], indices) < 0 || read_indices(f, iy, w->dims[1], indices + nx) < 0) {
-        return -1;
-    }
+    THN_TRY(read_indices(f, ix, w->dims[0], indices));
+    THN_TRY(read_indices(f, iy, w->dims[1], indices + nx));
     f->work = each * (double)ny * 0.3 + (thn_in_place(ins) ? 0 : thn_bytes_work(o));
     return thn_target_prepare(f, THN_OUT(f, ins, 0), o, thn_in_place(ins));
 }

@@ -81,16 +81,12 @@ static int assert_prepare(ThnFrame *f, const ThnInstr *ins)
 static int set_output(ThnFrame *f, const ThnInstr *ins, int k, PyObject *value)
 {
     ThnCell *c = THN_OUT(f, ins, k);
-    if (thn_unbox(f, c, value) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_unbox(f, c, value));
     return 0;
 }
 
-static int nothing_prepare(ThnFrame *f, const ThnInstr *ins)
+static int nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
 {
-    (void)f;
-    (void)ins;
     return 0;
 }
 
@@ -106,13 +102,11 @@ static int thunk_check(ThnProgram *p, ThnInstr *ins)
     for (int side = 0; side < 2; side++) {
         PyObject *s = side ? t->given.out_storages : t->given.in_storages;
         if (PyTuple_GET_SIZE(s) != (side ? ins->nout : ins->nin)) {
-            PyErr_SetString(PyExc_TypeError, "thunk: storages are tuples with one list for each input and output");
-            return -1;
+            return THN_RAISE(PyExc_TypeError, "thunk: storages are tuples with one list for each input and output");
         }
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(s); i++) {
             if (!PyList_Check(PyTuple_GET_ITEM(s, i)) || PyList_GET_SIZE(PyTuple_GET_ITEM(s, i)) != 1) {
-                PyErr_SetString(PyExc_TypeError, "thunk: a storage is a list with one element");
-                return -1;
+                return THN_RAISE(PyExc_TypeError, "thunk: a storage is a list with one element");
             }
         }
     }
@@ -154,9 +148,7 @@ static int thunk_execute(ThnFrame *f, const ThnInstr *ins)
     PyObject *small[8] = {NULL};
     PyObject **old = ins->nin <= 8 ? small : thn_alloc(sizeof(PyObject *) * (size_t)ins->nin);
     int r = -1;
-    if (!old) {
-        return -1;
-    }
+    THN_NEED(old);
     if (thn_lock(&t->lock) < 0) {
         goto free_old;
     }
@@ -208,9 +200,7 @@ free_old:
 static int call_execute(ThnFrame *f, const ThnInstr *ins)
 {
     PyObject *args = PyTuple_New(ins->nin);
-    if (!args) {
-        return -1;
-    }
+    THN_NEED(args);
     for (int k = 0; k < ins->nin; k++) {
         PyObject *v = thn_box(f, THN_IN(f, ins, k));
         if (!v) {
@@ -221,9 +211,7 @@ static int call_execute(ThnFrame *f, const ThnInstr *ins)
     }
     PyObject *result = PyObject_Call(((const thn_call_params *)ins->data)->function, args, NULL);
     Py_DECREF(args);
-    if (!result) {
-        return -1;
-    }
+    THN_NEED(result);
     int r = 0;
     if (ins->nout == 1) {
         r = set_output(f, ins, 0, result);
@@ -288,22 +276,16 @@ static int object_copy_execute(ThnFrame *f, const ThnInstr *ins, const char *how
     PyObject *value = THN_IN(f, ins, 0)->obj;
     if (value && PyList_CheckExact(value) && !strcmp(how, "deepcopy") && holds_plain_arrays(value, MOST_LISTS)) {
         PyObject *copies = copy_of_arrays(value);
-        if (!copies) {
-            return -1;
-        }
+        THN_NEED(copies);
         thn_set_object(THN_OUT(f, ins, 0), copies);
         Py_DECREF(copies);
         return 0;
     }
     PyObject *module = PyImport_ImportModule("copy");
-    if (!module) {
-        return -1;
-    }
+    THN_NEED(module);
     PyObject *v = PyObject_CallMethod(module, how, "(O)", THN_IN(f, ins, 0)->obj);
     Py_DECREF(module);
-    if (!v) {
-        return -1;
-    }
+    THN_NEED(v);
     thn_set_object(THN_OUT(f, ins, 0), v);
     Py_DECREF(v);
     return 0;
@@ -315,9 +297,7 @@ static int copy_prepare(ThnFrame *f, const ThnInstr *ins, const char *how)
     if (in->kind == THN_KIND_OBJECT) {
         return object_copy_execute(f, ins, how);
     }
-    if (thn_out_alloc(f, out, in->dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, in->dims));
     f->work = (double)thn_size(out) * out->itemsize * 0.15;
     return 0;
 }

@@ -219,9 +219,7 @@ static int conv_prepare(ThnFrame *f, const ThnInstr *ins)
     npy_intp dims[3][2 + 2 * THN_CONV_DIMS];
     const int fresh = !f->scratch[ins->index].ptr;
     State *s = thn_scratch(f, ins, sizeof *s);
-    if (!s) {
-        return -1;
-    }
+    THN_NEED(s);
     if (fresh) {
         memset(s, 0, sizeof *s);
     }
@@ -238,9 +236,8 @@ static int conv_prepare(ThnFrame *f, const ThnInstr *ins)
     c.direction = direction;
     c.typenum = out->typenum == NPY_DOUBLE ? NPY_DOUBLE : NPY_FLOAT;
     c.item = c.typenum == NPY_DOUBLE ? 8 : 4;
-    if (describe(f, ins, &c, dims[IMAGES], dims[FILTERS], dims[TOP]) < 0 || thn_out_alloc(f, out, dims[which[2]]) < 0) {
-        return -1;
-    }
+    THN_TRY(describe(f, ins, &c, dims[IMAGES], dims[FILTERS], dims[TOP]));
+    THN_TRY(thn_out_alloc(f, out, dims[which[2]]));
     s->from[FILTERS] = 0;
     for (int k = 0; k < 3; k++) {
         lay_out(ins, s, &c, k, cells[k]);
@@ -292,10 +289,8 @@ THN_INSTRUCTION(conv_inputs, conv_check, conv_prepare, conv_execute)
 
 /* ---- for tests and measurements */
 
-static PyObject *algorithms(PyObject *self, PyObject *unused)
+static PyObject *algorithms(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
-    (void)self;
-    (void)unused;
     PyObject *list = PyList_New(0);
     for (int i = 0; list && thn_conv_algorithms[i]; i++) {
         PyObject *name = PyUnicode_FromString(thn_conv_algorithms[i]->name);
@@ -307,9 +302,8 @@ static PyObject *algorithms(PyObject *self, PyObject *unused)
     return list;
 }
 
-static PyObject *prefer(PyObject *self, PyObject *name)
+static PyObject *prefer(PyObject *Py_UNUSED(self), PyObject *name)
 {
-    (void)self;
     if (name == Py_None) {
         thn_conv_prefer(NULL);
         Py_RETURN_NONE;

@@ -270,9 +270,7 @@ static int ctc_prepare(ThnFrame *f, const ThnInstr *ins)
         }
     }
     for (int i = 0; i < ins->nout; i++) {
-        if (thn_out_alloc(f, THN_OUT(f, ins, i), i ? x->dims : x->dims + 1) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, i), i ? x->dims : x->dims + 1));
     }
     const npy_intp longest = labels->dims[1];
     const long most = thn_get_threads() == 1 ? 1 : 4L * thn_get_threads();
@@ -282,9 +280,7 @@ static int ctc_prepare(ThnFrame *f, const ThnInstr *ins)
     Room room;
     j.each = divide(&room, NULL, KEPT_TIMES(&j), longest, symbols);
     Job *kept = thn_scratch(f, ins, FIRST + j.each * (size_t)j.tasks);
-    if (!kept) {
-        return -1;
-    }
+    THN_NEED(kept);
     *kept = j;
     f->work = steps * (2.0 * (double)symbols + 10.0 * (double)longest + 100.0);
     return 0;

@@ -18,19 +18,14 @@ static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     if (ins->nin > 1) {
         const ThnCell *b = THN_IN(f, ins, 1);
-        char x[80], y[80];
-        if (thn_require_square(f, b, PyExc_ValueError, "expected square \"b\" matrix") < 0) {
-            return -1;
-        }
+        THN_TRY(thn_require_square(f, b, PyExc_ValueError, "expected square \"b\" matrix"));
         if (b->dims[0] != n) {
             return thn_error(f, PyExc_ValueError, "wrong b dimensions %s, should be %s",
-                             thn_shape_text(x, sizeof x, 2, b->dims), thn_shape_text(y, sizeof y, 2, a->dims));
+                             THN_SHAPE(2, b->dims), THN_SHAPE(2, a->dims));
         }
     }
     f->work = 20 * thn_cubic_work(a);
-    if (thn_out_alloc(f, THN_OUT(f, ins, 0), &n) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), &n));
     return ins->nout > 1 ? thn_alloc_columns(f, THN_OUT(f, ins, 1), n, n) : 0;
 }
 
@@ -80,9 +75,7 @@ static int eig_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 0);
     const npy_intp n = a->dims[0];
-    if (thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
     f->work = 50 * thn_cubic_work(a);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), &n) < 0 ? -1 : thn_alloc_columns(f, THN_OUT(f, ins, 1), n, n);
 }
@@ -320,16 +313,14 @@ static int lstsq_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1);
     const npy_intp m = a->dims[0], n = a->dims[1], least = m < n ? m : n, columns = b->ndim > 1 ? b->dims[1] : 1;
     npy_intp dims[2] = {n, columns};
-    char x[80], y[80];
     if (b->dims[0] != m) {
         return thn_error(f, thn_LinAlgError, "Incompatible dimensions: a matrix of shape %s and right hand sides of shape %s",
-                         thn_shape_text(x, sizeof x, 2, a->dims), thn_shape_text(y, sizeof y, b->ndim, b->dims));
+                         THN_SHAPE(2, a->dims), THN_SHAPE(b->ndim, b->dims));
     }
     f->work = 40 * thn_cubic_work(a);
-    if (thn_out_alloc(f, THN_OUT(f, ins, 0), dims) < 0 || thn_out_alloc(f, THN_OUT(f, ins, 1), &columns) < 0
-        || thn_out_alloc(f, THN_OUT(f, ins, 2), NULL) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), dims));
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 1), &columns));
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 2), NULL));
     return thn_out_alloc(f, THN_OUT(f, ins, 3), &least);
 }
 

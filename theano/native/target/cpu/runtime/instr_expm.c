@@ -357,10 +357,8 @@ static int expm_prepare(ThnFrame *f, const ThnInstr *ins)
         return -1;
     }
     if (ins->nin > 1 && (THN_IN(f, ins, 1)->dims[0] != a->dims[0] || THN_IN(f, ins, 1)->dims[1] != a->dims[1])) {
-        char x[80], y[80];
         return thn_error(f, PyExc_ValueError, "expected A and E to be the same shape, got %s and %s",
-                         thn_shape_text(x, sizeof x, 2, a->dims),
-                         thn_shape_text(y, sizeof y, 2, THN_IN(f, ins, 1)->dims));
+                         THN_SHAPE(2, a->dims), THN_SHAPE(2, THN_IN(f, ins, 1)->dims));
     }
     f->work = 30 * thn_cubic_work(a);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), a->dims);

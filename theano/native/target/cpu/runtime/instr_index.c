@@ -36,17 +36,8 @@ int thn_source(ThnFrame *f, const ThnCell *y, const ThnCell *out, const char **d
 
 int thn_broadcast_error(ThnFrame *f, const ThnCell *y, int nd, const npy_intp *dims)
 {
-    char a[200], b[200];
     return thn_error(f, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
-                     thn_shape_text(a, sizeof a, y->ndim, y->dims), thn_shape_text(b, sizeof b, nd, dims));
-}
-
-int thn_same_dtype(ThnFrame *f, const ThnCell *x, const ThnCell *y, const char *who)
-{
-    if (!PyArray_EquivTypenums(x->typenum, y->typenum)) {
-        return thn_error(f, PyExc_SystemError, "%s: the operands must have one dtype", who);
-    }
-    return 0;
+                     THN_SHAPE(y->ndim, y->dims), THN_SHAPE(nd, dims));
 }
 
 /* ---- inc_subtensor */
@@ -64,7 +55,7 @@ static int inc_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
     IncPlan *plan = thn_scratch(f, ins, sizeof *plan);
     npy_intp strides[THN_MAXDIM];
-    if (!plan || thn_same_dtype(f, x, y, "IncSubtensor") < 0 || thn_target_prepare(f, out, x, inc->inplace) < 0) {
+    if (!plan || thn_target_prepare(f, out, x, inc->inplace) < 0) {
         return -1;
     }
     plan->nd = thn_index_apply(f, ins, inc->index, out, &plan->data, plan->dims, plan->strides);
@@ -88,9 +79,7 @@ static int inc_execute(ThnFrame *f, const ThnInstr *ins)
     const char *src;
     char *held;
     thn_target_execute(out, x, inc->inplace);
-    if (thn_source(f, &y, out, &src, y_strides, &held) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_source(f, &y, out, &src, y_strides, &held));
     y.strides = y_strides;
     thn_broadcast_strides(&y, plan->nd, plan->dims, strides);
     thn_loop2(plan->nd, plan->dims, plan->data, plan->strides, src, strides,
@@ -100,12 +89,6 @@ static int inc_execute(ThnFrame *f, const ThnInstr *ins)
 }
 
 /* ---- a check that elements are valid positions along an axis */
-
-static int check_check(ThnProgram *p, ThnInstr *ins)
-{
-    const int axis = ((const thn_check_index_params *)ins->data)->axis;
-    return thn_fits(ins, axis >= 0 && axis < p->cells[ins->ins[1]].ndim);
-}
 
 static int check_prepare(ThnFrame *f, const ThnInstr *ins)
 {
@@ -119,4 +102,4 @@ static int check_prepare(ThnFrame *f, const ThnInstr *ins)
 }
 
 THN_INSTRUCTION(inc_subtensor, NULL, inc_prepare, inc_execute)
-THN_INSTRUCTION(check_index, check_check, check_prepare, NULL)
+THN_INSTRUCTION(check_index, NULL, check_prepare, NULL)

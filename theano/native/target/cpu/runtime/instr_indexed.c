@@ -25,8 +25,7 @@ static int parse_ints(PyObject *o, int *to)
 {
     const Py_ssize_t n = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1;
     if (n < 0 || n > THN_KMAXDIM) {
-        PyErr_SetString(PyExc_TypeError, "indexed_kernel: a tuple of a few integers is needed");
-        return -1;
+        return THN_RAISE(PyExc_TypeError, "indexed_kernel: a tuple of a few integers is needed");
     }
     for (Py_ssize_t i = 0; i < n; i++) {
         to[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(o, i));
@@ -138,10 +137,7 @@ static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, Stat
     const ThnTable *a = &st->arrays[TARGET];
     const int rank = s->k->out[0].rank;
     npy_intp strides[THN_KMAXDIM];
-    char shape1[200], shape2[200];
-    if (thn_out_alias(f, out, target) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alias(f, out, target));
     if (a->rest + s->nd != rank || target->typenum != s->k->out[0].typenum) {
         return thn_error(f, PyExc_SystemError, "indexed_kernel: the target has another rank or dtype");
     }
@@ -157,8 +153,7 @@ static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, Stat
         npy_intp seen[THN_KMAXDIM];
         if (thn_broadcast_strides(&value, rank, a->full, seen) < 0) {
             return thn_error(f, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
-                             thn_shape_text(shape1, sizeof shape1, rank, st->value),
-                             thn_shape_text(shape2, sizeof shape2, rank, a->full));
+                             THN_SHAPE(rank, st->value), THN_SHAPE(rank, a->full));
         }
         st->whole = 1;
     }
@@ -175,9 +170,7 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     npy_intp dense[MOST_GATHERS][THN_KMAXDIM];
     char err[256];
     ThnKernel others = *k; /* without the target, to which a shorter value may be repeated */
-    if (!st) {
-        return -1;
-    }
+    THN_NEED(st);
     others.nin -= s->adds;
     for (int i = 0; i < others.nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
@@ -189,9 +182,7 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     for (int g = 0; g < s->n_gathers; g++) {
         const Indexed *x = &s->gathers[g];
         ThnTable *a = &st->arrays[g];
-        if (open_array(f, ins, x, s->nd, a) < 0) {
-            return -1;
-        }
+        THN_TRY(open_array(f, ins, x, s->nd, a));
         if (a->rest + s->nd != k->in[x->op].rank) {
             return thn_error(f, PyExc_SystemError, "indexed_kernel: a table has another rank");
         }
@@ -215,9 +206,8 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         bytes += (double)st->count * (double)st->arrays[g].row * k->in[s->gathers[g].op].itemsize;
     }
     if (s->scatters) {
-        if (open_array(f, ins, &s->target, s->nd, &st->arrays[TARGET]) < 0 || scatter_prepare(f, ins, s, st) < 0) {
-            return -1;
-        }
+        THN_TRY(open_array(f, ins, &s->target, s->nd, &st->arrays[TARGET]));
+        THN_TRY(scatter_prepare(f, ins, s, st));
         bytes += (double)st->count * (double)st->arrays[TARGET].row * k->out[0].itemsize;
     }
     else if (thn_kernel_outputs(f, ins, k, in, st->shape) < 0) {

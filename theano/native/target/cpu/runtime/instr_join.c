@@ -54,9 +54,7 @@ static int join_prepare(ThnFrame *f, const ThnInstr *ins)
             }
         }
     }
-    if (thn_out_alloc(f, out, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, dims));
     f->work = (double)thn_size(out) * out->itemsize * 0.15;
     return 0;
 }
@@ -141,9 +139,7 @@ static int split_prepare(ThnFrame *f, const ThnInstr *ins)
     memcpy(dims, in->dims, sizeof(npy_intp) * (size_t)in->ndim);
     for (int k = 0; k < ins->nout; k++) {
         dims[axis] = (npy_intp)get(sizes->data + k * sizes->strides[0]);
-        if (thn_out_alloc(f, THN_OUT(f, ins, k), dims) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), dims));
     }
     f->work = (double)thn_size(in) * in->itemsize * 0.15;
     return 0;

@@ -11,9 +11,7 @@
 static int cholesky_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 0);
-    if (thn_require_square(f, a, PyExc_ValueError, "Input array is expected to be square") < 0) {
-        return -1;
-    }
+    THN_TRY(thn_require_square(f, a, PyExc_ValueError, "Input array is expected to be square"));
     f->work = thn_cubic_work(a);
     ThnCell *out = THN_OUT(f, ins, 0);
     return ((const thn_cholesky_params *)ins->data)->lower ? thn_alloc_columns(f, out, a->dims[0], a->dims[0])
@@ -88,13 +86,10 @@ static int solve_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_solve_params *s = ins->data;
     ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
-    char x[80], y[80];
-    if (thn_require_square(f, a, s->numpy ? thn_LinAlgError : PyExc_ValueError, "Expected square matrix") < 0) {
-        return -1;
-    }
+    THN_TRY(thn_require_square(f, a, s->numpy ? thn_LinAlgError : PyExc_ValueError, "Expected square matrix"));
     if (a->dims[0] != b->dims[0]) {
         return thn_error(f, PyExc_ValueError, "shapes of a %s and b %s are incompatible",
-                         thn_shape_text(x, sizeof x, 2, a->dims), thn_shape_text(y, sizeof y, b->ndim, b->dims));
+                         THN_SHAPE(2, a->dims), THN_SHAPE(b->ndim, b->dims));
     }
     f->work = thn_cubic_work(a) + (double)thn_size(b) * (double)a->dims[0] * 0.1;
     if (b->ndim == 2 && s->structure == THN_Structure_SYMMETRIC) {
@@ -227,9 +222,7 @@ static int solve_execute(ThnFrame *f, const ThnInstr *ins)
 static int inverse_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 0);
-    if (thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
     f->work = 3 * thn_cubic_work(a);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), a->dims);
 }
@@ -258,9 +251,7 @@ static int inverse_execute(ThnFrame *f, const ThnInstr *ins)
 static int det_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 0);
-    if (thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
     f->work = thn_cubic_work(a);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), NULL);
 }

@@ -10,8 +10,7 @@ static PyObject *list_in(ThnFrame *f, const ThnInstr *ins, int k)
 {
     PyObject *x = THN_IN(f, ins, k)->obj;
     if (!x || !PyList_Check(x)) {
-        PyErr_Format(PyExc_TypeError, "expected a list, got %s", x ? Py_TYPE(x)->tp_name : "None");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "expected a list, got %s", x ? Py_TYPE(x)->tp_name : "None");
     }
     return x;
 }
@@ -41,8 +40,7 @@ static PyObject *copy_of(PyObject *v)
         return PyArray_NewCopy((PyArrayObject *)v, NPY_CORDER);
     }
     if (!PyList_Check(v)) {
-        PyErr_Format(PyExc_TypeError, "an element of a list must be an array or a list, got %s", Py_TYPE(v)->tp_name);
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "an element of a list must be an array or a list, got %s", Py_TYPE(v)->tp_name);
     }
     if (Py_EnterRecursiveCall(" while a list is copied")) {
         return NULL;
@@ -209,9 +207,8 @@ static int list_item_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     PyObject *x = list_in(f, ins, 0);
     Py_ssize_t at;
-    if (!x || position_in(f, ins, 1, &at) < 0) {
-        return -1;
-    }
+    THN_NEED(x);
+    THN_TRY(position_in(f, ins, 1, &at));
     const Py_ssize_t n = PyList_GET_SIZE(x);
     if (at < -n || at >= n) {
         return thn_error(f, PyExc_IndexError, "list index out of range: %zd of a list of length %zd", at, n);
@@ -257,9 +254,8 @@ static int number_prepare(ThnFrame *f, const ThnInstr *ins)
 static int list_length_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     PyObject *x = list_in(f, ins, 0);
-    if (!x || number_prepare(f, ins) < 0) {
-        return -1;
-    }
+    THN_NEED(x);
+    THN_TRY(number_prepare(f, ins));
     *(int64_t *)THN_OUT(f, ins, 0)->data = PyList_GET_SIZE(x);
     return 0;
 }
@@ -328,10 +324,8 @@ static int list_extend_prepare(ThnFrame *f, const ThnInstr *ins)
     return changed(f, ins, x, r);
 }
 
-static int nothing_prepare(ThnFrame *f, const ThnInstr *ins)
+static int nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
 {
-    (void)f;
-    (void)ins;
     return 0;
 }
 

@@ -104,13 +104,9 @@ static int nonzero_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     const Flags *m = open_flags(f, ins, mask);
     for (int k = 0; m && k < ins->nout; k++) {
-        if (thn_out_alloc(f, THN_OUT(f, ins, k), &m->count) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), &m->count));
     }
-    if (!m) {
-        return -1;
-    }
+    THN_NEED(m);
     f->work = (double)m->total * 0.3 + 4.0 * (double)m->count;
     return 0;
 }
@@ -187,19 +183,13 @@ static int masked_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0), *mask = THN_IN(f, ins, 1);
     ThnCell *out = THN_OUT(f, ins, 0);
-    if (check_mask(f, mask, x, 0) < 0) {
-        return -1;
-    }
+    THN_TRY(check_mask(f, mask, x, 0));
     const Flags *m = open_flags(f, ins, mask);
-    if (!m) {
-        return -1;
-    }
+    THN_NEED(m);
     npy_intp dims[THN_MAXDIM];
     dims[0] = m->count;
     memcpy(dims + 1, x->dims + mask->ndim, sizeof(npy_intp) * (size_t)(x->ndim - mask->ndim));
-    if (thn_out_alloc(f, out, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, dims));
     f->work = (double)m->total * 0.3 + (double)thn_size(out) * x->itemsize * 0.2;
     return 0;
 }

@@ -155,9 +155,7 @@ static int moments_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *x = THN_IN(f, ins, 0);
     f->work = (double)thn_size(x) * 0.4;
     for (int k = 0; k < 4; k++) {
-        if (thn_out_alloc(f, THN_OUT(f, ins, k), x->dims) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), x->dims));
     }
     return 0;
 }

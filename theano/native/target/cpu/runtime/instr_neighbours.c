@@ -273,9 +273,7 @@ static void sum_task(void *ctx, long task)
 static int keep(ThnFrame *f, const ThnInstr *ins, Job *j, double each)
 {
     Job *kept = thn_scratch(f, ins, sizeof *kept);
-    if (!kept) {
-        return -1;
-    }
+    THN_NEED(kept);
     j->per_task = each > 0 && each < PART ? (npy_intp)(PART / each) : 1;
     *kept = *j;
     f->work = each * (double)j->units;

@@ -9,7 +9,7 @@ static int cumulate_check(ThnProgram *p, ThnInstr *ins)
 {
     const thn_cumulate_params *c = ins->data;
     const ThnCellSpec *in = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
-    return thn_fits(ins, c->axis >= 0 && c->axis < in->ndim && out->ndim == in->ndim && thn_cast_inner(out->typenum, in->typenum)
+    return thn_fits(ins, thn_cast_inner(out->typenum, in->typenum)
                              && (c->multiply ? thn_mul_inner(out->typenum) : thn_add_inner(out->typenum)));
 }
 

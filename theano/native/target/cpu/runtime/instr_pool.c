@@ -154,12 +154,10 @@ static int computed_in(int typenum)
 
 static int same_dims(ThnFrame *f, const char *name, const ThnCell *cell, const npy_intp *dims)
 {
-    char a[160], b[160];
     if (memcmp(cell->dims, dims, sizeof *dims * (size_t)cell->ndim) == 0) {
         return 0;
     }
-    return thn_error(f, PyExc_ValueError, "%s has the shape %s, expected %s", name, thn_shape_text(a, sizeof a, cell->ndim, cell->dims),
-                     thn_shape_text(b, sizeof b, cell->ndim, dims));
+    return thn_error(f, PyExc_ValueError, "%s has the shape %s, expected %s", name, THN_SHAPE(cell->ndim, cell->dims), THN_SHAPE(cell->ndim, dims));
 }
 
 /* Whether an image is one run in memory. */
@@ -204,14 +202,10 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
     const int is_gradient = code == THN_OP_pool_max_gradient || code == THN_OP_pool_sum_gradient;
     Axis axes[THN_MAXDIM];
     npy_intp dims[THN_MAXDIM], window = 1;
-    if (read_axes(f, ins, axes, x) < 0) {
-        return -1;
-    }
+    THN_TRY(read_axes(f, ins, axes, x));
     const npy_intp count = axes[nd - 1].count;
     State *s = thn_scratch(f, ins, sizeof *s + sizeof *s->sizes * (size_t)count);
-    if (!s) {
-        return -1;
-    }
+    THN_NEED(s);
     s->nd = nd;
     s->lead = lead;
     s->run = 0;
@@ -231,9 +225,7 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     s->typenum = computed_in(x->typenum);
     if (code == THN_OP_pool_max_gradient || code == THN_OP_pool_pick) {
-        if (same_dims(f, "the array of maxima", THN_IN(f, ins, 1), dims) < 0) {
-            return -1;
-        }
+        THN_TRY(same_dims(f, "the array of maxima", THN_IN(f, ins, 1), dims));
     }
     if (is_gradient && same_dims(f, "the gradient", THN_IN(f, ins, ins->nin - 4), dims) < 0) {
         return -1;
@@ -244,9 +236,7 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
     if (is_run(x, nd) && (code != THN_OP_pool_pick || is_run(THN_IN(f, ins, 2), nd))) {
         merge_axes(s, padded);
     }
-    if (thn_out_alloc(f, THN_OUT(f, ins, 0), is_gradient ? x->dims : dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), is_gradient ? x->dims : dims));
     const double each = x->typenum == s->typenum ? 0.1 : 1.0;
     f->work = each * ((double)s->planes * (double)s->lines * (double)count * (double)window + 2 * (double)thn_size(x));
     npy_intp units = s->planes * s->lines;

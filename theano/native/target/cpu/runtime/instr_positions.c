@@ -43,9 +43,7 @@ static int unravel_prepare(ThnFrame *f, const ThnInstr *ins)
                          (long long)lengths->dims[0], ins->nout);
     }
     for (int k = 0; k < ins->nout; k++) {
-        if (thn_out_alloc(f, THN_OUT(f, ins, k), index->dims) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), index->dims));
     }
     f->work = 5.0 * (double)thn_size(index) * ins->nout;
     return 0;
@@ -83,9 +81,8 @@ static int unravel_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- ravel_index */
 
-static int ravel_check(ThnProgram *p, ThnInstr *ins)
+static int ravel_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
 {
-    (void)p;
     return thn_fits(ins, ins->nin >= 2 && ((const thn_ravel_index_params *)ins->data)->modes.n == ins->nin - 1);
 }
 
@@ -106,15 +103,12 @@ static int ravel_prepare(ThnFrame *f, const ThnInstr *ins)
     for (int k = 0; k < n; k++) {
         const ThnCell *x = THN_IN(f, ins, k);
         if (thn_widen(x, nd, dims) >= 0) {
-            char a[80], b[80];
             return thn_error(f, PyExc_ValueError,
                              "shape mismatch: coordinates of shape %s and others of shape %s cannot be broadcast",
-                             thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, nd, dims));
+                             THN_SHAPE(x->ndim, x->dims), THN_SHAPE(nd, dims));
         }
     }
-    if (thn_out_alloc(f, out, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, dims));
     f->work = 3.0 * (double)thn_size(out) * n;
     return 0;
 }
@@ -165,7 +159,6 @@ static int permute_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *out = THN_OUT(f, ins, 0);
     const int last = x->ndim - 1;
     npy_intp dims[THN_MAXDIM];
-    char a[80], b[80];
     if (x->dims[last] != y->dims[last]) {
         return thn_error(f, PyExc_ValueError, "rows of %lld elements and a permutation of %lld", (long long)x->dims[last],
                          (long long)y->dims[last]);
@@ -174,13 +167,11 @@ static int permute_prepare(ThnFrame *f, const ThnInstr *ins)
     for (int i = 0; i < last; i++) {
         if (x->dims[i] != y->dims[i] && x->dims[i] != 1 && y->dims[i] != 1) {
             return thn_error(f, PyExc_ValueError, "shape mismatch: rows of shape %s and permutations of shape %s",
-                             thn_shape_text(a, sizeof a, x->ndim, x->dims), thn_shape_text(b, sizeof b, y->ndim, y->dims));
+                             THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims));
         }
         dims[i] = x->dims[i] == 1 ? y->dims[i] : x->dims[i];
     }
-    if (thn_out_alloc(f, out, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, dims));
     f->work = 3.0 * (double)thn_size(out);
     return 0;
 }
@@ -208,12 +199,6 @@ static int permute_execute(ThnFrame *f, const ThnInstr *ins)
 }
 
 /* ---- repeat_positions */
-
-static int repeat_check(ThnProgram *p, ThnInstr *ins)
-{
-    const int axis = ((const thn_repeat_positions_params *)ins->data)->axis;
-    return thn_fits(ins, axis >= 0 && axis < p->cells[ins->ins[1]].ndim);
-}
 
 static int repeat_prepare(ThnFrame *f, const ThnInstr *ins)
 {
@@ -284,5 +269,5 @@ static int count_length_execute(ThnFrame *f, const ThnInstr *ins)
 THN_INSTRUCTION(unravel_index, NULL, unravel_prepare, unravel_execute)
 THN_INSTRUCTION(ravel_index, ravel_check, ravel_prepare, ravel_execute)
 THN_INSTRUCTION(permute_rows, NULL, permute_prepare, permute_execute)
-THN_INSTRUCTION(repeat_positions, repeat_check, repeat_prepare, repeat_execute)
+THN_INSTRUCTION(repeat_positions, NULL, repeat_prepare, repeat_execute)
 THN_INSTRUCTION(count_length, NULL, count_length_prepare, count_length_execute)

@@ -36,9 +36,7 @@ static int mrg_uniform_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *states = THN_IN(f, ins, 0);
     ThnCell *out = THN_OUT(f, ins, 1);
     npy_intp dims[THN_MAXDIM], n = 1;
-    if (read_size(f, THN_IN(f, ins, 1), out->ndim, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(read_size(f, THN_IN(f, ins, 1), out->ndim, dims));
     for (int i = 0; i < out->ndim; i++) {
         if (dims[i] == 0) {
             n = 0;
@@ -53,9 +51,8 @@ static int mrg_uniform_prepare(ThnFrame *f, const ThnInstr *ins)
     if (states->dims[1] != THN_MRG_WORDS || (n && !states->dims[0])) {
         return thn_error(f, PyExc_ValueError, "the states must have %d columns, and at least one row", THN_MRG_WORDS);
     }
-    if (thn_target_prepare(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0), thn_in_place(ins)) < 0 || thn_out_alloc(f, out, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_target_prepare(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0), thn_in_place(ins)));
+    THN_TRY(thn_out_alloc(f, out, dims));
     f->work = NS_PER_SAMPLE * (double)n + NS_PER_STREAM * (double)(n < states->dims[0] ? n : states->dims[0]);
     return 0;
 }
@@ -212,9 +209,7 @@ static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
         }
         dims[out->ndim - 1] = n;
     }
-    if (thn_out_alloc(f, out, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, dims));
     if (distribution != THN_Distribution_PERMUTATION) {
         for (int k = 0; k < THN_DRAW_PARAMS; k++) {
             d.param[k] = THN_IN(f, ins, 2 + k);
@@ -227,9 +222,7 @@ static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
         }
     }
     Generator g;
-    if (generator_open(&g, state) < 0) {
-        return -1;
-    }
+    THN_TRY(generator_open(&g, state));
     d.bits = g.bits;
     PyThreadState *released = (double)thn_size(out) * NS_PER_DRAW > THN_GIL_WORK ? PyEval_SaveThread() : NULL;
     switch (distribution) {
@@ -304,10 +297,8 @@ static int draw_check(ThnProgram *p, ThnInstr *ins)
                              && d->own_dims <= p->cells[ins->outs[1]].ndim && ins->nin == wanted && (other || d->own_dims == order));
 }
 
-static int draw_prepare(ThnFrame *f, const ThnInstr *ins)
+static int draw_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
 {
-    (void)f;
-    (void)ins;
     return 0;
 }
 

@@ -19,8 +19,7 @@
 static int int_tuple(PyObject *t, int **out, int *n)
 {
     if (!PyTuple_Check(t)) {
-        PyErr_SetString(PyExc_TypeError, "scan: a tuple of integers is needed");
-        return -1;
+        return THN_RAISE(PyExc_TypeError, "scan: a tuple of integers is needed");
     }
     *n = (int)PyTuple_GET_SIZE(t);
     *out = thn_alloc(sizeof(int) * (size_t)*n);
@@ -56,8 +55,7 @@ static int parse_outs(Scan *s, PyObject *dests)
 {
     ThnProgram *p = s->given.inner;
     if (PyTuple_GET_SIZE(dests) != s->nrows) {
-        PyErr_SetString(PyExc_ValueError, "scan: one destination for each output is needed");
-        return -1;
+        return THN_RAISE(PyExc_ValueError, "scan: one destination for each output is needed");
     }
     s->outs = thn_alloc(sizeof(Out) * (size_t)s->nrows);
     int o = 0;
@@ -73,8 +71,7 @@ static int parse_outs(Scan *s, PyObject *dests)
                 return -1;
             }
             if (out->dest >= p->ncells) {
-                PyErr_SetString(PyExc_ValueError, "scan: there is no such cell");
-                return -1;
+                return THN_RAISE(PyExc_ValueError, "scan: there is no such cell");
             }
         }
     }
@@ -134,12 +131,10 @@ static int scan_check(ThnProgram *prog, ThnInstr *ins)
         || ins->nout != s->nrec + s->given.nnit + s->given.nshared
         || p->ninputs != s->given.nseq + s->ntaps + s->given.nshared + s->given.nother
         || p->noutputs != s->nrows + s->given.nshared + (s->given.as_while != 0)) {
-        PyErr_SetString(PyExc_ValueError, "scan: the numbers of operands do not fit the inner program");
-        return -1;
+        return THN_RAISE(PyExc_ValueError, "scan: the numbers of operands do not fit the inner program");
     }
-    if (parse_outs(s, s->given.destinations) < 0 || check_cells(prog, ins, s) < 0) {
-        return -1;
-    }
+    THN_TRY(parse_outs(s, s->given.destinations));
+    THN_TRY(check_cells(prog, ins, s));
     for (int i = 0; i < p->ninstrs; i++) {
         s->products |= thn_rows[p->instrs[i].def->code].replay == THN_REPLAY_PRODUCT;
     }
@@ -185,12 +180,11 @@ static int check_lengths(ThnFrame *f, const ThnInstr *ins, const Scan *s, npy_in
     for (int k = 0; k < s->given.nseq; k++) {
         const ThnCell *c = THN_IN(f, ins, 1 + k);
         if (c->dims[0] < steps) {
-            char text[200];
             return thn_error(f, PyExc_ValueError,
                              "Sequence %d of %s is shorter than the required number of steps: it has %lld elements for %lld "
                              "steps (its shape is %s).",
                              k, s->text, (long long)c->dims[0], (long long)steps,
-                             thn_shape_text(text, sizeof text, c->ndim, c->dims));
+                             THN_SHAPE(c->ndim, c->dims));
         }
     }
     for (int k = 0; k < s->given.nnit; k++) {
@@ -218,22 +212,16 @@ static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
         ThnCell *from = THN_IN(f, ins, 1 + k), *to = &g->cells[p->inputs[input].cell];
         run->seqs[k] = to;
         run->seq_stride[k] = from->strides[0];
-        if (thn_scan_lend(f, to, from->data, from->dims + 1, from->strides + 1, "sequence", k) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_scan_lend(f, to, from->data, from->dims + 1, from->strides + 1, "sequence", k));
     }
     for (int i = 0; i < s->nrec; i++) {
         const Rec *r = &s->recs[i];
         Buf *b = &run->bufs[i];
-        if (thn_scan_take_buffer(f, ins, s, i, steps, b) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_scan_take_buffer(f, ins, s, i, steps, b));
         for (int t = 0; t < r->ntaps && steps > 0; t++, tap++, input++) {
             Row *q = &run->taps[tap];
             *q = (Row){&g->cells[p->inputs[input].cell], i, modulo(r->first + r->taps[t], b->len)};
-            if (thn_scan_lend(f, q->cell, b->cell->data + q->at * b->stride, b->dims, b->strides, "recurrent output", i) < 0) {
-                return -1;
-            }
+            THN_TRY(thn_scan_lend(f, q->cell, b->cell->data + q->at * b->stride, b->dims, b->strides, "recurrent output", i));
         }
         for (int t = 0; t < r->nouts && steps > 0; t++, row++) {
             run->rows[row] = (Row){NULL, i, modulo(r->first + r->slices[t], b->len)};
@@ -247,30 +235,22 @@ static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
     input = s->given.nseq + s->ntaps;
     for (int k = 0; k < s->given.nshared; k++, input++) {
         ThnCell *from = THN_IN(f, ins, 1 + s->given.nseq + s->nrec + k);
-        if (thn_scan_copy_shared(f, g, &g->cells[p->inputs[input].cell], from, &same) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_scan_copy_shared(f, g, &g->cells[p->inputs[input].cell], from, &same));
     }
     for (int k = 0; k < s->given.nother; k++, input++) {
         ThnCell *to = &g->cells[p->inputs[input].cell];
-        if (thn_scan_share(f, g, to, THN_IN(f, ins, ins->nin - s->given.nother + k)) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_scan_share(f, g, to, THN_IN(f, ins, ins->nin - s->given.nother + k)));
         to->flags |= THN_CELL_FIXED;
     }
     if (steps == 0) {
         return thn_scan_no_steps(f, ins, s, run, g) < 0 ? -1 : thn_scan_finish(f, ins, s, run, g, 0, 0);
     }
-    if (thn_scan_steps(f, ins, s, run, g, bound, steps, done) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_scan_steps(f, ins, s, run, g, bound, steps, done));
     return thn_scan_finish(f, ins, s, run, g, steps, *done);
 }
 
-static int nothing_prepare(ThnFrame *f, const ThnInstr *ins)
+static int nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
 {
-    (void)f;
-    (void)ins;
     return 0;
 }
 
@@ -282,14 +262,10 @@ static int scan_execute(ThnFrame *f, const ThnInstr *ins)
     const npy_intp steps = (npy_intp)thn_scalar_int(THN_IN(f, ins, 0));
     const double start = s->given.on_profile == Py_None ? 0 : thn_now();
     npy_intp done = 0;
-    if (check_lengths(f, ins, s, steps) < 0) {
-        return -1;
-    }
+    THN_TRY(check_lengths(f, ins, s, steps));
     char *mem = thn_scratch(f, ins, nbuf * sizeof(Buf) + nrow * sizeof(Row) + nseq * (sizeof(ThnCell *) + sizeof(npy_intp))
                                         + (size_t)s->nrows * (sizeof(char *) + 1));
-    if (!mem) {
-        return -1;
-    }
+    THN_NEED(mem);
     Run run;
     run.bufs = (Buf *)mem;
     run.taps = (Row *)(run.bufs + nbuf);
@@ -300,9 +276,7 @@ static int scan_execute(ThnFrame *f, const ThnInstr *ins)
     char *bound = (char *)(run.lent + s->nrows);
     memset(run.lent, 0, (size_t)s->nrows * sizeof(char *));
     ThnFrame *g = thn_frame_get(p);
-    if (!g) {
-        return -1;
-    }
+    THN_NEED(g);
     int r = -1;
     if (g->dests || (g->dests = thn_alloc(sizeof(ThnDest) * (size_t)p->ncells))) {
         /* Once for all products instead of for each. */

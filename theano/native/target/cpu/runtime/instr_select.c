@@ -48,9 +48,8 @@ static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
         return thn_error(f, PyExc_ValueError, "shape mismatch: objects cannot be broadcast to a single shape");
     }
     ChoosePlan *plan = thn_scratch(f, ins, sizeof *plan + sizeof(npy_intp) * (size_t)(nd * (distinct + 1)));
-    if (!plan || thn_out_alloc(f, out, dims) < 0) {
-        return -1;
-    }
+    THN_NEED(plan);
+    THN_TRY(thn_out_alloc(f, out, dims));
     npy_intp total = thn_size(out);
     thn_broadcast_strides(index, nd, dims, plan->index_strides);
     for (int k = 0; k < distinct; k++) {
@@ -103,17 +102,6 @@ static int choose_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- extrema of complex numbers, by real and then imaginary part; the first NaN wins */
 
-static int extremum_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnCellSpec *x = &p->cells[ins->ins[0]];
-    const ThnInts *axes = &((const thn_complex_extremum_params *)ins->data)->axes;
-    int ok = PyTypeNum_ISCOMPLEX(x->typenum);
-    for (int k = 0; k < axes->n; k++) {
-        ok = ok && axes->at[k] >= 0 && axes->at[k] < x->ndim;
-    }
-    return thn_fits(ins, ok);
-}
-
 /* The dims that stay and those that are reduced. */
 typedef struct {
     npy_intp kept[THN_MAXDIM], kept_strides[THN_MAXDIM], dims[THN_MAXDIM], strides[THN_MAXDIM], rows, n;
@@ -148,9 +136,7 @@ static int extremum_prepare(ThnFrame *f, const ThnInstr *ins)
     Axes axes;
     split_axes(x, &e->axes, &axes);
     for (int k = 0; k < ins->nout; k++) {
-        if (thn_out_alloc(f, THN_OUT(f, ins, k), axes.kept) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), axes.kept));
     }
     if (axes.n == 0 && axes.rows > 0) {
         return thn_error(f, PyExc_ValueError, "zero-size array to reduction operation %s which has no identity",
@@ -214,4 +200,4 @@ static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
 }
 
 THN_INSTRUCTION(choose, NULL, choose_prepare, choose_execute)
-THN_INSTRUCTION(complex_extremum, extremum_check, extremum_prepare, extremum_execute)
+THN_INSTRUCTION(complex_extremum, NULL, extremum_prepare, extremum_execute)

@@ -227,9 +227,7 @@ static int topk_prepare(ThnFrame *f, const ThnInstr *ins)
     const int axis = s->axis;
     const npy_intp n = in->dims[axis];
     const int64_t k = thn_scalar_int(THN_IN(f, ins, 1));
-    if (long_rows(f, n) < 0) {
-        return -1;
-    }
+    THN_TRY(long_rows(f, n));
     if (k == 0 || k > n || k < -n) {
         return thn_error(f, PyExc_ValueError, "topk: kth must be in [-%lld, 0) or (0, %lld], got %lld", (long long)n,
                          (long long)n, (long long)k);
@@ -239,9 +237,7 @@ static int topk_prepare(ThnFrame *f, const ThnInstr *ins)
     dims[axis] = (npy_intp)(k < 0 ? -k : k);
     f->work = 10.0 * (double)thn_size(in);
     for (int i = 0; i < ins->nout; i++) {
-        if (thn_out_alloc(f, THN_OUT(f, ins, i), dims) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, i), dims));
     }
     return 0;
 }
@@ -379,9 +375,7 @@ static int search_prepare(ThnFrame *f, const ThnInstr *ins)
         const ThnCell *sorter = THN_IN(f, ins, 2);
         npy_intp *order = thn_scratch(f, ins, sizeof *order * (size_t)(n + 1));
         ThnReadInt get = thn_int_reader(sorter->typenum);
-        if (!order) {
-            return -1;
-        }
+        THN_NEED(order);
         if (sorter->dims[0] != n) {
             return thn_error(f, PyExc_ValueError, "sorter.size must equal key.size, got %lld for a vector of %lld",
                              (long long)sorter->dims[0], (long long)n);

@@ -1,6 +1,7 @@
 /* Instructions: sparse matrices of SciPy, csr and csc. A matrix is an object; its values become a vector, its places two
  * objects (arrays of int32 or int64, which stay as they are) and its shape. */
 #include "vm.h"
+#include "copy.h"
 #include "sparse_products.h"
 
 static PyArrayObject *array_attribute(PyObject *matrix, const char *name)
@@ -140,33 +141,31 @@ int thn_sparse_read_values(ThnFrame *f, const ThnCell *values, ThnPlaces *s)
     return 0;
 }
 
+int thn_sparse_read_parts(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces *s)
+{
+    THN_TRY(thn_sparse_read(f, ins, at, csc, s));
+    return thn_sparse_read_values(f, THN_IN(f, ins, at + 3), s);
+}
+
 static int sparse_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_dot_params *given = ins->data;
-    const ThnCell *values = THN_IN(f, ins, 3), *dense = THN_IN(f, ins, 4);
+    const ThnCell *dense = THN_IN(f, ins, 4);
     ThnCell *out = THN_OUT(f, ins, 0);
     ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
-    if (!s || thn_sparse_read(f, ins, 0, given->csc, s) < 0 || thn_sparse_read_values(f, values, s) < 0) {
-        return -1;
-    }
+    THN_NEED(s);
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, s));
     const npy_intp rows = s->csc ? s->length : s->lines, inner = s->csc ? s->lines : s->length;
     if (dense->dims[0] != inner) {
-        if (dense->ndim == 1) {
-            return thn_error(f, PyExc_ValueError, "shapes (%lld, %lld) and (%lld,) not aligned: %lld (dim 1) != %lld (dim 0)",
-                             (long long)rows, (long long)inner, (long long)dense->dims[0], (long long)inner,
-                             (long long)dense->dims[0]);
-        }
-        return thn_error(f, PyExc_ValueError, "shapes (%lld, %lld) and (%lld, %lld) not aligned: %lld (dim 1) != %lld (dim 0)",
-                         (long long)rows, (long long)inner, (long long)dense->dims[0], (long long)dense->dims[1],
-                         (long long)inner, (long long)dense->dims[0]);
+        const npy_intp shape[2] = {rows, inner};
+        return thn_error(f, PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)", THN_SHAPE(2, shape),
+                         THN_SHAPE(dense->ndim, dense->dims), (long long)inner, (long long)dense->dims[0]);
     }
     const npy_intp columns = dense->ndim == 2 ? dense->dims[1] : 1, item = out->itemsize;
     const npy_intp dims[2] = {rows, columns}, by_columns[2] = {item, (rows ? rows : 1) * item};
     /* A transposed operand has a transposed result, so that each is read and written along its memory. */
     const int turned = dense->ndim == 2 && columns > 1 && dense->strides[1] != item && dense->strides[0] == item;
-    if (thn_out_alloc_strided(f, out, dims, turned ? by_columns : NULL) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc_strided(f, out, dims, turned ? by_columns : NULL));
     f->work = ((double)s->stored + (double)s->lines) * (1.0 + 0.4 * (double)columns);
     return 0;
 }
@@ -195,9 +194,8 @@ static int sparse_dot_at_prepare(ThnFrame *f, const ThnInstr *ins)
     const thn_sparse_dot_at_params *given = ins->data;
     const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4);
     ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
-    if (!s || thn_sparse_read(f, ins, 0, given->csc, s) < 0) {
-        return -1;
-    }
+    THN_NEED(s);
+    THN_TRY(thn_sparse_read(f, ins, 0, given->csc, s));
     if (a->dims[1] != b->dims[1] || a->dims[0] != (s->csc ? s->length : s->lines)
         || b->dims[0] != (s->csc ? s->lines : s->length)) {
         return thn_error(f, PyExc_ValueError,
@@ -228,14 +226,13 @@ static int sparse_values_at_prepare(ThnFrame *f, const ThnInstr *ins)
     const thn_sparse_values_at_params *given = ins->data;
     const ThnCell *y = THN_IN(f, ins, 3);
     ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
-    if (!s || thn_sparse_read(f, ins, 0, given->csc, s) < 0) {
-        return -1;
-    }
+    THN_NEED(s);
+    THN_TRY(thn_sparse_read(f, ins, 0, given->csc, s));
     const npy_intp dims[2] = {s->csc ? s->length : s->lines, s->csc ? s->lines : s->length};
     for (int i = 0; i < 2; i++) {
         if (y->dims[i] != dims[i] && !(y->bcast >> i & 1)) {
-            return thn_error(f, PyExc_ValueError, "elements of a matrix of shape (%lld, %lld) at the places of one of shape (%lld, %lld)",
-                             (long long)y->dims[0], (long long)y->dims[1], (long long)dims[0], (long long)dims[1]);
+            return thn_error(f, PyExc_ValueError, "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, y->dims),
+                             THN_SHAPE(2, dims));
         }
     }
     f->work = 2.0 * (double)s->stored;

@@ -1,22 +1,21 @@
 /* Instructions: sparse matrices by their parts, which make others or dense arrays. All is done when they are prepared, without the
  * GIL where it takes long: how much is stored is known only then. */
 #include "vm.h"
+#include "copy.h"
 #include "pool.h"
 #include "sparse_products.h"
 
 #define LONG 3000 /* values from which on the GIL is released */
 
-static PyThreadState *leave(npy_intp n)
-{
-    return n > LONG ? PyEval_SaveThread() : NULL;
-}
-
-static void enter(PyThreadState *saved)
-{
-    if (saved) {
-        PyEval_RestoreThread(saved);
-    }
-}
+/* Does `what` with `n` values. */
+#define WITHOUT_GIL(n, what)                                                \
+    do {                                                                    \
+        PyThreadState *saved = (n) > LONG ? PyEval_SaveThread() : NULL;     \
+        what;                                                               \
+        if (saved) {                                                        \
+            PyEval_RestoreThread(saved);                                    \
+        }                                                                   \
+    } while (0)
 
 /* Outputs from `at` on: values, indices, indptr. Takes what was made. */
 static int give(ThnFrame *f, const ThnInstr *ins, int at, ThnSparseMade *m)
@@ -49,9 +48,7 @@ static int failed(ThnFrame *f, const ThnPlaces *s, int r)
 static int read_shape(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp columns)
 {
     const npy_intp two = 2;
-    if (thn_out_alloc(f, out, &two) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, &two));
     ((int64_t *)out->data)[0] = rows;
     ((int64_t *)out->data)[1] = columns;
     return 0;
@@ -64,9 +61,8 @@ static int widen(ThnPlaces *s, PyObject *indices, PyObject *indptr, PyObject **o
 {
     owned[0] = PyArray_FromAny(indices, PyArray_DescrFromType(NPY_INT64), 1, 1, NPY_ARRAY_CARRAY_RO, NULL);
     owned[1] = PyArray_FromAny(indptr, PyArray_DescrFromType(NPY_INT64), 1, 1, NPY_ARRAY_CARRAY_RO, NULL);
-    if (!owned[0] || !owned[1]) {
-        return -1;
-    }
+    THN_NEED(owned[0]);
+    THN_NEED(owned[1]);
     s->indices = PyArray_DATA((PyArrayObject *)owned[0]);
     s->indptr = PyArray_DATA((PyArrayObject *)owned[1]);
     s->wide = 1;
@@ -76,9 +72,7 @@ static int widen(ThnPlaces *s, PyObject *indices, PyObject *indptr, PyObject **o
 static int two_read(ThnFrame *f, const ThnInstr *ins, int csc, ThnPlaces *s)
 {
     for (int k = 0; k < 2; k++) {
-        if (thn_sparse_read(f, ins, 4 * k, csc, &s[k]) < 0 || thn_sparse_read_values(f, THN_IN(f, ins, 4 * k + 3), &s[k]) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_sparse_read_parts(f, ins, 4 * k, csc, &s[k]));
     }
     return 0;
 }
@@ -109,21 +103,17 @@ static int sparse_merge_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnSparseMade made = {0};
     const ThnCell *out = THN_OUT(f, ins, 0);
     int r = 0;
-    if (two_read(f, ins, given->csc, s) < 0) {
-        return -1;
-    }
+    THN_TRY(two_read(f, ins, given->csc, s));
     if (s[0].lines != s[1].lines || s[0].length != s[1].length) {
-        const int64_t *a = (const int64_t *)THN_IN(f, ins, 2)->data, *b = (const int64_t *)THN_IN(f, ins, 6)->data;
-        return thn_error(f, PyExc_ValueError, "sparse matrices of different shapes, (%lld, %lld) and (%lld, %lld)", (long long)a[0],
-                         (long long)a[1], (long long)b[0], (long long)b[1]);
+        const npy_intp *a = (const npy_intp *)THN_IN(f, ins, 2)->data, *b = (const npy_intp *)THN_IN(f, ins, 6)->data;
+        return thn_error(f, PyExc_ValueError, "sparse matrices of different shapes, %s and %s", THN_SHAPE(2, a), THN_SHAPE(2, b));
     }
     if (s[0].wide || s[1].wide || s[0].stored + s[1].stored > INT32_MAX) {
         r = two_widen(f, ins, s, owned);
     }
     if (r == 0) {
-        PyThreadState *saved = leave(s[0].stored + s[1].stored + s[0].lines);
-        r = thn_sparse_merge(&s[0], &s[1], out->typenum, out->itemsize, given->multiply, &made);
-        enter(saved);
+        WITHOUT_GIL(s[0].stored + s[1].stored + s[0].lines,
+                    r = thn_sparse_merge(&s[0], &s[1], out->typenum, out->itemsize, given->multiply, &made));
         r = r < 0 ? failed(f, &s[0], r) : give(f, ins, 0, &made);
     }
     two_release(owned);
@@ -136,30 +126,26 @@ static int sparse_times_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const int csc = ((const thn_sparse_times_params *)ins->data)->csc;
     const ThnCell *out = THN_OUT(f, ins, 0);
-    const int64_t *left = (const int64_t *)THN_IN(f, ins, 2)->data, *right = (const int64_t *)THN_IN(f, ins, 6)->data;
+    const npy_intp *left = (const npy_intp *)THN_IN(f, ins, 2)->data, *right = (const npy_intp *)THN_IN(f, ins, 6)->data;
     ThnPlaces s[2];
     PyObject *owned[2][2] = {{NULL, NULL}, {NULL, NULL}};
     ThnSparseMade made = {0};
-    if (two_read(f, ins, csc, s) < 0) {
-        return -1;
-    }
+    THN_TRY(two_read(f, ins, csc, s));
     if (left[1] != right[0]) {
-        return thn_error(f, PyExc_ValueError, "shapes (%lld, %lld) and (%lld, %lld) not aligned: %lld (dim 1) != %lld (dim 0)",
-                         (long long)left[0], (long long)left[1], (long long)right[0], (long long)right[1], (long long)left[1],
-                         (long long)right[0]);
+        return thn_error(f, PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)", THN_SHAPE(2, left),
+                         THN_SHAPE(2, right), (long long)left[1], (long long)right[0]);
     }
     /* The columns of a product are the columns of the left matrix that those of the right one ask for. */
     const int first = csc ? 1 : 0;
     int r = s[0].wide != s[1].wide ? two_widen(f, ins, s, owned) : 0;
     for (int again = 1; r == 0 && again;) {
-        PyThreadState *saved = leave(s[0].stored + s[1].stored + s[first].lines);
-        r = thn_sparse_times(&s[first], &s[!first], out->typenum, out->itemsize, &made);
-        enter(saved);
+        WITHOUT_GIL(s[0].stored + s[1].stored + s[first].lines,
+                    r = thn_sparse_times(&s[first], &s[!first], out->typenum, out->itemsize, &made));
         again = r == -3;
         r = again ? two_widen(f, ins, s, owned) : r < 0 ? failed(f, &s[first], r) : give(f, ins, 0, &made);
     }
     two_release(owned);
-    return r < 0 ? -1 : read_shape(f, THN_OUT(f, ins, 3), (npy_intp)left[0], (npy_intp)right[1]);
+    return r < 0 ? -1 : read_shape(f, THN_OUT(f, ins, 3), left[0], right[1]);
 }
 
 /* ---- sparse_values_of: ins = places, places, values */
@@ -170,27 +156,21 @@ static int sparse_values_of_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnPlaces x, y;
     PyObject *owned[2] = {NULL, NULL};
     ThnCell *out = THN_OUT(f, ins, 0);
-    if (thn_sparse_read(f, ins, 0, csc, &x) < 0 || thn_sparse_read(f, ins, 3, csc, &y) < 0
-        || thn_sparse_read_values(f, THN_IN(f, ins, 6), &y) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_sparse_read(f, ins, 0, csc, &x));
+    THN_TRY(thn_sparse_read_parts(f, ins, 3, csc, &y));
     if (x.lines != y.lines || x.length != y.length) {
-        const int64_t *a = (const int64_t *)THN_IN(f, ins, 5)->data, *b = (const int64_t *)THN_IN(f, ins, 2)->data;
-        return thn_error(f, PyExc_ValueError, "elements of a matrix of shape (%lld, %lld) at the places of one of shape (%lld, %lld)",
-                         (long long)a[0], (long long)a[1], (long long)b[0], (long long)b[1]);
+        const npy_intp *a = (const npy_intp *)THN_IN(f, ins, 5)->data, *b = (const npy_intp *)THN_IN(f, ins, 2)->data;
+        return thn_error(f, PyExc_ValueError, "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, a),
+                         THN_SHAPE(2, b));
     }
-    if (thn_out_alloc(f, out, &x.stored) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, &x.stored));
     int r = 0;
     if (x.wide != y.wide) {
         const int at = x.wide ? 3 : 0;
         r = widen(x.wide ? &y : &x, THN_IN(f, ins, at)->obj, THN_IN(f, ins, at + 1)->obj, owned);
     }
     if (r == 0) {
-        PyThreadState *saved = leave(x.stored + y.stored + x.lines);
-        r = thn_sparse_values_of(&x, &y, out->typenum, out->itemsize, out->data);
-        enter(saved);
+        WITHOUT_GIL(x.stored + y.stored + x.lines, r = thn_sparse_values_of(&x, &y, out->typenum, out->itemsize, out->data));
         r = r < 0 ? failed(f, &x, r) : 0;
     }
     Py_XDECREF(owned[0]);
@@ -206,12 +186,9 @@ static int sparse_tidy_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *out = THN_OUT(f, ins, 0);
     ThnPlaces s;
     ThnSparseMade made = {0};
-    if (thn_sparse_read(f, ins, 0, given->csc, &s) < 0 || thn_sparse_read_values(f, THN_IN(f, ins, 3), &s) < 0) {
-        return -1;
-    }
-    PyThreadState *saved = leave(s.stored + s.lines);
-    const int r = thn_sparse_tidy(&s, out->typenum, out->itemsize, given->sort, given->drop, &made);
-    enter(saved);
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, &s));
+    int r;
+    WITHOUT_GIL(s.stored + s.lines, r = thn_sparse_tidy(&s, out->typenum, out->itemsize, given->sort, given->drop, &made));
     return r < 0 ? failed(f, &s, r) : give(f, ins, 0, &made);
 }
 
@@ -227,12 +204,10 @@ static int sparse_stack_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnSparseMade made = {0};
     int wide = 0, r = s && owned ? 0 : -1;
     for (int k = 0; k < n && r == 0; k++) {
-        r = thn_sparse_read(f, ins, 4 * k, given->csc, &s[k]);
-        r = r < 0 ? r : thn_sparse_read_values(f, THN_IN(f, ins, 4 * k + 3), &s[k]);
+        r = thn_sparse_read_parts(f, ins, 4 * k, given->csc, &s[k]);
         if (r == 0 && (given->across ? s[k].lines != s[0].lines : s[k].length != s[0].length)) {
-            const int64_t *a = (const int64_t *)THN_IN(f, ins, 2)->data, *b = (const int64_t *)THN_IN(f, ins, 4 * k + 2)->data;
-            r = thn_error(f, PyExc_ValueError, "matrices of shapes (%lld, %lld) and (%lld, %lld) cannot be put %s", (long long)a[0],
-                          (long long)a[1], (long long)b[0], (long long)b[1],
+            const npy_intp *a = (const npy_intp *)THN_IN(f, ins, 2)->data, *b = (const npy_intp *)THN_IN(f, ins, 4 * k + 2)->data;
+            r = thn_error(f, PyExc_ValueError, "matrices of shapes %s and %s cannot be put %s", THN_SHAPE(2, a), THN_SHAPE(2, b),
                           given->across == given->csc ? "one below the other" : "side by side");
         }
         if (r == 0) {
@@ -247,9 +222,7 @@ static int sparse_stack_prepare(ThnFrame *f, const ThnInstr *ins)
         r = wide && !s[k].wide ? widen(&s[k], THN_IN(f, ins, 4 * k)->obj, THN_IN(f, ins, 4 * k + 1)->obj, owned + 2 * k) : 0;
     }
     if (r == 0) {
-        PyThreadState *saved = leave(stored + lines);
-        r = thn_sparse_stack(s, n, THN_OUT(f, ins, 0)->itemsize, given->across, &made);
-        enter(saved);
+        WITHOUT_GIL(stored + lines, r = thn_sparse_stack(s, n, THN_OUT(f, ins, 0)->itemsize, given->across, &made));
         r = r < 0 ? failed(f, &s[0], r) : give(f, ins, 0, &made);
     }
     for (int k = 0; owned && k < 2 * n; k++) {
@@ -265,13 +238,9 @@ static int sparse_turn_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnPlaces s;
     ThnSparseMade made = {0};
-    if (thn_sparse_read(f, ins, 0, ((const thn_sparse_turn_params *)ins->data)->csc, &s) < 0
-        || thn_sparse_read_values(f, THN_IN(f, ins, 3), &s) < 0) {
-        return -1;
-    }
-    PyThreadState *saved = leave(s.stored + s.length);
-    const int r = thn_sparse_turn(&s, THN_IN(f, ins, 3)->itemsize, &made);
-    enter(saved);
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, ((const thn_sparse_turn_params *)ins->data)->csc, &s));
+    int r;
+    WITHOUT_GIL(s.stored + s.length, r = thn_sparse_turn(&s, THN_IN(f, ins, 3)->itemsize, &made));
     return r < 0 ? failed(f, &s, r) : give(f, ins, 0, &made);
 }
 
@@ -287,7 +256,7 @@ static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
     /* Along the memory first, where that is across the lines. */
     const int across = step < (strides[1] < 0 ? -strides[1] : strides[1]) && lines > 1 && length > 1;
     int r;
-    PyThreadState *saved = leave(lines * length);
+    PyThreadState *saved = lines * length > LONG ? PyEval_SaveThread() : NULL;
     if (across) {
         const npy_intp turned[2] = {strides[1], strides[0]};
         ThnSparseMade first = {0};
@@ -300,16 +269,16 @@ static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
     } else {
         r = thn_sparse_from_dense(x->data, strides, lines, length, x->typenum, x->itemsize, &made);
     }
-    enter(saved);
+    if (saved) {
+        PyEval_RestoreThread(saved);
+    }
     if (r == -1) {
         return thn_error(f, PyExc_RuntimeError, "the matrix was changed while it was read");
     }
     if (r < 0) {
         return thn_error(f, PyExc_MemoryError, "out of memory for a sparse matrix");
     }
-    if (give(f, ins, 0, &made) < 0) {
-        return -1;
-    }
+    THN_TRY(give(f, ins, 0, &made));
     return read_shape(f, THN_OUT(f, ins, 3), x->dims[0], x->dims[1]);
 }
 
@@ -319,14 +288,12 @@ static int sparse_add_dense_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *dense = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
-    if (!s || thn_sparse_read(f, ins, 1, ((const thn_sparse_add_dense_params *)ins->data)->csc, s) < 0
-        || thn_sparse_read_values(f, THN_IN(f, ins, 4), s) < 0) {
-        return -1;
-    }
-    const int64_t *shape = (const int64_t *)THN_IN(f, ins, 3)->data;
+    THN_NEED(s);
+    THN_TRY(thn_sparse_read_parts(f, ins, 1, ((const thn_sparse_add_dense_params *)ins->data)->csc, s));
+    const npy_intp *shape = (const npy_intp *)THN_IN(f, ins, 3)->data;
     if (dense->dims[0] != shape[0] || dense->dims[1] != shape[1]) {
-        return thn_error(f, PyExc_ValueError, "a sparse matrix of shape (%lld, %lld) and a dense one of shape (%lld, %lld)",
-                         (long long)shape[0], (long long)shape[1], (long long)dense->dims[0], (long long)dense->dims[1]);
+        return thn_error(f, PyExc_ValueError, "a sparse matrix of shape %s and a dense one of shape %s", THN_SHAPE(2, shape),
+                         THN_SHAPE(2, dense->dims));
     }
     f->work = 3.0 * (double)s->stored + (double)s->lines;
     if (thn_in_place(ins)) {
@@ -352,9 +319,8 @@ static int sparse_sum_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_sum_params *given = ins->data;
     ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
-    if (!s || thn_sparse_read(f, ins, 0, given->csc, s) < 0 || thn_sparse_read_values(f, THN_IN(f, ins, 3), s) < 0) {
-        return -1;
-    }
+    THN_NEED(s);
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, s));
     f->work = (double)s->stored + (double)s->lines;
     return thn_out_alloc(f, THN_OUT(f, ins, 0), given->of_lines ? &s->lines : &s->length);
 }
@@ -381,9 +347,8 @@ static int sparse_slice_prepare(ThnFrame *f, const ThnInstr *ins)
     const int csc = ((const thn_sparse_slice_params *)ins->data)->csc;
     ThnCell *values = THN_IN(f, ins, 0);
     ThnPlaces s;
-    if (thn_sparse_read(f, ins, 1, csc, &s) < 0 || thn_sparse_read_values(f, values, &s) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_sparse_read(f, ins, 1, csc, &s));
+    THN_TRY(thn_sparse_read_values(f, values, &s));
     const npy_intp start = bound_of(THN_IN(f, ins, 4), s.lines), end = bound_of(THN_IN(f, ins, 5), s.lines);
     const npy_intp stop = end < start ? start : end;
     npy_intp lines = stop - start, first, stored, dims = lines + 1;
@@ -425,17 +390,14 @@ static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *which = THN_IN(f, ins, 4);
     ThnPlaces s;
     ThnSparseMade made = {0};
-    if (thn_sparse_read(f, ins, 0, csc, &s) < 0 || thn_sparse_read_values(f, THN_IN(f, ins, 3), &s) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, csc, &s));
     if (!thn_is_c_contiguous(which)) {
         return thn_error(f, PyExc_SystemError, "sparse_take: positions must be contiguous");
     }
     const npy_intp n = which->dims[0], length = s.length;
     PyObject *owned[2] = {NULL, NULL};
-    PyThreadState *saved = leave(n * 10);
-    int r = thn_sparse_take(&s, THN_IN(f, ins, 3)->itemsize, (const int64_t *)which->data, n, &made);
-    enter(saved);
+    int r;
+    WITHOUT_GIL(n * 10, r = thn_sparse_take(&s, THN_IN(f, ins, 3)->itemsize, (const int64_t *)which->data, n, &made));
     if (r == -3) {
         r = widen(&s, THN_IN(f, ins, 0)->obj, THN_IN(f, ins, 1)->obj, owned);
         r = r < 0 ? -2 : thn_sparse_take(&s, THN_IN(f, ins, 3)->itemsize, (const int64_t *)which->data, n, &made);
@@ -448,9 +410,7 @@ static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
     if (r < 0) {
         return PyErr_Occurred() ? -1 : failed(f, &s, r);
     }
-    if (give(f, ins, 0, &made) < 0) {
-        return -1;
-    }
+    THN_TRY(give(f, ins, 0, &made));
     return read_shape(f, THN_OUT(f, ins, 3), csc ? length : n, csc ? n : length);
 }
 
@@ -532,22 +492,16 @@ done:
 static int sparse_copy_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnPlaces s;
-    if (thn_sparse_read(f, ins, 0, ((const thn_sparse_copy_params *)ins->data)->csc, &s) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_sparse_read(f, ins, 0, ((const thn_sparse_copy_params *)ins->data)->csc, &s));
     const npy_intp lengths[2] = {s.stored, s.lines + 1}, item = s.wide ? 8 : 4;
     for (int k = 0; k < 2; k++) {
         char *block = thn_pool_alloc((size_t)(lengths[k] ? lengths[k] * item : item));
         if (!block) {
             return thn_error(f, PyExc_MemoryError, "out of memory for a sparse matrix");
         }
-        PyThreadState *saved = leave(lengths[k]);
-        thn_sparse_copy(block, k ? s.indptr : s.indices, lengths[k] * item);
-        enter(saved);
+        WITHOUT_GIL(lengths[k], thn_sparse_copy(block, k ? s.indptr : s.indices, lengths[k] * item));
         PyObject *a = thn_array_of_block(s.wide ? NPY_INT64 : NPY_INT32, lengths[k], block);
-        if (!a) {
-            return -1;
-        }
+        THN_NEED(a);
         thn_set_object(THN_OUT(f, ins, k), a);
         Py_DECREF(a);
     }
@@ -560,9 +514,7 @@ static int sparse_index_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_index_params *given = ins->data;
     ThnPlaces s;
-    if (thn_sparse_read(f, ins, 1, given->csc, &s) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_sparse_read(f, ins, 1, given->csc, &s));
     if (s.lines > INT32_MAX || s.length > INT32_MAX || s.stored > INT32_MAX) {
         const int64_t *shape = (const int64_t *)THN_IN(f, ins, 3)->data;
         return thn_error(f, PyExc_OverflowError, "the indices of a matrix of shape (%lld, %lld) with %lld stored values do not fit int32",

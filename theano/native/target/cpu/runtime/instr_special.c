@@ -35,9 +35,7 @@ static int special_prepare(ThnFrame *f, const ThnInstr *ins)
             from[i] = k;
         }
     }
-    if (thn_out_alloc(f, out, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, dims));
     f->work = 60.0 * (double)thn_size(out);
     return 0;
 }

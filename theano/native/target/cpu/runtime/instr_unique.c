@@ -74,9 +74,7 @@ static int unique_prepare(ThnFrame *f, const ThnInstr *ins)
         return thn_error(f, PyExc_ValueError, "cannot sort more than %lld elements", (long long)UINT32_MAX);
     }
     Sorted *s = thn_scratch(f, ins, sizeof *s + 4 * 8 * (size_t)n);
-    if (!s) {
-        return -1;
-    }
+    THN_NEED(s);
     *s = (Sorted){.n = n, .size = thn_key_size(x->typenum)};
     npy_intp found = n > 0;
     if (n > 0) {
@@ -90,9 +88,7 @@ static int unique_prepare(ThnFrame *f, const ThnInstr *ins)
         }
     }
     for (int k = 0; k < ins->nout; k++) {
-        if (thn_out_alloc(f, THN_OUT(f, ins, k), k && k == number_of[INVERSE] ? &n : &found) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), k && k == number_of[INVERSE] ? &n : &found));
     }
     f->work = 4.0 * (double)n;
     return 0;

@@ -29,10 +29,9 @@ static int dimshuffle_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     for (int k = 0; k < in->ndim; k++) {
         if (!(used >> k & 1) && in->dims[k] != 1) {
-            char text[256];
             return thn_error(f, PyExc_ValueError,
                              "DimShuffle: dimension %d is dropped and must have size 1; the input has shape %s", k,
-                             thn_shape_text(text, sizeof text, in->ndim, in->dims));
+                             THN_SHAPE(in->ndim, in->dims));
         }
     }
     return thn_out_view(f, out, in, in->data, dims, strides);
@@ -53,17 +52,14 @@ static int parse_term(const ThnInstr *ins, PyObject *o, ThnTerm *t)
             return -1;
         }
         if (strcmp(tag, "i") != 0 || k < 0 || k >= ins->nin) {
-            PyErr_Format(PyExc_ValueError, "bad index entry %R", o);
-            return -1;
+            return THN_RAISE(PyExc_ValueError, "bad index entry %R", o);
         }
         t->kind = 2;
         t->value = k;
         return 0;
     }
     PyObject *n = PyNumber_Index(o);
-    if (!n) {
-        return -1;
-    }
+    THN_NEED(n);
     int overflow;
     long long v = PyLong_AsLongLongAndOverflow(n, &overflow);
     Py_DECREF(n);
@@ -271,9 +267,8 @@ static int reshape_prepare(ThnFrame *f, const ThnInstr *ins)
     int nd = out->ndim;
     npy_intp shape[THN_MAXDIM], asked[THN_MAXDIM], strides[THN_MAXDIM];
     int *copies = thn_scratch(f, ins, sizeof(int));
-    if (!copies || read_shape(f, ins, nd, shape, "Reshape") < 0) {
-        return -1;
-    }
+    THN_NEED(copies);
+    THN_TRY(read_shape(f, ins, nd, shape, "Reshape"));
     memcpy(asked, shape, sizeof shape);
     npy_intp total = thn_size(in), known = 1;
     int hole = -1, bad = 0;
@@ -294,9 +289,8 @@ static int reshape_prepare(ThnFrame *f, const ThnInstr *ins)
         known *= shape[hole];
     }
     if (bad || known != total) {
-        char a[200], b[200];
         return thn_error(f, PyExc_ValueError, "Cannot reshape input of shape %s to shape %s",
-                         thn_shape_text(a, sizeof a, in->ndim, in->dims), thn_shape_text(b, sizeof b, nd, asked));
+                         THN_SHAPE(in->ndim, in->dims), THN_SHAPE(nd, asked));
     }
     *copies = 0;
     if (total == 0) {
@@ -334,23 +328,11 @@ static int specify_shape_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     for (int i = 0; i < in->ndim; i++) {
         if (in->dims[i] != shape[i]) {
-            char a[200], b[200];
             return thn_error(f, PyExc_AssertionError, "Got shape %s, expected %s",
-                             thn_shape_text(a, sizeof a, in->ndim, in->dims),
-                             thn_shape_text(b, sizeof b, in->ndim, shape));
+                             THN_SHAPE(in->ndim, in->dims), THN_SHAPE(in->ndim, shape));
         }
     }
     return thn_out_alias(f, THN_OUT(f, ins, 0), in);
-}
-
-static int rebroadcast_check(ThnProgram *p, ThnInstr *ins)
-{
-    const ThnInts *axes = &((const thn_rebroadcast_params *)ins->data)->axes;
-    int ok = 1;
-    for (int i = 0; i < axes->n; i++) {
-        ok = ok && axes->at[i] >= 0 && axes->at[i] < p->cells[ins->ins[0]].ndim;
-    }
-    return thn_fits(ins, ok);
 }
 
 static int rebroadcast_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -412,5 +394,5 @@ THN_INSTRUCTION(dimshuffle, dimshuffle_check, dimshuffle_prepare, NULL)
 THN_INSTRUCTION(subtensor, NULL, subtensor_prepare, NULL)
 THN_INSTRUCTION(reshape, NULL, reshape_prepare, reshape_execute)
 THN_INSTRUCTION(specify_shape, NULL, specify_shape_prepare, NULL)
-THN_INSTRUCTION(rebroadcast, rebroadcast_check, rebroadcast_prepare, NULL)
+THN_INSTRUCTION(rebroadcast, NULL, rebroadcast_prepare, NULL)
 THN_INSTRUCTION(diagonal, diagonal_check, diagonal_prepare, NULL)

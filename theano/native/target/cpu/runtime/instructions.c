@@ -164,12 +164,25 @@ int thn_fits(const ThnInstr *ins, int ok)
         return 0;
     }
     const ThnRow *row = &thn_rows[ins->def->code];
-    PyErr_Format(PyExc_ValueError, "%s: operands or params do not fit. %s", row->name, row->text);
-    return -1;
+    return THN_RAISE(PyExc_ValueError, "%s: operands or params do not fit. %s", row->name, row->text);
+}
+
+/* Whether the fields `axis` and `axes` name dims of an array of this rank. */
+static int has_axes(const ThnInstr *ins, int ndim)
+{
+    int ok = 1;
+    for (const ThnField *field = thn_rows[ins->def->code].fields; field->name; field++) {
+        const ThnInts *all = (const void *)((const char *)ins->data + field->at);
+        const ThnInts one = {1, {*(const int *)all}}, *axes = field->kind == IS_INTS ? all : &one;
+        for (int i = 0; strncmp(field->name, "ax", 2) == 0 && i < axes->n; i++) {
+            ok = ok && axes->at[i] >= 0 && axes->at[i] < ndim;
+        }
+    }
+    return ok;
 }
 
 /* Whether a cell is what the letters and ranks say; `same` gets the first cell with T and the first with R. */
-static int cell_fits(const ThnCellSpec *c, const char *letters, size_t n, const ThnCellSpec **same)
+static int cell_fits(const ThnInstr *ins, const ThnCellSpec *c, const char *letters, size_t n, const ThnCellSpec **same)
 {
     const int t = c->typenum, object = letters[0] == 'o';
     int ok = c->kind == (object ? THN_KIND_OBJECT : THN_KIND_TENSOR), ranks = 0, rank = 0;
@@ -182,6 +195,7 @@ static int cell_fits(const ThnCellSpec *c, const char *letters, size_t n, const 
             *first = *first ? *first : c;
             ok = letter == 'T' ? PyArray_EquivTypenums(t, (*first)->typenum) : c->ndim == (*first)->ndim;
             break;
+        case 'A': ok = has_axes(ins, c->ndim); break;
         case 'i': ok = thn_int_reader(t) != NULL; break;
         case 'l': ok = PyArray_EquivTypenums(t, NPY_INT64); break;
         case 'n': ok = PyArray_EquivTypenums(t, NPY_INT32); break;
@@ -222,7 +236,7 @@ static int operands_fit(const ThnProgram *p, const ThnInstr *ins, const char *at
             }
             const int least = k + (mark != '*' && mark != '?'), most = mark == '*' ? n : k + 1;
             for (; k < most && k < n; k++) {
-                if (!cell_fits(&p->cells[cells[k]], at, length, same)) {
+                if (!cell_fits(ins, &p->cells[cells[k]], at, length, same)) {
                     return 0;
                 }
             }
@@ -246,8 +260,7 @@ int thn_parse_params(ThnProgram *p, ThnInstr *ins, PyObject *params)
         n++;
     }
     if (!PyTuple_Check(params) || PyTuple_GET_SIZE(params) != n) {
-        PyErr_Format(PyExc_TypeError, "%s: a tuple of %zd params is needed, got %R", row->name, n, params);
-        return -1;
+        return THN_RAISE(PyExc_TypeError, "%s: a tuple of %zd params is needed, got %R", row->name, n, params);
     }
     ins->data = thn_alloc(ins->def->size);
     if (!ins->data) {
@@ -261,8 +274,7 @@ int thn_parse_params(ThnProgram *p, ThnInstr *ins, PyObject *params)
             return -1;
         }
         if (!ok) {
-            PyErr_Format(PyExc_TypeError, "%s: %s must be %s, got %R", row->name, field->name, expected[field->kind], v);
-            return -1;
+            return THN_RAISE(PyExc_TypeError, "%s: %s must be %s, got %R", row->name, field->name, expected[field->kind], v);
         }
     }
     if (row->operands && thn_fits(ins, operands_fit(p, ins, row->operands)) < 0) {
@@ -320,10 +332,8 @@ static PyObject *describe(const ThnRow *row)
                          row->text);
 }
 
-static PyObject *instruction_table(PyObject *self, PyObject *unused)
+static PyObject *instruction_table(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
-    (void)self;
-    (void)unused;
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < THN_N_OPS; i++) {
         if (append(list, describe(&thn_rows[i])) < 0) {

@@ -82,8 +82,7 @@ static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
         return -1;
     }
     if (PyTuple_GET_SIZE(axes) != ndim || PyTuple_GET_SIZE(bcast) != ndim) {
-        PyErr_SetString(PyExc_ValueError, "Kernel: one axis and one flag for each iteration dim");
-        return -1;
+        return THN_RAISE(PyExc_ValueError, "Kernel: one axis and one flag for each iteration dim");
     }
     for (int d = 0; d < ndim; d++) {
         const long axis = PyLong_AsLong(PyTuple_GET_ITEM(axes, d));
@@ -92,8 +91,7 @@ static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
             return -1;
         }
         if (axis >= rank || (axis < 0 && !flag)) {
-            PyErr_SetString(PyExc_ValueError, "Kernel: bad axis");
-            return -1;
+            return THN_RAISE(PyExc_ValueError, "Kernel: bad axis");
         }
         in->axes[d] = (int8_t)axis;
         in->bcast |= (uint32_t)(flag != 0) << d;
@@ -118,8 +116,7 @@ static int parse_out(PyObject *spec, ThnKernelOut *out, const ThnKernel *k)
         return -1;
     }
     if (out->rank > THN_KMAXDIM || alias >= k->nin) {
-        PyErr_SetString(PyExc_ValueError, "Kernel: bad output");
-        return -1;
+        return THN_RAISE(PyExc_ValueError, "Kernel: bad output");
     }
     for (int a = 0; a < out->rank; a++) {
         const long d = PyLong_AsLong(PyTuple_GET_ITEM(dims, a));
@@ -127,8 +124,7 @@ static int parse_out(PyObject *spec, ThnKernelOut *out, const ThnKernel *k)
             return -1;
         }
         if (d >= k->n_outer + k->n_inner) {
-            PyErr_SetString(PyExc_ValueError, "Kernel: bad dim");
-            return -1;
+            return THN_RAISE(PyExc_ValueError, "Kernel: bad dim");
         }
         out->dims[a] = (int8_t)d;
         out->full |= d >= k->n_outer;
@@ -148,8 +144,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
     }
     const Py_ssize_t nin = PyTuple_GET_SIZE(inputs), nout = PyTuple_GET_SIZE(outputs);
     if (n_outer < 0 || n_inner < 0 || n_outer + n_inner > THN_KMAXDIM || nin + nout > THN_KMAXOPS) {
-        PyErr_SetString(PyExc_ValueError, "Kernel: too many dims or operands");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "Kernel: too many dims or operands");
     }
     void *handle = PyCapsule_GetPointer(library, LIBRARY);
     const char *name = handle ? PyUnicode_AsUTF8(symbol) : NULL;
@@ -218,9 +213,8 @@ static PyObject *kernel_repr(KernelObject *self)
     return PyUnicode_FromFormat("<Kernel %U, %d inputs, %d outputs>", self->symbol, self->k.nin, self->k.nout);
 }
 
-static PyObject *kernel_get_symbol(KernelObject *self, void *closure)
+static PyObject *kernel_get_symbol(KernelObject *self, void *Py_UNUSED(closure))
 {
-    (void)closure;
     Py_INCREF(self->symbol);
     return self->symbol;
 }
@@ -263,8 +257,7 @@ static int op_check(ThnProgram *p, ThnInstr *ins)
     const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
     (void)p;
     if (ins->nin != k->nin || ins->nout != k->nout) {
-        PyErr_Format(PyExc_ValueError, "kernel: %d inputs and %d outputs are needed", k->nin, k->nout);
-        return -1;
+        return THN_RAISE(PyExc_ValueError, "kernel: %d inputs and %d outputs are needed", k->nin, k->nout);
     }
     return 0;
 }
@@ -301,9 +294,7 @@ static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, con
     if (thn_kernel_shape(k, in, shape, err, sizeof err) < 0) {
         return thn_error(f, PyExc_ValueError, "%s", err);
     }
-    if (thn_kernel_outputs(f, ins, k, in, shape) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_kernel_outputs(f, ins, k, in, shape));
     for (int o = 0; o < k->nout; o++) {
         const ThnCell *c = THN_OUT(f, ins, o);
         out[o] = (ThnArg){c->data, c->dims, c->strides};
@@ -386,9 +377,7 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         }
         in[i] = (ThnArg){c->data, c->dims, c->strides};
     }
-    if (plan_kernel(f, ins, k, in, plan) < 0) {
-        return -1;
-    }
+    THN_TRY(plan_kernel(f, ins, k, in, plan));
     keep_layout(f, ins, plan);
     return 0;
 }
@@ -398,9 +387,7 @@ static int plan_positions(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, 
     static const npy_intp step = sizeof(int64_t);
     ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
     ThnArg in[THN_KMAXOPS];
-    if (!plan) {
-        return -1;
-    }
+    THN_NEED(plan);
     for (int i = 0; i < k->nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
         const int along = k->in[i].position;
@@ -435,9 +422,7 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
     if (last > 1 || work > THN_GIL_WORK) {
         return plan_positions(f, ins, k, dims);
     }
-    if (thn_out_alloc(f, out, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(f, out, dims));
     ptr[k->nin] = out->data;
     strides[k->nin] = last ? out->strides[0] : 0;
     k->fn->elem(ptr, strides, last ? dims[0] : 1, dims[last]);
@@ -476,10 +461,8 @@ static PyObject *set_threads(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 
-static PyObject *get_threads(PyObject *self, PyObject *unused)
+static PyObject *get_threads(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
-    (void)self;
-    (void)unused;
     return PyLong_FromLong(thn_get_threads());
 }
 
@@ -513,10 +496,8 @@ static PyObject *cpu_info(PyObject *self, PyObject *unused)
                  : NULL;
 }
 #else
-static PyObject *cpu_info(PyObject *self, PyObject *unused)
+static PyObject *cpu_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
-    (void)self;
-    (void)unused;
     Py_RETURN_NONE;
 }
 #endif
@@ -534,12 +515,8 @@ static PyMethodDef functions[] = {
 int thn_launch_init(PyObject *module)
 {
     KernelType = (PyTypeObject *)PyType_FromSpec(&kernel_spec);
-    if (!KernelType) {
-        return -1;
-    }
-    if (PyModule_AddFunctions(module, functions) < 0) {
-        return -1;
-    }
+    THN_NEED(KernelType);
+    THN_TRY(PyModule_AddFunctions(module, functions));
     Py_INCREF(KernelType);
     return PyModule_AddObject(module, "Kernel", (PyObject *)KernelType);
 }

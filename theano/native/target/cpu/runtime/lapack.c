@@ -551,9 +551,8 @@ int64_t thn_gelsd(int letter, ThnDense a, ThnDense b, void *s, double rcond, int
 
 /* ---- where the pointers come from */
 
-static PyObject *lapack_set(PyObject *self, PyObject *args)
+static PyObject *lapack_set(PyObject *Py_UNUSED(self), PyObject *args)
 {
-    (void)self;
     PyObject *pointers;
     int is_wide;
     static const char letters[] = "sdcz";

@@ -18,9 +18,7 @@ int thn_linalg_ready(void)
         PyObject *module = PyImport_ImportModule("numpy.linalg");
         thn_LinAlgError = module ? PyObject_GetAttrString(module, "LinAlgError") : NULL;
         Py_XDECREF(module);
-        if (!thn_LinAlgError) {
-            return -1;
-        }
+        THN_NEED(thn_LinAlgError);
     }
     return thn_blas_ready() < 0 ? -1 : thn_lapack_ready();
 }
@@ -167,11 +165,10 @@ int thn_not_finite(ThnFrame *f)
 
 int thn_require_square(ThnFrame *f, const ThnCell *a, PyObject *type, const char *message)
 {
-    char shape[80];
     if (a->dims[0] == a->dims[1]) {
         return 0;
     }
-    return thn_error(f, type, "%s, got the shape %s", message, thn_shape_text(shape, sizeof shape, 2, a->dims));
+    return thn_error(f, type, "%s, got the shape %s", message, THN_SHAPE(2, a->dims));
 }
 
 int thn_is_zero(int letter, const char *p)

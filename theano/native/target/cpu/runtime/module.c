@@ -6,10 +6,8 @@
 
 int thn_cells_init(void);
 
-static PyObject *pool_stats(PyObject *self, PyObject *unused)
+static PyObject *pool_stats(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
-    (void)self;
-    (void)unused;
     size_t retained, in_use, peak, limit;
     thn_pool_stats(&retained, &in_use, &peak, &limit);
     return Py_BuildValue("{s:n,s:n,s:n,s:n}", "retained", (Py_ssize_t)retained, "in_use", (Py_ssize_t)in_use, "peak",
@@ -26,22 +24,18 @@ static PyObject *set_bytes(PyObject *arg, void (*set)(size_t))
     Py_RETURN_NONE;
 }
 
-static PyObject *pool_set_limit(PyObject *self, PyObject *arg)
+static PyObject *pool_set_limit(PyObject *Py_UNUSED(self), PyObject *arg)
 {
-    (void)self;
     return set_bytes(arg, thn_pool_set_limit);
 }
 
-static PyObject *pool_set_memory(PyObject *self, PyObject *arg)
+static PyObject *pool_set_memory(PyObject *Py_UNUSED(self), PyObject *arg)
 {
-    (void)self;
     return set_bytes(arg, thn_pool_set_memory);
 }
 
-static PyObject *pool_trim(PyObject *self, PyObject *unused)
+static PyObject *pool_trim(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
-    (void)self;
-    (void)unused;
     thn_pool_trim();
     Py_RETURN_NONE;
 }

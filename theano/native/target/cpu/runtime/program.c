@@ -12,9 +12,7 @@ PyTypeObject *thn_ProgramType;
 static int parse_ints(PyObject *seq, int **out, int *n, int limit, const char *what)
 {
     PyObject *fast = PySequence_Fast(seq, "expected a sequence of cell numbers");
-    if (!fast) {
-        return -1;
-    }
+    THN_NEED(fast);
     Py_ssize_t len = PySequence_Fast_GET_SIZE(fast);
     *out = thn_alloc(sizeof(int) * (size_t)len);
     if (!*out) {
@@ -42,8 +40,7 @@ static int parse_ints(PyObject *seq, int **out, int *n, int limit, const char *w
 static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
 {
     if (!PyTuple_Check(spec) || PyTuple_GET_SIZE(spec) < 1) {
-        PyErr_SetString(PyExc_TypeError, "a cell is a tuple ('tensor', typenum, ndim[, broadcastable]) or ('object',)");
-        return -1;
+        return THN_RAISE(PyExc_TypeError, "a cell is a tuple ('tensor', typenum, ndim[, broadcastable]) or ('object',)");
     }
     PyObject *kind = PyTuple_GET_ITEM(spec, 0);
     if (PyUnicode_Check(kind) && PyUnicode_CompareWithASCIIString(kind, "object") == 0) {
@@ -57,13 +54,10 @@ static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
         return -1;
     }
     if (strcmp(name, "tensor") != 0 || ndim < 0 || ndim > THN_MAXDIM) {
-        PyErr_Format(PyExc_ValueError, "bad cell: %R (at most %d dimensions)", spec, THN_MAXDIM);
-        return -1;
+        return THN_RAISE(PyExc_ValueError, "bad cell: %R (at most %d dimensions)", spec, THN_MAXDIM);
     }
     PyArray_Descr *d = PyArray_DescrFromType(typenum);
-    if (!d) {
-        return -1;
-    }
+    THN_NEED(d);
     if (!PyTypeNum_ISBOOL(typenum) && !PyTypeNum_ISNUMBER(typenum)) {
         PyErr_Format(PyExc_ValueError, "a tensor cell cannot hold dtype %S", (PyObject *)d);
         Py_DECREF(d);
@@ -78,18 +72,14 @@ static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
     Py_XDECREF(size);
     Py_DECREF(d);
     if (c->itemsize <= 0 || c->itemsize > 16) {
-        PyErr_Format(PyExc_ValueError, "bad cell: %R", spec);
-        return -1;
+        return THN_RAISE(PyExc_ValueError, "bad cell: %R", spec);
     }
     if (bcast && bcast != Py_None) {
         PyObject *fast = PySequence_Fast(bcast, "a broadcast pattern is a sequence of bools");
-        if (!fast) {
-            return -1;
-        }
+        THN_NEED(fast);
         if (PySequence_Fast_GET_SIZE(fast) != ndim) {
             Py_DECREF(fast);
-            PyErr_Format(PyExc_ValueError, "bad cell: %R", spec);
-            return -1;
+            return THN_RAISE(PyExc_ValueError, "bad cell: %R", spec);
         }
         for (int i = 0; i < ndim; i++) {
             int b = PyObject_IsTrue(PySequence_Fast_GET_ITEM(fast, i));
@@ -112,16 +102,14 @@ static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
     const char *name;
     ins->node_index = -1;
     if (!PyTuple_Check(spec)) {
-        PyErr_SetString(PyExc_TypeError, "an instruction is a tuple (opname, ins, outs, params, node_index, free, shown)");
-        return -1;
+        return THN_RAISE(PyExc_TypeError, "an instruction is a tuple (opname, ins, outs, params, node_index, free, shown)");
     }
     if (!PyArg_ParseTuple(spec, "sOOO|iOO", &name, &ins_seq, &outs_seq, &params, &ins->node_index, &free_seq, &shown_seq)) {
         return -1;
     }
     const ThnOpDef *def = thn_find_op(name);
     if (!def) {
-        PyErr_Format(PyExc_NotImplementedError, "the runtime has no instruction '%s'", name);
-        return -1;
+        return THN_RAISE(PyExc_NotImplementedError, "the runtime has no instruction '%s'", name);
     }
     if (parse_ints(ins_seq, &ins->ins, &ins->nin, p->ncells, name) < 0
         || parse_ints(outs_seq, &ins->outs, &ins->nout, p->ncells, name) < 0
@@ -138,16 +126,14 @@ static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
 static int parse_cell_number(ThnProgram *p, PyObject *entry, const char *what)
 {
     if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) < 2) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a tuple (cell, value)", what);
-        return -1;
+        return THN_RAISE(PyExc_TypeError, "%s: expected a tuple (cell, value)", what);
     }
     long v = PyLong_AsLong(PyTuple_GET_ITEM(entry, 0));
     if (v == -1 && PyErr_Occurred()) {
         return -1;
     }
     if (v < 0 || v >= p->ncells) {
-        PyErr_Format(PyExc_ValueError, "%s: there is no cell %ld", what, v);
-        return -1;
+        return THN_RAISE(PyExc_ValueError, "%s: there is no cell %ld", what, v);
     }
     return (int)v;
 }
@@ -155,8 +141,7 @@ static int parse_cell_number(ThnProgram *p, PyObject *entry, const char *what)
 static int check_storage(PyObject *s)
 {
     if (!PyList_Check(s) || PyList_GET_SIZE(s) != 1) {
-        PyErr_SetString(PyExc_TypeError, "a storage is a list with one element");
-        return -1;
+        return THN_RAISE(PyExc_TypeError, "a storage is a list with one element");
     }
     return 0;
 }
@@ -170,9 +155,7 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
         return -1;
     }
     for (int i = 0; i < p->ncells; i++) {
-        if (parse_cell(p, PyList_GET_ITEM(cells, i), &p->cells[i]) < 0) {
-            return -1;
-        }
+        THN_TRY(parse_cell(p, PyList_GET_ITEM(cells, i), &p->cells[i]));
     }
     int n = (int)PyList_GET_SIZE(instrs);
     p->instrs = thn_alloc(sizeof(ThnInstr) * (size_t)n);
@@ -186,9 +169,7 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
     for (int i = 0; i < n; i++) {
         p->instrs[i].index = i;
         p->ninstrs = i + 1;
-        if (parse_instr(p, PyList_GET_ITEM(instrs, i), &p->instrs[i]) < 0) {
-            return -1;
-        }
+        THN_TRY(parse_instr(p, PyList_GET_ITEM(instrs, i), &p->instrs[i]));
     }
     if (p->tail_start < 0 || p->tail_start > p->end) {
         p->tail_start = p->end;
@@ -241,9 +222,7 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
         }
         PyObject *s = PyTuple_GET_ITEM(e, 1);
         if (s != Py_None) {
-            if (check_storage(s) < 0) {
-                return -1;
-            }
+            THN_TRY(check_storage(s));
             p->outputs[i].storage = Py_NewRef(s);
         }
         p->noutputs = i + 1;
@@ -259,8 +238,7 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
             return -1;
         }
         if (u->output < 0 || u->output >= p->noutputs || u->input < 0 || u->input >= p->ninputs) {
-            PyErr_SetString(PyExc_ValueError, "an update is (output position, input position)");
-            return -1;
+            return THN_RAISE(PyExc_ValueError, "an update is (output position, input position)");
         }
         p->outputs[u->output].is_update = 1;
         p->nupdates = i + 1;
@@ -397,16 +375,13 @@ int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v)
     const ThnInput *in = &p->inputs[i];
     if (!v || v == Py_None) {
         if (PyList_GET_SIZE(in->storage) != 1) {
-            PyErr_SetString(PyExc_ValueError, "a storage list has changed its length");
-            return -1;
+            return THN_RAISE(PyExc_ValueError, "a storage list has changed its length");
         }
         v = PyList_GET_ITEM(in->storage, 0);
     }
     if (in->destroyed && PyArray_Check(v) && !PyArray_ISWRITEABLE((PyArrayObject *)v)) {
         v = PyArray_NewCopy((PyArrayObject *)v, NPY_KEEPORDER);
-        if (!v) {
-            return -1;
-        }
+        THN_NEED(v);
     } else {
         Py_INCREF(v);
     }
@@ -418,9 +393,7 @@ int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v)
 int thn_load_inputs(ThnProgram *p, ThnFrame *f, PyObject *const *values)
 {
     for (int i = 0; i < p->ninputs; i++) {
-        if (thn_load_input(p, f, i, values ? values[i] : NULL) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_load_input(p, f, i, values ? values[i] : NULL));
     }
     return 0;
 }
@@ -449,8 +422,7 @@ int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out)
 static int call_program(ThnProgram *p, PyObject *const *values, PyObject **out)
 {
     if (p->cleared) {
-        PyErr_SetString(PyExc_RuntimeError, "this program was already freed");
-        return -1;
+        return THN_RAISE(PyExc_RuntimeError, "this program was already freed");
     }
     if (p->serialise && thn_lock(&p->lock) < 0) {
         return -1;
@@ -478,8 +450,7 @@ static PyObject **start_outputs(const ThnProgram *p, PyObject **small)
 static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
 {
     if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
-        PyErr_SetString(PyExc_TypeError, "a program takes no arguments: it reads its storages");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "a program takes no arguments: it reads its storages");
     }
     PyObject *small[16], **out = start_outputs(p, small);
     if (!out) {
@@ -536,9 +507,8 @@ static PyObject *program_call_values(ThnProgram *p, PyObject *values)
     return list;
 }
 
-static PyObject *program_free(ThnProgram *p, PyObject *unused)
+static PyObject *program_free(ThnProgram *p, PyObject *Py_UNUSED(unused))
 {
-    (void)unused;
     while (p->free_frames) {
         ThnFrame *f = p->free_frames;
         p->free_frames = f->next_free;
@@ -559,9 +529,8 @@ static PyObject *program_set_profile(ThnProgram *p, PyObject *arg)
     Py_RETURN_NONE;
 }
 
-static PyObject *program_reset_profile(ThnProgram *p, PyObject *unused)
+static PyObject *program_reset_profile(ThnProgram *p, PyObject *Py_UNUSED(unused))
 {
-    (void)unused;
     memset(p->times, 0, sizeof(double) * (size_t)p->ninstrs);
     memset(p->counts, 0, sizeof(long long) * (size_t)p->ninstrs);
     p->call_count = 0;
@@ -611,10 +580,8 @@ static PyMethodDef program_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyObject *get_need_update_inputs(ThnProgram *p, void *closure)
+static PyObject *get_need_update_inputs(ThnProgram *Py_UNUSED(p), void *Py_UNUSED(closure))
 {
-    (void)p;
-    (void)closure;
     Py_RETURN_FALSE;
 }
 
@@ -658,9 +625,7 @@ static PyType_Spec program_spec = {
 int thn_program_init(PyObject *module)
 {
     thn_ProgramType = (PyTypeObject *)PyType_FromSpec(&program_spec);
-    if (!thn_ProgramType) {
-        return -1;
-    }
+    THN_NEED(thn_ProgramType);
     Py_INCREF(thn_ProgramType);
     if (PyModule_AddObject(module, "Program", (PyObject *)thn_ProgramType) < 0) {
         Py_DECREF(thn_ProgramType);

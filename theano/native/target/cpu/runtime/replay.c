@@ -157,9 +157,7 @@ int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes)
     for (int i = 0; i < p->ninstrs; i++) {
         const ThnInstr *ins = &p->instrs[i];
         const double start = p->profile ? thn_now() : 0;
-        if (run_full(p, f, ins, &f->again[i]) < 0) {
-            return -1;
-        }
+        THN_TRY(run_full(p, f, ins, &f->again[i]));
         if (p->profile) {
             count_run(p, ins, start);
         }
@@ -283,9 +281,7 @@ int thn_run_again(ThnProgram *p, ThnFrame *f)
             const ThnCell *c = THN_OUT(f, ins, k);
             memcpy(before[k], c->dims, 2 * sizeof(npy_intp) * (size_t)c->ndim); /* strides lie behind dims */
         }
-        if (run_full(p, f, ins, a) < 0) {
-            return -1;
-        }
+        THN_TRY(run_full(p, f, ins, a));
         if (p->profile) {
             count_run(p, ins, start);
         }

@@ -41,13 +41,9 @@ int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i,
         uses += ins->ins[k] == ins->ins[where];
     }
     if (r->inplace || (uses == 1 && thn_cell_exclusive(in) && is_freed(ins, ins->ins[where]))) {
-        if (thn_out_alias(f, out, in) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alias(f, out, in));
     } else {
-        if (thn_out_alloc(f, out, in->dims) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, out, in->dims));
         npy_intp dims[THN_MAXDIM];
         memcpy(dims, in->dims, sizeof(npy_intp) * (size_t)in->ndim);
         /* Rows behind the initial values are written by the steps. */
@@ -59,9 +55,8 @@ int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i,
     look_at(b, out);
     const npy_intp needed = r->whole ? (steps > 0 ? steps + r->last + r->first : 0) : r->first;
     if (b->len < needed) {
-        char text[200];
         return thn_error(f, PyExc_ValueError, "State %d of %s needs at least %lld rows, its buffer has the shape %s.", i, s->text,
-                         (long long)needed, thn_shape_text(text, sizeof text, in->ndim, in->dims));
+                         (long long)needed, THN_SHAPE(in->ndim, in->dims));
     }
     return 0;
 }
@@ -85,9 +80,7 @@ int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, con
 
 int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from)
 {
-    if (thn_out_alias(g, to, from) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alias(g, to, from));
     for (int d = 0; d < to->ndim; d++) {
         if ((to->bcast >> d & 1) && to->dims[d] != 1) {
             return thn_error(f, PyExc_TypeError, "scan: dimension %d of an argument must be 1, it is %lld", d,
@@ -131,9 +124,7 @@ int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *r
         npy_intp dims[THN_MAXDIM];
         dims[0] = (npy_intp)thn_scalar_int(len);
         memcpy(dims + 1, v->dims, sizeof(npy_intp) * (size_t)v->ndim);
-        if (thn_out_alloc(f, out, dims) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, out, dims));
         look_at(&run->bufs[s->nrec + i], out);
     }
     return 0;
@@ -184,9 +175,7 @@ int thn_scan_finish(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
         }
         const npy_intp total = (r ? r->first : 0) + done;
         if (b->len < total && b->len > 0) {
-            if (rotate(f, b, total % b->len) < 0) {
-                return -1;
-            }
+            THN_TRY(rotate(f, b, total % b->len));
         } else if (b->len > total) {
             if (done < steps) {
                 b->cell->dims[0] = total;
@@ -197,9 +186,7 @@ int thn_scan_finish(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
     }
     for (int k = 0; k < s->given.nshared; k++) {
         ThnCell *from = &g->cells[s->given.inner->inputs[s->given.nseq + s->ntaps + k].cell], *to = THN_OUT(f, ins, s->nrec + s->given.nnit + k);
-        if (thn_out_alias(f, to, from) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alias(f, to, from));
         /* An inline scalar lives in the inner frame. */
         if (to->kind == THN_KIND_TENSOR && !to->buf) {
             if (to->ndim) {
@@ -215,9 +202,7 @@ int thn_scan_finish(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
 /* A cell of its own for a row of zeros. */
 static int zero_row(ThnFrame *g, ThnCell *c, const npy_intp *dims)
 {
-    if (thn_out_alloc(g, c, dims) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_out_alloc(g, c, dims));
     memset(c->data, 0, (size_t)thn_size(c) * (size_t)c->itemsize);
     return 0;
 }
@@ -252,9 +237,7 @@ int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run,
         for (int d = 1; d < out->ndim; d++) {
             dims[d] = known ? v->dims[d - 1] : out->bcast >> d & 1;
         }
-        if (thn_out_alloc(f, out, dims) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, out, dims));
         look_at(&run->bufs[s->nrec + i], out);
     }
     return 0;

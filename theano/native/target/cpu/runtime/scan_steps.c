@@ -79,9 +79,8 @@ static int put_row(ThnFrame *f, const Scan *s, const Run *run, int o, const ThnC
     const Buf *b = &run->bufs[row->buf];
     char *place = b->cell->data + row->at * b->stride;
     if (memcmp(v->dims, b->dims, sizeof(npy_intp) * (size_t)b->ndim) != 0) {
-        char x[100], y[100];
-        const char *here = thn_shape_text(x, sizeof x, v->ndim, v->dims);
-        const char *before = thn_shape_text(y, sizeof y, b->ndim, b->dims);
+        const char *here = THN_SHAPE(v->ndim, v->dims);
+        const char *before = THN_SHAPE(b->ndim, b->dims);
         return thn_error(f, PyExc_ValueError,
                          "could not broadcast input array from shape %s into shape %s: output %d of %s has the shape %s at step "
                          "%lld (counted from 0), but %s had the shape %s: all steps must return results of the same shape.",
@@ -242,9 +241,7 @@ static npy_intp run_single(const Scan *s, Run *run, ThnFrame *g, npy_intp todo, 
             s->given.inner->times[0] += thn_now() - start;
             s->given.inner->counts[0] += n - left;
         }
-        if (PyErr_CheckSignals() < 0) {
-            return -1;
-        }
+        THN_TRY(PyErr_CheckSignals());
     }
     return done;
 }
@@ -380,9 +377,7 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
         same = 1;
         for (int k = 0; k < s->given.nshared; k++) {
             ThnCell *to = &g->cells[p->inputs[shared_in + k].cell], *from = &g->cells[p->outputs[shared_out + k].cell];
-            if (thn_scan_copy_shared(f, g, to, from, &same) < 0) {
-                return -1;
-            }
+            THN_TRY(thn_scan_copy_shared(f, g, to, from, &same));
         }
         if (stop) {
             break;

@@ -74,6 +74,8 @@ struct ThnProgram;
 int thn_sparse_read(struct ThnFrame *f, const struct ThnInstr *ins, int at, int csc, ThnPlaces *s);
 /* Their values, a contiguous vector. */
 int thn_sparse_read_values(struct ThnFrame *f, const ThnCell *values, ThnPlaces *s);
+/* Both, the values being the input behind the places. */
+int thn_sparse_read_parts(struct ThnFrame *f, const struct ThnInstr *ins, int at, int csc, ThnPlaces *s);
 /* The IndexError of an index that is out of bounds. */
 int thn_sparse_wrong_index(struct ThnFrame *f, const ThnPlaces *s);
 

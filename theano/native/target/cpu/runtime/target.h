@@ -17,6 +17,5 @@ void thn_target_execute(const ThnCell *out, const ThnCell *x, int inplace);
 int thn_source(ThnFrame *f, const ThnCell *y, const ThnCell *out, const char **data, npy_intp *strides, char **held);
 /* Both -1 with thn_error; same_dtype only if x and y differ. */
 int thn_broadcast_error(ThnFrame *f, const ThnCell *y, int nd, const npy_intp *dims);
-int thn_same_dtype(ThnFrame *f, const ThnCell *x, const ThnCell *y, const char *who);
 
 #endif

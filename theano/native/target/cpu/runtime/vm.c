@@ -69,9 +69,7 @@ static int set_constants(ThnProgram *p, ThnFrame *f)
 {
     for (int i = 0; i < p->nconstants; i++) {
         ThnCell *c = &f->cells[p->constants[i].cell];
-        if (thn_unbox(f, c, p->constants[i].value) < 0) {
-            return -1;
-        }
+        THN_TRY(thn_unbox(f, c, p->constants[i].value));
         c->flags |= THN_CELL_CONST;
     }
     return 0;

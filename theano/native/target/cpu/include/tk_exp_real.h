@@ -1,0 +1,66 @@
+/* The functions of tk_exp.h that are written alike for both types, see tk_as_double.h. No include guard. */
+#define TK_NEAREST TK_LIMITS(TK_MAGIC, TK_MAGICF)
+#define TK_LOG2 TK_LIMITS(1.4426950408889634074, 1.44269504f)
+
+/* x less n ln(2) */
+TK_INLINE TK_T TK_R(tk_less_ln2)(TK_T x, TK_T n)
+{
+    return TK_R(tk_fma)(-n, TK_LIMITS(TK_LN2_LO, TK_LN2F_LO), TK_R(tk_fma)(-n, TK_LIMITS(TK_LN2_HI, TK_LN2F_HI), x));
+}
+/* x * 2^n for an integer n, |n| < 2046, with one rounding. */
+TK_INLINE TK_T TK_R(tk_scale)(TK_T x, TK_T n)
+{
+    TK_T t = TK_R(tk_fma)(n, (TK_T)0.5, TK_NEAREST), half = t - TK_NEAREST, u = (n - half) + TK_NEAREST;
+    return x * TK_R(tk_two_to)(t, 0) * TK_R(tk_two_to)(u, 0);
+}
+/* (1 + x) * 2^n, the sum rounded. */
+TK_INLINE TK_T TK_R(tk_scale_1p)(TK_T x, TK_T n)
+{
+    TK_T t = TK_R(tk_fma)(n, (TK_T)0.5, TK_NEAREST), half = t - TK_NEAREST, u = (n - half) + TK_NEAREST;
+    TK_T s = TK_R(tk_two_to)(t, 0);
+    return TK_R(tk_fma)(x, s, s) * TK_R(tk_two_to)(u, 0);
+}
+/* exp(d + low) of a small low: the rounding error of d, which the exponential would make |d| times larger. */
+TK_INLINE TK_T TK_S(tk_exp_two)(TK_T d, TK_T low)
+{
+    TK_T n = TK_R(tk_exp_multiple)(d), r = TK_R(tk_less_ln2)(d, n);
+    TK_T t = TK_R(tk_exp_tail)(r), y = TK_R(tk_scale_1p)(r + TK_R(tk_fma)(low, 1 + (r + t), t), n);
+    return d < TK_LIMITS(-750.0, -105.0f) ? 0 : y;
+}
+TK_INLINE TK_T TK_S(tk_exp_diff)(TK_T x, TK_T m)
+{
+    TK_T d = x - m, b = d - x;
+    return TK_S(tk_exp_two)(d, (x - (d - b)) - (m + b));
+}
+/* exp(x - m) * TK_EXP_SCALE for x <= m: no result is subnormal, so that one factor scales it. */
+TK_INLINE TK_T TK_S(tk_exp_diff_scaled)(TK_T x, TK_T m)
+{
+    TK_T d = x - m, b = d - x, low = (x - (d - b)) - (m + b), w = TK_R(tk_fma)(d, TK_LOG2, TK_NEAREST), n = w - TK_NEAREST;
+    TK_T r = TK_R(tk_less_ln2)(d, n), t = TK_R(tk_exp_tail)(r);
+    TK_T s = TK_R(tk_two_to)(w, TK_LIMITS(512, 64)), y = TK_R(tk_fma)(r + TK_R(tk_fma)(low, 1 + (r + t), t), s, s);
+    return d < TK_LIMITS(-750.0, -105.0f) ? 0 : y;
+}
+TK_INLINE TK_T TK_S(tk_exp_minus_square)(TK_T x)
+{
+    TK_T d = -x * x;
+    return TK_S(tk_exp_two)(d, TK_R(tk_fma)(-x, x, -d));
+}
+/* exp with an error of little more than half an ulp, for what is computed from it. */
+TK_INLINE TK_T TK_R(tk_exp_exact)(TK_T x)
+{
+    TK_T n = TK_R(tk_exp_multiple)(x), r = TK_R(tk_less_ln2)(x, n), t = TK_R(tk_exp_tail)(r), a = 1 + r;
+    TK_T y = TK_R(tk_scale)(a + (((1 - a) + r) + t), n);
+    return x < TK_LIMITS(-750.0, -105.0f) ? 0 : y;
+}
+/* The half of what is subnormal need not be a number. */
+TK_INLINE TK_T TK_R(tk_expm1_of)(TK_T x, TK_T r, TK_T c, TK_T s)
+{
+    TK_T a = TK_R(tk_fma)(s, r, s - (TK_T)0.5), b = TK_R(tk_fma)(s, r, (s - (TK_T)0.5) - a);
+    TK_T y = 2 * (a + TK_R(tk_fma)(s, c, b));
+    y = x < TK_LIMITS(-60.0, -30.0f) ? -1 : y;
+    y = x > TK_LIMITS(709.79, 88.73f) ? (TK_T)TK_INF : y;
+    return TK_B(fabs)(x) < TK_LIMITS(0x1p-60, 0x1p-30f) ? x : y;
+}
+
+#undef TK_NEAREST
+#undef TK_LOG2
