@@ -56,24 +56,14 @@ typedef struct {
     void (*take)(int taps, const char *from, npy_intp row_step, npy_intp step, void *to);
 } Kernels;
 
-#define GLUE2(x, suffix) x##_##suffix
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include <immintrin.h>
 #define HAVE_AVX2 1
+#define LOOPS "conv_depth_kernels.h"
+#define ISA avx2
+#define VECTOR 32
 #define TARGET THN_AVX2
-#define T float
-#define INDEX int
-#define LANES 8
-#define LOAD_IF(p, mask) ((V)_mm256_maskload_ps((p), _mm256_loadu_si256((const __m256i_u *)(mask))))
-#define NAME(x) x##_avx2_float
-#include "conv_depth_kernels.h"
-#define T double
-#define INDEX long long
-#define LANES 4
-#define LOAD_IF(p, mask) ((V)_mm256_maskload_pd((p), _mm256_loadu_si256((const __m256i_u *)(mask))))
-#define NAME(x) x##_avx2_double
-#include "conv_depth_kernels.h"
-#undef TARGET
+#include "for_floats.h"
 #endif
 
 /* NULL: where vectors are shorter `direct` is as good. */

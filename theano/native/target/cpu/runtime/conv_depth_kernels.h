@@ -1,31 +1,18 @@
-/* Kernels of conv_depth.c for one element type and instruction set. Included several times, with
- *
- *     T        element type                    LANES   elements of a vector
- *     INDEX    an integer as long              TARGET  attributes of functions
- *     LOAD_IF(p, mask)  a vector of p[i] where integers at `mask` are negative, else 0; nothing else is read
- *     NAME(x)  makes names of this inclusion
- *
- * Each is written once for any number of taps, stride and rows at a time, and compiled for a few of them. */
+/* Kernels of conv_depth.c for one element type, see for_floats.h. Each is written once for any number of taps, stride and rows at a
+ * time, and compiled for a few of them. */
+#include "vectors_32.h"
+
+/* A vector of p[i] where integers at `mask` are negative, else 0; nothing else is read. */
+#define LOAD_IF(p, mask) ((V)MASKLOAD((p), _mm256_loadu_si256((const __m256i_u *)(mask))))
 typedef T NAME(V) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
-typedef INDEX NAME(Index) __attribute__((vector_size(LANES * sizeof(T))));
+typedef BITS NAME(Index) __attribute__((vector_size(LANES * sizeof(T))));
 typedef T NAME(Half) __attribute__((vector_size(LANES * sizeof(T) / 2), aligned(sizeof(T)), may_alias));
 #define V NAME(V)
 #define Half NAME(Half)
-/* Every second element of two vectors is cheapest in this order, within halves of vectors; AS_READ gives elements the same. */
-#if LANES == 4
-#define EVENS {0, 4, 2, 6}
-#define ODDS {1, 5, 3, 7}
-#define AS_READ {0, 2, 1, 3}
-#define LOWER {0, 4, 2, 6}
-#define UPPER {1, 5, 3, 7}
+#if ITEM == 8
 #define FIRST_HALVES {0, 1, 4, 5}
 #define LAST_HALVES {2, 3, 6, 7}
 #else
-#define EVENS {0, 2, 8, 10, 4, 6, 12, 14}
-#define ODDS {1, 3, 9, 11, 5, 7, 13, 15}
-#define AS_READ {0, 1, 4, 5, 2, 3, 6, 7}
-#define LOWER {0, 8, 1, 9, 4, 12, 5, 13}
-#define UPPER {2, 10, 3, 11, 6, 14, 7, 15}
 #define FIRST_HALVES {0, 1, 2, 3, 8, 9, 10, 11}
 #define LAST_HALVES {4, 5, 6, 7, 12, 13, 14, 15}
 #endif
@@ -273,7 +260,7 @@ DOTS(1, 5, 2, 1)
 /* ---- planes of few vectors a row, all of which are edges: loads read beside rows and clear what is not theirs, and each row of
  * the plane that is read is loaded once. */
 
-typedef INDEX NAME(Bits) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef BITS NAME(Bits) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 INLINE V NAME(load_narrow)(const T *row, const char *mask)
 {
     return (V)(*(const NAME(Bits) *)row & *(const NAME(Bits) *)mask);
@@ -397,11 +384,6 @@ static const Kernels NAME(kernels) = {
 
 #undef V
 #undef Half
-#undef EVENS
-#undef ODDS
-#undef AS_READ
-#undef LOWER
-#undef UPPER
 #undef FIRST_HALVES
 #undef LAST_HALVES
 #undef EACH
@@ -411,8 +393,4 @@ static const Kernels NAME(kernels) = {
 #undef NARROW
 #undef SPREAD
 #undef DOTS
-#undef T
-#undef INDEX
-#undef LANES
 #undef LOAD_IF
-#undef NAME

@@ -37,35 +37,9 @@ typedef struct {
 } Kernels;
 
 #define LOOPS "conv_direct_kernels.h"
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_TARGETS 1
-#define ISA avx512
-#define VECTOR 64
-#define TARGET __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
-#include "for_floats.h"
-#define ISA avx2
-#define VECTOR 32
-#define TARGET THN_AVX2
-#include "for_floats.h"
-#endif
-#define ISA any
-#define VECTOR 16
-#define TARGET
-#include "for_floats.h"
-
-static const Kernels *kernels(int typenum)
-{
-    const int is_double = typenum == NPY_DOUBLE;
-#ifdef HAVE_TARGETS
-    if (__builtin_cpu_supports("avx512f")) {
-        return is_double ? &kernels_avx512_double : &kernels_avx512_float;
-    }
-    if (thn_has_avx2()) {
-        return is_double ? &kernels_avx2_double : &kernels_avx2_float;
-    }
-#endif
-    return is_double ? &kernels_any_double : &kernels_any_float;
-}
+#define FOR_AVX2 THN_AVX2
+#define FOR_AVX512 __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
+#include "conv_variants.h"
 
 /* ---- the shape of bands */
 
@@ -99,7 +73,7 @@ static void describe(Job *j, const ThnConv *c)
 {
     const int inputs = c->direction == THN_CONV_INPUTS;
     j->c = c;
-    j->k = kernels(c->typenum);
+    j->k = VARIANT(kernels, c->typenum);
     j->cg = c->channels / c->groups;
     j->fg = c->filters / c->groups;
     j->sources = inputs ? j->fg : j->cg;

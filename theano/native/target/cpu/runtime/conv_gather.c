@@ -17,7 +17,7 @@
 #define PASSED 4e6  /* bytes of images that caches hold while phases pass over them, about */
 #define CHUNK 512   /* rows of a task, at most */
 
-#define KERNELS "conv_gather_kernels.h"
+#define LOOPS "conv_gather_kernels.h"
 #include "conv_variants.h"
 
 /* ---- from a convolution to gathers */

@@ -1,9 +1,6 @@
-/* The hot code of conv_gather.c, included once for each processor and type by conv_variants.h.
- *
- * T is the type of elements, V a vector of LANES of them, MR rows by NV vectors the tile of sums that is kept in registers, TARGET
- * the attribute of functions, NAME(x) a name of its own for each. VU is V at any address. */
+/* The hot code of conv_gather.c, included once for each processor and type by conv_variants.h. */
 
-#define NV 3
+#define NV 3 /* vectors of the tile of sums */
 #define NR (NV * LANES)
 
 #include "conv_tiles.h"
@@ -486,10 +483,7 @@ static const ThnGatherKernels NAME(kernels) = {MR, LANES, NAME(pack), NAME(compu
 #undef WRITE_SUMS
 #undef TILE_OF
 #undef IS_EXACT
-#undef T
 #undef V
 #undef VU
-#undef LANES
 #undef MR
 #undef NV
-#undef NAME

@@ -1,5 +1,12 @@
 /* What the tiles of products have in common: M rows by N vectors of sums that stay in registers. Included by the kernels of
- * convolutions, for each processor and type; see conv_gather_kernels.h for the macros. No include guard. */
+ * convolutions, for each processor and type; see conv_variants.h. No include guard. */
+
+/* Vectors, and those at any address. */
+typedef T NAME(V) __attribute__((vector_size(VECTOR)));
+typedef T NAME(VU) __attribute__((vector_size(VECTOR), aligned(sizeof(T))));
+#define V NAME(V)
+#define VU NAME(VU)
+#define MR (VECTOR == 64 ? 8 : 4) /* rows of the tile of sums that is kept in registers */
 
 /* Sums that are 0. */
 #define CLEAR_SUMS(M, N)                                                                                                   \

@@ -12,7 +12,7 @@
 #define BLOCK 256 /* pixels of a block, about */
 #define TASKS 8   /* what a large gradient is cut into */
 
-#define KERNELS "conv_weights_kernels.h"
+#define LOOPS "conv_weights_kernels.h"
 #include "conv_variants.h"
 
 static npy_intp at_least_one(npy_intp n)

@@ -1,7 +1,7 @@
-/* The hot code of conv_weights.c, included once for each processor and type; see conv_gather_kernels.h for the macros. */
+/* The hot code of conv_weights.c, included once for each processor and type; see conv_variants.h. */
 
-#include "conv_patch.h"
 #include "conv_tiles.h"
+#include "conv_patch.h"
 
 /* Output pixels [.., + n) of a block that lie in one row; where a tap without offset reads them. */
 typedef struct {
@@ -308,9 +308,6 @@ static const ThnWeightsKernels NAME(kernels) = {MR, LANES, NAME(compute), NAME(g
 #undef CLEAR_SUMS
 #undef ADD_PRODUCTS
 #undef WRITE_SUMS
-#undef T
 #undef V
 #undef VU
-#undef LANES
 #undef MR
-#undef NAME

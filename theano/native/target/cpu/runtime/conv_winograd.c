@@ -11,47 +11,16 @@
 #include "pool.h"
 #include "processor.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_TARGETS 1
-#define ISA avx512
-#define VECTOR 64
-#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,fma"), optimize("fp-contract=fast")))
-#include "conv_winograd_sizes.h"
-#define ISA avx2
-#define VECTOR 32
-#define TARGET THN_AVX2
-#include "conv_winograd_sizes.h"
-#endif
-#define ISA any
-#define VECTOR 16
-#define TARGET
-#include "conv_winograd_sizes.h"
-
-/* By tile and type; the products are those of the larger tile. */
-#define SIZES(ISA, LANES, T)                                                                                               \
-    {                                                                                                                      \
-        {2, 2 * LANES, image_##ISA##_##T##_2, filter_##ISA##_##T##_2, NULL, result_##ISA##_##T##_2, NULL,                  \
-         multiply_##ISA##_##T##_4},                                                                                        \
-        {4, 2 * LANES, image_##ISA##_##T##_4, filter_##ISA##_##T##_4, top_##ISA##_##T##_4, result_##ISA##_##T##_4,         \
-         taps_##ISA##_##T##_4, multiply_##ISA##_##T##_4},                                                                  \
-    }
-#define KERNELS(ISA, SINGLE, DOUBLE) {SIZES(ISA, SINGLE, float), SIZES(ISA, DOUBLE, double)}
+#define LOOPS "conv_winograd_sizes.h"
+#define FOR_AVX2 THN_AVX2
+#define FOR_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,fma"), optimize("fp-contract=fast")))
+#define HAS_AVX512 \
+    (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+#include "conv_variants.h"
 
 const ThnWinogradKernels *thn_winograd_kernels(int typenum, int m)
 {
-    static const ThnWinogradKernels any[2][2] = KERNELS(any, 4, 4);
-    const int is_double = typenum == NPY_DOUBLE, four = m == 4;
-#ifdef HAVE_TARGETS
-    static const ThnWinogradKernels avx512[2][2] = KERNELS(avx512, 16, 8);
-    static const ThnWinogradKernels avx2[2][2] = KERNELS(avx2, 8, 4);
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-        return &avx512[is_double][four];
-    }
-    if (thn_has_avx2()) {
-        return &avx2[is_double][four];
-    }
-#endif
-    return &any[is_double][four];
+    return &(*VARIANT(kernels, typenum))[m == 4];
 }
 
 void thn_winograd_rows(int item, const char *image, npy_intp row_stride, const npy_intp *lengths, npy_intp y, npy_intp x,

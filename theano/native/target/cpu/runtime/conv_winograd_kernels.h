@@ -1,8 +1,8 @@
 /* The kernels that conv_winograd.h describes, for one element type, vector length and tile. Included several times, with
  *
- *     T       element type               LANES   elements of a vector, a multiple of 4
- *     INDEX   an integer as long          M       length of a tile of results: 2 or 4
- *     TARGET  attributes of functions    NAME(x) makes names of this inclusion
+ *     LANES   elements of a vector, a multiple of 4
+ *     M       length of a tile of results: 2 or 4
+ *     TILED(x) makes names of this inclusion; see for_floats.h for the others
  *
  * F(2, 3) has the points 0, 1, -1 and infinity, F(4, 3) and F(3, 4) have 0, PA, -PA, PB, -PB and infinity. PA = 3/4 and
  * PB = 3/2 give, with random numbers, half the error of 1 and 2, and are exact. */
@@ -18,27 +18,27 @@
 #define N (M + 2)
 #define PANEL (2 * LANES)
 
-typedef T NAME(V) __attribute__((vector_size(LANES * sizeof(T))));
-typedef T NAME(Q) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
-typedef T NAME(W) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
-typedef INDEX NAME(Order) __attribute__((vector_size(4 * sizeof(T))));
-#define V NAME(V)
-#define Q NAME(Q)
-#define W NAME(W)
+typedef T TILED(V) __attribute__((vector_size(LANES * sizeof(T))));
+typedef T TILED(Q) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef T TILED(W) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef BITS TILED(Order) __attribute__((vector_size(4 * sizeof(T))));
+#define V TILED(V)
+#define Q TILED(Q)
+#define W TILED(W)
 #define EACH(i, n) _Pragma("GCC unroll 8") for (int i = 0; i < (n); i++)
 #define INLINE TARGET static inline __attribute__((always_inline))
 
 /* Four rows of four into four columns. */
 #define TRANSPOSE(a, b, c, d, x0, x1, x2, x3)                                        \
     do {                                                                             \
-        const Q ab = __builtin_shuffle(a, b, (NAME(Order)){0, 4, 1, 5});                 \
-        const Q cd = __builtin_shuffle(c, d, (NAME(Order)){0, 4, 1, 5});                 \
-        const Q ab_ = __builtin_shuffle(a, b, (NAME(Order)){2, 6, 3, 7});                \
-        const Q cd_ = __builtin_shuffle(c, d, (NAME(Order)){2, 6, 3, 7});                \
-        x0 = __builtin_shuffle(ab, cd, (NAME(Order)){0, 1, 4, 5});                       \
-        x1 = __builtin_shuffle(ab, cd, (NAME(Order)){2, 3, 6, 7});                       \
-        x2 = __builtin_shuffle(ab_, cd_, (NAME(Order)){0, 1, 4, 5});                     \
-        x3 = __builtin_shuffle(ab_, cd_, (NAME(Order)){2, 3, 6, 7});                     \
+        const Q ab = __builtin_shuffle(a, b, (TILED(Order)){0, 4, 1, 5});                 \
+        const Q cd = __builtin_shuffle(c, d, (TILED(Order)){0, 4, 1, 5});                 \
+        const Q ab_ = __builtin_shuffle(a, b, (TILED(Order)){2, 6, 3, 7});                \
+        const Q cd_ = __builtin_shuffle(c, d, (TILED(Order)){2, 6, 3, 7});                \
+        x0 = __builtin_shuffle(ab, cd, (TILED(Order)){0, 1, 4, 5});                       \
+        x1 = __builtin_shuffle(ab, cd, (TILED(Order)){2, 3, 6, 7});                       \
+        x2 = __builtin_shuffle(ab_, cd_, (TILED(Order)){0, 1, 4, 5});                     \
+        x3 = __builtin_shuffle(ab_, cd_, (TILED(Order)){2, 3, 6, 7});                     \
     } while (0)
 
 /* One dim of a transform of images: N values `step` apart to N values; y may be x. */
@@ -69,7 +69,7 @@ typedef INDEX NAME(Order) __attribute__((vector_size(4 * sizeof(T))));
 #endif
 
 /* One vector of tiles or channels: each lane's N rows of N values begin at at[lane], `row` bytes apart. */
-INLINE void NAME(image_vector)(const char *const *at, npy_intp row, T *restrict out, npy_intp apart)
+INLINE void TILED(image_vector)(const char *const *at, npy_intp row, T *restrict out, npy_intp apart)
 {
     V d[N * N];
     T *flat = (T *)d;
@@ -98,10 +98,10 @@ INLINE void NAME(image_vector)(const char *const *at, npy_intp row, T *restrict 
     }
 }
 
-TARGET static void NAME(image)(const char *const *at, npy_intp row, void *out, npy_intp apart)
+TARGET static void TILED(image)(const char *const *at, npy_intp row, void *out, npy_intp apart)
 {
-    NAME(image_vector)(at, row, out, apart);
-    NAME(image_vector)(at + LANES, row, (T *)out + LANES, apart);
+    TILED(image_vector)(at, row, out, apart);
+    TILED(image_vector)(at + LANES, row, (T *)out + LANES, apart);
 }
 
 /* G: R values `step` apart to N that are `to` apart. */
@@ -144,17 +144,17 @@ TARGET static void NAME(image)(const char *const *at, npy_intp row, void *out, n
             EACH(j, N) *(W *)(out + (i * N + j) * apart) = y[j];       \
         }                                                              \
     }
-KERNEL(NAME(filter_vector), 3)
+KERNEL(TILED(filter_vector), 3)
 
-TARGET static void NAME(filter)(const void *g, void *out, npy_intp apart)
+TARGET static void TILED(filter)(const void *g, void *out, npy_intp apart)
 {
-    NAME(filter_vector)(g, out, apart);
+    TILED(filter_vector)(g, out, apart);
 }
 
 #if M == 4
-KERNEL(NAME(top_vector), 4)
+KERNEL(TILED(top_vector), 4)
 
-TARGET static void NAME(top)(const char *const *at, npy_intp row, void *out, npy_intp apart)
+TARGET static void TILED(top)(const char *const *at, npy_intp row, void *out, npy_intp apart)
 {
     W g[16];
     for (int q = 0; q < 8; q += 4) {
@@ -165,7 +165,7 @@ TARGET static void NAME(top)(const char *const *at, npy_intp row, void *out, npy
             EACH(j, 4) *(Q *)((T *)(g + r * 4 + j) + q) = x[j];
         }
     }
-    NAME(top_vector)(g, out, apart);
+    TILED(top_vector)(g, out, apart);
 }
 #endif
 
@@ -204,25 +204,25 @@ TARGET static void NAME(top)(const char *const *at, npy_intp row, void *out, npy
         }                                                                                            \
         EACH(i, TO) RESULT_LINE(TO, (d + i * N), (out + i * TO), 1, 1);                              \
     }
-RESULT(NAME(result_vector), M)
+RESULT(TILED(result_vector), M)
 #if M == 4
-RESULT(NAME(taps_vector), 3)
+RESULT(TILED(taps_vector), 3)
 
-TARGET static void NAME(taps)(const void *m, npy_intp apart, void *taps)
+TARGET static void TILED(taps)(const void *m, npy_intp apart, void *taps)
 {
     V y[9];
     for (int half = 0; half < 2; half++) {
-        NAME(taps_vector)((const T *)m + half * LANES, apart, y);
+        TILED(taps_vector)((const T *)m + half * LANES, apart, y);
         EACH(i, 9) *(V *)((T *)taps + i * PANEL + half * LANES) = y[i];
     }
 }
 #endif
 
-TARGET static void NAME(result)(const void *m, npy_intp apart, char *const *at, const npy_intp *row)
+TARGET static void TILED(result)(const void *m, npy_intp apart, char *const *at, const npy_intp *row)
 {
     for (int half = 0; half < 2; half++, at += LANES, row += LANES) {
         V y[M * M];
-        NAME(result_vector)((const T *)m + half * LANES, apart, y);
+        TILED(result_vector)((const T *)m + half * LANES, apart, y);
         const T *flat = (const T *)y;
         for (int q = 0; q < LANES; q += 4) {
             EACH(i, M) {
@@ -245,7 +245,7 @@ TARGET static void NAME(result)(const void *m, npy_intp apart, char *const *at, 
 }
 
 #if M == 4
-TARGET static void NAME(multiply)(npy_intp depth, const void *a_, const void *b_, void *out_, npy_intp apart, int add)
+TARGET static void TILED(multiply)(npy_intp depth, const void *a_, const void *b_, void *out_, npy_intp apart, int add)
 {
     const T *restrict a = a_, *restrict b = b_;
     T *restrict out = out_;

@@ -247,25 +247,19 @@ void thn_draw_permutations(bitgen_t *bits, int64_t *out, npy_intp rows, npy_intp
 /* Beyond this expected number of successes, or failures, NumPy draws by rejection. */
 #define MOST_BY_INVERSION 30.0
 
+static int is_inverted(const Block *param, npy_intp n)
+{
+    int fits = 1;
+    for (npy_intp i = 0; i < n; i++) {
+        const double trials = (double)param[0].i8[i], p = param[1].f8[i], q = 1.0 - p, rarer = q < p ? q : p;
+        fits &= (p >= 0) & (p <= 1) & (trials >= 0) & (trials * rarer <= MOST_BY_INVERSION);
+    }
+    return fits;
+}
+
 int thn_binomial_fits(const ThnDraw *d)
 {
-    Walk w;
-    Block param[2];
-    npy_intp n;
-    for (start(&w, d); (n = take(&w, param, i8_f8));) {
-        int fits = 1;
-        for (npy_intp i = 0; i < n; i++) {
-            const double trials = (double)param[0].i8[i], p = param[1].f8[i], q = 1.0 - p, rarer = q < p ? q : p;
-            fits &= (p >= 0) & (p <= 1) & (trials >= 0) & (trials * rarer <= MOST_BY_INVERSION);
-        }
-        if (!fits) {
-            return 0;
-        }
-        if (w.same[0] && w.same[1]) {
-            break;
-        }
-    }
-    return 1;
+    return all_fit(d, i8_f8, is_inverted);
 }
 
 /* How often n trials of probability p <= 1/2 succeed, by inversion: the uniform number is compared with the sums of the

@@ -79,20 +79,11 @@ static int take_integer(ThnCell *c, long long v)
     }
     default: return 0;
     }
-    switch (c->itemsize) {
-    case 1: c->scalar.bytes[0] = (char)v; break;
-    case 2: {
-        int16_t x = (int16_t)v;
-        memcpy(c->scalar.bytes, &x, 2);
-        break;
-    }
-    case 4: {
-        int32_t x = (int32_t)v;
-        memcpy(c->scalar.bytes, &x, 4);
-        break;
-    }
-    default: c->scalar.i8 = v;
-    }
+    const int8_t v1 = (int8_t)v;
+    const int16_t v2 = (int16_t)v;
+    const int32_t v4 = (int32_t)v;
+    memcpy(c->scalar.bytes, c->itemsize == 1 ? (const void *)&v1 : c->itemsize == 2 ? (const void *)&v2
+                            : c->itemsize == 4 ? (const void *)&v4 : &v, (size_t)c->itemsize);
     return 1;
 }
 

@@ -205,7 +205,6 @@ static int is_quad(const ThnMrg *m, npy_intp i, npy_intp stop)
 }
 #endif
 
-
 /* The states of the streams `i` of the block, start <= i < stop, to the groups, or back. */
 static inline void move_states(const ThnMrg *m, npy_intp first, npy_intp start, npy_intp stop, Group *group, int back)
 {
@@ -230,16 +229,6 @@ static inline void move_states(const ThnMrg *m, npy_intp first, npy_intp start, 
     }
 }
 
-static void read_states(const ThnMrg *m, npy_intp first, npy_intp start, npy_intp stop, Group *group)
-{
-    move_states(m, first, start, stop, group, 0);
-}
-
-static void write_states(const ThnMrg *m, npy_intp first, npy_intp start, npy_intp stop, Group *group)
-{
-    move_states(m, first, start, stop, group, 1);
-}
-
 void thn_mrg_block(const ThnMrg *m, npy_intp first)
 {
     _Alignas(64) Group group[THN_MRG_BLOCK / LANES];
@@ -249,9 +238,9 @@ void thn_mrg_block(const ThnMrg *m, npy_intp first)
     const npy_intp rows = m->n / m->streams, left = m->n - rows * m->streams - first;
     const npy_intp more = left < 0 ? 0 : left < count ? left : count;
     memset(&group[(count - 1) / LANES], 0, sizeof(Group)); /* streams that are not there stay at 0 */
-    read_states(m, first, 0, count, group);
+    move_states(m, first, 0, count, group, 0);
     draw_rows(m, group, count, rows, first);
-    write_states(m, first, more, count, group);
+    move_states(m, first, more, count, group, 1);
     draw_rows(m, group, more, 1, rows * m->streams + first);
-    write_states(m, first, 0, more, group);
+    move_states(m, first, 0, more, group, 1);
 }

@@ -1,11 +1,10 @@
-/* Gradients of maxima of a plane for one dtype; see pooling_planes.c, which includes this with
- *   T, INDEX   the dtype, an integer as long
- *   LANES      elements of a vector
- *   LOAD_IF(p, mask)   a vector of p[i] where the mask is set, else 0; nothing else is read
- *   ODD_EVEN   shuffles, see there
- *   NAME(x)    the name of the variant's x */
+/* Gradients of maxima of a plane for one dtype; see pooling_planes.c and for_floats.h. */
+#include "vectors_32.h"
+
+/* A vector of p[i] where the mask is set, else 0; nothing else is read. */
+#define LOAD_IF(p, mask) ((V)MASKLOAD((p), (__m256i)(mask)))
 typedef T NAME(V) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
-typedef INDEX NAME(Index) __attribute__((vector_size(32)));
+typedef BITS NAME(Index) __attribute__((vector_size(32)));
 #define V NAME(V)
 #define Index NAME(Index)
 #define INLINE TARGET static inline __attribute__((always_inline))
@@ -14,8 +13,8 @@ typedef INDEX NAME(Index) __attribute__((vector_size(32)));
 INLINE V NAME(load)(const T *row, npy_intp at, npy_intp n, int edge)
 {
     if (edge) {
-        const Index i = (Index)IOTA + (INDEX)at;
-        return LOAD_IF(row + at, (i >= 0) & (i < (INDEX)n));
+        const Index i = (Index)IOTA + (BITS)at;
+        return LOAD_IF(row + at, (i >= 0) & (i < (BITS)n));
     }
     return *(const V *)(row + at);
 }
@@ -50,10 +49,10 @@ INLINE T NAME(element)(const Rows *p, T x, npy_intp at, npy_intp w, npy_intp s)
         const T *maxima = (const T *)p->maxima[i], *g = (const T *)p->g[i];
         for (npy_intp j = last; j >= 0 && j * s + w > u; j--) {
             /* No branch, which would be guessed. */
-            INDEX bits;
+            BITS bits;
             T given;
             memcpy(&bits, &g[j], sizeof bits);
-            bits &= -(INDEX)(x == maxima[j]);
+            bits &= -(BITS)(x == maxima[j]);
             memcpy(&given, &bits, sizeof given);
             r += given;
         }
@@ -302,14 +301,4 @@ static ThnPoolPlaneLoop NAME(loop_for)(const ThnPoolAxis *down, const ThnPoolAxi
 #undef INLINE
 #undef BLOCKS
 #undef PLANE
-#undef T
-#undef INDEX
-#undef LANES
 #undef LOAD_IF
-#undef IOTA
-#undef EVENS
-#undef ODDS
-#undef AS_READ
-#undef LOWER
-#undef UPPER
-#undef NAME

@@ -73,6 +73,15 @@ static npy_intp number_at(const void *numbers, int wide, npy_intp i)
     return wide ? (npy_intp)((const int64_t *)numbers)[i] : ((const int32_t *)numbers)[i];
 }
 
+static void set_number(void *numbers, int wide, npy_intp i, npy_intp v)
+{
+    if (wide) {
+        ((int64_t *)numbers)[i] = v;
+    } else {
+        ((int32_t *)numbers)[i] = (int32_t)v;
+    }
+}
+
 npy_intp thn_sparse_part(const ThnPlaces *a, const ThnPlaces *b, npy_intp part, npy_intp parts)
 {
     const double all = (double)(a->stored + a->lines + (b ? b->stored : 0)), want = all * (double)part / (double)parts;
@@ -144,11 +153,7 @@ static void gather_task(void *ctx, long task)
         memcpy(k->to->indices + to * k->index, k->indices + from * k->index, (size_t)(n * k->index));
     }
     for (npy_intp line = k->lines[task]; to && line < k->lines[task + 1]; line++) {
-        if (k->index == 8) {
-            ((int64_t *)k->to->indptr)[line + 1] += to;
-        } else {
-            ((int32_t *)k->to->indptr)[line + 1] += (int32_t)to;
-        }
+        set_number(k->to->indptr, k->index == 8, line + 1, number_at(k->to->indptr, k->index == 8, line + 1) + to);
     }
 }
 
@@ -404,25 +409,17 @@ int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char
         int wrong = !thn_sparse_within(s, k, end) || (line == s->lines - 1 && end != s->stored);                        \
         for (; k < end && !wrong; k++) {                                                                                \
             const npy_intp i = number_at(s->indices, s->wide, k);                                                       \
-            npy_intp at;                                                                                                \
             if ((npy_uintp)i >= (npy_uintp)s->length) {                                                                 \
                 wrong = 1;                                                                                              \
                 break;                                                                                                  \
             }                                                                                                           \
-            if (s->wide) {                                                                                              \
-                at = (npy_intp)((int64_t *)to->indptr)[i + 1]++;                                                        \
-            } else {                                                                                                    \
-                at = ((int32_t *)to->indptr)[i + 1]++;                                                                  \
-            }                                                                                                           \
+            const npy_intp at = number_at(to->indptr, s->wide, i + 1);                                                  \
+            set_number(to->indptr, s->wide, i + 1, at + 1);                                                             \
             if (at >= s->stored) {                                                                                      \
                 wrong = 1;                                                                                              \
                 break;                                                                                                  \
             }                                                                                                           \
-            if (s->wide) {                                                                                              \
-                ((int64_t *)to->indices)[at] = line;                                                                    \
-            } else {                                                                                                    \
-                ((int32_t *)to->indices)[at] = (int32_t)line;                                                           \
-            }                                                                                                           \
+            set_number(to->indices, s->wide, at, line);                                                                 \
             memcpy(to->data + at * SIZE, (const char *)s->data + k * SIZE, SIZE);                                       \
         }                                                                                                               \
         if (wrong) {                                                                                                    \
@@ -446,19 +443,11 @@ int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to)
         }
         /* Counted one place on: what stands at i + 1 is where line i begins, and is where it ends when it is filled. */
         if (i + 2 <= s->length) {
-            if (s->wide) {
-                ((int64_t *)to->indptr)[i + 2]++;
-            } else {
-                ((int32_t *)to->indptr)[i + 2]++;
-            }
+            set_number(to->indptr, s->wide, i + 2, number_at(to->indptr, s->wide, i + 2) + 1);
         }
     }
     for (npy_intp i = 2; i <= s->length; i++) {
-        if (s->wide) {
-            ((int64_t *)to->indptr)[i] += ((int64_t *)to->indptr)[i - 1];
-        } else {
-            ((int32_t *)to->indptr)[i] += ((int32_t *)to->indptr)[i - 1];
-        }
+        set_number(to->indptr, s->wide, i, number_at(to->indptr, s->wide, i) + number_at(to->indptr, s->wide, i - 1));
     }
     switch (item) {
     case 1: MOVE(1)
@@ -580,11 +569,7 @@ int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp
     }
     stored = 0;
     for (npy_intp i = 0; i <= n; i++) {
-        if (s->wide) {
-            ((int64_t *)to->indptr)[i] = stored;
-        } else {
-            ((int32_t *)to->indptr)[i] = (int32_t)stored;
-        }
+        set_number(to->indptr, s->wide, i, stored);
         if (i < n) {
             const npy_intp n_line = length_of(s, (npy_intp)(which[i] < 0 ? which[i] + s->lines : which[i]));
             if (n_line < 0 || n_line > to->stored - stored) {

@@ -179,101 +179,69 @@ static inline T FN(kept)(const T *x, int keep)
     return value;
 }
 
-/* Lines [l0, l1) of the sum of two matrices with increasing indices, without zeros; `ends` gets where each line ends, counted
- * from the first of these. -1: the indices of a line do not increase, or are out of bounds. */
-static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends,
-                                npy_intp room)
+/* The rest of a line of one matrix, of which a sum takes over the values. */
+#define TAKE_REST(k, end, indices_of, values)          \
+    for (; k < end; k++) {                             \
+        bad |= indices_of[k] <= last;                  \
+        last = indices_of[k];                          \
+        if (!multiply) {                               \
+            out[n] = values[k];                        \
+            indices[n] = last;                         \
+            n += values[k] != 0;                       \
+        }                                              \
+    }
+
+/* Lines [l0, l1) of the sum, or product, of two matrices with increasing indices, without zeros; `ends` gets where each line ends,
+ * counted from the first of these. -1: the indices of a line do not increase, or are out of bounds. */
+static inline __attribute__((always_inline)) npy_intp FN(merge)(const Merge *w, npy_intp l0, npy_intp l1, T *restrict out,
+                                                                INDEX *restrict indices, INDEX *restrict ends, npy_intp room,
+                                                                const int multiply)
 {
-    const Merge *w = what;
     const T *x = w->a.data, *y = w->b.data;
     const INDEX *i_x = w->a.indices, *p_x = w->a.indptr, *i_y = w->b.indices, *p_y = w->b.indptr;
-    T *restrict out = (T *)to_data;
-    INDEX *restrict indices = (INDEX *)to_indices, *restrict ends = to_ends;
     npy_intp n = 0;
     int bad = 0;
     for (npy_intp line = l0; line < l1; line++) {
         npy_intp i = p_x[line], j = p_y[line];
         const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
         INDEX last = -1;
-        if (!thn_sparse_within(&w->a, i, i_end) || !thn_sparse_within(&w->b, j, j_end) || n + (i_end - i) + (j_end - j) > room) {
+        if (!thn_sparse_within(&w->a, i, i_end) || !thn_sparse_within(&w->b, j, j_end)
+            || n + (i_end - i) + (multiply ? 0 : j_end - j) > room) {
             return -1;
         }
         while (i < i_end && j < j_end) {
             const INDEX c = i_x[i], d = i_y[j], least = c < d ? c : d;
             const int left = c <= d, right = d <= c;
-            const T value = FN(kept)(x + i, left) + FN(kept)(y + j, right);
             bad |= least <= last;
             last = least;
-            out[n] = value;
-            indices[n] = least;
-            n += value != 0;
+            /* What only one of them stores is not in their product. */
+            if (!multiply || c == d) {
+                const T value = multiply ? (T)(1u * x[i] * y[j]) : FN(kept)(x + i, left) + FN(kept)(y + j, right);
+                out[n] = value;
+                indices[n] = least;
+                n += value != 0;
+            }
             i += left;
             j += right;
         }
-        for (; i < i_end; i++) {
-            bad |= i_x[i] <= last;
-            last = i_x[i];
-            out[n] = x[i];
-            indices[n] = last;
-            n += x[i] != 0;
-        }
-        for (; j < j_end; j++) {
-            bad |= i_y[j] <= last;
-            last = i_y[j];
-            out[n] = y[j];
-            indices[n] = last;
-            n += y[j] != 0;
-        }
+        TAKE_REST(i, i_end, i_x, x)
+        TAKE_REST(j, j_end, i_y, y)
         bad |= last != -1 && (npy_uintp)last >= (npy_uintp)w->a.length;
         ends[line] = (INDEX)n;
     }
     return bad ? -1 : n;
 }
 
-/* The same for their product: what only one of them stores is not there. */
-static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends,
-                                npy_intp room)
+static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *data, char *indices, void *ends, npy_intp room)
 {
-    const Merge *w = what;
-    const T *x = w->a.data, *y = w->b.data;
-    const INDEX *i_x = w->a.indices, *p_x = w->a.indptr, *i_y = w->b.indices, *p_y = w->b.indptr;
-    T *restrict out = (T *)to_data;
-    INDEX *restrict indices = (INDEX *)to_indices, *restrict ends = to_ends;
-    npy_intp n = 0;
-    int bad = 0;
-    for (npy_intp line = l0; line < l1; line++) {
-        npy_intp i = p_x[line], j = p_y[line];
-        const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
-        INDEX last = -1;
-        if (!thn_sparse_within(&w->a, i, i_end) || !thn_sparse_within(&w->b, j, j_end) || n + (i_end - i) > room) {
-            return -1;
-        }
-        while (i < i_end && j < j_end) {
-            const INDEX c = i_x[i], d = i_y[j], least = c < d ? c : d;
-            bad |= least <= last;
-            last = least;
-            if (c == d) {
-                const T value = (T)(1u * x[i] * y[j]);
-                out[n] = value;
-                indices[n] = c;
-                n += value != 0;
-            }
-            i += c <= d;
-            j += d <= c;
-        }
-        for (; i < i_end; i++) {
-            bad |= i_x[i] <= last;
-            last = i_x[i];
-        }
-        for (; j < j_end; j++) {
-            bad |= i_y[j] <= last;
-            last = i_y[j];
-        }
-        bad |= last != -1 && (npy_uintp)last >= (npy_uintp)w->a.length;
-        ends[line] = (INDEX)n;
-    }
-    return bad ? -1 : n;
+    return FN(merge)(what, l0, l1, (T *)data, (INDEX *)indices, ends, room, 0);
 }
+
+static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, char *data, char *indices, void *ends, npy_intp room)
+{
+    return FN(merge)(what, l0, l1, (T *)data, (INDEX *)indices, ends, room, 1);
+}
+#undef TAKE_REST
 
 /* Adds the values of lines [l0, l1) to a dense matrix with these strides from line to line and from index to index. */
 static int FN(add_dense)(const void *what, npy_intp l0, npy_intp l1)
