@@ -90,12 +90,6 @@ def float_argument(v: Any, op: Any) -> Any:
     return x if x is not None and x.type.dtype == v.type.dtype and x.type.dtype in T.float_dtypes else None
 
 
-def real_argument(v: Any, op: Any) -> Any:
-    """The argument of `v`, in the dtype of `v`, if that is a float and `v` the elementwise `op` of something, else None."""
-    x = argument_of(v, op)
-    return None if x is None or v.type.dtype not in T.float_dtypes else same_dtype(x, v)
-
-
 def signed(v: Any) -> tuple[Any, bool]:
     """Return `v` as ``(x, negative)`` with ``v == -x`` if negative; the negative of an integer may have wrapped around.
 

@@ -523,9 +523,7 @@ int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix
 void *thn_pointer_of(PyObject *pointers, const char *name)
 {
     PyObject *v = PyDict_GetItemString(pointers, name); /* borrowed */
-    if (!v) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(v);
     return PyCapsule_CheckExact(v) ? PyCapsule_GetPointer(v, PyCapsule_GetName(v)) : PyLong_AsVoidPtr(v);
 }
 
@@ -534,9 +532,7 @@ static PyObject *blas_set(PyObject *Py_UNUSED(self), PyObject *args)
     PyObject *pointers;
     const char *name = "";
     static const char letters[] = "sdcz";
-    if (!PyArg_ParseTuple(args, "O!|s", &PyDict_Type, &pointers, &name)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(PyArg_ParseTuple(args, "O!|s", &PyDict_Type, &pointers, &name));
     for (int i = 0; i < 4; i++) {
         char routine[8];
         snprintf(routine, sizeof routine, "%cgemm", letters[i]);

@@ -55,9 +55,7 @@ static ThnBuffer *buffer_new(PyObject *owner, char *data)
         free_buffers = b->next_free;
     } else {
         b = malloc(sizeof *b);
-        if (!b) {
-            return NULL;
-        }
+        THN_NULL_UNLESS(b);
     }
     b->refs = 1;
     Py_XINCREF(owner);
@@ -119,14 +117,11 @@ int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const
     int empty = 0;
     for (int i = nd - 1; i >= 0; i--) {
         const npy_intp d = dims[i];
-        if (d < 0) {
-            return thn_error(f, PyExc_ValueError, "negative dimensions are not allowed");
-        }
+        THN_FAIL_IF(f, d < 0, PyExc_ValueError, "negative dimensions are not allowed");
         new_strides[i] = total;
         empty |= d == 0;
-        if (__builtin_mul_overflow(total, d > 1 ? d : 1, &total)) {
-            return thn_error(f, PyExc_MemoryError, "an array with this shape is too large to allocate");
-        }
+        THN_FAIL_IF(f, __builtin_mul_overflow(total, d > 1 ? d : 1, &total), PyExc_MemoryError,
+                    "an array with this shape is too large to allocate");
     }
     total = empty ? out->itemsize : total;
     char *data = thn_pool_alloc((size_t)total);
@@ -182,9 +177,7 @@ int thn_out_alias(ThnFrame *f, ThnCell *out, ThnCell *in)
         thn_set_object(out, in->obj);
         return 0;
     }
-    if (out->ndim != in->ndim) {
-        return thn_error(f, PyExc_SystemError, "an alias must have the rank of its base");
-    }
+    THN_FAIL_IF(f, out->ndim != in->ndim, PyExc_SystemError, "an alias must have the rank of its base");
     return thn_out_view(f, out, in, in->data, in->dims, in->strides);
 }
 
@@ -278,9 +271,7 @@ static PyObject *array_owning(int typenum, int nd, npy_intp *dims, npy_intp *str
 {
     PyArray_Descr *descr = PyArray_DescrFromType(typenum);
     PyObject *a = PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, strides, data, NPY_ARRAY_WRITEABLE, NULL);
-    if (!a) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(a);
     PyArrayObject_fields *fields = (PyArrayObject_fields *)a;
     Py_INCREF(pool_capsule);
     fields->mem_handler = pool_capsule;
@@ -331,15 +322,11 @@ PyObject *thn_box(ThnFrame *f, ThnCell *c)
         PyArray_Descr *descr = PyArray_DescrFromType(c->typenum);
         if (c->ndim == 0) {
             a = PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL);
-            if (!a) {
-                return NULL;
-            }
+            THN_NULL_UNLESS(a);
             memcpy(PyArray_DATA((PyArrayObject *)a), c->data, (size_t)c->itemsize);
         } else {
             a = PyArray_NewFromDescr(&PyArray_Type, descr, c->ndim, c->dims, NULL, NULL, 0, NULL);
-            if (!a) {
-                return NULL;
-            }
+            THN_NULL_UNLESS(a);
             thn_copy_strided(c->ndim, c->dims, PyArray_DATA((PyArrayObject *)a),
                              PyArray_STRIDES((PyArrayObject *)a), c->data, c->strides, c->itemsize);
         }
@@ -350,17 +337,13 @@ PyObject *thn_box(ThnFrame *f, ThnCell *c)
         }
         if (whole) {
             a = array_owning(c->typenum, c->ndim, c->dims, c->strides, c->data);
-            if (!a) {
-                return NULL;
-            }
+            THN_NULL_UNLESS(a);
             Py_INCREF(a);
             buf->owner = a;
         } else {
             npy_intp n = (npy_intp)thn_pool_capacity(buf->data);
             PyObject *base = array_owning(NPY_UBYTE, 1, &n, NULL, buf->data);
-            if (!base) {
-                return NULL;
-            }
+            THN_NULL_UNLESS(base);
             buf->owner = base;
             goto view;
         }
@@ -372,9 +355,7 @@ PyObject *thn_box(ThnFrame *f, ThnCell *c)
         int writeable = !PyArray_Check(buf->owner) || PyArray_ISWRITEABLE((PyArrayObject *)buf->owner);
         a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(c->typenum), c->ndim, c->dims, c->strides,
                                  c->data, writeable ? NPY_ARRAY_WRITEABLE : 0, NULL);
-        if (!a) {
-            return NULL;
-        }
+        THN_NULL_UNLESS(a);
         Py_INCREF(buf->owner);
         if (PyArray_SetBaseObject((PyArrayObject *)a, buf->owner) < 0) {
             Py_DECREF(a);
@@ -441,9 +422,7 @@ int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value)
     }
     PyObject *held = NULL;
     if (!PyArray_Check(value)) {
-        if (value == Py_None) {
-            return THN_RAISE(PyExc_TypeError, "expected an array, got None (a missing input or an output left unset)");
-        }
+        THN_RAISE_IF(value == Py_None, PyExc_TypeError, "expected an array, got None (a missing input or an output left unset)");
         PyArrayObject *plain = (PyArrayObject *)PyArray_FromAny(value, NULL, 0, 0, 0, NULL);
         THN_NEED(plain);
         PyArray_Descr *want = PyArray_DescrFromType(c->typenum);

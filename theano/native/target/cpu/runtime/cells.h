@@ -153,8 +153,28 @@ int thn_error(ThnFrame *f, PyObject *type, const char *fmt, ...)
     } while (0)
 #define THN_NEED(pointer) THN_TRY((pointer) ? 0 : -1)
 
+/* The same in a function that returns NULL. */
+#define THN_NULL_UNLESS(condition) \
+    do {                           \
+        if (!(condition)) {        \
+            return NULL;           \
+        }                          \
+    } while (0)
 /* With the GIL: the exception, and -1. */
 #define THN_RAISE(...) (PyErr_Format(__VA_ARGS__), -1)
+/* In such a function: fails with thn_error, or THN_RAISE, if the condition holds. */
+#define THN_FAIL_IF(f, condition, ...)             \
+    do {                                           \
+        if (condition) {                           \
+            return thn_error(f, __VA_ARGS__);      \
+        }                                          \
+    } while (0)
+#define THN_RAISE_IF(condition, ...)               \
+    do {                                           \
+        if (condition) {                           \
+            return THN_RAISE(__VA_ARGS__);         \
+        }                                          \
+    } while (0)
 
 /* ---- memory that lives with the program, and scratch that lives with the frame (kept between calls, not cleared) */
 void *thn_alloc(size_t n);       /* zeroed; NULL + MemoryError */

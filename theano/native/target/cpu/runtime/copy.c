@@ -76,7 +76,7 @@ typedef struct {
 
 enum { T_b1, T_i1, T_u1, T_i2, T_u2, T_i4, T_u4, T_i8, T_u8, T_f2, T_f4, T_f8, T_c8, T_c16, T_COUNT };
 
-static int type_index(int typenum)
+int thn_type_index(int typenum)
 {
     switch (typenum) {
     case NPY_BOOL: return T_b1;
@@ -99,42 +99,29 @@ static int type_index(int typenum)
     }
 }
 
-/* get_X(p) -> a C number; put_X(p, number) */
-#define DEFINE_GET(S, T, R) \
-    static inline R get_##S(const char *p) { return (R) * (const T *)p; }
-#define DEFINE_PUT(S, T)                                       \
-    static inline void puti_##S(char *p, int64_t v) { *(T *)p = (T)v; }  \
-    static inline void putu_##S(char *p, uint64_t v) { *(T *)p = (T)v; } \
-    static inline void putf_##S(char *p, float v) { *(T *)p = (T)v; }    \
-    static inline void putd_##S(char *p, double v) { *(T *)p = (T)v; }
+/* X(name, type, type of the number that is read, what writes such a number) for real types; halves are read and written by their own. */
+#define INTEGERS(X)                                                                                              \
+    X(i1, int8_t, int64_t, puti) X(u1, uint8_t, int64_t, puti) X(i2, int16_t, int64_t, puti)                     \
+    X(u2, uint16_t, int64_t, puti) X(i4, int32_t, int64_t, puti) X(u4, uint32_t, int64_t, puti)                  \
+    X(i8, int64_t, int64_t, puti) X(u8, uint64_t, uint64_t, putu)
+#define FLOATS(X) X(f4, float, float, putf) X(f8, double, double, putd)
 
-DEFINE_GET(b1, npy_bool, int64_t)
-DEFINE_GET(i1, int8_t, int64_t)
-DEFINE_GET(u1, uint8_t, int64_t)
-DEFINE_GET(i2, int16_t, int64_t)
-DEFINE_GET(u2, uint16_t, int64_t)
-DEFINE_GET(i4, int32_t, int64_t)
-DEFINE_GET(u4, uint32_t, int64_t)
-DEFINE_GET(i8, int64_t, int64_t)
-DEFINE_GET(u8, uint64_t, uint64_t)
-DEFINE_GET(f4, float, float)
-DEFINE_GET(f8, double, double)
-static inline float get_f2(const char *p) { return half_to_float(*(const half_t *)p); }
-DEFINE_PUT(i1, int8_t)
-DEFINE_PUT(u1, uint8_t)
-DEFINE_PUT(i2, int16_t)
-DEFINE_PUT(u2, uint16_t)
-DEFINE_PUT(i4, int32_t)
-DEFINE_PUT(u4, uint32_t)
-DEFINE_PUT(i8, int64_t)
-DEFINE_PUT(u8, uint64_t)
-DEFINE_PUT(f4, float)
-DEFINE_PUT(f8, double)
+/* get_X(p) -> a C number; put_X(p, number) */
+#define DEFINE_GET(S, T, R, PUT) \
+    static inline R get_##S(const char *p) { return (R) * (const T *)p; }
 #define DEFINE_PUT_AS(S, T, EXPR)                                          \
     static inline void puti_##S(char *p, int64_t v) { *(T *)p = (EXPR); }  \
     static inline void putu_##S(char *p, uint64_t v) { *(T *)p = (EXPR); } \
     static inline void putf_##S(char *p, float v) { *(T *)p = (EXPR); }    \
     static inline void putd_##S(char *p, double v) { *(T *)p = (EXPR); }
+#define DEFINE_PUT(S, T, R, PUT) DEFINE_PUT_AS(S, T, (T)v)
+
+DEFINE_GET(b1, npy_bool, int64_t, )
+INTEGERS(DEFINE_GET)
+FLOATS(DEFINE_GET)
+static inline float get_f2(const char *p) { return half_to_float(*(const half_t *)p); }
+INTEGERS(DEFINE_PUT)
+FLOATS(DEFINE_PUT)
 DEFINE_PUT_AS(b1, npy_bool, (npy_bool)(v != 0))
 /* Integers that float32 does not hold are infinite. */
 static inline void puti_f2(char *p, int64_t v) { *(half_t *)p = float_to_half((float)v); }
@@ -151,32 +138,21 @@ DEFINE_PUT_AS(c16, c16_t, ((c16_t){(double)v, 0}))
     {                                                                                                       \
         LOOP PUT##_##TO(d, get_##FROM(s));                                                                  \
     }
-#define CAST_ROW(FROM, PUT)                                                                                     \
+#define CAST_ROW(FROM, T, R, PUT)                                                                               \
     CAST(FROM, b1, PUT) CAST(FROM, i1, PUT) CAST(FROM, u1, PUT) CAST(FROM, i2, PUT) CAST(FROM, u2, PUT)         \
     CAST(FROM, i4, PUT) CAST(FROM, u4, PUT) CAST(FROM, i8, PUT) CAST(FROM, u8, PUT) CAST(FROM, f2, PUT)         \
     CAST(FROM, f4, PUT) CAST(FROM, f8, PUT) CAST(FROM, c8, PUT) CAST(FROM, c16, PUT)
-CAST_ROW(b1, puti)
-CAST_ROW(i1, puti)
-CAST_ROW(u1, puti)
-CAST_ROW(i2, puti)
-CAST_ROW(u2, puti)
-CAST_ROW(i4, puti)
-CAST_ROW(u4, puti)
-CAST_ROW(i8, puti)
-CAST_ROW(u8, putu)
-CAST_ROW(f2, putf)
-CAST_ROW(f4, putf)
-CAST_ROW(f8, putd)
+CAST_ROW(b1, npy_bool, int64_t, puti)
+INTEGERS(CAST_ROW)
+CAST_ROW(f2, half_t, float, putf)
+FLOATS(CAST_ROW)
 
-#define TABLE_ROW(FROM)                                                                                            \
-    {                                                                                                              \
+#define TABLE_ROW(FROM, ...)                                                                                       \
+    [T_##FROM] = {                                                                                                 \
         cast_##FROM##_b1, cast_##FROM##_i1, cast_##FROM##_u1, cast_##FROM##_i2, cast_##FROM##_u2, cast_##FROM##_i4, \
-            cast_##FROM##_u4, cast_##FROM##_i8, cast_##FROM##_u8, cast_##FROM##_f2, cast_##FROM##_f4,              \
-            cast_##FROM##_f8, cast_##FROM##_c8, cast_##FROM##_c16                                                  \
-    }
-static const ThnInner casts[T_c8][T_COUNT] = {TABLE_ROW(b1), TABLE_ROW(i1), TABLE_ROW(u1), TABLE_ROW(i2),
-                                              TABLE_ROW(u2), TABLE_ROW(i4), TABLE_ROW(u4), TABLE_ROW(i8),
-                                              TABLE_ROW(u8), TABLE_ROW(f2), TABLE_ROW(f4), TABLE_ROW(f8)};
+        cast_##FROM##_u4, cast_##FROM##_i8, cast_##FROM##_u8, cast_##FROM##_f2, cast_##FROM##_f4, cast_##FROM##_f8, \
+        cast_##FROM##_c8, cast_##FROM##_c16},
+static const ThnInner casts[T_c8][T_COUNT] = {TABLE_ROW(b1) INTEGERS(TABLE_ROW) TABLE_ROW(f2) FLOATS(TABLE_ROW)};
 
 static void cast_c8_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
 {
@@ -190,7 +166,7 @@ static void cast_c16_c8(npy_intp n, char *d, npy_intp ds, const char *s, npy_int
 
 ThnInner thn_cast_inner(int to, int from)
 {
-    int t = type_index(to), f = type_index(from);
+    int t = thn_type_index(to), f = thn_type_index(from);
     static const int8_t sizes[T_COUNT] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 8, 16};
     if (t < 0 || f < 0) {
         return NULL;
@@ -265,18 +241,13 @@ ThnInner thn_copy_inner(int itemsize)
         }                                                                                     \
         LOOP *(T *)d = (T)((WIDE) * (T *)d OP (WIDE) * (const T *)s);                         \
     }
-ARITHMETIC(add, +, u1, uint8_t, uint32_t)
-ARITHMETIC(mul, *, u1, uint8_t, uint32_t)
-ARITHMETIC(add, +, u2, uint16_t, uint32_t)
-ARITHMETIC(mul, *, u2, uint16_t, uint32_t)
-ARITHMETIC(add, +, u4, uint32_t, uint32_t)
-ARITHMETIC(mul, *, u4, uint32_t, uint32_t)
-ARITHMETIC(add, +, u8, uint64_t, uint64_t)
-ARITHMETIC(mul, *, u8, uint64_t, uint64_t)
-ARITHMETIC(add, +, f4, float, float)
-ARITHMETIC(mul, *, f4, float, float)
-ARITHMETIC(add, +, f8, double, double)
-ARITHMETIC(mul, *, f8, double, double)
+#define ADD_AND_MULTIPLY(NAME, T, WIDE) ARITHMETIC(add, +, NAME, T, WIDE) ARITHMETIC(mul, *, NAME, T, WIDE)
+ADD_AND_MULTIPLY(u1, uint8_t, uint32_t)
+ADD_AND_MULTIPLY(u2, uint16_t, uint32_t)
+ADD_AND_MULTIPLY(u4, uint32_t, uint32_t)
+ADD_AND_MULTIPLY(u8, uint64_t, uint64_t)
+ADD_AND_MULTIPLY(f4, float, float)
+ADD_AND_MULTIPLY(f8, double, double)
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define WIDE 1
@@ -297,67 +268,32 @@ WIDE_ADD(f4, float)
 WIDE_ADD(f8, double)
 #endif
 
-static void add_b1(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
-{
-    LOOP *d = (char)(*d | *s);
-}
-
-static void add_f2(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
-{
-    LOOP *(half_t *)d = float_to_half(get_f2(d) + get_f2(s));
-}
-
-static void add_c8(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
-{
-    LOOP
-    {
-        ((c8_t *)d)->re += ((const c8_t *)s)->re;
-        ((c8_t *)d)->im += ((const c8_t *)s)->im;
+/* *d becomes EXPR of it, x, and of *s, y. */
+#define ARITHMETIC_OF(NAME, T, EXPR)                                                         \
+    static void NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)           \
+    {                                                                                        \
+        LOOP                                                                                 \
+        {                                                                                    \
+            const T x = *(const T *)d, y = *(const T *)s;                                    \
+            *(T *)d = EXPR;                                                                  \
+        }                                                                                    \
     }
-}
-
-static void add_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
-{
-    LOOP
-    {
-        ((c16_t *)d)->re += ((const c16_t *)s)->re;
-        ((c16_t *)d)->im += ((const c16_t *)s)->im;
-    }
-}
-
-static void mul_b1(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
-{
-    LOOP *d = (char)(*d & *s);
-}
-
-static void mul_f2(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
-{
-    LOOP *(half_t *)d = float_to_half(get_f2(d) * get_f2(s));
-}
-
-static void mul_c8(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
-{
-    LOOP
-    {
-        c8_t a = *(c8_t *)d, b = *(const c8_t *)s;
-        *(c8_t *)d = (c8_t){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-    }
-}
-
-static void mul_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
-{
-    LOOP
-    {
-        c16_t a = *(c16_t *)d, b = *(const c16_t *)s;
-        *(c16_t *)d = (c16_t){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-    }
-}
+#define COMPLEX_SUM {x.re + y.re, x.im + y.im}
+#define COMPLEX_PRODUCT {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}
+ARITHMETIC_OF(add_b1, char, (char)(x | y))
+ARITHMETIC_OF(add_f2, half_t, float_to_half(half_to_float(x) + half_to_float(y)))
+ARITHMETIC_OF(add_c8, c8_t, ((c8_t)COMPLEX_SUM))
+ARITHMETIC_OF(add_c16, c16_t, ((c16_t)COMPLEX_SUM))
+ARITHMETIC_OF(mul_b1, char, (char)(x & y))
+ARITHMETIC_OF(mul_f2, half_t, float_to_half(half_to_float(x) * half_to_float(y)))
+ARITHMETIC_OF(mul_c8, c8_t, ((c8_t)COMPLEX_PRODUCT))
+ARITHMETIC_OF(mul_c16, c16_t, ((c16_t)COMPLEX_PRODUCT))
 
 ThnInner thn_mul_inner(int typenum)
 {
     static const ThnInner table[T_COUNT] = {mul_b1, mul_u1, mul_u1, mul_u2, mul_u2, mul_u4, mul_u4,
                                             mul_u8, mul_u8, mul_f2, mul_f4, mul_f8, mul_c8, mul_c16};
-    int t = type_index(typenum);
+    int t = thn_type_index(typenum);
     return t < 0 ? NULL : table[t];
 }
 
@@ -365,7 +301,7 @@ ThnInner thn_add_inner(int typenum)
 {
     static const ThnInner table[T_COUNT] = {add_b1, add_u1, add_u1, add_u2, add_u2, add_u4, add_u4,
                                             add_u8, add_u8, add_f2, add_f4, add_f8, add_c8, add_c16};
-    int t = type_index(typenum);
+    int t = thn_type_index(typenum);
 #if WIDE
     if ((typenum == NPY_FLOAT || typenum == NPY_DOUBLE) && __builtin_cpu_supports("avx2")) {
         return typenum == NPY_FLOAT ? wide_add_f4 : wide_add_f8;
@@ -376,22 +312,15 @@ ThnInner thn_add_inner(int typenum)
 
 /* ---- reading indices */
 
-#define READER(S) \
+#define READER(S, ...) \
     static int64_t read_##S(const char *p) { return (int64_t)get_##S(p); }
 READER(b1)
-READER(i1)
-READER(u1)
-READER(i2)
-READER(u2)
-READER(i4)
-READER(u4)
-READER(i8)
-READER(u8)
+INTEGERS(READER)
 
 ThnReadInt thn_int_reader(int typenum)
 {
     static const ThnReadInt table[] = {read_b1, read_i1, read_u1, read_i2, read_u2, read_i4, read_u4, read_i8, read_u8};
-    int t = type_index(typenum);
+    int t = thn_type_index(typenum);
     return t < 0 || t > T_u8 ? NULL : table[t];
 }
 

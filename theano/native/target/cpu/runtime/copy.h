@@ -11,6 +11,8 @@ void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_st
                const npy_intp *src_strides, ThnInner inner);
 
 ThnInner thn_copy_inner(int itemsize);
+/* The place of a dtype in the order bool, int8, uint8, int16 ... uint64, float16, float32, float64, complex64, complex128; -1: others. */
+int thn_type_index(int typenum);
 ThnInner thn_cast_inner(int to, int from); /* type numbers; copies when they are equal; NULL: not supported */
 ThnInner thn_add_inner(int typenum);       /* dst += src; NULL: not supported */
 ThnInner thn_mul_inner(int typenum);       /* dst *= src */

@@ -40,44 +40,21 @@ static PyObject *slow_call_name;
 
 static int take_integer(ThnCell *c, long long v)
 {
-    switch (c->typenum) {
-    case NPY_DOUBLE:
-        if (v > (1LL << 53) || v < -(1LL << 53)) {
+    const int bits = 8 * c->itemsize, is_signed = !PyTypeNum_ISUNSIGNED(c->typenum);
+    if (c->typenum == NPY_DOUBLE || c->typenum == NPY_FLOAT) {
+        const int is_double = c->typenum == NPY_DOUBLE;
+        const long long most = is_double ? 1LL << 53 : 1 << 24;
+        const float f = (float)v;
+        const double d = (double)v;
+        if (v > most || v < -most) {
             return 0;
         }
-        c->scalar.f8 = (double)v;
-        return 1;
-    case NPY_FLOAT: {
-        if (v > (1 << 24) || v < -(1 << 24)) {
-            return 0;
-        }
-        float f = (float)v;
-        memcpy(c->scalar.bytes, &f, sizeof f);
+        memcpy(c->scalar.bytes, is_double ? (const void *)&d : &f, (size_t)c->itemsize);
         return 1;
     }
-    case NPY_BYTE:
-    case NPY_SHORT:
-    case NPY_INT:
-    case NPY_LONG:
-    case NPY_LONGLONG: {
-        int bits = 8 * c->itemsize;
-        if (bits < 64 && (v >= (1LL << (bits - 1)) || v < -(1LL << (bits - 1)))) {
-            return 0;
-        }
-        break;
-    }
-    case NPY_UBYTE:
-    case NPY_USHORT:
-    case NPY_UINT:
-    case NPY_ULONG:
-    case NPY_ULONGLONG: {
-        int bits = 8 * c->itemsize;
-        if (v < 0 || (bits < 64 && v >= (1LL << bits))) {
-            return 0;
-        }
-        break;
-    }
-    default: return 0;
+    if (!PyTypeNum_ISINTEGER(c->typenum) || (!is_signed && v < 0)
+        || (bits < 64 && (v >= 1LL << (bits - is_signed) || v < -(1LL << (bits - 1))))) {
+        return 0;
     }
     const int8_t v1 = (int8_t)v;
     const int16_t v2 = (int16_t)v;
@@ -276,9 +253,7 @@ static PyObject *fastcall_call(FastCall *self, PyObject *args, PyObject *kwargs)
         }
     }
     PyObject *method = PyObject_GetAttr((PyObject *)self, slow_call_name);
-    if (!method) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(method);
     PyObject *value = PyObject_Call(method, args, kwargs);
     Py_DECREF(method);
     return value;
@@ -295,9 +270,7 @@ static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t 
         }
     }
     PyObject *method = PyObject_GetAttr(o, slow_call_name);
-    if (!method) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(method);
     PyObject *value = PyObject_Vectorcall(method, args, (size_t)n, kwnames);
     Py_DECREF(method);
     return value;
@@ -324,9 +297,8 @@ static int parse_args(Binding *b, PyObject *positions, PyObject *downcast, PyObj
         if (k == -1 && PyErr_Occurred()) {
             return -1;
         }
-        if (k < 0 || k >= p->ninputs || b->input_arg[k] >= 0) {
-            return THN_RAISE(PyExc_ValueError, "positions must be different inputs of the program");
-        }
+        THN_RAISE_IF(k < 0 || k >= p->ninputs || b->input_arg[k] >= 0, PyExc_ValueError,
+                     "positions must be different inputs of the program");
         Arg *a = &b->args[i];
         const ThnCellSpec *c = &p->cells[p->inputs[k].cell];
         b->input_arg[k] = i;
@@ -359,10 +331,8 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
     static char *names[] = {"program", "positions", "n_outputs", "single", "float_downcast", "lists", NULL};
     PyObject *program, *positions = NULL, *single = Py_False, *downcast = NULL, *lists = NULL;
     int n_outputs = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!iOO!O!:_fast_bind", names, &program, &PyTuple_Type, &positions,
-                                     &n_outputs, &single, &PyTuple_Type, &downcast, &PyTuple_Type, &lists)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!iOO!O!:_fast_bind", names, &program, &PyTuple_Type, &positions,
+                    &n_outputs, &single, &PyTuple_Type, &downcast, &PyTuple_Type, &lists));
     if (program == Py_None) {
         bind(self, NULL);
         Py_RETURN_NONE;
@@ -387,9 +357,7 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
     }
     size_t nargs = (size_t)PyTuple_GET_SIZE(positions);
     Binding *b = thn_alloc(sizeof *b + sizeof(Arg) * nargs);
-    if (!b) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(b);
     b->refs = 1;
     b->program = (ThnProgram *)Py_NewRef(program);
     b->nargs = (int)nargs;

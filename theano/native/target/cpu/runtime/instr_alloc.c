@@ -42,9 +42,7 @@ static int makevector_execute(ThnFrame *f, const ThnInstr *ins)
     for (int k = 0; k < ins->nin; k++) {
         const ThnCell *in = THN_IN(f, ins, k);
         ThnInner cast = thn_cast_inner(out->typenum, in->typenum);
-        if (!cast) {
-            return thn_error(f, PyExc_TypeError, "MakeVector: cannot convert an input to the dtype of the vector");
-        }
+        THN_FAIL_IF(f, !cast, PyExc_TypeError, "MakeVector: cannot convert an input to the dtype of the vector");
         cast(1, out->data + k * out->itemsize, 0, in->data, 0);
     }
     return 0;
@@ -55,14 +53,10 @@ static int makevector_execute(ThnFrame *f, const ThnInstr *ins)
 static int dims_from_scalars(ThnFrame *f, const ThnInstr *ins, int first, npy_intp *dims)
 {
     int nd = THN_OUT(f, ins, 0)->ndim;
-    if (ins->nin - first != nd) {
-        return thn_error(f, PyExc_SystemError, "expected %d dimensions, got %d", nd, ins->nin - first);
-    }
+    THN_FAIL_IF(f, ins->nin - first != nd, PyExc_SystemError, "expected %d dimensions, got %d", nd, ins->nin - first);
     for (int i = 0; i < nd; i++) {
         dims[i] = (npy_intp)thn_scalar_int(THN_IN(f, ins, first + i));
-        if (dims[i] < 0) {
-            return thn_error(f, PyExc_ValueError, "negative dimensions are not allowed");
-        }
+        THN_FAIL_IF(f, dims[i] < 0, PyExc_ValueError, "negative dimensions are not allowed");
     }
     return 0;
 }
@@ -77,10 +71,8 @@ static int alloc_empty_prepare(ThnFrame *f, const ThnInstr *ins)
 static int check_fits(ThnFrame *f, const ThnCell *value, int nd, const npy_intp *dims)
 {
     npy_intp strides[THN_MAXDIM];
-    if (value->ndim > nd || thn_broadcast_strides(value, nd, dims, strides) < 0) {
-        return thn_error(f, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
-                         THN_SHAPE(value->ndim, value->dims), THN_SHAPE(nd, dims));
-    }
+    THN_FAIL_IF(f, value->ndim > nd || thn_broadcast_strides(value, nd, dims, strides) < 0, PyExc_ValueError,
+                "could not broadcast input array from shape %s into shape %s", THN_SHAPE(value->ndim, value->dims), THN_SHAPE(nd, dims));
     return 0;
 }
 
@@ -99,9 +91,8 @@ static int fill_execute(ThnFrame *f, const ThnCell *out, const ThnCell *value)
 {
     npy_intp strides[THN_MAXDIM];
     ThnInner cast = thn_cast_inner(out->typenum, value->typenum);
-    if (!cast || thn_broadcast_strides(value, out->ndim, out->dims, strides) < 0) {
-        return thn_error(f, PyExc_TypeError, "cannot convert the value to the dtype of the result");
-    }
+    THN_FAIL_IF(f, !cast || thn_broadcast_strides(value, out->ndim, out->dims, strides) < 0, PyExc_TypeError,
+                "cannot convert the value to the dtype of the result");
     static const char zero[16];
     if (value->ndim == 0 && value->typenum == out->typenum && memcmp(value->data, zero, (size_t)out->itemsize) == 0) {
         memset(out->data, 0, (size_t)(thn_size(out) * out->itemsize));
@@ -177,11 +168,8 @@ static int fill_diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *in = THN_IN(f, ins, 0);
     for (int i = 1; i < in->ndim && in->ndim > 2; i++) {
-        if (in->dims[i] != in->dims[0]) {
-            return thn_error(f, PyExc_ValueError,
-                             "fill_diagonal: all dimensions of the input must be of equal length, got the shape %s",
-                             THN_SHAPE(in->ndim, in->dims));
-        }
+        THN_FAIL_IF(f, in->dims[i] != in->dims[0], PyExc_ValueError,
+                    "fill_diagonal: all dimensions of the input must be of equal length, got the shape %s", THN_SHAPE(in->ndim, in->dims));
     }
     f->work = (double)thn_size(in) * in->itemsize * NS_PER_BYTE;
     return thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims);
@@ -225,9 +213,7 @@ static int arange_prepare(ThnFrame *f, const ThnInstr *ins)
         r->istep = thn_scalar_int(step);
         r->start = (double)r->istart;
         r->delta = (double)r->istep;
-        if (r->istep == 0) {
-            return thn_error(f, PyExc_ZeroDivisionError, "arange: the step must not be zero");
-        }
+        THN_FAIL_IF(f, r->istep == 0, PyExc_ZeroDivisionError, "arange: the step must not be zero");
         __int128 span = (__int128)thn_scalar_int(stop) - r->istart, s = r->istep;
         __int128 count = s > 0 ? (span + s - 1) / s : (-span - s - 1) / -s;
         if ((s > 0 && span <= 0) || (s < 0 && span >= 0)) {
@@ -236,22 +222,16 @@ static int arange_prepare(ThnFrame *f, const ThnInstr *ins)
         n = count > NPY_MAX_INTP / 16 ? -1 : (npy_intp)count;
     } else {
         double a = read_real(start), b = read_real(stop), s = read_real(step);
-        if (s == 0) {
-            return thn_error(f, PyExc_ZeroDivisionError, "arange: the step must not be zero");
-        }
+        THN_FAIL_IF(f, s == 0, PyExc_ZeroDivisionError, "arange: the step must not be zero");
         double count = ceil((b - a) / s);
-        if (isnan(count)) {
-            return thn_error(f, PyExc_ValueError, "arange: cannot compute length");
-        }
+        THN_FAIL_IF(f, isnan(count), PyExc_ValueError, "arange: cannot compute length");
         n = count <= 0 ? 0 : count > (double)(NPY_MAX_INTP / 16) ? -1 : (npy_intp)count;
         r->start = a;
         r->delta = out->typenum == NPY_FLOAT ? (double)((float)(a + s) - (float)a) : (a + s) - a;
         r->istart = (int64_t)a;
         r->istep = (int64_t)(a + s) - r->istart;
     }
-    if (n < 0) {
-        return thn_error(f, PyExc_ValueError, "arange: maximum allowed size exceeded");
-    }
+    THN_FAIL_IF(f, n < 0, PyExc_ValueError, "arange: maximum allowed size exceeded");
     THN_TRY(thn_out_alloc(f, out, &n));
     f->work = (double)n;
     return 0;
@@ -277,9 +257,7 @@ static int arange_execute(ThnFrame *f, const ThnInstr *ins)
     }
     int integer = PyTypeNum_ISINTEGER(out->typenum);
     ThnInner cast = thn_cast_inner(out->typenum, integer ? NPY_INT64 : NPY_DOUBLE);
-    if (!cast) {
-        return thn_error(f, PyExc_TypeError, "arange: this dtype is not supported");
-    }
+    THN_FAIL_IF(f, !cast, PyExc_TypeError, "arange: this dtype is not supported");
     for (npy_intp i = 0; i < n; i++) {
         int64_t iv = (int64_t)((uint64_t)r->istart + (uint64_t)i * (uint64_t)r->istep);
         double v = r->start + (double)i * r->delta;
@@ -293,9 +271,7 @@ static int arange_execute(ThnFrame *f, const ThnInstr *ins)
 static int cast_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    if (!thn_cast_inner(out->typenum, in->typenum)) {
-        return thn_error(f, PyExc_TypeError, "cannot convert between these dtypes");
-    }
+    THN_FAIL_IF(f, !thn_cast_inner(out->typenum, in->typenum), PyExc_TypeError, "cannot convert between these dtypes");
     f->work = (double)thn_size(in);
     return thn_out_alloc(f, out, in->dims);
 }

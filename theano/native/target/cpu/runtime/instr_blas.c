@@ -60,11 +60,9 @@ static int no_memory(ThnFrame *f, int r)
 
 static int mismatch(ThnFrame *f, const ThnCell *x, const ThnCell *y)
 {
-    if (x->ndim == 2 && y->ndim == 2) {
-        return thn_error(f, PyExc_ValueError,
-                         "Shape mismatch: x has %lld cols (and %lld rows) but y has %lld rows (and %lld cols)",
-                         (long long)x->dims[1], (long long)x->dims[0], (long long)y->dims[0], (long long)y->dims[1]);
-    }
+    THN_FAIL_IF(f, x->ndim == 2 && y->ndim == 2, PyExc_ValueError,
+                "Shape mismatch: x has %lld cols (and %lld rows) but y has %lld rows (and %lld cols)", (long long)x->dims[1],
+                (long long)x->dims[0], (long long)y->dims[0], (long long)y->dims[1]);
     return thn_error(f, PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim %d) != %lld (dim 0)",
                      THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims),
                      (long long)x->dims[x->ndim - 1], x->ndim - 1, (long long)y->dims[0]);
@@ -110,10 +108,8 @@ static int accumulator(ThnFrame *f, const ThnInstr *ins, const npy_intp *dims, c
 {
     ThnCell *z = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     for (int i = 0; i < z->ndim; i++) {
-        if (z->dims[i] != dims[i]) {
-            return thn_error(f, PyExc_ValueError, "%s: Shape mismatch: the accumulator has shape %s, the product %s", who,
-                             THN_SHAPE(z->ndim, z->dims), THN_SHAPE(z->ndim, dims));
-        }
+        THN_FAIL_IF(f, z->dims[i] != dims[i], PyExc_ValueError, "%s: Shape mismatch: the accumulator has shape %s, the product %s", who,
+                    THN_SHAPE(z->ndim, z->dims), THN_SHAPE(z->ndim, dims));
     }
     return thn_in_place(ins) ? thn_out_alias(f, out, z) : thn_out_alloc(f, out, dims);
 }
@@ -191,14 +187,10 @@ static int ger_execute(ThnFrame *f, const ThnInstr *ins)
 static int batched_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
-    if (x->dims[0] != y->dims[0]) {
-        return thn_error(f, PyExc_TypeError, "batched_dot: shape[0] of the operands must match, got shapes %s and %s",
-                         THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims));
-    }
-    if (x->dims[x->ndim - 1] != y->dims[1]) {
-        return thn_error(f, PyExc_ValueError, "batched_dot: shapes %s and %s not aligned",
-                         THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims));
-    }
+    THN_FAIL_IF(f, x->dims[0] != y->dims[0], PyExc_TypeError, "batched_dot: shape[0] of the operands must match, got shapes %s and %s",
+                THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims));
+    THN_FAIL_IF(f, x->dims[x->ndim - 1] != y->dims[1], PyExc_ValueError, "batched_dot: shapes %s and %s not aligned",
+                THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims));
     return new_product(f, x, y, out, 1);
 }
 

@@ -146,9 +146,8 @@ static int read_indices(ThnFrame *f, const ThnCell *c, npy_intp blocks, int64_t 
     for (npy_intp n = 0; n < c->dims[0]; n++) {
         for (npy_intp i = 0; i < c->dims[1]; i++) {
             const int64_t v = get(vector_of(c, n, i));
-            if (v >= blocks || v < -blocks) {
-                return thn_error(f, PyExc_IndexError, "index %lld is out of bounds for %ld blocks", (long long)v, (long)blocks);
-            }
+            THN_FAIL_IF(f, v >= blocks || v < -blocks, PyExc_IndexError, "index %lld is out of bounds for %ld blocks", (long long)v,
+                        (long)blocks);
             *out++ = v < 0 ? v + blocks : v;
         }
     }

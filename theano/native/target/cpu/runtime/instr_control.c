@@ -45,9 +45,7 @@ static int jump_if_false_prepare(ThnFrame *f, const ThnInstr *ins)
             return -1;
         }
     } else {
-        if (c->ndim != 0 && thn_size(c) != 1) {
-            return thn_error(f, PyExc_ValueError, "a condition must be a scalar");
-        }
+        THN_FAIL_IF(f, c->ndim != 0 && thn_size(c) != 1, PyExc_ValueError, "a condition must be a scalar");
         yes = thn_truth(c);
     }
     if (!yes) {
@@ -101,13 +99,11 @@ static int thunk_check(ThnProgram *p, ThnInstr *ins)
     (void)p;
     for (int side = 0; side < 2; side++) {
         PyObject *s = side ? t->given.out_storages : t->given.in_storages;
-        if (PyTuple_GET_SIZE(s) != (side ? ins->nout : ins->nin)) {
-            return THN_RAISE(PyExc_TypeError, "thunk: storages are tuples with one list for each input and output");
-        }
+        THN_RAISE_IF(PyTuple_GET_SIZE(s) != (side ? ins->nout : ins->nin), PyExc_TypeError,
+                     "thunk: storages are tuples with one list for each input and output");
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(s); i++) {
-            if (!PyList_Check(PyTuple_GET_ITEM(s, i)) || PyList_GET_SIZE(PyTuple_GET_ITEM(s, i)) != 1) {
-                return THN_RAISE(PyExc_TypeError, "thunk: a storage is a list with one element");
-            }
+            THN_RAISE_IF(!PyList_Check(PyTuple_GET_ITEM(s, i)) || PyList_GET_SIZE(PyTuple_GET_ITEM(s, i)) != 1, PyExc_TypeError,
+                         "thunk: a storage is a list with one element");
         }
     }
     t->lock.lock = PyThread_allocate_lock();

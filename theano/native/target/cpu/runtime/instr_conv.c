@@ -199,10 +199,8 @@ static int result_lengths(ThnFrame *f, const ThnInstr *ins, npy_intp *to)
     const Params *params = ins->data;
     const int nd = params->strides.n;
     const ThnCell *top = THN_IN(f, ins, 1), *other = THN_IN(f, ins, 0), *given = ins->nin > 2 ? THN_IN(f, ins, 2) : NULL;
-    if (given && given->ndim == 1 && given->dims[0] != nd) {
-        return thn_error(f, PyExc_ValueError, "%s: %lld lengths were given for %d spatial dims", thn_name_of(ins),
-                         (long long)given->dims[0], nd);
-    }
+    THN_FAIL_IF(f, given && given->ndim == 1 && given->dims[0] != nd, PyExc_ValueError, "%s: %lld lengths were given for %d spatial dims",
+                thn_name_of(ins), (long long)given->dims[0], nd);
     for (int i = 0; i < nd; i++) {
         to[i] = !given           ? infer(params, direction_of(ins), i, other->dims[other->ndim - nd + i], top->dims[2 + i])
                 : given->ndim == 1 ? (npy_intp)thn_int_reader(given->typenum)(given->data + i * given->strides[0])

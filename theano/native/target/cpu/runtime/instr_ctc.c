@@ -247,26 +247,20 @@ static int ctc_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0), *labels = THN_IN(f, ins, 1), *lengths = THN_IN(f, ins, 2);
     const npy_intp times = x->dims[0], batch = x->dims[1], symbols = x->dims[2];
-    if (labels->dims[0] != batch || lengths->dims[0] != batch) {
-        return thn_error(f, PyExc_ValueError, "ctc: %ld sequences of activations, %ld of labels and %ld lengths", (long)batch,
-                         (long)labels->dims[0], (long)lengths->dims[0]);
-    }
+    THN_FAIL_IF(f, labels->dims[0] != batch || lengths->dims[0] != batch, PyExc_ValueError,
+                "ctc: %ld sequences of activations, %ld of labels and %ld lengths", (long)batch, (long)labels->dims[0],
+                (long)lengths->dims[0]);
     double steps = 0;
     for (npy_intp b = 0; b < batch; b++) {
         int32_t v;
         memcpy(&v, lengths->data + b * lengths->strides[0], sizeof v);
-        if (v < 0 || v > times) {
-            return thn_error(f, PyExc_ValueError, "ctc: the input_lengths must be within 0 and %ld, got %ld", (long)times, (long)v);
-        }
-        if (v > 0 && symbols == 0) {
-            return thn_error(f, PyExc_ValueError, "ctc: there are no symbols, not even a blank");
-        }
+        THN_FAIL_IF(f, v < 0 || v > times, PyExc_ValueError, "ctc: the input_lengths must be within 0 and %ld, got %ld", (long)times,
+                    (long)v);
+        THN_FAIL_IF(f, v > 0 && symbols == 0, PyExc_ValueError, "ctc: there are no symbols, not even a blank");
         steps += v;
         for (npy_intp i = 0; i < labels->dims[1]; i++) {
             memcpy(&v, labels->data + b * labels->strides[0] + i * labels->strides[1], sizeof v);
-            if (v >= symbols) {
-                return thn_error(f, PyExc_ValueError, "ctc: label %ld is out of bounds for %ld symbols", (long)v, (long)symbols);
-            }
+            THN_FAIL_IF(f, v >= symbols, PyExc_ValueError, "ctc: label %ld is out of bounds for %ld symbols", (long)v, (long)symbols);
         }
     }
     for (int i = 0; i < ins->nout; i++) {

@@ -19,10 +19,8 @@ static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
     if (ins->nin > 1) {
         const ThnCell *b = THN_IN(f, ins, 1);
         THN_TRY(thn_require_square(f, b, PyExc_ValueError, "expected square \"b\" matrix"));
-        if (b->dims[0] != n) {
-            return thn_error(f, PyExc_ValueError, "wrong b dimensions %s, should be %s",
-                             THN_SHAPE(2, b->dims), THN_SHAPE(2, a->dims));
-        }
+        THN_FAIL_IF(f, b->dims[0] != n, PyExc_ValueError, "wrong b dimensions %s, should be %s", THN_SHAPE(2, b->dims),
+                    THN_SHAPE(2, a->dims));
     }
     f->work = 20 * thn_cubic_work(a);
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), &n));
@@ -64,10 +62,7 @@ static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
     if (info == THN_LAPACK_MEMORY) {
         return thn_out_of_memory(f);
     }
-    if (info > n) {
-        return thn_error(f, thn_LinAlgError, "The leading minor of order %lld of B is not positive definite",
-                         (long long)(info - n));
-    }
+    THN_FAIL_IF(f, info > n, thn_LinAlgError, "The leading minor of order %lld of B is not positive definite", (long long)(info - n));
     return info ? thn_error(f, thn_LinAlgError, "Eigenvalues did not converge") : 0;
 }
 
@@ -88,9 +83,7 @@ static int eig_execute(ThnFrame *f, const ThnInstr *ins)
     if (n == 0) {
         return 0;
     }
-    if (!thn_all_finite(a)) {
-        return thn_error(f, thn_LinAlgError, "Array must not contain infs or NaNs");
-    }
+    THN_FAIL_IF(f, !thn_all_finite(a), thn_LinAlgError, "Array must not contain infs or NaNs");
     char *copy = thn_pool_alloc((size_t)(n * n * item)), *values = thn_pool_alloc((size_t)(2 * n * item));
     int64_t info = THN_LAPACK_MEMORY;
     int is_complex = 0;
@@ -313,10 +306,8 @@ static int lstsq_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1);
     const npy_intp m = a->dims[0], n = a->dims[1], least = m < n ? m : n, columns = b->ndim > 1 ? b->dims[1] : 1;
     npy_intp dims[2] = {n, columns};
-    if (b->dims[0] != m) {
-        return thn_error(f, thn_LinAlgError, "Incompatible dimensions: a matrix of shape %s and right hand sides of shape %s",
-                         THN_SHAPE(2, a->dims), THN_SHAPE(b->ndim, b->dims));
-    }
+    THN_FAIL_IF(f, b->dims[0] != m, thn_LinAlgError, "Incompatible dimensions: a matrix of shape %s and right hand sides of shape %s",
+                THN_SHAPE(2, a->dims), THN_SHAPE(b->ndim, b->dims));
     f->work = 40 * thn_cubic_work(a);
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), dims));
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 1), &columns));

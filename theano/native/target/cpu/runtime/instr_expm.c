@@ -356,10 +356,8 @@ static int expm_prepare(ThnFrame *f, const ThnInstr *ins)
                      : thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE) < 0) {
         return -1;
     }
-    if (ins->nin > 1 && (THN_IN(f, ins, 1)->dims[0] != a->dims[0] || THN_IN(f, ins, 1)->dims[1] != a->dims[1])) {
-        return thn_error(f, PyExc_ValueError, "expected A and E to be the same shape, got %s and %s",
-                         THN_SHAPE(2, a->dims), THN_SHAPE(2, THN_IN(f, ins, 1)->dims));
-    }
+    THN_FAIL_IF(f, ins->nin > 1 && (THN_IN(f, ins, 1)->dims[0] != a->dims[0] || THN_IN(f, ins, 1)->dims[1] != a->dims[1]), PyExc_ValueError,
+                "expected A and E to be the same shape, got %s and %s", THN_SHAPE(2, a->dims), THN_SHAPE(2, THN_IN(f, ins, 1)->dims));
     f->work = 30 * thn_cubic_work(a);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), a->dims);
 }

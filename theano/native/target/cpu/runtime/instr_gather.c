@@ -28,10 +28,8 @@ static int adv_get_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *out = THN_OUT(f, ins, 0);
     const ThnTable *t = open_table(f, ins, THN_IN(f, ins, 0));
     THN_NEED(t);
-    if (t->nd + t->rest != out->ndim) {
-        return thn_error(f, PyExc_SystemError, "AdvancedSubtensor: the result has %d dimensions, expected %d", t->nd + t->rest,
-                         (int)out->ndim);
-    }
+    THN_FAIL_IF(f, t->nd + t->rest != out->ndim, PyExc_SystemError, "AdvancedSubtensor: the result has %d dimensions, expected %d",
+                t->nd + t->rest, (int)out->ndim);
     /* Checked while they are used, but in the tail: nothing may fail any more once its first instruction has run. */
     const int now = ins->index >= f->prog->tail_start || t->row == 0;
     if ((now && thn_table_check(f, t) < 0) || thn_out_alloc(f, out, t->full) < 0) {

@@ -25,9 +25,7 @@ int thn_source(ThnFrame *f, const ThnCell *y, const ThnCell *out, const char **d
     memcpy(strides, y->strides, sizeof(npy_intp) * (size_t)y->ndim);
     if (thn_may_overlap(y, out)) {
         *held = malloc((size_t)thn_dense_strides(y->ndim, y->dims, y->itemsize, strides));
-        if (!*held) {
-            return thn_error(f, PyExc_MemoryError, "out of memory for a copy of an operand");
-        }
+        THN_FAIL_IF(f, !*held, PyExc_MemoryError, "out of memory for a copy of an operand");
         thn_copy_strided(y->ndim, y->dims, *held, strides, y->data, y->strides, y->itemsize);
         *data = *held;
     }

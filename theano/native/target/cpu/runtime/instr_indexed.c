@@ -24,9 +24,7 @@
 static int parse_ints(PyObject *o, int *to)
 {
     const Py_ssize_t n = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1;
-    if (n < 0 || n > THN_KMAXDIM) {
-        return THN_RAISE(PyExc_TypeError, "indexed_kernel: a tuple of a few integers is needed");
-    }
+    THN_RAISE_IF(n < 0 || n > THN_KMAXDIM, PyExc_TypeError, "indexed_kernel: a tuple of a few integers is needed");
     for (Py_ssize_t i = 0; i < n; i++) {
         to[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(o, i));
         if (to[i] < 0) {
@@ -138,9 +136,8 @@ static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, Stat
     const int rank = s->k->out[0].rank;
     npy_intp strides[THN_KMAXDIM];
     THN_TRY(thn_out_alias(f, out, target));
-    if (a->rest + s->nd != rank || target->typenum != s->k->out[0].typenum) {
-        return thn_error(f, PyExc_SystemError, "indexed_kernel: the target has another rank or dtype");
-    }
+    THN_FAIL_IF(f, a->rest + s->nd != rank || target->typenum != s->k->out[0].typenum, PyExc_SystemError,
+                "indexed_kernel: the target has another rank or dtype");
     thn_kernel_out_dims(s->k, 0, st->shape, st->value);
     st->whole = 0;
     if (memcmp(st->value, a->full, sizeof(npy_intp) * (size_t)rank) != 0) {
@@ -151,10 +148,8 @@ static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, Stat
         value.itemsize = target->itemsize;
         thn_dense_strides(rank, st->value, target->itemsize, strides);
         npy_intp seen[THN_KMAXDIM];
-        if (thn_broadcast_strides(&value, rank, a->full, seen) < 0) {
-            return thn_error(f, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
-                             THN_SHAPE(rank, st->value), THN_SHAPE(rank, a->full));
-        }
+        THN_FAIL_IF(f, thn_broadcast_strides(&value, rank, a->full, seen) < 0, PyExc_ValueError,
+                    "could not broadcast input array from shape %s into shape %s", THN_SHAPE(rank, st->value), THN_SHAPE(rank, a->full));
         st->whole = 1;
     }
     st->whole |= needs_whole(f, ins, s, st);
@@ -174,25 +169,20 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     others.nin -= s->adds;
     for (int i = 0; i < others.nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
-        if (c->typenum != k->in[i].typenum || (c->ndim != k->in[i].rank && !is_gathered(s, i))) {
-            return thn_error(f, PyExc_TypeError, "kernel: input %d has another dtype or rank", i);
-        }
+        THN_FAIL_IF(f, c->typenum != k->in[i].typenum || (c->ndim != k->in[i].rank && !is_gathered(s, i)), PyExc_TypeError,
+                    "kernel: input %d has another dtype or rank", i);
         in[i] = (ThnArg){c->data, c->dims, c->strides};
     }
     for (int g = 0; g < s->n_gathers; g++) {
         const Indexed *x = &s->gathers[g];
         ThnTable *a = &st->arrays[g];
         THN_TRY(open_array(f, ins, x, s->nd, a));
-        if (a->rest + s->nd != k->in[x->op].rank) {
-            return thn_error(f, PyExc_SystemError, "indexed_kernel: a table has another rank");
-        }
+        THN_FAIL_IF(f, a->rest + s->nd != k->in[x->op].rank, PyExc_SystemError, "indexed_kernel: a table has another rank");
         thn_dense_strides(k->in[x->op].rank, a->full, k->in[x->op].itemsize, dense[g]);
         in[x->op].dims = a->full;
         in[x->op].strides = dense[g];
     }
-    if (thn_kernel_shape(&others, in, st->shape, err, sizeof err) < 0) {
-        return thn_error(f, PyExc_ValueError, "%s", err);
-    }
+    THN_FAIL_IF(f, thn_kernel_shape(&others, in, st->shape, err, sizeof err) < 0, PyExc_ValueError, "%s", err);
     st->count = 1;
     for (int d = 0; d < s->nd; d++) {
         st->along[d] = st->shape[s->dims[d]];
@@ -222,9 +212,7 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
     const Spec *s = ins->data;
     const ThnKernel *k = s->k;
     Run *r = malloc(sizeof *r);
-    if (!r) {
-        return thn_error(f, PyExc_MemoryError, "no memory for a kernel's buffers");
-    }
+    THN_FAIL_IF(f, !r, PyExc_MemoryError, "no memory for a kernel's buffers");
     r->s = s;
     r->k = k;
     r->st = f->scratch[ins->index].ptr;

@@ -5,9 +5,7 @@
 
 static int normal_axis(ThnFrame *f, int64_t axis, int ndim, const char *who)
 {
-    if (axis < -ndim || axis >= ndim) {
-        return thn_error(f, PyExc_IndexError, "%s axis %lld out of bounds [0, %d)", who, (long long)axis, ndim);
-    }
+    THN_FAIL_IF(f, axis < -ndim || axis >= ndim, PyExc_IndexError, "%s axis %lld out of bounds [0, %d)", who, (long long)axis, ndim);
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
@@ -35,9 +33,8 @@ static int join_prepare(ThnFrame *f, const ThnInstr *ins)
                              "dimension(s) and the result has %d",
                              k - first, (int)in->ndim, (int)out->ndim);
         }
-        if (!thn_cast_inner(out->typenum, in->typenum)) {
-            return thn_error(f, PyExc_TypeError, "Join: cannot convert an input to the dtype of the result");
-        }
+        THN_FAIL_IF(f, !thn_cast_inner(out->typenum, in->typenum), PyExc_TypeError,
+                    "Join: cannot convert an input to the dtype of the result");
         if (k == first) {
             memcpy(dims, in->dims, sizeof(npy_intp) * (size_t)in->ndim);
             continue;
@@ -115,26 +112,17 @@ static int split_prepare(ThnFrame *f, const ThnInstr *ins)
     if (axis < 0) {
         return -1;
     }
-    if (sizes->ndim != 1 || !get) {
-        return thn_error(f, PyExc_TypeError, "Split: the sizes must be an integer vector");
-    }
-    if (sizes->dims[0] != ins->nout) {
-        return thn_error(f, PyExc_ValueError, "In Split.perform(), len(splits) != len_splits: %lld sizes for %d outputs",
-                         (long long)sizes->dims[0], ins->nout);
-    }
+    THN_FAIL_IF(f, sizes->ndim != 1 || !get, PyExc_TypeError, "Split: the sizes must be an integer vector");
+    THN_FAIL_IF(f, sizes->dims[0] != ins->nout, PyExc_ValueError,
+                "In Split.perform(), len(splits) != len_splits: %lld sizes for %d outputs", (long long)sizes->dims[0], ins->nout);
     int64_t total = 0;
     for (int k = 0; k < ins->nout; k++) {
         int64_t n = get(sizes->data + k * sizes->strides[0]);
-        if (n < 0) {
-            return thn_error(f, PyExc_ValueError,
-                             "Split: you tried to make an ndarray with a negative number of elements.");
-        }
+        THN_FAIL_IF(f, n < 0, PyExc_ValueError, "Split: you tried to make an ndarray with a negative number of elements.");
         total += n;
     }
-    if (total != in->dims[axis]) {
-        return thn_error(f, PyExc_ValueError, "The splits sum to %lld, expected %lld", (long long)total,
-                         (long long)in->dims[axis]);
-    }
+    THN_FAIL_IF(f, total != in->dims[axis], PyExc_ValueError, "The splits sum to %lld, expected %lld", (long long)total,
+                (long long)in->dims[axis]);
     npy_intp dims[THN_MAXDIM];
     memcpy(dims, in->dims, sizeof(npy_intp) * (size_t)in->ndim);
     for (int k = 0; k < ins->nout; k++) {

@@ -87,10 +87,8 @@ static int solve_prepare(ThnFrame *f, const ThnInstr *ins)
     const thn_solve_params *s = ins->data;
     ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
     THN_TRY(thn_require_square(f, a, s->numpy ? thn_LinAlgError : PyExc_ValueError, "Expected square matrix"));
-    if (a->dims[0] != b->dims[0]) {
-        return thn_error(f, PyExc_ValueError, "shapes of a %s and b %s are incompatible",
-                         THN_SHAPE(2, a->dims), THN_SHAPE(b->ndim, b->dims));
-    }
+    THN_FAIL_IF(f, a->dims[0] != b->dims[0], PyExc_ValueError, "shapes of a %s and b %s are incompatible", THN_SHAPE(2, a->dims),
+                THN_SHAPE(b->ndim, b->dims));
     f->work = thn_cubic_work(a) + (double)thn_size(b) * (double)a->dims[0] * 0.1;
     if (b->ndim == 2 && s->structure == THN_Structure_SYMMETRIC) {
         return thn_alloc_columns(f, out, b->dims[0], b->dims[1]);
@@ -118,9 +116,8 @@ static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, i
     const npy_intp n = a->dims[0], item = a->itemsize;
     int letter = thn_letter_of(a);
     for (npy_intp i = 0; i < n; i++) {
-        if (thn_is_zero(letter, a->data + i * (a->strides[0] + a->strides[1]))) {
-            return thn_error(f, thn_LinAlgError, "singular matrix: resolution failed at diagonal %lld", (long long)i);
-        }
+        THN_FAIL_IF(f, thn_is_zero(letter, a->data + i * (a->strides[0] + a->strides[1])), thn_LinAlgError,
+                    "singular matrix: resolution failed at diagonal %lld", (long long)i);
     }
     char *copy = NULL;
     ThnDense d;

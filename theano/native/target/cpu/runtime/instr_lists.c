@@ -26,9 +26,7 @@ static int position_in(ThnFrame *f, const ThnInstr *ins, int k, Py_ssize_t *at)
 {
     const ThnCell *c = THN_IN(f, ins, k);
     *at = (Py_ssize_t)thn_scalar_int(c);
-    if (*at < 0 && PyTypeNum_ISUNSIGNED(c->typenum)) {
-        return thn_error(f, PyExc_IndexError, "%llu is no position in a list", (unsigned long long)*at);
-    }
+    THN_FAIL_IF(f, *at < 0 && PyTypeNum_ISUNSIGNED(c->typenum), PyExc_IndexError, "%llu is no position in a list", (unsigned long long)*at);
     return 0;
 }
 
@@ -66,12 +64,7 @@ static int may_take(const ThnInstr *ins, int k, const ThnCell *c, size_t bytes)
         || thn_pool_capacity(c->data) / 2 > bytes) {
         return 0;
     }
-    for (int i = 0; i < ins->nfree; i++) {
-        if (ins->frees[i] == ins->ins[k]) {
-            return 1;
-        }
-    }
-    return 0;
+    return thn_is_freed(ins, ins->ins[k]);
 }
 
 /* The value of input k for a list to own; a new reference. */
@@ -86,9 +79,7 @@ static PyObject *element_in(ThnFrame *f, const ThnInstr *ins, int k)
         return thn_box(f, c);
     }
     PyObject *a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(c->typenum), c->ndim, c->dims, NULL, NULL, 0, NULL);
-    if (!a) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(a);
     char *data = PyArray_BYTES((PyArrayObject *)a);
     const npy_intp *strides = PyArray_STRIDES((PyArrayObject *)a);
     if (bytes > LONG_BYTES) {
@@ -210,9 +201,7 @@ static int list_item_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_NEED(x);
     THN_TRY(position_in(f, ins, 1, &at));
     const Py_ssize_t n = PyList_GET_SIZE(x);
-    if (at < -n || at >= n) {
-        return thn_error(f, PyExc_IndexError, "list index out of range: %zd of a list of length %zd", at, n);
-    }
+    THN_FAIL_IF(f, at < -n || at >= n, PyExc_IndexError, "list index out of range: %zd of a list of length %zd", at, n);
     PyObject *item = Py_NewRef(PyList_GET_ITEM(x, at < 0 ? at + n : at));
     const int r = thn_unbox(f, THN_OUT(f, ins, 0), item);
     Py_DECREF(item);

@@ -45,9 +45,7 @@ static Flags *open_flags(ThnFrame *f, const ThnInstr *ins, const ThnCell *mask)
     const int direct = mask->typenum == NPY_BOOL && thn_is_c_contiguous(mask);
     const size_t head = sizeof(Flags) + (size_t)(chunks + 1) * sizeof(npy_intp);
     Flags *m = thn_scratch(f, ins, head + (size_t)(direct ? 0 : total));
-    if (!m) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(m);
     m->flags = direct ? mask->data : (char *)m + head;
     m->total = total;
     m->chunks = chunks;

@@ -205,20 +205,11 @@ static void gather_task(void *ctx, long task)
     const npy_intp begin = task * j->per_task, end = begin + j->per_task < j->units ? begin + j->per_task : j->units;
     for (npy_intp unit = begin; unit < end; unit++) {
         switch (j->item) {
-        case 1:
-            unit_1(j, unit);
-            break;
-        case 2:
-            unit_2(j, unit);
-            break;
-        case 4:
-            unit_4(j, unit);
-            break;
-        case 8:
-            unit_8(j, unit);
-            break;
-        default:
-            unit_16(j, unit);
+        case 1: unit_1(j, unit); break;
+        case 2: unit_2(j, unit); break;
+        case 4: unit_4(j, unit); break;
+        case 8: unit_8(j, unit); break;
+        default: unit_16(j, unit);
         }
     }
 }
@@ -301,10 +292,9 @@ static int neighbours_prepare(ThnFrame *f, const ThnInstr *ins)
         return -1;
     }
     npy_intp dims[2] = {0, j.rows.length * j.columns.length};
-    if (__builtin_mul_overflow(x->dims[0] * x->dims[1], j.rows.count, &j.units)
-        || __builtin_mul_overflow(j.units, j.columns.count, &dims[0])) {
-        return thn_error(f, PyExc_MemoryError, "Images2Neibs: too many windows");
-    }
+    THN_FAIL_IF(f,
+                __builtin_mul_overflow(x->dims[0] * x->dims[1], j.rows.count, &j.units) || __builtin_mul_overflow(j.units, j.columns.count, &dims[0]),
+                PyExc_MemoryError, "Images2Neibs: too many windows");
     return thn_out_alloc(f, THN_OUT(f, ins, 0), dims) < 0 ? -1 : keep(f, ins, &j, (double)(j.columns.count * dims[1]));
 }
 
@@ -335,13 +325,10 @@ static int neighbours_sum_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     j.units = x->dims[0] * x->dims[1];
     const npy_intp windows = j.rows.count * j.columns.count, pixels = j.rows.length * j.columns.length;
-    if (g->dims[0] != j.units * windows || g->dims[1] != pixels) {
-        return thn_error(f, PyExc_ValueError, "neighbours_sum: %ld rows of %ld, where there are %ld of %ld", (long)g->dims[0],
-                         (long)g->dims[1], (long)(j.units * windows), (long)pixels);
-    }
-    if (!thn_is_c_contiguous(g)) {
-        return thn_error(f, PyExc_ValueError, "neighbours_sum: rows that are not contiguous");
-    }
+    THN_FAIL_IF(f, g->dims[0] != j.units * windows || g->dims[1] != pixels, PyExc_ValueError,
+                "neighbours_sum: %ld rows of %ld, where there are %ld of %ld", (long)g->dims[0], (long)g->dims[1],
+                (long)(j.units * windows), (long)pixels);
+    THN_FAIL_IF(f, !thn_is_c_contiguous(g), PyExc_ValueError, "neighbours_sum: rows that are not contiguous");
     return thn_out_alloc(f, THN_OUT(f, ins, 0), x->dims) < 0
                ? -1
                : keep(f, ins, &j, (double)(windows * pixels + j.rows.size * j.columns.size));

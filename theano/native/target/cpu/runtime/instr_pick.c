@@ -35,17 +35,12 @@ static int pick_columns_prepare(ThnFrame *f, const ThnInstr *ins)
     const thn_pick_columns_params *params = ins->data;
     const ThnCell *p = THN_IN(f, ins, 0), *unis = THN_IN(f, ins, 1);
     const npy_intp n = (npy_intp)thn_scalar_int(THN_IN(f, ins, 2));
-    if (!params->count && !params->replace && n > p->dims[1]) {
-        return thn_error(f, PyExc_ValueError,
-                         "Cannot sample without replacement n samples bigger than the size of the distribution: %lld", (long long)n);
-    }
-    if (n < 0 || (n && p->dims[0] > NPY_MAX_INTP / n) || unis->dims[0] != p->dims[0] * n) {
-        return thn_error(f, PyExc_ValueError, "unis.shape[0] != pvals.shape[0] * n_samples: %lld, %lld, %lld", (long long)unis->dims[0],
-                         (long long)p->dims[0], (long long)n);
-    }
-    if (n && p->dims[0] && !p->dims[1]) {
-        return thn_error(f, PyExc_ValueError, "there are no columns to draw from");
-    }
+    THN_FAIL_IF(f, !params->count && !params->replace && n > p->dims[1], PyExc_ValueError,
+                "Cannot sample without replacement n samples bigger than the size of the distribution: %lld", (long long)n);
+    THN_FAIL_IF(f, n < 0 || (n && p->dims[0] > NPY_MAX_INTP / n) || unis->dims[0] != p->dims[0] * n, PyExc_ValueError,
+                "unis.shape[0] != pvals.shape[0] * n_samples: %lld, %lld, %lld", (long long)unis->dims[0], (long long)p->dims[0],
+                (long long)n);
+    THN_FAIL_IF(f, n && p->dims[0] && !p->dims[1], PyExc_ValueError, "there are no columns to draw from");
     const npy_intp dims[2] = {p->dims[0], params->count ? p->dims[1] : n};
     f->work = work_of_row(params, p->dims[1], n) * (double)p->dims[0];
     return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
@@ -150,9 +145,7 @@ static int pick_columns_execute(ThnFrame *f, const ThnInstr *ins)
     w.rows_of_task = w.rows_of_task < least ? least : w.rows_of_task;
     const long tasks = (long)((w.rows + w.rows_of_task - 1) / w.rows_of_task);
     w.room = ((size_t)w.out->dims[1] + 2 * (size_t)w.cols) * 8;
-    if (!(w.scratch = thn_pool_alloc((size_t)tasks * w.room))) {
-        return thn_error(f, PyExc_MemoryError, "out of memory for rows of probabilities");
-    }
+    THN_FAIL_IF(f, !(w.scratch = thn_pool_alloc((size_t)tasks * w.room)), PyExc_MemoryError, "out of memory for rows of probabilities");
     thn_parallel(tasks, pick_task, &w);
     thn_pool_free(w.scratch);
     return 0;

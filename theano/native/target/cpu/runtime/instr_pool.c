@@ -105,31 +105,23 @@ static int read_axes(ThnFrame *f, const ThnInstr *ins, Axis *axes, const ThnCell
     for (int v = 0; v < 3; v++) {
         const ThnCell *vector = THN_IN(f, ins, ins->nin - 3 + v);
         const ThnReadInt get = thn_int_reader(vector->typenum);
-        if (vector->dims[0] != nd) {
-            return thn_error(f, PyExc_ValueError, "the %s must have a length for each of the %d axes that are pooled, got %lld",
-                             names[v], nd, (long long)vector->dims[0]);
-        }
+        THN_FAIL_IF(f, vector->dims[0] != nd, PyExc_ValueError,
+                    "the %s must have a length for each of the %d axes that are pooled, got %lld", names[v], nd,
+                    (long long)vector->dims[0]);
         for (int i = 0; i < nd; i++) {
             const npy_intp value = (npy_intp)get(vector->data + i * vector->strides[0]);
             *(v == 0 ? &axes[i].w : v == 1 ? &axes[i].s : &axes[i].p) = value;
-            if (v < 2 && value < 1) {
-                return thn_error(f, PyExc_ValueError, "the %s of a pooling must be positive, got %lld", names[v], (long long)value);
-            }
+            THN_FAIL_IF(f, v < 2 && value < 1, PyExc_ValueError, "the %s of a pooling must be positive, got %lld", names[v],
+                        (long long)value);
         }
     }
     for (int i = 0; i < nd; i++) {
         Axis *a = &axes[i];
         const npy_intp limit = (npy_intp)1 << 48;
-        if (a->p < 0) {
-            return thn_error(f, PyExc_ValueError, "the padding of a pooling must not be negative, got %lld", (long long)a->p);
-        }
-        if (a->p && !params->ignore_border) {
-            return thn_error(f, PyExc_ValueError, "padding works only with ignore_border=True");
-        }
-        if (a->p >= a->w && !zeros_count) {
-            return thn_error(f, PyExc_ValueError, "the padding (%lld) must be smaller than the window (%lld)", (long long)a->p,
-                             (long long)a->w);
-        }
+        THN_FAIL_IF(f, a->p < 0, PyExc_ValueError, "the padding of a pooling must not be negative, got %lld", (long long)a->p);
+        THN_FAIL_IF(f, a->p && !params->ignore_border, PyExc_ValueError, "padding works only with ignore_border=True");
+        THN_FAIL_IF(f, a->p >= a->w && !zeros_count, PyExc_ValueError, "the padding (%lld) must be smaller than the window (%lld)",
+                    (long long)a->p, (long long)a->w);
         a->n = x->dims[x->ndim - nd + i];
         a->w = at_most(a->w, limit);
         a->s = at_most(a->s, limit);

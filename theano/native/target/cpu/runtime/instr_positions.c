@@ -38,10 +38,8 @@ static int unravel_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *index = THN_IN(f, ins, 0);
     const ThnCell *lengths = THN_IN(f, ins, 1);
-    if (lengths->dims[0] != ins->nout) {
-        return thn_error(f, PyExc_ValueError, "unravel_index: a shape of %lld entries, %d expected",
-                         (long long)lengths->dims[0], ins->nout);
-    }
+    THN_FAIL_IF(f, lengths->dims[0] != ins->nout, PyExc_ValueError, "unravel_index: a shape of %lld entries, %d expected",
+                (long long)lengths->dims[0], ins->nout);
     for (int k = 0; k < ins->nout; k++) {
         THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), index->dims));
     }
@@ -66,10 +64,8 @@ static int unravel_execute(ThnFrame *f, const ThnInstr *ins)
     thn_copy_strided(index->ndim, index->dims, first->data, first->strides, index->data, index->strides, 8);
     for (npy_intp i = 0; i < count; i++) {
         int64_t left = outs[0][i];
-        if (left < 0 || left >= size) {
-            return thn_error(f, PyExc_ValueError, "index %lld is out of bounds for array with size %lld", (long long)left,
-                             (long long)size);
-        }
+        THN_FAIL_IF(f, left < 0 || left >= size, PyExc_ValueError, "index %lld is out of bounds for array with size %lld", (long long)left,
+                    (long long)size);
         for (int k = 0; k < n; k++) {
             const int axis = columns ? k : n - 1 - k;
             outs[axis][i] = k < n - 1 ? left % dims[axis] : left;
@@ -93,20 +89,16 @@ static int ravel_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *out = THN_OUT(f, ins, 0);
     const int nd = out->ndim;
     npy_intp dims[THN_MAXDIM];
-    if (lengths->dims[0] != n) {
-        return thn_error(f, PyExc_ValueError, "parameter multi_index must be a sequence of length %lld",
-                         (long long)lengths->dims[0]);
-    }
+    THN_FAIL_IF(f, lengths->dims[0] != n, PyExc_ValueError, "parameter multi_index must be a sequence of length %lld",
+                (long long)lengths->dims[0]);
     for (int i = 0; i < nd; i++) {
         dims[i] = 1;
     }
     for (int k = 0; k < n; k++) {
         const ThnCell *x = THN_IN(f, ins, k);
-        if (thn_widen(x, nd, dims) >= 0) {
-            return thn_error(f, PyExc_ValueError,
-                             "shape mismatch: coordinates of shape %s and others of shape %s cannot be broadcast",
-                             THN_SHAPE(x->ndim, x->dims), THN_SHAPE(nd, dims));
-        }
+        THN_FAIL_IF(f, thn_widen(x, nd, dims) >= 0, PyExc_ValueError,
+                    "shape mismatch: coordinates of shape %s and others of shape %s cannot be broadcast", THN_SHAPE(x->ndim, x->dims),
+                    THN_SHAPE(nd, dims));
     }
     THN_TRY(thn_out_alloc(f, out, dims));
     f->work = 3.0 * (double)thn_size(out) * n;
@@ -136,11 +128,9 @@ static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
         for (npy_intp i = 0; i < total; i++) {
             int64_t v = *(const int64_t *)from;
             if (v < 0 || v >= length) {
-                if (mode == THN_OutOfBounds_RAISE || length == 0) {
-                    return thn_error(f, PyExc_ValueError,
-                                     "invalid entry in coordinates array: %lld along dimension %d of length %lld", (long long)v,
-                                     axis, (long long)length);
-                }
+                THN_FAIL_IF(f, mode == THN_OutOfBounds_RAISE || length == 0, PyExc_ValueError,
+                            "invalid entry in coordinates array: %lld along dimension %d of length %lld", (long long)v, axis,
+                            (long long)length);
                 v = mode == THN_OutOfBounds_WRAP ? (v % length + length) % length : v < 0 ? 0 : length - 1;
             }
             ((int64_t *)out->data)[i] += v * step;
@@ -159,16 +149,13 @@ static int permute_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *out = THN_OUT(f, ins, 0);
     const int last = x->ndim - 1;
     npy_intp dims[THN_MAXDIM];
-    if (x->dims[last] != y->dims[last]) {
-        return thn_error(f, PyExc_ValueError, "rows of %lld elements and a permutation of %lld", (long long)x->dims[last],
-                         (long long)y->dims[last]);
-    }
+    THN_FAIL_IF(f, x->dims[last] != y->dims[last], PyExc_ValueError, "rows of %lld elements and a permutation of %lld",
+                (long long)x->dims[last], (long long)y->dims[last]);
     dims[last] = x->dims[last];
     for (int i = 0; i < last; i++) {
-        if (x->dims[i] != y->dims[i] && x->dims[i] != 1 && y->dims[i] != 1) {
-            return thn_error(f, PyExc_ValueError, "shape mismatch: rows of shape %s and permutations of shape %s",
-                             THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims));
-        }
+        THN_FAIL_IF(f, x->dims[i] != y->dims[i] && x->dims[i] != 1 && y->dims[i] != 1, PyExc_ValueError,
+                    "shape mismatch: rows of shape %s and permutations of shape %s", THN_SHAPE(x->ndim, x->dims),
+                    THN_SHAPE(y->ndim, y->dims));
         dims[i] = x->dims[i] == 1 ? y->dims[i] : x->dims[i];
     }
     THN_TRY(thn_out_alloc(f, out, dims));
@@ -206,19 +193,14 @@ static int repeat_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *repeats = THN_IN(f, ins, 0), *x = THN_IN(f, ins, 1);
     const npy_intp n = x->dims[r->axis], given = repeats->dims[0];
     npy_intp total = 0;
-    if (given != n && given != 1) {
-        return thn_error(f, PyExc_ValueError, "operands could not be broadcast together with shape (%lld,) (%lld,)",
-                         (long long)n, (long long)given);
-    }
+    THN_FAIL_IF(f, given != n && given != 1, PyExc_ValueError, "operands could not be broadcast together with shape (%lld,) (%lld,)",
+                (long long)n, (long long)given);
     for (npy_intp i = 0; i < given; i++) {
         int64_t count = *(const int64_t *)(repeats->data + i * repeats->strides[0]);
-        if (count < 0) {
-            return thn_error(f, PyExc_ValueError, "repeats may not contain negative values.");
-        }
-        if ((given != n && __builtin_mul_overflow(count, (int64_t)n, &count))
-            || __builtin_add_overflow((int64_t)total, count, &total)) {
-            return thn_error(f, PyExc_MemoryError, "repeat: the result is too large");
-        }
+        THN_FAIL_IF(f, count < 0, PyExc_ValueError, "repeats may not contain negative values.");
+        THN_FAIL_IF(f,
+                    (given != n && __builtin_mul_overflow(count, (int64_t)n, &count)) || __builtin_add_overflow((int64_t)total, count, &total),
+                    PyExc_MemoryError, "repeat: the result is too large");
     }
     f->work = (double)(total + n);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), &total);

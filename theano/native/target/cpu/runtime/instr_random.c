@@ -14,17 +14,12 @@
 static int read_size(ThnFrame *f, const ThnCell *size, int ndim, npy_intp *dims)
 {
     const ThnReadInt read = thn_int_reader(size->typenum);
-    if (size->ndim != 1 || !read) {
-        return thn_error(f, PyExc_ValueError, "the size of a sample must be a vector of integers");
-    }
-    if (size->dims[0] != ndim) {
-        return thn_error(f, PyExc_ValueError, "the size of a sample must have length %d, not %lld", ndim, (long long)size->dims[0]);
-    }
+    THN_FAIL_IF(f, size->ndim != 1 || !read, PyExc_ValueError, "the size of a sample must be a vector of integers");
+    THN_FAIL_IF(f, size->dims[0] != ndim, PyExc_ValueError, "the size of a sample must have length %d, not %lld", ndim,
+                (long long)size->dims[0]);
     for (int i = 0; i < ndim; i++) {
         dims[i] = (npy_intp)read(size->data + i * size->strides[0]);
-        if (dims[i] < 0) {
-            return thn_error(f, PyExc_ValueError, "negative dimensions are not allowed");
-        }
+        THN_FAIL_IF(f, dims[i] < 0, PyExc_ValueError, "negative dimensions are not allowed");
     }
     return 0;
 }
@@ -43,14 +38,11 @@ static int mrg_uniform_prepare(ThnFrame *f, const ThnInstr *ins)
         }
     }
     for (int i = 0; i < out->ndim && n; i++) {
-        if (dims[i] > INT32_MAX / n) {
-            return thn_error(f, PyExc_ValueError, "rng_mrg does not support more than (2**31 - 1) samples");
-        }
+        THN_FAIL_IF(f, dims[i] > INT32_MAX / n, PyExc_ValueError, "rng_mrg does not support more than (2**31 - 1) samples");
         n *= dims[i];
     }
-    if (states->dims[1] != THN_MRG_WORDS || (n && !states->dims[0])) {
-        return thn_error(f, PyExc_ValueError, "the states must have %d columns, and at least one row", THN_MRG_WORDS);
-    }
+    THN_FAIL_IF(f, states->dims[1] != THN_MRG_WORDS || (n && !states->dims[0]), PyExc_ValueError,
+                "the states must have %d columns, and at least one row", THN_MRG_WORDS);
     THN_TRY(thn_target_prepare(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0), thn_in_place(ins)));
     THN_TRY(thn_out_alloc(f, out, dims));
     f->work = NS_PER_SAMPLE * (double)n + NS_PER_STREAM * (double)(n < states->dims[0] ? n : states->dims[0]);
@@ -148,11 +140,9 @@ static int sample_dims(ThnFrame *f, const ThnInstr *ins, npy_intp *dims)
     const ThnCell *shape = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 1);
     const int ndim = out->ndim - p->own_dims;
     if (shape->dims[0] > 0) {
-        if (shape->dims[0] != ndim) {
-            return thn_error(f, PyExc_ValueError,
-                             "Shape mismatch: self.outtype.ndim (%d) != len(shape) (%lld) + self.ndim_added (%d)", out->ndim,
-                             (long long)shape->dims[0], p->own_dims);
-        }
+        THN_FAIL_IF(f, shape->dims[0] != ndim, PyExc_ValueError,
+                    "Shape mismatch: self.outtype.ndim (%d) != len(shape) (%lld) + self.ndim_added (%d)", out->ndim,
+                    (long long)shape->dims[0], p->own_dims);
         return read_size(f, shape, ndim, dims) < 0 ? -1 : 1;
     }
     for (int i = 0; i < ndim; i++) {
@@ -306,9 +296,7 @@ static int draw_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_draw_params *p = ins->data;
     PyObject *given = THN_IN(f, ins, 0)->obj;
-    if (!given) {
-        return thn_error(f, PyExc_TypeError, "expected a numpy.random.RandomState");
-    }
+    THN_FAIL_IF(f, !given, PyExc_TypeError, "expected a numpy.random.RandomState");
     PyObject *state = p->inplace ? Py_NewRef(given) : PyObject_CallOneArg(p->copy, given);
     int r = state ? draw_natively(f, ins, state) : -1;
     if (r == 0) {

@@ -18,9 +18,7 @@
 
 static int int_tuple(PyObject *t, int **out, int *n)
 {
-    if (!PyTuple_Check(t)) {
-        return THN_RAISE(PyExc_TypeError, "scan: a tuple of integers is needed");
-    }
+    THN_RAISE_IF(!PyTuple_Check(t), PyExc_TypeError, "scan: a tuple of integers is needed");
     *n = (int)PyTuple_GET_SIZE(t);
     *out = thn_alloc(sizeof(int) * (size_t)*n);
     for (int i = 0; *out && i < *n; i++) {
@@ -54,9 +52,7 @@ static int parse_recs(Scan *s, PyObject *recs)
 static int parse_outs(Scan *s, PyObject *dests)
 {
     ThnProgram *p = s->given.inner;
-    if (PyTuple_GET_SIZE(dests) != s->nrows) {
-        return THN_RAISE(PyExc_ValueError, "scan: one destination for each output is needed");
-    }
+    THN_RAISE_IF(PyTuple_GET_SIZE(dests) != s->nrows, PyExc_ValueError, "scan: one destination for each output is needed");
     s->outs = thn_alloc(sizeof(Out) * (size_t)s->nrows);
     int o = 0;
     for (int b = 0; s->outs && b < s->nrec + s->given.nnit; b++) {
@@ -70,9 +66,7 @@ static int parse_outs(Scan *s, PyObject *dests)
                 || int_tuple(over, &out->over, &out->nover) < 0) {
                 return -1;
             }
-            if (out->dest >= p->ncells) {
-                return THN_RAISE(PyExc_ValueError, "scan: there is no such cell");
-            }
+            THN_RAISE_IF(out->dest >= p->ncells, PyExc_ValueError, "scan: there is no such cell");
         }
     }
     return s->outs ? 0 : -1;
@@ -174,9 +168,7 @@ static void scan_clear(ThnInstr *ins)
 
 static int check_lengths(ThnFrame *f, const ThnInstr *ins, const Scan *s, npy_intp steps)
 {
-    if (steps < 0) {
-        return thn_error(f, PyExc_IndexError, "Scan was asked to run for a negative number of steps: %lld", (long long)steps);
-    }
+    THN_FAIL_IF(f, steps < 0, PyExc_IndexError, "Scan was asked to run for a negative number of steps: %lld", (long long)steps);
     for (int k = 0; k < s->given.nseq; k++) {
         const ThnCell *c = THN_IN(f, ins, 1 + k);
         if (c->dims[0] < steps) {
@@ -189,10 +181,7 @@ static int check_lengths(ThnFrame *f, const ThnInstr *ins, const Scan *s, npy_in
     }
     for (int k = 0; k < s->given.nnit; k++) {
         const int64_t n = thn_scalar_int(THN_IN(f, ins, 1 + s->given.nseq + s->nrec + s->given.nshared + k));
-        if (n < 0) {
-            return thn_error(f, PyExc_IndexError, "Scan was asked to keep a negative number of values of an output: %lld",
-                             (long long)n);
-        }
+        THN_FAIL_IF(f, n < 0, PyExc_IndexError, "Scan was asked to keep a negative number of values of an output: %lld", (long long)n);
     }
     return 0;
 }

@@ -44,9 +44,7 @@ static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
         ThnCell x = choice(f, ins, k);
         bad = bad || thn_widen(&x, nd, dims) >= 0;
     }
-    if (bad) {
-        return thn_error(f, PyExc_ValueError, "shape mismatch: objects cannot be broadcast to a single shape");
-    }
+    THN_FAIL_IF(f, bad, PyExc_ValueError, "shape mismatch: objects cannot be broadcast to a single shape");
     ChoosePlan *plan = thn_scratch(f, ins, sizeof *plan + sizeof(npy_intp) * (size_t)(nd * (distinct + 1)));
     THN_NEED(plan);
     THN_TRY(thn_out_alloc(f, out, dims));
@@ -59,13 +57,10 @@ static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
     if (total == 0) {
         return 0;
     }
-    if (count == 0) {
-        return thn_error(f, PyExc_ValueError, "choose: there are no choices");
-    }
+    THN_FAIL_IF(f, count == 0, PyExc_ValueError, "choose: there are no choices");
     int64_t outside;
-    if (mode == THN_OutOfBounds_RAISE && !thn_within(index, 0, count, &outside)) {
-        return thn_error(f, PyExc_ValueError, "invalid entry in choice array");
-    }
+    THN_FAIL_IF(f, mode == THN_OutOfBounds_RAISE && !thn_within(index, 0, count, &outside), PyExc_ValueError,
+                "invalid entry in choice array");
     f->work = 5.0 * (double)total;
     return 0;
 }
@@ -138,10 +133,8 @@ static int extremum_prepare(ThnFrame *f, const ThnInstr *ins)
     for (int k = 0; k < ins->nout; k++) {
         THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), axes.kept));
     }
-    if (axes.n == 0 && axes.rows > 0) {
-        return thn_error(f, PyExc_ValueError, "zero-size array to reduction operation %s which has no identity",
-                         e->least ? "minimum" : "maximum");
-    }
+    THN_FAIL_IF(f, axes.n == 0 && axes.rows > 0, PyExc_ValueError, "zero-size array to reduction operation %s which has no identity",
+                e->least ? "minimum" : "maximum");
     f->work = 3.0 * (double)thn_size(x);
     return 0;
 }

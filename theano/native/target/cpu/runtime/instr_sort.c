@@ -32,9 +32,8 @@ static int row_axis(ThnFrame *f, const ThnInstr *ins)
     const int given = *(const int *)ins->data; /* the first field of all that sort */
     int ndim = THN_IN(f, ins, 0)->ndim;
     int64_t axis = given == THN_NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : given;
-    if (axis < -ndim || axis >= ndim) {
-        return thn_error(f, PyExc_ValueError, "axis %lld is out of bounds for array of dimension %d", (long long)axis, ndim);
-    }
+    THN_FAIL_IF(f, axis < -ndim || axis >= ndim, PyExc_ValueError, "axis %lld is out of bounds for array of dimension %d", (long long)axis,
+                ndim);
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
@@ -228,10 +227,8 @@ static int topk_prepare(ThnFrame *f, const ThnInstr *ins)
     const npy_intp n = in->dims[axis];
     const int64_t k = thn_scalar_int(THN_IN(f, ins, 1));
     THN_TRY(long_rows(f, n));
-    if (k == 0 || k > n || k < -n) {
-        return thn_error(f, PyExc_ValueError, "topk: kth must be in [-%lld, 0) or (0, %lld], got %lld", (long long)n,
-                         (long long)n, (long long)k);
-    }
+    THN_FAIL_IF(f, k == 0 || k > n || k < -n, PyExc_ValueError, "topk: kth must be in [-%lld, 0) or (0, %lld], got %lld", (long long)n,
+                (long long)n, (long long)k);
     npy_intp dims[THN_MAXDIM];
     memcpy(dims, in->dims, sizeof(npy_intp) * (size_t)in->ndim);
     dims[axis] = (npy_intp)(k < 0 ? -k : k);
@@ -335,29 +332,11 @@ DEFINE_SEARCH(c16, C16, LESS_COMPLEX)
 
 static Search search_of(int typenum, int right)
 {
-#define PAIR(S) return right ? right_##S : left_##S
-    switch (typenum) {
-    case NPY_BOOL:
-    case NPY_UBYTE: PAIR(u1);
-    case NPY_BYTE: PAIR(i1);
-    case NPY_USHORT: PAIR(u2);
-    case NPY_SHORT: PAIR(i2);
-    case NPY_UINT: PAIR(u4);
-    case NPY_INT: PAIR(i4);
-    case NPY_HALF: PAIR(f2);
-    case NPY_FLOAT: PAIR(f4);
-    case NPY_DOUBLE: PAIR(f8);
-    case NPY_CFLOAT: PAIR(c8);
-    case NPY_CDOUBLE: PAIR(c16);
-    default: break;
-    }
-    if (PyTypeNum_ISUNSIGNED(typenum)) {
-        PAIR(u8);
-    }
-    if (PyTypeNum_ISINTEGER(typenum)) {
-        PAIR(i8);
-    }
-    return NULL;
+#define PAIR(S) {left_##S, right_##S}
+    static const Search all[][2] = {PAIR(u1), PAIR(i1), PAIR(u1), PAIR(i2), PAIR(u2), PAIR(i4), PAIR(u4),
+                                    PAIR(i8), PAIR(u8), PAIR(f2), PAIR(f4), PAIR(f8), PAIR(c8), PAIR(c16)};
+    const int k = thn_type_index(typenum);
+    return k < 0 ? NULL : all[k][right];
 #undef PAIR
 }
 
@@ -376,15 +355,11 @@ static int search_prepare(ThnFrame *f, const ThnInstr *ins)
         npy_intp *order = thn_scratch(f, ins, sizeof *order * (size_t)(n + 1));
         ThnReadInt get = thn_int_reader(sorter->typenum);
         THN_NEED(order);
-        if (sorter->dims[0] != n) {
-            return thn_error(f, PyExc_ValueError, "sorter.size must equal key.size, got %lld for a vector of %lld",
-                             (long long)sorter->dims[0], (long long)n);
-        }
+        THN_FAIL_IF(f, sorter->dims[0] != n, PyExc_ValueError, "sorter.size must equal key.size, got %lld for a vector of %lld",
+                    (long long)sorter->dims[0], (long long)n);
         for (npy_intp i = 0; i < n; i++) {
             int64_t position = get(sorter->data + i * sorter->strides[0]);
-            if (position < 0 || position >= n) {
-                return thn_error(f, PyExc_ValueError, "Sorter index out of range.");
-            }
+            THN_FAIL_IF(f, position < 0 || position >= n, PyExc_ValueError, "Sorter index out of range.");
             order[i] = (npy_intp)position;
         }
     }

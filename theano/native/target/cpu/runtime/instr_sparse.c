@@ -100,10 +100,9 @@ int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces
     s->wide = PyArray_ITEMSIZE(indices) == 8;
     s->lines = (npy_intp)shape[csc];
     s->length = (npy_intp)shape[!csc];
-    if (s->lines < 0 || s->length < 0 || PyArray_DIM(indptr, 0) != s->lines + 1) {
-        return thn_error(f, PyExc_ValueError, "indptr of a sparse matrix of shape (%lld, %lld) has %lld elements",
-                         (long long)shape[0], (long long)shape[1], (long long)PyArray_DIM(indptr, 0));
-    }
+    THN_FAIL_IF(f, s->lines < 0 || s->length < 0 || PyArray_DIM(indptr, 0) != s->lines + 1, PyExc_ValueError,
+                "indptr of a sparse matrix of shape (%lld, %lld) has %lld elements", (long long)shape[0], (long long)shape[1],
+                (long long)PyArray_DIM(indptr, 0));
     int bad = index_at(s->indptr, s->wide, 0) != 0;
     s->stored = index_at(s->indptr, s->wide, s->lines);
     if (s->wide) {
@@ -115,9 +114,8 @@ int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces
             bad |= ((const int32_t *)s->indptr)[i] > ((const int32_t *)s->indptr)[i + 1];
         }
     }
-    if (bad || s->stored < 0 || s->stored > PyArray_DIM(indices, 0)) {
-        return thn_error(f, PyExc_ValueError, "indptr of a sparse matrix must not decrease from 0 to the number of indices");
-    }
+    THN_FAIL_IF(f, bad || s->stored < 0 || s->stored > PyArray_DIM(indices, 0), PyExc_ValueError,
+                "indptr of a sparse matrix must not decrease from 0 to the number of indices");
     return 0;
 }
 
@@ -130,13 +128,9 @@ int thn_sparse_wrong_index(ThnFrame *f, const ThnPlaces *s)
 /* ins = indices, indptr, shape, values, dense */
 int thn_sparse_read_values(ThnFrame *f, const ThnCell *values, ThnPlaces *s)
 {
-    if (values->dims[0] != s->stored) {
-        return thn_error(f, PyExc_ValueError, "%lld values for a sparse matrix of %lld", (long long)values->dims[0],
-                         (long long)s->stored);
-    }
-    if (!thn_is_c_contiguous(values)) {
-        return thn_error(f, PyExc_SystemError, "values of a sparse matrix must be contiguous");
-    }
+    THN_FAIL_IF(f, values->dims[0] != s->stored, PyExc_ValueError, "%lld values for a sparse matrix of %lld", (long long)values->dims[0],
+                (long long)s->stored);
+    THN_FAIL_IF(f, !thn_is_c_contiguous(values), PyExc_SystemError, "values of a sparse matrix must be contiguous");
     s->data = values->data;
     return 0;
 }
@@ -182,9 +176,7 @@ static int sparse_dot_execute(ThnFrame *f, const ThnInstr *ins)
     const int r = out->typenum == NPY_FLOAT || out->typenum == NPY_DOUBLE
                       ? thn_sparse_product(&s, out->typenum, dense->data, b, out->data, y, columns)
                       : thn_sparse_product_any(&s, out->typenum, out->itemsize, dense->data, b, out->data, y, columns);
-    if (r == -2) {
-        return thn_error(f, PyExc_MemoryError, "out of memory for the values of a sparse matrix by rows");
-    }
+    THN_FAIL_IF(f, r == -2, PyExc_MemoryError, "out of memory for the values of a sparse matrix by rows");
     return r < 0 ? thn_sparse_wrong_index(f, &s) : 0;
 }
 
@@ -196,16 +188,12 @@ static int sparse_dot_at_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
     THN_NEED(s);
     THN_TRY(thn_sparse_read(f, ins, 0, given->csc, s));
-    if (a->dims[1] != b->dims[1] || a->dims[0] != (s->csc ? s->length : s->lines)
-        || b->dims[0] != (s->csc ? s->lines : s->length)) {
-        return thn_error(f, PyExc_ValueError,
-                         "places of a matrix of shape (%lld, %lld) in the product of (%lld, %lld) and (%lld, %lld)",
-                         (long long)(s->csc ? s->length : s->lines), (long long)(s->csc ? s->lines : s->length),
-                         (long long)a->dims[0], (long long)a->dims[1], (long long)b->dims[1], (long long)b->dims[0]);
-    }
-    if (!thn_is_c_contiguous(a) || !thn_is_c_contiguous(b)) {
-        return thn_error(f, PyExc_SystemError, "sparse_dot_at: operands must be C contiguous");
-    }
+    THN_FAIL_IF(f,
+                a->dims[1] != b->dims[1] || a->dims[0] != (s->csc ? s->length : s->lines) || b->dims[0] != (s->csc ? s->lines : s->length),
+                PyExc_ValueError, "places of a matrix of shape (%lld, %lld) in the product of (%lld, %lld) and (%lld, %lld)",
+                (long long)(s->csc ? s->length : s->lines), (long long)(s->csc ? s->lines : s->length), (long long)a->dims[0],
+                (long long)a->dims[1], (long long)b->dims[1], (long long)b->dims[0]);
+    THN_FAIL_IF(f, !thn_is_c_contiguous(a) || !thn_is_c_contiguous(b), PyExc_SystemError, "sparse_dot_at: operands must be C contiguous");
     f->work = (double)s->stored * (2.0 + 0.4 * (double)a->dims[1]);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), &s->stored);
 }
@@ -230,10 +218,8 @@ static int sparse_values_at_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_TRY(thn_sparse_read(f, ins, 0, given->csc, s));
     const npy_intp dims[2] = {s->csc ? s->length : s->lines, s->csc ? s->lines : s->length};
     for (int i = 0; i < 2; i++) {
-        if (y->dims[i] != dims[i] && !(y->bcast >> i & 1)) {
-            return thn_error(f, PyExc_ValueError, "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, y->dims),
-                             THN_SHAPE(2, dims));
-        }
+        THN_FAIL_IF(f, y->dims[i] != dims[i] && !(y->bcast >> i & 1), PyExc_ValueError,
+                    "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, y->dims), THN_SHAPE(2, dims));
     }
     f->work = 2.0 * (double)s->stored;
     return thn_out_alloc(f, THN_OUT(f, ins, 0), &s->stored);

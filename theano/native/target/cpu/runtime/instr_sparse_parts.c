@@ -39,9 +39,7 @@ static int give(ThnFrame *f, const ThnInstr *ins, int at, ThnSparseMade *m)
 
 static int failed(ThnFrame *f, const ThnPlaces *s, int r)
 {
-    if (r == -2) {
-        return thn_error(f, PyExc_MemoryError, "out of memory for a sparse matrix");
-    }
+    THN_FAIL_IF(f, r == -2, PyExc_MemoryError, "out of memory for a sparse matrix");
     return thn_sparse_wrong_index(f, s);
 }
 
@@ -131,10 +129,8 @@ static int sparse_times_prepare(ThnFrame *f, const ThnInstr *ins)
     PyObject *owned[2][2] = {{NULL, NULL}, {NULL, NULL}};
     ThnSparseMade made = {0};
     THN_TRY(two_read(f, ins, csc, s));
-    if (left[1] != right[0]) {
-        return thn_error(f, PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)", THN_SHAPE(2, left),
-                         THN_SHAPE(2, right), (long long)left[1], (long long)right[0]);
-    }
+    THN_FAIL_IF(f, left[1] != right[0], PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)", THN_SHAPE(2, left),
+                THN_SHAPE(2, right), (long long)left[1], (long long)right[0]);
     /* The columns of a product are the columns of the left matrix that those of the right one ask for. */
     const int first = csc ? 1 : 0;
     int r = s[0].wide != s[1].wide ? two_widen(f, ins, s, owned) : 0;
@@ -272,12 +268,8 @@ static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
     if (saved) {
         PyEval_RestoreThread(saved);
     }
-    if (r == -1) {
-        return thn_error(f, PyExc_RuntimeError, "the matrix was changed while it was read");
-    }
-    if (r < 0) {
-        return thn_error(f, PyExc_MemoryError, "out of memory for a sparse matrix");
-    }
+    THN_FAIL_IF(f, r == -1, PyExc_RuntimeError, "the matrix was changed while it was read");
+    THN_FAIL_IF(f, r < 0, PyExc_MemoryError, "out of memory for a sparse matrix");
     THN_TRY(give(f, ins, 0, &made));
     return read_shape(f, THN_OUT(f, ins, 3), x->dims[0], x->dims[1]);
 }
@@ -291,10 +283,8 @@ static int sparse_add_dense_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_NEED(s);
     THN_TRY(thn_sparse_read_parts(f, ins, 1, ((const thn_sparse_add_dense_params *)ins->data)->csc, s));
     const npy_intp *shape = (const npy_intp *)THN_IN(f, ins, 3)->data;
-    if (dense->dims[0] != shape[0] || dense->dims[1] != shape[1]) {
-        return thn_error(f, PyExc_ValueError, "a sparse matrix of shape %s and a dense one of shape %s", THN_SHAPE(2, shape),
-                         THN_SHAPE(2, dense->dims));
-    }
+    THN_FAIL_IF(f, dense->dims[0] != shape[0] || dense->dims[1] != shape[1], PyExc_ValueError,
+                "a sparse matrix of shape %s and a dense one of shape %s", THN_SHAPE(2, shape), THN_SHAPE(2, dense->dims));
     f->work = 3.0 * (double)s->stored + (double)s->lines;
     if (thn_in_place(ins)) {
         return thn_out_alias(f, out, dense);
@@ -359,9 +349,7 @@ static int sparse_slice_prepare(ThnFrame *f, const ThnInstr *ins)
         first = ((const int32_t *)s.indptr)[start];
         stored = ((const int32_t *)s.indptr)[stop] - first;
     }
-    if (!thn_sparse_within(&s, first, first + stored)) {
-        return thn_error(f, PyExc_ValueError, "a sparse matrix was changed while it was sliced");
-    }
+    THN_FAIL_IF(f, !thn_sparse_within(&s, first, first + stored), PyExc_ValueError, "a sparse matrix was changed while it was sliced");
     PyObject *indices = PySequence_GetSlice(THN_IN(f, ins, 1)->obj, first, first + stored);
     PyObject *indptr = indices ? PyArray_SimpleNew(1, &dims, s.wide ? NPY_INT64 : NPY_INT32) : NULL;
     int r = -1;
@@ -391,9 +379,7 @@ static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnPlaces s;
     ThnSparseMade made = {0};
     THN_TRY(thn_sparse_read_parts(f, ins, 0, csc, &s));
-    if (!thn_is_c_contiguous(which)) {
-        return thn_error(f, PyExc_SystemError, "sparse_take: positions must be contiguous");
-    }
+    THN_FAIL_IF(f, !thn_is_c_contiguous(which), PyExc_SystemError, "sparse_take: positions must be contiguous");
     const npy_intp n = which->dims[0], length = s.length;
     PyObject *owned[2] = {NULL, NULL};
     int r;
@@ -404,9 +390,7 @@ static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     Py_XDECREF(owned[0]);
     Py_XDECREF(owned[1]);
-    if (r == -1) {
-        return thn_error(f, PyExc_IndexError, "an index of axis %d is out of bounds for length %lld", csc, (long long)s.lines);
-    }
+    THN_FAIL_IF(f, r == -1, PyExc_IndexError, "an index of axis %d is out of bounds for length %lld", csc, (long long)s.lines);
     if (r < 0) {
         return PyErr_Occurred() ? -1 : failed(f, &s, r);
     }
@@ -441,19 +425,15 @@ static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *values = THN_IN(f, ins, 0), *i_cell = THN_IN(f, ins, 1), *p_cell = THN_IN(f, ins, 2);
     const ThnCell *shape = THN_IN(f, ins, 3);
     const npy_intp stored = values->dims[0];
-    if (shape->dims[0] != 2) {
-        return thn_error(f, PyExc_ValueError, "Shape should be an array of length 2");
-    }
-    if (i_cell->dims[0] != stored) {
-        return thn_error(f, PyExc_ValueError, "Data (shape (%lld,)) must have the same number of elements as indices (shape (%lld,))",
-                         (long long)stored, (long long)i_cell->dims[0]);
-    }
+    THN_FAIL_IF(f, shape->dims[0] != 2, PyExc_ValueError, "Shape should be an array of length 2");
+    THN_FAIL_IF(f, i_cell->dims[0] != stored, PyExc_ValueError,
+                "Data (shape (%lld,)) must have the same number of elements as indices (shape (%lld,))", (long long)stored,
+                (long long)i_cell->dims[0]);
     const int64_t dims[2] = {*(const int64_t *)shape->data, *(const int64_t *)(shape->data + shape->strides[0])};
     const npy_intp lines = (npy_intp)dims[csc], length = (npy_intp)dims[!csc];
-    if (lines < 0 || length < 0 || p_cell->dims[0] - 1 != lines) {
-        return thn_error(f, PyExc_ValueError, "indptr of a matrix of shape (%lld, %lld) cannot have %lld elements", (long long)dims[0],
-                         (long long)dims[1], (long long)p_cell->dims[0]);
-    }
+    THN_FAIL_IF(f, lines < 0 || length < 0 || p_cell->dims[0] - 1 != lines, PyExc_ValueError,
+                "indptr of a matrix of shape (%lld, %lld) cannot have %lld elements", (long long)dims[0], (long long)dims[1],
+                (long long)p_cell->dims[0]);
     const int wide = i_cell->itemsize == 8 || p_cell->itemsize == 8;
     PyObject *first = copied(f, i_cell, wide), *second = first ? copied(f, p_cell, wide) : NULL;
     int r = -1;
@@ -496,9 +476,7 @@ static int sparse_copy_prepare(ThnFrame *f, const ThnInstr *ins)
     const npy_intp lengths[2] = {s.stored, s.lines + 1}, item = s.wide ? 8 : 4;
     for (int k = 0; k < 2; k++) {
         char *block = thn_pool_alloc((size_t)(lengths[k] ? lengths[k] * item : item));
-        if (!block) {
-            return thn_error(f, PyExc_MemoryError, "out of memory for a sparse matrix");
-        }
+        THN_FAIL_IF(f, !block, PyExc_MemoryError, "out of memory for a sparse matrix");
         WITHOUT_GIL(lengths[k], thn_sparse_copy(block, k ? s.indptr : s.indices, lengths[k] * item));
         PyObject *a = thn_array_of_block(s.wide ? NPY_INT64 : NPY_INT32, lengths[k], block);
         THN_NEED(a);

@@ -26,11 +26,9 @@ static int special_prepare(ThnFrame *f, const ThnInstr *ins)
             if (in->bcast >> i & 1) {
                 continue;
             }
-            if (from[i] >= 0 && in->dims[i] != dims[i]) {
-                return thn_error(f, PyExc_ValueError,
-                                 "Input dimension mis-match. (input[%d].shape[%d] = %lld, input[%d].shape[%d] = %lld)",
-                                 from[i], i, (long long)dims[i], k, i, (long long)in->dims[i]);
-            }
+            THN_FAIL_IF(f, from[i] >= 0 && in->dims[i] != dims[i], PyExc_ValueError,
+                        "Input dimension mis-match. (input[%d].shape[%d] = %lld, input[%d].shape[%d] = %lld)", from[i], i,
+                        (long long)dims[i], k, i, (long long)in->dims[i]);
             dims[i] = in->dims[i];
             from[i] = k;
         }

@@ -70,9 +70,7 @@ static int unique_prepare(ThnFrame *f, const ThnInstr *ins)
     const npy_intp n = x->dims[0];
     numbers_of(ins, number_of);
     const int positions = ins->nout > 1;
-    if (n > UINT32_MAX) {
-        return thn_error(f, PyExc_ValueError, "cannot sort more than %lld elements", (long long)UINT32_MAX);
-    }
+    THN_FAIL_IF(f, n > UINT32_MAX, PyExc_ValueError, "cannot sort more than %lld elements", (long long)UINT32_MAX);
     Sorted *s = thn_scratch(f, ins, sizeof *s + 4 * 8 * (size_t)n);
     THN_NEED(s);
     *s = (Sorted){.n = n, .size = thn_key_size(x->typenum)};

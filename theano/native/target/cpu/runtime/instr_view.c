@@ -51,9 +51,7 @@ static int parse_term(const ThnInstr *ins, PyObject *o, ThnTerm *t)
         if (!PyArg_ParseTuple(o, "si", &tag, &k)) {
             return -1;
         }
-        if (strcmp(tag, "i") != 0 || k < 0 || k >= ins->nin) {
-            return THN_RAISE(PyExc_ValueError, "bad index entry %R", o);
-        }
+        THN_RAISE_IF(strcmp(tag, "i") != 0 || k < 0 || k >= ins->nin, PyExc_ValueError, "bad index entry %R", o);
         t->kind = 2;
         t->value = k;
         return 0;
@@ -71,9 +69,7 @@ static int parse_term(const ThnInstr *ins, PyObject *o, ThnTerm *t)
 ThnIndex *thn_index_parse(const ThnInstr *ins, PyObject *idx_list)
 {
     PyObject *fast = PySequence_Fast(idx_list, "an index list must be a sequence");
-    if (!fast) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(fast);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
     ThnIndex *index = thn_alloc(sizeof(ThnIndex) + sizeof(ThnIndexEntry) * (size_t)n);
     if (!index) {
@@ -120,13 +116,10 @@ int thn_index_apply(ThnFrame *f, const ThnInstr *ins, const ThnIndex *index, con
     for (int i = 0; i < index->n; i++) {
         used += index->entries[i].kind != 2;
     }
-    if (used > x->ndim) {
-        return thn_error(f, PyExc_IndexError, "too many indices for array: array is %d-dimensional, but %d were indexed",
-                         (int)x->ndim, used);
-    }
-    if (x->ndim - used + index->n > THN_MAXDIM) {
-        return thn_error(f, PyExc_ValueError, "the result of indexing would have more than %d dimensions", THN_MAXDIM);
-    }
+    THN_FAIL_IF(f, used > x->ndim, PyExc_IndexError, "too many indices for array: array is %d-dimensional, but %d were indexed",
+                (int)x->ndim, used);
+    THN_FAIL_IF(f, x->ndim - used + index->n > THN_MAXDIM, PyExc_ValueError, "the result of indexing would have more than %d dimensions",
+                THN_MAXDIM);
     for (int i = 0; i < index->n; i++) {
         const ThnIndexEntry *e = &index->entries[i];
         if (e->kind == 2) {
@@ -137,16 +130,12 @@ int thn_index_apply(ThnFrame *f, const ThnInstr *ins, const ThnIndex *index, con
         npy_intp n = x->dims[axis], s = x->strides[axis];
         if (e->kind == 0) {
             int64_t k = term(f, ins, &e->start, 0);
-            if (k < -n || k >= n) {
-                return thn_error(f, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",
-                                 (long long)k, axis, (long long)n);
-            }
+            THN_FAIL_IF(f, k < -n || k >= n, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld", (long long)k, axis,
+                        (long long)n);
             p += (k < 0 ? k + n : k) * s;
         } else {
             int64_t step = term(f, ins, &e->step, 1);
-            if (step == 0) {
-                return thn_error(f, PyExc_ValueError, "slice step cannot be zero");
-            }
+            THN_FAIL_IF(f, step == 0, PyExc_ValueError, "slice step cannot be zero");
             Py_ssize_t start = (Py_ssize_t)term(f, ins, &e->start, step > 0 ? 0 : NPY_MAX_INTP);
             Py_ssize_t stop = (Py_ssize_t)term(f, ins, &e->stop, step > 0 ? NPY_MAX_INTP : -NPY_MAX_INTP - 1);
             if (e->stop.kind == 0 && step < 0) {
@@ -176,9 +165,7 @@ static int subtensor_prepare(ThnFrame *f, const ThnInstr *ins)
     if (nd < 0) {
         return -1;
     }
-    if (nd != out->ndim) {
-        return thn_error(f, PyExc_SystemError, "Subtensor: the result has %d dimensions, expected %d", nd, (int)out->ndim);
-    }
+    THN_FAIL_IF(f, nd != out->ndim, PyExc_SystemError, "Subtensor: the result has %d dimensions, expected %d", nd, (int)out->ndim);
     return thn_out_view(f, out, x, data, dims, strides);
 }
 
@@ -240,21 +227,14 @@ static int read_shape(ThnFrame *f, const ThnInstr *ins, int nd, npy_intp *shape,
     const ThnCell *c = ins->nin > 1 ? THN_IN(f, ins, 1) : NULL;
     if (c && c->ndim == 1) {
         ThnReadInt get = thn_int_reader(c->typenum);
-        if (!get) {
-            return thn_error(f, PyExc_TypeError, "%s: the shape must hold integers", who);
-        }
-        if (c->dims[0] != nd) {
-            return thn_error(f, PyExc_ValueError, "%s: the shape has length %lld, expected %d", who,
-                             (long long)c->dims[0], nd);
-        }
+        THN_FAIL_IF(f, !get, PyExc_TypeError, "%s: the shape must hold integers", who);
+        THN_FAIL_IF(f, c->dims[0] != nd, PyExc_ValueError, "%s: the shape has length %lld, expected %d", who, (long long)c->dims[0], nd);
         for (int i = 0; i < nd; i++) {
             shape[i] = (npy_intp)get(c->data + i * c->strides[0]);
         }
         return 0;
     }
-    if (ins->nin - 1 != nd) {
-        return thn_error(f, PyExc_ValueError, "%s: the shape has length %d, expected %d", who, ins->nin - 1, nd);
-    }
+    THN_FAIL_IF(f, ins->nin - 1 != nd, PyExc_ValueError, "%s: the shape has length %d, expected %d", who, ins->nin - 1, nd);
     for (int i = 0; i < nd; i++) {
         shape[i] = (npy_intp)thn_scalar_int(THN_IN(f, ins, 1 + i));
     }
@@ -288,10 +268,8 @@ static int reshape_prepare(ThnFrame *f, const ThnInstr *ins)
         shape[hole] = bad ? 0 : total / known;
         known *= shape[hole];
     }
-    if (bad || known != total) {
-        return thn_error(f, PyExc_ValueError, "Cannot reshape input of shape %s to shape %s",
-                         THN_SHAPE(in->ndim, in->dims), THN_SHAPE(nd, asked));
-    }
+    THN_FAIL_IF(f, bad || known != total, PyExc_ValueError, "Cannot reshape input of shape %s to shape %s", THN_SHAPE(in->ndim, in->dims),
+                THN_SHAPE(nd, asked));
     *copies = 0;
     if (total == 0) {
         thn_dense_strides(nd, shape, in->itemsize, strides);
@@ -327,10 +305,8 @@ static int specify_shape_prepare(ThnFrame *f, const ThnInstr *ins)
         return -1;
     }
     for (int i = 0; i < in->ndim; i++) {
-        if (in->dims[i] != shape[i]) {
-            return thn_error(f, PyExc_AssertionError, "Got shape %s, expected %s",
-                             THN_SHAPE(in->ndim, in->dims), THN_SHAPE(in->ndim, shape));
-        }
+        THN_FAIL_IF(f, in->dims[i] != shape[i], PyExc_AssertionError, "Got shape %s, expected %s", THN_SHAPE(in->ndim, in->dims),
+                    THN_SHAPE(in->ndim, shape));
     }
     return thn_out_alias(f, THN_OUT(f, ins, 0), in);
 }
@@ -341,11 +317,8 @@ static int rebroadcast_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnInts *axes = &((const thn_rebroadcast_params *)ins->data)->axes;
     for (int i = 0; i < axes->n; i++) {
         const int axis = axes->at[i];
-        if (in->dims[axis] != 1) {
-            return thn_error(f, PyExc_ValueError,
-                             "Dimension %d in Rebroadcast's input was supposed to be 1 (got %lld instead)", axis,
-                             (long long)in->dims[axis]);
-        }
+        THN_FAIL_IF(f, in->dims[axis] != 1, PyExc_ValueError, "Dimension %d in Rebroadcast's input was supposed to be 1 (got %lld instead)",
+                    axis, (long long)in->dims[axis]);
     }
     return thn_out_alias(f, THN_OUT(f, ins, 0), in);
 }

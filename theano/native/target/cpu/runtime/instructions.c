@@ -259,9 +259,8 @@ int thn_parse_params(ThnProgram *p, ThnInstr *ins, PyObject *params)
     while (row->fields[n].name) {
         n++;
     }
-    if (!PyTuple_Check(params) || PyTuple_GET_SIZE(params) != n) {
-        return THN_RAISE(PyExc_TypeError, "%s: a tuple of %zd params is needed, got %R", row->name, n, params);
-    }
+    THN_RAISE_IF(!PyTuple_Check(params) || PyTuple_GET_SIZE(params) != n, PyExc_TypeError, "%s: a tuple of %zd params is needed, got %R",
+                 row->name, n, params);
     ins->data = thn_alloc(ins->def->size);
     if (!ins->data) {
         return -1;
@@ -273,9 +272,7 @@ int thn_parse_params(ThnProgram *p, ThnInstr *ins, PyObject *params)
         if (ok < 0) {
             return -1;
         }
-        if (!ok) {
-            return THN_RAISE(PyExc_TypeError, "%s: %s must be %s, got %R", row->name, field->name, expected[field->kind], v);
-        }
+        THN_RAISE_IF(!ok, PyExc_TypeError, "%s: %s must be %s, got %R", row->name, field->name, expected[field->kind], v);
     }
     if (row->operands && thn_fits(ins, operands_fit(p, ins, row->operands)) < 0) {
         return -1;

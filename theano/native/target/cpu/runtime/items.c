@@ -185,6 +185,16 @@ int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_in
     return !bad;
 }
 
+/* Does X(T) for the type of items of `item` bytes. */
+#define BY_ITEM(X)              \
+    switch (item) {             \
+    case 1: X(uint8_t)          \
+    case 2: X(uint16_t)         \
+    case 4: X(uint32_t)         \
+    case 8: X(uint64_t)         \
+    default: X(Item16)          \
+    }
+
 /* ---- items at offsets */
 
 #define READ(T)                                               \
@@ -201,13 +211,7 @@ void thn_read_items(int item, const char *x, const npy_intp *offsets, npy_intp n
         return;
     }
 #endif
-    switch (item) {
-    case 1: READ(uint8_t)
-    case 2: READ(uint16_t)
-    case 4: READ(uint32_t)
-    case 8: READ(uint64_t)
-    default: READ(Item16)
-    }
+    BY_ITEM(READ)
 }
 
 #define WRITE(T)                                              \
@@ -218,13 +222,7 @@ void thn_read_items(int item, const char *x, const npy_intp *offsets, npy_intp n
 
 void thn_write_items(int item, char *x, const npy_intp *offsets, npy_intp n, const char *row, npy_intp step)
 {
-    switch (item) {
-    case 1: WRITE(uint8_t)
-    case 2: WRITE(uint16_t)
-    case 4: WRITE(uint32_t)
-    case 8: WRITE(uint64_t)
-    default: WRITE(Item16)
-    }
+    BY_ITEM(WRITE)
 }
 
 #define ADD(T)                                                \
@@ -298,12 +296,6 @@ npy_intp thn_pick_items(int item, const char *x, const char *flags, npy_intp n, 
         i = (item == 8 ? pick8_512 : pick4_512)(x, flags, n, out, room, &k);
     }
 #endif
-    switch (item) {
-    case 1: PICK(uint8_t)
-    case 2: PICK(uint16_t)
-    case 4: PICK(uint32_t)
-    case 8: PICK(uint64_t)
-    default: PICK(Item16)
-    }
+    BY_ITEM(PICK)
     return k;
 }

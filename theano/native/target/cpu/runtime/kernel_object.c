@@ -34,9 +34,7 @@ static PyObject *load_library(PyObject *self, PyObject *arg)
 {
     PyObject *bytes = NULL;
     (void)self;
-    if (!PyUnicode_FSConverter(arg, &bytes)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(PyUnicode_FSConverter(arg, &bytes));
 #if defined(_WIN32)
     void *handle = (void *)LoadLibraryA(PyBytes_AS_STRING(bytes));
     Py_DECREF(bytes);
@@ -81,18 +79,15 @@ static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
     if (!in->itemsize) {
         return -1;
     }
-    if (PyTuple_GET_SIZE(axes) != ndim || PyTuple_GET_SIZE(bcast) != ndim) {
-        return THN_RAISE(PyExc_ValueError, "Kernel: one axis and one flag for each iteration dim");
-    }
+    THN_RAISE_IF(PyTuple_GET_SIZE(axes) != ndim || PyTuple_GET_SIZE(bcast) != ndim, PyExc_ValueError,
+                 "Kernel: one axis and one flag for each iteration dim");
     for (int d = 0; d < ndim; d++) {
         const long axis = PyLong_AsLong(PyTuple_GET_ITEM(axes, d));
         const int flag = PyObject_IsTrue(PyTuple_GET_ITEM(bcast, d));
         if (PyErr_Occurred()) {
             return -1;
         }
-        if (axis >= rank || (axis < 0 && !flag)) {
-            return THN_RAISE(PyExc_ValueError, "Kernel: bad axis");
-        }
+        THN_RAISE_IF(axis >= rank || (axis < 0 && !flag), PyExc_ValueError, "Kernel: bad axis");
         in->axes[d] = (int8_t)axis;
         in->bcast |= (uint32_t)(flag != 0) << d;
         in->position = position && !flag ? d : in->position;
@@ -115,17 +110,13 @@ static int parse_out(PyObject *spec, ThnKernelOut *out, const ThnKernel *k)
     if (!out->itemsize) {
         return -1;
     }
-    if (out->rank > THN_KMAXDIM || alias >= k->nin) {
-        return THN_RAISE(PyExc_ValueError, "Kernel: bad output");
-    }
+    THN_RAISE_IF(out->rank > THN_KMAXDIM || alias >= k->nin, PyExc_ValueError, "Kernel: bad output");
     for (int a = 0; a < out->rank; a++) {
         const long d = PyLong_AsLong(PyTuple_GET_ITEM(dims, a));
         if (d == -1 && PyErr_Occurred()) {
             return -1;
         }
-        if (d >= k->n_outer + k->n_inner) {
-            return THN_RAISE(PyExc_ValueError, "Kernel: bad dim");
-        }
+        THN_RAISE_IF(d >= k->n_outer + k->n_inner, PyExc_ValueError, "Kernel: bad dim");
         out->dims[a] = (int8_t)d;
         out->full |= d >= k->n_outer;
     }
@@ -138,19 +129,15 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
     int n_outer, n_inner, nonempty, ordered;
     double cost;
     (void)kwds;
-    if (!PyArg_ParseTuple(args, "OUiiO!O!ppd", &library, &symbol, &n_outer, &n_inner, &PyTuple_Type, &inputs,
-                          &PyTuple_Type, &outputs, &nonempty, &ordered, &cost)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(PyArg_ParseTuple(args, "OUiiO!O!ppd", &library, &symbol, &n_outer, &n_inner, &PyTuple_Type, &inputs, &PyTuple_Type,
+                    &outputs, &nonempty, &ordered, &cost));
     const Py_ssize_t nin = PyTuple_GET_SIZE(inputs), nout = PyTuple_GET_SIZE(outputs);
     if (n_outer < 0 || n_inner < 0 || n_outer + n_inner > THN_KMAXDIM || nin + nout > THN_KMAXOPS) {
         return PyErr_Format(PyExc_ValueError, "Kernel: too many dims or operands");
     }
     void *handle = PyCapsule_GetPointer(library, LIBRARY);
     const char *name = handle ? PyUnicode_AsUTF8(symbol) : NULL;
-    if (!name) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(name);
 #if defined(_WIN32)
     const ThnKernelTable *table = (const ThnKernelTable *)GetProcAddress((HMODULE)handle, name);
 #else
@@ -160,9 +147,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
         return PyErr_Format(PyExc_OSError, "the library has no kernel %U of this version", symbol);
     }
     KernelObject *self = (KernelObject *)type->tp_alloc(type, 0);
-    if (!self) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(self);
     ThnKernel *k = &self->k;
     Py_INCREF(symbol);
     self->symbol = symbol;
@@ -256,9 +241,8 @@ static int op_check(ThnProgram *p, ThnInstr *ins)
 {
     const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
     (void)p;
-    if (ins->nin != k->nin || ins->nout != k->nout) {
-        return THN_RAISE(PyExc_ValueError, "kernel: %d inputs and %d outputs are needed", k->nin, k->nout);
-    }
+    THN_RAISE_IF(ins->nin != k->nin || ins->nout != k->nout, PyExc_ValueError, "kernel: %d inputs and %d outputs are needed", k->nin,
+                 k->nout);
     return 0;
 }
 
@@ -267,9 +251,8 @@ int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, con
     npy_intp dims[THN_KMAXDIM], strides[THN_KMAXDIM];
     for (int o = 0; o < k->nout; o++) {
         ThnCell *c = THN_OUT(f, ins, o);
-        if (c->typenum != k->out[o].typenum || c->ndim != k->out[o].rank) {
-            return thn_error(f, PyExc_TypeError, "kernel: output %d has another dtype or rank", o);
-        }
+        THN_FAIL_IF(f, c->typenum != k->out[o].typenum || c->ndim != k->out[o].rank, PyExc_TypeError,
+                    "kernel: output %d has another dtype or rank", o);
         int failed;
         if (k->out[o].alias >= 0) {
             failed = thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias));
@@ -291,9 +274,7 @@ static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, con
     ThnArg out[THN_KMAXOPS];
     npy_intp shape[THN_KMAXDIM];
     char err[256];
-    if (thn_kernel_shape(k, in, shape, err, sizeof err) < 0) {
-        return thn_error(f, PyExc_ValueError, "%s", err);
-    }
+    THN_FAIL_IF(f, thn_kernel_shape(k, in, shape, err, sizeof err) < 0, PyExc_ValueError, "%s", err);
     THN_TRY(thn_kernel_outputs(f, ins, k, in, shape));
     for (int o = 0; o < k->nout; o++) {
         const ThnCell *c = THN_OUT(f, ins, o);
@@ -372,9 +353,8 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     plan->made = 0;
     for (int i = 0; i < k->nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
-        if (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank) {
-            return thn_error(f, PyExc_TypeError, "kernel: input %d has another dtype or rank", i);
-        }
+        THN_FAIL_IF(f, c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank, PyExc_TypeError,
+                    "kernel: input %d has another dtype or rank", i);
         in[i] = (ThnArg){c->data, c->dims, c->strides};
     }
     THN_TRY(plan_kernel(f, ins, k, in, plan));
@@ -434,9 +414,7 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int op_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    if (thn_plan_run(f->scratch[ins->index].ptr) < 0) {
-        return thn_error(f, PyExc_MemoryError, "no memory for a kernel's buffers");
-    }
+    THN_FAIL_IF(f, thn_plan_run(f->scratch[ins->index].ptr) < 0, PyExc_MemoryError, "no memory for a kernel's buffers");
     return 0;
 }
 

@@ -556,9 +556,7 @@ static PyObject *lapack_set(PyObject *Py_UNUSED(self), PyObject *args)
     PyObject *pointers;
     int is_wide;
     static const char letters[] = "sdcz";
-    if (!PyArg_ParseTuple(args, "O!p", &PyDict_Type, &pointers, &is_wide)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(PyArg_ParseTuple(args, "O!p", &PyDict_Type, &pointers, &is_wide));
     for (int r = 0; r < N_ROUTINES; r++) {
         for (int letter = 0; letter < 4; letter++) {
             char name[16];

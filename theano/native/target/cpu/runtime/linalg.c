@@ -12,7 +12,7 @@
 
 PyObject *thn_LinAlgError;
 
-int thn_linalg_ready(void)
+int thn_linalg_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
 {
     if (!thn_LinAlgError) {
         PyObject *module = PyImport_ImportModule("numpy.linalg");
@@ -31,13 +31,6 @@ int thn_out_of_memory(ThnFrame *f)
 int thn_linalg_result(ThnFrame *f, int64_t info, const char *message)
 {
     return info == THN_LAPACK_MEMORY ? thn_out_of_memory(f) : info ? thn_error(f, thn_LinAlgError, "%s", message) : 0;
-}
-
-int thn_linalg_check(ThnProgram *p, ThnInstr *ins)
-{
-    (void)p;
-    (void)ins;
-    return thn_linalg_ready();
 }
 
 double thn_cubic_work(const ThnCell *a)

@@ -11,9 +11,7 @@ extern PyObject *thn_LinAlgError;
 
 #define NUMPY_SQUARE "Last 2 dimensions of the array must be square"
 
-/* Makes sure that LAPACK, BLAS and NumPy's LinAlgError are there (GIL held); -1 with a Python error. */
-int thn_linalg_ready(void);
-/* A `check`: the same, and the operands have one floating point dtype, the first is a matrix. */
+/* A `check`: makes sure that LAPACK, BLAS and NumPy's LinAlgError are there (GIL held); -1 with a Python error. */
 int thn_linalg_check(ThnProgram *p, ThnInstr *ins);
 
 /* Errors; -1. */

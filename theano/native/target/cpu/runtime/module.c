@@ -64,9 +64,7 @@ PyMODINIT_FUNC PyInit__runtime(void)
     thn_threads_init();
     thn_locks_init();
     PyObject *m = PyModule_Create(&definition);
-    if (!m) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(m);
 #ifdef Py_GIL_DISABLED
     /* Cells, programs and the pool's lists are guarded by the lock, which a free-threaded Python turns on when it reads this. */
     PyUnstable_Module_SetGIL(m, Py_MOD_GIL_USED);

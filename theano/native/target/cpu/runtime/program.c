@@ -39,9 +39,8 @@ static int parse_ints(PyObject *seq, int **out, int *n, int limit, const char *w
 
 static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
 {
-    if (!PyTuple_Check(spec) || PyTuple_GET_SIZE(spec) < 1) {
-        return THN_RAISE(PyExc_TypeError, "a cell is a tuple ('tensor', typenum, ndim[, broadcastable]) or ('object',)");
-    }
+    THN_RAISE_IF(!PyTuple_Check(spec) || PyTuple_GET_SIZE(spec) < 1, PyExc_TypeError,
+                 "a cell is a tuple ('tensor', typenum, ndim[, broadcastable]) or ('object',)");
     PyObject *kind = PyTuple_GET_ITEM(spec, 0);
     if (PyUnicode_Check(kind) && PyUnicode_CompareWithASCIIString(kind, "object") == 0) {
         c->kind = THN_KIND_OBJECT;
@@ -53,9 +52,8 @@ static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
     if (!PyArg_ParseTuple(spec, "sii|O", &name, &typenum, &ndim, &bcast)) {
         return -1;
     }
-    if (strcmp(name, "tensor") != 0 || ndim < 0 || ndim > THN_MAXDIM) {
-        return THN_RAISE(PyExc_ValueError, "bad cell: %R (at most %d dimensions)", spec, THN_MAXDIM);
-    }
+    THN_RAISE_IF(strcmp(name, "tensor") != 0 || ndim < 0 || ndim > THN_MAXDIM, PyExc_ValueError, "bad cell: %R (at most %d dimensions)",
+                 spec, THN_MAXDIM);
     PyArray_Descr *d = PyArray_DescrFromType(typenum);
     THN_NEED(d);
     if (!PyTypeNum_ISBOOL(typenum) && !PyTypeNum_ISNUMBER(typenum)) {
@@ -71,9 +69,7 @@ static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
     c->itemsize = size ? (int32_t)PyLong_AsLong(size) : 0;
     Py_XDECREF(size);
     Py_DECREF(d);
-    if (c->itemsize <= 0 || c->itemsize > 16) {
-        return THN_RAISE(PyExc_ValueError, "bad cell: %R", spec);
-    }
+    THN_RAISE_IF(c->itemsize <= 0 || c->itemsize > 16, PyExc_ValueError, "bad cell: %R", spec);
     if (bcast && bcast != Py_None) {
         PyObject *fast = PySequence_Fast(bcast, "a broadcast pattern is a sequence of bools");
         THN_NEED(fast);
@@ -101,16 +97,12 @@ static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
     PyObject *ins_seq, *outs_seq, *params, *free_seq = NULL, *shown_seq = NULL;
     const char *name;
     ins->node_index = -1;
-    if (!PyTuple_Check(spec)) {
-        return THN_RAISE(PyExc_TypeError, "an instruction is a tuple (opname, ins, outs, params, node_index, free, shown)");
-    }
+    THN_RAISE_IF(!PyTuple_Check(spec), PyExc_TypeError, "an instruction is a tuple (opname, ins, outs, params, node_index, free, shown)");
     if (!PyArg_ParseTuple(spec, "sOOO|iOO", &name, &ins_seq, &outs_seq, &params, &ins->node_index, &free_seq, &shown_seq)) {
         return -1;
     }
     const ThnOpDef *def = thn_find_op(name);
-    if (!def) {
-        return THN_RAISE(PyExc_NotImplementedError, "the runtime has no instruction '%s'", name);
-    }
+    THN_RAISE_IF(!def, PyExc_NotImplementedError, "the runtime has no instruction '%s'", name);
     if (parse_ints(ins_seq, &ins->ins, &ins->nin, p->ncells, name) < 0
         || parse_ints(outs_seq, &ins->outs, &ins->nout, p->ncells, name) < 0
         || (free_seq && parse_ints(free_seq, &ins->frees, &ins->nfree, p->ncells, name) < 0)
@@ -125,24 +117,18 @@ static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
 
 static int parse_cell_number(ThnProgram *p, PyObject *entry, const char *what)
 {
-    if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) < 2) {
-        return THN_RAISE(PyExc_TypeError, "%s: expected a tuple (cell, value)", what);
-    }
+    THN_RAISE_IF(!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) < 2, PyExc_TypeError, "%s: expected a tuple (cell, value)", what);
     long v = PyLong_AsLong(PyTuple_GET_ITEM(entry, 0));
     if (v == -1 && PyErr_Occurred()) {
         return -1;
     }
-    if (v < 0 || v >= p->ncells) {
-        return THN_RAISE(PyExc_ValueError, "%s: there is no cell %ld", what, v);
-    }
+    THN_RAISE_IF(v < 0 || v >= p->ncells, PyExc_ValueError, "%s: there is no cell %ld", what, v);
     return (int)v;
 }
 
 static int check_storage(PyObject *s)
 {
-    if (!PyList_Check(s) || PyList_GET_SIZE(s) != 1) {
-        return THN_RAISE(PyExc_TypeError, "a storage is a list with one element");
-    }
+    THN_RAISE_IF(!PyList_Check(s) || PyList_GET_SIZE(s) != 1, PyExc_TypeError, "a storage is a list with one element");
     return 0;
 }
 
@@ -237,9 +223,8 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
         if (!PyArg_ParseTuple(PyList_GET_ITEM(updates, i), "ii", &u->output, &u->input)) {
             return -1;
         }
-        if (u->output < 0 || u->output >= p->noutputs || u->input < 0 || u->input >= p->ninputs) {
-            return THN_RAISE(PyExc_ValueError, "an update is (output position, input position)");
-        }
+        THN_RAISE_IF(u->output < 0 || u->output >= p->noutputs || u->input < 0 || u->input >= p->ninputs, PyExc_ValueError,
+                     "an update is (output position, input position)");
         p->outputs[u->output].is_update = 1;
         p->nupdates = i + 1;
     }
@@ -253,14 +238,10 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     PyObject *seqs[6] = {NULL};
     PyObject *on_error = Py_None;
     int tail_start = -1, serialise = 0, end = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOO|OOpi:Program", names, &seqs[0], &seqs[1], &tail_start,
-                                     &seqs[2], &seqs[3], &seqs[4], &seqs[5], &on_error, &serialise, &end)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOO|OOpi:Program", names, &seqs[0], &seqs[1], &tail_start, &seqs[2],
+                    &seqs[3], &seqs[4], &seqs[5], &on_error, &serialise, &end));
     ThnProgram *p = (ThnProgram *)type->tp_alloc(type, 0);
-    if (!p) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(p);
     thn_pool_join();
     PyObject *lists[6];
     int ok = 1;
@@ -374,9 +355,7 @@ int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v)
 {
     const ThnInput *in = &p->inputs[i];
     if (!v || v == Py_None) {
-        if (PyList_GET_SIZE(in->storage) != 1) {
-            return THN_RAISE(PyExc_ValueError, "a storage list has changed its length");
-        }
+        THN_RAISE_IF(PyList_GET_SIZE(in->storage) != 1, PyExc_ValueError, "a storage list has changed its length");
         v = PyList_GET_ITEM(in->storage, 0);
     }
     if (in->destroyed && PyArray_Check(v) && !PyArray_ISWRITEABLE((PyArrayObject *)v)) {
@@ -421,9 +400,7 @@ int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out)
 /* Runs a whole call; fills out[noutputs] with new references. */
 static int call_program(ThnProgram *p, PyObject *const *values, PyObject **out)
 {
-    if (p->cleared) {
-        return THN_RAISE(PyExc_RuntimeError, "this program was already freed");
-    }
+    THN_RAISE_IF(p->cleared, PyExc_RuntimeError, "this program was already freed");
     if (p->serialise && thn_lock(&p->lock) < 0) {
         return -1;
     }
@@ -453,9 +430,7 @@ static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
         return PyErr_Format(PyExc_TypeError, "a program takes no arguments: it reads its storages");
     }
     PyObject *small[16], **out = start_outputs(p, small);
-    if (!out) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(out);
     Py_INCREF(p);
     int r = call_program(p, NULL, out);
     if (r == 0) {
@@ -481,9 +456,7 @@ static PyObject *program_call_values(ThnProgram *p, PyObject *values)
 {
     /* A list could change while the call runs. */
     PyObject *given = PySequence_Tuple(values), *list = NULL;
-    if (!given) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(given);
     if (PyTuple_GET_SIZE(given) != p->ninputs) {
         PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PyTuple_GET_SIZE(given));
         Py_DECREF(given);

@@ -20,16 +20,6 @@ static void look_at(Buf *b, ThnCell *c)
     b->size = step;
 }
 
-static int is_freed(const ThnInstr *ins, int cell)
-{
-    for (int k = 0; k < ins->nfree; k++) {
-        if (ins->frees[k] == cell) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Gives output `i` the memory of its buffer: the input's own where it may be overwritten. */
 int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i, npy_intp steps, Buf *b)
 {
@@ -40,7 +30,7 @@ int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i,
     for (int k = 0; k < ins->nin; k++) {
         uses += ins->ins[k] == ins->ins[where];
     }
-    if (r->inplace || (uses == 1 && thn_cell_exclusive(in) && is_freed(ins, ins->ins[where]))) {
+    if (r->inplace || (uses == 1 && thn_cell_exclusive(in) && thn_is_freed(ins, ins->ins[where]))) {
         THN_TRY(thn_out_alias(f, out, in));
     } else {
         THN_TRY(thn_out_alloc(f, out, in->dims));
@@ -54,10 +44,8 @@ int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i,
     }
     look_at(b, out);
     const npy_intp needed = r->whole ? (steps > 0 ? steps + r->last + r->first : 0) : r->first;
-    if (b->len < needed) {
-        return thn_error(f, PyExc_ValueError, "State %d of %s needs at least %lld rows, its buffer has the shape %s.", i, s->text,
-                         (long long)needed, THN_SHAPE(in->ndim, in->dims));
-    }
+    THN_FAIL_IF(f, b->len < needed, PyExc_ValueError, "State %d of %s needs at least %lld rows, its buffer has the shape %s.", i, s->text,
+                (long long)needed, THN_SHAPE(in->ndim, in->dims));
     return 0;
 }
 
@@ -70,10 +58,8 @@ int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, con
     c->data = data;
     c->flags |= THN_CELL_SET;
     for (int d = 0; d < c->ndim; d++) {
-        if ((c->bcast >> d & 1) && c->dims[d] != 1) {
-            return thn_error(f, PyExc_TypeError, "scan: dimension %d of a value of %s %d must be 1, it is %lld", d, what, i,
-                             (long long)c->dims[d]);
-        }
+        THN_FAIL_IF(f, (c->bcast >> d & 1) && c->dims[d] != 1, PyExc_TypeError,
+                    "scan: dimension %d of a value of %s %d must be 1, it is %lld", d, what, i, (long long)c->dims[d]);
     }
     return 0;
 }
@@ -82,10 +68,8 @@ int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from)
 {
     THN_TRY(thn_out_alias(g, to, from));
     for (int d = 0; d < to->ndim; d++) {
-        if ((to->bcast >> d & 1) && to->dims[d] != 1) {
-            return thn_error(f, PyExc_TypeError, "scan: dimension %d of an argument must be 1, it is %lld", d,
-                             (long long)to->dims[d]);
-        }
+        THN_FAIL_IF(f, (to->bcast >> d & 1) && to->dims[d] != 1, PyExc_TypeError, "scan: dimension %d of an argument must be 1, it is %lld",
+                    d, (long long)to->dims[d]);
     }
     return 0;
 }
@@ -142,9 +126,7 @@ static int rotate(ThnFrame *f, const Buf *b, npy_intp start)
     }
     memcpy(dims, c->dims, sizeof(npy_intp) * (size_t)c->ndim);
     char *held = PyMem_Malloc((size_t)thn_dense_strides(c->ndim, dims, c->itemsize, strides));
-    if (!held) {
-        return thn_error(f, PyExc_MemoryError, "out of memory for the rotation of a buffer");
-    }
+    THN_FAIL_IF(f, !held, PyExc_MemoryError, "out of memory for the rotation of a buffer");
     dims[0] = b->len - start;
     thn_copy_strided(c->ndim, dims, held, strides, c->data + start * b->stride, c->strides, c->itemsize);
     dims[0] = start;
@@ -189,9 +171,7 @@ int thn_scan_finish(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
         THN_TRY(thn_out_alias(f, to, from));
         /* An inline scalar lives in the inner frame. */
         if (to->kind == THN_KIND_TENSOR && !to->buf) {
-            if (to->ndim) {
-                return thn_error(f, PyExc_SystemError, "scan: a shared value without memory");
-            }
+            THN_FAIL_IF(f, to->ndim, PyExc_SystemError, "scan: a shared value without memory");
             memcpy(to->scalar.bytes, to->data, (size_t)to->itemsize);
             to->data = to->scalar.bytes;
         }

@@ -21,20 +21,17 @@ int thn_table_open(ThnFrame *f, const ThnInstr *ins, const ThnCell *array, int f
     t->n = n;
     t->nd = nd;
     t->at = at >= 0 ? at : adjacent ? axes[0] : 0;
-    if (nd + array->ndim - n > THN_MAXDIM) {
-        return thn_error(f, PyExc_ValueError, "the result of indexing would have more than %d dimensions", THN_MAXDIM);
-    }
+    THN_FAIL_IF(f, nd + array->ndim - n > THN_MAXDIM, PyExc_ValueError, "the result of indexing would have more than %d dimensions",
+                THN_MAXDIM);
     for (int d = 0; d < nd; d++) {
         t->dims[d] = 1;
         t->along[d] = 0;
     }
     for (int k = 0; k < n; k++) {
         const int differs = thn_widen(t->index[k], nd, t->dims);
-        if (differs >= 0) {
-            return thn_error(f, PyExc_IndexError,
-                             "shape mismatch: indexing arrays could not be broadcast together: sizes %lld and %lld in dimension %d",
-                             (long long)t->dims[differs], (long long)t->index[k]->dims[differs - nd + t->index[k]->ndim], differs);
-        }
+        THN_FAIL_IF(f, differs >= 0, PyExc_IndexError,
+                    "shape mismatch: indexing arrays could not be broadcast together: sizes %lld and %lld in dimension %d",
+                    (long long)t->dims[differs], (long long)t->index[k]->dims[differs - nd + t->index[k]->ndim], differs);
     }
     for (int k = 0; k < n; k++) {
         thn_broadcast_strides(t->index[k], nd, t->dims, t->strides[k]);
@@ -91,10 +88,8 @@ int thn_table_check(ThnFrame *f, const ThnTable *t)
         count *= t->dims[d];
     }
     for (int k = 0; k < t->n && count; k++) {
-        if (!thn_within(t->index[k], -t->size[k], t->size[k], &v)) {
-            return thn_error(f, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld", (long long)v, t->axes[k],
-                             (long long)t->size[k]);
-        }
+        THN_FAIL_IF(f, !thn_within(t->index[k], -t->size[k], t->size[k], &v), PyExc_IndexError,
+                    "index %lld is out of bounds for axis %d with size %lld", (long long)v, t->axes[k], (long long)t->size[k]);
     }
     return 0;
 }

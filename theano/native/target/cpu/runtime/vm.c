@@ -85,9 +85,7 @@ ThnFrame *thn_frame_get(ThnProgram *p)
         return f;
     }
     f = thn_alloc(sizeof *f);
-    if (!f) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(f);
     f->prog = p;
     f->cells = thn_alloc(sizeof(ThnCell) * (size_t)p->ncells);
     f->dims_arena = thn_alloc(sizeof(npy_intp) * (size_t)p->arena_size);
@@ -233,6 +231,16 @@ int thn_execute(ThnFrame *f, const ThnInstr *ins, double work)
         return r;
     }
     return def->execute(f, ins);
+}
+
+int thn_is_freed(const ThnInstr *ins, int cell)
+{
+    for (int k = 0; k < ins->nfree; k++) {
+        if (ins->frees[k] == cell) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 void thn_drop(ThnFrame *f, const ThnInstr *ins)

@@ -137,6 +137,8 @@ static inline int thn_in_place(const ThnInstr *ins)
 {
     return ((const thn_gemm_params *)ins->data)->inplace;
 }
+/* Whether the instruction drops a cell's value. */
+int thn_is_freed(const ThnInstr *ins, int cell);
 /* Drops the values that nobody needs after the instruction. */
 void thn_drop(ThnFrame *f, const ThnInstr *ins);
 /* Seconds of a clock that never goes back. */
