@@ -409,17 +409,25 @@ int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char
         int wrong = !thn_sparse_within(s, k, end) || (line == s->lines - 1 && end != s->stored);                        \
         for (; k < end && !wrong; k++) {                                                                                \
             const npy_intp i = number_at(s->indices, s->wide, k);                                                       \
+            npy_intp at;                                                                                                \
             if ((npy_uintp)i >= (npy_uintp)s->length) {                                                                 \
                 wrong = 1;                                                                                              \
                 break;                                                                                                  \
             }                                                                                                           \
-            const npy_intp at = number_at(to->indptr, s->wide, i + 1);                                                  \
-            set_number(to->indptr, s->wide, i + 1, at + 1);                                                             \
+            if (s->wide) {                                                                                              \
+                at = (npy_intp)((int64_t *)to->indptr)[i + 1]++;                                                        \
+            } else {                                                                                                    \
+                at = ((int32_t *)to->indptr)[i + 1]++;                                                                  \
+            }                                                                                                           \
             if (at >= s->stored) {                                                                                      \
                 wrong = 1;                                                                                              \
                 break;                                                                                                  \
             }                                                                                                           \
-            set_number(to->indices, s->wide, at, line);                                                                 \
+            if (s->wide) {                                                                                              \
+                ((int64_t *)to->indices)[at] = line;                                                                    \
+            } else {                                                                                                    \
+                ((int32_t *)to->indices)[at] = (int32_t)line;                                                           \
+            }                                                                                                           \
             memcpy(to->data + at * SIZE, (const char *)s->data + k * SIZE, SIZE);                                       \
         }                                                                                                               \
         if (wrong) {                                                                                                    \
@@ -443,11 +451,19 @@ int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to)
         }
         /* Counted one place on: what stands at i + 1 is where line i begins, and is where it ends when it is filled. */
         if (i + 2 <= s->length) {
-            set_number(to->indptr, s->wide, i + 2, number_at(to->indptr, s->wide, i + 2) + 1);
+            if (s->wide) {
+                ((int64_t *)to->indptr)[i + 2]++;
+            } else {
+                ((int32_t *)to->indptr)[i + 2]++;
+            }
         }
     }
     for (npy_intp i = 2; i <= s->length; i++) {
-        set_number(to->indptr, s->wide, i, number_at(to->indptr, s->wide, i) + number_at(to->indptr, s->wide, i - 1));
+        if (s->wide) {
+            ((int64_t *)to->indptr)[i] += ((int64_t *)to->indptr)[i - 1];
+        } else {
+            ((int32_t *)to->indptr)[i] += ((int32_t *)to->indptr)[i - 1];
+        }
     }
     switch (item) {
     case 1: MOVE(1)

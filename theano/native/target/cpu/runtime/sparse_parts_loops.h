@@ -193,12 +193,13 @@ static inline T FN(kept)(const T *x, int keep)
 
 /* Lines [l0, l1) of the sum, or product, of two matrices with increasing indices, without zeros; `ends` gets where each line ends,
  * counted from the first of these. -1: the indices of a line do not increase, or are out of bounds. */
-static inline __attribute__((always_inline)) npy_intp FN(merge)(const Merge *w, npy_intp l0, npy_intp l1, T *restrict out,
-                                                                INDEX *restrict indices, INDEX *restrict ends, npy_intp room,
-                                                                const int multiply)
+static inline __attribute__((always_inline)) npy_intp FN(merge)(const Merge *w, npy_intp l0, npy_intp l1, char *to_data,
+                                                                char *to_indices, void *to_ends, npy_intp room, const int multiply)
 {
     const T *x = w->a.data, *y = w->b.data;
     const INDEX *i_x = w->a.indices, *p_x = w->a.indptr, *i_y = w->b.indices, *p_y = w->b.indptr;
+    T *restrict out = (T *)to_data;
+    INDEX *restrict indices = (INDEX *)to_indices, *restrict ends = to_ends;
     npy_intp n = 0;
     int bad = 0;
     for (npy_intp line = l0; line < l1; line++) {
@@ -234,12 +235,12 @@ static inline __attribute__((always_inline)) npy_intp FN(merge)(const Merge *w, 
 
 static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *data, char *indices, void *ends, npy_intp room)
 {
-    return FN(merge)(what, l0, l1, (T *)data, (INDEX *)indices, ends, room, 0);
+    return FN(merge)(what, l0, l1, data, indices, ends, room, 0);
 }
 
 static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, char *data, char *indices, void *ends, npy_intp room)
 {
-    return FN(merge)(what, l0, l1, (T *)data, (INDEX *)indices, ends, room, 1);
+    return FN(merge)(what, l0, l1, data, indices, ends, room, 1);
 }
 #undef TAKE_REST
 
