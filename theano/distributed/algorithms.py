@@ -1,33 +1,129 @@
 """Collectives in terms of messages: what is sent to whom, and in which order results are combined.
 
-Elements are always combined in the order of ranks, whatever the size, so that all processes have the same bits and a
-second run has the same bits as the first. Large arrays are cut into a part for each process, which receives it from all
-others, combines, and sends the result to all: each process sends ``2 (p - 1) / p`` of its bytes, as few as is possible, in
-two rounds (R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in MPICH, 2005).
-Small ones go to all at once, in one round.
+What a process does is a :class:`Plan`: rounds of messages from and into three stretches of memory (what is given, what is
+taken, room to work in), and what is computed after each round. The runtime and :mod:`theano.distributed.exchange` run the same
+plans, so that processes which do one or the other understand each other.
+
+Results are the same bits on all processes and in every run, as each part is combined by one process or in one order by all.
+Up to :data:`FEW` processes elements are combined in the order of ranks. Large arrays are cut into a part for each process,
+which receives it from all others, combines, and sends the result to all: each process sends ``2 (p - 1) / p`` of its bytes, as
+few as is possible, in two rounds (R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in
+MPICH, 2005). Small ones go to all at once, in one round. More processes send as few bytes in ``2 ceil(log2 p)`` rounds of one
+partner each, whatever their number: parts move along the edges of a circulant graph (J. L. Träff: Optimal, non-pipelined
+reduce-scatter and allreduce algorithms, 2024), and are combined in an order that depends on the number of processes and the
+part alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from theano.distributed.exchange import Buffers, Post
-
 #: Up to this number of bytes, of all processes together, an array goes whole to everybody.
 SMALL = 64 * 1024
-#: So many processes send small arrays to each other; more pass them on in rounds, whose number grows with the logarithm.
+#: So many processes send to each other; more pass on what they have in rounds, whose number grows with the logarithm.
 FEW = 8
 #: Arrays that share a message begin at multiples of this.
 ALIGNMENT = 64
+#: Bytes of a message; longer ones are cut, as MPI counts by int.
+LONGEST = 1 << 30
 
 COMBINE: dict[str, Callable[..., np.ndarray]] = {
     "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum,
 }  # fmt: skip
-Steps = Generator[Post, None, list[np.ndarray]]
+
+#: The stretches of memory.
+GIVEN, TAKEN, ROOM = 0, 1, 2
+
+
+class Span(NamedTuple):
+    """Bytes of a stretch of memory.
+
+    Parameters
+    ----------
+    place : int
+        `GIVEN`, `TAKEN` or `ROOM`.
+    begin : int
+    nbytes : int
+    """
+
+    place: int
+    begin: int
+    nbytes: int
+
+
+class Message(NamedTuple):
+    """What goes to another process, or comes from it.
+
+    Parameters
+    ----------
+    rank : int
+        Of the other process.
+    span : Span
+    """
+
+    rank: int
+    span: Span
+
+
+class Work(NamedTuple):
+    """What is computed after a round.
+
+    Parameters
+    ----------
+    into : Span
+    sources : sequence of Span
+        As long as `into`: they are combined in their order. A single one is copied; of none zeros are made.
+    """
+
+    into: Span
+    sources: Sequence[Span]
+
+
+class Round(NamedTuple):
+    """Messages that are under way together, and what is computed when all are there.
+
+    Parameters
+    ----------
+    receives, sends : sequence of Message
+    work : sequence of Work
+    """
+
+    receives: Sequence[Message] = ()
+    sends: Sequence[Message] = ()
+    work: Sequence[Work] = ()
+
+
+class Plan(NamedTuple):
+    """What one process does in a collective.
+
+    Parameters
+    ----------
+    room : int
+        Bytes that it works in.
+    rounds : sequence of Round
+    """
+
+    room: int
+    rounds: Sequence[Round]
+
+    def numbers(self) -> np.ndarray:
+        """Return the plan as the runtime reads it, see ``collective.h``."""
+        found = [self.room, max((len(r.receives) + len(r.sends) for r in self.rounds), default=0), len(self.rounds)]
+        for r in self.rounds:
+            found += [len(r.receives), len(r.sends), len(r.work)]
+            for message in (*r.receives, *r.sends):
+                found += [message.rank, *message.span]
+            for work in r.work:
+                found += [*work.into, len(work.sources)]
+                for source in work.sources:
+                    found += source[:2]
+        return np.array(found, "int64")
 
 
 class Collective:
@@ -39,13 +135,39 @@ class Collective:
     def check(self, arrays: Sequence[np.ndarray], size: int) -> None:
         """Raise an error for arrays that cannot be meant."""
 
-    def alone(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the results for a single process."""
-        return [np.array(a) for a in arrays]
+    def rows(self, size: int) -> tuple[int, int]:
+        """By what the length of the first axis is multiplied, and divided."""
+        return 1, 1
 
-    def steps(self, comm: Any, buffers: Buffers, tag: int, arrays: Sequence[np.ndarray]) -> Steps:
-        """The rounds of messages."""
+    def plan(self, rank: int, size: int, nbytes: int, itemsize: int) -> Plan:
+        """What a process does with so many bytes."""
         raise NotImplementedError
+
+    def gives(self, rank: int) -> bool:
+        """Whether the values that a process gives count."""
+        return True
+
+
+@functools.lru_cache(maxsize=512)
+def plan_of(collective: Collective, rank: int, size: int, nbytes: int, itemsize: int) -> Plan:
+    """Return the plan of a collective; one of no bytes needs no messages.
+
+    Parameters
+    ----------
+    collective : Collective
+    rank, size : int
+    nbytes : int
+        What this process gives.
+    itemsize : int
+        Bytes of an element.
+    """
+    return collective.plan(rank, size, nbytes, itemsize) if nbytes else Plan(0, ())
+
+
+@functools.lru_cache(maxsize=512)
+def numbers_of(collective: Collective, rank: int, size: int, nbytes: int, itemsize: int) -> np.ndarray:
+    """Return :func:`plan_of` as the runtime reads it."""
+    return plan_of(collective, rank, size, nbytes, itemsize).numbers()
 
 
 @dataclass(frozen=True)
@@ -61,26 +183,19 @@ class AllReduce(Collective):
         for a in arrays:
             check_combined(self.op, a.dtype)
 
-    def steps(self, comm: Any, buffers: Buffers, tag: int, arrays: Sequence[np.ndarray]) -> Steps:
-        flat, results = packed(buffers, arrays)
-        if flat.nbytes * comm.size <= SMALL or flat.size < comm.size:
-            parts = fresh(buffers, (comm.size, flat.size), flat.dtype)
-            if comm.size <= FEW:
-                came = list(parts)
-                if flat.nbytes:
-                    yield from spread(comm, tag, flat, came)
-                came[comm.rank] = flat
-            else:
-                yield Post([comm.Iallgather(flat.view("uint8"), parts.reshape(-1).view("uint8"))])
-                came = list(parts)
-            combine(self.op, came, results.flat)
-        else:
-            bounds = parts_of(flat.size, comm.size)
-            mine = slice(*bounds[comm.rank])
-            total = results.flat[mine]
-            yield from reduce_parts(comm, buffers, tag, self.op, [flat[slice(*b)] for b in bounds], total)
-            yield from spread(comm, tag, total, [results.flat[slice(*b)] for b in bounds])
-        return results.arrays
+    def plan(self, rank: int, size: int, nbytes: int, itemsize: int) -> Plan:
+        whole = Span(GIVEN, 0, nbytes)
+        count = nbytes // itemsize
+        if nbytes * size <= SMALL or count < size:
+            rows = [Span(ROOM, nbytes * r, nbytes) for r in range(size)]
+            if size <= FEW:
+                rows[rank] = whole
+            rounds = gathered(rank, size, whole, rows)
+            return Plan(nbytes * size, [*rounds, Round(work=[Work(Span(TAKEN, 0, nbytes), rows)])])
+        parts = [(first * itemsize, (last - first) * itemsize) for first, last in parts_of(count, size)]
+        given, taken = ([Span(place, *part) for part in parts] for place in (GIVEN, TAKEN))
+        room, rounds = reduced(rank, size, given, taken, taken[rank])
+        return Plan(room, [*rounds, *gathered(rank, size, taken[rank], taken)])
 
 
 @dataclass(frozen=True)
@@ -95,14 +210,12 @@ class AllGather(Collective):
             if not a.ndim:
                 raise ValueError("all_gather joins arrays along their first axis, this one has none: give a vector of length 1")
 
-    def steps(self, comm: Any, buffers: Buffers, tag: int, arrays: Sequence[np.ndarray]) -> Steps:
-        array = np.ascontiguousarray(arrays[0])
-        result = fresh(buffers, (array.shape[0] * comm.size, *array.shape[1:]), array.dtype)
-        rows = result.reshape(comm.size, *array.shape)
-        rows[comm.rank] = array
-        if array.nbytes:
-            yield from spread(comm, tag, array, list(rows))
-        return [result]
+    def rows(self, size: int) -> tuple[int, int]:
+        return size, 1
+
+    def plan(self, rank: int, size: int, nbytes: int, itemsize: int) -> Plan:
+        rows = [Span(TAKEN, nbytes * r, nbytes) for r in range(size)]
+        return Plan(0, list(gathered(rank, size, Span(GIVEN, 0, nbytes), rows)))
 
 
 @dataclass(frozen=True)
@@ -119,13 +232,13 @@ class ReduceScatter(Collective):
             check_combined(self.op, a.dtype)
             check_divided(str(self), a, size)
 
-    def steps(self, comm: Any, buffers: Buffers, tag: int, arrays: Sequence[np.ndarray]) -> Steps:
-        array = np.ascontiguousarray(arrays[0])
-        result = fresh(buffers, (array.shape[0] // comm.size, *array.shape[1:]), array.dtype)
-        if array.nbytes:
-            rows = array.reshape(comm.size, -1)
-            yield from reduce_parts(comm, buffers, tag, self.op, list(rows), result.reshape(-1))
-        return [result]
+    def rows(self, size: int) -> tuple[int, int]:
+        return 1, size
+
+    def plan(self, rank: int, size: int, nbytes: int, itemsize: int) -> Plan:
+        part = nbytes // size
+        given, sums = ([Span(place, part * r, part) for r in range(size)] for place in (GIVEN, ROOM))
+        return Plan(*reduced(rank, size, given, sums, Span(TAKEN, 0, part)))
 
 
 @dataclass(frozen=True)
@@ -140,24 +253,25 @@ class Broadcast(Collective):
     def check(self, arrays: Sequence[np.ndarray], size: int) -> None:
         check_root(self.root, size)
 
-    def steps(self, comm: Any, buffers: Buffers, tag: int, arrays: Sequence[np.ndarray]) -> Steps:
-        flat, results = packed(buffers, arrays, copy=comm.rank == self.root)
-        if comm.rank == self.root:
-            results.flat[...] = flat
-        if not results.flat.size:
-            return results.arrays
+    def gives(self, rank: int) -> bool:
+        return rank == self.root
+
+    def plan(self, rank: int, size: int, nbytes: int, itemsize: int) -> Plan:
         # A binomial tree: who has the message passes it on, and twice as many have it after each round.
-        place, bit = (comm.rank - self.root) % comm.size, 1
-        message = results.flat.view("uint8")
-        while bit < comm.size:
+        rounds = []
+        place, bit = (rank - self.root) % size, 1
+        taken = Span(TAKEN, 0, nbytes)
+        own = taken if place else Span(GIVEN, 0, nbytes)
+        while bit < size:
             if place < bit:
-                if place + bit < comm.size:
-                    yield Post([comm.Isend(message, (comm.rank + bit) % comm.size, tag)])
+                if place + bit < size:
+                    rounds.append(Round((), messages((rank + bit) % size, own)))
             elif place < 2 * bit:
-                source = (comm.rank - bit) % comm.size
-                yield Post([comm.Irecv(message, source, tag)], [(source, message.nbytes)])
+                rounds.append(Round(messages((rank - bit) % size, taken)))
             bit *= 2
-        return results.arrays
+        if not place:
+            rounds.append(Round(work=[Work(taken, [own])]))
+        return Plan(0, rounds)
 
 
 @dataclass(frozen=True)
@@ -175,22 +289,28 @@ class Reduce(Collective):
         for a in arrays:
             check_combined(self.op, a.dtype)
 
-    def steps(self, comm: Any, buffers: Buffers, tag: int, arrays: Sequence[np.ndarray]) -> Steps:
-        array = np.ascontiguousarray(arrays[0])
-        result = fresh(buffers, arrays[0].shape, array.dtype)
-        if not array.nbytes:
-            return [result]
-        if comm.rank != self.root:
-            result[...] = 0
-            yield Post([comm.Isend(array.reshape(-1).view("uint8"), self.root, tag)])
-            return [result]
-        parts = fresh(buffers, (comm.size, array.size), array.dtype)
-        parts[self.root] = array.reshape(-1)
-        others = [s for s in range(comm.size) if s != self.root]
-        requests = [comm.Irecv(parts[s].view("uint8"), s, tag) for s in others]
-        yield Post(requests, [(s, array.nbytes) for s in others])
-        combine(self.op, list(parts), result.reshape(-1))
-        return [result]
+    def plan(self, rank: int, size: int, nbytes: int, itemsize: int) -> Plan:
+        given, taken = Span(GIVEN, 0, nbytes), Span(TAKEN, 0, nbytes)
+        zeros = Work(taken, [])
+        if size <= FEW:
+            if rank != self.root:
+                return Plan(0, [Round((), messages(self.root, given), [zeros])])
+            rows = [given if s == rank else Span(ROOM, nbytes * s, nbytes) for s in range(size)]
+            receives = [m for s in range(size) if s != rank for m in messages(s, rows[s])]
+            return Plan(nbytes * size, [Round(receives, (), [Work(taken, rows)])])
+        # A binomial tree: who has sent what it has is done.
+        rounds = []
+        place, bit, own = (rank - self.root) % size, 1, given
+        room = Span(ROOM, 0, nbytes)
+        while bit < size:
+            if place & bit:
+                rounds.append(Round((), messages((rank - bit) % size, own), [zeros]))
+                break
+            if place + bit < size:
+                rounds.append(Round(messages((rank + bit) % size, room), (), [Work(taken, [own, room])]))
+                own = taken
+            bit *= 2
+        return Plan(nbytes, rounds)
 
 
 @dataclass(frozen=True)
@@ -204,61 +324,112 @@ class AllToAll(Collective):
         for a in arrays:
             check_divided("all_to_all", a, size)
 
-    def steps(self, comm: Any, buffers: Buffers, tag: int, arrays: Sequence[np.ndarray]) -> Steps:
-        array = np.ascontiguousarray(arrays[0])
-        result = fresh(buffers, array.shape, array.dtype)
-        if array.nbytes:
-            given, taken = (a.reshape(comm.size, -1) for a in (array, result))
-            taken[comm.rank] = given[comm.rank]
-            yield exchanged(comm, tag, list(given), list(taken))
-        return [result]
+    def plan(self, rank: int, size: int, nbytes: int, itemsize: int) -> Plan:
+        part = nbytes // size
+        given, taken = ([Span(place, part * r, part) for r in range(size)] for place in (GIVEN, TAKEN))
+        rounds = []
+        for first in range(1, size, FEW):
+            steps = range(first, min(size, first + FEW))
+            receives = [m for i in steps for m in messages((rank - i) % size, taken[(rank - i) % size])]
+            sends = [m for i in steps for m in messages((rank + i) % size, given[(rank + i) % size])]
+            rounds.append(Round(receives, sends))
+        return Plan(0, [*rounds, Round(work=[Work(taken[rank], [given[rank]])])])
 
 
-class Packed(NamedTuple):
-    """Arrays that lie in one stretch of memory: the stretch, with the elements' dtype, and the arrays."""
+def messages(rank: int, span: Span) -> list[Message]:
+    """The bytes of a span, cut into messages that MPI can count."""
+    place, begin, nbytes = span
+    return [Message(rank, Span(place, begin + b, min(LONGEST, nbytes - b))) for b in range(0, nbytes, LONGEST)]
 
-    flat: np.ndarray
-    arrays: list[np.ndarray]
+
+def gathered(rank: int, size: int, own: Span, rows: Sequence[Span]) -> Iterator[Round]:
+    """Give `own` to all processes: that of the n-th goes into the n-th of `rows`, which lie one behind the other."""
+    keep = [] if own == rows[rank] else [Work(rows[rank], [own])]
+    if size <= FEW:
+        others = [(rank + i) % size for i in range(1, size)]
+        yield Round([m for s in others for m in messages(s, rows[s])], [m for s in others for m in messages(s, own)], keep)
+        return
+    if keep:
+        yield Round(work=keep)
+    for near, far in pairwise(skips(size)[::-1]):
+        # The process so far ahead has as many rows, from its own one on.
+        receives = [m for span in joined(rows, rank + near, rank + far) for m in messages((rank + near) % size, span)]
+        sends = [m for span in joined(rows, rank, rank + far - near) for m in messages((rank - near) % size, span)]
+        yield Round(receives, sends)
 
 
-def packed(buffers: Buffers, arrays: Sequence[np.ndarray], copy: bool = True) -> tuple[np.ndarray, Packed]:
-    """Put arrays of one dtype into one stretch of memory.
+def reduced(rank: int, size: int, given: Sequence[Span], sums: Sequence[Span], total: Span) -> tuple[int, list[Round]]:
+    """Combine the n-th parts on the n-th process into `total`; `sums` is where parts may be added up on the way.
 
     Returns
     -------
     tuple
-        The stretch (one contiguous array as it is), and room for as many results.
+        The bytes of room, and the rounds.
     """
-    dtype = arrays[0].dtype
-    if any(a.dtype != dtype for a in arrays):
-        raise TypeError(f"arrays that are transferred together must have the same dtype; got {[str(a.dtype) for a in arrays]}")
-    if len(arrays) == 1:
-        flat = np.ascontiguousarray(arrays[0]).reshape(-1)
-        result = fresh(buffers, arrays[0].shape, dtype)
-        return flat, Packed(result.reshape(-1), [result])
-    step = max(1, ALIGNMENT // dtype.itemsize)
-    starts, end = [], 0
-    for a in arrays:
-        starts.append(end)
-        end += -(-a.size // step) * step
-    flat, taken = fresh(buffers, (end,), dtype), fresh(buffers, (end,), dtype)
-    results = []
-    for a, start in zip(arrays, starts):
-        if copy:
-            flat[start:start + a.size].reshape(a.shape)[...] = a
-            flat[start + a.size:start + -(-a.size // step) * step] = 0
-        results.append(taken[start:start + a.size].reshape(a.shape))
-    return flat, Packed(taken, results)
+    if size <= FEW:
+        others = [(rank + i) % size for i in range(1, size)]
+        nbytes = given[rank].nbytes
+        came = [given[rank] if s == rank else Span(ROOM, nbytes * s, nbytes) for s in range(size)]
+        receives = [m for s in others for m in messages(s, came[s])]
+        sends = [m for s in others for m in messages(s, given[s])]
+        return nbytes * size, [Round(receives, sends, [Work(total, came)])]
+    room = max((s.begin + s.nbytes for s in sums if s.place == ROOM), default=0)
+    rounds, most, added = [], room, 0
+    for far, near in pairwise(skips(size)):
+        # Sums so far of the parts from `near` to `far` ahead go to the process that is `near` ahead. Of parts from `added` on
+        # there is only what was given.
+        parts = [sums if i < added else given for i in range(far)]
+        sends = [m for i, j in runs(parts, near, far) for span in joined(parts[i], rank + i, rank + j)
+                 for m in messages((rank + near) % size, span)]  # fmt: skip
+        receives, work, at = [], [], room
+        # Cut where the sender cuts, for whom these are as many parts ahead as it is behind.
+        for i, j in runs(parts, near, far):
+            for into in joined(sums, rank + i - near, rank + j - near):
+                came = Span(ROOM, at, into.nbytes)
+                at += into.nbytes
+                receives += messages((rank - near) % size, came)
+        at = room
+        for i, j in runs(parts, 0, far - near):
+            for own, into in zip(joined(parts[i], rank + i, rank + j), joined(sums, rank + i, rank + j)):
+                work.append(Work(into if near > 1 else total, [own, Span(ROOM, at, own.nbytes)]))
+                at += own.nbytes
+        rounds.append(Round(receives, sends, work))
+        most, added = max(most, at), max(added, far - near)
+    return most, rounds
 
 
-def fresh(buffers: Buffers, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return an array with anything in it."""
-    count = 1
-    for n in shape:
-        count *= n
-    if count * dtype.itemsize < buffers.LEAST:
-        return np.empty(shape, dtype)
-    return buffers.empty(count * dtype.itemsize).view(dtype).reshape(shape)
+def runs(parts: Sequence[object], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Where the same things stand side by side."""
+    begin = first
+    for i in range(first + 1, last + 1):
+        if i == last or parts[i] is not parts[begin]:
+            yield begin, i
+            begin = i
+
+
+def joined(rows: Sequence[Span], first: int, last: int) -> Iterator[Span]:
+    """The spans of rows one behind the other, of which the first follows on the last; empty ones are left out."""
+    size = len(rows)
+    begin = first % size
+    end = begin + last - first
+    for a, b in ((begin, min(end, size)), (0, end - size)):
+        nbytes = rows[b - 1].begin + rows[b - 1].nbytes - rows[a].begin if b > a else 0
+        if nbytes:
+            yield Span(rows[a].place, rows[a].begin, nbytes)
+
+
+def skips(size: int) -> list[int]:
+    """How far ahead the partners of the rounds are.
+
+    Examples
+    --------
+    >>> skips(11)
+    [11, 6, 3, 2, 1]
+    """
+    found = [size]
+    while found[-1] > 1:
+        found.append(-(-found[-1] // 2))
+    return found
 
 
 def parts_of(count: int, size: int) -> list[tuple[int, int]]:
@@ -270,31 +441,7 @@ def parts_of(count: int, size: int) -> list[tuple[int, int]]:
     [(0, 2), (2, 4), (4, 7)]
     """
     bounds = [count * i // size for i in range(size + 1)]
-    return list(zip(bounds, bounds[1:]))
-
-
-def exchanged(comm: Any, tag: int, given: Sequence[np.ndarray], taken: Sequence[np.ndarray]) -> Post:
-    """Post the messages that give the n-th array to the n-th process and take another from it."""
-    others = [(comm.rank + i) % comm.size for i in range(1, comm.size)]
-    into = [taken[s].reshape(-1).view("uint8") for s in others]
-    requests = [comm.Irecv(a, s, tag) for a, s in zip(into, others)]
-    requests += [comm.Isend(given[s].reshape(-1).view("uint8"), s, tag) for s in others]
-    return Post(requests, [(s, a.size) for a, s in zip(into, others)])
-
-
-def reduce_parts(comm: Any, buffers: Buffers, tag: int, op: str, given: Sequence[np.ndarray],
-                 total: np.ndarray) -> Generator[Post, None, None]:
-    """Give the n-th part to the n-th process, combine those that come into `total`."""
-    came = fresh(buffers, (comm.size, total.size), total.dtype)
-    yield exchanged(comm, tag, given, list(came))
-    parts = list(came)
-    parts[comm.rank] = given[comm.rank]
-    combine(op, parts, total)
-
-
-def spread(comm: Any, tag: int, mine: np.ndarray, taken: Sequence[np.ndarray]) -> Generator[Post, None, None]:
-    """Give an array to all others, and take theirs."""
-    yield exchanged(comm, tag, [mine] * comm.size, taken)
+    return list(pairwise(bounds))
 
 
 #: Elements that are combined at a time: they stay in the cache.

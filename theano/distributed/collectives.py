@@ -20,13 +20,23 @@ import numpy as np
 from theano import tensor as T
 from theano.distributed import algorithms
 from theano.distributed.algorithms import Collective
-from theano.distributed.communicator import Communicator, named, world
+from theano.distributed.communicator import Communicator, named, shape_after, within, world
 from theano.gof.graph import Apply, Variable
 from theano.gof.op import Op
 from theano.gof.type import Generic
 from theano.gradient_types import DisconnectedType, grad_not_implemented
+from theano.native import instructions as vm
+from theano.native.program import ProgramBuilder, lowers
 
 _numbers = itertools.count()
+
+
+class _Started(Generic):
+    """The type of what waits are for: two of them may be under way for one node, of which modes that compare runs see both."""
+
+    @classmethod
+    def values_eq(cls, a: Any, b: Any) -> bool:
+        return type(a) is type(b)
 
 
 class _Start(Op):
@@ -65,7 +75,7 @@ class _Start(Op):
         return f"Start{{{self.label}}}"
 
     def make_node(self, *arrays: Any) -> Apply:
-        return Apply(self, list(arrays), [Variable(Generic(), None)])
+        return Apply(self, list(arrays), [Variable(_Started(), None)])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         output_storage[0][0] = named(self.group).start(self.collective, inputs, self.label)
@@ -114,17 +124,17 @@ class _Wait(Op):
         return Apply(self, [started, *arrays], outputs)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        for storage, result in zip(output_storage, named(self.group).wait(inputs[0])):
+        transfer, *arrays = inputs
+        results = named(self.group).wait(transfer)
+        if results is None:
+            shapes = [shape_after(self.collective, a.shape, named(self.group).size) for a in arrays]
+            results = within(transfer.taken(), shapes, arrays[0].dtype)
+        for storage, result in zip(output_storage, results):
             storage[0] = result
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        size = named(self.group).size
-        shapes = in_shapes[1:]
-        if isinstance(self.collective, algorithms.AllGather):
-            return [(s[0] * size, *s[1:]) for s in shapes]
-        if isinstance(self.collective, algorithms.ReduceScatter):
-            return [(s[0] // size, *s[1:]) for s in shapes]
-        return list(shapes)
+        times, over = self.collective.rows(named(self.group).size)
+        return [s if times == over else (s[0] * times // over, *s[1:]) for s in in_shapes[1:]]
 
     def do_constant_folding(self, node: Apply) -> bool:
         return False
@@ -169,6 +179,56 @@ class _Wait(Op):
             for i, e in zip(given, found):
                 result[i] = e
         return result
+
+
+class Direct:
+    """What the instructions of a collective ask and call.
+
+    Parameters
+    ----------
+    op : _Start or _Wait
+    itemsize : int
+    """
+
+    def __init__(self, op: Any, itemsize: int):
+        self.collective: Collective = op.collective
+        self.group: str = op.group
+        self.label: str = op.label
+        self.itemsize = itemsize
+
+    def native(self) -> tuple[Any, ...] | None:
+        """What the runtime starts transfers with, None where it cannot."""
+        group = named(self.group)
+        exchange = None if group.exchange is None else group.exchange.native
+        if exchange is None:
+            return None
+        ufunc = algorithms.COMBINE.get(getattr(self.collective, "op", ""))
+        return exchange, ufunc, *self.collective.rows(group.size), self.label
+
+    def plan(self, nbytes: int) -> np.ndarray:
+        """The plan for so many bytes."""
+        group = named(self.group)
+        return algorithms.numbers_of(self.collective, group.rank, group.size, nbytes, self.itemsize)
+
+    def start(self, *arrays: np.ndarray) -> Any:
+        """Begin a transfer from here."""
+        return named(self.group).start(self.collective, arrays, self.label)
+
+    def wait(self, transfer: Any) -> Any:
+        """Wait for a transfer from here."""
+        return named(self.group).wait(transfer)
+
+
+@lowers(_Start)
+def lower_start(builder: ProgramBuilder, node: Apply) -> None:
+    """One instruction."""
+    builder.emit_for(node, vm.CollectiveStart(Direct(node.op, np.dtype(node.inputs[0].dtype).itemsize)))
+
+
+@lowers(_Wait)
+def lower_wait(builder: ProgramBuilder, node: Apply) -> None:
+    """One instruction."""
+    builder.emit_for(node, vm.CollectiveWait(Direct(node.op, np.dtype(node.inputs[1].dtype).itemsize)))
 
 
 def _adjoint(collective: Collective) -> Collective:

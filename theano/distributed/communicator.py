@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import pickle
 import sys
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from theano.distributed import algorithms
-from theano.distributed.exchange import DistributedError, Exchange, Transfer, install_excepthook
+from theano.distributed.exchange import Buffers, DistributedError, Exchange, install_excepthook
 
 #: What launchers tell each process about the number of processes.
 _LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "PALS_SIZE", "SLURM_STEP_NUM_TASKS")
@@ -59,7 +61,7 @@ class Communicator:
         self.name = name
         self.rank, self.size = (0, 1) if comm is None else (comm.rank, comm.size)
         self.exchange = None if comm is None or comm.size == 1 else Exchange(comm)
-        self.record: Callable[..., None] | None = None
+        self._record: Callable[..., None] | None = None
         self._known[name] = self
 
     def __repr__(self) -> str:
@@ -68,23 +70,37 @@ class Communicator:
     def __reduce__(self) -> tuple:
         return named, (self.name,)
 
-    def start(self, collective: algorithms.Collective, arrays: Sequence[np.ndarray], label: str) -> Transfer | list[np.ndarray]:
+    @property
+    def record(self) -> Callable[..., None] | None:
+        return self._record
+
+    @record.setter
+    def record(self, record: Callable[..., None] | None) -> None:
+        self._record = record
+        exchange = self.exchange
+        if exchange is not None and exchange.native is not None:
+            # Python sees what starts and ends while something is recorded.
+            exchange.native.direct = int(record is None and exchange.broken is None)
+
+    def start(self, collective: algorithms.Collective, arrays: Sequence[np.ndarray], label: str) -> Any:
         """Begin a collective; :meth:`wait` takes what is returned."""
         collective.check(arrays, self.size)
         if self.exchange is None:
-            return collective.alone(arrays)
+            return [np.array(a) for a in arrays]
         nbytes = sum(a.nbytes for a in arrays)
         begin = perf_counter() if self.record is not None else 0.0
-        transfer = self.exchange.start(
-            label, nbytes, lambda tag: collective.steps(self.exchange.comm, self.exchange.buffers, tag, arrays)
-        )
+        shapes = [shape_after(collective, a.shape, self.size) for a in arrays]
+        given = packed(self.exchange.buffers, arrays, collective.gives(self.rank))
+        taken, results = room_for(self.exchange.buffers, shapes, arrays[0].dtype)
+        transfer = self.exchange.start(collective, given, taken, label, nbytes)
+        transfer.result = results
         if self.record is not None:
             self.record(label, "start", begin, perf_counter(), {"bytes": nbytes})
         return transfer
 
-    def wait(self, transfer: Transfer | list[np.ndarray], timeout: float | None = None) -> list[np.ndarray]:
-        """Return the results of a collective."""
-        if not isinstance(transfer, Transfer):
+    def wait(self, transfer: Any, timeout: float | None = None) -> Any:
+        """Return the results of a collective; None for one that an instruction of a compiled function has started."""
+        if isinstance(transfer, list):
             return transfer
         begin = perf_counter() if self.record is not None else 0.0
         result = self.exchange.wait(transfer, timeout)
@@ -146,6 +162,47 @@ class Communicator:
             The name of the groups: graphs refer to the one that a process is in by it.
         """
         return Communicator(None if self.exchange is None else self.exchange.comm.Split(color, self.rank), name)
+
+
+def shape_after(collective: algorithms.Collective, shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """The shape of the result for an array of a shape."""
+    times, over = collective.rows(size)
+    return (shape[0] * times // over, *shape[1:]) if shape else shape
+
+
+def packed(buffers: Buffers, arrays: Sequence[np.ndarray], copy: bool = True) -> np.ndarray:
+    """Return arrays of one dtype as one vector: a single one itself, else a copy of all unless `copy` is False."""
+    dtype = arrays[0].dtype
+    if any(a.dtype != dtype for a in arrays):
+        raise TypeError(f"arrays that are transferred together must have the same dtype; got {[str(a.dtype) for a in arrays]}")
+    if len(arrays) == 1:
+        return np.ascontiguousarray(arrays[0]).reshape(-1)
+    flat, places = room_for(buffers, [a.shape for a in arrays], dtype)
+    if copy:
+        flat[...] = 0
+        for place, a in zip(places, arrays):
+            place[...] = a
+    return flat
+
+
+def room_for(buffers: Buffers, shapes: Sequence[tuple[int, ...]], dtype: np.dtype) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return a vector with anything in it, and arrays of these shapes over it, one behind the other."""
+    memory = buffers.empty(starts_of(shapes, dtype)[-1])
+    return memory.view(dtype), within(memory, shapes, dtype)
+
+
+def starts_of(shapes: Sequence[tuple[int, ...]], dtype: np.dtype) -> list[int]:
+    """The bytes where arrays that share a message begin, and where the last ends."""
+    step = algorithms.ALIGNMENT if len(shapes) > 1 else 1
+    sizes = (-(-math.prod(shape) * dtype.itemsize // step) * step for shape in shapes)
+    return list(itertools.accumulate(sizes, initial=0))
+
+
+def within(memory: np.ndarray, shapes: Sequence[tuple[int, ...]], dtype: np.dtype) -> list[np.ndarray]:
+    """Return arrays of these shapes over bytes, one behind the other."""
+    dtype = np.dtype(dtype)
+    return [memory[start:start + math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
+            for start, shape in zip(starts_of(shapes, dtype), shapes)]
 
 
 _world_lock = threading.Lock()

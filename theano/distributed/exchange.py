@@ -1,22 +1,27 @@
 """Transfers under way: who drives them, who waits for them, and when waiting is given up.
 
-A collective is a generator: it posts requests of MPI and yields them; when they are complete it goes on, adds up what came
-and posts the next ones, and it returns the result. An :class:`Exchange` drives those of one communicator: a thread does it
-while the program computes, what waits does it itself.
+A transfer takes the rounds of a plan (:mod:`theano.distributed.algorithms`): it posts requests of MPI; when they are complete it
+combines what came and posts the next ones. An :class:`Exchange` drives those of one communicator: a thread does it while the
+program computes, what waits does it itself. The runtime does both in C (``collective.c``), and instructions of compiled
+functions start and end transfers there without Python; they come back to Python when they have waited for long, and for
+errors. Where the runtime or MPI's functions are missing, :class:`Transfer` does the same in Python: messages are the same.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from theano.configdefaults import config
+from theano.distributed.algorithms import COMBINE, Collective, Plan, Round, Span, Work, combine, numbers_of, plan_of
+from theano.native.fastcall import _runtime
 
 #: Seconds for which whoever waits tests without a pause; then it sleeps between tests, a twentieth of the time it has waited.
 #: (Who gives way by `sched_yield` where more processes run than there are cores gets the core back some milliseconds later.)
@@ -26,44 +31,45 @@ BACKGROUND_BYTES = 256 * 1024
 #: Tags below are for collectives, the highest for a last word; MPI allows at least 32767.
 LAST_WORD = 32767
 TAGS = 32000
+#: The code of transfers that were given up, and bytes of a status for which the runtime has room; ``collective.h`` has both.
+GIVEN_UP = -1
+LONGEST_STATUS = 32
 
 
 class DistributedError(RuntimeError):
     """Other processes have ended, do not answer, or compute something else."""
 
 
-class Post(NamedTuple):
-    """Requests of MPI that a step waits for.
-
-    Parameters
-    ----------
-    requests : sequence of mpi4py.MPI.Request
-    sources : sequence of (int, int)
-        For those that receive, which come first: the rank, and the number of bytes that must come; empty if MPI checks it.
-    """
-
-    requests: Sequence[Any]
-    sources: Sequence[tuple[int, int]] = ()
-
-
 class Transfer:
-    """A collective under way.
+    """A collective under way, driven in Python: what the runtime does with `theano.native._runtime.Transfer`.
 
     Parameters
     ----------
+    exchange : Exchange
+    plan : Plan
+    op : str or None
+        What combines elements.
+    places : tuple of ndarray
+        What is given, taken, and room: vectors of bytes.
+    dtype : dtype
     label : str
         What errors and traces call it.
     nbytes : int
         How much this process gives.
-    steps : generator
-        Yields `Post`, returns the result.
     """
 
-    def __init__(self, label: str, nbytes: int, steps: Generator[Post, None, Any]):
+    def __init__(self, exchange: Exchange, plan: Plan, op: str | None, places: tuple[np.ndarray, ...], dtype: np.dtype,
+                 label: str, nbytes: int):
+        self.mpi, self.comm = exchange.mpi, exchange.comm
+        self.op = op
+        self.places = places
+        self.dtype = dtype
         self.label = label
         self.nbytes = nbytes
-        self.steps = steps
-        self.post: Post | None = None
+        self.tag = exchange.tag()
+        self.rounds = list(plan.rounds[::-1])
+        self.round: Round | None = None
+        self.requests: list[Any] = []
         self.statuses: list[Any] = []
         self.result: Any = None
         self.error: BaseException | None = None
@@ -75,51 +81,55 @@ class Transfer:
         # Modes that watch values keep copies of them: there is only one of this.
         return self
 
-    def advance(self, mpi: Any) -> bool:
+    def _seen(self, span: Span) -> np.ndarray:
+        return self.places[span.place][span.begin:span.begin + span.nbytes]
+
+    def advance(self) -> bool:
         """Take the steps that are possible now; returns whether anything happened."""
         moved = False
         try:
             while not self.done:
-                if self.post is not None:
-                    requests = self.post.requests
-                    if self.post.sources:
-                        if not mpi.Request.Testall(requests, self.statuses):
-                            return moved
-                        for status, (source, nbytes) in zip(self.statuses, self.post.sources):
-                            came = status.Get_count(mpi.BYTE)
-                            if came != nbytes:
-                                raise _unequal(self.label, source, f"{came} bytes", nbytes)
-                    elif not mpi.Request.Testall(requests):
+                if self.round is not None:
+                    if self.requests and not self.mpi.Request.Testall(self.requests, self.statuses):
                         return moved
+                    for status, (source, span) in zip(self.statuses, self.round.receives):
+                        came = status.Get_count(self.mpi.BYTE)
+                        if came != span.nbytes:
+                            raise _unequal(self.label, source, f"{came} bytes", span.nbytes)
+                    for work in self.round.work:
+                        self._compute(work)
                 moved = True
-                first = self.post is None
-                self.post = next(self.steps)
-                if self.post.sources:
-                    self.statuses = [mpi.Status() for _ in self.post.requests]
-                if first:
-                    # Nothing has come within the time since it was asked for.
+                if not self.rounds:
+                    self._end()
                     return True
-        except StopIteration as end:
-            self.result = end.value
-            self._end()
+                self.round = self.rounds.pop()
+                self.requests = [self.comm.Irecv(self._seen(span), source, self.tag) for source, span in self.round.receives]
+                self.requests += [self.comm.Isend(self._seen(span), to, self.tag) for to, span in self.round.sends]
+                self.statuses = [self.mpi.Status() for _ in self.requests]
         except BaseException as error:
-            if isinstance(error, mpi.Exception) and error.Get_error_class() == mpi.ERR_TRUNCATE:
-                error = _unequal(self.label, None, "more bytes", None)
+            if isinstance(error, self.mpi.Exception):
+                error = _refused(self.label, self.mpi, error.Get_error_class(), self.statuses)
             self.error = error
             self._end()
         return True
 
+    def _compute(self, work: Work) -> None:
+        into = self._seen(work.into)
+        parts = [self._seen(source) for source in work.sources]
+        if len(parts) < 2:
+            into[...] = parts[0] if parts else 0
+        else:
+            combine(str(self.op), [part.view(self.dtype) for part in parts], into.view(self.dtype))
+
     def _end(self) -> None:
         self.done = True
         self.ended = time.perf_counter()
-        self.post = None
 
     def missing(self) -> list[int]:
         """The ranks of which something has not come yet."""
-        post = self.post
-        if post is None or not post.sources:
+        if self.round is None or self.done:
             return []
-        return [rank for (rank, _), request in zip(post.sources, post.requests) if not request.Get_status()]
+        return [source for (source, _), request in zip(self.round.receives, self.requests) if not request.Get_status()]
 
 
 def _unequal(label: str, source: int | None, came: str, nbytes: int | None) -> DistributedError:
@@ -127,6 +137,12 @@ def _unequal(label: str, source: int | None, came: str, nbytes: int | None) -> D
     expected = "" if nbytes is None else f", {nbytes} were expected"
     return DistributedError(f"{label}: {came} came from {who}{expected}. All ranks must give arrays of the same shape and dtype "
                             "to a collective, and run the same collectives in the same order.")
+
+
+def _refused(label: str, mpi: Any, code: int, statuses: Sequence[Any]) -> BaseException:
+    """The error for a code of MPI."""
+    classes = {mpi.Get_error_class(c) for c in (code, *(status.Get_error() for status in statuses))}
+    return _unequal(label, None, "more bytes", None) if mpi.ERR_TRUNCATE in classes else mpi.Exception(code)
 
 
 class Buffers:
@@ -160,6 +176,10 @@ class Buffers:
         return buffer[:]
 
 
+#: Whether the runtime drives transfers where it can; else they are driven in Python, by the same plans.
+NATIVE = True
+
+
 class Exchange:
     """Drives the collectives of one communicator.
 
@@ -167,6 +187,11 @@ class Exchange:
     ----------
     comm : mpi4py.MPI.Comm
         A communicator that nobody else uses.
+
+    Attributes
+    ----------
+    native : theano.native._runtime.Exchange or None
+        What drives transfers without Python; None where MPI's functions cannot be found.
     """
 
     def __init__(self, comm: Any):
@@ -179,28 +204,58 @@ class Exchange:
         self._lock = threading.Lock()
         self._active: list[Transfer] = []
         self._number = 0
-        self._in_background = 0
         self._wake = threading.Event()
         self._waiting = 0
         self._thread: threading.Thread | None = None
         self._threads_allowed = MPI.Query_thread() >= MPI.THREAD_MULTIPLE
+        self.native = self._native_exchange() if NATIVE else None
         atexit.register(self._say_goodbye)
+
+    def _native_exchange(self) -> Any:
+        """The runtime's exchange over MPI's own functions, which lie in the library that mpi4py has loaded."""
+        MPI = self.mpi
+        if _runtime is None:
+            return None
+        sizes = [MPI._sizeof(kind) for kind in (MPI.Request, MPI.Comm, MPI.Datatype)]
+        status = MPI._sizeof(MPI.Status)
+        if sizes[1:] != sizes[:1] * 2 or sizes[0] not in (4, ctypes.sizeof(ctypes.c_void_p)) or status > LONGEST_STATUS:
+            return None
+        library = ctypes.CDLL(MPI.__file__)
+        names = ("MPI_Isend", "MPI_Irecv", "MPI_Testall", "MPI_Get_count", "MPI_Request_get_status")
+        try:
+            functions = tuple(ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names)
+        except AttributeError:
+            return None
+        handle_type = ctypes.c_int32 if sizes[0] == 4 else ctypes.c_ssize_t
+        comm, byte = (handle_type.from_address(MPI._addressof(handle)).value for handle in (self.comm, MPI.BYTE))
+        on_big = self._drive_big if self._threads_allowed else None
+        return _runtime.Exchange(functions, (sizes[0], status), comm, byte, TAGS, BACKGROUND_BYTES, on_big)
+
+    def _drive_big(self) -> None:
+        """Have a thread drive transfers of many bytes while the program computes."""
+        self._thread = threading.Thread(target=self.native.drive, name="theano transfers", daemon=True)
+        self._thread.start()
 
     def tag(self) -> int:
         """Return the tag of the next collective: all processes number them alike."""
         self._number = (self._number + 1) % TAGS
         return self._number
 
-    def start(self, label: str, nbytes: int, make_steps: Callable[[int], Generator[Post, None, Any]]) -> Transfer:
+    def start(self, collective: Collective, given: np.ndarray, taken: np.ndarray, label: str, nbytes: int) -> Any:
         """Begin a collective.
 
         Parameters
         ----------
+        collective : Collective
+        given, taken : ndarray
+            Vectors: what this process gives, and where the result goes.
         label : str
         nbytes : int
-            How much this process gives.
-        make_steps : callable
-            From the tag of its messages to its steps.
+            How much this process gives, as traces tell.
+
+        Returns
+        -------
+        Transfer or theano.native._runtime.Transfer
 
         Raises
         ------
@@ -209,25 +264,30 @@ class Exchange:
         """
         if self.broken:
             raise DistributedError(f"{label} cannot be started: {self.broken}")
+        dtype = given.dtype
+        facts = collective, self.comm.rank, self.comm.size, given.nbytes, dtype.itemsize
+        plan, op = plan_of(*facts), getattr(collective, "op", None)
+        places = given.view("uint8"), taken.view("uint8"), self.buffers.empty(plan.room)
+        if self.native is not None:
+            return self.native.start(numbers_of(*facts), COMBINE.get(str(op)), dtype.num, *places, label, nbytes)
         with self._lock:
-            transfer = Transfer(label, nbytes, make_steps(self.tag()))
-            transfer.advance(self.mpi)
+            transfer = Transfer(self, plan, op, places, dtype, label, nbytes)
+            transfer.advance()
             if not transfer.done:
                 self._active.append(transfer)
         if not transfer.done and nbytes >= BACKGROUND_BYTES and self._threads_allowed:
-            self._in_background += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._drive, name="theano transfers", daemon=True)
                 self._thread.start()
             self._wake.set()
         return transfer
 
-    def wait(self, transfer: Transfer, timeout: float | None = None) -> Any:
+    def wait(self, transfer: Any, timeout: float | None = None) -> Any:
         """Return the result of a collective.
 
         Parameters
         ----------
-        transfer : Transfer
+        transfer : Transfer or theano.native._runtime.Transfer
         timeout : float, optional
             Seconds until waiting is given up; default ``config.distributed.timeout``.
 
@@ -242,12 +302,36 @@ class Exchange:
                 self._wait(transfer, config.distributed.timeout if timeout is None else timeout)
             finally:
                 self._waiting -= 1
-        if transfer.error is not None:
-            self.broken = self.broken or f"{transfer.label} failed before"
-            raise transfer.error
+        error = self._error_of(transfer)
+        if error is not None:
+            self._break(f"{transfer.label} failed before")
+            raise error
         return transfer.result
 
-    def _wait(self, transfer: Transfer, timeout: float) -> None:
+    def _error_of(self, transfer: Any) -> BaseException | None:
+        """Why a transfer has failed."""
+        if isinstance(transfer, Transfer):
+            return transfer.error
+        if transfer.failure is None:
+            return None
+        code, source, came, nbytes, raw = transfer.failure
+        if code == GIVEN_UP:
+            return DistributedError(str(self.broken))
+        if code == 0:
+            return _unequal(transfer.label, source, f"{came} bytes", nbytes)
+        size = self.mpi._sizeof(self.mpi.Status)
+        statuses = [self.mpi.Status() for _ in range(len(raw) // size)]
+        for i, status in enumerate(statuses):
+            ctypes.memmove(self.mpi._addressof(status), raw[i * size:(i + 1) * size], size)
+        return _refused(transfer.label, self.mpi, code, statuses)
+
+    def _break(self, why: str) -> None:
+        """Start nothing from now on."""
+        self.broken = self.broken or why
+        if self.native is not None:
+            self.native.direct = 0
+
+    def _wait(self, transfer: Any, timeout: float) -> None:
         begin = time.perf_counter()
         while True:
             self._progress()
@@ -266,7 +350,7 @@ class Exchange:
                 self._give_up(f"rank {self.comm.rank} has waited {timeout:g} s for {transfer.label}: {who}. They have stopped, "
                               "hang, compute for longer, or run other collectives (flag distributed.timeout)")
 
-    def _listen(self, transfer: Transfer) -> None:
+    def _listen(self, transfer: Any) -> None:
         """Hear from processes that have ended."""
         with self._lock:
             gone = []
@@ -275,14 +359,18 @@ class Exchange:
                 gone.append(status.Get_source())
                 self.comm.Recv(np.empty(0, "uint8"), gone[-1], LAST_WORD)
             # What they sent before they ended may still lie in MPI.
-            if gone:
-                for _ in range(100):
-                    transfer.advance(self.mpi)
+            for _ in range(100 * bool(gone)):
+                if self.native is not None:
+                    self.native.progress()
+                else:
+                    transfer.advance()
         if gone and not transfer.done:
             self._give_up(f"rank {', '.join(map(str, gone))} has ended while rank {self.comm.rank} waits for {transfer.label}")
 
     def _give_up(self, why: str) -> None:
-        self.broken = why
+        self._break(why)
+        if self.native is not None:
+            self.native.give_up()
         with self._lock:
             for transfer in self._active:
                 transfer.error = transfer.error or DistributedError(why)
@@ -292,10 +380,12 @@ class Exchange:
 
     def _progress(self) -> bool:
         """Drive all collectives; returns whether anything happened."""
+        if self.native is not None:
+            return self.native.progress()
         moved = False
         with self._lock:
             for transfer in self._active:
-                moved |= transfer.advance(self.mpi)
+                moved |= transfer.advance()
             if moved:
                 self._active = [t for t in self._active if not t.done]
         return moved
@@ -319,7 +409,11 @@ class Exchange:
         """Tell the others when the program ends; end them where one that failed would wait for them in MPI's own end."""
         if self.mpi.Is_finalized():
             return
-        if self.broken or self._active:
+        if self.native is not None:
+            self.native.stop()
+            if self._thread is not None:
+                self._thread.join()
+        if self.broken or self._active or (self.native is not None and self.native.active):
             sys.stderr.flush()
             self.comm.Abort(1)
         for rank in range(self.comm.size):

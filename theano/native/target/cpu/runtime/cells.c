@@ -48,7 +48,7 @@ void *thn_scratch(ThnFrame *f, const ThnInstr *ins, size_t n)
 /* Buffers are recycled through this list; the GIL protects it. */
 static ThnBuffer *free_buffers;
 
-static ThnBuffer *buffer_new(PyObject *owner, char *data)
+ThnBuffer *thn_buffer_over(PyObject *owner, char *data)
 {
     ThnBuffer *b = free_buffers;
     if (b) {
@@ -64,7 +64,7 @@ static ThnBuffer *buffer_new(PyObject *owner, char *data)
     return b;
 }
 
-static void buffer_unref(ThnBuffer *b)
+void thn_buffer_drop(ThnBuffer *b)
 {
     if (--b->refs > 0) {
         return;
@@ -87,7 +87,7 @@ void thn_cell_release(ThnCell *c)
     c->obj = NULL;
     c->data = NULL;
     if (buf) {
-        buffer_unref(buf);
+        thn_buffer_drop(buf);
     }
     Py_XDECREF(obj);
 }
@@ -125,7 +125,7 @@ int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const
     }
     total = empty ? out->itemsize : total;
     char *data = thn_pool_alloc((size_t)total);
-    ThnBuffer *buf = data ? buffer_new(NULL, data) : NULL;
+    ThnBuffer *buf = data ? thn_buffer_over(NULL, data) : NULL;
     if (!buf) {
         thn_pool_free(data);
         char shape[256];
@@ -169,6 +169,24 @@ int thn_out_view(ThnFrame *f, ThnCell *out, ThnCell *in, char *data, const npy_i
     out->data = data;
     out->flags |= THN_CELL_SET;
     return 0;
+}
+
+void thn_out_within(ThnCell *out, const npy_intp *dims, ThnBuffer *buf, char *data)
+{
+    buf->refs++;
+    memmove(out->dims, dims, sizeof(npy_intp) * (size_t)out->ndim);
+    thn_dense_strides(out->ndim, out->dims, out->itemsize, out->strides);
+    thn_cell_release(out);
+    out->flags |= THN_CELL_SET;
+    if (out->ndim == 0) {
+        /* A number lies in its cell. */
+        memcpy(out->scalar.bytes, data, (size_t)out->itemsize);
+        out->data = out->scalar.bytes;
+        thn_buffer_drop(buf);
+        return;
+    }
+    out->buf = buf;
+    out->data = data;
 }
 
 int thn_out_alias(ThnFrame *f, ThnCell *out, ThnCell *in)
@@ -377,7 +395,7 @@ int thn_take_array(ThnCell *c, PyArrayObject *a)
         c->flags |= THN_CELL_SET;
         return 0;
     }
-    ThnBuffer *buf = buffer_new((PyObject *)a, PyArray_BYTES(a));
+    ThnBuffer *buf = thn_buffer_over((PyObject *)a, PyArray_BYTES(a));
     if (!buf) {
         PyErr_NoMemory();
         return -1;

@@ -193,6 +193,11 @@ int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const
 int thn_out_alias(ThnFrame *f, ThnCell *out, ThnCell *in);
 /* Shares the memory of `in` at `data` with the given dims and strides (out->ndim entries each). */
 int thn_out_view(ThnFrame *f, ThnCell *out, ThnCell *in, char *data, const npy_intp *dims, const npy_intp *strides);
+/* Memory that several cells may see: a block of the pool, which it then owns, or that of an object. NULL: there is no memory. GIL held. */
+ThnBuffer *thn_buffer_over(PyObject *owner, char *data);
+void thn_buffer_drop(ThnBuffer *b); /* one reference less */
+/* A C contiguous value at `data` in the memory of `buf`, of which it takes a reference of its own. */
+void thn_out_within(ThnCell *out, const npy_intp *dims, ThnBuffer *buf, char *data);
 /* True if nobody but this cell (and no Python object) can see its memory: an instruction may take it over. */
 int thn_cell_exclusive(const ThnCell *c);
 /* Drops the value. */

@@ -1,6 +1,7 @@
 /* The extension module theano.native._runtime. */
 #define THN_IMPORT_ARRAY
 #include "vm.h"
+#include "collective.h"
 #include "pool.h"
 #include "threads.h"
 
@@ -72,7 +73,7 @@ PyMODINIT_FUNC PyInit__runtime(void)
     if (thn_instructions_init(m) < 0 || thn_cells_init() < 0 || thn_program_init(m) < 0 || thn_fastcall_init(m) < 0 || thn_blas_init(m) < 0
         || thn_lapack_init(m) < 0
         || thn_launch_init(m) < 0
-        || thn_conv_init(m) < 0) {
+        || thn_conv_init(m) < 0 || thn_collective_init(m) < 0) {
         Py_DECREF(m);
         return NULL;
     }

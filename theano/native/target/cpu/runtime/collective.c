@@ -1,0 +1,890 @@
+/* Transfers: they post messages, test them and compute, by the plan; whoever waits and a thread in the background drive them. */
+#include "collective.h"
+#include "copy.h"
+#include "pool.h"
+
+#include <numpy/ufuncobject.h>
+#include <structmember.h>
+
+#include <limits.h>
+#include <stdlib.h>
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <time.h>
+#endif
+
+#define FULL_SPEED 2e-4 /* s for which who waits tests without a pause; then it sleeps a twentieth of the time it has waited */
+#define LONGEST_PAUSE 1e-3
+#define FIRST_PAUSE 5e-5 /* of the thread in the background, between tests */
+#define STAYS_AWAKE 2e-2 /* s for which that thread goes on testing when nothing is under way */
+#define BLOCK 65536      /* elements that are combined at a time where there are more than two sources */
+
+/* MPI's functions; handles are numbers of four bytes or pointers. */
+typedef struct Mpi {
+    void *isend, *irecv, *testall, *get_count, *get_status;
+    int handle, status; /* bytes */
+    intptr_t comm, byte;
+} Mpi;
+
+struct ThnExchange {
+    PyObject_HEAD
+    Mpi mpi;
+    int number, tags;
+    int64_t big;
+    PyObject *on_big;
+    PyThread_type_lock lock;  /* of what follows; whoever holds it does not wait for the GIL */
+    ThnTransfer *active, *ended;
+    int nactive, nbig;
+    int direct;
+    int waiting, stop, asleep, driven;
+    PyThread_type_lock wake;
+};
+
+PyTypeObject *thn_ExchangeType, *thn_TransferType;
+
+static int load(const int *x) { return __atomic_load_n(x, __ATOMIC_SEQ_CST); }
+static void store(int *x, int value) { __atomic_store_n(x, value, __ATOMIC_SEQ_CST); }
+
+static void pause_for(double seconds)
+{
+#if defined(_WIN32)
+    Sleep(seconds < 1e-3 ? 1 : (DWORD)(seconds * 1e3));
+#else
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&t, NULL);
+#endif
+}
+
+/* ---- calls of MPI */
+
+static int post_send(const Mpi *m, const char *p, int n, int rank, int tag, char *request)
+{
+    if (m->handle == 4) {
+        return ((int (*)(const void *, int, int, int, int, int, void *))m->isend)(p, n, (int)m->byte, rank, tag, (int)m->comm, request);
+    }
+    return ((int (*)(const void *, int, void *, int, int, void *, void *))m->isend)(p, n, (void *)m->byte, rank, tag, (void *)m->comm,
+                                                                                   request);
+}
+
+static int post_receive(const Mpi *m, char *p, int n, int rank, int tag, char *request)
+{
+    if (m->handle == 4) {
+        return ((int (*)(void *, int, int, int, int, int, void *))m->irecv)(p, n, (int)m->byte, rank, tag, (int)m->comm, request);
+    }
+    return ((int (*)(void *, int, void *, int, int, void *, void *))m->irecv)(p, n, (void *)m->byte, rank, tag, (void *)m->comm, request);
+}
+
+static int test_all(const Mpi *m, int n, char *requests, int *flag, char *statuses)
+{
+    return ((int (*)(int, void *, int *, void *))m->testall)(n, requests, flag, statuses);
+}
+
+static int get_count(const Mpi *m, const char *status, int *count)
+{
+    if (m->handle == 4) {
+        return ((int (*)(const void *, int, int *))m->get_count)(status, (int)m->byte, count);
+    }
+    return ((int (*)(const void *, void *, int *))m->get_count)(status, (void *)m->byte, count);
+}
+
+static int get_status(const Mpi *m, const char *request, int *flag, char *status)
+{
+    if (m->handle == 4) {
+        int32_t handle;
+        memcpy(&handle, request, 4);
+        return ((int (*)(int, int *, void *))m->get_status)(handle, flag, status);
+    }
+    void *handle;
+    memcpy(&handle, request, sizeof handle);
+    return ((int (*)(void *, int *, void *))m->get_status)(handle, flag, status);
+}
+
+/* ---- combining */
+
+int thn_combine_loop(PyObject *ufunc, int typenum, ThnCombine *combine)
+{
+    *combine = (ThnCombine){NULL, NULL, 1, 0};
+    if (ufunc == Py_None) {
+        return 0;
+    }
+    /* The type without NumPy's table of functions: what is read here are fields. */
+    if (strcmp(Py_TYPE(ufunc)->tp_name, "numpy.ufunc") != 0 || ((PyUFuncObject *)ufunc)->nargs != 3) {
+        PyErr_Format(PyExc_TypeError, "expected a ufunc of two arguments, got %R", ufunc);
+        return -1;
+    }
+    const PyUFuncObject *u = (const PyUFuncObject *)ufunc;
+    combine->half = typenum == NPY_HALF;
+    const int want = combine->half ? NPY_FLOAT : typenum;
+    for (int i = 0; i < u->ntypes; i++) {
+        const char *types = u->types + 3 * i;
+        if (types[0] == want && types[1] == want && types[2] == want && u->functions[i]) {
+            PyArray_Descr *descr = PyArray_DescrFromType(typenum);
+            PyObject *size = descr ? PyObject_GetAttrString((PyObject *)descr, "itemsize") : NULL;
+            combine->itemsize = size ? (int)PyLong_AsLong(size) : -1;
+            Py_XDECREF(size);
+            Py_XDECREF(descr);
+            combine->loop = (void (*)(char **, const npy_intp *, const npy_intp *, void *))u->functions[i];
+            combine->data = u->data ? (void *)u->data[i] : NULL;
+            return combine->itemsize < 0 ? -1 : 0;
+        }
+    }
+    PyErr_Format(PyExc_TypeError, "%R has no loop for the dtype of number %d", ufunc, typenum);
+    return -1;
+}
+
+static void combine_two(const ThnCombine *c, const char *a, const char *b, char *to, npy_intp n)
+{
+    char *args[3] = {(char *)a, (char *)b, to};
+    const npy_intp size = c->half ? 4 : c->itemsize, steps[3] = {size, size, size};
+    c->loop(args, &n, steps, c->data);
+}
+
+#define HALVES 2048
+
+static void combine_halves(const ThnCombine *c, char *to, const char *const *from, int count, npy_intp n)
+{
+    const ThnInner widen = thn_cast_inner(NPY_FLOAT, NPY_HALF), narrow = thn_cast_inner(NPY_HALF, NPY_FLOAT);
+    float sum[HALVES], next[HALVES];
+    for (npy_intp at = 0; at < n; at += HALVES) {
+        const npy_intp m = n - at < HALVES ? n - at : HALVES;
+        widen(m, (char *)sum, 4, from[0] + 2 * at, 2);
+        for (int k = 1; k < count; k++) {
+            widen(m, (char *)next, 4, from[k] + 2 * at, 2);
+            combine_two(c, (const char *)sum, (const char *)next, (char *)sum, m);
+        }
+        narrow(m, to + 2 * at, 2, (const char *)sum, 4);
+    }
+}
+
+static void combine_all(const ThnCombine *c, char *to, const char *const *from, int count, npy_intp n)
+{
+    const npy_intp block = count > 2 ? BLOCK : n, size = c->itemsize;
+    if (c->half) {
+        combine_halves(c, to, from, count, n);
+        return;
+    }
+    for (npy_intp at = 0; at < n; at += block) {
+        const npy_intp m = n - at < block ? n - at : block;
+        combine_two(c, from[0] + at * size, from[1] + at * size, to + at * size, m);
+        for (int k = 2; k < count; k++) {
+            combine_two(c, to + at * size, from[k] + at * size, to + at * size, m);
+        }
+    }
+}
+
+/* ---- plans */
+
+#define MOST_SOURCES 64
+#define MESSAGE 4 /* numbers of a message: rank, place, begin, bytes */
+
+static int within(int64_t place, int64_t begin, int64_t nbytes, int64_t needs[3])
+{
+    if (place < 0 || place > THN_ROOM || begin < 0 || nbytes < 0 || nbytes > INT64_MAX - begin) {
+        return 0;
+    }
+    needs[place] = needs[place] > begin + nbytes ? needs[place] : begin + nbytes;
+    return 1;
+}
+
+int thn_plan_check(const ThnExchange *e, PyObject *plan, int64_t needs[3])
+{
+    (void)e;
+    PyArrayObject *a = (PyArrayObject *)plan;
+    needs[0] = needs[1] = needs[2] = 0;
+    if (!PyArray_Check(plan) || PyArray_TYPE(a) != NPY_INT64 || PyArray_NDIM(a) != 1 || !PyArray_IS_C_CONTIGUOUS(a)) {
+        PyErr_SetString(PyExc_TypeError, "a plan is a vector of int64");
+        return -1;
+    }
+    const int64_t *at = PyArray_DATA(a), *const end = at + PyArray_SIZE(a);
+    if (end - at < 3 || at[0] < 0 || at[1] < 0 || at[1] > INT_MAX || at[2] < 0) {
+        goto bad;
+    }
+    needs[THN_ROOM] = at[0];
+    const int64_t room = at[0], most = at[1];
+    int64_t rounds = at[2];
+    for (at += 3; rounds > 0; rounds--) {
+        if (end - at < 3 || at[0] < 0 || at[1] < 0 || at[2] < 0 || at[0] > most || at[1] > most - at[0]) {
+            goto bad;
+        }
+        const int64_t messages = at[0] + at[1], work = at[2];
+        at += 3;
+        if (end - at < MESSAGE * messages) {
+            goto bad;
+        }
+        for (int64_t i = 0; i < messages; i++, at += MESSAGE) {
+            if (at[3] > INT_MAX || !within(at[1], at[2], at[3], needs)) {
+                goto bad;
+            }
+        }
+        for (int64_t i = 0; i < work; i++) {
+            if (end - at < 4 || at[3] < 0 || at[3] > MOST_SOURCES || end - at - 4 < 2 * at[3] || !within(at[0], at[1], at[2], needs)) {
+                goto bad;
+            }
+            const int64_t nbytes = at[2], sources = at[3];
+            at += 4;
+            for (int64_t k = 0; k < sources; k++, at += 2) {
+                if (!within(at[0], at[1], nbytes, needs)) {
+                    goto bad;
+                }
+            }
+        }
+    }
+    if (at == end && needs[THN_ROOM] == room) {
+        return 0;
+    }
+bad:
+    PyErr_SetString(PyExc_ValueError, "this is no plan of a collective");
+    return -1;
+}
+
+/* Computes what comes after a round; returns where the next one stands. */
+static const int64_t *work_of(const ThnTransfer *t)
+{
+    const int64_t *at = t->now;
+    int64_t work = at[2];
+    at += 3 + MESSAGE * (at[0] + at[1]);
+    for (; work > 0; work--) {
+        char *to = t->place[at[0]] + at[1];
+        const int64_t nbytes = at[2];
+        const int sources = (int)at[3];
+        at += 4;
+        const char *from[MOST_SOURCES];
+        for (int k = 0; k < sources; k++, at += 2) {
+            from[k] = t->place[at[0]] + at[1];
+        }
+        if (sources == 0) {
+            memset(to, 0, (size_t)nbytes);
+        } else if (sources == 1) {
+            memcpy(to, from[0], (size_t)nbytes);
+        } else {
+            combine_all(&t->combine, to, from, sources, (npy_intp)nbytes / t->combine.itemsize);
+        }
+    }
+    return at;
+}
+
+/* ---- transfers under way. The exchange's lock is held, the GIL need not be. */
+
+static int post_round(ThnTransfer *t)
+{
+    const Mpi *m = &t->exchange->mpi;
+    const int64_t *at = t->now + 3;
+    const int64_t receives = t->now[0], sends = t->now[1];
+    char *request = t->requests;
+    int code = 0;
+    for (int64_t i = 0; i < receives + sends && !code; i++, at += MESSAGE, request += m->handle) {
+        char *p = t->place[at[1]] + at[2];
+        code = i < receives ? post_receive(m, p, (int)at[3], (int)at[0], t->tag, request)
+                            : post_send(m, p, (int)at[3], (int)at[0], t->tag, request);
+    }
+    return code;
+}
+
+/* Whether what came is what should come. */
+static int came_right(ThnTransfer *t)
+{
+    const Mpi *m = &t->exchange->mpi;
+    for (int64_t i = 0; i < t->now[0]; i++) {
+        const int64_t *message = t->now + 3 + MESSAGE * i;
+        int count = -1;
+        const int code = get_count(m, t->statuses + i * m->status, &count);
+        if (code || count != message[3]) {
+            t->code = code;
+            t->source = (int)message[0];
+            t->came = count;
+            t->expected = message[3];
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int end_with(ThnTransfer *t, int state)
+{
+    t->ended = thn_now();
+    store(&t->state, state);
+    return 1;
+}
+
+static int fail_with(ThnTransfer *t, int code)
+{
+    t->code = code;
+    t->source = -1;
+    return end_with(t, THN_FAILED);
+}
+
+/* Takes the steps that are possible now; returns whether anything happened. */
+static int advance(ThnTransfer *t)
+{
+    int moved = 0;
+    while (t->state == THN_UNDER_WAY) {
+        if (t->now) {
+            const int messages = (int)(t->now[0] + t->now[1]);
+            int flag = 1;
+            const int code = messages ? test_all(&t->exchange->mpi, messages, t->requests, &flag, t->statuses) : 0;
+            if (code) {
+                return fail_with(t, code);
+            }
+            if (!flag) {
+                return moved;
+            }
+            if (!came_right(t)) {
+                return end_with(t, THN_FAILED);
+            }
+            t->at = work_of(t);
+            t->now = NULL;
+        }
+        moved = 1;
+        if (t->rounds == 0) {
+            return end_with(t, THN_DONE);
+        }
+        t->rounds--;
+        t->now = t->at;
+        const int code = post_round(t);
+        if (code) {
+            return fail_with(t, code);
+        }
+    }
+    return moved;
+}
+
+static int advance_all(ThnExchange *e)
+{
+    int moved = 0;
+    for (ThnTransfer **link = &e->active; *link;) {
+        ThnTransfer *t = *link;
+        moved |= advance(t);
+        if (t->state == THN_UNDER_WAY) {
+            link = &t->next;
+            continue;
+        }
+        *link = t->next;
+        e->nactive--;
+        e->nbig -= t->big;
+        if (t->state == THN_DONE) {
+            t->next = e->ended;
+            e->ended = t;
+        }
+        /* What has failed is never let go: MPI may still write into its memory. */
+    }
+    return moved;
+}
+
+static void lock(ThnExchange *e)
+{
+    PyThread_acquire_lock(e->lock, WAIT_LOCK);
+}
+
+static void unlock(ThnExchange *e)
+{
+    PyThread_release_lock(e->lock);
+}
+
+/* Lets go of what has ended; with the GIL, without the lock. */
+static void let_go(ThnExchange *e)
+{
+    if (!__atomic_load_n(&e->ended, __ATOMIC_SEQ_CST)) {
+        return;
+    }
+    lock(e);
+    ThnTransfer *t = e->ended;
+    e->ended = NULL;
+    unlock(e);
+    while (t) {
+        ThnTransfer *next = t->next;
+        Py_DECREF(t);
+        t = next;
+    }
+}
+
+/* The lock, without keeping the GIL from one that has it and combines many bytes. */
+static void lock_with_gil(ThnExchange *e)
+{
+    if (!PyThread_acquire_lock(e->lock, NOWAIT_LOCK)) {
+        Py_BEGIN_ALLOW_THREADS
+        lock(e);
+        Py_END_ALLOW_THREADS
+    }
+}
+
+static int start_driver(ThnExchange *e)
+{
+    if (e->on_big != Py_None && !e->driven) {
+        e->driven = 1;
+        PyObject *r = PyObject_CallNoArgs(e->on_big);
+        Py_XDECREF(r);
+        return r ? 0 : -1;
+    }
+    if (__atomic_exchange_n(&e->asleep, 0, __ATOMIC_SEQ_CST)) {
+        PyThread_release_lock(e->wake);
+    }
+    return 0;
+}
+
+int thn_exchange_direct(const ThnExchange *e)
+{
+    return load(&e->direct);
+}
+
+ThnTransfer *thn_transfer_new(ThnExchange *e, PyObject *plan, const ThnCombine *combine, PyObject *label, int64_t nbytes)
+{
+    let_go(e);
+    ThnTransfer *t = PyObject_New(ThnTransfer, thn_TransferType);
+    if (!t) {
+        return NULL;
+    }
+    memset((char *)t + sizeof(PyObject), 0, offsetof(ThnTransfer, few_requests) - sizeof(PyObject));
+    const int64_t *numbers = PyArray_DATA((PyArrayObject *)plan);
+    t->exchange = (ThnExchange *)Py_NewRef(e);
+    t->plan = Py_NewRef(plan);
+    t->label = Py_NewRef(label);
+    t->combine = *combine;
+    t->rounds = (int)numbers[2];
+    t->at = numbers + 3;
+    t->nbytes = nbytes;
+    t->requests = t->few_requests;
+    t->statuses = t->few_statuses;
+    const size_t most = (size_t)numbers[1];
+    if (most > THN_FEW_MESSAGES) {
+        t->requests = malloc(most * (size_t)e->mpi.handle);
+        t->statuses = malloc(most * (size_t)e->mpi.status);
+        if (!t->requests || !t->statuses) {
+            Py_DECREF(t);
+            PyErr_NoMemory();
+            return NULL;
+        }
+    }
+    t->started = thn_now();
+    return t;
+}
+
+int thn_transfer_begin(ThnTransfer *t)
+{
+    ThnExchange *e = t->exchange;
+    const int big = t->nbytes >= e->big;
+    lock_with_gil(e);
+    e->number = (e->number + 1) % e->tags;
+    t->tag = e->number;
+    /* The rounds that need nobody, and the messages of the first that does: nothing of that has come in no time. */
+    while (t->rounds > 0 && t->at[0] + t->at[1] == 0) {
+        t->now = t->at;
+        t->at = work_of(t);
+        t->now = NULL;
+        t->rounds--;
+    }
+    if (t->rounds == 0) {
+        end_with(t, THN_DONE);
+    } else {
+        t->rounds--;
+        t->now = t->at;
+        const int code = post_round(t);
+        Py_INCREF(t);
+        if (code) {
+            fail_with(t, code);
+        } else {
+            t->big = big;
+            e->nactive++;
+            e->nbig += big;
+            ThnTransfer **link = &e->active;
+            while (*link) {
+                link = &(*link)->next;
+            }
+            *link = t;
+        }
+    }
+    unlock(e);
+    return big && load(&t->state) == THN_UNDER_WAY ? start_driver(e) : 0;
+}
+
+int thn_transfer_wait(ThnTransfer *t, double seconds)
+{
+    ThnExchange *e = t->exchange;
+    if (load(&t->state) != THN_UNDER_WAY) {
+        return t->state;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    __atomic_add_fetch(&e->waiting, 1, __ATOMIC_SEQ_CST);
+    const double begin = thn_now();
+    for (;;) {
+        lock(e);
+        advance_all(e);
+        unlock(e);
+        if (load(&t->state) != THN_UNDER_WAY) {
+            break;
+        }
+        const double waited = thn_now() - begin;
+        if (waited > seconds) {
+            break;
+        }
+        if (waited > FULL_SPEED) {
+            pause_for(waited / 20 < LONGEST_PAUSE ? waited / 20 : LONGEST_PAUSE);
+        }
+    }
+    __atomic_sub_fetch(&e->waiting, 1, __ATOMIC_SEQ_CST);
+    Py_END_ALLOW_THREADS
+    let_go(e);
+    return load(&t->state);
+}
+
+/* ---- the Transfer type */
+
+static void transfer_dealloc(PyObject *self)
+{
+    ThnTransfer *t = (ThnTransfer *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(t->held[i]);
+        if (t->buffers[i]) {
+            thn_buffer_drop(t->buffers[i]);
+        }
+    }
+    if (t->requests != t->few_requests) {
+        free(t->requests);
+    }
+    if (t->statuses != t->few_statuses) {
+        free(t->statuses);
+    }
+    Py_XDECREF(t->exchange);
+    Py_XDECREF(t->plan);
+    Py_XDECREF(t->label);
+    Py_XDECREF(t->result);
+    PyObject_Free(t);
+    Py_DECREF(type);
+}
+
+static PyObject *transfer_done(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(load(&((ThnTransfer *)self)->state) != THN_UNDER_WAY);
+}
+
+static PyObject *transfer_failure(PyObject *self, void *unused)
+{
+    (void)unused;
+    const ThnTransfer *t = (ThnTransfer *)self;
+    if (load(&t->state) != THN_FAILED) {
+        Py_RETURN_NONE;
+    }
+    const Py_ssize_t n = t->now ? (Py_ssize_t)((t->now[0] + t->now[1]) * t->exchange->mpi.status) : 0;
+    return Py_BuildValue("(iiLLy#)", t->code, t->source, (long long)t->came, (long long)t->expected, t->statuses, n);
+}
+
+/* The ranks of which something has not come yet. */
+static PyObject *transfer_missing(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ThnTransfer *t = (ThnTransfer *)self;
+    const Mpi *m = &t->exchange->mpi;
+    PyObject *ranks = PyList_New(0);
+    if (!ranks) {
+        return NULL;
+    }
+    lock_with_gil(t->exchange);
+    const int64_t receives = t->state == THN_UNDER_WAY && t->now ? t->now[0] : 0;
+    for (int64_t i = 0; i < receives && ranks; i++) {
+        int flag = 1;
+        char status[THN_STATUS_BYTES];
+        if (get_status(m, t->requests + i * m->handle, &flag, status) || flag) {
+            continue;
+        }
+        PyObject *rank = PyLong_FromLongLong(t->now[3 + MESSAGE * i]);
+        if (!rank || PyList_Append(ranks, rank) < 0) {
+            Py_CLEAR(ranks);
+        }
+        Py_XDECREF(rank);
+    }
+    unlock(t->exchange);
+    return ranks;
+}
+
+/* The bytes that were taken, an array over the transfer's memory. */
+static PyObject *transfer_taken(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ThnTransfer *t = (ThnTransfer *)self;
+    ThnBuffer *buf = t->buffers[THN_TAKEN];
+    if (t->held[THN_TAKEN]) {
+        return Py_NewRef(t->held[THN_TAKEN]);
+    }
+    if (!buf) {
+        PyErr_SetString(PyExc_ValueError, "the transfer takes nothing");
+        return NULL;
+    }
+    npy_intp n = (npy_intp)t->taken_bytes;
+    if (!buf->owner) {
+        /* The block is kept where this fails. */
+        PyObject *a = thn_array_of_block(NPY_UBYTE, n, buf->data);
+        if (!a) {
+            buf->owner = Py_NewRef(Py_None);
+            return NULL;
+        }
+        buf->owner = a;
+        return Py_NewRef(a);
+    }
+    PyObject *a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(NPY_UBYTE), 1, &n, NULL, buf->data, NPY_ARRAY_WRITEABLE, NULL);
+    if (a && PyArray_SetBaseObject((PyArrayObject *)a, Py_NewRef(buf->owner)) < 0) {
+        Py_CLEAR(a);
+    }
+    return a;
+}
+
+/* Modes that watch values keep copies of them: there is only one of this. */
+static PyObject *transfer_self(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return Py_NewRef(self);
+}
+
+static PyMethodDef transfer_methods[] = {
+    {"missing", transfer_missing, METH_NOARGS, "The ranks of which something has not come yet."},
+    {"taken", transfer_taken, METH_NOARGS, "The bytes that were taken."},
+    {"__copy__", transfer_self, METH_NOARGS, "The transfer itself."},
+    {"__deepcopy__", transfer_self, METH_O, "The transfer itself."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef transfer_getset[] = {
+    {"done", transfer_done, NULL, "Whether it has ended.", NULL},
+    {"failure", transfer_failure, NULL, "Why it has failed, see collective.h.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef transfer_members[] = {
+    {"label", T_OBJECT, offsetof(ThnTransfer, label), READONLY, "What errors and traces call it."},
+    {"result", T_OBJECT, offsetof(ThnTransfer, result), 0, "For whoever started it."},
+    {"nbytes", T_LONGLONG, offsetof(ThnTransfer, nbytes), READONLY, "How much this process gives."},
+    {"started", T_DOUBLE, offsetof(ThnTransfer, started), READONLY, "When it began."},
+    {"ended", T_DOUBLE, offsetof(ThnTransfer, ended), READONLY, "When it ended."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot transfer_slots[] = {
+    {Py_tp_dealloc, transfer_dealloc},
+    {Py_tp_methods, transfer_methods},
+    {Py_tp_getset, transfer_getset},
+    {Py_tp_members, transfer_members},
+    {Py_tp_doc, "A collective under way; see collective.h."},
+    {0, NULL},
+};
+
+static PyType_Spec transfer_spec = {
+    .name = "theano.native._runtime.Transfer",
+    .basicsize = sizeof(ThnTransfer),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = transfer_slots,
+};
+
+/* ---- the Exchange type */
+
+static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    unsigned long long f[5];
+    long long comm, byte, big;
+    int handle, status, tags;
+    PyObject *on_big;
+    if (kwargs && PyDict_Size(kwargs)) {
+        PyErr_SetString(PyExc_TypeError, "Exchange takes no keywords");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "(KKKKK)(ii)LLiLO", &f[0], &f[1], &f[2], &f[3], &f[4], &handle, &status, &comm, &byte, &tags, &big,
+                          &on_big)) {
+        return NULL;
+    }
+    if ((handle != 4 && handle != (int)sizeof(void *)) || status < 1 || status > THN_STATUS_BYTES || tags < 1) {
+        PyErr_Format(PyExc_ValueError, "handles of %d bytes and statuses of %d are not known here", handle, status);
+        return NULL;
+    }
+    ThnExchange *e = (ThnExchange *)type->tp_alloc(type, 0);
+    if (!e) {
+        return NULL;
+    }
+    e->mpi = (Mpi){(void *)(uintptr_t)f[0], (void *)(uintptr_t)f[1], (void *)(uintptr_t)f[2], (void *)(uintptr_t)f[3],
+                   (void *)(uintptr_t)f[4], handle, status, (intptr_t)comm, (intptr_t)byte};
+    e->tags = tags;
+    e->big = big;
+    e->on_big = Py_NewRef(on_big);
+    e->direct = 1;
+    e->lock = PyThread_allocate_lock();
+    e->wake = PyThread_allocate_lock();
+    if (!e->lock || !e->wake) {
+        Py_DECREF(e);
+        return PyErr_NoMemory();
+    }
+    PyThread_acquire_lock(e->wake, WAIT_LOCK);
+    return (PyObject *)e;
+}
+
+static void exchange_dealloc(PyObject *self)
+{
+    ThnExchange *e = (ThnExchange *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    if (e->lock) {
+        PyThread_free_lock(e->lock);
+    }
+    if (e->wake) {
+        PyThread_release_lock(e->wake);
+        PyThread_free_lock(e->wake);
+    }
+    Py_XDECREF(e->on_big);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *exchange_start(PyObject *self, PyObject *args)
+{
+    ThnExchange *e = (ThnExchange *)self;
+    PyObject *plan, *ufunc, *places[3], *label;
+    int typenum;
+    long long nbytes;
+    if (!PyArg_ParseTuple(args, "OOiO!O!O!OL", &plan, &ufunc, &typenum, &PyArray_Type, &places[0], &PyArray_Type, &places[1], &PyArray_Type,
+                          &places[2], &label, &nbytes)) {
+        return NULL;
+    }
+    ThnCombine combine;
+    int64_t needs[3];
+    if (thn_plan_check(e, plan, needs) < 0 || thn_combine_loop(ufunc, typenum, &combine) < 0) {
+        return NULL;
+    }
+    for (int i = 0; i < 3; i++) {
+        PyArrayObject *a = (PyArrayObject *)places[i];
+        if (PyArray_TYPE(a) != NPY_UBYTE || !PyArray_IS_C_CONTIGUOUS(a) || PyArray_SIZE(a) < needs[i]
+            || (i != THN_GIVEN && !PyArray_ISWRITEABLE(a))) {
+            PyErr_SetString(PyExc_ValueError, "a place is an array of as many bytes as the plan needs");
+            return NULL;
+        }
+    }
+    ThnTransfer *t = thn_transfer_new(e, plan, &combine, label, nbytes);
+    if (!t) {
+        return NULL;
+    }
+    for (int i = 0; i < 3; i++) {
+        t->held[i] = Py_NewRef(places[i]);
+        t->place[i] = PyArray_BYTES((PyArrayObject *)places[i]);
+    }
+    if (thn_transfer_begin(t) < 0) {
+        Py_CLEAR(t);
+    }
+    return (PyObject *)t;
+}
+
+static PyObject *exchange_progress(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ThnExchange *e = (ThnExchange *)self;
+    int moved;
+    Py_BEGIN_ALLOW_THREADS
+    lock(e);
+    moved = advance_all(e);
+    unlock(e);
+    Py_END_ALLOW_THREADS
+    let_go(e);
+    return PyBool_FromLong(moved);
+}
+
+static PyObject *exchange_give_up(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ThnExchange *e = (ThnExchange *)self;
+    store(&e->direct, 0);
+    lock_with_gil(e);
+    for (ThnTransfer *t = e->active; t; t = t->next) {
+        fail_with(t, -1);
+    }
+    /* Their memory stays where it is: MPI may still write into it. */
+    e->active = NULL;
+    e->nbig = 0;
+    unlock(e);
+    Py_RETURN_NONE;
+}
+
+static PyObject *exchange_drive(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ThnExchange *e = (ThnExchange *)self;
+    Py_BEGIN_ALLOW_THREADS
+    double pause = FIRST_PAUSE, last = thn_now();
+    while (!load(&e->stop)) {
+        if (!load(&e->nbig)) {
+            if (thn_now() - last > STAYS_AWAKE) {
+                store(&e->asleep, 1);
+                if ((load(&e->nbig) || load(&e->stop)) && __atomic_exchange_n(&e->asleep, 0, __ATOMIC_SEQ_CST)) {
+                    continue;
+                }
+                PyThread_acquire_lock(e->wake, WAIT_LOCK);
+                pause = FIRST_PAUSE / 1.5;
+                last = thn_now();
+            }
+            pause *= 1.5;
+        } else {
+            last = thn_now();
+            /* Who waits drives all transfers itself. */
+            if (!load(&e->waiting)) {
+                lock(e);
+                const int moved = advance_all(e);
+                unlock(e);
+                pause = moved ? FIRST_PAUSE : pause * 1.5;
+            } else {
+                pause = LONGEST_PAUSE;
+            }
+        }
+        pause = pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE;
+        pause_for(pause);
+    }
+    Py_END_ALLOW_THREADS
+    let_go(e);
+    Py_RETURN_NONE;
+}
+
+static PyObject *exchange_stop(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ThnExchange *e = (ThnExchange *)self;
+    store(&e->stop, 1);
+    if (__atomic_exchange_n(&e->asleep, 0, __ATOMIC_SEQ_CST)) {
+        PyThread_release_lock(e->wake);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef exchange_methods[] = {
+    {"start", exchange_start, METH_VARARGS, "Begin a transfer."},
+    {"progress", exchange_progress, METH_NOARGS, "Drive all transfers; whether anything happened."},
+    {"give_up", exchange_give_up, METH_NOARGS, "All transfers under way have failed."},
+    {"drive", exchange_drive, METH_NOARGS, "Drive big transfers until `stop` is called."},
+    {"stop", exchange_stop, METH_NOARGS, "End `drive`."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef exchange_members[] = {
+    {"active", T_INT, offsetof(ThnExchange, nactive), READONLY, "How many transfers are under way."},
+    {"direct", T_INT, offsetof(ThnExchange, direct), 0, "Whether instructions may start transfers by themselves."},
+    {"waiting", T_INT, offsetof(ThnExchange, waiting), READONLY, "How many threads wait."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot exchange_slots[] = {
+    {Py_tp_new, exchange_new},
+    {Py_tp_dealloc, exchange_dealloc},
+    {Py_tp_methods, exchange_methods},
+    {Py_tp_members, exchange_members},
+    {Py_tp_doc, "Drives the transfers of one communicator; see collective.h."},
+    {0, NULL},
+};
+
+static PyType_Spec exchange_spec = {
+    .name = "theano.native._runtime.Exchange",
+    .basicsize = sizeof(ThnExchange),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = exchange_slots,
+};
+
+int thn_collective_init(PyObject *module)
+{
+    thn_TransferType = (PyTypeObject *)PyType_FromSpec(&transfer_spec);
+    thn_ExchangeType = thn_TransferType ? (PyTypeObject *)PyType_FromSpec(&exchange_spec) : NULL;
+    return thn_ExchangeType && PyModule_AddObjectRef(module, "Exchange", (PyObject *)thn_ExchangeType) == 0
+                   && PyModule_AddObjectRef(module, "Transfer", (PyObject *)thn_TransferType) == 0
+               ? 0
+               : -1;
+}
