@@ -2,12 +2,14 @@
 
 ``python -m benchmarks.distributed steps`` and ``python -m benchmarks.distributed all_reduce``; ``--torch PYTHON`` names an
 interpreter with PyTorch. Contenders run by turns, each round in new processes with one thread each. ``model`` measures what the
-model of docs/tutorial/processes.md needs, checks it with 2 and 4 processes, and predicts.
+model of docs/tutorial/processes.md needs, checks it with 2 and 4 processes, and predicts; ``--mbits`` limits the links between
+them.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -35,8 +37,8 @@ def data(model: str, rank: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.randn(ROWS[model], *SHAPES[model]).astype("float32"), rng.randint(0, N_CLASSES, ROWS[model])
 
 
-def theano_step(model: str, alone: bool = False) -> Any:
-    """A step of :func:`theano.distributed.data_parallel`; alone, it transfers nothing."""
+def theano_step(model: str, group: Any = None) -> Any:
+    """A step of :func:`theano.distributed.data_parallel`."""
     import theano
     import theano.tensor as T
     from theano import distributed
@@ -80,7 +82,6 @@ def theano_step(model: str, alone: bool = False) -> Any:
         h, n = hs[-1], N_HIDDEN
     p = T.nnet.softmax(T.dot(h, weights(n, N_CLASSES)) + bias(N_CLASSES))
     cost = T.nnet.categorical_crossentropy(p, y).mean()
-    group = distributed.Communicator(None, "alone") if alone else None
     return distributed.data_parallel([x, y], cost, params, distributed.sgd(RATE), group=group)
 
 
@@ -124,13 +125,11 @@ def torch_step(model: str) -> Callable[..., Any]:
 
 def work_step(system: str, model: str, seconds: float) -> None:
     """What each process of a contender does; the first prints the median time of a step."""
-    if system.startswith("theano"):
+    if system == "theano":
         from theano import distributed
 
-        # Those that are alone begin and end together, too.
         rank = distributed.world().rank
-        step = theano_step(model, alone=system == "theano-alone")
-        distributed.world().barrier()
+        step = theano_step(model)
     else:
         rank = int(os.environ["RANK"])
         step = torch_step(model)
@@ -144,8 +143,7 @@ def work_step(system: str, model: str, seconds: float) -> None:
         step(x, y)
         times.append(time.perf_counter() - start)
     if rank == 0:
-        nbytes = sum(p.get_value(borrow=True).nbytes for p in step.params) if system.startswith("theano") else 0
-        print(json.dumps([statistics.median(times), nbytes]))
+        print(json.dumps([statistics.median(times)]))
 
 
 def work_all_reduce(repeats: int) -> None:
@@ -158,7 +156,7 @@ def work_all_reduce(repeats: int) -> None:
 
     group = distributed.world()
     x = T.fvector("x")
-    f = theano.function([theano.In(x, borrow=True)], theano.Out(distributed.all_reduce(x), borrow=True))
+    f = theano.function([x], distributed.all_reduce(x))
     comm = MPI.COMM_WORLD.Dup()
     rows = []
     for size in SIZES:
@@ -169,8 +167,8 @@ def work_all_reduce(repeats: int) -> None:
             "mpi4py": lambda a=given, b=taken: comm.Allreduce(a, b),
         }  # fmt: skip
         times: dict[str, list[float]] = {name: [] for name in contenders}
-        count = int(min(200, max(2, 1e7 // size)))
-        for _ in range(repeats):
+        count = int(min(50, max(2, 1e6 // size)))
+        for _ in range(repeats if size > 1 << 20 else 8 * repeats):
             for name, call in contenders.items():
                 comm.Barrier()
                 call()
@@ -178,12 +176,13 @@ def work_all_reduce(repeats: int) -> None:
                 for _ in range(count):
                     call()
                 times[name].append((time.perf_counter() - start) / count)
-        rows.append({"bytes": size, **{name: statistics.median(t) for name, t in times.items()}})
+        # What others do on the machine makes calls longer, never shorter.
+        rows.append({"bytes": size, **{name: float(np.percentile(t, 25)) for name, t in times.items()}})
     if group.rank == 0:
         print(json.dumps(rows))
 
 
-def launch(python: str, *args: str, ranks: int = 2, torch: bool = False) -> Any:
+def launch(python: str, *args: str, ranks: int = 2, torch: bool = False, hosts: Any = None) -> Any:
     """Run this module in several processes; what the first prints."""
     env = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [python, "-m", "benchmarks.distributed", *args]
@@ -195,8 +194,14 @@ def launch(python: str, *args: str, ranks: int = 2, torch: bool = False) -> Any:
         return json.loads(said[0].strip().splitlines()[-1])
     beside = pathlib.Path(python).parent / "mpiexec"
     mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
-    done = subprocess.run([str(mpiexec), "-n", str(ranks), *command], env=env, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    command = [str(mpiexec), "-n", str(ranks), *command] if hosts is None else hosts.command(str(mpiexec), ranks, command)
+    env.update({} if hosts is None else hosts.environment)
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
+    # Libraries may have said something, too.
+    for line in reversed(done.stdout.splitlines()):
+        with contextlib.suppress(ValueError):
+            return json.loads(line)
+    raise ValueError(f"{' '.join(command)} says no numbers: {done.stdout}")
 
 
 def compare_steps(torch_python: str | None, rounds: int, seconds: float, models: list[str]) -> None:
@@ -216,40 +221,133 @@ def compare_steps(torch_python: str | None, rounds: int, seconds: float, models:
         print(line, flush=True)
 
 
-def all_reduce_costs(ranks: tuple[int, ...]) -> tuple[float, float]:
-    """Fit the seconds of an all_reduce, ``2 (p - 1) a + 2 (p - 1) / p * n * b``: the cost of a message, and that of a byte."""
-    left, right = [], []
-    for p in ranks:
-        for row in launch(sys.executable, "work", "all_reduce", "3", ranks=p):
-            n, seconds = row["bytes"], row["function"]
-            # Relative errors count: sizes span five orders of magnitude.
-            left.append([2 * (p - 1) / seconds, 2 * (p - 1) / p * n / seconds])
-            right.append(1.0)
-    (a, b), *_ = np.linalg.lstsq(np.array(left), np.array(right), rcond=None)
-    return float(a), float(b)
+def work_model(model: str, rounds: int) -> None:
+    """By turns: a step that transfers to itself, the same in lockstep with others, and one that transfers."""
+    from mpi4py import MPI
+
+    from theano import distributed
+    from theano.distributed.exchange import Exchange
+
+    world = distributed.world()
+    # All nodes of a step are there: what is copied, what is not fused with what.
+    itself = distributed.Communicator(None, "itself")
+    itself.exchange = Exchange(MPI.COMM_SELF.Dup())
+    alone, real = theano_step(model, itself), theano_step(model)
+    x, y = data(model, world.rank)
+
+    def lockstep(*args: Any) -> None:
+        alone(*args)
+        world.barrier()
+
+    contenders = {"alone": alone, "lockstep": lockstep, "measured": real}
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, step in contenders.items():
+            world.barrier()
+            step(x, y)
+            world.barrier()
+            for _ in range(12):
+                start = time.perf_counter()
+                step(x, y)
+                times[name].append(time.perf_counter() - start)
+    if world.rank == 0:
+        sizes = [p.get_value(borrow=True).nbytes for p in real.params]
+        # What others do on the machine makes steps longer, never shorter.
+        print(json.dumps([{name: float(np.percentile(t, 25)) for name, t in times.items()}, sizes]))
 
 
-def scaling_model(seconds: float) -> None:
-    """Measure costs, compare predictions with 2 and 4 processes, predict more."""
-    a, b = all_reduce_costs((2,))
-    print(f"a = {1e6 * a:.1f} us a message, 1 / b = {1e-9 / b:.2f} GB/s")
+def work_costs(repeats: int) -> None:
+    """Seconds of small all_reduces in a row, and of large ones whose operands lie in no cache, as after a computation."""
+    import theano
+    import theano.tensor as T
+    from theano import distributed
 
-    def transfer(p: int, nbytes: int) -> float:
-        buckets = 1 + max(1, round(nbytes / (1 << 20)))
-        return buckets * 2 * (p - 1) * a + 2 * (p - 1) / p * nbytes * b
+    group = distributed.world()
+    x = T.fvector("x")
+    f = theano.function([x], distributed.all_reduce(x))
+    other = np.zeros(1 << 23, "float32")
+    rows = []
+    for size in (1 << 10, 1 << 18, 1 << 20, 1 << 21):
+        given = np.random.RandomState(group.rank).randn(size // 4).astype("float32")
+        count = 100 if size == 1 << 10 else 1
+        times = []
+        for _ in range(repeats):
+            given *= 0.5
+            other += count == 1
+            group.barrier()
+            start = time.perf_counter()
+            for _ in range(count):
+                f(given)
+            times.append((time.perf_counter() - start) / count)
+        rows.append([size, float(np.percentile(times, 25))])
+    if group.rank == 0:
+        print(json.dumps(rows))
 
-    for model in MODELS:
-        line = f"{model:6}"
-        for p in (2, 4):
-            alone, nbytes = launch(sys.executable, "work", "theano-alone", model, str(seconds), ranks=p)
-            measured, _ = launch(sys.executable, "work", "theano", model, str(seconds), ranks=p)
-            predicted = alone + transfer(p, nbytes)
-            line += f"  p={p}: alone {1e3 * alone:.2f}, predicted {1e3 * predicted:.2f}, measured {1e3 * measured:.2f} ms;"
-            if p == 2:
-                base = alone
-        print(line, flush=True)
-        print("       efficiency " + ", ".join(
-            f"{p}: {base / (base + transfer(p, nbytes)):.2f}" for p in (2, 8, 32, 128, 512, 4096)), flush=True)  # fmt: skip
+
+def buckets_of(sizes: list[int], bucket: int = 1 << 20) -> list[int]:
+    """The bytes of each collective of a step: the costs, and gradients in buckets, the last layers first."""
+    found, held = [2 * 64], 0
+    for n in reversed(sizes):
+        if held and held + n > bucket:
+            found.append(held)
+            held = 0
+        held += n
+    return [*found, held]
+
+
+def plan_costs(p: int, nbytes: int) -> tuple[int, int]:
+    """How many messages a process of an all_reduce sends, and how many bytes."""
+    from theano.distributed.algorithms import AllReduce, plan_of
+
+    sends = [m for r in plan_of(AllReduce("sum"), 0, p, nbytes, 4).rounds for m in r.sends]
+    return len(sends), sum(m.span.nbytes for m in sends)
+
+
+def all_reduce_costs(p: int, hosts: Any = None) -> tuple[float, float]:
+    """Measure the cost of a message, and that of a byte, of what :func:`plan_costs` says."""
+    (small, first), *rows = launch(sys.executable, "work", "costs", "40", ranks=p, hosts=hosts)
+    a = first / plan_costs(p, small)[0]
+    rates = []
+    for n, seconds in rows:
+        messages, nbytes = plan_costs(p, n)
+        rates.append((seconds - a * messages) / nbytes)
+    return a, statistics.median(rates)
+
+
+def slowest_of(p: int) -> float:
+    """By how many standard deviations the largest of so many normal numbers is above the mean, on average."""
+    return float(np.random.RandomState(0).randn(2000, p).max(1).mean()) if p > 1 else 0.0
+
+
+def scaling_model(models: list[str], checked: list[int], rounds: int, mbits: float | None) -> None:
+    """Measure costs, compare predictions with several processes, predict more."""
+    from benchmarks.hosts import Hosts
+
+    costs: dict[int, tuple[float, float]] = {}
+    bases: dict[str, tuple[float, float, list[int]]] = {}
+    for p in checked:
+        # Each process on a host of its own, if links are limited.
+        with contextlib.ExitStack() as stack:
+            hosts = stack.enter_context(Hosts(p, mbits)) if mbits else None
+            a, b = costs[p] = all_reduce_costs(p, hosts)
+            print(f"p={p}: a = {1e6 * a:.1f} us a message, 1 / b = {1e-9 / b:.2f} GB/s", flush=True)
+            for model in models:
+                said, sizes = launch(sys.executable, "work", "model", model, str(rounds), ranks=p, hosts=hosts)
+                predicted = said["lockstep"] + transfer_time(p, sizes, a, b)
+                bases.setdefault(model, (said["alone"], said["lockstep"], sizes))
+                print(f"{model:6} alone {1e3 * said['alone']:.2f}, in lockstep {1e3 * said['lockstep']:.2f}, predicted "
+                      f"{1e3 * predicted:.2f}, measured {1e3 * said['measured']:.2f} ms, ratio "
+                      f"{predicted / said['measured']:.2f}", flush=True)  # fmt: skip
+    a, b = costs[checked[0]]
+    for model, (alone, lockstep, sizes) in bases.items():
+        deviation = max(0.0, lockstep - alone) / slowest_of(checked[0])
+        steps = {p: alone + deviation * slowest_of(p) + transfer_time(p, sizes, a, b) for p in (2, 8, 32, 128, 512, 4096)}
+        print(f"{model:6} efficiency " + ", ".join(f"{p}: {alone / t:.2f}" for p, t in steps.items()), flush=True)
+
+
+def transfer_time(p: int, sizes: list[int], a: float, b: float) -> float:
+    """Seconds of the collectives of a step."""
+    return sum(a * messages + b * nbytes for messages, nbytes in (plan_costs(p, n) for n in buckets_of(sizes)))
 
 
 def main() -> None:
@@ -263,21 +361,28 @@ def main() -> None:
     reduce_ = commands.add_parser("all_reduce")
     reduce_.add_argument("--ranks", type=int, default=2)
     scaling = commands.add_parser("model")
-    scaling.add_argument("--seconds", type=float, default=0.5)
+    scaling.add_argument("models", nargs="*", default=list(MODELS))
+    scaling.add_argument("--ranks", type=int, nargs="+", default=[2, 4], help="to check it with")
+    scaling.add_argument("--rounds", type=int, default=10)
+    scaling.add_argument("--mbits", type=float, help="each process on a host of its own that sends so many megabits a second")
     work = commands.add_parser("work", help="what the processes do")
     work.add_argument("what", nargs="+")
     args = parser.parse_args()
     if args.command == "steps":
         compare_steps(args.torch, args.rounds, args.seconds, args.models)
     elif args.command == "all_reduce":
-        for row in launch(sys.executable, "work", "all_reduce", "5", ranks=args.ranks):
+        for row in launch(sys.executable, "work", "all_reduce", "10", ranks=args.ranks):
             ours, theirs = row["function"], row["mpi4py"]
             print(f"{row['bytes']:10,} bytes: function {1e6 * ours:9.1f} us, method {1e6 * row['method']:9.1f} us, "
                   f"mpi4py {1e6 * theirs:9.1f} us, ratio {ours / theirs:.2f}")
     elif args.command == "model":
-        scaling_model(args.seconds)
+        scaling_model(args.models, args.ranks, args.rounds, args.mbits)
     elif args.what[0] == "all_reduce":
         work_all_reduce(int(args.what[1]))
+    elif args.what[0] == "costs":
+        work_costs(int(args.what[1]))
+    elif args.what[0] == "model":
+        work_model(args.what[1], int(args.what[2]))
     else:
         work_step(args.what[0], args.what[1], float(args.what[2]))
 

@@ -212,3 +212,19 @@ def test_long_waits_and_errors(modes, what, said):
 def test_lengths_that_differ_in_two_rounds():
     done = run_ranks(ERRORS, 2, "nn", "lengths", "long", flags="distributed.timeout=5", check=False)
     assert "refused True" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("there, here", [(4096, 8192), (500, 1000), (512, 1024)])
+def test_messages_of_one_length_in_other_rounds_are_not_confused(there, here):
+    # A part, or a piece, of what one gives is as long as all that the other gives.
+    program = PRELUDE + f"""
+x = T.dvector()
+f = theano.function([x], D.all_reduce(x, name="of a test"))
+try:
+    f(np.ones({here} if rank else {there}))
+    print("a result")
+except D.DistributedError as error:
+    print("refused", "of a test" in str(error))
+"""
+    done = run_ranks(program, 2, "nn", flags="distributed.timeout=3", check=False)
+    assert "refused True" in done.stdout and "a result" not in done.stdout, done.stdout + done.stderr

@@ -28,9 +28,12 @@ from theano.native.fastcall import _runtime
 SPIN = 2e-4
 #: From this number of bytes on a transfer takes steps of its own while the program computes.
 BACKGROUND_BYTES = 256 * 1024
-#: Tags below are for collectives, the highest for a last word; MPI allows at least 32767.
+#: Collectives are numbered modulo this, and have two tags each, by the kind of their plans; the highest tag is for a last
+#: word. MPI allows at least 32767.
+NUMBERS = 16000
 LAST_WORD = 32767
-TAGS = 32000
+#: Seconds for which a program that ends listens to others that do.
+LISTEN_AT_END = 0.05
 #: The code of transfers that were given up, and bytes of a status for which the runtime has room; ``collective.h`` has both.
 GIVEN_UP = -1
 LONGEST_STATUS = 32
@@ -66,7 +69,7 @@ class Transfer:
         self.dtype = dtype
         self.label = label
         self.nbytes = nbytes
-        self.tag = exchange.tag()
+        self.tag = exchange.tag(plan.kind)
         self.rounds = list(plan.rounds[::-1])
         self.round: Round | None = None
         self.requests: list[Any] = []
@@ -229,17 +232,17 @@ class Exchange:
         handle_type = ctypes.c_int32 if sizes[0] == 4 else ctypes.c_ssize_t
         comm, byte = (handle_type.from_address(MPI._addressof(handle)).value for handle in (self.comm, MPI.BYTE))
         on_big = self._drive_big if self._threads_allowed else None
-        return _runtime.Exchange(functions, (sizes[0], status), comm, byte, TAGS, BACKGROUND_BYTES, on_big)
+        return _runtime.Exchange(functions, (sizes[0], status), comm, byte, NUMBERS, BACKGROUND_BYTES, on_big)
 
     def _drive_big(self) -> None:
         """Have a thread drive transfers of many bytes while the program computes."""
         self._thread = threading.Thread(target=self.native.drive, name="theano transfers", daemon=True)
         self._thread.start()
 
-    def tag(self) -> int:
+    def tag(self, kind: int) -> int:
         """Return the tag of the next collective: all processes number them alike."""
-        self._number = (self._number + 1) % TAGS
-        return self._number
+        self._number = (self._number + 1) % NUMBERS
+        return 2 * self._number + kind
 
     def start(self, collective: Collective, given: np.ndarray, taken: np.ndarray, label: str, nbytes: int) -> Any:
         """Begin a collective.
@@ -353,11 +356,7 @@ class Exchange:
     def _listen(self, transfer: Any) -> None:
         """Hear from processes that have ended."""
         with self._lock:
-            gone = []
-            status = self.mpi.Status()
-            while self.comm.Iprobe(self.mpi.ANY_SOURCE, LAST_WORD, status):
-                gone.append(status.Get_source())
-                self.comm.Recv(np.empty(0, "uint8"), gone[-1], LAST_WORD)
+            gone = self._last_words()
             # What they sent before they ended may still lie in MPI.
             for _ in range(100 * bool(gone)):
                 if self.native is not None:
@@ -416,9 +415,23 @@ class Exchange:
         if self.broken or self._active or (self.native is not None and self.native.active):
             sys.stderr.flush()
             self.comm.Abort(1)
-        for rank in range(self.comm.size):
-            if rank != self.comm.rank:
-                self.comm.Isend(np.empty(0, "uint8"), rank, LAST_WORD).Free()
+        others = set(range(self.comm.size)) - {self.comm.rank}
+        for rank in others:
+            self.comm.Isend(np.empty(0, "uint8"), rank, LAST_WORD).Free()
+        # Those who end with this one are heard, too: MPI may complain of messages that nobody takes.
+        end = time.monotonic() + LISTEN_AT_END
+        while others and time.monotonic() < end:
+            others.difference_update(self._last_words())
+            time.sleep(1e-4)
+
+    def _last_words(self) -> list[int]:
+        """The ranks that have just said that they end."""
+        gone: list[int] = []
+        status = self.mpi.Status()
+        while self.comm.Iprobe(self.mpi.ANY_SOURCE, LAST_WORD, status):
+            gone.append(status.Get_source())
+            self.comm.Recv(np.empty(0, "uint8"), gone[-1], LAST_WORD)
+        return gone
 
 
 def install_excepthook(comm: Any) -> None:

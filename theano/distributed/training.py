@@ -159,7 +159,7 @@ class TrainingStep:
             add = list(zip(self._sums, [*grads, *sums]))
 
         # What is there first travels first: numbers after the forward pass, gradients of the last layers before others.
-        together = all_reduce_together if group.size > 1 else lambda tensors, **options: list(tensors)
+        together = all_reduce_together if group.exchange is not None else lambda tensors, **options: list(tensors)
         totals = together(sums, group=group, name="costs")
         backwards = grads[::-1]
         nbytes = [p.get_value(borrow=True).nbytes for p in params[::-1]]

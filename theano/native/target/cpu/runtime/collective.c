@@ -30,7 +30,7 @@ typedef struct Mpi {
 struct ThnExchange {
     PyObject_HEAD
     Mpi mpi;
-    int number, tags;
+    int number, numbers;
     int64_t big;
     PyObject *on_big;
     PyThread_type_lock lock;  /* of what follows; whoever holds it does not wait for the GIL */
@@ -176,6 +176,7 @@ static void combine_all(const ThnCombine *c, char *to, const char *const *from, 
 /* ---- plans */
 
 #define MOST_SOURCES 64
+#define HEADER 4
 #define MESSAGE 4 /* numbers of a message: rank, place, begin, bytes */
 
 static int within(int64_t place, int64_t begin, int64_t nbytes, int64_t needs[3])
@@ -197,13 +198,13 @@ int thn_plan_check(const ThnExchange *e, PyObject *plan, int64_t needs[3])
         return -1;
     }
     const int64_t *at = PyArray_DATA(a), *const end = at + PyArray_SIZE(a);
-    if (end - at < 3 || at[0] < 0 || at[1] < 0 || at[1] > INT_MAX || at[2] < 0) {
+    if (end - at < HEADER || at[0] < 0 || at[1] < 0 || at[1] > INT_MAX || at[2] < 0 || (at[3] & ~(int64_t)1)) {
         goto bad;
     }
     needs[THN_ROOM] = at[0];
     const int64_t room = at[0], most = at[1];
     int64_t rounds = at[2];
-    for (at += 3; rounds > 0; rounds--) {
+    for (at += HEADER; rounds > 0; rounds--) {
         if (end - at < 3 || at[0] < 0 || at[1] < 0 || at[2] < 0 || at[0] > most || at[1] > most - at[0]) {
             goto bad;
         }
@@ -441,7 +442,8 @@ ThnTransfer *thn_transfer_new(ThnExchange *e, PyObject *plan, const ThnCombine *
     t->label = Py_NewRef(label);
     t->combine = *combine;
     t->rounds = (int)numbers[2];
-    t->at = numbers + 3;
+    t->at = numbers + HEADER;
+    t->tag = (int)numbers[3]; /* the kind, until it begins */
     t->nbytes = nbytes;
     t->requests = t->few_requests;
     t->statuses = t->few_statuses;
@@ -464,8 +466,8 @@ int thn_transfer_begin(ThnTransfer *t)
     ThnExchange *e = t->exchange;
     const int big = t->nbytes >= e->big;
     lock_with_gil(e);
-    e->number = (e->number + 1) % e->tags;
-    t->tag = e->number;
+    e->number = (e->number + 1) % e->numbers;
+    t->tag += 2 * e->number;
     /* The rounds that need nobody, and the messages of the first that does: nothing of that has come in no time. */
     while (t->rounds > 0 && t->at[0] + t->at[1] == 0) {
         t->now = t->at;
@@ -681,17 +683,17 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 {
     unsigned long long f[5];
     long long comm, byte, big;
-    int handle, status, tags;
+    int handle, status, numbers;
     PyObject *on_big;
     if (kwargs && PyDict_Size(kwargs)) {
         PyErr_SetString(PyExc_TypeError, "Exchange takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "(KKKKK)(ii)LLiLO", &f[0], &f[1], &f[2], &f[3], &f[4], &handle, &status, &comm, &byte, &tags, &big,
+    if (!PyArg_ParseTuple(args, "(KKKKK)(ii)LLiLO", &f[0], &f[1], &f[2], &f[3], &f[4], &handle, &status, &comm, &byte, &numbers, &big,
                           &on_big)) {
         return NULL;
     }
-    if ((handle != 4 && handle != (int)sizeof(void *)) || status < 1 || status > THN_STATUS_BYTES || tags < 1) {
+    if ((handle != 4 && handle != (int)sizeof(void *)) || status < 1 || status > THN_STATUS_BYTES || numbers < 1) {
         PyErr_Format(PyExc_ValueError, "handles of %d bytes and statuses of %d are not known here", handle, status);
         return NULL;
     }
@@ -701,7 +703,7 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     }
     e->mpi = (Mpi){(void *)(uintptr_t)f[0], (void *)(uintptr_t)f[1], (void *)(uintptr_t)f[2], (void *)(uintptr_t)f[3],
                    (void *)(uintptr_t)f[4], handle, status, (intptr_t)comm, (intptr_t)byte};
-    e->tags = tags;
+    e->numbers = numbers;
     e->big = big;
     e->on_big = Py_NewRef(on_big);
     e->direct = 1;

@@ -3,15 +3,15 @@
  *
  * Python API of theano.native._runtime:
  *
- *   exchange = Exchange(functions, sizes, comm, byte, tags, big, on_big)
+ *   exchange = Exchange(functions, sizes, comm, byte, numbers, big, on_big)
  *     functions  addresses of MPI_Isend, MPI_Irecv, MPI_Testall, MPI_Get_count, MPI_Request_get_status
  *     sizes      bytes of a handle (4 or 8) and of a status
  *     comm, byte the handles of the communicator and of MPI_BYTE, as numbers
- *     tags       collectives are numbered from 1 on modulo this
+ *     numbers    collectives are numbered from 1 on modulo this; a tag is twice the number and the kind of the plan
  *     big        from so many bytes on a transfer goes on while the program computes, if somebody drives
  *     on_big     called when there is the first of these; or None
  *   exchange.start(plan, combine, dtype number, given, taken, room, label, nbytes) -> Transfer
- *     plan       int64 array: bytes of room, most messages of a round, number of rounds; for each round how many messages it receives and
+ *     plan       int64 array: bytes of room, most messages of a round, number of rounds, kind; for each round how many messages it receives and
  *                sends, and how much work it has; a message is (rank, place, begin, bytes), receives first; a piece of work is (place,
  *                begin, bytes, number of sources), then (place, begin) of each. Places: 0 given, 1 taken, 2 room
  *     combine    a ufunc of two arguments, or None
