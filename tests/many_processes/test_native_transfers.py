@@ -214,7 +214,7 @@ def test_lengths_that_differ_in_two_rounds():
     assert "refused True" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("there, here", [(4096, 8192), (500, 1000), (512, 1024)])
+@pytest.mark.parametrize("there, here", [(262144, 524288), (500, 1000), (512, 1024)])
 def test_messages_of_one_length_in_other_rounds_are_not_confused(there, here):
     # A part, or a piece, of what one gives is as long as all that the other gives.
     program = PRELUDE + f"""

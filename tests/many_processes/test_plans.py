@@ -90,9 +90,17 @@ def test_all_reduce(size, count, dtype):
         assert np.array_equal(taken[0], in_order)
     else:
         assert rounds <= 2 * math.ceil(math.log2(size))
-    if arrays[0].nbytes * size > algorithms.SMALL and count >= size:
+    if arrays[0].nbytes * size > algorithms.SMALL:
         part = -(-count // size) * arrays[0].itemsize
         assert nbytes <= 2 * (size - 1) * part
+
+
+@pytest.mark.parametrize("size, count", [(100, 7), (130, 3000), (300, 100)])
+def test_more_processes_than_elements(size, count):
+    arrays = numbers(size, count, "int16")
+    taken, (rounds, _, nbytes) = run_plans(AllReduce("sum"), arrays)
+    assert all(np.array_equal(t, sum(arrays)) for t in taken)
+    assert rounds <= 2 * math.ceil(math.log2(size)) and nbytes < size * arrays[0].nbytes
 
 
 @settings(max_examples=60, deadline=None)

@@ -26,6 +26,8 @@ import numpy as np
 
 #: Up to this number of bytes, of all processes together, an array goes whole to everybody.
 SMALL = 64 * 1024
+#: Up to this number of bytes two processes give each other the whole array: as many bytes as in two rounds.
+PAIR = 2 << 20
 #: So many processes send to each other; more pass on what they have in rounds, whose number grows with the logarithm.
 FEW = 8
 #: Arrays that share a message begin at multiples of this.
@@ -193,7 +195,7 @@ class AllReduce(Collective):
     def plan(self, rank: int, size: int, nbytes: int, itemsize: int) -> Plan:
         whole = Span(GIVEN, 0, nbytes)
         count = nbytes // itemsize
-        if nbytes * size <= SMALL or count < size:
+        if nbytes * size <= SMALL or (size == 2 and nbytes <= PAIR):
             rows = [Span(ROOM, nbytes * r, nbytes) for r in range(size)]
             if size <= FEW:
                 rows[rank] = whole

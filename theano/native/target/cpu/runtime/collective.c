@@ -140,42 +140,47 @@ static void combine_two(const ThnCombine *c, const char *a, const char *b, char 
     c->loop(args, &n, steps, c->data);
 }
 
+/* The k-th of the sources that a plan lists. */
+static const char *source(const ThnTransfer *t, const int64_t *sources, int64_t k)
+{
+    return t->place[sources[2 * k]] + sources[2 * k + 1];
+}
+
 #define HALVES 2048
 
-static void combine_halves(const ThnCombine *c, char *to, const char *const *from, int count, npy_intp n)
+static void combine_halves(const ThnTransfer *t, char *to, const int64_t *sources, int64_t count, npy_intp n)
 {
     const ThnInner widen = thn_cast_inner(NPY_FLOAT, NPY_HALF), narrow = thn_cast_inner(NPY_HALF, NPY_FLOAT);
     float sum[HALVES], next[HALVES];
     for (npy_intp at = 0; at < n; at += HALVES) {
         const npy_intp m = n - at < HALVES ? n - at : HALVES;
-        widen(m, (char *)sum, 4, from[0] + 2 * at, 2);
-        for (int k = 1; k < count; k++) {
-            widen(m, (char *)next, 4, from[k] + 2 * at, 2);
-            combine_two(c, (const char *)sum, (const char *)next, (char *)sum, m);
+        widen(m, (char *)sum, 4, source(t, sources, 0) + 2 * at, 2);
+        for (int64_t k = 1; k < count; k++) {
+            widen(m, (char *)next, 4, source(t, sources, k) + 2 * at, 2);
+            combine_two(&t->combine, (const char *)sum, (const char *)next, (char *)sum, m);
         }
         narrow(m, to + 2 * at, 2, (const char *)sum, 4);
     }
 }
 
-static void combine_all(const ThnCombine *c, char *to, const char *const *from, int count, npy_intp n)
+static void combine_all(const ThnTransfer *t, char *to, const int64_t *sources, int64_t count, npy_intp n)
 {
-    const npy_intp block = count > 2 ? BLOCK : n, size = c->itemsize;
-    if (c->half) {
-        combine_halves(c, to, from, count, n);
+    const npy_intp block = count > 2 ? BLOCK : n, size = t->combine.itemsize;
+    if (t->combine.half) {
+        combine_halves(t, to, sources, count, n);
         return;
     }
     for (npy_intp at = 0; at < n; at += block) {
-        const npy_intp m = n - at < block ? n - at : block;
-        combine_two(c, from[0] + at * size, from[1] + at * size, to + at * size, m);
-        for (int k = 2; k < count; k++) {
-            combine_two(c, to + at * size, from[k] + at * size, to + at * size, m);
+        const npy_intp m = n - at < block ? n - at : block, here = at * size;
+        combine_two(&t->combine, source(t, sources, 0) + here, source(t, sources, 1) + here, to + here, m);
+        for (int64_t k = 2; k < count; k++) {
+            combine_two(&t->combine, to + here, source(t, sources, k) + here, to + here, m);
         }
     }
 }
 
 /* ---- plans */
 
-#define MOST_SOURCES 64
 #define HEADER 4
 #define MESSAGE 4 /* numbers of a message: rank, place, begin, bytes */
 
@@ -219,7 +224,7 @@ int thn_plan_check(const ThnExchange *e, PyObject *plan, int64_t needs[3])
             }
         }
         for (int64_t i = 0; i < work; i++) {
-            if (end - at < 4 || at[3] < 0 || at[3] > MOST_SOURCES || end - at - 4 < 2 * at[3] || !within(at[0], at[1], at[2], needs)) {
+            if (end - at < 4 || at[3] < 0 || at[3] > (end - at - 4) / 2 || !within(at[0], at[1], at[2], needs)) {
                 goto bad;
             }
             const int64_t nbytes = at[2], sources = at[3];
@@ -248,19 +253,16 @@ static const int64_t *work_of(const ThnTransfer *t)
     for (; work > 0; work--) {
         char *to = t->place[at[0]] + at[1];
         const int64_t nbytes = at[2];
-        const int sources = (int)at[3];
+        const int64_t count = at[3];
         at += 4;
-        const char *from[MOST_SOURCES];
-        for (int k = 0; k < sources; k++, at += 2) {
-            from[k] = t->place[at[0]] + at[1];
-        }
-        if (sources == 0) {
+        if (count == 0) {
             memset(to, 0, (size_t)nbytes);
-        } else if (sources == 1) {
-            memcpy(to, from[0], (size_t)nbytes);
+        } else if (count == 1) {
+            memcpy(to, source(t, at, 0), (size_t)nbytes);
         } else {
-            combine_all(&t->combine, to, from, sources, (npy_intp)nbytes / t->combine.itemsize);
+            combine_all(t, to, at, count, (npy_intp)nbytes / t->combine.itemsize);
         }
+        at += 2 * count;
     }
     return at;
 }
