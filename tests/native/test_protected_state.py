@@ -6,7 +6,7 @@ from vm_tools import runtime
 
 import theano
 import theano.tensor as tt
-from theano import sparse, typed_list
+from theano import distributed, sparse, typed_list
 from theano.compile.ops import as_op
 from theano.ifelse import ifelse
 from theano.native import instructions as vm
@@ -212,6 +212,8 @@ USES = {
     "draw": lambda new: RandomStreams(1).uniform(positions(new)[:1], ndim=1),
     "pick_columns": lambda new: MRG_RandomStreams(1).multinomial(pvals=square(new) / 9),
     "expm_direction": lambda new: theano.grad(tt.slinalg.expm(w := square(new)).sum(), w),
+    "collective_start": lambda new: distributed.all_reduce(new[:3]),
+    "collective_wait": lambda new: distributed.all_gather(new[:3]),
 }
 
 
