@@ -132,6 +132,26 @@ def test_docstrings():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_linter_finds_errors_that_are_not_told_and_names_that_are_not_there():
+    docstrings = tool("docstrings")
+
+    def refuses(x):
+        if x:
+            raise ValueError("no")
+
+    def defines(x):
+        def inner():
+            raise ValueError("no")
+
+        return inner
+
+    assert docstrings._raises(refuses) and not docstrings._raises(defines)
+    entries = "numpy.exp, numpy.expp : These.\npathlib.Path.nowhere : That.\n    More: of it.\n"
+    text = f"Do.\n\nSee Also\n--------\n{entries}\nNotes\n-----\nx\n"
+    assert docstrings._neighbours_that_do_not_exist(text, "numpy") == ["numpy.expp", "pathlib.Path.nowhere"]
+    assert docstrings._neighbours_that_do_not_exist("Do.\n\nSee Also\n--------\nlog : The other.\n", "numpy") == []
+
+
 def test_examples_in_docstrings_run():
     # A process of its own: examples register conversions and constructors.
     command = [sys.executable, str(ROOT / "docs" / "tools" / "docstrings.py"), "--run"]

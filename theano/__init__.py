@@ -110,6 +110,13 @@ def sparse_grad(var: Variable) -> Variable:
     TypeError
         If `var` is not such a selection of rows.
 
+    See Also
+    --------
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
+    theano.tensor.AdvancedSubtensor1 : The rows of a tensor at a vector of integer positions: ``x[indices]``.
+    theano.sparse.ConstructSparseFromList : The csc matrix of the shape of `x` that has given rows at given positions: the
+        sparse gradient of ``x[ilist]``.
+
     Examples
     --------
     >>> import numpy as np

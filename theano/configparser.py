@@ -81,9 +81,9 @@ def parse_config_string(config_string: str, issue_warnings: bool = True) -> dict
 
     Parameters
     ----------
-    config_string
+    config_string : str
         The text.  Of a key that comes several times the right-most value counts.
-    issue_warnings
+    issue_warnings : bool
         Whether a piece without ``=`` is warned about; it is skipped in any case.
 
     Returns
@@ -183,9 +183,9 @@ def fetch_val_for_key(key: str, delete_key: bool = False) -> str:
 
     Parameters
     ----------
-    key
+    key : str
         The flag's full dotted name.
-    delete_key
+    delete_key : bool
         Whether to forget the text afterwards.
 
     Raises
@@ -218,12 +218,12 @@ class ConfigParam:
 
     Parameters
     ----------
-    default
+    default : object
         The value, or a function without arguments that computes it the first time it is asked for.
     filter : callable, optional
         Takes what the user gave (text, if it came from the environment or a file) and returns the value, or raises
         ValueError.
-    allow_override
+    allow_override : bool
         Whether the flag may be assigned to once Theano is imported.
     """
 
@@ -345,10 +345,13 @@ class EnumStr(ConfigParam):
     Parameters
     ----------
     default : str or callable
+        One of the strings, or a function that gives it.
     *options : str
         The other allowed values.
     allow_override : bool
+        Whether the flag may be assigned to once Theano is imported.
     in_c_key : bool
+        Whether compiled C code depends on it.
     """
 
     def __init__(self, default: Any, *options: str, **kwargs: Any):
@@ -379,12 +382,14 @@ class TypedParam(ConfigParam):
 
     Parameters
     ----------
-    default
+    default : object
+        The value, or a function that gives it.
     mytype : callable
         Converts what the user gave.
     is_valid : callable, optional
         Takes the converted value and says whether it is allowed.
     allow_override : bool
+        Whether the flag may be assigned to once Theano is imported.
     allowed : str, optional
         What is allowed, in words, for messages.
     """
@@ -681,15 +686,15 @@ def AddConfigVar(name: str, doc: str, configparam: ConfigParam, root: TheanoConf
 
     Parameters
     ----------
-    name
+    name : str
         Its dotted name; the parts before the last are sections, made when they are new.
-    doc
+    doc : str
         What it does.
-    configparam
+    configparam : ConfigParam
         Its default and its check.
-    root
+    root : object
         The configuration or section that `name` starts from.
-    in_c_key
+    in_c_key : bool
         Whether compiled C code depends on it.
 
     Raises
@@ -698,6 +703,10 @@ def AddConfigVar(name: str, doc: str, configparam: ConfigParam, root: TheanoConf
         The name is taken.
     ValueError
         ``THEANO_FLAGS`` or a ``THEANORC`` file gives it a value that is not allowed.
+
+    See Also
+    --------
+    theano.change_flags : Change flags within a block or during the calls of a function.
 
     Examples
     --------
@@ -752,7 +761,7 @@ def flag_source(name: str) -> str:
 
     Parameters
     ----------
-    name
+    name : str
         The flag's full dotted name.
 
     Returns
@@ -772,6 +781,7 @@ def unknown_flags() -> list[tuple[str, str, str]]:
     Returns
     -------
     list of (name, where it is set, a suggestion)
+        One for each of them; the suggestion may be empty.
     """
     known = set(_known_names())
     given = [(k, "THEANO_FLAGS") for k in THEANO_FLAGS_DICT] + [(k, f) for k, (_, f) in THEANORC_DICT.items()]
@@ -804,6 +814,10 @@ class change_flags:
         There is no such flag, or it cannot be modified during the program execution.
     ValueError
         A value is not allowed.
+
+    See Also
+    --------
+    theano.configparser.AddConfigVar : Declare a flag.
 
     Examples
     --------

@@ -130,17 +130,17 @@ def grad(
 
     Parameters
     ----------
-    cost
+    cost : Variable or None
         Scalar (0-dimensional) variable to differentiate. May be None if `known_grads` is given.
-    wrt
+    wrt : Variable, or list or tuple of Variable
         The variable, or list or tuple of variables, to differentiate with respect to.
-    consider_constant
+    consider_constant : list of Variable, optional
         Expressions not to back-propagate through.
     disconnected_inputs : {'raise', 'warn', 'ignore'}
         What to do when the cost does not depend on an element of `wrt`. Unless it is 'raise' the gradient is zero.
-    add_names
+    add_names : bool
         Name the gradients ``(d<cost.name>/d<var.name>)`` where both names exist.
-    known_grads
+    known_grads : dict of Variable to Variable, optional
         Maps variables to their gradients, which are then not computed but taken as given.
     return_disconnected : {'zero', 'None', 'Disconnected'}
         What to return for a disconnected element of `wrt`: zeros of its shape, None, or a variable of
@@ -161,6 +161,12 @@ def grad(
         If the cost does not depend on an element of `wrt`.
     NullTypeGradError
         If a gradient is undefined or not implemented.
+
+    See Also
+    --------
+    theano.Lop : The L operator: `eval_points` times the Jacobian of `f` with respect to `wrt`.
+    theano.Rop : The R operator: the Jacobian of `f` with respect to `wrt`, times `eval_points`.
+    theano.gradient.jacobian : The full Jacobian of a vector, row by row.
 
     Examples
     --------
@@ -227,11 +233,11 @@ def Lop(
 
     Parameters
     ----------
-    f
+    f : Variable or list of Variable
         Variable or list of variables to differentiate.
-    wrt
+    wrt : Variable, or list or tuple of Variable
         Variable, or list or tuple of variables, to differentiate with respect to.
-    eval_points
+    eval_points : Variable or list of Variable
         One variable of the type of `f` for each of its elements.
     consider_constant, disconnected_inputs
         As for `grad`.
@@ -240,6 +246,16 @@ def Lop(
     -------
     Variable, or list or tuple of Variables
         ``sum_i eval_points[i] * d f[i] / d wrt[j]`` for each `j`, in the container that `wrt` has.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many `eval_points` as elements of `f`.
+
+    See Also
+    --------
+    theano.Rop : The R operator: the Jacobian of `f` with respect to `wrt`, times `eval_points`.
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
 
     Examples
     --------
@@ -274,11 +290,11 @@ def Rop(
 
     Parameters
     ----------
-    f
+    f : Variable, or list or tuple of Variable
         Variable, or list or tuple of variables, to differentiate.
-    wrt
+    wrt : Variable or list of Variable
         Variable or list of variables to differentiate with respect to.
-    eval_points
+    eval_points : Variable or list of Variable
         One variable of the same rank for each element of `wrt`.
     disconnected_outputs : {'raise', 'warn', 'ignore'}
         What to do when an element of `f` does not depend on any element of `wrt`.
@@ -289,6 +305,17 @@ def Rop(
     -------
     Variable, or list or tuple of Variables
         ``sum_j d f[i] / d wrt[j] * eval_points[j]`` for each `i`, in the container that `f` has.
+
+    Raises
+    ------
+    ValueError
+        If `wrt` and `eval_points` differ in length, or one of their elements in the number of dimensions.
+
+    See Also
+    --------
+    theano.gradient.jacobian : The full Jacobian of a vector, row by row.
+    theano.Lop : The L operator: `eval_points` times the Jacobian of `f` with respect to `wrt`.
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
 
     Examples
     --------
@@ -396,19 +423,19 @@ def subgraph_grad(
     cost: Variable | None = None,
     details: bool = False,
 ) -> tuple[Any, ...]:
-    """Gradients of a part of the graph: from `cost` and from known gradients `start`, up to `end`.
+    """Return gradients of a part of the graph: from `cost` and from known gradients `start`, up to `end`.
 
     Parameters
     ----------
-    wrt
+    wrt : list of Variable
         Variables to differentiate with respect to.
-    end
+    end : list of Variable
         Variables at which to stop; the gradients with respect to them are returned too.
-    start
+    start : dict of Variable to Variable, optional
         Maps variables to their known gradients.
-    cost
+    cost : Variable, optional
         Scalar cost whose gradient is added. May be None if `start` is given.
-    details
+    details : bool
         Also return the lists of gradients that come from `start` and from `cost`.
 
     Returns
@@ -416,6 +443,10 @@ def subgraph_grad(
     tuple of lists
         ``(wrt_grads, end_grads)``, and with `details` ``(wrt_grads, end_grads, start_grads, cost_grads)``,
         where the last two are with respect to the elements of `wrt`.
+
+    See Also
+    --------
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
 
     Examples
     --------

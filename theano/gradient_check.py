@@ -22,18 +22,23 @@ class GradientError(Exception):
 
     Parameters
     ----------
-    arg
+    arg : int
         Position of the input.
-    err_pos
+    err_pos : int
         Position of the worst element in that input, flattened.
-    shape
+    shape : tuple of int
         Shape of the input.
-    val1, val2
+    val1, val2 : float
         The computed and the numeric value.
-    abs_err, rel_err
+    abs_err, rel_err : float
         The errors.
-    abs_tol, rel_tol
+    abs_tol, rel_tol : float
         The tolerances.
+
+    See Also
+    --------
+    theano.gradient.verify_grad : Compare the symbolic gradient of `fun` with finite differences.
+    theano.gradient.numeric_grad : Numeric derivative of a scalar-valued function at a point, by forward differences.
     """
 
     def __init__(
@@ -76,19 +81,24 @@ class numeric_grad:
 
     Parameters
     ----------
-    f
+    f : callable
         Function of one or more arrays that returns a scalar.
-    pt
+    pt : ndarray, or list or tuple of ndarray
         Array, or list or tuple of arrays: the arguments at which to differentiate.
-    eps
+    eps : float, optional
         Step size. By default it is chosen from the dtypes: 1e-7 for float64, 3e-4 for float32, 1e-1 for float16.
-    out_type
-        dtype of the output of `f`, if it is complex.
+    out_type : str, optional
+        The dtype of the output of `f`, if it is complex.
 
     Attributes
     ----------
     gf
         The gradient: an array, or a list of arrays if `pt` is one.
+
+    See Also
+    --------
+    theano.gradient.GradientError : Raised when a computed gradient differs from the finite difference.
+    theano.gradient.verify_grad : Compare the symbolic gradient of `fun` with finite differences.
 
     Examples
     --------
@@ -227,25 +237,25 @@ def verify_grad(
 
     Parameters
     ----------
-    fun
+    fun : callable
         Takes as many variables as `pt` has elements and returns one variable; an Op with one output, say.
-    pt
+    pt : list of ndarray
         List of float16, float32 or float64 arrays: the point.
-    n_tests
+    n_tests : int
         Number of random projections to try.
     rng : numpy.random.RandomState
         Draws the projections.
-    eps
+    eps : float, optional
         Step of the finite difference; see `numeric_grad`.
-    out_type
-        dtype of the output, if it is complex.
-    abs_tol, rel_tol
+    out_type : str, optional
+        The dtype of the output, if it is complex.
+    abs_tol, rel_tol : float, optional
         Tolerances. By default they follow from the dtypes of `pt`.
-    mode
+    mode : Mode or str, optional
         Mode in which to compile.
-    cast_to_output_type
+    cast_to_output_type : bool
         Draw float32 projections if the output is float32.
-    no_debug_ref
+    no_debug_ref : bool
         Do not use DebugMode for the function that is differentiated numerically.
 
     Raises
@@ -254,6 +264,11 @@ def verify_grad(
         If both tolerances are exceeded.
     TypeError
         If `rng` is missing or an array of `pt` is not of floats.
+
+    See Also
+    --------
+    theano.gradient.numeric_grad : Numeric derivative of a scalar-valued function at a point, by forward differences.
+    theano.gradient.GradientError : Raised when a computed gradient differs from the finite difference.
 
     Examples
     --------

@@ -38,9 +38,9 @@ def jacobian(
 
     Parameters
     ----------
-    expression
+    expression : TensorVariable
         Vector (or scalar) to differentiate.
-    wrt
+    wrt : Variable, or list or tuple of Variable
         Variable, or list or tuple of variables, to differentiate with respect to.
     consider_constant, disconnected_inputs
         As for `grad`.
@@ -55,6 +55,12 @@ def jacobian(
     ------
     AssertionError
         If `expression` has more than one dimension.
+
+    See Also
+    --------
+    theano.gradient.hessian : The Hessian of a scalar cost with respect to one or more vectors.
+    theano.Rop : The R operator: the Jacobian of `f` with respect to `wrt`, times `eval_points`.
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
 
     Examples
     --------
@@ -90,9 +96,9 @@ def hessian(
 
     Parameters
     ----------
-    cost
+    cost : 0-d TensorVariable
         Scalar to differentiate twice.
-    wrt
+    wrt : vector, or list or tuple of vectors
         Vector, or list or tuple of vectors.
     consider_constant, disconnected_inputs
         As for `grad`.
@@ -106,6 +112,11 @@ def hessian(
     ------
     AssertionError
         If `cost` is not a scalar or an element of `wrt` not a vector.
+
+    See Also
+    --------
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
+    theano.gradient.jacobian : The full Jacobian of a vector, row by row.
 
     Examples
     --------

@@ -27,14 +27,26 @@ class _GradientIdentity(ViewOp):
 
 
 class ConsiderConstant(_GradientIdentity):
-    """Identity with a zero gradient."""
+    """Identity with a zero gradient.
+
+    See Also
+    --------
+    theano.gradient.consider_constant : Deprecated: use `zero_grad` or `disconnected_grad`.
+    theano.gradient.consider_constant_ : An instance of it.
+    """
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
         return [g.zeros_like() for g in output_gradients]
 
 
 class ZeroGrad(_GradientIdentity):
-    """Identity with a zero gradient and a zero R operator."""
+    """Identity with a zero gradient and a zero R operator.
+
+    See Also
+    --------
+    theano.gradient.zero_grad : An expression equal to `x` through which a gradient of zero is back-propagated.
+    theano.gradient.zero_grad_ : An instance of it.
+    """
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
         return [g.zeros_like() for g in output_gradients]
@@ -44,7 +56,14 @@ class ZeroGrad(_GradientIdentity):
 
 
 class UndefinedGrad(_GradientIdentity):
-    """Identity whose gradient is undefined."""
+    """Identity whose gradient is undefined.
+
+    See Also
+    --------
+    theano.gradient.undefined_grad : An expression equal to `x` whose gradient is undefined: taking it raises
+        NullTypeGradError.
+    theano.gradient.undefined_grad_ : An instance of it.
+    """
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
         return [grad_undefined(self, i, x) for i, x in enumerate(inputs)]
@@ -57,7 +76,13 @@ class UndefinedGrad(_GradientIdentity):
 
 
 class DisconnectedGrad(_GradientIdentity):
-    """Identity that disconnects its input."""
+    """Identity that disconnects its input.
+
+    See Also
+    --------
+    theano.gradient.disconnected_grad : An expression equal to `x` that is not back-propagated through.
+    theano.gradient.disconnected_grad_ : An instance of it.
+    """
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
         return [disconnected_type()]
@@ -81,6 +106,11 @@ class GradClip(_GradientIdentity):
     ------
     ValueError
         The upper bound is below the lower one.
+
+    See Also
+    --------
+    theano.gradient.grad_clip : An expression equal to `x` whose gradient is clipped elementwise to ``[lower_bound,
+        upper_bound]``.
     """
 
     __props__ = ("clip_lower_bound", "clip_upper_bound")
@@ -102,6 +132,10 @@ class GradScale(_GradientIdentity):
     ----------
     multiplier : float
         What the gradient is multiplied by.
+
+    See Also
+    --------
+    theano.gradient.grad_scale : An expression equal to `x` whose gradient is multiplied by `multiplier`.
     """
 
     __props__ = ("multiplier",)
@@ -140,13 +174,19 @@ def consider_constant(x: Any) -> Any:
 
     Parameters
     ----------
-    x
+    x : Variable
         The expression whose gradient to truncate.
 
     Returns
     -------
     Variable
         An expression equal to `x` whose gradient is zero.
+
+    See Also
+    --------
+    theano.gradient.disconnected_grad : An expression equal to `x` that is not back-propagated through.
+    theano.gradient.zero_grad : An expression equal to `x` through which a gradient of zero is back-propagated.
+    theano.gradient.ConsiderConstant : Identity with a zero gradient.
 
     Examples
     --------
@@ -170,11 +210,19 @@ def zero_grad(x: Any) -> Any:
     Parameters
     ----------
     x : tensor variable
+        Of any shape and dtype.
 
     Returns
     -------
     TensorVariable
         Equal to `x`.
+
+    See Also
+    --------
+    theano.gradient.consider_constant : Deprecated: use `zero_grad` or `disconnected_grad`.
+    theano.gradient.disconnected_grad : An expression equal to `x` that is not back-propagated through.
+    theano.gradient.undefined_grad : An expression equal to `x` whose gradient is undefined: taking it raises
+        NullTypeGradError.
 
     Examples
     --------
@@ -192,11 +240,18 @@ def undefined_grad(x: Any) -> Any:
     Parameters
     ----------
     x : tensor variable
+        Of any shape and dtype.
 
     Returns
     -------
     TensorVariable
         Equal to `x`.
+
+    See Also
+    --------
+    theano.gradient.zero_grad : An expression equal to `x` through which a gradient of zero is back-propagated.
+    theano.gradient.disconnected_grad : An expression equal to `x` that is not back-propagated through.
+    theano.gradient.UndefinedGrad : Identity whose gradient is undefined.
 
     Examples
     --------
@@ -219,11 +274,19 @@ def disconnected_grad(x: Any) -> Any:
     Parameters
     ----------
     x : tensor variable
+        Of any shape and dtype.
 
     Returns
     -------
     TensorVariable
         Equal to `x`.
+
+    See Also
+    --------
+    theano.gradient.zero_grad : An expression equal to `x` through which a gradient of zero is back-propagated.
+    theano.gradient.consider_constant : Deprecated: use `zero_grad` or `disconnected_grad`.
+    theano.gradient.undefined_grad : An expression equal to `x` whose gradient is undefined: taking it raises
+        NullTypeGradError.
 
     Examples
     --------
@@ -242,6 +305,7 @@ def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:
     Parameters
     ----------
     x : tensor variable
+        Of any shape, of floats.
     lower_bound, upper_bound : float
         The bounds.
 
@@ -249,6 +313,11 @@ def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:
     -------
     TensorVariable
         Equal to `x`.
+
+    See Also
+    --------
+    theano.gradient.grad_scale : An expression equal to `x` whose gradient is multiplied by `multiplier`.
+    theano.gradient.GradClip : Identity that clips the gradient elementwise between two bounds.
 
     Examples
     --------
@@ -266,6 +335,7 @@ def grad_scale(x: Any, multiplier: float) -> Any:
     Parameters
     ----------
     x : tensor variable
+        Of any shape, of floats.
     multiplier : float
         The factor.
 
@@ -273,6 +343,12 @@ def grad_scale(x: Any, multiplier: float) -> Any:
     -------
     TensorVariable
         Equal to `x`.
+
+    See Also
+    --------
+    theano.gradient.grad_clip : An expression equal to `x` whose gradient is clipped elementwise to ``[lower_bound,
+        upper_bound]``.
+    theano.gradient.GradScale : Identity that multiplies the gradient.
 
     Examples
     --------

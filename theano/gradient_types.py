@@ -11,17 +11,32 @@ from theano.gof.type import SingletonType
 
 
 class NullTypeGradError(TypeError):
-    """Raised when `grad` meets a gradient of NullType: it is undefined or not implemented."""
+    """Raised when `grad` meets a gradient of NullType: it is undefined or not implemented.
+
+    See Also
+    --------
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
+    theano.gof.null_type.NullType : A type that no value has.
+    """
 
 
 class DisconnectedInputError(ValueError):
-    """Raised when an element of `wrt` is disconnected and `disconnected_inputs='raise'`."""
+    """Raised when an element of `wrt` is disconnected and `disconnected_inputs='raise'`.
+
+    See Also
+    --------
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
+    """
 
 
 class DisconnectedType(SingletonType):
     """Type of the gradient with respect to a variable that the cost does not depend on.
 
     A variable of this type stands for a zero of any shape. It has no value: filtering one raises.
+
+    See Also
+    --------
+    theano.gof.null_type.NullType : A type that no value has.
     """
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
@@ -48,15 +63,19 @@ def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
 
     Parameters
     ----------
-    use_list, use_tuple
+    use_list, use_tuple : bool
         Return a list, or a tuple. At most one of them may be true.
-    outputs
+    outputs : object
         One object, or a list or tuple of them.
 
     Returns
     -------
     list, tuple or object
         With both flags false: `outputs` itself, or the only element of a list or tuple.
+
+    See Also
+    --------
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
 
     Examples
     --------
@@ -78,13 +97,13 @@ def grad_not_implemented(op: Any, x_pos: int, x: Variable, comment: str = "") ->
 
     Parameters
     ----------
-    op
+    op : Op
         The Op whose `grad` method calls this.
-    x_pos
+    x_pos : int
         Position of `x` among the inputs of `op`.
-    x
+    x : Variable
         The input.
-    comment
+    comment : str
         Why it is not implemented; it becomes part of the error message.
 
     Returns

@@ -33,6 +33,12 @@ class IfElse(PureOp):
     name : str, optional
         Shown in printed graphs.
 
+    See Also
+    --------
+    theano.tensor.switch : Return `ift` where `cond` is true, `iff` elsewhere: ``switch(cond, ift, iff)``.
+    theano.ifelse.ifelse : Return one of two (groups of) variables, computing only that one.
+    theano.ifelse.CondMerge : ``ifelse(c, a, b), ifelse(c, d, e) -> ifelse(c, [a, d], [b, e])``.
+
     Notes
     -----
     Use :func:`ifelse`, which converts its arguments.
@@ -286,6 +292,11 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
         When the variables of a pair are of different types.
     ValueError
         When the lists differ in length.
+
+    See Also
+    --------
+    theano.ifelse.IfElse : Choose between two groups of variables by a scalar condition.
+    theano.tensor.switch : Return `ift` where `cond` is true, `iff` elsewhere: ``switch(cond, ift, iff)``.
 
     Notes
     -----

@@ -170,6 +170,10 @@ class CondMerge(Optimizer):
 
     For conditionals that stand in the same branch of the same conditionals, so that nothing more is computed than
     before, and of which none depends on another.
+
+    See Also
+    --------
+    theano.ifelse.IfElse : Choose between two groups of variables by a scalar condition.
     """
 
     def apply(self, fgraph: Any) -> None:

@@ -41,6 +41,11 @@ def has_handlers(logger: logging.Logger) -> bool:
     bool
         Whether there is a handler.
 
+    See Also
+    --------
+    theano.disable_log_handler : Take a handler from a logger, by default that of the package, which shows what it logs on
+        the standard error.
+
     Examples
     --------
     >>> import logging, theano
@@ -59,6 +64,10 @@ def disable_log_handler(logger: logging.Logger = theano_logger, handler: logging
         By default that of the package.
     handler : logging.Handler
         By default the one that the package made.
+
+    See Also
+    --------
+    theano.has_handlers : Return whether what a logger logs is handled: by itself, or by those that it passes it on to.
 
     Examples
     --------

@@ -53,6 +53,10 @@ def at_fork(**hooks: Any) -> None:
     ----------
     **hooks
         ``before``, ``after_in_child``, ``after_in_parent``: functions without arguments.
+
+    See Also
+    --------
+    os.register_at_fork : The function of Python, on systems that fork.
     """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(**hooks)

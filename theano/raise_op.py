@@ -22,6 +22,10 @@ class Raise(Op):
         The exception's message.
     exc : type
         The exception's class.
+
+    See Also
+    --------
+    theano.raise_op.Assert : Return the first input, after checking that all others are true.
     """
 
     __props__ = ("msg", "exc")
@@ -55,6 +59,11 @@ class Assert(Op):
         Message of the exception.
     exc : type
         The exception's class, by default AssertionError.
+
+    See Also
+    --------
+    theano.raise_op.Raise : Raise an exception whenever it runs.
+    theano.raise_op.assert_op : An instance of it.
 
     Notes
     -----

@@ -21,6 +21,11 @@ class OrderedUpdates(OrderedDict):
     TypeError
         When a key is not a `SharedVariable`.
 
+    See Also
+    --------
+    theano.scan : Loop: apply a step function again and again, over sequences and to its own results.
+    theano.function : Return a callable that computes `outputs` from `inputs`.
+
     Examples
     --------
     >>> import theano

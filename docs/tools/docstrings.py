@@ -1,5 +1,7 @@
 """What is wrong with the docstrings of public names, by the rules of numpydoc: ``python docs/tools/docstrings.py [MODULE ...]``.
 
+Besides, functions that raise errors say so, and the names under See Also exist.
+
 With ``--run`` their examples are run, and what they print compared with what stands there.
 The names are those of the reference: functions, classes and Ops. All have their parameters and what they return explained;
 functions that users call have an example besides.
@@ -7,20 +9,41 @@ functions that users call have an example besides.
 
 from __future__ import annotations
 
+import ast
 import doctest
+import importlib
 import inspect
 import os
 import pathlib
 import re
 import sys
 import tempfile
+import textwrap
 import warnings
 from typing import Any
 
-#: Of everything public: there is a docstring with a summary, which explains all parameters, in their order, and no others.
-ALWAYS = {"GL08", "SS01", "SS02", "SS04", "PR01", "PR02"}
-#: Of functions: what is returned is explained. Of a helper the summary may say it, where the annotation gives the type.
-RETURNS = "RT01"
+#: Rules of numpydoc that are not asked for, each with its reason. All others are: of functions, classes and instances of Ops.
+LEFT_OUT = {
+    "ES01": "A summary that says everything needs no second paragraph.",
+    "GL01": "Docstrings begin on the line of their opening quotes: the other of numpydoc's two styles.",
+    "RT01": "Asked for by `_says_what_is_returned`: the summary of a helper may say it, where the annotation gives the type.",
+    "RT03": "Asked for by `_says_what_is_returned` as well.",
+    "EX01": "Asked for where users call a function; see `USERS`.",
+    "PR06": "An integer vector is one of any integer dtype; numpydoc would have it be an int.",
+    "SA01": "Asked for where there is something to choose from; see `WITHOUT_NEIGHBOURS`.",
+}
+#: Parts of the package whose names programs do not choose among: the manual names them, each stands for itself.
+_WITHOUT_NEIGHBOURS = """
+theano.configdefaults theano.configparser theano.misc theano.misc.check_blas theano.misc.elemwise_openmp_speedup
+theano.misc.foreign_functions theano.misc.may_share_memory theano.misc.ordered_set theano.tests.unittest_tools
+theano.tests.breakpoint theano.tests.test_rop theano.tensor.tests.test_basic theano.sparse.tests.test_basic theano.gof.cmodule
+theano.gof.compilelock theano.gof.sched theano.gof.vm theano.gof.link theano.gof.cc theano.gof.cop theano.gof.utils
+theano.gof.unify theano.gof.destroyhandler theano.tensor.opt theano.tensor.nnet.opt theano.tensor.nnet.sigm theano.sparse.opt
+theano.scan_module.scan_op theano.scan_module.scan_opt theano.scan_module.scan_utils theano.sandbox.linalg
+theano.sandbox.linalg.ops theano.sandbox.fourier theano.d3viz.formatting theano.compile.debugmode theano.gof.op
+theano.gof.type
+"""
+WITHOUT_NEIGHBOURS = set(_WITHOUT_NEIGHBOURS.split())
 #: Of functions in the modules of users: there is an example, which the tests run.
 EXAMPLE = "EX01"
 _USERS = """
@@ -38,6 +61,26 @@ WITHOUT_EXAMPLE = {"theano.test", "theano.misc.pkl_utils.load_reduce"}
 def _excused(code: str, message: str, value: Any) -> bool:
     """Whether it is no mistake: keywords that go on to another function, parameters that are not public."""
     parameters = inspect.signature(value).parameters.values()
+    if code == "PR04":
+        # "a, b : as for `f`": the other docstring has the types.
+        (name,) = re.findall(r'"(.*?)"', message)
+        lines = iter((inspect.getdoc(value) or "").split("\n"))
+        return any(name in line.split(", ") and re.match(r" +(As|Those|See|For)\b", next(lines, "")) for line in lines)
+    if code == "PR03":
+        # "x, z : number" explains together what does not stand together.
+        return re.search(r"^\**\w+, [*\w, ]+( :|$)", inspect.getdoc(value) or "", re.M) is not None
+    if code == "SS03":
+        # A formula: what a rewrite or a reduction does, first of all.
+        return re.match("``|.*``$", (inspect.getdoc(value) or "").partition("\n\n")[0]) is not None
+    if code == "PR08":
+        # The name of a format, which is written so.
+        return re.search(r"^ +(csc|csr) ", inspect.getdoc(value) or "", re.M) is not None
+    if code == "RT02":
+        # "left, right : list": several values, of one type.
+        return re.search(r"^Returns\n-+\n\w+, ", inspect.getdoc(value) or "", re.M) is not None
+    if code == "YD01":
+        # A context manager, whose summary says what holds within the block.
+        return hasattr(value, "__wrapped__")
     if code == "PR02":
         # The parameters of a class may be those of a base.
         return any(p.kind is p.VAR_KEYWORD for p in parameters) or "__init__" not in vars(value)
@@ -51,10 +94,12 @@ def _excused(code: str, message: str, value: Any) -> bool:
 
 
 def _says_what_is_returned(function: Any) -> bool:
-    """Whether the summary is a sentence of what is returned, of a type that is annotated."""
-    summary = (inspect.getdoc(function) or "").partition("\n")[0]
+    """Whether the summary is a sentence of what is returned, of a type that is annotated or has a section."""
+    text = inspect.getdoc(function) or ""
     annotation = inspect.signature(function).return_annotation
-    return summary.startswith(("Return ", "Whether ", "Make ")) and annotation is not inspect.Signature.empty
+    return text.startswith(("Return ", "Whether ", "Make ")) and (
+        annotation is not inspect.Signature.empty or "\nReturns\n-------\n" in text
+    )
 
 
 def documented(modules: set[str] | None = None) -> list[tuple[str, Any]]:
@@ -96,6 +141,50 @@ def run(modules: set[str] | None = None) -> tuple[int, int]:
     return seen, runner.summarize().failed
 
 
+def _neighbours_that_do_not_exist(text: str, module: str) -> list[str]:
+    """The names under See Also that nothing has: of this package by their path, of others by importing these."""
+    section = re.search(r"^See Also\n-+\n(.*?)(?:\n\n(?=\w+[\w ]*\n-)|\Z)", text, re.S | re.M)
+    entries = re.findall(r"^(\S[^:]*?)(?: :.*)?$", section[1], re.M) if section else []
+    names = [name.strip().strip("`") for entry in entries for name in entry.split(",")]
+    return [name for name in names if name and not (_exists(name) or _exists(f"{module}.{name}"))]
+
+
+def _exists(path: str) -> bool:
+    parts = path.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        try:
+            value = importlib.import_module(".".join(parts[:count]))
+        except ImportError:
+            continue
+        try:
+            for part in parts[count:]:
+                value = getattr(value, part)
+        except AttributeError:
+            return False
+        return True
+    return False
+
+
+def _raises(function: Any) -> bool:
+    """Whether the body of a function has a `raise`, in no function or class that it defines."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function)))).body
+    rest = list(ast.iter_child_nodes(definition))
+    while rest:
+        node = rest.pop()
+        if isinstance(node, ast.Raise):
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            rest.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _describes_itself(value: Any) -> bool:
+    """Whether an instance is an Op with a text of its own, not that of its class."""
+    import theano
+
+    return isinstance(value, theano.Op) and isinstance(value.__doc__, str) and value.__doc__ != type(value).__doc__
+
+
 def wrong(modules: set[str] | None = None) -> list[str]:
     """Return what is wrong: path, code and message."""
     import numpydoc.validate
@@ -104,23 +193,40 @@ def wrong(modules: set[str] | None = None) -> list[str]:
     # It would read and parse the source of each to find its line.
     numpydoc.validate.Validator.source_file_def_line = property(lambda self: None)
     problems = []
-    for path, value in public(modules):
-        codes = set(ALWAYS)
-        if inspect.isfunction(value):
-            of_users = path.rpartition(".")[0] in USERS
-            if of_users or not _says_what_is_returned(value):
-                codes.add(RETURNS)
-            if of_users and path not in WITHOUT_EXAMPLE:
-                codes.add(EXAMPLE)
+    for path, value in documented(modules):
+        function, module = inspect.isfunction(value), path.rpartition(".")[0]
+        if not (function or inspect.isclass(value) or _describes_itself(value)):
+            continue
+        codes = set(numpydoc.validate.ERROR_MSGS) - LEFT_OUT.keys()
+        of_users = module in USERS
+        if function and not _says_what_is_returned(value):
+            codes |= {"RT01", "RT03"}
+        elif function and of_users:
+            codes.add("RT01")
+        if function and of_users and path not in WITHOUT_EXAMPLE:
+            codes.add(EXAMPLE)
+        if module not in WITHOUT_NEIGHBOURS and not _is_scalar_operation(value):
+            codes.add("SA01")
         try:
             found = numpydoc.validate.validate(get_doc_object(value))["errors"]
         except ValueError as error:
             problems.append(f"{path}: {error}")
             continue
-        for code, message in found:
-            if code in codes and not _excused(code, message, value):
-                problems.append(f"{path} {code} {message}")
+        left = [(code, message) for code, message in found if code in codes and not _excused(code, message, value)]
+        problems += [f"{path} {code} {message}" for code, message in left]
+        text = inspect.getdoc(value) or ""
+        if function and _raises(value) and "\nRaises\n------\n" not in text:
+            problems.append(f"{path} raises errors and has no section Raises")
+        # A name that is a class's own is looked for in the class's module.
+        problems += [f"{path}: no {name} (See Also)" for name in _neighbours_that_do_not_exist(text, module)]
     return problems
+
+
+def _is_scalar_operation(value: Any) -> bool:
+    """Whether it is the class of a scalar operation: that of tensors, of the same name, says what is related."""
+    from theano.scalar import ScalarOp
+
+    return inspect.isclass(value) and issubclass(value, ScalarOp)
 
 
 if __name__ == "__main__":

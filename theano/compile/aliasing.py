@@ -12,7 +12,12 @@ from theano.gof.supervisor import Supervisor  # noqa: F401 (functions that were 
 
 
 class AliasedMemoryError(Exception):
-    """Memory is aliased that should not be."""
+    """Memory is aliased that should not be.
+
+    See Also
+    --------
+    theano.compile.Supervisor : Forbid the destruction of variables: of inputs that are not mutable, and of outputs.
+    """
 
 
 def _aliased_inputs(variable: Variable) -> list[Variable]:
@@ -43,6 +48,12 @@ def alias_root(v: Variable) -> Variable:
     ------
     NotImplementedError
         If a variable of the chain shares memory with several inputs.
+
+    See Also
+    --------
+    theano.compile.view_tree_set : Add to `treeset` the variable `v` and everything that is a view of it.
+    theano.gof.view_roots : Return the variables that `r` is a view of, through any number of view Ops; `r` itself if it
+        is no view.
     """
     sources = _aliased_inputs(v)
     while sources:
@@ -79,6 +90,13 @@ def view_tree_set(v: Variable, treeset: set[Variable]) -> None:
         A variable of a FunctionGraph.
     treeset : set of Variable
         The set to complete.
+
+    See Also
+    --------
+    theano.gof.view_roots : Return the variables that `r` is a view of, through any number of view Ops; `r` itself if it
+        is no view.
+    theano.compile.alias_root : Return the variable whose memory `v` uses, following views and in-place operations
+        upwards.
     """
     stack = [v]
     treeset.add(v)
@@ -108,6 +126,10 @@ def infer_reuse_pattern(fgraph: gof.FunctionGraph, outputs_to_disown: Iterable[V
     -------
     set of Variable
         The outputs and what they are views of, without inputs and constants.
+
+    See Also
+    --------
+    theano.gof.destroyhandler.fast_inplace_check : Return which variables may be destroyed, as far as a quick look tells.
     """
     aliased: set[Variable] = set()
     for output in outputs_to_disown:
@@ -127,6 +149,12 @@ def insert_deepcopy(fgraph: gof.FunctionGraph, wrapped_inputs: list[Any], wrappe
         Their descriptions; where both ends of an alias have ``borrow``, the
         output becomes a view instead of a copy. An input that is destroyed may
         be returned as it is.
+
+    See Also
+    --------
+    theano.compile.fgraph_updated_vars : Return the map from updated inputs of a function's graph to the outputs that
+        update them.
+    theano.compile.std_fgraph : Make the FunctionGraph of a function, with the features that every function needs.
     """
     reason = "insert_deepcopy"
     position_of = {variable: index for index, variable in enumerate(fgraph.inputs)}

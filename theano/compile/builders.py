@@ -38,6 +38,10 @@ def infer_shape(outs: list[Variable], inputs: list[Variable], input_shapes: list
     list
         For each output its shape as a tuple of variables, or None.
 
+    See Also
+    --------
+    theano.tensor.utils.shape_of_variables : Return the numeric shape of every variable of a graph.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -115,6 +119,11 @@ class OpFromGraph(Op):
     **kwargs
         Options of the function that the graph is compiled to, see
         :func:`theano.compile.function_module.orig_function`.
+
+    See Also
+    --------
+    theano.as_op : Return a decorator that makes an Op of a Python function.
+    theano.Op : An operation, with its C interface: the base class of Ops.
 
     Examples
     --------

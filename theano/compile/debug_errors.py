@@ -9,7 +9,12 @@ import numpy as np
 
 
 class DebugModeError(Exception):
-    """Something is wrong with an Op or an optimization; the base of what DebugMode raises."""
+    """Something is wrong with an Op or an optimization; the base of what DebugMode raises.
+
+    See Also
+    --------
+    theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+    """
 
 
 def str_diagnostic(expected: Any, value: Any, rtol: float | None = None, atol: float | None = None) -> str:
@@ -87,6 +92,11 @@ class BadThunkOutput(DebugModeError):
         The values.
     inputs_val : list
         The values of the inputs.
+
+    See Also
+    --------
+    theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+    theano.compile.debugmode.BadOptimization : An optimization replaced a variable by one that has another value.
     """
 
     def __init__(self, r: Any, thunk1: Any, val1: Any, thunk2: Any, val2: Any, inputs_val: Any = ()):
@@ -131,6 +141,11 @@ class BadOptimization(DebugModeError):
         The optimization.
     old_graph, new_graph : str
         The graphs of both, as they were then.
+
+    See Also
+    --------
+    theano.compile.debugmode.BadThunkOutput : Two ways to compute the same output of a node gave different values.
+    theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
     """
 
     def __init__(
@@ -200,6 +215,12 @@ class BadDestroyMap(DebugModeError):
         The input before and after.
     perform : str
         How the node was computed: ``'py'`` or ``'c'``, say.
+
+    See Also
+    --------
+    theano.compile.debugmode.BadViewMap : An output shares memory with an input or another output, and the ``view_map``
+        does not say so.
+    theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
     """
 
     def __init__(self, node: Any, idx: int, old_val: Any, new_val: Any, perform: str):
@@ -242,6 +263,11 @@ class BadViewMap(DebugModeError):
         Its value.
     in_alias_idx, out_alias_idx : list of int
         Inputs and outputs that it shares memory with.
+
+    See Also
+    --------
+    theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+    theano.compile.debugmode.BadDestroyMap : An Op changed an input that its ``destroy_map`` does not name.
     """
 
     def __init__(self, node: Any, output_idx: int, out_storage: Any, in_alias_idx: Any = None, out_alias_idx: Any = None):
@@ -271,7 +297,13 @@ class BadViewMap(DebugModeError):
 
 
 class StochasticOrder(DebugModeError):
-    """An optimization did not do the same when it was repeated."""
+    """An optimization did not do the same when it was repeated.
+
+    See Also
+    --------
+    theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+    theano.compile.debugmode.InvalidValueError : The value of a variable does not suit its type, or is not finite.
+    """
 
 
 class InvalidValueError(DebugModeError):
@@ -289,6 +321,11 @@ class InvalidValueError(DebugModeError):
         What was to use it.
     hint, specific_hint : str
         What may be wrong, for the message.
+
+    See Also
+    --------
+    theano.compile.debugmode.StochasticOrder : An optimization did not do the same when it was repeated.
+    theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
     """
 
     def __init__(self, r: Any, v: Any, client_node: Any = None, hint: str = "none", specific_hint: str = "none"):

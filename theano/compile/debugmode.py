@@ -661,6 +661,12 @@ class DebugMode(Mode):
         When a function of this mode is called.
     StochasticOrder
         When it is compiled.
+
+    See Also
+    --------
+    theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
+    theano.compile.MonitorMode : Run one node after the other, with functions of yours around each.
+    theano.compile.debugmode.BadOptimization : An optimization replaced a variable by one that has another value.
     """
 
     stability_patience = config.DebugMode.patience

@@ -45,6 +45,11 @@ def function_dump(
         Further attributes of ``tag`` to leave out, as for
         :class:`theano.misc.pkl_utils.StripPickler`.
 
+    See Also
+    --------
+    theano.function : Return a callable that computes `outputs` from `inputs`.
+    theano.misc.pkl_utils.dump : Pickle an object to a zip file, with arrays as members that `numpy.load` can read.
+
     Examples
     --------
     >>> import pickle, theano
@@ -123,6 +128,12 @@ def function(
         For an input that is not used.
     MissingInputError
         If the outputs need a variable that is not among the inputs.
+
+    See Also
+    --------
+    theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
+    theano.In : An input of a compiled function, with everything a caller may choose about it.
+    theano.Mode : An optimizer, which transforms graphs, and a linker, which evaluates them.
 
     Examples
     --------

@@ -30,7 +30,12 @@ from theano.process import garbage_collection_paused
 
 
 class UnusedInputError(Exception):
-    """An input of a function is not used to compute its outputs or updates."""
+    """An input of a function is not used to compute its outputs or updates.
+
+    See Also
+    --------
+    theano.function : Return a callable that computes `outputs` from `inputs`.
+    """
 
 
 def std_fgraph(
@@ -60,6 +65,14 @@ def std_fgraph(
     ------
     TypeError
         If the graph works in place and `accept_inplace` is False.
+
+    See Also
+    --------
+    theano.compile.insert_deepcopy : Insert copies so that no two outputs, and no output and input, share memory unless
+        that is allowed.
+    theano.compile.fgraph_updated_vars : Return the map from updated inputs of a function's graph to the outputs that
+        update them.
+    theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
     """
     updates = []
     update_mapping = {}
@@ -110,6 +123,17 @@ def fgraph_updated_vars(fgraph: gof.FunctionGraph, expanded_inputs: list[Symboli
     -------
     dict
         Input variables with the variables of their new values.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many descriptions as inputs.
+
+    See Also
+    --------
+    theano.compile.std_fgraph : Make the FunctionGraph of a function, with the features that every function needs.
+    theano.compile.insert_deepcopy : Insert copies so that no two outputs, and no output and input, share memory unless
+        that is allowed.
     """
     if len(fgraph.inputs) != len(expanded_inputs):
         raise ValueError(f"There must be as many descriptions as inputs, got {len(expanded_inputs)}, {len(fgraph.inputs)}")
@@ -129,6 +153,10 @@ def register_checker(checker: Any) -> None:
     ----------
     checker : callable
         Called as ``checker(inputs, outputs)`` with the variables of the graph.
+
+    See Also
+    --------
+    theano.compile.check_equal : Return whether two values are equal, for scalars and for arrays alike.
     """
     _checkers.append(checker)
 
@@ -140,6 +168,13 @@ def check_equal(x: Any, y: Any) -> bool:
     ----------
     x, y : object
         Arrays, numbers or anything that can be compared.
+
+    See Also
+    --------
+    theano.tensor.check_equal_numpy : Return whether two values are equal: arrays of the same dtype and shape up to 1e-10,
+        generators by their states.
+    theano.compile.register_checker : Register a function that is called with each new FunctionMaker's graph; it may
+        raise.
     """
     try:
         return bool((x == y).all())
@@ -182,6 +217,12 @@ class FunctionMaker:
         The mode.
     linker : Linker
         The linker, which has accepted the graph.
+
+    See Also
+    --------
+    theano.compile.Function : A compiled function.
+    theano.compile.orig_function : Compile descriptions of inputs and outputs to a function.
+    theano.function : Return a callable that computes `outputs` from `inputs`.
     """
 
     def __init__(
@@ -429,6 +470,12 @@ def orig_function(
     -------
     Function
         The compiled function.
+
+    See Also
+    --------
+    theano.FunctionMaker : Optimizes and links a graph, and creates functions from the result.
+    theano.compile.Function : A compiled function.
+    theano.compile.pfunc : Compile a function with shared variables, updates and substitutions.
     """
     start = time.perf_counter()
     mode = get_mode(mode)
@@ -474,6 +521,10 @@ def convert_function_input(spec: Any) -> Any:
     ------
     TypeError
         For anything else, and for constants.
+
+    See Also
+    --------
+    theano.In : An input of a compiled function, with everything a caller may choose about it.
     """
     if isinstance(spec, SymbolicInput):
         return spec

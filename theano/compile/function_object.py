@@ -38,6 +38,10 @@ def get_info_on_inputs(named_inputs: list[str], n_unnamed_inputs: int) -> str:
     -------
     str
         The sentence.
+
+    See Also
+    --------
+    theano.printing.debugprint : Print a graph as a tree of text.
     """
 
     def plural(word: str, n: int) -> str:
@@ -167,7 +171,7 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
 
     Parameters
     ----------
-    fn
+    fn : callable
         The linked program, a function without arguments.
     input_storage, output_storage : list of Container
         The cells of the values that go in and come out.
@@ -175,7 +179,7 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
         Of each input its description, the variables that are set with it, and the cells.
     outputs : list of Out
         Descriptions of the outputs.
-    defaults
+    defaults : list of tuple
         Of each input whether a value is required, whether it is put back after a call, and the value.
     unpack_single : bool
         Whether the value of the only output is returned itself, not in a list.
@@ -204,6 +208,12 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
         Containers by position, name and variable of the input.
     inv_finder : dict
         Descriptions of the inputs by container.
+
+    See Also
+    --------
+    theano.compile.orig_function : Compile descriptions of inputs and outputs to a function.
+    theano.FunctionMaker : Optimizes and links a graph, and creates functions from the result.
+    theano.function : Return a callable that computes `outputs` from `inputs`.
     """
 
     maker: Any = None

@@ -31,6 +31,11 @@ class SymbolicInput:
         Whether the name of `variable` stands in for a missing `name`.
     implicit : bool
         Whether callers are forbidden to pass a value.
+
+    See Also
+    --------
+    theano.In : An input of a compiled function, with everything a caller may choose about it.
+    theano.SymbolicOutput : An output of a compiled function, with options; programs write ``theano.Out``.
     """
 
     def __init__(
@@ -111,6 +116,12 @@ class In(SymbolicInput):
     AssertionError
         If the input is mutable and `borrow` is False.
 
+    See Also
+    --------
+    theano.Mode : An optimizer, which transforms graphs, and a linker, which evaluates them.
+    theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
+    theano.Param : Return an `In`; the older name of it, with ``default`` for ``value``.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -174,6 +185,11 @@ class SymbolicOutput:
     return_internal_type : bool
         Whether a value may be returned in the form in which a device keeps it. On
         the CPU that is an array in any case.
+
+    See Also
+    --------
+    theano.SymbolicInput : What a function has to know about one of its inputs, without any value.
+    theano.In : An input of a compiled function, with everything a caller may choose about it.
 
     Examples
     --------

@@ -42,6 +42,11 @@ def register_linker(name: str, linker: Any) -> None:
     ------
     ValueError
         If the name is taken.
+
+    See Also
+    --------
+    theano.compile.register_optimizer : Add an optimizer that `Mode` can take by name.
+    theano.compile.register_mode : Add a mode that can be given by name.
     """
     if name in predefined_linkers:
         raise ValueError(f"Linker name already taken: {name}")
@@ -107,6 +112,11 @@ def register_optimizer(name: str, opt: Any) -> None:
     ------
     ValueError
         If the name is taken.
+
+    See Also
+    --------
+    theano.compile.register_mode : Add a mode that can be given by name.
+    theano.compile.register_linker : Add a linker that `Mode` can take by name.
     """
     if name in predefined_optimizers:
         raise ValueError(f"Optimizer name already taken: {name}")
@@ -120,6 +130,10 @@ def register_OutputGuard_c_code(type: Any) -> None:
     ----------
     type : type
         A subclass of Type.
+
+    See Also
+    --------
+    theano.compile.OutputGuard : Return a view of the input, and claim to destroy it.
     """
 
 
@@ -137,6 +151,11 @@ class Mode:
         What transforms the graph: ``'fast_run'``, ``'fast_compile'``, ``'o4'`` to
         ``'o1'``, ``'unsafe'``, ``'merge'``, None, a query of
         :data:`optdb`, or an optimizer. ``config.optimizer`` by default.
+
+    See Also
+    --------
+    theano.function : Return a callable that computes `outputs` from `inputs`.
+    theano.In : An input of a compiled function, with everything a caller may choose about it.
 
     Examples
     --------
@@ -323,6 +342,14 @@ def get_mode(orig_string: Any) -> Any:
     ------
     Exception
         If no mode has the name.
+
+    See Also
+    --------
+    theano.compile.get_default_mode : Return the mode of functions that are compiled without one, from the flags as they
+        are now.
+    theano.compile.register_mode : Add a mode that can be given by name.
+    theano.compile.mode.filter_mode : Return the value of the flag ``mode`` as it is: a name of a mode that may stand
+        there, or a mode.
     """
     if orig_string is None:
         return get_default_mode()
@@ -336,7 +363,13 @@ def get_mode(orig_string: Any) -> Any:
 
 
 def get_default_mode() -> Mode:
-    """Return the mode of functions that are compiled without one, from the flags as they are now."""
+    """Return the mode of functions that are compiled without one, from the flags as they are now.
+
+    See Also
+    --------
+    theano.compile.register_mode : Add a mode that can be given by name.
+    theano.compile.get_mode : Return the mode that something given as ``mode`` stands for.
+    """
     key = (
         config.mode,
         config.linker,
@@ -372,6 +405,10 @@ def filter_mode(val: Any) -> Any:
     ------
     ValueError
         It is neither.
+
+    See Also
+    --------
+    theano.compile.get_mode : Return the mode that something given as ``mode`` stands for.
     """
     names = ("Mode", "DebugMode", "FAST_RUN", "NanGuardMode", "FAST_COMPILE", "DEBUG_MODE")
     if isinstance(val, Mode) or val in names:
@@ -393,6 +430,13 @@ def register_mode(name: str, mode: Mode) -> None:
     ------
     ValueError
         If the name is taken.
+
+    See Also
+    --------
+    theano.compile.get_mode : Return the mode that something given as ``mode`` stands for.
+    theano.compile.get_default_mode : Return the mode of functions that are compiled without one, from the flags as they
+        are now.
+    theano.compile.register_linker : Add a linker that `Mode` can take by name.
     """
     if name in predefined_modes:
         raise ValueError(f"Mode name already taken: {name}")

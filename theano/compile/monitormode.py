@@ -32,6 +32,13 @@ class MonitorMode(Mode):
     linker : None
         The mode has its own linker.
 
+    See Also
+    --------
+    theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+    theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
+    theano.compile.monitormode.detect_nan : Print the node and its values if any output holds NaN; a `post_func` for
+        `MonitorMode`.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -90,6 +97,11 @@ def detect_nan(i: int, node: Any, fn: Any) -> None:
         The node.
     fn : callable
         What ran it; it has the lists of cells `inputs` and `outputs`.
+
+    See Also
+    --------
+    theano.compile.MonitorMode : Run one node after the other, with functions of yours around each.
+    theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
     """
     from theano.printing import debugprint
 

@@ -36,6 +36,10 @@ def f_compute(op: Callable) -> Callable:
     -------
     callable
         Takes an array of any rank. Its attribute ``cache`` holds the compiled functions by dtype.
+
+    See Also
+    --------
+    theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
     """
     cache: dict[str, Any] = {}
 
@@ -46,6 +50,10 @@ def f_compute(op: Callable) -> Callable:
         ----------
         inp : ndarray
             Of any rank.
+
+        See Also
+        --------
+        theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
         """
         from theano.compile.pfunc import pfunc
         from theano.tensor.type import TensorType
@@ -78,6 +86,10 @@ def flatten(l: Any) -> list[Any]:
     -------
     list
         The elements.
+
+    See Also
+    --------
+    theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
     """
     result: list[Any] = []
     stack = [l]
@@ -122,6 +134,12 @@ def contains_nan(arr: Any, node: Any = None, var: Any = None) -> bool:
     -------
     bool
         Whether it does.
+
+    See Also
+    --------
+    theano.compile.nanguardmode.contains_inf : Return whether a value holds infinity; the parameters are those of
+        `contains_nan`.
+    theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
     """
     array = _array_of(arr, var)
     return array is not None and bool(np.isnan(array).any())
@@ -138,6 +156,11 @@ def contains_inf(arr: Any, node: Any = None, var: Any = None) -> bool:
         Where it comes from.
     var : Variable
         What it is the value of.
+
+    See Also
+    --------
+    theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
+    theano.compile.nanguardmode.contains_nan : Return whether a value holds NaN.
     """
     array = _array_of(arr, var)
     return array is not None and bool(np.isinf(array).any())
@@ -176,6 +199,12 @@ class NanGuardMode(Mode):
         As for :class:`Mode`.
     linker : None
         Ignored; the mode has its own linker.
+
+    See Also
+    --------
+    theano.compile.MonitorMode : Run one node after the other, with functions of yours around each.
+    theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+    theano.compile.nanguardmode.contains_nan : Return whether a value holds NaN.
 
     Examples
     --------

@@ -47,6 +47,10 @@ class FromFunctionOp(Op):
     infer_shape : callable, optional
         Called as ``infer_shape(node, input_shapes)``; returns the shapes of the
         outputs.
+
+    See Also
+    --------
+    theano.as_op : Return a decorator that makes an Op of a Python function.
     """
 
     def __init__(self, fn: Callable[..., Any], itypes: list[Any], otypes: list[Any], infer_shape: Any = None):
@@ -121,6 +125,10 @@ def load_back(mod: str, name: str) -> Any:
         Full name of the module.
     name : str
         Name of the object in it.
+
+    See Also
+    --------
+    theano.as_op : Return a decorator that makes an Op of a Python function.
     """
     __import__(mod)
     return getattr(sys.modules[mod], name)
@@ -141,6 +149,17 @@ def as_op(itypes: Any, otypes: Any, infer_shape: Any = None) -> Callable[[Callab
     -------
     callable
         The decorator.
+
+    Raises
+    ------
+    TypeError
+        If `itypes` or `otypes` are no Theano types, or `infer_shape` cannot be called.
+
+    See Also
+    --------
+    theano.Op : An operation, with its C interface: the base class of Ops.
+    theano.OpFromGraph : An Op that computes a graph, and that can be applied several times.
+    theano.compile.FromFunctionOp : An Op that calls a Python function; its gradient is undefined.
 
     Examples
     --------

@@ -42,6 +42,10 @@ class Pass:
         How many variables each rewrite replaced, by its name.
     graph : str
         What debugprint shows after the pass, or a list of the nodes; empty where the pass changed nothing.
+
+    See Also
+    --------
+    theano.printing.OptimizationTrace : What the optimizer does to the graph of a function, pass by pass.
     """
 
     name: str
@@ -165,6 +169,10 @@ class OptimizationTrace:
         Of the function that was compiled last with a mode of `watch`.
     initial : str
         The graph before the first pass.
+
+    See Also
+    --------
+    theano.printing.Pass : One pass of the optimizer over a graph.
 
     Examples
     --------

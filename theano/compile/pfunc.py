@@ -42,6 +42,10 @@ def Param(
     In
         The description of the input.
 
+    See Also
+    --------
+    theano.In : An input of a compiled function, with everything a caller may choose about it.
+
     Examples
     --------
     >>> import theano
@@ -95,6 +99,19 @@ def pfunc(
     -------
     Function
         The compiled function.
+
+    Raises
+    ------
+    TypeError
+        If `params` is no list, one of them is a shared variable or comes twice, or `no_default_updates` is no bool and no list.
+    RuntimeError
+        If `givens` replace an input.
+
+    See Also
+    --------
+    theano.function : Return a callable that computes `outputs` from `inputs`.
+    theano.compile.orig_function : Compile descriptions of inputs and outputs to a function.
+    theano.compile.rebuild_collect_shared : Clone the graph of a function and collect its shared variables.
     """
     if not isinstance(params, (list, tuple)):
         raise TypeError(f"The inputs of a function must be a list or a tuple, got {params}")

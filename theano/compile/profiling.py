@@ -36,6 +36,11 @@ def register_profiler_printer(fct: Callable[..., None]) -> Callable[..., None]:
     -------
     callable
         `fct`.
+
+    See Also
+    --------
+    theano.ProfileStats : What compiling and running one or several functions cost.
+    theano.compile.profiling.print_global_stats : Print how long all functions took together.
     """
     _profiler_printers.append(fct)
     return fct
@@ -60,6 +65,12 @@ def make_profile(profile: Any, name: str | None) -> Any:
         The argument; a text is the profile's message, None asks the flag ``profile``.
     name : str
         The function's name, the message of a profile that has no other.
+
+    See Also
+    --------
+    theano.compile.profiling.print_global_stats : Print how long all functions took together.
+    theano.compile.profiling.register_profiler_printer : Register a function that adds a section to every profile.
+    theano.ProfileStats : What compiling and running one or several functions cost.
     """
     if profile is None:
         profile = bool(config.profile or config.print_global_stats)
@@ -124,6 +135,13 @@ def print_global_stats(file: TextIO | None = None) -> None:
     ----------
     file : file, optional
         Where to print; the standard error by default.
+
+    See Also
+    --------
+    theano.ProfileStats : What compiling and running one or several functions cost.
+    theano.compile.profiling.register_profiler_printer : Register a function that adds a section to every profile.
+    theano.compile.profiling.make_profile : Return the profile object that a ``profile`` argument of ``theano.function``
+        asks for, or None.
     """
     file = sys.stderr if file is None else file
     total = sum(p.fct_call_time for p in _atexit_print_list)
@@ -169,6 +187,13 @@ class ProfileStats:
         Of each variable, when memory is profiled.
     nb_nodes
         Number of nodes of the last function compiled.
+
+    See Also
+    --------
+    theano.compile.profiling.print_global_stats : Print how long all functions took together.
+    theano.compile.ScanProfileStats : What running the inner function of a scan cost.
+    theano.compile.profiling.make_profile : Return the profile object that a ``profile`` argument of ``theano.function``
+        asks for, or None.
     """
 
     def __init__(
@@ -582,6 +607,10 @@ class ScanProfileStats(ProfileStats):
         Of the scan.
     **kwargs
         For :class:`ProfileStats`.
+
+    See Also
+    --------
+    theano.ProfileStats : What compiling and running one or several functions cost.
     """
 
     def __init__(self, atexit_print: bool = True, name: str | None = None, **kwargs: Any):

@@ -199,6 +199,11 @@ def rebuild_collect_shared(
         If a shared variable has two updates.
     AssertionError
         If a substitution depends on another one.
+
+    See Also
+    --------
+    theano.clone : Return a copy of a graph, with some variables replaced by others.
+    theano.compile.pfunc : Compile a function with shared variables, updates and substitutions.
     """
     rebuilder = _GraphRebuilder(rebuild_strict, copy_inputs_over, no_default_updates)
     clone_d = rebuilder.clone_d
@@ -288,6 +293,12 @@ def clone(
     ------
     ValueError
         If `replace` is none of these.
+
+    See Also
+    --------
+    theano.gof.graph.clone : Copy the graph between inputs and outputs.
+    theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
+    theano.compile.pfunc : Compile a function with shared variables, updates and substitutions.
 
     Examples
     --------

@@ -34,6 +34,11 @@ def replace_patterns(x: str, replace: Mapping[str, str]) -> str:
     -------
     str
 
+    See Also
+    --------
+    theano.d3viz.d3viz.safe_json : Return `obj` as JSON that can stand inside a script in a page.
+    theano.d3viz.d3viz.d3viz : Write a page that shows a graph in a web browser.
+
     Examples
     --------
     >>> replace_patterns('one two one', {'o(.)e': 'n'})
@@ -57,6 +62,11 @@ def safe_json(obj: Any) -> str:
     -------
     str
         JSON without ``<``, ``>`` and ``&``, and without the line ends that only JavaScript knows.
+
+    See Also
+    --------
+    theano.d3viz.d3viz.d3viz : Write a page that shows a graph in a web browser.
+    theano.d3viz.d3viz.replace_patterns : Return a text with patterns replaced.
 
     Examples
     --------
@@ -103,6 +113,12 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
     ImportError
         Nothing that places the nodes is installed: neither igraph nor graphviz with the package pydot.
 
+    See Also
+    --------
+    theano.d3viz.d3viz.d3write : Write a graph in the language of graphviz.
+    theano.printing.pydotprint : Draw a graph: ellipses are applications of Ops, boxes are variables.
+    theano.d3viz.d3viz.replace_patterns : Return a text with patterns replaced.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -145,6 +161,11 @@ def d3write(fct: Any, path: str | os.PathLike[str], *args: Any, **kwargs: Any) -
         pydot is not installed.
     ValueError
         There is no graph in `fct`.
+
+    See Also
+    --------
+    theano.printing.pydotprint : Draw a graph: ellipses are applications of Ops, boxes are variables.
+    theano.d3viz.d3viz.d3viz : Write a page that shows a graph in a web browser.
 
     Examples
     --------

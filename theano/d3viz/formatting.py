@@ -29,6 +29,10 @@ class PyDotFormatter:
     shapes : dict
         Shapes of graphviz by kind of node: 'input', 'output', 'variable', 'apply'.
 
+    See Also
+    --------
+    theano.d3viz.d3viz.d3viz : Write a page that shows a graph in a web browser.
+
     Examples
     --------
     >>> import theano.tensor as T

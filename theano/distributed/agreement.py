@@ -17,6 +17,7 @@ def check_agreement(group: Communicator, facts: Sequence[tuple[str, Any]], timeo
     Parameters
     ----------
     group : Communicator
+        The processes that take part.
     facts : sequence of (str, object)
         What it is, and a value that can be compared and pickled.
     timeout : float, optional
@@ -26,6 +27,11 @@ def check_agreement(group: Communicator, facts: Sequence[tuple[str, Any]], timeo
     ------
     DistributedError
         Names ranks, what differs, and the values.
+
+    See Also
+    --------
+    theano.distributed.agreement.graph_fingerprint : Return a text that is the same for graphs of the same Ops in the same
+        order; values of constants do not count.
 
     Examples
     --------
@@ -52,11 +58,18 @@ def graph_fingerprint(inputs: Sequence[Any], outputs: Sequence[Any]) -> str:
 
     Parameters
     ----------
-    inputs, outputs : sequence of Variable
+    inputs : sequence of Variable
+        Where the graph begins.
+    outputs : sequence of Variable
+        Where it ends.
 
     Returns
     -------
     str
+
+    See Also
+    --------
+    theano.distributed.agreement.check_agreement : Raise an error on all processes if any has other facts than the first.
     """
     text = hashlib.sha256()
     for node in io_toposort(inputs, outputs):

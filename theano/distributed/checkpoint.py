@@ -17,7 +17,9 @@ def write_checkpoint(path: Any, arrays: dict[str, np.ndarray], facts: dict[str, 
     Parameters
     ----------
     path : str or Path
+        Where the file is.
     arrays : dict of ndarray
+        The arrays by name.
     facts : dict
         What JSON can hold.
 
@@ -25,6 +27,11 @@ def write_checkpoint(path: Any, arrays: dict[str, np.ndarray], facts: dict[str, 
     ------
     OSError
         If there is no room, say; then a file of that name is what it was, and nothing else is left.
+
+    See Also
+    --------
+    theano.distributed.checkpoint.read_checkpoint : Return the arrays and the facts of a file that `write_checkpoint`
+        wrote.
 
     Examples
     --------
@@ -63,6 +70,7 @@ def read_checkpoint(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     Parameters
     ----------
     path : str or Path
+        Where the file is.
 
     Returns
     -------
@@ -72,6 +80,11 @@ def read_checkpoint(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     ------
     OSError, ValueError
         If it cannot be read, or is not a checkpoint.
+
+    See Also
+    --------
+    theano.distributed.checkpoint.write_checkpoint : Write arrays and facts to a file, which replaces one of that name
+        when it is on the disk as a whole.
 
     Examples
     --------

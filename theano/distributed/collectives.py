@@ -268,6 +268,7 @@ def all_reduce(x: Any, op: str = "sum", group: Communicator | None = None, name:
     x : tensor
         The same shape and dtype on all processes.
     op : {'sum', 'min', 'max', 'prod'}
+        The Op.
     group : Communicator, optional
         Default: all processes.
     name : str, optional
@@ -282,6 +283,13 @@ def all_reduce(x: Any, op: str = "sum", group: Communicator | None = None, name:
     ------
     TypeError
         For booleans (but for 'min' and 'max'), and for 'min' and 'max' of complex numbers.
+
+    See Also
+    --------
+    theano.distributed.reduce : Return the sum of the tensors of all processes to one of them, zeros to the others.
+    theano.distributed.broadcast : Return the tensor of one process.
+    theano.distributed.all_reduce_together : Combine many tensors by few collectives: neighbours of one dtype travel
+        together.
 
     Examples
     --------
@@ -312,6 +320,13 @@ def all_gather(x: Any, group: Communicator | None = None, name: str | None = Non
     TensorVariable
         Of shape ``(size * x.shape[0], ...)``.
 
+    See Also
+    --------
+    theano.distributed.all_to_all : Return what the processes have for this one: each gives the n-th part of its tensor to
+        the n-th process.
+    theano.distributed.reduce_scatter : Return this process's part, along the first axis, of the sum of the tensors of all
+        processes.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -332,6 +347,7 @@ def reduce_scatter(x: Any, op: str = "sum", group: Communicator | None = None, n
     x : tensor
         The same shape and dtype on all processes; the number of processes divides the length of its first axis.
     op : {'sum', 'min', 'max', 'prod'}
+        The Op.
     group : Communicator, optional
         Default: all processes.
     name : str, optional
@@ -346,6 +362,14 @@ def reduce_scatter(x: Any, op: str = "sum", group: Communicator | None = None, n
     ------
     ValueError
         When the function is called, if the number of processes does not divide the length.
+
+    See Also
+    --------
+    theano.distributed.all_gather : Return the tensors of all processes, joined along the first axis in the order of
+        ranks.
+    theano.distributed.all_to_all : Return what the processes have for this one: each gives the n-th part of its tensor to
+        the n-th process.
+    theano.distributed.all_reduce : Return the sum, minimum, maximum or product of the tensors of all processes.
 
     Examples
     --------
@@ -378,6 +402,12 @@ def broadcast(x: Any, root: int = 0, group: Communicator | None = None, name: st
     TensorVariable
         Like `x`.
 
+    See Also
+    --------
+    theano.distributed.all_reduce_together : Combine many tensors by few collectives: neighbours of one dtype travel
+        together.
+    theano.distributed.reduce : Return the sum of the tensors of all processes to one of them, zeros to the others.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -398,6 +428,7 @@ def reduce(x: Any, op: str = "sum", root: int = 0, group: Communicator | None = 
     x : tensor
         The same shape and dtype on all processes.
     op : {'sum', 'min', 'max', 'prod'}
+        The Op.
     root : int
         Rank of the process that gets the result.
     group : Communicator, optional
@@ -409,6 +440,13 @@ def reduce(x: Any, op: str = "sum", root: int = 0, group: Communicator | None = 
     -------
     TensorVariable
         Like `x`.
+
+    See Also
+    --------
+    theano.distributed.broadcast : Return the tensor of one process.
+    theano.distributed.all_reduce : Return the sum, minimum, maximum or product of the tensors of all processes.
+    theano.distributed.reduce_scatter : Return this process's part, along the first axis, of the sum of the tensors of all
+        processes.
 
     Examples
     --------
@@ -439,6 +477,13 @@ def all_to_all(x: Any, group: Communicator | None = None, name: str | None = Non
     TensorVariable
         Of the shape of `x`: the parts in the order of the ranks that gave them.
 
+    See Also
+    --------
+    theano.distributed.reduce_scatter : Return this process's part, along the first axis, of the sum of the tensors of all
+        processes.
+    theano.distributed.all_gather : Return the tensors of all processes, joined along the first axis in the order of
+        ranks.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -460,6 +505,7 @@ def all_reduce_together(tensors: Sequence[Any], op: str = "sum", group: Communic
     tensors : sequence of tensor
         In the order in which they will be computed: a collective starts when the last of its tensors is there.
     op : {'sum', 'min', 'max', 'prod'}
+        The Op.
     group : Communicator, optional
         Default: all processes.
     name : str, optional
@@ -472,6 +518,12 @@ def all_reduce_together(tensors: Sequence[Any], op: str = "sum", group: Communic
     Returns
     -------
     list of TensorVariable
+        In the order of the inputs.
+
+    See Also
+    --------
+    theano.distributed.all_reduce : Return the sum, minimum, maximum or product of the tensors of all processes.
+    theano.distributed.broadcast : Return the tensor of one process.
 
     Examples
     --------

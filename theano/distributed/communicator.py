@@ -45,6 +45,12 @@ class Communicator:
     record : callable or None
         Gets what is transferred and waited for; :func:`theano.distributed.trace` sets it.
 
+    See Also
+    --------
+    theano.distributed.named : Return the communicator of a name; that of all processes is called ``world``.
+    theano.distributed.world : Return the communicator of all processes that `mpiexec` started; of this one if it did not.
+    theano.distributed.DistributedError : Other processes have ended, do not answer, or compute something else.
+
     Examples
     --------
     >>> from theano import distributed
@@ -220,6 +226,11 @@ def world() -> Communicator:
     DistributedError
         If there are several processes and mpi4py is not installed.
 
+    See Also
+    --------
+    theano.distributed.Communicator : A group of processes, each of which has a number, its rank.
+    theano.distributed.named : Return the communicator of a name; that of all processes is called ``world``.
+
     Examples
     --------
     >>> from theano import distributed
@@ -237,6 +248,7 @@ def named(name: str) -> Communicator:
     Parameters
     ----------
     name : str
+        As given to the Ops.
 
     Returns
     -------
@@ -246,6 +258,11 @@ def named(name: str) -> Communicator:
     ------
     DistributedError
         If there is none.
+
+    See Also
+    --------
+    theano.distributed.world : Return the communicator of all processes that `mpiexec` started; of this one if it did not.
+    theano.distributed.Communicator : A group of processes, each of which has a number, its rank.
     """
     if name == "world":
         return world()

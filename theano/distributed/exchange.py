@@ -40,7 +40,12 @@ LONGEST_STATUS = 32
 
 
 class DistributedError(RuntimeError):
-    """Other processes have ended, do not answer, or compute something else."""
+    """Other processes have ended, do not answer, or compute something else.
+
+    See Also
+    --------
+    theano.distributed.Communicator : A group of processes, each of which has a number, its rank.
+    """
 
 
 class Transfer:

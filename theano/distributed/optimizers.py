@@ -31,6 +31,13 @@ def sgd(rate: Any) -> Callable[[Sequence[Any], Sequence[Any]], Updates]:
     callable
         From gradients and parameters to updates.
 
+    See Also
+    --------
+    theano.distributed.data_parallel : Make a training step of a cost; every process calls it with its part of the batch.
+    theano.distributed.TrainingStep : A training step that several processes do together; `data_parallel` makes it.
+    theano.distributed.momentum : Return the optimizer of gradient descent with momentum: ``v = momentum * v - rate * g``,
+        ``p + v``.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -49,12 +56,21 @@ def momentum(rate: Any, momentum: Any = 0.9) -> Callable[[Sequence[Any], Sequenc
 
     Parameters
     ----------
-    rate, momentum : float or scalar variable
+    rate : float or scalar variable
+        The length of a step.
+    momentum : float or scalar variable
+        How much of the last step is kept.
 
     Returns
     -------
     callable
         From gradients and parameters to updates.
+
+    See Also
+    --------
+    theano.distributed.adam : Return the optimizer Adam (D. Kingma, J. Ba: Adam, a method for stochastic optimization,
+        2015, section 2).
+    theano.distributed.sgd : Return the optimizer of gradient descent: ``p - rate * g``.
 
     Examples
     --------
@@ -85,12 +101,24 @@ def adam(rate: Any = 1e-3, beta1: float = 0.9, beta2: float = 0.999,
     Parameters
     ----------
     rate : float or scalar variable
-    beta1, beta2, epsilon : float
+        The length of a step.
+    beta1 : float
+        How much of the mean of gradients is kept.
+    beta2 : float
+        How much of the mean of squares is kept.
+    epsilon : float
+        Added to the root of the mean of squares.
 
     Returns
     -------
     callable
         From gradients and parameters to updates.
+
+    See Also
+    --------
+    theano.distributed.sgd : Return the optimizer of gradient descent: ``p - rate * g``.
+    theano.distributed.momentum : Return the optimizer of gradient descent with momentum: ``v = momentum * v - rate * g``,
+        ``p + v``.
 
     Examples
     --------

@@ -20,10 +20,16 @@ def states_of(expressions: Iterable[Any]) -> list[SharedVariable]:
     Parameters
     ----------
     expressions : iterable of Variable
+        What reads the streams.
 
     Returns
     -------
     list of SharedVariable
+
+    See Also
+    --------
+    theano.distributed.streams.fingerprint : Return a text that is the same for the same state.
+    theano.distributed.streams.state_for : Return the state of the process `rank`, given that of the first.
     """
     found: dict[SharedVariable, None] = {}
     for v in inputs(list(expressions)):
@@ -48,11 +54,19 @@ def state_for(value: Any, rank: int) -> Any:
     Parameters
     ----------
     value : ndarray or RandomState
+        The state of the stream on the first process.
     rank : int
+        The number of the process, from 0.
 
     Returns
     -------
     ndarray or RandomState
+
+    See Also
+    --------
+    theano.distributed.streams.states_of : Return the states of random streams that expressions read: shared variables
+        with updates of their own.
+    theano.distributed.streams.fingerprint : Return a text that is the same for the same state.
     """
     if isinstance(value, np.ndarray):
         return advanced(value, 72, rank * len(value)) if rank else value.copy()
@@ -67,10 +81,17 @@ def fingerprint(value: Any) -> str:
     Parameters
     ----------
     value : ndarray or RandomState
+        The state of a stream.
 
     Returns
     -------
     str
+
+    See Also
+    --------
+    theano.distributed.streams.state_for : Return the state of the process `rank`, given that of the first.
+    theano.distributed.streams.states_of : Return the states of random streams that expressions read: shared variables
+        with updates of their own.
     """
     if isinstance(value, np.random.RandomState):
         _, value, position, *_ = value.get_state(legacy=True)

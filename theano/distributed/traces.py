@@ -19,11 +19,16 @@ class Trace:
     Parameters
     ----------
     rank : int
+        The number of the process, from 0.
 
     Attributes
     ----------
     events : list of tuple
         Name, category (``step``, ``start``, ``wait`` or ``transfer``), begin and end in seconds, facts.
+
+    See Also
+    --------
+    theano.distributed.trace : Record steps, transfers and waits while the body runs; all processes enter and leave it.
     """
 
     def __init__(self, rank: int):
@@ -109,6 +114,10 @@ def trace(path: Any = None, group: Communicator | None = None) -> Iterator[Trace
     ------
     Trace
         The events of this process.
+
+    See Also
+    --------
+    theano.distributed.Trace : Events of this process; `trace` makes one.
 
     Examples
     --------

@@ -74,6 +74,12 @@ def data_parallel(inputs: Sequence[Any], cost: Any, params: Sequence[SharedVaria
     DistributedError
         On all processes, if they differ in shapes, dtypes, the graph, flags or seeds.
 
+    See Also
+    --------
+    theano.distributed.TrainingStep : A training step that several processes do together; `data_parallel` makes it.
+    theano.distributed.sgd : Return the optimizer of gradient descent: ``p - rate * g``.
+    theano.distributed.workers.Model : Functions that share variables, held by one process: what an actor is made of.
+
     Notes
     -----
     Random streams (`MRG_RandomStreams`, `RandomStreams`) that the cost reads must have the same seed everywhere; each
@@ -131,6 +137,11 @@ class TrainingStep:
     number : int
         How many steps were done, those before a checkpoint was loaded included.
     group : Communicator
+
+    See Also
+    --------
+    theano.distributed.sgd : Return the optimizer of gradient descent: ``p - rate * g``.
+    theano.distributed.data_parallel : Make a training step of a cost; every process calls it with its part of the batch.
     """
 
     def __init__(self, inputs: list, cost: Any, params: list, optimizer: Callable[..., Any], rows: Any, outputs: list,

@@ -34,6 +34,10 @@ class Sent:
     key : str
         A hash of the contents: what is equal is loaded once.
 
+    See Also
+    --------
+    theano.distributed.Communicator : A group of processes, each of which has a number, its rank.
+
     Examples
     --------
     >>> import pickle, theano, theano.tensor as T
@@ -103,6 +107,10 @@ def map_blocks(function: Any, *arrays: Any) -> Any:
     ValueError
         If the function has several outputs, or one without rows.
 
+    See Also
+    --------
+    theano.distributed.ray_actor : Start an actor of Ray that holds compiled functions with their shared variables.
+
     Notes
     -----
     The shape and dtype of the result are found by calling the function, here, with one row of ones.
@@ -149,6 +157,10 @@ class Model:
     ----------
     functions : dict of Function
         By name; what they share they go on sharing.
+
+    See Also
+    --------
+    theano.distributed.data_parallel : Make a training step of a cost; every process calls it with its part of the batch.
 
     Examples
     --------
@@ -207,6 +219,10 @@ def ray_actor(functions: dict[str, Any], **options: Any) -> Any:
     -------
     ray.actor.ActorHandle
         With the methods of :class:`Model`: ``ray.get(actor.call.remote("train", x, y))``, ``actor.get_values.remote()`` ...
+
+    See Also
+    --------
+    theano.distributed.map_blocks : Apply a compiled function to blocks of rows of dask arrays.
 
     Examples
     --------

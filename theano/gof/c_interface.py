@@ -40,7 +40,13 @@ def takes(method: Callable, n: int) -> bool:
 
 
 class CLinkerObject:
-    """The part of the C interface that Ops and Types have in common."""
+    """The part of the C interface that Ops and Types have in common.
+
+    See Also
+    --------
+    theano.Op : An operation, with its C interface: the base class of Ops.
+    theano.gof.op.CLinkerOp : The C interface of Ops.
+    """
 
     def c_headers(self) -> list[str]:
         """Return the headers to include."""
@@ -85,6 +91,12 @@ class CLinkerOp(CLinkerObject):
     In all methods `name` is an identifier that is unique to the node, `inputs` and `outputs` are the names of the C
     variables of the node's inputs and outputs, and `sub` has the entries ``'fail'`` (code to run once a Python
     exception is set) and, where the Op has parameters, ``'params'`` (the name of their variable).
+
+    See Also
+    --------
+    theano.gof.HideC : A mix-in for Ops that hides the C code of the classes after it.
+    theano.gof.op.CLinkerObject : The part of the C interface that Ops and Types have in common.
+    theano.Op : An operation, with its C interface: the base class of Ops.
     """
 
     def c_code(self, node: Any, name: str, inputs: list[str], outputs: list[str], sub: dict[str, str]) -> str:

@@ -447,6 +447,12 @@ class CLinker(Linker):
         Returns the nodes of a FunctionGraph in the order in which they are run.
     strict : bool
         Whether it is an error if an Op or Type has no C code; else such a graph is run by the native linker.
+
+    See Also
+    --------
+    theano.OpWiseCLinker : The native linker, under the name of the linker that compiled Ops one by one.
+    theano.DualLinker : Runs each node by its `perform` and by compiled code, and compares.
+    theano.PerformLinker : Runs the nodes in order, each by its Op's `perform`.
     """
 
     def __init__(self, schedule: Callable | None = None, strict: bool = False):
@@ -620,7 +626,12 @@ def node_thunk(node: Any, storage_map: dict, compute_map: Any, no_recycling: Any
 
 
 class HideC:
-    """A mix-in for Ops that hides the C code of the classes after it."""
+    """A mix-in for Ops that hides the C code of the classes after it.
+
+    See Also
+    --------
+    theano.gof.op.CLinkerOp : The C interface of Ops.
+    """
 
     def _hide(self, *args: Any, **kwargs: Any) -> Any:
         raise MethodNotDefined()

@@ -163,7 +163,12 @@ class MissingGXX(CompileError):
 
 
 class Compiler:
-    """What compilers have in common: ways to find out whether they compile something."""
+    """What compilers have in common: ways to find out whether they compile something.
+
+    See Also
+    --------
+    theano.tensor.nnet.ctc.GCC_compiler : The C++ compiler.
+    """
 
     @staticmethod
     def compile_args() -> list[str]:
@@ -255,7 +260,12 @@ class Compiler:
 
 
 class GCC_compiler(Compiler):
-    """The C++ compiler."""
+    """The C++ compiler.
+
+    See Also
+    --------
+    theano.gof.cmodule.Compiler : What compilers have in common: ways to find out whether they compile something.
+    """
 
     @staticmethod
     def version_str() -> str:
@@ -538,13 +548,13 @@ def load_module(
 
     Parameters
     ----------
-    src_code
+    src_code : str
         The text; it names the module ``@MODULE@``.
-    include_dirs, lib_dirs, libs, args, no_args
+    include_dirs, lib_dirs, libs, args, no_args : list of str
         For the compiler.
-    version
+    version : tuple or None
         What else the module depends on; None means that it is not kept beyond the process.
-    compiler
+    compiler : object
         What an Op or Type gave as its compiler, with the interface of :class:`GCC_compiler`; its modules are not kept
         beyond the process.
 

@@ -23,6 +23,11 @@ class OpenMPOp(Op):
     ----------
     openmp : bool, optional
         Whether it does; by default ``config.openmp``.
+
+    See Also
+    --------
+    theano.Op : An operation, with its C interface: the base class of Ops.
+    theano.gof.COp : An Op whose C code is in files of its own.
     """
 
     #: Whether the compiler knows OpenMP; None as long as nobody asked.
@@ -150,6 +155,11 @@ class COp(Op):
     ------
     ValueError
         There is no code, a section has an unknown kind, or both `func_name` and a section `code` are given.
+
+    See Also
+    --------
+    theano.OpenMPOp : An Op whose C code uses OpenMP.
+    theano.Op : An operation, with its C interface: the base class of Ops.
     """
 
     _cop_num_inputs: int | None = None

@@ -59,7 +59,14 @@ class _PassOn(CodeByType, Op):
 
 
 class ViewOp(_PassOn):
-    """Return a view of the input."""
+    """Return a view of the input.
+
+    See Also
+    --------
+    theano.compile.OutputGuard : Return a view of the input, and claim to destroy it.
+    theano.compile.DeepCopyOp : Return a copy of the input that shares no memory with it.
+    theano.gradient.view_op : An instance of it.
+    """
 
     view_map = {0: [0]}
     c_code_and_version: dict[type, tuple[Any, ...]] = {}
@@ -76,6 +83,13 @@ class OutputGuard(ViewOp):
 
     Nothing is destroyed; the claim keeps other operations from working in
     place on the input, which is an output of a function.
+
+    See Also
+    --------
+    theano.compile.register_OutputGuard_c_code : Say that OutputGuard supports a Type in C; it needs nothing for that
+        here.
+    theano.compile.DeepCopyOp : Return a copy of the input that shares no memory with it.
+    theano.compile.ViewOp : Return a view of the input.
     """
 
     destroy_map = {0: [0]}
@@ -83,7 +97,14 @@ class OutputGuard(ViewOp):
 
 
 class DeepCopyOp(_PassOn):
-    """Return a copy of the input that shares no memory with it."""
+    """Return a copy of the input that shares no memory with it.
+
+    See Also
+    --------
+    theano.compile.register_deep_copy_op_c_code : Say how DeepCopyOp copies a Type in C.
+    theano.compile.register_view_op_c_code : Say how ViewOp returns a view of a Type in C.
+    theano.compile.ViewOp : Return a view of the input.
+    """
 
     writes_first_input = True
     c_code_and_version: dict[type, tuple[Any, ...]] = {}
@@ -110,6 +131,11 @@ def register_view_op_c_code(type: type, code: str, version: Any = ()) -> None:
         C code; ``%(iname)s`` and ``%(oname)s`` are the input and the output.
     version : int or tuple
         Version of the code, for caches.
+
+    See Also
+    --------
+    theano.compile.DeepCopyOp : Return a copy of the input that shares no memory with it.
+    theano.compile.register_deep_copy_op_c_code : Say how DeepCopyOp copies a Type in C.
     """
     ViewOp.c_code_and_version[type] = (code, version)
 
@@ -125,5 +151,10 @@ def register_deep_copy_op_c_code(typ: type, code: str, version: Any = ()) -> Non
         C code; ``%(iname)s`` and ``%(oname)s`` are the input and the output.
     version : int or tuple
         Version of the code, for caches.
+
+    See Also
+    --------
+    theano.compile.register_view_op_c_code : Say how ViewOp returns a view of a Type in C.
+    theano.compile.DeepCopyOp : Return a copy of the input that shares no memory with it.
     """
     DeepCopyOp.c_code_and_version[typ] = (code, version)

@@ -42,6 +42,11 @@ def fast_inplace_check(inputs: Iterable) -> list:
     Returns
     -------
     list of Variable
+
+    See Also
+    --------
+    theano.compile.infer_reuse_pattern : Return the variables whose storage may not be reused, because outputs may be
+        aliased to it.
     """
     inputs = list(inputs)
     if not inputs:
@@ -121,6 +126,11 @@ class DestroyHandler(toolbox.Bookkeeper):
     algo : {'regular', 'fast'}, optional
         By default ``config.cycle_detection``.  'fast' allows only the destruction of variables that nothing else reads
         and that are no views.
+
+    See Also
+    --------
+    theano.InconsistencyError : A change of a graph would make it invalid.
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
     """
 
     pickle_rm_attr = ("destroyers", "has_destroyers", "destroy_handler")

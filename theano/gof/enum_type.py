@@ -31,6 +31,12 @@ class EnumType(Type):
     TypeError
         A value is no number, or an alias no text.
 
+    See Also
+    --------
+    theano.tensor.nnet.corr.EnumList : An enumeration that numbers its constants from 0.
+    theano.tensor.nnet.corr.ParamsType : A type that puts several types together, for the parameters of an Op.
+    theano.gof.CEnumType : An enumeration of constants that are defined in C.
+
     Examples
     --------
     >>> enum = EnumType(A=("alpha", 1), B=2, ctype="int")
@@ -259,6 +265,12 @@ class EnumList(EnumType):
     AttributeError, TypeError
         A name is not allowed or comes twice.
 
+    See Also
+    --------
+    theano.tensor.nnet.corr.ParamsType : A type that puts several types together, for the parameters of an Op.
+    theano.gof.EnumType : An enumeration of named constants, for parameters of Ops.
+    theano.gof.CEnumType : An enumeration of constants that are defined in C.
+
     Examples
     --------
     >>> enum = EnumList(("A", "alpha"), "B", "C")
@@ -292,6 +304,11 @@ class CEnumType(EnumList):
         Names of C constants, or pairs of a name and an alias.
     **kwargs
         `ctype` (``int`` by default) and `cname`.
+
+    See Also
+    --------
+    theano.gof.EnumType : An enumeration of named constants, for parameters of Ops.
+    theano.tensor.nnet.corr.EnumList : An enumeration that numbers its constants from 0.
     """
 
     def _defines(self) -> str:

@@ -31,7 +31,12 @@ _NOT_PICKLED = (
 
 
 class CachedConstantError(Exception):
-    """A graph that was to be used without being cloned holds a constant that other graphs hold as well."""
+    """A graph that was to be used without being cloned holds a constant that other graphs hold as well.
+
+    See Also
+    --------
+    theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
+    """
 
 
 class MissingInputError(Exception):
@@ -40,8 +45,13 @@ class MissingInputError(Exception):
     Parameters
     ----------
     *args
+        The message.
     variable : Variable, optional
         What is missing; the message tells where it was made.
+
+    See Also
+    --------
+    theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -75,7 +85,10 @@ class FunctionGraph:
 
     Parameters
     ----------
-    inputs, outputs : list of Variable
+    inputs : list of Variable
+        Where the graph begins.
+    outputs : list of Variable
+        Where it ends.
     features : list of Feature, optional
         To be attached at once.
     clone : bool
@@ -89,6 +102,12 @@ class FunctionGraph:
         The outputs depend on a variable that is no input.
     CachedConstantError
         Without cloning, the graph holds a constant that is shared with other graphs.
+
+    See Also
+    --------
+    theano.clone : Return a copy of a graph, with some variables replaced by others.
+    theano.gof.graph.clone : Copy the graph between inputs and outputs.
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
 
     Examples
     --------

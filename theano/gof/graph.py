@@ -83,7 +83,13 @@ at_fork(after_in_child=_forget_observers_of_others)
 
 
 class Node:
-    """A node of a graph: a `Variable` or an `Apply`."""
+    """A node of a graph: a `Variable` or an `Apply`.
+
+    See Also
+    --------
+    theano.Apply : The application of an Op to input variables, which gives output variables.
+    theano.Variable : A node of a graph that stands for a value.
+    """
 
     def get_parents(self) -> list:
         """Return the nodes that this one is computed from, as a new list."""
@@ -95,6 +101,10 @@ def show_attributes(cls: Any, *names: str) -> None:
 
     CPython keeps the attributes of an instance without a dictionary, which takes half the memory and is faster, as long
     as one of the first instances of the class had all of them.
+
+    See Also
+    --------
+    theano.printing.debugprint : Print a graph as a tree of text.
     """
     first = cls.__new__(cls)
     for name in names:
@@ -108,6 +118,11 @@ def copy_tag(tag: Any) -> Any:
     ----------
     tag : scratchpad
         Its values themselves are not copied.
+
+    See Also
+    --------
+    theano.gof.graph.add_tag_trace : Record on a variable or node where the user's code made it, in ``thing.tag.trace``.
+    theano.gof.graph.get_variable_trace_string : Return the text of the stack traces of a variable, or an empty string.
     """
     return scratchpad.__copy__(tag) if type(tag) is scratchpad else copy(tag)
 
@@ -120,6 +135,7 @@ class Apply(Node):
     op : Op
         What computes the outputs.
     inputs : list of Variable
+        What the Op is applied to, in order.
     outputs : list of Variable
         Variables without an owner: they get this node as theirs.
 
@@ -129,6 +145,12 @@ class Apply(Node):
         Inputs and outputs are not lists of variables.
     ValueError
         An output belongs to another node.
+
+    See Also
+    --------
+    theano.Variable : A node of a graph that stands for a value.
+    theano.Constant : A variable whose value is known when the graph is built and never changes.
+    theano.Op : An operation, with its C interface: the base class of Ops.
 
     Notes
     -----
@@ -308,6 +330,12 @@ class Variable(Node):
     name : str, optional
         For printing and debugging.
 
+    See Also
+    --------
+    theano.Constant : A variable whose value is known when the graph is built and never changes.
+    theano.Apply : The application of an Op to input variables, which gives output variables.
+    theano.gof.graph.Node : A node of a graph: a `Variable` or an `Apply`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -466,14 +494,21 @@ class Constant(Variable):
     Parameters
     ----------
     type : Type
-    data
+        The type of the value.
+    data : object
         The value; the type filters it.
     name : str, optional
+        What it is called when it is printed.
 
     Attributes
     ----------
     number : bool, int, float, complex or None
         What all elements are, where that is one number.
+
+    See Also
+    --------
+    theano.Op : An operation, with its C interface: the base class of Ops.
+    theano.Variable : A node of a graph that stands for a value.
     """
 
     number: Any = None
@@ -519,6 +554,10 @@ def as_variable(x: Any) -> Any:
     ----------
     x : object
         A variable, a number, an array or anything that a type was registered for.
+
+    See Also
+    --------
+    theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
     """
     return x if isinstance(x, Variable) else hooks.as_variable(x)
 
@@ -529,6 +568,7 @@ def get_test_value(v: Any) -> Any:
     Parameters
     ----------
     v : Variable, or what can be made into a tensor constant
+        Whose test value is wanted.
 
     Returns
     -------
@@ -538,6 +578,11 @@ def get_test_value(v: Any) -> Any:
     ------
     AttributeError
         There is none.
+
+    See Also
+    --------
+    theano.gof.op.get_debug_values : Return the test values of some variables, for an Op that checks them when it is
+        applied.
     """
     v = as_variable(v)
     if isinstance(v, Constant):
@@ -561,6 +606,10 @@ def get_test_value(v: Any) -> Any:
 @contextlib.contextmanager
 def nodes_constructed() -> Iterator[list]:
     """Collect the variables that are made within the block, by the thread that runs it.
+
+    See Also
+    --------
+    theano.Apply : The application of an Op to input variables, which gives output variables.
 
     Examples
     --------

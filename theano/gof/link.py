@@ -27,6 +27,11 @@ class Linker:
         Whether intermediate values are freed as soon as they are not needed; default `config.allow_gc`.
     scheduler : callable, optional
         Gets a FunctionGraph and returns its Apply nodes in the order of running; default: ``fgraph.toposort()``.
+
+    See Also
+    --------
+    theano.CLinker : Compiles the C code that the Ops of a graph bring themselves, to one function.
+    theano.LocalLinker : Base of linkers that run the nodes one by one in this process.
     """
 
     def __init__(self, *, allow_gc: bool | None = None, scheduler: Callable | None = None):
@@ -124,6 +129,11 @@ class Container:
     ----------
     value, data : object
         The value; setting it converts it to the type.
+
+    See Also
+    --------
+    theano.function : Return a callable that computes `outputs` from `inputs`.
+    theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
     """
 
     def __init__(
@@ -239,6 +249,7 @@ def map_storage(
     Parameters
     ----------
     fgraph : FunctionGraph
+        The graph.
     order : list of Apply
         The nodes that will run.
     input_storage, output_storage : list of lists, optional
@@ -284,8 +295,11 @@ class DestroyedInputs:
     Parameters
     ----------
     fgraph : FunctionGraph
+        The graph.
     order : list of Apply
+        The nodes, as they run.
     storage_map : dict
+        From each variable to the cell of its value.
     """
 
     def __init__(self, fgraph: Any, order: Iterable[Any], storage_map: dict[Variable, list]):
@@ -339,7 +353,9 @@ def streamline(
     Parameters
     ----------
     fgraph : FunctionGraph
+        The graph.
     thunks : list of callables
+        A function without arguments for each node.
     order : list of Apply
         The node of each thunk.
     post_thunk_old_storage : list of lists, optional
@@ -352,6 +368,11 @@ def streamline(
     Returns
     -------
     callable
+
+    Raises
+    ------
+    ValueError
+        If there are not as many thunks, or lists of what to free, as nodes.
     """
     if len(thunks) != len(order):
         raise ValueError("Length of thunks and order must match", (len(thunks), len(order)))
@@ -386,6 +407,7 @@ def gc_helper(node_list: Iterable[Any]) -> tuple[set[Variable], dict[Variable, A
     Parameters
     ----------
     node_list : list of Apply
+        As they run.
 
     Returns
     -------
@@ -425,6 +447,11 @@ class LocalLinker(Linker):
     """Base of linkers that run the nodes one by one in this process.
 
     Subclasses implement `make_all`.
+
+    See Also
+    --------
+    theano.Linker : Base of the linkers.
+    theano.PerformLinker : Runs the nodes in order, each by its Op's `perform`.
     """
 
     def make_thunk(
@@ -453,6 +480,12 @@ class PerformLinker(LocalLinker):
         Whether intermediate values are freed as soon as they are not needed; default `config.allow_gc`.
     schedule : callable, optional
         See `Linker`.
+
+    See Also
+    --------
+    theano.LocalLinker : Base of linkers that run the nodes one by one in this process.
+    theano.DualLinker : Runs each node by its `perform` and by compiled code, and compares.
+    theano.compile.mode.VM_Linker : Makes a virtual machine that runs the nodes of a graph in Python.
     """
 
     def __init__(self, allow_gc: bool | None = None, schedule: Callable | None = None):
@@ -554,6 +587,10 @@ class WrapLinker(Linker):
         them. A thunk's `inputs` and `outputs` are lists of storage cells. By convention the values of the first
         linker's thunk are those of the function.
 
+    See Also
+    --------
+    theano.gof.WrapLinkerMany : Return a `WrapLinker` that calls several wrappers for every node, in turn.
+
     Notes
     -----
     The outputs are those of the first linker.
@@ -650,8 +687,13 @@ def WrapLinkerMany(linkers: Sequence[Any], wrappers: Sequence[Callable[..., Any]
     Parameters
     ----------
     linkers : list of LocalLinker
+        Of one kind; they make the thunks.
     wrappers : list of callables
         See `WrapLinker`.
+
+    See Also
+    --------
+    theano.gof.WrapLinker : Runs the thunks of several linkers side by side through a wrapper function.
     """
 
     def wrapper(*args: Any) -> None:

@@ -33,7 +33,7 @@ class Bounded(dict):
 
     Parameters
     ----------
-    most
+    most : int
         The sum of the sizes of its entries.
     """
 

@@ -11,6 +11,10 @@ class MetaObject:
     A class that defines ``__props__`` (a tuple of attribute names) gets ``__eq__``, ``__hash__`` and ``__str__``
     unless it defines them itself.
 
+    See Also
+    --------
+    theano.Op : An operation, with its C interface: the base class of Ops.
+
     Examples
     --------
     >>> class P(MetaObject):

@@ -16,6 +16,13 @@ class NullType(Type):
     ----------
     why_null : str
         Why variables of this type have no value; for error messages.
+
+    See Also
+    --------
+    theano.gradient.NullTypeGradError : Raised when `grad` meets a gradient of NullType: it is undefined or not
+        implemented.
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
+    theano.gradient.DisconnectedType : Type of the gradient with respect to a variable that the cost does not depend on.
     """
 
     def __init__(self, why_null: str = "(no explanation given)"):

@@ -53,6 +53,10 @@ class PureOp(MetaObject):
         Of several transfers that could be started, or waited for, that of the lowest rank is first.
     transfer_chain : hashable, optional
         All processes start the transfers of one chain in the same order.
+
+    See Also
+    --------
+    theano.Op : An operation, with its C interface: the base class of Ops.
     """
 
     __signature__ = _Signature()
@@ -282,8 +286,14 @@ class Op(PureOp, CLinkerOp):
 
     Parameters
     ----------
-    use_c_code
+    use_c_code : bool
         Whether its C code may be used, for Ops that call this constructor.
+
+    See Also
+    --------
+    theano.OpFromGraph : An Op that computes a graph, and that can be applied several times.
+    theano.as_op : Return a decorator that makes an Op of a Python function.
+    theano.Type : A type with a C interface: the base class of types.
 
     Examples
     --------
@@ -494,11 +504,18 @@ def missing_test_message(msg: str) -> None:
     Parameters
     ----------
     msg : str
+        The sentence.
 
     Raises
     ------
     AttributeError
         It asks to raise.
+
+    See Also
+    --------
+    theano.gof.op.debug_assert : Check a condition on test values.
+    theano.gof.op.debug_error_message : Say that something is wrong with test values, in the way that
+        ``config.compute_test_value`` asks for.
     """
     action = config.compute_test_value
     if action == "raise":
@@ -521,6 +538,13 @@ def debug_error_message(msg: str) -> None:
     ------
     ValueError
         It asks to raise, or to ignore missing values only.
+
+    See Also
+    --------
+    theano.gof.op.missing_test_message : Say that a test value is missing, in the way that ``config.compute_test_value``
+        asks for.
+    theano.gof.op.get_debug_values : Return the test values of some variables, for an Op that checks them when it is
+        applied.
     """
     action = config.compute_test_value
     if action in ("raise", "ignore"):
@@ -537,6 +561,13 @@ def debug_assert(condition: Any, msg: str | None = None) -> None:
         What has to be true.
     msg : str, optional
         What to say if it is not.
+
+    See Also
+    --------
+    theano.gof.op.get_debug_values : Return the test values of some variables, for an Op that checks them when it is
+        applied.
+    theano.gof.op.missing_test_message : Say that a test value is missing, in the way that ``config.compute_test_value``
+        asks for.
     """
     if not condition:
         debug_error_message(msg if msg is not None else "debug_assert failed")
@@ -548,6 +579,7 @@ def get_debug_values(*args: Any) -> list[tuple]:
     Parameters
     ----------
     *args : Variable
+        Whose test values are wanted.
 
     Returns
     -------
@@ -558,6 +590,14 @@ def get_debug_values(*args: Any) -> list[tuple]:
     ------
     ValueError
         A value is missing and ``config.compute_test_value`` is ``'raise'``.
+
+    See Also
+    --------
+    theano.gof.graph.get_test_value : Return the test value of a variable.
+    theano.gof.op.debug_error_message : Say that something is wrong with test values, in the way that
+        ``config.compute_test_value`` asks for.
+    theano.gof.op.missing_test_message : Say that a test value is missing, in the way that ``config.compute_test_value``
+        asks for.
     """
     if config.compute_test_value == "off":
         return []

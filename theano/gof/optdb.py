@@ -15,6 +15,12 @@ class DB:
     """A collection of optimizers and databases, each with a name and any number of tags.
 
     The name counts as a tag; so do the name of the database and the name of the object's class.
+
+    See Also
+    --------
+    theano.gof.EquilibriumDB : Local (and global) optimizers, queried to an `EquilibriumOptimizer`.
+    theano.gof.SequenceDB : Optimizers with positions, queried to a `SeqOptimizer`.
+    theano.gof.LocalGroupDB : Local optimizers, queried to a `LocalOptGroup`, in the order of their positions.
     """
 
     #: Counts the registrations in all databases, so that results of queries can be kept.
@@ -196,6 +202,10 @@ def parse_query(tags: tuple, kwtags: dict) -> Query:
         There is something beside a Query.
     ValueError
         A tag does not start so.
+
+    See Also
+    --------
+    theano.gof.Query : What to take out of a database.
     """
     if tags and isinstance(tags[0], Query):
         if len(tags) > 1 or kwtags:
@@ -222,11 +232,11 @@ class Query:
     Parameters
     ----------
     include : iterable of str
-        Objects with one of these tags are taken,
+        Objects with one of these tags are taken.
     require : iterable of str, optional
-        of them only those with all of these tags,
+        Of them only those with all of these tags.
     exclude : iterable of str, optional
-        and none of these.
+        Of them only those with none of these.
     subquery : dict, optional
         Maps names of sub-databases to the query they get instead of this one.
     position_cutoff : float, optional
@@ -239,6 +249,12 @@ class Query:
     ------
     TypeError
         When a text is given in place of a collection of tags.
+
+    See Also
+    --------
+    theano.gof.DB : A collection of optimizers and databases, each with a name and any number of tags.
+    theano.gof.ProxyDB : Another database under a second name, so that it can be registered several times.
+    theano.gof.optdb.parse_query : Make a `Query` of the arguments of `DB.query`.
 
     Examples
     --------
@@ -317,6 +333,11 @@ class EquilibriumDB(DB):
     ----------
     ignore_newtrees, tracks_on_change_inputs : bool
         For the `EquilibriumOptimizer`.
+
+    See Also
+    --------
+    theano.gof.SequenceDB : Optimizers with positions, queried to a `SeqOptimizer`.
+    theano.gof.DB : A collection of optimizers and databases, each with a name and any number of tags.
     """
 
     def __init__(self, ignore_newtrees: bool = True, tracks_on_change_inputs: bool = False):
@@ -368,6 +389,11 @@ class SequenceDB(DB):
     ----------
     failure_callback : callable
         For the `SeqOptimizer`.
+
+    See Also
+    --------
+    theano.gof.LocalGroupDB : Local optimizers, queried to a `LocalOptGroup`, in the order of their positions.
+    theano.gof.EquilibriumDB : Local (and global) optimizers, queried to an `EquilibriumOptimizer`.
     """
 
     seq_opt = opt.SeqOptimizer
@@ -437,6 +463,11 @@ class LocalGroupDB(DB):
         For the `LocalOptGroup`.
     local_opt : type
         What the query builds.
+
+    See Also
+    --------
+    theano.gof.ProxyDB : Another database under a second name, so that it can be registered several times.
+    theano.gof.SequenceDB : Optimizers with positions, queried to a `SeqOptimizer`.
     """
 
     def __init__(
@@ -475,8 +506,14 @@ class TopoDB(DB):
     Parameters
     ----------
     db : DB
+        The database that is asked.
     order, ignore_newtrees, failure_callback
         For the `TopoOptimizer`.
+
+    See Also
+    --------
+    theano.gof.DB : A collection of optimizers and databases, each with a name and any number of tags.
+    theano.gof.TopoOptimizer : Apply a local optimizer to all nodes once, in (or against) topological order.
     """
 
     def __init__(
@@ -511,6 +548,12 @@ class ProxyDB(DB):
     Parameters
     ----------
     db : DB
+        The database that is asked.
+
+    See Also
+    --------
+    theano.gof.Query : What to take out of a database.
+    theano.gof.LocalGroupDB : Local optimizers, queried to a `LocalOptGroup`, in the order of their positions.
     """
 
     def __init__(self, db: DB):

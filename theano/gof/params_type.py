@@ -28,6 +28,7 @@ class Params(dict):
     Parameters
     ----------
     params_type : ParamsType
+        What parameters there are.
     **kwargs
         A value for each field of the type.
 
@@ -35,6 +36,10 @@ class Params(dict):
     ------
     TypeError
         A field has no value, or there is a value without a field.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr.ParamsType : A type that puts several types together, for the parameters of an Op.
     """
 
     def __init__(self, params_type: ParamsType, **kwargs: Any):
@@ -133,6 +138,12 @@ class ParamsType(Type):
         There is no field, a name is not allowed, or a field is no Type.
     AttributeError
         Two enumerations have a constant in common.
+
+    See Also
+    --------
+    theano.gof.EnumType : An enumeration of named constants, for parameters of Ops.
+    theano.tensor.nnet.corr.EnumList : An enumeration that numbers its constants from 0.
+    theano.gof.Params : The values of an Op's parameters, as attributes.
     """
 
     def __init__(self, **kwargs: Any):

@@ -211,6 +211,7 @@ def raise_with_op(node: Any, thunk: Any = None, exc_info: Any = None, storage_ma
     Parameters
     ----------
     node : Apply
+        The application of an Op.
     thunk : callable, optional
         What ran; its `inputs` hold the values.
     exc_info : tuple, optional

@@ -128,12 +128,14 @@ def posort(l: Iterable, *cmps: Callable) -> list:
     Parameters
     ----------
     l : iterable
+        What is sorted.
     *cmps : callable
         Each takes two elements and returns a negative number, 0 or a positive number.
 
     Returns
     -------
     list
+        The same elements, sorted.
 
     Examples
     --------
@@ -181,7 +183,10 @@ def sort_apply_nodes(inputs: Any, outputs: Any, cmps: Iterable[Callable]) -> lis
 
     Parameters
     ----------
-    inputs, outputs : list of Variable
+    inputs : list of Variable
+        Where the graph begins.
+    outputs : list of Variable
+        Where it ends.
     cmps : iterable of callable
         As for `posort`.
 
@@ -240,6 +245,7 @@ def overlap_transfers(order: Sequence[Any], also_before: Mapping[Any, Sequence[A
     Returns
     -------
     list of Apply
+        All nodes that were given, in the new order.
 
     Notes
     -----

@@ -45,6 +45,10 @@ class SharedVariable(Variable):
     default_update : Variable
         If set, the update that functions apply to the variable unless they
         are given another one or ``no_default_updates``.
+
+    See Also
+    --------
+    theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
     """
 
     #: Compiled functions take this for a shared variable without importing this module.
@@ -175,6 +179,12 @@ def shared_constructor(ctor: Callable[..., SharedVariable], remove: bool = False
     -------
     callable
         `ctor`, so that this works as a decorator.
+
+    See Also
+    --------
+    theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
+    theano.compile.sharedvalue.generic_constructor : Make a shared variable of the generic type, which holds any Python
+        object.
     """
     if remove:
         constructors.remove(ctor)
@@ -216,6 +226,12 @@ def shared(
     TypeError
         If `value` is itself symbolic, or no constructor takes it together with
         `kwargs`.
+
+    See Also
+    --------
+    theano.In : An input of a compiled function, with everything a caller may choose about it.
+    theano.function : Return a callable that computes `outputs` from `inputs`.
+    theano.Container : A typed place for one value, shared by a function's arguments, its program and shared variables.
 
     Examples
     --------
@@ -275,6 +291,10 @@ def generic_constructor(
     -------
     SharedVariable
         It holds `value` itself.
+
+    See Also
+    --------
+    theano.compile.shared_constructor : Register a constructor of shared variables.
     """
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, (bool, int, float, complex)) for item in value):
         warnings.warn(

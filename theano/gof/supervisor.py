@@ -16,6 +16,10 @@ class Supervisor(Feature):
     ----------
     protected : iterable of Variable
         The inputs to protect.
+
+    See Also
+    --------
+    theano.compile.AliasedMemoryError : Memory is aliased that should not be.
     """
 
     def __init__(self, protected: Iterable[Variable]):

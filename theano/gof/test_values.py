@@ -26,11 +26,17 @@ def compute_test_values(node: Any) -> None:
     Parameters
     ----------
     node : Apply
+        The application of an Op.
 
     Raises
     ------
     ValueError
         A test value is missing and the flag is ``'raise'``.
+
+    See Also
+    --------
+    theano.gof.op.get_debug_values : Return the test values of some variables, for an Op that checks them when it is
+        applied.
     """
     storage_map: dict = {}
     compute_map: dict = {}

@@ -16,23 +16,46 @@ from theano.gof import graph
 
 
 class InconsistencyError(Exception):
-    """A change of a graph would make it invalid."""
+    """A change of a graph would make it invalid.
+
+    See Also
+    --------
+    theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+    theano.gof.DestroyHandler : Sees to it that in-place Ops do no harm.
+    """
 
     __module__ = "theano.gof.fg"
 
 
 class AlreadyThere(Exception):
-    """Raised by ``on_attach`` where the graph has such a feature already: it is not attached."""
+    """Raised by ``on_attach`` where the graph has such a feature already: it is not attached.
+
+    See Also
+    --------
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+    """
 
 
 class ReplacementDidntRemovedError(Exception):
-    """A replacement was to remove a variable from the graph and did not."""
+    """A replacement was to remove a variable from the graph and did not.
+
+    See Also
+    --------
+    theano.gof.ReplaceValidate : Makes replacements that are undone where they leave the graph invalid.
+    """
 
 
 class Feature:
     """The base class of features.  Its callbacks do nothing.
 
     `reason` is what the author of a change gave as its reason: a rewrite, a text or None.
+
+    See Also
+    --------
+    theano.InconsistencyError : A change of a graph would make it invalid.
+    theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
+    theano.gof.DestroyHandler : Sees to it that in-place Ops do no harm.
     """
 
     #: Attributes that the feature puts on a graph and that are not pickled with it.
@@ -66,7 +89,13 @@ class Feature:
 
 
 class Bookkeeper(Feature):
-    """A feature that is told of the nodes that are there when it is attached or removed as if they came or went."""
+    """A feature that is told of the nodes that are there when it is attached or removed as if they came or went.
+
+    See Also
+    --------
+    theano.gof.Validator : Asks the graph's features whether it is valid.
+    theano.gof.History : Remembers the changes of a graph, so that they can be undone.
+    """
 
     def on_attach(self, fgraph: Any) -> None:
         for node in fgraph.depth_first():
@@ -78,7 +107,12 @@ class Bookkeeper(Feature):
 
 
 class Provider(Feature):
-    """A feature that puts methods on its graph."""
+    """A feature that puts methods on its graph.
+
+    See Also
+    --------
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+    """
 
     #: The names of the methods on the graph, and those of the feature's own, which get the graph as their first argument.
     provides: dict[str, str] = {}
@@ -108,6 +142,11 @@ class GetCheckpoint:
         It knows the changes.
     fgraph : FunctionGraph
         The graph.
+
+    See Also
+    --------
+    theano.gof.toolbox.LambdExtract : Undoes one change of a graph when it is called: input `i` of `node` is `r` again.
+    theano.gof.History : Remembers the changes of a graph, so that they can be undone.
     """
 
     def __init__(self, history: History, fgraph: Any):
@@ -133,6 +172,11 @@ class LambdExtract:
         What it was before.
     reason : object
         What the change is told to be for.
+
+    See Also
+    --------
+    theano.gof.History : Remembers the changes of a graph, so that they can be undone.
+    theano.gof.toolbox.GetCheckpoint : What `History` puts on a graph as ``checkpoint``.
     """
 
     def __init__(self, fgraph: Any, node: Any, i: int, r: Any, reason: Any = None):
@@ -151,6 +195,13 @@ class History(Provider):
 
     It puts on the graph ``checkpoint()``, which returns a mark, and ``revert(mark)``, which undoes everything since.
     Any mark can be reverted to, as long as no earlier one has been.
+
+    See Also
+    --------
+    theano.gof.Bookkeeper : A feature that is told of the nodes that are there when it is attached or removed as if they
+        came or went.
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+    theano.gof.toolbox.GetCheckpoint : What `History` puts on a graph as ``checkpoint``.
     """
 
     provides = {"checkpoint": "_mark", "revert": "revert"}
@@ -198,6 +249,12 @@ class Validator(Provider):
 
     It puts on the graph ``validate()``, which raises what a feature's ``validate`` raises (`InconsistencyError`), and
     ``consistent()``, which returns whether it raises nothing.
+
+    See Also
+    --------
+    theano.gof.ReplaceValidate : Makes replacements that are undone where they leave the graph invalid.
+    theano.gof.Bookkeeper : A feature that is told of the nodes that are there when it is attached or removed as if they
+        came or went.
     """
 
     provides = {"validate": "validate_", "consistent": "consistent_"}
@@ -233,6 +290,12 @@ class ReplaceValidate(History, Validator):
 
     It puts on the graph, besides what `History` and `Validator` do, ``replace_validate(r, new_r, reason=None)``,
     ``replace_all_validate(pairs, reason=None)`` and ``replace_all_validate_remove(pairs, remove, reason=None)``.
+
+    See Also
+    --------
+    theano.gof.NodeFinder : Knows the nodes of each Op.  It puts on the graph ``get_nodes(op)``.
+    theano.gof.Validator : Asks the graph's features whether it is valid.
+    theano.gof.NoOutputFromInplace : Refuses to let in-place Ops compute outputs of the graph.
     """
 
     provides = {
@@ -340,7 +403,13 @@ class ReplaceValidate(History, Validator):
 
 
 class NodeFinder(Provider, Bookkeeper):
-    """Knows the nodes of each Op.  It puts on the graph ``get_nodes(op)``."""
+    """Knows the nodes of each Op.  It puts on the graph ``get_nodes(op)``.
+
+    See Also
+    --------
+    theano.gof.PrintListener : Prints what happens to a graph.
+    theano.gof.ReplaceValidate : Makes replacements that are undone where they leave the graph invalid.
+    """
 
     provides = {"get_nodes": "query"}
     pickle_rm_attr = tuple(provides)
@@ -402,6 +471,13 @@ class PrintListener(Feature):
     Parameters
     ----------
     active : bool
+        Whether it prints.
+
+    See Also
+    --------
+    theano.compile.PrintCurrentFunctionGraph : Print the graph as it is at a certain place of the sequence of rewrites.
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+    theano.gof.NodeFinder : Knows the nodes of each Op.  It puts on the graph ``get_nodes(op)``.
     """
 
     def __init__(self, active: bool = True):
@@ -429,7 +505,14 @@ class PrintListener(Feature):
 
 
 class PreserveNames(Feature):
-    """Gives the name of a variable that is replaced to its replacement, if that has none."""
+    """Gives the name of a variable that is replaced to its replacement, if that has none.
+
+    See Also
+    --------
+    theano.gof.toolbox.PreserveVariableAttributes : Gives the name, and the tag `nan_guard_mode_check`, of a variable that
+        is replaced to its replacement.
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+    """
 
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
         if r.name is not None and new_r.name is None:
@@ -437,7 +520,13 @@ class PreserveNames(Feature):
 
 
 class PreserveVariableAttributes(Feature):
-    """Gives the name, and the tag `nan_guard_mode_check`, of a variable that is replaced to its replacement."""
+    """Gives the name, and the tag `nan_guard_mode_check`, of a variable that is replaced to its replacement.
+
+    See Also
+    --------
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+    theano.gof.toolbox.PreserveNames : Gives the name of a variable that is replaced to its replacement, if that has none.
+    """
 
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
         if r.name is not None and new_r.name is None:
@@ -456,6 +545,10 @@ class NoOutputFromInplace(Feature):
         The first output that is protected.
     last_output_idx : int, optional
         The end of those that are protected; None means all.
+
+    See Also
+    --------
+    theano.gof.ReplaceValidate : Makes replacements that are undone where they leave the graph invalid.
     """
 
     def __init__(self, first_output_idx: int = 0, last_output_idx: int | None = None):

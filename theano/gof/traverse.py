@@ -36,6 +36,10 @@ def stack_search(start: deque, expand: Callable[[Any], Sequence | None], mode: s
     ------
     ValueError
         There is no such mode.
+
+    See Also
+    --------
+    theano.gof.graph.ancestors : Return the variables that some variables are computed from, and these themselves.
     """
     if mode not in ("bfs", "dfs"):
         raise ValueError(f"mode should be bfs or dfs, not {mode!r}")
@@ -64,6 +68,7 @@ def ancestors(variable_list: Iterable, blockers: Iterable | None = None) -> list
     Parameters
     ----------
     variable_list : iterable of Variable
+        Where to start; the graph is followed to what these are computed from.
     blockers : iterable of Variable, optional
         Variables to stop at; they are included, what is behind them is not.
 
@@ -71,6 +76,12 @@ def ancestors(variable_list: Iterable, blockers: Iterable | None = None) -> list
     -------
     list of Variable
         Each once, in the order of a search depth first from left to right.
+
+    See Also
+    --------
+    theano.gof.graph.inputs : Return the variables without an owner that some variables are computed from.
+    theano.gof.graph.variables : Return the variables between inputs and outputs, these included.
+    theano.gof.graph.orphans : Return the variables without an owner that the outputs need and that are no inputs.
     """
     stop: Any = set(blockers) if blockers else ()
     stack = list(variable_list)
@@ -94,12 +105,18 @@ def inputs(variable_list: Iterable, blockers: Iterable | None = None) -> list:
     Parameters
     ----------
     variable_list : iterable of Variable
+        Where to start; the graph is followed to what these are computed from.
     blockers : iterable of Variable, optional
         Variables behind which there is no search.
 
     Returns
     -------
     list of Variable
+
+    See Also
+    --------
+    theano.gof.graph.variables : Return the variables between inputs and outputs, these included.
+    theano.gof.graph.ancestors : Return the variables that some variables are computed from, and these themselves.
     """
     return [var for var in ancestors(variable_list, blockers) if var.owner is None]
 
@@ -116,6 +133,10 @@ def variables_and_orphans(i: Iterable, o: Iterable) -> tuple[list, list]:
     -------
     variables, orphans : list of Variable
         Inputs, outputs, orphans and all outputs of the nodes between are among the variables.
+
+    See Also
+    --------
+    theano.gof.graph.variables : Return the variables between inputs and outputs, these included.
     """
     stop = dict.fromkeys(i)
     found: dict = {}
@@ -140,11 +161,20 @@ def variables(i: Iterable, o: Iterable) -> list:
 
     Parameters
     ----------
-    i, o : iterable of Variable
+    i : iterable of Variable
+        Where the graph begins.
+    o : iterable of Variable
+        Where it ends.
 
     Returns
     -------
     list of Variable
+
+    See Also
+    --------
+    theano.gof.graph.orphans : Return the variables without an owner that the outputs need and that are no inputs.
+    theano.gof.graph.inputs : Return the variables without an owner that some variables are computed from.
+    theano.gof.graph.variables_and_orphans : Return the variables between inputs and outputs, and the orphans among them.
     """
     return variables_and_orphans(i, o)[0]
 
@@ -154,11 +184,19 @@ def orphans(i: Iterable, o: Iterable) -> list:
 
     Parameters
     ----------
-    i, o : iterable of Variable
+    i : iterable of Variable
+        Where the graph begins.
+    o : iterable of Variable
+        Where it ends.
 
     Returns
     -------
     list of Variable
+
+    See Also
+    --------
+    theano.gof.graph.ancestors : Return the variables that some variables are computed from, and these themselves.
+    theano.gof.graph.variables : Return the variables between inputs and outputs, these included.
 
     Examples
     --------
@@ -196,6 +234,12 @@ def ops(i: Iterable, o: Iterable) -> set:
     Returns
     -------
     set of Apply
+
+    See Also
+    --------
+    theano.gof.graph.general_toposort : Sort what some things depend on, so that each comes after what it depends on
+        itself.
+    theano.gof.graph.list_of_nodes : Return the list of Apply nodes between inputs and outputs, in no order that matters.
     """
     return set(_nodes_between(i, o))
 
@@ -205,11 +249,20 @@ def list_of_nodes(inputs: Iterable, outputs: Iterable) -> list:
 
     Parameters
     ----------
-    inputs, outputs : iterable of Variable
+    inputs : iterable of Variable
+        Where the graph begins.
+    outputs : iterable of Variable
+        Where it ends.
 
     Returns
     -------
     list of Apply
+
+    See Also
+    --------
+    theano.gof.graph.ops : Return the set of Apply nodes between inputs and outputs.
+    theano.gof.graph.io_toposort : Return the Apply nodes between inputs and outputs, each after those whose outputs it
+        takes.
     """
     return list(_nodes_between(inputs, outputs))
 
@@ -219,12 +272,19 @@ def is_in_ancestors(l_node: Any, f_node: Any) -> bool:
 
     Parameters
     ----------
-    l_node, f_node : Apply
+    l_node : Apply
+        Where to start.
+    f_node : Apply
+        What is looked for.
 
     Returns
     -------
     bool
         True for the node itself, too.
+
+    See Also
+    --------
+    theano.gof.graph.ancestors : Return the variables that some variables are computed from, and these themselves.
     """
     stack = [l_node]
     seen = set()
@@ -246,6 +306,12 @@ def view_roots(r: Any) -> list:
     ----------
     r : Variable
         Any variable.
+
+    See Also
+    --------
+    theano.compile.alias_root : Return the variable whose memory `v` uses, following views and in-place operations
+        upwards.
+    theano.compile.view_tree_set : Add to `treeset` the variable `v` and everything that is a view of it.
     """
     roots: list = []
     stack = [r]
@@ -292,6 +358,7 @@ def general_toposort(
     Returns
     -------
     list
+        Each after what it depends on.
 
     Raises
     ------
@@ -299,6 +366,13 @@ def general_toposort(
         The dependencies hold a cycle, or `compute_deps_cache` was given without `deps_cache`.
     TypeError
         `deps` returned something else than a list (the order would not be reproducible).
+
+    See Also
+    --------
+    theano.gof.graph.io_toposort : Return the Apply nodes between inputs and outputs, each after those whose outputs it
+        takes.
+    theano.gof.graph.list_of_nodes : Return the list of Apply nodes between inputs and outputs, in no order that matters.
+    theano.gof.graph.ops : Return the set of Apply nodes between inputs and outputs.
     """
     if compute_deps_cache is not None and deps_cache is None:
         raise ValueError("deps_cache cannot be None when compute_deps_cache is given")
@@ -346,7 +420,10 @@ def io_toposort(inputs: Iterable, outputs: Iterable, orderings: dict | None = No
 
     Parameters
     ----------
-    inputs, outputs : iterable of Variable
+    inputs : iterable of Variable
+        Where the graph begins.
+    outputs : iterable of Variable
+        Where it ends.
     orderings : dict, optional
         From a node to the list of nodes that must come before it as well.
     clients : dict, optional
@@ -360,6 +437,12 @@ def io_toposort(inputs: Iterable, outputs: Iterable, orderings: dict | None = No
     ------
     ValueError
         The graph, together with the orderings, holds a cycle.
+
+    See Also
+    --------
+    theano.gof.graph.list_of_nodes : Return the list of Apply nodes between inputs and outputs, in no order that matters.
+    theano.gof.graph.general_toposort : Sort what some things depend on, so that each comes after what it depends on
+        itself.
     """
     stop = set(inputs)
     orderings = orderings or {}
@@ -494,6 +577,13 @@ def clone(i: Sequence, o: Sequence, copy_inputs: bool = True, copy_orphans: bool
     -------
     inputs, outputs : list of Variable
         Of the copy.
+
+    See Also
+    --------
+    theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
+    theano.clone : Return a copy of a graph, with some variables replaced by others.
+    theano.gof.graph.clone_get_equiv : Copy the graph between inputs and outputs, and return what became of each variable
+        and node.
     """
     if copy_orphans is None:
         copy_orphans = copy_inputs
@@ -512,7 +602,10 @@ def clone_get_equiv(
 
     Parameters
     ----------
-    inputs, outputs : list of Variable
+    inputs : list of Variable
+        Where the graph begins.
+    outputs : list of Variable
+        Where it ends.
     copy_inputs, copy_orphans : bool
         Whether inputs, and other variables without an owner, are copied or shared.
     memo : dict, optional
@@ -522,6 +615,11 @@ def clone_get_equiv(
     -------
     dict
         From each variable and node to its copy.
+
+    See Also
+    --------
+    theano.clone : Return a copy of a graph, with some variables replaced by others.
+    theano.gof.graph.clone : Copy the graph between inputs and outputs.
     """
     if memo is None:
         memo = {}
@@ -557,12 +655,19 @@ def io_connection_pattern(inputs: Sequence, outputs: Sequence) -> list[list[bool
 
     Parameters
     ----------
-    inputs, outputs : list of Variable
+    inputs : list of Variable
+        Where the graph begins.
+    outputs : list of Variable
+        Where it ends.
 
     Returns
     -------
     list of list of bool
         The element ``[i][j]`` says whether output ``j`` is connected to input ``i``.
+
+    See Also
+    --------
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
     """
     # One integer a variable: bit i says that it is connected to input i.
     connected: dict = {}
@@ -623,6 +728,7 @@ def is_same_graph(var1: Any, var2: Any, givens: Any = None, debug: bool = False)
     Parameters
     ----------
     var1, var2 : Variable
+        What is compared.
     givens : dict or list of pairs, optional
         Variables, in either graph, to be replaced before the comparison.
     debug : bool
@@ -631,6 +737,12 @@ def is_same_graph(var1: Any, var2: Any, givens: Any = None, debug: bool = False)
     Returns
     -------
     bool
+
+    See Also
+    --------
+    theano.gof.opt.is_same_graph_with_merge : Say whether two variables are computed by the same graph, by merging a copy
+        of both.
+    theano.gof.MergeOptimizer : Make one of all Apply nodes with equal Ops and the same inputs, and of equal constants.
 
     Examples
     --------
@@ -655,6 +767,11 @@ def default_leaf_formatter(leaf: Any) -> str:
     ----------
     leaf : Variable
         The variable.
+
+    See Also
+    --------
+    theano.gof.graph.default_node_formatter : Return the text of a node whose inputs have the texts `argstrings`.
+    theano.gof.graph.as_string : Describe a graph in text.
     """
     return str(leaf)
 
@@ -668,6 +785,11 @@ def default_node_formatter(op: Any, argstrings: Sequence[str]) -> str:
         The node.
     argstrings : sequence of str
         The texts.
+
+    See Also
+    --------
+    theano.gof.graph.as_string : Describe a graph in text.
+    theano.gof.graph.default_leaf_formatter : Return the text of a variable at which a description ends.
     """
     return f"{op.op}({', '.join(argstrings)})"
 
@@ -683,13 +805,20 @@ def op_as_string(
     Parameters
     ----------
     i : list of Variable
+        Where the graph begins.
     op : Apply
+        The node.
     leaf_formatter, node_formatter : callable
         As for `as_string`.
 
     Returns
     -------
     str
+
+    See Also
+    --------
+    theano.pp : Return a graph as a formula; the same as `pprint`.
+    theano.gof.graph.as_string : Describe a graph in text.
     """
     strs = as_string(i, op.inputs, leaf_formatter, node_formatter)
     return node_formatter(op, strs)
@@ -719,6 +848,12 @@ def as_string(
     list of str
         One text for each of `o`.  A node that is used several times is written where it is first met, as
         ``*n -> Op(...)``, and elsewhere as ``*n``.
+
+    See Also
+    --------
+    theano.gof.graph.op_as_string : Return the text of a node, down to the inputs `i`.
+    theano.pp : Return a graph as a formula; the same as `pprint`.
+    theano.gof.graph.default_leaf_formatter : Return the text of a variable at which a description ends.
     """
     stop = set(i)
     uses: dict = {}

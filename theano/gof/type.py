@@ -23,6 +23,11 @@ class CLinkerType(CLinkerObject):
 
     In all methods `name` is the name of the C variable; the Python object is ``py_<name>``.  `sub` has the entry
     ``'fail'``: code to run once a Python exception is set.
+
+    See Also
+    --------
+    theano.gof.type.PureType : A type: it makes variables and filters the values they are given.
+    theano.Type : A type with a C interface: the base class of types.
     """
 
     def c_element_type(self) -> str:
@@ -89,7 +94,13 @@ class _of_type_or_class:  # noqa: N801
 
 
 class PureType:
-    """A type: it makes variables and filters the values they are given."""
+    """A type: it makes variables and filters the values they are given.
+
+    See Also
+    --------
+    theano.Type : A type with a C interface: the base class of types.
+    theano.gof.type.CLinkerType : The C interface of Types.
+    """
 
     Variable = Variable
     Constant = Constant
@@ -202,6 +213,12 @@ class PureType:
 class Type(PureType, CLinkerType):
     """A type with a C interface: the base class of types.
 
+    See Also
+    --------
+    theano.Apply : The application of an Op to input variables, which gives output variables.
+    theano.Op : An operation, with its C interface: the base class of Ops.
+    theano.Generic : The type of any Python object.
+
     Examples
     --------
     >>> class Even(Type):
@@ -216,7 +233,12 @@ class Type(PureType, CLinkerType):
 
 
 class SingletonType(Type):
-    """A type without attributes: there is one instance of each class, equal to no other."""
+    """A type without attributes: there is one instance of each class, equal to no other.
+
+    See Also
+    --------
+    theano.Type : A type with a C interface: the base class of types.
+    """
 
     __instance = None
 
@@ -239,7 +261,14 @@ class SingletonType(Type):
 
 
 class Generic(SingletonType):
-    """The type of any Python object."""
+    """The type of any Python object.
+
+    See Also
+    --------
+    theano.tensor.TensorType : The type of variables whose values are NumPy arrays of one dtype and rank.
+    theano.Type : A type with a C interface: the base class of types.
+    theano.gof.type.CDataType : A C pointer that Ops with C code pass to each other.
+    """
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         return data
@@ -301,6 +330,11 @@ class CDataType(Type):
         Code for the global scope.
     version : optional
         The version of the code for the cache.
+
+    See Also
+    --------
+    theano.gof.type.CDataTypeConstant : A constant C pointer.
+    theano.Generic : The type of any Python object.
     """
 
     __props__ = (
@@ -443,7 +477,13 @@ class CDataType(Type):
 
 
 class CDataTypeConstant(Constant):
-    """A constant C pointer."""
+    """A constant C pointer.
+
+    See Also
+    --------
+    theano.Generic : The type of any Python object.
+    theano.gof.type.CDataType : A C pointer that Ops with C code pass to each other.
+    """
 
     def merge_signature(self) -> Any:
         # The values of capsules cannot be compared.

@@ -39,7 +39,9 @@ class BoundVariable(Variable):
     Parameters
     ----------
     name : str
-    value
+        What it is called when it is printed.
+    value : object
+        What it stands for.
     """
 
     def __init__(self, name: str, value: Any):
@@ -53,7 +55,9 @@ class OrVariable(Variable):
     Parameters
     ----------
     name : str
+        What it is called when it is printed.
     options : iterable
+        One of them is its value.
     """
 
     def __init__(self, name: str, options: Iterable):
@@ -67,7 +71,9 @@ class NotVariable(Variable):
     Parameters
     ----------
     name : str
+        What it is called when it is printed.
     not_options : iterable
+        What its value is not.
     """
 
     def __init__(self, name: str, not_options: Iterable):
@@ -84,6 +90,7 @@ class VariableInList:
     Parameters
     ----------
     variable : Variable
+        What the options are of.
     """
 
     def __init__(self, variable: Variable):
@@ -141,9 +148,10 @@ def unify_walk(a: Any, b: Any, U: Unification) -> Any:
 
     Parameters
     ----------
-    a, b
+    a, b : object
         Patterns.
     U : Unification
+        What is known of variables so far.
 
     Returns
     -------
@@ -248,7 +256,7 @@ def unify_merge(a: Any, b: Any, U: Unification) -> Any:
 
     Parameters
     ----------
-    a, b
+    a, b : object
         Patterns.
     U : Unification
         What `unify_walk` returned for them.
@@ -297,6 +305,7 @@ class FVar:
     Parameters
     ----------
     fn : callable
+        What is called.
     *args
         Patterns: what they are built to is given to the function.
     """
@@ -317,6 +326,7 @@ def var_lookup(vartype: type, name: str, *args: Any, **kwargs: Any) -> Variable:
     vartype : type
         The class.
     name : str
+        What it is called when it is printed.
     *args, **kwargs
         For the class, if the variable is new.
     """
@@ -332,7 +342,7 @@ def unify(a: Any, b: Any) -> tuple:
 
     Parameters
     ----------
-    a, b
+    a, b : object
         Patterns.
 
     Returns

@@ -51,7 +51,9 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     Parameters
     ----------
     message : str
+        What is printed.
     category : class
+        A subclass of ``Warning``.
     """
     frame = sys._getframe(1)
     while frame.f_back is not None and (
@@ -113,6 +115,10 @@ class scratchpad:
     The attribute `trace` holds the stack traces of the user's code that made the thing: a list of stacks, each a
     list of (file, line number, function, text), outermost first.  It is kept in a compact form until it is read:
     reading sources takes longer than making a node.
+
+    See Also
+    --------
+    theano.Variable : A node of a graph that stands for a value.
     """
 
     # Almost every tag has a trace and nothing else: so it costs no dictionary.
@@ -202,7 +208,7 @@ def add_tag_trace(thing: Any, user_line: int | None = None) -> Any:
 
     Parameters
     ----------
-    thing
+    thing : Variable or Apply
         What is changed, in place.
     user_line : int, optional
         How many levels of the user's stack are kept: ``config.traceback.limit`` by default, -1 means all.
@@ -210,6 +216,12 @@ def add_tag_trace(thing: Any, user_line: int | None = None) -> Any:
     Returns
     -------
     thing
+        What was given, changed in place.
+
+    See Also
+    --------
+    theano.gof.graph.get_variable_trace_string : Return the text of the stack traces of a variable, or an empty string.
+    theano.gof.graph.copy_tag : Return a copy of the tag of a variable or node.
     """
     limit = config.traceback.limit if user_line is None else user_line
     if limit:
@@ -223,11 +235,19 @@ def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
     Parameters
     ----------
     from_var : Variable, or list, tuple or dict of Variables
+        Whose traces are taken.
     to_var : Variable, or list, tuple or dict of Variables
+        Who get them.
 
     Returns
     -------
     to_var
+        What was given, changed in place.
+
+    See Also
+    --------
+    theano.gof.opt.inherit_stack_trace : Give the variables that are made within the block the stack traces of one or
+        several others, too.
 
     Examples
     --------
@@ -272,6 +292,11 @@ def get_variable_trace_string(v: Any) -> str:
     ----------
     v : Variable
         Any variable.
+
+    See Also
+    --------
+    theano.gof.graph.copy_tag : Return a copy of the tag of a variable or node.
+    theano.gof.graph.add_tag_trace : Record on a variable or node where the user's code made it, in ``thing.tag.trace``.
     """
     trace = getattr(v.tag, "trace", None)
     if not trace:
@@ -299,13 +324,22 @@ def hashtype(self: Any) -> int:
     -------
     int
         The same for all objects of a class.
+
+    See Also
+    --------
+    theano.Type : A type with a C interface: the base class of types.
     """
     t = type(self)
     return hash(t.__name__) ^ hash(t.__module__)
 
 
 class MethodNotDefined(Exception):
-    """A method that is part of an interface is not defined by the class that was asked for it."""
+    """A method that is part of an interface is not defined by the class that was asked for it.
+
+    See Also
+    --------
+    theano.Op : An operation, with its C interface: the base class of Ops.
+    """
 
 
 class AbstractFunctionError(Exception):
@@ -317,7 +351,13 @@ class undef:
 
 
 class object2:
-    """A base class without anything; kept for classes that derive from it."""
+    """A base class without anything; kept for classes that derive from it.
+
+    See Also
+    --------
+    theano.Op : An operation, with its C interface: the base class of Ops.
+    theano.Type : A type with a C interface: the base class of types.
+    """
 
 
 class D:
@@ -375,9 +415,9 @@ def deprecated(filename: str, msg: str = "") -> Callable:
 
     Parameters
     ----------
-    filename
+    filename : str
         Where the function is; printed before its name.
-    msg
+    msg : str
         What to do instead.
 
     Returns
@@ -578,7 +618,7 @@ def toposort(prereqs_d: dict) -> list:
 
     Parameters
     ----------
-    prereqs_d
+    prereqs_d : dict
         ``prereqs_d[x]`` has all that must come before ``x``.
 
     Returns
@@ -693,6 +733,7 @@ class Keyword:
     Parameters
     ----------
     name : str
+        Its text.
     nonzero : bool
         Whether it counts as true.
     """
@@ -728,6 +769,7 @@ def give_variables_names(variables: Iterable) -> list:
     Returns
     -------
     list of Variable
+        The variables that were given.
     """
     variables = list(variables)
     counts = Counter(v.name for v in variables)
@@ -765,7 +807,8 @@ def hash_from_file(file_path: str) -> str:
 
     Parameters
     ----------
-    file_path
+    file_path : str
+        The name of the file.
 
     Returns
     -------

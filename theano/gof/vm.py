@@ -206,6 +206,7 @@ class Stack(VM):
     compute_map : dict
         For every variable a list of one bool: whether it is computed.
     fgraph : FunctionGraph
+        The graph.
     allow_gc : bool
         Whether values are freed as soon as they are not needed.
     n_updates : int
@@ -388,6 +389,10 @@ class VM_Linker(link.LocalLinker):
         Default: `perform`, and C code where there is nothing else.
     allow_partial_eval : bool, optional
         Whether functions may compute a subset of the outputs without the others.
+
+    See Also
+    --------
+    theano.PerformLinker : Runs the nodes in order, each by its Op's `perform`.
 
     Examples
     --------
@@ -622,7 +627,9 @@ def calculate_reallocate_info(
     order : list of Apply
         The nodes in the order of running.
     fgraph : FunctionGraph
+        The graph.
     storage_map : dict
+        From each variable to the cell of its value.
     compute_map_re : dict
         Which variables are computed; changed as if the nodes ran.
     dependencies : dict

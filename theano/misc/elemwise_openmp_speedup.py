@@ -22,9 +22,9 @@ def measure(size: int, calls: int) -> dict[str, float]:
 
     Parameters
     ----------
-    size
+    size : int
         Length of the vector.
-    calls
+    calls : int
         How often each function is called; the quickest of five rounds counts.
 
     Returns

@@ -14,6 +14,10 @@ class frozendict(Mapping):
     *args, **kwargs
         As for `dict`.
 
+    See Also
+    --------
+    theano.Op : An operation, with its C interface: the base class of Ops.
+
     Examples
     --------
     >>> d = frozendict(a=1)

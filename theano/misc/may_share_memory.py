@@ -25,7 +25,10 @@ def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
 
     Parameters
     ----------
-    a, b : ndarray, or csr or csc matrix
+    a : ndarray, or csr or csc matrix
+        The first one.
+    b : ndarray, or csr or csc matrix
+        The second one.
     raise_other_type : bool
         Whether values of other kinds are an error, instead of sharing nothing.
 

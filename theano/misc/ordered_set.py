@@ -12,7 +12,7 @@ def check_deterministic(iterable: Any) -> None:
 
     Parameters
     ----------
-    iterable
+    iterable : iterable or None
         None is fine.
 
     Raises
@@ -48,6 +48,7 @@ class OrderedSet(MutableSet):
     Parameters
     ----------
     iterable : optional
+        The elements to start with.
 
     Examples
     --------

@@ -44,6 +44,12 @@ class StripPickler(pickle.Pickler):
     **kwargs
         For ``pickle.Pickler``.
 
+    See Also
+    --------
+    theano.misc.pkl_utils.dump : Pickle an object to a zip file, with arrays as members that `numpy.load` can read.
+    theano.misc.pkl_utils.load : Load what `dump` wrote.
+    theano.misc.pkl_utils.CompatUnpickler : An unpickler that also reads arrays pickled by Python 2.
+
     Examples
     --------
     >>> import io, theano.tensor as T
@@ -73,6 +79,12 @@ class CompatUnpickler(pickle.Unpickler):
         Binary file to read from.
     **kwargs
         As for :class:`pickle.Unpickler`; Python 2 needs ``encoding="latin1"``.
+
+    See Also
+    --------
+    theano.misc.pkl_utils.StripPickler : A pickler that leaves out of Theano's objects what only serves to debug them.
+    theano.misc.pkl_utils.load_reduce : Do the step REDUCE of an unpickler written in Python (`pickle._Unpickler`), for
+        pickles of Python 2.
     """
 
 
@@ -81,6 +93,15 @@ def load_reduce(self: Any) -> None:
 
     What is called with texts and refuses them is called once more with the bytes that they were read from, by the
     `encoding` of the unpickler.
+
+    Raises
+    ------
+    Exception
+        What the constructor raises.
+
+    See Also
+    --------
+    theano.misc.pkl_utils.CompatUnpickler : An unpickler that also reads arrays pickled by Python 2.
     """
     args = self.stack.pop()
     function = self.stack[-1]
@@ -100,6 +121,14 @@ class PersistentNdarrayID:
     ----------
     zip_file : ZipFile
         The file to write members to.
+
+    See Also
+    --------
+    theano.misc.pkl_utils.PersistentNdarrayLoad : Finds the arrays that `PersistentNdarrayID` wrote.
+    theano.misc.pkl_utils.PersistentSharedVariableID : Says which objects `dump` writes to members of their own: arrays,
+        those of shared variables under their names.
+    theano.misc.pkl_utils.PersistentGpuArrayID : The older name of `PersistentNdarrayID` for files with arrays of a GPU,
+        of which there are none.
     """
 
     def __init__(self, zip_file: zipfile.ZipFile):
@@ -127,7 +156,12 @@ class PersistentNdarrayID:
 
 
 class PersistentGpuArrayID(PersistentNdarrayID):
-    """The older name of :class:`PersistentNdarrayID` for files with arrays of a GPU, of which there are none."""
+    """The older name of :class:`PersistentNdarrayID` for files with arrays of a GPU, of which there are none.
+
+    See Also
+    --------
+    theano.misc.pkl_utils.PersistentNdarrayID : Says which objects `dump` writes to members of their own: all arrays.
+    """
 
 
 class PersistentSharedVariableID(PersistentNdarrayID):
@@ -149,6 +183,11 @@ class PersistentSharedVariableID(PersistentNdarrayID):
     ValueError
         For names that are forbidden by these parameters, or that clash with
         the member that holds the pickle.
+
+    See Also
+    --------
+    theano.misc.pkl_utils.PersistentNdarrayID : Says which objects `dump` writes to members of their own: all arrays.
+    theano.misc.pkl_utils.PersistentNdarrayLoad : Finds the arrays that `PersistentNdarrayID` wrote.
     """
 
     def __init__(self, zip_file: zipfile.ZipFile, allow_unnamed: bool = True, allow_duplicates: bool = True):
@@ -188,6 +227,12 @@ class PersistentNdarrayLoad:
     ----------
     zip_file : ZipFile
         The file to read members from.
+
+    See Also
+    --------
+    theano.misc.pkl_utils.PersistentSharedVariableID : Says which objects `dump` writes to members of their own: arrays,
+        those of shared variables under their names.
+    theano.misc.pkl_utils.PersistentNdarrayID : Says which objects `dump` writes to members of their own: all arrays.
     """
 
     def __init__(self, zip_file: zipfile.ZipFile):
@@ -210,8 +255,13 @@ def zipadd(func: Callable[[Any], Any], zip_file: zipfile.ZipFile, name: str) -> 
     func : callable
         Called with a binary file, to write to.
     zip_file : ZipFile
+        Open for writing.
     name : str
         That of the member.
+
+    See Also
+    --------
+    theano.misc.pkl_utils.dump : Pickle an object to a zip file, with arrays as members that `numpy.load` can read.
 
     Examples
     --------
@@ -250,6 +300,12 @@ def dump(
         Called with the zip file, returns a function that writes certain objects to
         members and returns their names. By default arrays are, those of
         shared variables under the names of these.
+
+    See Also
+    --------
+    theano.function_dump : Write the arguments of a call of `function` to a file, to reproduce the call elsewhere.
+    theano.function : Return a callable that computes `outputs` from `inputs`.
+    theano.misc.pkl_utils.load : Load what `dump` wrote.
 
     Examples
     --------
@@ -294,7 +350,7 @@ def load(
 
     See Also
     --------
-    dump
+    theano.misc.pkl_utils.dump : Pickle an object to a zip file, with arrays as members that `numpy.load` can read.
 
     Examples
     --------

@@ -26,6 +26,11 @@ class OpWiseCLinker(NativeLinker):
         Accepted: errors always tell the node.
     schedule : callable, optional
         Returns the nodes of a FunctionGraph in the order in which they are run.
+
+    See Also
+    --------
+    theano.DualLinker : Runs each node by its `perform` and by compiled code, and compares.
+    theano.CLinker : Compiles the C code that the Ops of a graph bring themselves, to one function.
     """
 
     def __init__(
@@ -61,6 +66,11 @@ class DualLinker(WrapLinker):
         code. Raises an exception if they differ.
     schedule : callable, optional
         Returns the nodes of a FunctionGraph in the order in which they are run.
+
+    See Also
+    --------
+    theano.PerformLinker : Runs the nodes in order, each by its Op's `perform`.
+    theano.OpWiseCLinker : The native linker, under the name of the linker that compiled Ops one by one.
     """
 
     def __init__(self, checker: Callable[[Any, Any], None] = _check_equal, schedule: Callable | None = None):

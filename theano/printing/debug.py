@@ -39,6 +39,11 @@ def char_from_number(number: int) -> str:
     Returns
     -------
     str
+        The digits.
+
+    See Also
+    --------
+    theano.printing.debugprint : Print a graph as a tree of text.
 
     Examples
     --------
@@ -142,6 +147,12 @@ def debugprint(
         When `obj` is nothing that can be printed.
     ValueError
         For other `ids`.
+
+    See Also
+    --------
+    theano.printing.latex : Return an expression as a formula in LaTeX, without the dollar signs around it.
+    theano.pp : Return a graph as a formula; the same as `pprint`.
+    theano.printing.pydotprint : Draw a graph: ellipses are applications of Ops, boxes are variables.
 
     Examples
     --------
@@ -428,6 +439,7 @@ def get_node_by_id(graphs: Any, target_var_id: str, ids: str = "CHAR") -> Any:
     Parameters
     ----------
     graphs : Variable, Apply, Function, FunctionGraph or list of them
+        What was printed.
     target_var_id : str
         The identifier, without the brackets.
     ids : {'CHAR', 'int', 'id'}
@@ -437,6 +449,10 @@ def get_node_by_id(graphs: Any, target_var_id: str, ids: str = "CHAR") -> Any:
     -------
     Apply, Variable or None
         None when there is nothing of this identifier.
+
+    See Also
+    --------
+    theano.printing.debugprint : Print a graph as a tree of text.
 
     Examples
     --------

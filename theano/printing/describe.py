@@ -31,6 +31,7 @@ def min_informative_str(
     Parameters
     ----------
     obj : Variable or object
+        What to describe.
     indent_level : int
         Number of blanks in front of the first line.
 
@@ -38,6 +39,12 @@ def min_informative_str(
     -------
     str
         A line per variable, each with a letter; a variable that comes again is only its letter in angle brackets.
+
+    See Also
+    --------
+    theano.printing.hex_digest : Return a text that differs for arrays with different contents, strides or shapes.
+    theano.printing.var_descriptor : Describe a variable or value by a text that does not depend on where it is in memory.
+    theano.printing.position_independent_str : Describe a variable without its address.
 
     Examples
     --------
@@ -93,11 +100,22 @@ def var_descriptor(obj: Any, _prev_obs: dict | None = None, _tag_generator: _Tag
     Parameters
     ----------
     obj : Variable, ndarray or object
+        What to describe.
 
     Returns
     -------
     str
         The same for equal graphs and values in different runs.
+
+    Raises
+    ------
+    AssertionError
+        If nothing describes `obj` but its address.
+
+    See Also
+    --------
+    theano.printing.min_informative_str : Describe the graph of a variable, down to the variables that have a name.
+    theano.printing.hex_digest : Return a text that differs for arrays with different contents, strides or shapes.
 
     Examples
     --------
@@ -161,6 +179,10 @@ def position_independent_str(obj: Any) -> str:
     NotImplementedError
         For anything but a Variable.
 
+    See Also
+    --------
+    theano.printing.min_informative_str : Describe the graph of a variable, down to the variables that have a name.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -178,10 +200,21 @@ def hex_digest(x: np.ndarray) -> str:
     Parameters
     ----------
     x : ndarray
+        Of any shape and dtype.
 
     Returns
     -------
     str
+
+    Raises
+    ------
+    TypeError
+        If `x` is not an ndarray.
+
+    See Also
+    --------
+    theano.printing.var_descriptor : Describe a variable or value by a text that does not depend on where it is in memory.
+    theano.printing.min_informative_str : Describe the graph of a variable, down to the variables that have a name.
 
     Examples
     --------

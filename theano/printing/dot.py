@@ -173,6 +173,7 @@ def pydotprint(
     Parameters
     ----------
     fct : Function, Variable, Apply, FunctionGraph or list of Variable
+        What to draw.
     outfile : str, optional
         Where to put the picture; default: a name in `config.compiledir`.
     compact : bool
@@ -207,6 +208,12 @@ def pydotprint(
     ------
     RuntimeError
         When pydot or graphviz is missing.
+
+    See Also
+    --------
+    theano.pp : Return a graph as a formula; the same as `pprint`.
+    theano.printing.debugprint : Print a graph as a tree of text.
+    theano.d3viz.d3viz.d3viz : Write a page that shows a graph in a web browser.
 
     Notes
     -----

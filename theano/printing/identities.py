@@ -19,6 +19,12 @@ class RewriteRule(NamedTuple):
         What is replaced, and by what.
     conditions : tuple of str
         What must be true besides.
+
+    See Also
+    --------
+    theano.printing.print_rules : Print a line for each of `rewrite_rules`.
+    theano.printing.rewrite_rules : List the rewrites that are identities, with what they replace, by what, and on what
+        conditions.
     """
 
     rewrite: str
@@ -41,6 +47,12 @@ def rewrite_rules(containing: str = "") -> list[RewriteRule]:
     Returns
     -------
     list of RewriteRule
+        In the order in which they are looked at.
+
+    See Also
+    --------
+    theano.printing.RewriteRule : One identity that a rewrite uses.
+    theano.printing.print_rules : Print a line for each of `rewrite_rules`.
 
     Examples
     --------
@@ -68,6 +80,12 @@ def print_rules(containing: str = "", file: TextIO | None = None) -> None:
         As for `rewrite_rules`.
     file : file, optional
         By default ``sys.stdout``.
+
+    See Also
+    --------
+    theano.printing.rewrite_rules : List the rewrites that are identities, with what they replace, by what, and on what
+        conditions.
+    theano.printing.RewriteRule : One identity that a rewrite uses.
 
     Examples
     --------

@@ -44,6 +44,11 @@ class PrinterState:
         What to start from.
     **more_props
         Attributes on top of that.
+
+    See Also
+    --------
+    theano.pp : Return a graph as a formula; the same as `pprint`.
+    theano.printing.PPrinter : Prints graphs as formulas, by printers that are chosen by Op or by a condition.
     """
 
     pprinter: PPrinter
@@ -140,9 +145,17 @@ class OperatorPrinter(_Printer):
     Parameters
     ----------
     operator : str
+        What stands between the inputs: ``'+'``, say.
     precedence : float
         Higher binds tighter. Operations are always put into parentheses; the number serves other printers.
     assoc : {'left', 'right', 'either'}
+        Whether ``a - b - c`` is ``(a - b) - c``, ``a - (b - c)``, or as good either way.
+
+    See Also
+    --------
+    theano.printing.PatternPrinter : Prints by patterns such as ``'sum(%(0)s, axis=%(1)s)'``, one for each output of the
+        Op.
+    theano.printing.FunctionPrinter : Prints ``name(a, b)``.
     """
 
     def __init__(self, operator: str, precedence: float, assoc: str = "left"):
@@ -171,6 +184,11 @@ class PatternPrinter(_Printer):
     ----------
     *patterns : str, or tuple of str and float
         The pattern; in a tuple, the precedences of the inputs follow it.
+
+    See Also
+    --------
+    theano.printing.MemberPrinter : Prints ``a.name``.
+    theano.printing.OperatorPrinter : Prints ``(a operator b)``, or ``(operator a)`` for one input.
     """
 
     def __init__(self, *patterns: Any):
@@ -209,6 +227,11 @@ class FunctionPrinter(_NamedPrinter):
     ----------
     *names : str
         The name for each output of the Op.
+
+    See Also
+    --------
+    theano.printing.OperatorPrinter : Prints ``(a operator b)``, or ``(operator a)`` for one input.
+    theano.printing.DefaultPrinter : Prints ``Op(a, b)``; variables that nothing computes as `LeafPrinter` does.
     """
 
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:
@@ -223,6 +246,12 @@ class MemberPrinter(_NamedPrinter):
     ----------
     *names : str
         The name for each output of the Op.
+
+    See Also
+    --------
+    theano.printing.LeafPrinter : Prints a variable that nothing computes: its name, or its type.
+    theano.printing.PatternPrinter : Prints by patterns such as ``'sum(%(0)s, axis=%(1)s)'``, one for each output of the
+        Op.
     """
 
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:
@@ -232,7 +261,13 @@ class MemberPrinter(_NamedPrinter):
 
 
 class IgnorePrinter(_Printer):
-    """Prints the first input, as if the Op were not there."""
+    """Prints the first input, as if the Op were not there.
+
+    See Also
+    --------
+    theano.printing.PPrinter : Prints graphs as formulas, by printers that are chosen by Op or by a condition.
+    theano.printing.LeafPrinter : Prints a variable that nothing computes: its name, or its type.
+    """
 
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:
         node = _owner(output, "function ignore")
@@ -240,7 +275,13 @@ class IgnorePrinter(_Printer):
 
 
 class LeafPrinter:
-    """Prints a variable that nothing computes: its name, or its type."""
+    """Prints a variable that nothing computes: its name, or its type.
+
+    See Also
+    --------
+    theano.printing.IgnorePrinter : Prints the first input, as if the Op were not there.
+    theano.printing.MemberPrinter : Prints ``a.name``.
+    """
 
     def process(self, output: Variable, pstate: PrinterState) -> str:
         """Return the text of `output`."""
@@ -248,7 +289,15 @@ class LeafPrinter:
 
 
 class DefaultPrinter(_Printer):
-    """Prints ``Op(a, b)``; variables that nothing computes as `LeafPrinter` does."""
+    """Prints ``Op(a, b)``; variables that nothing computes as `LeafPrinter` does.
+
+    See Also
+    --------
+    theano.printing.FunctionPrinter : Prints ``name(a, b)``.
+    theano.printing.OperatorPrinter : Prints ``(a operator b)``, or ``(operator a)`` for one input.
+    theano.printing.PatternPrinter : Prints by patterns such as ``'sum(%(0)s, axis=%(1)s)'``, one for each output of the
+        Op.
+    """
 
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:
         node = output.owner
@@ -263,6 +312,13 @@ default_printer = DefaultPrinter()
 
 class PPrinter:
     """Prints graphs as formulas, by printers that are chosen by Op or by a condition.
+
+    See Also
+    --------
+    theano.printing.PrinterState : What a printer knows of its surroundings: `pprinter`, the precedence around it, and
+        more.
+    theano.pp : Return a graph as a formula; the same as `pprint`.
+    theano.printing.DefaultPrinter : Prints ``Op(a, b)``; variables that nothing computes as `LeafPrinter` does.
 
     Examples
     --------
@@ -392,6 +448,12 @@ def pp(*args: Any) -> str:
     -------
     str
         The formula.
+
+    See Also
+    --------
+    theano.printing.debugprint : Print a graph as a tree of text.
+    theano.printing.latex : Return an expression as a formula in LaTeX, without the dollar signs around it.
+    theano.printing.rich_tree : Return a graph as a tree that ``rich.print`` shows in colors.
 
     Examples
     --------

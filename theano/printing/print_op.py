@@ -27,6 +27,10 @@ class Print(Op):
     global_fn : callable, optional
         Called as ``global_fn(op, value)`` instead of printing the attributes.
 
+    See Also
+    --------
+    theano.printing.debugprint : Print a graph as a tree of text.
+
     Notes
     -----
     The gradient and the R-operator are those of the identity. Values print in the order in

@@ -19,7 +19,12 @@ warnings.warn(message, DeprecationWarning, stacklevel=2)
 
 
 class GradTodo(Op):
-    """Stands for a gradient that nobody wrote: it is an error to compute it."""
+    """Stands for a gradient that nobody wrote: it is an error to compute it.
+
+    See Also
+    --------
+    theano.sandbox.fourier.grad_todo : An instance of it.
+    """
 
     __props__ = ()
 
@@ -42,6 +47,12 @@ class FFT(Op):
         Whether only the first half of the frequencies is wanted, of a real matrix.
     inverse : bool
         Whether the inverse transform is.
+
+    See Also
+    --------
+    theano.sandbox.fourier.fft : An instance of it.
+    theano.sandbox.fourier.half_fft : An instance of it.
+    theano.sandbox.fourier.half_ifft : An instance of it.
     """
 
     __props__ = ("half", "inverse")
@@ -93,7 +104,7 @@ def dct_matrix(rows: int, cols: int, unitary: bool = True) -> np.ndarray:
     Returns
     -------
     numpy.ndarray
-        float64, of shape (rows, cols).
+        Of dtype float64 and shape (rows, cols).
     """
     result = np.cos(np.outer(np.arange(rows), (2 * np.arange(cols) + 1) * (np.pi / (2 * cols)))) * np.sqrt(2 / cols)
     if unitary:

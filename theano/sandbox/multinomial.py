@@ -58,6 +58,11 @@ class MultinomialFromUniform(_FromUniform):
     ----------
     odtype : str
         Type of the counts; 'auto' for that of the probabilities.
+
+    See Also
+    --------
+    theano.sandbox.multinomial.ChoiceFromUniform : Draw columns from the rows of a matrix of probabilities.
+    theano.sandbox.rng_mrg.MRG_RandomStreams : Random variables of MRG31k3p, with an interface like ``numpy.random``.
     """
 
     def __init__(self, odtype: str):
@@ -100,6 +105,13 @@ class ChoiceFromUniform(_FromUniform):
         Type of the column numbers.
     replace : bool
         Whether a column may be drawn more than once from a row.
+
+    See Also
+    --------
+    theano.sandbox.rng_mrg.MRG_RandomStreams : Random variables of MRG31k3p, with an interface like ``numpy.random``.
+    theano.sandbox.multinomial.MultinomialFromUniform : Count how often each column comes up in draws from the rows of a
+        matrix of probabilities.
+    theano.sandbox.multinomial.MultinomialWOReplacementFromUniform : The older name of `ChoiceFromUniform`.
     """
 
     __props__ = ("odtype", "replace")
@@ -141,4 +153,9 @@ class ChoiceFromUniform(_FromUniform):
 
 
 class MultinomialWOReplacementFromUniform(ChoiceFromUniform):
-    """The older name of :class:`ChoiceFromUniform`."""
+    """The older name of :class:`ChoiceFromUniform`.
+
+    See Also
+    --------
+    theano.sandbox.multinomial.ChoiceFromUniform : Draw columns from the rows of a matrix of probabilities.
+    """

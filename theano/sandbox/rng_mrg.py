@@ -105,6 +105,13 @@ def matVecModM(A: Any, s: Any, m: Any) -> np.ndarray:
     ndarray
         Integers below `m`.
 
+    See Also
+    --------
+    theano.sandbox.rng_mrg.DotModulo : Two products of a matrix and a vector, each modulo a number, put together to one
+        vector.
+    theano.sandbox.rng_mrg.multMatVect : Multiply the first half of `v` by `A` modulo `m1`, and the second half by `B`
+        modulo `m2`.
+
     Examples
     --------
     >>> matVecModM([[1, 2], [3, 4]], [5, 6], 7)
@@ -132,6 +139,12 @@ def multMatVect(v: Any, A: Any, m1: Any, B: Any, m2: Any) -> np.ndarray:
     ndarray
         As `v`, of int32.
 
+    See Also
+    --------
+    theano.sandbox.rng_mrg.matVecModM : Return the product of a matrix and a vector modulo `m`, without overflow.
+    theano.sandbox.rng_mrg.DotModulo : Two products of a matrix and a vector, each modulo a number, put together to one
+        vector.
+
     Examples
     --------
     >>> import numpy as np
@@ -150,12 +163,19 @@ def advanced(states: np.ndarray, log2_steps: int, times: int = 1) -> np.ndarray:
     ----------
     states : ndarray
         Vector of six integers, or a matrix of such rows.
-    log2_steps, times : int
+    log2_steps : int
+        The power of two.
+    times : int
+        How often.
 
     Returns
     -------
     ndarray
         As `states`, of int32.
+
+    See Also
+    --------
+    theano.sandbox.rng_mrg.mrg_next_value : Return the next sample of one stream.
 
     Examples
     --------
@@ -170,7 +190,14 @@ def advanced(states: np.ndarray, log2_steps: int, times: int = 1) -> np.ndarray:
 
 
 class DotModulo(Op):
-    """Two products of a matrix and a vector, each modulo a number, put together to one vector."""
+    """Two products of a matrix and a vector, each modulo a number, put together to one vector.
+
+    See Also
+    --------
+    theano.sandbox.rng_mrg.multMatVect : Multiply the first half of `v` by `A` modulo `m1`, and the second half by `B`
+        modulo `m2`.
+    theano.sandbox.rng_mrg.matVecModM : Return the product of a matrix and a vector modulo `m`, without overflow.
+    """
 
     __props__ = ()
 
@@ -212,7 +239,7 @@ def ff_2p134(rstate: Any) -> np.ndarray:
 
     See Also
     --------
-    ff_2p72
+    theano.sandbox.rng_mrg.ff_2p72 : Return the state of a stream 2**72 terms later: that of its next substream.
 
     Examples
     --------
@@ -237,7 +264,7 @@ def ff_2p72(rstate: Any) -> np.ndarray:
 
     See Also
     --------
-    ff_2p134
+    theano.sandbox.rng_mrg.ff_2p134 : Return the state of a stream 2**134 terms later: that of the next stream.
 
     Examples
     --------
@@ -266,6 +293,10 @@ def mrg_next_value(rstate: Any, new_rstate: np.ndarray, NORM: float, mask: int, 
     float
         The sample.
 
+    See Also
+    --------
+    theano.sandbox.rng_mrg.advanced : Return the states of streams after ``times * 2**log2_steps`` terms.
+
     Examples
     --------
     >>> import numpy as np
@@ -288,6 +319,12 @@ class mrg_uniform_base(Op):
         Type of the sample.
     inplace : bool
         Whether to overwrite the states.
+
+    See Also
+    --------
+    theano.sandbox.rng_mrg.MRG_RandomStreams : Random variables of MRG31k3p, with an interface like ``numpy.random``.
+    theano.sandbox.rng_mrg.mrg_uniform : Draw uniform numbers from a matrix of states; the outputs are the new states and
+        the sample.
     """
 
     __props__: tuple[str, ...] = ("output_type", "inplace")
@@ -321,6 +358,11 @@ class mrg_uniform(mrg_uniform_base):
         Type of the sample.
     inplace : bool
         Whether to overwrite the states.
+
+    See Also
+    --------
+    theano.sandbox.rng_mrg.mrg_uniform_base : What Ops that draw uniform numbers from a matrix of states have in common.
+    theano.sandbox.rng_mrg.MRG_RandomStreams : Random variables of MRG31k3p, with an interface like ``numpy.random``.
     """
 
     @classmethod
@@ -388,6 +430,10 @@ def guess_n_streams(size: Any, warn: bool = False) -> int:
     int
         The number.
 
+    See Also
+    --------
+    theano.sandbox.rng_mrg.MRG_RandomStreams : Random variables of MRG31k3p, with an interface like ``numpy.random``.
+
     Examples
     --------
     >>> guess_n_streams((10, 12))
@@ -444,6 +490,13 @@ class MRG_RandomStreams:
     state_updates : list
         For each random variable its shared states, the expression of their next
         values, the shape, and the number of streams asked for.
+
+    See Also
+    --------
+    theano.tensor.shared_randomstreams.RandomStreams : A symbolic stand-in for ``numpy.random.RandomState``.
+    theano.sandbox.rng_mrg.guess_n_streams : Return a good number of streams for a sample.
+    theano.sandbox.rng_mrg.mrg_uniform : Draw uniform numbers from a matrix of states; the outputs are the new states and
+        the sample.
 
     Examples
     --------

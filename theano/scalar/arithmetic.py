@@ -41,11 +41,21 @@ from theano.scalar.type import (
 
 
 class IntegerDivisionError(Exception):
-    """Raised by ``/`` on two integers when ``config.int_division`` is ``raise``."""
+    """Raised by ``/`` on two integers when ``config.int_division`` is ``raise``.
+
+    See Also
+    --------
+    theano.scalar.TrueDiv : Quotient; of integers, one of floatX.
+    """
 
 
 class ComplexError(NotImplementedError):
-    """Raised where an operation has no meaning for complex numbers."""
+    """Raised where an operation has no meaning for complex numbers.
+
+    See Also
+    --------
+    theano.scalar.Complex : Complex number of a real and an imaginary part.
+    """
 
 
 def _widened(inputs: Any) -> Any:
@@ -148,7 +158,15 @@ class Sub(BinaryScalarOp):
 
 
 class TrueDiv(BinaryScalarOp):
-    """Quotient; of integers, one of floatX."""
+    """Quotient; of integers, one of floatX.
+
+    See Also
+    --------
+    theano.scalar.IntDiv : Quotient rounded down, as Python's ``//``; integers divided by zero give 0, as in NumPy.
+    theano.scalar.int_or_true_div : Return which division the old operator ``/`` means for operands that are integers or
+        not.
+    theano.scalar.IntegerDivisionError : Raised by ``/`` on two integers when ``config.int_division`` is ``raise``.
+    """
 
     sign = "/"
     nfunc_spec = ("true_divide", 2, 1)
@@ -186,7 +204,13 @@ class TrueDiv(BinaryScalarOp):
 
 
 class IntDiv(BinaryScalarOp):
-    """Quotient rounded down, as Python's ``//``; integers divided by zero give 0, as in NumPy."""
+    """Quotient rounded down, as Python's ``//``; integers divided by zero give 0, as in NumPy.
+
+    See Also
+    --------
+    theano.scalar.div_proxy : Return the quotient of two scalars, by the rules of ``config.int_division``.
+    theano.scalar.TrueDiv : Quotient; of integers, one of floatX.
+    """
 
     complex_error = ComplexError("Theano does not support integer division (//) on complex numbers, since numpy deprecated it.")
     sign = "//"
@@ -210,7 +234,12 @@ class IntDiv(BinaryScalarOp):
 
 
 class Mod(BinaryScalarOp):
-    """Remainder with the sign of the divisor, as Python's ``%``; of integers by zero 0, as in NumPy."""
+    """Remainder with the sign of the divisor, as Python's ``%``; of integers by zero 0, as in NumPy.
+
+    See Also
+    --------
+    theano.scalar.mod_check : Return ``x % y``; complex operands are an error.
+    """
 
     complex_error = ComplexError("Theano does not support the mod operator (%) on complex numbers, since numpy deprecated it.")
     sign = "%"
@@ -244,6 +273,15 @@ def mod_check(x: Any, y: Any) -> Variable:
     ----------
     x, y : scalar_like
         The operands.
+
+    Raises
+    ------
+    ComplexError
+        If one is complex.
+
+    See Also
+    --------
+    theano.scalar.Mod : Remainder with the sign of the divisor, as Python's ``%``; of integers by zero 0, as in NumPy.
     """
     x, y = as_scalar(x), as_scalar(y)
     if x.type in complex_types or y.type in complex_types:
@@ -300,6 +338,10 @@ def eq_zero(x: Variable) -> Variable:
     ----------
     x : scalar
         Of any type.
+
+    See Also
+    --------
+    theano.scalar.eq : Equal.
     """
     return ops.eq(x, 0)
 
@@ -471,6 +513,11 @@ def int_or_true_div(x_discrete: bool, y_discrete: bool) -> str | type:
     ------
     IntegerDivisionError
         For two integers when ``config.int_division`` is ``raise``.
+
+    See Also
+    --------
+    theano.scalar.TrueDiv : Quotient; of integers, one of floatX.
+    theano.scalar.div_proxy : Return the quotient of two scalars, by the rules of ``config.int_division``.
     """
     if x_discrete and y_discrete:
         if config.int_division == "raise":
@@ -494,6 +541,13 @@ def div_proxy(x: Any, y: Any) -> Variable:
     ----------
     x, y : scalar_like
         The operands.
+
+    See Also
+    --------
+    theano.scalar.int_or_true_div : Return which division the old operator ``/`` means for operands that are integers or
+        not.
+    theano.scalar.TrueDiv : Quotient; of integers, one of floatX.
+    theano.scalar.IntDiv : Quotient rounded down, as Python's ``//``; integers divided by zero give 0, as in NumPy.
     """
     x, y = as_scalar(x), as_scalar(y)
     which = int_or_true_div(x.type in discrete_types, y.type in discrete_types)

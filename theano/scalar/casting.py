@@ -21,10 +21,15 @@ class Cast(UnaryScalarOp):
 
     Parameters
     ----------
-    o_type
+    o_type : Scalar
         The :class:`Scalar` to convert to.
     name : str, optional
         For printing; by default ``Cast{dtype}``.
+
+    See Also
+    --------
+    theano.scalar.convert : Return a number, a list or an array as an array of a dtype that graphs use.
+    theano.scalar.cast : Return `x` as a scalar variable of `dtype`.
     """
 
     def __init__(self, o_type, name: str | None = None) -> None:
@@ -109,9 +114,9 @@ def cast(x: Any, dtype: str) -> Variable:
 
     Parameters
     ----------
-    x
+    x : object
         Anything :func:`as_scalar` takes.
-    dtype
+    dtype : str
         Name of a dtype, or ``'floatX'``.
 
     Returns
@@ -123,6 +128,11 @@ def cast(x: Any, dtype: str) -> Variable:
     ------
     TypeError
         If there is no such dtype.
+
+    See Also
+    --------
+    theano.scalar.Cast : Conversion to another type.
+    theano.scalar.convert : Return a number, a list or an array as an array of a dtype that graphs use.
     """
     if dtype == "floatX":
         dtype = config.floatX

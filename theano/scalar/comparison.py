@@ -28,7 +28,13 @@ def _operation(base: type, name: str, doc: str, function: np.ufunc, **attributes
 
 
 class LogicalComparison(Predicate, BinaryScalarOp):
-    """A comparison of two numbers, with a result of type bool."""
+    """A comparison of two numbers, with a result of type bool.
+
+    See Also
+    --------
+    theano.scalar.FixedLogicalComparison : A test of one number, with a result of type bool.
+    theano.scalar.Predicate : An op whose result is a truth value.
+    """
 
     nin = 2
     operator = ""
@@ -42,7 +48,13 @@ class LogicalComparison(Predicate, BinaryScalarOp):
 
 
 class FixedLogicalComparison(Predicate, UnaryScalarOp):
-    """A test of one number, with a result of type bool."""
+    """A test of one number, with a result of type bool.
+
+    See Also
+    --------
+    theano.scalar.Predicate : An op whose result is a truth value.
+    theano.scalar.LogicalComparison : A comparison of two numbers, with a result of type bool.
+    """
 
     nin = 1
 
@@ -89,7 +101,7 @@ class InRange(LogicalComparison):
 
     Parameters
     ----------
-    openlow, openhi
+    openlow, openhi : bool
         Whether the lower and the upper bound are outside the interval.
     """
 
@@ -126,7 +138,13 @@ def _integers_or_bools(*types: Scalar):
 
 
 class UnaryBitOp(UnaryScalarOp):
-    """A bitwise operation on one integer or bool."""
+    """A bitwise operation on one integer or bool.
+
+    See Also
+    --------
+    theano.scalar.BinaryBitOp : A bitwise operation on two integers or bools; a subclass has NumPy's name of it and that
+        in expressions.
+    """
 
     def output_types(self, types):
         return _integers_or_bools(*types)
@@ -136,7 +154,12 @@ class UnaryBitOp(UnaryScalarOp):
 
 
 class BinaryBitOp(BinaryScalarOp):
-    """A bitwise operation on two integers or bools; a subclass has NumPy's name of it and that in expressions."""
+    """A bitwise operation on two integers or bools; a subclass has NumPy's name of it and that in expressions.
+
+    See Also
+    --------
+    theano.scalar.UnaryBitOp : A bitwise operation on one integer or bool.
+    """
 
     commutative = True
     associative = True
@@ -213,6 +236,10 @@ def round_half_away_from_zero_(x):
     -------
     ndarray or number
         Of the dtype of `x`.
+
+    See Also
+    --------
+    theano.scalar.RoundHalfAwayFromZero : Nearest whole number, of two the one farther from zero; for floats.
     """
     value = np.asarray(x)
     whole = np.trunc(value)
@@ -225,7 +252,12 @@ declare_function("round", round_half_away_from_zero_)
 
 
 class RoundHalfAwayFromZero(_Rounding):
-    """Nearest whole number, of two the one farther from zero; for floats."""
+    """Nearest whole number, of two the one farther from zero; for floats.
+
+    See Also
+    --------
+    theano.scalar.round_half_away_from_zero_ : Return the nearest whole number, of two the one farther from zero.
+    """
 
     nfunc_spec = ("theano.scalar.comparison.round_half_away_from_zero_", 1, 1)
     c_func = "round"

@@ -110,7 +110,12 @@ def _complex_type(*types):
 
 
 class Complex(BinaryScalarOp):
-    """Complex number of a real and an imaginary part."""
+    """Complex number of a real and an imaginary part.
+
+    See Also
+    --------
+    theano.scalar.ComplexError : Raised where an operation has no meaning for complex numbers.
+    """
 
     output_types_preference = staticmethod(_complex_type)
 

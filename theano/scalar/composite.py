@@ -83,7 +83,13 @@ def _constant_key(variable: Variable) -> tuple:
 
 
 class Step(NamedTuple):
-    """One inner operation of a :class:`Composite`: slots of its inputs and outputs in a table of values."""
+    """One inner operation of a :class:`Composite`: slots of its inputs and outputs in a table of values.
+
+    See Also
+    --------
+    theano.scalar.Composite : A scalar op made of a graph of scalar ops.
+    theano.scalar.Program : The inner graph of a `Composite` as straight-line code.
+    """
 
     op: ScalarOp
     node: Apply
@@ -95,6 +101,12 @@ class Program(NamedTuple):
     """The inner graph of a :class:`Composite` as straight-line code.
 
     Values are numbered: first the inputs, then the constants, then what the steps compute.
+
+    See Also
+    --------
+    theano.scalar.Composite : A scalar op made of a graph of scalar ops.
+    theano.scalar.ScalarOp : An operation on numbers; `theano.tensor.Elemwise` applies it to every element of tensors.
+    theano.scalar.Step : One inner operation of a `Composite`: slots of its inputs and outputs in a table of values.
     """
 
     n_slots: int
@@ -108,9 +120,9 @@ class Composite(ScalarOp):
 
     Parameters
     ----------
-    inputs
+    inputs : list of ScalarVariable
         Scalar variables that stand for the inputs.
-    outputs
+    outputs : list of ScalarVariable
         Scalar variables computed from them by scalar ops. Composites among these are taken apart.
 
     Attributes
@@ -122,6 +134,12 @@ class Composite(ScalarOp):
     ------
     TypeError
         If the graph holds something else than scalar ops.
+
+    See Also
+    --------
+    theano.scalar.ScalarOp : An operation on numbers; `theano.tensor.Elemwise` applies it to every element of tensors.
+    theano.scalar.Program : The inner graph of a `Composite` as straight-line code.
+    theano.scalar.Step : One inner operation of a `Composite`: slots of its inputs and outputs in a table of values.
 
     Examples
     --------

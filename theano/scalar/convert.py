@@ -20,9 +20,13 @@ class NumpyAutocaster:
 
     Parameters
     ----------
-    dtypes
+    dtypes : sequence of str
         Names of dtypes to try, narrowest first. Under the policy ``custom`` the first that holds the number
         exactly is taken, else the last.
+
+    See Also
+    --------
+    theano.tensor.autocast_float : An instance of it.
     """
 
     def __init__(self, dtypes: tuple[str, ...]) -> None:
@@ -73,6 +77,15 @@ def autocast_float_as(*dtypes: str) -> Iterator[None]:
     *dtypes
         Names of dtypes, narrowest first.
 
+    Raises
+    ------
+    AssertionError
+        If ``config.cast_policy`` is not ``custom``.
+
+    See Also
+    --------
+    theano.tensor.autocast_float : Finds the dtype in which to keep a Python number, by ``config.cast_policy``.
+
     Examples
     --------
     >>> with autocast_float_as("float32"):
@@ -94,9 +107,9 @@ def convert(x: Any, dtype: str | None = None) -> np.ndarray:
 
     Parameters
     ----------
-    x
+    x : object
         Python number, NumPy scalar, array, or nested sequence.
-    dtype
+    dtype : str, optional
         Wanted dtype; by default that of the casting policy.
 
     Returns
@@ -108,6 +121,12 @@ def convert(x: Any, dtype: str | None = None) -> np.ndarray:
     ------
     TypeError
         If no such dtype holds `x`.
+
+    See Also
+    --------
+    theano.scalar.as_scalar : Return `x` as a scalar variable.
+    theano.scalar.constant : Return a number as a scalar constant.
+    theano.scalar.cast : Return `x` as a scalar variable of `dtype`.
     """
     if dtype is not None:
         if isinstance(x, complex) and not np.issubdtype("float64" if dtype is float else dtype, np.complexfloating):
@@ -141,12 +160,12 @@ def constant(x: Any, name: str | None = None, dtype: str | None = None) -> Scala
 
     Parameters
     ----------
-    x
+    x : number or ndarray
         Python number, NumPy scalar or 0-d array. A Python number gets the dtype of the casting policy: under
         the default one an int the narrowest that holds it, a float one that holds it exactly or floatX.
-    name
+    name : str, optional
         Name of the constant.
-    dtype
+    dtype : str, optional
         Wanted dtype.
 
     Returns
@@ -158,6 +177,12 @@ def constant(x: Any, name: str | None = None, dtype: str | None = None) -> Scala
     ------
     TypeError
         If `x` is not one number.
+
+    See Also
+    --------
+    theano.scalar.convert : Return a number, a list or an array as an array of a dtype that graphs use.
+    theano.scalar.as_scalar : Return `x` as a scalar variable.
+    theano.scalar.asarray : Return `value` as an array of `dtype`.
     """
     array = convert(x, dtype)
     if array.ndim:
@@ -174,9 +199,9 @@ def as_scalar(x: Any, name: str | None = None) -> Variable:
 
     Parameters
     ----------
-    x
+    x : object
         Scalar variable (returned as it is), 0-d tensor variable, Apply node with one output, or number.
-    name
+    name : str, optional
         Not used for what is a variable already.
 
     Returns
@@ -188,6 +213,11 @@ def as_scalar(x: Any, name: str | None = None) -> Variable:
     ------
     TypeError
         If `x` cannot be one number.
+
+    See Also
+    --------
+    theano.scalar.constant : Return a number as a scalar constant.
+    theano.scalar.convert : Return a number, a list or an array as an array of a dtype that graphs use.
     """
     if isinstance(x, Variable):
         if isinstance(x.type, Scalar):
@@ -218,5 +248,9 @@ def asarray(value: Any, dtype: str) -> np.ndarray:
         Anything that NumPy takes.
     dtype : str
         Name of a dtype.
+
+    See Also
+    --------
+    theano.scalar.constant : Return a number as a scalar constant.
     """
     return np.asarray(value).astype(dtype, copy=False)

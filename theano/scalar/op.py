@@ -24,9 +24,9 @@ class ScalarOp(Op):
 
     Parameters
     ----------
-    output_types_preference
+    output_types_preference : callable, optional
         Gives the output types from the input types; see :mod:`theano.scalar.output_types`.
-    name
+    name : str, optional
         The name under which the op prints; by default that of its class.
 
     Attributes
@@ -37,6 +37,12 @@ class ScalarOp(Op):
         How the operation is written before its one input or between two, for the names of composed ones.
     nfunc_spec
         ``(name, nin, nout)`` of a NumPy or SciPy function that computes the op on arrays, or None.
+
+    See Also
+    --------
+    theano.scalar.UnaryScalarOp : A scalar op of one input.
+    theano.scalar.BinaryScalarOp : A scalar op of two inputs.
+    theano.scalar.Program : The inner graph of a `Composite` as straight-line code.
     """
 
     nin = -1
@@ -194,13 +200,26 @@ class ScalarOp(Op):
 
 
 class UnaryScalarOp(ScalarOp):
-    """A scalar op of one input."""
+    """A scalar op of one input.
+
+    See Also
+    --------
+    theano.scalar.BinaryScalarOp : A scalar op of two inputs.
+    theano.scalar.ScalarOp : An operation on numbers; `theano.tensor.Elemwise` applies it to every element of tensors.
+    theano.scalar.UnaryMathOp : A function of one number that NumPy has as a ufunc and C as a function.
+    """
 
     nin = 1
 
 
 class BinaryScalarOp(ScalarOp):
-    """A scalar op of two inputs."""
+    """A scalar op of two inputs.
+
+    See Also
+    --------
+    theano.scalar.ScalarOp : An operation on numbers; `theano.tensor.Elemwise` applies it to every element of tensors.
+    theano.scalar.UnaryScalarOp : A scalar op of one input.
+    """
 
     nin = 2
     commutative = False
@@ -214,6 +233,11 @@ def zeros_for(inputs: Sequence[Variable]) -> list[Variable]:
     ----------
     inputs : sequence of Variable
         Scalars.
+
+    See Also
+    --------
+    theano.scalar.chain : Return the gradient at `x` of a cost whose gradient is `gz` at a function of `x` with the given
+        derivative.
     """
     return [x.zeros_like(dtype=config.floatX) if x.type in discrete_types else x.zeros_like() for x in inputs]
 
@@ -237,6 +261,10 @@ def chain(gz: Any, derivative: Any, x: Variable) -> Any:
         The derivative at `x`.
     x : Variable
         The argument.
+
+    See Also
+    --------
+    theano.scalar.zeros_for : Return a zero gradient for each input, of floatX for integers.
     """
     if derivative.type not in complex_types and gz.type not in complex_types:
         return gz * derivative
@@ -283,6 +311,11 @@ class UnaryMathOp(UnaryScalarOp):
         Name of the C function; None if there is none.
     real_gradient
         ``real_gradient(gz, x, z)`` is the gradient at real numbers `x`, where that is not said best by the derivative.
+
+    See Also
+    --------
+    theano.scalar.FloatFunction : A unary function whose result is a float, also for integers.
+    theano.scalar.UnaryScalarOp : A scalar op of one input.
     """
 
     np_func: Callable
@@ -325,7 +358,13 @@ class UnaryMathOp(UnaryScalarOp):
 
 
 class FloatFunction(UnaryMathOp):
-    """A unary function whose result is a float, also for integers."""
+    """A unary function whose result is a float, also for integers.
+
+    See Also
+    --------
+    theano.scalar.UnaryScalarOp : A scalar op of one input.
+    theano.scalar.UnaryMathOp : A function of one number that NumPy has as a ufunc and C as a function.
+    """
 
     output_types_preference = staticmethod(upgrade_to_float)
 
@@ -378,7 +417,13 @@ def float_function(
 
 
 class Predicate(ScalarOp):
-    """An op whose result is a truth value."""
+    """An op whose result is a truth value.
+
+    See Also
+    --------
+    theano.scalar.LogicalComparison : A comparison of two numbers, with a result of type bool.
+    theano.scalar.FixedLogicalComparison : A test of one number, with a result of type bool.
+    """
 
     output_types_preference = staticmethod(bool_out)
 

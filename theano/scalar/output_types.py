@@ -38,7 +38,14 @@ _FLOAT_FOR = {
 
 
 def upcast_out(*types: Scalar) -> Types:
-    """Return the common type of all inputs."""
+    """Return the common type of all inputs.
+
+    See Also
+    --------
+    theano.tensor.raw_random.upcast : Return the smallest dtype that holds values of all the given ones.
+    theano.scalar.as_common_dtype : Return the scalar variables, each cast to the dtype that all of them fit in.
+    theano.scalar.upcast_out_min8 : Return the common type of all inputs, int8 if that is bool.
+    """
     first = types[0]
     if len(types) == 2 and types[1] is first:
         return (first,)
@@ -46,7 +53,18 @@ def upcast_out(*types: Scalar) -> Types:
 
 
 def upcast_out_nobool(*types: Scalar) -> Types:
-    """Return the common type of all inputs, which may not be bool."""
+    """Return the common type of all inputs, which may not be bool.
+
+    Raises
+    ------
+    TypeError
+        If the common type is bool.
+
+    See Also
+    --------
+    theano.scalar.upcast_out_no_complex : Return the common type of all inputs, which may not be complex.
+    theano.scalar.upcast_out_min8 : Return the common type of all inputs, int8 if that is bool.
+    """
     result = upcast_out(*types)
     if result[0] == bool_type:
         raise TypeError("bool output not supported")
@@ -54,13 +72,30 @@ def upcast_out_nobool(*types: Scalar) -> Types:
 
 
 def upcast_out_min8(*types: Scalar) -> Types:
-    """Return the common type of all inputs, int8 if that is bool."""
+    """Return the common type of all inputs, int8 if that is bool.
+
+    See Also
+    --------
+    theano.scalar.upcast_out_nobool : Return the common type of all inputs, which may not be bool.
+    theano.scalar.upcast_out : Return the common type of all inputs.
+    """
     result = upcast_out(*types)
     return (int8,) if result[0] == bool_type else result
 
 
 def upcast_out_no_complex(*types: Scalar) -> Types:
-    """Return the common type of all inputs, which may not be complex."""
+    """Return the common type of all inputs, which may not be complex.
+
+    Raises
+    ------
+    TypeError
+        If the common type is complex.
+
+    See Also
+    --------
+    theano.scalar.upcast_out : Return the common type of all inputs.
+    theano.scalar.upcast_out_nobool : Return the common type of all inputs, which may not be bool.
+    """
     if any(t in complex_types for t in types):
         raise TypeError("complex type are not supported")
     return upcast_out(*types)
@@ -73,6 +108,12 @@ def same_out(type: Scalar) -> Types:
     ----------
     type : Scalar
         That of the input.
+
+    See Also
+    --------
+    theano.scalar.same_out_min8 : Return the type of the input, int8 for bool.
+    theano.scalar.same_out_nobool : Return the type of the input, which may not be bool.
+    theano.scalar.same_out_nocomplex : Return the type of the input, which may not be complex.
     """
     return (type,)
 
@@ -84,6 +125,16 @@ def same_out_nobool(type: Scalar) -> Types:
     ----------
     type : Scalar
         That of the input.
+
+    Raises
+    ------
+    TypeError
+        If the type is bool.
+
+    See Also
+    --------
+    theano.scalar.same_out_nocomplex : Return the type of the input, which may not be complex.
+    theano.scalar.same_out_min8 : Return the type of the input, int8 for bool.
     """
     if type == bool_type:
         raise TypeError("bool input not supported")
@@ -97,6 +148,11 @@ def same_out_min8(type: Scalar) -> Types:
     ----------
     type : Scalar
         That of the input.
+
+    See Also
+    --------
+    theano.scalar.same_out_nobool : Return the type of the input, which may not be bool.
+    theano.scalar.same_out : Return the type of the input.
     """
     return (int8,) if type == bool_type else (type,)
 
@@ -108,6 +164,16 @@ def same_out_float_only(type: Scalar) -> Types:
     ----------
     type : Scalar
         That of the input.
+
+    Raises
+    ------
+    TypeError
+        If the type is not one of floats.
+
+    See Also
+    --------
+    theano.scalar.same_out : Return the type of the input.
+    theano.scalar.same_out_nocomplex : Return the type of the input, which may not be complex.
     """
     if type not in float_types:
         raise TypeError("only float type are supported")
@@ -126,58 +192,116 @@ def same_out_nocomplex(type: Scalar) -> Types:
     ----------
     type : Scalar
         That of the input.
+
+    See Also
+    --------
+    theano.scalar.same_out_float_only : Return the type of the input, which must be a real floating one.
+    theano.scalar.same_out_nobool : Return the type of the input, which may not be bool.
     """
     _refuse_complex((type,))
     return (type,)
 
 
 def bool_out(*types: Scalar) -> Types:
-    """Return bool."""
+    """Return bool.
+
+    See Also
+    --------
+    theano.scalar.int_out : Return int64.
+    theano.scalar.int_out_nocomplex : Return int64; complex inputs are refused.
+    """
     return (bool_type,)
 
 
 def int_out(*types: Scalar) -> Types:
-    """Return int64."""
+    """Return int64.
+
+    See Also
+    --------
+    theano.scalar.int_out_nocomplex : Return int64; complex inputs are refused.
+    theano.scalar.bool_out : Return bool.
+    """
     return (int64,)
 
 
 def int_out_nocomplex(*types: Scalar) -> Types:
-    """Return int64; complex inputs are refused."""
+    """Return int64; complex inputs are refused.
+
+    See Also
+    --------
+    theano.scalar.bool_out : Return bool.
+    theano.scalar.int_out : Return int64.
+    """
     _refuse_complex(types)
     return int_out(*types)
 
 
 def float_out(*types: Scalar) -> Types:
-    """Return float64."""
+    """Return float64.
+
+    See Also
+    --------
+    theano.scalar.float_out_nocomplex : Return float64; complex inputs are refused.
+    theano.scalar.real_out : Return the type of the real part of the input.
+    """
     return (float64,)
 
 
 def float_out_nocomplex(*types: Scalar) -> Types:
-    """Return float64; complex inputs are refused."""
+    """Return float64; complex inputs are refused.
+
+    See Also
+    --------
+    theano.scalar.real_out : Return the type of the real part of the input.
+    theano.scalar.float_out : Return float64.
+    """
     _refuse_complex(types)
     return float_out(*types)
 
 
 def upgrade_to_float(*types: Scalar) -> Types:
-    """Return the common type of all inputs, integers counting as the float that holds them."""
+    """Return the common type of all inputs, integers counting as the float that holds them.
+
+    See Also
+    --------
+    theano.scalar.upgrade_to_float64 : Return float64 for integer inputs, else the common type.
+    theano.scalar.upgrade_to_float_no_complex : Return what `upgrade_to_float` does; complex inputs are refused.
+    """
     if len(types) == 1 and types[0] in continuous_types:
         return types
     return (get_scalar_type(upcast(*(_FLOAT_FOR.get(t.dtype, t.dtype) for t in types))),)
 
 
 def upgrade_to_float64(*types: Scalar) -> Types:
-    """Return float64 for integer inputs, else the common type."""
+    """Return float64 for integer inputs, else the common type.
+
+    See Also
+    --------
+    theano.scalar.upgrade_to_float_no_complex : Return what `upgrade_to_float` does; complex inputs are refused.
+    theano.scalar.upgrade_to_float : Return the common type of all inputs, integers counting as the float that holds them.
+    """
     return (get_scalar_type(upcast(*("float64" if t.dtype in _FLOAT_FOR else t.dtype for t in types))),)
 
 
 def upgrade_to_float_no_complex(*types: Scalar) -> Types:
-    """Return what :func:`upgrade_to_float` does; complex inputs are refused."""
+    """Return what :func:`upgrade_to_float` does; complex inputs are refused.
+
+    See Also
+    --------
+    theano.scalar.upgrade_to_float : Return the common type of all inputs, integers counting as the float that holds them.
+    theano.scalar.upgrade_to_float64 : Return float64 for integer inputs, else the common type.
+    """
     _refuse_complex(types)
     return upgrade_to_float(*types)
 
 
 def true_div_out(*types: Scalar) -> Types:
-    """Return the common type of all inputs, floatX if that is an integer."""
+    """Return the common type of all inputs, floatX if that is an integer.
+
+    See Also
+    --------
+    theano.scalar.upcast_out : Return the common type of all inputs.
+    """
     result = upcast_out(*types)
     return result if result[0] in continuous_types else (get_scalar_type(config.floatX),)
 
@@ -189,6 +313,11 @@ def real_out(type: Scalar) -> Types:
     ----------
     type : Scalar
         That of the input.
+
+    See Also
+    --------
+    theano.scalar.float_out : Return float64.
+    theano.scalar.float_out_nocomplex : Return float64; complex inputs are refused.
     """
     if type.dtype == "complex64":
         return (get_scalar_type("float32"),)
@@ -220,6 +349,11 @@ class transfer_type(_TypePolicy):
     *transfer
         Per output the index of the input whose type it gets, a :class:`Scalar` that it always has, or None for the
         common type of all inputs.
+
+    See Also
+    --------
+    theano.scalar.unary_out_lookup : Gives the output the type that a table holds for the input's.
+    theano.scalar.specific_out : Gives the outputs fixed types.
     """
 
     def __init__(self, *transfer: int | Scalar | None) -> None:
@@ -250,6 +384,11 @@ class specific_out(_TypePolicy):
     ----------
     *spec
         One :class:`Scalar` an output.
+
+    See Also
+    --------
+    theano.scalar.transfer_type : Gives each output the type of an input: the policy of ops that compute in place.
+    theano.scalar.unary_out_lookup : Gives the output the type that a table holds for the input's.
     """
 
     def __init__(self, *spec: Scalar) -> None:
@@ -265,8 +404,13 @@ class unary_out_lookup(_TypePolicy):
 
     Parameters
     ----------
-    type_table
+    type_table : dict of Scalar to Scalar
         Maps input types to output types.
+
+    See Also
+    --------
+    theano.scalar.specific_out : Gives the outputs fixed types.
+    theano.scalar.transfer_type : Gives each output the type of an input: the policy of ops that compute in place.
     """
 
     def __init__(self, type_table: dict[Scalar, Scalar]) -> None:

@@ -11,7 +11,13 @@ from theano.scalar.type import Scalar, _scalar_py_operators
 
 
 class ScalarSharedVariable(_scalar_py_operators, SharedVariable):
-    """A number that functions share and update."""
+    """A number that functions share and update.
+
+    See Also
+    --------
+    theano.scalar.shared : Return a shared variable of type `Scalar` for a Python or NumPy number.
+    theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
+    """
 
 
 def shared(
@@ -32,6 +38,11 @@ def shared(
     ------
     TypeError
         If `value` is not a number. The constructor is not among those of :func:`theano.shared`, which makes tensors.
+
+    See Also
+    --------
+    theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
+    theano.scalar.sharedvar.ScalarSharedVariable : A number that functions share and update.
     """
     if not isinstance(value, (np.number, np.bool_, float, int, complex)):
         raise TypeError(f"Not a number, got {value}")

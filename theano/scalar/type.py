@@ -46,13 +46,18 @@ def upcast(dtype: str, *dtypes: str) -> str:
 
     Parameters
     ----------
-    dtype, *dtypes
+    dtype, *dtypes : str
         Names of dtypes.
 
     Returns
     -------
     str
         Name of the common dtype.
+
+    See Also
+    --------
+    theano.scalar.as_common_dtype : Return the scalar variables, each cast to the dtype that all of them fit in.
+    theano.scalar.upcast_out : Return the common type of all inputs.
 
     Examples
     --------
@@ -81,7 +86,13 @@ ops = Operations()
 
 
 def as_common_dtype(*variables: Any) -> Iterable[Any]:
-    """Return the scalar variables, each cast to the dtype that all of them fit in."""
+    """Return the scalar variables, each cast to the dtype that all of them fit in.
+
+    See Also
+    --------
+    theano.tensor.raw_random.upcast : Return the smallest dtype that holds values of all the given ones.
+    theano.scalar.upcast_out : Return the common type of all inputs.
+    """
     dtype = upcast(*(v.dtype for v in variables))
     return (ops.cast(v, dtype) for v in variables)
 
@@ -91,13 +102,19 @@ class Scalar(Type):
 
     Parameters
     ----------
-    dtype
+    dtype : str
         Name of a NumPy dtype, or ``'floatX'`` for the configured one.
 
     Raises
     ------
     TypeError
         If the dtype is not one that has a scalar type.
+
+    See Also
+    --------
+    theano.scalar.get_scalar_type : Return the one `Scalar` of a dtype.
+    theano.scalar.ScalarVariable : A number that an expression stands for or that will be given.
+    theano.scalar.ScalarConstant : A known number.
 
     Examples
     --------
@@ -283,6 +300,10 @@ def c_literal(data: Any, dtype: str) -> str:
         The number.
     dtype : str
         Name of its dtype.
+
+    See Also
+    --------
+    theano.scalar.constant : Return a number as a scalar constant.
     """
     ctype = _SPECS[dtype][1]
     if dtype == "bool":
@@ -329,13 +350,17 @@ def get_scalar_type(dtype: str) -> Scalar:
 
     Parameters
     ----------
-    dtype
+    dtype : str
         Name of a dtype, or ``'floatX'``.
 
     Returns
     -------
     Scalar
         Always the same instance for the same dtype.
+
+    See Also
+    --------
+    theano.scalar.Scalar : Type of a single number in a graph of scalar expressions.
     """
     found = _cache.get(dtype)
     if found is None:
@@ -422,7 +447,13 @@ class _scalar_py_operators:
 
 
 class ScalarVariable(_scalar_py_operators, Variable):
-    """A number that an expression stands for or that will be given."""
+    """A number that an expression stands for or that will be given.
+
+    See Also
+    --------
+    theano.scalar.ScalarConstant : A known number.
+    theano.scalar.Scalar : Type of a single number in a graph of scalar expressions.
+    """
 
 
 class ScalarConstant(_scalar_py_operators, Constant):
@@ -436,6 +467,11 @@ class ScalarConstant(_scalar_py_operators, Constant):
         Converted to the type's dtype.
     name : str, optional
         The variable's name.
+
+    See Also
+    --------
+    theano.tensor.TensorType : The type of variables whose values are NumPy arrays of one dtype and rank.
+    theano.scalar.ScalarVariable : A number that an expression stands for or that will be given.
     """
 
     def __init__(self, type: Scalar, data: Any, name: str | None = None) -> None:

@@ -104,6 +104,12 @@ def scan(
     MissingInputError
         If `strict` and a shared variable was not passed.
 
+    See Also
+    --------
+    theano.map : Apply a function to each element of sequences.
+    theano.reduce : Accumulate over sequences, and return the last results only.
+    theano.foldl : `reduce` from the first element to the last.
+
     Examples
     --------
     >>> import theano, theano.tensor as T

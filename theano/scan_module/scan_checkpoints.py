@@ -46,6 +46,10 @@ def scan_checkpoints(
     ValueError
         If `save_every_N` is not positive.
 
+    See Also
+    --------
+    theano.scan : Loop: apply a step function again and again, over sequences and to its own results.
+
     Examples
     --------
     >>> import theano, theano.tensor as T

@@ -25,6 +25,7 @@ def map_variables(
     replacer : callable
         Gets a variable and returns what takes its place, or the variable itself.
     graphs : list of Variable
+        What is copied.
     additional_inputs : list of Variable, optional
         Variables to consider inputs of the graphs; nothing before them is replaced.
 

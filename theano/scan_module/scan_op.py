@@ -585,7 +585,7 @@ def profile_printer(
 
     Parameters
     ----------
-    message, compile_time, fct_call_time, apply_cimpl, outputs_size
+    message, compile_time, fct_call_time, apply_cimpl, outputs_size : object
         As for every function that prints a section of profiles; not used.
     apply_time : dict
         For each node the seconds that it took.

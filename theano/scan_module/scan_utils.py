@@ -30,6 +30,10 @@ class until:
     condition : scalar Variable
         The loop ends after the step in which it is true.
 
+    See Also
+    --------
+    theano.scan : Loop: apply a step function again and again, over sequences and to its own results.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -124,7 +128,9 @@ def expand_empty(tensor_var: Any, size: Any, n_rows: int | None = None) -> Any:
     Parameters
     ----------
     tensor_var : TensorVariable
+        Of at least one dimension.
     size : int or integer scalar Variable
+        How many rows.
     n_rows : int, optional
         The number of rows that `tensor_var` must have.
 
@@ -210,7 +216,10 @@ def reconstruct_graph(inputs: Sequence[Any], outputs: Sequence[Any], tag: str | 
 
     Parameters
     ----------
-    inputs, outputs : list of Variable
+    inputs : list of Variable
+        Where the graph begins.
+    outputs : list of Variable
+        Where it ends.
     tag : str, optional
         Added to the names of the inputs.
 
@@ -298,7 +307,7 @@ def get_updates_and_outputs(ls: Any) -> tuple[until | None, list[Any], OrderedUp
 
     Parameters
     ----------
-    ls
+    ls : object
         A variable, a list or tuple of variables, updates (a dictionary or a list of pairs), an `until`, or a list or
         tuple of those, in which the condition comes last.
 
@@ -373,7 +382,9 @@ def infer_shape(outs: list[Any], inputs: list[Any], input_shapes: list[Any]) -> 
     Parameters
     ----------
     outs : list of Variable
+        Whose shapes are wanted.
     inputs : list of Variable
+        The inputs of their graph.
     input_shapes : list
         For each input its shape as a sequence of variables, or None.
 
@@ -631,6 +642,7 @@ def scan_can_remove_outs(op: Any, out_idxs: Sequence[int]) -> tuple[list[int], l
     Parameters
     ----------
     op : Scan
+        What is looked at.
     out_idxs : list of int
         Positions of outer outputs that nothing uses.
 
@@ -660,6 +672,7 @@ def compress_outs(op: Any, not_required: Sequence[int], inputs: Sequence[Any]) -
     Parameters
     ----------
     op : Scan
+        What loses outputs.
     not_required : list of int
         Positions of the outer outputs to drop, as `scan_can_remove_outs` allows.
     inputs : list of Variable
@@ -787,6 +800,11 @@ def check_no_missing_inputs(outputs: Sequence[Any], known: Iterable[Any], strict
         What it was given.
     strict : bool
         Whether the scan is strict.
+
+    Raises
+    ------
+    MissingInputError
+        If the graph needs a variable that is not among them.
     """
     if not strict:
         return

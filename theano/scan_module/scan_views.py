@@ -29,6 +29,11 @@ def map(
     tuple
         The stacked results, and the updates.
 
+    See Also
+    --------
+    theano.reduce : Accumulate over sequences, and return the last results only.
+    theano.scan : Loop: apply a step function again and again, over sequences and to its own results.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -69,6 +74,11 @@ def reduce(
     -------
     tuple
         The results of the last step, and the updates.
+
+    See Also
+    --------
+    theano.foldl : `reduce` from the first element to the last.
+    theano.map : Apply a function to each element of sequences.
 
     Examples
     --------
@@ -113,6 +123,11 @@ def foldl(
     tuple
         The results of the last step, and the updates.
 
+    See Also
+    --------
+    theano.foldr : `reduce` from the last element to the first.
+    theano.reduce : Accumulate over sequences, and return the last results only.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -143,6 +158,11 @@ def foldr(
     -------
     tuple
         The results of the last step, and the updates.
+
+    See Also
+    --------
+    theano.scan : Loop: apply a step function again and again, over sequences and to its own results.
+    theano.foldl : `reduce` from the first element to the last.
 
     Examples
     --------

@@ -29,6 +29,13 @@ class DenseFromSparse(Op):
     ----------
     structured : bool
         Whether the gradient holds only the places of the stored values. A regular one holds all that are not zero.
+
+    See Also
+    --------
+    theano.sparse.SparseFromDense : The sparse matrix of the elements of a dense one that are not zero. A number or a
+        vector is a matrix of one row.
+    theano.sparse.dense_from_sparse : An instance of it.
+    theano.sparse.dense_from_sparse : An instance of it.
     """
 
     __props__ = ("sparse_grad",)
@@ -70,6 +77,13 @@ class SparseFromDense(Op):
     Parameters
     ----------
     format : {'csr', 'csc'}
+        How the stored values lie.
+
+    See Also
+    --------
+    theano.sparse.dense_from_sparse : The dense matrix of a sparse one.
+    theano.sparse.DenseFromSparse : The dense matrix of a sparse one.
+    theano.sparse.csc_from_dense : An instance of it.
     """
 
     __props__ = ("format",)
@@ -121,6 +135,12 @@ class Cast(Op):
     ----------
     out_type : str
         The dtype.
+
+    See Also
+    --------
+    theano.sparse.cast : Return a sparse matrix in another dtype.
+    theano.sparse.bcast : An instance of it.
+    theano.sparse.ccast : An instance of it.
     """
 
     __props__ = ("out_type",)
@@ -171,7 +191,9 @@ def cast(variable: Any, dtype: str) -> Any:
     Parameters
     ----------
     variable : sparse matrix
+        Of any format.
     dtype : str
+        The name of the dtype.
 
     Returns
     -------
@@ -182,6 +204,11 @@ def cast(variable: Any, dtype: str) -> Any:
     ------
     TypeError
         If there is no sparse matrix of the dtype.
+
+    See Also
+    --------
+    theano.sparse.as_sparse_variable : Return `x` as a sparse variable.
+    theano.sparse.Cast : A sparse matrix in another dtype. The gradient is regular.
 
     Examples
     --------
@@ -197,6 +224,11 @@ class ConstructSparseFromList(Op):
 
     Rows of a position that is there several times add up. The gradient with respect to the rows is regular; of `x` only
     the shape is used.
+
+    See Also
+    --------
+    theano.sparse_grad : Return a variable with the same value, whose gradient is kept in a sparse format.
+    theano.sparse.construct_sparse_from_list : An instance of it.
     """
 
     __props__ = ()

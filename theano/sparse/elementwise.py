@@ -80,7 +80,14 @@ class _OfTwo(Op):
 
 
 class AddSS(_OfTwo):
-    """The sum of two sparse matrices, in the format of the first. The gradient is regular."""
+    """The sum of two sparse matrices, in the format of the first. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.AddSD : The sum of a sparse and a dense matrix, dense. The gradient of the sparse one is structured.
+    theano.sparse.AddSSData : The sum of two sparse matrices that store values at the same places.
+    theano.sparse.add : Return the sum of two matrices, at least one of which is sparse.
+    """
 
     def make_node(self, x: Any, y: Any) -> Apply:
         x, y = map(as_sparse_variable, (x, y))
@@ -106,6 +113,12 @@ class AddSSData(_OfTwo):
     """The sum of two sparse matrices that store values at the same places: that of the values. The gradient is structured.
 
     That the places are the same is not checked, but for their number.
+
+    See Also
+    --------
+    theano.sparse.add : Return the sum of two matrices, at least one of which is sparse.
+    theano.sparse.AddSD : The sum of a sparse and a dense matrix, dense. The gradient of the sparse one is structured.
+    theano.sparse.add_s_s_data : An instance of it.
     """
 
     def make_node(self, x: Any, y: Any) -> Apply:
@@ -129,7 +142,15 @@ add_s_s_data = AddSSData()
 
 
 class AddSD(_OfTwo):
-    """The sum of a sparse and a dense matrix, dense. The gradient of the sparse one is structured."""
+    """The sum of a sparse and a dense matrix, dense. The gradient of the sparse one is structured.
+
+    See Also
+    --------
+    theano.sparse.AddSSData : The sum of two sparse matrices that store values at the same places.
+    theano.sparse.AddSS : The sum of two sparse matrices, in the format of the first. The gradient is regular.
+    theano.sparse.StructuredAddSV : A sparse matrix with an element of a vector added to the stored values of each column.
+        The gradient is structured.
+    """
 
     def make_node(self, x: Any, y: Any) -> Apply:
         x, y = as_sparse_variable(x), as_tensor_variable(y)
@@ -177,7 +198,15 @@ class _WithVector(_OfTwo):
 
 
 class StructuredAddSV(_WithVector):
-    """A sparse matrix with an element of a vector added to the stored values of each column. The gradient is structured."""
+    """A sparse matrix with an element of a vector added to the stored values of each column. The gradient is structured.
+
+    See Also
+    --------
+    theano.sparse.AddSD : The sum of a sparse and a dense matrix, dense. The gradient of the sparse one is structured.
+    theano.sparse.sandbox.sp2.StructuredAddSVCSR : The values of a csr matrix with an element of a vector added to each
+        column.
+    theano.sparse.structured_add_s_v : An instance of it.
+    """
 
     combine = operator.add
 
@@ -205,7 +234,15 @@ structured_add_s_v = StructuredAddSV()
 
 
 class MulSS(_OfTwo):
-    """The elementwise product of two sparse matrices, in the format of the first. The gradient is regular."""
+    """The elementwise product of two sparse matrices, in the format of the first. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.MulSD : The elementwise product of a sparse matrix and a dense one, or a number: sparse. The gradient is
+        regular.
+    theano.sparse.MulSV : A sparse matrix with each column multiplied by an element of a vector. The gradient is regular.
+    theano.sparse.mul : Return the elementwise product of two matrices, or of a sparse matrix and a number; see `add`.
+    """
 
     def make_node(self, x: Any, y: Any) -> Apply:
         x, y = map(as_sparse_variable, (x, y))
@@ -229,6 +266,13 @@ class MulSD(_OfTwo):
     """The elementwise product of a sparse matrix and a dense one, or a number: sparse. The gradient is regular.
 
     A dense matrix may be repeated along a dimension that broadcasts.
+
+    See Also
+    --------
+    theano.sparse.MulSV : A sparse matrix with each column multiplied by an element of a vector. The gradient is regular.
+    theano.sparse.MulSS : The elementwise product of two sparse matrices, in the format of the first. The gradient is
+        regular.
+    theano.sparse.sandbox.sp2.MulSDCSC : The values of a csc matrix times a dense matrix, elementwise.
     """
 
     def make_node(self, x: Any, y: Any) -> Apply:
@@ -269,7 +313,15 @@ mul_s_d = MulSD()
 
 
 class MulSV(_WithVector):
-    """A sparse matrix with each column multiplied by an element of a vector. The gradient is regular."""
+    """A sparse matrix with each column multiplied by an element of a vector. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.mul : Return the elementwise product of two matrices, or of a sparse matrix and a number; see `add`.
+    theano.sparse.MulSD : The elementwise product of a sparse matrix and a dense one, or a number: sparse. The gradient is
+        regular.
+    theano.sparse.sandbox.sp2.MulSVCSR : The values of a csr matrix with each column multiplied by an element of a vector.
+    """
 
     combine = operator.mul
 
@@ -309,13 +361,27 @@ class _Scale(_OfTwo):
 
 
 class ColScaleCSC(_Scale):
-    """A csc matrix with each column multiplied by an element of a vector. The gradient is structured."""
+    """A csc matrix with each column multiplied by an element of a vector. The gradient is structured.
+
+    See Also
+    --------
+    theano.sparse.RowScaleCSC : A csc matrix with each row multiplied by an element of a vector. The gradient is
+        structured.
+    theano.sparse.col_scale : Return a sparse matrix with each column multiplied by an element of a vector.
+    """
 
     axis = 1
 
 
 class RowScaleCSC(_Scale):
-    """A csc matrix with each row multiplied by an element of a vector. The gradient is structured."""
+    """A csc matrix with each row multiplied by an element of a vector. The gradient is structured.
+
+    See Also
+    --------
+    theano.sparse.col_scale : Return a sparse matrix with each column multiplied by an element of a vector.
+    theano.sparse.ColScaleCSC : A csc matrix with each column multiplied by an element of a vector. The gradient is
+        structured.
+    """
 
     axis = 0
 
@@ -341,7 +407,7 @@ def col_scale(x: Any, s: Any) -> Variable:
 
     See Also
     --------
-    row_scale
+    theano.sparse.row_scale : Return a sparse matrix with each row multiplied by an element of a vector.
 
     Examples
     --------
@@ -370,7 +436,7 @@ def row_scale(x: Any, s: Any) -> Variable:
 
     See Also
     --------
-    col_scale
+    theano.sparse.col_scale : Return a sparse matrix with each column multiplied by an element of a vector.
 
     Examples
     --------
@@ -383,7 +449,13 @@ def row_scale(x: Any, s: Any) -> Variable:
 
 
 class Neg(_OfTwo):
-    """The negative of a sparse matrix. The gradient is regular."""
+    """The negative of a sparse matrix. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.neg : An instance of it.
+    theano.sparse.neg : An instance of it.
+    """
 
     def __str__(self) -> str:
         return "Sparse" + type(self).__name__
@@ -450,73 +522,157 @@ class _CompareSD(_OfTwo):
 
 
 class EqualSS(_CompareSS):
-    """``x == y`` of two sparse matrices."""
+    """``x == y`` of two sparse matrices.
+
+    See Also
+    --------
+    theano.sparse.EqualSD : ``x == y`` of a sparse and a dense matrix.
+    theano.sparse.NotEqualSS : ``x != y`` of two sparse matrices.
+    theano.sparse.NotEqualSD : ``x != y`` of a sparse and a dense matrix.
+    """
 
     comparison = operator.eq
 
 
 class EqualSD(_CompareSD):
-    """``x == y`` of a sparse and a dense matrix."""
+    """``x == y`` of a sparse and a dense matrix.
+
+    See Also
+    --------
+    theano.sparse.NotEqualSS : ``x != y`` of two sparse matrices.
+    theano.sparse.EqualSS : ``x == y`` of two sparse matrices.
+    theano.sparse.equal_s_d : An instance of it.
+    """
 
     comparison = operator.eq
 
 
 class NotEqualSS(_CompareSS):
-    """``x != y`` of two sparse matrices."""
+    """``x != y`` of two sparse matrices.
+
+    See Also
+    --------
+    theano.sparse.NotEqualSD : ``x != y`` of a sparse and a dense matrix.
+    theano.sparse.EqualSD : ``x == y`` of a sparse and a dense matrix.
+    theano.sparse.not_equal_s_s : An instance of it.
+    """
 
     comparison = operator.ne
 
 
 class NotEqualSD(_CompareSD):
-    """``x != y`` of a sparse and a dense matrix."""
+    """``x != y`` of a sparse and a dense matrix.
+
+    See Also
+    --------
+    theano.sparse.eq : Return where ``x == y`` elementwise, as 0 and 1 of dtype uint8.
+    theano.sparse.NotEqualSS : ``x != y`` of two sparse matrices.
+    theano.sparse.not_equal_s_d : An instance of it.
+    """
 
     comparison = operator.ne
 
 
 class LessThanSS(_CompareSS):
-    """``x < y`` of two sparse matrices."""
+    """``x < y`` of two sparse matrices.
+
+    See Also
+    --------
+    theano.sparse.LessThanSD : ``x < y`` of a sparse and a dense matrix.
+    theano.sparse.LessEqualSS : ``x <= y`` of two sparse matrices.
+    theano.sparse.LessEqualSD : ``x <= y`` of a sparse and a dense matrix.
+    """
 
     comparison = operator.lt
 
 
 class LessThanSD(_CompareSD):
-    """``x < y`` of a sparse and a dense matrix."""
+    """``x < y`` of a sparse and a dense matrix.
+
+    See Also
+    --------
+    theano.sparse.LessEqualSS : ``x <= y`` of two sparse matrices.
+    theano.sparse.LessThanSS : ``x < y`` of two sparse matrices.
+    theano.sparse.less_than_s_d : An instance of it.
+    """
 
     comparison = operator.lt
 
 
 class GreaterThanSS(_CompareSS):
-    """``x > y`` of two sparse matrices."""
+    """``x > y`` of two sparse matrices.
+
+    See Also
+    --------
+    theano.sparse.GreaterThanSD : ``x > y`` of a sparse and a dense matrix.
+    theano.sparse.GreaterEqualSS : ``x >= y`` of two sparse matrices.
+    theano.sparse.GreaterEqualSD : ``x >= y`` of a sparse and a dense matrix.
+    """
 
     comparison = operator.gt
 
 
 class GreaterThanSD(_CompareSD):
-    """``x > y`` of a sparse and a dense matrix."""
+    """``x > y`` of a sparse and a dense matrix.
+
+    See Also
+    --------
+    theano.sparse.GreaterEqualSS : ``x >= y`` of two sparse matrices.
+    theano.sparse.GreaterThanSS : ``x > y`` of two sparse matrices.
+    theano.sparse.greater_than_s_d : An instance of it.
+    """
 
     comparison = operator.gt
 
 
 class LessEqualSS(_CompareSS):
-    """``x <= y`` of two sparse matrices."""
+    """``x <= y`` of two sparse matrices.
+
+    See Also
+    --------
+    theano.sparse.LessEqualSD : ``x <= y`` of a sparse and a dense matrix.
+    theano.sparse.LessThanSD : ``x < y`` of a sparse and a dense matrix.
+    theano.sparse.less_equal_s_s : An instance of it.
+    """
 
     comparison = operator.le
 
 
 class LessEqualSD(_CompareSD):
-    """``x <= y`` of a sparse and a dense matrix."""
+    """``x <= y`` of a sparse and a dense matrix.
+
+    See Also
+    --------
+    theano.sparse.lt : Return where ``x < y`` elementwise, as 0 and 1 of dtype uint8.
+    theano.sparse.LessEqualSS : ``x <= y`` of two sparse matrices.
+    theano.sparse.less_equal_s_d : An instance of it.
+    """
 
     comparison = operator.le
 
 
 class GreaterEqualSS(_CompareSS):
-    """``x >= y`` of two sparse matrices."""
+    """``x >= y`` of two sparse matrices.
+
+    See Also
+    --------
+    theano.sparse.GreaterEqualSD : ``x >= y`` of a sparse and a dense matrix.
+    theano.sparse.GreaterThanSD : ``x > y`` of a sparse and a dense matrix.
+    theano.sparse.greater_equal_s_s : An instance of it.
+    """
 
     comparison = operator.ge
 
 
 class GreaterEqualSD(_CompareSD):
-    """``x >= y`` of a sparse and a dense matrix."""
+    """``x >= y`` of a sparse and a dense matrix.
+
+    See Also
+    --------
+    theano.sparse.gt : Return where ``x > y`` elementwise, as 0 and 1 of dtype uint8.
+    theano.sparse.GreaterEqualSS : ``x >= y`` of two sparse matrices.
+    theano.sparse.greater_equal_s_d : An instance of it.
+    """
 
     comparison = operator.ge
 
@@ -553,6 +709,10 @@ def _compared(name: str, s_s: Op, s_d: Op, turned: Op, text: str) -> Callable[[A
     ------
     TypeError
         If both are dense.
+
+    See Also
+    --------
+    theano.tensor.{name} : The same of dense tensors.
     """
     return compare
 
@@ -570,7 +730,10 @@ def add(x: Any, y: Any) -> Variable:
 
     Parameters
     ----------
-    x, y : matrix
+    x : matrix
+        Of shape (rows, columns).
+    y : matrix
+        Of the shape of `x`.
 
     Returns
     -------
@@ -582,6 +745,12 @@ def add(x: Any, y: Any) -> Variable:
     ------
     TypeError
         If both are dense.
+
+    See Also
+    --------
+    theano.sparse.mul : Return the elementwise product of two matrices, or of a sparse matrix and a number; see `add`.
+    theano.sparse.sub : Return the difference of two matrices, at least one of which is sparse; see `add`.
+    theano.sparse.AddSS : The sum of two sparse matrices, in the format of the first. The gradient is regular.
 
     Examples
     --------
@@ -659,8 +828,13 @@ class SpSum(Op):
     Parameters
     ----------
     axis : {0, 1}, optional
+        Along which axes; None for all of them.
     sparse_grad : bool
         Whether the gradient is structured, else regular.
+
+    See Also
+    --------
+    theano.sparse.sp_sum : Return the sum of a sparse matrix along an axis.
     """
 
     __props__ = ("axis", "sparse_grad")
@@ -712,6 +886,7 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Variab
     Parameters
     ----------
     x : sparse matrix
+        Of any format.
     axis : {0, 1}, optional
         By default all is summed.
     sparse_grad : bool
@@ -726,6 +901,11 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Variab
     ------
     ValueError
         If `axis` is none of 0, 1 and None.
+
+    See Also
+    --------
+    theano.tensor.sum : Return the sum of `input` over `axis`.
+    theano.sparse.SpSum : The sum of a sparse matrix along an axis, or of all of it: dense.
 
     Examples
     --------

@@ -81,7 +81,12 @@ def _upcast(*variables: Any) -> str:
 
 
 class StructuredDotCSC(_OnArrays):
-    """The product of a csc matrix, given by its arrays and number of rows, with a dense matrix."""
+    """The product of a csc matrix, given by its arrays and number of rows, with a dense matrix.
+
+    See Also
+    --------
+    theano.sparse.opt.sd_csc : An instance of it.
+    """
 
     format = "csc"
 
@@ -103,7 +108,12 @@ sd_csc = StructuredDotCSC()
 
 
 class StructuredDotCSR(_OnArrays):
-    """The product of a csr matrix, given by its arrays, with a dense matrix."""
+    """The product of a csr matrix, given by its arrays, with a dense matrix.
+
+    See Also
+    --------
+    theano.sparse.opt.sd_csr : An instance of it.
+    """
 
     def make_node(self, a_val: Any, a_ind: Any, a_ptr: Any, b: Any) -> Apply:
         inputs = _variables(a_val, a_ind, a_ptr, b)
@@ -129,6 +139,11 @@ class UsmmCscDense(_OnArrays):
     ----------
     inplace : bool
         Whether `z` is overwritten.
+
+    See Also
+    --------
+    theano.sparse.opt.usmm_csc_dense : An instance of it.
+    theano.sparse.opt.usmm_csc_dense_inplace : An instance of it.
     """
 
     __props__ = ("inplace",)
@@ -167,7 +182,12 @@ usmm_csc_dense_inplace = UsmmCscDense(inplace=True)
 
 
 class CSMGradC(_OnArrays):
-    """The elements of a matrix `b` at the places of a matrix `a`, both given by their four arrays, of one format."""
+    """The elements of a matrix `b` at the places of a matrix `a`, both given by their four arrays, of one format.
+
+    See Also
+    --------
+    theano.sparse.opt.csm_grad_c : An instance of it.
+    """
 
     def make_node(self, *arrays: Any) -> Apply:
         inputs = _variables(*arrays)
@@ -206,7 +226,15 @@ class _ValuesOnArrays(_OnArrays):
 
 
 class MulSDCSR(_ValuesOnArrays):
-    """The values of a csr matrix times a dense matrix, elementwise."""
+    """The values of a csr matrix times a dense matrix, elementwise.
+
+    See Also
+    --------
+    theano.sparse.MulSD : The elementwise product of a sparse matrix and a dense one, or a number: sparse. The gradient is
+        regular.
+    theano.sparse.sandbox.sp2.MulSDCSC : The values of a csc matrix times a dense matrix, elementwise.
+    theano.sparse.sandbox.sp2.mul_s_d_csr : An instance of it.
+    """
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         data, indices, indptr, b = inputs
@@ -214,13 +242,27 @@ class MulSDCSR(_ValuesOnArrays):
 
 
 class MulSDCSC(MulSDCSR):
-    """The values of a csc matrix times a dense matrix, elementwise."""
+    """The values of a csc matrix times a dense matrix, elementwise.
+
+    See Also
+    --------
+    theano.sparse.sandbox.sp2.MulSDCSR : The values of a csr matrix times a dense matrix, elementwise.
+    theano.sparse.MulSD : The elementwise product of a sparse matrix and a dense one, or a number: sparse. The gradient is
+        regular.
+    theano.sparse.sandbox.sp2.mul_s_d_csc : An instance of it.
+    """
 
     format = "csc"
 
 
 class MulSVCSR(_ValuesOnArrays):
-    """The values of a csr matrix with each column multiplied by an element of a vector."""
+    """The values of a csr matrix with each column multiplied by an element of a vector.
+
+    See Also
+    --------
+    theano.sparse.MulSV : A sparse matrix with each column multiplied by an element of a vector. The gradient is regular.
+    theano.sparse.sandbox.sp2.mul_s_v_csr : An instance of it.
+    """
 
     ndim = 1
 
@@ -230,7 +272,14 @@ class MulSVCSR(_ValuesOnArrays):
 
 
 class StructuredAddSVCSR(_ValuesOnArrays):
-    """The values of a csr matrix with an element of a vector added to each column."""
+    """The values of a csr matrix with an element of a vector added to each column.
+
+    See Also
+    --------
+    theano.sparse.StructuredAddSV : A sparse matrix with an element of a vector added to the stored values of each column.
+        The gradient is structured.
+    theano.sparse.sandbox.sp2.structured_add_s_v_csr : An instance of it.
+    """
 
     ndim = 1
 
@@ -246,7 +295,14 @@ structured_add_s_v_csr = StructuredAddSVCSR()
 
 
 class SamplingDotCSR(_OnArrays):
-    """``p * dot(x, y.T)`` where a csr matrix `p`, given by its arrays and number of columns, stores values: three arrays."""
+    """``p * dot(x, y.T)`` where a csr matrix `p`, given by its arrays and number of columns, stores values: three arrays.
+
+    See Also
+    --------
+    theano.sparse.SamplingDot : ``p * dot(x, y.T)`` of two dense matrices and a sparse `p`, computed only where `p` stores
+        values.
+    theano.sparse.sandbox.sp2.sampling_dot_csr : An instance of it.
+    """
 
     def make_node(self, x: Any, y: Any, p_data: Any, p_ind: Any, p_ptr: Any, p_ncols: Any) -> Apply:
         inputs = _variables(x, y, p_data, p_ind, p_ptr, p_ncols)

@@ -56,7 +56,15 @@ def _dense_product(x: Any, y: Any, dtype: str) -> np.ndarray:
 
 
 class Dot(Op):
-    """The product of two matrices or a matrix and a vector, at least one of them sparse: dense. The gradient is regular."""
+    """The product of two matrices or a matrix and a vector, at least one of them sparse: dense. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.TrueDot : The product of a sparse matrix with a sparse or dense one, sparse. The gradient is regular.
+    theano.sparse.StructuredDot : The product of a sparse matrix with a dense one, dense, or with a sparse one, sparse.
+        The gradient is structured.
+    theano.sparse.dot : Return the product of two matrices, or a matrix and a vector, at least one of which is sparse.
+    """
 
     __props__: tuple[str, ...] = ()
 
@@ -198,7 +206,10 @@ def dot(x: Any, y: Any) -> Variable:
 
     Parameters
     ----------
-    x, y : matrix or vector
+    x : matrix or vector
+        Of shape (m, k).
+    y : matrix or vector
+        Of shape (k, n), or (k,).
 
     Returns
     -------
@@ -229,7 +240,14 @@ def dot(x: Any, y: Any) -> Variable:
 
 
 class StructuredDot(Op):
-    """The product of a sparse matrix with a dense one, dense, or with a sparse one, sparse. The gradient is structured."""
+    """The product of a sparse matrix with a dense one, dense, or with a sparse one, sparse. The gradient is structured.
+
+    See Also
+    --------
+    theano.sparse.dot : Return the product of two matrices, or a matrix and a vector, at least one of which is sparse.
+    theano.sparse.TrueDot : The product of a sparse matrix with a sparse or dense one, sparse. The gradient is regular.
+    theano.sparse.StructuredDotGradCSC : See the base class; the arrays are those of a csc matrix.
+    """
 
     __props__ = ()
 
@@ -321,6 +339,11 @@ def structured_dot_grad(sparse_A: Any, dense_B: Any, ga: Any) -> Variable:
     SparseVariable
         With the places of `sparse_A`.
 
+    See Also
+    --------
+    theano.sparse.structured_dot : Return the product of two matrices, whose gradient for a sparse one holds only the
+        places of its stored values.
+
     Examples
     --------
     >>> import numpy as np
@@ -359,13 +382,29 @@ class _StructuredDotGrad(Op):
 
 
 class StructuredDotGradCSC(_StructuredDotGrad):
-    """See the base class; the arrays are those of a csc matrix."""
+    """See the base class; the arrays are those of a csc matrix.
+
+    See Also
+    --------
+    theano.sparse.StructuredDotGradCSR : See the base class; the arrays are those of a csr matrix.
+    theano.sparse.StructuredDot : The product of a sparse matrix with a dense one, dense, or with a sparse one, sparse.
+        The gradient is structured.
+    theano.sparse.sdg_csc : An instance of it.
+    """
 
     format = "csc"
 
 
 class StructuredDotGradCSR(_StructuredDotGrad):
-    """See the base class; the arrays are those of a csr matrix."""
+    """See the base class; the arrays are those of a csr matrix.
+
+    See Also
+    --------
+    theano.sparse.structured_dot : Return the product of two matrices, whose gradient for a sparse one holds only the
+        places of its stored values.
+    theano.sparse.StructuredDotGradCSC : See the base class; the arrays are those of a csc matrix.
+    theano.sparse.sdg_csr : An instance of it.
+    """
 
     format = "csr"
 
@@ -381,6 +420,13 @@ class TrueDot(Op):
     ----------
     grad_preserves_dense : bool
         Whether the gradient of a dense operand is dense.
+
+    See Also
+    --------
+    theano.sparse.StructuredDot : The product of a sparse matrix with a dense one, dense, or with a sparse one, sparse.
+        The gradient is structured.
+    theano.sparse.Dot : The product of two matrices or a matrix and a vector, at least one of them sparse: dense. The
+        gradient is regular.
     """
 
     __props__ = ("grad_preserves_dense",)
@@ -425,7 +471,10 @@ def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Variable:
 
     Parameters
     ----------
-    x, y : matrix
+    x : matrix
+        Of shape (m, k).
+    y : matrix
+        Of shape (k, n).
     grad_preserves_dense : bool
         Whether the gradient of a dense operand is dense; else it is sparse.
 
@@ -458,6 +507,15 @@ class SamplingDot(Op):
     """``p * dot(x, y.T)`` of two dense matrices and a sparse `p`, computed only where `p` stores values.
 
     The gradient with respect to `p` is structured, those of the dense matrices are regular.
+
+    See Also
+    --------
+    theano.sparse.Usmm : ``alpha * dot(x, y) + z`` with a dense `z`, of which at least one factor is sparse: dense. It has
+        no gradient.
+    theano.sparse.Dot : The product of two matrices or a matrix and a vector, at least one of them sparse: dense. The
+        gradient is regular.
+    theano.sparse.sandbox.sp2.SamplingDotCSR : ``p * dot(x, y.T)`` where a csr matrix `p`, given by its arrays and number
+        of columns, stores values: three arrays.
     """
 
     __props__ = ()
@@ -493,6 +551,14 @@ class Usmm(Op):
     """``alpha * dot(x, y) + z`` with a dense `z`, of which at least one factor is sparse: dense. It has no gradient.
 
     Rewrites make it of a product and a sum. `alpha` is a matrix that broadcasts in both dimensions.
+
+    See Also
+    --------
+    theano.sparse.Dot : The product of two matrices or a matrix and a vector, at least one of them sparse: dense. The
+        gradient is regular.
+    theano.sparse.SamplingDot : ``p * dot(x, y.T)`` of two dense matrices and a sparse `p`, computed only where `p` stores
+        values.
+    theano.sparse.usmm : An instance of it.
     """
 
     __props__ = ()

@@ -30,8 +30,10 @@ def sparse_constructor(
     Parameters
     ----------
     value : sparse matrix or array of SciPy
+        Its first value.
     name : str, optional
-    strict, allow_downcast
+        What it is called when it is printed.
+    strict, allow_downcast : bool
         How values that are assigned later are converted.
     borrow : bool
         Whether `value` itself may become the storage; by default it is copied.
@@ -47,6 +49,11 @@ def sparse_constructor(
     ------
     TypeError
         If `value` is no sparse matrix.
+
+    See Also
+    --------
+    theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
+    theano.sparse.SparseType : The type of sparse matrices of SciPy, of one format and dtype.
 
     Examples
     --------

@@ -30,7 +30,14 @@ def _check(index: np.ndarray, length: int, axis: int) -> None:
 
 
 class GetItemList(Op):
-    """Rows of a sparse matrix at a list of positions: sparse, in its format. The gradient is regular."""
+    """Rows of a sparse matrix at a list of positions: sparse, in its format. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.GetItem2d : A part of a sparse matrix by a slice of rows and one of columns: sparse. It has no gradient.
+    theano.sparse.GetItemScalar : An element of a sparse matrix, a 0-d tensor. It has no gradient.
+    theano.sparse.GetItemListGrad : A matrix of the shape of `x` with the rows of `gz` added at positions.
+    """
 
     __props__ = ()
 
@@ -57,7 +64,16 @@ get_item_list = GetItemList()
 
 
 class GetItemListGrad(Op):
-    """A matrix of the shape of `x` with the rows of `gz` added at positions."""
+    """A matrix of the shape of `x` with the rows of `gz` added at positions.
+
+    See Also
+    --------
+    theano.sparse.GetItem2Lists : The elements of a sparse matrix at the rows and columns of two lists, a dense vector.
+        The gradient is regular.
+    theano.sparse.GetItemList : Rows of a sparse matrix at a list of positions: sparse, in its format. The gradient is
+        regular.
+    theano.sparse.get_item_list_grad : An instance of it.
+    """
 
     __props__ = ()
 
@@ -87,7 +103,15 @@ get_item_list_grad = GetItemListGrad()
 
 
 class GetItem2Lists(Op):
-    """The elements of a sparse matrix at the rows and columns of two lists, a dense vector. The gradient is regular."""
+    """The elements of a sparse matrix at the rows and columns of two lists, a dense vector. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.GetItemList : Rows of a sparse matrix at a list of positions: sparse, in its format. The gradient is
+        regular.
+    theano.sparse.GetItemListGrad : A matrix of the shape of `x` with the rows of `gz` added at positions.
+    theano.sparse.GetItem2ListsGrad : A matrix of the shape of `x` with the elements of the vector `gz` added at places.
+    """
 
     __props__ = ()
 
@@ -118,7 +142,14 @@ get_item_2lists = GetItem2Lists()
 
 
 class GetItem2ListsGrad(Op):
-    """A matrix of the shape of `x` with the elements of the vector `gz` added at places."""
+    """A matrix of the shape of `x` with the elements of the vector `gz` added at places.
+
+    See Also
+    --------
+    theano.sparse.GetItem2Lists : The elements of a sparse matrix at the rows and columns of two lists, a dense vector.
+        The gradient is regular.
+    theano.sparse.get_item_2lists_grad : An instance of it.
+    """
 
     __props__ = ()
 
@@ -150,7 +181,15 @@ get_item_2lists_grad = GetItem2ListsGrad()
 
 
 class GetItem2d(Op):
-    """A part of a sparse matrix by a slice of rows and one of columns: sparse. It has no gradient."""
+    """A part of a sparse matrix by a slice of rows and one of columns: sparse. It has no gradient.
+
+    See Also
+    --------
+    theano.sparse.GetItemScalar : An element of a sparse matrix, a 0-d tensor. It has no gradient.
+    theano.sparse.GetItemList : Rows of a sparse matrix at a list of positions: sparse, in its format. The gradient is
+        regular.
+    theano.sparse.get_item_2d : An instance of it.
+    """
 
     __props__ = ()
 
@@ -204,7 +243,15 @@ get_item_2d = GetItem2d()
 
 
 class GetItemScalar(Op):
-    """An element of a sparse matrix, a 0-d tensor. It has no gradient."""
+    """An element of a sparse matrix, a 0-d tensor. It has no gradient.
+
+    See Also
+    --------
+    theano.sparse.GetItemList : Rows of a sparse matrix at a list of positions: sparse, in its format. The gradient is
+        regular.
+    theano.sparse.GetItem2d : A part of a sparse matrix by a slice of rows and one of columns: sparse. It has no gradient.
+    theano.sparse.get_item_scalar : An instance of it.
+    """
 
     __props__ = ()
 

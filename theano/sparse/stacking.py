@@ -74,18 +74,30 @@ class _Stack(Op):
 
 
 class HStack(_Stack):
-    """Sparse matrices side by side. The gradient is regular."""
+    """Sparse matrices side by side. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.VStack : Sparse matrices one below the other. The gradient is regular.
+    theano.sparse.hstack : Return sparse matrices side by side.
+    """
 
     axis = 1
 
 
 class VStack(_Stack):
-    """Sparse matrices one below the other. The gradient is regular."""
+    """Sparse matrices one below the other. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.hstack : Return sparse matrices side by side.
+    theano.sparse.HStack : Sparse matrices side by side. The gradient is regular.
+    """
 
     axis = 0
 
 
-def _stacks(kind: type[_Stack], name: str, where: str, alike: str) -> Callable[..., Variable]:
+def _stacks(kind: type[_Stack], name: str, where: str, alike: str, alike_of_tensors: str) -> Callable[..., Variable]:
     def stack(blocks: Sequence[Any], format: str | None = None, dtype: str | None = None) -> Variable:
         variables = [as_sparse_variable(b) for b in blocks]
         if dtype is None:
@@ -108,9 +120,13 @@ def _stacks(kind: type[_Stack], name: str, where: str, alike: str) -> Callable[.
     -------
     SparseVariable
         The gradient is regular.
+
+    See Also
+    --------
+    theano.tensor.{alike_of_tensors} : The same of dense matrices.
     """
     return stack
 
 
-hstack = _stacks(HStack, "hstack", "side by side", "rows")
-vstack = _stacks(VStack, "vstack", "one below the other", "columns")
+hstack = _stacks(HStack, "hstack", "side by side", "rows", "horizontal_stack")
+vstack = _stacks(VStack, "vstack", "one below the other", "columns", "vertical_stack")

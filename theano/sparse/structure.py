@@ -199,6 +199,13 @@ class CSMProperties(Op):
     """The four arrays of a matrix of csr or csc: ``(data, indices, indptr, shape)``, views of the first three.
 
     The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.CSMGrad : The gradient of `CSM` with respect to its data: the elements of a gradient at the places of
+        the values.
+    theano.sparse.CSM : A sparse matrix of its four arrays; the data become part of it. The gradient is regular.
+    theano.sparse.csm_properties : An instance of it.
     """
 
     __props__ = ()
@@ -354,8 +361,17 @@ class CSM(Op):
     Parameters
     ----------
     format : {'csr', 'csc'}
+        How the stored values lie.
     kmap : array of int, optional
         Which elements of the data are used, in this order; by default all.
+
+    See Also
+    --------
+    theano.sparse.CSMProperties : The four arrays of a matrix of csr or csc: ``(data, indices, indptr, shape)``, views of
+        the first three.
+    theano.sparse.CSMGrad : The gradient of `CSM` with respect to its data: the elements of a gradient at the places of
+        the values.
+    theano.sparse.CSC : An instance of it.
     """
 
     __props__ = ("format", "_kmap")
@@ -458,6 +474,12 @@ class CSMGrad(Op):
     ----------
     kmap : array of int, optional
         That of the CSM.
+
+    See Also
+    --------
+    theano.sparse.CSM : A sparse matrix of its four arrays; the data become part of it. The gradient is regular.
+    theano.sparse.CSMProperties : The four arrays of a matrix of csr or csc: ``(data, indices, indptr, shape)``, views of
+        the first three.
     """
 
     __props__ = ("_kmap",)
@@ -498,7 +520,13 @@ csm_grad = CSMGrad
 
 
 class Transpose(Op):
-    """The transpose, of the other format: a view. The gradient is regular."""
+    """The transpose, of the other format: a view. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.transpose : An instance of it.
+    theano.sparse.transpose : An instance of it.
+    """
 
     __props__ = ()
     view_map = {0: [0]}
@@ -540,6 +568,11 @@ def sp_ones_like(x: Any) -> Variable:
     -------
     SparseVariable
         Of the format and dtype of `x`.
+
+    See Also
+    --------
+    theano.sparse.sp_zeros_like : Return a sparse matrix of the shape, format and dtype of another one, which stores
+        nothing.
 
     Examples
     --------
@@ -584,11 +617,16 @@ def sp_zeros_like(x: Any) -> Variable:
     Parameters
     ----------
     x : sparse matrix
+        Of any format.
 
     Returns
     -------
     SparseVariable
         Its gradient is zero.
+
+    See Also
+    --------
+    theano.sparse.sp_ones_like : Return ones at the places of the stored values of a sparse matrix.
 
     Examples
     --------
@@ -600,7 +638,13 @@ def sp_zeros_like(x: Any) -> Variable:
 
 
 class Diag(Op):
-    """The diagonal of a square sparse matrix, a dense vector. The gradient is regular."""
+    """The diagonal of a square sparse matrix, a dense vector. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.SquareDiagonal : A square csc matrix with a dense vector on its diagonal. The gradient is regular.
+    theano.sparse.diag : An instance of it.
+    """
 
     __props__ = ()
 
@@ -626,7 +670,13 @@ diag = Diag()
 
 
 class SquareDiagonal(Op):
-    """A square csc matrix with a dense vector on its diagonal. The gradient is regular."""
+    """A square csc matrix with a dense vector on its diagonal. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.Diag : The diagonal of a square sparse matrix, a dense vector. The gradient is regular.
+    theano.sparse.square_diagonal : An instance of it.
+    """
 
     __props__ = ()
 
@@ -687,7 +737,14 @@ class _Tidying(Op):
 
 
 class EnsureSortedIndices(_Tidying):
-    """The matrix with the values of each row (csr) or column (csc) in order."""
+    """The matrix with the values of each row (csr) or column (csc) in order.
+
+    See Also
+    --------
+    theano.sparse.Remove0 : The matrix without stored zeros.
+    theano.sparse.clean : Return a sparse matrix with its values in order and no zero among them.
+    theano.sparse.ensure_sorted_indices : An instance of it.
+    """
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         (x,) = inputs
@@ -702,7 +759,14 @@ ensure_sorted_indices = EnsureSortedIndices(inplace=False)
 
 
 class Remove0(_Tidying):
-    """The matrix without stored zeros."""
+    """The matrix without stored zeros.
+
+    See Also
+    --------
+    theano.sparse.clean : Return a sparse matrix with its values in order and no zero among them.
+    theano.sparse.EnsureSortedIndices : The matrix with the values of each row (csr) or column (csc) in order.
+    theano.sparse.remove0 : An instance of it.
+    """
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{'inplace' if self.inplace else ''}}}"
@@ -729,6 +793,12 @@ def clean(x: Any) -> Variable:
     -------
     SparseVariable
         The same matrix. The gradient is regular.
+
+    See Also
+    --------
+    theano.sparse.remove0 : The matrix without stored zeros.
+    theano.sparse.ensure_sorted_indices : The matrix with the values of each row (csr) or column (csc) in order.
+    theano.sparse.EnsureSortedIndices : The matrix with the values of each row (csr) or column (csc) in order.
 
     Examples
     --------

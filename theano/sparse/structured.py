@@ -12,16 +12,19 @@ from theano.sparse.structure import compressed, stored_values, with_values
 from theano.tensor.nnet.sigm import sigmoid
 
 
-def _sections(function: Callable[..., Any]) -> str:
+def _sections(function: Callable[..., Any], tensor_op: Callable[..., Variable]) -> str:
     """What is true of all of them: the sections of a docstring."""
-    number = "" if len(inspect.signature(function).parameters) == 1 else "y : number or 0-d tensor\n"
+    number = len(inspect.signature(function).parameters) > 1
+    second = "y : number or 0-d tensor\n    The second argument of each operation.\n" if number else ""
+    of_tensors = getattr(tensor_op, "description", None)
+    dense = f"theano.tensor{of_tensors[0].removeprefix('T')}" if of_tensors else "theano.sparse.structured_monoid"
     text = f"""
 
 Parameters
 ----------
 x : sparse matrix
     In the format csr or csc.
-{number}
+{second}
 Returns
 -------
 SparseVariable
@@ -31,6 +34,10 @@ Raises
 ------
 TypeError
     If `x` is not such a matrix{", or `y` is no number" if number else ""}.
+
+See Also
+--------
+{dense} : {"The same of all elements of a tensor" if of_tensors else "What makes such functions"}.
 
 Examples
 --------
@@ -52,6 +59,12 @@ def structured_monoid(tensor_op: Callable[..., Variable]) -> Callable[[Callable[
     tensor_op : callable
         Called with the vector of values, and the numbers as 0-d tensors.
 
+    See Also
+    --------
+    theano.sparse.structured_add : The stored values plus the number `y`; the gradient is structured.
+    theano.sparse.structured_pow : The stored values to the power `y`, a number; the gradient is structured.
+    theano.sparse.structured_maximum : The larger of each stored value and the number `y`; the gradient is structured.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -70,7 +83,7 @@ def structured_monoid(tensor_op: Callable[..., Variable]) -> Callable[[Callable[
             return with_values(x, tensor_op(stored_values(x), *numbers))
 
         structured.__name__ = structured.__qualname__ = function.__name__
-        structured.__doc__ = f"{function.__doc__}{_sections(function)}"
+        structured.__doc__ = f"{function.__doc__}{_sections(function, tensor_op)}"
         parameters = inspect.signature(function).parameters.values()
         structured.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [p.replace(kind=p.POSITIONAL_ONLY, annotation=p.empty) for p in parameters]

@@ -58,6 +58,12 @@ class SparseType(Type):
     ValueError
         If the format is another one.
 
+    See Also
+    --------
+    theano.tensor.TensorType : The type of variables whose values are NumPy arrays of one dtype and rank.
+    theano.tensor.TensorVariable : A tensor that an expression stands for or that will be given.
+    theano.sparse.shared : Return a shared variable for a sparse matrix of SciPy.
+
     Examples
     --------
     >>> SparseType("csr", "float32")

@@ -13,11 +13,17 @@ def hash_from_sparse(data: Any) -> str:
     Parameters
     ----------
     data : csr or csc matrix of SciPy
+        What is hashed.
 
     Returns
     -------
     str
         Equal for matrices that are stored equally.
+
+    See Also
+    --------
+    theano.tensor.utils.hash_from_ndarray : Return a hash of an array: of its data, shape, strides and dtype, once it is
+        contiguous.
 
     Examples
     --------

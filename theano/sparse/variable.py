@@ -143,7 +143,13 @@ class _sparse_py_operators:
 
 
 class SparseVariable(_sparse_py_operators, Variable):
-    """A variable for a sparse matrix of SciPy, with the operators of matrices."""
+    """A variable for a sparse matrix of SciPy, with the operators of matrices.
+
+    See Also
+    --------
+    theano.sparse.SparseConstant : A constant sparse matrix.
+    theano.sparse.SparseType : The type of sparse matrices of SciPy, of one format and dtype.
+    """
 
     def __str__(self) -> str:
         known = self.owner is not None or self.name
@@ -153,7 +159,12 @@ class SparseVariable(_sparse_py_operators, Variable):
 
 
 class SparseConstantSignature(tuple):
-    """What constant sparse matrices are told apart by: type and value."""
+    """What constant sparse matrices are told apart by: type and value.
+
+    See Also
+    --------
+    theano.sparse.SparseConstant : A constant sparse matrix.
+    """
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -174,7 +185,14 @@ class SparseConstantSignature(tuple):
 
 
 class SparseConstant(_sparse_py_operators, Constant):
-    """A constant sparse matrix."""
+    """A constant sparse matrix.
+
+    See Also
+    --------
+    theano.sparse.SparseType : The type of sparse matrices of SciPy, of one format and dtype.
+    theano.sparse.SparseVariable : A variable for a sparse matrix of SciPy, with the operators of matrices.
+    theano.sparse.SparseConstantSignature : What constant sparse matrices are told apart by: type and value.
+    """
 
     def signature(self) -> SparseConstantSignature:
         return SparseConstantSignature((self.type, self.data))
@@ -195,7 +213,9 @@ def constant(x: Any, name: str | None = None) -> SparseConstant:
     Parameters
     ----------
     x : sparse matrix or array of SciPy
+        Of format csr or csc.
     name : str, optional
+        What it is called when it is printed.
 
     Returns
     -------
@@ -206,6 +226,12 @@ def constant(x: Any, name: str | None = None) -> SparseConstant:
     ------
     TypeError
         If `x` is no sparse matrix, or of a format or dtype that has no :class:`SparseType`.
+
+    See Also
+    --------
+    theano.sparse.as_sparse_variable : Return `x` as a sparse variable.
+    theano.sparse.as_sparse_or_tensor_variable : Return `x` as a sparse variable, or where that is not possible as a
+        tensor variable.
 
     Examples
     --------
@@ -229,6 +255,7 @@ def as_sparse_variable(x: Any, name: str | None = None) -> Any:
     x : sparse variable, Apply with one output, or sparse matrix of SciPy
         A matrix becomes a constant of the same format and dtype.
     name : str, optional
+        What it is called when it is printed.
 
     Returns
     -------
@@ -238,6 +265,13 @@ def as_sparse_variable(x: Any, name: str | None = None) -> Any:
     ------
     TypeError
         If `x` is something else, a dense variable too.
+
+    See Also
+    --------
+    theano.sparse.as_sparse_or_tensor_variable : Return `x` as a sparse variable, or where that is not possible as a
+        tensor variable.
+    theano.sparse.constant : Return a constant that holds a copy of a sparse matrix.
+    theano.sparse.cast : Return a sparse matrix in another dtype.
 
     Examples
     --------
@@ -277,6 +311,11 @@ def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> Any:
     SparseVariable or TensorVariable
         `x` itself if it is one of them.
 
+    See Also
+    --------
+    theano.sparse.constant : Return a constant that holds a copy of a sparse matrix.
+    theano.sparse.as_sparse_variable : Return `x` as a sparse variable.
+
     Examples
     --------
     >>> import scipy.sparse as sp
@@ -295,7 +334,9 @@ def matrix(format: str, name: str | None = None, dtype: str | None = None) -> Sp
     Parameters
     ----------
     format : {'csr', 'csc', 'bsr'}
+        How the stored values lie.
     name : str, optional
+        What it is called when it is printed.
     dtype : str, optional
         ``config.floatX`` by default.
 
@@ -306,7 +347,9 @@ def matrix(format: str, name: str | None = None, dtype: str | None = None) -> Sp
 
     See Also
     --------
-    csr_matrix, csc_matrix, bsr_matrix
+    theano.sparse.csr_matrix : Return a new variable for a matrix stored by rows.
+    theano.sparse.csc_matrix : Return a new variable for a matrix stored by columns.
+    theano.sparse.bsr_matrix : Return a new variable for a matrix stored by rows of blocks.
 
     Examples
     --------
@@ -333,7 +376,8 @@ def csc_matrix(name: str | None = None, dtype: str | None = None) -> SparseVaria
 
     See Also
     --------
-    csr_matrix, bsr_matrix
+    theano.sparse.csr_matrix : Return a new variable for a matrix stored by rows.
+    theano.sparse.bsr_matrix : Return a new variable for a matrix stored by rows of blocks.
 
     Examples
     --------
@@ -360,7 +404,8 @@ def csr_matrix(name: str | None = None, dtype: str | None = None) -> SparseVaria
 
     See Also
     --------
-    csc_matrix, bsr_matrix
+    theano.sparse.csc_matrix : Return a new variable for a matrix stored by columns.
+    theano.sparse.bsr_matrix : Return a new variable for a matrix stored by rows of blocks.
 
     Examples
     --------
@@ -387,7 +432,8 @@ def bsr_matrix(name: str | None = None, dtype: str | None = None) -> SparseVaria
 
     See Also
     --------
-    csr_matrix, csc_matrix
+    theano.sparse.csr_matrix : Return a new variable for a matrix stored by rows.
+    theano.sparse.csc_matrix : Return a new variable for a matrix stored by columns.
 
     Examples
     --------

@@ -72,6 +72,12 @@ def shared(*args: _AnyType, **kwargs: _AnyType) -> TensorSharedVariable:
     TypeError
         If the value makes no tensor.
 
+    See Also
+    --------
+    theano.misc.pkl_utils.load : Load what `dump` wrote.
+    theano.tensor.load : Return the array of an ``.npy`` file, read when the function is called.
+    theano.tensor.tensor_constructor : Return a shared variable for an array.
+
     Examples
     --------
     >>> import theano.tensor as T

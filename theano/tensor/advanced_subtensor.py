@@ -29,6 +29,13 @@ class AdvancedSubtensor1(Op):
     ----------
     sparse_grad : bool
         Whether the gradient of a matrix is a sparse matrix that holds the selected rows only.
+
+    See Also
+    --------
+    theano.sparse_grad : Return a variable with the same value, whose gradient is kept in a sparse format.
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
+    theano.tensor.AdvancedBooleanSubtensor : The elements of a tensor where boolean masks are true, mixed with integers,
+        slices and None.
     """
 
     __props__ = ("sparse_grad",)
@@ -108,6 +115,13 @@ class AdvancedIncSubtensor1(IncrementOp):
         Write into the tensor itself.
     set_instead_of_inc : bool
         Assign instead of adding.
+
+    See Also
+    --------
+    theano.tensor.AdvancedBooleanIncSubtensor : Increments or sets the elements of a tensor where boolean masks are true.
+    theano.tensor.AdvancedIncSubtensor : Increments or sets the elements of a tensor at integer arrays, mixed with slices
+        and None.
+    theano.tensor.advanced_inc_subtensor1 : An instance of it.
     """
 
     check_input = False
@@ -151,6 +165,11 @@ def as_index_variable(idx: Any) -> Any:
     ------
     TypeError
         If it is neither integer nor boolean.
+
+    See Also
+    --------
+    theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
+    theano.tensor.type_other.as_int_none_variable : Return `x` as an integer scalar variable, or as the constant None.
 
     Examples
     --------
@@ -269,6 +288,10 @@ def adv_index_broadcastable_pattern(a: Any, idx: Sequence[Any]) -> tuple[bool, .
     tuple of bool
         One flag for each dimension of the result.
 
+    See Also
+    --------
+    theano.tensor.AdvancedSubtensor : The elements of a tensor at integer arrays, mixed with slices and None.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -301,7 +324,12 @@ def adv_index_broadcastable_pattern(a: Any, idx: Sequence[Any]) -> tuple[bool, .
 
 
 class BaseAdvancedSubtensor(Op):
-    """The elements of a tensor at an index of integer arrays, masks, slices and None, as NumPy gives them."""
+    """The elements of a tensor at an index of integer arrays, masks, slices and None, as NumPy gives them.
+
+    See Also
+    --------
+    theano.tensor.AdvancedSubtensor : The elements of a tensor at integer arrays, mixed with slices and None.
+    """
 
     __props__ = ()
 
@@ -374,6 +402,14 @@ class AdvancedSubtensor(BaseAdvancedSubtensor):
 
     The inputs are the tensor and the entries of the index: arrays of integers, slices, None. ``x[index]`` makes it.
 
+    See Also
+    --------
+    theano.tensor.adv_index_broadcastable_pattern : Return the broadcast pattern of ``a[idx]``, where `idx` holds at least
+        one array.
+    theano.tensor.Subtensor : A view of a tensor selected by integers and slices.
+    theano.tensor.IncSubtensor : A copy of a tensor with the part selected by an index incremented by a value, or set to
+        it.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -391,6 +427,12 @@ class AdvancedBooleanSubtensor(BaseAdvancedSubtensor):
 
     The inputs are the tensor and the entries of the index. ``x[mask]`` makes it; the length of the result is known
     when it runs.
+
+    See Also
+    --------
+    theano.tensor.AdvancedSubtensor : The elements of a tensor at integer arrays, mixed with slices and None.
+    theano.tensor.AdvancedSubtensor1 : The rows of a tensor at a vector of integer positions: ``x[indices]``.
+    theano.tensor.advanced_boolean_subtensor : An instance of it.
 
     Examples
     --------
@@ -413,6 +455,11 @@ class BaseAdvancedIncSubtensor(IncrementOp):
         Write into the tensor itself.
     set_instead_of_inc : bool
         Assign instead of adding. Added are all values of positions that are there several times.
+
+    See Also
+    --------
+    theano.tensor.AdvancedIncSubtensor : Increments or sets the elements of a tensor at integer arrays, mixed with slices
+        and None.
     """
 
     def __str__(self) -> str:
@@ -427,14 +474,32 @@ class BaseAdvancedIncSubtensor(IncrementOp):
 
 
 class AdvancedIncSubtensor(BaseAdvancedIncSubtensor):
-    """Increments or sets the elements of a tensor at integer arrays, mixed with slices and None."""
+    """Increments or sets the elements of a tensor at integer arrays, mixed with slices and None.
+
+    See Also
+    --------
+    theano.tensor.AdvancedIncSubtensor1 : A copy of a tensor with the rows at a vector of positions incremented by rows,
+        or set to them.
+    theano.tensor.AdvancedBooleanIncSubtensor : Increments or sets the elements of a tensor where boolean masks are true.
+    theano.tensor.BaseAdvancedIncSubtensor : A copy of a tensor with the elements at an advanced index incremented by a
+        value, or set to it.
+    """
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         return self._grad(inputs, grads[0], advanced_subtensor, advanced_set_subtensor)
 
 
 class AdvancedBooleanIncSubtensor(BaseAdvancedIncSubtensor):
-    """Increments or sets the elements of a tensor where boolean masks are true."""
+    """Increments or sets the elements of a tensor where boolean masks are true.
+
+    See Also
+    --------
+    theano.tensor.AdvancedIncSubtensor : Increments or sets the elements of a tensor at integer arrays, mixed with slices
+        and None.
+    theano.tensor.AdvancedIncSubtensor1 : A copy of a tensor with the rows at a vector of positions incremented by rows,
+        or set to them.
+    theano.tensor.advanced_boolean_inc_subtensor : An instance of it.
+    """
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         return self._grad(inputs, grads[0], advanced_boolean_subtensor, advanced_boolean_set_subtensor)

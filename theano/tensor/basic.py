@@ -499,6 +499,11 @@ def constructor(f):
     callable
         The function `f`.
 
+    See Also
+    --------
+    theano.tensor.TensorType : The type of variables whose values are NumPy arrays of one dtype and rank.
+    theano.tensor.tensor : Return a variable of ``TensorType(*args, **kwargs)``; the keyword ``name`` names it.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -515,7 +520,9 @@ def check_and_normalize_axes(x, axis):
     Parameters
     ----------
     x : tensor_like
+        The tensor whose axes they are.
     axis : int, sequence of int, constant or None
+        Counted from the end where negative.
 
     Returns
     -------
@@ -528,6 +535,11 @@ def check_and_normalize_axes(x, axis):
         If an axis is no constant integer.
     ValueError
         If an axis is out of bounds.
+
+    See Also
+    --------
+    theano.tensor.normalize_axes : Return the sorted, non-negative axes that `axis` stands for in a tensor of `ndim`
+        dimensions.
 
     Examples
     --------
@@ -552,6 +564,11 @@ def check_equal_numpy(x, y):
     -------
     bool
         Whether they are equal.
+
+    See Also
+    --------
+    theano.tensor.values_eq_approx_always_true : Return True, for outputs that may differ from run to run.
+    theano.compile.check_equal : Return whether two values are equal, for scalars and for arrays alike.
 
     Examples
     --------

@@ -56,8 +56,14 @@ class Gemv(_Accumulating):
 
     Parameters
     ----------
-    inplace
+    inplace : bool
         Write the result over `y`.
+
+    See Also
+    --------
+    theano.tensor.blas.Ger : ``A + alpha * outer(x, y)`` for a matrix `A` and vectors `x`, `y`.
+    theano.tensor.blas.Gemm : ``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
+    theano.tensor.blas.gemv : An instance of it.
     """
 
     def make_node(self, y: Any, alpha: Any, A: Any, x: Any, beta: Any) -> Apply:
@@ -107,8 +113,14 @@ class Ger(_Accumulating):
 
     Parameters
     ----------
-    destructive
+    destructive : bool
         Write the result over `A`.
+
+    See Also
+    --------
+    theano.tensor.blas.Gemm : ``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
+    theano.tensor.blas.Gemv : ``beta * y + alpha * dot(A, x)`` for a matrix `A` and vectors `x`, `y`.
+    theano.tensor.blas.ger : An instance of it.
     """
 
     __props__ = ("destructive",)
@@ -156,7 +168,14 @@ ger_destructive = Ger(destructive=True)
 
 
 class GemmRelated(Op):
-    """Base of the matrix-matrix products."""
+    """Base of the matrix-matrix products.
+
+    See Also
+    --------
+    theano.tensor.blas.Gemm : ``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
+    theano.tensor.blas.GemmOptimizer : ``beta * Z + alpha * dot(A, B) -> Gemm(Z, alpha, A, B, beta)``, and of vectors
+        ``Gemv(z, alpha, A, x, beta)``.
+    """
 
     __props__: tuple[str, ...] = ()
 
@@ -166,8 +185,15 @@ class Gemm(_Accumulating, GemmRelated):
 
     Parameters
     ----------
-    inplace
+    inplace : bool
         Write the result over `z`.
+
+    See Also
+    --------
+    theano.tensor.Dot : The product of two vectors or matrices, over the last dimension of the first and the first of the
+        second.
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+    theano.tensor.blas.Gemv : ``beta * y + alpha * dot(A, x)`` for a matrix `A` and vectors `x`, `y`.
     """
 
     E_rank = "gemm only works for rank 2"
@@ -244,7 +270,13 @@ gemm = gemm_no_inplace
 
 
 class Dot22(GemmRelated):
-    """``dot(x, y)`` of two matrices of one floating-point dtype."""
+    """``dot(x, y)`` of two matrices of one floating-point dtype.
+
+    See Also
+    --------
+    theano.tensor.blas.Dot22Scalar : ``a * dot(x, y)`` of two matrices and a scalar of one floating-point dtype.
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+    """
 
     def make_node(self, x: Any, y: Any) -> Apply:
         x, y = as_tensor_variable(x), as_tensor_variable(y)
@@ -287,7 +319,13 @@ _dot22 = Dot22()
 
 
 class Dot22Scalar(GemmRelated):
-    """``a * dot(x, y)`` of two matrices and a scalar of one floating-point dtype."""
+    """``a * dot(x, y)`` of two matrices and a scalar of one floating-point dtype.
+
+    See Also
+    --------
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+    theano.tensor.blas.Dot22 : ``dot(x, y)`` of two matrices of one floating-point dtype.
+    """
 
     def make_node(self, x: Any, y: Any, a: Any) -> Apply:
         x, y, a = as_tensor_variable(x), as_tensor_variable(y), as_tensor_variable(a)
@@ -326,6 +364,10 @@ class BatchedDot(Op):
 
     Each input has two or three dimensions. The output has one dimension for the batch, and one for each input of
     three dimensions.
+
+    See Also
+    --------
+    theano.tensor.batched_dot : Return the product of each pair of elements along the first dimension of `a` and `b`.
     """
 
     __props__ = ()

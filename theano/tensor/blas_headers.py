@@ -51,7 +51,12 @@ static void* theano_blas_routine(const char* name) {
 
 
 def blas_header_version() -> tuple[int, ...]:
-    """Return the version of :func:`blas_header_text`, to be part of an Op's `c_code_cache_version`."""
+    """Return the version of :func:`blas_header_text`, to be part of an Op's `c_code_cache_version`.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr.ldflags : Return parts of ``config.blas.ldflags``.
+    """
     return (1, bool(config.blas.ldflags))
 
 
@@ -105,6 +110,11 @@ def ldflags(libs: bool = True, flags: bool = False, libs_dir: bool = False, incl
     -------
     list of str
         Empty where the flag is not set: :func:`blas_header_text` then needs no library.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr.blas_header_version : Return the version of `blas_header_text`, to be part of an Op's
+        `c_code_cache_version`.
 
     Examples
     --------

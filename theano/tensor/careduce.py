@@ -43,6 +43,13 @@ class CAReduce(Op):
     axis : int or sequence of int, optional
         The dimensions to reduce; all by default.
 
+    See Also
+    --------
+    theano.tensor.CAReduceDtype : A reduction with a dtype of the result and one in which it accumulates.
+    theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
+    theano.tensor.DimShuffle : A view of a tensor with its dimensions permuted, dropped, and new ones of length 1
+        inserted.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -170,6 +177,11 @@ class MaxOrMinusInfinity(CAReduce):
     Parameters
     ----------
     axis : int or sequence of int, optional
+        Along which axes; None for all of them.
+
+    See Also
+    --------
+    theano.tensor.CAReduce : The reduction of a tensor by a scalar op, along some or all dimensions.
 
     Examples
     --------
@@ -236,6 +248,12 @@ class All(_TruthReduce):
     Parameters
     ----------
     axis : int or sequence of int, optional
+        Along which axes; None for all of them.
+
+    See Also
+    --------
+    theano.tensor.Any : Whether some element along the dimensions is true.
+    theano.tensor.all : Return whether all elements of `x` over `axis` are true.
     """
 
     __props__ = ("axis",)
@@ -249,6 +267,12 @@ class Any(_TruthReduce):
     Parameters
     ----------
     axis : int or sequence of int, optional
+        Along which axes; None for all of them.
+
+    See Also
+    --------
+    theano.tensor.all : Return whether all elements of `x` over `axis` are true.
+    theano.tensor.All : Whether all elements along the dimensions are true.
     """
 
     __props__ = ("axis",)
@@ -262,7 +286,9 @@ class CAReduceDtype(CAReduce):
     Parameters
     ----------
     scalar_op : ScalarOp
+        The operation on two numbers: associative and commutative.
     axis : int or sequence of int, optional
+        Along which axes; None for all of them.
     dtype : str, optional
         Dtype of the result; by default that of the input, with small integers widened to 64 bits.
     acc_dtype : str, optional
@@ -272,6 +298,11 @@ class CAReduceDtype(CAReduce):
     ------
     TypeError
         When applied to an input that `acc_dtype` cannot hold.
+
+    See Also
+    --------
+    theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
+    theano.tensor.CAReduce : The reduction of a tensor by a scalar op, along some or all dimensions.
     """
 
     __props__: tuple[str, ...] = ("scalar_op", "axis", "dtype", "acc_dtype")
@@ -347,10 +378,18 @@ class Sum(CAReduceDtype):
     Parameters
     ----------
     axis : int or sequence of int, optional
+        Along which axes; None for all of them.
     dtype : str, optional
         Dtype of the result; by default that of the input, with small integers widened to 64 bits.
     acc_dtype : str, optional
         Dtype of the accumulator; by default at least 64 bits wide.
+
+    See Also
+    --------
+    theano.tensor.Prod : Product along dimensions.
+    theano.tensor.Mean : The mean over axes as one operation, without a rewrite of its own; `mean` builds a sum and a
+        division.
+    theano.tensor.sum : Return the sum of `input` over `axis`.
     """
 
     __props__ = ("axis", "dtype", "acc_dtype")
@@ -380,10 +419,18 @@ class Prod(CAReduceDtype):
     Parameters
     ----------
     axis : int or sequence of int, optional
+        Along which axes; None for all of them.
     dtype, acc_dtype : str, optional
         As for :class:`Sum`.
     no_zeros_in_input : bool
         A promise that no element is 0, which makes the gradient simpler and twice differentiable.
+
+    See Also
+    --------
+    theano.tensor.Mean : The mean over axes as one operation, without a rewrite of its own; `mean` builds a sum and a
+        division.
+    theano.tensor.Sum : Sum along dimensions.
+    theano.tensor.ProdWithoutZeros : Product of the elements that are not 0, along dimensions; 1 if there are none.
     """
 
     __props__ = ("axis", "dtype", "acc_dtype", "no_zeros_in_input")
@@ -446,7 +493,13 @@ class Prod(CAReduceDtype):
 
 
 class MulWithoutZeros(BinaryScalarOp):
-    """Product of two numbers in which 0 counts as 1, unless both are 0."""
+    """Product of two numbers in which 0 counts as 1, unless both are 0.
+
+    See Also
+    --------
+    theano.tensor.ProdWithoutZeros : Product of the elements that are not 0, along dimensions; 1 if there are none.
+    theano.tensor.elemwise.mul_without_zeros : An instance of it.
+    """
 
     identity = 1.0
     commutative = True
@@ -473,8 +526,15 @@ class ProdWithoutZeros(CAReduceDtype):
     Parameters
     ----------
     axis : int or sequence of int, optional
+        Along which axes; None for all of them.
     dtype, acc_dtype : str, optional
         As for :class:`Sum`.
+
+    See Also
+    --------
+    theano.tensor.prod : Return the product of `input` over `axis`.
+    theano.tensor.Prod : Product along dimensions.
+    theano.tensor.elemwise.MulWithoutZeros : Product of two numbers in which 0 counts as 1, unless both are 0.
     """
 
     __props__ = ("axis", "dtype", "acc_dtype")

@@ -28,6 +28,11 @@ class Choose(Op):
     ----------
     mode : {'raise', 'wrap', 'clip'}
         What happens to an index that is out of bounds.
+
+    See Also
+    --------
+    theano.tensor.choose : Return, for each index of `a`, the element of that choice at the same place, as
+        ``numpy.choose``.
     """
 
     __props__ = ("mode",)
@@ -139,6 +144,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise"):
     Parameters
     ----------
     a : integer tensor_like
+        Which of the choices to take at each place, from 0.
     choices : sequence of tensors, or tensor
         A tensor is a sequence of its elements along the first dimension. All broadcast with `a`.
     out : None
@@ -155,6 +161,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise"):
     ------
     ValueError
         At run time with mode 'raise', if an index is out of bounds.
+
+    See Also
+    --------
+    theano.tensor.set_subtensor : Return a copy of the indexed tensor with the part `x` replaced by `y`.
+    theano.tensor.take : Return the elements of `a` at `indices` along an axis, as ``numpy.take``.
+    theano.tensor.Choose : For each index of the first input, the element of that choice at the same place.
 
     Examples
     --------
@@ -177,6 +189,11 @@ class PermuteRowElements(Op):
 
     Inputs: the tensor, the integer permutation, and a flag that asks for the inverse permutation. The leading
     dimensions of both broadcast.
+
+    See Also
+    --------
+    theano.tensor.permute_row_elements : Return `x` with the elements of each row permuted by the integers `y`, or by the
+        inverse permutation.
     """
 
     __props__ = ()
@@ -237,14 +254,22 @@ def permute_row_elements(x: Any, y: Any, inverse: Any = 0):
     Parameters
     ----------
     x : tensor_like
+        Of one or more dimensions, the last of which is permuted.
     y : integer tensor_like
         One permutation for all rows, or one for each.
     inverse : int, bool or scalar
+        Whether the inverse permutation is meant.
 
     Returns
     -------
     TensorVariable
         Of the dtype of `x`.
+
+    See Also
+    --------
+    theano.tensor.inverse_permutation : Return the inverse of a permutation, or of each row of a matrix of them.
+    theano.tensor.PermuteRowElements : Permute the elements of each row, the last dimension, by the matching row of a
+        permutation.
 
     Examples
     --------
@@ -271,6 +296,11 @@ def inverse_permutation(perm: Any):
     TensorVariable
         Of the type of `perm`.
 
+    See Also
+    --------
+    theano.tensor.permute_row_elements : Return `x` with the elements of each row permuted by the integers `y`, or by the
+        inverse permutation.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -290,6 +320,7 @@ def transfer(var: Any, target: str):
     Parameters
     ----------
     var : variable
+        Of any type that can be on a device.
     target : str
         ``'cpu'``, or a name that a function given to :func:`register_transfer` knows.
 
@@ -305,7 +336,8 @@ def transfer(var: Any, target: str):
 
     See Also
     --------
-    register_transfer
+    theano.tensor.register_transfer : Register ``fn(var, target)``, which returns `var` on the device `target`, or None
+        for targets it does not know.
 
     Examples
     --------
@@ -333,7 +365,7 @@ def register_transfer(fn: Callable[[Any, str], Any]) -> None:
 
     See Also
     --------
-    transfer
+    theano.tensor.transfer : Return a version of `var` on the device `target`.
 
     Examples
     --------
@@ -346,7 +378,12 @@ def register_transfer(fn: Callable[[Any, str], Any]) -> None:
 
 
 class Nonzero(Op):
-    """The indices of the elements that are not zero, one integer vector per dimension."""
+    """The indices of the elements that are not zero, one integer vector per dimension.
+
+    See Also
+    --------
+    theano.tensor.nonzero : Return the indices of the elements of `a` that are not zero.
+    """
 
     __props__ = ()
 
@@ -377,12 +414,19 @@ def nonzero(a: Any, return_matrix: bool = False):
     Parameters
     ----------
     a : tensor_like of at least one dimension
+        Whose elements are looked at.
     return_matrix : bool
         Return one matrix with a row per dimension instead of a tuple of vectors.
 
     Returns
     -------
     tuple of int64 vectors, or int64 matrix
+
+    See Also
+    --------
+    theano.tensor.flatnonzero : Return the indices of the elements that are not zero in the flattened `a`.
+    theano.tensor.nonzero_values : Return a vector of the elements of `a` that are not zero, in row-major order.
+    theano.tensor.Nonzero : The indices of the elements that are not zero, one integer vector per dimension.
 
     Examples
     --------
@@ -402,11 +446,22 @@ def flatnonzero(a: Any):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
 
     Returns
     -------
     TensorVariable
         A vector of int64.
+
+    Raises
+    ------
+    ValueError
+        If `a` has no dimensions.
+
+    See Also
+    --------
+    theano.tensor.nonzero_values : Return a vector of the elements of `a` that are not zero, in row-major order.
+    theano.tensor.nonzero : Return the indices of the elements of `a` that are not zero.
 
     Examples
     --------
@@ -426,11 +481,17 @@ def nonzero_values(a: Any):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
 
     Returns
     -------
     TensorVariable
         A vector of the dtype of `a`.
+
+    See Also
+    --------
+    theano.tensor.nonzero : Return the indices of the elements of `a` that are not zero.
+    theano.tensor.flatnonzero : Return the indices of the elements that are not zero in the flattened `a`.
 
     Examples
     --------
@@ -446,6 +507,11 @@ class Default(Op):
     """The first input, or the second where the first is None.
 
     Both have the same type, which is that of the output.
+
+    See Also
+    --------
+    theano.tensor.default : An instance of it.
+    theano.tensor.default : An instance of it.
     """
 
     __props__ = ()

@@ -72,6 +72,11 @@ def _maker(word: str, what: str) -> Any:
     -------
     TensorVariable
 
+    See Also
+    --------
+    theano.tensor.tensor : Return a variable of a dtype and a broadcast pattern.
+    theano.tensor.TensorType : The type of arrays.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -107,6 +112,11 @@ def tensor(*args: Any, **kwargs: Any):
     -------
     TensorVariable
         The variable.
+
+    See Also
+    --------
+    theano.tensor.constructor : Mark a function as one that makes tensors; it is returned as it is.
+    theano.tensor.TensorType : The type of variables whose values are NumPy arrays of one dtype and rank.
 
     Examples
     --------

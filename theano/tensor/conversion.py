@@ -17,15 +17,34 @@ from theano.tensor.var import AsTensorError, TensorConstant, TensorConstantSigna
 
 
 class ShapeError(Exception):
-    """Raised when the shape of a variable cannot be computed."""
+    """Raised when the shape of a variable cannot be computed.
+
+    See Also
+    --------
+    theano.tensor.specify_shape : Return the input, with a shape that is known from a second input.
+    """
 
 
 class NotScalarConstantError(Exception):
-    """Raised by :func:`get_scalar_constant_value` for what is not one known number."""
+    """Raised by :func:`get_scalar_constant_value` for what is not one known number.
+
+    See Also
+    --------
+    theano.get_scalar_constant_value : Return the number that all elements of `v` are known to have.
+    theano.tensor.extract_constant : Return the number that `x` is known to be, or `x` as a tensor variable where it is
+        not known.
+    theano.tensor.EmptyConstantError : Raised by `get_scalar_constant_value` for a constant that has no element.
+    """
 
 
 class EmptyConstantError(NotScalarConstantError):
-    """Raised by :func:`get_scalar_constant_value` for a constant that has no element."""
+    """Raised by :func:`get_scalar_constant_value` for a constant that has no element.
+
+    See Also
+    --------
+    theano.tensor.NotScalarConstantError : Raised by `get_scalar_constant_value` for what is not one known number.
+    theano.get_scalar_constant_value : Return the number that all elements of `v` are known to have.
+    """
 
 
 @hooks.as_variable.fill
@@ -45,6 +64,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
     Returns
     -------
     TensorVariable or TensorConstant
+        Variables as they are, anything else as a constant.
 
     Raises
     ------
@@ -52,6 +72,12 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
         If the Apply has several outputs, or `x` cannot have `ndim` dimensions.
     AsTensorError
         If `x` cannot be a tensor.
+
+    See Also
+    --------
+    theano.tensor.constant : Return a `TensorConstant` holding a copy of `x`.
+    theano.tensor.cast : Return `x` converted to `dtype`; `x` itself if it has that dtype.
+    theano.tensor.type_other.as_int_none_variable : Return `x` as an integer scalar variable, or as the constant None.
 
     Examples
     --------
@@ -126,10 +152,13 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
     Parameters
     ----------
     x : number, ndarray, list or tuple
+        The value, of any shape.
     name : str, optional
+        What it is called when it is printed.
     ndim : int, optional
         Number of dimensions: 1s are added on the left.
     dtype : str, optional
+        By default that of `x`; a number gets the smallest one that ``config.cast_policy`` allows.
 
     Returns
     -------
@@ -142,6 +171,13 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         If `x` is no number or array of numbers.
     ValueError
         If `x` has more than `ndim` dimensions.
+
+    See Also
+    --------
+    theano.tensor.cast : Return `x` converted to `dtype`; `x` itself if it has that dtype.
+    theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
+    theano.tensor.make_constant : Return `args`, the entries of an index, with Python integers as int64 Scalar constants,
+        also within slices.
 
     Examples
     --------
@@ -224,6 +260,12 @@ def constant_or_value(
     TypeError
         If `x` cannot be converted.
 
+    See Also
+    --------
+    theano.tensor.constant : Return a `TensorConstant` holding a copy of `x`.
+    theano.tensor.make_constant : Return `args`, the entries of an index, with Python integers as int64 Scalar constants,
+        also within slices.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -255,6 +297,10 @@ def numpy_scalar(data: Any) -> np.ndarray:
         If `data` has no element.
     NotScalarConstantError
         If `data` is no single number.
+
+    See Also
+    --------
+    theano.get_scalar_constant_value : Return the number that all elements of `v` are known to have.
 
     Examples
     --------
@@ -321,6 +367,13 @@ def get_scalar_constant_value(
     EmptyConstantError
         If `v` is a constant without elements.
 
+    See Also
+    --------
+    theano.tensor.extract_constant : Return the number that `x` is known to be, or `x` as a tensor variable where it is
+        not known.
+    theano.tensor.NotScalarConstantError : Raised by `get_scalar_constant_value` for what is not one known number.
+    theano.tensor.numpy_scalar : Return `data`, an array of one element, as a number.
+
     Examples
     --------
     >>> import theano
@@ -356,6 +409,11 @@ def is_evidently(v: Any, number: float) -> bool:
         Any tensor.
     number : float
         The number.
+
+    See Also
+    --------
+    theano.tensor.elemwise.resolve_function : Return the function that an ``nfunc_spec`` names: one of NumPy's, or a
+        dotted path; None if it is missing.
     """
     try:
         return bool(get_scalar_constant_value(v) == number)
@@ -469,6 +527,7 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
     Parameters
     ----------
     x : tensor_like
+        Without dimensions.
     elemwise, only_process_constants : bool
         As for :func:`get_scalar_constant_value`.
 
@@ -476,6 +535,11 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
     -------
     ndarray or TensorVariable
         The number as a 0-d array, or the variable.
+
+    See Also
+    --------
+    theano.tensor.NotScalarConstantError : Raised by `get_scalar_constant_value` for what is not one known number.
+    theano.get_scalar_constant_value : Return the number that all elements of `v` are known to have.
 
     Examples
     --------
@@ -512,6 +576,10 @@ def get_vector_length(v: Any) -> int:
         If the length is not known before run time.
     TypeError
         If `v` is no vector.
+
+    See Also
+    --------
+    theano.tensor.shape_i : Return the length of a dimension, from what the graph knows about shapes where it does.
 
     Examples
     --------

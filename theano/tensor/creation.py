@@ -43,6 +43,11 @@ def shape_entries(shape: Sequence[Any]) -> tuple[list[Any], tuple[bool, ...]]:
     TypeError
         If an entry is no integer scalar.
 
+    See Also
+    --------
+    theano.tensor.Alloc : A tensor of a given shape filled with a value, which may itself be a tensor that broadcasts to
+        that shape.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -75,6 +80,13 @@ class Alloc(Op):
     """A tensor of a given shape filled with a value, which may itself be a tensor that broadcasts to that shape.
 
     Inputs: the value, then one integer scalar per dimension. Examples: ``Alloc()(0.0, 2, 3)``.
+
+    See Also
+    --------
+    theano.tensor.alloc_validate_shape : Return `shape` as int64-compatible scalar variables, and which of them are known
+        to be 1.
+    theano.tensor.AllocEmpty : A tensor of a given shape and dtype with undefined contents, to be overwritten.
+    theano.tensor.alloc : An instance of it.
     """
 
     __props__ = ()
@@ -168,6 +180,14 @@ class AllocEmpty(Op):
     dtype : str
         That of the result.
 
+    See Also
+    --------
+    theano.tensor.alloc : A tensor of a given shape filled with a value, which may itself be a tensor that broadcasts to
+        that shape.
+    theano.tensor.Alloc : A tensor of a given shape filled with a value, which may itself be a tensor that broadcasts to
+        that shape.
+    theano.tensor.empty : Return a tensor with undefined contents; see `zeros`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -239,6 +259,7 @@ def zeros(shape: Any, dtype: Any = None):
     Parameters
     ----------
     shape : int, scalar, sequence of these, or vector of known length
+        The length of each dimension.
     dtype : str, optional
         ``config.floatX`` by default.
 
@@ -246,6 +267,12 @@ def zeros(shape: Any, dtype: Any = None):
     -------
     TensorVariable
         Filled with zeros.
+
+    See Also
+    --------
+    theano.tensor.ones : Return a tensor of ones; see `zeros`.
+    theano.tensor.empty : Return a tensor with undefined contents; see `zeros`.
+    theano.tensor.full : Return a tensor of `shape` whose elements are all `fill_value`.
 
     Examples
     --------
@@ -270,6 +297,11 @@ def ones(shape: Any, dtype: Any = None):
     -------
     TensorVariable
         Filled with ones.
+
+    See Also
+    --------
+    theano.tensor.empty : Return a tensor with undefined contents; see `zeros`.
+    theano.tensor.zeros : Return a tensor of zeros.
 
     Examples
     --------
@@ -297,6 +329,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None):
     -------
     TensorVariable
         Filled with the value.
+
+    See Also
+    --------
+    theano.tensor.alloc : A tensor of a given shape filled with a value, which may itself be a tensor that broadcasts to
+        that shape.
+    theano.tensor.empty : Return a tensor with undefined contents; see `zeros`.
 
     Examples
     --------
@@ -326,6 +364,12 @@ def empty(shape: Any, dtype: Any = None):
     TensorVariable
         What it holds is not defined.
 
+    See Also
+    --------
+    theano.tensor.full : Return a tensor of `shape` whose elements are all `fill_value`.
+    theano.tensor.ones : Return a tensor of ones; see `zeros`.
+    theano.tensor.AllocEmpty : A tensor of a given shape and dtype with undefined contents, to be overwritten.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -341,6 +385,7 @@ def zeros_like(model: Any, dtype: Any = None, opt: bool = False):
     Parameters
     ----------
     model : tensor_like
+        Whose shape and dtype are taken.
     dtype : str, optional
         The dtype of `model` by default.
     opt : bool
@@ -350,6 +395,12 @@ def zeros_like(model: Any, dtype: Any = None, opt: bool = False):
     -------
     TensorVariable
         Of the shape of `model`.
+
+    See Also
+    --------
+    theano.tensor.ones_like : Return ones in the shape of `model`; see `zeros_like`.
+    theano.tensor.empty_like : Return a tensor in the shape of `model` with undefined contents.
+    theano.tensor.full_like : Return `fill_value` in the shape of `model`, with the dtype of `model` by default.
 
     Examples
     --------
@@ -382,6 +433,11 @@ def ones_like(model: Any, dtype: Any = None, opt: bool = False):
     TensorVariable
         Of the shape of `model`.
 
+    See Also
+    --------
+    theano.tensor.empty_like : Return a tensor in the shape of `model` with undefined contents.
+    theano.tensor.zeros_like : Return zeros in the shape of `model`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -408,6 +464,11 @@ def full_like(model: Any, fill_value: Any, dtype: Any = None):
     TensorVariable
         Of the shape of `model`.
 
+    See Also
+    --------
+    theano.tensor.zeros_like : Return zeros in the shape of `model`.
+    theano.tensor.empty_like : Return a tensor in the shape of `model` with undefined contents.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -432,6 +493,11 @@ def empty_like(model: Any, dtype: Any = None):
     -------
     TensorVariable
         What it holds is not defined.
+
+    See Also
+    --------
+    theano.tensor.full_like : Return `fill_value` in the shape of `model`, with the dtype of `model` by default.
+    theano.tensor.ones_like : Return ones in the shape of `model`; see `zeros_like`.
 
     Examples
     --------
@@ -460,6 +526,10 @@ class Eye(Op):
     ----------
     dtype : str, optional
         That of the result, by default floatX.
+
+    See Also
+    --------
+    theano.tensor.eye : Return a matrix with ones on a diagonal and zeros elsewhere.
     """
 
     __props__ = ("dtype",)
@@ -509,6 +579,13 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None):
     TensorVariable
         A matrix.
 
+    See Also
+    --------
+    theano.tensor.identity_like : Return ones on the diagonal of a matrix of the shape and dtype of `x`.
+    theano.tensor.tri : Return an `N` by `M` matrix with ones at and below diagonal `k`, zeros elsewhere, as
+        ``numpy.tri``.
+    theano.tensor.Eye : The ``n`` by ``m`` matrix with ones on diagonal ``k``.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -532,6 +609,12 @@ def identity_like(x: Any):
     TensorVariable
         A matrix.
 
+    See Also
+    --------
+    theano.tensor.tri : Return an `N` by `M` matrix with ones at and below diagonal `k`, zeros elsewhere, as
+        ``numpy.tri``.
+    theano.tensor.eye : Return a matrix with ones on a diagonal and zeros elsewhere.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -552,6 +635,11 @@ class Tri(Op):
     ----------
     dtype : str, optional
         That of the result, by default floatX.
+
+    See Also
+    --------
+    theano.tensor.tri : Return an `N` by `M` matrix with ones at and below diagonal `k`, zeros elsewhere, as
+        ``numpy.tri``.
     """
 
     __props__ = ("dtype",)
@@ -594,6 +682,12 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None):
     TensorVariable
         A matrix.
 
+    See Also
+    --------
+    theano.tensor.eye : Return a matrix with ones on a diagonal and zeros elsewhere.
+    theano.tensor.identity_like : Return ones on the diagonal of a matrix of the shape and dtype of `x`.
+    theano.tensor.tril : Return the matrix `m` with zeros above diagonal `k`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -610,6 +704,7 @@ def tril(m: Any, k: Any = 0):
     Parameters
     ----------
     m : matrix
+        Of shape (rows, columns).
     k : int or integer scalar
         0 is the main diagonal; positive ones are above it.
 
@@ -617,6 +712,12 @@ def tril(m: Any, k: Any = 0):
     -------
     TensorVariable
         Of the type of `m`.
+
+    See Also
+    --------
+    theano.tensor.triu : Return the matrix `m` with zeros below diagonal `k`.
+    theano.tensor.tri : Return an `N` by `M` matrix with ones at and below diagonal `k`, zeros elsewhere, as
+        ``numpy.tri``.
 
     Examples
     --------
@@ -635,6 +736,7 @@ def triu(m: Any, k: Any = 0):
     Parameters
     ----------
     m : matrix
+        Of shape (rows, columns).
     k : int or integer scalar
         0 is the main diagonal; positive ones are above it.
 
@@ -642,6 +744,12 @@ def triu(m: Any, k: Any = 0):
     -------
     TensorVariable
         Of the type of `m`.
+
+    See Also
+    --------
+    theano.tensor.tri : Return an `N` by `M` matrix with ones at and below diagonal `k`, zeros elsewhere, as
+        ``numpy.tri``.
+    theano.tensor.tril : Return the matrix `m` with zeros above diagonal `k`.
 
     Examples
     --------
@@ -663,6 +771,11 @@ class ARange(Op):
     ----------
     dtype : str
         That of the result.
+
+    See Also
+    --------
+    theano.tensor.arange : Return evenly spaced numbers from `start`, by `step`, up to and without `stop`, as
+        ``numpy.arange``.
     """
 
     __props__ = ("dtype",)
@@ -731,7 +844,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None):
     ----------
     start : number or scalar
         With one argument only, this is `stop`, and counting starts at 0.
-    stop, step : number or scalar, optional
+    stop : number or scalar, optional
+        Where to end; with one argument only, the range begins at 0.
+    step : number or scalar, optional
+        The distance of two numbers, 1 by default.
     dtype : str, optional
         By default the common dtype of the arguments, integers being widened to 64 bits.
 
@@ -739,6 +855,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None):
     -------
     TensorVariable
         A vector.
+
+    See Also
+    --------
+    theano.tensor.mgrid : Indexed with slices, returns the coordinates of the grid that they span.
+    theano.tensor.ARange : Evenly spaced numbers from ``start`` up to and without ``stop``.
 
     Examples
     --------

@@ -149,6 +149,7 @@ def cumsum(x: Any, axis: int | None = None):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     axis : int, optional
         None takes the flattened tensor.
 
@@ -156,6 +157,12 @@ def cumsum(x: Any, axis: int | None = None):
     -------
     TensorVariable
         Of the shape of `x`; a vector if `axis` is None.
+
+    See Also
+    --------
+    theano.tensor.cumprod : Return the cumulative product of `x` along an axis, or of the flattened tensor, as
+        ``numpy.cumprod``.
+    theano.tensor.diff : Return the differences ``x[i + 1] - x[i]`` along an axis, taken `n` times, as ``numpy.diff``.
 
     Examples
     --------
@@ -172,6 +179,7 @@ def cumprod(x: Any, axis: int | None = None):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     axis : int, optional
         None takes the flattened tensor.
 
@@ -179,6 +187,12 @@ def cumprod(x: Any, axis: int | None = None):
     -------
     TensorVariable
         Of the shape of `x`; a vector if `axis` is None.
+
+    See Also
+    --------
+    theano.tensor.diff : Return the differences ``x[i + 1] - x[i]`` along an axis, taken `n` times, as ``numpy.diff``.
+    theano.tensor.cumsum : Return the cumulative sum of `x` along an axis, or of the flattened tensor, as
+        ``numpy.cumsum``.
 
     Examples
     --------
@@ -198,6 +212,10 @@ class DiffOp(Op):
         How many times differences are taken.
     axis : int, optional
         Along which dimension.
+
+    See Also
+    --------
+    theano.tensor.diff : Return the differences ``x[i + 1] - x[i]`` along an axis, taken `n` times, as ``numpy.diff``.
     """
 
     __props__ = ("n", "axis")
@@ -254,6 +272,7 @@ def diff(x: Any, n: int = 1, axis: int = -1):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     n : int
         How often differences are taken.
     axis : int
@@ -263,6 +282,14 @@ def diff(x: Any, n: int = 1, axis: int = -1):
     -------
     TensorVariable
         Shorter by `n` along `axis`.
+
+    See Also
+    --------
+    theano.tensor.cumsum : Return the cumulative sum of `x` along an axis, or of the flattened tensor, as
+        ``numpy.cumsum``.
+    theano.tensor.cumprod : Return the cumulative product of `x` along an axis, or of the flattened tensor, as
+        ``numpy.cumprod``.
+    theano.tensor.DiffOp : The differences of order `n` between neighbours along an axis; see `diff`.
 
     Examples
     --------

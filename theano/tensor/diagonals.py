@@ -26,6 +26,13 @@ class ExtractDiag(Op):
         The axes whose diagonal is taken.
     view : bool
         Whether the result may be a view of the input.
+
+    See Also
+    --------
+    theano.tensor.diag : Return the diagonal `k` of `v` if it has two or more dimensions; a matrix with `v` on it if `v`
+        is a vector.
+    theano.tensor.AllocDiag : A tensor with the last axis of the input on the diagonal of two new axes, zeros elsewhere.
+    theano.tensor.extract_diag : An instance of it.
     """
 
     __props__ = ("offset", "axis1", "axis2", "view")
@@ -119,6 +126,12 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1):
     TensorVariable
         Of one dimension less; the last one runs along the diagonal.
 
+    See Also
+    --------
+    theano.tensor.nlinalg.trace : Return the sum of the diagonal of the matrix `X`.
+    theano.tensor.diag : Return the diagonal `k` of `v` if it has two or more dimensions; a matrix with `v` on it if `v`
+        is a vector.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -139,6 +152,13 @@ class AllocDiag(Op):
         The diagonal: 0 the main one, positive above, negative below.
     axis1, axis2 : int
         Where the two axes are in the result.
+
+    See Also
+    --------
+    theano.tensor.ExtractDiag : The diagonal of two axes, as the last axis of the result.
+    theano.tensor.diag : Return the diagonal `k` of `v` if it has two or more dimensions; a matrix with `v` on it if `v`
+        is a vector.
+    theano.tensor.alloc_diag : An instance of it.
     """
 
     __props__ = ("offset", "axis1", "axis2")
@@ -205,6 +225,12 @@ def diag(v: Any, k: int = 0):
     ------
     ValueError
         If `v` is a scalar.
+
+    See Also
+    --------
+    theano.tensor.diagonal : Return the diagonal of two axes of `a`, as ``numpy.diagonal``.
+    theano.tensor.nlinalg.trace : Return the sum of the diagonal of the matrix `X`.
+    theano.tensor.fill_diagonal : Return a copy of `a` with the elements ``a[i, i, ..., i]`` set to `val`.
 
     Examples
     --------

@@ -32,6 +32,13 @@ class DimShuffle(Op):
     TypeError, ValueError
         If the order does not fit the pattern.
 
+    See Also
+    --------
+    theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
+    theano.tensor.Reshape : The elements of the first input, in row-major order, in the shape given by the second, an
+        integer vector.
+    theano.tensor.CAReduce : The reduction of a tensor by a scalar op, along some or all dimensions.
+
     Examples
     --------
     >>> DimShuffle((False, False), [1, "x", 0])
@@ -168,12 +175,19 @@ def dim_shuffle(input_broadcastable: tuple[bool, ...], new_order: tuple[Any, ...
     Parameters
     ----------
     input_broadcastable : tuple of bool
+        Which dimensions of the input broadcast.
     new_order : tuple of int or 'x'
+        The input's dimensions in the order of the output's; ``'x'`` is a new one.
 
     Returns
     -------
     DimShuffle
         In place: its result is a view.
+
+    See Also
+    --------
+    theano.tensor.DimShuffle : A view of a tensor with its dimensions permuted, dropped, and new ones of length 1
+        inserted.
     """
     try:
         return _cached(input_broadcastable, new_order)

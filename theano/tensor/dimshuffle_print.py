@@ -11,6 +11,11 @@ from theano.tensor.dimshuffle import DimShuffle
 class DimShufflePrinter:
     """Hides dimensions put in front of a tensor, shows a transposition as ``x.T``, and spells out the rest.
 
+    See Also
+    --------
+    theano.tensor.DimShuffle : A view of a tensor with its dimensions permuted, dropped, and new ones of length 1
+        inserted.
+
     Examples
     --------
     >>> import theano

@@ -95,6 +95,11 @@ class Elemwise(Op):
     openmp : bool, optional
         Whether the loop may run in several threads; by default ``config.openmp``.
 
+    See Also
+    --------
+    theano.tensor.CAReduce : A reduction of tensors along dimensions by a scalar op.
+    theano.tensor.DimShuffle : Reorders, drops and adds dimensions.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -105,9 +110,24 @@ class Elemwise(Op):
 
     #: How programs write an operation that has a name, and what it computes; the rest of its docstring comes from itself.
     description: tuple[str, str] | None = None
+    #: The operations that are described, by the last part of how programs write them.
+    described: dict[str, Elemwise] = {}
     __props__ = ("scalar_op", "inplace_pattern")
     _f16_ok = True
     __signature__ = _Signature()
+
+    def describe_as(self, path: str, summary: str) -> None:
+        """Say how programs write this operation and what it computes.
+
+        Parameters
+        ----------
+        path : str
+            ``T.exp``, say, where ``import theano.tensor as T``.
+        summary : str
+            What it computes: a line, and more after an empty one.
+        """
+        self.description = (path, summary)
+        Elemwise.described[path.rpartition(".")[2]] = self
 
     def __init__(
         self,

@@ -29,6 +29,52 @@ _NUMBERS: dict[int, list[tuple[str, ...]]] = {
 }
 _CHOICE = [("[True, False]", "[1.0, 2.0]", "[3.0, 4.0]")]
 
+#: Operations that belong together, by name: inverses, counterparts, special cases. The first ones of a line come first.
+_FAMILIES = """
+exp log expm1 exp2
+log exp log1p log2 log10
+exp2 log2
+expm1 log1p
+log10 log2 log
+sin arcsin cos tan
+cos arccos sin
+tan arctan arctan2
+sinh arcsinh cosh tanh
+cosh arccosh
+tanh arctanh sigmoid
+add sub mul
+mul true_div pow
+true_div int_div mod
+int_div mod
+neg sub
+inv true_div
+pow sqr sqrt
+sqrt sqr
+abs_ sgn
+maximum minimum clip
+ceil floor trunc
+round_half_to_even round_half_away_from_zero
+eq neq
+lt le gt ge
+and_ or_ xor invert
+isnan isinf
+switch clip maximum
+erf erfinv erfc
+erfc erfcinv erfcx
+gamma gammaln psi
+psi tri_gamma
+gammainc gammaincc
+gammal gammau
+chi2sf gammaincc
+i0 i1 iv
+j0 j1 jv
+deg2rad rad2deg
+complex complex_from_polar conj
+angle complex_from_polar
+second tensor_copy
+sigmoid ultra_fast_sigmoid softplus
+"""
+
 
 def _text_of_dtypes(dtypes: Sequence[str]) -> str:
     rest, words = set(dtypes), []
@@ -112,6 +158,18 @@ def _same_elsewhere(op: Any) -> str | None:
         return None
 
 
+def _family(op: Any) -> list[str]:
+    """Lines of the operations of the same families: first those of the line that begins with this one."""
+    members = [[op.described[name] for name in family.split()] for family in _FAMILIES.strip().splitlines()]
+    ours = [family for family in members if any(other.scalar_op == op.scalar_op for other in family)]
+    ours.sort(key=lambda family: family[0].scalar_op != op.scalar_op)
+    others = [other for family in ours for other in family if other.scalar_op != op.scalar_op]
+    described = dict(other.description for other in others)
+    return [
+        f"theano.tensor{path.removeprefix('T')} : {summary.strip().splitlines()[0]}" for path, summary in [*described.items()][:4]
+    ]
+
+
 def describe(op: Any, path: str, summary: str) -> str:
     """Return the docstring of an elementwise operation.
 
@@ -144,8 +202,12 @@ def describe(op: Any, path: str, summary: str) -> str:
     if refused:
         sections.append(("Raises", ["TypeError", f"    If {'it is' if count == 1 else 'one is'} of {_text_of_dtypes(refused)}."]))
     elsewhere = _same_elsewhere(op)
-    if elsewhere is not None:
-        sections.append(("See Also", [f"{elsewhere} : The same of arrays."]))
+    related = [] if elsewhere is None else [f"{elsewhere} : The same of arrays."]
+    if op.inplace_pattern:
+        related.insert(0, f"theano.tensor.{path.rpartition('.')[2].removesuffix('_inplace')} : The same in memory of its own.")
+    related += _family(op)
+    if related:
+        sections.append(("See Also", related))
     if not op.inplace_pattern:
         example = _example(op, path, ["a", "b"] if many else names)
         if example:
@@ -153,4 +215,4 @@ def describe(op: Any, path: str, summary: str) -> str:
     text = inspect.cleandoc(summary)
     for title, lines in sections:
         text += "\n\n" + "\n".join([title, "-" * len(title), *lines])
-    return text
+    return text + "\n"

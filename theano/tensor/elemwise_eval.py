@@ -22,6 +22,12 @@ def resolve_function(name: str) -> Callable | None:
     ----------
     name : str
         ``'add'`` or ``'scipy.special.erf'``, say.
+
+    See Also
+    --------
+    theano.tensor.elemwise.is_evidently : Return whether all elements of `v` are known to be equal to a number, see
+        `get_scalar_constant_value`.
+    theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
     """
     if "." not in name:
         return getattr(np, name, None)
@@ -39,13 +45,19 @@ def check_shapes(node: Any, inputs: Sequence[np.ndarray]) -> tuple[int, ...]:
     ----------
     node : Apply
         The node; the types of its inputs say what is repeated.
-    inputs
+    inputs : list of ndarray
         Their values.
 
     Raises
     ------
     ValueError
         If two inputs that are not declared broadcastable differ in length. A length of 1 is no exception.
+
+    See Also
+    --------
+    theano.tensor.elemwise.evaluate : Return what an `evaluator` gives for arrays, as new arrays of the given shape.
+    theano.tensor.elemwise.check_elementwise : Refuse inputs of an elementwise operation that are known to differ in
+        length where both are not repeated.
     """
     first_shape = inputs[0].shape if inputs else ()
     if all(x.shape == first_shape for x in inputs):
@@ -170,10 +182,16 @@ def evaluate(run: Evaluator, inputs: Sequence[np.ndarray], shape: tuple[int, ...
     ----------
     run : Evaluator
         From :func:`evaluator`.
-    inputs
+    inputs : list of ndarray
         The arrays.
-    shape
+    shape : tuple of int
         The common shape, from :func:`check_shapes`.
+
+    See Also
+    --------
+    theano.tensor.elemwise.check_elementwise : Refuse inputs of an elementwise operation that are known to differ in
+        length where both are not repeated.
+    theano.tensor.elemwise.check_shapes : Return the common shape of the inputs of an elementwise node.
     """
     results: list[np.ndarray] = []
     with np.errstate(all="ignore"):

@@ -28,7 +28,13 @@ from theano.tensor.type import TensorType, ops
 
 
 class CpuContiguous(Op):
-    """The input itself if it is C-contiguous, else a contiguous copy."""
+    """The input itself if it is C-contiguous, else a contiguous copy.
+
+    See Also
+    --------
+    theano.tensor.extra_ops.cpu_contiguous : An instance of it.
+    theano.tensor.extra_ops.cpu_contiguous : An instance of it.
+    """
 
     __props__ = ()
     view_map = {0: [0]}
@@ -63,6 +69,11 @@ class SearchsortedOp(Op):
     ----------
     side : {'left', 'right'}
         Before or after equal elements.
+
+    See Also
+    --------
+    theano.tensor.searchsorted : Return the positions at which the elements of `v` are to be inserted into `x` to keep it
+        sorted.
     """
 
     __props__ = ("side",)
@@ -109,6 +120,7 @@ def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None):
     x : vector
         Sorted in ascending order, unless `sorter` is given.
     v : tensor_like
+        Of any shape.
     side : {'left', 'right'}
         Before or after elements of `x` that are equal.
     sorter : integer vector, optional
@@ -117,6 +129,13 @@ def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None):
     Returns
     -------
     int64 tensor of the shape of `v`
+
+    See Also
+    --------
+    theano.tensor.extra_ops.to_one_hot : Return a matrix whose row ``i`` is 1 at column ``y[i]`` and 0 elsewhere.
+    theano.tensor.bincount : Return how often each integer from 0 to the largest of `x` is in `x`.
+    theano.tensor.extra_ops.SearchsortedOp : The positions at which values are to be inserted into a sorted vector; see
+        `searchsorted`.
 
     Examples
     --------
@@ -128,7 +147,12 @@ def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None):
 
 
 class CountLength(Op):
-    """One more than the largest element of an integer vector, 0 if it has none: how many counts :func:`bincount` gives."""
+    """One more than the largest element of an integer vector, 0 if it has none: how many counts :func:`bincount` gives.
+
+    See Also
+    --------
+    theano.tensor.bincount : Return how often each integer from 0 to the largest of `x` is in `x`.
+    """
 
     __props__ = ()
 
@@ -155,6 +179,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     Parameters
     ----------
     x : vector of non-negative integers
+        What is counted.
     weights : vector of the length of `x`, optional
         What each element counts, instead of 1.
     minlength : int or scalar, optional
@@ -166,6 +191,18 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     -------
     vector
         Of the dtype of `x`, or that of `weights`.
+
+    Raises
+    ------
+    TypeError
+        If `x` or the weights are no vectors, or `x` is not of integers.
+
+    See Also
+    --------
+    theano.tensor.searchsorted : Return the positions at which the elements of `v` are to be inserted into `x` to keep it
+        sorted.
+    theano.tensor.extra_ops.to_one_hot : Return a matrix whose row ``i`` is 1 at column ``y[i]`` and 0 elsewhere.
+    theano.tensor.eq : Return whether ``a == b``.
 
     Examples
     --------
@@ -195,11 +232,17 @@ def squeeze(x: Any):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
 
     Returns
     -------
     TensorVariable
         Without dimensions of length 1 that are known.
+
+    See Also
+    --------
+    theano.tensor.addbroadcast : Return `x` with the given dimensions broadcastable.
+    theano.tensor.shape_padaxis : Return `t` with a broadcastable dimension inserted at `axis`.
 
     Examples
     --------
@@ -219,6 +262,7 @@ def compress(condition: Any, x: Any, axis: int | None = None):
     condition : vector_like
         Not zero where a slice is kept.
     x : tensor_like
+        Of at least one dimension.
     axis : int, optional
         By default `x` is flattened.
 
@@ -226,6 +270,17 @@ def compress(condition: Any, x: Any, axis: int | None = None):
     -------
     TensorVariable
         Of the dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If `condition` is not a vector.
+
+    See Also
+    --------
+    theano.tensor.roll : Return `x` with its elements shifted along an axis; what falls off one end comes in at the other.
+    theano.tensor.nonzero : Return the indices of the elements of `a` that are not zero.
+    theano.tensor.take : Return the elements of `a` at `indices` along an axis, as ``numpy.take``.
 
     Examples
     --------
@@ -246,6 +301,10 @@ class RepeatOp(Op):
     ----------
     axis : int or None
         None for the flattened tensor.
+
+    See Also
+    --------
+    theano.tensor.repeat : Return `x` with its elements repeated, as ``numpy.repeat``.
     """
 
     __props__ = ("axis",)
@@ -324,6 +383,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     repeats : int, scalar or vector
         How often; a vector has one number for each element along the axis.
     axis : int, optional
@@ -340,6 +400,12 @@ def repeat(x: Any, repeats: Any, axis: int | None = None):
         If `repeats` has more than one dimension, or `axis` is out of bounds.
     TypeError
         If `repeats` is not of integers.
+
+    See Also
+    --------
+    theano.tensor.tile : Return `x` repeated along each dimension, as ``numpy.tile``.
+    theano.tensor.extra_ops.RepeatOp : Each element along an axis repeated as often as the second input tells: a scalar,
+        or one number for each.
 
     Examples
     --------
@@ -372,7 +438,14 @@ def repeat(x: Any, repeats: Any, axis: int | None = None):
 
 
 class Bartlett(Op):
-    """The Bartlett window; see :func:`bartlett`."""
+    """The Bartlett window; see :func:`bartlett`.
+
+    See Also
+    --------
+    theano.tensor.bartlett : Return the Bartlett (triangular) window of `M` points as a float64 vector; none if `M` is not
+        positive.
+    theano.tensor.extra_ops.bartlett_ : An instance of it.
+    """
 
     __props__ = ()
 
@@ -412,6 +485,11 @@ def bartlett(M: Any):
     TensorVariable
         A vector of float64.
 
+    See Also
+    --------
+    theano.tensor.fft.rfft : Return the Fourier transform of real arrays.
+    theano.tensor.extra_ops.Bartlett : The Bartlett window; see `bartlett`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -422,7 +500,15 @@ def bartlett(M: Any):
 
 
 class FillDiagonal(Op):
-    """The first input with its main diagonal set to the second, a scalar; see :func:`fill_diagonal`."""
+    """The first input with its main diagonal set to the second, a scalar; see :func:`fill_diagonal`.
+
+    See Also
+    --------
+    theano.tensor.extra_ops.FillDiagonalOffset : The first input, a matrix, with the diagonal of the third set to the
+        second; see `fill_diagonal_offset`.
+    theano.tensor.fill_diagonal : Return a copy of `a` with the elements ``a[i, i, ..., i]`` set to `val`.
+    theano.tensor.extra_ops.fill_diagonal_ : An instance of it.
+    """
 
     __props__ = ()
 
@@ -491,6 +577,13 @@ def fill_diagonal(a: Any, val: Any):
     TypeError
         If `a` has fewer than two dimensions, or `val` is no scalar or does not fit.
 
+    See Also
+    --------
+    theano.tensor.diag : Return the diagonal `k` of `v` if it has two or more dimensions; a matrix with `v` on it if `v`
+        is a vector.
+    theano.tensor.nlinalg.trace : Return the sum of the diagonal of the matrix `X`.
+    theano.tensor.fill_diagonal_offset : Return a copy of the matrix `a` with the diagonal `offset` set to `val`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -502,7 +595,15 @@ def fill_diagonal(a: Any, val: Any):
 
 
 class FillDiagonalOffset(Op):
-    """The first input, a matrix, with the diagonal of the third set to the second; see :func:`fill_diagonal_offset`."""
+    """The first input, a matrix, with the diagonal of the third set to the second; see :func:`fill_diagonal_offset`.
+
+    See Also
+    --------
+    theano.tensor.fill_diagonal : Return a copy of `a` with the elements ``a[i, i, ..., i]`` set to `val`.
+    theano.tensor.extra_ops.FillDiagonal : The first input with its main diagonal set to the second, a scalar; see
+        `fill_diagonal`.
+    theano.tensor.fill_diagonal_offset : Return a copy of the matrix `a` with the diagonal `offset` set to `val`.
+    """
 
     __props__ = ()
 
@@ -554,6 +655,7 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any):
     Parameters
     ----------
     a : matrix
+        Of shape (rows, columns).
     val : scalar
         Its dtype has to fit into that of `a`.
     offset : int or scalar
@@ -563,6 +665,12 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any):
     -------
     TensorVariable
         Of the dtype and shape of `a`.
+
+    See Also
+    --------
+    theano.tensor.fill_diagonal : Return a copy of `a` with the elements ``a[i, i, ..., i]`` set to `val`.
+    theano.tensor.extra_ops.FillDiagonalOffset : The first input, a matrix, with the diagonal of the third set to the
+        second; see `fill_diagonal_offset`.
 
     Examples
     --------
@@ -580,6 +688,7 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None):
     Parameters
     ----------
     y : vector of integers from 0 to `nb_class` - 1
+        Of length n; the result has the shape (n, `nb_class`).
     nb_class : int or scalar
         Number of columns.
     dtype : str, optional
@@ -589,6 +698,13 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None):
     -------
     TensorVariable
         A matrix of `nb_class` columns.
+
+    See Also
+    --------
+    theano.tensor.bincount : Return how often each integer from 0 to the largest of `x` is in `x`.
+    theano.tensor.searchsorted : Return the positions at which the elements of `v` are to be inserted into `x` to keep it
+        sorted.
+    theano.tensor.eq : Return whether ``a == b``.
 
     Examples
     --------
@@ -615,6 +731,10 @@ class Unique(Op):
         Also return how often each occurs.
     axis : int, optional
         The axis along which slices are compared.
+
+    See Also
+    --------
+    theano.tensor.sort : Return `a` sorted along an axis.
     """
 
     __props__ = ("return_index", "return_inverse", "return_counts", "axis")

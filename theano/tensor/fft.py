@@ -33,6 +33,12 @@ class RFFTOp(Op):
     """The transform over all dimensions but the first, without normalization.
 
     Inputs: the batch of arrays, and the vector of their lengths, by default those that they have.
+
+    See Also
+    --------
+    theano.tensor.fft.IRFFTOp : The inverse transform to real arrays of the given lengths, without normalization.
+    theano.tensor.fft.rfft : Return the Fourier transform of real arrays.
+    theano.tensor.fft.rfft_op : An instance of it.
     """
 
     __props__ = ()
@@ -80,6 +86,12 @@ class IRFFTOp(Op):
     """The inverse transform to real arrays of the given lengths, without normalization.
 
     Inputs: the batch of transforms, and the vector of the lengths of the arrays.
+
+    See Also
+    --------
+    theano.tensor.fft.rfft : Return the Fourier transform of real arrays.
+    theano.tensor.fft.RFFTOp : The transform over all dimensions but the first, without normalization.
+    theano.tensor.fft.irfft_op : An instance of it.
     """
 
     __props__ = ()
@@ -150,6 +162,13 @@ def rfft(inp: Any, norm: str | None = None):
     tensor of shape (m, ..., n//2+1, 2)
         Real and imaginary parts in the last dimension.
 
+    See Also
+    --------
+    theano.tensor.bartlett : Return the Bartlett (triangular) window of `M` points as a float64 vector; none if `M` is not
+        positive.
+    theano.tensor.fft.irfft : Return the real arrays of which `inp` are the Fourier transforms.
+    theano.tensor.fft.RFFTOp : The transform over all dimensions but the first, without normalization.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -178,6 +197,15 @@ def irfft(inp: Any, norm: str | None = None, is_odd: bool = False):
     Returns
     -------
     tensor of shape (m, ..., n)
+
+    Raises
+    ------
+    ValueError
+        If `is_odd` is not True or False, or there is no such normalization.
+
+    See Also
+    --------
+    theano.tensor.fft.rfft : Return the Fourier transform of real arrays.
 
     Examples
     --------

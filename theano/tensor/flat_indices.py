@@ -74,7 +74,9 @@ def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = 
     Parameters
     ----------
     indices : integer tensor_like
+        Of any shape, from 0.
     dims : sequence of int, or vector
+        The shape of the tensor that they are in.
     order : {'C', 'F'}
         Whether flat indices count in row-major or column-major order.
     ndim : int, optional
@@ -88,6 +90,10 @@ def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = 
     ------
     ValueError
         If the length of `dims` is not known, or, at run time, if an index is out of bounds.
+
+    See Also
+    --------
+    theano.tensor.ravel_multi_index : Return the flat indices of coordinates in a tensor of shape `dims`.
 
     Examples
     --------
@@ -160,7 +166,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     Parameters
     ----------
     multi_index : tuple of integer tensors, one for each dimension
+        The coordinates along each dimension, of one shape.
     dims : sequence of int, or vector
+        The shape of the tensor that they are in.
     mode : {'raise', 'wrap', 'clip'}, or one of these for each dimension
         What happens to a coordinate that is out of bounds: a ValueError at run time, or it is taken modulo the length,
         or set to the nearest valid one (negative ones to 0).
@@ -176,6 +184,10 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     ------
     TypeError
         If `multi_index` is no tuple or list.
+
+    See Also
+    --------
+    theano.tensor.unravel_index : Return the coordinates of flat indices in a tensor of shape `dims`.
 
     Examples
     --------

@@ -26,6 +26,12 @@ class MakeVector(Op):
     dtype : str, optional
         That of the vector; constants that it cannot hold are refused.
 
+    See Also
+    --------
+    theano.tensor.stack : Return tensors of equal shape along a new axis: ``stack(tensors, axis=0)``.
+    theano.tensor.make_vector : An instance of it.
+    theano.tensor.opt.make_vector : An instance of it.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -104,7 +110,13 @@ pprint.assign(MakeVector, MakeVectorPrinter())
 
 
 class TensorFromScalar(Op):
-    """The 0-d tensor of a Scalar variable."""
+    """The 0-d tensor of a Scalar variable.
+
+    See Also
+    --------
+    theano.tensor.ScalarFromTensor : The Scalar variable of a 0-d tensor.
+    theano.tensor.tensor_from_scalar : An instance of it.
+    """
 
     __props__ = ()
     _f16_ok = True
@@ -131,7 +143,13 @@ class TensorFromScalar(Op):
 
 
 class ScalarFromTensor(Op):
-    """The Scalar variable of a 0-d tensor."""
+    """The Scalar variable of a 0-d tensor.
+
+    See Also
+    --------
+    theano.tensor.TensorFromScalar : The 0-d tensor of a Scalar variable.
+    theano.tensor.scalar_from_tensor : An instance of it.
+    """
 
     __props__ = ()
     _f16_ok = True

@@ -28,11 +28,17 @@ def inplace_elementwise(scalar_op: Any, name: str) -> Elemwise:
     -------
     Elemwise
         With the ``destroy_map`` that says so.
+
+    See Also
+    --------
+    theano.tensor.inplace.transpose_inplace : Return `x` with its dimensions in the order `axes`, reversed by default: a
+        view, as `transpose`.
+    theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
     """
     transferred = scalar_op.__class__(scal.transfer_type(0), name=getattr(scalar_op, "name", None))
     op = Elemwise(transferred, {0: 0}, name=name)
     summary = f"Compute ``{name.removesuffix('_inplace')}`` elementwise over the storage of the first argument."
-    op.description = (f"T.inplace.{name}", summary)
+    op.describe_as(f"T.inplace.{name}", summary)
     op.__module__ = __name__
     pprint.assign(op, printing.FunctionPrinter(name + "="))
     return op
@@ -139,6 +145,12 @@ def transpose_inplace(x, axes=None):
     -------
     TensorVariable
         A view of `x`.
+
+    See Also
+    --------
+    theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
+    theano.tensor.inplace.inplace_elementwise : Return the operation of `scalar_op` on tensors that overwrites its first
+        input.
 
     Examples
     --------

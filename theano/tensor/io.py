@@ -31,6 +31,10 @@ class LoadFromDisk(Op):
         Its pattern.
     mmap_mode : {None, 'c'}, optional
         'c' maps the file to memory, and copies a page when it is written to.
+
+    See Also
+    --------
+    theano.tensor.load : Return the array of an ``.npy`` file, read when the function is called.
     """
 
     __props__ = ("dtype", "broadcastable", "mmap_mode")
@@ -72,6 +76,7 @@ def load(path: Any, dtype: Any, broadcastable: Sequence[bool], mmap_mode: str | 
     Parameters
     ----------
     path : str, or Generic variable that holds one
+        The name of the file.
     dtype : dtype
         The dtype of the array in the file.
     broadcastable : sequence of bool
@@ -89,6 +94,12 @@ def load(path: Any, dtype: Any, broadcastable: Sequence[bool], mmap_mode: str | 
     ------
     ValueError
         If `mmap_mode` is another one.
+
+    See Also
+    --------
+    theano.tensor.shared : Return a tensor shared variable; as `theano.shared`, for values that make a tensor.
+    theano.misc.pkl_utils.load : Load what `dump` wrote.
+    theano.tensor.io.LoadFromDisk : An array from an ``.npy`` file; see `load`.
 
     Examples
     --------
@@ -153,8 +164,16 @@ class MPIRecv(_Transfer):
     source : int
         Rank of the sender.
     tag : int
+        The number that the message bears.
     shape : tuple of int
+        The shape of the array.
     dtype : str
+        The dtype of the array.
+
+    See Also
+    --------
+    theano.tensor.io.MPIRecvWait : Waits until an array is received; inputs are the outputs of `MPIRecv`.
+    theano.tensor.recv : Return an array that the process `source` sends.
     """
 
     __props__ = ("source", "tag", "shape", "dtype")
@@ -191,6 +210,12 @@ class MPIRecvWait(_Transfer):
     Parameters
     ----------
     tag : int
+        The number that the message bears.
+
+    See Also
+    --------
+    theano.tensor.recv : Return an array that the process `source` sends.
+    theano.tensor.io.MPIRecv : Starts to receive an array.
 
     Notes
     -----
@@ -237,6 +262,13 @@ class MPISend(_Transfer):
     dest : int
         Rank of the receiver.
     tag : int
+        The number that the message bears.
+
+    See Also
+    --------
+    theano.tensor.send : Return a variable that is computed by sending the array `var` to the process `dest`.
+    theano.tensor.recv : Return an array that the process `source` sends.
+    theano.tensor.io.mpi_send_wait_key : Return a scheduling key that starts transfers early and waits for them late.
     """
 
     __props__ = ("dest", "tag")
@@ -269,6 +301,12 @@ class MPISendWait(_Transfer):
     Parameters
     ----------
     tag : int
+        The number that the message bears.
+
+    See Also
+    --------
+    theano.tensor.send : Return a variable that is computed by sending the array `var` to the process `dest`.
+    theano.tensor.io.MPISend : Starts to send an array.
     """
 
     __props__ = ("tag",)
@@ -300,6 +338,11 @@ def isend(var: Any, dest: int, tag: int):
     Variable
         Without a value of its own; what asks for it waits.
 
+    See Also
+    --------
+    theano.tensor.irecv : Return an array that the process `source` sends; other work is done until it is there.
+    theano.tensor.send : Return a variable that is computed by sending the array `var` to the process `dest`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -322,6 +365,13 @@ def send(var: Any, dest: int, tag: int):
     -------
     Variable
         Without a value of its own.
+
+    See Also
+    --------
+    theano.tensor.recv : Return an array that the process `source` sends.
+    theano.tensor.io.MPISend : Starts to send an array.
+    theano.tensor.isend : Return a variable that is computed when the array `var` has been sent; other work is done
+        meanwhile.
 
     Examples
     --------
@@ -347,6 +397,12 @@ def irecv(shape: Sequence[int], dtype: Any, source: int, tag: int):
     -------
     TensorVariable
         The array; it is waited for where it is needed.
+
+    See Also
+    --------
+    theano.tensor.send : Return a variable that is computed by sending the array `var` to the process `dest`.
+    theano.tensor.isend : Return a variable that is computed when the array `var` has been sent; other work is done
+        meanwhile.
 
     Examples
     --------
@@ -374,6 +430,12 @@ def recv(shape: Sequence[int], dtype: Any, source: int, tag: int):
     TensorVariable
         The array.
 
+    See Also
+    --------
+    theano.tensor.io.MPISend : Starts to send an array.
+    theano.tensor.send : Return a variable that is computed by sending the array `var` to the process `dest`.
+    theano.tensor.io.MPIRecv : Starts to receive an array.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -395,6 +457,11 @@ def mpi_send_wait_key(a: Any) -> int:
     -------
     int
         Less for what is to come earlier.
+
+    See Also
+    --------
+    theano.tensor.io.mpi_tag_key : Return a scheduling key that takes transfers of lower tags first.
+    theano.tensor.io.MPISend : Starts to send an array.
     """
     op = getattr(a, "op", a)
     if isinstance(op, (MPIRecvWait, MPISendWait)):
@@ -416,6 +483,11 @@ def mpi_tag_key(a: Any) -> int:
     -------
     int
         The tag of a transfer, 0 for all else.
+
+    See Also
+    --------
+    theano.tensor.io.MPISend : Starts to send an array.
+    theano.tensor.io.mpi_send_wait_key : Return a scheduling key that starts transfers early and waits for them late.
     """
     op = getattr(a, "op", a)
     if isinstance(op, (MPISend, MPIRecv, MPIRecvWait, MPISendWait)):

@@ -42,6 +42,13 @@ class Join(Op):
     ----------
     view : int
         Index of the tensor that the output may be a view of when all others are empty; -1 for none.
+
+    See Also
+    --------
+    theano.tensor.Split : The pieces of a tensor along an axis; inputs are the tensor, the axis and the vector of their
+        lengths.
+    theano.tensor.join : Return the tensors one after another along `axis`.
+    theano.tensor.join_ : An instance of it.
     """
 
     check_input = False
@@ -194,6 +201,12 @@ def join(axis: Any, *tensors_list: Any):
     IndexError
         If `axis` is a constant out of bounds.
 
+    See Also
+    --------
+    theano.tensor.split : Return `n_splits` pieces of `x` along `axis`, of lengths `splits_size`.
+    theano.tensor.stack : Return tensors of equal shape along a new axis: ``stack(tensors, axis=0)``.
+    theano.tensor.Join : Tensors of equal rank one after another along an axis, which is the first input.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -221,6 +234,17 @@ def concatenate(tensor_list: Sequence[Any], axis: Any = 0):
     TensorVariable
         Of the common dtype of the tensors.
 
+    Raises
+    ------
+    TypeError
+        If `tensor_list` is not a list or tuple.
+
+    See Also
+    --------
+    theano.tensor.stack : Return tensors of equal shape along a new axis: ``stack(tensors, axis=0)``.
+    theano.tensor.join : Return the tensors one after another along `axis`.
+    theano.tensor.split : Return `n_splits` pieces of `x` along `axis`, of lengths `splits_size`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -241,6 +265,7 @@ def stack(*tensors: Any, **kwargs: Any):
     Parameters
     ----------
     tensors : list or tuple of tensor_like
+        All of one shape.
     axis : int
         Where the new axis is in the result.
 
@@ -253,6 +278,13 @@ def stack(*tensors: Any, **kwargs: Any):
     ------
     IndexError
         If `axis` is out of bounds.
+
+    See Also
+    --------
+    theano.tensor.join : Return the tensors one after another along `axis`.
+    theano.tensor.concatenate : Return the tensors of a list one after another along `axis`; see `join`.
+    theano.tensor.stacklists : Return nested lists of tensors as one tensor, with one leading dimension per level of
+        nesting.
 
     Notes
     -----
@@ -309,6 +341,12 @@ class Split(Op):
     ----------
     len_splits : int
         Number of pieces.
+
+    See Also
+    --------
+    theano.tensor.join : Return the tensors one after another along `axis`.
+    theano.tensor.Join : Tensors of equal rank one after another along an axis, which is the first input.
+    theano.tensor.split : Return `n_splits` pieces of `x` along `axis`, of lengths `splits_size`.
     """
 
     __props__ = ("len_splits",)
@@ -399,6 +437,7 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: Any = 0):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     splits_size : sequence of int, or integer vector
         The lengths, which add up to that of `x`.
     n_splits : int
@@ -410,6 +449,13 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: Any = 0):
     -------
     list of TensorVariable
         The pieces.
+
+    See Also
+    --------
+    theano.tensor.concatenate : Return the tensors of a list one after another along `axis`; see `join`.
+    theano.tensor.join : Return the tensors one after another along `axis`.
+    theano.tensor.Split : The pieces of a tensor along an axis; inputs are the tensor, the axis and the vector of their
+        lengths.
 
     Examples
     --------
@@ -436,6 +482,10 @@ def stacklists(arg: Any):
     TensorVariable
         The tensor.
 
+    See Also
+    --------
+    theano.tensor.stack : Return tensors of equal shape along a new axis: ``stack(tensors, axis=0)``.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -460,6 +510,11 @@ def horizontal_stack(*args: Any):
     TensorVariable
         A matrix.
 
+    See Also
+    --------
+    theano.tensor.vertical_stack : Return matrices below each other.
+    theano.tensor.concatenate : Return the tensors of a list one after another along `axis`; see `join`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -482,6 +537,11 @@ def vertical_stack(*args: Any):
     -------
     TensorVariable
         A matrix.
+
+    See Also
+    --------
+    theano.tensor.concatenate : Return the tensors of a list one after another along `axis`; see `join`.
+    theano.tensor.horizontal_stack : Return matrices side by side.
 
     Examples
     --------

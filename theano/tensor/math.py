@@ -39,7 +39,7 @@ def elementwise(scalar_op: Any, name: str, doc: str, printer: Any = None) -> Ele
         How ``pprint`` writes it, ``name(...)`` by default.
     """
     op = Elemwise(scalar_op, name=f"Elemwise{{{name},no_inplace}}")
-    op.description = (f"T.{name}", doc)
+    op.describe_as(f"T.{name}", doc)
     op.__module__ = "theano.tensor"
     pprint.assign(op, printer if printer is not None else FunctionPrinter(name))
     return op
@@ -185,7 +185,7 @@ second = elementwise(
 fill = second
 
 tensor_copy = Elemwise(scal.identity)
-tensor_copy.description = ("T.tensor_copy", "Return a copy of `a`.")
+tensor_copy.describe_as("T.tensor_copy", "Return a copy of `a`.")
 pprint.assign(tensor_copy, IgnorePrinter())
 
 
@@ -195,11 +195,17 @@ def real(z: Any):
     Parameters
     ----------
     z : tensor_like
+        Of any shape.
 
     Returns
     -------
     TensorVariable
         Real.
+
+    See Also
+    --------
+    theano.tensor.imag : Return the imaginary part of `z`; zeros in the shape and dtype of `z` if it is not complex.
+    theano.tensor.conj : Return the complex conjugate of `z`.
 
     Examples
     --------
@@ -218,11 +224,17 @@ def imag(z: Any):
     Parameters
     ----------
     z : tensor_like
+        Of any shape.
 
     Returns
     -------
     TensorVariable
         Real.
+
+    See Also
+    --------
+    theano.tensor.conj : Return the complex conjugate of `z`.
+    theano.tensor.real : Return the real part of `z`; `z` itself if it is not complex.
 
     Examples
     --------
@@ -242,11 +254,17 @@ def isnan(a: Any):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
 
     Returns
     -------
     TensorVariable
         Of dtype bool and the shape of `a`.
+
+    See Also
+    --------
+    theano.tensor.isinf : Return whether each element of `a` is infinite; all false for integers, as ``numpy.isinf``.
+    theano.tensor.isclose : Return elementwise whether ``|a - b| <= atol + rtol * |b|``, as ``numpy.isclose``.
 
     Examples
     --------
@@ -264,11 +282,17 @@ def isinf(a: Any):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
 
     Returns
     -------
     TensorVariable
         Of dtype bool and the shape of `a`.
+
+    See Also
+    --------
+    theano.tensor.isclose : Return elementwise whether ``|a - b| <= atol + rtol * |b|``, as ``numpy.isclose``.
+    theano.tensor.isnan : Return whether each element of `a` is not a number; all false for integers, as ``numpy.isnan``.
 
     Examples
     --------
@@ -289,7 +313,10 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
 
     Parameters
     ----------
-    a, b : tensor_like
+    a : tensor_like
+        What is compared.
+    b : tensor_like
+        What it is compared with; both broadcast.
     rtol, atol : float
         Relative and absolute tolerance, both positive.
     equal_nan : bool
@@ -299,6 +326,12 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     -------
     bool tensor, of the broadcast shape of `a` and `b`
         Infinities are close where both have the same sign.
+
+    See Also
+    --------
+    theano.tensor.isnan : Return whether each element of `a` is not a number; all false for integers, as ``numpy.isnan``.
+    theano.tensor.isinf : Return whether each element of `a` is infinite; all false for integers, as ``numpy.isinf``.
+    theano.tensor.allclose : Return whether `isclose` holds for all elements, as ``numpy.allclose``.
 
     Examples
     --------
@@ -341,6 +374,12 @@ def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan
     TensorVariable
         A scalar of dtype bool.
 
+    See Also
+    --------
+    theano.tensor.isclose : Return elementwise whether ``|a - b| <= atol + rtol * |b|``, as ``numpy.isclose``.
+    theano.tensor.type.values_eq_approx : Return whether two arrays are equal but for rounding; see
+        :meth:`TensorType.values_eq_approx`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -356,6 +395,7 @@ def round(a: Any, mode: str | None = None):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
     mode : {None, 'half_away_from_zero', 'half_to_even'}
         Where halves go; None is 'half_to_even', as in NumPy.
 
@@ -368,6 +408,12 @@ def round(a: Any, mode: str | None = None):
     ------
     Exception
         If the mode is unknown.
+
+    See Also
+    --------
+    theano.tensor.iround : Return ``cast(round(a, mode), 'int64')``.
+    theano.tensor.floor : Return the largest integer not above `a`.
+    theano.tensor.ceil : Return the smallest integer not below `a`.
 
     Examples
     --------
@@ -399,6 +445,7 @@ def iround(a: Any, mode: str | None = None):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
     mode : str, optional
         As for :func:`round`.
 
@@ -406,6 +453,11 @@ def iround(a: Any, mode: str | None = None):
     -------
     TensorVariable
         Of dtype int64.
+
+    See Also
+    --------
+    theano.tensor.floor : Return the largest integer not above `a`.
+    theano.tensor.round : Return `a` rounded to integers, in its own dtype.
 
     Examples
     --------
@@ -421,12 +473,20 @@ def div_proxy(x: Any, y: Any):
 
     Parameters
     ----------
-    x, y : tensor_like
+    x : tensor_like
+        The dividend.
+    y : tensor_like
+        The divisor.
 
     Returns
     -------
     TensorVariable
         As :func:`true_div` or :func:`int_div`.
+
+    See Also
+    --------
+    theano.tensor.true_div : Return the quotient ``a / b``, a float.
+    theano.tensor.floor_div : Return the quotient rounded towards minus infinity, ``a // b``.
 
     Examples
     --------
@@ -446,7 +506,10 @@ def mod_check(x: Any, y: Any):
 
     Parameters
     ----------
-    x, y : tensor_like
+    x : tensor_like
+        The dividend.
+    y : tensor_like
+        The divisor.
 
     Returns
     -------
@@ -457,6 +520,12 @@ def mod_check(x: Any, y: Any):
     ------
     ComplexError
         If one of them is complex.
+
+    See Also
+    --------
+    theano.tensor.divmod : Return ``floor_div(x, y), mod_check(x, y)``, as ``numpy.divmod``.
+    theano.tensor.floor_div : Return the quotient rounded towards minus infinity, ``a // b``.
+    theano.tensor.mod : Return ``a % b``, with the sign of `b`.
 
     Examples
     --------
@@ -475,12 +544,19 @@ def power(x: Any, y: Any):
 
     Parameters
     ----------
-    x, y : tensor_like
+    x : tensor_like
+        The base.
+    y : tensor_like
+        The exponent; both broadcast.
 
     Returns
     -------
     TensorVariable or number
         Of the shape that both broadcast to.
+
+    See Also
+    --------
+    theano.tensor.pow : Return ``a ** b``.
 
     Examples
     --------
@@ -497,12 +573,20 @@ def divmod(x: Any, y: Any):
 
     Parameters
     ----------
-    x, y : tensor_like
+    x : tensor_like
+        The dividend.
+    y : tensor_like
+        The divisor.
 
     Returns
     -------
     tuple of TensorVariable
         The quotient and the remainder.
+
+    See Also
+    --------
+    theano.tensor.floor_div : Return the quotient rounded towards minus infinity, ``a // b``.
+    theano.tensor.mod_check : Return ``mod(x, y)``.
 
     Examples
     --------
@@ -526,6 +610,10 @@ def ceil_intdiv(a: Any, b: Any):
     TensorVariable
         Of the dtype of ``a // b``.
 
+    See Also
+    --------
+    theano.tensor.floor_div : Return the quotient rounded towards minus infinity, ``a // b``.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -548,6 +636,12 @@ def smallest(*args: Any):
     -------
     TensorVariable
         Of the shape that all broadcast to.
+
+    See Also
+    --------
+    theano.tensor.maximum : Return the larger of `a` and `b`; NaN if one is.
+    theano.tensor.largest : Return the elementwise largest of the arguments; of two the second where they cannot be
+        compared.
 
     Examples
     --------
@@ -573,6 +667,12 @@ def largest(*args: Any):
     -------
     TensorVariable
         Of the shape that all broadcast to.
+
+    See Also
+    --------
+    theano.tensor.smallest : Return the elementwise smallest of the arguments; of two the second where they cannot be
+        compared.
+    theano.tensor.maximum : Return the larger of `a` and `b`; NaN if one is.
 
     Examples
     --------
@@ -631,6 +731,7 @@ def cast(x: Any, dtype: Any):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     dtype : str or numpy.dtype
         ``'floatX'`` stands for ``config.floatX``.
 
@@ -643,6 +744,11 @@ def cast(x: Any, dtype: Any):
     ------
     TypeError
         If `x` is complex and `dtype` is not: use ``real``, ``imag``, ``abs_`` or ``angle``.
+
+    See Also
+    --------
+    theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
+    theano.tensor.constant : Return a `TensorConstant` holding a copy of `x`.
 
     Examples
     --------

@@ -27,6 +27,13 @@ class MatrixPinv(Op):
 
     The input is a matrix of any shape ``(m, n)``, the output of shape ``(n, m)``, of floats.
 
+    See Also
+    --------
+    theano.tensor.nlinalg.lstsq : The least-squares solution of a linear system: ``lstsq()(x, y, rcond)``, as
+        ``numpy.linalg.lstsq``.
+    theano.tensor.slinalg.solve : Return the `x` with ``dot(a, x) == b``.
+    theano.tensor.nlinalg.inv : The inverse of a square matrix.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -71,6 +78,12 @@ class MatrixInverse(Op):
 
     The input is a square matrix, the output a matrix of its shape, of floats. A singular matrix is an error when
     the function runs: ``numpy.linalg.LinAlgError``.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.MatrixPinv : The Moore-Penrose pseudo-inverse of a matrix.
+    theano.tensor.nlinalg.inv : An instance of it.
+    theano.tensor.nlinalg.inv : An instance of it.
 
     Notes
     -----
@@ -125,6 +138,17 @@ def matrix_dot(*args: Any):
     TensorVariable
         The product.
 
+    Raises
+    ------
+    ValueError
+        If there is no matrix.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.matrix_power : Return the square matrix `M` to the integer power `n`; a negative one is that of
+        the inverse.
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -141,7 +165,14 @@ def matrix_dot(*args: Any):
 
 
 class AllocDiag(Op):
-    """The square matrix with a vector on its diagonal."""
+    """The square matrix with a vector on its diagonal.
+
+    See Also
+    --------
+    theano.tensor.diag : Return the diagonal `k` of `v` if it has two or more dimensions; a matrix with `v` on it if `v`
+        is a vector.
+    theano.tensor.nlinalg.alloc_diag : An instance of it.
+    """
 
     __props__ = ()
 
@@ -179,6 +210,7 @@ def diag(x: Any):
     Parameters
     ----------
     x : vector or matrix
+        Of shape (n,), which gives (n, n), or (rows, columns), which gives the shorter of both.
 
     Returns
     -------
@@ -189,6 +221,12 @@ def diag(x: Any):
     ------
     TypeError
         If `x` is neither.
+
+    See Also
+    --------
+    theano.tensor.diag : Return the diagonal `k` of `v` if it has two or more dimensions; a matrix with `v` on it if `v`
+        is a vector.
+    theano.tensor.nlinalg.trace : Return the sum of the diagonal of the matrix `X`.
 
     Examples
     --------
@@ -210,11 +248,18 @@ def trace(X: Any):
     Parameters
     ----------
     X : matrix
+        Of shape (rows, columns).
 
     Returns
     -------
     TensorVariable
         A scalar.
+
+    See Also
+    --------
+    theano.tensor.fill_diagonal : Return a copy of `a` with the elements ``a[i, i, ..., i]`` set to `val`.
+    theano.tensor.diagonal : Return the diagonal of two axes of `a`, as ``numpy.diagonal``.
+    theano.tensor.nlinalg.diag : Return the diagonal of a matrix, or the matrix with a vector on its diagonal.
 
     Examples
     --------
@@ -229,6 +274,12 @@ class Det(Op):
     """The determinant of a square matrix.
 
     The input is a square matrix of any dtype; the output is 0-d, of its dtype, float64 for integers.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.det : An instance of it.
+    theano.tensor.slinalg.Cholesky : A triangular square root of a positive definite matrix.
+    theano.tensor.nlinalg.det : An instance of it.
 
     Examples
     --------
@@ -269,6 +320,12 @@ class Eig(Op):
 
     The outputs are a vector of length n and an n by n matrix whose columns are the vectors. Complex eigenvalues of
     a real matrix are an error when the function runs: cast the matrix to a complex dtype.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.Eigh : The eigenvalues, in ascending order, and eigenvectors of a symmetric or Hermitian matrix.
+    theano.tensor.nlinalg.eig : An instance of it.
+    theano.tensor.nlinalg.eig : An instance of it.
 
     Examples
     --------
@@ -327,6 +384,10 @@ def zero_disconnected(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]
     list of Variable
         One for each output.
 
+    See Also
+    --------
+    theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
+
     Examples
     --------
     >>> import theano, theano.tensor as T
@@ -347,6 +408,14 @@ class Eigh(Eig):
     ----------
     UPLO : {'L', 'U'}
         Which triangle of the matrix is read.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.eig : The eigenvalues and right eigenvectors of a square matrix; both real, as NumPy gives them
+        for real spectra.
+    theano.tensor.nlinalg.Eig : The eigenvalues and right eigenvectors of a square matrix; both real, as NumPy gives them
+        for real spectra.
+    theano.tensor.nlinalg.EighGrad : The gradient of `Eigh`, with respect to the triangle that it reads.
     """
 
     __props__ = ("UPLO",)
@@ -385,6 +454,11 @@ class EighGrad(Op):
     ----------
     UPLO : {'L', 'U'}
         The triangle.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.eigh : Return the eigenvalues and eigenvectors of a symmetric or Hermitian matrix; see `Eigh`.
+    theano.tensor.nlinalg.Eigh : The eigenvalues, in ascending order, and eigenvectors of a symmetric or Hermitian matrix.
     """
 
     __props__ = ("UPLO",)
@@ -427,6 +501,14 @@ def eigh(a: Any, UPLO: str = "L"):
     list of TensorVariable
         The vector of eigenvalues, ascending, and the matrix whose columns are eigenvectors.
 
+    See Also
+    --------
+    theano.tensor.nlinalg.eig : The eigenvalues and right eigenvectors of a square matrix; both real, as NumPy gives them
+        for real spectra.
+    theano.tensor.slinalg.eigvalsh : Return the eigenvalues of the symmetric matrix `a` with respect to `b`; see
+        `Eigvalsh`.
+    theano.tensor.nlinalg.Eigh : The eigenvalues, in ascending order, and eigenvectors of a symmetric or Hermitian matrix.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -442,6 +524,13 @@ class QRFull(Op):
     Parameters
     ----------
     mode : {'reduced', 'complete', 'raw'}
+        Which one is computed.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.QRIncomplete : The triangular factor of the QR decomposition.
+    theano.tensor.nlinalg.qr : Return the QR decomposition of a matrix of shape (M, N), as ``numpy.linalg.qr``; ``K =
+        min(M, N)``.
     """
 
     __props__ = ("mode",)
@@ -488,6 +577,13 @@ class QRIncomplete(Op):
     Parameters
     ----------
     mode : {'r'}
+        Which one is computed.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.qr : Return the QR decomposition of a matrix of shape (M, N), as ``numpy.linalg.qr``; ``K =
+        min(M, N)``.
+    theano.tensor.nlinalg.QRFull : Both factors of the QR decomposition.
     """
 
     __props__ = ("mode",)
@@ -521,6 +617,7 @@ def qr(a: Any, mode: str = "reduced"):
     Parameters
     ----------
     a : matrix
+        Of shape (M, N), of floats.
     mode : {'reduced', 'complete', 'r', 'raw'}
         'reduced' gives `q` and `r` of shapes (M, K) and (K, N), 'complete' of (M, M) and (M, N), 'r' only `r`, 'raw'
         what LAPACK gives: `h` of shape (N, M), transposed, and the vector `tau`.
@@ -529,6 +626,18 @@ def qr(a: Any, mode: str = "reduced"):
     -------
     TensorVariable or list of TensorVariable
         `q` and `r`, or what `mode` says.
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.svd : Return the singular value decomposition ``a == u * diag(s) * v`` of a matrix, as
+        ``numpy.linalg.svd``.
+    theano.tensor.slinalg.cholesky : A triangular square root of a positive definite matrix.
+    theano.tensor.nlinalg.QRFull : Both factors of the QR decomposition.
 
     Examples
     --------
@@ -555,6 +664,11 @@ class SVD(Op):
         Whether `u` and `v` are square; else they have min(M, N) columns and rows.
     compute_uv : bool
         Whether `u` and `v` are computed besides the singular values.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.svd : Return the singular value decomposition ``a == u * diag(s) * v`` of a matrix, as
+        ``numpy.linalg.svd``.
     """
 
     __props__ = ("full_matrices", "compute_uv")
@@ -603,12 +717,20 @@ def svd(a: Any, full_matrices: Any = 1, compute_uv: Any = 1):
     Parameters
     ----------
     a : matrix
+        Of shape (M, N), of floats.
     full_matrices, compute_uv : bool
         See :class:`SVD`.
 
     Returns
     -------
     list ``[u, s, v]``, or `s`
+
+    See Also
+    --------
+    theano.tensor.slinalg.cholesky : A triangular square root of a positive definite matrix.
+    theano.tensor.nlinalg.qr : Return the QR decomposition of a matrix of shape (M, N), as ``numpy.linalg.qr``; ``K =
+        min(M, N)``.
+    theano.tensor.nlinalg.SVD : The singular value decomposition.
 
     Examples
     --------
@@ -624,6 +746,11 @@ class lstsq(Op):
     """The least-squares solution of a linear system: ``lstsq()(x, y, rcond)``, as ``numpy.linalg.lstsq``.
 
     Outputs: the solution, the sums of squared residuals, the rank of `x` and its singular values.
+
+    See Also
+    --------
+    theano.tensor.slinalg.solve : Return the `x` with ``dot(a, x) == b``.
+    theano.tensor.nlinalg.MatrixPinv : The Moore-Penrose pseudo-inverse of a matrix.
     """
 
     __props__ = ()
@@ -674,6 +801,16 @@ def matrix_power(M: Any, n: int):
     TensorVariable
         A matrix.
 
+    Raises
+    ------
+    TypeError
+        If `n` is not an integer.
+
+    See Also
+    --------
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+    theano.tensor.nlinalg.matrix_dot : Return the product of all arguments, in their order.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -704,6 +841,7 @@ def norm(x: Any, ord: Any = None):
     Parameters
     ----------
     x : vector or matrix
+        Of floats or complex numbers.
     ord : None, number, 'fro', 'inf' or '-inf'
         None is the Euclidean norm of all elements.
 
@@ -716,6 +854,10 @@ def norm(x: Any, ord: Any = None):
     ------
     ValueError
         If there is no such norm.
+
+    See Also
+    --------
+    theano.tensor.norm : Return the vector norm of `x` over `axis`: ``sum(abs(x) ** ord) ** (1 / ord)``.
 
     Examples
     --------
@@ -759,6 +901,11 @@ class TensorInv(Op):
     ----------
     ind : int, optional
         How many of the first dimensions are those of the rows.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.tensorinv : Return the inverse of `a` with respect to ``tensordot(a, b, ind)``, as
+        ``numpy.linalg.tensorinv``.
     """
 
     __props__ = ("ind",)
@@ -800,6 +947,13 @@ def tensorinv(a: Any, ind: int = 2):
     TensorVariable
         Of the shape ``a.shape[ind:] + a.shape[:ind]``.
 
+    See Also
+    --------
+    theano.tensor.nlinalg.tensorsolve : Return the `x` with ``tensordot(a, x, x.ndim) == b``, as
+        ``numpy.linalg.tensorsolve``.
+    theano.tensor.slinalg.solve : Return the `x` with ``dot(a, x) == b``.
+    theano.tensor.nlinalg.TensorInv : The inverse with respect to ``tensordot(a, b, ind)``; see `tensorinv`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -818,6 +972,11 @@ class TensorSolve(Op):
     ----------
     axes : sequence of int, optional
         Dimensions of `a` to move to the right before.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.tensorsolve : Return the `x` with ``tensordot(a, x, x.ndim) == b``, as
+        ``numpy.linalg.tensorsolve``.
     """
 
     __props__ = ("axes",)
@@ -854,13 +1013,22 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None):
     Parameters
     ----------
     a : tensor of shape ``b.shape + Q``
+        With as many rows as columns once it is made a matrix.
     b : tensor_like
+        Of any shape.
     axes : sequence of int, optional
         Dimensions of `a` that are moved to the right before.
 
     Returns
     -------
     tensor of shape Q
+
+    See Also
+    --------
+    theano.tensor.slinalg.solve : Return the `x` with ``dot(a, x) == b``.
+    theano.tensor.nlinalg.tensorinv : Return the inverse of `a` with respect to ``tensordot(a, b, ind)``, as
+        ``numpy.linalg.tensorinv``.
+    theano.tensor.nlinalg.TensorSolve : The solution of a tensor equation; see `tensorsolve`.
 
     Examples
     --------

@@ -20,7 +20,13 @@ from theano.tensor.type import TensorType, ops, tensor_type
 
 
 class Dot(Op):
-    """The product of two vectors or matrices, over the last dimension of the first and the first of the second."""
+    """The product of two vectors or matrices, over the last dimension of the first and the first of the second.
+
+    See Also
+    --------
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+    theano.tensor.blas.Gemm : ``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
+    """
 
     __props__ = ()
     _f16_ok = True
@@ -107,6 +113,12 @@ def dot(a: Any, b: Any):
     TensorVariable
         Of the common dtype.
 
+    See Also
+    --------
+    theano.tensor.tensordot : Return the sum of products of `a` and `b` over the given axes, as ``numpy.tensordot``.
+    theano.sparse.dot : Return the product of two matrices, or a matrix and a vector, at least one of which is sparse.
+    theano.tensor.batched_dot : Return the product of each pair of elements along the first dimension of `a` and `b`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -148,6 +160,12 @@ def matmul(a: Any, b: Any):
     ValueError
         If one of them is a scalar, or the batch dimensions differ in number.
 
+    See Also
+    --------
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+    theano.tensor.batched_dot : Return the product of each pair of elements along the first dimension of `a` and `b`.
+    theano.tensor.tensordot : Return the sum of products of `a` and `b` over the given axes, as ``numpy.tensordot``.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -180,12 +198,20 @@ def outer(x: Any, y: Any):
 
     Parameters
     ----------
-    x, y : tensor_like
+    x : tensor_like
+        Flattened to length m.
+    y : tensor_like
+        Flattened to length n; the result has the shape (m, n).
 
     Returns
     -------
     TensorVariable
         A matrix.
+
+    See Also
+    --------
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+    theano.tensor.slinalg.kron : Return the Kronecker product of `a` and `b`.
 
     Examples
     --------
@@ -207,7 +233,10 @@ def tensordot(a: Any, b: Any, axes: Any = 2):
 
     Parameters
     ----------
-    a, b : tensor_like
+    a : tensor_like
+        Of any shape.
+    b : tensor_like
+        As long as `a` along the axes that are summed over.
     axes : int, or pair of int or sequences of int
         An integer ``i`` stands for the last ``i`` dimensions of `a` and the first ``i`` of `b`.
 
@@ -220,6 +249,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2):
     ------
     ValueError
         If the axes do not fit.
+
+    See Also
+    --------
+    theano.sparse.dot : Return the product of two matrices, or a matrix and a vector, at least one of which is sparse.
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+    theano.tensor.batched_dot : Return the product of each pair of elements along the first dimension of `a` and `b`.
 
     Notes
     -----
@@ -239,7 +274,10 @@ def batched_tensordot(x: Any, y: Any, axes: Any = 2):
 
     Parameters
     ----------
-    x, y : tensor_like
+    x : tensor_like
+        Of at least one dimension, the first of which counts the pairs.
+    y : tensor_like
+        As long as `x` along the first dimension.
     axes : int, or pair of int or sequences of int
         An integer ``i`` stands for the last ``i`` dimensions of `x` and the first ``i`` of `y` after the batch one.
         Axes are counted with the batch dimension.
@@ -248,6 +286,11 @@ def batched_tensordot(x: Any, y: Any, axes: Any = 2):
     -------
     TensorVariable
         The first dimension is that of `x` and `y`.
+
+    See Also
+    --------
+    theano.tensor.tensordot : Return the sum of products of `a` and `b` over the given axes, as ``numpy.tensordot``.
+    theano.tensor.batched_dot : Return the product of each pair of elements along the first dimension of `a` and `b`.
 
     Examples
     --------
@@ -354,7 +397,9 @@ def batched_dot(a: Any, b: Any):
     Parameters
     ----------
     a : tensor of shape (batch, rows, inner), (batch, inner) or (batch,)
+        The left factors.
     b : tensor of shape (batch, inner, columns), (batch, inner) or (batch,)
+        The right factors.
 
     Returns
     -------
@@ -364,6 +409,14 @@ def batched_dot(a: Any, b: Any):
     ------
     TypeError
         If one of them has no dimension.
+
+    See Also
+    --------
+    theano.tensor.matmul : Return the matrix product of `a` and `b` as ``a @ b`` of NumPy, with all dimensions but the
+        last two as batch.
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+    theano.tensor.batched_tensordot : Return `tensordot` of each pair of elements along the first dimension of `x` and
+        `y`.
 
     Examples
     --------
@@ -424,6 +477,10 @@ def cov(
         If `ddof` is no integer.
     TypeError
         If an input has more than two dimensions.
+
+    See Also
+    --------
+    theano.tensor.var : Return the variance of `input` over `axis`.
 
     Examples
     --------

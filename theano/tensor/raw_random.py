@@ -41,7 +41,15 @@ def _twister_bytes() -> int:
 
 
 class RandomStateType(gof.type.SingletonType):
-    """The Type of ``numpy.random.RandomState`` values."""
+    """The Type of ``numpy.random.RandomState`` values.
+
+    See Also
+    --------
+    theano.tensor.shared_randomstreams.RandomStateSharedVariable : A shared variable that holds a RandomState.
+    theano.tensor.shared_randomstreams.randomstate_constructor : Make a shared variable of a RandomState, of a copy of it
+        unless `borrow`.
+    theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
+    """
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return `data` if it is a RandomState, else raise TypeError."""
@@ -116,6 +124,13 @@ class RandomFunction(Op):
         Whether to advance the given state instead of a copy of it.
     ndim_added : int
         How many dimensions one draw has.
+
+    See Also
+    --------
+    theano.tensor.raw_random.choice_helper : Draw elements of an array, or numbers below a limit.
+    theano.tensor.raw_random.choice : Draw elements of the vector `a`, or integers below the scalar `a`; see `uniform`.
+    theano.tensor.raw_random.permutation_helper : Draw permutations of the integers below `n`, one for each index into
+        `shape`.
     """
 
     __props__ = ("fn", "outtype", "inplace", "ndim_added")
@@ -278,6 +293,12 @@ def uniform(
     -------
     list of Variable
         The new state and the sample.
+
+    See Also
+    --------
+    theano.tensor.raw_random.normal : Draw from the normal distribution of mean `avg` and standard deviation `std`; see
+        `uniform`.
+    theano.tensor.raw_random.binomial : Draw how often, of `n` trials of probability `p`, one succeeds; see `uniform`.
     """
     low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
     if dtype is None:
@@ -306,7 +327,7 @@ def normal(
 
     See Also
     --------
-    uniform
+    theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
     """
     avg, std = tensor.as_tensor_variable(avg), tensor.as_tensor_variable(std)
     if dtype is None:
@@ -335,7 +356,7 @@ def binomial(
 
     See Also
     --------
-    uniform
+    theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
     """
     n, p = tensor.as_tensor_variable(n), tensor.as_tensor_variable(p)
     return _draw("binomial", random_state, size, ndim, dtype, n, p)
@@ -357,6 +378,11 @@ def random_integers_helper(random_state: Any, low: Any, high: Any, size: Any) ->
     -------
     ndarray
         The sample.
+
+    See Also
+    --------
+    theano.tensor.raw_random.random_integers : Draw integers between `low` and `high`, both included; see `uniform`.
+    theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
     """
     low, high = np.asarray(low), np.asarray(high)
     if size is None:
@@ -391,7 +417,7 @@ def random_integers(
 
     See Also
     --------
-    uniform
+    theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
     """
     low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
     return _draw(random_integers_helper, random_state, size, ndim, dtype, low, high)
@@ -417,6 +443,16 @@ def choice_helper(random_state: Any, a: Any, replace: Any, p: Any, size: Any) ->
     -------
     ndarray
         The sample.
+
+    Raises
+    ------
+    ValueError
+        If `a` has more than one dimension, or `p` is neither a vector nor 0-d.
+
+    See Also
+    --------
+    theano.tensor.raw_random.choice : Draw elements of the vector `a`, or integers below the scalar `a`; see `uniform`.
+    theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
     """
     a = np.asarray(a)
     if a.ndim > 1:
@@ -462,7 +498,7 @@ def choice(
 
     See Also
     --------
-    uniform
+    theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
     """
     a = tensor.as_tensor_variable(a)
     replace = tensor.constant(bool(replace), dtype="int8") if isinstance(replace, bool) else tensor.as_tensor_variable(replace)
@@ -488,6 +524,11 @@ def poisson_helper(random_state: Any, lam: Any, size: Any) -> np.ndarray:
     -------
     ndarray
         The sample.
+
+    See Also
+    --------
+    theano.tensor.raw_random.poisson : Draw from the Poisson distribution of mean `lam`; see `uniform`.
+    theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
     """
     return np.asarray(random_state.poisson(lam, size))
 
@@ -509,9 +550,14 @@ def poisson(random_state: Variable, size: Any = None, lam: Any = 1.0, ndim: int 
     list of Variable
         The new state and the sample.
 
+    Raises
+    ------
+    TypeError
+        If `ndim` asks for more dimensions than `lam` has, without a size.
+
     See Also
     --------
-    uniform
+    theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
     """
     lam = tensor.as_tensor_variable(lam)
     if size is None and ndim not in (None, lam.ndim):
@@ -534,7 +580,13 @@ def permutation_helper(random_state: Any, n: Any, shape: Any) -> np.ndarray:
     Returns
     -------
     ndarray
-        int64, with `n` as the last length.
+        Of dtype int64, with `n` as the last length.
+
+    See Also
+    --------
+    theano.tensor.raw_random.permutation : Draw permutations of the integers below `n`; the sample has one more dimension
+        than `size`; see `uniform`.
+    theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
     """
     n = int(np.asarray(n).item())
     shape = () if shape is None else tuple(shape)
@@ -563,9 +615,14 @@ def permutation(
     list of Variable
         The new state and the sample.
 
+    Raises
+    ------
+    TypeError
+        If `size` is None and `ndim` asks for more than one permutation.
+
     See Also
     --------
-    uniform
+    theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
     """
     if size is None or (isinstance(size, (tuple, list)) and not size):
         if ndim not in (None, 0, 1):
@@ -596,6 +653,12 @@ def multinomial_helper(random_state: Any, n: Any, pvals: Any, size: Any) -> np.n
     -------
     ndarray
         The sample, int64.
+
+    See Also
+    --------
+    theano.tensor.raw_random.multinomial : Draw how often each outcome comes up in `n` trials; the sample has one more
+        dimension than `size`; see `uniform`.
+    theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
     """
     n, pvals = np.asarray(n), np.asarray(pvals)
     # NumPy checks that the probabilities sum to one in double precision.
@@ -642,7 +705,7 @@ def multinomial(
 
     See Also
     --------
-    uniform
+    theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
     """
     n = tensor.as_tensor_variable(n)
     pvals = tensor.as_tensor_variable(list(pvals) if isinstance(pvals, tuple) else pvals)
@@ -676,7 +739,12 @@ optdb.register(
 
 
 class RandomStreamsBase:
-    """The distributions, for classes whose ``gen(op, *args, **kwargs)`` provides the state."""
+    """The distributions, for classes whose ``gen(op, *args, **kwargs)`` provides the state.
+
+    See Also
+    --------
+    theano.tensor.shared_randomstreams.RandomStreams : A symbolic stand-in for ``numpy.random.RandomState``.
+    """
 
     gen: Callable[..., Any]
 

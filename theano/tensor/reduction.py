@@ -61,6 +61,11 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     ValueError
         If an axis is out of bounds.
 
+    See Also
+    --------
+    theano.tensor.check_and_normalize_axes : Return the axes of a tensor that `axis` stands for, as a sorted list of
+        integers from 0; empty for None.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -95,7 +100,10 @@ def makeKeepDims(x: Any, y: Any, axis: Any):
 
     Parameters
     ----------
-    x, y : tensor_like
+    x : tensor_like
+        What was reduced.
+    y : tensor_like
+        The reduction of it.
     axis : None, int or sequence of int
         The dimensions that were reduced.
 
@@ -103,6 +111,10 @@ def makeKeepDims(x: Any, y: Any, axis: Any):
     -------
     TensorVariable
         Of as many dimensions as `x`.
+
+    See Also
+    --------
+    theano.tensor.shape_padaxis : Return `t` with a broadcastable dimension inserted at `axis`.
 
     Examples
     --------
@@ -174,6 +186,12 @@ class MaxAndArgmax(_ArgReduction):
     ----------
     axis : list or tuple of int
         The axes, in increasing order and not negative.
+
+    See Also
+    --------
+    theano.tensor.argmax : Return the int64 index of the maximum of `x` over `axis`, of the first one if there are
+        several.
+    theano.tensor.Argmax : The index of the maximum over some axes, counted over these axes in row-major order.
     """
 
     nin = 2
@@ -237,6 +255,12 @@ class Argmax(_ArgReduction):
     ----------
     axis : list or tuple of int, or None
         The axes, in increasing order and not negative; None for all.
+
+    See Also
+    --------
+    theano.tensor.MaxAndArgmax : The maximum over some axes and its index, counted over these axes in row-major order.
+    theano.tensor.argmax : Return the int64 index of the maximum of `x` over `axis`, of the first one if there are
+        several.
     """
 
     nin = 1
@@ -275,14 +299,23 @@ def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
     axis : None, int or list of int
         Over several axes the index counts their elements in row-major order.
     keepdims : bool
+        Whether the reduced axes stay, with length 1.
 
     Returns
     -------
     list of two tensors
         The maximum, with the dtype of `a`, and its int64 index.
+
+    See Also
+    --------
+    theano.tensor.argmax : Return the int64 index of the maximum of `x` over `axis`, of the first one if there are
+        several.
+    theano.tensor.argmin : Return the int64 index of the minimum of `x` over `axis`, of the first one if there are
+        several.
 
     Examples
     --------
@@ -304,8 +337,11 @@ def max(x: Any, axis: Any = None, keepdims: bool = False):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     axis : None, int or list of int
+        Along which axes; None for all of them.
     keepdims : bool
+        Whether the reduced axes stay, with length 1.
 
     Returns
     -------
@@ -316,6 +352,13 @@ def max(x: Any, axis: Any = None, keepdims: bool = False):
     ------
     ValueError
         At run time, if there is nothing to take the maximum of.
+
+    See Also
+    --------
+    theano.tensor.min : Return the minimum of `x` over `axis`; see `max`.
+    theano.tensor.argmax : Return the int64 index of the maximum of `x` over `axis`, of the first one if there are
+        several.
+    theano.tensor.maximum : Return the larger of `a` and `b`; NaN if one is.
 
     Examples
     --------
@@ -333,6 +376,7 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     axis : None, int or sequence of int
         None takes the flattened tensor.
     keepdims : bool
@@ -342,6 +386,13 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of dtype int64; without the dimensions `axis`, unless `keepdims`.
+
+    See Also
+    --------
+    theano.tensor.maximum : Return the larger of `a` and `b`; NaN if one is.
+    theano.tensor.min : Return the minimum of `x` over `axis`; see `max`.
+    theano.tensor.argmin : Return the int64 index of the minimum of `x` over `axis`, of the first one if there are
+        several.
 
     Examples
     --------
@@ -363,6 +414,7 @@ def min(x: Any, axis: Any = None, keepdims: bool = False):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     axis : None, int or sequence of int
         The dimensions that are reduced; None is all of them.
     keepdims : bool
@@ -372,6 +424,13 @@ def min(x: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of the dtype of `x`.
+
+    See Also
+    --------
+    theano.tensor.argmax : Return the int64 index of the maximum of `x` over `axis`, of the first one if there are
+        several.
+    theano.tensor.max : Return the maximum of `x` over `axis`; NaN where there is one, as NumPy.
+    theano.tensor.ptp : Return the range of values of `a` over `axis`: the maximum minus the minimum.
 
     Examples
     --------
@@ -388,6 +447,7 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     axis : None, int or sequence of int
         None takes the flattened tensor.
     keepdims : bool
@@ -397,6 +457,12 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of dtype int64; without the dimensions `axis`, unless `keepdims`.
+
+    See Also
+    --------
+    theano.tensor.max_and_argmax : Return the maximum of `a` over `axis` and its index.
+    theano.tensor.argmax : Return the int64 index of the maximum of `x` over `axis`, of the first one if there are
+        several.
 
     Examples
     --------
@@ -413,10 +479,13 @@ def sum(input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
     Parameters
     ----------
     input : tensor_like
+        Of any shape.
     axis : None, int or list of int
+        Along which axes; None for all of them.
     dtype : str, optional
         Dtype of the result: by default that of `input`, integers being widened to 64 bits.
     keepdims : bool
+        Whether the reduced axes stay, with length 1.
     acc_dtype : str, optional
         Dtype of the accumulator: by default at least int64, uint64, float64 or complex128.
 
@@ -424,6 +493,12 @@ def sum(input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
     -------
     TensorVariable
         Of dtype `dtype`.
+
+    See Also
+    --------
+    theano.tensor.mean : Return the mean of `input` over `axis`.
+    theano.tensor.prod : Return the product of `input` over `axis`.
+    theano.tensor.Sum : Sum along dimensions.
 
     Examples
     --------
@@ -448,6 +523,7 @@ def prod(
     Parameters
     ----------
     input : tensor_like
+        Of any shape.
     axis, dtype, keepdims, acc_dtype
         See :func:`sum`.
     no_zeros_in_input : bool
@@ -457,6 +533,12 @@ def prod(
     -------
     TensorVariable
         Of dtype `dtype`.
+
+    See Also
+    --------
+    theano.tensor.sum : Return the sum of `input` over `axis`.
+    theano.tensor.mean : Return the mean of `input` over `axis`.
+    theano.tensor.Prod : Product along dimensions.
 
     Examples
     --------
@@ -475,6 +557,12 @@ class Mean(Op):
     ----------
     axis : int, sequence of int or None
         The dimensions, by default all.
+
+    See Also
+    --------
+    theano.tensor.sum : Return the sum of `input` over `axis`.
+    theano.tensor.Prod : Product along dimensions.
+    theano.tensor.mean : Return the mean of `input` over `axis`.
     """
 
     __props__ = ("axis",)
@@ -515,13 +603,16 @@ def mean(
     Parameters
     ----------
     input : tensor_like
+        Of any shape.
     axis : None, int or list of int
+        Along which axes; None for all of them.
     dtype : str, optional
         Dtype that the sum has before the division. By default the result of integers is float64, of floats their own
         dtype.
     op : bool
         Whether the result is one operation :class:`Mean`, without the other arguments.
     keepdims : bool
+        Whether the reduced axes stay, with length 1.
     acc_dtype : str, optional
         Dtype of the accumulator of the sum.
 
@@ -529,6 +620,17 @@ def mean(
     -------
     TensorVariable
         Of a dtype of floats.
+
+    Raises
+    ------
+    NotImplementedError
+        If `op` is true and `dtype` or `acc_dtype` is not float64.
+
+    See Also
+    --------
+    theano.tensor.prod : Return the product of `input` over `axis`.
+    theano.tensor.sum : Return the sum of `input` over `axis`.
+    theano.tensor.var : Return the variance of `input` over `axis`.
 
     Examples
     --------
@@ -565,10 +667,13 @@ def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
     Parameters
     ----------
     input : tensor_like
+        Of any shape.
     axis : None, int or list of int
+        Along which axes; None for all of them.
     ddof : int
         Delta degrees of freedom: the sum of squares is divided by the number of elements minus `ddof`.
     keepdims : bool
+        Whether the reduced axes stay, with length 1.
     corrected : bool
         Correct the rounding error of the mean (two-pass algorithm of Chan, Golub and LeVeque).
 
@@ -576,6 +681,12 @@ def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
     -------
     tensor
         The mean of the squared distances from the mean, along each axis of `axis`.
+
+    See Also
+    --------
+    theano.tensor.std : Return the standard deviation of `input` over `axis`, the square root of `var`.
+    theano.tensor.mean : Return the mean of `input` over `axis`.
+    theano.tensor.cov : Return the covariance matrix of variables, as ``numpy.cov``.
 
     Examples
     --------
@@ -615,6 +726,7 @@ def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
     Parameters
     ----------
     input : tensor_like
+        Of any shape.
     axis, ddof, keepdims, corrected
         As for :func:`var`.
 
@@ -622,6 +734,11 @@ def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, cor
     -------
     TensorVariable
         Of floats.
+
+    See Also
+    --------
+    theano.tensor.mean : Return the mean of `input` over `axis`.
+    theano.tensor.var : Return the variance of `input` over `axis`.
 
     Examples
     --------
@@ -640,6 +757,7 @@ def all(x: Any, axis: Any = None, keepdims: bool = False):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     axis : None, int or sequence of int
         The dimensions that are reduced; None is all of them.
     keepdims : bool
@@ -649,6 +767,12 @@ def all(x: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of dtype bool.
+
+    See Also
+    --------
+    theano.tensor.any : Return whether an element of `x` over `axis` is true.
+    theano.tensor.All : Whether all elements along the dimensions are true.
+    theano.tensor.Any : Whether some element along the dimensions is true.
 
     Examples
     --------
@@ -666,6 +790,7 @@ def any(x: Any, axis: Any = None, keepdims: bool = False):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     axis : None, int or sequence of int
         The dimensions that are reduced; None is all of them.
     keepdims : bool
@@ -675,6 +800,10 @@ def any(x: Any, axis: Any = None, keepdims: bool = False):
     -------
     TensorVariable
         Of dtype bool.
+
+    See Also
+    --------
+    theano.tensor.all : Return whether all elements of `x` over `axis` are true.
 
     Examples
     --------
@@ -692,6 +821,7 @@ def ptp(a: Any, axis: Any = None):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
     axis : None or int
         None takes all dimensions.
 
@@ -699,6 +829,11 @@ def ptp(a: Any, axis: Any = None):
     -------
     TensorVariable
         Of the dtype of `a`.
+
+    See Also
+    --------
+    theano.tensor.max : Return the maximum of `x` over `axis`; NaN where there is one, as NumPy.
+    theano.tensor.min : Return the minimum of `x` over `axis`; see `max`.
 
     Examples
     --------
@@ -716,15 +851,29 @@ def norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False):
     Parameters
     ----------
     x : tensor_like of at least one dimension
+        Of any shape.
     ord : number
         0 counts the elements that are not zero; infinity is the largest absolute value, minus infinity the smallest.
     axis : None, int or list of int
+        Along which axes; None for all of them.
     keepdims : bool
+        Whether the reduced axes stay, with length 1.
 
     Returns
     -------
     TensorVariable
         Of floats.
+
+    Raises
+    ------
+    TypeError
+        If `axis` is not an integer, None or a tuple of integers, or `x` has no dimensions.
+    ValueError
+        If `ord` is not a number.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.norm : Return the norm of a vector or matrix, as ``numpy.linalg.norm``.
 
     Examples
     --------

@@ -29,6 +29,12 @@ class Shape(CodeByType, Op):
 
     The input is a tensor, or anything that becomes one; the output has as many elements as it has dimensions.
 
+    See Also
+    --------
+    theano.tensor.SpecifyShape : Return the input, with a shape that is known from a second input.
+    theano.compile.Shape_i : Return one dimension of the shape of the input; no gradient flows through it.
+    theano.compile.register_shape_c_code : Say how Shape gets the shape of a Type in C.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -72,6 +78,12 @@ class Shape_i(CodeByType, Op):
     ----------
     i : int
         Which dimension.
+
+    See Also
+    --------
+    theano.tensor.Shape : Return the shape of the input as a vector of int64; no gradient flows through it.
+    theano.tensor.SpecifyShape : Return the input, with a shape that is known from a second input.
+    theano.compile.shape_i_op : Return the op for dimension `i`, the same object each time.
     """
 
     _f16_ok = True
@@ -137,6 +149,10 @@ def shape_i_op(i: int) -> Shape_i:
     ----------
     i : int
         The dimension.
+
+    See Also
+    --------
+    theano.compile.Shape_i : Return one dimension of the shape of the input; no gradient flows through it.
     """
     op = _shape_i_ops.get(i)
     if op is None:
@@ -163,6 +179,11 @@ def shape_i(var: Variable, i: int, fgraph: Any = None) -> Variable:
     -------
     Variable
         Equal to ``var.shape[i]``.
+
+    See Also
+    --------
+    theano.tensor.get_vector_length : Return the number of elements of a symbolic vector, where the graph tells it.
+    theano.tensor.shape : Return the shape of the input as a vector of int64; no gradient flows through it.
 
     Examples
     --------
@@ -209,6 +230,11 @@ class Rebroadcast(CodeByType, Op):
     ----------
     *axis : (int, bool)
         Dimensions and whether they become broadcastable.
+
+    See Also
+    --------
+    theano.tensor.addbroadcast : Return `x` with the given dimensions broadcastable.
+    theano.compile.register_rebroadcast_c_code : Say how Rebroadcast checks that a dimension of a Type is 1 in C.
 
     Examples
     --------
@@ -293,6 +319,12 @@ class SpecifyShape(CodeByType, Op):
     AssertionError for another shape.
 
     The inputs are a tensor and an integer vector, or a tuple; the output has the type of the first.
+
+    See Also
+    --------
+    theano.compile.Shape_i : Return one dimension of the shape of the input; no gradient flows through it.
+    theano.tensor.Shape : Return the shape of the input as a vector of int64; no gradient flows through it.
+    theano.compile.register_specify_shape_c_code : Say how SpecifyShape checks the shape of a Type in C.
 
     Examples
     --------
@@ -383,6 +415,11 @@ def register_shape_c_code(type: type, code: str, version: Any = ()) -> None:
         input and the output.
     version : int or tuple
         Version of the code, for caches.
+
+    See Also
+    --------
+    theano.compile.register_shape_i_c_code : Say how Shape_i gets a dimension of a Type in C.
+    theano.tensor.Shape : Return the shape of the input as a vector of int64; no gradient flows through it.
     """
     Shape.c_code_and_version[type] = (code, version)
 
@@ -401,6 +438,11 @@ def register_shape_i_c_code(typ: type, code: str, check_input: str, version: Any
         C code that checks the input, put before `code`.
     version : int or tuple
         Version of the code, for caches.
+
+    See Also
+    --------
+    theano.tensor.Shape : Return the shape of the input as a vector of int64; no gradient flows through it.
+    theano.compile.register_shape_c_code : Say how Shape gets the shape of a Type in C.
     """
     Shape_i.c_code_and_version[typ] = (code, check_input, version)
 
@@ -417,6 +459,10 @@ def register_rebroadcast_c_code(typ: type, code: str, version: Any = ()) -> None
         and the output, ``%(axis)s`` is the dimension.
     version : int or tuple
         Version of the code, for caches.
+
+    See Also
+    --------
+    theano.tensor.Rebroadcast : Change which dimensions of the input are broadcastable.
     """
     Rebroadcast.c_code_and_version[typ] = (code, version)
 
@@ -437,6 +483,10 @@ def register_specify_shape_c_code(
         Version of the code, for caches.
     c_support_code_apply : str, optional
         Further C code, outside of the function.
+
+    See Also
+    --------
+    theano.tensor.SpecifyShape : Return the input, with a shape that is known from a second input.
     """
     SpecifyShape.c_code_and_version[typ] = (code, c_support_code_apply, version)
 

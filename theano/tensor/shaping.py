@@ -39,6 +39,13 @@ class Reshape(Op):
         The length of the shape.
     name : str, optional
         The name that is printed.
+
+    See Also
+    --------
+    theano.tensor.DimShuffle : A view of a tensor with its dimensions permuted, dropped, and new ones of length 1
+        inserted.
+    theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
+    theano.tensor.Flatten : The input with its dimensions from the `outdim`-th on collapsed into one.
     """
 
     view_map = {0: [0]}
@@ -181,6 +188,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     newshape : sequence of integers or scalars, or integer vector
         One entry may be -1.
     ndim : int, optional
@@ -196,6 +204,13 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None):
         If `newshape` is no vector.
     ValueError
         If its length is not known.
+
+    See Also
+    --------
+    theano.tensor.flatten : Return `x` with its first `ndim` - 1 dimensions kept and the others collapsed into one.
+    theano.tensor.is_flat : Return whether `var` has `ndim` (1 by default) dimensions.
+    theano.tensor.Reshape : The elements of the first input, in row-major order, in the shape given by the second, an
+        integer vector.
 
     Examples
     --------
@@ -232,6 +247,12 @@ class Flatten(Op):
     ----------
     outdim : int
         Number of dimensions of the output.
+
+    See Also
+    --------
+    theano.tensor.flatten : Return `x` with its first `ndim` - 1 dimensions kept and the others collapsed into one.
+    theano.tensor.Reshape : The elements of the first input, in row-major order, in the shape given by the second, an
+        integer vector.
     """
 
     view_map = {0: [0]}
@@ -290,6 +311,11 @@ def is_flat(var: Any, ndim: int | None = None, outdim: int | None = None) -> boo
     bool
         Whether it has.
 
+    See Also
+    --------
+    theano.tensor.reshape : Return `x` in a new shape.
+    theano.tensor.flatten : Return `x` with its first `ndim` - 1 dimensions kept and the others collapsed into one.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -305,6 +331,7 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     ndim : int
         Number of dimensions of the result, 1 by default.
     outdim : int
@@ -319,6 +346,13 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None):
     ------
     ValueError
         If `x` has fewer than `ndim` dimensions.
+
+    See Also
+    --------
+    theano.tensor.is_flat : Return whether `var` has `ndim` (1 by default) dimensions.
+    theano.tensor.reshape : Return `x` in a new shape.
+    theano.tensor.Reshape : The elements of the first input, in row-major order, in the shape given by the second, an
+        integer vector.
 
     Examples
     --------
@@ -374,6 +408,7 @@ def addbroadcast(x: Any, *axes: Any):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     *axes : int, or one iterable of int
         At run time their length has to be 1, else a ValueError is raised.
 
@@ -381,6 +416,13 @@ def addbroadcast(x: Any, *axes: Any):
     -------
     TensorVariable
         A view of `x`, or `x` itself.
+
+    See Also
+    --------
+    theano.tensor.unbroadcast : Return `x` with the given dimensions not broadcastable.
+    theano.tensor.patternbroadcast : Return `x` with the given broadcast pattern, one flag for each of the first
+        dimensions.
+    theano.tensor.shape_padaxis : Return `t` with a broadcastable dimension inserted at `axis`.
 
     Examples
     --------
@@ -398,12 +440,20 @@ def unbroadcast(x: Any, *axes: Any):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     *axes : int, or one iterable of int
+        The dimensions.
 
     Returns
     -------
     TensorVariable
         A view of `x`, or `x` itself.
+
+    See Also
+    --------
+    theano.tensor.patternbroadcast : Return `x` with the given broadcast pattern, one flag for each of the first
+        dimensions.
+    theano.tensor.addbroadcast : Return `x` with the given dimensions broadcastable.
 
     Examples
     --------
@@ -424,6 +474,7 @@ def patternbroadcast(x: Any, broadcastable: Iterable[bool]):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     broadcastable : iterable of bool
         The flags.
 
@@ -431,6 +482,16 @@ def patternbroadcast(x: Any, broadcastable: Iterable[bool]):
     -------
     TensorVariable
         A view of `x`, or `x` itself.
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer flags than dimensions.
+
+    See Also
+    --------
+    theano.tensor.addbroadcast : Return `x` with the given dimensions broadcastable.
+    theano.tensor.unbroadcast : Return `x` with the given dimensions not broadcastable.
 
     Examples
     --------
@@ -451,6 +512,7 @@ def shape_padleft(t: Any, n_ones: int = 1):
     Parameters
     ----------
     t : tensor_like
+        Of any shape.
     n_ones : int
         How many.
 
@@ -458,6 +520,12 @@ def shape_padleft(t: Any, n_ones: int = 1):
     -------
     TensorVariable
         A view of `t`.
+
+    See Also
+    --------
+    theano.tensor.atleast_Nd : Return `x` with broadcastable dimensions added until it has at least `n`.
+    theano.tensor.shape_padright : Return `t` with `n_ones` broadcastable dimensions added on the right.
+    theano.tensor.shape_padaxis : Return `t` with a broadcastable dimension inserted at `axis`.
 
     Examples
     --------
@@ -475,6 +543,7 @@ def shape_padright(t: Any, n_ones: int = 1):
     Parameters
     ----------
     t : tensor_like
+        Of any shape.
     n_ones : int
         How many.
 
@@ -482,6 +551,11 @@ def shape_padright(t: Any, n_ones: int = 1):
     -------
     TensorVariable
         A view of `t`.
+
+    See Also
+    --------
+    theano.tensor.shape_padaxis : Return `t` with a broadcastable dimension inserted at `axis`.
+    theano.tensor.shape_padleft : Return `t` with `n_ones` broadcastable dimensions added on the left.
 
     Examples
     --------
@@ -499,6 +573,7 @@ def shape_padaxis(t: Any, axis: int):
     Parameters
     ----------
     t : tensor_like
+        Of any shape.
     axis : int
         Its place in the result; negative ones count from the end.
 
@@ -511,6 +586,13 @@ def shape_padaxis(t: Any, axis: int):
     ------
     IndexError
         If `axis` is outside the dimensions of the result.
+
+    See Also
+    --------
+    theano.tensor.makeKeepDims : Return `y`, the reduction of `x` over `axis`, with the reduced dimensions put back as
+        broadcastable ones.
+    theano.tensor.shape_padleft : Return `t` with `n_ones` broadcastable dimensions added on the left.
+    theano.tensor.shape_padright : Return `t` with `n_ones` broadcastable dimensions added on the right.
 
     Examples
     --------
@@ -536,6 +618,7 @@ def atleast_Nd(x: Any, n: int = 1, left: bool = True):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     n : int
         The least number of dimensions.
     left : bool
@@ -545,6 +628,10 @@ def atleast_Nd(x: Any, n: int = 1, left: bool = True):
     -------
     TensorVariable
         A view of `x`, or `x` itself.
+
+    See Also
+    --------
+    theano.tensor.shape_padleft : Return `t` with `n_ones` broadcastable dimensions added on the left.
 
     Examples
     --------
@@ -564,6 +651,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     axes : sequence of int, optional
         The dimensions of `x` in their new order.
 
@@ -571,6 +659,11 @@ def transpose(x: Any, axes: Sequence[int] | None = None):
     -------
     TensorVariable
         A view of `x`.
+
+    See Also
+    --------
+    theano.tensor.swapaxes : Return `y` with two dimensions exchanged.
+    theano.tensor.moveaxis : Return `a` with the dimensions `source` moved to `destination`, as ``numpy.moveaxis``.
 
     Examples
     --------
@@ -600,6 +693,7 @@ def swapaxes(y: Any, axis1: int, axis2: int):
     Parameters
     ----------
     y : tensor_like
+        Of at least two dimensions.
     axis1, axis2 : int
         The dimensions.
 
@@ -612,6 +706,11 @@ def swapaxes(y: Any, axis1: int, axis2: int):
     ------
     numpy.exceptions.AxisError
         If a dimension is out of bounds: an IndexError and a ValueError.
+
+    See Also
+    --------
+    theano.tensor.moveaxis : Return `a` with the dimensions `source` moved to `destination`, as ``numpy.moveaxis``.
+    theano.tensor.transpose : Return `x` with its dimensions in the order `axes`, reversed by default.
 
     Examples
     --------
@@ -632,6 +731,7 @@ def moveaxis(a: Any, source: Any, destination: Any):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
     source, destination : int or sequence of int
         Where the dimensions are, and where they go.
 
@@ -644,6 +744,11 @@ def moveaxis(a: Any, source: Any, destination: Any):
     ------
     ValueError
         If a dimension is out of bounds or named twice, or there are not as many sources as destinations.
+
+    See Also
+    --------
+    theano.tensor.transpose : Return `x` with its dimensions in the order `axes`, reversed by default.
+    theano.tensor.swapaxes : Return `y` with two dimensions exchanged.
 
     Examples
     --------
@@ -673,7 +778,9 @@ def roll(x: Any, shift: Any, axis: Any = None):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     shift : int or scalar
+        By how many places, to the right where positive.
     axis : int or constant scalar, optional
         By default `x` is flattened, rolled, and put back in its shape.
 
@@ -681,6 +788,16 @@ def roll(x: Any, shift: Any, axis: Any = None):
     -------
     TensorVariable
         Of the type of `x`.
+
+    Raises
+    ------
+    ValueError
+        If `x` does not have that axis.
+
+    See Also
+    --------
+    theano.tensor.extra_ops.compress : Return the slices of `x` along an axis where `condition` is true, as
+        ``numpy.compress``.
 
     Examples
     --------
@@ -717,6 +834,10 @@ class Tile(Op):
     ----------
     ndim : int
         The number of dimensions of the result.
+
+    See Also
+    --------
+    theano.tensor.tile : Return `x` repeated along each dimension, as ``numpy.tile``.
     """
 
     __props__ = ("ndim",)
@@ -756,6 +877,7 @@ def tile(x: Any, reps: Any, ndim: int | None = None):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     reps : int, scalar, vector of known length, or sequence of these
         How often along each dimension; the last entry belongs to the last dimension.
     ndim : int, optional
@@ -770,6 +892,11 @@ def tile(x: Any, reps: Any, ndim: int | None = None):
     ------
     ValueError
         If `ndim` is too small, or `reps` has an entry that is no integer scalar or an unknown length.
+
+    See Also
+    --------
+    theano.tensor.repeat : Return `x` with its elements repeated, as ``numpy.repeat``.
+    theano.tensor.Tile : ``numpy.tile`` with the number of output dimensions fixed.
 
     Examples
     --------

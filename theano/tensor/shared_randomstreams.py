@@ -22,6 +22,10 @@ class RandomVariable(Protocol):
         Holds the RandomState.
     update : tuple
         `rng` and the expression of its next value.
+
+    See Also
+    --------
+    theano.tensor.shared_randomstreams.RandomStreams : A symbolic stand-in for ``numpy.random.RandomState``.
     """
 
     rng: Any = None
@@ -29,7 +33,14 @@ class RandomVariable(Protocol):
 
 
 class RandomStateSharedVariable(SharedVariable):
-    """A shared variable that holds a RandomState."""
+    """A shared variable that holds a RandomState.
+
+    See Also
+    --------
+    theano.tensor.shared_randomstreams.randomstate_constructor : Make a shared variable of a RandomState, of a copy of it
+        unless `borrow`.
+    theano.tensor.raw_random.RandomStateType : The Type of ``numpy.random.RandomState`` values.
+    """
 
 
 @shared_constructor
@@ -58,6 +69,11 @@ def randomstate_constructor(
     ------
     TypeError
         `value` is something else.
+
+    See Also
+    --------
+    theano.tensor.raw_random.RandomStateType : The Type of ``numpy.random.RandomState`` values.
+    theano.tensor.shared_randomstreams.RandomStateSharedVariable : A shared variable that holds a RandomState.
     """
     if not isinstance(value, np.random.RandomState):
         raise TypeError
@@ -84,6 +100,14 @@ class RandomStreams(raw_random.RandomStreamsBase):
     ----------
     state_updates : list
         Pairs of a shared state and the expression of its next value.
+
+    See Also
+    --------
+    theano.sandbox.rng_mrg.MRG_RandomStreams : Random variables of MRG31k3p, with an interface like ``numpy.random``.
+    theano.tensor.shared_randomstreams.RandomVariable : What `RandomStreams` returns: a variable that knows the state it
+        is drawn from.
+    theano.tensor.raw_random.RandomStreamsBase : The distributions, for classes whose ``gen(op, *args, **kwargs)``
+        provides the state.
 
     Examples
     --------

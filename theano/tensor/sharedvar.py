@@ -15,7 +15,14 @@ from theano.tensor.var import _tensor_py_operators
 
 
 class TensorSharedVariable(_tensor_py_operators, SharedVariable):
-    """An array that functions share and update."""
+    """An array that functions share and update.
+
+    See Also
+    --------
+    theano.tensor.TensorConstant : A known array.
+    theano.tensor.TensorVariable : A tensor that an expression stands for or that will be given.
+    theano.tensor.sharedvar.ScalarSharedVariable : A 0-d array that functions share and update, made from a number.
+    """
 
     if TYPE_CHECKING:
         type: TensorType
@@ -24,7 +31,12 @@ class TensorSharedVariable(_tensor_py_operators, SharedVariable):
 
 
 class ScalarSharedVariable(_tensor_py_operators, SharedVariable):
-    """A 0-d array that functions share and update, made from a number."""
+    """A 0-d array that functions share and update, made from a number.
+
+    See Also
+    --------
+    theano.tensor.TensorSharedVariable : An array that functions share and update.
+    """
 
     if TYPE_CHECKING:
         type: TensorType
@@ -49,7 +61,8 @@ def tensor_constructor(
     value : ndarray
         Or an array of another library (PyTorch, JAX, pandas), whose memory is read as NumPy's.
     name : str, optional
-    strict, allow_downcast
+        What it is called when it is printed.
+    strict, allow_downcast : bool
         How values that are assigned later are converted.
     borrow : bool
         Whether `value` itself may become the storage; by default it is copied.
@@ -67,6 +80,11 @@ def tensor_constructor(
     ------
     TypeError
         If `value` is not an array, or the target another device.
+
+    See Also
+    --------
+    theano.tensor.scalar_constructor : Return a 0-d shared variable for a number: int64 for an int, float64 for a float.
+    theano.tensor.shared : Return a tensor shared variable; as `theano.shared`, for values that make a tensor.
 
     Examples
     --------
@@ -131,6 +149,11 @@ def scalar_constructor(
     TypeError
         If `value` is not a number, or the target another device.
 
+    See Also
+    --------
+    theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
+    theano.tensor.tensor_constructor : Return a shared variable for an array.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -155,6 +178,10 @@ def load_shared_variable(val: Any) -> Any:
     ----------
     val : ndarray
         Its value.
+
+    See Also
+    --------
+    theano.tensor.TensorSharedVariable : An array that functions share and update.
     """
     return tensor_constructor(val)
 

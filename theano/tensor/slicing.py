@@ -25,7 +25,12 @@ _INDEX_DTYPES = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16",
 
 
 class AdvancedIndexingError(TypeError):
-    """Raised when an index asks for advanced indexing where only basic indexing is possible."""
+    """Raised when an index asks for advanced indexing where only basic indexing is possible.
+
+    See Also
+    --------
+    theano.tensor.AdvancedSubtensor : The elements of a tensor at integer arrays, mixed with slices and None.
+    """
 
 
 class AdvancedBooleanIndexingError(AdvancedIndexingError):
@@ -91,6 +96,12 @@ def make_constant(args: Iterable[Any]) -> tuple[Any, ...]:
     tuple
         The entries, constants in place of numbers.
 
+    See Also
+    --------
+    theano.tensor.constant_or_value : Return a symbolic constant of `x`, see `constant`; `rtype` is the class of the
+        result.
+    theano.tensor.constant : Return a `TensorConstant` holding a copy of `x`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -124,6 +135,10 @@ def get_idx_list(inputs: Sequence[Any], idx_list: Sequence[Any], get_count: bool
     -------
     tuple
         The index; with `get_count` a pair of it and the number.
+
+    See Also
+    --------
+    theano.tensor.Subtensor : A view of a tensor selected by integers and slices.
 
     Examples
     --------
@@ -263,6 +278,16 @@ def slice_len(slc: slice, n: Any) -> Any:
     int or TensorVariable
         The length.
 
+    Raises
+    ------
+    ValueError
+        If the step is 0.
+
+    See Also
+    --------
+    theano.tensor.get_canonical_form_slice : Return a slice of positive step with bounds in ``[0, length]`` that selects
+        the same elements, and its direction.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -304,6 +329,15 @@ def get_canonical_form_slice(theslice: Any, length: Any) -> tuple[Any, Any]:
         For an integer index, that index counted from the front.
     direction : 1, -1 or scalar
         -1 if the elements come in reverse order.
+
+    Raises
+    ------
+    ValueError
+        If the step is 0.
+
+    See Also
+    --------
+    theano.tensor.slice_len : Return the length of ``x[slc]`` where `n` is that of `x`, symbolic unless all is known.
 
     Examples
     --------
@@ -453,6 +487,13 @@ class Subtensor(_BasicIndexOp):
     idx_list : sequence
         The template of the index: a Type stands for an index that is an input of the node, a slice may hold Types and
         None. The inputs of a node are the tensor and one Scalar for each Type, in order.
+
+    See Also
+    --------
+    theano.tensor.get_idx_list : Return the index that `idx_list` stands for, with `inputs` in the places of its Types.
+    theano.tensor.IncSubtensor : A copy of a tensor with the part selected by an index incremented by a value, or set to
+        it.
+    theano.tensor.AdvancedSubtensor : The elements of a tensor at integer arrays, mixed with slices and None.
 
     Examples
     --------
@@ -619,7 +660,12 @@ def _keeps_one(entry: slice) -> bool:
 
 
 class _SubtensorPrinter:
-    """Writes an index as Python does: ``x[1:, i]``."""
+    """Writes an index as Python does: ``x[1:, i]``.
+
+    See Also
+    --------
+    theano.tensor.Subtensor : A view of a tensor selected by integers and slices.
+    """
 
     def process(self, r: Any, pstate: Any) -> str:
         if r.owner is None or not isinstance(r.owner.op, Subtensor):
@@ -729,6 +775,11 @@ class IncSubtensor(_BasicIndexOp, IncrementOp):
         Assign instead of adding.
     destroyhandler_tolerate_aliased : sequence of pairs of input indices, optional
         Inputs that may be views of the tensor although it is overwritten.
+
+    See Also
+    --------
+    theano.tensor.AdvancedSubtensor : The elements of a tensor at integer arrays, mixed with slices and None.
+    theano.tensor.Subtensor : A view of a tensor selected by integers and slices.
     """
 
     __props__ = ("idx_list", "inplace", "set_instead_of_inc", "destroyhandler_tolerate_aliased")

@@ -43,6 +43,13 @@ class Cholesky(Op):
         Whether the lower factor ``L``, with ``dot(L, L.T) == x``, or the upper one is returned.
     on_error : {'raise', 'nan'}
         Whether a matrix that is not positive definite raises a LinAlgError or gives a matrix of NaNs.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.Det : The determinant of a square matrix.
+    theano.tensor.nlinalg.det : The determinant of a square matrix.
+    theano.tensor.slinalg.CholeskyGrad : The gradient of the Cholesky factorization, of the matrix, its factor and the
+        gradient of the factor.
     """
 
     __props__ = ("lower", "destructive", "on_error")
@@ -109,6 +116,12 @@ class CholeskyGrad(Op):
     Parameters
     ----------
     lower : bool
+        Whether the lower triangle is meant.
+
+    See Also
+    --------
+    theano.tensor.slinalg.cholesky : A triangular square root of a positive definite matrix.
+    theano.tensor.slinalg.Cholesky : A triangular square root of a positive definite matrix.
     """
 
     __props__ = ("lower", "destructive")
@@ -152,6 +165,12 @@ class Solve(Op):
         Whether the lower triangle of `A` is read, for a symmetric one.
     overwrite_A, overwrite_b : bool
         Kept for old programs; inputs are not overwritten.
+
+    See Also
+    --------
+    theano.tensor.slinalg.solve : Return the `x` with ``dot(a, x) == b``.
+    theano.tensor.slinalg.solve_lower_triangular : An instance of it.
+    theano.tensor.slinalg.solve_symmetric : An instance of it.
     """
 
     __props__ = ("A_structure", "lower", "overwrite_A", "overwrite_b")
@@ -229,7 +248,9 @@ def solve(a: Any, b: Any):
     Parameters
     ----------
     a : square matrix
+        Of shape (n, n).
     b : vector or matrix
+        Of shape (n,) or (n, k).
 
     Returns
     -------
@@ -239,6 +260,14 @@ def solve(a: Any, b: Any):
     ------
     LinAlgError
         At run time, if `a` is singular.
+
+    See Also
+    --------
+    theano.tensor.nlinalg.tensorinv : Return the inverse of `a` with respect to ``tensordot(a, b, ind)``, as
+        ``numpy.linalg.tensorinv``.
+    theano.tensor.nlinalg.tensorsolve : Return the `x` with ``tensordot(a, x, x.ndim) == b``, as
+        ``numpy.linalg.tensorsolve``.
+    theano.tensor.nlinalg.MatrixPinv : The Moore-Penrose pseudo-inverse of a matrix.
 
     Examples
     --------
@@ -261,6 +290,12 @@ class Eigvalsh(Op):
     ----------
     lower : bool
         Which triangles of the matrices are read.
+
+    See Also
+    --------
+    theano.tensor.slinalg.EigvalshGrad : The gradients of `Eigvalsh` with respect to the triangles that it reads.
+    theano.tensor.slinalg.eigvalsh : Return the eigenvalues of the symmetric matrix `a` with respect to `b`; see
+        `Eigvalsh`.
     """
 
     __props__ = ("lower",)
@@ -306,6 +341,13 @@ class EigvalshGrad(Op):
     ----------
     lower : bool, optional
         Whether it is the lower triangle.
+
+    See Also
+    --------
+    theano.tensor.slinalg.eigvalsh : Return the eigenvalues of the symmetric matrix `a` with respect to `b`; see
+        `Eigvalsh`.
+    theano.tensor.slinalg.Eigvalsh : The generalized eigenvalues of a symmetric matrix, with respect to a positive
+        definite one.
     """
 
     __props__ = ("lower",)
@@ -354,6 +396,14 @@ def eigvalsh(a: Any, b: Any, lower: bool = True):
     TensorVariable
         A vector, ascending.
 
+    See Also
+    --------
+    theano.tensor.nlinalg.eigh : Return the eigenvalues and eigenvectors of a symmetric or Hermitian matrix; see `Eigh`.
+    theano.tensor.nlinalg.eig : The eigenvalues and right eigenvectors of a square matrix; both real, as NumPy gives them
+        for real spectra.
+    theano.tensor.slinalg.Eigvalsh : The generalized eigenvalues of a symmetric matrix, with respect to a positive
+        definite one.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -380,6 +430,12 @@ def kron(a: Any, b: Any):
     TypeError
         If they have fewer dimensions.
 
+    See Also
+    --------
+    theano.tensor.outer : Return the products of every element of `x` with every one of `y`; both are flattened if they
+        are no vectors.
+    theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -403,6 +459,12 @@ class Expm(Op):
     """The matrix exponential of a square matrix.
 
     The input is a square matrix, the output of its shape, of floats.
+
+    See Also
+    --------
+    theano.tensor.slinalg.ExpmGrad : The gradient of the matrix exponential.
+    theano.tensor.slinalg.expm : An instance of it.
+    theano.tensor.slinalg.expm : An instance of it.
 
     Examples
     --------
@@ -439,6 +501,11 @@ class ExpmGrad(Op):
 
     The adjoint of its derivative at `A` is the derivative at ``A.T``, for which SciPy has the algorithm of Al-Mohy and
     Higham; unlike a formula with eigenvectors it holds for every matrix.
+
+    See Also
+    --------
+    theano.tensor.slinalg.expm : The matrix exponential of a square matrix.
+    theano.tensor.slinalg.Expm : The matrix exponential of a square matrix.
     """
 
     __props__ = ()

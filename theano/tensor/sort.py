@@ -103,6 +103,11 @@ class SortOp(_Sorting):
         The algorithm.
     order : str or list of str, optional
         Fields to sort by; of use for structured arrays only.
+
+    See Also
+    --------
+    theano.tensor.sort.ArgSortOp : The int64 indices that sort the input along an axis, the second input; see `SortOp`.
+    theano.tensor.sort : Return `a` sorted along an axis.
     """
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -157,6 +162,7 @@ def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
     axis : int, scalar or None
         None sorts the flattened tensor.
     kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}
@@ -169,6 +175,14 @@ def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
     TensorVariable
         Of the type of `a`; a vector if `axis` is None.
 
+    See Also
+    --------
+    theano.tensor.argsort : Return the int64 indices that sort `a` along an axis; see `sort`.
+    theano.tensor.topk : Return the `kth` largest elements of `x` along an axis, or the smallest ones if `kth` is
+        negative.
+    theano.tensor.extra_ops.Unique : The sorted distinct elements of the flattened input, or its distinct slices along an
+        axis, as ``numpy.unique``.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -179,7 +193,14 @@ def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
 
 
 class ArgSortOp(_Sorting):
-    """The int64 indices that sort the input along an axis, the second input; see :class:`SortOp`."""
+    """The int64 indices that sort the input along an axis, the second input; see :class:`SortOp`.
+
+    See Also
+    --------
+    theano.tensor.sort : Return `a` sorted along an axis.
+    theano.tensor.sort.SortOp : The input sorted along an axis, the second input; all of it if that is None.
+    theano.tensor.argsort : Return the int64 indices that sort `a` along an axis; see `sort`.
+    """
 
     def _result_dtype(self, input: Any) -> str:
         return "int64"
@@ -205,6 +226,7 @@ def argsort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
     Parameters
     ----------
     a : tensor_like
+        Of any shape.
     axis, kind, order
         As for :func:`sort`.
 
@@ -212,6 +234,13 @@ def argsort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None):
     -------
     TensorVariable
         Of dtype int64 and the shape of `a`; a vector if `axis` is None.
+
+    See Also
+    --------
+    theano.tensor.topk : Return the `kth` largest elements of `x` along an axis, or the smallest ones if `kth` is
+        negative.
+    theano.tensor.sort : Return `a` sorted along an axis.
+    theano.tensor.sort.ArgSortOp : The int64 indices that sort the input along an axis, the second input; see `SortOp`.
 
     Examples
     --------
@@ -230,12 +259,17 @@ class TopKOp(Op):
     Parameters
     ----------
     axis : int
+        Along which axis.
     sorted : bool
         Whether the elements come in descending (for negative `k` ascending) order; else their order is undefined.
     idx_dtype : str
         Integer dtype of the indices.
     return_values, return_indices : bool
         Which outputs there are.
+
+    See Also
+    --------
+    theano.tensor.topk_and_argtopk : Return the elements that `topk` returns and their indices, as a list.
     """
 
     __props__ = ("axis", "sorted", "return_values", "return_indices", "idx_dtype")
@@ -356,7 +390,9 @@ def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     kth : int or scalar
+        How many elements; the smallest ones where negative, not 0.
     axis : int or None
         None takes the flattened tensor.
     sorted : bool
@@ -368,6 +404,12 @@ def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype
     -------
     TensorVariable
         Of the dtype of `x`.
+
+    See Also
+    --------
+    theano.tensor.sort : Return `a` sorted along an axis.
+    theano.tensor.argsort : Return the int64 indices that sort `a` along an axis; see `sort`.
+    theano.tensor.argtopk : Return the indices of the elements that `topk` returns.
 
     Examples
     --------
@@ -385,6 +427,7 @@ def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dt
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     kth, axis, sorted
         As for :func:`topk`.
     idx_dtype : str
@@ -394,6 +437,12 @@ def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dt
     -------
     TensorVariable
         Of dtype `idx_dtype`.
+
+    See Also
+    --------
+    theano.tensor.topk_and_argtopk : Return the elements that `topk` returns and their indices, as a list.
+    theano.tensor.topk : Return the `kth` largest elements of `x` along an axis, or the smallest ones if `kth` is
+        negative.
 
     Examples
     --------
@@ -411,6 +460,7 @@ def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = Tru
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     kth, axis, sorted, idx_dtype
         As for :func:`topk`.
 
@@ -418,6 +468,14 @@ def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = Tru
     -------
     list of TensorVariable
         The elements and the indices.
+
+    See Also
+    --------
+    theano.tensor.topk : Return the `kth` largest elements of `x` along an axis, or the smallest ones if `kth` is
+        negative.
+    theano.tensor.argtopk : Return the indices of the elements that `topk` returns.
+    theano.tensor.sort.TopKOp : The `k` largest elements along an axis, or the smallest ones if `k` is negative, and their
+        indices.
 
     Examples
     --------

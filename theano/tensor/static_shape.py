@@ -102,6 +102,11 @@ def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
     ------
     ValueError
         Two lengths clash: the function would raise it whenever it is called.
+
+    See Also
+    --------
+    theano.tensor.elemwise.check_shapes : Return the common shape of the inputs of an elementwise node.
+    theano.tensor.elemwise.evaluate : Return what an `evaluator` gives for arrays, as new arrays of the given shape.
     """
     first, other = -1, None
     for i, x in enumerate(inputs):

@@ -95,6 +95,7 @@ def index_tensor(x: Any, args: Any):
     Parameters
     ----------
     x : tensor variable
+        What is indexed.
     args : index, or tuple of indices
         Integers and integer scalars, slices of them, None, Ellipsis, integer arrays and boolean masks. Where None is
         among integers and slices that are fewer than the dimensions, and all dimensions left over are broadcastable,
@@ -111,6 +112,10 @@ def index_tensor(x: Any, args: Any):
         If there are more indices than dimensions, or two ellipses.
     TypeError
         If an index is neither integer nor boolean.
+
+    See Also
+    --------
+    theano.tensor.Subtensor : A view of a tensor selected by integers and slices.
     """
     if type(args) is not tuple:
         if isinstance(args, list) and any(isinstance(a, slice) for a in args):
@@ -236,7 +241,9 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise"):
     Parameters
     ----------
     a : tensor_like
+        Of any shape and dtype.
     indices : integer tensor_like
+        Of any shape, which the result has in place of the axis.
     axis : int, optional
         By default `a` is flattened.
     mode : {'raise', 'wrap', 'clip'}
@@ -247,6 +254,23 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise"):
     -------
     tensor
         The dimensions of `indices` stand in the place of `axis`.
+
+    Raises
+    ------
+    ValueError
+        If `mode` is not ``'raise'``, ``'wrap'`` or ``'clip'``.
+    IndexError
+        If `a` does not have that axis.
+    TypeError
+        If `indices` are not integers.
+
+    See Also
+    --------
+    theano.tensor.choose : Return, for each index of `a`, the element of that choice at the same place, as
+        ``numpy.choose``.
+    theano.tensor.set_subtensor : Return a copy of the indexed tensor with the part `x` replaced by `y`.
+    theano.tensor.extra_ops.compress : Return the slices of `x` along an axis where `condition` is true, as
+        ``numpy.compress``.
 
     Examples
     --------
@@ -312,6 +336,13 @@ def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasi
     TensorVariable
         Of the type of the indexed tensor.
 
+    See Also
+    --------
+    theano.tensor.take : Return the elements of `a` at `indices` along an axis, as ``numpy.take``.
+    theano.tensor.choose : Return, for each index of `a`, the element of that choice at the same place, as
+        ``numpy.choose``.
+    theano.tensor.inc_subtensor : Return a copy of the indexed tensor with the part `x` incremented by `y`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -357,6 +388,10 @@ def inc_subtensor(
     ------
     TypeError
         If `x` is no result of indexing, or `y` has more dimensions than `x`.
+
+    See Also
+    --------
+    theano.tensor.set_subtensor : Return a copy of the indexed tensor with the part `x` replaced by `y`.
 
     Examples
     --------

@@ -64,6 +64,12 @@ class TensorType(Type):
     TypeError
         If there is no tensor type of the dtype.
 
+    See Also
+    --------
+    theano.Type : A type with a C interface: the base class of types.
+    theano.Generic : The type of any Python object.
+    theano.tensor.tensor : Return a variable of ``TensorType(*args, **kwargs)``; the keyword ``name`` names it.
+
     Examples
     --------
     >>> TensorType("float32", (False, True))
@@ -524,6 +530,10 @@ def tensor_type(dtype: str, broadcastable: tuple[bool, ...]) -> TensorType:
     -------
     TensorType
         The same object for the same arguments.
+
+    See Also
+    --------
+    theano.tensor.TensorType : The type of variables whose values are NumPy arrays of one dtype and rank.
     """
     found = _types.get((dtype, broadcastable))
     if found is None:
@@ -555,6 +565,12 @@ def tolerance_between(a: Any, b: Any) -> tuple[float, float]:
     -------
     tuple of float
         The relative and the absolute one.
+
+    See Also
+    --------
+    theano.tensor.values_eq_approx_always_true : Return True, for outputs that may differ from run to run.
+    theano.tensor.values_eq_approx_remove_inf : Return whether two arrays are equal but for rounding, where the first is
+        not infinite.
 
     Examples
     --------
@@ -592,6 +608,10 @@ def values_eq_approx(
         Whether anything equals an infinity, or NaN, in `a`.
     rtol, atol : float, optional
         Tolerances, by default those of the dtype.
+
+    See Also
+    --------
+    theano.tensor.allclose : Return whether `isclose` holds for all elements, as ``numpy.allclose``.
     """
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return False
@@ -628,6 +648,15 @@ def values_eq_approx_remove_inf(a: Any, b: Any) -> bool:
     bool
         Whether they are.
 
+    See Also
+    --------
+    theano.tensor.values_eq_approx_remove_nan : Return whether two arrays are equal but for rounding, where the first is
+        not NaN.
+    theano.tensor.values_eq_approx_remove_inf_nan : Return whether two arrays are equal but for rounding, where the first
+        is finite.
+    theano.tensor.tolerance_between : Return the relative and the absolute tolerance with which two arrays are compared:
+        by the less precise dtype.
+
     Examples
     --------
     >>> import numpy as np
@@ -650,6 +679,13 @@ def values_eq_approx_remove_nan(a: Any, b: Any) -> bool:
     -------
     bool
         Whether they are.
+
+    See Also
+    --------
+    theano.tensor.values_eq_approx_remove_inf_nan : Return whether two arrays are equal but for rounding, where the first
+        is finite.
+    theano.tensor.values_eq_approx_remove_inf : Return whether two arrays are equal but for rounding, where the first is
+        not infinite.
 
     Examples
     --------
@@ -674,6 +710,13 @@ def values_eq_approx_remove_inf_nan(a: Any, b: Any) -> bool:
     bool
         Whether they are.
 
+    See Also
+    --------
+    theano.tensor.values_eq_approx_remove_inf : Return whether two arrays are equal but for rounding, where the first is
+        not infinite.
+    theano.tensor.values_eq_approx_remove_nan : Return whether two arrays are equal but for rounding, where the first is
+        not NaN.
+
     Examples
     --------
     >>> import numpy as np
@@ -696,6 +739,15 @@ def values_eq_approx_always_true(a: Any, b: Any) -> bool:
     -------
     bool
         True.
+
+    See Also
+    --------
+    theano.tensor.check_equal_numpy : Return whether two values are equal: arrays of the same dtype and shape up to 1e-10,
+        generators by their states.
+    theano.tensor.values_eq_approx_remove_inf : Return whether two arrays are equal but for rounding, where the first is
+        not infinite.
+    theano.tensor.tolerance_between : Return the relative and the absolute tolerance with which two arrays are compared:
+        by the less precise dtype.
 
     Examples
     --------

@@ -37,6 +37,11 @@ def as_int_none_variable(x: Any) -> Any:
     ------
     TypeError
         If `x` is no integer scalar.
+
+    See Also
+    --------
+    theano.tensor.as_index_variable : Return an entry of an advanced index as a variable: a tensor, a slice or None.
+    theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
     """
     if x is None:
         return NoneConst
@@ -49,7 +54,13 @@ def as_int_none_variable(x: Any) -> Any:
 
 
 class MakeSlice(Op):
-    """The slice of a start, a stop and a step, each an integer scalar or None."""
+    """The slice of a start, a stop and a step, each an integer scalar or None.
+
+    See Also
+    --------
+    theano.tensor.make_slice : Return the symbolic slice of a Python slice, or of its parts; see `MakeSlice`.
+    theano.tensor.SliceType : The type of Python slices.
+    """
 
     __props__ = ()
 
@@ -76,7 +87,14 @@ class MakeSlice(Op):
 
 
 class SliceType(SingletonType):
-    """The type of Python slices."""
+    """The type of Python slices.
+
+    See Also
+    --------
+    theano.tensor.make_slice : Return the symbolic slice of a Python slice, or of its parts; see `MakeSlice`.
+    theano.tensor.MakeSlice : The slice of a start, a stop and a step, each an integer scalar or None.
+    theano.tensor.NoneTypeT : The type of None.
+    """
 
     def filter(self, x: Any, strict: bool = False, allow_downcast: bool | None = None) -> slice:
         if isinstance(x, slice):
@@ -105,6 +123,10 @@ class SliceConstant(Constant):
         The slice.
     name : str, optional
         The variable's name.
+
+    See Also
+    --------
+    theano.tensor.SliceType : The type of Python slices.
     """
 
     def __init__(self, type: SliceType, data: slice, name: str | None = None) -> None:
@@ -141,6 +163,11 @@ def make_slice(slc: Any, stop: Any = None, step: Any = None):
     Variable
         Of the type ``slicetype``.
 
+    See Also
+    --------
+    theano.tensor.MakeSlice : The slice of a start, a stop and a step, each an integer scalar or None.
+    theano.tensor.SliceType : The type of Python slices.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -154,7 +181,12 @@ def make_slice(slc: Any, stop: Any = None, step: Any = None):
 
 
 class NoneTypeT(Generic):
-    """The type of None."""
+    """The type of None.
+
+    See Also
+    --------
+    theano.tensor.SliceType : The type of Python slices.
+    """
 
     def filter(self, x: Any, strict: bool = False, allow_downcast: bool | None = None) -> None:
         if x is None:

@@ -27,6 +27,11 @@ def hash_from_ndarray(data: Any) -> str:
     str
         The hash.
 
+    See Also
+    --------
+    theano.sparse.hash_from_sparse : Return a hash of a sparse matrix: of its stored values, their places, its shape,
+        dtype and format.
+
     Examples
     --------
     >>> import numpy as np
@@ -64,6 +69,10 @@ def shape_of_variables(fgraph: Any, input_shapes: Mapping[Any, Any]) -> dict[Any
     ------
     ValueError
         If `input_shapes` names a variable that is no input of the graph.
+
+    See Also
+    --------
+    theano.compile.builders.infer_shape : Return the shapes of variables, given those of the inputs of their graph.
 
     Examples
     --------

@@ -19,7 +19,12 @@ from theano.tensor.type import TensorType, ops
 
 
 class AsTensorError(TypeError):
-    """Raised for what cannot be a tensor variable."""
+    """Raised for what cannot be a tensor variable.
+
+    See Also
+    --------
+    theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
+    """
 
 
 def _method(name: str, method: Any) -> Any:
@@ -66,7 +71,13 @@ def _comparison(name: str) -> Any:
 
 
 class SymbolicValueError(TypeError, AttributeError):
-    """Raised where Python asks a symbolic variable for a value."""
+    """Raised where Python asks a symbolic variable for a value.
+
+    See Also
+    --------
+    theano.tensor.var.equal_slices : Return whether two slices have the same bounds and step.
+    theano.tensor.TensorVariable : A tensor that an expression stands for or that will be given.
+    """
 
 
 class _Refused:
@@ -490,11 +501,19 @@ class TensorVariable(_tensor_py_operators, Variable):
     Parameters
     ----------
     type : TensorType
+        Its dtype and which dimensions broadcast.
     owner : Apply, optional
         The node that computes it.
     index : int, optional
         Which output of the node it is.
     name : str, optional
+        What it is called when it is printed.
+
+    See Also
+    --------
+    theano.tensor.TensorSharedVariable : An array that functions share and update.
+    theano.tensor.TensorConstant : A known array.
+    theano.sparse.SparseType : The type of sparse matrices of SciPy, of one format and dtype.
     """
 
     def __init__(self, type, owner=None, index=None, name=None):
@@ -537,6 +556,10 @@ class TensorConstantSignature(tuple):
     """A constant's type and value, equal for constants that may be merged.
 
     Values are equal bit for bit, except that all NaN are one; so 0.0 and -0.0 differ.
+
+    See Also
+    --------
+    theano.tensor.TensorConstant : A known array.
     """
 
     def _value(self) -> bytes:
@@ -600,8 +623,17 @@ class TensorConstant(_tensor_py_operators, Constant):
     Parameters
     ----------
     type : TensorType
+        Its dtype and which dimensions broadcast.
     data : ndarray
+        The value.
     name : str, optional
+        What it is called when it is printed.
+
+    See Also
+    --------
+    theano.tensor.TensorVariable : A tensor that an expression stands for or that will be given.
+    theano.tensor.TensorSharedVariable : An array that functions share and update.
+    theano.tensor.TensorConstantSignature : A constant's type and value, equal for constants that may be merged.
     """
 
     def __init__(self, type, data, name=None):
@@ -679,6 +711,10 @@ def equal_slices(s1: slice, s2: slice) -> bool:
     ----------
     s1, s2 : slice
         The slices.
+
+    See Also
+    --------
+    theano.tensor.var.SymbolicValueError : Raised where Python asks a symbolic variable for a value.
     """
     return (s1.start, s1.stop, s1.step) == (s2.start, s2.stop, s2.step)
 

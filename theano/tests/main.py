@@ -32,6 +32,11 @@ def test(*args: str) -> int:
     ------
     ImportError
         If pytest is not installed.
+
+    See Also
+    --------
+    theano.tests.unittest_tools.verify_grad : Compare the gradient of an Op with finite differences, from a seeded
+        generator.
     """
     try:
         import pytest

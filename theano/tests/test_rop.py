@@ -15,7 +15,12 @@ from theano.tests import unittest_tools as utt
 
 
 class BreakRop(Op):
-    """The identity, without gradient and without R operator."""
+    """The identity, without gradient and without R operator.
+
+    See Also
+    --------
+    theano.tests.test_rop.break_op : An instance of it.
+    """
 
     __props__ = ()
 

@@ -43,6 +43,11 @@ def custom_assert(condition: Any, message: str = "") -> None:
         What has to be true.
     message : str, optional
         That of the error.
+
+    Raises
+    ------
+    AssertionError
+        If it is false.
     """
     if not condition:
         raise AssertionError(message)
@@ -60,6 +65,11 @@ def fetch_seed(pseed: Any = None) -> Any:
     -------
     int or None
         The seed. None, for a random one, if the flag is 'random'.
+
+    Raises
+    ------
+    ValueError
+        If ``config.unittests.rseed`` is neither an integer nor ``random``.
     """
     seed = pseed or config.unittests.rseed
     if seed is None or seed == "random":
@@ -76,7 +86,8 @@ def custom_name_func(testcase_func: Callable[..., Any], param_num: Any, param: A
     Parameters
     ----------
     testcase_func : callable
-    param_num
+        The test.
+    param_num : int
         Not used.
     param : parameterized.param
         Anything with the arguments as `args`.
@@ -131,6 +142,10 @@ def verify_grad(op: Callable[..., Any], pt: list[Any], n_tests: int = 2, rng: An
         Generator; by default the one of ``numpy.random``, seeded.
     *args, **kwargs
         As for :func:`theano.gradient.verify_grad`.
+
+    See Also
+    --------
+    theano.test : Run the tests with pytest.
     """
     if rng is None:
         seed_rng()

@@ -91,11 +91,23 @@ class _TypedListOperators:
 
 
 class TypedListVariable(_TypedListOperators, Variable):
-    """A variable for a list, with the operators of lists."""
+    """A variable for a list, with the operators of lists.
+
+    See Also
+    --------
+    theano.typed_list.TypedListConstant : A constant list, with the operators of lists.
+    theano.typed_list.TypedListType : The type of Python lists whose elements are all of the type `ttype`.
+    """
 
 
 class TypedListConstant(_TypedListOperators, Constant):
-    """A constant list, with the operators of lists."""
+    """A constant list, with the operators of lists.
+
+    See Also
+    --------
+    theano.typed_list.TypedListType : The type of Python lists whose elements are all of the type `ttype`.
+    theano.typed_list.TypedListVariable : A variable for a list, with the operators of lists.
+    """
 
     def signature(self) -> Any:
         # Lists cannot be hashed: only the same object is the same constant.
@@ -189,7 +201,14 @@ class _ChangingOp(_ListOp):
 
 
 class GetItem(_ListOp):
-    """An element of a list, or the list of a slice of it."""
+    """An element of a list, or the list of a slice of it.
+
+    See Also
+    --------
+    theano.typed_list.Append : The list with an element more at its end.
+    theano.typed_list.MakeList : The list of some variables, all of one type.
+    theano.typed_list.getitem : An instance of it.
+    """
 
     view_map = {0: [0]}
 
@@ -219,7 +238,14 @@ class GetItem(_ListOp):
 
 
 class Append(_ChangingOp):
-    """The list with an element more at its end."""
+    """The list with an element more at its end.
+
+    See Also
+    --------
+    theano.typed_list.MakeList : The list of some variables, all of one type.
+    theano.typed_list.GetItem : An element of a list, or the list of a slice of it.
+    theano.typed_list.Extend : The list with the elements of another list of the same type after its own.
+    """
 
     def make_node(self, x: Any, toAppend: Any) -> Apply:
         """Return the node for a list and an element of its type."""
@@ -231,7 +257,14 @@ class Append(_ChangingOp):
 
 
 class Extend(_ChangingOp):
-    """The list with the elements of another list of the same type after its own."""
+    """The list with the elements of another list of the same type after its own.
+
+    See Also
+    --------
+    theano.typed_list.Insert : The list with an element more before a position.
+    theano.typed_list.Append : The list with an element more at its end.
+    theano.typed_list.extend : An instance of it.
+    """
 
     def make_node(self, x: Any, toAppend: Any) -> Apply:
         """Return the node for two lists of one type."""
@@ -245,7 +278,14 @@ class Extend(_ChangingOp):
 
 
 class Insert(_ChangingOp):
-    """The list with an element more before a position."""
+    """The list with an element more before a position.
+
+    See Also
+    --------
+    theano.typed_list.Append : The list with an element more at its end.
+    theano.typed_list.Extend : The list with the elements of another list of the same type after its own.
+    theano.typed_list.Remove : The list without the first element that equals a given one; ValueError when there is none.
+    """
 
     def make_node(self, x: Any, index: Any, toInsert: Any) -> Apply:
         """Return the node for a list, an integer and an element of the list's type."""
@@ -257,7 +297,14 @@ class Insert(_ChangingOp):
 
 
 class Remove(_ChangingOp):
-    """The list without the first element that equals a given one; ValueError when there is none."""
+    """The list without the first element that equals a given one; ValueError when there is none.
+
+    See Also
+    --------
+    theano.typed_list.Reverse : The list in the opposite order.
+    theano.typed_list.Insert : The list with an element more before a position.
+    theano.typed_list.remove : An instance of it.
+    """
 
     def make_node(self, x: Any, toRemove: Any) -> Apply:
         """Return the node for a list and an element of its type."""
@@ -272,7 +319,14 @@ class Remove(_ChangingOp):
 
 
 class Reverse(_ChangingOp):
-    """The list in the opposite order."""
+    """The list in the opposite order.
+
+    See Also
+    --------
+    theano.typed_list.Insert : The list with an element more before a position.
+    theano.typed_list.Remove : The list without the first element that equals a given one; ValueError when there is none.
+    theano.typed_list.reverse : An instance of it.
+    """
 
     def make_node(self, x: Any) -> Apply:
         """Return the node for a list."""
@@ -296,7 +350,14 @@ class _Search(_ListOp):
 
 
 class Index(_Search):
-    """The position of the first element that equals a given one; ValueError when there is none."""
+    """The position of the first element that equals a given one; ValueError when there is none.
+
+    See Also
+    --------
+    theano.typed_list.Count : How many elements equal a given one.
+    theano.typed_list.Length : The number of elements, an int64.
+    theano.typed_list.index_ : An instance of it.
+    """
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, elem = inputs
@@ -307,7 +368,14 @@ class Index(_Search):
 
 
 class Count(_Search):
-    """How many elements equal a given one."""
+    """How many elements equal a given one.
+
+    See Also
+    --------
+    theano.typed_list.Length : The number of elements, an int64.
+    theano.typed_list.Index : The position of the first element that equals a given one; ValueError when there is none.
+    theano.typed_list.count : An instance of it.
+    """
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, elem = inputs
@@ -316,7 +384,14 @@ class Count(_Search):
 
 
 class Length(_ListOp):
-    """The number of elements, an int64."""
+    """The number of elements, an int64.
+
+    See Also
+    --------
+    theano.typed_list.Index : The position of the first element that equals a given one; ValueError when there is none.
+    theano.typed_list.Count : How many elements equal a given one.
+    theano.typed_list.length : An instance of it.
+    """
 
     def make_node(self, x: Any) -> Apply:
         """Return the node for a list."""
@@ -340,7 +415,14 @@ class Length(_ListOp):
 
 
 class MakeList(_ListOp):
-    """The list of some variables, all of one type."""
+    """The list of some variables, all of one type.
+
+    See Also
+    --------
+    theano.typed_list.GetItem : An element of a list, or the list of a slice of it.
+    theano.typed_list.Append : The list with an element more at its end.
+    theano.typed_list.make_list : An instance of it.
+    """
 
     def make_node(self, a: Any) -> Apply:
         """Return the node.

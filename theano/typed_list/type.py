@@ -30,6 +30,12 @@ class TypedListType(Type):
     ValueError
         `depth` is negative.
 
+    See Also
+    --------
+    theano.typed_list.TypedListVariable : A variable for a list, with the operators of lists.
+    theano.typed_list.TypedListConstant : A constant list, with the operators of lists.
+    theano.typed_list.basic.is_list : Return whether `x` is a variable for a typed list.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -162,6 +168,10 @@ def is_list(x: Any) -> bool:
     ----------
     x : object
         Anything.
+
+    See Also
+    --------
+    theano.typed_list.TypedListType : The type of Python lists whose elements are all of the type `ttype`.
     """
     return isinstance(x, Variable) and isinstance(x.type, TypedListType)
 

@@ -45,6 +45,12 @@ class Optimizer:
     Subclasses implement `apply` and, if they need features of the graph,
     `add_requirements`. Users call `optimize`.
 
+    See Also
+    --------
+    theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
+    theano.gof.optimizer : Make a global `Optimizer` of a function of a `FunctionGraph`.
+    theano.gof.SeqOptimizer : Apply a list of global optimizers one after another.
+
     Examples
     --------
     >>> from theano import gof
@@ -137,8 +143,13 @@ class FromFunctionOptimizer(Optimizer):
     ----------
     fn : callable
         It takes the FunctionGraph, which it may change.
-    requirements
+    requirements : sequence of callable
         Functions that are called with the graph before.
+
+    See Also
+    --------
+    theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
+    theano.gof.opt.FromFunctionLocalOptimizer : A local optimizer whose `transform` is the function `fn(node)`.
     """
 
     def __init__(self, fn: Callable[..., Any], requirements: Iterable[Callable[[Any], Any]] = ()):
@@ -175,6 +186,12 @@ def optimizer(f: Callable[..., Any]) -> FromFunctionOptimizer:
     ----------
     f : callable
         It may change the graph.
+
+    See Also
+    --------
+    theano.gof.inplace_optimizer : Like `optimizer`, for functions that need the graph to have a `DestroyHandler`.
+    theano.gof.Optimizer : A global optimization: changes a whole `FunctionGraph` in place.
+    theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
 
     Examples
     --------
@@ -214,6 +231,10 @@ def inplace_optimizer(f: Callable[..., Any]) -> FromFunctionOptimizer:
     -------
     FromFunctionOptimizer
         It asks for the handler before it runs.
+
+    See Also
+    --------
+    theano.gof.optimizer : Make a global `Optimizer` of a function of a `FunctionGraph`.
     """
     result = FromFunctionOptimizer(f, (attach_destroy_handler,))
     result.__name__ = f.__name__
@@ -285,6 +306,11 @@ class SeqOptimizer(Optimizer, list):
     failure_callback : callable, optional
         Called as ``failure_callback(exception, self, optimizer)`` when one raises;
         without it the exception passes.
+
+    See Also
+    --------
+    theano.gof.EquilibriumOptimizer : Apply optimizers until none of them changes the graph any more.
+    theano.gof.Optimizer : A global optimization: changes a whole `FunctionGraph` in place.
     """
 
     def __init__(self, *opts: Any, **kw: Any):

@@ -268,6 +268,7 @@ class EquilibriumOptimizer(NavigatorOptimizer):
     Parameters
     ----------
     optimizers : list of Optimizer or LocalOptimizer
+        What is applied.
     failure_callback : callable, optional
         See `NavigatorOptimizer`.
     ignore_newtrees : bool
@@ -282,6 +283,11 @@ class EquilibriumOptimizer(NavigatorOptimizer):
         Applied at the end of each pass.
     cleanup_optimizers : list of Optimizer, optional
         Applied after the global optimizers, and at the end of each pass.
+
+    See Also
+    --------
+    theano.gof.TopoOptimizer : Apply a local optimizer to all nodes once, in (or against) topological order.
+    theano.gof.SeqOptimizer : Apply a list of global optimizers one after another.
 
     Examples
     --------

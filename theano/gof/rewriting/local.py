@@ -25,6 +25,12 @@ class LocalOptimizer:
     A subclass implements `transform` and, so that it is only offered nodes that it may
     change, `tracks`. A navigator such as `TopoOptimizer` or an `EquilibriumOptimizer`
     applies it to the nodes of a graph.
+
+    See Also
+    --------
+    theano.tensor.nnet.softmax_simplifier : A rewrite of quotients of exponentials into the softmax.
+    theano.tensor.nnet.softmax : Return ``exp(c) / sum(exp(c))`` of each row of a matrix, computed without overflow.
+    theano.gof.LocalOptGroup : Several local optimizers as one: the first that changes the node wins.
     """
 
     name: str | None = None
@@ -85,6 +91,11 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
         Ops and classes of Ops whose nodes it is called with; by default those of all.
     requirements : sequence of Callable, optional
         Functions that are called with the graph before.
+
+    See Also
+    --------
+    theano.gof.opt.FromFunctionOptimizer : A global optimizer whose `apply` is the function `fn(fgraph)`.
+    theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
     """
 
     def __init__(self, fn: Callable[..., Any], tracks: Any = None, requirements: Iterable[Callable] = ()):
@@ -142,6 +153,12 @@ def local_optimizer(
     ------
     ValueError
         When `tracks` is empty or has something that is neither an Op nor an Op class.
+
+    See Also
+    --------
+    theano.tensor.raw_random.in2out : Return the `topogroup_optimizer` from the inputs to the outputs.
+    theano.gof.opt.out2in : Return the `topogroup_optimizer` from the outputs to the inputs.
+    theano.gof.optimizer : Make a global `Optimizer` of a function of a `FunctionGraph`.
 
     Examples
     --------
@@ -225,6 +242,13 @@ class LocalOptGroup(LocalOptimizer):
         Go on with the replacement of the node until no optimizer changes it.
     profile : bool
         Count and time each optimizer.
+
+    See Also
+    --------
+    theano.gof.PatternSub : Replace what matches one pattern by what another pattern builds.
+    theano.gof.LocalOptimizer : A rewrite of a single Apply node.
+    theano.gof.opt.GraphToGPULocalOptGroup : Groups of optimizers with the signature ``transform(op, context_name, inputs,
+        outputs)``.
     """
 
     def __init__(self, *optimizers: Any, **kwargs: Any):
@@ -340,7 +364,12 @@ class LocalOptGroup(LocalOptimizer):
 
 
 class GraphToGPULocalOptGroup(LocalOptGroup):
-    """Groups of optimizers with the signature ``transform(op, context_name, inputs, outputs)``."""
+    """Groups of optimizers with the signature ``transform(op, context_name, inputs, outputs)``.
+
+    See Also
+    --------
+    theano.gof.LocalOptGroup : Several local optimizers as one: the first that changes the node wins.
+    """
 
     def __init__(self, *optimizers: Any, **kwargs: Any):
         super().__init__(*optimizers, **kwargs)
@@ -356,7 +385,13 @@ class GraphToGPULocalOptGroup(LocalOptGroup):
 
 
 class LocalMetaOptimizerSkipAssertionError(AssertionError):
-    """Raised while a :class:`LocalMetaOptimizer` tries a proposal: it is passed over, and nothing is printed."""
+    """Raised while a :class:`LocalMetaOptimizer` tries a proposal: it is passed over, and nothing is printed.
+
+    See Also
+    --------
+    theano.gof.LocalOptimizer : A rewrite of a single Apply node.
+    theano.gof.opt.LocalMetaOptimizer : Choose among local optimizers by timing what they propose.
+    """
 
 
 class LocalMetaOptimizer(LocalOptimizer):
@@ -366,6 +401,12 @@ class LocalMetaOptimizer(LocalOptimizer):
     test inputs, and the fastest is used. `provide_inputs` makes the inputs when the variables
     have no test value. `config.metaopt.verbose` says what is printed: 0 nothing, 1 where something could not be compared,
     2 all times and the choice.
+
+    See Also
+    --------
+    theano.gof.opt.LocalMetaOptimizerSkipAssertionError : Raised while a `LocalMetaOptimizer` tries a proposal: it is
+        passed over, and nothing is printed.
+    theano.gof.LocalOptimizer : A rewrite of a single Apply node.
     """
 
     def __init__(self) -> None:

@@ -33,6 +33,10 @@ class MergeFeature(toolbox.Feature):
     A table maps what identifies a node - its Op and its inputs, assertions on them left
     aside - to the nodes that have it. Nodes whose entry may be stale wait in `pending`, so
     that `MergeOptimizer` looks only at what changed since it last ran.
+
+    See Also
+    --------
+    theano.gof.MergeOptimizer : Make one of all Apply nodes with equal Ops and the same inputs, and of equal constants.
     """
 
     def __init__(self) -> None:
@@ -191,6 +195,13 @@ class MergeOptimizer(Optimizer):
 
     Two nodes that differ by an `Assert` on some input merge too: the result keeps the
     assertions of both.
+
+    See Also
+    --------
+    theano.gof.opt.MergeFeature : Keeps track of which nodes and constants of a graph may be merged.
+    theano.gof.opt.is_same_graph_with_merge : Say whether two variables are computed by the same graph, by merging a copy
+        of both.
+    theano.gof.graph.is_same_graph : Return whether two variables perform the same computation.
 
     Examples
     --------
@@ -355,12 +366,19 @@ def is_same_graph_with_merge(var1: Variable, var2: Variable, givens: Any = None)
     Parameters
     ----------
     var1, var2 : Variable
+        What is compared.
     givens : list of pairs, tuple of pairs or dict, optional
         Variables to replace in the graphs before they are compared.
 
     Returns
     -------
     bool
+        Whether they become one.
+
+    See Also
+    --------
+    theano.gof.graph.is_same_graph : Return whether two variables perform the same computation.
+    theano.gof.MergeOptimizer : Make one of all Apply nodes with equal Ops and the same inputs, and of equal constants.
     """
     from theano.gof.fg import FunctionGraph
     from theano.gof.graph import clone_get_equiv
@@ -388,11 +406,17 @@ def pre_constant_merge(vars: list[Variable]) -> list[Variable]:
     Parameters
     ----------
     vars : list of Variable
+        The ends of the graphs.
 
     Returns
     -------
     list of Variable
         `vars`, with constants among them unified too.
+
+    See Also
+    --------
+    theano.gof.opt.pre_greedy_local_optimizer : Apply local optimizers to the graph of `out`, which belongs to no
+        `FunctionGraph`.
     """
     known: dict[Any, Variable] = {}
 

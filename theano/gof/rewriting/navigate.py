@@ -18,7 +18,13 @@ from theano.gof.traverse import depth_first_order
 
 
 class ChangeTracker(toolbox.Feature):
-    """Notes whether a graph changed and how many nodes were brought into it."""
+    """Notes whether a graph changed and how many nodes were brought into it.
+
+    See Also
+    --------
+    theano.gof.opt.Updater : Passes the events of a graph on to functions.
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+    """
 
     def __init__(self) -> None:
         self.changed = False
@@ -54,6 +60,11 @@ class Updater(toolbox.Feature):
         Called with a node, the number of its input, the old and the new variable, when an input changes.
     name : str
         For messages.
+
+    See Also
+    --------
+    theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+    theano.gof.opt.ChangeTracker : Notes whether a graph changed and how many nodes were brought into it.
     """
 
     def __init__(self, importer: Callable | None, pruner: Callable | None, chin: Callable | None, name: str | None):
@@ -90,6 +101,11 @@ class NavigatorOptimizer(Optimizer):
     failure_callback : callable, optional
         Called as ``failure_callback(exception, navigator, pairs, local_opt, node)`` with the
         replacements that failed; without it the exception passes.
+
+    See Also
+    --------
+    theano.gof.Optimizer : A global optimization: changes a whole `FunctionGraph` in place.
+    theano.gof.OpKeyOptimizer : Apply a local optimizer to the nodes of the Op that its `op_key` names.
     """
 
     @staticmethod
@@ -300,12 +316,19 @@ class TopoOptimizer(NavigatorOptimizer):
     Parameters
     ----------
     local_opt : LocalOptimizer
+        What is applied to each node.
     order : {'in_to_out', 'out_to_in'}
         Whether nodes near the inputs or near the outputs come first.
     ignore_newtrees : bool
         Do not look at nodes that a replacement brings in.
     failure_callback : callable, optional
         See `NavigatorOptimizer`.
+
+    See Also
+    --------
+    theano.gof.OpKeyOptimizer : Apply a local optimizer to the nodes of the Op that its `op_key` names.
+    theano.gof.EquilibriumOptimizer : Apply optimizers until none of them changes the graph any more.
+    theano.gof.optdb.TopoDB : Queries another database and wraps the local optimizer it gives into a `TopoOptimizer`.
 
     Notes
     -----
@@ -390,7 +413,9 @@ def topogroup_optimizer(order: str, *local_opts: Any, **kwargs: Any) -> TopoOpti
     Parameters
     ----------
     order : {'in_to_out', 'out_to_in'}
+        Where to begin.
     *local_opts : LocalOptimizer
+        What is applied.
     name : str, optional
         Name of the result; by default that of the single optimizer.
     **kwargs
@@ -399,6 +424,12 @@ def topogroup_optimizer(order: str, *local_opts: Any, **kwargs: Any) -> TopoOpti
     Returns
     -------
     TopoOptimizer
+        To be registered, or applied to a graph.
+
+    See Also
+    --------
+    theano.gof.opt.out2in : Return the `topogroup_optimizer` from the outputs to the inputs.
+    theano.tensor.raw_random.in2out : Return the `topogroup_optimizer` from the inputs to the outputs.
     """
     name = kwargs.pop("name", None)
     if len(local_opts) > 1:
@@ -415,12 +446,26 @@ def topogroup_optimizer(order: str, *local_opts: Any, **kwargs: Any) -> TopoOpti
 
 
 def in2out(*local_opts: Any, **kwargs: Any) -> TopoOptimizer:
-    """Return the `topogroup_optimizer` from the inputs to the outputs."""
+    """Return the `topogroup_optimizer` from the inputs to the outputs.
+
+    See Also
+    --------
+    theano.gof.opt.out2in : Return the `topogroup_optimizer` from the outputs to the inputs.
+    theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
+    theano.gof.opt.topogroup_optimizer : Apply a group of local optimizers to all nodes in the given order.
+    """
     return topogroup_optimizer("in_to_out", *local_opts, **kwargs)
 
 
 def out2in(*local_opts: Any, **kwargs: Any) -> TopoOptimizer:
-    """Return the `topogroup_optimizer` from the outputs to the inputs."""
+    """Return the `topogroup_optimizer` from the outputs to the inputs.
+
+    See Also
+    --------
+    theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
+    theano.tensor.raw_random.in2out : Return the `topogroup_optimizer` from the inputs to the outputs.
+    theano.gof.opt.topogroup_optimizer : Apply a group of local optimizers to all nodes in the given order.
+    """
     return topogroup_optimizer("out_to_in", *local_opts, **kwargs)
 
 
@@ -433,6 +478,11 @@ class OpKeyOptimizer(NavigatorOptimizer):
         Must have a method `op_key`, as `OpSub`, `OpRemove` and `PatternSub` have.
     ignore_newtrees, failure_callback
         See `NavigatorOptimizer`.
+
+    See Also
+    --------
+    theano.gof.NavigatorOptimizer : Base of the optimizers that apply a local optimizer to many nodes.
+    theano.gof.TopoOptimizer : Apply a local optimizer to all nodes once, in (or against) topological order.
     """
 
     def __init__(
@@ -479,12 +529,18 @@ def pre_greedy_local_optimizer(list_optimizations: list[Any], out: Variable) -> 
     Parameters
     ----------
     list_optimizations : list of LocalOptimizer
+        What is applied.
     out : Variable
+        The end of the graph.
 
     Returns
     -------
     Variable
         `out` or what replaces it.
+
+    See Also
+    --------
+    theano.gof.opt.pre_constant_merge : Unify equal constants in the graphs of `vars`.
     """
     replaced: dict[Variable, Variable] = {}
 

@@ -25,6 +25,11 @@ class OpSub(LocalOptimizer):
     transfer_tags : bool
         Give the new node and its outputs the tags of the old ones.
 
+    See Also
+    --------
+    theano.gof.OpRemove : Remove the Op `op`: the outputs of its nodes become their inputs.
+    theano.gof.PatternSub : Replace what matches one pattern by what another pattern builds.
+
     Examples
     --------
     >>> from theano.gof.opt import OpSub
@@ -72,6 +77,11 @@ class OpRemove(LocalOptimizer):
     ----------
     op : Op
         The Op.
+
+    See Also
+    --------
+    theano.gof.LocalOptimizer : A rewrite of a single Apply node.
+    theano.gof.OpSub : Replace every use of the Op `op1` by `op2` on the same inputs.
     """
 
     reentrant = False
@@ -115,6 +125,10 @@ def check_chain(r: Any, *chain: Any) -> bool:
         What the chain begins at; of an Apply its first output.
     *chain
         Ops, classes of Ops, or None for a variable that nothing computes.
+
+    See Also
+    --------
+    theano.gof.PatternSub : Replace what matches one pattern by what another pattern builds.
     """
     if isinstance(r, Apply):
         r = r.outputs[0]
@@ -155,6 +169,7 @@ class PatternSub(LocalOptimizer):
     skip_identities_fn : callable, optional
         Gets a variable; returns an equivalent one to look at instead, or None.
     name : str, optional
+        What it is called when it is printed.
     pdb : bool
         Start the debugger at each node whose Op is that of the pattern.
     tracks : list, optional
@@ -164,6 +179,13 @@ class PatternSub(LocalOptimizer):
         Gives, for a tracked node, the nodes at which the pattern may start.
     values_eq_approx : callable, optional
         Put on the result's tag, for `DebugMode`.
+
+    See Also
+    --------
+    theano.gof.OpSub : Replace every use of the Op `op1` by `op2` on the same inputs.
+    theano.gof.LocalOptGroup : Several local optimizers as one: the first that changes the node wins.
+    theano.gof.opt.check_chain : Return whether a variable is computed by a chain of Ops, each the first input of the one
+        before.
 
     Examples
     --------

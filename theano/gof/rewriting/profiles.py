@@ -102,6 +102,7 @@ class Overhead(Summable):
     validate_time : float or None
         None where the graph is not profiled.
     callback_time : float
+        Seconds in callbacks.
     callbacks : dict
         The seconds of each feature.
     """

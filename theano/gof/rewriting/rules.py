@@ -217,6 +217,7 @@ def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -
     registrars : iterable of callables
         Each registers it in a stage.
     *rules : Rule
+        The first one that fits is taken.
 
     Returns
     -------

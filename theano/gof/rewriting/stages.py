@@ -40,6 +40,12 @@ class AddDestroyHandler(Optimizer):
     """Attach the DestroyHandler: later optimizers may put in operations that work in place.
 
     Outputs and inputs that are not mutable are protected by the graph's Supervisor.
+
+    See Also
+    --------
+    theano.compile.AddNoOutputFromInplace : Forbid that later rewrites compute outputs of the function in the memory of
+        something else.
+    theano.compile.AddFeatureOptimizer : Attach a feature to the graph at a certain place of the sequence of rewrites.
     """
 
     def apply(self, fgraph: FunctionGraph) -> None:
@@ -63,6 +69,13 @@ class AddFeatureOptimizer(Optimizer):
     ----------
     feature : Feature
         The feature.
+
+    See Also
+    --------
+    theano.compile.AddDestroyHandler : Attach the DestroyHandler: later optimizers may put in operations that work in
+        place.
+    theano.compile.AddNoOutputFromInplace : Forbid that later rewrites compute outputs of the function in the memory of
+        something else.
     """
 
     def __init__(self, feature: Any):
@@ -77,7 +90,14 @@ class AddFeatureOptimizer(Optimizer):
 
 
 class AddNoOutputFromInplace(Optimizer):
-    """Forbid that later rewrites compute outputs of the function in the memory of something else."""
+    """Forbid that later rewrites compute outputs of the function in the memory of something else.
+
+    See Also
+    --------
+    theano.compile.AddFeatureOptimizer : Attach a feature to the graph at a certain place of the sequence of rewrites.
+    theano.compile.AddDestroyHandler : Attach the DestroyHandler: later optimizers may put in operations that work in
+        place.
+    """
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
         super().add_requirements(fgraph)
@@ -94,6 +114,10 @@ class PrintCurrentFunctionGraph(Optimizer):
     ----------
     header : str
         Printed before the graph.
+
+    See Also
+    --------
+    theano.gof.PrintListener : Prints what happens to a graph.
     """
 
     def __init__(self, header: str):

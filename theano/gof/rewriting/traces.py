@@ -34,6 +34,7 @@ def check_stack_trace(f_or_fgraph: Any, ops_to_check: Any = "last", bug_print: s
     Parameters
     ----------
     f_or_fgraph : Function or FunctionGraph
+        What is looked at.
     ops_to_check : Op, type, function, 'last', 'all', or a list or tuple of Ops and types
         Which nodes to look at; a function gets an Op and returns whether to look.
     bug_print : {'raise', 'warn', 'ignore'}
@@ -50,6 +51,12 @@ def check_stack_trace(f_or_fgraph: Any, ops_to_check: Any = "last", bug_print: s
         For an argument that is none of the above.
     Exception
         When a trace is missing and `bug_print` is 'raise'.
+
+    See Also
+    --------
+    theano.gof.CheckStackTraceOptimization : Attach `CheckStackTraceFeature`, unless `config.check_stack_trace` is off, so
+        that later optimizers are checked.
+    theano.gof.opt.CheckStackTraceFeature : Check (or repair) the stack traces of nodes when they enter a graph.
     """
     from theano.gof.fg import FunctionGraph
     from theano.gof.op import PureOp
@@ -109,6 +116,12 @@ class CheckStackTraceFeature(toolbox.Feature):
 
     Obeys `config.check_stack_trace`: 'log' repairs silently, 'warn' and 'raise' report. What counts is the replacement
     itself; nodes between it and what was there before take the trace of what is replaced.
+
+    See Also
+    --------
+    theano.gof.CheckStackTraceOptimization : Attach `CheckStackTraceFeature`, unless `config.check_stack_trace` is off, so
+        that later optimizers are checked.
+    theano.gof.opt.check_stack_trace : Say whether the outputs of chosen Ops carry a stack trace.
     """
 
     def on_attach(self, fgraph) -> None:
@@ -149,6 +162,11 @@ def inherit_stack_trace(from_var: Any) -> Iterator[None]:
     from_var : Variable or list of Variable
         Whose traces.
 
+    See Also
+    --------
+    theano.tensor.nnet.nnet.copy_stack_trace : Give one or several variables the stack traces of one or several others, in
+        addition to their own.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -164,7 +182,13 @@ def inherit_stack_trace(from_var: Any) -> Iterator[None]:
 
 
 class CheckStackTraceOptimization(Optimizer):
-    """Attach `CheckStackTraceFeature`, unless `config.check_stack_trace` is off, so that later optimizers are checked."""
+    """Attach `CheckStackTraceFeature`, unless `config.check_stack_trace` is off, so that later optimizers are checked.
+
+    See Also
+    --------
+    theano.gof.opt.check_stack_trace : Say whether the outputs of chosen Ops carry a stack trace.
+    theano.gof.opt.CheckStackTraceFeature : Check (or repair) the stack traces of nodes when they enter a graph.
+    """
 
     def add_requirements(self, fgraph) -> None:
         if config.check_stack_trace == "off":

@@ -349,6 +349,7 @@ def spectral_radius_bound(X: Any, log2_exponent: int) -> Any:
     Parameters
     ----------
     X : symmetric matrix
+        Of shape (n, n).
     log2_exponent : int
         Greater than 0: how often the matrix is squared. The larger, the tighter; 5 is usually enough.
 

@@ -39,7 +39,7 @@ class ScanInplaceOptimizer(Optimizer):
 
     Parameters
     ----------
-    typeInfer, gpua_flag, gpu_flag
+    typeInfer, gpua_flag, gpu_flag : object
         Accepted for the sake of the original's signature, without effect.
     """
 

@@ -22,6 +22,7 @@ def register_specialize(lopt: Any, *tags: str, **kwargs: Any) -> Any:
     Parameters
     ----------
     lopt : LocalOptimizer
+        What is registered.
     *tags : str
         More tags; ``'fast_run'`` is one.
     name : str, optional
@@ -31,6 +32,10 @@ def register_specialize(lopt: Any, *tags: str, **kwargs: Any) -> Any:
     -------
     LocalOptimizer
         `lopt` itself.
+
+    See Also
+    --------
+    theano.sparse.sandbox.sp2.register_specialize : Register a local optimizer in the `specialize` database.
     """
     name = kwargs.pop("name", None) or lopt.__name__
     optdb["specialize"].register(name, lopt, "fast_run", *tags)
@@ -38,7 +43,14 @@ def register_specialize(lopt: Any, *tags: str, **kwargs: Any) -> Any:
 
 
 class ConvolutionIndices(Op):
-    """The places of the ones of a sparse matrix that takes patches out of images, or of one of local connections."""
+    """The places of the ones of a sparse matrix that takes patches out of images, or of one of local connections.
+
+    See Also
+    --------
+    theano.sparse.sandbox.sp.convolve : Return the convolution of images with kernels, by products with a sparse matrix.
+    theano.sparse.sandbox.sp.max_pool : Return the largest element of each area of images.
+    theano.sparse.sandbox.sp.convolution_indices : An instance of it.
+    """
 
     __props__ = ()
 
@@ -180,6 +192,7 @@ def convolve(
     bias : vector, optional
         What is added to the results of each kernel.
     mode : {'valid', 'full'}
+        Which one is computed.
     flatten : bool
         Whether the last two dimensions of the result are one.
 
@@ -189,6 +202,12 @@ def convolve(
         ``(images, nkern * places)``, or ``(images, nkern, places)``.
     tuple
         ``(nkern, rows, columns)`` of the result.
+
+    See Also
+    --------
+    theano.sparse.sandbox.sp.max_pool : Return the largest element of each area of images.
+    theano.sparse.sandbox.sp.ConvolutionIndices : The places of the ones of a sparse matrix that takes patches out of
+        images, or of one of local connections.
     """
     imgshp = _three(imgshp)
     images, kerns = tensor.as_tensor_variable(images), tensor.as_tensor_variable(kerns)
@@ -220,6 +239,12 @@ def max_pool(images: Any, imgshp: Sequence[int], maxpoolshp: Sequence[int]) -> t
         A matrix with a row for each image.
     tuple
         ``(channels, rows, columns)`` of the result.
+
+    See Also
+    --------
+    theano.sparse.sandbox.sp.ConvolutionIndices : The places of the ones of a sparse matrix that takes patches out of
+        images, or of one of local connections.
+    theano.sparse.sandbox.sp.convolve : Return the convolution of images with kernels, by products with a sparse matrix.
     """
     imgshp = _three(imgshp)
     images = tensor.as_tensor_variable(images)

@@ -36,6 +36,12 @@ class Poisson(_Random):
     """Random integers of Poisson distributions whose means are the stored values of a sparse matrix: a matrix like it.
 
     The numbers come from NumPy's global generator; two calls differ.
+
+    See Also
+    --------
+    theano.sparse.sandbox.sp2.Binomial : A sparse matrix of random integers of a binomial distribution.
+    theano.sparse.sandbox.sp2.Multinomial : A sparse matrix whose rows are random integers of multinomial distributions.
+    theano.sparse.sandbox.sp2.poisson : An instance of it.
     """
 
     def make_node(self, x: Any) -> Apply:
@@ -63,7 +69,16 @@ class Binomial(_Random):
     Parameters
     ----------
     format : {'csr', 'csc'}
+        How the stored values lie.
     dtype : str
+        The name of the dtype.
+
+    See Also
+    --------
+    theano.sparse.sandbox.sp2.Multinomial : A sparse matrix whose rows are random integers of multinomial distributions.
+    theano.sparse.sandbox.sp2.Poisson : Random integers of Poisson distributions whose means are the stored values of a
+        sparse matrix: a matrix like it.
+    theano.sparse.sandbox.sp2.csc_dbinomial : An instance of it.
     """
 
     __props__ = ("format", "dtype")
@@ -120,6 +135,13 @@ class Multinomial(_Random):
     """A sparse matrix whose rows are random integers of multinomial distributions.
 
     The numbers come from NumPy's global generator; two calls differ.
+
+    See Also
+    --------
+    theano.sparse.sandbox.sp2.Poisson : Random integers of Poisson distributions whose means are the stored values of a
+        sparse matrix: a matrix like it.
+    theano.sparse.sandbox.sp2.Binomial : A sparse matrix of random integers of a binomial distribution.
+    theano.sparse.sandbox.sp2.multinomial : An instance of it.
     """
 
     def make_node(self, n: Any, p: Any) -> Apply:

@@ -85,7 +85,9 @@ def sparse_random_inputs(
     Parameters
     ----------
     format : {'csr', 'csc'}
+        How the stored values lie.
     shape : tuple of int
+        The shape of each matrix.
     n : int
         How many.
     out_dtype : str, optional
@@ -103,6 +105,11 @@ def sparse_random_inputs(
     -------
     tuple of list
         ``(variables, values)``.
+
+    Raises
+    ------
+    ValueError
+        If no matrix of this shape, dtype and density can be made.
 
     Examples
     --------
@@ -145,6 +152,7 @@ def verify_grad_sparse(op: Callable[..., Any], pt: list[Any], structured: bool =
     Parameters
     ----------
     op : callable
+        What is checked.
     pt : list of arrays and sparse matrices
         Where it is checked.
     structured : bool

@@ -27,6 +27,7 @@ def relu(x: Any, alpha: Any = 0):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
     alpha : number or tensor_like
         Slope for negative input: 0 makes the standard rectifier, a value between 0 and 1 a leaky one, a shared variable
         that broadcasts against `x` a rectifier with learned slopes.
@@ -35,6 +36,12 @@ def relu(x: Any, alpha: Any = 0):
     -------
     tensor of the common dtype of `x` and `alpha`
         An array, where `x` is one and `alpha` is 0.
+
+    See Also
+    --------
+    theano.tensor.nnet.elu : Return `x` where it is positive and ``alpha * (exp(x) - 1)`` elsewhere (Clevert et al.,
+        arXiv:1511.07289).
+    theano.tensor.nnet.selu : Return the scaled exponential linear unit of `x` (Klambauer et al., arXiv:1706.02515).
 
     Examples
     --------
@@ -64,6 +71,7 @@ def elu(x: Any, alpha: Any = 1):
     Parameters
     ----------
     x : tensor_like
+        Of any shape, of floats.
     alpha : tensor_like
         Minus the limit for large negative `x`.
 
@@ -71,6 +79,11 @@ def elu(x: Any, alpha: Any = 1):
     -------
     TensorVariable
         Of the shape of `x`.
+
+    See Also
+    --------
+    theano.tensor.nnet.selu : Return the scaled exponential linear unit of `x` (Klambauer et al., arXiv:1706.02515).
+    theano.tensor.nnet.relu : Return `x` where it is positive and ``alpha * x`` elsewhere.
 
     Examples
     --------
@@ -88,11 +101,18 @@ def selu(x: Any):
     Parameters
     ----------
     x : tensor_like
+        Of any shape, of floats.
 
     Returns
     -------
     TensorVariable
         Of the shape of `x`.
+
+    See Also
+    --------
+    theano.tensor.nnet.relu : Return `x` where it is positive and ``alpha * x`` elsewhere.
+    theano.tensor.nnet.elu : Return `x` where it is positive and ``alpha * (exp(x) - 1)`` elsewhere (Clevert et al.,
+        arXiv:1511.07289).
 
     Examples
     --------
@@ -106,7 +126,13 @@ def selu(x: Any):
 
 
 class ScalarSoftsign(UnaryScalarOp):
-    """``x / (1 + abs(x))`` of a number."""
+    """``x / (1 + abs(x))`` of a number.
+
+    See Also
+    --------
+    theano.tensor.nnet.softsign : Return ``x / (1 + abs(x))`` elementwise, for integers as floats that hold them.
+    theano.tensor.nnet.scalar_softsign : An instance of it.
+    """
 
     nfunc_spec = None
 
@@ -139,11 +165,19 @@ def softsign(x: Any):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
 
     Returns
     -------
     TensorVariable
         Of the shape of `x`.
+
+    See Also
+    --------
+    theano.tensor.nnet.sigmoid : Return ``1 / (1 + exp(-a))`` elementwise: exactly 0 or 1 where `a` is too small or too
+        big.
+    theano.tensor.tanh : Return the hyperbolic tangent of `a`.
+    theano.tensor.nnet.ScalarSoftsign : ``x / (1 + abs(x))`` of a number.
 
     Examples
     --------
@@ -176,18 +210,28 @@ def h_softmax(
     Parameters
     ----------
     x : tensor of shape (batch_size, features)
+        A row for each example.
     batch_size, n_outputs, n_classes, n_outputs_per_class : int
         There may be more places than outputs; what is beyond is ignored.
     W1 : tensor of shape (features, n_classes)
+        Weights of the first layer.
     b1 : tensor of shape (n_classes,)
+        Biases of the first layer.
     W2 : tensor of shape (n_classes, features, n_outputs_per_class)
+        Weights of the second layer.
     b2 : tensor of shape (n_classes, n_outputs_per_class)
+        Biases of the second layer.
     target : integer tensor of shape (batch_size,) or (batch_size, 1), optional
         Compute the probability of one output for each row only.
 
     Returns
     -------
     tensor of shape (batch_size, n_outputs), or (batch_size,) with `target`
+
+    See Also
+    --------
+    theano.tensor.nnet.softmax : Return ``exp(c) / sum(exp(c))`` of each row of a matrix, computed without overflow.
+    theano.tensor.nnet.logsoftmax : Return ``log(softmax(c))`` of each row of a matrix, computed without overflow.
 
     Examples
     --------
@@ -220,7 +264,10 @@ def confusion_matrix(actual: Any, pred: Any):
 
     Parameters
     ----------
-    actual, pred : vectors of labels
+    actual : vectors of labels
+        The true classes, of length n.
+    pred : vectors of labels
+        The predicted classes, of length n.
 
     Returns
     -------
@@ -231,6 +278,10 @@ def confusion_matrix(actual: Any, pred: Any):
     ------
     ValueError
         If an argument is no vector.
+
+    See Also
+    --------
+    theano.tensor.extra_ops.to_one_hot : Return a matrix whose row ``i`` is 1 at column ``y[i]`` and 0 elsewhere.
 
     Examples
     --------

@@ -73,6 +73,13 @@ class SparseBlockGemv(_BlockOp):
     ----------
     inplace : bool
         Whether `o` may be overwritten.
+
+    See Also
+    --------
+    theano.tensor.nnet.blocksparse.SparseBlockOuter : ``o[xIdx[b, i], yIdx[b, j]] += alpha * outer(x[b, i], y[b, j])``,
+        the gradient of `SparseBlockGemv`.
+    theano.tensor.nnet.sparse_block_dot : Return the product, plus a bias, of chosen blocks of vectors and matrices.
+    theano.tensor.nnet.blocksparse.sparse_block_gemv : An instance of it.
     """
 
     def make_node(self, o: Any, W: Any, h: Any, inputIdx: Any, outputIdx: Any) -> Apply:
@@ -143,6 +150,13 @@ class SparseBlockOuter(_BlockOp):
     ----------
     inplace : bool
         Whether `o` may be overwritten.
+
+    See Also
+    --------
+    theano.tensor.nnet.sparse_block_dot : Return the product, plus a bias, of chosen blocks of vectors and matrices.
+    theano.tensor.nnet.blocksparse.SparseBlockGemv : ``o[b, j] += sum over i of dot(h[b, i], W[inputIdx[b, i],
+        outputIdx[b, j]])``.
+    theano.tensor.nnet.blocksparse.sparse_block_outer : An instance of it.
     """
 
     def make_node(self, o: Any, x: Any, y: Any, xIdx: Any, yIdx: Any, alpha: Any = None) -> Apply:
@@ -236,6 +250,14 @@ def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> A
     ------
     TypeError
         If the ranks do not fit.
+
+    See Also
+    --------
+    theano.tensor.batched_dot : Return the product of each pair of elements along the first dimension of `a` and `b`.
+    theano.tensor.nnet.blocksparse.SparseBlockGemv : ``o[b, j] += sum over i of dot(h[b, i], W[inputIdx[b, i],
+        outputIdx[b, j]])``.
+    theano.tensor.nnet.blocksparse.SparseBlockOuter : ``o[xIdx[b, i], yIdx[b, j]] += alpha * outer(x[b, i], y[b, j])``,
+        the gradient of `SparseBlockGemv`.
 
     Examples
     --------

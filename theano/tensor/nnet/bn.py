@@ -47,6 +47,10 @@ class BNComposite(Composite):
     ----------
     dtype : str
         That of the five inputs.
+
+    See Also
+    --------
+    theano.tensor.nnet.batch_normalization : Return ``(inputs - mean) * gamma / std + beta``.
     """
 
     init_param = ("dtype",)
@@ -86,6 +90,14 @@ def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any,
     ------
     ValueError
         If `mode` is another one.
+
+    See Also
+    --------
+    theano.tensor.nnet.batch_normalization_train : Normalize inputs by their own mean and variance along some axes.
+    theano.tensor.nnet.batch_normalization_test : Normalize inputs by a given mean and variance: ``(inputs - mean) * gamma
+        / sqrt(var + epsilon) + beta``.
+    theano.tensor.nnet.bn.BNComposite : The scalar operation ``(x - mean) / std * gamma + beta``, which keeps nothing for
+        its gradient.
 
     Examples
     --------
@@ -165,6 +177,7 @@ def batch_normalization_train(
     Parameters
     ----------
     inputs : tensor
+        Of any number of dimensions.
     gamma, beta : tensor
         Scale and shift: of the shape of `inputs` with length 1 along `axes`, or without these axes.
     axes : {'per-activation', 'spatial'} or tuple of int
@@ -181,6 +194,7 @@ def batch_normalization_train(
     out : tensor
         ``(inputs - mean) * gamma * invstd + beta``.
     mean : tensor
+        Of the inputs, along `axes`.
     invstd : tensor
         ``1 / sqrt(var + epsilon)``; like `mean` in the layout of `gamma`.
     new_running_mean : tensor
@@ -193,6 +207,14 @@ def batch_normalization_train(
     ValueError
         If the axes are none of `inputs`, a parameter has another rank, `epsilon` is too small, or only one of the
         running averages is given.
+
+    See Also
+    --------
+    theano.tensor.nnet.batch_normalization_test : Normalize inputs by a given mean and variance: ``(inputs - mean) * gamma
+        / sqrt(var + epsilon) + beta``.
+    theano.tensor.nnet.batch_normalization : Return ``(inputs - mean) * gamma / std + beta``.
+    theano.tensor.nnet.bn.AbstractBatchNormTrain : Batch normalization by the statistics of the batch;
+        `batch_normalization_train` is what users call.
 
     Examples
     --------
@@ -234,6 +256,7 @@ def batch_normalization_test(
     Parameters
     ----------
     inputs : tensor
+        Of any number of dimensions.
     gamma, beta, mean, var : tensor
         Of the shape of `inputs` with length 1 along `axes`, or without these axes.
     axes : {'per-activation', 'spatial'} or tuple of int
@@ -250,6 +273,11 @@ def batch_normalization_test(
     ------
     ValueError
         If the axes are none of `inputs`, a parameter has another rank, or `epsilon` is too small.
+
+    See Also
+    --------
+    theano.tensor.nnet.batch_normalization : Return ``(inputs - mean) * gamma / std + beta``.
+    theano.tensor.nnet.batch_normalization_train : Normalize inputs by their own mean and variance along some axes.
 
     Examples
     --------
@@ -317,6 +345,14 @@ class AbstractBatchNormTrain(_Normalization):
     ----------
     axes : tuple of int
         The axes of the statistics.
+
+    See Also
+    --------
+    theano.tensor.nnet.bn.AbstractBatchNormTrainGrad : The gradient of `AbstractBatchNormTrain`'s first output with
+        respect to inputs, scale and bias.
+    theano.tensor.nnet.bn.AbstractBatchNormInference : Batch normalization by given statistics; `batch_normalization_test`
+        is what users call.
+    theano.tensor.nnet.batch_normalization_train : Normalize inputs by their own mean and variance along some axes.
     """
 
     def make_node(
@@ -403,6 +439,12 @@ class AbstractBatchNormInference(_Normalization):
     ----------
     axes : tuple of int
         The axes along which the parameters have length 1.
+
+    See Also
+    --------
+    theano.tensor.nnet.batch_normalization_train : Normalize inputs by their own mean and variance along some axes.
+    theano.tensor.nnet.bn.AbstractBatchNormTrainGrad : The gradient of `AbstractBatchNormTrain`'s first output with
+        respect to inputs, scale and bias.
     """
 
     def make_node(
@@ -451,6 +493,13 @@ class AbstractBatchNormTrainGrad(_Normalization):
     ----------
     axes : tuple of int
         The axes of the statistics.
+
+    See Also
+    --------
+    theano.tensor.nnet.bn.AbstractBatchNormInference : Batch normalization by given statistics; `batch_normalization_test`
+        is what users call.
+    theano.tensor.nnet.bn.AbstractBatchNormTrain : Batch normalization by the statistics of the batch;
+        `batch_normalization_train` is what users call.
     """
 
     def make_node(self, x: Any, dy: Any, scale: Any, x_mean: Any, x_invstd: Any, epsilon: Any = 1e-4) -> Apply:

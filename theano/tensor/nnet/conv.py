@@ -54,6 +54,7 @@ def conv2d(input: Any, filters: Any, image_shape: Any = None, filter_shape: Any 
     Returns
     -------
     tensor of shape (batch, output channels, output rows, output columns)
+        Of the dtype that both are cast to.
 
     Raises
     ------
@@ -63,6 +64,12 @@ def conv2d(input: Any, filters: Any, image_shape: Any = None, filter_shape: Any 
         If the two shapes have different numbers of input channels.
     TypeError, ValueError, NotImplementedError
         As :class:`ConvOp`; ValueError when the function runs, too, if a shape is another.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.ConvOp : Convolution of images (batch, channels, rows, columns) with filters (output channels,
+        channels, rows, columns).
 
     Examples
     --------
@@ -101,7 +108,7 @@ class ConvOp(Forward):
         Strides over rows and columns.
     output_mode : {'valid', 'full'}
         Whether the filter stays within the image, or goes wherever it overlaps.
-    unroll_batch, unroll_kern, unroll_patch, verbose, version, direction_hint, openmp
+    unroll_batch, unroll_kern, unroll_patch, verbose, version, direction_hint, openmp : object
         Accepted for the sake of programs that choose among the original's implementations: there is one here.
     imshp_logical, kshp_logical : sequence of int, optional
         Shapes that images and filters would be spread to: only their own.
@@ -114,6 +121,14 @@ class ConvOp(Forward):
         If `output_mode` is another, or a stride is not positive.
     NotImplementedError
         If a logical shape is another than the real one.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv.conv2d : Convolve a batch of images with a set of filters; `theano.tensor.nnet.conv2d` has
+        taken its place.
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.conv.gen_conv_code_unroll_batch_kern : Fail: the original makes its C code with this function;
+        convolutions are instructions of the engine here.
     """
 
     __props__ = ("imshp", "kshp", "nkern", "bsize", "dx", "dy", "out_mode")
@@ -221,12 +236,17 @@ def gen_conv_code_unroll_batch_kern(d: Any, unroll_bsize: int = 1, unroll_ksize:
 
     Parameters
     ----------
-    d, unroll_bsize, unroll_ksize
+    d, unroll_bsize, unroll_ksize : object
         Those of the original.
 
     Raises
     ------
     NotImplementedError
         Always.
+
+    See Also
+    --------
+    theano.tensor.nnet.ConvOp : Convolution of images (batch, channels, rows, columns) with filters (output channels,
+        channels, rows, columns).
     """
     raise NotImplementedError("ConvOp has no C code of its own; the engine's convolution chooses its loops by itself.")

@@ -43,6 +43,11 @@ def get_diagonal_subtensor_view(x: np.ndarray, i0: int, i1: int) -> np.ndarray:
     NotImplementedError
         If the first axis is shorter than the second.
 
+    See Also
+    --------
+    theano.tensor.nnet.conv3d2d.conv3d : Convolve movies with filters in space and time.
+    theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
+
     Examples
     --------
     >>> import numpy as np
@@ -67,6 +72,13 @@ class DiagonalSubtensor(Op):
     ----------
     inplace : bool
         Whether the result is a view.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv3d2d.IncDiagonalSubtensor : An array with something added to the diagonals of two axes, the
+        gradient of `DiagonalSubtensor`.
+    theano.tensor.nnet.conv3d2d.conv3d : Convolve movies with filters in space and time.
+    theano.tensor.nnet.conv3d2d.diagonal_subtensor : An instance of it.
     """
 
     __props__ = ("inplace",)
@@ -105,6 +117,13 @@ class IncDiagonalSubtensor(Op):
     ----------
     inplace : bool
         Whether the array is changed.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv3d2d.conv3d : Convolve movies with filters in space and time.
+    theano.tensor.nnet.conv3d2d.DiagonalSubtensor : The diagonals of two axes, see `get_diagonal_subtensor_view`; the axes
+        are inputs, constant int64 scalars.
+    theano.tensor.nnet.conv3d2d.inc_diagonal_subtensor : An instance of it.
     """
 
     __props__ = ("inplace",)
@@ -168,6 +187,7 @@ def conv3d(signals: Any, filters: Any, signals_shape: Any = None, filters_shape:
     Returns
     -------
     tensor of shape (batch, output time, output channels, output rows, output columns)
+        Of the dtype that both are cast to.
 
     Raises
     ------
@@ -175,6 +195,13 @@ def conv3d(signals: Any, filters: Any, signals_shape: Any = None, filters_shape:
         If a tensor has another rank.
     ValueError
         If the border mode is another; as :func:`theano.tensor.nnet.conv2d`.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.conv3d2d.get_diagonal_subtensor_view : Return the diagonals of two axes of an array, as a view.
+    theano.tensor.nnet.conv3d2d.DiagonalSubtensor : The diagonals of two axes, see `get_diagonal_subtensor_view`; the axes
+        are inputs, constant int64 scalars.
 
     Examples
     --------

@@ -279,7 +279,13 @@ def _is_zero(x: Any) -> bool:
 
 
 class Forward(Convolution):
-    """The convolution of images and filters."""
+    """The convolution of images and filters.
+
+    See Also
+    --------
+    theano.tensor.nnet.ConvOp : Convolution of images (batch, channels, rows, columns) with filters (output channels,
+        channels, rows, columns).
+    """
 
     operands = ("img", "kern")
     takes_lengths = False

@@ -79,6 +79,15 @@ class BaseAbstractConv(Convolution):
     ------
     ValueError
         If one of these is out of range, or the shapes are not constant.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.AbstractConv : The convolution of images and filters; its parameters are those of
+        `BaseAbstractConv`.
+    theano.tensor.nnet.abstract_conv.AbstractConv_gradInputs : The gradient of `AbstractConv` with respect to the images,
+        with its parameters.
+    theano.tensor.nnet.abstract_conv.AbstractConv_gradWeights : The gradient of `AbstractConv` with respect to the
+        filters, with its parameters.
     """
 
     __props__ = ("convdim", "border_mode", "subsample", "filter_flip", "imshp", "kshp", "filter_dilation", "num_groups",
@@ -233,7 +242,14 @@ def _known_lengths(vector: Any) -> Any:
 
 
 class AbstractConv(Forward, BaseAbstractConv):
-    """The convolution of images and filters; its parameters are those of :class:`BaseAbstractConv`."""
+    """The convolution of images and filters; its parameters are those of :class:`BaseAbstractConv`.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.AbstractConv_gradInputs : The gradient of `AbstractConv` with respect to the images,
+        with its parameters.
+    theano.tensor.nnet.abstract_conv.BaseAbstractConv : Base of the abstract Ops of convolution.
+    """
 
     def make_node(self, img: Any, kern: Any) -> Apply:
         img, kern = self.as_operands(img, kern)
@@ -247,6 +263,12 @@ class AbstractConv_gradWeights(GradientOfWeights, BaseAbstractConv):
     """The gradient of :class:`AbstractConv` with respect to the filters, with its parameters.
 
     It is what automatic differentiation and rewrites put into graphs, and seldom what one asks for oneself.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.BaseAbstractConv : Base of the abstract Ops of convolution.
+    theano.tensor.nnet.abstract_conv.AbstractConv_gradInputs : The gradient of `AbstractConv` with respect to the images,
+        with its parameters.
     """
 
     def make_node(self, img: Any, topgrad: Any, shape: Any, add_assert_shape: bool = True) -> Apply:
@@ -262,6 +284,13 @@ class AbstractConv_gradInputs(GradientOfInputs, BaseAbstractConv):
     """The gradient of :class:`AbstractConv` with respect to the images, with its parameters.
 
     It is what automatic differentiation and rewrites put into graphs, and seldom what one asks for oneself.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.AbstractConv_gradWeights : The gradient of `AbstractConv` with respect to the
+        filters, with its parameters.
+    theano.tensor.nnet.abstract_conv.AbstractConv : The convolution of images and filters; its parameters are those of
+        `BaseAbstractConv`.
     """
 
     def make_node(self, kern: Any, topgrad: Any, shape: Any, add_assert_shape: bool = True) -> Apply:
@@ -280,6 +309,14 @@ class AbstractConv2d(AbstractConv):
     ----------
     imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
         As for the base.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.AbstractConv2d_gradInputs : The gradient of `AbstractConv2d` with respect to the
+        images, with its parameters.
+    theano.tensor.nnet.abstract_conv.AbstractConv2d_gradWeights : The gradient of `AbstractConv2d` with respect to the
+        filters, with its parameters.
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
@@ -295,6 +332,12 @@ class AbstractConv2d_gradWeights(AbstractConv_gradWeights):
     ----------
     imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
         As for :class:`BaseAbstractConv`.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.abstract_conv.AbstractConv2d_gradInputs : The gradient of `AbstractConv2d` with respect to the
+        images, with its parameters.
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
@@ -310,6 +353,13 @@ class AbstractConv2d_gradInputs(AbstractConv_gradInputs):
     ----------
     imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
         As for :class:`BaseAbstractConv`.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.AbstractConv2d_gradWeights : The gradient of `AbstractConv2d` with respect to the
+        filters, with its parameters.
+    theano.tensor.nnet.abstract_conv.AbstractConv2d : The convolution of two axes; its parameters are those of
+        `BaseAbstractConv`.
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
@@ -325,6 +375,14 @@ class AbstractConv3d(AbstractConv):
     ----------
     imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups
         As for the base.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.AbstractConv3d_gradInputs : The gradient of `AbstractConv3d` with respect to the
+        images, with its parameters.
+    theano.tensor.nnet.abstract_conv.AbstractConv3d_gradWeights : The gradient of `AbstractConv3d` with respect to the
+        filters, with its parameters.
+    theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1, 1),
@@ -339,6 +397,12 @@ class AbstractConv3d_gradWeights(AbstractConv_gradWeights):
     ----------
     imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups
         As for :class:`BaseAbstractConv`.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.abstract_conv.AbstractConv3d_gradInputs : The gradient of `AbstractConv3d` with respect to the
+        images, with its parameters.
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1, 1),
@@ -353,6 +417,13 @@ class AbstractConv3d_gradInputs(AbstractConv_gradInputs):
     ----------
     imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups
         As for :class:`BaseAbstractConv`.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.AbstractConv3d_gradWeights : The gradient of `AbstractConv3d` with respect to the
+        filters, with its parameters.
+    theano.tensor.nnet.abstract_conv.AbstractConv3d : The convolution of three axes; its parameters are those of
+        `BaseAbstractConv`.
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1, 1),

@@ -79,6 +79,11 @@ def border_mode_to_pad(mode: Any, convdim: int, kshp: Sequence[Any]) -> tuple[tu
     ValueError
         If `mode` is none of these.
 
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.get_conv_output_shape : Return the shape of the output of a convolution; groups do
+        not change it.
+
     Examples
     --------
     >>> border_mode_to_pad('half', 2, (3, 5))
@@ -123,6 +128,11 @@ def get_conv_shape_1axis(image_shape: Any, kernel_shape: Any, border_mode: Any, 
     int, scalar variable, or None
         The length, None where it is not known.
 
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.get_conv_output_shape : Return the shape of the output of a convolution; groups do
+        not change it.
+
     Examples
     --------
     >>> get_conv_shape_1axis(7, 3, 'half', 2)
@@ -163,6 +173,14 @@ def get_conv_output_shape(
     tuple of int, scalar variable or None
         Batch size, output channels, lengths.
 
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.assert_conv_shape : Check that a shape is one of a convolution: two numbers >= 0,
+        then lengths > 0.
+    theano.tensor.nnet.abstract_conv.assert_shape : Check the shape of `x` when it is computed, if the flag
+        ``conv.assert_shape`` is set.
+    theano.tensor.nnet.abstract_conv.border_mode_to_pad : Return the padding that a border mode means.
+
     Examples
     --------
     >>> get_conv_output_shape((8, 3, 32, 32), (16, 3, 5, 5), 'valid', (2, 2))
@@ -190,6 +208,13 @@ def get_conv_gradweights_shape_1axis(image_shape: Any, top_shape: Any, border_mo
     -------
     int, scalar variable, or None
         The length; None where it is not known, at a stride other than 1 or 'half', which several filters may give.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.get_conv_output_shape : Return the shape of the output of a convolution; groups do
+        not change it.
+    theano.tensor.nnet.abstract_conv.get_conv_gradweights_shape : Return the shape of the filters of a convolution from
+        those of images and output.
 
     Examples
     --------
@@ -237,6 +262,13 @@ def get_conv_gradweights_shape(
     tuple of int, scalar variable or None
         As `kernel_shape` of :func:`get_conv_output_shape`; lengths are None at strides other than 1 and for 'half'.
 
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.get_conv_gradweights_shape_1axis : Return the length of the filter on one axis from
+        those of image and output.
+    theano.tensor.nnet.abstract_conv.get_conv_output_shape : Return the shape of the output of a convolution; groups do
+        not change it.
+
     Examples
     --------
     >>> get_conv_gradweights_shape((8, 3, 32, 32), (8, 16, 28, 30), 'valid', (1, 1))
@@ -271,6 +303,13 @@ def get_conv_gradinputs_shape_1axis(kernel_shape: Any, top_shape: Any, border_mo
     -------
     int, scalar variable, or None
         The length; None where it is not known, or at a stride other than 1, where several images give one output.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.get_conv_output_shape : Return the shape of the output of a convolution; groups do
+        not change it.
+    theano.tensor.nnet.abstract_conv.get_conv_gradinputs_shape : Return the shape of the images of a convolution from
+        those of filters and output.
 
     Examples
     --------
@@ -314,6 +353,15 @@ def get_conv_gradinputs_shape(
     tuple of int, scalar variable or None
         Batch size, input channels, lengths; these are None at strides other than 1.
 
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.check_conv_gradinputs_shape : Return whether images and filters of these shapes may
+        give an output of that shape.
+    theano.tensor.nnet.abstract_conv.get_conv_gradinputs_shape_1axis : Return the length of the image on one axis from
+        those of filter and output.
+    theano.tensor.nnet.abstract_conv.get_conv_output_shape : Return the shape of the output of a convolution; groups do
+        not change it.
+
     Examples
     --------
     >>> get_conv_gradinputs_shape((16, 3, 5, 5), (8, 16, 28, 28), 'valid', (1, 1))
@@ -355,6 +403,11 @@ def check_conv_gradinputs_shape(
     bool
         False if they do not; True if they do, or where variables and None leave it open.
 
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.get_conv_gradinputs_shape : Return the shape of the images of a convolution from
+        those of filters and output.
+
     Examples
     --------
     >>> check_conv_gradinputs_shape((8, 3, 32, 32), (16, 3, 5, 5), (8, 16, 14, None), 'valid', (2, 2))
@@ -391,6 +444,13 @@ def assert_conv_shape(shape: Sequence[Any]) -> tuple[Any, ...]:
     ------
     ValueError
         If a constant is negative, or not positive behind the first two. At run time it is an AssertionError.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.assert_shape : Check the shape of `x` when it is computed, if the flag
+        ``conv.assert_shape`` is set.
+    theano.tensor.nnet.abstract_conv.get_conv_output_shape : Return the shape of the output of a convolution; groups do
+        not change it.
 
     Examples
     --------
@@ -432,6 +492,13 @@ def assert_shape(x: Any, expected_shape: Sequence[Any] | None, msg: str = "Unexp
     -------
     tensor
         `x`, in an :class:`~theano.raise_op.Assert` where there is something to check.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.get_conv_output_shape : Return the shape of the output of a convolution; groups do
+        not change it.
+    theano.tensor.nnet.abstract_conv.assert_conv_shape : Check that a shape is one of a convolution: two numbers >= 0,
+        then lengths > 0.
 
     Examples
     --------

@@ -129,6 +129,14 @@ def conv2d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any 
         If an argument is out of range, or shapes that are known do not go together; those that are not are looked at when the
         function runs.
 
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv2d : Convolve a batch of images with a set of filters: `conv2d` without its deprecated
+        arguments.
+    theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.conv2d_transpose : Apply a transposed convolution: the gradient of one with respect to its images,
+        sometimes called deconvolution.
+
     Examples
     --------
     >>> import numpy as np
@@ -168,11 +176,16 @@ def abstract_conv2d(input: Any, filters: Any, input_shape: Any = None, filter_sh
     Returns
     -------
     tensor of shape (batch, output channels, output rows, output columns)
+        Of the dtype that both are cast to.
 
     Raises
     ------
     TypeError, ValueError
         As :func:`conv2d`.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
 
     Examples
     --------
@@ -201,11 +214,20 @@ def conv3d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any 
     Returns
     -------
     tensor of shape (batch, output channels, output depth, output rows, output columns)
+        Of the dtype that both are cast to.
 
     Raises
     ------
     TypeError, ValueError
         As :func:`conv2d`.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv2d_transpose : Apply a transposed convolution: the gradient of one with respect to its images,
+        sometimes called deconvolution.
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.abstract_conv.conv3d_grad_wrt_weights : Return the gradient of `conv3d` with respect to its
+        filters.
 
     Examples
     --------
@@ -244,6 +266,14 @@ def conv2d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any = No
     TypeError, ValueError
         As :func:`conv2d`; ValueError too if `input_shape` does not give the lengths.
 
+    See Also
+    --------
+    theano.tensor.nnet.conv2d_transpose : Apply a transposed convolution: the gradient of one with respect to its images,
+        sometimes called deconvolution.
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.abstract_conv.conv2d_grad_wrt_weights : Return the gradient of `conv2d` with respect to its
+        filters.
+
     Examples
     --------
     >>> import numpy as np
@@ -274,6 +304,12 @@ def conv3d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any = No
     ------
     TypeError, ValueError
         As :func:`conv2d_grad_wrt_inputs`.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.abstract_conv.conv3d_grad_wrt_weights : Return the gradient of `conv3d` with respect to its
+        filters.
 
     Examples
     --------
@@ -312,6 +348,11 @@ def conv2d_grad_wrt_weights(input: Any, output_grad: Any, filter_shape: Any, inp
     TypeError, ValueError
         As :func:`conv2d`; ValueError too if `filter_shape` does not give the lengths.
 
+    See Also
+    --------
+    theano.tensor.nnet.conv2d_grad_wrt_inputs : Return the gradient of `conv2d` with respect to its images.
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+
     Examples
     --------
     >>> import numpy as np
@@ -341,6 +382,11 @@ def conv3d_grad_wrt_weights(input: Any, output_grad: Any, filter_shape: Any, inp
     ------
     TypeError, ValueError
         As :func:`conv2d_grad_wrt_weights`.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.conv3d_grad_wrt_inputs : Return the gradient of `conv3d` with respect to its volumes.
+    theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
 
     Examples
     --------
@@ -379,11 +425,19 @@ def conv2d_transpose(input: Any, filters: Any, output_shape: Any, filter_shape: 
     Returns
     -------
     tensor of shape (batch, output channels, output rows, output columns)
+        Of the dtype that both are cast to.
 
     Raises
     ------
     TypeError, ValueError
         As :func:`conv2d_grad_wrt_inputs`.
+
+    See Also
+    --------
+    theano.tensor.nnet.separable_conv2d : Convolve each channel of images on its own, then mix the channels place by
+        place.
+    theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.conv2d_grad_wrt_inputs : Return the gradient of `conv2d` with respect to its images.
 
     Examples
     --------
@@ -433,18 +487,27 @@ def separable_conv2d(input: Any, depthwise_filters: Any, pointwise_filters: Any,
     input_shape, depthwise_filter_shape, pointwise_filter_shape : sequence of int, constant or None, or None
         Shapes, as far as they are known.
     border_mode, subsample, filter_dilation
-        Of the depthwise convolution, see :func:`conv2d`.
+        As for :func:`conv2d`, of the depthwise convolution.
     filter_flip : bool
         Whether the filters are flipped.
 
     Returns
     -------
     tensor of shape (batch, output channels, output rows, output columns)
+        Of the dtype that all are cast to.
 
     Raises
     ------
     TypeError, ValueError
         As :func:`conv2d`.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.conv2d_transpose : Apply a transposed convolution: the gradient of one with respect to its images,
+        sometimes called deconvolution.
+    theano.tensor.nnet.separable_conv3d : Convolve each channel of volumes on its own, then mix the channels place by
+        place.
 
     Examples
     --------
@@ -478,11 +541,17 @@ def separable_conv3d(input: Any, depthwise_filters: Any, pointwise_filters: Any,
     Returns
     -------
     tensor of shape (batch, output channels, output depth, output rows, output columns)
+        Of the dtype that all are cast to.
 
     Raises
     ------
     TypeError, ValueError
         As :func:`conv3d`.
+
+    See Also
+    --------
+    theano.tensor.nnet.separable_conv2d : Convolve each channel of images on its own, then mix the channels place by
+        place.
 
     Examples
     --------
@@ -522,11 +591,16 @@ def causal_conv1d(input: Any, filters: Any, filter_shape: Any, input_shape: Any 
     Returns
     -------
     tensor of shape (batch, output channels, output length)
+        Of the dtype that both are cast to.
 
     Raises
     ------
     TypeError, ValueError
         As :func:`conv2d`.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
 
     Examples
     --------

@@ -16,7 +16,14 @@ __getattr__, __dir__ = aliases.lazy(__name__)
 
 
 class Correlation(Convolution):
-    """Base of the Ops that compute cross-correlations and their gradients."""
+    """Base of the Ops that compute cross-correlations and their gradients.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr.CorrelationGradInputs : The gradient with respect to the images.
+    theano.tensor.nnet.corr.CorrelationGradWeights : The gradient with respect to the filters.
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+    """
 
     __props__ = ("border_mode", "subsample", "filter_dilation", "num_groups", "unshared", "filter_flip")
 
@@ -79,7 +86,13 @@ def _known(lengths: list[Any], convdim: int) -> Any:
 
 
 class CorrelationGradWeights(GradientOfWeights, Correlation):
-    """The gradient with respect to the filters."""
+    """The gradient with respect to the filters.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.corr.CorrelationGradInputs : The gradient with respect to the images.
+    """
 
     def make_node(self, img: Any, topgrad: Any, shape: Any = None) -> Apply:
         img, topgrad = self.as_operands(img, topgrad)
@@ -90,7 +103,13 @@ class CorrelationGradWeights(GradientOfWeights, Correlation):
 
 
 class CorrelationGradInputs(GradientOfInputs, Correlation):
-    """The gradient with respect to the images."""
+    """The gradient with respect to the images.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr.CorrelationGradWeights : The gradient with respect to the filters.
+    theano.tensor.nnet.corr.Correlation : Base of the Ops that compute cross-correlations and their gradients.
+    """
 
     def make_node(self, kern: Any, topgrad: Any, shape: Any = None) -> Apply:
         kern, topgrad = self.as_operands(kern, topgrad)
@@ -116,6 +135,11 @@ class BaseCorrMM(Correlation):
         Accepted as the original does; the flag ``threads`` counts.
     filter_flip : bool
         Whether the filters are flipped, which makes it a convolution.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr.CorrMM : Cross-correlation of images and filters of two axes, as matrix products.
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
     """
 
     def __init__(self, border_mode: Any = "valid", subsample: Any = (1, 1), filter_dilation: Any = (1, 1), num_groups: int = 1,
@@ -128,6 +152,12 @@ class CorrMM(Forward, BaseCorrMM):
 
     The parameters are those of :class:`BaseCorrMM`. The filters are not flipped: :func:`theano.tensor.nnet.conv2d` is what
     to write, rewrites put this Op in its place.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.corr.BaseCorrMM : Base of the cross-correlation of two axes and its gradients.
+    theano.tensor.nnet.corr.CorrMM_gradInputs : The gradient of `CorrMM` with respect to the images, with its parameters.
     """
 
 
@@ -135,6 +165,11 @@ class CorrMM_gradWeights(CorrelationGradWeights, BaseCorrMM):
     """The gradient of :class:`CorrMM` with respect to the filters, with its parameters.
 
     It takes images, the gradient of the output, and the lengths of the filters where these two leave them open.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr.CorrMM : Cross-correlation of images and filters of two axes, as matrix products.
+    theano.tensor.nnet.corr.CorrMM_gradInputs : The gradient of `CorrMM` with respect to the images, with its parameters.
     """
 
 
@@ -142,6 +177,12 @@ class CorrMM_gradInputs(CorrelationGradInputs, BaseCorrMM):
     """The gradient of :class:`CorrMM` with respect to the images, with its parameters.
 
     It takes filters, the gradient of the output, and the lengths of the images where these two leave them open.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr.CorrMM_gradWeights : The gradient of `CorrMM` with respect to the filters, with its
+        parameters.
+    theano.tensor.nnet.corr.CorrMM : Cross-correlation of images and filters of two axes, as matrix products.
     """
 
 

@@ -28,6 +28,11 @@ class BaseCorr3dMM(Correlation):
         Whether each place has filters of its own.
     filter_flip : bool
         Whether the filters are flipped, which makes it a convolution.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr3d.Corr3dMM : Cross-correlation of images and filters of three axes, as matrix products.
+    theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
     """
 
     def __init__(self, border_mode: Any = "valid", subsample: Any = (1, 1, 1), filter_dilation: Any = (1, 1, 1),
@@ -40,6 +45,13 @@ class Corr3dMM(Forward, BaseCorr3dMM):
 
     The parameters are those of :class:`BaseCorr3dMM`. The filters are not flipped: :func:`theano.tensor.nnet.conv3d` is what
     to write, rewrites put this Op in its place.
+
+    See Also
+    --------
+    theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
+    theano.tensor.nnet.corr3d.BaseCorr3dMM : Base of the cross-correlation of three axes and its gradients.
+    theano.tensor.nnet.corr3d.Corr3dMM_gradInputs : The gradient of `Corr3dMM` with respect to the images, with its
+        parameters.
     """
 
 
@@ -47,6 +59,12 @@ class Corr3dMM_gradWeights(CorrelationGradWeights, BaseCorr3dMM):
     """The gradient of :class:`Corr3dMM` with respect to the filters, with its parameters.
 
     It takes images, the gradient of the output, and the lengths of the filters where these two leave them open.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr3d.Corr3dMM : Cross-correlation of images and filters of three axes, as matrix products.
+    theano.tensor.nnet.corr3d.Corr3dMM_gradInputs : The gradient of `Corr3dMM` with respect to the images, with its
+        parameters.
     """
 
 
@@ -54,6 +72,12 @@ class Corr3dMM_gradInputs(CorrelationGradInputs, BaseCorr3dMM):
     """The gradient of :class:`Corr3dMM` with respect to the images, with its parameters.
 
     It takes filters, the gradient of the output, and the lengths of the images where these two leave them open.
+
+    See Also
+    --------
+    theano.tensor.nnet.corr3d.Corr3dMM_gradWeights : The gradient of `Corr3dMM` with respect to the filters, with its
+        parameters.
+    theano.tensor.nnet.corr3d.Corr3dMM : Cross-correlation of images and filters of three axes, as matrix products.
     """
 
 

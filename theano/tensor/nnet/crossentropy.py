@@ -32,6 +32,14 @@ class CrossentropySoftmaxArgmax1HotWithBias(Op):
 
     Inputs: the matrix `x`, the vector `b`, and the vector `y_idx` of integer labels, one for each row. Outputs: the
     vector of ``-log(softmax(x + b)[i, y_idx[i]])``, the softmax, and the vector of the columns of the row maxima.
+
+    See Also
+    --------
+    theano.tensor.nnet.CrossentropySoftmax1HotWithBiasDx : The gradient of the negative log-likelihood with respect to
+        `x`: ``dy * (sm - onehot(y_idx))``.
+    theano.tensor.nnet.crossentropy_softmax_1hot_with_bias : Return the negative log-likelihood of the labels `y_idx`
+        under the softmax of ``x + b``, and that softmax.
+    theano.tensor.nnet.crossentropy_softmax_argmax_1hot_with_bias : An instance of it.
     """
 
     nin = 3
@@ -94,6 +102,14 @@ class CrossentropySoftmax1HotWithBiasDx(Op):
     """The gradient of the negative log-likelihood with respect to `x`: ``dy * (sm - onehot(y_idx))``.
 
     Inputs: the gradient `dy` of the likelihoods, a vector or scalar, the softmax `sm`, and the labels `y_idx`.
+
+    See Also
+    --------
+    theano.tensor.nnet.crossentropy_softmax_1hot_with_bias : Return the negative log-likelihood of the labels `y_idx`
+        under the softmax of ``x + b``, and that softmax.
+    theano.tensor.nnet.CrossentropySoftmaxArgmax1HotWithBias : The negative log-likelihood of labels under the softmax of
+        ``x + b``.
+    theano.tensor.nnet.crossentropy_softmax_1hot_with_bias_dx : An instance of it.
     """
 
     nin = 3
@@ -156,7 +172,9 @@ def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **kwargs: An
     Parameters
     ----------
     x : matrix of floats
+        A row for each example, a column for each class.
     b : vector
+        Added to each row.
     y_idx : integer vector
         The label of each row.
     **kwargs
@@ -166,6 +184,15 @@ def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **kwargs: An
     -------
     tuple of TensorVariable
         A vector and a matrix.
+
+    See Also
+    --------
+    theano.tensor.nnet.categorical_crossentropy : Return the crossentropy between the rows of `coding_dist` and true
+        distributions or labels.
+    theano.tensor.nnet.crossentropy_softmax_1hot : Return the negative log-likelihood of the labels `y_idx` under the
+        softmax of `x`, and that softmax.
+    theano.tensor.nnet.CrossentropySoftmaxArgmax1HotWithBias : The negative log-likelihood of labels under the softmax of
+        ``x + b``.
 
     Examples
     --------
@@ -183,6 +210,7 @@ def crossentropy_softmax_1hot(x: Any, y_idx: Any, **kwargs: Any):
     Parameters
     ----------
     x : matrix of floats
+        A row for each example, a column for each class.
     y_idx : integer vector
         The label of each row.
     **kwargs
@@ -192,6 +220,15 @@ def crossentropy_softmax_1hot(x: Any, y_idx: Any, **kwargs: Any):
     -------
     tuple of TensorVariable
         A vector and a matrix.
+
+    See Also
+    --------
+    theano.tensor.nnet.crossentropy_softmax_1hot_with_bias : Return the negative log-likelihood of the labels `y_idx`
+        under the softmax of ``x + b``, and that softmax.
+    theano.tensor.nnet.categorical_crossentropy : Return the crossentropy between the rows of `coding_dist` and true
+        distributions or labels.
+    theano.tensor.nnet.crossentropy_softmax_max_and_argmax_1hot : Return the negative log-likelihood, the softmax of `x`,
+        its row maxima and their columns.
 
     Examples
     --------
@@ -209,7 +246,9 @@ def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: An
     Parameters
     ----------
     x : matrix of floats
+        A row for each example, a column for each class.
     b : vector
+        Added to each row.
     y_idx : integer vector
         The label of each row.
     **kwargs
@@ -219,6 +258,13 @@ def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: An
     -------
     tuple of TensorVariable
         Four of them.
+
+    See Also
+    --------
+    theano.tensor.nnet.crossentropy_softmax_1hot : Return the negative log-likelihood of the labels `y_idx` under the
+        softmax of `x`, and that softmax.
+    theano.tensor.nnet.crossentropy_softmax_max_and_argmax_1hot : Return the negative log-likelihood, the softmax of `x`,
+        its row maxima and their columns.
 
     Examples
     --------
@@ -238,6 +284,7 @@ def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any, **kwargs: Any):
     Parameters
     ----------
     x : matrix of floats
+        A row for each example, a column for each class.
     y_idx : integer vector
         The label of each row.
     **kwargs
@@ -247,6 +294,13 @@ def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any, **kwargs: Any):
     -------
     tuple of TensorVariable
         Four of them.
+
+    See Also
+    --------
+    theano.tensor.nnet.crossentropy_softmax_max_and_argmax_1hot_with_bias : Return the negative log-likelihood, the
+        softmax of ``x + b``, its row maxima and their columns.
+    theano.tensor.nnet.crossentropy_softmax_1hot : Return the negative log-likelihood of the labels `y_idx` under the
+        softmax of `x`, and that softmax.
 
     Examples
     --------
@@ -260,7 +314,15 @@ def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any, **kwargs: Any):
 
 
 class CrossentropyCategorical1HotGrad(Op):
-    """The gradient of :class:`CrossentropyCategorical1Hot` with respect to the distributions."""
+    """The gradient of :class:`CrossentropyCategorical1Hot` with respect to the distributions.
+
+    See Also
+    --------
+    theano.tensor.nnet.categorical_crossentropy : Return the crossentropy between the rows of `coding_dist` and true
+        distributions or labels.
+    theano.tensor.nnet.CrossentropyCategorical1Hot : ``-log(coding_dist[i, true_one_of_n[i]])`` of each row ``i``.
+    theano.tensor.nnet.crossentropy_categorical_1hot_grad : An instance of it.
+    """
 
     __props__ = ()
 
@@ -299,6 +361,14 @@ class CrossentropyCategorical1Hot(Op):
     """``-log(coding_dist[i, true_one_of_n[i]])`` of each row ``i``.
 
     Inputs: a matrix whose rows are distributions, and a vector of integer labels.
+
+    See Also
+    --------
+    theano.tensor.nnet.CrossentropyCategorical1HotGrad : The gradient of `CrossentropyCategorical1Hot` with respect to the
+        distributions.
+    theano.tensor.nnet.categorical_crossentropy : Return the crossentropy between the rows of `coding_dist` and true
+        distributions or labels.
+    theano.tensor.nnet.crossentropy_categorical_1hot : An instance of it.
     """
 
     __props__ = ()
@@ -345,12 +415,21 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any):
     Returns
     -------
     vector
-        ``-sum(true_dist * log(coding_dist), axis=1)``
+        ``-sum(true_dist * log(coding_dist), axis=1)``.
 
     Raises
     ------
     TypeError
         If the ranks do not fit.
+
+    See Also
+    --------
+    theano.tensor.nnet.binary_crossentropy : Return ``-(target * log(output) + (1 - target) * log(1 - output))``
+        elementwise.
+    theano.tensor.nnet.sigmoid_binary_crossentropy : Return ``binary_crossentropy(sigmoid(output), target)``, precise and
+        finite for any `output`.
+    theano.tensor.nnet.crossentropy_softmax_1hot : Return the negative log-likelihood of the labels `y_idx` under the
+        softmax of `x`, and that softmax.
 
     Examples
     --------
@@ -381,6 +460,13 @@ def binary_crossentropy(output: Any, target: Any):
     TensorVariable
         Of floats.
 
+    See Also
+    --------
+    theano.tensor.nnet.sigmoid_binary_crossentropy : Return ``binary_crossentropy(sigmoid(output), target)``, precise and
+        finite for any `output`.
+    theano.tensor.nnet.categorical_crossentropy : Return the crossentropy between the rows of `coding_dist` and true
+        distributions or labels.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -405,6 +491,13 @@ def sigmoid_binary_crossentropy(output: Any, target: Any):
     -------
     TensorVariable
         Of floats.
+
+    See Also
+    --------
+    theano.tensor.nnet.categorical_crossentropy : Return the crossentropy between the rows of `coding_dist` and true
+        distributions or labels.
+    theano.tensor.nnet.binary_crossentropy : Return ``-(target * log(output) + (1 - target) * log(1 - output))``
+        elementwise.
 
     Notes
     -----
@@ -432,6 +525,13 @@ class Prepend_scalar_constant_to_each_row(Op):
     Parameters
     ----------
     val : number
+        The constant.
+
+    See Also
+    --------
+    theano.tensor.nnet.Prepend_scalar_to_each_row : The matrix with a column of a scalar, the first input, in front.
+    theano.tensor.concatenate : Return the tensors of a list one after another along `axis`; see `join`.
+    theano.tensor.nnet.prepend_0_to_each_row : An instance of it.
     """
 
     __props__ = ("val",)
@@ -463,7 +563,14 @@ class Prepend_scalar_constant_to_each_row(Op):
 
 
 class Prepend_scalar_to_each_row(Op):
-    """The matrix with a column of a scalar, the first input, in front."""
+    """The matrix with a column of a scalar, the first input, in front.
+
+    See Also
+    --------
+    theano.tensor.concatenate : Return the tensors of a list one after another along `axis`; see `join`.
+    theano.tensor.nnet.Prepend_scalar_constant_to_each_row : The matrix with a column of a constant in front.
+    theano.tensor.nnet.prepend_scalar_to_each_row : An instance of it.
+    """
 
     __props__ = ()
 

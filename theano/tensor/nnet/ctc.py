@@ -31,6 +31,11 @@ def ctc_present() -> bool:
     bool
         True.
 
+    See Also
+    --------
+    theano.tensor.nnet.ctc.ctc : Return the loss of connectionist temporal classification of each sequence of a batch.
+    theano.tensor.nnet.ctc.ctc_available : Return whether the loss can be computed. It always can: no library is needed.
+
     Examples
     --------
     >>> ctc_present()
@@ -46,6 +51,11 @@ def ctc_available() -> bool:
     -------
     bool
         True.
+
+    See Also
+    --------
+    theano.tensor.nnet.ctc.ctc : Return the loss of connectionist temporal classification of each sequence of a batch.
+    theano.tensor.nnet.ctc.ctc_present : Return whether the loss can be computed. It always can: no library is needed.
 
     Examples
     --------
@@ -78,6 +88,10 @@ class ConnectionistTemporalClassification(Op):
         Whether there is a second output, the gradient of the sum of the losses with respect to the activations.
     openmp : bool, optional
         Taken for programs that give it. `config.threads` says how many threads share a batch.
+
+    See Also
+    --------
+    theano.tensor.nnet.ctc.ctc : Return the loss of connectionist temporal classification of each sequence of a batch.
     """
 
     __props__ = ("compute_grad",)
@@ -214,6 +228,13 @@ def ctc(activations: Any, labels: Any, input_lengths: Any) -> Any:
         If a dtype is another one.
     ValueError
         If a rank is another one; when it is computed, if batches differ, a length is out of bounds, or a label is no symbol.
+
+    See Also
+    --------
+    theano.tensor.nnet.ctc.ctc_available : Return whether the loss can be computed. It always can: no library is needed.
+    theano.tensor.nnet.ctc.ctc_present : Return whether the loss can be computed. It always can: no library is needed.
+    theano.tensor.nnet.ctc.ConnectionistTemporalClassification : The loss of each sequence of a batch, and its gradient;
+        `ctc` is what users call.
 
     Examples
     --------

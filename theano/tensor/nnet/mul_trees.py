@@ -162,6 +162,11 @@ def compute_mul(tree: Sequence[Any]) -> Any:
     ----------
     tree : list
         ``[negative, variable]`` or ``[negative, [trees of the factors]]``.
+
+    Raises
+    ------
+    AssertionError
+        If the tree has leaves that were removed.
     """
     negative, inner = tree
     if inner is None:
@@ -208,6 +213,7 @@ def replace_leaf(arg: Any, leaves: list[Any], new_leaves: list[Any], op: Callabl
     Parameters
     ----------
     arg : Variable
+        The leaf.
     leaves : list of (Variable, leaf)
         Arguments and leaves; the one that is replaced is taken out.
     new_leaves : list of (Variable, leaf)

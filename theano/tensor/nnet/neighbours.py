@@ -45,6 +45,11 @@ def window_offset(mode: str, length: Any) -> Any:
         That of :class:`Images2Neibs`.
     length : int or scalar
         That of the window.
+
+    See Also
+    --------
+    theano.tensor.nnet.neighbours.images2neibs : Return the rectangular neighbourhoods in images as the rows of a matrix.
+    theano.tensor.nnet.neighbours.window_count : Return the number of windows along one axis of an image.
     """
     if mode == "full":
         return length - 1
@@ -67,6 +72,12 @@ def window_count(mode: str, size: int, length: int, step: int, what: str) -> int
     ------
     TypeError
         If the windows do not fit as the mode demands.
+
+    See Also
+    --------
+    theano.tensor.nnet.neighbours.window_offset : Return how far before an image's first pixel the first window of
+        `length` pixels begins.
+    theano.tensor.nnet.neighbours.images2neibs : Return the rectangular neighbourhoods in images as the rows of a matrix.
     """
     if mode == "wrap_centered":
         if length % 2 == 0:
@@ -99,6 +110,12 @@ class Images2Neibs(Op):
     ----------
     mode : {'valid', 'ignore_borders', 'wrap_centered', 'half', 'full'}
         What is done at the borders.
+
+    See Also
+    --------
+    theano.tensor.nnet.neighbours.Images2NeibsGrad : The gradient of `Images2Neibs` with respect to the images: to each
+        pixel the sum over its neighbourhoods.
+    theano.tensor.nnet.neighbours.images2neibs : Return the rectangular neighbourhoods in images as the rows of a matrix.
     """
 
     __props__ = ("mode",)
@@ -178,6 +195,11 @@ class Images2NeibsGrad(Op):
     ----------
     mode : {'valid', 'ignore_borders'}
         That of the neighbourhoods.
+
+    See Also
+    --------
+    theano.tensor.nnet.neighbours.images2neibs : Return the rectangular neighbourhoods in images as the rows of a matrix.
+    theano.tensor.nnet.neighbours.Images2Neibs : The neighbourhoods in images as rows of a matrix; see `images2neibs`.
     """
 
     __props__ = ("mode",)
@@ -245,6 +267,13 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
     ValueError
         If `neib_shape` or `neib_step` are not two positive numbers.
 
+    See Also
+    --------
+    theano.tensor.nnet.neighbours.neibs2images : Return the images of which `images2neibs` gave disjoint neighbourhoods.
+    theano.tensor.nnet.neighbours.window_count : Return the number of windows along one axis of an image.
+    theano.tensor.nnet.neighbours.window_offset : Return how far before an image's first pixel the first window of
+        `length` pixels begins.
+
     Examples
     --------
     >>> import numpy as np, theano, theano.tensor as T
@@ -284,6 +313,10 @@ def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "
         If `mode` is another one.
     ValueError
         If `original_shape` is not made of neighbourhoods; when it is computed, if `neibs` has another number of elements.
+
+    See Also
+    --------
+    theano.tensor.nnet.neighbours.images2neibs : Return the rectangular neighbourhoods in images as the rows of a matrix.
 
     Examples
     --------

@@ -692,6 +692,11 @@ def softmax_simplifier(numerators: list[Any], denominators: list[Any]) -> tuple[
     list, list
         The same.
 
+    See Also
+    --------
+    theano.tensor.nnet.softmax : Return ``exp(c) / sum(exp(c))`` of each row of a matrix, computed without overflow.
+    theano.gof.LocalOptimizer : A rewrite of a single Apply node.
+
     Examples
     --------
     >>> import theano.tensor as T

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 sigmoid = Elemwise(scalar_sigmoid, name="sigmoid")
-sigmoid.description = (
+sigmoid.describe_as(
     "T.nnet.sigmoid",
     """Return ``1 / (1 + exp(-a))`` elementwise: exactly 0 or 1 where `a` is too small or too big.
 
@@ -42,7 +42,7 @@ sigmoid_inplace = Elemwise(ScalarSigmoid(scal.transfer_type(0)), {0: 0}, name="s
 pprint.assign(sigmoid, printing.FunctionPrinter("sigmoid"))
 
 softplus = Elemwise(scalar_softplus, name="softplus")
-softplus.description = (
+softplus.describe_as(
     "T.nnet.softplus",
     "Return ``log(1 + exp(a))`` elementwise, without overflow: exactly 0 where `a` is too small.",
 )
@@ -50,7 +50,14 @@ pprint.assign(softplus, printing.FunctionPrinter("softplus"))
 
 
 class UltraFastScalarSigmoid(scal.UnaryScalarOp):
-    """The sigmoid approximated piecewise through ``x / (1 + x)``, between 0.00247262315663 and 0.997527376843."""
+    """The sigmoid approximated piecewise through ``x / (1 + x)``, between 0.00247262315663 and 0.997527376843.
+
+    See Also
+    --------
+    theano.tensor.nnet.ultra_fast_sigmoid : Return an approximation of the sigmoid of `a`, between 0.00247262315663 and
+        0.997527376843.
+    theano.tensor.nnet.ultra_fast_scalar_sigmoid : An instance of it.
+    """
 
     nfunc_spec = None
 
@@ -97,7 +104,7 @@ class UltraFastScalarSigmoid(scal.UnaryScalarOp):
 
 ultra_fast_scalar_sigmoid = UltraFastScalarSigmoid(scal.upgrade_to_float, name="ultra_fast_scalar_sigmoid")
 ultra_fast_sigmoid = Elemwise(ultra_fast_scalar_sigmoid, name="ultra_fast_sigmoid")
-ultra_fast_sigmoid.description = (
+ultra_fast_sigmoid.describe_as(
     "T.nnet.ultra_fast_sigmoid",
     """Return an approximation of the sigmoid of `a`, between 0.00247262315663 and 0.997527376843.
 
@@ -118,11 +125,19 @@ def hard_sigmoid(x: Any):
     Parameters
     ----------
     x : tensor_like
+        Of any shape.
 
     Returns
     -------
     TensorVariable
         Of the shape of `x`.
+
+    See Also
+    --------
+    theano.tensor.nnet.sigmoid : Return ``1 / (1 + exp(-a))`` elementwise: exactly 0 or 1 where `a` is too small or too
+        big.
+    theano.tensor.nnet.ultra_fast_sigmoid : Return an approximation of the sigmoid of `a`, between 0.00247262315663 and
+        0.997527376843.
 
     Examples
     --------

@@ -86,7 +86,13 @@ def quotients(e: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 class SoftmaxWithBias(Op):
-    """The softmax of the rows of ``x + b``."""
+    """The softmax of the rows of ``x + b``.
+
+    See Also
+    --------
+    theano.tensor.nnet.Softmax : ``exp(x) / sum(exp(x))`` of each row.
+    theano.tensor.nnet.softmax_with_bias : An instance of it.
+    """
 
     nin = 2
     nout = 1
@@ -137,6 +143,12 @@ class SoftmaxGrad(Op):
 
     Of a softmax, whose rows add up to 1, `dy` counts from what it is at a probability near 1: where the sum is almost the
     same as one `dy`, the difference has all its digits.
+
+    See Also
+    --------
+    theano.tensor.nnet.softmax : Return ``exp(c) / sum(exp(c))`` of each row of a matrix, computed without overflow.
+    theano.tensor.nnet.Softmax : ``exp(x) / sum(exp(x))`` of each row.
+    theano.tensor.nnet.softmax_grad : An instance of it.
     """
 
     nin = 2
@@ -171,6 +183,13 @@ class Softmax(Op):
 
     The input is a matrix of floats, or a vector, which is taken for its only row; the output has the type of the
     matrix.
+
+    See Also
+    --------
+    theano.tensor.nnet.logsoftmax : Return ``log(softmax(c))`` of each row of a matrix, computed without overflow.
+    theano.tensor.nnet.LogSoftmax : ``log(softmax(x))`` of each row, as ``x - max - log(sum(exp(x - max)))``.
+    theano.tensor.nnet.SoftmaxGrad : The gradient of the softmax: ``(dy - sum(dy * sm, axis=1)) * sm``, of the gradient
+        `dy` and the softmax `sm`.
 
     Examples
     --------
@@ -220,6 +239,13 @@ def softmax(c: Any):
     TensorVariable
         A matrix.
 
+    See Also
+    --------
+    theano.tensor.nnet.logsoftmax : Return ``log(softmax(c))`` of each row of a matrix, computed without overflow.
+    theano.tensor.nnet.h_softmax : Return a two-level softmax: the probability of the class of an output times that of the
+        output in its class.
+    theano.tensor.nnet.softmax_graph : Return the softmax of the rows of `c` as a graph of elementary operations.
+
     Examples
     --------
     >>> softmax([[1000.0, 1000.0]]).eval()
@@ -234,11 +260,16 @@ def softmax_graph(c: Any):
     Parameters
     ----------
     c : matrix of floats
+        A row for each example.
 
     Returns
     -------
     TensorVariable
         Of the type of `c`.
+
+    See Also
+    --------
+    theano.tensor.nnet.softmax : Return ``exp(c) / sum(exp(c))`` of each row of a matrix, computed without overflow.
 
     Examples
     --------
@@ -320,6 +351,12 @@ class LogSoftmax(Op):
     The input is a matrix of floats, or a vector, which is taken for its only row; the output has the type of the
     matrix.
 
+    See Also
+    --------
+    theano.tensor.nnet.Softmax : ``exp(x) / sum(exp(x))`` of each row.
+    theano.tensor.nnet.logsoftmax : Return ``log(softmax(c))`` of each row of a matrix, computed without overflow.
+    theano.tensor.nnet.logsoftmax_op : An instance of it.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -366,11 +403,19 @@ def logsoftmax(c: Any):
     Parameters
     ----------
     c : matrix of floats
+        A row for each example.
 
     Returns
     -------
     TensorVariable
         A matrix.
+
+    See Also
+    --------
+    theano.tensor.nnet.h_softmax : Return a two-level softmax: the probability of the class of an output times that of the
+        output in its class.
+    theano.tensor.nnet.softmax : Return ``exp(c) / sum(exp(c))`` of each row of a matrix, computed without overflow.
+    theano.tensor.nnet.LogSoftmax : ``log(softmax(x))`` of each row, as ``x - max - log(sum(exp(x - max)))``.
 
     Examples
     --------

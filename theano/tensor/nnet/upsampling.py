@@ -32,6 +32,11 @@ def bilinear_kernel_1D(ratio: Any, normalize: bool = True) -> Any:
     vector of length ``2 * ratio - 1``, of floatX
         ``1, 2, ..., ratio, ..., 2, 1``, divided by `ratio`.
 
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.bilinear_kernel_2D : Return the kernel that upsamples an image by bilinear
+        interpolation.
+
     Examples
     --------
     >>> bilinear_kernel_1D(2).eval()
@@ -55,6 +60,14 @@ def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> Any:
     -------
     matrix of shape ``(2 * rows - 1, 2 * columns - 1)``, of floatX
         The outer product of two :func:`bilinear_kernel_1D`.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.bilinear_upsampling : Upsample images with bilinear interpolation.
+    theano.tensor.nnet.abstract_conv.frac_bilinear_upsampling : Upsample images by a fractional ratio with bilinear
+        interpolation.
+    theano.tensor.nnet.abstract_conv.bilinear_kernel_1D : Return the kernel that upsamples a vector by bilinear
+        interpolation.
 
     Examples
     --------
@@ -143,6 +156,12 @@ def frac_bilinear_upsampling(input: Any, frac_ratio: Any) -> Any:
     TypeError
         If `input` has another rank.
 
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.bilinear_kernel_2D : Return the kernel that upsamples an image by bilinear
+        interpolation.
+    theano.tensor.nnet.abstract_conv.bilinear_upsampling : Upsample images with bilinear interpolation.
+
     Examples
     --------
     >>> import numpy as np
@@ -192,6 +211,13 @@ def bilinear_upsampling(input: Any, ratio: Any = None, frac_ratio: Any = None, b
         If both ratios or none are given, or a fractional one with `use_1D_kernel`.
     TypeError
         If `input` has another rank.
+
+    See Also
+    --------
+    theano.tensor.nnet.abstract_conv.frac_bilinear_upsampling : Upsample images by a fractional ratio with bilinear
+        interpolation.
+    theano.tensor.nnet.abstract_conv.bilinear_kernel_2D : Return the kernel that upsamples an image by bilinear
+        interpolation.
 
     Examples
     --------

@@ -226,7 +226,7 @@ class GemmProfile(Profile):
 
     Parameters
     ----------
-    title
+    title : str
         What is printed first.
     nb_iter, nb_replacement, nb_replacement_didn_t_remove, nb_inconsistency_make, nb_inconsistency_replace : int
         How many rounds there were, replacements, and replacements that were given up.
@@ -252,6 +252,11 @@ class GemmOptimizer(Optimizer):
 
     Also with signs, several products (which become a chain of Gemms), scalars in products and quotients, and
     other terms in the sum.
+
+    See Also
+    --------
+    theano.tensor.blas.GemmRelated : Base of the matrix-matrix products.
+    theano.tensor.blas.Gemm : ``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
     """
 
     def apply(self, fgraph: Any) -> Any:

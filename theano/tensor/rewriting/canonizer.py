@@ -71,16 +71,16 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     Parameters
     ----------
-    main
+    main : Op
         A commutative and associative Op with any number of inputs: add or mul.
-    inverse
+    inverse : Op
         An Op such that ``inverse(main(x, y), y) == x``: sub or true_div.
-    reciprocal
+    reciprocal : Op
         An Op such that ``main(x, reciprocal(y)) == inverse(x, y)``: neg or inv.
-    calculate
+    calculate : callable
         Function that takes a list of arrays for the numerator and one for the denominator, and computes the constant. It may
         take the keywords `aslist`, with which it gives a list that is empty for the neutral element, and `out_type`.
-    use_reciprocal
+    use_reciprocal : bool
         Whether an expression without numerator may become a reciprocal.
 
     Examples

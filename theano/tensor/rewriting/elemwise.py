@@ -435,9 +435,9 @@ def is_inverse_pair(node_op: Any, prev_op: Any, inv_pair: Any) -> bool:
 
     Parameters
     ----------
-    node_op, prev_op
+    node_op, prev_op : Op or ScalarOp
         Elemwise Ops or scalar Ops.
-    inv_pair
+    inv_pair : pair of class or Op
         Pair of scalar Op classes or of Ops.
     """
 

@@ -189,13 +189,12 @@ def _alloc_value(i: Any, AllocOP: Any, DimShuffleOP: Any) -> Any:
 
 
 def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) -> Callable[[Any], Any]:
-    """Return the rewrite :func:`local_elemwise_alloc`, as a function, for the classes of elementwise Ops, of Allocs and of
-    DimShuffles.
+    """Return the rewrite :func:`local_elemwise_alloc`, as a function, for three classes of Ops.
 
     Parameters
     ----------
     ElemwiseOP, AllocOP, DimShuffleOP : type
-        The classes.
+        The classes of elementwise Ops, of Allocs and of DimShuffles.
     """
     either = (AllocOP, DimShuffleOP)
 

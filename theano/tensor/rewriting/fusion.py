@@ -63,11 +63,11 @@ def local_elemwise_fusion_op(
 
     Parameters
     ----------
-    OP
+    OP : class
         The class to fuse: Elemwise.
-    max_input_fct
+    max_input_fct : callable
         From a node to the largest number of operands that the fused node may have.
-    maker
+    maker : callable, optional
         From a node and a scalar Op to the new Op; by default ``OP(scalar_op)``.
 
     Returns
@@ -229,7 +229,7 @@ class FusionProfile(Profile):
 
     Parameters
     ----------
-    title
+    title : str
         What is printed first.
     nb_iter, nb_replacement, nb_inconsistency_replace : int
         How many rounds there were, replacements, and replacements that were given up.
@@ -250,7 +250,7 @@ class FusionOptimizer(Optimizer):
 
     Parameters
     ----------
-    local_optimizer
+    local_optimizer : LocalOptimizer or callable
         A local optimizer, or a function of a node.
     """
 

@@ -68,7 +68,7 @@ class InplaceProfile(Profile):
 
     Parameters
     ----------
-    title
+    title : str
         What is printed first.
     node_before, nb_replaced, nb_inconsistent : int
         How many nodes there were, replacements, and replacements that were given up.
@@ -99,7 +99,7 @@ class InplaceElemwiseOptimizer(Optimizer):
 
     Parameters
     ----------
-    OP
+    OP : class
         The class to look for: Elemwise.
     """
 

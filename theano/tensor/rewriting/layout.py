@@ -184,6 +184,7 @@ def apply_rebroadcast_opt(rval: Any) -> Any:
     Parameters
     ----------
     rval : Variable
+        The end of the graph.
 
     Returns
     -------

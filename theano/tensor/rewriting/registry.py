@@ -43,6 +43,10 @@ def _registrar(database: str) -> Callable[..., Any]:
     -------
     LocalOptimizer or decorator
         `lopt`, or what takes it.
+
+    See Also
+    --------
+    theano.tensor.raw_random.local_optimizer : Makes a local optimizer of a function.
     """
     return register
 

@@ -183,19 +183,24 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
 
     Parameters
     ----------
-    slice1
+    slice1 : slice
         The slice that is applied first; not an index.
-    len1
+    len1 : int or scalar variable
         Length of the dimension before it.
-    slice2
+    slice2 : slice, int or scalar variable
         What is applied to the result: a slice or an index.
-    len2
+    len2 : int or scalar variable
         Length of the dimension after `slice1`.
 
     Returns
     -------
     slice or index
         To be applied to the original; not in canonical form.
+
+    Raises
+    ------
+    ValueError
+        If `slice1` is an index.
     """
     if not isinstance(slice1, slice):
         raise ValueError(f"First provided slice should actually be of type slice and not an index: {slice1}")

@@ -193,7 +193,7 @@ def replacement(node: Any, new: Any, shape_from: Any = None, index: int = 0) -> 
         The node.
     new : TensorVariable
         It is cast to the dtype of the output, and where it is narrower filled to the shape of an elementwise result.
-    shape_from
+    shape_from : Variable, optional
         What has that shape, by default the inputs of `node`.
     index : int
         Which output.
@@ -210,9 +210,9 @@ def exact_replacement(node: Any, new: Any, *also: Any, index: int = 0, rebroadca
 
     Parameters
     ----------
-    also
+    also : sequence of Variable
         Variables, besides the output, from which `new` comes: it has their stack traces.
-    rebroadcast
+    rebroadcast : bool
         Whether `new` may be known to be broadcastable elsewhere than the output.
     """
     out = node.outputs[index]
@@ -253,7 +253,7 @@ def encompasses_broadcastable(b1: Sequence[bool], b2: Sequence[bool]) -> bool:
 
     Parameters
     ----------
-    b1, b2
+    b1, b2 : sequence of bool
         Broadcast patterns; the shorter one is extended on the left.
     """
     if len(b1) < len(b2):
@@ -267,14 +267,14 @@ def broadcast_like(value: Any, template: Any, fgraph: Any, dtype: str | None = N
 
     Parameters
     ----------
-    value
+    value : tensor_like
         What to broadcast; cast if needed.
-    template
+    template : Variable
         A variable of `fgraph`.
-    fgraph
+    fgraph : FunctionGraph
         The graph; its `shape_feature` gives the shape if there is one.
-    dtype
-        dtype of the result, by default that of `template`.
+    dtype : str, optional
+        The dtype of the result, by default that of `template`.
     """
     value = T.cast(value, template.dtype if dtype is None else dtype)
     if value.type.broadcastable == template.type.broadcastable:

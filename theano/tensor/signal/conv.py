@@ -66,6 +66,10 @@ def conv2d(input: Any, filters: Any, image_shape: Any = None, filter_shape: Any 
     ValueError
         As :func:`theano.tensor.nnet.conv.conv2d`.
 
+    See Also
+    --------
+    theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+
     Examples
     --------
     >>> import numpy as np

@@ -46,6 +46,12 @@ def max_pool_2d_same_size(input: Any, patch_size: Any):
     tensor4
         Of the shape and dtype of `input`. Rows and columns beyond the last whole patch are zero.
 
+    See Also
+    --------
+    theano.tensor.signal.pool.pool_2d : Downscale images over their last two dimensions.
+    theano.tensor.signal.pool.pool_3d : Downscale images over their last three dimensions; parameters are of three
+        lengths, else as those of `pool_2d`.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -74,6 +80,7 @@ def pool_2d(
     Parameters
     ----------
     input : tensor of two or more dimensions
+        The last two dimensions are those of an image.
     ws : (int, int) or integer vector
         Height and width of a window: (2, 2) halves the image in each dimension.
     ignore_border : bool, optional
@@ -85,7 +92,7 @@ def pool_2d(
         Rows above and below, columns left and right of the image, of zeros for sums and averages; only with `ignore_border`.
     mode : {'max', 'sum', 'average_inc_pad', 'average_exc_pad'}
         What is taken of a window. 'max' and 'sum' leave the padding out; averages count it or not.
-    ds, st, padding
+    ds, st, padding : tuple of int, optional
         Deprecated names of `ws`, `stride`, `pad`.
 
     Returns
@@ -102,6 +109,14 @@ def pool_2d(
         If a parameter is given under both names, or no window; if one has another length than two; for another mode.
     TypeError
         If a parameter is no vector of integers.
+
+    See Also
+    --------
+    theano.tensor.signal.pool.pool_3d : Downscale images over their last three dimensions; parameters are of three
+        lengths, else as those of `pool_2d`.
+    theano.tensor.signal.pool.max_pool_2d_same_size : Return the images with all but the maxima of non-overlapping patches
+        set to zero.
+    theano.tensor.signal.pool.Pool : The maximum, sum or average of each window of images.
 
     Examples
     --------
@@ -143,6 +158,12 @@ def pool_3d(
     -------
     TensorVariable
         Of the dtype of `input`.
+
+    See Also
+    --------
+    theano.tensor.signal.pool.max_pool_2d_same_size : Return the images with all but the maxima of non-overlapping patches
+        set to zero.
+    theano.tensor.signal.pool.pool_2d : Downscale images over their last two dimensions.
 
     Examples
     --------
@@ -316,10 +337,18 @@ class Pool(_Pooling):
     ignore_border : bool
         Whether windows that reach beyond the (padded) image are left out.
     mode : {'max', 'sum', 'average_inc_pad', 'average_exc_pad'}
+        Which one is computed.
     ndim : int
         How many axes are pooled, the last ones.
     openmp : bool, optional
         Accepted for programs that give it: work is always divided among ``config.threads``.
+
+    See Also
+    --------
+    theano.tensor.signal.pool.MaxPoolGrad : The gradient of the maxima of windows: each element that equals one gets its
+        gradient, of equal ones each.
+    theano.tensor.signal.pool.AveragePoolGrad : The gradient of the sums or averages of windows.
+    theano.tensor.signal.pool.pool_2d : Downscale images over their last two dimensions.
 
     Notes
     -----
@@ -370,7 +399,13 @@ class Pool(_Pooling):
 
 
 class PoolGrad(_Pooling):
-    """The base of the gradients of pooling with respect to images, which have their shape and dtype."""
+    """The base of the gradients of pooling with respect to images, which have their shape and dtype.
+
+    See Also
+    --------
+    theano.tensor.signal.pool.MaxPoolGrad : The gradient of the maxima of windows: each element that equals one gets its
+        gradient, of equal ones each.
+    """
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [in_shapes[0]]
@@ -385,6 +420,13 @@ class MaxPoolGrad(PoolGrad):
     ----------
     ignore_border, ndim, openmp : bool, optional
         Those of :class:`Pool`.
+
+    See Also
+    --------
+    theano.tensor.signal.pool.AveragePoolGrad : The gradient of the sums or averages of windows.
+    theano.tensor.signal.pool.Pool : The maximum, sum or average of each window of images.
+    theano.tensor.signal.pool.PoolGrad : The base of the gradients of pooling with respect to images, which have their
+        shape and dtype.
     """
 
     modes = ("max",)
@@ -425,6 +467,12 @@ class AveragePoolGrad(PoolGrad):
     ----------
     ignore_border, mode, ndim : bool, optional
         Those of :class:`Pool`.
+
+    See Also
+    --------
+    theano.tensor.signal.pool.pool_2d : Downscale images over their last two dimensions.
+    theano.tensor.signal.pool.MaxPoolGrad : The gradient of the maxima of windows: each element that equals one gets its
+        gradient, of equal ones each.
     """
 
     modes = LINEAR_MODES
@@ -462,6 +510,12 @@ class DownsampleFactorMaxGradGrad(_Pooling):
     """The gradient of :class:`MaxPoolGrad` with respect to its gradient: what is at the maxima of windows, of equal ones the sum.
 
     The inputs are the images, their maxima, what is picked from, of the shape of the images, and the windows.
+
+    See Also
+    --------
+    theano.tensor.signal.pool.MaxPoolRop : The R-operator of the maxima of windows: what is at the first maximum of each.
+    theano.tensor.signal.pool.MaxPoolGrad : The gradient of the maxima of windows: each element that equals one gets its
+        gradient, of equal ones each.
     """
 
     modes = ("max",)
@@ -499,6 +553,12 @@ class MaxPoolRop(_Pooling):
     """The R-operator of the maxima of windows: what is at the first maximum of each.
 
     The inputs are the images, the point, of their shape, and the windows.
+
+    See Also
+    --------
+    theano.tensor.signal.pool.MaxPoolGrad : The gradient of the maxima of windows: each element that equals one gets its
+        gradient, of equal ones each.
+    theano.tensor.signal.pool.DownsampleFactorMaxGradGrad : The gradient of `MaxPoolGrad` with respect to its gradient.
     """
 
     modes = ("max",)

@@ -189,6 +189,7 @@ def makeTester(
     grad : dict, optional
         Lists of values at which the gradient is verified.
     mode : Mode, optional
+        In which functions are compiled.
     grad_rtol, grad_eps : float, optional
         Tolerance and step of the verification of gradients.
     eps : float
@@ -421,6 +422,11 @@ def rand_of_dtype(shape: Sequence[int], dtype: str) -> Any:
         That of the array.
     dtype : str
         Its dtype.
+
+    Raises
+    ------
+    TypeError
+        If there are no random numbers of that dtype.
     """
     if dtype in tensor.discrete_dtypes:
         return randint(*shape).astype(dtype)
@@ -513,6 +519,11 @@ def multi_dtype_checks(
         Each two of them are a pair.
     nameprefix : str, optional
         What the names begin with.
+
+    Yields
+    ------
+    tuple
+        The name, and the pair.
     """
     import itertools
 
@@ -531,6 +542,11 @@ def multi_dtype_cast_checks(shape: Sequence[int], dtypes: Sequence[str] = tuple(
         Each two of them are a pair.
     nameprefix : str, optional
         What the names begin with.
+
+    Yields
+    ------
+    tuple
+        The name, and the pair.
     """
     import itertools
 
