@@ -645,14 +645,13 @@ class TheanoConfigParser:
         return "\n".join(lines) + "\n"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from theano.pages import render
 
-        rows = "".join(
-            f"<tr><td><code>{escape(param.fullname)}</code></td><td><code>{escape(str(param.val))}</code></td>"
-            f'<td>{escape(flag_source(param.fullname))}</td><td style="text-align:left">{escape(param.doc)}</td></tr>'
+        rows = [
+            {"name": param.fullname, "value": param.val, "source": flag_source(param.fullname), "doc": param.doc}
             for param in self._all or _flags_under(self._prefix)
-        )
-        return f"<table><tr><th>flag</th><th>value</th><th>from</th><th>what it does</th></tr>{rows}</table>"
+        ]
+        return render("notebook.html#flags", rows=rows)
 
     def __reduce__(self) -> tuple:
         return _config_section, (self._prefix,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import re
 import time
@@ -16,6 +15,7 @@ from theano.gof.optdb import Query
 from theano.gof.rewriting.base import Optimizer, SeqOptimizer, optimizer_label
 from theano.gof.rewriting.stages import optdb
 from theano.gof.toolbox import Feature
+from theano.pages import render
 from theano.printing.debug import debugprint
 
 _ID = re.compile(r" \[id \w+\]")
@@ -263,35 +263,25 @@ class OptimizationTrace:
         -------
         str
         """
-        rows, sections = [], []
+        passes = []
         previous = _lines_without_ids(self.initial)
         for number, done in enumerate(self.passes):
-            fired = "".join(
-                f"<tr><td>{html.escape(name)}</td><td class=n>{count}</td></tr>"
-                for name, count in sorted(done.fired.items(), key=lambda item: (-item[1], item[0]))
-            )
-            name = html.escape(done.name)
-            link = f'<a href="#p{number}">{name}</a>' if done.changed else name
-            rows.append(
-                f"<tr class={'on' if done.changed else 'off'}><td>{link}</td><td class=n>{done.before}</td>"
-                f"<td class=n>{done.after}</td><td class=n>{sum(done.fired.values()) or ''}</td>"
-                f"<td class=n>{1000 * done.seconds:.2f}</td></tr>"
-            )
-            if not done.changed:
-                continue
-            sections.append(
-                f"<section id=p{number}><h2>{name}</h2><p>{done.before} to {done.after} nodes, "
-                f"{1000 * done.seconds:.2f} ms</p><table><tr><th>rewrite</th><th>fired</th></tr>{fired}</table>"
-                f"<pre>{_marked(done.graph, previous)}</pre></section>"
-            )
-            previous = _lines_without_ids(done.graph)
-        page = _PAGE.format(
-            nodes=self.initial_nodes,
-            final=self.passes[-1].after if self.passes else self.initial_nodes,
-            rows="".join(rows),
-            initial=html.escape(self.initial),
-            sections="".join(sections),
-        )
+            shown = {
+                "number": number,
+                "name": done.name,
+                "changed": done.changed,
+                "before": done.before,
+                "after": done.after,
+                "milliseconds": 1000 * done.seconds,
+                "replaced": sum(done.fired.values()),
+            }
+            if done.changed:
+                shown["fired"] = sorted(done.fired.items(), key=lambda item: (-item[1], item[0]))
+                shown["lines"] = _marked(done.graph, previous)
+                previous = _lines_without_ids(done.graph)
+            passes.append(shown)
+        final = self.passes[-1].after if self.passes else self.initial_nodes
+        page = render("passes.html", nodes=self.initial_nodes, final=final, initial=self.initial, passes=passes)
         if path is not None:
             with open(os.fspath(path), "w", encoding="utf-8") as stream:
                 stream.write(page)
@@ -354,42 +344,24 @@ def _lines_without_ids(text: str) -> set[str]:
     return {_ID.sub("", line).strip(" |") for line in text.split("\n")}
 
 
-def _marked(text: str, previous: set[str]) -> str:
+def _marked(text: str, previous: set[str]) -> list[dict[str, Any]]:
     """The lines of `text`, those marked that are not in `previous`; of a list only what is around them."""
     lines = text.split("\n")
     new = [_ID.sub("", line).strip(" |") not in previous for line in lines]
     shown = [True] * len(lines)
     if lines[-1].startswith("return "):
         shown = [any(new[max(0, i - _AROUND) : i + _AROUND + 1]) for i in range(len(lines))]
-    result = []
+    result: list[dict[str, Any]] = []
     left_out = 0
     for line, is_new, is_shown in zip([*lines, ""], [*new, False], [*shown, True], strict=True):
         if not is_shown:
             left_out += 1
             continue
         if left_out:
-            result.append(f"<i>{left_out} line{'' if left_out == 1 else 's'} as before</i>")
+            result.append({"left_out": left_out})
             left_out = 0
-        result.append(f"<mark>{html.escape(line)}</mark>" if is_new else html.escape(line))
-    return "\n".join(result[:-1])
-
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Passes of the optimizer</title><style>
-body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; }}
-table {{ border-collapse: collapse; }} td, th {{ padding: .1em .8em .1em 0; text-align: left; }}
-.n {{ text-align: right; font-variant-numeric: tabular-nums; }} .off {{ color: #888; }}
-pre {{ background: #f6f6f6; padding: .8em; overflow-x: auto; line-height: 1.25; }} mark {{ background: #fd8; }}
-pre i {{ color: #888; }}
-section {{ border-top: 1px solid #ccc; margin-top: 1.5em; }}
-</style></head><body>
-<h1>Passes of the optimizer</h1>
-<p>{nodes} nodes before, {final} after. Marked lines are new in a graph.</p>
-<table><tr><th>pass</th><th>nodes before</th><th>after</th><th>replaced</th><th>ms</th></tr>{rows}</table>
-<section><h2>The graph before</h2><pre>{initial}</pre></section>
-{sections}
-</body></html>
-"""
+        result.append({"left_out": 0, "new": is_new, "text": line})
+    return result[:-1]
 
 
 for _class in (OptimizationTrace, Pass):

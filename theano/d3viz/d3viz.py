@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from theano.d3viz.formatting import PyDotFormatter
 from theano.d3viz.layout import layout
+from theano.pages import render, verbatim
 
 _HERE = Path(__file__).resolve().parent
 #: Folders with what a page holds, and the name of the folder beside the page that gets copies.
@@ -136,11 +136,13 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
                 if source.is_file():
                     shutil.copyfile(source, target / source.name)
     title = getattr(fct, "name", None) or page.stem
-    template = (_HERE / "html" / "template.html").read_text(encoding="utf-8")
-    scripts = {name: (_HERE / name).read_text(encoding="utf-8") for name in re.findall("%% FILE (.*?) %%", template)}
-    parts = {f"%% FILE {name} %%": text.replace("</script", "<\\/script") for name, text in scripts.items()}
-    text = replace_patterns(template, {"%% TITLE %%": escape(title), **parts, "%% DATA %%": safe_json(data)})
+    text = render("template.html", _HERE / "html", title=title, data=verbatim(safe_json(data)), file=_asset)
     page.write_text(text, encoding="utf-8")
+
+
+def _asset(name: str) -> str:
+    """A script or style, to be put into a page."""
+    return verbatim((_HERE / name).read_text(encoding="utf-8").replace("</script", "<\\/script"))
 
 
 def d3write(fct: Any, path: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:

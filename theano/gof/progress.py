@@ -40,12 +40,12 @@ class _Cell:
         pass
 
     def write(self, text: str) -> None:
-        from html import escape
-
         from IPython.display import display  # type: ignore[import-not-found, unused-ignore]
 
+        from theano.pages import render
+
         line = text.strip("\r ")
-        data = {"text/plain": line, "text/html": f"<small>{escape(line)}</small>"}
+        data = {"text/plain": line, "text/html": render("notebook.html#progress", line=line)}
         if self._handle is None:
             self._handle = display(data, raw=True, display_id=True)
         else:

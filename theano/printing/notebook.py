@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from itertools import islice
 from typing import Any
 
+from theano.pages import render
+
 #: A larger graph is cut: a notebook keeps what it shows.
 _MAX_NODES = 60
-_STYLE = "text-align:left;margin:0;line-height:1.35"
 
 
 def _graph_text(thing: Any, n_nodes: int) -> str:
@@ -22,14 +22,14 @@ def _graph_text(thing: Any, n_nodes: int) -> str:
     return "\n".join([*lines[: 2 * _MAX_NODES], "..."])
 
 
-def _details(summary: str, text: str) -> str:
-    return f'<details><summary>{escape(summary)}</summary><pre style="{_STYLE}">{escape(text.rstrip())}</pre></details>'
+def _details(n_nodes: int, thing: Any) -> dict[str, str]:
+    """What a template shows of a graph on demand."""
+    return {"summary": f"Graph of {n_nodes} node{'s' * (n_nodes != 1)}", "text": _graph_text(thing, n_nodes).rstrip()}
 
 
-def _label(var: Any) -> str:
+def _label(var: Any) -> dict[str, Any]:
     """The name of a variable and its type."""
-    name = escape(var.name) if var.name else escape(str(var))
-    return f"<code>{name}</code>: <span>{escape(str(var.type))}</span>"
+    return {"name": var.name or str(var), "type": var.type}
 
 
 def variable_html(var: Any) -> str:
@@ -50,27 +50,19 @@ def variable_html(var: Any) -> str:
     '<code>x</code>: <span>TensorType(float64, vector)</span>'
     """
     if var.owner is None:
-        return _label(var)
+        return render("notebook.html#variable", heading=_label(var), graph=None)
     nodes = [v.owner for v in islice(_upwards(var), 4 * _MAX_NODES) if v.owner is not None]
     n_nodes = len(dict.fromkeys(nodes))
-    heading = _label(var)
+    heading, graph = _label(var), _details(n_nodes, var)
     if n_nodes <= _MAX_NODES:
         from theano.printing.pretty import pp
 
         text = pp(var)
         if len(text) <= 200:
-            heading = f"<code>{escape(text)}</code>: <span>{escape(str(var.type))}</span>"
-        count = f"{n_nodes} node{'s' * (n_nodes != 1)}"
+            heading["name"] = text
     else:
-        count = f"more than {_MAX_NODES} nodes"
-    return heading + _details(f"Graph of {count}", _graph_text(var, n_nodes))
-
-
-def _table(rows: list[tuple[str, str]]) -> str:
-    return "".join(
-        f'<tr><th style="text-align:left;vertical-align:top">{name}</th><td style="text-align:left">{text}</td></tr>'
-        for name, text in rows
-    )
+        graph["summary"] = f"Graph of more than {_MAX_NODES} nodes"
+    return render("notebook.html#variable", heading=heading, graph=graph)
 
 
 def graph_html(fgraph: Any) -> str:
@@ -84,13 +76,8 @@ def graph_html(fgraph: Any) -> str:
     -------
     str
     """
-    rows = [
-        ("Inputs", "<br>".join(map(_label, fgraph.inputs)) or "none"),
-        ("Outputs", "<br>".join(f"<span>{escape(str(v.type))}</span>" for v in fgraph.outputs) or "none"),
-    ]
-    n_nodes = len(fgraph.apply_nodes)
-    graph = _details(f"Graph of {n_nodes} node{'s' * (n_nodes != 1)}", _graph_text(fgraph, n_nodes))
-    return f"<div><b>FunctionGraph</b><table>{_table(rows)}</table>{graph}</div>"
+    graph = _details(len(fgraph.apply_nodes), fgraph)
+    return render("notebook.html#fgraph", inputs=list(map(_label, fgraph.inputs)), outputs=fgraph.outputs, graph=graph)
 
 
 def framed(page: str, height: int = 500) -> str:
@@ -107,7 +94,7 @@ def framed(page: str, height: int = 500) -> str:
     -------
     str
     """
-    return f'<iframe srcdoc="{escape(page)}" style="width:100%;height:{height}px;border:1px solid #8884"></iframe>'
+    return render("notebook.html#framed", page=page, height=height)
 
 
 def _upwards(var: Any) -> Iterator[Any]:
@@ -135,20 +122,15 @@ def function_html(function: Any) -> str:
     """
     maker = function.maker
     fgraph = maker.fgraph
-    rows = []
     arguments = [v for spec, v in zip(maker.expanded_inputs, fgraph.inputs) if not getattr(spec, "implicit", False)]
-    rows.append(("Arguments", "<br>".join(map(_label, arguments)) or "none"))
     updated = {i for i, spec in enumerate(maker.expanded_inputs) if getattr(spec, "update", None) is not None}
-    outputs = fgraph.outputs[: len(fgraph.outputs) - len(updated)]
-    rows.append(("Results", "<br>".join(f"<span>{escape(str(v.type))}</span>" for v in outputs) or "none"))
-    if updated:
-        names = (str(fgraph.inputs[i]) for i in sorted(updated))
-        rows.append(("Updates", ", ".join(f"<code>{escape(name)}</code>" for name in names)))
     profile = getattr(function, "profile", None)
-    if profile:
-        rows.append(("Calls", f"{profile.fct_callcount} in {profile.fct_call_time:.3g} s"))
-    body = _table(rows)
-    n_nodes = len(fgraph.apply_nodes)
-    title = f"Theano function {escape(function.name or '')}".strip()
-    graph = _details(f"Graph of {n_nodes} node{'s' * (n_nodes != 1)}", _graph_text(function, n_nodes))
-    return f"<div><b>{title}</b><table>{body}</table>{graph}</div>"
+    return render(
+        "notebook.html#function",
+        name=function.name or "",
+        inputs=list(map(_label, arguments)),
+        outputs=fgraph.outputs[: len(fgraph.outputs) - len(updated)],
+        updates=[str(fgraph.inputs[i]) for i in sorted(updated)],
+        calls=f"{profile.fct_callcount} in {profile.fct_call_time:.3g} s" if profile else "",
+        graph=_details(len(fgraph.apply_nodes), function),
+    )
