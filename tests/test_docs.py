@@ -168,3 +168,10 @@ def test_documented_names_have_entries():
     command = [sys.executable, str(ROOT / "docs" / "tools" / "coverage.py"), *map(str, tables)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_checks_wheels_imports_what_is_there():
+    programs = re.findall(r'python -c "(.*?)"', (ROOT / "packaging" / "check_wheel").read_text(encoding="utf-8"), re.S)
+    imports = [line for program in programs for line in re.split(r"[\n;] *", program) if line.startswith(("import ", "from "))]
+    assert len(imports) == 4
+    exec("\n".join(imports), {})

@@ -87,11 +87,22 @@ SHAPES = [
     ("np.ones((2, 3)) * v.dimshuffle(0, 'x') + x * np.ones(3) + T.ones((2, 4))", ValueError, ["(2, 4)", "3 and 4"]),
     ("T.specify_shape(v, (3,)) + T.arange(4)", ValueError, ["SpecifyShape", "ARange", "(3,)", "(4,)"]),
     ("T.switch(T.ones(3) > 0, T.ones(2), 1)", ValueError, ["switch", "input 0", "input 1", "(3,)", "(2,)"]),
-    ("T.zeros((3, 4)).sum(axis=0) + T.zeros((3, 4)).reshape((6, 2)).T[0] + T.ones(3)", ValueError, ["(4,)", "(3,)"]),
+    ("T.zeros((3, 4)).sum(axis=0) + T.zeros((3, 4)).reshape((6, 2)).T[0] + T.ones(3)", ValueError, ["(4,)", "(6,)"]),
     ("T.dot(T.ones((2, 3)), x + T.ones((4, 2)))", ValueError, ["dot", "(2, 3)", "(4, 2)", "not 3 and 4"]),
     ("T.dot(T.dcol(), np.ones((3, 2)))", ValueError, ["dot", "(?, 1)", "(3, 2)", "not 1 and 3"]),
     ("T.concatenate([T.ones((2, 3)), np.zeros((2, 4))])", ValueError, ["dimension 1", "tensor 0 has 3", "tensor 1 has 4"]),
     ("T.stack([T.eye(3)[0] + T.ones(3), v + T.ones(4)])", ValueError, ["dimension 1", "tensor 0 has 3", "tensor 1 has 4"]),
+    ("(T.ones((3, 4)) * x)[3]", IndexError, ["index 3", "dimension 0", "(3, 4)", "from 0 to 2"]),
+    ("T.ones((3, 4))[:, 1:][:, -4]", IndexError, ["index -4", "dimension 1", "(3, 3)", "-3 to -1"]),
+    ("T.ones((3, 4))[[0, 1, 5]]", IndexError, ["index 5", "dimension 0", "(3, 4)"]),
+    ("T.drow('r')[1]", IndexError, ["index 1", "dimension 0 of r", "(1, ?)"]),
+    ("T.alloc(T.arange(3), 2, 4)", ValueError, ["shape (3,)", "Alloc of shape (2, 4)", "or 1, which is repeated"]),
+    ("T.batched_dot(T.ones((2, 3, 4)), T.ones((2, 5, 6)))", ValueError, ["batched_dot", "(2, 3, 4)", "(2, 5, 6)", "not 4 and 5"]),
+    ("T.batched_dot(T.ones((2, 3)), T.ones((4, 3)))", ValueError, ["batched_dot", "dimensions 0 and 0", "not 2 and 4"]),
+    ("T.set_subtensor(T.zeros(5)[1:3], T.ones(4))", ValueError, ["shape (4,)", "part", "shape (2,)", "4 elements", "2 places"]),
+    ("T.inc_subtensor(T.zeros((5, 2))[[0, 1]], np.ones((3, 2)))", ValueError, ["(3, 2)", "(2, 2)", "3 elements"]),
+    ("T.arange(6).reshape((4, 2))", ValueError, ["shape (6,)", "6 elements", "(4, 2)", "8 places", "-1"]),
+    ("T.ones((2, 3)).reshape((-1, 4))", ValueError, ["(2, 3)", "(-1, 4)", "multiple of 4"]),
 ]
 
 GRADIENTS = [

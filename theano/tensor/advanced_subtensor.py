@@ -15,6 +15,7 @@ from theano.gradient_types import DisconnectedType
 from theano.tensor.conversion import ShapeError, as_tensor_variable, constant
 from theano.tensor.math import cast, discrete_dtypes, eq, integer_dtypes, switch
 from theano.tensor.slicing import IncrementOp, slice_len
+from theano.tensor.static_shape import known_shape
 from theano.tensor.type import TensorType, ops
 from theano.tensor.type_other import MakeSlice, NoneConst, NoneTypeT, SliceType, make_slice
 
@@ -57,6 +58,12 @@ class AdvancedSubtensor1(Op):
         _check_index_vector(x, ilist)
         pattern = (ilist.type.broadcastable[0], *x.type.broadcastable[1:])
         return Apply(self, [x, ilist], [TensorType(x.type.dtype, pattern)()])
+
+    def static_shape(self, node: Apply, shape_of: Any) -> list[int | None] | None:
+        x, ilist = node.inputs
+        if shape_of(x) is None and shape_of(ilist) is None:
+            return None
+        return [*known_shape(ilist), *known_shape(x)[1:]]
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x, index = inputs

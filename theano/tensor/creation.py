@@ -21,7 +21,7 @@ from theano.tensor.conversion import (
     get_scalar_constant_value,
 )
 from theano.tensor.math import discrete_dtypes, fill, int_dtypes, maximum, uint_dtypes
-from theano.tensor.static_shape import known_int
+from theano.tensor.static_shape import check_fits, known_int, lengths_of
 from theano.tensor.type import TensorType, ops, tensor_type
 
 
@@ -103,6 +103,8 @@ class Alloc(Op):
                 "The value of an Alloc has more dimensions than its shape: "
                 f"{value.ndim} against {len(entries)}"
             )
+        if value.type.ndim and lengths_of(value) is not None:
+            check_fits(value, [known_int(n) for n in entries], f"{self}")
         return Apply(self, [value, *entries], [tensor_type(value.type.dtype, pattern)()])
 
     def __call__(self, value: Any, *shapes: Any, **kwargs: Any):

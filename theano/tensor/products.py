@@ -15,7 +15,7 @@ from theano.printing.pretty import OperatorPrinter, pprint, special
 from theano.tensor.conversion import as_tensor_variable, get_scalar_constant_value
 from theano.tensor.math import discrete_dtypes, mul
 from theano.tensor.shaping import patternbroadcast
-from theano.tensor.static_shape import check_product
+from theano.tensor.static_shape import check_batches, check_product
 from theano.tensor.type import TensorType, ops, tensor_type
 
 
@@ -435,6 +435,7 @@ def batched_dot(a: Any, b: Any):
         return a * b.dimshuffle([0, *["x"] * (a.ndim - 1)])
     if a.ndim > 3 or b.ndim > 3:
         return batched_tensordot(a, b, [[a.ndim - 1], [max(1, b.ndim - 2)]])
+    check_batches(a, b)
     return ops.BatchedDot()(a, b)
 
 

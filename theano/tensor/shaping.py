@@ -24,7 +24,7 @@ from theano.tensor.elemwise import DimShuffle
 from theano.tensor.from_scalars import MakeVector
 from theano.tensor.math import discrete_dtypes, eq, int_div, integer_dtypes, le, lt, maximum, mul, switch
 from theano.tensor.shapes import Rebroadcast, Shape, SpecifyShape, shape, shape_i, specify_shape  # noqa: F401
-from theano.tensor.static_shape import known_ints
+from theano.tensor.static_shape import check_reshape, known_ints
 from theano.tensor.type import TensorType, ops, tensor_type
 
 
@@ -235,7 +235,9 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None):
                 f"The length of the shape {newshape} cannot be determined, so the number of dimensions of the result is "
                 "not known. Give it as the argument ndim of reshape."
             ) from None
-    return Reshape(ndim)(x, newshape)
+    result = Reshape(ndim)(x, newshape)
+    check_reshape(result.owner.inputs[0], known_ints(result.owner.inputs[1], ndim))
+    return result
 
 
 class Flatten(Op):

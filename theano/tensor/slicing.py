@@ -19,6 +19,7 @@ from theano.tensor.creation import zeros_for_grad
 from theano.tensor.from_scalars import scalar_from_tensor, tensor_from_scalar
 from theano.tensor.math import discrete_dtypes, ge, int_div, lt, maximum, minimum, switch
 from theano.tensor.shaping import patternbroadcast
+from theano.tensor.static_shape import known_shape, length_of_slice
 from theano.tensor.type import TensorType, ops, tensor_type
 
 _INDEX_DTYPES = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
@@ -596,6 +597,15 @@ class Subtensor(_BasicIndexOp):
             kept = sum([isinstance(entry, slice) for entry in self.idx_list])
             pattern = [False] * (kept + len(source) - len(self.idx_list))
         return Apply(self, [x, *variables], [tensor_type(x.type.dtype, tuple(pattern))()])
+
+    def static_shape(self, node: Apply, shape_of: Any) -> list[int | None] | None:
+        x = node.inputs[0]
+        if shape_of(x) is None:
+            return None
+        lengths = known_shape(x)
+        index = get_idx_list(node.inputs, self.idx_list)
+        kept = [length_of_slice(entry, n) for entry, n in zip(index, lengths) if isinstance(entry, slice)]
+        return [*kept, *lengths[len(index) :]]
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         x = inputs[0]

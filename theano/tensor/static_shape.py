@@ -7,8 +7,11 @@ None, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from theano.gof.graph import Constant
 from theano.gof.utils import warn_user
@@ -185,6 +188,147 @@ def check_join(axis: int, tensors: Sequence[Any]) -> None:
                 f"All tensors joined along axis {axis} must have the same length in dimension {dim}, but tensor {i} has {n}"
                 f" and tensor {j} has {m} there: {', '.join(map(text_of, shapes))}"
             )
+
+
+def length_of_slice(entry: slice, length: int | None) -> int | None:
+    """Return how many elements a slice of an index takes of a dimension, None if that is not known.
+
+    Parameters
+    ----------
+    entry : slice
+        Of integer constants, other variables and None.
+    length : int or None
+        The length of the dimension.
+
+    Returns
+    -------
+    int or None
+    """
+    parts = (entry.start, entry.stop, entry.step)
+    numbers = [None if part is None else known_int(part) for part in parts]
+    if length is None or any(n is None and part is not None for n, part in zip(numbers, parts)) or numbers[2] == 0:
+        return None
+    return len(range(*slice(*numbers).indices(length)))
+
+
+def check_index(x: Any, entries: Sequence[Any]) -> None:
+    """Refuse constant positions that are known to lie outside of a tensor.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        What is indexed.
+    entries : sequence
+        One for each of its first dimensions: a slice, an integer, an integer variable or an integer array.
+
+    Raises
+    ------
+    IndexError
+        A position is out of bounds: the function would raise it whenever it is called.
+    """
+    known = [(dim, entry) for dim, entry in enumerate(entries) if type(entry) is int or isinstance(entry, Constant)]
+    if not known or len(entries) > x.type.ndim or lengths_of(x) is None and True not in x.type.broadcastable:
+        return
+    shape = known_shape(x)
+    arrays = [entry for entry in entries if getattr(getattr(entry, "type", None), "ndim", 0)]
+    if arrays and (None in shape or 0 in shape or sum(not isinstance(entry, slice) for entry in entries) > 1):
+        # Where nothing is taken, nothing need be out of bounds.
+        return
+    for dim, entry in known:
+        positions = np.asarray(entry.data if isinstance(entry, Constant) else entry)
+        n = shape[dim]
+        if n is None or positions.dtype.kind not in "iu" or not positions.size:
+            continue
+        least, most = int(positions.min()), int(positions.max())
+        if least < -n or most >= n:
+            where = f"from 0 to {n - 1}, or from {-n} to -1, counted from the end" if n else "nowhere: it is empty"
+            raise IndexError(
+                f"index {most if most >= n else least} is out of bounds for dimension {dim} of {x}, which has shape"
+                f" {text_of(shape)}. Positions there go {where}."
+            )
+
+
+def check_fits(x: Any, shape: Sequence[int | None], what: str) -> None:
+    """Refuse a value that is known not to broadcast to the place that it is to fill.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        The value; a length of 1 fits everywhere.
+    shape : sequence of int or None
+        The lengths of the place, of at least as many dimensions.
+    what : str
+        The place, for the message.
+
+    Raises
+    ------
+    ValueError
+        Two lengths clash.
+    """
+    lengths = lengths_of(x)
+    if lengths is None:
+        return
+    offset = len(shape) - len(lengths)
+    for dim, n in enumerate(lengths):
+        m = shape[dim + offset]
+        if n != m and n != 1 and n is not None and m is not None:
+            raise ValueError(
+                f"A value of shape {text_of(known_shape(x))} does not fit {what} of shape {text_of(shape)}: it has {n} elements"
+                f" in dimension {dim}, where there are {m} places. Give it as many, or 1, which is repeated. ({x}: {x.type})"
+            )
+
+
+def check_batches(x: Any, y: Any) -> None:
+    """Refuse operands of products pair by pair that are known to differ in the number of pairs or in what is summed over.
+
+    Parameters
+    ----------
+    x, y : TensorVariable
+        Of two or three dimensions.
+
+    Raises
+    ------
+    ValueError
+        Two lengths clash.
+    """
+    if lengths_of(x) is None or lengths_of(y) is None:
+        return
+    shapes = known_shape(x), known_shape(y)
+    for of_x, of_y in ((0, 0), (x.type.ndim - 1, 1)):
+        n, m = shapes[0][of_x], shapes[1][of_y]
+        if n != m and n is not None and m is not None and (of_y or 1 not in (n, m)):
+            raise ValueError(
+                f"Shape mismatch: the operands of batched_dot have shapes {text_of(shapes[0])} and {text_of(shapes[1])}, whose"
+                f" dimensions {of_x} and {of_y} should have the same length, not {n} and {m}. ({x}: {x.type}, {y}: {y.type})"
+            )
+
+
+def check_reshape(x: Any, wanted: Sequence[int | None]) -> None:
+    """Refuse a shape that is known not to hold the elements of a tensor.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        What is reshaped.
+    wanted : sequence of int or None
+        The new lengths, one of which may be -1.
+
+    Raises
+    ------
+    ValueError
+        The numbers of elements differ, or what is left for the -1 is no whole number.
+    """
+    if None in wanted or lengths_of(x) is None and False in x.type.broadcastable:
+        return
+    shape = known_shape(x)
+    if None in shape or any(n < -1 for n in wanted) or list(wanted).count(-1) > 1:
+        return
+    count, places = math.prod(shape), math.prod(n for n in wanted if n != -1)
+    if count != places if -1 not in wanted else count and places and count % places:
+        raise ValueError(
+            f"Cannot reshape {x} of shape {text_of(shape)}, which has {count} elements, to shape {text_of(wanted)}, which has"
+            f" {'a multiple of ' if -1 in wanted else ''}{places} places. One entry of the shape may be -1 where it divides."
+        )
 
 
 def text_of(shape: Sequence[int | None]) -> str:

@@ -50,6 +50,7 @@ from theano.tensor.slicing import (
     make_constant,
     slice_len,
 )
+from theano.tensor.static_shape import check_fits, check_index, known_shape, lengths_of
 from theano.tensor.type import TensorType, ops
 from theano.tensor.type_other import SliceType
 
@@ -125,6 +126,8 @@ def index_tensor(x: Any, args: Any):
     entries = [_entry(a) for a in args]
     entries = _without_ellipsis(x, entries)
     kinds = [_kind(e) for e in entries]
+    if "mask" not in kinds and "slice" not in kinds:
+        check_index(x, [e for e in entries if e is not None])
     if "array" in kinds or "mask" in kinds or "slice" in kinds:
         return _advanced(x, entries, kinds)
     basic = [e for e in entries if e is not None]
@@ -416,6 +419,8 @@ def inc_subtensor(
         y = addbroadcast(y, *narrow)
     if x.owner is None:
         raise TypeError("x must be the result of a subtensor operation")
+    if y.type.ndim and lengths_of(y) is not None:
+        check_fits(y, known_shape(x), f"the part {x}")
     op, inputs = x.owner.op, x.owner.inputs
     if isinstance(op, Subtensor):
         tolerated = [(0, 1)] if tolerate_inplace_aliasing else []
