@@ -13,6 +13,7 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof.graph import Constant, Variable
 from theano.gof.utils import warn_user
+from theano.tensor import static_shape
 from theano.tensor.advanced_subtensor import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
@@ -50,7 +51,6 @@ from theano.tensor.slicing import (
     make_constant,
     slice_len,
 )
-from theano.tensor.static_shape import check_fits, check_index, known_shape, lengths_of
 from theano.tensor.type import TensorType, ops
 from theano.tensor.type_other import SliceType
 
@@ -127,7 +127,7 @@ def index_tensor(x: Any, args: Any):
     entries = _without_ellipsis(x, entries)
     kinds = [_kind(e) for e in entries]
     if "mask" not in kinds and "slice" not in kinds:
-        check_index(x, [e for e in entries if e is not None])
+        static_shape.check_index(x, [e for e in entries if e is not None])
     if "array" in kinds or "mask" in kinds or "slice" in kinds:
         return _advanced(x, entries, kinds)
     basic = [e for e in entries if e is not None]
@@ -419,8 +419,8 @@ def inc_subtensor(
         y = addbroadcast(y, *narrow)
     if x.owner is None:
         raise TypeError("x must be the result of a subtensor operation")
-    if y.type.ndim and lengths_of(y) is not None:
-        check_fits(y, known_shape(x), f"the part {x}")
+    if y.type.ndim and static_shape.lengths_of(y) is not None:
+        static_shape.check_fits(y, static_shape.known_shape(x), f"the part {x}")
     op, inputs = x.owner.op, x.owner.inputs
     if isinstance(op, Subtensor):
         tolerated = [(0, 1)] if tolerate_inplace_aliasing else []
