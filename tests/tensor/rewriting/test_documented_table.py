@@ -231,7 +231,8 @@ def test_the_table_of_our_own_documentation():
     text = (Path(__file__).parents[3] / "docs" / "optimizations.md").read_text()
     lines = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in text.splitlines() if line.startswith("| ")]
     (header, *rows) = [cells for cells in lines if len(cells) == 3 + len(MODES)]
-    assert tuple(header[3:]) == MODES
+    # The manual's column of the pass has the name of its optimizer here, as the others have.
+    assert tuple(header[3:]) == tuple("stabilize" if mode == "Stabilization" else mode for mode in MODES)
     marks = {cells[0]: " ".join(mode for mode, mark in zip(MODES, cells[3:], strict=True) if mark == "x") for cells in rows[1:]}
     assert marks.pop("sparse_dot") == LATER
     assert marks == {row.row: row.modes for row in TABLE}

@@ -8,6 +8,7 @@
  * meets the same taps, and two vectors are interleaved. Gradients of filters keep a vector for each tap, which is added up in
  * double precision after some rows. Each number is summed in one order, however rows and planes are dealt out. */
 #include "conv.h"
+#include "shuffle.h"
 #include "plan.h"
 #include "pool.h"
 #include "processor.h"

@@ -34,9 +34,9 @@ INLINE void NAME(read)(int taps, int stride, const Edge *edge, const T *row, V *
     }
     EACH(k, (taps + 1) / 2) {
         const V a = NAME(load)(row + 2 * k, 2 * k, edge), b = NAME(load)(row + 2 * k + LANES, 2 * k + 1, edge);
-        v[2 * k] = __builtin_shuffle(a, b, (NAME(Index))EVENS);
+        v[2 * k] = THN_SHUFFLE(a, b, (NAME(Index))EVENS);
         if (2 * k + 1 < taps) {
-            v[2 * k + 1] = __builtin_shuffle(a, b, (NAME(Index))ODDS);
+            v[2 * k + 1] = THN_SHUFFLE(a, b, (NAME(Index))ODDS);
         }
     }
 }
@@ -105,7 +105,7 @@ INLINE void NAME(block)(int taps, int stride, int rows, const Edge *edge, const 
         }
     }
     EACH(i, rows) {
-        const V z = stride == 1 ? sums[i] : __builtin_shuffle(sums[i], (NAME(Index))AS_READ);
+        const V z = stride == 1 ? sums[i] : THN_PERMUTE(sums[i], (NAME(Index))AS_READ);
         NAME(put)(out[i] + x, z, z, edge && s->count - x < LANES ? s->count - x : LANES);
     }
 }
@@ -157,10 +157,10 @@ INLINE void NAME(spread_block)(int taps, int odd, int rows, const Edge *edge, co
         EACH(m, half) odd_taps += w[r * taps + 2 * m + 1] * v[m + odd];
     }
     const V a = odd ? odd_taps : even_taps, b = odd ? even_taps : odd_taps;
-    const V lower = __builtin_shuffle(a, b, (NAME(Index))LOWER), upper = __builtin_shuffle(a, b, (NAME(Index))UPPER);
+    const V lower = THN_SHUFFLE(a, b, (NAME(Index))LOWER), upper = THN_SHUFFLE(a, b, (NAME(Index))UPPER);
     const npy_intp left = s->count - 2 * x;
-    NAME(put)(out + 2 * x, __builtin_shuffle(lower, upper, (NAME(Index))FIRST_HALVES),
-              __builtin_shuffle(lower, upper, (NAME(Index))LAST_HALVES), edge && left < 2 * LANES ? left : 2 * LANES);
+    NAME(put)(out + 2 * x, THN_SHUFFLE(lower, upper, (NAME(Index))FIRST_HALVES),
+              THN_SHUFFLE(lower, upper, (NAME(Index))LAST_HALVES), edge && left < 2 * LANES ? left : 2 * LANES);
 }
 
 INLINE void NAME(spread)(int taps, int odd, const Row *s, const char *plane, char *to, const T *weights, npy_intp first,
@@ -206,7 +206,7 @@ INLINE void NAME(dots_block)(int high, int taps, int stride, int rows, const Edg
     EACH(i, rows) {
         t[i] = NAME(load)(top[i] + x, TOP_MASK, edge);
         if (stride == 2) {
-            t[i] = __builtin_shuffle(t[i], (NAME(Index))AS_READ);
+            t[i] = THN_PERMUTE(t[i], (NAME(Index))AS_READ);
         }
     }
     EACH(r, (rows - 1) * stride + high) {

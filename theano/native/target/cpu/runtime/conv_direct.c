@@ -12,6 +12,7 @@
 #include "plan.h"
 #include "pool.h"
 #include "processor.h"
+#include "shuffle.h"
 
 #include <math.h>
 

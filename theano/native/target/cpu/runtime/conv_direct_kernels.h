@@ -101,11 +101,11 @@ TARGET static void NAME(every)(npy_intp n, const void *from_, npy_intp step, voi
         for (; i + LANES < n; i += LANES) {
             __builtin_prefetch(from + 2 * i + AHEAD);
             __builtin_prefetch(from + 2 * i + LANES + AHEAD);
-            *(V *)(to + i) = __builtin_shuffle(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES), (NAME(Order))EVENS);
+            *(V *)(to + i) = THN_SHUFFLE(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES), (NAME(Order))EVENS);
         }
         /* The last ones once more, without what lies behind them. */
         i = n - LANES;
-        *(V *)(to + i) = __builtin_shuffle(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES - 1),
+        *(V *)(to + i) = THN_SHUFFLE(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES - 1),
                                            (NAME(Order))LAST_EVENS);
         return;
     }

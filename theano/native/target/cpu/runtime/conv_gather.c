@@ -10,6 +10,7 @@
 #include "conv_gather.h"
 #include "plan.h"
 #include "pool.h"
+#include "shuffle.h"
 
 #define DEPTH 256   /* of a slab, about */
 #define RESULTS 196608 /* bytes of results of a block, about */

@@ -273,8 +273,8 @@ TARGET static inline npy_intp NAME(put_second)(const ThnGather *g, const T *from
         const V x = *(const VU *)(from + k);
         _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++, to += LANES) {
             const V before = g->zeros && !add ? (V){0} : *(const VU *)to;
-            const V twice = __builtin_shuffle(x, x, NAME(orders)[h]), y = add ? before + twice : twice;
-            *(VU *)to = g->beside > 0 ? __builtin_shuffle(y, before, NAME(orders)[2]) : __builtin_shuffle(before, y, NAME(orders)[2]);
+            const V twice = THN_SHUFFLE(x, x, NAME(orders)[h]), y = add ? before + twice : twice;
+            *(VU *)to = g->beside > 0 ? THN_SHUFFLE(y, before, NAME(orders)[2]) : THN_SHUFFLE(before, y, NAME(orders)[2]);
         }
     }
 #endif

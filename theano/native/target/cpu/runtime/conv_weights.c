@@ -8,6 +8,7 @@
 #include "conv_weights.h"
 #include "plan.h"
 #include "pool.h"
+#include "shuffle.h"
 
 #define BLOCK 256 /* pixels of a block, about */
 #define TASKS 8   /* what a large gradient is cut into */

@@ -63,8 +63,8 @@ TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp fi
                 _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = *(const VU *)(r[i] + k);
                 _Pragma("GCC unroll 16") for (int length = LANES; length > 1; length /= 2) {
                     _Pragma("GCC unroll 16") for (int i = 0; i < LANES / 2; i++) {
-                        y[2 * i] = __builtin_shuffle(x[i], x[i + LANES / 2], NAME(orders)[0]);
-                        y[2 * i + 1] = __builtin_shuffle(x[i], x[i + LANES / 2], NAME(orders)[1]);
+                        y[2 * i] = THN_SHUFFLE(x[i], x[i + LANES / 2], NAME(orders)[0]);
+                        y[2 * i + 1] = THN_SHUFFLE(x[i], x[i + LANES / 2], NAME(orders)[1]);
                     }
                     _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = y[i];
                 }

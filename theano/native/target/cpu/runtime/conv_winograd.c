@@ -10,6 +10,7 @@
 #include "plan.h"
 #include "pool.h"
 #include "processor.h"
+#include "shuffle.h"
 
 #define LOOPS "conv_winograd_sizes.h"
 #define FOR_AVX2 THN_AVX2

@@ -31,14 +31,14 @@ typedef BITS TILED(Order) __attribute__((vector_size(4 * sizeof(T))));
 /* Four rows of four into four columns. */
 #define TRANSPOSE(a, b, c, d, x0, x1, x2, x3)                                        \
     do {                                                                             \
-        const Q ab = __builtin_shuffle(a, b, (TILED(Order)){0, 4, 1, 5});                 \
-        const Q cd = __builtin_shuffle(c, d, (TILED(Order)){0, 4, 1, 5});                 \
-        const Q ab_ = __builtin_shuffle(a, b, (TILED(Order)){2, 6, 3, 7});                \
-        const Q cd_ = __builtin_shuffle(c, d, (TILED(Order)){2, 6, 3, 7});                \
-        x0 = __builtin_shuffle(ab, cd, (TILED(Order)){0, 1, 4, 5});                       \
-        x1 = __builtin_shuffle(ab, cd, (TILED(Order)){2, 3, 6, 7});                       \
-        x2 = __builtin_shuffle(ab_, cd_, (TILED(Order)){0, 1, 4, 5});                     \
-        x3 = __builtin_shuffle(ab_, cd_, (TILED(Order)){2, 3, 6, 7});                     \
+        const Q ab = THN_SHUFFLE(a, b, (TILED(Order)){0, 4, 1, 5});                 \
+        const Q cd = THN_SHUFFLE(c, d, (TILED(Order)){0, 4, 1, 5});                 \
+        const Q ab_ = THN_SHUFFLE(a, b, (TILED(Order)){2, 6, 3, 7});                \
+        const Q cd_ = THN_SHUFFLE(c, d, (TILED(Order)){2, 6, 3, 7});                \
+        x0 = THN_SHUFFLE(ab, cd, (TILED(Order)){0, 1, 4, 5});                       \
+        x1 = THN_SHUFFLE(ab, cd, (TILED(Order)){2, 3, 6, 7});                       \
+        x2 = THN_SHUFFLE(ab_, cd_, (TILED(Order)){0, 1, 4, 5});                     \
+        x3 = THN_SHUFFLE(ab_, cd_, (TILED(Order)){2, 3, 6, 7});                     \
     } while (0)
 
 /* One dim of a transform of images: N values `step` apart to N values; y may be x. */

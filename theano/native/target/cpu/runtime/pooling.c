@@ -1,5 +1,6 @@
 /* The variants of the loops of pooling. */
 #include "pooling.h"
+#include "shuffle.h"
 
 #include <math.h>
 

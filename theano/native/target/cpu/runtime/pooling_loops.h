@@ -227,8 +227,8 @@ TARGET static void NAME(pair_gradient)(void *to, const void *from, const void *m
             for (int half = 0; half < 2; half++) {
                 const NAME(M) which = half ? (NAME(M))SECOND : (NAME(M))FIRST;
                 const npy_intp at = 2 * j + half * LANES;
-                const NAME(M) equal = (NAME(M))(VECTOR(x + at) == __builtin_shuffle(mv, which));
-                *(NAME(V) *)(gx + at) = (NAME(V))((NAME(M))__builtin_shuffle(gv, which) & equal);
+                const NAME(M) equal = (NAME(M))(VECTOR(x + at) == THN_PERMUTE(mv, which));
+                *(NAME(V) *)(gx + at) = (NAME(V))((NAME(M))THN_PERMUTE(gv, which) & equal);
             }
             if (j == count - LANES) {
                 break;

@@ -4,6 +4,7 @@
  * two vectors is taken in an order that is cheap within their halves, then put in its place, or of pairs maxima and gradients in
  * the same order. What is added, and in which order, is what the loops over rows of pooling.h do. */
 #include "pooling.h"
+#include "shuffle.h"
 
 #include <string.h>
 

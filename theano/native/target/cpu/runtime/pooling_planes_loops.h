@@ -113,8 +113,8 @@ INLINE void NAME(strided_block)(const Rows *p, const T *x, T *gx, npy_intp j, np
 {
     const npy_intp n = p->across.n, at = 2 * j - p->across.p;
     const V a = NAME(load)(x, at, n, edge), b = NAME(load)(x, at + LANES, n, edge);
-    const V even = __builtin_shuffle(__builtin_shuffle(a, b, (Index)EVENS), (Index)AS_READ);
-    const V odd = __builtin_shuffle(__builtin_shuffle(a, b, (Index)ODDS), (Index)AS_READ);
+    const V even = THN_PERMUTE(THN_SHUFFLE(a, b, (Index)EVENS), (Index)AS_READ);
+    const V odd = THN_PERMUTE(THN_SHUFFLE(a, b, (Index)ODDS), (Index)AS_READ);
     V to_even = {0}, to_odd = {0};
     for (npy_intp i = 0; i < p->rows; i++) {
         const T *maxima = (const T *)p->maxima[i], *g = (const T *)p->g[i];
@@ -125,9 +125,9 @@ INLINE void NAME(strided_block)(const Rows *p, const T *x, T *gx, npy_intp j, np
             to_even += NAME(given)(even, p->maxima[i], p->g[i], j - 1, p->across.count, edge);
         }
     }
-    to_even = __builtin_shuffle(to_even, (Index)AS_READ);
-    to_odd = __builtin_shuffle(to_odd, (Index)AS_READ);
-    const V first = __builtin_shuffle(to_even, to_odd, (Index)LOWER), second = __builtin_shuffle(to_even, to_odd, (Index)UPPER);
+    to_even = THN_PERMUTE(to_even, (Index)AS_READ);
+    to_odd = THN_PERMUTE(to_odd, (Index)AS_READ);
+    const V first = THN_SHUFFLE(to_even, to_odd, (Index)LOWER), second = THN_SHUFFLE(to_even, to_odd, (Index)UPPER);
     if (edge && (at < 0 || at + 2 * LANES > n)) {
         NAME(put)(gx + at, first, second, at < 0 ? -at : 0, at + 2 * LANES <= n ? 2 * LANES : n - at);
     } else {
@@ -205,18 +205,18 @@ TARGET static void NAME(pairs)(const ThnPoolPlane *p)
         const T *maxima = (const T *)(p->maxima[0] + y / 2 * p->maxima_row), *g = (const T *)(p->g[0] + y / 2 * p->g_row);
         for (npy_intp i = 0; i < p->across.count; i += LANES) {
             const npy_intp j = i + LANES <= p->across.count ? i : p->across.count - LANES;
-            const V m = __builtin_shuffle(*(const V *)(maxima + j), (Index)AS_READ);
-            const V v = __builtin_shuffle(*(const V *)(g + j), (Index)AS_READ);
+            const V m = THN_PERMUTE(*(const V *)(maxima + j), (Index)AS_READ);
+            const V v = THN_PERMUTE(*(const V *)(g + j), (Index)AS_READ);
             for (int row = 0; row < 2; row++) {
                 const T *from = (row ? below : x) + 2 * j;
                 T *to = (row ? gx_below : gx) + 2 * j;
                 const V a = *(const V *)from, b = *(const V *)(from + LANES);
-                const Index even = (Index)(__builtin_shuffle(a, b, (Index)EVENS) == m);
-                const Index odd = (Index)(__builtin_shuffle(a, b, (Index)ODDS) == m);
+                const Index even = (Index)(THN_SHUFFLE(a, b, (Index)EVENS) == m);
+                const Index odd = (Index)(THN_SHUFFLE(a, b, (Index)ODDS) == m);
                 /* Added to zero, as others are: no negative zeros. */
                 const V to_even = (V){0} + (V)((Index)v & even), to_odd = (V){0} + (V)((Index)v & odd);
-                *(V *)to = __builtin_shuffle(to_even, to_odd, (Index)LOWER);
-                *(V *)(to + LANES) = __builtin_shuffle(to_even, to_odd, (Index)UPPER);
+                *(V *)to = THN_SHUFFLE(to_even, to_odd, (Index)LOWER);
+                *(V *)(to + LANES) = THN_SHUFFLE(to_even, to_odd, (Index)UPPER);
             }
         }
     }

@@ -4,6 +4,7 @@
 #include "pool.h"
 #include "threads.h"
 #include "processor.h"
+#include "shuffle.h"
 
 #include <stdatomic.h>
 

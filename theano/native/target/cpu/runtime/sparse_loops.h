@@ -174,7 +174,7 @@ TARGET static inline FN(Half) FN(folded)(FN(Half) a, FN(Half) b)
     for (int j = 0; j < LANES; j++) {
         first[j] = (UBITS)(j % 2 * LANES + j / 2);
     }
-    return __builtin_shuffle(a, b, first) + __builtin_shuffle(a, b, first + LANES / 2);
+    return THN_SHUFFLE(a, b, first) + THN_SHUFFLE(a, b, first + LANES / 2);
 }
 
 /* As many sums as a vector has elements, each of the elements of one of `rows`. */

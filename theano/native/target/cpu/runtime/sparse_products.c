@@ -27,8 +27,8 @@ TIMES_OF(_u8, uint64_t, x * y)
 TIMES_OF(_f4, float, x * y)
 TIMES_OF(_f8, double, x * y)
 /* As NumPy multiplies: infinities are not looked for. */
-TIMES_OF(_c8, float complex, CMPLXF(crealf(x) * crealf(y) - cimagf(x) * cimagf(y), crealf(x) * cimagf(y) + cimagf(x) * crealf(y)))
-TIMES_OF(_c16, double complex, CMPLX(creal(x) * creal(y) - cimag(x) * cimag(y), creal(x) * cimag(y) + cimag(x) * creal(y)))
+TIMES_OF(_c8, float complex, __builtin_complex(crealf(x) * crealf(y) - cimagf(x) * cimagf(y), crealf(x) * cimagf(y) + cimagf(x) * crealf(y)))
+TIMES_OF(_c16, double complex, __builtin_complex(creal(x) * creal(y) - cimag(x) * cimag(y), creal(x) * cimag(y) + cimag(x) * creal(y)))
 
 #define INDEXED "sparse_products_loops.h"
 #include "for_values.h"
