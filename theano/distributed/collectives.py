@@ -39,8 +39,8 @@ class _Started(Generic):
         return type(a) is type(b)
 
 
-class _Start(Op):
-    """Starts a collective of the inputs, arrays of one dtype; the output is what :class:`_Wait` waits for.
+class _Half(Op):
+    """One of the two Ops of a collective.
 
     Parameters
     ----------
@@ -55,7 +55,6 @@ class _Start(Op):
     """
 
     __props__ = ("collective", "group", "number", "label")
-    transfer = "start"
 
     def __init__(self, collective: Collective, group: str, number: int, label: str):
         self.collective = collective
@@ -67,12 +66,21 @@ class _Start(Op):
     def transfer_rank(self) -> int:  # type: ignore[override]
         return self.number
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__[1:]}{{{self.label}}}"
+
+    def do_constant_folding(self, node: Apply) -> bool:
+        return False
+
+
+class _Start(_Half):
+    """Starts a collective of the inputs, arrays of one dtype; the output is what :class:`_Wait` waits for."""
+
+    transfer = "start"
+
     @property
     def transfer_chain(self) -> str:  # type: ignore[override]
         return self.group
-
-    def __str__(self) -> str:
-        return f"Start{{{self.label}}}"
 
     def make_node(self, *arrays: Any) -> Apply:
         return Apply(self, list(arrays), [Variable(_Started(), None)])
@@ -82,9 +90,6 @@ class _Start(Op):
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         return [None]
-
-    def do_constant_folding(self, node: Apply) -> bool:
-        return False
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[False] for _ in node.inputs]
@@ -96,24 +101,10 @@ class _Start(Op):
         return [None]
 
 
-class _Wait(Op):
+class _Wait(_Half):
     """Waits for a collective; the inputs are what was started, and the arrays that it was started with."""
 
-    __props__ = ("collective", "group", "number", "label")
     transfer = "wait"
-
-    def __init__(self, collective: Collective, group: str, number: int, label: str):
-        self.collective = collective
-        self.group = group
-        self.number = number
-        self.label = label
-
-    @property
-    def transfer_rank(self) -> int:  # type: ignore[override]
-        return self.number
-
-    def __str__(self) -> str:
-        return f"Wait{{{self.label}}}"
 
     def make_node(self, started: Any, *arrays: Any) -> Apply:
         rows_change = isinstance(self.collective, (algorithms.AllGather, algorithms.ReduceScatter, algorithms.AllToAll))
@@ -135,9 +126,6 @@ class _Wait(Op):
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
         times, over = self.collective.rows(named(self.group).size)
         return [s if times == over else (s[0] * times // over, *s[1:]) for s in in_shapes[1:]]
-
-    def do_constant_folding(self, node: Apply) -> bool:
-        return False
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         n = len(node.outputs)
