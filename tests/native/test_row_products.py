@@ -18,6 +18,7 @@ LAYOUTS = {
     "backwards by columns": lambda a: np.asfortranarray(a[:, ::-1])[:, ::-1],
 }
 _made = {}
+_matrices = {}
 
 
 def functions(dtype):
@@ -67,6 +68,22 @@ def test_as_numpy(dtype, depth, columns, layout, row_layout, seed):
     np.testing.assert_allclose(column(x, m), product.T, **close)
     for a, b in zip((m, x, z), before, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("left", sorted(LAYOUTS))
+@pytest.mark.parametrize("right", sorted(LAYOUTS))
+def test_matrices(dtype, left, right):
+    """Layouts that BLAS does not know are copied in the order in which they lie."""
+    if dtype not in _matrices:
+        a, b = T.matrix(dtype=dtype), T.matrix(dtype=dtype)
+        _matrices[dtype] = all_native([a, b], T.dot(a, b)), all_native([a, b], T.dot(b.T, a.T))
+    product, turned = _matrices[dtype]
+    rng = np.random.default_rng(3)
+    a, b = (LAYOUTS[name](rng.standard_normal(shape).astype(dtype)) for name, shape in ((left, (40, 300)), (right, (300, 50))))
+    close = {"rtol": 1e-4, "atol": 1e-4} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-11}
+    np.testing.assert_allclose(product(a, b), a @ b, **close)
+    np.testing.assert_allclose(turned(a, b), (a @ b).T, **close)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -345,19 +345,25 @@ static char layout(const ThnMatrix *m, npy_intp item, int64_t *ld)
     return 0;
 }
 
-/* The same matrix in memory that BLAS can describe; `held` is a pool block to free, or NULL. */
+static ThnMatrix transposed(const ThnMatrix *m)
+{
+    return (ThnMatrix){m->data, m->cols, m->rows, m->col_stride, m->row_stride};
+}
+
+/* The same matrix in memory that BLAS can describe, copied in the order in which it lies; `held` is a pool block to free, or NULL. */
 static int usable(ThnMatrix *m, int typenum, npy_intp item, int64_t *ld, char *trans, char **held)
 {
     *held = NULL;
     *trans = layout(m, item, ld);
     if (!*trans) {
-        *held = contiguous(m, typenum, typenum, (int)item);
+        const int turned = llabs(m->row_stride) < llabs(m->col_stride);
+        ThnMatrix copy = turned ? transposed(m) : *m;
+        *held = contiguous(&copy, typenum, typenum, (int)item);
         if (!*held) {
             return -1;
         }
-        m->data = *held;
-        m->row_stride = m->cols * item;
-        m->col_stride = item;
+        copy = (ThnMatrix){*held, copy.rows, copy.cols, copy.cols * item, item};
+        *m = turned ? transposed(&copy) : copy;
         *trans = layout(m, item, ld);
     }
     return 0;
@@ -397,11 +403,6 @@ static int by_gemv(int letter, int typenum, ThnMatrix a, const char *x, npy_intp
     }
     thn_pool_free(held);
     return 0;
-}
-
-static ThnMatrix transposed(const ThnMatrix *m)
-{
-    return (ThnMatrix){m->data, m->cols, m->rows, m->col_stride, m->row_stride};
 }
 
 int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnMatrix *c0, const void *alpha,

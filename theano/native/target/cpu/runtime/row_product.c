@@ -70,6 +70,11 @@ typedef ThnRowProduct Row;
                 _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += acc[c + h][j];                    \
             }                                                                                                       \
         }                                                                                                           \
+        if (r->ys == sizeof(T) && !r->z) {                                                                          \
+            V *y = (V *)((T *)r->y + first);                                                                        \
+            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) y[j] = (T)r->alpha * acc[0][j];                    \
+            return;                                                                                                 \
+        }                                                                                                           \
         _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) *(V *)(sum + j * LANES) = acc[0][j];                   \
         finish_##T(r, first, NV * LANES, sum);                                                                      \
     }
